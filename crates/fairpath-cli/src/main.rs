@@ -1,0 +1,2 @@
+//! The `fairpath` command.
+fn main() {}

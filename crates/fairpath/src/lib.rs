@@ -1,0 +1,21 @@
+//! Guess where things are, and tell each player only what that player's guess gets wrong.
+#![forbid(unsafe_code)]
+
+pub mod clock;
+pub mod converge;
+mod dr_vector;
+pub mod error;
+pub mod motion;
+pub mod number;
+mod owner;
+pub mod place;
+pub mod random;
+pub mod rotation;
+mod state;
+pub mod time;
+pub mod trigger;
+pub mod vector;
+pub mod wire;
+
+pub use dr_vector::{Attitude, DrVector};
+pub use state::{Observation, State};

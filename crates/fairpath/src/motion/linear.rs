@@ -1,0 +1,37 @@
+use crate::state::State;
+use crate::vector::Vector;
+
+/// Keeps its velocity and faces along it: p0 + v0·t.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Linear<V: Vector> {
+    /// Where it starts.
+    pub position: V,
+    /// How fast it goes.
+    pub velocity: V,
+}
+
+impl<V: Vector> Linear<V> {
+    pub(super) fn from_state(state: &State<V>) -> Self {
+        Self { position: state.position, velocity: state.velocity }
+    }
+
+    pub(super) fn origin(&self) -> V {
+        self.position
+    }
+
+    pub(super) fn displacement_at(&self, at: f64) -> V {
+        self.velocity * at
+    }
+
+    pub(super) fn velocity_at(&self, _at: f64) -> V {
+        self.velocity
+    }
+
+    pub(super) fn state_at(&self, at: f64) -> State<V> {
+        State::moving(self.position + self.displacement_at(at), self.velocity)
+    }
+
+    pub(super) fn is_finite(&self) -> bool {
+        self.position.is_finite() && self.velocity.is_finite()
+    }
+}

@@ -1,0 +1,37 @@
+use crate::state::State;
+use crate::vector::Vector;
+
+/// Stays where it is, facing the way it faces.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Static<V: Vector> {
+    /// Where it is.
+    pub position: V,
+    /// Which way it faces.
+    pub orientation: V::Orientation,
+}
+
+impl<V: Vector> Static<V> {
+    pub(super) fn from_state(state: &State<V>) -> Self {
+        Self { position: state.position, orientation: state.orientation }
+    }
+
+    pub(super) fn origin(&self) -> V {
+        self.position
+    }
+
+    pub(super) fn displacement_at(&self, _at: f64) -> V {
+        V::ZERO
+    }
+
+    pub(super) fn velocity_at(&self, _at: f64) -> V {
+        V::ZERO
+    }
+
+    pub(super) fn state_at(&self, _at: f64) -> State<V> {
+        State { position: self.position, orientation: self.orientation, ..State::default() }
+    }
+
+    pub(super) fn is_finite(&self) -> bool {
+        self.position.is_finite() && V::is_finite_orientation(self.orientation)
+    }
+}

@@ -1,0 +1,115 @@
+//! Names and counters. Wrapping happens on the wire only, and it is undone in one place: [`widen`].
+
+/// A moving thing. Unique within a session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EntityId(pub u32);
+
+/// Somebody who is told about entities.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ReceiverId(pub u32);
+
+/// Which DR vector of its entity this is, modulo 256.
+///
+/// A receiver may rightly miss most of them, so a gap says nothing about loss. Deliberately not `Ord`:
+/// wrapped order is not transitive. Newer and older are decided by generation *time*, which does not wrap.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Generation(pub u8);
+
+impl Generation {
+    /// The one after this.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0.wrapping_add(1))
+    }
+
+    /// The full count this stands for, given a full count less than 128 away from it.
+    pub fn widen(self, near: u64) -> u64 {
+        widen(u64::from(self.0), 8, near)
+    }
+}
+
+/// Which life of its entity, modulo 4: a respawn or teleport starts the next one.
+///
+/// History, convergence and error integrals never cross from one life to another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Life(u8);
+
+impl Life {
+    /// The life whose number is `number` modulo 4.
+    pub const fn new(number: u8) -> Self {
+        Self(number & 3)
+    }
+
+    /// 0 to 3.
+    pub const fn number(self) -> u8 {
+        self.0
+    }
+
+    /// The one after this.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self::new(self.0 + 1)
+    }
+}
+
+/// Counts what one link carried, from zero and without wrapping. Loss is inferred from these alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PacketNumber(pub u64);
+
+impl PacketNumber {
+    /// The one after this.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+
+    /// What the wire carries of it.
+    pub const fn on_wire(self) -> WirePacketNumber {
+        WirePacketNumber(self.0 as u16)
+    }
+}
+
+/// The low 16 bits of a packet number. Deliberately not `Ord`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct WirePacketNumber(pub u16);
+
+impl WirePacketNumber {
+    /// The packet number this stands for, given one less than 32 768 away from it.
+    pub fn widen(self, near: PacketNumber) -> PacketNumber {
+        PacketNumber(widen(u64::from(self.0), 16, near.0))
+    }
+}
+
+/// Undoes wrapping: the number nearest to `near` whose low `bits` bits are those of `low`.
+///
+/// Of two equally near ones it is the later; near zero it is the smallest that fits, never a negative one.
+pub fn widen(low: u64, bits: u32, near: u64) -> u64 {
+    assert!((1..64).contains(&bits), "widening needs 1 to 63 bits");
+    let modulus = 1u64 << bits;
+    let ahead = low.wrapping_sub(near) & (modulus - 1);
+    if ahead <= modulus / 2 || near < modulus - ahead {
+        near.saturating_add(ahead)
+    } else {
+        near - (modulus - ahead)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wrap_is_seamless() {
+        assert_eq!(Generation(255).next(), Generation(0));
+        assert_eq!(Generation(2).widen(254), 258);
+        assert_eq!(Generation(254).widen(258), 254);
+        assert_eq!(WirePacketNumber(0xFFFF).widen(PacketNumber(0x1_0000)), PacketNumber(0xFFFF));
+        assert_eq!(Life::new(3).next(), Life::new(0));
+    }
+
+    #[test]
+    fn nothing_is_before_zero() {
+        assert_eq!(Generation(255).widen(0), 255);
+        assert_eq!(widen(3, 2, 0), 3);
+    }
+}

@@ -1,0 +1,266 @@
+//! Time, as whole microseconds, and always with the name of the clock it was read on.
+//!
+//! A [`LocalInstant`] is what this machine's own monotonic clock says; it never leaves the machine. A
+//! [`SharedInstant`] lies on the timeline all peers agree on; it is what the wire carries. The two do not
+//! mix: the only bridge is [`ClockSync`](crate::clock::ClockSync), and it says how sure it is.
+//!
+//! Integers, because a recording, a test and a browser must all be able to write down the same instant, and
+//! signed, because recordings start before their own zero.
+
+use std::ops::{Add, AddAssign, Neg, Sub, SubAssign};
+
+/// A length of time, possibly negative, in microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Span(i64);
+
+impl Span {
+    /// No time at all.
+    pub const ZERO: Self = Self(0);
+    /// Longer than anything: 292 000 years.
+    pub const MAX: Self = Self(i64::MAX);
+
+    /// A span of whole microseconds.
+    pub const fn from_micros(micros: i64) -> Self {
+        Self(micros)
+    }
+
+    /// A span of whole milliseconds.
+    pub const fn from_millis(millis: i64) -> Self {
+        Self(millis.saturating_mul(1_000))
+    }
+
+    /// A span of whole seconds.
+    pub const fn from_secs(secs: i64) -> Self {
+        Self(secs.saturating_mul(1_000_000))
+    }
+
+    /// The nearest whole microsecond to `secs`; NaN is zero, and what does not fit saturates.
+    pub fn from_secs_f64(secs: f64) -> Self {
+        Self((secs * 1e6).round() as i64)
+    }
+
+    /// In microseconds.
+    pub const fn as_micros(self) -> i64 {
+        self.0
+    }
+
+    /// In seconds.
+    ///
+    /// A product, not a quotient: it is on the path of every placement, and batch and single placement must
+    /// round alike.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 * 1e-6
+    }
+
+    /// In milliseconds.
+    pub fn as_millis_f64(self) -> f64 {
+        self.0 as f64 * 1e-3
+    }
+
+    /// Without its sign.
+    pub const fn abs(self) -> Self {
+        Self(self.0.saturating_abs())
+    }
+
+    /// The nearest multiple of `step`, ties upward. `step` must be positive.
+    pub fn rounded_to(self, step: Self) -> Self {
+        assert!(step.0 > 0, "a grid needs a positive step");
+        Self(self.0.saturating_add(step.0 / 2).div_euclid(step.0).saturating_mul(step.0))
+    }
+
+    /// Scaled by `factor`, to the nearest microsecond.
+    pub fn scaled(self, factor: f64) -> Self {
+        Self((self.0 as f64 * factor).round() as i64)
+    }
+}
+
+impl Add for Span {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl Sub for Span {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl AddAssign for Span {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl SubAssign for Span {
+    fn sub_assign(&mut self, other: Self) {
+        *self = *self - other;
+    }
+}
+
+impl Neg for Span {
+    type Output = Self;
+    fn neg(self) -> Self {
+        Self(self.0.saturating_neg())
+    }
+}
+
+macro_rules! instant {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(i64);
+
+        impl $name {
+            /// Where this clock counts from.
+            pub const ZERO: Self = Self(0);
+
+            /// Microseconds after this clock's zero.
+            pub const fn from_micros(micros: i64) -> Self {
+                Self(micros)
+            }
+
+            /// Milliseconds after this clock's zero.
+            pub const fn from_millis(millis: i64) -> Self {
+                Self(millis.saturating_mul(1_000))
+            }
+
+            /// Seconds after this clock's zero, to the nearest microsecond.
+            pub fn from_secs_f64(secs: f64) -> Self {
+                Self::ZERO + Span::from_secs_f64(secs)
+            }
+
+            /// Microseconds since this clock's zero.
+            pub const fn as_micros(self) -> i64 {
+                self.0
+            }
+
+            /// Seconds since this clock's zero.
+            pub fn as_secs_f64(self) -> f64 {
+                Span(self.0).as_secs_f64()
+            }
+
+            /// Time since this clock's zero.
+            pub const fn since_zero(self) -> Span {
+                Span(self.0)
+            }
+        }
+
+        impl Add<Span> for $name {
+            type Output = Self;
+            fn add(self, span: Span) -> Self {
+                Self(self.0.saturating_add(span.0))
+            }
+        }
+
+        impl Sub<Span> for $name {
+            type Output = Self;
+            fn sub(self, span: Span) -> Self {
+                Self(self.0.saturating_sub(span.0))
+            }
+        }
+
+        impl Sub for $name {
+            type Output = Span;
+            fn sub(self, earlier: Self) -> Span {
+                Span(self.0.saturating_sub(earlier.0))
+            }
+        }
+
+        impl AddAssign<Span> for $name {
+            fn add_assign(&mut self, span: Span) {
+                *self = *self + span;
+            }
+        }
+    };
+}
+
+instant! {
+    /// An instant on *this* machine's clock. Never sent over the wire.
+    LocalInstant
+}
+
+instant! {
+    /// An instant on the timeline all peers agree on. What the wire carries.
+    SharedInstant
+}
+
+/// One instant as both clocks show it. Frames and arrivals are stamped with this.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Now {
+    /// What this machine's clock shows.
+    pub local: LocalInstant,
+    /// What the shared clock shows, as well as this machine knows it.
+    pub shared: SharedInstant,
+}
+
+impl Now {
+    /// An instant where both clocks agree to the microsecond: simulations, recordings, a server whose own
+    /// clock *is* the shared one.
+    pub const fn synchronised(shared: SharedInstant) -> Self {
+        Self { local: LocalInstant(shared.0), shared }
+    }
+}
+
+impl Add<Span> for Now {
+    type Output = Self;
+    fn add(self, span: Span) -> Self {
+        Self { local: self.local + span, shared: self.shared + span }
+    }
+}
+
+/// A fixed number of ticks per second, without drift: tick k begins at ⌊k·10⁶/rate⌋ µs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TickRate {
+    hertz: u32,
+}
+
+impl TickRate {
+    /// `hertz` ticks per second; at least one.
+    pub const fn hz(hertz: u32) -> Self {
+        assert!(hertz > 0, "a tick rate is at least one per second");
+        Self { hertz }
+    }
+
+    /// When tick number `tick` begins, counted from zero.
+    pub const fn begin(self, tick: i64) -> Span {
+        let micros = (tick as i128 * 1_000_000).div_euclid(self.hertz as i128);
+        Span(micros as i64)
+    }
+
+    /// One tick in seconds.
+    pub fn step_secs(self) -> f64 {
+        1.0 / f64::from(self.hertz)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_do_not_drift() {
+        let sixty = TickRate::hz(60);
+        assert_eq!(sixty.begin(1), Span::from_micros(16_666));
+        assert_eq!(sixty.begin(60), Span::from_secs(1));
+        assert_eq!(sixty.begin(60 * 3600), Span::from_secs(3600));
+        assert_eq!(sixty.begin(-1), Span::from_micros(-16_667), "recordings start below zero");
+    }
+
+    #[test]
+    fn rounding_to_a_grid_is_the_nearest_on_both_sides_of_zero() {
+        let ms = Span::from_millis(1);
+        assert_eq!(Span::from_micros(1_499).rounded_to(ms), Span::from_millis(1));
+        assert_eq!(Span::from_micros(1_500).rounded_to(ms), Span::from_millis(2));
+        assert_eq!(Span::from_micros(-1_499).rounded_to(ms), Span::from_millis(-1));
+    }
+
+    #[test]
+    fn the_far_ends_saturate() {
+        assert_eq!(SharedInstant::from_micros(i64::MAX) + Span::MAX, SharedInstant::from_micros(i64::MAX));
+        assert_eq!(Span::from_secs_f64(f64::NAN), Span::ZERO);
+        assert_eq!(Span::from_secs_f64(f64::INFINITY), Span::MAX);
+    }
+}

@@ -1,0 +1,50 @@
+//! What the laws draw their cases from.
+
+use fairpath::State;
+use fairpath::motion::{Motion, MotionKind};
+use fairpath::vector::{Vec2, Vec3};
+use fairpath_laws::proptest::prelude::*;
+
+/// A number that is ordinary most of the time, and now and then zero or tiny, where formulas divide by it.
+pub(crate) fn number(limit: f64) -> impl Strategy<Value = f64> {
+    prop_oneof![
+        8 => -limit..limit,
+        1 => Just(0.0),
+        1 => (-1e-9..1e-9f64),
+    ]
+}
+
+pub(crate) fn vec2(limit: f64) -> impl Strategy<Value = Vec2> {
+    (number(limit), number(limit)).prop_map(|(x, y)| Vec2::new(x, y))
+}
+
+pub(crate) fn vec3(limit: f64) -> impl Strategy<Value = Vec3> {
+    (number(limit), number(limit), number(limit)).prop_map(|(x, y, z)| Vec3::new(x, y, z))
+}
+
+/// A planar state of game size: a kilometre, 40 m/s, 10 m/s², a turn in two seconds.
+pub(crate) fn state2() -> impl Strategy<Value = State<Vec2>> {
+    (vec2(500.0), vec2(40.0), vec2(10.0), number(3.14), number(3.0)).prop_map(
+        |(position, velocity, acceleration, heading, turn_rate)| {
+            State::moving(position, velocity)
+                .with_acceleration(acceleration)
+                .with_heading(heading, turn_rate)
+        },
+    )
+}
+
+/// Every planar model, from a state of game size.
+pub(crate) fn motion2() -> impl Strategy<Value = Motion<Vec2>> {
+    (state2(), kind()).prop_map(|(state, kind)| kind.from_state(&state))
+}
+
+/// The models that games use. DIS has laws of its own.
+pub(crate) fn kind() -> impl Strategy<Value = MotionKind> {
+    prop_oneof![
+        Just(MotionKind::Static),
+        Just(MotionKind::Linear),
+        Just(MotionKind::Quadratic),
+        Just(MotionKind::Circular),
+        (0.05..3.0f64).prop_map(|secs| MotionKind::Hermite { secs }),
+    ]
+}

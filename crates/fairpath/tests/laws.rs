@@ -1,0 +1,22 @@
+//! The laws of the library, one file per room. Property tests: see `fairpath_laws` for seeds and replay.
+
+mod common;
+
+#[path = "laws/clock.rs"]
+mod clock;
+#[path = "laws/converge.rs"]
+mod converge;
+#[path = "laws/dis.rs"]
+mod dis;
+#[path = "laws/error.rs"]
+mod error;
+#[path = "laws/motion.rs"]
+mod motion;
+#[path = "laws/number.rs"]
+mod number;
+#[path = "laws/place.rs"]
+mod place;
+#[path = "laws/trigger.rs"]
+mod trigger;
+#[path = "laws/wire.rs"]
+mod wire;
