@@ -55,8 +55,7 @@ pub fn check<S: Strategy>(
 
 /// `crate::module::name::{{closure}}` as libtest would be asked for it.
 fn test_name(enclosing: &str) -> String {
-    let path: Vec<&str> =
-        enclosing.split("::").skip(1).take_while(|part| !part.starts_with("{{")).collect();
+    let path: Vec<&str> = enclosing.split("::").skip(1).take_while(|part| !part.starts_with("{{")).collect();
     path.join("::")
 }
 

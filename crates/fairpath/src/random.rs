@@ -22,7 +22,8 @@ impl Random {
     /// one of them, leaves the others' numbers as they were.
     #[must_use]
     pub fn fork(&self, index: u64) -> Self {
-        let mut mix = self.state[0] ^ self.state[2].rotate_left(32) ^ index.wrapping_mul(0xA24B_AED4_963E_E407);
+        let mut mix =
+            self.state[0] ^ self.state[2].rotate_left(32) ^ index.wrapping_mul(0xA24B_AED4_963E_E407);
         Self { state: std::array::from_fn(|_| split_mix(&mut mix)) }
     }
 
@@ -108,5 +109,6 @@ mod tests {
         assert_eq!(random.fork(5), random.fork(5));
     }
 
-    const PINNED: [u64; 3] = [14_971_601_782_005_023_387, 13_781_649_495_232_077_965, 1_847_458_086_238_483_744];
+    const PINNED: [u64; 3] =
+        [14_971_601_782_005_023_387, 13_781_649_495_232_077_965, 1_847_458_086_238_483_744];
 }

@@ -83,6 +83,7 @@ fn sinc(x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vector::Vector;
 
     fn tank(speed: f64, turn_rate: f64) -> Circular<Vec2> {
         let position = Vec2::new(10.0, 20.0);

@@ -10,7 +10,7 @@ pub(crate) fn number(limit: f64) -> impl Strategy<Value = f64> {
     prop_oneof![
         8 => -limit..limit,
         1 => Just(0.0),
-        1 => (-1e-9..1e-9f64),
+        1 => -1e-9..1e-9f64,
     ]
 }
 
@@ -26,9 +26,7 @@ pub(crate) fn vec3(limit: f64) -> impl Strategy<Value = Vec3> {
 pub(crate) fn state2() -> impl Strategy<Value = State<Vec2>> {
     (vec2(500.0), vec2(40.0), vec2(10.0), number(3.14), number(3.0)).prop_map(
         |(position, velocity, acceleration, heading, turn_rate)| {
-            State::moving(position, velocity)
-                .with_acceleration(acceleration)
-                .with_heading(heading, turn_rate)
+            State::moving(position, velocity).with_acceleration(acceleration).with_heading(heading, turn_rate)
         },
     )
 }
