@@ -19,3 +19,4 @@ pub mod wire;
 
 pub use dr_vector::{Attitude, DrVector};
 pub use state::{Observation, State};
+pub use owner::{Export, NotFinite, Owner};

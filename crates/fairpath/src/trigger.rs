@@ -1,1 +1,235 @@
-//! Placeholder.
+//! When the receivers' guess has become too wrong: the rules that cut a new DR vector.
+//!
+//! Every rule compares the truth with the last DR vector *generated*, never with the previous frame: slow
+//! drift would slip through a frame-to-frame test for ever.
+
+use crate::dr_vector::DrVector;
+use crate::state::State;
+use crate::time::{SharedInstant, Span};
+use crate::vector::{Planar, Vector};
+
+/// A rule that says when a new DR vector is due.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Trigger {
+    /// The truth is farther than `threshold` from where the exported path puts it now.
+    Distance {
+        /// In world units. Halving it sends a turning entity about 1.4 times as often (the error grows with
+        /// t²); above a body width, hits look unfair. 0.3 for a tank of 6 × 2.8 at 25 u/s.
+        threshold: f64,
+    },
+    /// The truth is farther than `threshold` from the *line* the exported path runs along now.
+    ///
+    /// Cheaper than `Distance` for something that speeds up and slows down on a road, and blind to something
+    /// that stops on its line: combine it with [`Every`](Self::Every).
+    CrossTrack {
+        /// In world units.
+        threshold: f64,
+    },
+    /// The truth faces another way than the exported path by more than `threshold`.
+    Angle {
+        /// In radians.
+        threshold: f64,
+    },
+    /// The last DR vector is this old: a heartbeat. Every trigger, of whatever kind, restarts it.
+    Every(Span),
+    /// The direction of movement has turned away from the exported one by more than `angle`: tells of a turn
+    /// before it has grown into a distance. Starting and stopping count as a turn.
+    PreReckoning {
+        /// In radians. S0's field uses a few degrees up to a quarter turn; too small a value sends on noise.
+        angle: f64,
+        /// Slower than this is standing still, in units per second: below it a direction is only noise.
+        speed_min: f64,
+    },
+    /// `Distance` whose threshold grows with the distance to the receiver. Generates at the smallest one;
+    /// [`Adaptive::passes`] then filters for each receiver.
+    Adaptive(Adaptive),
+    /// Any of these.
+    AnyOf(Vec<Self>),
+}
+
+impl Trigger {
+    /// The usual choice: keep every receiver within `threshold`, and say something once a second.
+    ///
+    /// The heartbeat bounds how long a receiver that lost the last DR vector stays wrong. One second is what
+    /// BZFlag ships; a third of the default horizon, so two may be lost before anybody freezes.
+    pub fn within(threshold: f64) -> Self {
+        Self::AnyOf(vec![Self::Distance { threshold }, Self::Every(Span::from_secs(1))])
+    }
+
+    /// Why a new DR vector is due, if one is.
+    pub fn check<V: Planar>(
+        &self,
+        truth: &State<V>,
+        exported: &DrVector<V>,
+        now: SharedInstant,
+    ) -> Option<Reason> {
+        let believed = || exported.state_at(now);
+        let (fires, reason) = match self {
+            Self::Distance { threshold } => {
+                (distance(truth, exported, now) > *threshold, Reason::Distance)
+            }
+            Self::CrossTrack { threshold } => {
+                (cross_track(truth, &believed()) > *threshold, Reason::CrossTrack)
+            }
+            Self::Angle { threshold } => {
+                (V::angle_between(truth.orientation, believed().orientation) > *threshold, Reason::Angle)
+            }
+            Self::Every(interval) => (now - exported.generated_at >= *interval, Reason::Heartbeat),
+            Self::PreReckoning { angle, speed_min } => {
+                (has_turned(truth.velocity, believed().velocity, *angle, *speed_min), Reason::PreReckoning)
+            }
+            Self::Adaptive(adaptive) => {
+                (distance(truth, exported, now) > adaptive.near, Reason::Distance)
+            }
+            Self::AnyOf(rules) => return rules.iter().find_map(|rule| rule.check(truth, exported, now)),
+        };
+        fires.then_some(reason)
+    }
+}
+
+/// Why a DR vector was cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// It is the entity's first.
+    Born,
+    /// The entity was put somewhere else: a new life.
+    Jumped,
+    /// The truth left the exported path.
+    Distance,
+    /// The truth left the exported line.
+    CrossTrack,
+    /// The truth faces another way.
+    Angle,
+    /// Nothing had been said for long enough.
+    Heartbeat,
+    /// The truth began to turn away.
+    PreReckoning,
+}
+
+/// A threshold that grows with the distance between entity and receiver: level of detail.
+///
+/// ε(d) = `near` + `per_distance`·d, at most `far`. With `near` 0.1, `per_distance` 0.01 and `far` 2, somebody
+/// 50 units away is kept within 0.6.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Adaptive {
+    /// The threshold for a receiver right beside it, in world units; what generates DR vectors.
+    pub near: f64,
+    /// How much is added for every unit of distance.
+    pub per_distance: f64,
+    /// The most a receiver may be off, however far away.
+    pub far: f64,
+}
+
+impl Adaptive {
+    /// The threshold for a receiver `distance` away.
+    pub fn threshold_at(&self, distance: f64) -> f64 {
+        (self.near + self.per_distance * distance).min(self.far).max(self.near)
+    }
+
+    /// Whether a receiver who looks on from `viewpoint`, and was last sent `told`, must hear of the truth.
+    /// Somebody who was told nothing, or of another life, must.
+    pub fn passes<V: Planar>(
+        &self,
+        truth: &State<V>,
+        exported: &DrVector<V>,
+        told: Option<&DrVector<V>>,
+        viewpoint: V,
+        now: SharedInstant,
+    ) -> bool {
+        let Some(told) = told.filter(|told| told.life == exported.life) else { return true };
+        let threshold = self.threshold_at(truth.position.distance(viewpoint));
+        distance(truth, told, now) > threshold
+    }
+}
+
+fn distance<V: Planar>(truth: &State<V>, exported: &DrVector<V>, now: SharedInstant) -> f64 {
+    truth.position.distance(exported.position_at(now))
+}
+
+/// Distance from the line through `believed` along its velocity; from the point, where it stands still.
+fn cross_track<V: Vector>(truth: &State<V>, believed: &State<V>) -> f64 {
+    let off = truth.position - believed.position;
+    let speed = believed.velocity.length();
+    if speed > 0.0 { off.cross_length(believed.velocity) / speed } else { off.length() }
+}
+
+fn has_turned<V: Vector>(current: V, believed: V, angle: f64, speed_min: f64) -> bool {
+    match (current.length() > speed_min, believed.length() > speed_min) {
+        (true, true) => libm::atan2(current.cross_length(believed), current.dot(believed)) > angle,
+        (moves, moved) => moves != moved,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::motion::MotionKind;
+    use crate::number::{EntityId, Generation, Life};
+    use crate::vector::Vec2;
+
+    const START: SharedInstant = SharedInstant::ZERO;
+
+    /// Exported: from the origin along +x at 10 u/s.
+    fn exported() -> DrVector<Vec2> {
+        let state = State::moving(Vec2::ZERO, Vec2::new(10.0, 0.0));
+        DrVector {
+            entity: EntityId(1),
+            life: Life::default(),
+            generation: Generation(0),
+            generated_at: START,
+            motion: MotionKind::Linear.from_state(&state),
+            attitude: None,
+        }
+    }
+
+    fn check(trigger: &Trigger, x: f64, y: f64, velocity: Vec2, at_ms: i64) -> Option<Reason> {
+        let truth = State::moving(Vec2::new(x, y), velocity);
+        trigger.check(&truth, &exported(), SharedInstant::from_millis(at_ms))
+    }
+
+    const AHEAD: Vec2 = Vec2::new(10.0, 0.0);
+
+    #[test]
+    fn distance_compares_at_the_same_instant() {
+        let rule = Trigger::Distance { threshold: 0.5 };
+        assert_eq!(check(&rule, 10.0, 0.4, AHEAD, 1000), None);
+        assert_eq!(check(&rule, 9.4, 0.0, AHEAD, 1000), Some(Reason::Distance));
+    }
+
+    #[test]
+    fn cross_track_is_blind_along_the_line() {
+        let rule = Trigger::CrossTrack { threshold: 0.5 };
+        assert_eq!(check(&rule, 3.0, 0.4, AHEAD, 1000), None, "7 behind, but on the line");
+        assert_eq!(check(&rule, 10.0, 0.6, AHEAD, 1000), Some(Reason::CrossTrack));
+    }
+
+    #[test]
+    fn a_turn_a_stop_and_a_start_are_told_before_they_show() {
+        let rule = Trigger::PreReckoning { angle: 0.2, speed_min: 0.1 };
+        assert_eq!(check(&rule, 0.0, 0.0, Vec2::from_heading(0.19) * 10.0, 0), None);
+        assert_eq!(check(&rule, 0.0, 0.0, Vec2::from_heading(0.21) * 10.0, 0), Some(Reason::PreReckoning));
+        assert_eq!(check(&rule, 0.0, 0.0, Vec2::ZERO, 0), Some(Reason::PreReckoning));
+    }
+
+    #[test]
+    fn any_of_reports_what_fired() {
+        let rule = Trigger::within(0.5);
+        assert_eq!(check(&rule, 9.99, 0.0, AHEAD, 999), None);
+        assert_eq!(check(&rule, 10.0, 0.0, AHEAD, 1000), Some(Reason::Heartbeat));
+        assert_eq!(check(&rule, 12.0, 0.0, AHEAD, 1000), Some(Reason::Distance));
+    }
+
+    #[test]
+    fn the_far_receiver_hears_less() {
+        let adaptive = Adaptive { near: 0.1, per_distance: 0.01, far: 2.0 };
+        assert_eq!(adaptive.threshold_at(50.0), 0.6);
+        assert_eq!(adaptive.threshold_at(1e6), 2.0);
+        let told = exported();
+        let truth = State::moving(Vec2::new(10.0, 0.5), AHEAD);
+        let now = SharedInstant::from_millis(1000);
+        let hears = |viewpoint| adaptive.passes(&truth, &told, Some(&told), viewpoint, now);
+        assert!(hears(Vec2::new(10.0, 10.0)));
+        assert!(!hears(Vec2::new(10.0, 100.0)));
+        assert!(adaptive.passes(&truth, &told, None, Vec2::ZERO, now), "never told: must hear");
+    }
+}
