@@ -24,7 +24,7 @@ pub(crate) fn vec3(limit: f64) -> impl Strategy<Value = Vec3> {
 
 /// A planar state of game size: a kilometre, 40 m/s, 10 m/s², a turn in two seconds.
 pub(crate) fn state2() -> impl Strategy<Value = State<Vec2>> {
-    (vec2(500.0), vec2(40.0), vec2(10.0), number(3.14), number(3.0)).prop_map(
+    (vec2(500.0), vec2(40.0), vec2(10.0), number(3.1), number(3.0)).prop_map(
         |(position, velocity, acceleration, heading, turn_rate)| {
             State::moving(position, velocity).with_acceleration(acceleration).with_heading(heading, turn_rate)
         },
