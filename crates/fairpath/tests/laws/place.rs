@@ -186,6 +186,7 @@ fn a_crowd_answers_like_its_members_to_the_last_bit() {
         crowd.place_all(ask, &mut positions);
         for (slot, replica) in replicas.iter().enumerate() {
             prop_assert_eq!(positions.get::<Vec2>(slot), replica.place(ask).unwrap().position);
+            prop_assert_eq!(replica.position(ask), Some(positions.get(slot)));
         }
         Ok(())
     });

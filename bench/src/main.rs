@@ -1,0 +1,28 @@
+//! `cargo xtask bench [NAME]`: how fast Fairpath is.
+//!
+//! Everything is a ratio to a baseline measured in the same run, turn by turn, best of five: machines differ
+//! and stall, ratios can be repeated. Absolute times stand beside them for curiosity.
+
+mod crowd;
+mod measure;
+
+use std::process::ExitCode;
+
+use measure::Table;
+
+const BENCHES: [(&str, fn() -> Table); 1] = [("place", crowd::bench)];
+
+fn main() -> ExitCode {
+    let wanted = std::env::args().nth(1);
+    let names = BENCHES.map(|(name, _)| name).join(", ");
+    if let Some(unknown) = wanted.as_deref().filter(|wanted| !BENCHES.iter().any(|(name, _)| name == wanted)) {
+        eprintln!("error: there is no bench {unknown:?}; there are: {names}");
+        return ExitCode::from(2);
+    }
+    for (name, bench) in BENCHES {
+        if wanted.as_deref().is_none_or(|wanted| wanted == name) {
+            println!("{}", bench());
+        }
+    }
+    ExitCode::SUCCESS
+}

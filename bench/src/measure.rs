@@ -1,0 +1,90 @@
+//! Best of five, in turns, and the table that shows it.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+/// How often each contender is measured; the best counts, because noise only ever adds.
+const ROUNDS: usize = 5;
+/// How long one measurement lasts at least: long against the clock's grain, short against a person's patience.
+const ROUND_TIME: Duration = Duration::from_millis(60);
+
+/// Something to measure: a name, and what to do once. It answers with something, so that nothing is
+/// optimised away.
+pub(crate) struct Contender<'a> {
+    name: &'a str,
+    /// How many items one call handles.
+    items: usize,
+    run: Box<dyn FnMut() -> f64 + 'a>,
+}
+
+impl<'a> Contender<'a> {
+    pub(crate) fn new(name: &'a str, items: usize, run: impl FnMut() -> f64 + 'a) -> Self {
+        Self { name, items, run: Box::new(run) }
+    }
+
+    /// Seconds per item in one round.
+    fn round(&mut self) -> f64 {
+        let started = Instant::now();
+        let mut calls = 0u32;
+        while started.elapsed() < ROUND_TIME {
+            std::hint::black_box((self.run)());
+            calls += 1;
+        }
+        started.elapsed().as_secs_f64() / f64::from(calls) / self.items as f64
+    }
+}
+
+/// Contenders beside their baseline.
+pub(crate) struct Table {
+    title: String,
+    rows: Vec<Row>,
+    notes: Vec<String>,
+}
+
+struct Row {
+    name: String,
+    ratio: f64,
+    nanos: f64,
+}
+
+impl Table {
+    /// Measures all contenders in turns; the first is the baseline.
+    pub(crate) fn measure(title: &str, mut contenders: Vec<Contender<'_>>) -> Self {
+        let mut best = vec![f64::INFINITY; contenders.len()];
+        for _ in 0..ROUNDS {
+            for (contender, best) in contenders.iter_mut().zip(&mut best) {
+                *best = best.min(contender.round());
+            }
+        }
+        let rows = contenders
+            .iter()
+            .zip(&best)
+            .map(|(contender, secs)| Row {
+                name: contender.name.to_owned(),
+                ratio: secs / best[0],
+                nanos: secs * 1e9,
+            })
+            .collect();
+        Self { title: title.to_owned(), rows, notes: Vec::new() }
+    }
+
+    /// Adds a line below the table.
+    pub(crate) fn note(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}   (best of {ROUNDS}, in turns)", self.title)?;
+        writeln!(f, "  {:<58} {:>7} {:>12}", "", "ratio", "ns per item")?;
+        for row in &self.rows {
+            writeln!(f, "  {:<58} {:>7.2} {:>12.2}", row.name, row.ratio, row.nanos)?;
+        }
+        for note in &self.notes {
+            writeln!(f, "  {note}")?;
+        }
+        Ok(())
+    }
+}
