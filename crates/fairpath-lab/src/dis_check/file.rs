@@ -5,7 +5,7 @@ use std::fmt;
 use fairpath::motion::Dis;
 use fairpath::motion::dis::{AccelerationReading, FpbReading, FvbReading, Model};
 use fairpath::rotation::{Euler, Quat};
-use fairpath::vector::{Vec3, Vector};
+use fairpath::vector::Vec3;
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
@@ -46,26 +46,23 @@ pub(super) fn read(json: &[u8], file_name: &str) -> Result<Vec<Entry>, DisFileEr
         .collect()
 }
 
-/// What a file calls each reading of each model.
-const SEMANTICS: [(Model, &str); 13] = [
-    (Model::Static, "std"),
-    (Model::Fpw, "std"),
-    (Model::Rpw, "std"),
-    (Model::Rvw, "std"),
-    (Model::Fvw, "std"),
-    (Model::Fpb(FpbReading::OmegaIgnored), "omega_ignored"),
-    (Model::Fpb(FpbReading::Literal), "literal_R1_with_omega"),
-    (Model::Rpb, "std"),
-    (Model::Rvb(AccelerationReading::Inertial), "a0_is_inertial_accel (A_b=a0-w x V)"),
-    (Model::Rvb(AccelerationReading::BodyRate), "a0_is_dVb_dt (A_b=a0)"),
-    (Model::Fvb(FvbReading::OmegaIgnored), "omega_ignored"),
-    (Model::Fvb(FvbReading::Literal(AccelerationReading::Inertial)), "literal_R1R2_with_omega, A_b=a0-w x V"),
-    (Model::Fvb(FvbReading::Literal(AccelerationReading::BodyRate)), "literal_R1R2_with_omega, A_b=a0"),
-];
-
-/// What a file calls this reading.
+/// What a file calls this reading of this model.
 pub(super) fn semantics(model: Model) -> &'static str {
-    SEMANTICS.iter().find(|(named, _)| *named == model).map_or("", |(_, semantics)| semantics)
+    use AccelerationReading::{BodyRate, Inertial};
+    match model {
+        Model::Static | Model::Fpw | Model::Rpw | Model::Rvw | Model::Fvw | Model::Rpb => "std",
+        Model::Fpb(FpbReading::OmegaIgnored) | Model::Fvb(FvbReading::OmegaIgnored) => "omega_ignored",
+        Model::Fpb(FpbReading::Literal) => "literal_R1_with_omega",
+        Model::Rvb(Inertial) => "a0_is_inertial_accel (A_b=a0-w x V)",
+        Model::Rvb(BodyRate) => "a0_is_dVb_dt (A_b=a0)",
+        Model::Fvb(FvbReading::Literal(Inertial)) => "literal_R1R2_with_omega, A_b=a0-w x V",
+        Model::Fvb(FvbReading::Literal(BodyRate)) => "literal_R1R2_with_omega, A_b=a0",
+    }
+}
+
+/// The model with this number, in all its readings.
+fn readings(drm: u8) -> impl Iterator<Item = Model> {
+    Model::ALL.into_iter().filter(move |model| model.number() == drm)
 }
 
 /// How messages call an entry.
@@ -140,11 +137,8 @@ impl fmt::Display for FieldProblem {
             Self::Missing => f.write_str("missing"),
             Self::Expected(what) => write!(f, "expected {what}"),
             Self::UnknownSemantics { drm, found } => {
-                let known: Vec<String> = SEMANTICS
-                    .iter()
-                    .filter(|(model, _)| model.number() == *drm)
-                    .map(|(_, semantics)| format!("{semantics:?}"))
-                    .collect();
+                let known: Vec<String> =
+                    readings(*drm).map(|reading| format!("{:?}", semantics(reading))).collect();
                 write!(f, "drm {drm} has no reading {found:?}, only {}", known.join(" and "))
             }
         }
@@ -153,31 +147,28 @@ impl fmt::Display for FieldProblem {
 
 impl std::error::Error for DisFileError {}
 
-fn entry(index: usize, fields: &Map<String, Value>) -> Result<Entry, BadField> {
+fn entry(index: usize, fields: &Fields) -> Result<Entry, BadField> {
     let model = model(fields)?;
-    let primary = boolean(fields, "primary")?;
-    let [psi, theta, phi] = numbers(fields, "euler0")?;
-    let expect = object(fields, "expect")?;
-    Ok(Entry {
-        index,
-        id: id(fields),
-        primary,
-        start: Dis {
-            model,
-            position: vector(fields, "p0")?,
-            velocity: vector(fields, "v0")?,
-            acceleration: vector(fields, "a0")?,
-            orientation: Quat::from_euler(Euler { psi, theta, phi }),
-            angular_velocity: vector(fields, "omega")?,
-        },
-        dt_secs: finite(value(fields, "dt")?).ok_or(BadField::expected("dt", "a number"))?,
-        displacement: within_expect(vector(expect, "disp"), "expect.disp")?,
-        axes: within_expect(matrix(expect, "matrix_w2b"), "expect.matrix_w2b")?,
-    })
+    let primary = field(fields, "primary", "true or false", Value::as_bool)?;
+    let [psi, theta, phi] = field(fields, "euler0", "three numbers", |value| three(value, finite))?;
+    let start = Dis {
+        model,
+        position: vector_field(fields, "p0")?,
+        velocity: vector_field(fields, "v0")?,
+        acceleration: vector_field(fields, "a0")?,
+        orientation: Quat::from_euler(Euler { psi, theta, phi }),
+        angular_velocity: vector_field(fields, "omega")?,
+    };
+    let dt_secs = field(fields, "dt", "a number", finite)?;
+    let expect = field(fields, "expect", "an object", Value::as_object)?;
+    let displacement = vector_field(expect, "disp").map_err(BadField::within_expect("expect.disp"))?;
+    let axes = field(expect, "matrix_w2b", "three rows of three numbers", |value| three(value, vector))
+        .map_err(BadField::within_expect("expect.matrix_w2b"))?;
+    Ok(Entry { index, id: id(fields), primary, start, dt_secs, displacement, axes })
 }
 
-/// A string names itself; a number does too, as it is written.
-fn id(fields: &Map<String, Value>) -> Option<String> {
+/// A string is a name as it is, a number as it is written.
+fn id(fields: &Fields) -> Option<String> {
     match fields.get("id")? {
         Value::String(name) => Some(name.clone()),
         Value::Number(number) => Some(number.to_string()),
@@ -185,71 +176,46 @@ fn id(fields: &Map<String, Value>) -> Option<String> {
     }
 }
 
-fn model(fields: &Map<String, Value>) -> Result<Model, BadField> {
-    let drm = value(fields, "drm")?
-        .as_u64()
-        .and_then(|number| u8::try_from(number).ok())
-        .filter(|number| Model::from_number(*number).is_some())
-        .ok_or(BadField::expected("drm", "a whole number from 1 to 9"))?;
-    let found =
-        value(fields, "semantics")?.as_str().ok_or(BadField::expected("semantics", "a piece of text"))?;
-    SEMANTICS
-        .iter()
-        .find(|(model, semantics)| model.number() == drm && *semantics == found)
-        .map(|(model, _)| *model)
-        .ok_or_else(|| BadField {
-            field: "semantics",
-            problem: FieldProblem::UnknownSemantics { drm, found: found.to_owned() },
-        })
+fn model(fields: &Fields) -> Result<Model, BadField> {
+    let default_reading = field(fields, "drm", "a whole number from 1 to 9", |value| {
+        Model::from_number(value.as_u64()?.try_into().ok()?)
+    })?;
+    let drm = default_reading.number();
+    let found = field(fields, "semantics", "a piece of text", Value::as_str)?;
+    readings(drm).find(|reading| semantics(*reading) == found).ok_or_else(|| BadField {
+        field: "semantics",
+        problem: FieldProblem::UnknownSemantics { drm, found: found.to_owned() },
+    })
 }
 
-fn boolean(fields: &Map<String, Value>, field: &'static str) -> Result<bool, BadField> {
-    value(fields, field)?.as_bool().ok_or(BadField::expected(field, "true or false"))
+fn vector_field(fields: &Fields, name: &'static str) -> Result<Vec3, BadField> {
+    field(fields, name, "three numbers", vector)
 }
 
-fn object<'a>(
-    fields: &'a Map<String, Value>,
-    field: &'static str,
-) -> Result<&'a Map<String, Value>, BadField> {
-    value(fields, field)?.as_object().ok_or(BadField::expected(field, "an object"))
+/// A field that `read` makes something of, because it is what was `expected`.
+fn field<'a, T>(
+    fields: &'a Fields,
+    name: &'static str,
+    expected: &'static str,
+    read: impl FnOnce(&'a Value) -> Option<T>,
+) -> Result<T, BadField> {
+    let bad = |problem| BadField { field: name, problem };
+    let value = fields.get(name).ok_or_else(|| bad(FieldProblem::Missing))?;
+    read(value).ok_or_else(|| bad(FieldProblem::Expected(expected)))
 }
 
-fn matrix(fields: &Map<String, Value>, field: &'static str) -> Result<[Vec3; 3], BadField> {
-    three(value(fields, field)?)
-        .and_then(|rows| three_of(rows, |row| three_of(three(row)?, finite)))
-        .map(|rows| rows.map(to_vector))
-        .ok_or(BadField::expected(field, "three rows of three numbers"))
+fn vector(value: &Value) -> Option<Vec3> {
+    let [x, y, z] = three(value, finite)?;
+    Some(Vec3::new(x, y, z))
 }
 
-fn vector(fields: &Map<String, Value>, field: &'static str) -> Result<Vec3, BadField> {
-    numbers(fields, field).map(to_vector)
-}
-
-fn numbers(fields: &Map<String, Value>, field: &'static str) -> Result<[f64; 3], BadField> {
-    three(value(fields, field)?)
-        .and_then(|values| three_of(values, finite))
-        .ok_or(BadField::expected(field, "three numbers"))
-}
-
-fn value<'a>(fields: &'a Map<String, Value>, field: &'static str) -> Result<&'a Value, BadField> {
-    fields.get(field).ok_or(BadField { field, problem: FieldProblem::Missing })
+fn three<T>(value: &Value, read: impl Fn(&Value) -> Option<T>) -> Option<[T; 3]> {
+    let [first, second, third] = value.as_array()?.as_slice() else { return None };
+    Some([read(first)?, read(second)?, read(third)?])
 }
 
 fn finite(value: &Value) -> Option<f64> {
     value.as_f64().filter(|number| number.is_finite())
-}
-
-fn three(value: &Value) -> Option<&[Value; 3]> {
-    value.as_array()?.as_slice().try_into().ok()
-}
-
-fn three_of<T>(values: &[Value; 3], read: impl Fn(&Value) -> Option<T>) -> Option<[T; 3]> {
-    let [first, second, third] = values;
-    Some([read(first)?, read(second)?, read(third)?])
-}
-
-fn to_vector(numbers: [f64; 3]) -> Vec3 {
-    Vec3::from_components(|axis| numbers[axis])
 }
 
 /// A field with a mistake in it.
@@ -259,20 +225,19 @@ struct BadField {
 }
 
 impl BadField {
-    fn expected(field: &'static str, what: &'static str) -> Self {
-        Self { field, problem: FieldProblem::Expected(what) }
+    /// The same mistake, called by the whole way to it.
+    fn within_expect(field: &'static str) -> impl Fn(Self) -> Self {
+        move |Self { problem, .. }| Self { field, problem }
     }
 }
 
-/// The same mistake, called by the whole way to it.
-fn within_expect<T>(read: Result<T, BadField>, field: &'static str) -> Result<T, BadField> {
-    read.map_err(|BadField { problem, .. }| BadField { field, problem })
-}
+/// What an entry holds, by name.
+type Fields = Map<String, Value>;
 
-/// Everything in the file, before anything is made of it. These two read what `Vec<Map<String, Value>>` would,
-/// but where that knows only line and column of a slip, they add entry and field.
+/// Everything in the file, before anything is made of it. These two read what `Vec<Fields>` would,
+/// but where it knows only the line and column of a slip, they add entry and field.
 struct RawList(Vec<RawEntry>);
-struct RawEntry(Map<String, Value>);
+struct RawEntry(Fields);
 
 impl<'de> Deserialize<'de> for RawList {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -313,7 +278,7 @@ impl<'de> Deserialize<'de> for RawEntry {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<RawEntry, A::Error> {
-                let mut entry = Map::new();
+                let mut entry = Fields::new();
                 while let Some(field) = fields.next_key::<String>()? {
                     let value = fields
                         .next_value()

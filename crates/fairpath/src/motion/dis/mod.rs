@@ -5,7 +5,7 @@
 //! those two are given and kept.
 //!
 //! Behind the nine names is one curve: a constant acceleration, seen from axes that turn at a constant rate,
-//! see [`turn`]. World models are that curve in axes that stand still. [`Model`] says where the standard's text
+//! see `turn.rs`. World models are that curve in axes that stand still. [`Model`] says where the standard's text
 //! can be read in more than one way, and lets you choose.
 
 mod model;

@@ -60,11 +60,11 @@ impl Turn {
     }
 }
 
-/// Angle in radians below which the series are used. At 0.5 the worst closed form, (½ − α)/ϑ², has lost a digit,
-/// which its factor ϑ² takes back; a tenth of that and it would have lost three.
+/// Angle in radians below which the series are used. At 0.5 the closed forms are off by 2e-15 of the result; used
+/// further down they would be off by 1e-13 at 0.05 and by all of it at 1e-8. Further up the series need more terms.
 const SERIES_BELOW: f64 = 0.5;
 
-/// Terms of a series. Below [`SERIES_BELOW`] the first one left out is under ½¹⁶/16! ≈ 1e-18 of the sum.
+/// Terms of a series. Below [`SERIES_BELOW`] the first one left out is under 0.5¹⁶/16! ≈ 1e-18.
 const TERMS: usize = 8;
 
 /// What the powers \[u×\]⁰, \[u×\]¹, … are multiplied with. Since \[u×\]² = u·uᵀ − ϑ², the even ones make up α,
