@@ -1,9 +1,9 @@
 //! Orientation in space: unit quaternions, the matrices they stand for, and angles that wrap.
 
-use std::f64::consts::{PI, TAU};
+use std::f64::consts::{FRAC_PI_2, PI, TAU};
 use std::ops::Mul;
 
-use crate::vector::{Vec3, Vector};
+use crate::vector::{Vec2, Vec3, Vector};
 
 /// The same angle in [−π, π]. Not finite in, not finite out.
 pub fn wrap_angle(angle: f64) -> f64 {
@@ -50,6 +50,41 @@ impl Quat {
         // sin(half)/(2·half), with its series where the quotient would be 0/0.
         let scale = if half < 1e-4 { 0.5 - half * half / 12.0 } else { 0.5 * sin / half };
         Self { w: cos, v: rotation * scale }
+    }
+
+    /// The orientation that three turns about the body's own axes lead to: ψ about z, θ about the new y, φ
+    /// about the newest x.
+    pub fn from_euler(angles: Euler) -> Self {
+        Self::about_z(angles.psi) * Self::about_y(angles.theta) * Self::about_x(angles.phi)
+    }
+
+    /// The three turns that lead here, ψ and φ in [−π, π], θ in [−π/2, π/2].
+    ///
+    /// At gimbal lock, θ = ±π/2, only ψ ∓ φ means anything: φ is then 0. Everywhere, there too,
+    /// [`from_euler`](Self::from_euler) leads back to this orientation up to rounding, because nothing here
+    /// takes the arcsine of a number close to one.
+    pub fn euler(self) -> Euler {
+        // The products of half-angle functions in a ψ-θ-φ quaternion pair up into
+        // (cos θ/2 − sin θ/2)·(cos, sin)((ψ + φ)/2) and (cos θ/2 + sin θ/2)·(cos, sin)((ψ − φ)/2).
+        let sum = Vec2::new(self.w - self.v.y, self.v.z + self.v.x);
+        let difference = Vec2::new(self.w + self.v.y, self.v.z - self.v.x);
+        let (half_sum, half_difference) = match (sum.length(), difference.length()) {
+            (locked, _) if locked < GIMBAL_LOCK => (difference.heading(), difference.heading()),
+            (_, locked) if locked < GIMBAL_LOCK => (sum.heading(), sum.heading()),
+            _ => (sum.heading(), difference.heading()),
+        };
+        Euler {
+            psi: wrap_angle(half_sum + half_difference),
+            theta: 2.0 * libm::atan2(difference.length(), sum.length()) - FRAC_PI_2,
+            phi: wrap_angle(half_sum - half_difference),
+        }
+    }
+
+    /// The body's x, y and z axis in world axes: the rows of the matrix that carries world axes into the
+    /// body's, the columns of the one that carries them back.
+    pub fn axes(self) -> [Vec3; 3] {
+        [Vec3::new(1.0, 0.0, 0.0), Vec3::new(0.0, 1.0, 0.0), Vec3::new(0.0, 0.0, 1.0)]
+            .map(|axis| self.rotate(axis))
     }
 
     /// The inverse rotation.
@@ -108,6 +143,24 @@ impl Mul for Quat {
     }
 }
 
+/// How near to straight up or down, in the length of a half-angle pair, ψ and φ stop having a meaning of
+/// their own. A few roundings of a unit quaternion: above it they are still told apart, below it they are noise.
+const GIMBAL_LOCK: f64 = 1e-15;
+
+/// An orientation as three turns in a row, in radians: what IEEE 1278.1 puts on the wire.
+///
+/// The letters are the standard's. They are not called heading, pitch and roll because its z axes point down:
+/// there a positive θ lifts the nose, in a world whose +z is up it lowers it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Euler {
+    /// ψ, the first turn, about z.
+    pub psi: f64,
+    /// θ, the second turn, about the y axis that the first one left.
+    pub theta: f64,
+    /// φ, the third turn, about the x axis that the second one left.
+    pub phi: f64,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,5 +184,35 @@ mod tests {
         let direction = Vec3::new(1.0, -2.0, 0.5);
         let nose = direction.facing().rotate(Vec3::new(direction.length(), 0.0, 0.0));
         assert!(nose.distance(direction) < 1e-14);
+    }
+
+    #[test]
+    fn euler_angles_make_the_matrix_of_the_standard() {
+        let (psi, theta, phi) = (0.3, -0.7, 2.1);
+        let [ahead, _, down] = Quat::from_euler(Euler { psi, theta, phi }).axes();
+        let level = libm::cos(theta);
+        let nose = Vec3::new(level * libm::cos(psi), level * libm::sin(psi), -libm::sin(theta));
+        assert!(ahead.distance(nose) < 1e-15);
+        assert!((down.z - libm::cos(phi) * level).abs() < 1e-15);
+    }
+
+    #[test]
+    fn euler_angles_come_back_except_at_gimbal_lock() {
+        for theta in [-1.57, -1.2, 0.0, 0.4, 1.57] {
+            let angles = Euler { psi: 2.9, theta, phi: -2.8 };
+            let back = Quat::from_euler(angles).euler();
+            assert!((back.psi - angles.psi).abs() < 1e-11, "{back:?}");
+            assert!((back.theta - angles.theta).abs() < 1e-14, "{back:?}");
+            assert!((back.phi - angles.phi).abs() < 1e-11, "{back:?}");
+        }
+    }
+
+    #[test]
+    fn at_gimbal_lock_the_orientation_comes_back_though_the_angles_do_not() {
+        for theta in [-FRAC_PI_2, FRAC_PI_2, FRAC_PI_2 - 1e-9, FRAC_PI_2 - 1e-15] {
+            let locked = Quat::from_euler(Euler { psi: 1.1, theta, phi: -0.4 });
+            assert!(Quat::from_euler(locked.euler()).angle_to(locked) < 4e-15);
+        }
+        assert_eq!(Quat::about_y(FRAC_PI_2).euler(), Euler { psi: 0.0, theta: FRAC_PI_2, phi: 0.0 });
     }
 }
