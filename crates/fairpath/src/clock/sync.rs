@@ -149,9 +149,9 @@ impl ClockSync {
     /// One or two may come from a server that was stopped between two stamps; three in a row, 100 ms apart,
     /// are a clock that has stepped.
     const WITNESSES_NEEDED: u32 = 3;
-    /// Half of shared time so saturates before stamps do: 36 000 years either way.
+    /// 36 000 years either way: sums and differences of two stamps within it cannot saturate.
     const STAMP_MAX: Span = Span::from_micros(1 << 60);
-    /// A clock that slews by half its rate still runs forward, and no player can aim on one that does more.
+    /// At half its speed a clock still runs forward, and nobody can aim on one that is bent more than that.
     const SLEW_PPM_MAX: u32 = 500_000;
 
     /// A clock that knows nothing yet. Its first request is due at once.
