@@ -20,7 +20,8 @@
 //! assert_eq!(round_trip, Span::from_millis(60));
 //! let now = clock.now(LocalInstant::from_millis(5_100)).expect("one exchange is enough");
 //! assert_eq!(now.shared, SharedInstant::from_millis(90_100));
-//! assert!(clock.uncertainty(now.local).unwrap() < Span::from_micros(30_020));
+//! // Half the round trip, and the drift of a tenth of a second.
+//! assert!(clock.uncertainty(now.local).unwrap() < Span::from_micros(30_030));
 //! ```
 //!
 //! # How the offset is found
