@@ -87,6 +87,16 @@ impl Quat {
             .map(|axis| self.rotate(axis))
     }
 
+    /// The shortest turn that is this rotation, along its axis and as long as its angle, at most π: the
+    /// inverse of [`from_rotation_vector`](Self::from_rotation_vector).
+    pub fn to_rotation_vector(self) -> Vec3 {
+        let shortest = if self.w < 0.0 { Self { w: -self.w, v: -self.v } } else { self };
+        let sin = shortest.v.length();
+        // angle / sin(angle / 2), with its series where the quotient would be 0/0.
+        let scale = if sin < 1e-4 { 2.0 + sin * sin / 3.0 } else { 2.0 * libm::atan2(sin, shortest.w) / sin };
+        shortest.v * scale
+    }
+
     /// The inverse rotation.
     pub fn conjugate(self) -> Self {
         Self { w: self.w, v: -self.v }
@@ -177,6 +187,17 @@ mod tests {
         assert!((wrap_angle(3.0 * PI + 0.1) - (0.1 - PI)).abs() < 1e-12);
         assert_eq!(wrap_angle(1.0), 1.0);
         assert!(wrap_angle(f64::NAN).is_nan());
+    }
+
+    #[test]
+    fn a_rotation_vector_comes_back_the_shortest_way() {
+        for angle in [0.0, 1e-9, 1e-4, 0.5, 2.0, 3.1] {
+            let turn = Vec3::new(0.6, 0.0, -0.8) * angle;
+            let back = Quat::from_rotation_vector(turn).to_rotation_vector();
+            assert!(back.distance(turn) < 1e-14, "{angle}");
+        }
+        let long_way = Quat::about_z(1.5 * PI).to_rotation_vector();
+        assert!(long_way.distance(Vec3::new(0.0, 0.0, -0.5 * PI)) < 1e-14);
     }
 
     #[test]

@@ -47,6 +47,9 @@ pub trait Vector:
     fn facing(self) -> Self::Orientation;
     /// `orientation` after turning at `spin` for `secs`.
     fn turned(orientation: Self::Orientation, spin: Self::Spin, secs: f64) -> Self::Orientation;
+    /// The shortest turn from one orientation to another, as the spin that makes it in one second:
+    /// `turned(from, turn_between(from, to), 1.0)` is `to`.
+    fn turn_between(from: Self::Orientation, to: Self::Orientation) -> Self::Spin;
     /// The angle between two orientations, 0 to π.
     fn angle_between(one: Self::Orientation, other: Self::Orientation) -> f64;
     /// Whether every number in it is finite.
@@ -218,6 +221,10 @@ impl Vector for Vec2 {
         wrap_angle(heading + turn_rate * secs)
     }
 
+    fn turn_between(from: f64, to: f64) -> f64 {
+        wrap_angle(to - from)
+    }
+
     fn angle_between(one: f64, other: f64) -> f64 {
         wrap_angle(one - other).abs()
     }
@@ -264,6 +271,10 @@ impl Vector for Vec3 {
 
     fn turned(orientation: Quat, body_rate: Self, secs: f64) -> Quat {
         orientation * Quat::from_rotation_vector(body_rate * secs)
+    }
+
+    fn turn_between(from: Quat, to: Quat) -> Self {
+        (from.conjugate() * to).to_rotation_vector()
     }
 
     fn angle_between(one: Quat, other: Quat) -> f64 {
@@ -362,11 +373,11 @@ impl Planar for Vec3 {
         orientation
     }
 
-    fn spin_from_3d(body_rate: Vec3) -> Vec3 {
+    fn spin_from_3d(body_rate: Self) -> Self {
         body_rate
     }
 
-    fn spin_to_3d(body_rate: Vec3) -> Vec3 {
+    fn spin_to_3d(body_rate: Self) -> Self {
         body_rate
     }
 }

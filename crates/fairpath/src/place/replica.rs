@@ -1,4 +1,5 @@
 use super::{Anchor, Arrival, Clip, Placement};
+use crate::converge::{Convergence, Drawn};
 use crate::dr_vector::DrVector;
 use crate::state::State;
 use crate::time::{Now, Span};
@@ -6,13 +7,15 @@ use crate::vector::Planar;
 
 /// One entity as one receiver sees it.
 ///
-/// Feed it with [`accept`](Self::accept), ask it with [`place`](Self::place) as often as you draw.
+/// Feed it with [`accept`](Self::accept). Ask [`place`](Self::place) for what to simulate with, and
+/// [`draw`](Self::draw) for what to show: the same, with corrections bent so that the eye can follow.
 #[derive(Clone, Debug)]
 pub struct Replica<V: Planar> {
     placement: Placement,
     horizon: Span,
     clip: Option<Clip<V>>,
     belief: Option<Belief<V>>,
+    drawn: Drawn<V>,
 }
 
 /// The newest DR vector and the instant its motion is taken to start.
@@ -52,7 +55,8 @@ impl<V: Planar> Replica<V> {
 
     /// A replica that has heard nothing yet.
     pub fn new(placement: Placement) -> Self {
-        Self { placement, horizon: Self::HORIZON, clip: None, belief: None }
+        let drawn = Drawn::new(Convergence::default());
+        Self { placement, horizon: Self::HORIZON, clip: None, belief: None, drawn }
     }
 
     /// Freezes when the DR vector followed is older than `horizon`; see [`HORIZON`](Self::HORIZON). At least
@@ -70,12 +74,24 @@ impl<V: Planar> Replica<V> {
         self
     }
 
+    /// Shows corrections in another way.
+    #[must_use]
+    pub fn with_convergence(mut self, convergence: Convergence) -> Self {
+        self.drawn = Drawn::new(convergence);
+        self
+    }
+
     /// Hears a DR vector. Late, repeated and reordered ones never take the entity back to older information.
     pub fn accept(&mut self, vector: &DrVector<V>, arrival: &Arrival) -> Acceptance {
         let verdict = self.judge(vector, arrival);
         if verdict == Acceptance::Used {
+            let before = self.place(arrival.now).filter(|_| self.is_same_life(vector));
             self.belief =
                 Some(Belief { vector: *vector, anchor: Anchor::new(self.placement, vector, arrival) });
+            match before.zip(self.place(arrival.now)) {
+                Some((before, after)) => self.drawn.correct(arrival.now, &before, &after),
+                None => self.drawn.snap(),
+            }
         }
         verdict
     }
@@ -92,6 +108,11 @@ impl<V: Planar> Replica<V> {
             Some(clip) => clip.apply(&belief.vector, guess),
             None => guess,
         })
+    }
+
+    /// What to show now: [`place`](Self::place), less what is left of past corrections.
+    pub fn draw(&self, now: Now) -> Option<State<V>> {
+        self.place(now).map(|placed| self.drawn.at(now, &placed))
     }
 
     /// Where the entity is now: the position alone of what [`place`](Self::place) answers, for a fraction of
@@ -122,6 +143,10 @@ impl<V: Planar> Replica<V> {
 
     pub(crate) fn belief(&self) -> Option<&Belief<V>> {
         self.belief.as_ref()
+    }
+
+    fn is_same_life(&self, vector: &DrVector<V>) -> bool {
+        self.followed().is_some_and(|followed| followed.life == vector.life)
     }
 
     fn judge(&self, vector: &DrVector<V>, arrival: &Arrival) -> Acceptance {

@@ -133,6 +133,20 @@ fn another_entity_and_nonsense_are_refused() {
 }
 
 #[test]
+fn a_correction_is_drawn_smoothly_and_a_new_life_at_once() {
+    let mut replica = Replica::new(Placement::Global);
+    replica.accept(&eastbound(0), &Arrival::at(now(0)));
+    let turned = vector(MotionKind::Linear, &State::moving(Vec2::new(5.0, 1.0), Vec2::new(10.0, 0.0)), 500);
+    replica.accept(&turned, &Arrival::at(now(600)));
+    assert_eq!(replica.place(now(600)).unwrap().position.y, 1.0, "simulated at once");
+    assert_eq!(replica.draw(now(600)).unwrap().position.y, 0.0, "drawn where it was");
+    assert_eq!(replica.draw(now(800)), replica.place(now(800)), "and there after the blend");
+    let reborn = DrVector { life: Life::new(1), ..eastbound(900) };
+    replica.accept(&reborn, &Arrival::at(now(950)));
+    assert_eq!(replica.draw(now(950)), replica.place(now(950)));
+}
+
+#[test]
 fn a_clip_keeps_guesses_inside() {
     let wall = Clip::new(7, |_, mut guess: State<Vec2>| {
         guess.position.x = guess.position.x.min(5.0);
