@@ -110,7 +110,7 @@ impl<'a> Reader<'a> {
         let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
         let is_line_end: fn(&u8) -> bool = |byte| *byte == b'\n';
         let mut reader = Self { lines: bytes.split(is_line_end), columns, row: 0 };
-        let mut header = reader.next_row()?.ok_or(CsvError::of_row(1, CsvProblem::Empty))?;
+        let mut header = reader.next_row()?.ok_or_else(|| CsvError::of_row(1, CsvProblem::Empty))?;
         for column in columns {
             if header.text()? != *column {
                 return Err(CsvError::new(header.row, column, CsvProblem::WrongHeader));
@@ -171,7 +171,8 @@ impl<'a> Cells<'a> {
 
     fn next(&mut self) -> Result<(&'static str, &'a str), CsvError> {
         let column = self.columns.next().expect("no row type reads more cells than it has columns");
-        let text = self.texts.next().ok_or(CsvError::new(self.row, column, CsvProblem::MissingCell))?;
+        let text =
+            self.texts.next().ok_or_else(|| CsvError::new(self.row, column, CsvProblem::MissingCell))?;
         Ok((column, text.trim()))
     }
 }

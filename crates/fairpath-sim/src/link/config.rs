@@ -24,7 +24,6 @@ use super::rtt_trace::RttTrace;
 /// assert!(train.check().is_ok());
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
 pub struct LinkConfig {
     /// How long every packet takes. Default 0: instant. Below zero is refused. One way: a game's "ping" is two
     /// of these. Example: light in fibre needs 5 ms per 1000 km, real routes about 8.

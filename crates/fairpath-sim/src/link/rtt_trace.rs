@@ -51,9 +51,8 @@ impl RttTrace {
         if let Some(index) = samples.windows(2).position(|pair| pair[1].at <= pair[0].at) {
             return Err(BadRttTrace::NotIncreasing(index + 1));
         }
-        if let Some(index) =
-            samples.iter().position(|sample| sample.rtt < Some(Span::ZERO) && sample.rtt.is_some())
-        {
+        let is_negative = |sample: &RttSample| sample.rtt.is_some_and(|rtt| rtt < Span::ZERO);
+        if let Some(index) = samples.iter().position(is_negative) {
             return Err(BadRttTrace::Negative(index));
         }
         let period = period_of(&samples).ok_or(BadRttTrace::Empty)?;

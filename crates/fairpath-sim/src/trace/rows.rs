@@ -237,7 +237,7 @@ impl Metadata {
     /// From CSV text. Refuses a schema it does not know.
     pub fn from_csv(bytes: &[u8]) -> Result<Self, CsvError> {
         let rows: Vec<Self> = from_csv(bytes)?;
-        let metadata = rows.into_iter().next().ok_or(CsvError::of_row(1, CsvProblem::NoRows))?;
+        let metadata = rows.into_iter().next().ok_or_else(|| CsvError::of_row(1, CsvProblem::NoRows))?;
         if metadata.schema_version != SCHEMA_VERSION {
             return Err(CsvError::new(2, "schema_version", CsvProblem::UnknownVersion));
         }
