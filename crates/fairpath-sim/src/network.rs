@@ -236,10 +236,10 @@ impl<T> Network<T> {
             Fault::Repair(one, other) => self.each_way(one, other, LinkModel::repair),
             Fault::Isolate(peer) => self.each_link_of(peer).for_each(LinkModel::partition),
             Fault::Rejoin(peer) => self.each_link_of(peer).for_each(LinkModel::repair),
-            Fault::Reconfigure(from, to, config) => self.link_mut(from, to).reconfigure(now, *config),
+            Fault::Reconfigure(from, to, config) => self.link_mut(from, to).reconfigure(*config),
             Fault::Heal => self.links.values_mut().for_each(|link| {
                 link.repair();
-                link.reconfigure(now, link.config().healed());
+                link.reconfigure(link.config().healed());
             }),
             Fault::StepClock(peer, by) => self.clocks[peer.0 as usize].step(now, by),
             Fault::DriftClock(peer, ppm) => self.clocks[peer.0 as usize].set_drift(now, ppm),

@@ -89,7 +89,7 @@ impl LinkModel {
             packet_count: 0,
             is_cut: false,
             loss: LossChain::new(&config.loss, random.fork(0)),
-            bottleneck: Bottleneck::default(),
+            bottleneck: Bottleneck::new(),
             jitter: random.fork(1),
             detour: random.fork(2),
             copy: random.fork(3),
@@ -127,14 +127,14 @@ impl LinkModel {
         &self.config
     }
 
-    /// The weather changes: from `now` on it behaves like this. What waits at the bottleneck still waits, and
-    /// statistics and packet numbers go on.
+    /// The weather changes: packets sent from here on meet this. Those in flight or waiting at the bottleneck
+    /// arrive as they were going to; statistics and packet numbers go on.
     ///
     /// # Panics
     /// If [`LinkConfig::check`] finds fault with the configuration.
-    pub fn reconfigure(&mut self, now: SharedInstant, config: LinkConfig) {
+    pub fn reconfigure(&mut self, config: LinkConfig) {
         assert_usable(&config);
-        self.bottleneck.change_rate(now, self.config.rate, config.rate);
+        self.bottleneck.change_rate(self.config.rate, config.rate);
         self.config = config;
     }
 
@@ -235,45 +235,56 @@ fn draw_jitter(config: &LinkConfig, random: &mut Random) -> Span {
     jitter
 }
 
-/// When the bottleneck will have passed on everything it took.
+/// A queue that packets leave one after the other.
 ///
-/// In units of 1 µs / (bytes per second), where a packet lasts exactly its size × 10⁶: nothing is ever rounded
-/// but the answer, so the rate is exact at any speed and for any number of packets.
-#[derive(Clone, Debug, Default)]
+/// Its end is kept in units of 1 µs / (bytes per second), where a packet lasts exactly its size × 10⁶: nothing is
+/// ever rounded but the answer, so the rate is exact at any speed and for any number of packets.
+#[derive(Clone, Debug)]
 struct Bottleneck {
+    /// When those have left who came before the rate last changed.
+    drained_at: SharedInstant,
+    /// When everybody will have left, in the units of the present rate.
     busy_until: Option<i128>,
 }
 
 const BYTE: i128 = 1_000_000;
 
 impl Bottleneck {
+    fn new() -> Self {
+        Self { drained_at: SharedInstant::from_micros(i64::MIN), busy_until: None }
+    }
+
     /// When a packet has left it; `None` if its queue is full.
     fn pass(&mut self, now: SharedInstant, size_bytes: u32, rate: Option<Rate>) -> Option<SharedInstant> {
-        let Some(rate) = rate else { return Some(now) };
-        let waiting = self.waiting(now, rate);
-        let size = i128::from(size_bytes) * BYTE;
-        if waiting + size > i128::from(rate.queue_bytes_max) * BYTE {
+        let begin = now.max(self.drained_at);
+        let Some(rate) = rate else { return Some(begin) };
+        let bytes_per_sec = i128::from(rate.bytes_per_sec);
+        let idle = i128::from(begin.as_micros()) * bytes_per_sec;
+        let waiting = self.busy_until.map_or(0, |busy| (busy - idle).max(0));
+        let with_this_one = waiting + i128::from(size_bytes) * BYTE;
+        if with_this_one > i128::from(rate.queue_bytes_max) * BYTE {
             return None;
         }
-        let bytes_per_sec = i128::from(rate.bytes_per_sec);
-        self.busy_until = Some(i128::from(now.as_micros()) * bytes_per_sec + waiting + size);
-        // Rounded up: a packet has arrived when its last byte has.
-        let micros = -(-(waiting + size)).div_euclid(bytes_per_sec);
-        Some(now + Span::from_micros(i64::try_from(micros).unwrap_or(i64::MAX)))
+        self.busy_until = Some(idle + with_this_one);
+        Some(begin + rounded_up(with_this_one, bytes_per_sec))
     }
 
-    /// What has not left yet.
-    fn waiting(&self, now: SharedInstant, rate: Rate) -> i128 {
-        let idle = i128::from(now.as_micros()) * i128::from(rate.bytes_per_sec);
-        self.busy_until.map_or(0, |busy| (busy - idle).max(0))
+    /// Those who wait leave as they were told they would; the new rate is for those who come after them.
+    fn change_rate(&mut self, old: Option<Rate>, new: Option<Rate>) {
+        if old == new {
+            return;
+        }
+        if let (Some(busy), Some(old)) = (self.busy_until.take(), old) {
+            let drained_at = SharedInstant::ZERO + rounded_up(busy, i128::from(old.bytes_per_sec));
+            self.drained_at = self.drained_at.max(drained_at);
+        }
     }
+}
 
-    /// The same bytes wait, and leave faster or slower.
-    fn change_rate(&mut self, now: SharedInstant, old: Option<Rate>, new: Option<Rate>) {
-        let waiting = old.map_or(0, |rate| self.waiting(now, rate));
-        self.busy_until =
-            new.map(|rate| i128::from(now.as_micros()) * i128::from(rate.bytes_per_sec) + waiting);
-    }
+/// Up, because a packet has left when its last byte has.
+fn rounded_up(micros_times_rate: i128, rate: i128) -> Span {
+    let micros = -(-micros_times_rate).div_euclid(rate);
+    Span::from_micros(i64::try_from(micros).unwrap_or(i64::MAX))
 }
 
 fn assert_usable(config: &LinkConfig) {

@@ -105,6 +105,7 @@ const BUCKETS_PER_DOUBLING: u64 = 32;
 /// One hour in microseconds is below 2^32: beyond it, delays share the last bucket.
 const DOUBLINGS: u64 = 32;
 const BUCKET_COUNT_MAX: usize = bucket_of((1 << DOUBLINGS) - 1) + 1;
+const _: () = assert!(BUCKET_COUNT_MAX <= 1_000, "a link's statistics are a few kilobytes");
 
 impl DelayStatistics {
     /// How many delays were counted.
@@ -194,7 +195,6 @@ mod tests {
             );
             micros = micros * 21 / 20 + 1;
         }
-        assert!(BUCKET_COUNT_MAX < 1_000, "a few kilobytes");
     }
 
     #[test]
