@@ -116,11 +116,16 @@ pub const AGENDA_LEN_MAX: usize = 1 << 20;
 impl<T> Network<T> {
     /// Peers 0 to `peer_count` − 1 with perfect clocks and no links, at time zero.
     pub fn new(seed: u64, peer_count: u32) -> Self {
+        Self::starting_at(SharedInstant::ZERO, seed, peer_count)
+    }
+
+    /// The same, at another time: recordings start below zero.
+    pub fn starting_at(now: SharedInstant, seed: u64, peer_count: u32) -> Self {
         Self {
             random: Random::from_seed(seed),
             clocks: vec![SimClock::PERFECT; peer_count as usize],
             links: BTreeMap::new(),
-            agenda: EventQueue::new(),
+            agenda: EventQueue::starting_at(now),
         }
     }
 
@@ -135,7 +140,8 @@ impl<T> Network<T> {
         self.connect_one_way(other, one, config);
     }
 
-    /// Links two peers in one direction: for paths that differ by direction. Replaces the link that was there.
+    /// Links two peers in one direction: for paths that differ by direction. Replaces the link that was there
+    /// and its statistics; to change a link that is in use, [`Fault::Reconfigure`] it.
     ///
     /// # Panics
     /// If there is no such peer, or [`LinkConfig::check`] finds fault with the configuration.

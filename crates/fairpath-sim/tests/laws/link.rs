@@ -6,7 +6,7 @@
 use fairpath::random::Random;
 use fairpath::time::{SharedInstant, Span};
 use fairpath_laws::{law, proptest::prelude::*};
-use fairpath_sim::{Fate, Link, LinkConfig, LinkModel, Loss, LossCause, RttTrace};
+use fairpath_sim::{Fate, IN_FLIGHT_MAX, Link, LinkConfig, LinkModel, Loss, LossCause, RttTrace};
 
 const STANDARD_ERRORS: f64 = 6.0;
 
@@ -262,7 +262,24 @@ fn loss_in_the_long_run_is_the_stationary_one() {
         let expected = in_good + (in_bad - in_good) * bad;
         prop_assert!((loss.mean_ratio() - expected).abs() < 1e-12);
         let measured = link.statistics().loss_ratio();
+        prop_assert_eq!(link.statistics().lost.random, link.statistics().lost.total());
         prop_assert!((measured - expected).abs() <= allowed, "lost {} for {}", measured, expected);
+        Ok(())
+    });
+}
+
+#[test]
+fn a_link_starts_in_the_middle_of_things() {
+    // The first packet is lost as often as any: short runs are as lossy as long ones.
+    law!((0.01..=1.0, 0.01..=1.0f64), |(good_to_bad, bad_to_good)| {
+        let loss = Loss { good_to_bad, bad_to_good, in_good: 0.0, in_bad: 1.0 };
+        let config = LinkConfig::default().loss(loss);
+        let count = 2_000;
+        let is_lost = |seed| matches!(fates(&config, seed, &steady(1))[0], Fate::Lost(_));
+        let lost = (0..count).filter(|seed| is_lost(*seed)).count() as f64;
+        let (expected, count) = (loss.mean_ratio(), count as f64);
+        let allowed = STANDARD_ERRORS * (expected * (1.0 - expected) / count).sqrt() + 1.0 / count;
+        prop_assert!((lost / count - expected).abs() <= allowed, "{} for {}", lost / count, expected);
         Ok(())
     });
 }
@@ -398,4 +415,18 @@ fn a_link_delivers_exactly_what_its_model_says() {
         prop_assert_eq!(delivered, expected);
         Ok(())
     });
+}
+
+#[test]
+fn a_flood_is_lost_beyond_the_bound() {
+    let mut link =
+        Link::new(LinkConfig::default().delay(Span::from_secs(1)).duplicate_ratio(0.5), Random::from_seed(1));
+    for packet in 0..2 * IN_FLIGHT_MAX {
+        link.send(SharedInstant::ZERO, 100, packet);
+    }
+    assert!(link.model().statistics().lost.queue_full > 0);
+    let in_flight = std::iter::from_fn(|| link.poll(SharedInstant::from_millis(1_000))).count();
+    assert!((IN_FLIGHT_MAX - 1..=IN_FLIGHT_MAX).contains(&in_flight), "{in_flight}");
+    let next = link.send(SharedInstant::from_millis(1_000), 100, 0);
+    assert!(next.arrivals().next().is_some(), "there is room again: {next:?}");
 }
