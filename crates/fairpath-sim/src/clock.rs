@@ -1,0 +1,95 @@
+//! Clocks that are wrong the way real ones are.
+
+use fairpath::time::{LocalInstant, SharedInstant, Span};
+
+/// One peer's own clock, as seen by somebody who knows the true time.
+///
+/// It starts off by an offset, gains or loses a little every second, and may be stepped. All in integers, so
+/// that a day of drift is the same day on every machine. It answers for the present and the future: after a
+/// fault, instants before that fault are answered as if the fault had always been there.
+///
+/// ```
+/// use fairpath::time::{LocalInstant, SharedInstant, Span};
+/// use fairpath_sim::SimClock;
+///
+/// // Three seconds ahead, and 50 µs more every second.
+/// let clock = SimClock::new(Span::from_secs(3), 50.0);
+/// let shown = clock.local(SharedInstant::from_millis(10_000));
+/// assert_eq!(shown, LocalInstant::from_micros(13_000_500));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SimClock {
+    /// A true instant, and what the clock shows then.
+    anchor: (SharedInstant, LocalInstant),
+    drift_ppb: i64,
+}
+
+/// The strongest drift a clock may have, in parts per million.
+///
+/// Real quartz is within ±100. A tenth is far beyond anything sold as a clock; at −10⁶ time would stand still.
+pub const DRIFT_PPM_MAX: f64 = 100_000.0;
+
+const BILLION: i128 = 1_000_000_000;
+
+impl SimClock {
+    /// A clock that shows the true time.
+    pub const PERFECT: Self = Self { anchor: (SharedInstant::ZERO, LocalInstant::ZERO), drift_ppb: 0 };
+
+    /// A clock that shows `offset` at true time zero and gains `drift_ppm` microseconds per second from there.
+    ///
+    /// Drift: default 0, quartz ±20, a bad one ±100; resolved to 0.001 and held within ±[`DRIFT_PPM_MAX`].
+    pub fn new(offset: Span, drift_ppm: f64) -> Self {
+        Self { anchor: (SharedInstant::ZERO, LocalInstant::ZERO + offset), drift_ppb: to_ppb(drift_ppm) }
+    }
+
+    /// What it shows at a true instant.
+    pub fn local(&self, t: SharedInstant) -> LocalInstant {
+        let (anchor, shown) = self.anchor;
+        let elapsed = i128::from((t - anchor).as_micros()) * self.rate();
+        shown + span_of(elapsed.div_euclid(BILLION))
+    }
+
+    /// The first true instant at which it shows `local` or later.
+    pub fn first_showing(&self, local: LocalInstant) -> SharedInstant {
+        let (anchor, shown) = self.anchor;
+        let elapsed = i128::from((local - shown).as_micros()) * BILLION;
+        anchor + span_of(-(-elapsed).div_euclid(self.rate()))
+    }
+
+    /// How far it is ahead of the true time; behind is negative.
+    pub fn ahead(&self, t: SharedInstant) -> Span {
+        self.local(t).since_zero() - t.since_zero()
+    }
+
+    /// A fault: from true instant `t` on it shows `by` more, or less. Backwards is what a wall clock can do to
+    /// a program that trusts it.
+    pub fn step(&mut self, t: SharedInstant, by: Span) {
+        self.anchor = (t, self.local(t) + by);
+    }
+
+    /// A fault: from true instant `t` on it drifts differently; what it shows stays continuous.
+    pub fn set_drift(&mut self, t: SharedInstant, drift_ppm: f64) {
+        self.anchor = (t, self.local(t));
+        self.drift_ppb = to_ppb(drift_ppm);
+    }
+
+    /// Nanoseconds it counts per true second.
+    fn rate(&self) -> i128 {
+        BILLION + i128::from(self.drift_ppb)
+    }
+}
+
+impl Default for SimClock {
+    fn default() -> Self {
+        Self::PERFECT
+    }
+}
+
+fn to_ppb(ppm: f64) -> i64 {
+    (ppm.clamp(-DRIFT_PPM_MAX, DRIFT_PPM_MAX) * 1000.0).round() as i64
+}
+
+fn span_of(micros: i128) -> Span {
+    let micros = micros.clamp(i128::from(i64::MIN), i128::from(i64::MAX));
+    Span::from_micros(micros as i64)
+}

@@ -1,0 +1,326 @@
+use std::fmt;
+use std::ops::Range;
+
+use fairpath::time::{SharedInstant, Span};
+
+use super::loss::Loss;
+use super::rtt_trace::RttTrace;
+
+/// Everything one direction of a link does to packets. The default does nothing at all.
+///
+/// All effects compose. A packet meets them in this order: a partition, the bottleneck and its queue, loss
+/// (chosen, random, from the trace), delay (constant + half the traced round trip + jitter, together never
+/// below zero), reordering, duplication.
+///
+/// ```
+/// use fairpath::time::Span;
+/// use fairpath_sim::{LinkConfig, Loss};
+///
+/// let train = LinkConfig::default()
+///     .delay(Span::from_millis(60))
+///     .jitter_normal(Span::from_millis(15))
+///     .keep_order(true)
+///     .loss(Loss::bursts(0.03, 8.0));
+/// assert!(train.check().is_ok());
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinkConfig {
+    /// How long every packet takes. Default 0: instant. Below zero is refused. One way: a game's "ping" is two
+    /// of these. Example: light in fibre needs 5 ms per 1000 km, real routes about 8.
+    pub delay: Span,
+    /// Measured round trips, half of which is added to the delay; lost pings lose packets. Default none.
+    pub rtt_trace: Option<RttTrace>,
+    /// Uniform jitter: adds anything from minus to plus this. Default 0. More than the whole delay and the
+    /// mean moves up, because nothing arrives before it was sent; more than the gap between packets and they
+    /// arrive out of order, unless [`keep_order`](Self::keep_order) is set. Example: 100 ms is what "±100 ms"
+    /// means in the experiments.
+    pub jitter_uniform: Span,
+    /// Normal jitter: adds a draw with this standard deviation. Default 0. More than a third of the delay and
+    /// the mean moves up, because the left tail is cut off where delay would be negative.
+    pub jitter_normal: Span,
+    /// Whether a packet waits for those sent before it, as in one queue. Default false: each has its own
+    /// delay and may overtake. When true, jitter beyond the gap between packets bunches them and raises the
+    /// mean delay: everybody waits for the slowest.
+    pub keep_order: bool,
+    /// Which share of packets takes a detour and is overtaken, even if order is kept. Default 0; 1 delays
+    /// everybody and reorders nobody. Example: 0.01 with 30 ms at 60 packets/s puts one in a hundred behind
+    /// the next one or two.
+    pub reorder_ratio: f64,
+    /// How much longer the detour takes. Default 0, which reorders nothing.
+    pub reorder_extra: Span,
+    /// Random loss. Default none.
+    pub loss: Loss,
+    /// Packets to lose by number, the first packet being 1; sorted. Default none. For scenarios.
+    pub drop_nth: Vec<u64>,
+    /// Which share of packets arrives twice, the copy with a jitter of its own. Default 0; 1 doubles
+    /// everything. Copies are made behind the bottleneck and cost no rate.
+    pub duplicate_ratio: f64,
+    /// A bottleneck. Default none: any rate passes.
+    pub rate: Option<Rate>,
+    /// When everything that is sent is lost; what was sent before still arrives. Default never.
+    pub partitions: Vec<Range<SharedInstant>>,
+}
+
+/// A bottleneck: packets leave one after the other, and wait in a queue with an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    /// How fast it passes them on. At least 1. Example: 125 000 is one megabit per second.
+    pub bytes_per_sec: u64,
+    /// How many bytes wait or are being sent before newcomers are dropped (tail drop). Below one packet's size
+    /// that packet never passes; large queues turn overload into delay instead of loss ("bufferbloat"): a full
+    /// one delays by `queue_bytes_max / bytes_per_sec`. Example: 32 000 at one megabit is 256 ms.
+    pub queue_bytes_max: u64,
+}
+
+/// Why a link cannot be built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BadLinkConfig {
+    /// This knob is a probability and must be within 0 and 1.
+    NotARatio(&'static str),
+    /// This knob is a length of time and must be within zero and a hundred years.
+    NotASpan(&'static str),
+    /// A rate of zero would never pass anything: use a partition.
+    NoRate,
+}
+
+/// Far beyond any use, and small enough that sums of them stay away from where instants saturate.
+const SPAN_MAX: Span = Span::from_secs(100 * 366 * 86_400);
+
+impl LinkConfig {
+    /// The names that [`by_name`](Self::by_name) knows.
+    pub const NAMES: [&'static str; 6] =
+        ["perfect", "lan", "broadband", "mobile", "wifi-bad", "intercontinental"];
+
+    /// Two machines on one switch: 0.2 ms, hardly any jitter, no loss.
+    ///
+    /// This and the other presets are round numbers of the right size, not measurements. To test against a
+    /// real network record its round trips and use [`rtt_trace`](Self::rtt_trace).
+    pub fn lan() -> Self {
+        Self::default().delay(Span::from_micros(200)).jitter_normal(Span::from_micros(30)).keep_order(true)
+    }
+
+    /// A wired home to a server in the same country: 15 ms one way, 1 ms of jitter, one packet in a thousand
+    /// lost.
+    pub fn broadband() -> Self {
+        Self::default()
+            .delay(Span::from_millis(15))
+            .jitter_normal(Span::from_millis(1))
+            .keep_order(true)
+            .loss(Loss::each(0.001))
+    }
+
+    /// A phone on 4G standing still: 60 ms one way (a measured hour had round trips of 119 ms in the median and
+    /// 125 ms at the 95th percentile), short bursts of loss.
+    pub fn mobile() -> Self {
+        Self::default()
+            .delay(Span::from_millis(60))
+            .jitter_normal(Span::from_millis(5))
+            .keep_order(true)
+            .loss(Loss::bursts(0.005, 3.0))
+    }
+
+    /// Behind a wireless repeater at a bad hour: 50 ms one way with 25 ms of jitter (a measured one had round
+    /// trips of 103 ms in the median and 205 ms at the 95th percentile), 3 % lost in bursts, a few duplicates.
+    pub fn wifi_bad() -> Self {
+        Self::default()
+            .delay(Span::from_millis(50))
+            .jitter_normal(Span::from_millis(25))
+            .keep_order(true)
+            .loss(Loss::bursts(0.03, 5.0))
+            .duplicate_ratio(0.002)
+    }
+
+    /// Half around the world: 150 ms one way, 15 ms of jitter, 1 % lost, now and then another route.
+    pub fn intercontinental() -> Self {
+        Self::default()
+            .delay(Span::from_millis(150))
+            .jitter_normal(Span::from_millis(15))
+            .keep_order(true)
+            .loss(Loss::bursts(0.01, 2.0))
+            .reorder(0.002, Span::from_millis(30))
+    }
+
+    /// A preset by the name that programs use for it: one of [`NAMES`](Self::NAMES).
+    pub fn by_name(name: &str) -> Option<Self> {
+        match name {
+            "perfect" => Some(Self::default()),
+            "lan" => Some(Self::lan()),
+            "broadband" => Some(Self::broadband()),
+            "mobile" => Some(Self::mobile()),
+            "wifi-bad" => Some(Self::wifi_bad()),
+            "intercontinental" => Some(Self::intercontinental()),
+            _ => None,
+        }
+    }
+
+    /// Sets [`delay`](Self#structfield.delay).
+    #[must_use]
+    pub fn delay(mut self, delay: Span) -> Self {
+        self.delay = delay;
+        self
+    }
+
+    /// Sets [`rtt_trace`](Self#structfield.rtt_trace).
+    #[must_use]
+    pub fn rtt_trace(mut self, trace: RttTrace) -> Self {
+        self.rtt_trace = Some(trace);
+        self
+    }
+
+    /// Sets [`jitter_uniform`](Self#structfield.jitter_uniform).
+    #[must_use]
+    pub fn jitter_uniform(mut self, plus_minus: Span) -> Self {
+        self.jitter_uniform = plus_minus;
+        self
+    }
+
+    /// Sets [`jitter_normal`](Self#structfield.jitter_normal).
+    #[must_use]
+    pub fn jitter_normal(mut self, standard_deviation: Span) -> Self {
+        self.jitter_normal = standard_deviation;
+        self
+    }
+
+    /// Sets [`keep_order`](Self#structfield.keep_order).
+    #[must_use]
+    pub fn keep_order(mut self, keep_order: bool) -> Self {
+        self.keep_order = keep_order;
+        self
+    }
+
+    /// Sets [`reorder_ratio`](Self#structfield.reorder_ratio) and
+    /// [`reorder_extra`](Self#structfield.reorder_extra).
+    #[must_use]
+    pub fn reorder(mut self, ratio: f64, extra: Span) -> Self {
+        self.reorder_ratio = ratio;
+        self.reorder_extra = extra;
+        self
+    }
+
+    /// Sets [`loss`](Self#structfield.loss).
+    #[must_use]
+    pub fn loss(mut self, loss: Loss) -> Self {
+        self.loss = loss;
+        self
+    }
+
+    /// Adds one to [`drop_nth`](Self#structfield.drop_nth): 3 loses the third packet.
+    #[must_use]
+    pub fn drop_nth(mut self, nth: u64) -> Self {
+        let place = self.drop_nth.partition_point(|earlier| *earlier < nth);
+        self.drop_nth.insert(place, nth);
+        self
+    }
+
+    /// Sets [`duplicate_ratio`](Self#structfield.duplicate_ratio).
+    #[must_use]
+    pub fn duplicate_ratio(mut self, ratio: f64) -> Self {
+        self.duplicate_ratio = ratio;
+        self
+    }
+
+    /// Sets [`rate`](Self#structfield.rate).
+    #[must_use]
+    pub fn rate(mut self, bytes_per_sec: u64, queue_bytes_max: u64) -> Self {
+        self.rate = Some(Rate { bytes_per_sec, queue_bytes_max });
+        self
+    }
+
+    /// Adds one to [`partitions`](Self#structfield.partitions): from the start of the range up to but without
+    /// its end.
+    #[must_use]
+    pub fn partition(mut self, during: Range<SharedInstant>) -> Self {
+        self.partitions.push(during);
+        self
+    }
+
+    /// The same link on a good day: as slow, jittery and narrow, but nothing is lost on the way, copied or sent
+    /// on a detour. Tests of liveness break things first, then heal them and require that all is well soon.
+    #[must_use]
+    pub fn healed(&self) -> Self {
+        Self {
+            delay: self.delay,
+            rtt_trace: self.rtt_trace.as_ref().and_then(RttTrace::without_losses),
+            jitter_uniform: self.jitter_uniform,
+            jitter_normal: self.jitter_normal,
+            keep_order: self.keep_order,
+            rate: self.rate,
+            ..Self::default()
+        }
+    }
+
+    /// Whether every knob is within its range. Building a link insists on it.
+    pub fn check(&self) -> Result<(), BadLinkConfig> {
+        let ratios = [
+            ("reorder_ratio", self.reorder_ratio),
+            ("duplicate_ratio", self.duplicate_ratio),
+            ("loss.good_to_bad", self.loss.good_to_bad),
+            ("loss.bad_to_good", self.loss.bad_to_good),
+            ("loss.in_good", self.loss.in_good),
+            ("loss.in_bad", self.loss.in_bad),
+        ];
+        if let Some((knob, _)) = ratios.iter().find(|(_, ratio)| !(0.0..=1.0).contains(ratio)) {
+            return Err(BadLinkConfig::NotARatio(knob));
+        }
+        let spans = [
+            ("delay", self.delay),
+            ("jitter_uniform", self.jitter_uniform),
+            ("jitter_normal", self.jitter_normal),
+            ("reorder_extra", self.reorder_extra),
+        ];
+        if let Some((knob, _)) = spans.iter().find(|(_, span)| !(Span::ZERO..=SPAN_MAX).contains(span)) {
+            return Err(BadLinkConfig::NotASpan(knob));
+        }
+        if self.rate.is_some_and(|rate| rate.bytes_per_sec == 0) {
+            return Err(BadLinkConfig::NoRate);
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for BadLinkConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotARatio(knob) => write!(f, "{knob} must be within 0 and 1"),
+            Self::NotASpan(knob) => write!(f, "{knob} must be within zero and a hundred years"),
+            Self::NoRate => write!(f, "a rate must be at least one byte per second: use a partition"),
+        }
+    }
+}
+
+impl std::error::Error for BadLinkConfig {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_a_link_that_can_be_built() {
+        for name in LinkConfig::NAMES {
+            assert_eq!(LinkConfig::by_name(name).expect(name).check(), Ok(()), "{name}");
+        }
+        assert_eq!(LinkConfig::by_name("carrier-pigeon"), None);
+    }
+
+    #[test]
+    fn nonsense_is_refused_by_name() {
+        let lossy = |ratio| LinkConfig::default().loss(Loss::each(ratio)).check();
+        assert_eq!(lossy(1.0), Ok(()));
+        assert_eq!(lossy(1.5), Err(BadLinkConfig::NotARatio("loss.in_good")));
+        assert_eq!(lossy(f64::NAN), Err(BadLinkConfig::NotARatio("loss.in_good")));
+        let impossible = LinkConfig::default().loss(Loss::bursts(0.9, 2.0));
+        assert_eq!(impossible.check(), Err(BadLinkConfig::NotARatio("loss.good_to_bad")));
+        let early = LinkConfig::default().delay(Span::from_millis(-1));
+        assert_eq!(early.check().unwrap_err().to_string(), "delay must be within zero and a hundred years");
+        assert_eq!(LinkConfig::default().rate(0, 1_500).check(), Err(BadLinkConfig::NoRate));
+    }
+
+    #[test]
+    fn healing_keeps_the_distance() {
+        let healed = LinkConfig::wifi_bad().drop_nth(3).healed();
+        assert_eq!(healed.delay, LinkConfig::wifi_bad().delay);
+        assert_eq!(healed.loss, Loss::NONE);
+        assert!(healed.drop_nth.is_empty());
+    }
+}

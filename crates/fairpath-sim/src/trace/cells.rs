@@ -1,0 +1,122 @@
+//! What the cells of a trace can hold, beyond numbers.
+
+use crate::csv::{Cell, CsvProblem};
+use crate::digest::Digest;
+
+/// A cell that also counts for a trace's digest.
+pub(super) trait TraceCell: Cell {
+    fn add_to(&self, digest: &mut Digest);
+}
+
+/// An enum that is written as a word.
+macro_rules! words {
+    ($(#[$doc:meta])* pub enum $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $name {
+            $($(#[$variant_doc])* $variant,)+
+        }
+
+        impl $name {
+            /// The word it is written as.
+            pub const fn word(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word,)+
+                }
+            }
+
+            /// What a word stands for.
+            pub fn from_word(word: &str) -> Option<Self> {
+                match word {
+                    $($word => Some(Self::$variant),)+
+                    _ => None,
+                }
+            }
+        }
+
+        impl Cell for $name {
+            fn write(&self, out: &mut String) -> Result<(), CsvProblem> {
+                out.push_str(self.word());
+                Ok(())
+            }
+
+            fn read(text: &str) -> Result<Self, CsvProblem> {
+                Self::from_word(text).ok_or(CsvProblem::UnknownWord)
+            }
+        }
+
+        impl TraceCell for $name {
+            fn add_to(&self, digest: &mut Digest) {
+                digest.bytes(self.word().as_bytes());
+            }
+        }
+    };
+}
+
+words! {
+    /// Whose view of an entity a row shows.
+    pub enum StateKind {
+        /// The real path, known only to the owner.
+        #[default]
+        Truth = "truth",
+        /// What the newest generated DR vector says.
+        Exported = "exported",
+        /// Where a receiver places it.
+        Placed = "placed",
+        /// What its screen shows, after convergence.
+        Drawn = "drawn",
+    }
+}
+
+words! {
+    /// What a receiver did with a DR vector.
+    pub enum ReceiptKind {
+        /// It was the newest, and the entity follows it.
+        #[default]
+        Used = "used",
+        /// It was older than what the receiver had.
+        Stale = "stale",
+        /// The receiver had it already.
+        Duplicate = "duplicate",
+    }
+}
+
+words! {
+    /// What lengths are measured in.
+    pub enum LengthUnit {
+        /// Metres.
+        #[default]
+        Metres = "m",
+        /// The game's own unit.
+        GameUnits = "unit",
+        /// Pixels.
+        Pixels = "px",
+    }
+}
+
+macro_rules! digested {
+    ($($kind:ident),+) => {$(
+        impl TraceCell for $kind {
+            fn add_to(&self, digest: &mut Digest) {
+                digest.$kind(*self);
+            }
+        }
+    )+};
+}
+
+digested!(u16, u32, u64, i64, f64, bool);
+
+impl TraceCell for String {
+    fn add_to(&self, digest: &mut Digest) {
+        digest.bytes(self.as_bytes());
+    }
+}
+
+impl<C: TraceCell> TraceCell for Option<C> {
+    fn add_to(&self, digest: &mut Digest) {
+        digest.bool(self.is_some());
+        if let Some(cell) = self {
+            cell.add_to(digest);
+        }
+    }
+}

@@ -1,0 +1,330 @@
+use fairpath::State;
+use fairpath::number::EntityId;
+use fairpath::rotation::Quat;
+use fairpath::time::SharedInstant;
+use fairpath::vector::{Planar, Vec3};
+
+use super::SCHEMA_VERSION;
+use super::cells::{LengthUnit, ReceiptKind, StateKind, TraceCell};
+use crate::csv::{Cells, CsvError, CsvProblem, Reader, Writer};
+use crate::digest::Digest;
+
+/// One row of a table.
+pub(super) trait Row: Sized {
+    const COLUMNS: &'static [&'static str];
+    fn write(&self, writer: &mut Writer) -> Result<(), CsvError>;
+    fn read(cells: &mut Cells<'_>) -> Result<Self, CsvError>;
+    fn add_to(&self, digest: &mut Digest);
+}
+
+/// A row type from one list, so that the struct, the columns, the text and the digest cannot disagree.
+macro_rules! row {
+    ($(#[$doc:meta])* pub struct $row:ident {
+        $($(#[$field_doc:meta])* pub $field:ident: $kind:ty as $column:literal,)+
+    }) => {
+        $(#[$doc])*
+        pub struct $row {
+            $($(#[$field_doc])* pub $field: $kind,)+
+        }
+
+        impl Row for $row {
+            const COLUMNS: &'static [&'static str] = &[$($column),+];
+
+            fn write(&self, writer: &mut Writer) -> Result<(), CsvError> {
+                $(writer.write(&self.$field)?;)+
+                Ok(())
+            }
+
+            fn read(cells: &mut Cells<'_>) -> Result<Self, CsvError> {
+                Ok(Self { $($field: cells.read()?),+ })
+            }
+
+            fn add_to(&self, digest: &mut Digest) {
+                $(self.$field.add_to(digest);)+
+            }
+        }
+    };
+}
+
+row! {
+    /// About a run: one row.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Metadata {
+        /// The version of the schema the run was written with.
+        pub schema_version: u32 as "schema_version",
+        /// What was recorded: a game's or a recording's name. No commas, no line breaks.
+        pub title: String as "title",
+        /// What lengths are measured in.
+        pub length_unit: LengthUnit as "length_unit",
+        /// Ticks per second, where there was a fixed rate.
+        pub tick_rate_hz: Option<u32> as "tick_rate_hz",
+        /// What the run can be repeated from.
+        pub seed: u64 as "seed",
+        /// The world's lowest x.
+        pub x_min: f64 as "x_min",
+        /// The world's lowest y.
+        pub y_min: f64 as "y_min",
+        /// The world's lowest z.
+        pub z_min: f64 as "z_min",
+        /// The world's highest x.
+        pub x_max: f64 as "x_max",
+        /// The world's highest y.
+        pub y_max: f64 as "y_max",
+        /// The world's highest z.
+        pub z_max: f64 as "z_max",
+    }
+}
+
+row! {
+    /// Where an entity was, or was taken to be, at one instant.
+    #[derive(Clone, Copy, Debug, Default, PartialEq)]
+    pub struct StateRow {
+        /// When.
+        pub t_us: i64 as "t_us",
+        /// Which entity.
+        pub entity: u32 as "entity",
+        /// Which of its lives, counted from zero and not wrapped.
+        pub life: u16 as "life",
+        /// Whose view: the truth, or what was made of it on the way to a screen.
+        pub kind: StateKind as "kind",
+        /// On whose screen, for what is placed or drawn; empty for what nobody in particular sees.
+        pub viewer: Option<u32> as "viewer",
+        /// Position along +x.
+        pub x: f64 as "x",
+        /// Position along +y.
+        pub y: f64 as "y",
+        /// Position along +z.
+        pub z: f64 as "z",
+        /// Velocity along +x.
+        pub vx: f64 as "vx",
+        /// Velocity along +y.
+        pub vy: f64 as "vy",
+        /// Velocity along +z.
+        pub vz: f64 as "vz",
+        /// Orientation, a unit quaternion from body to world axes: the scalar part.
+        pub qw: f64 as "qw",
+        /// Its vector part along +x.
+        pub qx: f64 as "qx",
+        /// Its vector part along +y.
+        pub qy: f64 as "qy",
+        /// Its vector part along +z.
+        pub qz: f64 as "qz",
+        /// Whether this is the first row after a gap, respawn or teleport: nothing may be joined across it.
+        pub is_break: bool as "break",
+    }
+}
+
+row! {
+    /// A copy of a DR vector that left for one receiver.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct SendRow {
+        /// When it left.
+        pub t_us: i64 as "t_us",
+        /// Who sent it.
+        pub sender: u32 as "sender",
+        /// Who it was sent to.
+        pub receiver: u32 as "receiver",
+        /// Which entity it is about.
+        pub entity: u32 as "entity",
+        /// Which of that entity's lives.
+        pub life: u16 as "life",
+        /// Which of that entity's DR vectors, counted and not wrapped.
+        pub generation: u64 as "generation",
+        /// When it was generated: schedulers send later than that.
+        pub generated_us: i64 as "generated_us",
+        /// In which packet of this link it travelled.
+        pub packet: u64 as "packet",
+        /// Its share of that packet.
+        pub bytes: u32 as "bytes",
+    }
+}
+
+row! {
+    /// A DR vector that reached a receiver.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct ReceiptRow {
+        /// When it arrived.
+        pub t_us: i64 as "t_us",
+        /// Who got it.
+        pub receiver: u32 as "receiver",
+        /// Who had sent it.
+        pub sender: u32 as "sender",
+        /// Which entity it is about.
+        pub entity: u32 as "entity",
+        /// Which of that entity's lives.
+        pub life: u16 as "life",
+        /// Which of that entity's DR vectors, counted and not wrapped.
+        pub generation: u64 as "generation",
+        /// When it had left; the one-way delay is the difference.
+        pub sent_us: i64 as "sent_us",
+        /// In which packet of this link it travelled.
+        pub packet: u64 as "packet",
+        /// What the receiver did with it.
+        pub kind: ReceiptKind as "kind",
+        /// When the sender learned of it; empty if it never did.
+        pub known_us: Option<i64> as "known_us",
+    }
+}
+
+row! {
+    /// What a player did.
+    #[derive(Clone, Copy, Debug, Default, PartialEq)]
+    pub struct InputRow {
+        /// When.
+        pub t_us: i64 as "t_us",
+        /// Who.
+        pub player: u32 as "player",
+        /// Which entity it steers.
+        pub entity: u32 as "entity",
+        /// Which of the player's inputs, counted and not wrapped.
+        pub sequence: u64 as "sequence",
+        /// The pressed buttons, one bit each; which is which is the game's own.
+        pub buttons: u32 as "buttons",
+        /// The first axis: in games with a throttle, that.
+        pub axis_0: f64 as "axis_0",
+        /// The second axis: in games with a wheel or rudder, that.
+        pub axis_1: f64 as "axis_1",
+        /// The third axis: in games that aim, the x of it.
+        pub axis_2: f64 as "axis_2",
+        /// The fourth axis: in games that aim, the y of it.
+        pub axis_3: f64 as "axis_3",
+    }
+}
+
+macro_rules! tables {
+    ($($row:ident),+) => {$(
+        impl $row {
+            /// The names of the columns, from left to right.
+            pub const COLUMNS: &'static [&'static str] = <Self as Row>::COLUMNS;
+
+            /// The table as CSV text. Complains about NaN and infinity instead of writing them.
+            pub fn to_csv(rows: &[Self]) -> Result<String, CsvError> {
+                to_csv(rows)
+            }
+
+            /// The table from CSV text, bit for bit what was written.
+            pub fn from_csv(bytes: &[u8]) -> Result<Vec<Self>, CsvError> {
+                from_csv(bytes)
+            }
+        }
+    )+};
+}
+
+tables!(StateRow, SendRow, ReceiptRow, InputRow);
+
+impl Metadata {
+    /// The names of the columns, from left to right.
+    pub const COLUMNS: &'static [&'static str] = <Self as Row>::COLUMNS;
+
+    /// A run in metres, from a seed, in a world not yet measured.
+    pub fn new(title: &str, seed: u64) -> Self {
+        Self { title: title.to_owned(), seed, ..Self::default() }
+    }
+
+    /// The same with the world's corners.
+    #[must_use]
+    pub fn with_world(mut self, low: Vec3, high: Vec3) -> Self {
+        (self.x_min, self.y_min, self.z_min) = (low.x, low.y, low.z);
+        (self.x_max, self.y_max, self.z_max) = (high.x, high.y, high.z);
+        self
+    }
+
+    /// As CSV text: a header and one row.
+    pub fn to_csv(&self) -> Result<String, CsvError> {
+        to_csv(std::slice::from_ref(self))
+    }
+
+    /// From CSV text. Refuses a schema it does not know.
+    pub fn from_csv(bytes: &[u8]) -> Result<Self, CsvError> {
+        let rows: Vec<Self> = from_csv(bytes)?;
+        let metadata = rows.into_iter().next().ok_or_else(|| CsvError::of_row(1, CsvProblem::NoRows))?;
+        if metadata.schema_version != SCHEMA_VERSION {
+            return Err(CsvError::new(2, "schema_version", CsvProblem::UnknownVersion));
+        }
+        Ok(metadata)
+    }
+}
+
+impl Default for Metadata {
+    fn default() -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            title: String::new(),
+            length_unit: LengthUnit::Metres,
+            tick_rate_hz: None,
+            seed: 0,
+            x_min: 0.0,
+            y_min: 0.0,
+            z_min: 0.0,
+            x_max: 0.0,
+            y_max: 0.0,
+            z_max: 0.0,
+        }
+    }
+}
+
+impl StateRow {
+    /// A row of an entity's first life that nobody in particular sees; fill in the rest as needed:
+    ///
+    /// ```
+    /// # use fairpath::{State, number::EntityId, time::SharedInstant, vector::Vec2};
+    /// # use fairpath_sim::trace::{StateKind, StateRow};
+    /// # let (now, state) = (SharedInstant::ZERO, State::<Vec2>::default());
+    /// let seen = StateRow { viewer: Some(2), ..StateRow::new(now, EntityId(7), StateKind::Placed, &state) };
+    /// ```
+    pub fn new<V: Planar>(t: SharedInstant, entity: EntityId, kind: StateKind, state: &State<V>) -> Self {
+        let position = state.position.to_3d();
+        let velocity = state.velocity.to_3d();
+        let orientation = V::to_quat(state.orientation);
+        Self {
+            t_us: t.as_micros(),
+            entity: entity.0,
+            kind,
+            x: position.x,
+            y: position.y,
+            z: position.z,
+            vx: velocity.x,
+            vy: velocity.y,
+            vz: velocity.z,
+            qw: orientation.w,
+            qx: orientation.v.x,
+            qy: orientation.v.y,
+            qz: orientation.v.z,
+            ..Self::default()
+        }
+    }
+
+    /// When.
+    pub fn at(&self) -> SharedInstant {
+        SharedInstant::from_micros(self.t_us)
+    }
+
+    /// The state, as far as a row knows it: acceleration and spin are zero.
+    pub fn state<V: Planar>(&self) -> State<V> {
+        let orientation = Quat { w: self.qw, v: Vec3::new(self.qx, self.qy, self.qz) };
+        State {
+            position: V::from_3d(Vec3::new(self.x, self.y, self.z)),
+            velocity: V::from_3d(Vec3::new(self.vx, self.vy, self.vz)),
+            orientation: V::from_quat(orientation),
+            ..State::default()
+        }
+    }
+}
+
+fn to_csv<R: Row>(rows: &[R]) -> Result<String, CsvError> {
+    let mut writer = Writer::new(R::COLUMNS);
+    for row in rows {
+        row.write(&mut writer)?;
+    }
+    Ok(writer.finish())
+}
+
+fn from_csv<R: Row>(bytes: &[u8]) -> Result<Vec<R>, CsvError> {
+    let mut reader = Reader::new(bytes, R::COLUMNS)?;
+    let mut rows = Vec::new();
+    while let Some(mut cells) = reader.next_row()? {
+        rows.push(R::read(&mut cells)?);
+        cells.finish()?;
+    }
+    Ok(rows)
+}
