@@ -56,6 +56,11 @@ impl Dis {
         State::default()
     }
 
+    /// The rate at which the axes that it keeps its velocity in turn, in world axes. Constant: they turn about it.
+    pub(crate) fn turning(&self) -> Vec3 {
+        Vec3::ZERO
+    }
+
     pub(super) fn is_finite(&self) -> bool {
         self.position.is_finite()
     }
