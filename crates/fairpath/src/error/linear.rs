@@ -83,7 +83,7 @@ pub(super) fn mean_distance<V: Vector>(middle: V, reach: V) -> f64 {
     let (middle_squared, reach_squared) = (middle.length_squared(), reach.length_squared());
     if middle_squared >= 4.0 * reach_squared {
         let along = 2.0 * middle.dot(reach);
-        gauss::mean(|x| (middle_squared + x * (along + x * reach_squared)).sqrt())
+        gauss::mean(|places| places.map(|x| (middle_squared + x * (along + x * reach_squared)).sqrt()))
     } else {
         mean_distance_near(middle, reach)
     }

@@ -158,20 +158,20 @@ impl Tolerance {
     pub const DEFAULT: Self = Self {
         relative: 1e-9,
         absolute: 1e-12,
-        clearance: 1.496_637_950_319_132_8,
-        gauss_error: 5.000_663_721_465_849e-10,
+        clearance: 1.5294263498902203,
+        gauss_error: 2.4764211885092443e-10,
     };
 
     /// Stops at an error of `relative` times the integral, or of `absolute` if that is more.
     ///
-    /// `relative`: a share; default 1e-9; kept within 1e-14 and 0.1. Too low spends time on digits that rounding
+    /// `relative`: a share; default 1e-9; kept within 1e-14 and 1e-3. Too low spends time on digits that rounding
     /// takes away: 1e-13 takes about twice the panels of 1e-9. Too high makes equal receivers look different:
     /// at 1e-3 one in a thousand metre-seconds is noise. `absolute`: length times seconds; default 1e-12, kept at
     /// 0 or more. Zero makes paths that differ by rounding alone be integrated to the last digit of that rounding;
     /// 1e-3 would call a millimetre for a second nothing.
     pub fn new(relative: f64, absolute: f64) -> Self {
-        let relative = if relative > 1e-14 { relative.min(0.1) } else { 1e-14 };
-        let rho = libm::pow(10.0 / relative, 1.0 / (2.0 * gauss::POINTS as f64));
+        let relative = if relative > 1e-14 { relative.min(1e-3) } else { 1e-14 };
+        let rho = libm::pow(20.0 / relative, 1.0 / (2.0 * gauss::POINTS as f64));
         let rho_squared = rho * rho;
         Self {
             relative,
@@ -179,9 +179,9 @@ impl Tolerance {
             clearance: 0.5 * (rho + 1.0 / rho),
             // The error of n-point Gauss for what is analytic and at most 1 in the ellipse with semi-axes
             // (ρ ± 1/ρ)/2 is below 64/15 · ρ^(−2n) / (1 − ρ^(−2)) (Rabinowitz; Trefethen). With ρ as above and the
-            // gap in the ellipse at most twice the gap in the middle, that is half of `relative`; the other half is
-            // for the panels around a meeting.
-            gauss_error: 64.0 / 15.0 * (0.1 * relative) / (1.0 - 1.0 / rho_squared),
+            // gap in the ellipse at most twice the gap in the middle, that is less than half of `relative`; the
+            // other half is for the panels around a meeting.
+            gauss_error: 64.0 / 15.0 * (relative / 20.0) / (1.0 - 1.0 / rho_squared),
         }
     }
 }
@@ -207,6 +207,6 @@ mod tests {
     fn a_nonsense_tolerance_becomes_the_nearest_sensible_one() {
         assert_eq!(Tolerance::new(f64::NAN, f64::NAN), Tolerance::new(1e-14, 0.0));
         assert_eq!(Tolerance::new(-1.0, -1.0), Tolerance::new(1e-14, 0.0));
-        assert_eq!(Tolerance::new(7.0, 0.0), Tolerance::new(0.1, 0.0));
+        assert_eq!(Tolerance::new(7.0, 0.0), Tolerance::new(1e-3, 0.0));
     }
 }

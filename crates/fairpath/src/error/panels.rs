@@ -39,6 +39,9 @@ pub(super) fn walk<V: Planar>(
     tolerance: &Tolerance,
     mut visit: impl FnMut(&Panel<'_, V>) -> ControlFlow<()>,
 ) {
+    if one == other {
+        return;
+    }
     let end = (to - from).as_secs_f64();
     // Most pairs in most games: worth not asking where they break.
     if let (Some(one), Some(other)) = (one.line_over(from, to), other.line_over(from, to)) {
@@ -97,7 +100,7 @@ impl<'a, V: Planar> Panel<'a, V> {
             Rule::Tangent(gap) => gap.integral(since).value,
             Rule::Gauss { series, first, half } => {
                 let half = half * since / (self.secs.end - self.secs.start);
-                since * gauss_mean(series, first + half, half)
+                since * series.mean_distance(first + half, half)
             }
             Rule::Constant(distance) => distance * since,
         }
@@ -114,10 +117,6 @@ impl<'a, V: Planar> Panel<'a, V> {
             Rule::Constant(distance) => distance,
         }
     }
-}
-
-fn gauss_mean<V: Planar>(series: &Series<V>, middle: f64, half: f64) -> f64 {
-    gauss::mean(|x| series.at(middle + half * x).length())
 }
 
 /// A walk under way.
@@ -178,7 +177,7 @@ impl<F> Walk<'_, F> {
         while begin < secs.end {
             let end = if block < blocks { secs.start + long * (block / blocks) } else { secs.end };
             begin = self.block(one, other, begin..end)?;
-            if begin < end {
+            if self.steps_left == 0 && begin < secs.end {
                 return self.sample(one, other, begin..secs.end);
             }
             block += 1.0;
@@ -199,9 +198,9 @@ impl<F> Walk<'_, F> {
         let (centre, half) = (0.5 * (secs.start + secs.end), 0.5 * (secs.end - secs.start));
         let series = Series::between(one, other, centre, half, self.tolerance.clearance);
         if !series.is_finite() {
-            let rule = Rule::Constant(f64::INFINITY);
-            self.show(&Panel::<V> { secs: secs.clone(), integral: Integral::INFINITE, rule })?;
-            return ControlFlow::Continue(secs.end);
+            // No number of steps would help.
+            self.steps_left = 0;
+            return ControlFlow::Continue(secs.start);
         }
         let sum_least = self.so_far + 2.0 * half * series.mean_least;
         // A panel runs from `first` to `first + width` on the series' own scale, where the block is −1 to 1.
@@ -243,7 +242,7 @@ impl<F> Walk<'_, F> {
             && let Some(gauss_error) = clear
         {
             let rule = Rule::Gauss { series, first, half: reach };
-            (rule, long * gauss_mean(series, first + reach, reach), 0.5 * long * gauss_error)
+            (rule, long * series.mean_distance(first + reach, reach), 0.5 * long * gauss_error)
         } else if bend_error <= self.bend_error_allowed(sum_least) {
             self.spent += bend_error;
             let tangent = Straight::along(gap - change, change * (2.0 / long));
@@ -281,7 +280,7 @@ impl<F> Walk<'_, F> {
         F: FnMut(&Panel<'_, V>) -> ControlFlow<()>,
     {
         let (centre, half) = (0.5 * (secs.start + secs.end), 0.5 * (secs.end - secs.start));
-        let mean = gauss::mean(|x| one.gap_at(other, centre + half * x).length());
+        let mean = gauss::mean(|places| places.map(|x| one.gap_at(other, centre + half * x).length()));
         let speed = one.speed_max(secs.start, secs.end) + other.speed_max(secs.start, secs.end);
         let widest = one.gap_at(other, centre).length() + half * speed;
         let integral = Integral { value: 2.0 * half * mean, bound: 2.0 * half * widest };
