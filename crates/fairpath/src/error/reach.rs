@@ -42,7 +42,7 @@ pub fn when_reaches<V: Planar>(
 
 /// The first whole microsecond at which the panel's integral is `amount` or more. All of the panel is.
 ///
-/// Newton's method, whose derivative comes for free, kept within a bracket. Every fourth step halves the
+/// Newton's method, whose derivative comes for free, kept within a bracket. Every eighth step halves the
 /// bracket instead, so that it ends no matter what the distance does.
 fn first_span<V: Planar>(panel: &Panel<'_, V>, amount: f64) -> Span {
     let mut low = (panel.secs.start * 1e6).floor() as i64;
@@ -52,7 +52,7 @@ fn first_span<V: Planar>(panel: &Panel<'_, V>, amount: f64) -> Span {
         if high - low <= 1 {
             break;
         }
-        let micros = if step % 4 == 0 { low + (high - low) / 2 } else { (guess * 1e6).ceil() as i64 };
+        let micros = if step % 8 == 0 { low + (high - low) / 2 } else { (guess * 1e6).ceil() as i64 };
         let micros = micros.clamp(low + 1, high - 1);
         let at = Span::from_micros(micros).as_secs_f64();
         let excess = panel.integral_until(at) - amount;
