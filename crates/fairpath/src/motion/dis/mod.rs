@@ -92,6 +92,11 @@ impl Dis {
             && self.orientation.is_finite()
     }
 
+    /// The rate at which the axes that it keeps its velocity in turn, in world axes. Constant: they turn about it.
+    pub(crate) fn turning(&self) -> Vec3 {
+        self.axes().rotate(self.axes_rate())
+    }
+
     /// The path, with the readings settled and what the model ignores left out.
     fn curve(&self) -> Curve {
         let rate = self.axes_rate();

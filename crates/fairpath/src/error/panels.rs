@@ -1,0 +1,289 @@
+//! Cuts the time between two paths into panels, each of which one rule integrates with a proved error.
+//!
+//! A *stretch* is free of breaks, so both paths are smooth on it. A *block* of a stretch is short enough for one
+//! series. A *panel* of a block is where one of two rules is good enough:
+//!
+//! * **Gauss's rule**, where the paths stay clear of each other. The distance is √(gap·gap), which is analytic
+//!   wherever gap·gap is not zero. If the gap, followed for complex times through an ellipse around the panel, cannot reach
+//!   zero, twelve points are within the tolerance. With c the gap and v its slope in the middle, r the most that
+//!   the gap can leave its tangent by, and z the ellipse's long half-axis: the tangent's square is at least
+//!   (|c| − |v|·z)², because its two roots are both |c|/|v| away, and leaving the tangent changes the square by at most
+//!   r·(2·(|c| + |v|·z) + r). So it cannot reach zero if the former is larger than the latter.
+//! * **The tangent's closed form**, where they come close: the error is at most the integral of the gap's
+//!   departure from its tangent, which falls with the cube of the panel's length.
+//!
+//! A panel on which neither will do is halved; after one that did, the next is tried at twice the length.
+
+use std::ops::{ControlFlow, Range};
+
+use super::linear::{self, ROUNDINGS_OF_SUM, Straight};
+use super::path::{Leg, Path};
+use super::series::{Series, TURN_MAX};
+use super::{Integral, Tolerance, gauss};
+use crate::time::SharedInstant;
+use crate::vector::Planar;
+
+/// How many panels one integral may try before the rest is only sampled (and its bound says so).
+///
+/// 65 536: two paths that circle each other with a turn every two seconds use it up in two hours, a few
+/// milliseconds of work; the horizon freezes real paths after seconds. Lower would cut long recordings short,
+/// higher would let one absurd call hold up a frame.
+pub const STEPS_MAX: u32 = 65_536;
+
+/// Shows the panels from `from` to `to` in order, until `visit` breaks.
+pub(super) fn walk<V: Planar>(
+    one: &Path<V>,
+    other: &Path<V>,
+    from: SharedInstant,
+    to: SharedInstant,
+    tolerance: &Tolerance,
+    mut visit: impl FnMut(&Panel<'_, V>) -> ControlFlow<()>,
+) {
+    if one == other {
+        return;
+    }
+    let end = (to - from).as_secs_f64();
+    // Most pairs in most games: worth not asking where they break.
+    if let (Some(one), Some(other)) = (one.line_over(from, to), other.line_over(from, to)) {
+        let _ = visit(&Panel::straight(Straight::between(&one, &other, from), 0.0, end));
+        return;
+    }
+    let mut walk = Walk { tolerance, visit, so_far: 0.0, spent: 0.0, steps_left: STEPS_MAX };
+    let [a, b] = one.breaks(from);
+    let [c, d] = other.breaks(from);
+    let mut cuts = [a, b, c, d, end].map(|cut| cut.min(end));
+    cuts.sort_unstable_by(f64::total_cmp);
+    let mut begin = 0.0;
+    for cut in cuts {
+        if cut > begin {
+            let within = 0.5 * (begin + cut);
+            let (one, other) = (one.leg(from, within), other.leg(from, within));
+            if walk.stretch(&one, &other, from, begin..cut).is_break() {
+                return;
+            }
+            begin = cut;
+        }
+    }
+}
+
+/// A stretch of time that one rule integrates.
+#[derive(Clone, Debug)]
+pub(super) struct Panel<'a, V: Planar> {
+    /// When, in seconds.
+    pub(super) secs: Range<f64>,
+    /// The distance summed over all of it.
+    pub(super) integral: Integral,
+    rule: Rule<'a, V>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Rule<'a, V: Planar> {
+    /// The closed form for this gap, its seconds counted from the panel's begin.
+    Tangent(Straight<V>),
+    /// Gauss's rule on the part of the series that begins at `first` and is twice `half` long.
+    Gauss { series: &'a Series<V>, first: f64, half: f64 },
+    /// This distance all the time.
+    Constant(f64),
+}
+
+impl<'a, V: Planar> Panel<'a, V> {
+    fn straight(gap: Straight<V>, begin: f64, end: f64) -> Self {
+        Self { secs: begin..end, integral: gap.integral(end - begin), rule: Rule::Tangent(gap) }
+    }
+
+    /// The distance summed from the panel's begin up to `secs`, by the panel's rule.
+    ///
+    /// Within the panel's bound: a part that shares an end with a panel has its neighbourhood inside the panel's.
+    pub(super) fn integral_until(&self, secs: f64) -> f64 {
+        let since = secs.clamp(self.secs.start, self.secs.end) - self.secs.start;
+        match self.rule {
+            Rule::Tangent(gap) => gap.integral(since).value,
+            Rule::Gauss { series, first, half } => {
+                let half = half * since / (self.secs.end - self.secs.start);
+                since * series.mean_distance(first + half, half)
+            }
+            Rule::Constant(distance) => distance * since,
+        }
+    }
+
+    /// The distance at `secs`.
+    pub(super) fn distance_at(&self, secs: f64) -> f64 {
+        let since = secs - self.secs.start;
+        match self.rule {
+            Rule::Tangent(gap) => gap.at(since).length(),
+            Rule::Gauss { series, first, half } => {
+                series.at(first + 2.0 * half * since / (self.secs.end - self.secs.start)).length()
+            }
+            Rule::Constant(distance) => distance,
+        }
+    }
+}
+
+/// A walk under way.
+struct Walk<'a, F> {
+    tolerance: &'a Tolerance,
+    visit: F,
+    /// Summed over the panels shown.
+    so_far: f64,
+    /// What following tangents has cost, of the error that the tolerance allows.
+    spent: f64,
+    steps_left: u32,
+}
+
+impl<F> Walk<'_, F> {
+    fn show<V: Planar>(&mut self, panel: &Panel<'_, V>) -> ControlFlow<()>
+    where
+        F: FnMut(&Panel<'_, V>) -> ControlFlow<()>,
+    {
+        self.so_far += panel.integral.value;
+        (self.visit)(panel)
+    }
+
+    /// Shows a stretch without breaks.
+    fn stretch<V: Planar>(
+        &mut self,
+        one: &Leg<'_, V>,
+        other: &Leg<'_, V>,
+        zero: SharedInstant,
+        secs: Range<f64>,
+    ) -> ControlFlow<()>
+    where
+        F: FnMut(&Panel<'_, V>) -> ControlFlow<()>,
+    {
+        match (one, other) {
+            (Leg::Line { line: one, .. }, Leg::Line { line: other, .. }) => {
+                let gap = Straight::between(one, other, zero).starting_at(secs.start);
+                self.show(&Panel::straight(gap, secs.start, secs.end))
+            }
+            _ if one == other => ControlFlow::Continue(()),
+            _ => self.curved_stretch(one, other, secs),
+        }
+    }
+
+    fn curved_stretch<V: Planar>(
+        &mut self,
+        one: &Leg<'_, V>,
+        other: &Leg<'_, V>,
+        secs: Range<f64>,
+    ) -> ControlFlow<()>
+    where
+        F: FnMut(&Panel<'_, V>) -> ControlFlow<()>,
+    {
+        let turn_rate = one.turn_rate().max(other.turn_rate());
+        let long = secs.end - secs.start;
+        let blocks = (long * turn_rate / (2.0 * TURN_MAX)).ceil().max(1.0);
+        let mut begin = secs.start;
+        let mut block = 1.0;
+        while begin < secs.end {
+            let end = if block < blocks { secs.start + long * (block / blocks) } else { secs.end };
+            begin = self.block(one, other, begin..end)?;
+            if self.steps_left == 0 && begin < secs.end {
+                return self.sample(one, other, begin..secs.end);
+            }
+            block += 1.0;
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Shows the panels of one series and says how far it came: to the end, unless the steps were used up.
+    fn block<V: Planar>(
+        &mut self,
+        one: &Leg<'_, V>,
+        other: &Leg<'_, V>,
+        secs: Range<f64>,
+    ) -> ControlFlow<(), f64>
+    where
+        F: FnMut(&Panel<'_, V>) -> ControlFlow<()>,
+    {
+        let (centre, half) = (0.5 * (secs.start + secs.end), 0.5 * (secs.end - secs.start));
+        let series = Series::between(one, other, centre, half, self.tolerance.clearance);
+        if !series.is_finite() {
+            // No number of steps would help.
+            self.steps_left = 0;
+            return ControlFlow::Continue(secs.start);
+        }
+        let sum_least = self.so_far + 2.0 * half * series.mean_least;
+        // A panel runs from `first` to `first + width` on the series' own scale, where the block is −1 to 1.
+        let (mut first, mut width) = (-1.0, 2.0);
+        while first < 1.0 {
+            if self.steps_left == 0 {
+                return ControlFlow::Continue(centre + half * first);
+            }
+            self.steps_left -= 1;
+            match self.panel(&series, centre, half, first, 0.5 * width, sum_least) {
+                Some(panel) => {
+                    self.show(&panel)?;
+                    first += width;
+                    width = (2.0 * width).min(1.0 - first);
+                }
+                None => width *= 0.5,
+            }
+        }
+        ControlFlow::Continue(secs.end)
+    }
+
+    /// The panel of `series` that begins at `first` and is twice `reach` long, if a rule is good enough on it.
+    fn panel<'s, V: Planar>(
+        &mut self,
+        series: &'s Series<V>,
+        centre: f64,
+        half: f64,
+        first: f64,
+        reach: f64,
+        sum_least: f64,
+    ) -> Option<Panel<'s, V>> {
+        let secs = centre + half * first..centre + half * (first + 2.0 * reach);
+        let long = 2.0 * half * reach;
+        let (gap, change) = series.tangent_at(first + reach, reach);
+        // ∫ bend·x² over the panel.
+        let bend_error = long * series.bend * reach * reach / 3.0;
+        let clear = self.gauss_error(gap.length(), change.length(), series.bend * reach * reach);
+        let (rule, value, rule_error) = if bend_error > 0.0
+            && let Some(gauss_error) = clear
+        {
+            let rule = Rule::Gauss { series, first, half: reach };
+            (rule, long * series.mean_distance(first + reach, reach), 0.5 * long * gauss_error)
+        } else if bend_error <= self.bend_error_allowed(sum_least) {
+            self.spent += bend_error;
+            let tangent = Straight::along(gap - change, change * (2.0 / long));
+            (Rule::Tangent(tangent), long * linear::mean_distance(gap, change), bend_error)
+        } else {
+            return None;
+        };
+        let bound = rule_error + long * series.rounding + ROUNDINGS_OF_SUM * f64::EPSILON * value;
+        Some(Panel { secs, integral: Integral { value, bound }, rule })
+    }
+
+    /// What Gauss's rule can be wrong by per half-panel, if the paths are clear of each other around it. `gap` and
+    /// `change` are the lengths of the gap in the middle and of its change to the end, `bend` is what it can
+    /// leave its tangent by in the panel.
+    fn gauss_error(&self, gap: f64, change: f64, bend: f64) -> Option<f64> {
+        let clearance = self.tolerance.clearance;
+        let change = change * clearance;
+        let bend = bend * clearance * clearance;
+        let clear = gap - change;
+        let widest = gap + change + bend;
+        let is_clear = clear > 0.0 && clear * clear > bend * (gap + change + widest);
+        is_clear.then_some(self.tolerance.gauss_error * widest)
+    }
+
+    /// What the next tangent may cost: a quarter of what is left of the half that Gauss's rule does not use. A
+    /// quarter, so that something is left for the next meeting of the two paths.
+    fn bend_error_allowed(&self, sum_least: f64) -> f64 {
+        let limit = (0.5 * self.tolerance.relative * sum_least.max(self.so_far)).max(self.tolerance.absolute);
+        (0.25 * (limit - self.spent)).max(0.0)
+    }
+
+    /// Shows all of the rest as its mean over a few samples. The bound is as wide as the two could be apart.
+    fn sample<V: Planar>(&mut self, one: &Leg<'_, V>, other: &Leg<'_, V>, secs: Range<f64>) -> ControlFlow<()>
+    where
+        F: FnMut(&Panel<'_, V>) -> ControlFlow<()>,
+    {
+        let (centre, half) = (0.5 * (secs.start + secs.end), 0.5 * (secs.end - secs.start));
+        let mean = gauss::mean(|places| places.map(|x| one.gap_at(other, centre + half * x).length()));
+        let speed = one.speed_max(secs.start, secs.end) + other.speed_max(secs.start, secs.end);
+        let widest = one.gap_at(other, centre).length() + half * speed;
+        let integral = Integral { value: 2.0 * half * mean, bound: 2.0 * half * widest };
+        self.show(&Panel::<V> { secs, integral: integral.or_infinite(), rule: Rule::Constant(mean) })
+    }
+}

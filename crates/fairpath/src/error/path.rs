@@ -1,0 +1,166 @@
+use crate::dr_vector::DrVector;
+use crate::motion::Motion;
+use crate::time::SharedInstant;
+use crate::vector::{Planar, Vector};
+
+/// What somebody believes about an entity: where it is, at any shared instant.
+///
+/// A motion that starts at a known instant, until it freezes if it ever does. Before its start it looks back along
+/// the same curve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Path<V: Planar> {
+    motion: Motion<V>,
+    since: SharedInstant,
+    frozen_from: Option<SharedInstant>,
+}
+
+impl<V: Planar> Path<V> {
+    /// Follows `motion`, which starts at `since`, for ever.
+    pub fn new(motion: Motion<V>, since: SharedInstant) -> Self {
+        Self { motion, since, frozen_from: None }
+    }
+
+    /// The same path until `instant`; from then on it stays where it was at that instant.
+    ///
+    /// This is what the horizon does to a replica that hears nothing. Frozen twice is frozen at the earlier one.
+    #[must_use]
+    pub fn frozen_from(mut self, instant: SharedInstant) -> Self {
+        self.frozen_from = Some(self.frozen_from.map_or(instant, |earlier| earlier.min(instant)));
+        self
+    }
+
+    /// Where it says the entity is at `t`.
+    pub fn position_at(&self, t: SharedInstant) -> V {
+        self.motion.origin() + self.displacement_at(t)
+    }
+
+    /// How fast it says the entity moves at `t`; not at all once frozen.
+    pub fn velocity_at(&self, t: SharedInstant) -> V {
+        match self.frozen_from {
+            Some(frozen) if t >= frozen => V::ZERO,
+            _ => self.motion.velocity_at((t - self.since).as_secs_f64()),
+        }
+    }
+
+    /// How far apart the two are at `t`. Exact even far from the origin of the world.
+    pub fn distance_at(&self, other: &Self, t: SharedInstant) -> f64 {
+        let apart = self.motion.origin() - other.motion.origin();
+        (apart + (self.displacement_at(t) - other.displacement_at(t))).length()
+    }
+
+    fn displacement_at(&self, t: SharedInstant) -> V {
+        let moving_until = self.frozen_from.map_or(t, |frozen| frozen.min(t));
+        self.motion.displacement_at((moving_until - self.since).as_secs_f64())
+    }
+
+    /// The straight line that it follows all the way from `from` to `to`, if it does.
+    pub(super) fn line_over(&self, from: SharedInstant, to: SharedInstant) -> Option<Line<V>> {
+        match self.frozen_from {
+            Some(frozen) if frozen <= from => Some(self.frozen_line(frozen)),
+            Some(frozen) if frozen < to => None,
+            _ => self.moving_line(),
+        }
+    }
+
+    /// What it follows on a smooth stretch, given some second of that stretch. Seconds count from `zero`.
+    pub(super) fn leg(&self, zero: SharedInstant, within: f64) -> Leg<'_, V> {
+        if let Some(frozen) = self.frozen_from
+            && within > (frozen - zero).as_secs_f64()
+        {
+            return Leg::Line { line: self.frozen_line(frozen), lead: (zero - frozen).as_secs_f64() };
+        }
+        let lead = (zero - self.since).as_secs_f64();
+        match self.moving_line() {
+            Some(line) => Leg::Line { line, lead },
+            None => Leg::Curve { motion: &self.motion, lead },
+        }
+    }
+
+    /// The seconds after `zero` at which it is not smooth; infinite where there is none.
+    pub(super) fn breaks(&self, zero: SharedInstant) -> [f64; 2] {
+        let freezes = self.frozen_from.map_or(f64::INFINITY, |frozen| (frozen - zero).as_secs_f64());
+        let bends = match &self.motion {
+            Motion::Hermite(hermite) => hermite.secs - (zero - self.since).as_secs_f64(),
+            _ => f64::INFINITY,
+        };
+        [freezes, bends]
+    }
+
+    fn moving_line(&self) -> Option<Line<V>> {
+        let velocity = match &self.motion {
+            Motion::Static(_) => V::ZERO,
+            Motion::Linear(linear) => linear.velocity,
+            _ => return None,
+        };
+        Some(Line { origin: self.motion.origin(), moved: V::ZERO, velocity, since: self.since })
+    }
+
+    fn frozen_line(&self, frozen: SharedInstant) -> Line<V> {
+        let moved = self.motion.displacement_at((frozen - self.since).as_secs_f64());
+        Line { origin: self.motion.origin(), moved, velocity: V::ZERO, since: frozen }
+    }
+}
+
+/// What whoever has just received it believes.
+impl<V: Planar> From<&DrVector<V>> for Path<V> {
+    fn from(vector: &DrVector<V>) -> Self {
+        Self::new(vector.motion, vector.generated_at)
+    }
+}
+
+/// A straight piece of a path: origin + moved + velocity·(t − since).
+///
+/// Where it started and how far it came since stay apart: far from the origin of the world their sum would round.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Line<V: Vector> {
+    pub(super) origin: V,
+    pub(super) moved: V,
+    pub(super) velocity: V,
+    pub(super) since: SharedInstant,
+}
+
+/// A smooth piece of a path. Its own clock is `lead` seconds ahead of the one that the caller counts on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Leg<'a, V: Planar> {
+    Line { line: Line<V>, lead: f64 },
+    Curve { motion: &'a Motion<V>, lead: f64 },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::motion::{Linear, Quadratic};
+    use crate::time::Span;
+    use crate::vector::Vec2;
+
+    const START: SharedInstant = SharedInstant::from_millis(5_000);
+
+    fn secs(secs: i64) -> SharedInstant {
+        START + Span::from_secs(secs)
+    }
+
+    #[test]
+    fn a_frozen_path_stays_where_it_was() {
+        let motion = Motion::Linear(Linear { position: Vec2::new(1.0, 2.0), velocity: Vec2::new(3.0, 0.0) });
+        let path = Path::new(motion, START).frozen_from(secs(2)).frozen_from(secs(9));
+        assert_eq!(path.position_at(secs(1)), Vec2::new(4.0, 2.0));
+        assert_eq!(path.position_at(secs(2)), Vec2::new(7.0, 2.0));
+        assert_eq!(path.position_at(secs(100)), Vec2::new(7.0, 2.0));
+        assert_eq!(path.velocity_at(secs(1)), Vec2::new(3.0, 0.0));
+        assert_eq!(path.velocity_at(secs(2)), Vec2::ZERO);
+    }
+
+    #[test]
+    fn distance_is_exact_a_light_year_away() {
+        let far = Vec2::new(9.5e15, -9.5e15);
+        let fall = |metres_per_s2| {
+            Motion::Quadratic(Quadratic {
+                position: far,
+                velocity: Vec2::ZERO,
+                acceleration: Vec2::new(0.0, metres_per_s2),
+            })
+        };
+        let (earth, moon) = (Path::new(fall(-9.81), START), Path::new(fall(-1.62), START));
+        assert!((earth.distance_at(&moon, secs(1)) - 4.095).abs() < 1e-15);
+    }
+}
