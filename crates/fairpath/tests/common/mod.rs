@@ -1,7 +1,7 @@
 //! What the laws draw their cases from.
 
 use fairpath::State;
-use fairpath::motion::{Motion, MotionKind};
+use fairpath::motion::{Motion, MotionKind, dis};
 use fairpath::vector::{Vec2, Vec3};
 use fairpath_laws::proptest::prelude::*;
 
@@ -31,9 +31,10 @@ pub(crate) fn state2() -> impl Strategy<Value = State<Vec2>> {
     )
 }
 
-/// Every planar model, from a state of game size.
+/// Every model, DIS included, from a state of game size.
 pub(crate) fn motion2() -> impl Strategy<Value = Motion<Vec2>> {
-    (state2(), kind()).prop_map(|(state, kind)| kind.from_state(&state))
+    let dis = prop::sample::select(dis::Model::ALL.as_slice()).prop_map(MotionKind::Dis);
+    (state2(), prop_oneof![3 => kind(), 1 => dis]).prop_map(|(state, kind)| kind.from_state(&state))
 }
 
 /// The models that games use. DIS has laws of its own.
