@@ -17,25 +17,23 @@ pub(super) trait Pass {
     /// `width` bits, at most 56, the most significant first.
     fn bits(&mut self, value: u64, width: u32) -> Result<u64, DecodeError>;
 
+    /// A number in the phase-in code: the smallest `short_count` numbers in `width` − 1 bits, as they are,
+    /// all others in `width` bits, with `short_count` added to them.
+    fn phase_in(&mut self, value: u64, width: u32, short_count: u64) -> Result<u64, DecodeError>;
+
     /// One bit.
     fn flag(&mut self, value: bool) -> Result<bool, DecodeError> {
         Ok(self.bits(value.into(), 1)? == 1)
     }
 
-    /// A number below `bound`, in the phase-in code: where `bound` is not a power of two, the smallest
-    /// numbers take one bit less than the others. A number below one takes no bits.
+    /// A number below `bound`, in as few bits as that allows: where `bound` is not a power of two, the
+    /// smallest numbers take one bit less than the others. A number below one takes no bits.
     fn below(&mut self, value: u64, bound: u64) -> Result<u64, DecodeError> {
         let width = u64::BITS - (bound - 1).leading_zeros();
         if width == 0 {
             return Ok(0);
         }
-        let short_count = (1 << width) - bound;
-        let long = value.wrapping_add(short_count);
-        let head = self.bits(if value < short_count { value } else { long >> 1 }, width - 1)?;
-        if head < short_count {
-            return Ok(head);
-        }
-        Ok((head << 1 | self.bits(long & 1, 1)?) - short_count)
+        self.phase_in(value, width, (1 << width) - bound)
     }
 
     /// Any number below 2⁴⁸, in the exponential Golomb code of this order: best for numbers around 2^`order`.
@@ -97,7 +95,7 @@ pub(super) const fn unzigzag(code: u64) -> i64 {
 /// Appends to a byte buffer.
 pub(super) struct Writer<'a> {
     out: &'a mut Vec<u8>,
-    /// Bits that do not fill a byte yet, in the low end.
+    /// Fewer than 32 bits that are not in the buffer yet, in the low end; above them, bits that are.
     pending: u64,
     pending_width: u32,
 }
@@ -108,25 +106,42 @@ impl<'a> Writer<'a> {
     }
 
     /// Fills the last byte with zeros.
-    pub(super) fn finish(mut self) {
-        let fill = self.pending_width.next_multiple_of(8) - self.pending_width;
-        self.put(0, fill);
+    pub(super) fn finish(self) {
+        let left_aligned = (self.pending << (32 - self.pending_width)) as u32;
+        let bytes = self.pending_width.div_ceil(8) as usize;
+        self.out.extend_from_slice(&left_aligned.to_be_bytes()[..bytes]);
     }
 
+    /// At most 32 bits.
     fn put(&mut self, value: u64, width: u32) {
-        debug_assert!(width <= 56 && value >> width == 0, "{value} does not fit in {width} bits");
+        debug_assert!(width <= 32 && value >> width == 0, "{value} does not fit in {width} bits");
         self.pending = self.pending << width | value;
         self.pending_width += width;
-        let whole_bytes = (self.pending_width / 8) as usize;
-        let left_aligned = self.pending << (64 - self.pending_width).min(63);
-        self.out.extend_from_slice(&left_aligned.to_be_bytes()[..whole_bytes]);
-        self.pending_width %= 8;
+        if self.pending_width >= 32 {
+            self.pending_width -= 32;
+            let whole = (self.pending >> self.pending_width) as u32;
+            self.out.extend_from_slice(&whole.to_be_bytes());
+        }
     }
 }
 
 impl Pass for Writer<'_> {
     fn bits(&mut self, value: u64, width: u32) -> Result<u64, DecodeError> {
-        self.put(value, width);
+        if width > 32 {
+            self.put(value >> 32, width - 32);
+            self.put(value & 0xFFFF_FFFF, 32);
+        } else {
+            self.put(value, width);
+        }
+        Ok(value)
+    }
+
+    fn phase_in(&mut self, value: u64, width: u32, short_count: u64) -> Result<u64, DecodeError> {
+        if value < short_count {
+            self.bits(value, width - 1)?;
+        } else {
+            self.bits(value + short_count, width)?;
+        }
         Ok(value)
     }
 }
@@ -158,7 +173,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The eight bytes from `at` on, as far as there are so many.
+    /// The next `width` bits, 1 to 56, with zeros after the end, without taking them.
+    fn peek(&self, width: u32) -> u64 {
+        debug_assert!((1..=56).contains(&width), "a window holds 56 bits at any position");
+        (self.window(self.position / 8) << (self.position % 8)) >> (64 - width)
+    }
+
+    /// The eight bytes from `at` on, with zeros after the end.
     fn window(&self, at: usize) -> u64 {
         if let Some(bytes) = self.bytes.get(at..at + 8) {
             return u64::from_be_bytes(bytes.try_into().expect("a slice of eight"));
@@ -168,20 +189,36 @@ impl<'a> Reader<'a> {
         bytes[..tail.len()].copy_from_slice(tail);
         u64::from_be_bytes(bytes)
     }
+
+    fn take(&mut self, width: u32) -> Result<(), DecodeError> {
+        if width as usize > self.bits_left() {
+            return Err(DecodeError::Truncated);
+        }
+        self.position += width as usize;
+        Ok(())
+    }
 }
 
 impl Pass for Reader<'_> {
     fn bits(&mut self, _: u64, width: u32) -> Result<u64, DecodeError> {
-        debug_assert!(width <= 56, "a window holds 56 bits at any position");
         if width == 0 {
             return Ok(0);
         }
-        if width as usize > self.bits_left() {
-            return Err(DecodeError::Truncated);
+        let value = self.peek(width);
+        self.take(width)?;
+        Ok(value)
+    }
+
+    fn phase_in(&mut self, _: u64, width: u32, short_count: u64) -> Result<u64, DecodeError> {
+        let long = self.peek(width);
+        let short = long >> 1;
+        if short < short_count {
+            self.take(width - 1)?;
+            Ok(short)
+        } else {
+            self.take(width)?;
+            Ok(long - short_count)
         }
-        let aligned = self.window(self.position / 8) << (self.position % 8);
-        self.position += width as usize;
-        Ok(aligned >> (64 - width))
     }
 }
 
@@ -196,6 +233,11 @@ impl Pass for Counter {
         self.bits += width as usize;
         Ok(value)
     }
+
+    fn phase_in(&mut self, value: u64, width: u32, short_count: u64) -> Result<u64, DecodeError> {
+        self.bits += width as usize - usize::from(value < short_count);
+        Ok(value)
+    }
 }
 
 /// Answers what the other side would read, and leaves no trace.
@@ -203,6 +245,10 @@ pub(super) struct Echo;
 
 impl Pass for Echo {
     fn bits(&mut self, value: u64, _: u32) -> Result<u64, DecodeError> {
+        Ok(value)
+    }
+
+    fn phase_in(&mut self, value: u64, _: u32, _: u64) -> Result<u64, DecodeError> {
         Ok(value)
     }
 }

@@ -81,56 +81,50 @@ fn dis_model(code: u8) -> Option<dis::Model> {
 pub(super) fn pass_motion<P: Pass, V: Planar>(
     pass: &mut P,
     precision: &Precision,
-    motion: &Motion<V>,
-) -> Result<Motion<V>, DecodeError> {
-    let Precision { position, velocity, acceleration, turn_rate, duration, .. } = precision;
-    Ok(match motion {
-        Motion::Static(it) => Motion::Static(Static {
-            position: pass_vector(pass, position, it.position)?,
-            orientation: pass_orientation::<P, V>(pass, precision, it.orientation)?,
-        }),
-        Motion::Linear(it) => Motion::Linear(Linear {
-            position: pass_vector(pass, position, it.position)?,
-            velocity: pass_vector(pass, &[*velocity; 3], it.velocity)?,
-        }),
-        Motion::Quadratic(it) => Motion::Quadratic(Quadratic {
-            position: pass_vector(pass, position, it.position)?,
-            velocity: pass_vector(pass, &[*velocity; 3], it.velocity)?,
-            acceleration: pass_vector(pass, &[*acceleration; 3], it.acceleration)?,
-        }),
-        Motion::Circular(it) => Motion::Circular(Circular {
-            position: pass_vector(pass, position, it.position)?,
-            heading: pass_angle(pass, precision, it.heading)?,
-            speed: velocity.pass(pass, it.speed)?,
-            turn_rate: turn_rate.pass(pass, it.turn_rate)?,
-            climb_rate: pass_vertical::<P, V>(pass, velocity, it.climb_rate)?,
-            climb_acceleration: pass_vertical::<P, V>(pass, acceleration, it.climb_acceleration)?,
-        }),
-        Motion::Hermite(it) => Motion::Hermite(Hermite {
-            start: pass_vector(pass, position, it.start)?,
-            start_velocity: pass_vector(pass, &[*velocity; 3], it.start_velocity)?,
-            end: pass_vector(pass, position, it.end)?,
-            end_velocity: pass_vector(pass, &[*velocity; 3], it.end_velocity)?,
-            secs: pass_duration(pass, duration, it.secs)?,
-        }),
-        Motion::Dis(it) => Motion::Dis(pass_dis(pass, precision, it)?),
-    })
+    motion: &mut Motion<V>,
+) -> Result<(), DecodeError> {
+    match motion {
+        Motion::Static(it) => {
+            pass_position(pass, precision, &mut it.position)?;
+            pass_orientation::<P, V>(pass, precision, &mut it.orientation)
+        }
+        Motion::Linear(it) => {
+            pass_position(pass, precision, &mut it.position)?;
+            pass_vector(pass, &precision.velocity, &mut it.velocity)
+        }
+        Motion::Quadratic(it) => {
+            pass_position(pass, precision, &mut it.position)?;
+            pass_vector(pass, &precision.velocity, &mut it.velocity)?;
+            pass_vector(pass, &precision.acceleration, &mut it.acceleration)
+        }
+        Motion::Circular(it) => pass_circular(pass, precision, it),
+        Motion::Hermite(it) => {
+            pass_position(pass, precision, &mut it.start)?;
+            pass_vector(pass, &precision.velocity, &mut it.start_velocity)?;
+            pass_position(pass, precision, &mut it.end)?;
+            pass_vector(pass, &precision.velocity, &mut it.end_velocity)?;
+            pass_duration(pass, &precision.duration, &mut it.secs)
+        }
+        Motion::Dis(it) => pass_dis(pass, precision, it),
+    }
 }
 
 /// An attitude: orientation, then spin.
 pub(super) fn pass_attitude<P: Pass, V: Planar>(
     pass: &mut P,
     precision: &Precision,
-    attitude: &Attitude<V>,
-) -> Result<Attitude<V>, DecodeError> {
-    let orientation = pass_orientation::<P, V>(pass, precision, attitude.orientation)?;
-    let spin = if is_planar::<V>() {
-        V::about_up(precision.turn_rate.pass(pass, V::turn_rate(attitude.spin))?)
+    attitude: &mut Attitude<V>,
+) -> Result<(), DecodeError> {
+    pass_orientation::<P, V>(pass, precision, &mut attitude.orientation)?;
+    if is_planar::<V>() {
+        let turn_rate = precision.turn_rate.pass(pass, V::turn_rate(attitude.spin))?;
+        attitude.spin = V::about_up(turn_rate);
     } else {
-        let body_rate = V::spin_to_3d(attitude.spin);
-        V::spin_from_3d(pass_vector(pass, &[precision.turn_rate; 3], body_rate)?)
-    };
-    Ok(Attitude { orientation, spin })
+        let mut body_rate = V::spin_to_3d(attitude.spin);
+        pass_vector(pass, &precision.turn_rate, &mut body_rate)?;
+        attitude.spin = V::spin_from_3d(body_rate);
+    }
+    Ok(())
 }
 
 const fn is_planar<V: Vector>() -> bool {
@@ -138,72 +132,109 @@ const fn is_planar<V: Vector>() -> bool {
     V::DIMENSIONS == 2
 }
 
-fn pass_vector<P: Pass, V: Vector>(pass: &mut P, grids: &[Grid; 3], vector: V) -> Result<V, DecodeError> {
-    let mut components = [0.0; 3];
-    for axis in 0..V::DIMENSIONS {
-        components[axis] = grids[axis].pass(pass, vector.component(axis))?;
-    }
-    Ok(V::from_components(|axis| components[axis]))
+fn pass_position<P: Pass, V: Vector>(
+    pass: &mut P,
+    precision: &Precision,
+    position: &mut V,
+) -> Result<(), DecodeError> {
+    pass_components(pass, position, |axis| &precision.position[axis])
 }
 
-/// Something that only exists above a plane: nothing in two dimensions.
-fn pass_vertical<P: Pass, V: Vector>(pass: &mut P, grid: &Grid, value: f64) -> Result<f64, DecodeError> {
-    if is_planar::<V>() { Ok(0.0) } else { grid.pass(pass, value) }
+fn pass_vector<P: Pass, V: Vector>(pass: &mut P, grid: &Grid, vector: &mut V) -> Result<(), DecodeError> {
+    pass_components(pass, vector, |_| grid)
+}
+
+#[inline]
+fn pass_components<'a, P: Pass, V: Vector>(
+    pass: &mut P,
+    vector: &mut V,
+    grid_of: impl Fn(usize) -> &'a Grid,
+) -> Result<(), DecodeError> {
+    let mut components = [0.0; 3];
+    for axis in 0..V::DIMENSIONS {
+        components[axis] = grid_of(axis).pass(pass, vector.component(axis))?;
+    }
+    *vector = V::from_components(|axis| components[axis]);
+    Ok(())
+}
+
+/// Below and above there is nothing in two dimensions.
+fn pass_circular<P: Pass, V: Planar>(
+    pass: &mut P,
+    precision: &Precision,
+    it: &mut Circular<V>,
+) -> Result<(), DecodeError> {
+    pass_position(pass, precision, &mut it.position)?;
+    pass_angle(pass, precision, &mut it.heading)?;
+    it.speed = precision.velocity.pass(pass, it.speed)?;
+    it.turn_rate = precision.turn_rate.pass(pass, it.turn_rate)?;
+    if is_planar::<V>() {
+        (it.climb_rate, it.climb_acceleration) = (0.0, 0.0);
+    } else {
+        it.climb_rate = precision.velocity.pass(pass, it.climb_rate)?;
+        it.climb_acceleration = precision.acceleration.pass(pass, it.climb_acceleration)?;
+    }
+    Ok(())
 }
 
 /// A curve lasts at least one step of the time grid.
-fn pass_duration<P: Pass>(pass: &mut P, grid: &Grid, secs: f64) -> Result<f64, DecodeError> {
-    let at_least_a_step = if secs < grid.step() { grid.step() } else { secs };
-    let secs = grid.pass(pass, at_least_a_step)?;
-    if secs > 0.0 { Ok(secs) } else { Err(DecodeError::OutOfRange) }
+fn pass_duration<P: Pass>(pass: &mut P, grid: &Grid, secs: &mut f64) -> Result<(), DecodeError> {
+    let at_least_a_step = if *secs < grid.step() { grid.step() } else { *secs };
+    *secs = grid.pass(pass, at_least_a_step)?;
+    if *secs > 0.0 { Ok(()) } else { Err(DecodeError::OutOfRange) }
 }
 
 /// The standard's models are three-dimensional wherever they are used. What is zero takes one bit, since
 /// half of the models do without an acceleration or a rotation.
-fn pass_dis<P: Pass>(pass: &mut P, precision: &Precision, it: &Dis) -> Result<Dis, DecodeError> {
+fn pass_dis<P: Pass>(pass: &mut P, precision: &Precision, it: &mut Dis) -> Result<(), DecodeError> {
     let code = pass.bits(dis_code(it.model).into(), 8)? as u8;
-    Ok(Dis {
-        model: dis_model(code).ok_or(DecodeError::UnknownModel(code))?,
-        position: pass_vector(pass, &precision.position, it.position)?,
-        velocity: pass_unless_zero(pass, &precision.velocity, it.velocity)?,
-        acceleration: pass_unless_zero(pass, &precision.acceleration, it.acceleration)?,
-        orientation: pass_quaternion(pass, precision, it.orientation)?,
-        angular_velocity: pass_unless_zero(pass, &precision.turn_rate, it.angular_velocity)?,
-    })
+    it.model = dis_model(code).ok_or(DecodeError::UnknownModel(code))?;
+    pass_position(pass, precision, &mut it.position)?;
+    pass_unless_zero(pass, &precision.velocity, &mut it.velocity)?;
+    pass_unless_zero(pass, &precision.acceleration, &mut it.acceleration)?;
+    pass_quaternion(pass, precision, &mut it.orientation)?;
+    pass_unless_zero(pass, &precision.turn_rate, &mut it.angular_velocity)
 }
 
-fn pass_unless_zero<P: Pass>(pass: &mut P, grid: &Grid, vector: Vec3) -> Result<Vec3, DecodeError> {
-    let rounds_to_zero = (0..3).all(|axis| grid.steps(vector.component(axis)) == 0.0);
-    if !pass.flag(!rounds_to_zero)? {
-        return Ok(Vec3::ZERO);
+fn pass_unless_zero<P: Pass>(pass: &mut P, grid: &Grid, vector: &mut Vec3) -> Result<(), DecodeError> {
+    let is_zero = (0..3).all(|axis| grid.rounds_to_zero(vector.component(axis)));
+    if !pass.flag(!is_zero)? {
+        *vector = Vec3::ZERO;
+        return Ok(());
     }
-    let vector = pass_vector(pass, &[*grid; 3], vector)?;
-    if vector == Vec3::ZERO { Err(DecodeError::NotCanonical) } else { Ok(vector) }
+    pass_vector(pass, grid, vector)?;
+    if *vector == Vec3::ZERO { Err(DecodeError::NotCanonical) } else { Ok(()) }
 }
 
 fn pass_orientation<P: Pass, V: Planar>(
     pass: &mut P,
     precision: &Precision,
-    orientation: V::Orientation,
-) -> Result<V::Orientation, DecodeError> {
+    orientation: &mut V::Orientation,
+) -> Result<(), DecodeError> {
     if is_planar::<V>() {
-        Ok(V::level(pass_angle(pass, precision, V::heading(orientation))?))
+        let mut heading = V::heading(*orientation);
+        pass_angle(pass, precision, &mut heading)?;
+        *orientation = V::level(heading);
     } else {
-        Ok(V::from_quat(pass_quaternion(pass, precision, V::to_quat(orientation))?))
+        let mut quaternion = V::to_quat(*orientation);
+        pass_quaternion(pass, precision, &mut quaternion)?;
+        *orientation = V::from_quat(quaternion);
     }
+    Ok(())
 }
 
 /// A heading: which of the turn's steps is nearest. Every angle has a code, so there is no escape.
-fn pass_angle<P: Pass>(pass: &mut P, precision: &Precision, angle: f64) -> Result<f64, DecodeError> {
+fn pass_angle<P: Pass>(pass: &mut P, precision: &Precision, angle: &mut f64) -> Result<(), DecodeError> {
     if !angle.is_finite() {
         return Err(DecodeError::NonFinite);
     }
     let steps = i64::from(precision.settings().angle_steps);
-    let turns = angle / TAU;
+    let turns = *angle / TAU;
     let nearest = ((turns - turns.round()) * steps as f64).round() as i64;
     let code = pass.below(nearest.rem_euclid(steps) as u64, steps as u64)? as i64;
     let signed = if code < steps / 2 { code } else { code - steps };
-    Ok(signed as f64 * (TAU / steps as f64))
+    *angle = signed as f64 * (TAU / steps as f64);
+    Ok(())
 }
 
 /// An orientation in space: which component of the unit quaternion is the largest, and the other three,
@@ -212,7 +243,7 @@ fn pass_angle<P: Pass>(pass: &mut P, precision: &Precision, angle: f64) -> Resul
 /// In units of 1/(m·√2), where m is half of a full turn's steps, the squares of the four sum to 2m². The one
 /// left out is greater than each of the three, strictly: a tie is broken by taking a unit from one of them.
 /// So the same orientation is always spelt the same way, and decoding what was encoded changes nothing.
-fn pass_quaternion<P: Pass>(pass: &mut P, precision: &Precision, it: Quat) -> Result<Quat, DecodeError> {
+fn pass_quaternion<P: Pass>(pass: &mut P, precision: &Precision, it: &mut Quat) -> Result<(), DecodeError> {
     if !it.is_finite() {
         return Err(DecodeError::NonFinite);
     }
@@ -223,11 +254,11 @@ fn pass_quaternion<P: Pass>(pass: &mut P, precision: &Precision, it: Quat) -> Re
 
     let (largest, three) = smallest_three(it.normalized());
     let mut three = three.map(|component| (component * unit).round() as i64);
-    while let Some(tied) = three.iter_mut().max_by_key(|k| k.abs()).map(|k| *k)
-        && tied * tied >= square_of_left_out(&three)
+    while let Some(greatest) = three.iter().copied().max_by_key(|k| k.abs())
+        && greatest * greatest >= square_of_left_out(&three)
     {
-        let at = three.iter().position(|&k| k == tied).expect("it is one of them");
-        three[at] -= tied.signum();
+        let at = three.iter().position(|&k| k == greatest).expect("it is one of them");
+        three[at] -= greatest.signum();
     }
 
     let largest = pass.bits(largest as u64, 2)? as usize;
@@ -240,12 +271,13 @@ fn pass_quaternion<P: Pass>(pass: &mut P, precision: &Precision, it: Quat) -> Re
     }
     let [a, b, c] = three.map(|k| k as f64 / unit);
     let l = (left_out as f64).sqrt() / unit;
-    Ok(match largest {
+    *it = match largest {
         0 => Quat { w: l, v: Vec3::new(a, b, c) },
         1 => Quat { w: a, v: Vec3::new(l, b, c) },
         2 => Quat { w: a, v: Vec3::new(b, l, c) },
         _ => Quat { w: a, v: Vec3::new(b, c, l) },
-    })
+    };
+    Ok(())
 }
 
 /// Where among w, x, y, z the largest component is, and the other three in that order, for the one of the
@@ -278,8 +310,10 @@ mod tests {
             Quat { w: 0.0, v: Vec3::new(0.0, -half, half) },
             Quat { w: -1.0, v: Vec3::ZERO },
         ] {
-            let once = pass_quaternion(&mut Echo, &precision, q).expect("finite");
-            let twice = pass_quaternion(&mut Echo, &precision, once).expect("finite");
+            let mut once = q;
+            pass_quaternion(&mut Echo, &precision, &mut once).expect("finite");
+            let mut twice = once;
+            pass_quaternion(&mut Echo, &precision, &mut twice).expect("finite");
             assert_eq!(once, twice);
             assert!(once.angle_to(q) < 5e-4, "{q:?} became {once:?}");
         }
@@ -288,7 +322,10 @@ mod tests {
     #[test]
     fn half_a_turn_either_way_is_the_same_heading() {
         let precision = Precision::default();
-        let heading = |angle| pass_angle(&mut Echo, &precision, angle).expect("finite");
+        let heading = |mut angle| {
+            pass_angle(&mut Echo, &precision, &mut angle).expect("finite");
+            angle
+        };
         assert_eq!(heading(std::f64::consts::PI), heading(-std::f64::consts::PI));
         assert_eq!(heading(1e300), 0.0, "an angle without a fraction left");
     }

@@ -161,11 +161,18 @@ impl Default for Precision {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Grid {
     step: f64,
+    /// 1 / step: a product is several times as fast as a quotient.
+    steps_per_unit: f64,
+    /// Numbers this far from zero, and farther, are not rounded.
+    far: f64,
     /// The number of steps that is in the middle of the range. The codes count outwards from there, so that
     /// the short ones are for what is slow or near the middle of the world.
     middle: i32,
     /// How many numbers of steps are in the range. The code after the last of them is the escape.
     levels: u32,
+    /// The phase-in code of the levels and the escape.
+    width: u32,
+    short_count: u32,
 }
 
 /// Numbers of steps this far from zero, and farther, do not fit in 24 bits.
@@ -185,7 +192,16 @@ impl Grid {
 
     fn from_steps(step: f64, low: i32, high: i32) -> Self {
         let levels = (high - low + 1) as u32;
-        Self { step, middle: low + (levels / 2) as i32, levels }
+        let width = u32::BITS - levels.leading_zeros();
+        Self {
+            step,
+            steps_per_unit: 1.0 / step,
+            far: (f64::from(FAR_STEPS) - 0.5) * step,
+            middle: low + (levels / 2) as i32,
+            levels,
+            width,
+            short_count: (1 << width) - (levels + 1),
+        }
     }
 
     /// What a fingerprint is made of: the step's bits, the lowest and the highest number of steps.
@@ -198,17 +214,16 @@ impl Grid {
         self.step
     }
 
-    /// How many steps it is, and not necessarily a number that fits anything.
-    pub(super) fn steps(&self, value: f64) -> f64 {
-        (value / self.step).round()
+    pub(super) fn rounds_to_zero(&self, value: f64) -> bool {
+        self.is_near(value) && self.steps(value) == 0
     }
 
     /// One number.
+    #[inline]
     pub(super) fn pass<P: Pass>(&self, pass: &mut P, value: f64) -> Result<f64, DecodeError> {
-        let steps = self.steps(value);
-        let code = if is_near(steps) { self.code(steps as i32) } else { u64::from(self.levels) };
         let escape = u64::from(self.levels);
-        let code = pass.below(code.min(escape), escape + 1)?;
+        let code = if self.is_near(value) { self.code(self.steps(value)).min(escape) } else { escape };
+        let code = pass.phase_in(code, self.width, self.short_count.into())?;
         if code == escape {
             return self.pass_outside(pass, value);
         }
@@ -217,12 +232,10 @@ impl Grid {
 
     #[cold]
     fn pass_outside<P: Pass>(&self, pass: &mut P, value: f64) -> Result<f64, DecodeError> {
-        let steps = self.steps(value);
-        if pass.flag(!is_near(steps))? {
+        if pass.flag(!self.is_near(value))? {
             return self.pass_exact(pass, value);
         }
-        let biased = pass.bits((steps as i64).wrapping_add(FAR_STEPS.into()) as u64, 24)?;
-        let steps = biased as i32 - FAR_STEPS;
+        let steps = pass.bits((self.steps(value) + FAR_STEPS) as u64, 24)? as i32 - FAR_STEPS;
         if steps == -FAR_STEPS || self.code(steps) < u64::from(self.levels) {
             return Err(DecodeError::NotCanonical);
         }
@@ -237,10 +250,23 @@ impl Grid {
         if !value.is_finite() {
             return Err(DecodeError::NonFinite);
         }
-        if is_near(self.steps(value)) {
+        if self.is_near(value) {
             return Err(DecodeError::NotCanonical);
         }
         Ok(value)
+    }
+
+    /// Whether it is rounded. Not a number is far.
+    fn is_near(&self, value: f64) -> bool {
+        value.abs() < self.far
+    }
+
+    /// The nearest number of steps to something near.
+    fn steps(&self, value: f64) -> i32 {
+        // Half a step outwards and cut off: the same as to round, without a call on machines that have no
+        // instruction for it.
+        let steps = (value * self.steps_per_unit + 0.5f64.copysign(value)) as i32;
+        steps.clamp(1 - FAR_STEPS, FAR_STEPS - 1)
     }
 
     fn code(&self, steps: i32) -> u64 {
@@ -250,11 +276,6 @@ impl Grid {
     fn value(&self, steps: i32) -> f64 {
         f64::from(steps) * self.step
     }
-}
-
-/// Not a number is far.
-fn is_near(steps: f64) -> bool {
-    steps.abs() < f64::from(FAR_STEPS)
 }
 
 #[cfg(test)]

@@ -137,10 +137,13 @@ pub fn decode_updates<V: Planar>(
         let mut ids = vec![0; count];
         pass_ids(&mut reader, &mut ids)?;
         let shared = pass_shared(&mut reader, precision, header.sent_at, count, &Shared::default())?;
-        for id in ids {
-            vectors.push(pass_vector(&mut reader, precision, &shared, &blank_vector(id))?);
+        let mut steps = vec![shared.newest; count];
+        for (id, step) in ids.into_iter().zip(&mut steps) {
+            let mut vector = blank_vector(id);
+            pass_vector(&mut reader, precision, &shared, step, &mut vector)?;
+            vectors.push(vector);
         }
-        if Shared::of(precision, vectors.iter()) != Some(shared) {
+        if Shared::of(&steps, &vectors) != Some(shared) {
             return Err(DecodeError::NotCanonical);
         }
     }
@@ -156,13 +159,13 @@ impl Precision {
     /// carry it.
     #[must_use]
     pub fn as_decoded<V: Planar>(&self, vector: &DrVector<V>) -> DrVector<V> {
-        let motion = pass_motion(&mut Echo, self, &vector.motion);
-        let attitude = vector.attitude.map(|attitude| pass_attitude(&mut Echo, self, &attitude)).transpose();
-        match (motion, attitude) {
-            (Ok(motion), Ok(attitude)) => {
-                DrVector { generated_at: self.on_time_grid(vector.generated_at), motion, attitude, ..*vector }
+        let mut decoded = *vector;
+        match pass_numbers(&mut Echo, self, &mut decoded) {
+            Ok(()) => {
+                decoded.generated_at = self.on_time_grid(vector.generated_at);
+                decoded
             }
-            _ => *vector,
+            Err(_) => *vector,
         }
     }
 
@@ -172,8 +175,8 @@ impl Precision {
     /// In a batch of 16 the share is 8 to 16 bits: see [`cost`](super::cost).
     pub fn bits_of<V: Planar>(&self, vector: &DrVector<V>) -> usize {
         let mut counter = Counter::default();
-        match pass_numbers(&mut counter, self, vector) {
-            Ok(_) => counter.bits,
+        match pass_numbers(&mut counter, self, &mut vector.clone()) {
+            Ok(()) => counter.bits,
             Err(_) => 0,
         }
     }
@@ -224,12 +227,31 @@ fn pass_sorted<P: Pass, V: Planar>(
     }
     let mut ids: Vec<u32> = sorted.iter().map(|vector| vector.entity.0).collect();
     pass_ids(pass, &mut ids).map_err(out_of_range)?;
-    let shared = Shared::of(precision, sorted.iter().copied()).ok_or(EncodeError::OutOfRange)?;
+    let steps = grid_steps(precision, sorted).ok_or(EncodeError::OutOfRange)?;
+    let shared = Shared::of(&steps, sorted.iter().copied()).ok_or(EncodeError::OutOfRange)?;
     pass_shared(pass, precision, header.sent_at, sorted.len(), &shared).map_err(out_of_range)?;
-    for vector in sorted {
-        pass_vector(pass, precision, &shared, vector).map_err(|_| EncodeError::NonFinite(vector.entity))?;
+    for (&vector, mut step) in sorted.iter().zip(steps) {
+        let passed = pass_vector(pass, precision, &shared, &mut step, &mut vector.clone());
+        passed.map_err(|_| EncodeError::NonFinite(vector.entity))?;
     }
     Ok(())
+}
+
+/// Which steps of the time grid are nearest to the generation times; nothing if one is beyond the ends of
+/// time.
+fn grid_steps<V: Planar>(precision: &Precision, vectors: &[&DrVector<V>]) -> Option<Vec<i64>> {
+    let mut steps = Vec::with_capacity(vectors.len());
+    let (mut previous, mut step) = (None, 0);
+    for vector in vectors {
+        // Most of a batch was generated in the same tick, and division is the slowest thing here.
+        if previous != Some(vector.generated_at) {
+            let on_grid = instant(precision.on_time_grid(vector.generated_at).as_micros())?;
+            step = on_grid.as_micros().div_euclid(precision.settings().time_step.as_micros());
+            previous = Some(vector.generated_at);
+        }
+        steps.push(step);
+    }
+    Some(steps)
 }
 
 /// The last id, then the others below it.
@@ -255,35 +277,21 @@ struct Shared {
 }
 
 impl Shared {
-    /// What these share; nothing if their times do not fit in one message. There must be at least one.
-    fn of<'a, V: Planar>(
-        precision: &Precision,
-        vectors: impl Iterator<Item = &'a DrVector<V>> + Clone,
-    ) -> Option<Self> {
-        let mut shared = Self { newest: i64::MIN, ..Self::default() };
-        for vector in vectors.clone() {
-            shared.newest = shared.newest.max(grid_step(precision, vector.generated_at)?);
-            shared.lives.insert(vector.life.number().into());
-            shared.shapes.insert(shape_of(vector));
-        }
-        for vector in vectors {
-            let age = shared.age_of(precision, vector)?;
+    /// What these share, which were generated at these steps of the time grid; nothing if they are too far
+    /// apart for one message.
+    fn of<'a, V: Planar>(steps: &[i64], vectors: impl IntoIterator<Item = &'a DrVector<V>>) -> Option<Self> {
+        let newest = steps.iter().copied().max()?;
+        let mut shared = Self { newest, ..Self::default() };
+        for (step, vector) in steps.iter().zip(vectors) {
+            let age = u32::try_from(newest - step).ok()?;
             if let Err(at) = shared.ages.binary_search(&age) {
                 shared.ages.insert(at, age);
             }
+            shared.lives.insert(vector.life.number().into());
+            shared.shapes.insert(shape_of(vector));
         }
         Some(shared)
     }
-
-    fn age_of<V: Planar>(&self, precision: &Precision, vector: &DrVector<V>) -> Option<u32> {
-        u32::try_from(self.newest - grid_step(precision, vector.generated_at)?).ok()
-    }
-}
-
-/// Which step of the time grid is nearest to `t`.
-fn grid_step(precision: &Precision, t: SharedInstant) -> Option<i64> {
-    let on_grid = instant(precision.on_time_grid(t).as_micros())?;
-    Some(on_grid.as_micros().div_euclid(precision.settings().time_step.as_micros()))
 }
 
 /// The tables of a batch of `count`.
@@ -319,54 +327,42 @@ fn pass_ages<P: Pass>(pass: &mut P, count: usize, ages: &[u32]) -> Result<Vec<u3
     Ok(ages)
 }
 
-/// One DR vector: its entries in the tables, and its numbers.
+/// One DR vector, generated at this step of the time grid: its entries in the tables, and its numbers.
 fn pass_vector<P: Pass, V: Planar>(
     pass: &mut P,
     precision: &Precision,
     shared: &Shared,
-    vector: &DrVector<V>,
-) -> Result<DrVector<V>, DecodeError> {
-    let age = pass_age(pass, precision, shared, vector)?;
+    step: &mut i64,
+    vector: &mut DrVector<V>,
+) -> Result<(), DecodeError> {
+    let age = (shared.newest - *step) as u32;
+    let entry = shared.ages.partition_point(|&younger| younger < age) as u64;
+    let entry = pass.below(entry, shared.ages.len() as u64)? as usize;
+    *step = shared.newest.checked_sub(shared.ages[entry].into()).ok_or(DecodeError::OutOfRange)?;
+    let micros = step.checked_mul(precision.settings().time_step.as_micros());
+    vector.generated_at = micros.and_then(instant).ok_or(DecodeError::OutOfRange)?;
+
     let life = shared.lives.pass_member(pass, vector.life.number().into())?;
+    vector.life = Life::new(life as u8);
     let shape = shared.shapes.pass_member(pass, shape_of(vector))?;
-    let mut vector = *vector;
-    if shape_of(&vector) != shape {
+    if shape_of(vector) != shape {
         (vector.motion, vector.attitude) = blank(shape)?;
     }
-    let steps = shared.newest.checked_sub(age.into()).ok_or(DecodeError::OutOfRange)?;
-    let micros = steps.checked_mul(precision.settings().time_step.as_micros());
-    vector.generated_at = micros.and_then(instant).ok_or(DecodeError::OutOfRange)?;
-    vector.life = Life::new(life as u8);
-    pass_numbers(pass, precision, &vector)
-}
-
-fn pass_age<P: Pass, V: Planar>(
-    pass: &mut P,
-    precision: &Precision,
-    shared: &Shared,
-    vector: &DrVector<V>,
-) -> Result<u32, DecodeError> {
-    let [only] = shared.ages[..] else {
-        let age = shared.age_of(precision, vector).unwrap_or_default();
-        let entry = shared.ages.partition_point(|&younger| younger < age) as u64;
-        return Ok(shared.ages[pass.below(entry, shared.ages.len() as u64)? as usize]);
-    };
-    Ok(only)
+    pass_numbers(pass, precision, vector)
 }
 
 /// What belongs to one DR vector alone.
 fn pass_numbers<P: Pass, V: Planar>(
     pass: &mut P,
     precision: &Precision,
-    vector: &DrVector<V>,
-) -> Result<DrVector<V>, DecodeError> {
-    let generation = Generation(pass.bits(vector.generation.0.into(), GENERATION_WIDTH)? as u8);
-    let motion = pass_motion(pass, precision, &vector.motion)?;
-    let attitude = match vector.attitude {
-        Some(attitude) => Some(pass_attitude(pass, precision, &attitude)?),
-        None => None,
-    };
-    Ok(DrVector { generation, motion, attitude, ..*vector })
+    vector: &mut DrVector<V>,
+) -> Result<(), DecodeError> {
+    vector.generation = Generation(pass.bits(vector.generation.0.into(), GENERATION_WIDTH)? as u8);
+    pass_motion(pass, precision, &mut vector.motion)?;
+    match &mut vector.attitude {
+        Some(attitude) => pass_attitude(pass, precision, attitude),
+        None => Ok(()),
+    }
 }
 
 /// Something for a reader to fill.
