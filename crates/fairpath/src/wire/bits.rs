@@ -22,12 +22,14 @@ pub(super) trait Pass {
     fn phase_in(&mut self, value: u64, width: u32, short_count: u64) -> Result<u64, DecodeError>;
 
     /// One bit.
+    #[inline]
     fn flag(&mut self, value: bool) -> Result<bool, DecodeError> {
         Ok(self.bits(value.into(), 1)? == 1)
     }
 
     /// A number below `bound`, in as few bits as that allows: where `bound` is not a power of two, the
     /// smallest numbers take one bit less than the others. A number below one takes no bits.
+    #[inline]
     fn below(&mut self, value: u64, bound: u64) -> Result<u64, DecodeError> {
         let width = u64::BITS - (bound - 1).leading_zeros();
         if width == 0 {
@@ -83,11 +85,13 @@ pub(super) trait Pass {
 }
 
 /// 0, −1, 1, −2, 2, … as 0, 1, 2, 3, 4, …
+#[inline]
 pub(super) const fn zigzag(value: i64) -> u64 {
     (value << 1 ^ value >> 63) as u64
 }
 
 /// 0, 1, 2, 3, 4, … as 0, −1, 1, −2, 2, …
+#[inline]
 pub(super) const fn unzigzag(code: u64) -> i64 {
     (code >> 1) as i64 ^ -((code & 1) as i64)
 }
@@ -113,6 +117,7 @@ impl<'a> Writer<'a> {
     }
 
     /// At most 32 bits.
+    #[inline(always)]
     fn put(&mut self, value: u64, width: u32) {
         debug_assert!(width <= 32 && value >> width == 0, "{value} does not fit in {width} bits");
         self.pending = self.pending << width | value;
@@ -126,6 +131,7 @@ impl<'a> Writer<'a> {
 }
 
 impl Pass for Writer<'_> {
+    #[inline]
     fn bits(&mut self, value: u64, width: u32) -> Result<u64, DecodeError> {
         if width > 32 {
             self.put(value >> 32, width - 32);
@@ -136,6 +142,7 @@ impl Pass for Writer<'_> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn phase_in(&mut self, value: u64, width: u32, short_count: u64) -> Result<u64, DecodeError> {
         if value < short_count {
             self.bits(value, width - 1)?;
@@ -158,6 +165,7 @@ impl<'a> Reader<'a> {
         Self { bytes, position: 0 }
     }
 
+    #[inline]
     pub(super) fn bits_left(&self) -> usize {
         self.bytes.len() * 8 - self.position
     }
@@ -174,12 +182,14 @@ impl<'a> Reader<'a> {
     }
 
     /// The next `width` bits, 1 to 56, with zeros after the end, without taking them.
+    #[inline]
     fn peek(&self, width: u32) -> u64 {
         debug_assert!((1..=56).contains(&width), "a window holds 56 bits at any position");
         (self.window(self.position / 8) << (self.position % 8)) >> (64 - width)
     }
 
     /// The eight bytes from `at` on, with zeros after the end.
+    #[inline]
     fn window(&self, at: usize) -> u64 {
         if let Some(bytes) = self.bytes.get(at..at + 8) {
             return u64::from_be_bytes(bytes.try_into().expect("a slice of eight"));
@@ -190,6 +200,7 @@ impl<'a> Reader<'a> {
         u64::from_be_bytes(bytes)
     }
 
+    #[inline]
     fn take(&mut self, width: u32) -> Result<(), DecodeError> {
         if width as usize > self.bits_left() {
             return Err(DecodeError::Truncated);
@@ -200,6 +211,7 @@ impl<'a> Reader<'a> {
 }
 
 impl Pass for Reader<'_> {
+    #[inline]
     fn bits(&mut self, _: u64, width: u32) -> Result<u64, DecodeError> {
         if width == 0 {
             return Ok(0);
@@ -209,6 +221,7 @@ impl Pass for Reader<'_> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn phase_in(&mut self, _: u64, width: u32, short_count: u64) -> Result<u64, DecodeError> {
         let long = self.peek(width);
         let short = long >> 1;
@@ -229,11 +242,13 @@ pub(super) struct Counter {
 }
 
 impl Pass for Counter {
+    #[inline]
     fn bits(&mut self, value: u64, width: u32) -> Result<u64, DecodeError> {
         self.bits += width as usize;
         Ok(value)
     }
 
+    #[inline(always)]
     fn phase_in(&mut self, value: u64, width: u32, short_count: u64) -> Result<u64, DecodeError> {
         self.bits += width as usize - usize::from(value < short_count);
         Ok(value)
@@ -244,10 +259,12 @@ impl Pass for Counter {
 pub(super) struct Echo;
 
 impl Pass for Echo {
+    #[inline]
     fn bits(&mut self, value: u64, _: u32) -> Result<u64, DecodeError> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn phase_in(&mut self, value: u64, _: u32, _: u64) -> Result<u64, DecodeError> {
         Ok(value)
     }

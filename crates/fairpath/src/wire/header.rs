@@ -110,6 +110,7 @@ fn widen_time(low: u64, near: SharedInstant) -> Result<SharedInstant, DecodeErro
 const TIME_LIMIT: i64 = 1 << 60;
 
 /// The instant so many microseconds from zero, unless that is beyond the ends of time.
+#[inline]
 pub(super) fn instant(micros: i64) -> Option<SharedInstant> {
     (-TIME_LIMIT..=TIME_LIMIT).contains(&micros).then_some(SharedInstant::from_micros(micros))
 }

@@ -33,8 +33,8 @@ pub struct PrecisionSettings {
     /// The greatest acceleration per axis that needs no escape. Default 40 per second squared, four g.
     pub acceleration_limit: f64,
     /// Into how many headings a full turn is divided; even. Default 8192: at most 0.4 mrad off, one
-    /// centimetre sideways after 25 m. Orientations in space are as fine. Each doubling costs a bit, in space
-    /// three; at 256 a car on a kilometre's straight is sent twelve metres aside.
+    /// centimetre sideways after 25 m. Orientations in space are at most a whole step off. Each doubling
+    /// costs a bit, in space three; at 256 a car on a kilometre's straight is sent twelve metres aside.
     pub angle_steps: u32,
     /// What turn rates are rounded to. Default 0.001 rad/s: 0.5 mrad after a second.
     pub turn_rate_step: f64,
@@ -126,6 +126,11 @@ impl Precision {
         &self.settings
     }
 
+    /// The step of the grid that generation times lie on.
+    pub fn time_step(&self) -> Span {
+        self.settings.time_step
+    }
+
     /// A number that two peers compare before they talk: the same for the same format version and precision,
     /// almost surely another for any other. FNV-1a over what `PROTOCOL.md` lists.
     pub fn fingerprint(&self) -> u32 {
@@ -146,7 +151,7 @@ impl Precision {
 
     /// The instant of the time grid that is nearest to `t`.
     pub fn on_time_grid(&self, t: SharedInstant) -> SharedInstant {
-        SharedInstant::ZERO + t.since_zero().rounded_to(self.settings.time_step)
+        SharedInstant::ZERO + t.since_zero().rounded_to(self.time_step())
     }
 }
 
@@ -257,11 +262,13 @@ impl Grid {
     }
 
     /// Whether it is rounded. Not a number is far.
+    #[inline]
     fn is_near(&self, value: f64) -> bool {
         value.abs() < self.far
     }
 
     /// The nearest number of steps to something near.
+    #[inline]
     fn steps(&self, value: f64) -> i32 {
         // Half a step outwards and cut off: the same as to round, without a call on machines that have no
         // instruction for it.
@@ -269,10 +276,12 @@ impl Grid {
         steps.clamp(1 - FAR_STEPS, FAR_STEPS - 1)
     }
 
+    #[inline]
     fn code(&self, steps: i32) -> u64 {
         zigzag(i64::from(steps - self.middle))
     }
 
+    #[inline]
     fn value(&self, steps: i32) -> f64 {
         f64::from(steps) * self.step
     }

@@ -246,7 +246,7 @@ fn grid_steps<V: Planar>(precision: &Precision, vectors: &[&DrVector<V>]) -> Opt
         // Most of a batch was generated in the same tick, and division is the slowest thing here.
         if previous != Some(vector.generated_at) {
             let on_grid = instant(precision.on_time_grid(vector.generated_at).as_micros())?;
-            step = on_grid.as_micros().div_euclid(precision.settings().time_step.as_micros());
+            step = on_grid.as_micros().div_euclid(precision.time_step().as_micros());
             previous = Some(vector.generated_at);
         }
         steps.push(step);
@@ -302,7 +302,7 @@ fn pass_shared<P: Pass>(
     count: usize,
     shared: &Shared,
 ) -> Result<Shared, DecodeError> {
-    let sent_step = sent_at.as_micros().div_euclid(precision.settings().time_step.as_micros());
+    let sent_step = sent_at.as_micros().div_euclid(precision.time_step().as_micros());
     let lag = pass.exp_golomb_signed(sent_step.wrapping_sub(shared.newest), LAG_ORDER)?;
     let newest = sent_step.checked_sub(lag).ok_or(DecodeError::OutOfRange)?;
     let ages = pass_ages(pass, count, &shared.ages)?;
@@ -339,7 +339,7 @@ fn pass_vector<P: Pass, V: Planar>(
     let entry = shared.ages.partition_point(|&younger| younger < age) as u64;
     let entry = pass.below(entry, shared.ages.len() as u64)? as usize;
     *step = shared.newest.checked_sub(shared.ages[entry].into()).ok_or(DecodeError::OutOfRange)?;
-    let micros = step.checked_mul(precision.settings().time_step.as_micros());
+    let micros = step.checked_mul(precision.time_step().as_micros());
     vector.generated_at = micros.and_then(instant).ok_or(DecodeError::OutOfRange)?;
 
     let life = shared.lives.pass_member(pass, vector.life.number().into())?;
@@ -383,10 +383,12 @@ fn blank_vector<V: Planar>(id: u32) -> DrVector<V> {
 struct Small(u16);
 
 impl Small {
+    #[inline]
     fn insert(&mut self, number: u32) {
         self.0 |= 1 << number;
     }
 
+    #[inline]
     fn len(self) -> u32 {
         self.0.count_ones()
     }
@@ -413,7 +415,11 @@ impl Small {
     }
 
     /// One member of the set, by its rank in it.
+    #[inline]
     fn pass_member<P: Pass>(self, pass: &mut P, member: u32) -> Result<u32, DecodeError> {
+        if self.0.is_power_of_two() {
+            return Ok(self.0.trailing_zeros());
+        }
         let rank = (self.0 & ((1 << member) - 1)).count_ones();
         let rank = pass.below(rank.min(self.len() - 1).into(), self.len().into())?;
         Ok(self.iter().nth(rank as usize).expect("a rank is below the number of members"))
