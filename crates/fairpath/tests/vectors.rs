@@ -90,6 +90,15 @@ fn refused() -> Vec<Golden> {
         change(&mut golden.bytes);
         golden
     };
+    // Sent at time zero. Two dimensions: packet 1, one DR vector of entity 0, lag 0.
+    let sent = "0".repeat(34);
+    let plane = format!("001 000 0 0 0000000000000001 {sent} 00000001 1000000 100");
+    let space = plane.replacen("000", "001", 1);
+    let linear = format!("{plane} 1 100 10001 00000000");
+    let (zero, speed_zero, escape) = ("0".repeat(16), "0".repeat(12), "1".repeat(17));
+    let rest = format!("{zero} {speed_zero} {speed_zero}");
+    let exact = |number: f64| format!("{linear} {escape} 1 {:064b} {rest}", number.to_bits());
+    let feedback = format!("001 010 0 0 0000000000000001 {sent} 00000001 0000000000000001 10000000000");
     vec![
         with("refused_version", |bytes| bytes[0] ^= 0b0110_0000),
         with("refused_kind", |bytes| bytes[0] |= 0b0001_1100),
@@ -98,7 +107,48 @@ fn refused() -> Vec<Golden> {
         with("refused_trailing_byte", |bytes| bytes.push(0)),
         with("refused_cut", |bytes| drop(bytes.pop())),
         with("refused_count", |bytes| bytes[7] |= 0b0011_0000),
+        spelt("refused_model", &format!("{plane} 1 100 10110 00000000 {zero} {rest}")),
+        spelt(
+            "refused_golomb",
+            &format!("{} {}", &plane[..plane.len() - 11], "0".repeat(43) + &"1".repeat(200)),
+        ),
+        spelt("refused_ages", &format!("{plane} 010 10000 100 10001 00000000 {zero} {rest}")),
+        spelt("refused_unused_life", &format!("{plane} 1 0100 10001 0 00000000 {zero} {rest}")),
+        spelt("refused_needless_steps", &format!("{linear} {escape} 0 1{:023b} {rest}", 0)),
+        spelt("refused_needless_exact", &exact(1.0)),
+        spelt("refused_not_finite", &exact(f64::INFINITY)),
+        spelt(
+            "refused_quaternion_tie",
+            &format!("{space} 1 100 10000 00000000 {zero} {zero} {zero} 00 {}", "1".repeat(39)),
+        ),
+        spelt("refused_column_order", &format!("{feedback} 100000000000000 00000 1 0")),
+        spelt(
+            "refused_stale_place",
+            &format!("{feedback} 100000000000000 11111 1 11111111 {}", "0".repeat(255)),
+        ),
     ]
+}
+
+/// A message written down as zeros and ones, with fill bits after it.
+fn spelt(name: &'static str, bits: &str) -> Golden {
+    let bits: Vec<u8> = bits.bytes().filter(|byte| *byte != b' ').map(|byte| byte - b'0').collect();
+    let byte = |chunk: &[u8]| (0..8).fold(0, |byte, at| byte << 1 | chunk.get(at).copied().unwrap_or(0));
+    let bytes = bits.chunks(8).map(byte).collect();
+    let settings = PrecisionSettings::default();
+    Golden { name, settings, near: SharedInstant::ZERO, newest_sent: PacketNumber(0), bytes }
+}
+
+#[test]
+fn hand_spelt_messages_differ_from_sound_ones_in_one_thing_only() {
+    let sent = "0".repeat(34);
+    let sound = format!(
+        "001 000 0 0 0000000000000001 {sent} 00000001 1000000 100 1 100 10001 00000000 {} {}",
+        "0".repeat(32),
+        "0".repeat(24)
+    );
+    let nothing = linear(0, 0, Vec2::ZERO, Vec2::ZERO);
+    let expected = updates("sound", PrecisionSettings::default(), header(1, 0, None), &[nothing]);
+    assert_eq!(spelt("sound", &sound).bytes, expected.bytes);
 }
 
 fn linear(entity: u32, generated_us: i64, position: Vec2, velocity: Vec2) -> DrVector<Vec2> {
