@@ -126,5 +126,5 @@ impl Bits {
 /// 0, 1, 2, 3, 4 … are 0, −1, 1, −2, 2 ….
 pub(crate) fn unzigzag(code: u64) -> i128 {
     let half = i128::from(code / 2);
-    if code % 2 == 0 { half } else { -half - 1 }
+    if code.is_multiple_of(2) { half } else { -half - 1 }
 }

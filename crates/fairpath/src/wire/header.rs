@@ -133,11 +133,11 @@ mod tests {
 
     #[test]
     fn the_first_byte_tells_the_kind() {
-        assert_eq!(Kind::of(&[0b001_000_0_0]), Ok(Kind::Updates2d));
-        assert_eq!(Kind::of(&[0b001_010_1_0, 0xFF]), Ok(Kind::Feedback));
-        assert_eq!(Kind::of(&[0b001_111_0_0]), Err(DecodeError::UnknownKind(7)));
-        assert_eq!(Kind::of(&[0b010_000_0_0]), Err(DecodeError::UnknownVersion(2)));
-        assert_eq!(Kind::of(&[0b001_000_0_1]), Err(DecodeError::NotCanonical));
+        assert_eq!(Kind::of(&[0b0010_0000]), Ok(Kind::Updates2d));
+        assert_eq!(Kind::of(&[0b0010_1010, 0xFF]), Ok(Kind::Feedback));
+        assert_eq!(Kind::of(&[0b0011_1100]), Err(DecodeError::UnknownKind(7)));
+        assert_eq!(Kind::of(&[0b0100_0000]), Err(DecodeError::UnknownVersion(2)));
+        assert_eq!(Kind::of(&[0b0010_0001]), Err(DecodeError::NotCanonical));
         assert_eq!(Kind::of(&[]), Err(DecodeError::Truncated));
     }
 }

@@ -17,7 +17,7 @@
 //!   decoder allocate more than a constant times its own length.
 //!
 //! How it is kept small and hard to get wrong: each part of a message is described once, as a walk that a
-//! [writer, a reader, a counter and an echo](bits) all take.
+//! writer, a reader, a counter and an echo all take (see `bits.rs`).
 
 mod bits;
 pub mod cost;

@@ -151,8 +151,8 @@ fn pass_components<'a, P: Pass, V: Vector>(
     grid_of: impl Fn(usize) -> &'a Grid,
 ) -> Result<(), DecodeError> {
     let mut components = [0.0; 3];
-    for axis in 0..V::DIMENSIONS {
-        components[axis] = grid_of(axis).pass(pass, vector.component(axis))?;
+    for (axis, component) in components.iter_mut().enumerate().take(V::DIMENSIONS) {
+        *component = grid_of(axis).pass(pass, vector.component(axis))?;
     }
     *vector = V::from_components(|axis| components[axis]);
     Ok(())

@@ -101,7 +101,7 @@ impl Precision {
             Grid::new(name, position_step, world_min.component(axis), world_max.component(axis))
         };
         let around_zero = |name, step, limit: f64| Grid::new(name, step, -limit, limit);
-        if settings.angle_steps % 2 != 0 || !(8..=1 << 20).contains(&settings.angle_steps) {
+        if !settings.angle_steps.is_multiple_of(2) || !(8..=1 << 20).contains(&settings.angle_steps) {
             return Err(PrecisionError::AngleSteps(settings.angle_steps));
         }
         if settings.time_step <= Span::ZERO || settings.time_step > Span::from_secs(1) {

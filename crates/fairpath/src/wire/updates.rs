@@ -47,7 +47,7 @@ pub struct Updates<V: Planar> {
 /// };
 /// let mut datagram = Vec::new();
 /// encode_updates(&precision, &Header { sent_at: now, ..Header::default() }, &[vector], &mut datagram)?;
-/// assert_eq!(datagram.len(), 20);
+/// assert_eq!(datagram.len(), 19);
 ///
 /// let received = decode_updates::<Vec2>(&precision, now, &datagram)?;
 /// assert_eq!(received.vectors, [precision.as_decoded(&vector)]);
