@@ -15,7 +15,8 @@ const BENCHES: [(&str, fn() -> Table); 1] = [("place", crowd::bench)];
 fn main() -> ExitCode {
     let wanted = std::env::args().nth(1);
     let names = BENCHES.map(|(name, _)| name).join(", ");
-    if let Some(unknown) = wanted.as_deref().filter(|wanted| !BENCHES.iter().any(|(name, _)| name == wanted)) {
+    if let Some(unknown) = wanted.as_deref().filter(|wanted| !BENCHES.iter().any(|(name, _)| name == wanted))
+    {
         eprintln!("error: there is no bench {unknown:?}; there are: {names}");
         return ExitCode::from(2);
     }

@@ -38,7 +38,8 @@ fn main() -> ExitCode {
 }
 
 fn demo(arguments: &[String]) -> Vec<Step> {
-    let run = cargo(["run", "--release", "--package", "fairpath-cli", "--", "lab", "run", "X1"]).args(arguments);
+    let run =
+        cargo(["run", "--release", "--package", "fairpath-cli", "--", "lab", "run", "X1"]).args(arguments);
     vec![run.named("experiment X1: local and global placement")]
 }
 
@@ -50,7 +51,9 @@ fn test() -> Vec<Step> {
     ];
     if steps::is_installed(["nextest", "--version"]) {
         steps.push(cargo(["nextest", "run", "--workspace", "--all-features"]).named("tests"));
-        steps.push(cargo(["test", "--workspace", "--all-features", "--doc"]).named("samples in the documentation"));
+        steps.push(
+            cargo(["test", "--workspace", "--all-features", "--doc"]).named("samples in the documentation"),
+        );
     } else {
         steps.push(cargo(["test", "--workspace", "--all-features"]).named("tests"));
     }

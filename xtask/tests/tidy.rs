@@ -47,7 +47,8 @@ fn documents_name_only_files_that_exist() {
     const ROOMS: [&str; 7] = ["crates/", "xtask/", "tools/", "fuzz/", "vectors/", "bench/", ".ci/"];
     for (path, text) in documents() {
         for name in in_backticks(&text) {
-            let names_a_file = ROOMS.iter().any(|room| name.starts_with(room)) && !name.contains(['*', '{', ' ']);
+            let names_a_file =
+                ROOMS.iter().any(|room| name.starts_with(room)) && !name.contains(['*', '{', ' ']);
             if names_a_file {
                 assert!(root().join(name).exists(), "{path} names `{name}`, which does not exist");
             }

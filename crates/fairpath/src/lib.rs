@@ -18,5 +18,5 @@ pub mod vector;
 pub mod wire;
 
 pub use dr_vector::{Attitude, DrVector};
-pub use state::{Observation, State};
 pub use owner::{Export, NotFinite, Owner};
+pub use state::{Observation, State};

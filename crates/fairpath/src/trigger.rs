@@ -65,9 +65,7 @@ impl Trigger {
     ) -> Option<Reason> {
         let believed = || exported.state_at(now);
         let (fires, reason) = match self {
-            Self::Distance { threshold } => {
-                (distance(truth, exported, now) > *threshold, Reason::Distance)
-            }
+            Self::Distance { threshold } => (distance(truth, exported, now) > *threshold, Reason::Distance),
             Self::CrossTrack { threshold } => {
                 (cross_track(truth, &believed()) > *threshold, Reason::CrossTrack)
             }
@@ -78,9 +76,7 @@ impl Trigger {
             Self::PreReckoning { angle, speed_min } => {
                 (has_turned(truth.velocity, believed().velocity, *angle, *speed_min), Reason::PreReckoning)
             }
-            Self::Adaptive(adaptive) => {
-                (distance(truth, exported, now) > adaptive.near, Reason::Distance)
-            }
+            Self::Adaptive(adaptive) => (distance(truth, exported, now) > adaptive.near, Reason::Distance),
             Self::AnyOf(rules) => return rules.iter().find_map(|rule| rule.check(truth, exported, now)),
         };
         fires.then_some(reason)

@@ -97,7 +97,8 @@ impl Relay {
 
     /// The same DR vector, generated at the instant this machine believes it was, on the grid of `step`.
     pub fn restate<V: Planar>(&mut self, vector: &DrVector<V>, arrival: &Arrival, step: Span) -> DrVector<V> {
-        let believed = SharedInstant::ZERO + (arrival.now.shared - arrival.age()).since_zero().rounded_to(step);
+        let believed =
+            SharedInstant::ZERO + (arrival.now.shared - arrival.age()).since_zero().rounded_to(step);
         let generated_at = match self.last.get(&vector.entity) {
             Some(last) => believed.max(*last + step),
             None => believed,

@@ -150,8 +150,8 @@ impl<V: Planar> Replica<V> {
     }
 
     fn judge(&self, vector: &DrVector<V>, arrival: &Arrival) -> Acceptance {
-        let from_the_future = self.placement == Placement::Global
-            && vector.generated_at > arrival.now.shared + Self::AHEAD_MAX;
+        let from_the_future =
+            self.placement == Placement::Global && vector.generated_at > arrival.now.shared + Self::AHEAD_MAX;
         if from_the_future || !vector.is_finite() {
             return Acceptance::Refused;
         }

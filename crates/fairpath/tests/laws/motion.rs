@@ -31,17 +31,13 @@ fn away_from_the_seam<V: Planar>(motion: &Motion<V>, at: f64) -> f64 {
 
 #[test]
 fn velocity_is_the_slope_of_position() {
-    law!((motion2(), -1.0..5.0f64), |(motion, at)| assert_slopes(
-        &motion,
-        away_from_the_seam(&motion, at)
-    ));
+    law!((motion2(), -1.0..5.0f64), |(motion, at)| assert_slopes(&motion, away_from_the_seam(&motion, at)));
 }
 
 #[test]
 fn velocity_is_the_slope_of_position_in_space() {
-    let state = (vec3(500.0), vec3(40.0), vec3(10.0), number(3.1), number(3.0)).prop_map(|(p, v, a, phi, w)| {
-        State::moving(p, v).with_acceleration(a).with_heading(phi, w)
-    });
+    let state = (vec3(500.0), vec3(40.0), vec3(10.0), number(3.1), number(3.0))
+        .prop_map(|(p, v, a, phi, w)| State::moving(p, v).with_acceleration(a).with_heading(phi, w));
     law!((state, kind(), -1.0..5.0f64), |(state, kind, at)| {
         let motion: Motion<Vec3> = kind.from_state(&state);
         assert_slopes(&motion, away_from_the_seam(&motion, at))
@@ -52,7 +48,9 @@ fn velocity_is_the_slope_of_position_in_space() {
 fn state_position_and_velocity_tell_the_same_story() {
     law!((motion2(), -1.0..5.0f64), |(motion, at)| {
         let state = motion.state_at(at);
-        prop_assert!(state.position.distance(motion.position_at(at)) < 1e-12 * (1.0 + state.position.length()));
+        prop_assert!(
+            state.position.distance(motion.position_at(at)) < 1e-12 * (1.0 + state.position.length())
+        );
         prop_assert_eq!(state.velocity, motion.velocity_at(at));
         prop_assert!(state.is_finite());
         Ok(())

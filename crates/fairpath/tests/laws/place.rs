@@ -165,8 +165,11 @@ fn restated_times_only_go_forward_however_estimates_jitter() {
         let (mut at_ms, mut last) = (1_000, None);
         for (gap_ms, jitter_ms) in steps {
             at_ms += gap_ms;
-            let arrival =
-                Arrival { now: now(at_ms), waited: Span::ZERO, travelled: Span::from_millis(200 + jitter_ms) };
+            let arrival = Arrival {
+                now: now(at_ms),
+                waited: Span::ZERO,
+                travelled: Span::from_millis(200 + jitter_ms),
+            };
             let restated = relay.restate(&eastbound(0), &arrival, Span::from_millis(1));
             prop_assert!(last.is_none_or(|last| restated.generated_at > last));
             last = Some(restated.generated_at);
@@ -181,7 +184,8 @@ fn a_crowd_answers_like_its_members_to_the_last_bit() {
     let placements = prop_oneof![Just(Placement::Local), Just(Placement::Global), Just(Placement::Hop)];
     law!((members, placements, 0i64..6000), |(members, placement, ask_ms)| {
         let offset = Span::from_micros(123_456_789);
-        let skewed = |at: Now| Now { local: LocalInstant::ZERO + (at.local - LocalInstant::ZERO) + offset, ..at };
+        let skewed =
+            |at: Now| Now { local: LocalInstant::ZERO + (at.local - LocalInstant::ZERO) + offset, ..at };
         let mut crowd = Crowd::new(placement, Replica::<Vec2>::HORIZON);
         let mut replicas = Vec::new();
         for (slot, (state, kind, generated_ms, delay_ms)) in members.into_iter().enumerate() {

@@ -38,7 +38,8 @@ fn drive(seed: u64, ticks: i64) -> Vec<State<Vec2>> {
 
 #[test]
 fn after_every_observation_the_exported_path_is_within_the_threshold() {
-    let kinds = prop_oneof![Just(MotionKind::Linear), Just(MotionKind::Quadratic), Just(MotionKind::Circular)];
+    let kinds =
+        prop_oneof![Just(MotionKind::Linear), Just(MotionKind::Quadratic), Just(MotionKind::Circular)];
     law!((any::<u64>(), kinds), |(seed, kind)| {
         let mut owner = Owner::new(EntityId(1), Trigger::within(THRESHOLD)).with_model(kind);
         for (tick, truth) in (0..).zip(drive(seed, 600)) {

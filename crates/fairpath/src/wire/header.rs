@@ -1,0 +1,143 @@
+//! What every message begins with.
+
+use super::bits::{Pass, Reader};
+use super::{DecodeError, VERSION};
+use crate::number::WirePacketNumber;
+use crate::time::SharedInstant;
+
+/// What every message begins with.
+///
+/// All datagrams of one direction of a link share one count, whatever their kind, so that a gap is a loss.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Header {
+    /// Which datagram of its direction this is. The receiver widens it against the newest it has seen.
+    pub packet: WirePacketNumber,
+    /// When it was handed to the link, to the microsecond.
+    pub sent_at: SharedInstant,
+    /// The newest feedback message that its sender has received, if there is one worth confirming: every
+    /// receipt in that message has arrived and need not be repeated.
+    pub confirmed: Option<WirePacketNumber>,
+}
+
+/// Which kind of message some bytes claim to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// DR vectors in the plane.
+    Updates2d,
+    /// DR vectors in space.
+    Updates3d,
+    /// Receipts.
+    Feedback,
+}
+
+impl Kind {
+    /// Looks at the first byte only.
+    pub fn of(bytes: &[u8]) -> Result<Self, DecodeError> {
+        Ok(pass_first_byte(&mut Reader::new(bytes), Self::Feedback, false)?.0)
+    }
+
+    const fn code(self) -> u64 {
+        match self {
+            Self::Updates2d => 0,
+            Self::Updates3d => 1,
+            Self::Feedback => 2,
+        }
+    }
+
+    const fn from_code(code: u64) -> Result<Self, DecodeError> {
+        match code {
+            0 => Ok(Self::Updates2d),
+            1 => Ok(Self::Updates3d),
+            2 => Ok(Self::Feedback),
+            _ => Err(DecodeError::UnknownKind(code as u8)),
+        }
+    }
+}
+
+/// The first byte: version, kind, whether a confirmation follows, and a bit that must be zero.
+fn pass_first_byte<P: Pass>(pass: &mut P, kind: Kind, confirms: bool) -> Result<(Kind, bool), DecodeError> {
+    let version = pass.bits(VERSION.into(), 3)? as u8;
+    if version != VERSION {
+        return Err(DecodeError::UnknownVersion(version));
+    }
+    let kind = Kind::from_code(pass.bits(kind.code(), 3)?)?;
+    let confirms = pass.flag(confirms)?;
+    if pass.flag(false)? {
+        return Err(DecodeError::NotCanonical);
+    }
+    Ok((kind, confirms))
+}
+
+/// The header of a message of this kind. `near` is an instant less than [`TIME_WIDTH`]'s half away from when
+/// it was sent; a writer knows that instant itself.
+pub(super) fn pass_header<P: Pass>(
+    pass: &mut P,
+    kind: Kind,
+    header: &Header,
+    near: SharedInstant,
+) -> Result<Header, DecodeError> {
+    let (found, confirms) = pass_first_byte(pass, kind, header.confirmed.is_some())?;
+    match (kind, found) {
+        _ if kind == found => {}
+        (Kind::Feedback, _) | (_, Kind::Feedback) => return Err(DecodeError::WrongKind),
+        _ => return Err(DecodeError::WrongDimensions),
+    }
+    let packet = WirePacketNumber(pass.bits(header.packet.0.into(), 16)? as u16);
+    let sent_low = pass.bits(header.sent_at.as_micros() as u64 & TIME_MASK, TIME_WIDTH)?;
+    let sent_at = widen_time(sent_low, near)?;
+    let confirmed = if confirms {
+        let number = header.confirmed.unwrap_or_default();
+        Some(WirePacketNumber(pass.bits(number.0.into(), 16)? as u16))
+    } else {
+        None
+    };
+    Ok(Header { packet, sent_at, confirmed })
+}
+
+/// Of an instant's microseconds the wire carries the low 34 bits: two clocks may be 2.3 hours apart.
+const TIME_WIDTH: u32 = 34;
+const TIME_MASK: u64 = (1 << TIME_WIDTH) - 1;
+
+/// The instant nearest to `near` whose low bits are these; of two, the later.
+fn widen_time(low: u64, near: SharedInstant) -> Result<SharedInstant, DecodeError> {
+    let ahead = low.wrapping_sub(near.as_micros() as u64) & TIME_MASK;
+    let ahead = if ahead <= 1 << (TIME_WIDTH - 1) { ahead as i64 } else { ahead as i64 - (1 << TIME_WIDTH) };
+    near.as_micros().checked_add(ahead).and_then(instant).ok_or(DecodeError::OutOfRange)
+}
+
+/// The ends of time, in microseconds from zero: 36 000 years. Far enough from what an `i64` holds that no
+/// sum or rounding of instants overflows.
+const TIME_LIMIT: i64 = 1 << 60;
+
+/// The instant so many microseconds from zero, unless that is beyond the ends of time.
+#[inline]
+pub(super) fn instant(micros: i64) -> Option<SharedInstant> {
+    (-TIME_LIMIT..=TIME_LIMIT).contains(&micros).then_some(SharedInstant::from_micros(micros))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instant_is_found_from_hours_away() {
+        let hours = |hours: i64| SharedInstant::from_micros(hours * 3_600_000_000);
+        for sent in [hours(0), hours(-3), hours(1_000_000)] {
+            let low = sent.as_micros() as u64 & TIME_MASK;
+            for off in [-2, 0, 2] {
+                assert_eq!(widen_time(low, sent + hours(off).since_zero()), Ok(sent));
+            }
+        }
+        assert_eq!(widen_time(0, SharedInstant::from_micros(i64::MAX)), Err(DecodeError::OutOfRange));
+    }
+
+    #[test]
+    fn the_first_byte_tells_the_kind() {
+        assert_eq!(Kind::of(&[0b0010_0000]), Ok(Kind::Updates2d));
+        assert_eq!(Kind::of(&[0b0010_1010, 0xFF]), Ok(Kind::Feedback));
+        assert_eq!(Kind::of(&[0b0011_1100]), Err(DecodeError::UnknownKind(7)));
+        assert_eq!(Kind::of(&[0b0100_0000]), Err(DecodeError::UnknownVersion(2)));
+        assert_eq!(Kind::of(&[0b0010_0001]), Err(DecodeError::NotCanonical));
+        assert_eq!(Kind::of(&[]), Err(DecodeError::Truncated));
+    }
+}

@@ -1,0 +1,364 @@
+//! What a receiver tells the sender: which datagrams came, when, and what was of no use in them.
+//!
+//! A receipt can be lost like anything else, and a later one cannot tell when an earlier datagram came. So
+//! each feedback message repeats all receipts that the sender has not confirmed yet, and is built to make
+//! repetition cheap: a run of datagrams without a gap costs nothing to name, evenly spaced arrivals with an
+//! even delay cost nothing more, and jitter costs what it is worth.
+
+use super::bits::{Counter, EXP_GOLOMB_BITS_MAX, Pass, Reader, Writer, zigzag};
+use super::header::{Header, Kind, instant, pass_header};
+use super::updates::longest_that_fits;
+use super::{DecodeError, EncodeError, RECEIPTS_MAX, VECTORS_MAX};
+use crate::number::{PacketNumber, WirePacketNumber};
+use crate::time::{SharedInstant, Span};
+
+/// The arrival of one datagram of DR vectors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Receipt {
+    /// Which datagram.
+    pub packet: PacketNumber,
+    /// When it came, by the receiver's view of the shared clock.
+    pub received_at: SharedInstant,
+    /// That, minus the send time it carried. Negative where the clocks disagree by more than the way took.
+    pub delay: Span,
+    /// Which of its DR vectors were older than what the receiver already had. All others were used.
+    pub stale: StaleSet,
+}
+
+/// A batch of receipts, as it was received.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Feedback {
+    /// Which datagram it was, and when it was sent.
+    pub header: Header,
+    /// The receipts, in ascending order of their packets.
+    pub receipts: Vec<Receipt>,
+}
+
+/// Some of the DR vectors of one datagram, by their place in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StaleSet([u64; 4]);
+
+impl StaleSet {
+    /// None of them.
+    pub const NONE: Self = Self([0; 4]);
+
+    /// Adds the DR vector at this place, counted from zero. Places that no datagram has are ignored.
+    pub fn insert(&mut self, place: usize) {
+        if place < VECTORS_MAX {
+            self.0[place / 64] |= 1 << (place % 64);
+        }
+    }
+
+    /// Whether the DR vector at this place is among them.
+    pub fn contains(&self, place: usize) -> bool {
+        place < VECTORS_MAX && self.0[place / 64] >> (place % 64) & 1 == 1
+    }
+
+    /// Whether all DR vectors of the datagram were used.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::NONE
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// Their places, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = usize> {
+        (0..VECTORS_MAX).filter(|&place| self.contains(place))
+    }
+
+    fn last(&self) -> Option<usize> {
+        (0..VECTORS_MAX).rev().find(|&place| self.contains(place))
+    }
+
+    /// One bit if there are none; else the place of the last, and one bit for each place before it.
+    fn pass<P: Pass>(&self, pass: &mut P) -> Result<Self, DecodeError> {
+        let mut found = Self::NONE;
+        let last = self.last();
+        if !pass.flag(last.is_some())? {
+            return Ok(found);
+        }
+        let last = pass.bits(last.unwrap_or_default() as u64, 8)? as usize;
+        if last >= VECTORS_MAX {
+            return Err(DecodeError::OutOfRange);
+        }
+        for place in 0..last {
+            if pass.flag(self.contains(place))? {
+                found.insert(place);
+            }
+        }
+        found.insert(last);
+        Ok(found)
+    }
+}
+
+impl FromIterator<usize> for StaleSet {
+    fn from_iter<I: IntoIterator<Item = usize>>(places: I) -> Self {
+        let mut set = Self::NONE;
+        places.into_iter().for_each(|place| set.insert(place));
+        set
+    }
+}
+
+/// Appends a message with all of these receipts, which must ascend by packet, to `out`.
+///
+/// On an error `out` is as it was.
+pub fn encode_feedback(header: &Header, receipts: &[Receipt], out: &mut Vec<u8>) -> Result<(), EncodeError> {
+    check_order(receipts)?;
+    let start = out.len();
+    let mut writer = Writer::new(out);
+    match pass_known(&mut writer, header, receipts) {
+        Ok(()) => {
+            writer.finish();
+            Ok(())
+        }
+        Err(error) => {
+            out.truncate(start);
+            Err(error)
+        }
+    }
+}
+
+/// Appends a message with the first of these receipts, the oldest, as many as fit in `bytes_max`, and tells
+/// how many. Where none fits, nothing is written.
+pub fn pack_feedback(
+    header: &Header,
+    receipts: &[Receipt],
+    bytes_max: usize,
+    out: &mut Vec<u8>,
+) -> Result<usize, EncodeError> {
+    let candidates = &receipts[..receipts.len().min(RECEIPTS_MAX)];
+    check_order(candidates)?;
+    let count = longest_that_fits(candidates.len(), bytes_max.saturating_mul(8), |count| {
+        let mut counter = Counter::default();
+        pass_known(&mut counter, header, &candidates[..count])?;
+        Ok(counter.bits)
+    })?;
+    if count > 0 {
+        encode_feedback(header, &candidates[..count], out)?;
+    }
+    Ok(count)
+}
+
+/// Reads a batch of receipts. `near` is any instant within two hours of when it was sent, `newest_sent` the
+/// newest datagram that they can be about, or one less than 32 768 away from it.
+pub fn decode_feedback(
+    near: SharedInstant,
+    newest_sent: PacketNumber,
+    bytes: &[u8],
+) -> Result<Feedback, DecodeError> {
+    let mut reader = Reader::new(bytes);
+    let header = pass_header(&mut reader, Kind::Feedback, &Header::default(), near)?;
+    let count = reader.bits(0, COUNT_WIDTH)? as usize;
+    if count > reader.bits_left() {
+        return Err(DecodeError::Truncated);
+    }
+    let blank = Receipt {
+        packet: PacketNumber::default(),
+        received_at: header.sent_at,
+        delay: Span::ZERO,
+        stale: StaleSet::NONE,
+    };
+    let mut receipts = vec![blank; count];
+    pass_receipts(&mut reader, header.sent_at, newest_sent, &mut receipts)?;
+    reader.finish()?;
+    Ok(Feedback { header, receipts })
+}
+
+/// [`RECEIPTS_MAX`] in bits.
+const COUNT_WIDTH: u32 = 8;
+const _: () = assert!(RECEIPTS_MAX == (1 << COUNT_WIDTH) - 1);
+
+/// Packets of one message are less than this apart: beyond it a wire number no longer says which is meant.
+const PACKETS_SPAN: u64 = 1 << 15;
+
+/// The order of the code for how long ago the newest packet came: best for a millisecond or so.
+const HOLD_ORDER: u32 = 10;
+/// The order of the code for a column's least value: best for a delay or an interval of tens of
+/// milliseconds.
+const LEAST_ORDER: u32 = 14;
+
+fn check_order(receipts: &[Receipt]) -> Result<(), EncodeError> {
+    if receipts.len() > RECEIPTS_MAX {
+        return Err(EncodeError::TooMany(receipts.len()));
+    }
+    if receipts.windows(2).any(|pair| pair[0].packet >= pair[1].packet) {
+        return Err(EncodeError::UnorderedReceipts);
+    }
+    Ok(())
+}
+
+/// A whole message, except for the padding, with something that is not a reader.
+fn pass_known<P: Pass>(pass: &mut P, header: &Header, receipts: &[Receipt]) -> Result<(), EncodeError> {
+    let newest = receipts.last().map_or(PacketNumber(0), |receipt| receipt.packet);
+    let walk = |pass: &mut P| {
+        pass_header(pass, Kind::Feedback, header, header.sent_at)?;
+        pass.bits(receipts.len() as u64, COUNT_WIDTH)?;
+        pass_receipts(pass, header.sent_at, newest, &mut receipts.to_vec())
+    };
+    walk(pass).map_err(|_| EncodeError::OutOfRange)
+}
+
+/// The receipts, column by column.
+fn pass_receipts<P: Pass>(
+    pass: &mut P,
+    sent_at: SharedInstant,
+    near: PacketNumber,
+    receipts: &mut [Receipt],
+) -> Result<(), DecodeError> {
+    if receipts.is_empty() {
+        return Ok(());
+    }
+    pass_packets(pass, near, receipts)?;
+    pass_arrivals(pass, sent_at, receipts)?;
+    let mut delays: Vec<i64> = receipts.iter().map(|receipt| receipt.delay.as_micros()).collect();
+    pass_column(pass, &mut delays)?;
+    for (receipt, delay) in receipts.iter_mut().zip(delays) {
+        receipt.delay = Span::from_micros(delay);
+        receipt.stale = receipt.stale.pass(pass)?;
+    }
+    Ok(())
+}
+
+/// The newest packet, how far back the oldest is, and those between.
+fn pass_packets<P: Pass>(
+    pass: &mut P,
+    near: PacketNumber,
+    receipts: &mut [Receipt],
+) -> Result<(), DecodeError> {
+    let others = receipts.len() as u64 - 1;
+    let oldest = receipts[0].packet.0;
+    let newest = receipts[others as usize].packet;
+    let found = pass.bits(newest.on_wire().0.into(), 16)?;
+    let newest_found = WirePacketNumber(found as u16).widen(near);
+    if others == 0 {
+        receipts[0].packet = newest_found;
+        return Ok(());
+    }
+    let span = others + pass.exp_golomb((newest.0 - oldest).saturating_sub(others), 0)?;
+    if span >= PACKETS_SPAN || span > newest_found.0 {
+        return Err(DecodeError::OutOfRange);
+    }
+    let mut offsets: Vec<u32> =
+        receipts.iter().map(|receipt| receipt.packet.0.wrapping_sub(oldest) as u32).collect();
+    pass.ascending(&mut offsets[1..others as usize], 1, span)?;
+    offsets[others as usize] = span as u32;
+    for (receipt, offset) in receipts.iter_mut().zip(offsets) {
+        receipt.packet = PacketNumber(newest_found.0 - span + u64::from(offset));
+    }
+    Ok(())
+}
+
+/// How long before the message the newest packet came, and the intervals between the arrivals.
+fn pass_arrivals<P: Pass>(
+    pass: &mut P,
+    sent_at: SharedInstant,
+    receipts: &mut [Receipt],
+) -> Result<(), DecodeError> {
+    let mut intervals: Vec<i64> =
+        receipts.windows(2).map(|pair| (pair[1].received_at - pair[0].received_at).as_micros()).collect();
+    let newest = receipts.last().expect("there is at least one receipt").received_at;
+    let hold = pass.exp_golomb_signed((sent_at - newest).as_micros(), HOLD_ORDER)?;
+    if !intervals.is_empty() {
+        pass_column(pass, &mut intervals)?;
+    }
+    let mut received_at = sent_at - Span::from_micros(hold);
+    for (at, receipt) in receipts.iter_mut().enumerate().rev() {
+        receipt.received_at = instant(received_at.as_micros()).ok_or(DecodeError::OutOfRange)?;
+        if at > 0 {
+            received_at = received_at - Span::from_micros(intervals[at - 1]);
+        }
+    }
+    Ok(())
+}
+
+/// Numbers in a column are less than this from zero: 2⁴⁵ µs are a year.
+const COLUMN_LIMIT: i64 = 1 << 45;
+const _: () = assert!(zigzag(COLUMN_LIMIT) < 1 << EXP_GOLOMB_BITS_MAX);
+/// Instead of an order: all numbers of the column are the same.
+const ALL_SAME: u32 = 31;
+/// The greatest order: differences of a quarter of an hour.
+const COLUMN_ORDER_MAX: u32 = 30;
+
+/// Numbers that are near to each other: the least of them, and what each is above it.
+fn pass_column<P: Pass>(pass: &mut P, column: &mut [i64]) -> Result<(), DecodeError> {
+    let least = column.iter().copied().min().unwrap_or_default();
+    let order = column_order(column, least)?;
+    let least = pass.exp_golomb_signed(least, LEAST_ORDER)?;
+    let order = pass.bits(order.into(), 5)? as u32;
+    for number in column.iter_mut() {
+        let above = if order == ALL_SAME { 0 } else { pass.exp_golomb((*number - least) as u64, order)? };
+        *number = least + above as i64;
+    }
+    let least_found = column.iter().copied().min().unwrap_or_default();
+    if least_found != least || column_order(column, least)? != order {
+        return Err(DecodeError::NotCanonical);
+    }
+    Ok(())
+}
+
+/// The order that suits the mean of what the numbers are above their least.
+fn column_order(column: &[i64], least: i64) -> Result<u32, DecodeError> {
+    if column.iter().any(|number| !(-COLUMN_LIMIT..=COLUMN_LIMIT).contains(number)) {
+        return Err(DecodeError::OutOfRange);
+    }
+    let sum: i64 = column.iter().map(|number| number - least).sum();
+    if sum == 0 {
+        return Ok(ALL_SAME);
+    }
+    Ok((sum / column.len() as i64).max(1).ilog2().min(COLUMN_ORDER_MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn receipt(packet: u64, received_us: i64, delay_us: i64) -> Receipt {
+        Receipt {
+            packet: PacketNumber(packet),
+            received_at: SharedInstant::from_micros(received_us),
+            delay: Span::from_micros(delay_us),
+            stale: StaleSet::NONE,
+        }
+    }
+
+    fn encoded(receipts: &[Receipt]) -> Vec<u8> {
+        let header = Header { sent_at: SharedInstant::from_millis(10_000), ..Header::default() };
+        let mut bytes = Vec::new();
+        encode_feedback(&header, receipts, &mut bytes).expect("sound receipts");
+        bytes
+    }
+
+    #[test]
+    fn a_steady_link_costs_a_bit_per_receipt() {
+        let steady = |count: i64| -> Vec<Receipt> {
+            (0..count).map(|i| receipt(100 + i as u64, 9_000_000 + 33_333 * i, 50_000)).collect()
+        };
+        assert_eq!(encoded(&steady(2)).len() + 2, encoded(&steady(18)).len());
+    }
+
+    #[test]
+    fn receipts_must_ascend() {
+        let twice = [receipt(7, 0, 0), receipt(7, 1, 0)];
+        let error = encode_feedback(&Header::default(), &twice, &mut Vec::new());
+        assert_eq!(error, Err(EncodeError::UnorderedReceipts));
+        let apart = [receipt(0, 0, 0), receipt(40_000, 1, 0)];
+        assert_eq!(
+            encode_feedback(&Header::default(), &apart, &mut Vec::new()),
+            Err(EncodeError::OutOfRange)
+        );
+    }
+
+    #[test]
+    fn stale_vectors_are_counted_by_their_place() {
+        let stale = StaleSet::from_iter([3, 0, 254, 255]);
+        assert_eq!(stale.iter().collect::<Vec<_>>(), [0, 3, 254]);
+        assert_eq!(stale.len(), 3);
+        assert!(!stale.contains(255));
+        let sent = [Receipt { stale, ..receipt(9, 0, -5) }];
+        let feedback = decode_feedback(SharedInstant::ZERO, PacketNumber(0), &encoded(&sent));
+        assert_eq!(feedback.expect("what was encoded").receipts, sent);
+    }
+}

@@ -1,0 +1,427 @@
+//! A batch of DR vectors.
+//!
+//! What the vectors of a batch have in common is said once, ahead of them: their ids, which ascend, and
+//! three tables, of the generation times, lives and shapes that occur. Each vector then names its entry of
+//! every table in as few bits as the table's length needs: none, where all agree.
+
+use super::bits::{Counter, Echo, Pass, Reader, Writer};
+use super::header::{Header, Kind, instant, pass_header};
+use super::motion::{SHAPES, blank, pass_attitude, pass_motion, shape_of};
+use super::{DecodeError, EncodeError, Precision, VECTORS_MAX};
+use crate::dr_vector::DrVector;
+use crate::number::{EntityId, Generation, Life};
+use crate::time::SharedInstant;
+use crate::vector::Planar;
+
+/// A batch of DR vectors, as it was received.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Updates<V: Planar> {
+    /// Which datagram it was, and when it was sent.
+    pub header: Header,
+    /// The DR vectors, in ascending order of their entities.
+    pub vectors: Vec<DrVector<V>>,
+}
+
+/// Appends a message with all of these DR vectors, in any order, to `out`.
+///
+/// They travel, and are counted in receipts, in ascending order of their entities. Without DR vectors it is
+/// still a message: a sign of life, or a confirmation. On an error `out` is as it was.
+///
+/// ```
+/// use fairpath::motion::MotionKind;
+/// use fairpath::time::SharedInstant;
+/// use fairpath::vector::Vec2;
+/// use fairpath::wire::{Header, Precision, decode_updates, encode_updates};
+/// use fairpath::{DrVector, State};
+///
+/// let precision = Precision::default();
+/// let tank = State::moving(Vec2::new(12.345, -60.0), Vec2::new(20.0, 15.0));
+/// let now = SharedInstant::from_millis(5_000);
+/// let vector = DrVector {
+///     entity: Default::default(),
+///     life: Default::default(),
+///     generation: Default::default(),
+///     generated_at: now,
+///     motion: MotionKind::Linear.from_state(&tank),
+///     attitude: None,
+/// };
+/// let mut datagram = Vec::new();
+/// encode_updates(&precision, &Header { sent_at: now, ..Header::default() }, &[vector], &mut datagram)?;
+/// assert_eq!(datagram.len(), 19);
+///
+/// let received = decode_updates::<Vec2>(&precision, now, &datagram)?;
+/// assert_eq!(received.vectors, [precision.as_decoded(&vector)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn encode_updates<V: Planar>(
+    precision: &Precision,
+    header: &Header,
+    vectors: &[DrVector<V>],
+    out: &mut Vec<u8>,
+) -> Result<(), EncodeError> {
+    let sorted = sorted_by_entity(vectors)?;
+    let start = out.len();
+    let mut writer = Writer::new(out);
+    match pass_sorted(&mut writer, precision, header, &sorted) {
+        Ok(()) => {
+            writer.finish();
+            Ok(())
+        }
+        Err(error) => {
+            out.truncate(start);
+            Err(error)
+        }
+    }
+}
+
+/// Appends a message with the first of these DR vectors, as many as fit in `bytes_max`, and tells how many.
+///
+/// The caller puts first what is most worth sending. Of more than [`VECTORS_MAX`] the rest is not looked at.
+/// Where none fits, nothing is written.
+pub fn pack_updates<V: Planar>(
+    precision: &Precision,
+    header: &Header,
+    candidates: &[DrVector<V>],
+    bytes_max: usize,
+    out: &mut Vec<u8>,
+) -> Result<usize, EncodeError> {
+    let candidates = &candidates[..candidates.len().min(VECTORS_MAX)];
+    let count = longest_that_fits(candidates.len(), bytes_max.saturating_mul(8), |count| {
+        let mut counter = Counter::default();
+        pass_sorted(&mut counter, precision, header, &sorted_by_entity(&candidates[..count])?)?;
+        Ok(counter.bits)
+    })?;
+    if count > 0 {
+        encode_updates(precision, header, &candidates[..count], out)?;
+    }
+    Ok(count)
+}
+
+/// The greatest number of items, up to `count`, whose message has at most `bits_max` bits.
+///
+/// Items cost about the same and a message little more than its items, so a proportional guess is off by a
+/// few, and the exact answer is a few steps away from it.
+pub(super) fn longest_that_fits(
+    count: usize,
+    bits_max: usize,
+    bits_of_first: impl Fn(usize) -> Result<usize, EncodeError>,
+) -> Result<usize, EncodeError> {
+    let bits_of_all = bits_of_first(count)?;
+    if bits_of_all <= bits_max {
+        return Ok(count);
+    }
+    let mut fitting = count * bits_max / bits_of_all;
+    while fitting > 0 && bits_of_first(fitting)? > bits_max {
+        fitting -= 1;
+    }
+    while fitting + 1 < count && bits_of_first(fitting + 1)? <= bits_max {
+        fitting += 1;
+    }
+    Ok(fitting)
+}
+
+/// Reads a batch of DR vectors. `near` is any instant within two hours of when it was sent.
+pub fn decode_updates<V: Planar>(
+    precision: &Precision,
+    near: SharedInstant,
+    bytes: &[u8],
+) -> Result<Updates<V>, DecodeError> {
+    let mut reader = Reader::new(bytes);
+    let header = pass_header(&mut reader, kind_of::<V>(), &Header::default(), near)?;
+    let count = reader.bits(0, COUNT_WIDTH)? as usize;
+    if count * GENERATION_WIDTH as usize > reader.bits_left() {
+        return Err(DecodeError::Truncated);
+    }
+    let mut vectors = Vec::with_capacity(count);
+    if count > 0 {
+        let mut ids = vec![0; count];
+        pass_ids(&mut reader, &mut ids)?;
+        let shared = pass_shared(&mut reader, precision, header.sent_at, count, &Shared::default())?;
+        let mut steps = vec![shared.newest; count];
+        for (id, step) in ids.into_iter().zip(&mut steps) {
+            let mut vector = blank_vector(id);
+            pass_vector(&mut reader, precision, &shared, step, &mut vector)?;
+            vectors.push(vector);
+        }
+        if Shared::of(&steps, &vectors) != Some(shared) {
+            return Err(DecodeError::NotCanonical);
+        }
+    }
+    reader.finish()?;
+    Ok(Updates { header, vectors })
+}
+
+impl Precision {
+    /// Exactly what a receiver will decode of this DR vector. The sender must predict from this, or it
+    /// corrects errors that nobody has and overlooks those that everybody sees.
+    ///
+    /// Decoding changes nothing twice. A DR vector that is not finite comes back as it is; no message will
+    /// carry it.
+    #[must_use]
+    pub fn as_decoded<V: Planar>(&self, vector: &DrVector<V>) -> DrVector<V> {
+        let mut decoded = *vector;
+        match pass_numbers(&mut Echo, self, &mut decoded) {
+            Ok(()) => {
+                decoded.generated_at = self.on_time_grid(vector.generated_at);
+                decoded
+            }
+            Err(_) => *vector,
+        }
+    }
+
+    /// How many bits this DR vector takes for itself, beyond its share of the ids and tables of its batch.
+    /// Zero if it is not finite: no message will carry it.
+    ///
+    /// In a batch of 16 the share is 8 to 16 bits: see [`cost`](super::cost).
+    pub fn bits_of<V: Planar>(&self, vector: &DrVector<V>) -> usize {
+        let mut counter = Counter::default();
+        match pass_numbers(&mut counter, self, &mut vector.clone()) {
+            Ok(()) => counter.bits,
+            Err(_) => 0,
+        }
+    }
+}
+
+/// [`VECTORS_MAX`] in bits.
+const COUNT_WIDTH: u32 = 8;
+const _: () = assert!(VECTORS_MAX == (1 << COUNT_WIDTH) - 1);
+
+/// A generation is never compressed, so it is also the least that a DR vector can take.
+const GENERATION_WIDTH: u32 = 8;
+
+/// The order of the code for the last id: best for worlds of about a hundred entities.
+const ID_ORDER: u32 = 6;
+/// The order of the code for how old the newest DR vector is: best for those of this tick.
+const LAG_ORDER: u32 = 2;
+/// The order of the code for the difference between the newest and the oldest: best for a tick or two.
+const AGE_ORDER: u32 = 4;
+
+fn kind_of<V: Planar>() -> Kind {
+    if V::DIMENSIONS == 2 { Kind::Updates2d } else { Kind::Updates3d }
+}
+
+fn sorted_by_entity<V: Planar>(vectors: &[DrVector<V>]) -> Result<Vec<&DrVector<V>>, EncodeError> {
+    if vectors.len() > VECTORS_MAX {
+        return Err(EncodeError::TooMany(vectors.len()));
+    }
+    let mut sorted: Vec<_> = vectors.iter().collect();
+    sorted.sort_unstable_by_key(|vector| vector.entity);
+    match sorted.windows(2).find(|pair| pair[0].entity == pair[1].entity) {
+        Some(pair) => Err(EncodeError::DuplicateEntity(pair[0].entity)),
+        None => Ok(sorted),
+    }
+}
+
+/// A whole message, except for the padding, with something that is not a reader.
+fn pass_sorted<P: Pass, V: Planar>(
+    pass: &mut P,
+    precision: &Precision,
+    header: &Header,
+    sorted: &[&DrVector<V>],
+) -> Result<(), EncodeError> {
+    let out_of_range = |_| EncodeError::OutOfRange;
+    pass_header(pass, kind_of::<V>(), header, header.sent_at).map_err(out_of_range)?;
+    pass.bits(sorted.len() as u64, COUNT_WIDTH).map_err(out_of_range)?;
+    if sorted.is_empty() {
+        return Ok(());
+    }
+    let mut ids: Vec<u32> = sorted.iter().map(|vector| vector.entity.0).collect();
+    pass_ids(pass, &mut ids).map_err(out_of_range)?;
+    let steps = grid_steps(precision, sorted).ok_or(EncodeError::OutOfRange)?;
+    let shared = Shared::of(&steps, sorted.iter().copied()).ok_or(EncodeError::OutOfRange)?;
+    pass_shared(pass, precision, header.sent_at, sorted.len(), &shared).map_err(out_of_range)?;
+    for (&vector, mut step) in sorted.iter().zip(steps) {
+        let passed = pass_vector(pass, precision, &shared, &mut step, &mut vector.clone());
+        passed.map_err(|_| EncodeError::NonFinite(vector.entity))?;
+    }
+    Ok(())
+}
+
+/// Which steps of the time grid are nearest to the generation times; nothing if one is beyond the ends of
+/// time.
+fn grid_steps<V: Planar>(precision: &Precision, vectors: &[&DrVector<V>]) -> Option<Vec<i64>> {
+    let mut steps = Vec::with_capacity(vectors.len());
+    let (mut previous, mut step) = (None, 0);
+    for vector in vectors {
+        // Most of a batch was generated in the same tick, and division is the slowest thing here.
+        if previous != Some(vector.generated_at) {
+            let on_grid = instant(precision.on_time_grid(vector.generated_at).as_micros())?;
+            step = on_grid.as_micros().div_euclid(precision.time_step().as_micros());
+            previous = Some(vector.generated_at);
+        }
+        steps.push(step);
+    }
+    Some(steps)
+}
+
+/// The last id, then the others below it.
+fn pass_ids<P: Pass>(pass: &mut P, ids: &mut [u32]) -> Result<(), DecodeError> {
+    let (last, others) = ids.split_last_mut().expect("an empty batch has no ids");
+    let least = others.len() as u64;
+    let found = least + pass.exp_golomb(u64::from(*last).saturating_sub(least), ID_ORDER)?;
+    *last = u32::try_from(found).map_err(|_| DecodeError::OutOfRange)?;
+    pass.ascending(others, 0, found)
+}
+
+/// What the DR vectors of a batch share.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Shared {
+    /// The newest generation time, in steps of the time grid.
+    newest: i64,
+    /// How many steps before that the others are: ascending, beginning with zero.
+    ages: Vec<u32>,
+    /// The lives that occur: bit by bit.
+    lives: Small,
+    /// The shapes that occur: bit by bit.
+    shapes: Small,
+}
+
+impl Shared {
+    /// What these share, which were generated at these steps of the time grid; nothing if they are too far
+    /// apart for one message.
+    fn of<'a, V: Planar>(steps: &[i64], vectors: impl IntoIterator<Item = &'a DrVector<V>>) -> Option<Self> {
+        let newest = steps.iter().copied().max()?;
+        let mut shared = Self { newest, ..Self::default() };
+        for (step, vector) in steps.iter().zip(vectors) {
+            let age = u32::try_from(newest - step).ok()?;
+            if let Err(at) = shared.ages.binary_search(&age) {
+                shared.ages.insert(at, age);
+            }
+            shared.lives.insert(vector.life.number().into());
+            shared.shapes.insert(shape_of(vector));
+        }
+        Some(shared)
+    }
+}
+
+/// The tables of a batch of `count`.
+fn pass_shared<P: Pass>(
+    pass: &mut P,
+    precision: &Precision,
+    sent_at: SharedInstant,
+    count: usize,
+    shared: &Shared,
+) -> Result<Shared, DecodeError> {
+    let sent_step = sent_at.as_micros().div_euclid(precision.time_step().as_micros());
+    let lag = pass.exp_golomb_signed(sent_step.wrapping_sub(shared.newest), LAG_ORDER)?;
+    let newest = sent_step.checked_sub(lag).ok_or(DecodeError::OutOfRange)?;
+    let ages = pass_ages(pass, count, &shared.ages)?;
+    let lives = shared.lives.pass(pass, 4)?;
+    let shapes = shared.shapes.pass(pass, SHAPES)?;
+    Ok(Shared { newest, ages, lives, shapes })
+}
+
+/// Zero is always among the ages; then come the greatest, and those between.
+fn pass_ages<P: Pass>(pass: &mut P, count: usize, ages: &[u32]) -> Result<Vec<u32>, DecodeError> {
+    let others = pass.exp_golomb(ages.len().saturating_sub(1) as u64, 0)?;
+    if others >= count as u64 {
+        return Err(DecodeError::OutOfRange);
+    }
+    let mut ages = ages.to_vec();
+    ages.resize(1 + others as usize, 0);
+    if let [_, between @ .., oldest] = &mut ages[..] {
+        let found = others + pass.exp_golomb(u64::from(*oldest).saturating_sub(others), AGE_ORDER)?;
+        *oldest = u32::try_from(found).map_err(|_| DecodeError::OutOfRange)?;
+        pass.ascending(between, 1, found)?;
+    }
+    Ok(ages)
+}
+
+/// One DR vector, generated at this step of the time grid: its entries in the tables, and its numbers.
+fn pass_vector<P: Pass, V: Planar>(
+    pass: &mut P,
+    precision: &Precision,
+    shared: &Shared,
+    step: &mut i64,
+    vector: &mut DrVector<V>,
+) -> Result<(), DecodeError> {
+    let age = (shared.newest - *step) as u32;
+    let entry = shared.ages.partition_point(|&younger| younger < age) as u64;
+    let entry = pass.below(entry, shared.ages.len() as u64)? as usize;
+    *step = shared.newest.checked_sub(shared.ages[entry].into()).ok_or(DecodeError::OutOfRange)?;
+    let micros = step.checked_mul(precision.time_step().as_micros());
+    vector.generated_at = micros.and_then(instant).ok_or(DecodeError::OutOfRange)?;
+
+    let life = shared.lives.pass_member(pass, vector.life.number().into())?;
+    vector.life = Life::new(life as u8);
+    let shape = shared.shapes.pass_member(pass, shape_of(vector))?;
+    if shape_of(vector) != shape {
+        (vector.motion, vector.attitude) = blank(shape)?;
+    }
+    pass_numbers(pass, precision, vector)
+}
+
+/// What belongs to one DR vector alone.
+fn pass_numbers<P: Pass, V: Planar>(
+    pass: &mut P,
+    precision: &Precision,
+    vector: &mut DrVector<V>,
+) -> Result<(), DecodeError> {
+    vector.generation = Generation(pass.bits(vector.generation.0.into(), GENERATION_WIDTH)? as u8);
+    pass_motion(pass, precision, &mut vector.motion)?;
+    match &mut vector.attitude {
+        Some(attitude) => pass_attitude(pass, precision, attitude),
+        None => Ok(()),
+    }
+}
+
+/// Something for a reader to fill.
+fn blank_vector<V: Planar>(id: u32) -> DrVector<V> {
+    let (motion, attitude) = blank(1).expect("linear is a shape");
+    DrVector {
+        entity: EntityId(id),
+        life: Life::default(),
+        generation: Generation::default(),
+        generated_at: SharedInstant::ZERO,
+        motion,
+        attitude,
+    }
+}
+
+/// A set of numbers below 16.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Small(u16);
+
+impl Small {
+    #[inline]
+    fn insert(&mut self, number: u32) {
+        self.0 |= 1 << number;
+    }
+
+    #[inline]
+    fn len(self) -> u32 {
+        self.0.count_ones()
+    }
+
+    fn iter(self) -> impl Iterator<Item = u32> {
+        (0..16).filter(move |number| self.0 >> number & 1 == 1)
+    }
+
+    /// The whole set: how many there are beyond the first, and which, all of them below `end`.
+    fn pass<P: Pass>(self, pass: &mut P, end: u32) -> Result<Self, DecodeError> {
+        let others = pass.exp_golomb(self.len().saturating_sub(1).into(), 0)?;
+        if others >= end.into() {
+            return Err(DecodeError::OutOfRange);
+        }
+        let mut numbers = [0; 16];
+        for (number, member) in numbers.iter_mut().zip(self.iter()) {
+            *number = member;
+        }
+        let members = &mut numbers[..=others as usize];
+        pass.ascending(members, 0, end.into())?;
+        let mut found = Self::default();
+        members.iter().for_each(|&member| found.insert(member));
+        Ok(found)
+    }
+
+    /// One member of the set, by its rank in it.
+    #[inline]
+    fn pass_member<P: Pass>(self, pass: &mut P, member: u32) -> Result<u32, DecodeError> {
+        if self.0.is_power_of_two() {
+            return Ok(self.0.trailing_zeros());
+        }
+        let rank = (self.0 & ((1 << member) - 1)).count_ones();
+        let rank = pass.below(rank.min(self.len() - 1).into(), self.len().into())?;
+        Ok(self.iter().nth(rank as usize).expect("a rank is below the number of members"))
+    }
+}

@@ -1,0 +1,86 @@
+#![no_main]
+
+use fairpath::motion::{Circular, Dis, Hermite, Linear, Motion, Quadratic, Static, dis};
+use fairpath::number::{EntityId, Generation, Life, WirePacketNumber};
+use fairpath::rotation::Quat;
+use fairpath::time::SharedInstant;
+use fairpath::vector::{Planar, Vec2, Vec3};
+use fairpath::wire::{Header, Precision, VECTORS_MAX};
+use fairpath::{Attitude, DrVector};
+use fairpath_fuzz::{Source, decodes_as_predicted};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let mut source = Source(bytes);
+    if source.take(1) % 2 == 0 { run::<Vec2>(source) } else { run::<Vec3>(source) }
+});
+
+fn run<V: Planar>(mut source: Source<'_>) {
+    let header = Header {
+        packet: WirePacketNumber(source.take(2) as u16),
+        sent_at: SharedInstant::from_micros(source.take(8) as i64),
+        confirmed: (source.take(1) > 127).then(|| WirePacketNumber(source.take(2) as u16)),
+    };
+    let mut vectors: Vec<DrVector<V>> = Vec::new();
+    while !source.is_empty() && vectors.len() <= VECTORS_MAX {
+        let width = 1 + source.take(1) as usize % 4;
+        let ago = source.take(width) as i64;
+        vectors.push(DrVector {
+            entity: EntityId(source.take(width) as u32),
+            life: Life::new(source.take(1) as u8),
+            generation: Generation(source.take(1) as u8),
+            generated_at: SharedInstant::from_micros(header.sent_at.as_micros().wrapping_sub(ago)),
+            motion: motion(&mut source),
+            attitude: (source.take(1) > 127).then(|| Attitude {
+                orientation: V::from_quat(orientation(&mut source)),
+                spin: V::spin_from_3d(vector(&mut source)),
+            }),
+        });
+    }
+    decodes_as_predicted(&Precision::default(), &header, &vectors);
+}
+
+fn motion<V: Planar>(source: &mut Source<'_>) -> Motion<V> {
+    let model = source.take(1) % 6;
+    let position = V::from_3d(vector(source));
+    match model {
+        0 => Motion::Static(Static { position, orientation: V::from_quat(orientation(source)) }),
+        1 => Motion::Linear(Linear { position, velocity: V::from_3d(vector(source)) }),
+        2 => Motion::Quadratic(Quadratic {
+            position,
+            velocity: V::from_3d(vector(source)),
+            acceleration: V::from_3d(vector(source)),
+        }),
+        3 => Motion::Circular(Circular {
+            position,
+            heading: source.number(),
+            speed: source.number(),
+            turn_rate: source.number(),
+            climb_rate: source.number(),
+            climb_acceleration: source.number(),
+        }),
+        4 => Motion::Hermite(Hermite {
+            start: position,
+            start_velocity: V::from_3d(vector(source)),
+            end: V::from_3d(vector(source)),
+            end_velocity: V::from_3d(vector(source)),
+            secs: source.number(),
+        }),
+        _ => Motion::Dis(Dis {
+            model: dis::Model::Static,
+            position: position.to_3d(),
+            velocity: vector(source),
+            acceleration: vector(source),
+            orientation: orientation(source),
+            angular_velocity: vector(source),
+        }),
+    }
+}
+
+fn vector(source: &mut Source<'_>) -> Vec3 {
+    Vec3::new(source.number(), source.number(), source.number())
+}
+
+fn orientation(source: &mut Source<'_>) -> Quat {
+    Quat { w: source.number(), v: vector(source) }
+}

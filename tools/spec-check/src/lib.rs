@@ -1,0 +1,56 @@
+//! A decoder that follows `PROTOCOL.md` and nothing else. It shares no code with the library, is slow, and
+//! exists to disagree.
+//!
+//! [`decode`] turns a message into the text that the golden files hold beside it; [`Bits::story`] tells what
+//! each bit was for. Section numbers in the comments are those of `PROTOCOL.md`.
+#![forbid(unsafe_code)]
+
+mod bits;
+mod feedback;
+mod precision;
+mod updates;
+
+pub use bits::{Bits, Refused};
+pub use precision::Given;
+
+/// The message in words, one fact to the line.
+pub fn decode(bits: &mut Bits, given: &Given) -> Result<String, Refused> {
+    let (kind, sent, mut text) = header(bits, given)?;
+    match kind {
+        0 => updates::decode(bits, given, 2, sent, &mut text)?,
+        1 => updates::decode(bits, given, 3, sent, &mut text)?,
+        2 => feedback::decode(bits, given, sent, &mut text)?,
+        _ => return Err(Refused("unknown kind")),
+    }
+    bits.finish()?;
+    Ok(text)
+}
+
+/// Section 3.
+fn header(bits: &mut Bits, given: &Given) -> Result<(u64, i128, String), Refused> {
+    if bits.bits("version", 3)? != 1 {
+        return Err(Refused("unknown version"));
+    }
+    let kind = bits.bits("kind", 3)?;
+    let confirms = bits.flag("confirms")?;
+    if bits.flag("reserved")? {
+        return Err(Refused("reserved bit"));
+    }
+    let packet = bits.bits("packet", 16)?;
+    let sent = nearest(bits.bits("sent", 34)?, 34, given.near);
+    in_time(sent)?;
+    let confirmed = if confirms { bits.bits("confirmed", 16)?.to_string() } else { "none".to_owned() };
+    let name = ["updates 2d", "updates 3d", "feedback"].get(kind as usize).ok_or(Refused("unknown kind"))?;
+    Ok((kind, sent, format!("{name}\npacket {packet}\nsent {sent}\nconfirmed {confirmed}\n")))
+}
+
+/// The number nearest to `near` with these low bits; of two the greater.
+fn nearest(low: u64, width: u32, near: i128) -> i128 {
+    let whole = 1i128 << width;
+    let ahead = (i128::from(low) - near).rem_euclid(whole);
+    if ahead <= whole / 2 { near + ahead } else { near + ahead - whole }
+}
+
+fn in_time(micros: i128) -> Result<i128, Refused> {
+    if micros.abs() <= 1 << 60 { Ok(micros) } else { Err(Refused("beyond the ends of time")) }
+}
