@@ -1,0 +1,193 @@
+//! A match with its drivers in their seats.
+
+use fairpath::number::EntityId;
+use fairpath::random::Random;
+use fairpath::time::SharedInstant;
+
+use super::bot::{Bot, Temperament};
+use super::config::{ConfigError, TanksConfig};
+use super::input::{Input, InputLog};
+use super::map::Map;
+use super::script::Script;
+use super::view::View;
+use super::world::Tanks;
+
+/// Who drives one tank.
+#[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "a match has a few dozen drivers, and most of them are bots")]
+pub enum Driver {
+    /// Somebody who decides from what is shown.
+    Bot(Bot),
+    /// Fixed motion for experiments.
+    Script(Script),
+    /// A person, or whoever sets the input between steps.
+    Hands(Input),
+}
+
+impl Driver {
+    /// Whether a view shown now would be looked at; what is not looked at need not be drawn.
+    fn is_looking(&self, now: SharedInstant) -> bool {
+        match self {
+            Self::Bot(bot) => bot.is_looking(now),
+            Self::Script(_) => true,
+            Self::Hands(_) => false,
+        }
+    }
+
+    fn drive(&mut self, map: &Map, view: &View) -> Input {
+        match self {
+            Self::Bot(bot) => bot.drive(map, view),
+            Self::Script(script) => script.drive(map, view.now, &view.own),
+            Self::Hands(input) => *input,
+        }
+    }
+
+    fn held(&self, now: SharedInstant) -> Input {
+        match self {
+            Self::Bot(bot) => bot.held(now),
+            Self::Script(_) => Input::IDLE,
+            Self::Hands(input) => *input,
+        }
+    }
+}
+
+/// A match with its drivers in their seats.
+///
+/// ```
+/// use fairpath::number::EntityId;
+/// use fairpath_games::tanks::{Driver, Input, Match, TanksConfig};
+///
+/// # fn main() -> Result<(), fairpath_games::tanks::ConfigError> {
+/// // A person takes over tank 0: full ahead, a little to the left.
+/// let mut game = Match::of_bots(TanksConfig::default(), 1)?;
+/// game.seat(EntityId(0), Driver::Hands(Input::drive(1.0, 0.2)));
+/// game.step();
+/// assert_eq!(game.tanks().tanks()[0].state().signed_speed().round(), 25.0);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Match {
+    tanks: Tanks,
+    drivers: Vec<Driver>,
+    inputs: Vec<Input>,
+    log: Option<InputLog>,
+    seed: u64,
+}
+
+impl Match {
+    /// Every tank driven by a bot, their temperaments in turn on both sides.
+    pub fn of_bots(config: TanksConfig, seed: u64) -> Result<Self, ConfigError> {
+        let mut turn = [0; 2];
+        Self::new(config, seed, |tanks, id, random| {
+            let Some(tank) = tanks.tank(id) else { return Driver::Hands(Input::IDLE) };
+            let number = &mut turn[tank.team().index()];
+            let temperament = Temperament::ALL[*number % Temperament::ALL.len()];
+            *number += 1;
+            Driver::Bot(Bot::new(temperament, random))
+        })
+    }
+
+    /// Every tank driven by the same script, each with its own dice.
+    pub fn of_scripts(config: TanksConfig, script: &Script, seed: u64) -> Result<Self, ConfigError> {
+        Self::new(config, seed, |_, _, random| Driver::Script(script.clone().with_dice(random)))
+    }
+
+    /// Asks `seat` for a driver per tank, and hands it the dice that are this driver's own.
+    pub fn new(
+        config: TanksConfig,
+        seed: u64,
+        mut seat: impl FnMut(&Tanks, EntityId, Random) -> Driver,
+    ) -> Result<Self, ConfigError> {
+        /// Keeps drivers' dice apart from the world's, which forks the same seed with small numbers.
+        const DRIVERS: u64 = 1 << 32;
+        let tanks = Tanks::new(config, seed)?;
+        let dice = Random::from_seed(seed);
+        let drivers: Vec<Driver> = tanks
+            .tanks()
+            .iter()
+            .map(|tank| seat(&tanks, tank.id(), dice.fork(DRIVERS + u64::from(tank.id().0))))
+            .collect();
+        let inputs = drivers.iter().map(|driver| driver.held(tanks.now())).collect();
+        Ok(Self { tanks, drivers, inputs, log: None, seed })
+    }
+
+    /// The same, keeping a log from here on. Only from the start is it the whole match.
+    #[must_use]
+    pub fn with_log(mut self) -> Self {
+        self.log = Some(InputLog::new(self.tanks.config().clone(), self.seed));
+        self
+    }
+
+    /// Puts `driver` into a tank, for whoever sat there; nothing happens if there is no such tank.
+    pub fn seat(&mut self, tank: EntityId, driver: Driver) {
+        if let Some(seat) = self.drivers.get_mut(tank.0 as usize) {
+            *seat = driver;
+        }
+    }
+
+    /// Lets everybody look and decide, then plays one tick.
+    pub fn step(&mut self) {
+        self.step_showing(|_| ());
+    }
+
+    /// The same, but `screen` may first change what a driver is shown: other tanks and shots where dead
+    /// reckoning places them, for example. It is called only for drivers who look in this tick.
+    pub fn step_showing(&mut self, mut screen: impl FnMut(&mut View)) {
+        let now = self.tanks.now();
+        let map = self.tanks.map();
+        for ((id, driver), input) in (0..).map(EntityId).zip(&mut self.drivers).zip(&mut self.inputs) {
+            let view = driver.is_looking(now).then(|| self.tanks.look(id)).flatten();
+            *input = match view {
+                Some(mut view) => {
+                    screen(&mut view);
+                    driver.drive(map, &view)
+                }
+                None => driver.held(now),
+            };
+        }
+        if let Some(log) = &mut self.log {
+            log.record(&self.inputs);
+        }
+        self.tanks.step(&self.inputs);
+    }
+
+    /// The match as it stands.
+    pub fn tanks(&self) -> &Tanks {
+        &self.tanks
+    }
+
+    /// Who drives, in the order of tanks.
+    pub fn drivers(&self) -> &[Driver] {
+        &self.drivers
+    }
+
+    /// What everybody did in the last tick, in the order of tanks.
+    pub fn inputs(&self) -> &[Input] {
+        &self.inputs
+    }
+
+    /// The log, if one is kept.
+    pub fn log(&self) -> Option<&InputLog> {
+        self.log.as_ref()
+    }
+}
+
+/// What the [`reference_match`]'s digest must be, on every platform.
+pub const REFERENCE_DIGEST: u64 = 0xEC62_5511_5903_190B;
+
+/// Three minutes of five against five, played to the end. Natively and in WebAssembly its
+/// [digest](Tanks::digest) must be [`REFERENCE_DIGEST`]: every rule and every kind of bot had a hand in it.
+pub fn reference_match() -> Match {
+    const TICKS: u32 = 3 * 60 * 60;
+    let Ok(mut game) = Match::of_bots(TanksConfig::default(), REFERENCE_SEED) else {
+        unreachable!("the default rules are sound")
+    };
+    for _ in 0..TICKS {
+        game.step();
+    }
+    game
+}
+
+/// A match in which both teams bring home a flag.
+const REFERENCE_SEED: u64 = 1;

@@ -1,0 +1,54 @@
+//! Tanks: two teams on a field with boxes, each after the other's flag. After BZFlag.
+//!
+//! A tank is a rectangle that drives on circles: its driver chooses speed and turn rate, anew in every tick if
+//! need be, and between two ticks it moves exactly as [`Circular`](fairpath::motion::Circular) says. Shots fly
+//! straight. So linear and circular DR vectors fit this game, and what they miss is what the drivers decide.
+//!
+//! ```text
+//! View ──▶ Bot / Script / a person ──▶ Input ──▶ Tanks::step ──▶ tanks, shots, flags, events
+//!  ▲                                                                      │
+//!  └────────── what this player's screen shows (the truth, or not) ◀──────┘
+//! ```
+//!
+//! - [`Tanks`] is the match; [`Match`] is the match with its drivers in their seats
+//! - [`Bot`] drives like a person: it decides a few times per second, from a [`View`] of what *it* is shown
+//! - [`Script`] drives lines, circles and random motion for experiments
+//! - [`InputLog`] keeps a match; its [`Replay`] gives the same bits
+//!
+//! Angles are radians from +x towards +y, lengths are units, a tank is 6 of them long.
+//!
+//! ## Not as in BZFlag
+//!
+//! Tanks do not jump and do not drive through each other; shots do not inherit their tank's speed; a capture
+//! costs nobody's life; a flag's own team sends it home by touching it.
+
+mod bot;
+mod config;
+mod contact;
+mod flag;
+mod game;
+mod geometry;
+mod input;
+mod map;
+mod roads;
+mod script;
+mod shot;
+mod tank;
+mod view;
+mod world;
+
+pub use bot::{Bot, Temperament};
+pub use config::{
+    ConfigError, FLAG_RADIUS, Ground, MUZZLE_FRONT, SHOT_RADIUS, TANK_LENGTH, TANK_RADIUS, TANK_WIDTH,
+    TANKS_MAX, TICK_RATE, TanksConfig,
+};
+pub use flag::{Flag, FlagPlace};
+pub use game::{Driver, Match, REFERENCE_DIGEST, reference_match};
+pub use geometry::Rectangle;
+pub use input::{Input, InputChange, InputLog, Replay};
+pub use map::{BASE_SIDE, BOXES_MAX, Barrier, GAP, HALF_SIDE, Map, MapError};
+pub use script::{RandomScript, Script};
+pub use shot::{SHOT_SLOTS, Shot, ShotEnd};
+pub use tank::{Condition, Tank, Team};
+pub use view::{SeenFlag, SeenShot, SeenTank, View};
+pub use world::{Event, Moving, MovingKind, Score, Tanks};

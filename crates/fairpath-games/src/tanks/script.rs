@@ -1,0 +1,121 @@
+//! Drivers for experiments: a line, a circle, and random motion with stops.
+//!
+//! Meant for an [open field](super::Map::open), where they never meet a wall. On a small one they turn round
+//! in time, so that a wall never shapes the motion, only the way.
+
+use fairpath::State;
+use fairpath::random::Random;
+use fairpath::rotation::wrap_angle;
+use fairpath::time::{SharedInstant, Span};
+use fairpath::vector::{Vec2, Vector};
+
+use super::input::Input;
+use super::map::Map;
+
+/// How a tank is driven without looking at anybody.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Script {
+    /// Straight ahead, for ever.
+    Straight {
+        /// How fast, −1 to 1.
+        throttle: f64,
+    },
+    /// Round and round.
+    Circle {
+        /// How fast, −1 to 1.
+        throttle: f64,
+        /// How tight, −1 (right) to 1 (left). At full throttle and full turn the radius is 31.8 units.
+        turn: f64,
+    },
+    /// Other speeds and turns at random times, stops among them.
+    Random(RandomScript),
+}
+
+/// The state of [`Script::Random`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct RandomScript {
+    random: Random,
+    held: Input,
+    change_at: SharedInstant,
+}
+
+/// How long random motion keeps to one choice, on average. A second: a few changes within the longest delay that
+/// is asked about (0.8 s) now and then, none most of the time.
+const KEPT_SECS_MEAN: f64 = 1.0;
+/// One choice in six is to stop.
+const STOP_CHANCE: f64 = 1.0 / 6.0;
+/// One in eight to reverse.
+const REVERSE_CHANCE: f64 = 1.0 / 8.0;
+/// Scripts turn round this far from a wall: a full-speed circle has a diameter of 64 units.
+const TURN_ROUND_WITHIN: f64 = 80.0;
+
+impl Script {
+    /// Straight on at full speed.
+    pub const STRAIGHT: Self = Self::Straight { throttle: 1.0 };
+    /// The tightest circle at full speed, to the left.
+    pub const CIRCLE: Self = Self::Circle { throttle: 1.0, turn: 1.0 };
+
+    /// Random motion with these dice.
+    pub fn random(random: Random) -> Self {
+        Self::Random(RandomScript { random, held: Input::IDLE, change_at: SharedInstant::ZERO })
+    }
+
+    /// The same with other dice, where it has any.
+    #[must_use]
+    pub fn with_dice(self, random: Random) -> Self {
+        match self {
+            Self::Random(script) => Self::Random(RandomScript { random, ..script }),
+            fixed => fixed,
+        }
+    }
+
+    /// What the hands do at `now`, driving a tank in state `own` on `map`.
+    pub fn drive(&mut self, map: &Map, now: SharedInstant, own: &State<Vec2>) -> Input {
+        let wish = match self {
+            Self::Straight { throttle } => Input::drive(*throttle, 0.0),
+            Self::Circle { throttle, turn } => Input::drive(*throttle, *turn),
+            Self::Random(script) => script.drive(now),
+        };
+        if is_leaving(map, own, wish) { turned_round(own, wish) } else { wish }
+    }
+}
+
+impl RandomScript {
+    fn drive(&mut self, now: SharedInstant) -> Input {
+        if self.change_at <= now {
+            self.held = self.choose();
+            self.change_at = now + Span::from_secs_f64(KEPT_SECS_MEAN * self.random.exponential());
+        }
+        self.held
+    }
+
+    fn choose(&mut self) -> Input {
+        let dice = self.random.unit();
+        let throttle = if dice < STOP_CHANCE {
+            0.0
+        } else if dice < STOP_CHANCE + REVERSE_CHANCE {
+            -1.0
+        } else {
+            // Mostly flat out, as players drive.
+            (2.0 * self.random.unit()).clamp(0.3, 1.0)
+        };
+        let turn = (2.0 * self.random.normal()).clamp(-1.0, 1.0);
+        let is_straight = self.random.chance(1.0 / 3.0);
+        Input::drive(throttle, if is_straight { 0.0 } else { turn })
+    }
+}
+
+/// Whether the tank is near a wall and on its way there.
+fn is_leaving(map: &Map, own: &State<Vec2>, wish: Input) -> bool {
+    let limit = map.half_side() - TURN_ROUND_WITHIN;
+    let way = Vec2::from_heading(own.orientation) * wish.throttle;
+    let leaves = |position: f64, way: f64| position.abs() > limit && position * way > 0.0;
+    leaves(own.position.x, way.x) || leaves(own.position.y, way.y)
+}
+
+/// The same speed, turning the shorter way to the middle of the field.
+fn turned_round(own: &State<Vec2>, wish: Input) -> Input {
+    let home = (Vec2::ZERO - own.position * wish.throttle.signum()).heading();
+    let to_the_left = wrap_angle(home - own.orientation) >= 0.0;
+    Input::drive(wish.throttle, if to_the_left { 1.0 } else { -1.0 })
+}

@@ -1,0 +1,223 @@
+//! One tank: what it is, and how it moves within a tick.
+
+use fairpath::motion::{Circular, Motion};
+use fairpath::number::EntityId;
+use fairpath::time::SharedInstant;
+use fairpath::vector::Vec2;
+use fairpath::{Observation, State};
+
+use super::config::{TANK_LENGTH, TANK_WIDTH, TanksConfig};
+use super::contact::Surroundings;
+use super::geometry::Rectangle;
+use super::input::Input;
+use crate::digest::Digest;
+
+/// One of the two sides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Team {
+    /// Starts at negative x.
+    Red,
+    /// Starts at positive x.
+    Blue,
+}
+
+impl Team {
+    /// Both, in order.
+    pub const BOTH: [Self; 2] = [Self::Red, Self::Blue];
+
+    /// The other side.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Red => Self::Blue,
+            Self::Blue => Self::Red,
+        }
+    }
+
+    /// 0 or 1.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// A tank and its driver's record.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tank {
+    pub(super) id: EntityId,
+    pub(super) team: Team,
+    pub(super) life: u16,
+    pub(super) state: State<Vec2>,
+    pub(super) input: Input,
+    /// Speed along the heading at the end of the last tick, from which acceleration limits count.
+    pub(super) speed: f64,
+    pub(super) condition: Condition,
+    pub(super) reloaded_at: SharedInstant,
+    pub(super) kills: u32,
+    pub(super) deaths: u32,
+}
+
+/// Whether a tank is in play.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// It was put where it is in the tick that just ended: a new life begins.
+    Spawned,
+    /// It drives.
+    Driving,
+    /// It is destroyed, stands in nobody's way, and comes back at that instant or soon after.
+    Wrecked {
+        /// When it may come back.
+        until: SharedInstant,
+    },
+}
+
+impl Tank {
+    /// A wreck that is due to be put on the field.
+    pub(super) fn waiting(id: EntityId, team: Team) -> Self {
+        Self {
+            id,
+            team,
+            life: 0,
+            state: State::default(),
+            input: Input::IDLE,
+            speed: 0.0,
+            condition: Condition::Wrecked { until: SharedInstant::ZERO },
+            reloaded_at: SharedInstant::ZERO,
+            kills: 0,
+            deaths: 0,
+        }
+    }
+
+    /// Its name in a session; tanks are numbered from zero.
+    pub fn id(&self) -> EntityId {
+        self.id
+    }
+
+    /// Whom it drives for.
+    pub fn team(&self) -> Team {
+        self.team
+    }
+
+    /// Which of its lives this is, counted from zero; it changes when the tank is put back on the field.
+    pub fn life(&self) -> u16 {
+        self.life
+    }
+
+    /// Where it is and how it moves, at the end of the last tick. A wreck stays where it was hit.
+    ///
+    /// Velocity, turn rate and acceleration are those of the input that led here: driving freely, they are
+    /// the tank's circular motion, and as long as the hands stay still, a circular DR vector cut from this
+    /// state follows the tank exactly. While it scrapes along something, the velocity is the slide's.
+    pub fn state(&self) -> State<Vec2> {
+        self.state
+    }
+
+    /// The same as its owner would report it; nothing for a wreck.
+    pub fn observation(&self) -> Option<Observation<Vec2>> {
+        match self.condition {
+            Condition::Spawned => Some(Observation::Jumped(self.state)),
+            Condition::Driving => Some(Observation::Moved(self.state)),
+            Condition::Wrecked { .. } => None,
+        }
+    }
+
+    /// Whether it is in play.
+    pub fn condition(&self) -> Condition {
+        self.condition
+    }
+
+    /// Whether it is on the field.
+    pub fn is_alive(&self) -> bool {
+        !matches!(self.condition, Condition::Wrecked { .. })
+    }
+
+    /// What its driver did in the last tick.
+    pub fn input(&self) -> Input {
+        self.input
+    }
+
+    /// When its next shot is loaded.
+    pub fn reloaded_at(&self) -> SharedInstant {
+        self.reloaded_at
+    }
+
+    /// How many tanks of the other team it destroyed.
+    pub fn kills(&self) -> u32 {
+        self.kills
+    }
+
+    /// How often it was destroyed.
+    pub fn deaths(&self) -> u32 {
+        self.deaths
+    }
+
+    /// The ground it covers.
+    pub fn shape(&self) -> Rectangle {
+        shape_of(&self.state)
+    }
+
+    /// Moves for one tick as its input says and its surroundings allow.
+    pub(super) fn drive(&mut self, config: &TanksConfig, surroundings: &Surroundings<'_>, secs: f64) {
+        let wished = self.wished_motion(config, secs);
+        self.state = surroundings.allow(&self.state, &wished, config.speed_max, secs);
+        self.speed = self.state.signed_speed();
+        self.condition = Condition::Driving;
+    }
+
+    /// The circular motion the driver asks for, within the limits of speed and acceleration.
+    fn wished_motion(&self, config: &TanksConfig, secs: f64) -> Circular<Vec2> {
+        let speed_max = if self.input.throttle < 0.0 { config.reverse_speed_max } else { config.speed_max };
+        let speed = self.input.throttle * speed_max;
+        let turn_rate = self.input.turn * config.turn_rate_max;
+        Circular {
+            position: self.state.position,
+            heading: self.state.orientation,
+            speed: towards(self.speed, speed, config.acceleration_max * secs),
+            turn_rate: towards(self.state.spin, turn_rate, config.turn_acceleration_max * secs),
+            climb_rate: 0.0,
+            climb_acceleration: 0.0,
+        }
+    }
+
+    pub(super) fn digest(&self, digest: &mut Digest) {
+        digest.add(u64::from(self.id.0));
+        digest.add(self.team as u64);
+        digest.add(u64::from(self.life));
+        digest.add_state(&self.state);
+        digest.add_float(self.speed);
+        digest.add_float(self.input.throttle);
+        digest.add_float(self.input.turn);
+        digest.add(u64::from(self.input.fire));
+        match self.condition {
+            Condition::Spawned => digest.add(0),
+            Condition::Driving => digest.add(1),
+            Condition::Wrecked { until } => {
+                digest.add(2);
+                digest.add_signed(until.as_micros());
+            }
+        }
+        digest.add_signed(self.reloaded_at.as_micros());
+        digest.add(u64::from(self.kills));
+        digest.add(u64::from(self.deaths));
+    }
+}
+
+/// The ground a tank in `state` covers.
+pub(super) fn shape_of(state: &State<Vec2>) -> Rectangle {
+    Rectangle::new(state.position, state.orientation, TANK_LENGTH, TANK_WIDTH)
+}
+
+/// Where `motion` leads after `secs`.
+pub(super) fn led_by(motion: &Circular<Vec2>, secs: f64) -> State<Vec2> {
+    Motion::Circular(*motion).state_at(secs)
+}
+
+/// A tank at rest.
+pub(super) fn at_rest(position: Vec2, heading: f64) -> State<Vec2> {
+    State { position, ..State::default() }.with_heading(heading, 0.0)
+}
+
+/// As near to `wish` as `change_max` away from `from` allows.
+fn towards(from: f64, wish: f64, change_max: f64) -> f64 {
+    // An infinite limit must give the wish itself, not the wish as rounded by a sum.
+    if (wish - from).abs() <= change_max { wish } else { from + change_max * (wish - from).signum() }
+}
