@@ -49,7 +49,7 @@ pub(crate) struct Run {
     /// Delays vary evenly by up to this many ms to either side
     #[arg(long, value_name = "MS", value_parser = delay)]
     jitter: Option<Span>,
-    /// Directory for results.json, plots and report.html [default: fairpath-out/<EXPERIMENT>]
+    /// Directory for results.json, plots and report.html [default: fairpath-out/ and the experiment]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print results.json to stdout instead of the tables

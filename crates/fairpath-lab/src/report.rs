@@ -80,8 +80,11 @@ impl Report<'_> {
         }
         let mut html = String::from("<section>\n<h2>Plots</h2>\n");
         for (figure, svg) in self.outcome.figures.iter().zip(self.drawings) {
-            let caption = escaped(&figure.caption);
-            let _ = writeln!(html, "<figure>\n{svg}<figcaption>{caption}</figcaption>\n</figure>");
+            let _ = write!(html, "<figure>\n{svg}");
+            if !figure.caption.is_empty() {
+                let _ = writeln!(html, "<figcaption>{}</figcaption>", escaped(&figure.caption));
+            }
+            html.push_str("</figure>\n");
         }
         html + "</section>\n"
     }
@@ -116,13 +119,14 @@ impl Report<'_> {
 }
 
 fn claim(claim: &Claim) -> String {
+    let fact = |name: &str, text: &str| format!("<div><dt>{name}</dt> <dd>{}</dd></div>", escaped(text));
     let measured = claim.judgement.measured.map(|number| {
-        let unit = claim.unit.as_ref().map_or_else(String::new, |unit| format!(" {}", escaped(unit)));
-        format!("<dt>measured</dt><dd>{}{unit}</dd>", escaped(&show(number)))
+        let unit = claim.unit.as_ref().map_or_else(String::new, |unit| format!(" {unit}"));
+        fact("measured", &(show(number) + &unit))
     });
     let expected = (claim.judgement.verdict != Verdict::NotApplicable)
-        .then(|| format!("<dt>expected</dt><dd>{}</dd>", escaped(&claim.judgement.expected)));
-    let paper = claim.paper.as_ref().map(|paper| format!("<dt>paper</dt><dd>{}</dd>", escaped(paper)));
+        .then(|| fact("expected", &claim.judgement.expected));
+    let paper = claim.paper.as_ref().map(|paper| fact("paper", paper));
     let remark = claim.remark.as_ref().map(|remark| format!("<p class=\"remark\">{}</p>", escaped(remark)));
     format!(
         "<li>{}<div><p>{} <code>{}</code></p><dl>{}{}{}</dl>{}</div></li>\n",

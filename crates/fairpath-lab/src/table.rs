@@ -160,8 +160,8 @@ impl Table {
             .set_compression(Compression::GZIP(GzipLevel::default()));
         for (name, column) in &self.columns {
             let path = ColumnPath::from(name.as_str());
-            if matches!(column, Column::I64(_)) {
-                // Times grow by nearly the same step: differences are a few bits, a dictionary would be useless.
+            if matches!(column, Column::I64(_) | Column::U64(_)) {
+                // Times and generations grow by nearly the same step: differences are a few bits, a dictionary would be useless.
                 properties = properties
                     .set_column_dictionary_enabled(path.clone(), false)
                     .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);

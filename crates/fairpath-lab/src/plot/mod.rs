@@ -26,7 +26,7 @@ const PATHS_HEIGHT: std::ops::RangeInclusive<i32> = 220..=560;
 const MARGIN: i32 = 16;
 const TITLE_HEIGHT: i32 = 30;
 const LEGEND_ROW_HEIGHT: i32 = 24;
-const HEADING_HEIGHT: i32 = 26;
+const HEADING_HEIGHT: i32 = 36;
 /// More marks than this on one line would be a caterpillar; the rest of the points are only passed through.
 const MARKS_MAX: usize = 14;
 
@@ -267,7 +267,7 @@ impl Canvas<'_> {
                 Text { across: HPos::Center, ..Text::new(TICK_SIZE, PALE_INK) },
             );
         }
-        self.text(&figure.y.heading(), (MARGIN, top - 15), Text::new(HEADING_SIZE, PALE_INK));
+        self.text(&figure.y.heading(), (MARGIN, top - 18), Text::new(HEADING_SIZE, PALE_INK));
         let below = self.layout.height - MARGIN;
         let heading = Text { across: HPos::Right, ..Text::new(HEADING_SIZE, PALE_INK) };
         self.text(&figure.x.heading(), (right, below), heading);
@@ -312,7 +312,7 @@ impl Canvas<'_> {
         }
         for (group, label) in bars.groups.iter().enumerate() {
             let middle = f64::from(self.layout.left) + slot * (group as f64 + 0.5);
-            self.wrapped(label, middle as i32, self.layout.bottom + 16, slot as i32);
+            self.wrapped(label, middle as i32, self.layout.bottom + 16, slot as i32 - 10);
         }
     }
 
@@ -375,18 +375,23 @@ impl Canvas<'_> {
 
     fn histogram(&mut self, histogram: &Histogram) {
         for (index, series) in histogram.series.iter().enumerate() {
-            let mut outline = Vec::new();
-            for (edges, &percent) in histogram.edges.windows(2).zip(&series.percent) {
-                outline.extend([(edges[0], percent), (edges[1], percent)]);
-            }
-            let (Some(first), Some(last)) = (outline.first().copied(), outline.last().copied()) else {
-                continue;
-            };
-            outline.insert(0, (first.0, 0.0));
-            outline.push((last.0, 0.0));
-            for piece in self.visible(&outline) {
-                self.root.draw(&Polygon::new(piece.clone(), color_of(index).mix(0.16))).expect(IN_MEMORY);
-                self.stroke(&piece, color_of(index).stroke_width(2 * FINE as u32));
+            let bins: Vec<(&[f64], f64)> =
+                histogram.edges.windows(2).zip(series.percent.iter().copied()).collect();
+            // Empty bins stay empty: an outline along the axis would be the last series' colour only.
+            for hill in bins.split(|(_, percent)| *percent == 0.0) {
+                let mut outline: Vec<(f64, f64)> = hill
+                    .iter()
+                    .flat_map(|(edges, percent)| [(edges[0], *percent), (edges[1], *percent)])
+                    .collect();
+                let (Some(first), Some(last)) = (outline.first().copied(), outline.last().copied()) else {
+                    continue;
+                };
+                outline.insert(0, (first.0, 0.0));
+                outline.push((last.0, 0.0));
+                for piece in self.visible(&outline) {
+                    self.root.draw(&Polygon::new(piece.clone(), color_of(index).mix(0.16))).expect(IN_MEMORY);
+                    self.stroke(&piece, color_of(index).stroke_width(2 * FINE as u32));
+                }
             }
         }
     }
