@@ -1,7 +1,7 @@
 //! Large tables of plain columns, kept in Parquet: traces of a run, recordings of our own games.
 //!
-//! Every other tool reads it (`pandas.read_parquet`, DuckDB, Polars); only [`Column::OptionalU32`] is
-//! ever null. Small results are JSON, see [`results`](crate::results).
+//! Every other tool reads it (`pandas.read_parquet`, DuckDB, Polars); only the optional columns
+//! are ever null. Small results are JSON, see [`results`](crate::results).
 
 use std::fmt;
 use std::ops::Range;
@@ -37,6 +37,8 @@ pub struct Table {
 pub enum Column {
     /// 64-bit integers: times in microseconds.
     I64(Vec<i64>),
+    /// 64-bit integers that not every row has: when something became known.
+    OptionalI64(Vec<Option<i64>>),
     /// 64-bit counts: generations, packets.
     U64(Vec<u64>),
     /// 32-bit counts: entities, bytes.
@@ -180,6 +182,7 @@ impl Column {
     pub fn len(&self) -> usize {
         match self {
             Self::I64(values) => values.len(),
+            Self::OptionalI64(values) => values.len(),
             Self::U64(values) => values.len(),
             Self::U32(values) => values.len(),
             Self::OptionalU32(values) => values.len(),
@@ -197,7 +200,7 @@ impl Column {
 
     fn schema(&self, name: &str) -> Result<TypePtr, ParquetError> {
         let (physical, logical) = match self {
-            Self::I64(_) => (Physical::INT64, None),
+            Self::I64(_) | Self::OptionalI64(_) => (Physical::INT64, None),
             Self::U64(_) => (Physical::INT64, Some(LogicalType::integer(64, false))),
             Self::U32(_) | Self::OptionalU32(_) => (Physical::INT32, Some(LogicalType::integer(32, false))),
             Self::U16(_) => (Physical::INT32, Some(LogicalType::integer(16, false))),
@@ -205,7 +208,7 @@ impl Column {
             Self::Bool(_) => (Physical::BOOLEAN, None),
             Self::Text(_) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
         };
-        let is_optional = matches!(self, Self::OptionalU32(_));
+        let is_optional = matches!(self, Self::OptionalI64(_) | Self::OptionalU32(_));
         let column = Type::primitive_type_builder(name, physical)
             .with_repetition(if is_optional { Repetition::OPTIONAL } else { Repetition::REQUIRED })
             .with_logical_type(logical);
@@ -222,6 +225,9 @@ impl Column {
         let logical = basic.logical_type_ref().cloned();
         match (basic.repetition(), schema.get_physical_type()) {
             (Repetition::REQUIRED, Physical::INT64) if logical.is_none() => Some(Self::I64(Vec::new())),
+            (Repetition::OPTIONAL, Physical::INT64) if logical.is_none() => {
+                Some(Self::OptionalI64(Vec::new()))
+            }
             (Repetition::REQUIRED, Physical::INT64) if logical == count(64) => Some(Self::U64(Vec::new())),
             (Repetition::REQUIRED, Physical::INT32) if logical == count(32) => Some(Self::U32(Vec::new())),
             (Repetition::OPTIONAL, Physical::INT32) if logical == count(32) => {
@@ -242,13 +248,17 @@ impl Column {
             (Self::I64(values), ColumnWriter::Int64ColumnWriter(to)) => {
                 to.write_batch(&values[rows], None, None)
             }
+            (Self::OptionalI64(values), ColumnWriter::Int64ColumnWriter(to)) => {
+                let present = presence(&values[rows.clone()]);
+                let values: Vec<i64> = values[rows].iter().flatten().copied().collect();
+                to.write_batch(&values, Some(&present), None)
+            }
             (Self::U64(values), ColumnWriter::Int64ColumnWriter(to)) => {
                 let bits: Vec<i64> = values[rows].iter().map(|value| value.cast_signed()).collect();
                 to.write_batch(&bits, None, None)
             }
             (Self::OptionalU32(values), ColumnWriter::Int32ColumnWriter(to)) => {
-                let present: Vec<i16> =
-                    values[rows.clone()].iter().map(|value| value.is_some().into()).collect();
+                let present = presence(&values[rows.clone()]);
                 let bits: Vec<i32> = values[rows].iter().flatten().map(|value| value.cast_signed()).collect();
                 to.write_batch(&bits, Some(&present), None)
             }
@@ -279,6 +289,9 @@ impl Column {
     fn read(&mut self, name: &str, reader: ColumnReader, rows: usize) -> Result<(), TableError> {
         match (self, reader) {
             (Self::I64(values), ColumnReader::Int64ColumnReader(from)) => values.extend(all(from, rows)?),
+            (Self::OptionalI64(values), ColumnReader::Int64ColumnReader(from)) => {
+                values.extend(all_optional(from, rows)?);
+            }
             (Self::U64(values), ColumnReader::Int64ColumnReader(from)) => {
                 values.extend(all(from, rows)?.into_iter().map(i64::cast_unsigned));
             }
@@ -304,6 +317,11 @@ impl Column {
     }
 }
 
+/// Parquet keeps the values that are there, and a 1 or 0 per row that says which rows those are.
+fn presence<T>(values: &[Option<T>]) -> Vec<i16> {
+    values.iter().map(|value| value.is_some().into()).collect()
+}
+
 fn all<T: DataType>(mut reader: ColumnReaderImpl<T>, rows: usize) -> Result<Vec<T::T>, ParquetError> {
     let mut values = Vec::new();
     while values.len() < rows {
@@ -315,7 +333,7 @@ fn all<T: DataType>(mut reader: ColumnReaderImpl<T>, rows: usize) -> Result<Vec<
     Ok(values)
 }
 
-/// Parquet keeps the values that are there, and a 1 or 0 per row that says which rows those are.
+/// Puts values and [`presence`] together again.
 fn all_optional<T: DataType>(
     mut reader: ColumnReaderImpl<T>,
     rows: usize,

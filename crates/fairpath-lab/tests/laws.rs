@@ -15,15 +15,16 @@ fn columns(rows: usize) -> impl Strategy<Value = Vec<Column>> {
         vec(any::<u16>(), rows).prop_map(Column::U16),
         vec(any::<u64>(), rows).prop_map(Column::U64),
         vec(any::<Option<u32>>(), rows).prop_map(Column::OptionalU32),
+        vec(any::<Option<i64>>(), rows).prop_map(Column::OptionalI64),
         vec(any::<f64>().prop_filter("NaN differs from itself", |x| !x.is_nan()), rows).prop_map(Column::F64),
         vec(any::<bool>(), rows).prop_map(Column::Bool),
         vec("\\PC{0,8}", rows).prop_map(Column::Text),
     )
-        .prop_map(|(a, b, c, d, e, f, g, h)| vec![a, b, c, d, e, f, g, h])
+        .prop_map(|(a, b, c, d, e, f, g, h, i)| vec![a, b, c, d, e, f, g, h, i])
 }
 
 fn table_of(columns: Vec<Column>) -> Table {
-    let names = ["t_us", "entity", "life", "packet", "viewer", "x", "break", "kind"];
+    let names = ["t_us", "entity", "life", "packet", "viewer", "known_us", "x", "break", "kind"];
     let table = names.into_iter().zip(columns).fold(Table::new(), |table, (name, c)| table.column(name, c));
     table.note("seed", "7").note("units", "m")
 }
