@@ -1,2 +1,55 @@
-//! The `fairpath` command.
-fn main() {}
+//! `fairpath`: run experiments on dead reckoning, and check DIS vectors.
+//!
+//! Glue only: it reads the command line, opens files, asks the laboratory, and prints. Exit codes: 0 done, 1 a claim
+//! (with `--strict`) or a check did not hold, 2 the input or the command line is wrong.
+#![forbid(unsafe_code)]
+
+use std::fmt::Display;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+mod dis;
+mod lab;
+mod print;
+
+/// Dead reckoning that is accurate, fair, predictive and playable under delay.
+#[derive(Parser)]
+#[command(name = "fairpath", version, after_help = "Example:\n  fairpath lab run X1 --seed 7")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run the experiments that judge the papers' claims
+    #[command(
+        subcommand,
+        after_help = "Example:\n  fairpath lab list\n  fairpath lab run X1 --motion match.csv.gz"
+    )]
+    Lab(lab::Command),
+    /// Check IEEE 1278.1 dead reckoning
+    #[command(subcommand, after_help = "Example:\n  fairpath dis check vectors.json")]
+    Dis(dis::Command),
+}
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().command {
+        Command::Lab(command) => lab::execute(command),
+        Command::Dis(command) => dis::execute(command),
+    };
+    done.unwrap_or_else(|BadInput(line)| {
+        eprintln!("error: {line}");
+        ExitCode::from(2)
+    })
+}
+
+/// What was asked for cannot be done: one line that says what, where, and how to fix it.
+struct BadInput(String);
+
+impl<E: Display> From<E> for BadInput {
+    fn from(error: E) -> Self {
+        Self(error.to_string())
+    }
+}

@@ -1,3 +1,60 @@
-//! Placeholder.
+//! The laboratory: recordings in, experiments run, tables, plots and reports out.
+//!
+//! In the order data takes:
+//! - [`files`] opens recordings, and writes results so that nothing is ever half there
+//! - [`experiment`] is the frame every experiment fits in: settings in, an [`Outcome`](outcome::Outcome) out
+//! - [`experiments`] are the experiments there are
+//! - [`judge`] has the words in which claims are judged, each with its number
+//! - [`outcome`] is what an experiment found: rows, claims, figures, notes
+//! - [`figure`] describes a plot as data; [`plot`] draws it
+//! - [`run`] does it all: `results.json`, SVG plots and one `report.html` (fields: see [`results`])
+//! - [`table`] keeps large tables in Parquet, [`trace`] the tables of a recorded run
+//! - [`truth`] holds the real paths that experiments measure against
+//! - [`dis_check`] compares the DIS models with a file of expected values
+//!
+//! An experiment is one file and one line in [`experiments`]:
+//!
+//! ```
+//! use fairpath_lab::experiment::{CannotRun, Experiment, Progress, Settings};
+//! use fairpath_lab::outcome::{Claim, Column, Outcome, Rows};
+//! use fairpath_lab::{cells, judge};
+//!
+//! struct HowLong;
+//!
+//! impl Experiment for HowLong {
+//!     fn id(&self) -> &'static str { "X0" }
+//!     fn title(&self) -> &'static str { "How much motion is there?" }
+//!     fn source(&self) -> &'static str { "no paper" }
+//!     fn about(&self) -> &'static str { "Adds up the clean stretches of a recording." }
+//!     fn run(&self, settings: &Settings, _: &dyn Progress) -> Result<Outcome, CannotRun> {
+//!         let motion = settings.motion.as_ref().ok_or_else(|| CannotRun {
+//!             what: "there is no motion to measure".into(),
+//!             fix: "give a recording with --motion".into(),
+//!         })?;
+//!         let secs = motion.recording.secs();
+//!         let mut rows = Rows::new([Column::text("file", "recording"), Column::number("secs", "motion", "s")]);
+//!         rows.push(cells![motion.file.as_str(), secs]);
+//!         let claim = Claim::new("X0.enough", "there is a minute or more", judge::at_least(secs, 60.0)).unit("s");
+//!         Ok(Outcome::new(rows).claim(claim))
+//!     }
+//! }
+//! ```
+#![forbid(unsafe_code)]
 
 pub mod dis_check;
+pub mod experiment;
+pub mod experiments;
+pub mod figure;
+pub mod files;
+pub mod judge;
+pub mod outcome;
+pub mod plot;
+mod quantity;
+mod report;
+pub mod results;
+pub mod run;
+pub mod table;
+pub mod trace;
+pub mod truth;
+
+pub use quantity::{decimals_for, show, show_fixed};

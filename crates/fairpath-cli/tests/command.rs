@@ -1,0 +1,240 @@
+//! Goal: the command does what its help says, and whatever is wrong with the input is one line on stderr and exit code
+//! 2. Method: run the real program in an empty directory, with whatever experiments there are.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A directory of its own to run the command in.
+struct Room(TempDir);
+
+impl Room {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fairpath"));
+        command.args(arguments).current_dir(self.path());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// Runs what must be refused: code 2, nothing on stdout, nothing written, one line on stderr, which is returned.
+    fn refused(&self, arguments: &[&str]) -> String {
+        let before = self.names();
+        let output = self.run(arguments);
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
+        assert_eq!(text(&output.stdout), "", "{arguments:?}");
+        assert_eq!(self.names(), before, "{arguments:?} left something behind");
+        let line = stderr.strip_suffix('\n').unwrap_or(&stderr);
+        assert!(!line.contains('\n') && line.starts_with("error: "), "{arguments:?}: {stderr}");
+        line.to_owned()
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.path()).unwrap();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// The ids of the experiments there are.
+fn experiments() -> Vec<String> {
+    let listed = text(&Room::new().run(&["lab", "list"]).stdout);
+    listed.lines().map(|line| line.split(' ').next().unwrap().to_owned()).collect()
+}
+
+fn first_experiment() -> String {
+    experiments().remove(0)
+}
+
+/// Two who walk about for half a minute at 60 Hz, stopping and turning.
+fn walk() -> String {
+    let mut csv = String::from("t,entity,team,x,y\n");
+    let mut places = [(0.0, 0.0), (40.0, 10.0)];
+    for frame in 0..1800 {
+        let t = f64::from(frame) / 60.0;
+        for (who, place) in places.iter_mut().enumerate() {
+            let heading =
+                if (t as u32 + who as u32).is_multiple_of(3) { 0.8 * t } else { 2.4 * (t / 3.0).floor() };
+            let speed = if (t as u32).is_multiple_of(7) { 0.0 } else { 6.0 };
+            place.0 += speed / 60.0 * heading.cos();
+            place.1 += speed / 60.0 * heading.sin();
+            csv += &format!("{t:.4},{who},{},{:.4},{:.4}\n", who + 1, place.0, place.1);
+        }
+    }
+    csv
+}
+
+#[test]
+fn every_experiment_on_a_recording_prints_tables_and_writes_its_report() {
+    for id in experiments() {
+        let room = Room::new();
+        room.file("walk.csv", &walk());
+        let output = room.run(&["lab", "run", &id.to_lowercase(), "--motion", "walk.csv"]);
+        let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(0), "{stderr}");
+        assert_eq!(stderr, "", "no progress where nobody watches");
+        let report = Path::new("fairpath-out").join(&id).join("report.html");
+        assert!(stdout.starts_with(&format!("{id}: ")), "{stdout}");
+        assert!(stdout.contains("held") || stdout.contains("n/a"), "{stdout}");
+        assert!(stdout.contains(&format!("report: {}", report.display())), "{stdout}");
+        let html = fs::read_to_string(room.path().join(report)).unwrap();
+        let repeat = format!("fairpath lab run {id} --seed 1 --motion walk.csv");
+        assert!(html.contains(&repeat), "the report says how to repeat it");
+    }
+}
+
+#[test]
+fn json_is_all_there_is_on_stdout_and_equals_the_file() {
+    let room = Room::new();
+    room.file("walk.csv", &walk());
+    let id = first_experiment();
+    let output =
+        room.run(&["lab", "run", &id, "--motion", "walk.csv", "--seed", "7", "--json", "--out", "there/in"]);
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((json["experiment"].as_str(), json["seed"].as_u64()), (Some(id.as_str()), Some(7)));
+    assert!(json["rows"].is_array() && json["claims"].is_array());
+    assert_eq!(json["motion"]["stretches"], 2);
+    assert_eq!(fs::read(room.path().join("there/in/results.json")).unwrap(), output.stdout);
+    assert_eq!(room.names(), ["there", "walk.csv"]);
+}
+
+#[test]
+fn strict_fails_exactly_when_a_claim_does_not_hold() {
+    for id in experiments() {
+        let room = Room::new();
+        room.file("walk.csv", &walk());
+        let output = room.run(&["lab", "run", &id, "--motion", "walk.csv", "--json", "--strict"]);
+        let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let refuted = json["claims"].as_array().unwrap().iter().any(|claim| claim["held"] == false);
+        assert_eq!(output.status.code(), Some(i32::from(refuted)), "{id}");
+    }
+}
+
+#[test]
+fn an_unknown_experiment_lists_the_known_ones() {
+    let line = Room::new().refused(&["lab", "run", "X99"]);
+    assert_eq!(
+        line,
+        format!("error: there is no experiment \"X99\": choose one of {}", experiments().join(", "))
+    );
+}
+
+#[test]
+fn a_bad_recording_is_one_line_with_file_and_row() {
+    let cases = [
+        ("", "bad.csv: the file is empty: "),
+        ("t,entity,team,x,y\n", "bad.csv: there is a header but no motion below it: "),
+        ("a,b,c\n1,2,3\n", "bad.csv: row 1: unknown header `a,b,c`: "),
+        ("t,entity,team,x\n0,1,1,0\n", "bad.csv: row 1, column y: missing: "),
+        ("t,entity,team,x,y\n0,1,1,0,0\n0.1,1,1,0\n", "bad.csv: row 3: 4 fields where the header has 5: "),
+        ("t,entity,team,x,y\n0,1,1,NaN,0\n", "bad.csv: row 2, column x: `NaN` is not finite: "),
+        ("t,entity,team,x,y\n0,1,1,east,0\n", "bad.csv: row 2, column x: `east` is not a number: "),
+        (
+            "t,entity,team,x,y\n1,1,1,0,0\n0,1,1,0,0\n",
+            "bad.csv: row 3: entity 1 goes back in time by 1000 ms: ",
+        ),
+        ("t,entity,team,x,y\n0,1,1,0,0\n9,1,1,0,0\n", "bad.csv: no usable stretch: "),
+    ];
+    let id = first_experiment();
+    for (csv, expected) in cases {
+        let room = Room::new();
+        room.file("bad.csv", csv);
+        let line = room.refused(&["lab", "run", &id, "--motion", "bad.csv"]);
+        assert!(line.starts_with(&format!("error: {expected}")), "{line}");
+    }
+}
+
+#[test]
+fn files_and_places_that_do_not_work_are_refused() {
+    let room = Room::new();
+    let id = first_experiment();
+    let missing = room.refused(&["lab", "run", &id, "--motion", "nowhere.csv"]);
+    assert_eq!(missing, "error: nowhere.csv: there is no such file: check the path");
+    let directory = room.refused(&["lab", "run", &id, "--motion", "."]);
+    assert_eq!(directory, "error: .: it is a directory: give a file in it");
+    room.file("taken", "a file");
+    let taken = room.refused(&["lab", "run", &id, "--out", "taken"]);
+    assert!(taken.starts_with("error: cannot write to taken (") && taken.ends_with("with --out"), "{taken}");
+    let no_vectors = room.refused(&["dis", "check", "nowhere.json"]);
+    assert_eq!(no_vectors, "error: nowhere.json: there is no such file: check the path");
+    room.file("broken.json", "[{");
+    let broken = room.refused(&["dis", "check", "broken.json"]);
+    assert!(broken.starts_with("error: broken.json: "), "{broken}");
+}
+
+#[test]
+fn nonsense_on_the_command_line_is_code_2() {
+    let id = first_experiment();
+    let cases: [&[&str]; 7] = [
+        &["lab", "run", &id, "--delays", "100,-5"],
+        &["lab", "run", &id, "--delays", ""],
+        &["lab", "run", &id, "--delays", "NaN"],
+        &["lab", "run", &id, "--jitter", "1e9"],
+        &["lab", "run", &id, "--seed", "one"],
+        &["lab", "run"],
+        &["sail"],
+    ];
+    for arguments in cases {
+        let room = Room::new();
+        let output = room.run(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(!output.stderr.is_empty() && output.stdout.is_empty(), "{arguments:?}");
+        assert_eq!(room.names(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn every_command_has_help_with_an_example() {
+    let commands: [&[&str]; 6] =
+        [&[], &["lab"], &["lab", "run"], &["lab", "list"], &["dis"], &["dis", "check"]];
+    for command in commands {
+        for flag in ["--help", "-h"] {
+            let output = Room::new().run(&[command, &[flag]].concat());
+            let help = text(&output.stdout);
+            assert_eq!(output.status.code(), Some(0), "{command:?}");
+            assert!(help.contains("Example") && help.contains("\n  fairpath "), "{command:?} {flag}: {help}");
+        }
+    }
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let room = Room::new();
+    room.file("walk.csv", &walk());
+    let id = first_experiment();
+    let mut child = room
+        .command(&["lab", "run", &id, "--motion", "walk.csv", "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), String::new()));
+}

@@ -1,0 +1,201 @@
+use fairpath::State;
+use fairpath::motion::{Hermite, Motion};
+use fairpath::rotation::wrap_angle;
+use fairpath::time::{SharedInstant, Span, TickRate};
+use fairpath::vector::{Planar, Vec3};
+
+/// The longest pause between two samples that still counts as one motion.
+///
+/// 100 ms: six frames at 60 Hz, three at 30 Hz. A lost frame or two is bridged; a respawn, a hidden player or a
+/// paused game is not. Shorter would cut 30 Hz recordings at every hiccup; longer would invent motion: at top
+/// speed a BZFlag tank covers 2.5 of its 6 units in that time.
+pub const GAP_MAX: Span = Span::from_millis(100);
+
+/// How far back the velocity estimate looks, where a recording has none: to the newest sample at least this
+/// much older.
+///
+/// 25 ms: one frame at 30 Hz, two at 60 and 70 Hz. One frame at 60 Hz would turn positions rounded to 1 mm into
+/// 6 cm/s of noise; twice as long would lag half a frame more behind every turn.
+pub const VELOCITY_WINDOW: Span = Span::from_millis(25);
+
+/// One entity's clean run of motion: at least two samples, in order of time, never more than [`GAP_MAX`] apart.
+///
+/// Between the samples it is a path in its own right, and *that path is the truth* experiments compare with; see
+/// [`state_at`](Self::state_at).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stretch {
+    /// Whose motion it is: an index into the recording's entities.
+    pub entity: usize,
+    /// Which team that was; 0 is none.
+    pub team: u32,
+    /// Which life of the entity, as the recording counts them.
+    pub life: u32,
+    /// Where the samples' velocities come from.
+    pub velocity: Velocity,
+    samples: Vec<Sample>,
+}
+
+/// Where velocities come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Velocity {
+    /// The game wrote them down.
+    Recorded,
+    /// From positions at or before the sample, never after it: the slope from the newest sample that is at least
+    /// [`VELOCITY_WINDOW`] older (or the stretch's first). The first sample of a run has no past, so the stretch
+    /// starts at the second.
+    Estimated,
+}
+
+/// What was recorded at one instant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// When, on the recording's clock. Recordings may start below zero.
+    pub at: SharedInstant,
+    /// Where. Recordings in the plane have z = 0.
+    pub position: Vec3,
+    /// How fast, per second.
+    pub velocity: Vec3,
+    /// Which way it faced, if that was recorded.
+    pub facing: Option<Facing>,
+}
+
+/// Which way something faces in the plane, and how fast that changes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Facing {
+    /// From +x towards +y, in radians.
+    pub heading: f64,
+    /// Radians per second, positive from +x towards +y.
+    pub turn_rate: f64,
+}
+
+impl Stretch {
+    /// Makes a stretch of a run that needs no further cut, unless it is too short to be one.
+    pub(super) fn from_run(
+        entity: usize,
+        team: u32,
+        life: u32,
+        velocity: Velocity,
+        run: Vec<Sample>,
+    ) -> Option<Self> {
+        let samples = match velocity {
+            Velocity::Recorded => run,
+            Velocity::Estimated => with_estimated_velocities(&run),
+        };
+        (samples.len() >= 2).then_some(Self { entity, team, life, velocity, samples })
+    }
+
+    /// What was recorded, in order of time.
+    pub fn samples(&self) -> &[Sample] {
+        &self.samples
+    }
+
+    /// The first instant at which its state is known.
+    pub fn begin(&self) -> SharedInstant {
+        self.samples[0].at
+    }
+
+    /// The last instant at which its state is known.
+    pub fn end(&self) -> SharedInstant {
+        self.samples[self.samples.len() - 1].at
+    }
+
+    /// From the first sample to the last.
+    pub fn duration(&self) -> Span {
+        self.end() - self.begin()
+    }
+
+    /// The state at `at`, or nothing before the first and after the last sample.
+    ///
+    /// Between two samples the position follows the cubic through both positions and velocities where velocities
+    /// were recorded (on BZFlag its median miss of a left-out sample is half the
+    /// straight line's), and the straight line between them where velocities are only estimates, which lag. Velocity,
+    /// heading (the short way round) and turn rate change evenly from one sample's to the next: the cubic's own
+    /// slope would overshoot where a tank stops dead. Where no heading was recorded, it faces along its velocity.
+    pub fn state_at<V: Planar>(&self, at: SharedInstant) -> Option<State<V>> {
+        let after = self.samples.partition_point(|sample| sample.at <= at);
+        let before = self.samples.get(after.checked_sub(1)?)?;
+        match self.samples.get(after) {
+            Some(next) => Some(self.between(before, next, at)),
+            None if before.at == at => Some(before.state()),
+            None => None,
+        }
+    }
+
+    /// The state at every tick from the first sample to the last; ticks are counted from the recording's zero, so
+    /// those of different entities fall together.
+    ///
+    /// ```
+    /// # use fairpath_eval::recording::{self, Source};
+    /// # use fairpath::{time::TickRate, vector::Vec2};
+    /// let csv = b"t,entity,team,x,y\n0.00,7,1,0,0\n0.05,7,1,1,0\n0.10,7,1,2,0\n0.15,7,1,3,0\n";
+    /// let recording = recording::read(Source { name: "walk.csv", bytes: csv }, None)?;
+    /// let at_60_hz: Vec<_> = recording.stretches[0].ticks::<Vec2>(TickRate::hz(60)).collect();
+    /// assert_eq!(at_60_hz.len(), 7); // 50 to 150 ms
+    /// assert!((at_60_hz[0].1.velocity.x - 20.0).abs() < 1e-9);
+    /// # Ok::<(), recording::RecordingError>(())
+    /// ```
+    pub fn ticks<V: Planar>(&self, rate: TickRate) -> impl Iterator<Item = (SharedInstant, State<V>)> {
+        let begin_of = move |tick| SharedInstant::ZERO + rate.begin(tick);
+        let mut first = (self.begin().as_secs_f64() / rate.step_secs()).floor() as i64 - 1;
+        while begin_of(first) < self.begin() {
+            first += 1;
+        }
+        (first..).map(begin_of).map_while(move |at| Some((at, self.state_at(at)?)))
+    }
+
+    fn between<V: Planar>(&self, one: &Sample, next: &Sample, at: SharedInstant) -> State<V> {
+        let whole = (next.at - one.at).as_secs_f64();
+        let elapsed = (at - one.at).as_secs_f64();
+        let part = elapsed / whole;
+        let position = match self.velocity {
+            Velocity::Recorded => curve(one, next, whole).position_at(elapsed),
+            Velocity::Estimated => one.position + (next.position - one.position) * part,
+        };
+        let velocity = one.velocity + (next.velocity - one.velocity) * part;
+        let facing = one.facing.zip(next.facing).map(|(one, next)| one.towards(next, part));
+        Sample { at, position, velocity, facing }.state()
+    }
+}
+
+impl Sample {
+    /// What it says of the moving thing.
+    pub fn state<V: Planar>(&self) -> State<V> {
+        let state = State::moving(V::from_3d(self.position), V::from_3d(self.velocity));
+        match self.facing {
+            Some(facing) => state.with_heading(facing.heading, facing.turn_rate),
+            None => state,
+        }
+    }
+}
+
+impl Facing {
+    fn towards(self, other: Self, part: f64) -> Self {
+        Self {
+            heading: wrap_angle(self.heading + wrap_angle(other.heading - self.heading) * part),
+            turn_rate: self.turn_rate + (other.turn_rate - self.turn_rate) * part,
+        }
+    }
+}
+
+fn curve(one: &Sample, next: &Sample, secs: f64) -> Motion<Vec3> {
+    Motion::Hermite(Hermite {
+        start: one.position,
+        start_velocity: one.velocity,
+        end: next.position,
+        end_velocity: next.velocity,
+        secs,
+    })
+}
+
+fn with_estimated_velocities(run: &[Sample]) -> Vec<Sample> {
+    let mut past = 0;
+    let mut known = Vec::with_capacity(run.len());
+    for (index, sample) in run.iter().enumerate().skip(1) {
+        while past + 1 < index && sample.at - run[past + 1].at >= VELOCITY_WINDOW {
+            past += 1;
+        }
+        let secs = (sample.at - run[past].at).as_secs_f64();
+        known.push(Sample { velocity: (sample.position - run[past].position) * (1.0 / secs), ..*sample });
+    }
+    known
+}

@@ -1,0 +1,162 @@
+//! One run of X1: one entity's truth, one delay, everything measured at every tick.
+
+use fairpath::motion::MotionKind;
+use fairpath::number::{EntityId, PacketNumber};
+use fairpath::random::Random;
+use fairpath::time::{SharedInstant, Span};
+use fairpath::trigger::Trigger;
+use fairpath::vector::Planar;
+use fairpath::wire::{Header, Precision, encode_updates};
+use fairpath::{Observation, Owner};
+use fairpath_sim::LinkConfig;
+
+use super::receiver::{GLOBAL, LOCAL, Receiver, WAYS};
+use crate::truth::Truth;
+
+/// How far receivers may be off before they are told, in units of length: a tenth of a tank's width.
+pub(super) const THRESHOLD: f64 = 0.3;
+
+/// What was measured in one run or, pooled, in several.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Measured {
+    /// Distance from the truth at every tick, for each way of placing.
+    pub(super) errors: [Vec<f64>; WAYS],
+    /// Distance from the exported path while the newest DR vector is being followed: the after export error.
+    pub(super) after: [Extremes; WAYS],
+    /// How often the globally placed entity was farther off than the locally placed one.
+    pub(super) global_worse_ticks: u64,
+    /// By how much the estimated clock was off, in seconds, and how much it said it might be.
+    pub(super) clock_error_secs: Extremes,
+    pub(super) clock_uncertainty_secs: Extremes,
+    /// At how many ticks the stated uncertainty covered the error.
+    pub(super) clock_covered_ticks: u64,
+    pub(super) vectors: u64,
+    pub(super) bytes: u64,
+    pub(super) secs: f64,
+}
+
+/// Mean and greatest of some numbers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Extremes {
+    sum: f64,
+    count: u64,
+    pub(super) max: f64,
+}
+
+impl Extremes {
+    fn add(&mut self, number: f64) {
+        self.sum += number;
+        self.count += 1;
+        self.max = self.max.max(number);
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.sum += other.sum;
+        self.count += other.count;
+        self.max = self.max.max(other.max);
+    }
+
+    pub(super) fn mean(&self) -> f64 {
+        self.sum / self.count as f64
+    }
+}
+
+impl Measured {
+    pub(super) fn merge(&mut self, other: Self) {
+        for (all, more) in self.errors.iter_mut().zip(other.errors) {
+            all.extend(more);
+        }
+        for (all, more) in self.after.iter_mut().zip(&other.after) {
+            all.merge(more);
+        }
+        self.clock_error_secs.merge(&other.clock_error_secs);
+        self.clock_uncertainty_secs.merge(&other.clock_uncertainty_secs);
+        self.clock_covered_ticks += other.clock_covered_ticks;
+        self.global_worse_ticks += other.global_worse_ticks;
+        self.vectors += other.vectors;
+        self.bytes += other.bytes;
+        self.secs += other.secs;
+    }
+
+    pub(super) fn ticks(&self) -> u64 {
+        self.errors[GLOBAL].len() as u64
+    }
+
+    pub(super) fn mean(&self, way: usize) -> f64 {
+        self.errors[way].iter().sum::<f64>() / self.errors[way].len() as f64
+    }
+
+    /// The error that a share of all ticks stays below.
+    pub(super) fn quantile(&self, way: usize, share: f64) -> f64 {
+        let mut sorted = self.errors[way].clone();
+        if sorted.is_empty() {
+            return f64::NAN;
+        }
+        sorted.sort_by(f64::total_cmp);
+        sorted[((sorted.len() - 1) as f64 * share).round() as usize]
+    }
+}
+
+/// What happened at one tick, for plots.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame<V> {
+    pub(super) at: SharedInstant,
+    pub(super) truth: V,
+    pub(super) placed: [V; WAYS],
+}
+
+/// Runs one truth through one link and shows `watch` every tick that counts.
+pub(super) fn run<V: Planar>(
+    truth: &Truth<V>,
+    model: MotionKind,
+    link: &LinkConfig,
+    random: &mut Random,
+    mut watch: impl FnMut(&Frame<V>),
+) -> Measured {
+    let precision = Precision::default();
+    let mut owner = Owner::new(EntityId(1), Trigger::within(THRESHOLD)).with_model(model);
+    let mut receiver = Receiver::<V>::new(link, &precision, random);
+    let mut measured = Measured { secs: truth.length().as_secs_f64(), ..Measured::default() };
+    let mut packet = PacketNumber::default();
+    let mut datagram = Vec::new();
+    for &(now, state) in &truth.ticks {
+        let export = owner.observe(Observation::Moved(state), now).expect("truths are finite");
+        if let Some(export) = export {
+            let header = Header { packet: packet.on_wire(), sent_at: now, confirmed: None };
+            datagram.clear();
+            encode_updates(&precision, &header, &[export.vector], &mut datagram).expect("finite numbers encode");
+            receiver.send(&datagram, now);
+            packet = packet.next();
+            measured.vectors += 1;
+            measured.bytes += datagram.len() as u64;
+        }
+        receiver.run_until(now);
+        let Some(placed) = receiver.place(now) else { continue };
+        measured.note_clock(receiver.clock_error(now));
+        let exported = owner.exported().expect("the first observation exports");
+        measured.note_tick(state.position, exported.position_at(now), &placed, receiver.follows() == Some(exported.generated_at));
+        watch(&Frame { at: now, truth: state.position, placed });
+    }
+    measured
+}
+
+impl Measured {
+    fn note_tick<V: Planar>(&mut self, truth: V, exported: V, placed: &[V; WAYS], is_after: bool) {
+        for (way, position) in placed.iter().enumerate() {
+            self.errors[way].push(position.distance(truth));
+            // The estimated replica may have missed what came before its clock was set.
+            if is_after {
+                self.after[way].add(position.distance(exported));
+            }
+        }
+        let last = self.errors[GLOBAL].len() - 1;
+        self.global_worse_ticks += u64::from(self.errors[GLOBAL][last] > self.errors[LOCAL][last]);
+    }
+
+    fn note_clock(&mut self, clock: Option<(Span, Span)>) {
+        let Some((error, uncertainty)) = clock else { return };
+        self.clock_error_secs.add(error.as_secs_f64());
+        self.clock_uncertainty_secs.add(uncertainty.as_secs_f64());
+        self.clock_covered_ticks += u64::from(error <= uncertainty);
+    }
+}

@@ -1,0 +1,228 @@
+//! Files in and out: recordings plain or gzipped, and results that are either all there or not there at all.
+
+use std::fmt;
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use fairpath_eval::recording::{self, RecordingError, Source};
+use flate2::read::MultiGzDecoder;
+
+use crate::experiment::Recorded;
+
+/// The largest file we read, unpacked. 1 GiB: 900 s of ten tanks at 60 Hz is 35 MB, so this is hours of a large
+/// match; beyond it a small bad file would unpack until memory ends.
+pub const INPUT_BYTES_MAX: u64 = 1 << 30;
+
+/// What every gzip file begins with.
+const GZIP_MAGIC: [u8; 2] = [0x1F, 0x8B];
+
+/// Why a file could not be read. Its text is one line: what, which file, and how to fix it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The file could not be read at all.
+    Unreadable {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// It starts like gzip, but does not unpack.
+    BadGzip {
+        /// Which.
+        path: PathBuf,
+        /// What the decoder said.
+        error: io::Error,
+    },
+    /// It is larger than [`INPUT_BYTES_MAX`].
+    TooLarge {
+        /// Which.
+        path: PathBuf,
+    },
+    /// It is not a recording.
+    Recording(RecordingError),
+}
+
+/// Why results could not be written. Its text is one line: what, where, and how to fix it.
+#[derive(Debug)]
+pub struct OutputError {
+    /// The directory that was to hold them.
+    pub directory: PathBuf,
+    /// What the system said.
+    pub error: io::Error,
+}
+
+/// One file to be written: its name, and what is in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputFile {
+    /// Without a folder.
+    pub name: String,
+    /// All of it.
+    pub bytes: Vec<u8>,
+}
+
+/// Reads a recording and, where there is one, its breaks: `NAME.breaks.csv[.gz]` beside `NAME.csv[.gz]`.
+pub fn open_recording(path: &Path) -> Result<Recorded, OpenError> {
+    let (bytes, name) = (read(path)?, shown(path));
+    let source = Source { name: &name, bytes: &bytes };
+    let recording = match breaks_beside(path) {
+        Some(beside) => {
+            let (bytes, name) = (read(&beside)?, shown(&beside));
+            recording::read(source, Some(Source { name: &name, bytes: &bytes }))?
+        }
+        None => recording::read(source, None)?,
+    };
+    Ok(Recorded { file: file_name(path), recording })
+}
+
+/// Reads a whole file, unpacked if it begins like gzip, whatever its name.
+pub fn read(path: &Path) -> Result<Vec<u8>, OpenError> {
+    let unreadable = |error| OpenError::Unreadable { path: path.into(), error };
+    let too_large = || OpenError::TooLarge { path: path.into() };
+    let mut packed = Vec::new();
+    let file = fs::File::open(path).map_err(unreadable)?;
+    file.take(INPUT_BYTES_MAX + 1).read_to_end(&mut packed).map_err(unreadable)?;
+    if packed.len() as u64 > INPUT_BYTES_MAX {
+        return Err(too_large());
+    }
+    if !packed.starts_with(&GZIP_MAGIC) {
+        return Ok(packed);
+    }
+    let mut bytes = Vec::new();
+    MultiGzDecoder::new(packed.as_slice())
+        .take(INPUT_BYTES_MAX + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| OpenError::BadGzip { path: path.into(), error })?;
+    if bytes.len() as u64 > INPUT_BYTES_MAX { Err(too_large()) } else { Ok(bytes) }
+}
+
+/// The breaks that belong to a recording, if they lie beside it.
+pub fn breaks_beside(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?.to_str()?;
+    let stem = name.strip_suffix(".gz").unwrap_or(name).strip_suffix(".csv")?;
+    [".breaks.csv.gz", ".breaks.csv"]
+        .map(|ending| path.with_file_name(format!("{stem}{ending}")))
+        .into_iter()
+        .find(|path| path.is_file())
+}
+
+/// Says before long work whether [`write_together`] could write there.
+pub fn check_writable(directory: &Path) -> Result<(), OutputError> {
+    let failed = |error| OutputError { directory: directory.into(), error };
+    let mut ground = directory;
+    while !ground.exists() {
+        ground = parent_of(ground);
+    }
+    Staging::begin(ground).map(drop).map_err(failed)
+}
+
+/// Writes files into `directory`, creating it if need be, so that nothing half-written is ever seen there.
+///
+/// All are first written to a hidden directory on the same file system. A new directory then appears in one step; into
+/// one that exists each file is moved whole, in the order given, replacing its namesake and leaving other files
+/// alone. On an error the hidden directory is removed; only an interruption in these milliseconds leaves it behind.
+pub fn write_together(directory: &Path, files: &[OutputFile]) -> Result<(), OutputError> {
+    write_staged(directory, files).map_err(|error| OutputError { directory: directory.into(), error })
+}
+
+fn write_staged(directory: &Path, files: &[OutputFile]) -> io::Result<()> {
+    let is_new = !directory.exists();
+    if is_new {
+        fs::create_dir_all(parent_of(directory))?;
+    }
+    let staging = Staging::begin(if is_new { parent_of(directory) } else { directory })?;
+    for file in files {
+        fs::write(staging.path.join(&file.name), &file.bytes)?;
+    }
+    if is_new {
+        return fs::rename(&staging.path, directory);
+    }
+    for file in files {
+        fs::rename(staging.path.join(&file.name), directory.join(&file.name))?;
+    }
+    Ok(())
+}
+
+/// A hidden directory inside another one. Removed when dropped.
+struct Staging {
+    path: PathBuf,
+}
+
+impl Staging {
+    fn begin(inside: &Path) -> io::Result<Self> {
+        let path = inside.join(format!(".fairpath-partial-{}", std::process::id()));
+        match fs::create_dir(&path) {
+            // Ours from an interrupted run: in a container every run may have the same process number.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                fs::remove_dir_all(&path)?;
+                fs::create_dir(&path)?;
+            }
+            done => done?,
+        }
+        Ok(Self { path })
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        // After a rename there is nothing left to remove, and a failure here must not hide the one that led here.
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+/// The directory a path lies in; the current one for a bare name.
+fn parent_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."))
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().map_or_else(|| shown(path), |name| name.to_string_lossy().into_owned())
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+impl From<RecordingError> for OpenError {
+    fn from(error: RecordingError) -> Self {
+        Self::Recording(error)
+    }
+}
+
+impl std::error::Error for OpenError {}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable { path, error } => {
+                let (what, fix) = match error.kind() {
+                    io::ErrorKind::NotFound => ("there is no such file".into(), "check the path"),
+                    io::ErrorKind::IsADirectory => ("it is a directory".into(), "give a file in it"),
+                    io::ErrorKind::PermissionDenied => ("it may not be read".into(), "check its permissions"),
+                    _ => (error.to_string(), "check the file"),
+                };
+                write!(f, "{}: {what}: {fix}", path.display())
+            }
+            Self::BadGzip { path, error } => {
+                write!(f, "{}: broken gzip ({error}): fetch or record it again", path.display())
+            }
+            Self::TooLarge { path } => write!(
+                f,
+                "{}: larger than {} MiB unpacked: cut it into parts",
+                path.display(),
+                INPUT_BYTES_MAX >> 20
+            ),
+            Self::Recording(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for OutputError {}
+
+impl fmt::Display for OutputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let directory = self.directory.display();
+        write!(f, "cannot write to {directory} ({}): choose another directory with --out", self.error)
+    }
+}

@@ -1,0 +1,217 @@
+//! The words in which claims are judged, each with its number, so that every experiment judges alike.
+//!
+//! | word | means |
+//! | --- | --- |
+//! | [`far_below`] | at most 0.3 times |
+//! | [`well_below`] | at most 0.7 times |
+//! | [`about`] | within 5 % (≈, close, almost) |
+//! | [`about_points`] | within 2 points, for what is counted in per cent |
+//! | [`multifold`] | at least 2 times (≫) |
+//! | [`most`] | at least 60 % |
+//! | [`unplayable`] | a mean score of at most 0 |
+//!
+//! A number that is not finite never holds: what could not be measured was not shown. A claim that does not apply to
+//! the data says so with [`not_applicable`].
+
+use crate::quantity::show;
+
+/// At most this times the base is *far below* it.
+pub const FAR_BELOW: f64 = 0.3;
+/// At most this times the base is *well below* it.
+pub const WELL_BELOW: f64 = 0.7;
+/// Within this part of the reference is *about* it.
+pub const ABOUT: f64 = 0.05;
+/// Within this many points is *about* it, where both are counted in per cent.
+pub const ABOUT_POINTS: f64 = 2.0;
+/// At least this times the base is *multifold*.
+pub const MULTIFOLD: f64 = 2.0;
+/// At least this share is *most*.
+pub const MOST: f64 = 0.6;
+
+/// What a measurement says about a claim.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judgement {
+    /// Whether the claim held.
+    pub verdict: Verdict,
+    /// The number it was judged by; always finite.
+    pub measured: Option<f64>,
+    /// What the number had to be, as text.
+    pub expected: String,
+}
+
+/// Whether a claim held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It did.
+    Held,
+    /// It did not.
+    NotHeld,
+    /// It says nothing about this data.
+    NotApplicable,
+}
+
+/// `measured` < `limit`.
+pub fn below(measured: f64, limit: f64) -> Judgement {
+    judge(measured, measured < limit, format!("< {}", show(limit)))
+}
+
+/// `measured` ≤ `limit`.
+pub fn at_most(measured: f64, limit: f64) -> Judgement {
+    judge(measured, measured <= limit, format!("≤ {}", show(limit)))
+}
+
+/// `measured` > `limit`.
+pub fn above(measured: f64, limit: f64) -> Judgement {
+    judge(measured, measured > limit, format!("> {}", show(limit)))
+}
+
+/// `measured` ≥ `limit`.
+pub fn at_least(measured: f64, limit: f64) -> Judgement {
+    judge(measured, measured >= limit, format!("≥ {}", show(limit)))
+}
+
+/// `measured` is far below `base`.
+pub fn far_below(measured: f64, base: f64) -> Judgement {
+    at_most_times(measured, FAR_BELOW, base)
+}
+
+/// `measured` is well below `base`.
+pub fn well_below(measured: f64, base: f64) -> Judgement {
+    at_most_times(measured, WELL_BELOW, base)
+}
+
+/// `measured` is about `reference`.
+pub fn about(measured: f64, reference: f64) -> Judgement {
+    let tolerance = ABOUT * reference.abs();
+    let expected = format!("within 5 % of {}", show(reference));
+    judge(measured, (measured - reference).abs() <= tolerance, expected)
+}
+
+/// `measured` is about `reference`, both in per cent.
+pub fn about_points(measured: f64, reference: f64) -> Judgement {
+    let expected = format!("within 2 points of {} %", show(reference));
+    judge(measured, (measured - reference).abs() <= ABOUT_POINTS, expected)
+}
+
+/// `measured` is a multiple of `base`.
+pub fn multifold(measured: f64, base: f64) -> Judgement {
+    let limit = MULTIFOLD * base;
+    let expected = format!("≥ {MULTIFOLD} × {} = {}", show(base), show(limit));
+    judge(measured, measured >= limit, expected)
+}
+
+/// `share`, from 0 to 1, is most of it.
+pub fn most(share: f64) -> Judgement {
+    at_least(share, MOST)
+}
+
+/// Nobody could play at this `mean_score`.
+pub fn unplayable(mean_score: f64) -> Judgement {
+    at_most(mean_score, 0.0)
+}
+
+/// The first of each pair is below the second. The measured number is the largest ratio of first to second.
+pub fn below_in_every(pairs: impl IntoIterator<Item = (f64, f64)>) -> Judgement {
+    let mut count = 0;
+    let mut held = true;
+    let mut worst = f64::NEG_INFINITY;
+    for (lower, upper) in pairs {
+        count += 1;
+        held &= lower < upper;
+        worst = worst.max(lower / upper);
+    }
+    if count == 0 {
+        return not_applicable();
+    }
+    judged(worst, held, format!("ratio < 1 in all {count}"))
+}
+
+/// The claim says nothing about this data.
+pub fn not_applicable() -> Judgement {
+    Judgement { verdict: Verdict::NotApplicable, measured: None, expected: "n/a".into() }
+}
+
+fn at_most_times(measured: f64, factor: f64, base: f64) -> Judgement {
+    let limit = factor * base;
+    judge(measured, measured <= limit, format!("≤ {factor} × {} = {}", show(base), show(limit)))
+}
+
+fn judge(measured: f64, holds: bool, expected: String) -> Judgement {
+    judged(measured, holds && measured.is_finite(), expected)
+}
+
+fn judged(measured: f64, held: bool, expected: String) -> Judgement {
+    let verdict = if held { Verdict::Held } else { Verdict::NotHeld };
+    Judgement { verdict, measured: measured.is_finite().then_some(measured), expected }
+}
+
+impl Judgement {
+    /// Whether it is known not to hold: what `--strict` looks for.
+    pub fn is_refuted(&self) -> bool {
+        self.verdict == Verdict::NotHeld
+    }
+}
+
+impl Verdict {
+    /// As people read it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Held => "held",
+            Self::NotHeld => "not held",
+            Self::NotApplicable => "n/a",
+        }
+    }
+
+    /// As machines read it: `null` is "does not apply".
+    pub fn as_option(self) -> Option<bool> {
+        match self {
+            Self::Held => Some(true),
+            Self::NotHeld => Some(false),
+            Self::NotApplicable => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each word at its edge: held there, not held just beyond.
+    #[test]
+    fn every_word_holds_up_to_its_number_and_no_further() {
+        type Word = fn(f64) -> Judgement;
+        let words: &[(Word, f64, f64)] = &[
+            (|x| below(x, 10.0), 9.999, 10.0),
+            (|x| at_most(x, 10.0), 10.0, 10.001),
+            (|x| above(x, 10.0), 10.001, 10.0),
+            (|x| at_least(x, 10.0), 10.0, 9.999),
+            (|x| far_below(x, 10.0), 3.0, 3.001),
+            (|x| well_below(x, 10.0), 7.0, 7.001),
+            (|x| about(x, 10.0), 10.5, 10.501),
+            (|x| about(x, -10.0), -9.5, -9.499),
+            (|x| about_points(x, 10.0), 12.0, 12.001),
+            (|x| multifold(x, 10.0), 20.0, 19.999),
+            (most, 0.6, 0.599),
+            (unplayable, 0.0, 0.001),
+        ];
+        for (word, holds, does_not) in words {
+            assert_eq!(word(*holds).verdict, Verdict::Held, "{:?}", word(*holds));
+            assert_eq!(word(*does_not).verdict, Verdict::NotHeld, "{:?}", word(*does_not));
+            for nonsense in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+                let judgement = word(nonsense);
+                assert_eq!(judgement.verdict, Verdict::NotHeld, "{judgement:?}");
+                assert_eq!(judgement.measured, None);
+            }
+        }
+    }
+
+    #[test]
+    fn a_claim_about_every_case_reports_the_worst_and_needs_a_case() {
+        let worst = below_in_every([(1.0, 4.0), (3.0, 4.0), (1.0, 2.0)]);
+        assert_eq!((worst.verdict, worst.measured), (Verdict::Held, Some(0.75)));
+        assert_eq!(worst.expected, "ratio < 1 in all 3");
+        assert_eq!(below_in_every([(1.0, 4.0), (4.0, 4.0)]).verdict, Verdict::NotHeld);
+        assert_eq!(below_in_every([(f64::NAN, 4.0)]).verdict, Verdict::NotHeld);
+        assert_eq!(below_in_every([]).verdict, Verdict::NotApplicable);
+    }
+}

@@ -1,0 +1,143 @@
+//! What machines read: `results.json`.
+//!
+//! Fields, in this order; none is ever left out, and numbers are finite or null:
+//!
+//! | field | meaning |
+//! | --- | --- |
+//! | `schema` | 1; grows when a field changes its meaning. New fields may come without that |
+//! | `experiment` | its id, such as `X1` |
+//! | `title`, `source` | what it is about, and where its claims come from |
+//! | `seed` | every random choice follows from it |
+//! | `version` | of fairpath |
+//! | `command` | the line that repeats this run |
+//! | `motion` | null for the experiment's own motion, else `{file, entities, stretches, secs, unit}` |
+//! | `delays_ms`, `jitter_ms` | as asked for on the command line, or null for the experiment's own |
+//! | `rows` | list of objects, the same keys in each; which keys depends on the experiment, and a key ends in its unit |
+//! | `claims` | list of `{id, text, held, measured, unit, expected, paper, remark}` |
+//! | `figures` | the plots' file names |
+//! | `notes` | what a reader must know to trust the numbers |
+//!
+//! Of a claim: `held` is true, false, or null where the claim does not apply to the data; `measured` is the number it
+//! was judged by and `unit` that number's unit; `expected` says in words what it had to be (`≤ 0.3 × 590 = 177`);
+//! `paper` is what the paper itself reports; `remark` says why it did not hold or does not apply. All but `id`,
+//! `text` and `expected` may be null.
+
+use serde::Serialize;
+use serde::ser::{SerializeStruct, Serializer};
+
+use crate::experiment::{Experiment, Recorded, Settings};
+use crate::outcome::{Claim, Outcome, Rows};
+
+/// Grows when a field changes its meaning.
+pub const SCHEMA: u32 = 1;
+
+/// What one run found, and how to repeat it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Results {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// The experiment's id.
+    pub experiment: &'static str,
+    /// What it is about.
+    pub title: &'static str,
+    /// Where its claims come from.
+    pub source: &'static str,
+    /// Every random choice follows from it.
+    pub seed: u64,
+    /// Of fairpath.
+    pub version: &'static str,
+    /// The line that repeats this run.
+    pub command: String,
+    /// The recording it ran on, if it was one.
+    pub motion: Option<MotionSummary>,
+    /// As asked for.
+    pub delays_ms: Option<Vec<f64>>,
+    /// As asked for.
+    pub jitter_ms: Option<f64>,
+    /// The numbers.
+    pub rows: Rows,
+    /// The claims, judged.
+    pub claims: Vec<Claim>,
+    /// File names of the plots.
+    pub figures: Vec<String>,
+    /// What a reader must know.
+    pub notes: Vec<String>,
+}
+
+/// What there is in a recording.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MotionSummary {
+    /// Its name without its folder.
+    pub file: String,
+    /// How many move in it.
+    pub entities: usize,
+    /// How many clean runs of motion it has.
+    pub stretches: usize,
+    /// How much motion that is together.
+    pub secs: f64,
+    /// What its lengths are counted in.
+    pub unit: String,
+}
+
+impl Results {
+    /// Puts an outcome and its circumstances together.
+    pub fn new(experiment: &dyn Experiment, settings: &Settings, command: &str, outcome: &Outcome) -> Self {
+        Self {
+            schema: SCHEMA,
+            experiment: experiment.id(),
+            title: experiment.title(),
+            source: experiment.source(),
+            seed: settings.seed,
+            version: env!("CARGO_PKG_VERSION"),
+            command: command.into(),
+            motion: settings.motion.as_ref().map(MotionSummary::of),
+            delays_ms: settings.delays.as_ref().map(|all| all.iter().map(|d| d.as_millis_f64()).collect()),
+            jitter_ms: settings.jitter.map(|jitter| jitter.as_millis_f64()),
+            rows: outcome.rows.clone(),
+            claims: outcome.claims.clone(),
+            figures: outcome.figures.iter().map(|figure| figure.file_name()).collect(),
+            notes: outcome.notes.clone(),
+        }
+    }
+
+    /// As `results.json` has it: indented, ends with a line break.
+    pub fn to_json(&self) -> String {
+        let mut json =
+            serde_json::to_string_pretty(self).expect("results hold only strings and finite numbers");
+        json.push('\n');
+        json
+    }
+
+    /// Whether some claim did not hold: what `--strict` looks for.
+    pub fn any_refuted(&self) -> bool {
+        self.claims.iter().any(|claim| claim.judgement.is_refuted())
+    }
+}
+
+impl MotionSummary {
+    fn of(motion: &Recorded) -> Self {
+        let recording = &motion.recording;
+        Self {
+            file: motion.file.clone(),
+            entities: recording.entities.len(),
+            stretches: recording.stretches.len(),
+            secs: recording.secs(),
+            unit: recording.unit().to_string(),
+        }
+    }
+}
+
+impl Serialize for Claim {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("Claim", 8)?;
+        object.serialize_field("id", &self.id)?;
+        object.serialize_field("text", &self.text)?;
+        object.serialize_field("held", &self.judgement.verdict.as_option())?;
+        object.serialize_field("measured", &self.judgement.measured)?;
+        object.serialize_field("unit", &self.unit)?;
+        object.serialize_field("expected", &self.judgement.expected)?;
+        object.serialize_field("paper", &self.paper)?;
+        object.serialize_field("remark", &self.remark)?;
+        object.end()
+    }
+}

@@ -1,0 +1,91 @@
+//! Runs an experiment and leaves behind what people and machines want to see of it.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::experiment::{CannotRun, Experiment, Progress, Settings};
+use crate::files::{OutputError, OutputFile, check_writable, write_together};
+use crate::outcome::Outcome;
+use crate::plot::draw;
+use crate::report::Report;
+use crate::results::Results;
+
+/// The file machines read.
+pub const RESULTS_FILE: &str = "results.json";
+/// The file people open.
+pub const REPORT_FILE: &str = "report.html";
+
+/// What came of a run.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// What was found; also in [`RESULTS_FILE`].
+    pub results: Results,
+    /// The page to open.
+    pub report: PathBuf,
+}
+
+/// Why there are no results. Its text is one line.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The experiment cannot work with these settings.
+    CannotRun(CannotRun),
+    /// The results could not be written.
+    Output(OutputError),
+}
+
+/// Runs `experiment` and writes `results.json`, its plots as SVG and `report.html` into the directory `out`.
+///
+/// `command` is the line that would repeat the run; it is shown, not executed. Until the run is over nothing is
+/// written, so an error or an interruption leaves `out` as it was.
+pub fn run(
+    experiment: &dyn Experiment,
+    settings: &Settings,
+    command: &str,
+    out: &Path,
+    progress: &dyn Progress,
+) -> Result<Finished, RunError> {
+    check_writable(out)?;
+    let outcome = experiment.run(settings, progress)?;
+    let results = Results::new(experiment, settings, command, &outcome);
+    write_together(out, &output_files(experiment, &results, &outcome))?;
+    Ok(Finished { results, report: out.join(REPORT_FILE) })
+}
+
+/// The report comes last: where it is, everything it speaks of is there too.
+fn output_files(experiment: &dyn Experiment, results: &Results, outcome: &Outcome) -> Vec<OutputFile> {
+    let drawings: Vec<String> = outcome.figures.iter().map(draw).collect();
+    let report = Report { experiment, results, outcome, drawings: &drawings }.to_html();
+    let figures = outcome.figures.iter().zip(drawings).map(|(figure, svg)| file(&figure.file_name(), svg));
+    let mut files: Vec<OutputFile> = figures.collect();
+    files.push(file(RESULTS_FILE, results.to_json()));
+    files.push(file(REPORT_FILE, report));
+    files
+}
+
+fn file(name: &str, text: String) -> OutputFile {
+    OutputFile { name: name.into(), bytes: text.into_bytes() }
+}
+
+impl From<CannotRun> for RunError {
+    fn from(error: CannotRun) -> Self {
+        Self::CannotRun(error)
+    }
+}
+
+impl From<OutputError> for RunError {
+    fn from(error: OutputError) -> Self {
+        Self::Output(error)
+    }
+}
+
+impl std::error::Error for RunError {}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::CannotRun(error) => error.fmt(f),
+            Self::Output(error) => error.fmt(f),
+        }
+    }
+}
