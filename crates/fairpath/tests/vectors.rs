@@ -105,9 +105,7 @@ fn refused() -> Vec<Golden> {
         with("refused_reserved_bit", |bytes| bytes[0] |= 1),
         with("refused_padding", |bytes| *bytes.last_mut().expect("bytes") |= 1),
         with("refused_trailing_byte", |bytes| bytes.push(0)),
-        with("refused_cut", |bytes| {
-            bytes.pop();
-        }),
+        with("refused_cut", |bytes| bytes.truncate(18)),
         with("refused_count", |bytes| bytes[7] |= 0b0011_0000),
         spelt("refused_model", &format!("{plane} 1 100 10110 00000000 {zero} {rest}")),
         spelt(
@@ -363,7 +361,7 @@ impl Golden {
 }
 
 fn header_text(kind: &str, header: &Header) -> String {
-    let confirmed = header.confirmed.map_or("none".to_owned(), |number| number.0.to_string());
+    let confirmed = header.confirmed.map_or_else(|| "none".to_owned(), |number| number.0.to_string());
     let (packet, sent) = (header.packet.0, header.sent_at.as_micros());
     format!("{kind}\npacket {packet}\nsent {sent}\nconfirmed {confirmed}\n")
 }

@@ -61,7 +61,8 @@ pub enum EncodeError {
     /// More than [`VECTORS_MAX`](super::VECTORS_MAX) or [`RECEIPTS_MAX`](super::RECEIPTS_MAX).
     TooMany(usize),
     /// Times, or packet numbers, too far apart from each other or from zero for one message. The ends of
-    /// time are 36 000 years from zero; DR vectors may be 49 days apart, packets 32 767.
+    /// time are 36 000 years from zero; DR vectors may be 2³² steps of the time grid apart, 49 days at the
+    /// default, and packets 32 767.
     OutOfRange,
 }
 
