@@ -6,7 +6,7 @@
 //! fairness balances. Schedulers also ask the inverse, [`when_reaches`]: at which microsecond will it have
 //! grown to this much?
 //!
-//! Every answer carries a bound on its own error that is proved, not guessed:
+//! Every answer carries a bound on its own error; truncation is proved, rounding counted with slack:
 //!
 //! * Two straight lines (standing still and frozen are straight) have a closed form; see `linear.rs`. It is
 //!   exact to rounding where the textbook form divides zero by zero: parallel, equal, meeting head-on,
@@ -98,7 +98,7 @@ pub fn accumulated_within<V: Planar>(
 pub struct Integral {
     /// The accumulated error, in units of length times seconds. Never negative, never NaN.
     pub value: f64,
-    /// The true value is not further away than this: truncation and rounding, both proved.
+    /// The true value is not further away than this, truncation and rounding together.
     pub bound: f64,
 }
 
