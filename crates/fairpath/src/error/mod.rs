@@ -1,38 +1,40 @@
 //! Export error: how far apart two beliefs about one entity are, summed over time.
 //!
-//! A [`Path`] is what somebody believes: where the entity is, as a function of shared time. The exported path is
-//! one, the path that a receiver places is another; the *export error* between them is their distance, and its
-//! time integral ([`accumulated`], in metre-seconds if positions are in metres) is what fairness balances.
-//! Schedulers also ask the inverse, [`when_reaches`]: at which microsecond will it have grown to this much?
+//! A [`Path`] is what somebody believes: where the entity is, as a function of shared time. The exported
+//! path is one, the path that a receiver places is another; the *export error* between them is their
+//! distance, and its time integral ([`accumulated`], in metre-seconds if positions are in metres) is what
+//! fairness balances. Schedulers also ask the inverse, [`when_reaches`]: at which microsecond will it have
+//! grown to this much?
 //!
-//! Every answer carries a bound on its own error that is proved, not guessed:
+//! Every answer carries a bound on its own error; truncation is proved, rounding counted with slack:
 //!
-//! * Two straight lines (standing still and frozen are straight) have a closed form; see `linear.rs`. It is exact
-//!   to rounding where the textbook form divides zero by zero: parallel, equal, meeting head-on, starting together.
+//! * Two straight lines (standing still and frozen are straight) have a closed form; see `linear.rs`. It is
+//!   exact to rounding where the textbook form divides zero by zero: parallel, equal, meeting head-on,
+//!   starting together.
 //! * Any other pair is cut where it is not smooth (a path freezes, a Hermite curve ends), written as one
-//!   polynomial per stretch of turning (`series.rs`), and that is cut into panels on which either Gauss's rule or
-//!   the closed form is provably good enough (`panels.rs`). Where the two meet the distance has a kink; panels
-//!   shrink towards it until the closed form, which knows that kink, can take over.
+//!   polynomial per stretch of turning (`series.rs`), and that is cut into panels on which either Gauss's
+//!   rule or the closed form is provably good enough (`panels.rs`). Where the two meet the distance has a
+//!   kink; panels shrink towards it until the closed form, which knows that kink, can take over.
 //!
 //! Nothing allocates, and the work is bounded: [`STEPS_MAX`].
 //!
 //! Lives are the caller's business: a path does not know of respawns, so never integrate across one.
 //!
-//! Numbers: for finite paths no answer is negative or NaN. A gap so wide that its square does not fit an `f64`
-//! (about 1e154) counts as infinite, and so then does the integral; one below 1e-150 may count as zero.
+//! Numbers: for finite paths no answer is negative or NaN. A gap so wide that its square does not fit an
+//! `f64` (about 1e154) counts as infinite, and so then does the integral; one below 1e-150 may count as
+//! zero.
 //!
 //! ```
 //! use fairpath::error::{self, Path};
 //! use fairpath::motion::{Linear, Motion};
 //! use fairpath::time::SharedInstant;
-//! use fairpath::vector::Vec2;
+//! use fairpath::vector::{Vec2, Vector};
 //!
-//! // A tank drove east at 25 m/s. At t = 0 it turned north, but this screen hears of that half a second later.
+//! // A tank drove east at 25 m/s. At t = 0 it turned north; this screen hears of it half a second later.
 //! let (start, heard) = (SharedInstant::ZERO, SharedInstant::from_millis(500));
 //! let drive = |x, y| Motion::Linear(Linear { position: Vec2::ZERO, velocity: Vec2::new(x, y) });
 //! let exported = Path::new(drive(0.0, 25.0), start);
 //! let placed = Path::new(drive(25.0, 0.0), start);
-//! # use fairpath::vector::Vector;
 //!
 //! let late = error::accumulated(&exported, &placed, start, heard);
 //! assert!((late.value - 25.0 * 2f64.sqrt() / 8.0).abs() <= late.bound);
@@ -96,7 +98,7 @@ pub fn accumulated_within<V: Planar>(
 pub struct Integral {
     /// The accumulated error, in units of length times seconds. Never negative, never NaN.
     pub value: f64,
-    /// The true value is not further away than this: truncation and rounding, both proved.
+    /// The true value is not further away than this, truncation and rounding together.
     pub bound: f64,
 }
 
@@ -143,8 +145,8 @@ pub struct Tolerance {
     relative: f64,
     /// In units of length times seconds.
     absolute: f64,
-    /// How large a neighbourhood of a panel must be free of meetings, for Gauss's rule to be good enough on it:
-    /// half the long axis of an ellipse around the panel, in half-panels.
+    /// How large a neighbourhood of a panel must be free of meetings, for Gauss's rule to be good enough on
+    /// it: half the long axis of an ellipse around the panel, in half-panels.
     clearance: f64,
     /// What the rule is then wrong by at most, per half-panel, as a share of the largest gap in that ellipse.
     gauss_error: f64,
@@ -153,22 +155,22 @@ pub struct Tolerance {
 impl Tolerance {
     /// Relative 1e-9, absolute 1e-12.
     ///
-    /// 1e-9: the ledger adds ten thousand integrals an hour and must still tell receivers apart at 1e-5. 1e-12: a
-    /// picometre for a second, where coordinates of game size round anyway.
+    /// 1e-9: the ledger adds ten thousand integrals an hour and must still tell receivers apart at 1e-5.
+    /// 1e-12: a picometre for a second, where coordinates of game size round anyway.
     pub const DEFAULT: Self = Self {
         relative: 1e-9,
         absolute: 1e-12,
-        clearance: 1.5294263498902203,
-        gauss_error: 2.4764211885092443e-10,
+        clearance: 1.529_426_349_890_220_3,
+        gauss_error: 2.476_421_188_509_244_3e-10,
     };
 
     /// Stops at an error of `relative` times the integral, or of `absolute` if that is more.
     ///
-    /// `relative`: a share; default 1e-9; kept within 1e-14 and 1e-3. Too low spends time on digits that rounding
-    /// takes away: 1e-13 takes about twice the panels of 1e-9. Too high makes equal receivers look different:
-    /// at 1e-3 one in a thousand metre-seconds is noise. `absolute`: length times seconds; default 1e-12, kept at
-    /// 0 or more. Zero makes paths that differ by rounding alone be integrated to the last digit of that rounding;
-    /// 1e-3 would call a millimetre for a second nothing.
+    /// `relative`: a share; default 1e-9; kept within 1e-14 and 1e-3. Too low spends time on digits that
+    /// rounding takes away: 1e-13 takes half as long again as 1e-9. Too high makes equal receivers look
+    /// different: at 1e-3 one in a thousand metre-seconds is noise. `absolute`: length times seconds;
+    /// default 1e-12, kept at 0 or more. Zero makes paths that differ by rounding alone be integrated to
+    /// the last digit of that rounding; 1e-3 would call a millimetre for a second nothing.
     pub fn new(relative: f64, absolute: f64) -> Self {
         let relative = if relative > 1e-14 { relative.min(1e-3) } else { 1e-14 };
         let rho = libm::pow(20.0 / relative, 1.0 / (2.0 * gauss::POINTS as f64));
@@ -178,9 +180,9 @@ impl Tolerance {
             absolute: absolute.max(0.0),
             clearance: 0.5 * (rho + 1.0 / rho),
             // The error of n-point Gauss for what is analytic and at most 1 in the ellipse with semi-axes
-            // (ρ ± 1/ρ)/2 is below 64/15 · ρ^(−2n) / (1 − ρ^(−2)) (Rabinowitz; Trefethen). With ρ as above and the
-            // gap in the ellipse at most twice the gap in the middle, that is less than half of `relative`; the
-            // other half is for the panels around a meeting.
+            // (ρ ± 1/ρ)/2 is below 64/15 · ρ^(−2n) / (1 − ρ^(−2)) (Rabinowitz; Trefethen). With ρ as above
+            // and the gap in the ellipse at most twice the gap in the middle, that is less than half of
+            // `relative`; the other half is for the panels around a meeting.
             gauss_error: 64.0 / 15.0 * (relative / 20.0) / (1.0 - 1.0 / rho_squared),
         }
     }

@@ -1,14 +1,15 @@
 //! Cuts the time between two paths into panels, each of which one rule integrates with a proved error.
 //!
-//! A *stretch* is free of breaks, so both paths are smooth on it. A *block* of a stretch is short enough for one
-//! series. A *panel* of a block is where one of two rules is good enough:
+//! A *stretch* is free of breaks, so both paths are smooth on it. A *block* of a stretch is short enough for
+//! one series. A *panel* of a block is where one of two rules is good enough:
 //!
-//! * **Gauss's rule**, where the paths stay clear of each other. The distance is √(gap·gap), which is analytic
-//!   wherever gap·gap is not zero. If the gap, followed for complex times through an ellipse around the panel, cannot reach
-//!   zero, twelve points are within the tolerance. With c the gap and v its slope in the middle, r the most that
-//!   the gap can leave its tangent by, and z the ellipse's long half-axis: the tangent's square is at least
-//!   (|c| − |v|·z)², because its two roots are both |c|/|v| away, and leaving the tangent changes the square by at most
-//!   r·(2·(|c| + |v|·z) + r). So it cannot reach zero if the former is larger than the latter.
+//! * **Gauss's rule**, where the paths stay clear of each other. The distance is √(gap·gap), which is
+//!   analytic wherever gap·gap is not zero. If the gap, followed for complex times through an ellipse
+//!   around the panel, cannot reach zero, twelve points are within the tolerance. With c the gap and v its
+//!   slope in the middle, z the ellipse's long half-axis and r the most that the gap can leave its tangent
+//!   by: the tangent's square is at least (|c| − |v|·z)², because its two roots are both |c|/|v| away, and
+//!   leaving the tangent changes the square by at most r·(2·(|c| + |v|·z) + r). The gap cannot reach zero
+//!   if the former is larger.
 //! * **The tangent's closed form**, where they come close: the error is at most the integral of the gap's
 //!   departure from its tangent, which falls with the cube of the panel's length.
 //!
@@ -25,9 +26,10 @@ use crate::vector::Planar;
 
 /// How many panels one integral may try before the rest is only sampled (and its bound says so).
 ///
-/// 65 536: two paths that circle each other with a turn every two seconds use it up in two hours, a few
-/// milliseconds of work; the horizon freezes real paths after seconds. Lower would cut long recordings short,
-/// higher would let one absurd call hold up a frame.
+/// 65 536: two tanks that circle at π/4 rad/s use it up in six hours, two paths that turn every two seconds
+/// and meet in every turn in a quarter of an hour; by then some ten milliseconds are gone. The horizon
+/// freezes real paths after seconds. Lower would cut long recordings short, higher would let one absurd
+/// call hold up a frame.
 pub const STEPS_MAX: u32 = 65_536;
 
 /// Shows the panels from `from` to `to` in order, until `visit` breaks.
@@ -37,33 +39,13 @@ pub(super) fn walk<V: Planar>(
     from: SharedInstant,
     to: SharedInstant,
     tolerance: &Tolerance,
-    mut visit: impl FnMut(&Panel<'_, V>) -> ControlFlow<()>,
+    visit: impl FnMut(&Panel<'_, V>) -> ControlFlow<()>,
 ) {
-    if one == other {
-        return;
-    }
-    let end = (to - from).as_secs_f64();
-    // Most pairs in most games: worth not asking where they break.
-    if let (Some(one), Some(other)) = (one.line_over(from, to), other.line_over(from, to)) {
-        let _ = visit(&Panel::straight(Straight::between(&one, &other, from), 0.0, end));
-        return;
-    }
-    let mut walk = Walk { tolerance, visit, so_far: 0.0, spent: 0.0, steps_left: STEPS_MAX };
-    let [a, b] = one.breaks(from);
-    let [c, d] = other.breaks(from);
-    let mut cuts = [a, b, c, d, end].map(|cut| cut.min(end));
-    cuts.sort_unstable_by(f64::total_cmp);
-    let mut begin = 0.0;
-    for cut in cuts {
-        if cut > begin {
-            let within = 0.5 * (begin + cut);
-            let (one, other) = (one.leg(from, within), other.leg(from, within));
-            if walk.stretch(&one, &other, from, begin..cut).is_break() {
-                return;
-            }
-            begin = cut;
-        }
-    }
+    let zero = from;
+    let mut walk =
+        Walk { one, other, zero, tolerance, visit, so_far: 0.0, spent: 0.0, steps_left: STEPS_MAX };
+    // Whether it ran to the end or was broken off is the visitor's to know.
+    let _ = walk.run(to);
 }
 
 /// A stretch of time that one rule integrates.
@@ -86,14 +68,15 @@ enum Rule<'a, V: Planar> {
     Constant(f64),
 }
 
-impl<'a, V: Planar> Panel<'a, V> {
-    fn straight(gap: Straight<V>, begin: f64, end: f64) -> Self {
-        Self { secs: begin..end, integral: gap.integral(end - begin), rule: Rule::Tangent(gap) }
+impl<V: Planar> Panel<'_, V> {
+    fn straight(gap: Straight<V>, secs: Range<f64>) -> Self {
+        Self { integral: gap.integral(secs.end - secs.start), secs, rule: Rule::Tangent(gap) }
     }
 
     /// The distance summed from the panel's begin up to `secs`, by the panel's rule.
     ///
-    /// Within the panel's bound: a part that shares an end with a panel has its neighbourhood inside the panel's.
+    /// Within the panel's bound: the ellipse around a part that shares an end with the panel is inside the
+    /// panel's.
     pub(super) fn integral_until(&self, secs: f64) -> f64 {
         let since = secs.clamp(self.secs.start, self.secs.end) - self.secs.start;
         match self.rule {
@@ -120,7 +103,11 @@ impl<'a, V: Planar> Panel<'a, V> {
 }
 
 /// A walk under way.
-struct Walk<'a, F> {
+struct Walk<'a, V: Planar, F> {
+    one: &'a Path<V>,
+    other: &'a Path<V>,
+    /// Where seconds count from.
+    zero: SharedInstant,
     tolerance: &'a Tolerance,
     visit: F,
     /// Summed over the panels shown.
@@ -130,53 +117,61 @@ struct Walk<'a, F> {
     steps_left: u32,
 }
 
-impl<F> Walk<'_, F> {
-    fn show<V: Planar>(&mut self, panel: &Panel<'_, V>) -> ControlFlow<()>
-    where
-        F: FnMut(&Panel<'_, V>) -> ControlFlow<()>,
-    {
+impl<V: Planar, F: FnMut(&Panel<'_, V>) -> ControlFlow<()>> Walk<'_, V, F> {
+    fn run(&mut self, to: SharedInstant) -> ControlFlow<()> {
+        let (one, other, zero) = (self.one, self.other, self.zero);
+        if one == other {
+            return ControlFlow::Continue(());
+        }
+        let end = (to - zero).as_secs_f64();
+        // Most pairs in most games: worth not asking where they break.
+        if let (Some(one), Some(other)) = (one.line_over(zero, to), other.line_over(zero, to)) {
+            return self.show(&Panel::straight(Straight::between(&one, &other, zero), 0.0..end));
+        }
+        let ([a, b], [c, d]) = (one.breaks(zero), other.breaks(zero));
+        let mut cuts = [a, b, c, d, end].map(|cut| cut.min(end));
+        cuts.sort_unstable_by(f64::total_cmp);
+        let mut begin = 0.0;
+        for cut in cuts {
+            if cut > begin {
+                self.stretch(begin..cut)?;
+                begin = cut;
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn show(&mut self, panel: &Panel<'_, V>) -> ControlFlow<()> {
         self.so_far += panel.integral.value;
         (self.visit)(panel)
     }
 
     /// Shows a stretch without breaks.
-    fn stretch<V: Planar>(
-        &mut self,
-        one: &Leg<'_, V>,
-        other: &Leg<'_, V>,
-        zero: SharedInstant,
-        secs: Range<f64>,
-    ) -> ControlFlow<()>
-    where
-        F: FnMut(&Panel<'_, V>) -> ControlFlow<()>,
-    {
-        match (one, other) {
+    fn stretch(&mut self, secs: Range<f64>) -> ControlFlow<()> {
+        let within = 0.5 * (secs.start + secs.end);
+        match (self.one.leg(self.zero, within), self.other.leg(self.zero, within)) {
             (Leg::Line { line: one, .. }, Leg::Line { line: other, .. }) => {
-                let gap = Straight::between(one, other, zero).starting_at(secs.start);
-                self.show(&Panel::straight(gap, secs.start, secs.end))
+                let gap = Straight::between(&one, &other, self.zero).starting_at(secs.start);
+                self.show(&Panel::straight(gap, secs))
             }
-            _ if one == other => ControlFlow::Continue(()),
-            _ => self.curved_stretch(one, other, secs),
+            (one, other) if one == other => ControlFlow::Continue(()),
+            (one, other) => self.curved_stretch(&one, &other, secs),
         }
     }
 
-    fn curved_stretch<V: Planar>(
-        &mut self,
-        one: &Leg<'_, V>,
-        other: &Leg<'_, V>,
-        secs: Range<f64>,
-    ) -> ControlFlow<()>
-    where
-        F: FnMut(&Panel<'_, V>) -> ControlFlow<()>,
-    {
+    fn curved_stretch(&mut self, one: &Leg<'_, V>, other: &Leg<'_, V>, secs: Range<f64>) -> ControlFlow<()> {
         let turn_rate = one.turn_rate().max(other.turn_rate());
         let long = secs.end - secs.start;
         let blocks = (long * turn_rate / (2.0 * TURN_MAX)).ceil().max(1.0);
-        let mut begin = secs.start;
-        let mut block = 1.0;
+        let (mut begin, mut block) = (secs.start, 1.0);
         while begin < secs.end {
             let end = if block < blocks { secs.start + long * (block / blocks) } else { secs.end };
-            begin = self.block(one, other, begin..end)?;
+            let series = Series::between(one, other, begin..end, self.tolerance.clearance);
+            if !series.is_finite() {
+                // No number of steps would help.
+                self.steps_left = 0;
+            }
+            begin = self.block(&series)?;
             if self.steps_left == 0 && begin < secs.end {
                 return self.sample(one, other, begin..secs.end);
             }
@@ -185,32 +180,16 @@ impl<F> Walk<'_, F> {
         ControlFlow::Continue(())
     }
 
-    /// Shows the panels of one series and says how far it came: to the end, unless the steps were used up.
-    fn block<V: Planar>(
-        &mut self,
-        one: &Leg<'_, V>,
-        other: &Leg<'_, V>,
-        secs: Range<f64>,
-    ) -> ControlFlow<(), f64>
-    where
-        F: FnMut(&Panel<'_, V>) -> ControlFlow<()>,
-    {
-        let (centre, half) = (0.5 * (secs.start + secs.end), 0.5 * (secs.end - secs.start));
-        let series = Series::between(one, other, centre, half, self.tolerance.clearance);
-        if !series.is_finite() {
-            // No number of steps would help.
-            self.steps_left = 0;
-            return ControlFlow::Continue(secs.start);
-        }
-        let sum_least = self.so_far + 2.0 * half * series.mean_least;
-        // A panel runs from `first` to `first + width` on the series' own scale, where the block is −1 to 1.
+    /// Shows the panels of one series and says how far it came: to its end, unless the steps were used up.
+    fn block(&mut self, series: &Series<V>) -> ControlFlow<(), f64> {
+        let sum_least = self.so_far + series.sum_least();
         let (mut first, mut width) = (-1.0, 2.0);
         while first < 1.0 {
             if self.steps_left == 0 {
-                return ControlFlow::Continue(centre + half * first);
+                return ControlFlow::Continue(series.secs_at(first));
             }
             self.steps_left -= 1;
-            match self.panel(&series, centre, half, first, 0.5 * width, sum_least) {
+            match self.panel(series, first, 0.5 * width, sum_least) {
                 Some(panel) => {
                     self.show(&panel)?;
                     first += width;
@@ -219,21 +198,20 @@ impl<F> Walk<'_, F> {
                 None => width *= 0.5,
             }
         }
-        ControlFlow::Continue(secs.end)
+        ControlFlow::Continue(series.secs.end)
     }
 
-    /// The panel of `series` that begins at `first` and is twice `reach` long, if a rule is good enough on it.
-    fn panel<'s, V: Planar>(
+    /// The panel of `series` that begins at `first` and is twice `reach` long, if a rule is good enough on
+    /// it.
+    fn panel<'s>(
         &mut self,
         series: &'s Series<V>,
-        centre: f64,
-        half: f64,
         first: f64,
         reach: f64,
         sum_least: f64,
     ) -> Option<Panel<'s, V>> {
-        let secs = centre + half * first..centre + half * (first + 2.0 * reach);
-        let long = 2.0 * half * reach;
+        let secs = series.secs_at(first)..series.secs_at(first + 2.0 * reach);
+        let long = (series.secs.end - series.secs.start) * reach;
         let (gap, change) = series.tangent_at(first + reach, reach);
         // ∫ bend·x² over the panel.
         let bend_error = long * series.bend * reach * reach / 3.0;
@@ -254,9 +232,9 @@ impl<F> Walk<'_, F> {
         Some(Panel { secs, integral: Integral { value, bound }, rule })
     }
 
-    /// What Gauss's rule can be wrong by per half-panel, if the paths are clear of each other around it. `gap` and
-    /// `change` are the lengths of the gap in the middle and of its change to the end, `bend` is what it can
-    /// leave its tangent by in the panel.
+    /// What Gauss's rule can be wrong by per half-panel, if the paths are clear of each other around it.
+    /// `gap` and `change` are the lengths of the gap in the middle and of its change to the end, `bend` is
+    /// what it can leave its tangent by in the panel.
     fn gauss_error(&self, gap: f64, change: f64, bend: f64) -> Option<f64> {
         let clearance = self.tolerance.clearance;
         let change = change * clearance;
@@ -267,23 +245,20 @@ impl<F> Walk<'_, F> {
         is_clear.then_some(self.tolerance.gauss_error * widest)
     }
 
-    /// What the next tangent may cost: a quarter of what is left of the half that Gauss's rule does not use. A
-    /// quarter, so that something is left for the next meeting of the two paths.
+    /// What the next tangent may cost: a quarter of what is left of the half that Gauss's rule does not
+    /// use. A quarter, so that there is something left for the next meeting of the two paths.
     fn bend_error_allowed(&self, sum_least: f64) -> f64 {
         let limit = (0.5 * self.tolerance.relative * sum_least.max(self.so_far)).max(self.tolerance.absolute);
         (0.25 * (limit - self.spent)).max(0.0)
     }
 
     /// Shows all of the rest as its mean over a few samples. The bound is as wide as the two could be apart.
-    fn sample<V: Planar>(&mut self, one: &Leg<'_, V>, other: &Leg<'_, V>, secs: Range<f64>) -> ControlFlow<()>
-    where
-        F: FnMut(&Panel<'_, V>) -> ControlFlow<()>,
-    {
+    fn sample(&mut self, one: &Leg<'_, V>, other: &Leg<'_, V>, secs: Range<f64>) -> ControlFlow<()> {
         let (centre, half) = (0.5 * (secs.start + secs.end), 0.5 * (secs.end - secs.start));
         let mean = gauss::mean(|places| places.map(|x| one.gap_at(other, centre + half * x).length()));
         let speed = one.speed_max(secs.start, secs.end) + other.speed_max(secs.start, secs.end);
         let widest = one.gap_at(other, centre).length() + half * speed;
         let integral = Integral { value: 2.0 * half * mean, bound: 2.0 * half * widest };
-        self.show(&Panel::<V> { secs, integral: integral.or_infinite(), rule: Rule::Constant(mean) })
+        self.show(&Panel { secs, integral: integral.or_infinite(), rule: Rule::Constant(mean) })
     }
 }

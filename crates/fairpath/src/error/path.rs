@@ -5,8 +5,8 @@ use crate::vector::{Planar, Vector};
 
 /// What somebody believes about an entity: where it is, at any shared instant.
 ///
-/// A motion that starts at a known instant, until it freezes if it ever does. Before its start it looks back along
-/// the same curve.
+/// A motion that starts at a known instant, until it freezes if it ever does. Before its start it looks
+/// back along the same curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Path<V: Planar> {
     motion: Motion<V>,
@@ -22,7 +22,8 @@ impl<V: Planar> Path<V> {
 
     /// The same path until `instant`; from then on it stays where it was at that instant.
     ///
-    /// This is what the horizon does to a replica that hears nothing. Frozen twice is frozen at the earlier one.
+    /// This is what the horizon does to a replica that hears nothing. Frozen twice is frozen at the earlier
+    /// one.
     #[must_use]
     pub fn frozen_from(mut self, instant: SharedInstant) -> Self {
         self.frozen_from = Some(self.frozen_from.map_or(instant, |earlier| earlier.min(instant)));
@@ -110,7 +111,8 @@ impl<V: Planar> From<&DrVector<V>> for Path<V> {
 
 /// A straight piece of a path: origin + moved + velocity·(t − since).
 ///
-/// Where it started and how far it came since stay apart: far from the origin of the world their sum would round.
+/// Where it started and how far it came since stay apart: far from the origin of the world their sum would
+/// round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Line<V: Vector> {
     pub(super) origin: V,

@@ -1,48 +1,47 @@
 //! The gap between two smooth paths as a polynomial around an instant.
 //!
-//! Every motion model is a polynomial in time or turns steadily, and what turns steadily has a Taylor series whose
-//! n-th term falls as (turn)ⁿ/n!. So over a stretch in which nothing turns by more than a fraction of a radian, a few
-//! terms are all there is, to rounding. A polynomial is cheap to evaluate, and bounds on it come from the sizes of
-//! its terms, for complex times too: that is what makes the error bounds in `panels.rs` proofs.
+//! Every motion model is a polynomial in time or turns steadily, and what turns steadily has a Taylor
+//! series whose n-th term falls as (turn)ⁿ/n!. So over a time in which nothing turns by more than a
+//! fraction of a radian, a few terms are all there is, to rounding. A polynomial is cheap to evaluate, and
+//! bounds on it come from the sizes of its terms, for complex times too: that is what makes the error
+//! bounds in `panels.rs` proofs.
+
+use std::ops::Range;
 
 use super::gauss;
 use super::path::Leg;
 use crate::motion::{Circular, Dis, Hermite, Motion};
-use crate::vector::{Planar, Vec3, Vector};
+use crate::vector::{Planar, Vec2, Vec3, Vector};
 
 /// How many terms a series has.
 const TERMS: usize = 14;
-/// How far a motion may turn in half the stretch of a series, in radians: the first term left out is then below
+/// How far a motion may turn in half the time of a series, in radians. The first term left out is then below
 /// turn¹³/14! = 4e-17 of the way, less than what the others round.
 pub(super) const TURN_MAX: f64 = 0.375;
 /// A term below this share of the sizes that the gap was computed from is rounding.
 const NEGLIGIBLE: f64 = f64::EPSILON / 64.0;
-/// How many roundings, in units of `f64::EPSILON`, a position goes through: sine and cosine, products and sums.
+/// Roundings in a gap, in units of `f64::EPSILON`: sines, products and sums of two positions, Horner's steps;
+/// counted generously.
 const ROUNDINGS: f64 = 16.0;
 
-/// The gap over a stretch of time, as a polynomial in x, which runs from −1 to 1.
+/// The gap between two paths over some time, as a polynomial in x, which runs from −1 to 1.
 #[derive(Clone, Debug)]
 pub(super) struct Series<V: Planar> {
+    /// When, in seconds.
+    pub(super) secs: Range<f64>,
     terms: [V; TERMS],
     /// The last term that counts.
     degree: usize,
     /// The gap leaves its tangent by less than `bend`·|Δx|², for complex x as well, out to the clearance.
     pub(super) bend: f64,
-    /// The mean distance over the stretch is not less than this.
-    pub(super) mean_least: f64,
     /// What the gap may be off by, because it was computed with rounded numbers.
     pub(super) rounding: f64,
 }
 
 impl<V: Planar> Series<V> {
-    /// The gap from `other` to `one` within `half` seconds of `centre`.
-    pub(super) fn between(
-        one: &Leg<'_, V>,
-        other: &Leg<'_, V>,
-        centre: f64,
-        half: f64,
-        clearance: f64,
-    ) -> Self {
+    /// The gap from `other` to `one` during `secs`.
+    pub(super) fn between(one: &Leg<'_, V>, other: &Leg<'_, V>, secs: Range<f64>, clearance: f64) -> Self {
+        let (centre, half) = (0.5 * (secs.start + secs.end), 0.5 * (secs.end - secs.start));
         let (ones, others) = (one.expand(centre, half), other.expand(centre, half));
         let apart = one.origin() - other.origin();
         let mut terms: [V; TERMS] = std::array::from_fn(|k| ones.terms[k] - others.terms[k]);
@@ -52,19 +51,18 @@ impl<V: Planar> Series<V> {
         let (mut degree, mut bend, mut power) = (1, 0.0, 1.0);
         for (k, term) in terms.iter().enumerate().skip(2) {
             let length = term.length();
-            if !(length <= NEGLIGIBLE * size) {
+            if length > NEGLIGIBLE * size || length.is_nan() {
                 degree = k;
                 bend += (k * (k - 1) / 2) as f64 * length * power;
             }
             power *= clearance;
         }
-        Self {
-            terms,
-            degree,
-            bend,
-            mean_least: mean_least(&terms),
-            rounding: ROUNDINGS * f64::EPSILON * size,
-        }
+        Self { secs, terms, degree, bend, rounding: ROUNDINGS * f64::EPSILON * size }
+    }
+
+    /// The second that `x` stands for.
+    pub(super) fn secs_at(&self, x: f64) -> f64 {
+        0.5 * ((1.0 - x) * self.secs.start + (1.0 + x) * self.secs.end)
     }
 
     /// The gap at `x`.
@@ -82,8 +80,10 @@ impl<V: Planar> Series<V> {
         (gap, slope * half)
     }
 
-    /// The mean distance within `half` of `middle`, by Gauss's rule. Here is where the time goes: all places at
-    /// once take a third of what one after the other would.
+    /// The mean distance within `half` of `middle`, by Gauss's rule.
+    ///
+    /// Here is where the time goes, so places are looked at side by side: one after the other they would wait
+    /// for each other's products.
     pub(super) fn mean_distance(&self, middle: f64, half: f64) -> f64 {
         gauss::mean(|places| {
             let mut gaps = [V::ZERO; gauss::LANES];
@@ -96,22 +96,22 @@ impl<V: Planar> Series<V> {
         })
     }
 
+    /// The distance summed over all of it is not less than this: a mean length is at least the length of the
+    /// mean, also if the first half is counted negative.
+    pub(super) fn sum_least(&self) -> f64 {
+        let (mut even, mut odd) = (V::ZERO, V::ZERO);
+        for k in (0..TERMS).step_by(2) {
+            even += self.terms[k] * (1.0 / (k + 1) as f64);
+            odd += self.terms[k + 1] * (1.0 / (k + 2) as f64);
+        }
+        (self.secs.end - self.secs.start) * even.length().max(odd.length())
+    }
+
     /// Whether all that is known of it fits a number.
     pub(super) fn is_finite(&self) -> bool {
-        // A term that does not fit makes the bend or the mean not fit.
-        (self.bend + self.mean_least + self.rounding + self.terms[0].length() + self.terms[1].length())
-            .is_finite()
+        // A higher term that does not fit makes the bend not fit.
+        (self.bend + self.rounding + self.terms[0].length() + self.terms[1].length()).is_finite()
     }
-}
-
-/// A mean length is at least the length of the mean, also if one half is counted negative first.
-fn mean_least<V: Vector>(terms: &[V; TERMS]) -> f64 {
-    let (mut even, mut odd) = (V::ZERO, V::ZERO);
-    for k in (0..TERMS).step_by(2) {
-        even += terms[k] * (1.0 / (k + 1) as f64);
-        odd += terms[k + 1] * (1.0 / (k + 2) as f64);
-    }
-    even.length().max(odd.length())
 }
 
 /// One path's displacement from its origin, as a polynomial in x.
@@ -226,14 +226,14 @@ fn expand_circular<V: Planar>(circular: &Circular<V>, half: f64, terms: &mut [V;
         *slot = V::from_plane(term, 0.0);
     }
     let fall = 0.5 * circular.climb_acceleration * half * half;
-    terms[2] += V::from_plane(crate::vector::Vec2::ZERO, fall);
+    terms[2] += V::from_plane(Vec2::ZERO, fall);
     let climb = circular.climb_rate.abs() + circular.climb_acceleration.abs() * far;
     // The heading rounds relative to itself, and turns the whole way.
     (circular.speed.abs() * (1.0 + circular.heading.abs()) + climb) * far
 }
 
-/// A velocity that changes linearly, v + a·t, in axes that turn at the rate Ω: the velocity in the world solves
-/// v′ = Ω × v + u with u′ = Ω × u, and so term by term.
+/// A velocity that changes linearly, in axes that turn at the rate Ω. In the world it solves v′ = Ω × v + u
+/// with u′ = Ω × u, and so do its terms, one after the other.
 fn expand_dis<V: Planar>(dis: &Dis, at: f64, half: f64, terms: &mut [V; TERMS], far: f64) -> f64 {
     let turn = dis.turning() * half;
     let now = Motion::<Vec3>::Dis(*dis).state_at(at);
