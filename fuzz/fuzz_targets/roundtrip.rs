@@ -67,7 +67,7 @@ fn motion<V: Planar>(source: &mut Source<'_>) -> Motion<V> {
             secs: source.number(),
         }),
         _ => Motion::Dis(Dis {
-            model: dis::Model::Static,
+            model: dis::Model::ALL[source.take(1) as usize % dis::Model::ALL.len()],
             position: position.to_3d(),
             velocity: vector(source),
             acceleration: vector(source),

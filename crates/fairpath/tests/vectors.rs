@@ -71,6 +71,7 @@ fn messages() -> Vec<Golden> {
         updates("sixteen_linear_2d", defaults, header(513, 90_000_412, Some(77)), &sixteen()),
         updates("every_model_2d", defaults, header(0xFFFF, -2_500, None), &every_model::<Vec2>(-2_500)),
         updates("every_model_3d", defaults, header(0x8000, 1 << 40, Some(0)), &every_model::<Vec3>(1 << 40)),
+        updates("every_dis_model_3d", defaults, header(11, 60_000_000, None), &every_dis_model()),
         updates("escapes_2d", defaults, header(3, 1_000_000, None), &escapes()),
         updates("other_precision_3d", millimetres, header(4, 777_777, None), &every_model::<Vec3>(777_777)),
         updates::<Vec3>("empty_3d", defaults, header(9, 123_456_789, Some(65_535)), &[]),
@@ -226,6 +227,29 @@ fn every_model<V: Planar>(sent_us: i64) -> Vec<DrVector<V>> {
         attitude,
     };
     motions.into_iter().enumerate().map(vector).collect()
+}
+
+fn every_dis_model() -> Vec<DrVector<Vec3>> {
+    let vector = |(at, model): (usize, dis::Model)| {
+        let turn = at as f64;
+        let dis = Dis {
+            model,
+            position: Vec3::new(10.0 * turn, -5.0 * turn, 2.5),
+            velocity: if model.moves() { Vec3::new(turn, 0.5, -0.25) } else { Vec3::ZERO },
+            acceleration: if model.accelerates() { Vec3::new(0.0, turn, 1.0) } else { Vec3::ZERO },
+            orientation: Quat::from_rotation_vector(Vec3::new(turn, 0.5, -0.25)),
+            angular_velocity: if model.axes_turn() { Vec3::new(0.0, 0.0, 0.5) } else { Vec3::ZERO },
+        };
+        DrVector {
+            entity: EntityId(at as u32),
+            life: Life::default(),
+            generation: Generation(at as u8),
+            generated_at: SharedInstant::from_micros(60_000_000),
+            motion: Motion::Dis(dis),
+            attitude: None,
+        }
+    };
+    dis::Model::ALL.into_iter().enumerate().map(vector).collect()
 }
 
 /// Just in the world, just outside, far away, and farther than any grid.

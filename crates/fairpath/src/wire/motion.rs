@@ -63,15 +63,18 @@ pub(super) fn blank<V: Planar>(shape: u32) -> Result<(Motion<V>, Option<Attitude
 }
 
 /// The models of IEEE 1278.1, by the number that the wire gives them: the standard's in the low four bits,
-/// and above it the place of the reading among the readings of that model.
+/// and above it which reading of that model is meant, in the order in which [`dis::Model::ALL`] lists them.
 fn dis_code(model: dis::Model) -> u8 {
-    let readings = dis::Model::ALL.iter().filter(|other| other.number() == model.number());
-    let reading = readings.take_while(|other| **other != model).count() as u8;
-    reading << 4 | model.number()
+    let reading = dis_readings(model.number()).position(|reading| reading == model);
+    model.number() | (reading.expect("every reading is listed") as u8) << 4
 }
 
 fn dis_model(code: u8) -> Option<dis::Model> {
-    dis::Model::ALL.into_iter().find(|model| dis_code(*model) == code)
+    dis_readings(code & 15).nth((code >> 4).into())
+}
+
+fn dis_readings(number: u8) -> impl Iterator<Item = dis::Model> {
+    dis::Model::ALL.into_iter().filter(move |model| model.number() == number)
 }
 
 /// The numbers of a motion, in the order in which its struct lists them.
@@ -314,6 +317,15 @@ mod tests {
             assert_eq!(once, twice);
             assert!(once.angle_to(q) < 5e-4, "{q:?} became {once:?}");
         }
+    }
+
+    #[test]
+    fn the_models_of_the_standard_are_numbered_as_in_the_specification() {
+        let codes = dis::Model::ALL.map(dis_code);
+        let expected = [0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x16, 0x07, 0x08, 0x18, 0x09, 0x19, 0x29];
+        assert_eq!(codes, expected);
+        assert_eq!(codes.map(dis_model), dis::Model::ALL.map(Some));
+        assert_eq!([0x00, 0x0A, 0x11, 0x26].map(dis_model), [None; 4]);
     }
 
     #[test]

@@ -312,7 +312,7 @@ fn orientation() -> impl Strategy<Value = Quat> {
 
 fn motion<V: Planar>() -> impl Strategy<Value = Motion<V>> {
     let parts = (collection::vec(vector3(), 4), collection::vec(number(), 5), orientation());
-    (0..6, sample::select(DIS_MODELS), parts).prop_map(
+    (0..6, sample::select(&dis::Model::ALL[..]), parts).prop_map(
         |(model, dis_model, (vectors, numbers, orientation))| {
             let [position, velocity, acceleration, end] = std::array::from_fn(|at| V::from_3d(vectors[at]));
             match model {
@@ -346,8 +346,6 @@ fn motion<V: Planar>() -> impl Strategy<Value = Motion<V>> {
         },
     )
 }
-
-const DIS_MODELS: &[dis::Model] = &[dis::Model::Static];
 
 /// A DR vector of entity 0 from about time zero.
 fn vector<V: Planar>() -> impl Strategy<Value = DrVector<V>> {

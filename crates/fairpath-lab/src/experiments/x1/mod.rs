@@ -237,7 +237,8 @@ fn claims(measured: &[Measurement], unit: &str) -> Vec<Claim> {
     let after = measured.iter().map(|each| each.steady.after[GLOBAL].max).fold(0.0, f64::max);
     let means = measured.iter().map(|each| (each.steady.mean(GLOBAL), each.steady.mean(LOCAL)));
     let worse = measured.iter().map(|each| percent(each.steady.global_worse_ticks, each.steady.ticks()));
-    let drives_straight = measured.iter().find(|each| each.motion == "linear" && each.delay == Span::from_millis(300));
+    let drives_straight =
+        measured.iter().find(|each| each.motion == "linear" && each.delay == Span::from_millis(300));
     vec![
         Claim::new(
             "X1.after-zero",
@@ -285,7 +286,12 @@ fn notes(measured: &[Measurement], unit: &str) -> Vec<String> {
         .iter()
         .map(|each| {
             let (exact, estimated) = (each.jittery.mean(GLOBAL), each.jittery.mean(ESTIMATED));
-            format!("{} at {} ms {:+.1} %", each.motion, each.delay.as_millis_f64(), 100.0 * (estimated / exact - 1.0))
+            format!(
+                "{} at {} ms {:+.1} %",
+                each.motion,
+                each.delay.as_millis_f64(),
+                100.0 * (estimated / exact - 1.0)
+            )
         })
         .collect();
     let covered: u64 = measured.iter().map(|each| each.jittery.clock_covered_ticks).sum();

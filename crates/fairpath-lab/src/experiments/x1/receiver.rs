@@ -45,7 +45,8 @@ impl<V: Planar> Receiver<V> {
             clock: SimClock::new(offset, drift_ppm),
             sync: ClockSync::new(ClockConfig::default()),
             one_way: DelayEstimate::default(),
-            replicas: [Placement::Local, Placement::Hop, Placement::Global, Placement::Global].map(Replica::new),
+            replicas: [Placement::Local, Placement::Hop, Placement::Global, Placement::Global]
+                .map(Replica::new),
         }
     }
 
@@ -57,11 +58,8 @@ impl<V: Planar> Receiver<V> {
     /// Lets everything happen that happens up to `now`, in order.
     pub(super) fn run_until(&mut self, now: SharedInstant) {
         loop {
-            let due = [
-                self.updates.poll_deadline(),
-                self.requests.poll_deadline(),
-                self.replies.poll_deadline(),
-            ];
+            let due =
+                [self.updates.poll_deadline(), self.requests.poll_deadline(), self.replies.poll_deadline()];
             let Some(next) = due.iter().flatten().min().copied().filter(|next| *next <= now) else { break };
             if due[0] == Some(next) {
                 self.hear();

@@ -124,7 +124,8 @@ pub(super) fn run<V: Planar>(
         if let Some(export) = export {
             let header = Header { packet: packet.on_wire(), sent_at: now, confirmed: None };
             datagram.clear();
-            encode_updates(&precision, &header, &[export.vector], &mut datagram).expect("finite numbers encode");
+            encode_updates(&precision, &header, &[export.vector], &mut datagram)
+                .expect("finite numbers encode");
             receiver.send(&datagram, now);
             packet = packet.next();
             measured.vectors += 1;
@@ -134,7 +135,12 @@ pub(super) fn run<V: Planar>(
         let Some(placed) = receiver.place(now) else { continue };
         measured.note_clock(receiver.clock_error(now));
         let exported = owner.exported().expect("the first observation exports");
-        measured.note_tick(state.position, exported.position_at(now), &placed, receiver.follows() == Some(exported.generated_at));
+        measured.note_tick(
+            state.position,
+            exported.position_at(now),
+            &placed,
+            receiver.follows() == Some(exported.generated_at),
+        );
         watch(&Frame { at: now, truth: state.position, placed });
     }
     measured
