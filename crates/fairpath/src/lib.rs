@@ -5,6 +5,7 @@ pub mod clock;
 pub mod converge;
 mod dr_vector;
 pub mod error;
+pub mod ledger;
 pub mod motion;
 pub mod number;
 mod owner;

@@ -1,0 +1,100 @@
+use std::collections::VecDeque;
+
+use super::REMEMBERED_MAX;
+use crate::dr_vector::DrVector;
+use crate::error::{self, Path};
+use crate::number::Life;
+use crate::time::{SharedInstant, Span};
+use crate::vector::Planar;
+
+/// The exported path of the last seconds, piece by piece.
+#[derive(Clone, Debug)]
+pub(super) struct Exports<V: Planar> {
+    horizon: Span,
+    pieces: VecDeque<Exported<V>>,
+    /// The index of the first piece kept: indices count all DR vectors ever generated.
+    first: u64,
+    /// The newest DR vector's life, on the wire and counted.
+    life: (Life, u64),
+}
+
+/// One DR vector as the exported path follows it, until the next one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Exported<V: Planar> {
+    pub(super) index: u64,
+    pub(super) since: SharedInstant,
+    /// Lives counted without wrapping.
+    life: u64,
+    pub(super) path: Path<V>,
+    /// What a replica makes of it: the same, until it freezes.
+    pub(super) placed: Path<V>,
+}
+
+impl<V: Planar> Exports<V> {
+    pub(super) fn new(horizon: Span) -> Self {
+        Self { horizon, pieces: VecDeque::new(), first: 0, life: (Life::default(), 0) }
+    }
+
+    pub(super) fn push(&mut self, vector: &DrVector<V>) {
+        if self.pieces.len() == REMEMBERED_MAX {
+            self.pieces.pop_front();
+            self.first += 1;
+        }
+        if vector.life != self.life.0 {
+            self.life = (vector.life, self.life.1 + 1);
+        }
+        let path = Path::from(vector);
+        self.pieces.push_back(Exported {
+            index: self.first + self.pieces.len() as u64,
+            since: vector.generated_at,
+            life: self.life.1,
+            path,
+            placed: path.frozen_from(vector.generated_at + self.horizon),
+        });
+    }
+
+    pub(super) fn newest(&self) -> Option<&Exported<V>> {
+        self.pieces.back()
+    }
+
+    pub(super) fn newest_index(&self) -> Option<u64> {
+        self.newest().map(|exported| exported.index)
+    }
+
+    pub(super) fn get(&self, index: u64) -> Option<&Exported<V>> {
+        self.pieces.get(usize::try_from(index.checked_sub(self.first)?).ok()?)
+    }
+
+    /// The same, if it is so old that it will soon be forgotten.
+    pub(super) fn get_if_old(&self, index: u64) -> Option<&Exported<V>> {
+        self.get(index).filter(|_| {
+            self.pieces.len() > REMEMBERED_MAX / 2 && index < self.first + REMEMBERED_MAX as u64 / 4
+        })
+    }
+
+    /// The error of a receiver that follows `belief` all the way from `from` to `to`.
+    ///
+    /// Between lives there is none: nobody can be wrong about where something is that is no longer there.
+    pub(super) fn error(&self, belief: &Exported<V>, from: SharedInstant, to: SharedInstant) -> f64 {
+        let mut sum = 0.0;
+        let mut until = to;
+        for piece in self.pieces.iter().rev() {
+            if until <= from {
+                break;
+            }
+            let start = piece.since.max(from);
+            if start < until {
+                if piece.life == belief.life && !self.is_followed(piece, belief, until) {
+                    sum += error::accumulated(&piece.path, &belief.placed, start, until).value;
+                }
+                until = start;
+            }
+        }
+        sum
+    }
+
+    /// Whether the belief *is* this piece, and not frozen before `until`: then there is no error to integrate.
+    fn is_followed(&self, piece: &Exported<V>, belief: &Exported<V>, until: SharedInstant) -> bool {
+        piece.index == belief.index && until <= piece.since + self.horizon
+    }
+}

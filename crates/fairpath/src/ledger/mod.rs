@@ -1,0 +1,153 @@
+//! What the sender knows of every receiver's error about one entity.
+//!
+//! The exported path is what the newest DR vector *generated* says; the placed path of a receiver follows the
+//! newest one *received*. The distance between the two, integrated over time, is the receiver's accumulated
+//! error: what fairness balances. The ledger books when DR vectors were generated, when copies of them departed
+//! and, as receipts come in, when those arrived. What it does not know yet it estimates; what it will never
+//! know it counts as unsettled.
+//!
+//! An event costs the same however long the game has run: the books are kept up to the last event, and a
+//! receipt corrects only the interval between when the copy was believed to arrive and when it did.
+
+mod exports;
+mod pair;
+
+pub use pair::{CopyId, Standing};
+
+use std::collections::BTreeMap;
+
+use crate::dr_vector::DrVector;
+use crate::error::Path;
+use crate::number::ReceiverId;
+use crate::time::{SharedInstant, Span};
+use crate::vector::Planar;
+use exports::Exports;
+use pair::Pair;
+
+/// How late a receipt may be and still be booked exactly.
+///
+/// 10 s: many times the longest delay we promise to serve, so a receipt that is later was lost with all its
+/// repetitions.
+pub const LATENESS_MAX: Span = Span::from_secs(10);
+
+/// How long after its departure a copy whose fate is open is remembered: the receipt's lateness, and five
+/// seconds for the copy itself to be under way.
+const REMEMBERED: Span = Span::from_secs(15);
+
+/// How many DR vectors of the past, and how many copies for each receiver, are remembered: 100 a second.
+const REMEMBERED_MAX: usize = 1500;
+const _: () = assert!(REMEMBERED_MAX as i64 * 10_000 >= REMEMBERED.as_micros());
+
+/// The books of one entity: one page for each receiver that is told of it.
+///
+/// Tell it everything as it happens: [`on_generated`](Self::on_generated) for every DR vector cut,
+/// [`on_departed`](Self::on_departed) for every copy that leaves, [`on_receipt`](Self::on_receipt) and
+/// [`on_complete`](Self::on_complete) for what receivers report. Instants may come late, but `now` may not run
+/// backwards.
+#[derive(Clone, Debug)]
+pub struct Ledger<V: Planar> {
+    exports: Exports<V>,
+    pairs: BTreeMap<ReceiverId, Pair<V>>,
+}
+
+impl<V: Planar> Ledger<V> {
+    /// Empty books of an entity whose replicas freeze after `horizon`.
+    pub fn new(horizon: Span) -> Self {
+        Self { exports: Exports::new(horizon), pairs: BTreeMap::new() }
+    }
+
+    /// Opens a page. A receiver that has one already keeps it.
+    pub fn join(&mut self, receiver: ReceiverId, now: SharedInstant) {
+        self.pairs.entry(receiver).or_insert_with(|| Pair::new(now));
+    }
+
+    /// Closes a page and forgets it.
+    pub fn leave(&mut self, receiver: ReceiverId) {
+        self.pairs.remove(&receiver);
+    }
+
+    /// Whose pages there are, in order.
+    pub fn receivers(&self) -> impl Iterator<Item = ReceiverId> + '_ {
+        self.pairs.keys().copied()
+    }
+
+    /// A DR vector was cut: the exported path is another one from its generation time on.
+    pub fn on_generated(&mut self, vector: &DrVector<V>) {
+        for pair in self.pairs.values_mut() {
+            pair.advance(&self.exports, vector.generated_at);
+        }
+        self.exports.push(vector);
+    }
+
+    /// A copy of the newest DR vector left for `receiver`, and is expected to take `delay`; no time at all, if
+    /// nothing is known of the link yet. Answers with the name for its receipt; `None` if that receiver has no
+    /// page, or nothing was ever generated.
+    pub fn on_departed(
+        &mut self,
+        receiver: ReceiverId,
+        at: SharedInstant,
+        delay: Option<Span>,
+    ) -> Option<CopyId> {
+        let index = self.exports.newest_index()?;
+        let pair = self.pairs.get_mut(&receiver)?;
+        Some(pair.depart(&self.exports, index, at, at + delay.unwrap_or(Span::ZERO)))
+    }
+
+    /// The receiver says when a copy arrived. Says whether that was news: duplicates, copies never sent or
+    /// forgotten, and arrivals before departure are not.
+    pub fn on_receipt(&mut self, receiver: ReceiverId, copy: CopyId, received_at: SharedInstant) -> bool {
+        let Some(pair) = self.pairs.get_mut(&receiver) else { return false };
+        pair.arrive(&self.exports, copy, received_at)
+    }
+
+    /// The receiver has reported everything it received before `until`: what is unreported had not arrived by
+    /// then. `patience` is how long a copy may be under way before it is taken for lost.
+    pub fn on_complete(&mut self, receiver: ReceiverId, until: SharedInstant, patience: Span) {
+        if let Some(pair) = self.pairs.get_mut(&receiver) {
+            pair.complete(&self.exports, until, patience);
+        }
+    }
+
+    /// Brings the books up to `now`.
+    pub fn advance(&mut self, now: SharedInstant) {
+        for pair in self.pairs.values_mut() {
+            pair.advance(&self.exports, now);
+        }
+    }
+
+    /// How a receiver stands, as of the last instant the books were brought up to. `None` if it has no page.
+    pub fn standing(&self, receiver: ReceiverId) -> Option<Standing> {
+        Some(self.pairs.get(&receiver)?.standing(&self.exports))
+    }
+
+    /// How every receiver stands, in order.
+    pub fn standings(&self) -> impl Iterator<Item = (ReceiverId, Standing)> + '_ {
+        self.pairs.iter().map(|(receiver, pair)| (*receiver, pair.standing(&self.exports)))
+    }
+
+    /// The part of a receiver's accumulated error that lies before its last acknowledged arrival (the papers'
+    /// CEE; the rest is their EEE). Costs an integral over what is in flight.
+    pub fn settled(&self, receiver: ReceiverId) -> Option<f64> {
+        Some(self.pairs.get(&receiver)?.settled(&self.exports))
+    }
+
+    /// Whether the fate of every copy for this receiver is known: then its accumulated error is no estimate.
+    pub fn is_settled(&self, receiver: ReceiverId) -> bool {
+        self.pairs.get(&receiver).is_some_and(Pair::is_settled)
+    }
+
+    /// The exported path.
+    pub fn exported(&self) -> Option<&Path<V>> {
+        self.exports.newest().map(|exported| &exported.path)
+    }
+
+    /// What a receiver is believed to place at `t`, now or ahead, if copies in flight arrive when expected.
+    pub fn placed_at(&self, receiver: ReceiverId, t: SharedInstant) -> Option<&Path<V>> {
+        self.pairs.get(&receiver)?.placed_at(&self.exports, t)
+    }
+
+    /// When a receiver will next follow something else, for all that is known.
+    pub fn next_arrival(&self, receiver: ReceiverId, after: SharedInstant) -> Option<SharedInstant> {
+        self.pairs.get(&receiver)?.next_arrival(after)
+    }
+}

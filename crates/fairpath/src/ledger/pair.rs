@@ -1,0 +1,309 @@
+use std::collections::VecDeque;
+
+use super::exports::{Exported, Exports};
+use super::{REMEMBERED, REMEMBERED_MAX};
+use crate::error::Path;
+use crate::time::{SharedInstant, Span};
+use crate::vector::Planar;
+
+/// The name of one DR vector on its way to one receiver. Receipts are booked under it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CopyId(u64);
+
+/// How one receiver stands with one entity, as of the instant the ledger was last advanced to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Standing {
+    /// Error integrated since the receiver's first DR vector arrived, as well as it is known.
+    pub accumulated: f64,
+    /// Error integrated since the DR vector it follows was generated.
+    pub instantaneous: f64,
+    /// When the page was opened.
+    pub joined: SharedInstant,
+    /// When the last copy was sent to it.
+    pub last_sent: Option<SharedInstant>,
+    /// Whether any receipt has come from it.
+    pub has_acknowledged: bool,
+    /// Whether it follows the newest DR vector, or will once what is in flight arrives as expected.
+    pub is_told: bool,
+    /// How many copies' fate was given up on: the estimate stands where the truth will never be known.
+    pub unsettled: u32,
+}
+
+/// The page of one receiver.
+#[derive(Clone, Debug)]
+pub(super) struct Pair<V: Planar> {
+    joined: SharedInstant,
+    /// The books are complete up to here.
+    until: SharedInstant,
+    accumulated: f64,
+    instantaneous: f64,
+    /// Index of the DR vector it follows at `until`.
+    belief: Option<u64>,
+    /// Index of the newest one that it followed before anything in `copies` arrived.
+    base: Option<u64>,
+    /// The base itself, once it is so old that the exported path forgets it.
+    base_kept: Option<Box<Exported<V>>>,
+    /// In the order they were sent, those that can still matter.
+    copies: VecDeque<Copy>,
+    next_copy: u64,
+    last_sent: Option<SharedInstant>,
+    last_acknowledged: Option<SharedInstant>,
+    /// Everything it received before this was reported.
+    complete_until: Option<SharedInstant>,
+    unsettled: u32,
+}
+
+/// One DR vector that was sent.
+#[derive(Clone, Copy, Debug)]
+struct Copy {
+    id: CopyId,
+    index: u64,
+    sent_at: SharedInstant,
+    fate: Fate,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fate {
+    /// Not reported; taken to arrive then.
+    Expected(SharedInstant),
+    /// Reported.
+    Arrived(SharedInstant),
+    /// Not reported though it was overdue.
+    Missing,
+}
+
+impl Fate {
+    fn arrival(self) -> Option<SharedInstant> {
+        match self {
+            Self::Expected(at) | Self::Arrived(at) => Some(at),
+            Self::Missing => None,
+        }
+    }
+
+    fn is_open(self) -> bool {
+        !matches!(self, Self::Arrived(_))
+    }
+}
+
+impl<V: Planar> Pair<V> {
+    pub(super) fn new(now: SharedInstant) -> Self {
+        Self {
+            joined: now,
+            until: now,
+            accumulated: 0.0,
+            instantaneous: 0.0,
+            belief: None,
+            base: None,
+            base_kept: None,
+            copies: VecDeque::new(),
+            next_copy: 0,
+            last_sent: None,
+            last_acknowledged: None,
+            complete_until: None,
+            unsettled: 0,
+        }
+    }
+
+    /// Keeps the books up to `now`.
+    pub(super) fn advance(&mut self, exports: &Exports<V>, now: SharedInstant) {
+        while let Some(arrival) = self.next_arrival(self.until).filter(|arrival| *arrival <= now) {
+            self.accumulate(exports, arrival);
+            self.believe(exports);
+        }
+        self.accumulate(exports, now);
+        self.give_up_on_old_copies(now);
+        self.fold_what_is_certain();
+        self.keep_base(exports);
+    }
+
+    /// A copy leaves at `at` and is expected to arrive at `expected`.
+    pub(super) fn depart(
+        &mut self,
+        exports: &Exports<V>,
+        index: u64,
+        at: SharedInstant,
+        expected: SharedInstant,
+    ) -> CopyId {
+        if self.copies.len() >= REMEMBERED_MAX {
+            self.give_up_on_oldest(REMEMBERED_MAX / 2);
+        }
+        let id = CopyId(self.next_copy);
+        self.next_copy += 1;
+        self.copies.push_back(Copy { id, index, sent_at: at, fate: Fate::Missing });
+        self.last_sent = self.last_sent.max(Some(at));
+        self.revise(exports, self.copies.len() - 1, Fate::Expected(expected.max(at)));
+        id
+    }
+
+    /// The receiver says that a copy arrived. False if that cannot be, or is no news.
+    pub(super) fn arrive(&mut self, exports: &Exports<V>, id: CopyId, received_at: SharedInstant) -> bool {
+        let Ok(position) = self.copies.binary_search_by_key(&id, |copy| copy.id) else { return false };
+        let copy = self.copies[position];
+        if !copy.fate.is_open() || received_at < copy.sent_at {
+            return false;
+        }
+        self.revise(exports, position, Fate::Arrived(received_at));
+        self.last_acknowledged = self.last_acknowledged.max(Some(received_at));
+        self.fold_what_is_certain();
+        true
+    }
+
+    /// Whatever is unreported had not arrived by `until`.
+    pub(super) fn complete(&mut self, exports: &Exports<V>, until: SharedInstant, patience: Span) {
+        self.complete_until = self.complete_until.max(Some(until));
+        for position in 0..self.copies.len() {
+            let copy = self.copies[position];
+            if matches!(copy.fate, Fate::Expected(at) if at < until) {
+                let overdue = until - copy.sent_at > patience;
+                self.revise(exports, position, if overdue { Fate::Missing } else { Fate::Expected(until) });
+            }
+        }
+        self.drop_what_came_too_late();
+        self.fold_what_is_certain();
+    }
+
+    pub(super) fn standing(&self, exports: &Exports<V>) -> Standing {
+        let newest_expected =
+            self.copies.iter().filter(|copy| copy.fate.arrival().is_some()).map(|copy| copy.index).max();
+        Standing {
+            accumulated: self.accumulated,
+            instantaneous: self.instantaneous,
+            joined: self.joined,
+            last_sent: self.last_sent,
+            has_acknowledged: self.last_acknowledged.is_some(),
+            is_told: self.belief.max(newest_expected) == exports.newest_index(),
+            unsettled: self.unsettled,
+        }
+    }
+
+    /// The part of the accumulated error that lies before the last acknowledged arrival.
+    pub(super) fn settled(&self, exports: &Exports<V>) -> f64 {
+        let Some(acknowledged) = self.last_acknowledged else { return 0.0 };
+        (self.accumulated - self.integrate(exports, acknowledged, self.until)).max(0.0)
+    }
+
+    /// Whether nothing is assumed.
+    pub(super) fn is_settled(&self) -> bool {
+        self.unsettled == 0 && !self.copies.iter().any(|copy| matches!(copy.fate, Fate::Expected(_)))
+    }
+
+    /// What it is believed to place at `t`, which may lie ahead.
+    pub(super) fn placed_at<'a>(&'a self, exports: &'a Exports<V>, t: SharedInstant) -> Option<&'a Path<V>> {
+        Some(&self.exported(exports, self.belief_at(t)?)?.placed)
+    }
+
+    /// When it will next follow something else, for all that is known.
+    pub(super) fn next_arrival(&self, after: SharedInstant) -> Option<SharedInstant> {
+        self.copies.iter().filter_map(|copy| copy.fate.arrival()).filter(|at| *at > after).min()
+    }
+
+    /// Integrates up to `to` with the belief as it is.
+    fn accumulate(&mut self, exports: &Exports<V>, to: SharedInstant) {
+        if to <= self.until {
+            return;
+        }
+        if let Some(belief) = self.belief.and_then(|index| self.exported(exports, index)) {
+            let error = exports.error(belief, self.until, to);
+            self.accumulated += error;
+            self.instantaneous += error;
+        }
+        self.until = to;
+    }
+
+    /// Follows what has arrived by `until`.
+    fn believe(&mut self, exports: &Exports<V>) {
+        let belief = self.belief_at(self.until);
+        if belief != self.belief {
+            self.belief = belief;
+            self.instantaneous = belief
+                .and_then(|index| self.exported(exports, index))
+                .map_or(0.0, |belief| exports.error(belief, belief.since, self.until));
+        }
+    }
+
+    /// Changes a copy's fate, and the books where that makes a difference: between the two arrivals.
+    fn revise(&mut self, exports: &Exports<V>, position: usize, fate: Fate) {
+        let (old, new) = (self.copies[position].fate.arrival(), fate.arrival());
+        let from = old.into_iter().chain(new).min().unwrap_or(self.until);
+        let to = old.zip(new).map_or(self.until, |(old, new)| old.max(new)).min(self.until);
+        let before = self.integrate(exports, from, to);
+        self.copies[position].fate = fate;
+        let after = self.integrate(exports, from, to);
+        self.accumulated = (self.accumulated + (after - before)).max(0.0);
+        self.believe(exports);
+    }
+
+    /// The error from `from` to `to`, given what is known of arrivals.
+    fn integrate(&self, exports: &Exports<V>, from: SharedInstant, to: SharedInstant) -> f64 {
+        let (mut sum, mut at) = (0.0, from);
+        while at < to {
+            let next = self.next_arrival(at).map_or(to, |arrival| arrival.min(to));
+            if let Some(belief) = self.belief_at(at).and_then(|index| self.exported(exports, index)) {
+                sum += exports.error(belief, at, next);
+            }
+            at = next;
+        }
+        sum
+    }
+
+    /// Index of the newest DR vector that has arrived by `t`.
+    fn belief_at(&self, t: SharedInstant) -> Option<u64> {
+        let arrived = self.copies.iter().filter(|copy| copy.fate.arrival().is_some_and(|at| at <= t));
+        self.base.max(arrived.map(|copy| copy.index).max())
+    }
+
+    fn exported<'a>(&'a self, exports: &'a Exports<V>, index: u64) -> Option<&'a Exported<V>> {
+        exports.get(index).or_else(|| self.base_kept.as_deref().filter(|kept| kept.index == index))
+    }
+
+    /// A copy that is unreported although a newer one was in use by the time everything was reported can no
+    /// longer make a difference: if it ever arrives, it arrives stale.
+    fn drop_what_came_too_late(&mut self) {
+        let Some(until) = self.complete_until else { return };
+        let arrived = self.copies.iter().filter(|copy| matches!(copy.fate, Fate::Arrived(at) if at <= until));
+        let Some(newest) = arrived.map(|copy| copy.index).max() else { return };
+        self.copies.retain(|copy| !copy.fate.is_open() || copy.index > newest);
+    }
+
+    /// An arrival in the books, and before any open copy was even sent, is history.
+    fn fold_what_is_certain(&mut self) {
+        let open_since = self.copies.iter().filter(|copy| copy.fate.is_open()).map(|copy| copy.sent_at).min();
+        while let Some(copy) = self.copies.front() {
+            match copy.fate {
+                Fate::Arrived(at) if at <= self.until && open_since.is_none_or(|open| at <= open) => {
+                    self.base = self.base.max(Some(copy.index));
+                    self.copies.pop_front();
+                }
+                _ => break,
+            }
+        }
+    }
+
+    /// Beyond what is remembered the estimate stands, and is counted.
+    fn give_up_on_old_copies(&mut self, now: SharedInstant) {
+        let old = self.copies.partition_point(|copy| now - copy.sent_at > REMEMBERED);
+        self.give_up_on_oldest(old);
+    }
+
+    /// The fate of the first `count` copies will never be known; no more room or time is spent on them.
+    fn give_up_on_oldest(&mut self, count: usize) {
+        for copy in self.copies.iter_mut().take(count) {
+            if let Fate::Expected(at) = copy.fate {
+                copy.fate = Fate::Arrived(at);
+                self.unsettled += 1;
+            }
+        }
+        // Missing was concluded from a complete report: that is no guess.
+        let mut place = 0..;
+        self.copies.retain(|copy| place.next() >= Some(count) || copy.fate != Fate::Missing);
+        self.fold_what_is_certain();
+    }
+
+    /// Keeps the base once the exported path is about to forget it.
+    fn keep_base(&mut self, exports: &Exports<V>) {
+        let Some(base) = self.base else { return };
+        if self.base_kept.as_ref().is_none_or(|kept| kept.index != base) {
+            self.base_kept = exports.get_if_old(base).map(|exported| Box::new(*exported));
+        }
+    }
+}
