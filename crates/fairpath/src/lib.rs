@@ -12,6 +12,7 @@ mod owner;
 pub mod place;
 pub mod random;
 pub mod rotation;
+pub mod schedule;
 mod state;
 pub mod time;
 pub mod trigger;

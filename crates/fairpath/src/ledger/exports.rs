@@ -61,6 +61,15 @@ impl<V: Planar> Exports<V> {
         self.newest().map(|exported| exported.index)
     }
 
+    /// Where this DR vector stands in the count, if it is remembered.
+    pub(super) fn index_of(&self, vector: &DrVector<V>) -> Option<u64> {
+        let newest_first = self.pieces.iter().rev();
+        newest_first
+            .take_while(|piece| piece.since >= vector.generated_at)
+            .find(|piece| piece.since == vector.generated_at)
+            .map(|piece| piece.index)
+    }
+
     pub(super) fn get(&self, index: u64) -> Option<&Exported<V>> {
         self.pieces.get(usize::try_from(index.checked_sub(self.first)?).ok()?)
     }
@@ -91,6 +100,14 @@ impl<V: Planar> Exports<V> {
             }
         }
         sum
+    }
+
+    /// How far a receiver that follows `belief` is off at `at`; infinitely, if that is another life.
+    pub(super) fn distance(&self, belief: &Exported<V>, at: SharedInstant) -> f64 {
+        match self.newest() {
+            Some(newest) if newest.life == belief.life => newest.path.distance_at(&belief.placed, at),
+            _ => f64::INFINITY,
+        }
     }
 
     /// Whether the belief *is* this piece, and not frozen before `until`: then there is no error to integrate.

@@ -79,16 +79,17 @@ impl<V: Planar> Ledger<V> {
         self.exports.push(vector);
     }
 
-    /// A copy of the newest DR vector left for `receiver`, and is expected to take `delay`; no time at all, if
-    /// nothing is known of the link yet. Answers with the name for its receipt; `None` if that receiver has no
-    /// page, or nothing was ever generated.
+    /// A copy of `vector` left for `receiver`, and is expected to take `delay`; no time at all, if nothing is known
+    /// of the link yet. Answers with the name for its receipt; `None` if that receiver has no page, or the
+    /// vector is not one that was generated lately.
     pub fn on_departed(
         &mut self,
         receiver: ReceiverId,
+        vector: &DrVector<V>,
         at: SharedInstant,
         delay: Option<Span>,
     ) -> Option<CopyId> {
-        let index = self.exports.newest_index()?;
+        let index = self.exports.index_of(vector)?;
         let pair = self.pairs.get_mut(&receiver)?;
         Some(pair.depart(&self.exports, index, at, at + delay.unwrap_or(Span::ZERO)))
     }
@@ -134,6 +135,19 @@ impl<V: Planar> Ledger<V> {
     /// Whether the fate of every copy for this receiver is known: then its accumulated error is no estimate.
     pub fn is_settled(&self, receiver: ReceiverId) -> bool {
         self.pairs.get(&receiver).is_some_and(Pair::is_settled)
+    }
+
+    /// Whether a receiver has confirmed something that puts the entity within `tolerance` of the exported path at
+    /// `at`, and of this life.
+    pub fn has_confirmed(&self, receiver: ReceiverId, tolerance: f64, at: SharedInstant) -> bool {
+        self.pairs.get(&receiver).is_some_and(|pair| pair.has_confirmed(&self.exports, tolerance, at))
+    }
+
+    /// Hands out what has been added to everybody's accumulated error since the last time.
+    pub fn drain_growth(&mut self, mut book: impl FnMut(ReceiverId, f64)) {
+        for (receiver, pair) in &mut self.pairs {
+            book(*receiver, pair.drain_growth());
+        }
     }
 
     /// The exported path.

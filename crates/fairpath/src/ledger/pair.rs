@@ -36,6 +36,8 @@ pub(super) struct Pair<V: Planar> {
     /// The books are complete up to here.
     until: SharedInstant,
     accumulated: f64,
+    /// How much of that has been handed out.
+    drained: f64,
     instantaneous: f64,
     /// Index of the DR vector it follows at `until`.
     belief: Option<u64>,
@@ -91,6 +93,7 @@ impl<V: Planar> Pair<V> {
             joined: now,
             until: now,
             accumulated: 0.0,
+            drained: 0.0,
             instantaneous: 0.0,
             belief: None,
             base: None,
@@ -185,6 +188,22 @@ impl<V: Planar> Pair<V> {
     /// Whether nothing is assumed.
     pub(super) fn is_settled(&self) -> bool {
         self.unsettled == 0 && !self.copies.iter().any(|copy| matches!(copy.fate, Fate::Expected(_)))
+    }
+
+    /// Whether what it is known to follow is within `tolerance` of the exported path at `at`.
+    pub(super) fn has_confirmed(&self, exports: &Exports<V>, tolerance: f64, at: SharedInstant) -> bool {
+        let reported = self.copies.iter().filter(|copy| matches!(copy.fate, Fate::Arrived(_)));
+        let newest = self.base.max(reported.map(|copy| copy.index).max());
+        newest
+            .and_then(|index| self.exported(exports, index))
+            .is_some_and(|belief| exports.distance(belief, at) <= tolerance)
+    }
+
+    /// What has been added to the accumulated error since the last time.
+    pub(super) fn drain_growth(&mut self) -> f64 {
+        let growth = self.accumulated - self.drained;
+        self.drained = self.accumulated;
+        growth
     }
 
     /// What it is believed to place at `t`, which may lie ahead.

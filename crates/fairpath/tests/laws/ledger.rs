@@ -137,7 +137,7 @@ impl Story {
                 }
                 // A copy that leaves after the next trigger carries the newer DR vector in this story's book.
                 Event::Departed(copy) if self.copies[copy].index == newest => {
-                    ids[copy] = ledger.on_departed(RECEIVER, at, Some(secs(0.3)));
+                    ids[copy] = ledger.on_departed(RECEIVER, &self.vectors[newest], at, Some(secs(0.3)));
                 }
                 Event::Departed(_) => {}
                 Event::Complete => ledger.on_complete(RECEIVER, self.complete_at(at), secs(2.0)),
@@ -188,12 +188,13 @@ fn what_can_never_be_known_is_counted_and_the_estimate_stands() {
 #[test]
 fn impossible_receipts_change_nothing() {
     let mut ledger = Ledger::<Vec2>::new(HORIZON);
-    assert_eq!(ledger.on_departed(RECEIVER, SharedInstant::ZERO, None), None, "nothing generated, no page");
-    ledger.join(RECEIVER, SharedInstant::ZERO);
     let story = story(3, MotionKind::Linear, 0.0, 0.0);
+    let unheard_of = ledger.on_departed(RECEIVER, &story.vectors[0], SharedInstant::ZERO, None);
+    assert_eq!(unheard_of, None, "nothing generated, no page");
+    ledger.join(RECEIVER, SharedInstant::ZERO);
     ledger.on_generated(&story.vectors[0]);
     let sent = story.vectors[0].generated_at + secs(0.01);
-    let copy = ledger.on_departed(RECEIVER, sent, Some(secs(0.2))).unwrap();
+    let copy = ledger.on_departed(RECEIVER, &story.vectors[0], sent, Some(secs(0.2))).unwrap();
     assert!(!ledger.on_receipt(RECEIVER, copy, sent - secs(0.001)), "received before it was sent");
     assert!(!ledger.on_receipt(ReceiverId(8), copy, sent), "somebody else's");
     assert!(ledger.on_receipt(RECEIVER, copy, sent + secs(0.3)));
@@ -208,8 +209,9 @@ fn memory_is_bounded_however_silent_a_receiver_is() {
     let story = story(5, MotionKind::Linear, 0.0, 0.0);
     for tick in 0..20_000i64 {
         let generated_at = SharedInstant::from_millis(tick);
-        ledger.on_generated(&DrVector { generated_at, ..story.vectors[0] });
-        ledger.on_departed(RECEIVER, generated_at, Some(secs(0.2)));
+        let vector = DrVector { generated_at, ..story.vectors[0] };
+        ledger.on_generated(&vector);
+        ledger.on_departed(RECEIVER, &vector, generated_at, Some(secs(0.2)));
     }
     let standing = ledger.standing(RECEIVER).unwrap();
     assert!(standing.unsettled > 10_000, "given up on: {}", standing.unsettled);

@@ -1,0 +1,16 @@
+use super::{Claims, Scene, Scheduler};
+use crate::random::Random;
+use crate::vector::Planar;
+
+/// Everyone is told of everything at once: the papers' "base". What others are measured against when cost does
+/// not matter.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Broadcast;
+
+impl<V: Planar> Scheduler<V> for Broadcast {
+    fn on_trigger(&mut self, scene: &Scene<'_, V>, _random: &mut Random, claims: &mut Claims<V>) {
+        for candidate in scene.candidates {
+            claims.send(scene, candidate.receiver, scene.now, 1.0);
+        }
+    }
+}

@@ -1,0 +1,379 @@
+use std::collections::BTreeMap;
+
+use super::{Account, Candidate, Claim, Claims, Scene, Scheduler};
+use crate::clock::DelayEstimate;
+use crate::dr_vector::DrVector;
+use crate::ledger::{CopyId, Ledger};
+use crate::number::{EntityId, ReceiverId};
+use crate::random::Random;
+use crate::time::{SharedInstant, Span};
+use crate::trigger::Reason;
+use crate::vector::Planar;
+
+/// How a sender spreads its DR vectors.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DispatcherConfig {
+    /// When replicas freeze; the ledger must know. Default 3 s, as [`Replica::HORIZON`](crate::Replica::HORIZON).
+    pub horizon: Span,
+    /// How fast accounts forget; `None` never. Default 30 s, see [`Account::HALF_LIFE`].
+    pub half_life: Option<Span>,
+    /// What is promised to every receiver, whatever the scheduler wants; `None` promises nothing, which is for
+    /// experiments only.
+    pub liveness: Option<Liveness>,
+}
+
+/// What every receiver is promised.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Liveness {
+    /// No receiver hears nothing about an entity for longer than this. Default 3 s.
+    ///
+    /// Shorter spends the budget on receivers who were right anyway; longer than the horizon lets replicas freeze
+    /// on screens whose owner is alive.
+    pub silence_max: Span,
+    /// Once an entity has kept to its exported path for half of `silence_max`, receivers who are farther off
+    /// than this are told again and again until they confirm it. Default 0.3, the tank's threshold.
+    pub tolerance: f64,
+}
+
+impl Default for DispatcherConfig {
+    fn default() -> Self {
+        let horizon = Span::from_secs(3);
+        Self { horizon, half_life: Some(Account::HALF_LIFE), liveness: Some(Liveness::default()) }
+    }
+}
+
+impl DispatcherConfig {
+    /// As the papers' experiments are run: accounts never forget and nothing is promised.
+    pub fn as_in_the_papers() -> Self {
+        Self { half_life: None, liveness: None, ..Self::default() }
+    }
+}
+
+impl Default for Liveness {
+    fn default() -> Self {
+        Self { silence_max: Span::from_secs(3), tolerance: 0.3 }
+    }
+}
+
+/// A copy that is to leave now. Report it with [`Dispatcher::on_departed`] once it has left.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Departure<V: Planar> {
+    /// What to send to whom.
+    pub claim: Claim<V>,
+    /// Whether the scheduler wanted it, or the promise of liveness.
+    pub is_promise: bool,
+}
+
+/// Runs a scheduler for one sender: keeps the ledgers, accounts and delay estimates it decides by, lets its claims
+/// come due, and keeps the promise of [`Liveness`].
+///
+/// Tell it with `on_*`, drain [`poll_departures`](Self::poll_departures), sleep until
+/// [`poll_deadline`](Self::poll_deadline). `now` must never go backwards.
+#[derive(Debug)]
+pub struct Dispatcher<V: Planar> {
+    config: DispatcherConfig,
+    scheduler: Box<dyn Scheduler<V>>,
+    random: Random,
+    claims: Claims<V>,
+    entities: BTreeMap<EntityId, Entity<V>>,
+    receivers: BTreeMap<ReceiverId, Receiver>,
+    /// Reused from trigger to trigger.
+    candidates: Vec<Candidate>,
+}
+
+#[derive(Debug)]
+struct Entity<V: Planar> {
+    ledger: Ledger<V>,
+    newest: DrVector<V>,
+    /// How many DR vectors came before the newest.
+    index: u64,
+    /// Since when the exported path has not changed but for heartbeats.
+    steady_since: SharedInstant,
+}
+
+#[derive(Debug)]
+struct Receiver {
+    account: Account,
+    delay: DelayEstimate,
+}
+
+impl<V: Planar> Dispatcher<V> {
+    /// Once an entity is steady, who is off is told this many times within half of the silence it promises at most:
+    /// at 30 % loss all eight are lost once in fifteen thousand times.
+    const REPEATS: i64 = 8;
+
+    /// A sender without entities and receivers yet.
+    pub fn new(config: DispatcherConfig, scheduler: Box<dyn Scheduler<V>>, random: Random) -> Self {
+        Self {
+            config,
+            scheduler,
+            random,
+            claims: Claims::default(),
+            entities: BTreeMap::new(),
+            receivers: BTreeMap::new(),
+            candidates: Vec::new(),
+        }
+    }
+
+    /// Somebody wants to be told, of every entity there is and will be, unless [`hide`](Self::hide) says
+    /// otherwise.
+    pub fn join(&mut self, receiver: ReceiverId, now: SharedInstant) {
+        if self.receivers.contains_key(&receiver) {
+            return;
+        }
+        let others: Vec<Account> = self.receivers.values().map(|other| other.account).collect();
+        let account = Account::joining(self.config.half_life, &others, now);
+        self.receivers.insert(receiver, Receiver { account, delay: DelayEstimate::default() });
+        for entity in self.entities.values_mut() {
+            entity.ledger.join(receiver, now);
+        }
+    }
+
+    /// Somebody is gone.
+    pub fn leave(&mut self, receiver: ReceiverId) {
+        self.receivers.remove(&receiver);
+        self.claims.forget(None, Some(receiver));
+        self.scheduler.on_left(None, Some(receiver));
+        for entity in self.entities.values_mut() {
+            entity.ledger.leave(receiver);
+        }
+    }
+
+    /// An entity is gone.
+    pub fn remove(&mut self, entity: EntityId) {
+        self.entities.remove(&entity);
+        self.claims.forget(Some(entity), None);
+        self.scheduler.on_left(Some(entity), None);
+    }
+
+    /// The entity is in a receiver's scope.
+    pub fn show(&mut self, entity: EntityId, receiver: ReceiverId, now: SharedInstant) {
+        if let Some(entity) =
+            self.entities.get_mut(&entity).filter(|_| self.receivers.contains_key(&receiver))
+        {
+            entity.ledger.join(receiver, now);
+        }
+    }
+
+    /// The entity is in a receiver's scope no more.
+    pub fn hide(&mut self, entity: EntityId, receiver: ReceiverId) {
+        if let Some(entity) = self.entities.get_mut(&entity) {
+            entity.ledger.leave(receiver);
+        }
+        self.claims.forget_pair(entity, receiver);
+    }
+
+    /// A DR vector was cut, for this reason.
+    pub fn on_generated(&mut self, vector: &DrVector<V>, reason: Reason, now: SharedInstant) {
+        let receivers = &self.receivers;
+        let horizon = self.config.horizon;
+        let entity = self.entities.entry(vector.entity).or_insert_with(|| {
+            let mut ledger = Ledger::new(horizon);
+            for receiver in receivers.keys() {
+                ledger.join(*receiver, now);
+            }
+            Entity { ledger, newest: *vector, index: 0, steady_since: now }
+        });
+        entity.ledger.on_generated(vector);
+        if entity.newest.generated_at != vector.generated_at {
+            entity.index += 1;
+        }
+        entity.newest = *vector;
+        if reason != Reason::Heartbeat {
+            entity.steady_since = now;
+        }
+        self.decide(vector.entity, now, |scheduler, scene, random, claims| {
+            scheduler.on_trigger(scene, random, claims);
+        });
+    }
+
+    /// What is to leave now for `receiver`, or for anybody; the heaviest first.
+    pub fn poll_departures(&mut self, receiver: Option<ReceiverId>, now: SharedInstant) -> Vec<Departure<V>> {
+        if self.scheduler.poll_deadline().is_some_and(|deadline| deadline <= now) {
+            let entities: Vec<EntityId> = self.entities.keys().copied().collect();
+            for entity in entities {
+                self.decide(entity, now, |scheduler, scene, random, claims| {
+                    scheduler.on_deadline(scene, random, claims);
+                });
+            }
+        }
+        let mut departures: Vec<Departure<V>> = self
+            .claims
+            .take_due(receiver, now)
+            .into_iter()
+            .map(|claim| Departure { claim, is_promise: false })
+            .collect();
+        self.add_promised(receiver, now, &mut departures);
+        departures
+    }
+
+    /// When [`poll_departures`](Self::poll_departures) will have something, unless something happens before.
+    pub fn poll_deadline(&self) -> Option<SharedInstant> {
+        let promised = self.config.liveness.and_then(|liveness| {
+            let pairs = self.entities.values().flat_map(|entity| {
+                entity.ledger.standings().map(move |(receiver, standing)| (entity, receiver, standing))
+            });
+            pairs
+                .map(|(entity, receiver, standing)| self.promised_at(&liveness, entity, receiver, &standing))
+                .min()
+        });
+        [self.claims.poll_deadline(), self.scheduler.poll_deadline(), promised].into_iter().flatten().min()
+    }
+
+    /// What did not fit goes back and waits, unless something newer does by now.
+    pub fn put_back(&mut self, departure: Departure<V>) {
+        if !departure.is_promise {
+            self.claims.put_back(departure.claim);
+        }
+    }
+
+    /// A copy really left, at this cost in the budget's unit. The name is for its receipt.
+    pub fn on_departed(&mut self, claim: &Claim<V>, at: SharedInstant, cost: f64) -> Option<CopyId> {
+        let delay = self.receivers.get(&claim.receiver)?.delay.mean();
+        let entity = self.entities.get_mut(&claim.entity)?;
+        self.scheduler.on_departed(claim.entity, claim.receiver, at, cost);
+        entity.ledger.on_departed(claim.receiver, &claim.vector, at, delay)
+    }
+
+    /// A receiver says when a copy arrived, and how long it took by its own reckoning. False if that is no news, or
+    /// cannot be.
+    pub fn on_receipt(
+        &mut self,
+        entity: EntityId,
+        receiver: ReceiverId,
+        copy: CopyId,
+        received_at: SharedInstant,
+        delay: Span,
+    ) -> bool {
+        let Some(book) = self.entities.get_mut(&entity) else { return false };
+        let is_news = book.ledger.on_receipt(receiver, copy, received_at);
+        if let Some(receiver) = self.receivers.get_mut(&receiver).filter(|_| is_news) {
+            receiver.delay.handle_sample(delay);
+        }
+        is_news
+    }
+
+    /// A receiver has reported everything that it received before `until`.
+    pub fn on_complete(&mut self, receiver: ReceiverId, until: SharedInstant) {
+        let Some(book) = self.receivers.get(&receiver) else { return };
+        let patience = book.delay.high().unwrap_or(self.config.horizon);
+        for entity in self.entities.values_mut() {
+            entity.ledger.on_complete(receiver, until, patience);
+        }
+    }
+
+    /// The books of an entity.
+    pub fn ledger(&self, entity: EntityId) -> Option<&Ledger<V>> {
+        self.entities.get(&entity).map(|entity| &entity.ledger)
+    }
+
+    /// The account of a receiver, as of the last decision.
+    pub fn account(&self, receiver: ReceiverId) -> Option<&Account> {
+        self.receivers.get(&receiver).map(|receiver| &receiver.account)
+    }
+
+    /// What is known of the way to a receiver.
+    pub fn delay(&self, receiver: ReceiverId) -> Option<&DelayEstimate> {
+        self.receivers.get(&receiver).map(|receiver| &receiver.delay)
+    }
+
+    /// Brings all books up to `now`.
+    pub fn advance(&mut self, now: SharedInstant) {
+        for entity in self.entities.values_mut() {
+            entity.ledger.advance(now);
+            book_growth(&mut entity.ledger, &mut self.receivers);
+        }
+        for receiver in self.receivers.values_mut() {
+            receiver.account.advance(now);
+        }
+    }
+
+    /// Shows the scheduler how things stand with an entity.
+    fn decide(
+        &mut self,
+        about: EntityId,
+        now: SharedInstant,
+        ask: impl FnOnce(&mut dyn Scheduler<V>, &Scene<'_, V>, &mut Random, &mut Claims<V>),
+    ) {
+        let Some(entity) = self.entities.get_mut(&about) else { return };
+        entity.ledger.advance(now);
+        book_growth(&mut entity.ledger, &mut self.receivers);
+        self.candidates.clear();
+        let mut account_secs: f64 = 0.0;
+        for (receiver, standing) in entity.ledger.standings() {
+            let Some(book) = self.receivers.get_mut(&receiver) else { continue };
+            book.account.advance(now);
+            account_secs = account_secs.max(book.account.secs());
+            self.candidates.push(Candidate {
+                receiver,
+                standing,
+                account: book.account.rate(),
+                delay: book.delay.mean(),
+                silent_since: standing.last_sent.unwrap_or(standing.joined),
+            });
+        }
+        let scene = Scene {
+            entity: about,
+            vector: &entity.newest,
+            index: entity.index,
+            now,
+            ledger: &entity.ledger,
+            candidates: &self.candidates,
+            account_secs,
+        };
+        ask(&mut *self.scheduler, &scene, &mut self.random, &mut self.claims);
+    }
+
+    /// Adds what was promised and nobody claimed.
+    fn add_promised(
+        &self,
+        receiver: Option<ReceiverId>,
+        now: SharedInstant,
+        departures: &mut Vec<Departure<V>>,
+    ) {
+        let Some(liveness) = self.config.liveness else { return };
+        for (&about, entity) in &self.entities {
+            for (to, standing) in entity.ledger.standings() {
+                let is_asked = receiver.is_none_or(|receiver| receiver == to);
+                if !is_asked || self.promised_at(&liveness, entity, to, &standing) > now {
+                    continue;
+                }
+                let is_leaving = departures
+                    .iter()
+                    .any(|leaving| (leaving.claim.entity, leaving.claim.receiver) == (about, to));
+                if !is_leaving {
+                    let claim =
+                        Claim { entity: about, receiver: to, due: now, weight: 0.0, vector: entity.newest };
+                    departures.push(Departure { claim, is_promise: true });
+                }
+            }
+        }
+    }
+
+    /// When a receiver must be told of an entity at the latest.
+    fn promised_at(
+        &self,
+        liveness: &Liveness,
+        entity: &Entity<V>,
+        receiver: ReceiverId,
+        standing: &crate::ledger::Standing,
+    ) -> SharedInstant {
+        let silent_since = standing.last_sent.unwrap_or(standing.joined);
+        let at_the_latest = silent_since + liveness.silence_max;
+        let half = liveness.silence_max.scaled(0.5);
+        if entity.ledger.has_confirmed(receiver, liveness.tolerance, silent_since) {
+            return at_the_latest;
+        }
+        let repeat = Span::from_micros(half.as_micros() / Self::REPEATS);
+        at_the_latest.min((entity.steady_since + half).max(silent_since + repeat))
+    }
+}
+
+/// Books what the ledger has found since the last time.
+fn book_growth<V: Planar>(ledger: &mut Ledger<V>, receivers: &mut BTreeMap<ReceiverId, Receiver>) {
+    ledger.drain_growth(|receiver, growth| {
+        if let Some(book) = receivers.get_mut(&receiver) {
+            book.account.add(growth);
+        }
+    });
+}

@@ -1,0 +1,26 @@
+use super::{Claims, Scene, Scheduler};
+use crate::random::Random;
+use crate::vector::Planar;
+
+/// Everyone is told of every n-th DR vector of an entity, the first included: with n = 3 the papers' "1/3 base".
+#[derive(Clone, Copy, Debug)]
+pub struct EveryNth {
+    n: u64,
+}
+
+impl EveryNth {
+    /// Every `n`-th; zero counts as one.
+    pub fn new(n: u64) -> Self {
+        Self { n: n.max(1) }
+    }
+}
+
+impl<V: Planar> Scheduler<V> for EveryNth {
+    fn on_trigger(&mut self, scene: &Scene<'_, V>, _random: &mut Random, claims: &mut Claims<V>) {
+        if scene.index.is_multiple_of(self.n) {
+            for candidate in scene.candidates {
+                claims.send(scene, candidate.receiver, scene.now, 1.0);
+            }
+        }
+    }
+}
