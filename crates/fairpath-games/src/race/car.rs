@@ -116,22 +116,22 @@ impl CarModel {
     pub fn drive(&self, car: &CarMotion, input: Input, secs: f64) -> CarMotion {
         let input = input.limited();
         let speed = car.velocity.length();
-        let rolling = car.velocity.dot(Vec2::from_heading(car.heading));
 
         let steer_step = secs / self.steer_secs;
         let steer = car.steer + (input.steer - car.steer).clamp(-steer_step, steer_step);
+        let rolling = car.velocity.dot(Vec2::from_heading(car.heading));
         let turn_rate = steer * self.curvature_max(speed) * rolling;
         let heading = wrap_angle(car.heading + turn_rate * secs);
-
         let ahead = Vec2::from_heading(heading);
-        let along = self.pedals(input, rolling, secs);
-        // What would make the car go exactly where it now points.
-        let across = -car.velocity.dot(ahead.perpendicular()) / secs;
-        let tyres = (ahead * along + ahead.perpendicular() * across).clamp_length(self.grip_at(speed));
+
         // Air and bearings only ever slow it down.
         let resistance = (self.drag_at(speed) + ROLLING).min(speed / secs);
-        let pushed = car.velocity - car.velocity.normalize_or_zero() * (resistance * secs) + tyres * secs;
-        let velocity = pushed.clamp_length(self.top_speed);
+        let slowed = car.velocity - car.velocity.normalize_or_zero() * (resistance * secs);
+        let along = self.pedals(input, slowed.dot(ahead), secs);
+        // What would make the car go exactly where it now points.
+        let across = -slowed.dot(ahead.perpendicular()) / secs;
+        let tyres = (ahead * along + ahead.perpendicular() * across).clamp_length(self.grip_at(speed));
+        let velocity = (slowed + tyres * secs).clamp_length(self.top_speed);
 
         CarMotion {
             position: car.position + (car.velocity + velocity) * (0.5 * secs),

@@ -32,7 +32,7 @@ pub(super) fn hold_on_road(track: &Track, car: &mut CarMotion, near: f64) -> (Pl
     }
     // Straight back towards the nearest point of the centre line, which stays the nearest on the way.
     let outward = (car.position - track.position_at(place.along)).normalize_or_zero();
-    car.position = car.position - outward * beyond;
+    car.position += outward * -beyond;
     let held = Place { offset: place.offset - beyond * place.offset.signum(), ..place };
     let impact = car.velocity.dot(outward);
     if impact <= 0.0 {
@@ -72,8 +72,8 @@ pub(super) fn push_apart(
     }
     // Two cars in the same point have no line between them: they part along the road.
     let axis = if between.length() > 0.0 { between.normalize_or_zero() } else { track.tangent_at(one_along) };
-    one.position = one.position - axis * (0.5 * overlap);
-    other.position = other.position + axis * (0.5 * overlap);
+    one.position += axis * (-0.5 * overlap);
+    other.position += axis * (0.5 * overlap);
     let closing = (one.velocity - other.velocity).dot(axis);
     if closing <= 0.0 {
         return None;

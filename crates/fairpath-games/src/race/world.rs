@@ -8,7 +8,7 @@ use fairpath::{Observation, State, vector::Vec2};
 use fairpath_sim::Digest;
 
 use super::car::CarMotion;
-use super::config::{ConfigError, RaceConfig, TICK_RATE};
+use super::config::{CARS_MAX, ConfigError, RaceConfig, TICK_RATE};
 use super::contact::{hold_on_road, push_apart};
 use super::input::Input;
 use super::track::{Place, Shape, Track};
@@ -110,7 +110,7 @@ pub enum RaceEvent {
 const GRID_GAP: f64 = 5.0;
 /// How far from the centre line the grid's columns are, in metres, where the road is wide enough.
 const GRID_COLUMN: f64 = 2.2;
-const _: () = assert!(GRID_GAP * (super::CARS_MAX as f64 + 1.0) < super::track::STAGE_START);
+const _: () = assert!(GRID_GAP * (CARS_MAX as f64 + 1.0) < super::track::STAGE_START);
 
 impl Race {
     /// A race about to begin: the cars on the grid, car 0 in front, the time zero.
@@ -123,7 +123,10 @@ impl Race {
     /// Plays one tick. `inputs` are in the order of cars; whoever has none takes hands and feet off.
     pub fn step(&mut self, inputs: &[Input]) {
         self.events.clear();
-        let before: Vec<f64> = self.cars.iter().map(|car| self.distance_of(car)).collect();
+        let mut before = [0.0; CARS_MAX as usize];
+        for (before, car) in before.iter_mut().zip(&self.cars) {
+            *before = self.distance_of(car);
+        }
         self.drive(inputs);
         if self.config.cars_bump {
             self.bump();

@@ -165,6 +165,7 @@ impl Track {
     /// Where a road passes over itself, this stays on the bridge or under it.
     pub fn project_within(&self, point: Vec2, near: f64, reach: f64) -> Place {
         let segments = self.segments() as i64;
+        let (near, reach) = (self.wrap(near), reach.min(self.length()));
         let first = ((near - reach) / self.spacing).floor() as i64;
         let last = ((near + reach) / self.spacing).ceil() as i64;
         match self.shape {
