@@ -5,6 +5,7 @@
 //! everything a recorder wants to know, and is replayed from its seed and its inputs alone.
 //!
 //! - [`tanks`]: two teams, boxes, flags and shots, after BZFlag; motion is linear and circular
+//! - [`race`]: cars on walled tracks, laps, four drivers with lines and mistakes of their own
 //! - [`digest`]: one number for a whole world, to say that two runs went the same way
 //!
 //! Ten seconds of two against two:
@@ -32,4 +33,5 @@
 #![forbid(unsafe_code)]
 
 pub mod digest;
+pub mod race;
 pub mod tanks;

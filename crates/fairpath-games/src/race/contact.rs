@@ -1,0 +1,85 @@
+//! What happens when a car meets a wall or another car.
+//!
+//! A wall takes what leads into it and a share of what leads along it: the car slides on, slower. Two cars push
+//! each other apart and share what they brought. Walls have the last word, so a car is always on the road.
+
+use fairpath::rotation::wrap_angle;
+use fairpath::vector::{Vec2, Vector};
+
+use super::car::{CAR_RADIUS, CarModel, CarMotion};
+use super::track::{Place, Track};
+
+/// How much speed along the wall is lost per speed into it: concrete and tyres.
+const SCRAPE: f64 = 0.35;
+/// How much speed into the wall comes back out of it.
+const WALL_BOUNCE: f64 = 0.1;
+/// How far the nose is turned along the wall, in radians per m/s into it: the front meets it first.
+const NOSE_TURN: f64 = 0.03;
+/// How much of the speed at which two cars meet comes back.
+const CAR_BOUNCE: f64 = 0.3;
+/// Cars farther apart along the road do not meet, in metres: one of them is on a bridge.
+const MEETING: f64 = 8.0;
+const _: () = assert!(MEETING > 2.0 * CAR_RADIUS + super::TOP_SPEED_LIMIT / 30.0);
+
+/// Puts a car that was about `near` along the road back between the walls. Answers its place, and how fast it went
+/// into a wall if it did.
+pub(super) fn hold_on_road(track: &Track, car: &mut CarMotion, near: f64) -> (Place, Option<f64>) {
+    let place = track.project(car.position, near);
+    let room = if place.offset >= 0.0 { track.left_at(place.along) } else { track.right_at(place.along) };
+    let beyond = place.offset.abs() - (room - CAR_RADIUS);
+    if beyond <= 0.0 {
+        return (place, None);
+    }
+    // Straight back towards the nearest point of the centre line, which stays the nearest on the way.
+    let outward = (car.position - track.position_at(place.along)).normalize_or_zero();
+    car.position += outward * -beyond;
+    let held = Place { offset: place.offset - beyond * place.offset.signum(), ..place };
+    let impact = car.velocity.dot(outward);
+    if impact <= 0.0 {
+        return (held, None);
+    }
+    let along_wall = car.velocity - outward * impact;
+    let kept = (1.0 - SCRAPE * impact / along_wall.length().max(1e-9)).max(0.0);
+    car.velocity = along_wall * kept - outward * (WALL_BOUNCE * impact);
+    turn_nose(car, along_wall, impact);
+    (held, Some(impact))
+}
+
+/// Turns the car's nose towards the direction in which it slides on.
+fn turn_nose(car: &mut CarMotion, along_wall: Vec2, impact: f64) {
+    if along_wall.length() > 0.0 {
+        let turn = wrap_angle(along_wall.heading() - car.heading);
+        // Whoever hits the wall with the tail keeps facing the other way.
+        if turn.abs() < std::f64::consts::FRAC_PI_2 {
+            let most = NOSE_TURN * impact;
+            car.heading = wrap_angle(car.heading + turn.clamp(-most, most));
+        }
+    }
+}
+
+/// Pushes two overlapping cars apart. Answers how fast they met if they did.
+pub(super) fn push_apart(
+    track: &Track,
+    model: &CarModel,
+    one: (&mut CarMotion, f64),
+    other: (&mut CarMotion, f64),
+) -> Option<f64> {
+    let ((one, one_along), (other, other_along)) = (one, other);
+    let between = other.position - one.position;
+    let overlap = 2.0 * CAR_RADIUS - between.length();
+    if overlap <= 0.0 || track.way(one_along, other_along).abs() > MEETING {
+        return None;
+    }
+    // Two cars in the same point have no line between them: they part along the road.
+    let axis = if between.length() > 0.0 { between.normalize_or_zero() } else { track.tangent_at(one_along) };
+    one.position += axis * (-0.5 * overlap);
+    other.position += axis * (0.5 * overlap);
+    let closing = (one.velocity - other.velocity).dot(axis);
+    if closing <= 0.0 {
+        return None;
+    }
+    let push = axis * (0.5 * (1.0 + CAR_BOUNCE) * closing);
+    one.velocity = (one.velocity - push).clamp_length(model.top_speed);
+    other.velocity = (other.velocity + push).clamp_length(model.top_speed);
+    Some(closing)
+}

@@ -1,0 +1,176 @@
+//! A race with its drivers in their seats.
+
+use std::sync::Arc;
+
+use fairpath::number::EntityId;
+use fairpath::random::Random;
+use fairpath::time::SharedInstant;
+
+use super::bot::{Bot, Plan, Style};
+use super::config::{ConfigError, RaceConfig};
+use super::input::{Input, InputLog};
+use super::track::{Preset, Track};
+use super::view::View;
+use super::world::Race;
+
+/// Who drives one car.
+#[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "at most sixteen of them, and the usual one is the large one")]
+pub enum Seat {
+    /// Somebody who decides from what is shown.
+    Bot(Bot),
+    /// A person, or whoever sets the input between steps.
+    Hands(Input),
+}
+
+impl Seat {
+    fn is_looking(&self, now: SharedInstant) -> bool {
+        matches!(self, Self::Bot(bot) if bot.is_looking(now))
+    }
+
+    fn drive(&mut self, track: &Track, view: &View) -> Input {
+        match self {
+            Self::Bot(bot) => bot.drive(track, view),
+            Self::Hands(input) => *input,
+        }
+    }
+
+    fn held(&self, now: SharedInstant) -> Input {
+        match self {
+            Self::Bot(bot) => bot.held(now),
+            Self::Hands(input) => *input,
+        }
+    }
+}
+
+/// A race with its drivers in their seats.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use fairpath::number::EntityId;
+/// use fairpath_games::race::{Heat, Input, Preset, RaceConfig, Seat, Track};
+///
+/// # fn main() -> Result<(), fairpath_games::race::ConfigError> {
+/// // A person takes over car 0: full throttle, a little to the left.
+/// let track = Arc::new(Track::preset(Preset::Oval));
+/// let mut heat = Heat::of_bots(track, RaceConfig::default(), 1)?;
+/// heat.seat(EntityId(0), Seat::Hands(Input { throttle: 1.0, brake: 0.0, steer: 0.1 }));
+/// for _ in 0..60 {
+///     heat.step();
+/// }
+/// assert!(heat.race().cars()[0].state().signed_speed() > 7.0);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Heat {
+    race: Race,
+    seats: Vec<Seat>,
+    inputs: Vec<Input>,
+    log: Option<InputLog>,
+}
+
+impl Heat {
+    /// Every car driven by a bot, their styles in turn from the front of the grid.
+    pub fn of_bots(track: Arc<Track>, config: RaceConfig, seed: u64) -> Result<Self, ConfigError> {
+        let plans = Style::ALL.map(|style| Arc::new(Plan::new(&track, &config.car, style)));
+        let dice = Random::from_seed(seed);
+        Self::new(track, config, |id| {
+            let plan = Arc::clone(&plans[id.0 as usize % plans.len()]);
+            Seat::Bot(Bot::new(plan, config.car, dice.fork(id.0.into())))
+        })
+    }
+
+    /// Asks `seat` for a driver per car.
+    pub fn new(
+        track: Arc<Track>,
+        config: RaceConfig,
+        seat: impl FnMut(EntityId) -> Seat,
+    ) -> Result<Self, ConfigError> {
+        let race = Race::new(track, config)?;
+        let seats: Vec<Seat> = race.cars().iter().map(super::Car::id).map(seat).collect();
+        let inputs = vec![Input::IDLE; seats.len()];
+        Ok(Self { race, seats, inputs, log: None })
+    }
+
+    /// The same, keeping a log from here on. Only from the start is it the whole race.
+    #[must_use]
+    pub fn with_log(mut self) -> Self {
+        self.log = Some(InputLog::new(Arc::clone(self.race.track()), *self.race.config()));
+        self
+    }
+
+    /// Puts somebody into a car, for whoever sat there; nothing happens if there is no such car.
+    pub fn seat(&mut self, car: EntityId, seat: Seat) {
+        if let Some(taken) = self.seats.get_mut(car.0 as usize) {
+            *taken = seat;
+        }
+    }
+
+    /// Lets everybody look and decide, then plays one tick.
+    pub fn step(&mut self) {
+        self.step_showing(|_| ());
+    }
+
+    /// The same, but `screen` may first change what a driver is shown: other cars where dead reckoning places
+    /// them, for example. It is called only for drivers who look in this tick.
+    pub fn step_showing(&mut self, mut screen: impl FnMut(&mut View)) {
+        let now = self.race.now();
+        for ((id, seat), input) in (0..).map(EntityId).zip(&mut self.seats).zip(&mut self.inputs) {
+            let view = seat.is_looking(now).then(|| self.race.look(id)).flatten();
+            *input = match view {
+                Some(mut view) => {
+                    screen(&mut view);
+                    seat.drive(self.race.track(), &view)
+                }
+                None => seat.held(now),
+            };
+        }
+        if let Some(log) = &mut self.log {
+            log.record(&self.inputs);
+        }
+        self.race.step(&self.inputs);
+    }
+
+    /// The race as it stands.
+    pub fn race(&self) -> &Race {
+        &self.race
+    }
+
+    /// Who drives, in the order of cars.
+    pub fn seats(&self) -> &[Seat] {
+        &self.seats
+    }
+
+    /// What everybody did in the last tick, in the order of cars.
+    pub fn inputs(&self) -> &[Input] {
+        &self.inputs
+    }
+
+    /// The log, if one is kept.
+    pub fn log(&self) -> Option<&InputLog> {
+        self.log.as_ref()
+    }
+}
+
+/// What [`reference_digest`] must answer, on every platform.
+pub const REFERENCE_DIGEST: u64 = 0x2113_F0DC_642D_E558;
+
+/// Drives a minute on a generated track and a minute on the stage and answers one digest of both. Natively and in
+/// WebAssembly this must be [`REFERENCE_DIGEST`]: every rule and every driver had a hand in it.
+pub fn reference_digest() -> u64 {
+    const TICKS: u32 = 60 * 60;
+    let tracks = [Track::generated(0x5EED), Track::preset(Preset::Ridge)];
+    let mut digest = fairpath_sim::Digest::new();
+    for track in tracks {
+        let Ok(mut heat) = Heat::of_bots(Arc::new(track), RaceConfig::default(), 0x7A9C) else {
+            unreachable!("the default rules are sound")
+        };
+        for _ in 0..TICKS {
+            heat.step();
+        }
+        digest.u64(heat.race().digest());
+    }
+    digest.value()
+}

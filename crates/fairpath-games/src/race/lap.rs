@@ -1,0 +1,217 @@
+//! Laps, recorded: what a trend line is made of, and what it is judged by.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use fairpath::number::EntityId;
+use fairpath::random::Random;
+use fairpath::time::{SharedInstant, Span};
+use fairpath::vector::Vec2;
+
+use super::bot::{Bot, Plan, Style};
+use super::config::{ConfigError, RaceConfig};
+use super::heat::{Heat, Seat};
+use super::track::{Shape, Track};
+use super::world::{Race, RaceEvent};
+
+/// One lap of one car, from line to line; on a stage one run from start to finish.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lap {
+    /// Which car.
+    pub car: EntityId,
+    /// Who drove, where a bot did.
+    pub style: Option<Style>,
+    /// Which of the car's laps, counted from one. The first one begins slowly, from the grid.
+    pub number: u32,
+    /// How long it took, from line to line, between ticks.
+    pub time: Span,
+    /// Where the car was, at every tick between the lines.
+    pub samples: Vec<LapSample>,
+    /// How many times the car hit a wall or another car. Sliding along a wall counts every tick.
+    pub hits: u32,
+}
+
+/// Where a car was at some time of its lap.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LapSample {
+    /// Since the car crossed the line.
+    pub at: Span,
+    /// In metres.
+    pub position: Vec2,
+}
+
+/// The longest lap that is kept, in samples: ten minutes. Whoever takes longer is not on a lap, and would fill the
+/// memory.
+pub const LAP_SAMPLES_MAX: usize = 10 * 60 * 60;
+
+/// Watches a race and keeps every complete lap.
+#[derive(Clone, Debug, Default)]
+pub struct LapRecorder {
+    begun: Vec<Option<BegunLap>>,
+    laps: Vec<Lap>,
+}
+
+#[derive(Clone, Debug)]
+struct BegunLap {
+    at: SharedInstant,
+    samples: Vec<LapSample>,
+    hits: u32,
+}
+
+impl BegunLap {
+    fn new(at: SharedInstant) -> Self {
+        Self { at, samples: Vec::new(), hits: 0 }
+    }
+}
+
+impl LapRecorder {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Notes what the last step did; to be called after every step.
+    pub fn observe(&mut self, race: &Race) {
+        self.begun.resize_with(race.cars().len(), || None);
+        for event in race.events() {
+            self.note(event);
+        }
+        for (car, begun) in race.cars().iter().zip(&mut self.begun) {
+            if let Some(lap) = begun.as_mut().filter(|_| car.is_racing()) {
+                lap.samples.push(LapSample { at: race.now() - lap.at, position: car.motion().position });
+                if lap.samples.len() > LAP_SAMPLES_MAX {
+                    *begun = None;
+                }
+            }
+        }
+    }
+
+    fn note(&mut self, event: &RaceEvent) {
+        match *event {
+            RaceEvent::Started { car, at } => self.begun[car.0 as usize] = Some(BegunLap::new(at)),
+            RaceEvent::LapDone { car, lap, time, at } => {
+                let done = self.begun[car.0 as usize].replace(BegunLap::new(at));
+                self.laps.extend(done.map(|BegunLap { samples, hits, .. }| Lap {
+                    car,
+                    style: None,
+                    number: lap,
+                    time,
+                    samples,
+                    hits,
+                }));
+            }
+            RaceEvent::HitWall { car, .. } => self.hit(car),
+            RaceEvent::Bumped { one, other, .. } => {
+                self.hit(one);
+                self.hit(other);
+            }
+            RaceEvent::Finished { .. } => {}
+        }
+    }
+
+    fn hit(&mut self, car: EntityId) {
+        if let Some(lap) = &mut self.begun[car.0 as usize] {
+            lap.hits += 1;
+        }
+    }
+
+    /// The complete laps, in the order in which they were completed.
+    pub fn laps(&self) -> &[Lap] {
+        &self.laps
+    }
+
+    /// The same, for keeps.
+    pub fn into_laps(self) -> Vec<Lap> {
+        self.laps
+    }
+}
+
+/// Which dice recorded drivers use. The two kinds never share any, whatever the numbers: a trend line must not be
+/// judged by the laps it was made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LapDice {
+    /// For the laps a trend line is made of.
+    Learning(u64),
+    /// For the laps it is judged by.
+    Judging(u64),
+}
+
+impl LapDice {
+    fn random(self) -> Random {
+        match self {
+            Self::Learning(seed) => Random::from_seed(seed).fork(0),
+            Self::Judging(seed) => Random::from_seed(seed).fork(1),
+        }
+    }
+}
+
+/// Laps between two starts: now and then everybody begins again from the grid, so that the quick ones do not meet
+/// the slow ones all the time.
+const HEAT_LAPS: u32 = 5;
+/// How long a lap may take on average, in seconds per metre, before a heat is called off: 2 m/s.
+const SECS_PER_METRE_MAX: f64 = 0.5;
+
+/// `laps_each` laps of each of the four [`Style`]s on one road, in heats of a few laps; the grid's order is drawn
+/// anew for every heat. In S4's words, fifty runs of four drivers are `record_laps(track, config, 50, …)`.
+///
+/// Cars and rules are those of `config`; how many cars and laps it asks for does not matter. Answers the laps by
+/// style, each in the order in which they were driven.
+pub fn record_laps(
+    track: &Arc<Track>,
+    config: RaceConfig,
+    laps_each: u32,
+    dice: LapDice,
+) -> Result<Vec<Lap>, ConfigError> {
+    let plans = Style::ALL.map(|style| Arc::new(Plan::new(track, &config.car, style)));
+    let dice = dice.random();
+    let mut laps = Vec::new();
+    let mut missing = laps_each;
+    let mut heat_number = 0;
+    while missing > 0 {
+        let heat_laps = if track.shape() == Shape::Stage { 1 } else { missing.min(HEAT_LAPS) };
+        let config = RaceConfig { cars: plans.len() as u32, laps: Some(heat_laps), ..config };
+        laps.extend(record_heat(track, config, &plans, dice.fork(heat_number))?);
+        missing -= heat_laps;
+        heat_number += 1;
+    }
+    // Stable: each driver's laps stay in their order.
+    laps.sort_by_key(|lap| lap.style);
+    Ok(laps)
+}
+
+fn record_heat(
+    track: &Arc<Track>,
+    config: RaceConfig,
+    plans: &[Arc<Plan>],
+    mut dice: Random,
+) -> Result<Vec<Lap>, ConfigError> {
+    let mut grid: Vec<&Arc<Plan>> = plans.iter().collect();
+    for place in (1..grid.len()).rev() {
+        grid.swap(place, dice.below(place as u64 + 1) as usize);
+    }
+    let mut heat = Heat::new(Arc::clone(track), config, |id| {
+        Seat::Bot(Bot::new(Arc::clone(grid[id.0 as usize]), config.car, dice.fork(id.0.into())))
+    })?;
+    let laps = f64::from(config.laps.unwrap_or(1));
+    let patience = Span::from_secs_f64(60.0 + SECS_PER_METRE_MAX * track.length() * laps);
+    let mut recorder = LapRecorder::new();
+    while !heat.race().is_over() && heat.race().now().since_zero() < patience {
+        heat.step();
+        recorder.observe(heat.race());
+    }
+    let named = |lap: Lap| Lap { style: Some(grid[lap.car.0 as usize].style()), ..lap };
+    Ok(recorder.into_laps().into_iter().map(named).collect())
+}
+
+/// Laps as a table `lap,t,x,y`: numbered from one in the order given, seconds since the line, metres. Numbers are
+/// written so that they come back bit for bit.
+pub fn laps_to_csv(laps: &[Lap]) -> String {
+    let mut text = String::from("lap,t,x,y\n");
+    for (number, lap) in (1u32..).zip(laps) {
+        for LapSample { at, position } in &lap.samples {
+            let (secs, Vec2 { x, y }) = (at.as_secs_f64(), *position);
+            writeln!(text, "{number},{secs:?},{x:?},{y:?}").expect("a string takes everything");
+        }
+    }
+    text
+}

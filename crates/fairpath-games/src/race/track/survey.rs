@@ -1,0 +1,265 @@
+//! From a few points with widths to evenly spaced nodes.
+
+use std::fmt;
+
+use fairpath::vector::{Vec2, Vector};
+
+use super::Shape;
+
+/// One surveyed point of a road: a point of the centre line, and how far the walls are from there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Section {
+    /// On the centre line, in metres.
+    pub position: Vec2,
+    /// To the left wall, in metres.
+    pub left: f64,
+    /// To the right wall, in metres.
+    pub right: f64,
+}
+
+/// How near a wall may be to the centre line, in metres: a car on the centre line always has room.
+pub const WIDTH_MIN: f64 = 1.5;
+/// How far a wall may be from the centre line, in metres. No race track is wider; a typing error is.
+pub const WIDTH_MAX: f64 = 100.0;
+/// The shortest road, in metres: several times what a look around takes.
+pub const LENGTH_MIN: f64 = 150.0;
+/// The longest road, in metres. The Nordschleife takes 21 km; 50 km take a few megabytes.
+pub const LENGTH_MAX: f64 = 50_000.0;
+/// How many points a road may be given by: one every quarter of a metre of the longest.
+pub const SECTIONS_MAX: usize = 200_000;
+const _: () = assert!(LENGTH_MIN > 8.0 * super::REACH);
+const _: () = assert!(LENGTH_MIN > super::STAGE_START + super::STAGE_RUN_OUT);
+
+/// How far from the origin a road may lie, in metres: map coordinates fit, and squares of distances stay exact
+/// to a fraction of a millimetre.
+const COORDINATE_MAX: f64 = 1e7;
+/// Metres between nodes, about. A chord this long leaves a bend of 10 m radius by 1.3 cm.
+const SPACING: f64 = 1.0;
+/// Metres between the points that arc length is measured with.
+const FINE_SPACING: f64 = 0.25;
+/// Nodes to either side over which curvature is averaged: surveyed points are only good to centimetres, and
+/// over one metre a centimetre is a bend.
+const CURVATURE_NODES: usize = 3;
+/// Points of the centre line nearer than this are one point, in metres.
+const SAME_POINT: f64 = 0.01;
+
+/// One node of the centre line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Node {
+    pub(super) position: Vec2,
+    /// Unit length.
+    pub(super) tangent: Vec2,
+    /// 1/metre, positive to the left.
+    pub(super) curvature: f64,
+    pub(super) left: f64,
+    pub(super) right: f64,
+}
+
+/// Why there is no road through some points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TrackError {
+    /// Fewer than four different points.
+    TooFewPoints,
+    /// More than [`SECTIONS_MAX`].
+    TooManyPoints,
+    /// The point of this number, counted from zero, is not a finite one within 10 000 km of the origin.
+    BadPosition {
+        /// Which point.
+        point: usize,
+    },
+    /// At the point of this number, counted from zero, a wall is nearer than [`WIDTH_MIN`] or farther than
+    /// [`WIDTH_MAX`].
+    BadWidth {
+        /// Which point.
+        point: usize,
+    },
+    /// Shorter than [`LENGTH_MIN`].
+    TooShort,
+    /// Longer than [`LENGTH_MAX`].
+    TooLong,
+}
+
+impl fmt::Display for TrackError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooFewPoints => write!(f, "a track needs at least four different points"),
+            Self::TooManyPoints => write!(f, "a track has at most {SECTIONS_MAX} points"),
+            Self::BadPosition { point } => write!(f, "point {point} is nowhere"),
+            Self::BadWidth { point } => {
+                write!(
+                    f,
+                    "at point {point} a wall is not between {WIDTH_MIN} and {WIDTH_MAX} m from the centre line"
+                )
+            }
+            Self::TooShort => write!(f, "a track is at least {LENGTH_MIN} m long"),
+            Self::TooLong => write!(f, "a track is at most {LENGTH_MAX} m long"),
+        }
+    }
+}
+
+impl std::error::Error for TrackError {}
+
+pub(super) fn is_position(coordinate: f64) -> bool {
+    coordinate.abs() <= COORDINATE_MAX
+}
+
+pub(super) fn is_width(width: f64) -> bool {
+    (WIDTH_MIN..=WIDTH_MAX).contains(&width)
+}
+
+/// The road through some sections: metres between nodes, and the nodes.
+pub(super) fn nodes(shape: Shape, sections: &[Section]) -> Result<(f64, Vec<Node>), TrackError> {
+    check(sections)?;
+    let knots = distinct(shape, sections);
+    if knots.len() < 4 {
+        return Err(TrackError::TooFewPoints);
+    }
+    let chords: f64 = spans(shape, &knots).map(|(one, other)| one.position.distance(other.position)).sum();
+    if chords > LENGTH_MAX {
+        return Err(TrackError::TooLong);
+    }
+    let fine = refine(shape, &knots);
+    let length: f64 = fine.windows(2).map(|pair| pair[0].position.distance(pair[1].position)).sum();
+    match length {
+        _ if length < LENGTH_MIN => Err(TrackError::TooShort),
+        _ if length > LENGTH_MAX => Err(TrackError::TooLong),
+        _ => {
+            let segments = (length / SPACING).round().max(1.0) as usize;
+            let spacing = length / segments as f64;
+            let evened = evenly(&fine, spacing, segments + usize::from(shape == Shape::Stage));
+            Ok((spacing, with_bends(shape, spacing, &evened)))
+        }
+    }
+}
+
+fn check(sections: &[Section]) -> Result<(), TrackError> {
+    if sections.len() > SECTIONS_MAX {
+        return Err(TrackError::TooManyPoints);
+    }
+    for (point, section) in sections.iter().enumerate() {
+        if !(is_position(section.position.x) && is_position(section.position.y)) {
+            return Err(TrackError::BadPosition { point });
+        }
+        if !(is_width(section.left) && is_width(section.right)) {
+            return Err(TrackError::BadWidth { point });
+        }
+    }
+    Ok(())
+}
+
+/// Without points that repeat the one before, or on a circuit the first one at the end.
+fn distinct(shape: Shape, sections: &[Section]) -> Vec<Section> {
+    let is_same = |one: &Section, other: &Section| one.position.distance(other.position) < SAME_POINT;
+    let mut knots: Vec<Section> = Vec::with_capacity(sections.len());
+    for section in sections {
+        if !knots.last().is_some_and(|last| is_same(last, section)) {
+            knots.push(*section);
+        }
+    }
+    while shape == Shape::Circuit && knots.len() > 1 && is_same(&knots[0], &knots[knots.len() - 1]) {
+        knots.pop();
+    }
+    knots
+}
+
+/// Every knot with the one after it.
+fn spans(shape: Shape, knots: &[Section]) -> impl Iterator<Item = (&Section, &Section)> {
+    let closing = (shape == Shape::Circuit).then(|| (&knots[knots.len() - 1], &knots[0]));
+    knots.windows(2).map(|pair| (&pair[0], &pair[1])).chain(closing)
+}
+
+/// Points close to each other on a smooth curve through the knots: cubic pieces by chord length, whose slope
+/// at a knot is that of the parabola through it and its neighbours. On a circuit the first point comes again at
+/// the end.
+fn refine(shape: Shape, knots: &[Section]) -> Vec<Section> {
+    let count = knots.len();
+    let slope = |number: usize| {
+        let (before, after) = match shape {
+            Shape::Circuit => ((number + count - 1) % count, (number + 1) % count),
+            Shape::Stage => (number.saturating_sub(1), (number + 1).min(count - 1)),
+        };
+        let arriving = knots[number].position - knots[before].position;
+        let leaving = knots[after].position - knots[number].position;
+        let (near, far) = (arriving.length(), leaving.length());
+        let share = near / (near + far);
+        arriving.normalize_or_zero() * (1.0 - share) + leaving.normalize_or_zero() * share
+    };
+    let mut fine = vec![knots[0]];
+    for (number, (from, to)) in spans(shape, knots).enumerate() {
+        let chord = from.position.distance(to.position);
+        let (leaving, arriving) = (slope(number) * chord, slope((number + 1) % count) * chord);
+        let pieces = (chord / FINE_SPACING).ceil().max(1.0) as u32;
+        fine.extend((1..=pieces).map(|piece| {
+            let share = f64::from(piece) / f64::from(pieces);
+            Section {
+                position: hermite(from.position, leaving, to.position, arriving, share),
+                left: from.left + (to.left - from.left) * share,
+                right: from.right + (to.right - from.right) * share,
+            }
+        }));
+    }
+    fine
+}
+
+fn hermite(from: Vec2, leaving: Vec2, to: Vec2, arriving: Vec2, share: f64) -> Vec2 {
+    let rest = 1.0 - share;
+    from * (rest * rest * (1.0 + 2.0 * share))
+        + leaving * (share * rest * rest)
+        + to * (share * share * (1.0 + 2.0 * rest))
+        + arriving * (-share * share * rest)
+}
+
+/// `count` points, `spacing` apart along the fine ones.
+fn evenly(fine: &[Section], spacing: f64, count: usize) -> Vec<Section> {
+    let mut evened = Vec::with_capacity(count);
+    let (mut travelled, mut piece) = (0.0, 0);
+    for number in 0..count {
+        let wanted = number as f64 * spacing;
+        let mut step = fine[piece].position.distance(fine[piece + 1].position);
+        while travelled + step < wanted && piece + 2 < fine.len() {
+            travelled += step;
+            piece += 1;
+            step = fine[piece].position.distance(fine[piece + 1].position);
+        }
+        let (from, to) = (&fine[piece], &fine[piece + 1]);
+        let share = if step > 0.0 { ((wanted - travelled) / step).clamp(0.0, 1.0) } else { 0.0 };
+        evened.push(Section {
+            position: from.position + (to.position - from.position) * share,
+            left: from.left + (to.left - from.left) * share,
+            right: from.right + (to.right - from.right) * share,
+        });
+    }
+    evened
+}
+
+fn with_bends(shape: Shape, spacing: f64, sections: &[Section]) -> Vec<Node> {
+    let count = sections.len();
+    let neighbour = |number: usize, back: usize, ahead: usize| match shape {
+        Shape::Circuit => (number + count - back + ahead) % count,
+        Shape::Stage => (number + ahead).saturating_sub(back).min(count - 1),
+    };
+    let tangent = |number: usize| {
+        let ahead = sections[neighbour(number, 0, 1)].position - sections[neighbour(number, 1, 0)].position;
+        // A hairpin folded onto itself has no direction; any will do.
+        if ahead.length() > 0.0 { ahead.normalize_or_zero() } else { Vec2::new(1.0, 0.0) }
+    };
+    let tangents: Vec<Vec2> = (0..count).map(tangent).collect();
+    let curvature = |number: usize| {
+        let (from, to) = (neighbour(number, CURVATURE_NODES, 0), neighbour(number, 0, CURVATURE_NODES));
+        let (before, after) = (tangents[from], tangents[to]);
+        let turn = libm::atan2(before.x * after.y - before.y * after.x, before.dot(after));
+        turn / (2.0 * CURVATURE_NODES as f64 * spacing)
+    };
+    sections
+        .iter()
+        .enumerate()
+        .map(|(number, section)| Node {
+            position: section.position,
+            tangent: tangents[number],
+            curvature: curvature(number),
+            left: section.left,
+            right: section.right,
+        })
+        .collect()
+}

@@ -1,0 +1,424 @@
+//! The race itself: what happens in one tick.
+
+use std::sync::Arc;
+
+use fairpath::number::EntityId;
+use fairpath::time::{SharedInstant, Span};
+use fairpath::{Observation, State, vector::Vec2};
+use fairpath_sim::Digest;
+
+use super::car::CarMotion;
+use super::config::{CARS_MAX, ConfigError, RaceConfig, TICK_RATE};
+use super::contact::{hold_on_road, push_apart};
+use super::input::Input;
+use super::track::{Place, Shape, Track};
+
+/// A race: the whole state, and nothing outside it. There are no dice in it; drivers have their own.
+///
+/// [`step`](Self::step) plays one tick. The same track, rules and inputs give the same bits. Between steps every
+/// accessor shows the world as it is at [`now`](Self::now); [`events`](Self::events) tells what happened on the
+/// way there. A clone is cheap: it shares the track.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Race {
+    track: Arc<Track>,
+    config: RaceConfig,
+    tick: u64,
+    cars: Vec<Car>,
+    finishers: Vec<EntityId>,
+    events: Vec<RaceEvent>,
+}
+
+/// A car and its record.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Car {
+    id: EntityId,
+    motion: CarMotion,
+    place: Place,
+    /// How many rounds it is ahead of where `place` alone would put it.
+    rounds: i32,
+    input: Input,
+    /// How many laps it has begun: the next line it has to cross is that many laps away from the start line.
+    laps_begun: u32,
+    lap_began_at: Option<SharedInstant>,
+    last_lap: Option<Span>,
+    best_lap: Option<Span>,
+    condition: Condition,
+}
+
+/// Whether a car is in the race.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// It was put on the grid, and nobody has moved yet.
+    OnGrid,
+    /// It drives.
+    Racing,
+    /// It crossed the line for the last time at that instant. It stands where it is and in nobody's way.
+    Finished {
+        /// When.
+        at: SharedInstant,
+    },
+}
+
+/// Something that happened during the last tick.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum RaceEvent {
+    /// A car crossed the start line for the first time: its first lap begins.
+    Started {
+        /// Which car.
+        car: EntityId,
+        /// When, between two ticks.
+        at: SharedInstant,
+    },
+    /// A car completed a lap, and on a circuit begins the next one.
+    LapDone {
+        /// Which car.
+        car: EntityId,
+        /// Which of its laps, counted from one.
+        lap: u32,
+        /// How long it took.
+        time: Span,
+        /// When, between two ticks.
+        at: SharedInstant,
+    },
+    /// A car completed its last lap.
+    Finished {
+        /// Which car.
+        car: EntityId,
+        /// How it did: 1 is the winner.
+        rank: u32,
+    },
+    /// A car drove into a wall. Sliding along one, a car does that again and again, gently.
+    HitWall {
+        /// Which car.
+        car: EntityId,
+        /// How fast it went into the wall, m/s.
+        speed: f64,
+    },
+    /// Two cars ran into each other.
+    Bumped {
+        /// The one with the lower number.
+        one: EntityId,
+        /// The other one.
+        other: EntityId,
+        /// How fast they met, m/s.
+        speed: f64,
+    },
+}
+
+/// How far behind the line the first car of the grid stands, in metres, and how far behind it the next.
+const GRID_GAP: f64 = 5.0;
+/// How far from the centre line the grid's columns are, in metres, where the road is wide enough.
+const GRID_COLUMN: f64 = 2.2;
+const _: () = assert!(GRID_GAP * (CARS_MAX as f64 + 1.0) < super::track::STAGE_START);
+
+impl Race {
+    /// A race about to begin: the cars on the grid, car 0 in front, the time zero.
+    pub fn new(track: Arc<Track>, config: RaceConfig) -> Result<Self, ConfigError> {
+        config.check()?;
+        let cars = (0..config.cars).map(|number| Car::on_grid(&track, number)).collect();
+        Ok(Self { track, config, tick: 0, cars, finishers: Vec::new(), events: Vec::new() })
+    }
+
+    /// Plays one tick. `inputs` are in the order of cars; whoever has none takes hands and feet off.
+    pub fn step(&mut self, inputs: &[Input]) {
+        self.events.clear();
+        let mut before = [0.0; CARS_MAX as usize];
+        for (before, car) in before.iter_mut().zip(&self.cars) {
+            *before = self.distance_of(car);
+        }
+        self.drive(inputs);
+        if self.config.cars_bump {
+            self.bump();
+        }
+        self.hold_on_road();
+        self.tick += 1;
+        self.watch_the_line(&before);
+    }
+
+    fn drive(&mut self, inputs: &[Input]) {
+        let secs = TICK_RATE.step_secs();
+        for (number, car) in self.cars.iter_mut().enumerate() {
+            car.input = inputs.get(number).copied().unwrap_or_default().limited();
+            if car.is_racing() {
+                car.condition = Condition::Racing;
+                car.motion = self.config.car.drive(&car.motion, car.input, secs);
+            }
+        }
+    }
+
+    fn bump(&mut self) {
+        for second in 1..self.cars.len() {
+            let (ahead, rest) = self.cars.split_at_mut(second);
+            let other = &mut rest[0];
+            if !other.is_racing() {
+                continue;
+            }
+            for one in ahead.iter_mut().filter(|one| one.is_racing()) {
+                let met = push_apart(
+                    &self.track,
+                    &self.config.car,
+                    (&mut one.motion, one.place.along),
+                    (&mut other.motion, other.place.along),
+                );
+                let bumped = met.map(|speed| RaceEvent::Bumped { one: one.id, other: other.id, speed });
+                self.events.extend(bumped);
+            }
+        }
+    }
+
+    fn hold_on_road(&mut self) {
+        for car in self.cars.iter_mut().filter(|car| car.is_racing()) {
+            let (place, impact) = hold_on_road(&self.track, &mut car.motion, car.place.along);
+            // The way from the old place to the new is short: if the numbers are far apart, they wrapped.
+            let jump = place.along - car.place.along - self.track.way(car.place.along, place.along);
+            car.rounds -= (jump / self.track.length()).round() as i32;
+            car.place = place;
+            self.events.extend(impact.map(|speed| RaceEvent::HitWall { car: car.id, speed }));
+        }
+    }
+
+    /// Finds out who crossed a line during this tick, in the order in which they did.
+    fn watch_the_line(&mut self, before: &[f64]) {
+        let lap = self.track.lap_length();
+        let mut crossings: Vec<(SharedInstant, usize)> = Vec::new();
+        for (number, car) in self.cars.iter().enumerate() {
+            let line = f64::from(car.laps_begun) * lap;
+            let (from, to) = (before[number], self.distance_of(car));
+            // A line that was crossed once is not crossed again: what counts is the next one.
+            if car.is_racing() && to >= line && from < to {
+                let share = ((line - from) / (to - from)).clamp(0.0, 1.0);
+                crossings.push((self.begin_of_tick() + self.tick_span().scaled(share), number));
+            }
+        }
+        crossings.sort_unstable();
+        for (at, number) in crossings {
+            self.cross(number, at);
+        }
+    }
+
+    fn cross(&mut self, number: usize, at: SharedInstant) {
+        let laps = match self.track.shape() {
+            Shape::Circuit => self.config.laps,
+            Shape::Stage => Some(1),
+        };
+        let car = &mut self.cars[number];
+        let id = car.id;
+        let lap = car.laps_begun;
+        car.laps_begun += 1;
+        let Some(began_at) = car.lap_began_at.replace(at) else {
+            self.events.push(RaceEvent::Started { car: id, at });
+            return;
+        };
+        let time = at - began_at;
+        car.last_lap = Some(time);
+        car.best_lap = Some(car.best_lap.map_or(time, |best| best.min(time)));
+        self.events.push(RaceEvent::LapDone { car: id, lap, time, at });
+        if laps.is_some_and(|laps| lap >= laps) {
+            car.condition = Condition::Finished { at };
+            car.motion = CarMotion::at_rest(car.motion.position, car.motion.heading);
+            self.finishers.push(id);
+            let rank = self.finishers.len() as u32;
+            self.events.push(RaceEvent::Finished { car: id, rank });
+        }
+    }
+
+    fn begin_of_tick(&self) -> SharedInstant {
+        SharedInstant::ZERO + TICK_RATE.begin(self.tick as i64 - 1)
+    }
+
+    fn tick_span(&self) -> Span {
+        self.now() - self.begin_of_tick()
+    }
+
+    /// How far a car has come since the start line.
+    fn distance_of(&self, car: &Car) -> f64 {
+        f64::from(car.rounds) * self.track.length() + car.place.along - self.track.start_line()
+    }
+
+    /// Where the race is.
+    pub fn track(&self) -> &Arc<Track> {
+        &self.track
+    }
+
+    /// The rules.
+    pub fn config(&self) -> &RaceConfig {
+        &self.config
+    }
+
+    /// How many ticks have been played.
+    pub fn tick(&self) -> u64 {
+        self.tick
+    }
+
+    /// The time since the start.
+    pub fn now(&self) -> SharedInstant {
+        SharedInstant::ZERO + TICK_RATE.begin(self.tick as i64)
+    }
+
+    /// The cars, in the order of their numbers.
+    pub fn cars(&self) -> &[Car] {
+        &self.cars
+    }
+
+    /// The car of that name.
+    pub fn car(&self, id: EntityId) -> Option<&Car> {
+        self.cars.get(id.0 as usize)
+    }
+
+    /// How far a car has come along the centre line since the start line, in metres: negative on the grid, and
+    /// less again for whoever goes back.
+    pub fn distance(&self, id: EntityId) -> Option<f64> {
+        self.car(id).map(|car| self.distance_of(car))
+    }
+
+    /// Who has finished, the winner first.
+    pub fn finishers(&self) -> &[EntityId] {
+        &self.finishers
+    }
+
+    /// Who crossed the finish first, as soon as somebody has.
+    pub fn winner(&self) -> Option<EntityId> {
+        self.finishers.first().copied()
+    }
+
+    /// Whether everybody has finished.
+    pub fn is_over(&self) -> bool {
+        self.finishers.len() == self.cars.len()
+    }
+
+    /// Everybody, the leader first: finishers in their order, then the others by how far they have come.
+    pub fn standings(&self) -> Vec<EntityId> {
+        let mut driving: Vec<&Car> = self.cars.iter().filter(|car| car.is_racing()).collect();
+        driving.sort_by(|one, other| self.distance_of(other).total_cmp(&self.distance_of(one)));
+        self.finishers.iter().copied().chain(driving.iter().map(|car| car.id)).collect()
+    }
+
+    /// What happened during the last tick.
+    pub fn events(&self) -> &[RaceEvent] {
+        &self.events
+    }
+
+    /// One number for everything that has a future: equal races have equal ones.
+    pub fn digest(&self) -> u64 {
+        let mut digest = Digest::new();
+        digest.u64(self.tick);
+        for car in &self.cars {
+            car.digest(&mut digest);
+        }
+        for id in &self.finishers {
+            digest.u32(id.0);
+        }
+        digest.value()
+    }
+}
+
+impl Car {
+    fn on_grid(track: &Track, number: u32) -> Self {
+        let side = if number.is_multiple_of(2) { 1.0 } else { -1.0 };
+        let behind = track.start_line() - GRID_GAP * f64::from(number + 1);
+        let place = Place { along: track.wrap(behind), offset: side * GRID_COLUMN };
+        let place = track.limited(place, super::CAR_RADIUS);
+        let mut motion =
+            CarMotion::at_rest(track.position_of(place), track.tangent_at(place.along).heading());
+        let (place, _) = hold_on_road(track, &mut motion, place.along);
+        Self {
+            id: EntityId(number),
+            motion,
+            place,
+            rounds: if track.shape() == Shape::Circuit { -1 } else { 0 },
+            input: Input::IDLE,
+            laps_begun: 0,
+            lap_began_at: None,
+            last_lap: None,
+            best_lap: None,
+            condition: Condition::OnGrid,
+        }
+    }
+
+    /// Its name in a session; cars are numbered from zero.
+    pub fn id(&self) -> EntityId {
+        self.id
+    }
+
+    /// Where it is and how it moves, at the end of the last tick.
+    pub fn motion(&self) -> &CarMotion {
+        &self.motion
+    }
+
+    /// The same in the library's words.
+    pub fn state(&self) -> State<Vec2> {
+        self.motion.state()
+    }
+
+    /// The same as its owner would report it.
+    pub fn observation(&self) -> Observation<Vec2> {
+        match self.condition {
+            Condition::OnGrid => Observation::Jumped(self.state()),
+            Condition::Racing | Condition::Finished { .. } => Observation::Moved(self.state()),
+        }
+    }
+
+    /// Where on the road it is.
+    pub fn place(&self) -> Place {
+        self.place
+    }
+
+    /// What its driver did in the last tick.
+    pub fn input(&self) -> Input {
+        self.input
+    }
+
+    /// Whether it is in the race.
+    pub fn condition(&self) -> Condition {
+        self.condition
+    }
+
+    /// Whether it is on the grid or drives.
+    pub fn is_racing(&self) -> bool {
+        !matches!(self.condition, Condition::Finished { .. })
+    }
+
+    /// How many laps it has completed.
+    pub fn laps_done(&self) -> u32 {
+        self.laps_begun.saturating_sub(1)
+    }
+
+    /// When it began its lap.
+    pub fn lap_began_at(&self) -> Option<SharedInstant> {
+        self.lap_began_at
+    }
+
+    /// How long its last complete lap took.
+    pub fn last_lap(&self) -> Option<Span> {
+        self.last_lap
+    }
+
+    /// How long its best lap took.
+    pub fn best_lap(&self) -> Option<Span> {
+        self.best_lap
+    }
+
+    fn digest(&self, digest: &mut Digest) {
+        let CarMotion { position, velocity, acceleration, heading, turn_rate, steer } = self.motion;
+        digest.u32(self.id.0);
+        for vector in [position, velocity, acceleration] {
+            digest.f64(vector.x).f64(vector.y);
+        }
+        digest.f64(heading).f64(turn_rate).f64(steer);
+        digest.f64(self.place.along).f64(self.place.offset).i64(self.rounds.into());
+        digest.u32(self.laps_begun);
+        let instants = [
+            self.lap_began_at.map(|at| at.since_zero()),
+            self.last_lap,
+            self.best_lap,
+            match self.condition {
+                Condition::Finished { at } => Some(at.since_zero()),
+                Condition::OnGrid | Condition::Racing => None,
+            },
+        ];
+        for instant in instants {
+            digest.bool(instant.is_some()).i64(instant.map_or(0, Span::as_micros));
+        }
+    }
+}
