@@ -11,15 +11,8 @@ use fairpath_games::ethereal::{
 };
 
 /// S2's table 5: the horizon in milliseconds, and the mean error of its TDM in pixels.
-const S2_TDM: [(u64, f64); 7] = [
-    (300, 35.6),
-    (600, 109.1),
-    (900, 198.7),
-    (1_200, 293.3),
-    (1_500, 388.8),
-    (1_800, 484.2),
-    (2_100, 579.5),
-];
+const S2_TDM: [(u64, f64); 7] =
+    [(300, 35.6), (600, 109.1), (900, 198.7), (1_200, 293.3), (1_500, 388.8), (1_800, 484.2), (2_100, 579.5)];
 
 fn main() -> ExitCode {
     let mut numbers = std::env::args().skip(1).map(|text| text.parse::<u64>());

@@ -35,9 +35,9 @@ pub struct EtherealConfig {
     pub score_limit: u32,
     /// Health of a new life. Default 100.
     pub health_max: u32,
-    /// Ammunition of a new life, and the most one can carry. Default 60: enough for three or four fights.
+    /// Ammunition of a new life, and the most one can carry. Default 80: enough for two or three fights.
     pub ammo_max: u32,
-    /// What one hit costs. Default 9: twelve hits kill. At `health_max` a single shot does, and nobody lives long
+    /// What one hit costs. Default 7: fifteen hits kill. At `health_max` a single shot does, and nobody lives long
     /// enough to retreat.
     pub damage: u32,
     /// From one shot to the next. Default 12, five shots a second.
@@ -57,7 +57,7 @@ pub struct EtherealConfig {
     pub item_respawn_ticks: u32,
     /// What a health pack gives. Default 45.
     pub health_pack: u32,
-    /// What an ammunition pack gives. Default 30.
+    /// What an ammunition pack gives. Default 40.
     pub ammo_pack: u32,
 }
 
@@ -79,8 +79,8 @@ impl Default for EtherealConfig {
             ground: Ground::Crossing,
             score_limit: 25,
             health_max: 100,
-            ammo_max: 60,
-            damage: 9,
+            ammo_max: 80,
+            damage: 7,
             reload_ticks: 12,
             fire_lag_ticks: 3,
             rewind_ticks_max: 15,
@@ -88,7 +88,7 @@ impl Default for EtherealConfig {
             respawn_ticks: 180,
             item_respawn_ticks: 900,
             health_pack: 45,
-            ammo_pack: 30,
+            ammo_pack: 40,
         }
     }
 }
@@ -111,8 +111,11 @@ impl EtherealConfig {
         if let Some(&(knob, _)) = counts.iter().find(|(_, count)| *count == 0) {
             return Err(ConfigError::Zero { knob });
         }
-        if !(self.shot_range.is_finite() && self.shot_range > 0.0) {
+        if self.shot_range.is_nan() || self.shot_range <= 0.0 {
             return Err(ConfigError::Zero { knob: "shot_range" });
+        }
+        if self.shot_range > SHOT_RANGE_LIMIT {
+            return Err(ConfigError::RangeTooLong);
         }
         if self.fire_lag_ticks >= self.reload_ticks {
             return Err(ConfigError::LagBeyondReload);
@@ -123,6 +126,9 @@ impl EtherealConfig {
         Ok(())
     }
 }
+
+/// From corner to corner of the largest map, and more.
+const SHOT_RANGE_LIMIT: f64 = 100_000.0;
 
 /// Why a match cannot start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,6 +144,8 @@ pub enum ConfigError {
         /// Its name.
         knob: &'static str,
     },
+    /// Beyond 100 000 pixels.
+    RangeTooLong,
     /// The trigger could be pressed again before its shot is out.
     LagBeyondReload,
     /// Beyond what the [history](HISTORY_TICKS) holds.
@@ -159,6 +167,7 @@ impl std::fmt::Display for ConfigError {
                 write!(out, "{asked} players are too many: at most {PLAYERS_MAX}")
             }
             Self::Zero { knob } => write!(out, "{knob} must be positive"),
+            Self::RangeTooLong => write!(out, "shot_range must be at most {SHOT_RANGE_LIMIT}"),
             Self::LagBeyondReload => write!(out, "fire_lag_ticks must be below reload_ticks"),
             Self::RewindTooLong => write!(out, "rewind_ticks_max must be below {HISTORY_TICKS}"),
             Self::Map(error) => error.fmt(out),
@@ -183,6 +192,7 @@ mod tests {
         assert_eq!(broken(|c| c.players = [60, 5]), Err(ConfigError::TooManyPlayers { asked: 65 }));
         assert_eq!(broken(|c| c.health_max = 0), Err(ConfigError::Zero { knob: "health_max" }));
         assert_eq!(broken(|c| c.shot_range = f64::NAN), Err(ConfigError::Zero { knob: "shot_range" }));
+        assert_eq!(broken(|c| c.shot_range = f64::INFINITY), Err(ConfigError::RangeTooLong));
         assert_eq!(broken(|c| c.fire_lag_ticks = 12), Err(ConfigError::LagBeyondReload));
         assert_eq!(broken(|c| c.rewind_ticks_max = HISTORY_TICKS), Err(ConfigError::RewindTooLong));
     }

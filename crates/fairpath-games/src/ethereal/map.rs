@@ -192,7 +192,7 @@ impl Map {
     /// The cell a point lies in. On a border, the one with the larger coordinates.
     pub fn cell_at(&self, point: Vec2) -> GridCell {
         let low = self.bounds().low;
-        let number = |offset: f64| (offset / CELL_SIZE).floor() as i32;
+        let number = |offset: f64| cell_number((offset / CELL_SIZE).floor());
         GridCell { column: number(point.x - low.x), row: number(point.y - low.y) }
     }
 
@@ -336,21 +336,27 @@ impl Rectangle {
 /// The first and last cell along one axis that a player covers whose middle is `offset` from the map's edge. Touching
 /// a border is not crossing it.
 fn cells_covered(offset: f64) -> (i32, i32) {
-    let first = ((offset - PLAYER_RADIUS) / CELL_SIZE).floor() as i32;
-    let last = ((offset + PLAYER_RADIUS) / CELL_SIZE).ceil() as i32 - 1;
+    let first = cell_number(((offset - PLAYER_RADIUS) / CELL_SIZE).floor());
+    let last = cell_number(((offset + PLAYER_RADIUS) / CELL_SIZE).ceil()) - 1;
     (first, last)
+}
+
+/// A cell's number, within what can be counted on from: far outside the map one is as good as another.
+fn cell_number(number: f64) -> i32 {
+    const FAR_OUTSIDE: f64 = 1e6;
+    number.clamp(-FAR_OUTSIDE, FAR_OUTSIDE) as i32
 }
 
 /// The new offset along one axis, and whether a wall shortened the step.
 fn stop_before(offset: f64, step: f64, is_blocked: impl Fn(i32) -> bool) -> (f64, bool) {
     let target = offset + step;
     let (first, last) = cells_covered(target);
+    // At the wall, but neither back nor further than asked: whoever was put into a wall stays there.
     if step > 0.0 && is_blocked(last) {
-        // At the wall, or where it was: rounding must never push it back.
-        return ((f64::from(last) * CELL_SIZE - PLAYER_RADIUS).max(offset), true);
+        return ((f64::from(last) * CELL_SIZE - PLAYER_RADIUS).min(target).max(offset), true);
     }
     if step < 0.0 && is_blocked(first) {
-        return ((f64::from(first + 1) * CELL_SIZE + PLAYER_RADIUS).min(offset), true);
+        return ((f64::from(first + 1) * CELL_SIZE + PLAYER_RADIUS).max(target).min(offset), true);
     }
     (target, false)
 }

@@ -24,7 +24,7 @@
 //! does: a prediction that keeps to the last velocity drifts away by 95 pixels more in every further 300 ms, so its
 //! players moved at about 318 pixels per second on average. [`TOP_SPEED`] is 360, six pixels per tick, which
 //! leaves an average player some time to turn and stand. The usual map is four windows wide and a little more than
-//! three high: its two ends are far out of sight of each other, and 14 s apart.
+//! three high: its two ends are far out of sight of each other, and 13 s apart.
 //!
 //! ## Not as in S2
 //!

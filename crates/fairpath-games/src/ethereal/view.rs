@@ -8,7 +8,7 @@ use fairpath::vector::Vec2;
 
 use super::config::SCREEN;
 use super::item::ItemKind;
-use super::player::{Body, Team};
+use super::player::{Body, Player, Team};
 use super::world::Ethereal;
 
 /// How far away an enemy can be seen to either side, and up or down. The window follows the mouse, as far as the
@@ -40,8 +40,8 @@ pub struct View {
     pub ammo_max: u32,
     /// How far its shots reach.
     pub shot_range: f64,
-    /// The living others: friends wherever they are (there is a small map, and they talk), enemies within
-    /// [`SIGHT`].
+    /// The living others: friends wherever they are, and enemies within [`SIGHT`] of the player or of a friend.
+    /// There is a small map, and people talk.
     pub others: Vec<SeenPlayer>,
     /// All items, in the order of [`Ethereal::items`].
     pub items: Vec<SeenItem>,
@@ -92,16 +92,16 @@ impl Ethereal {
     /// The truth, as player `me` would see it on a screen without delay. Nothing if there is no such player.
     pub fn look(&self, me: EntityId) -> Option<View> {
         let own = self.player(me)?;
-        let here = own.body().position;
-        let is_in_sight = |there: Vec2| {
-            let offset = there - here;
-            offset.x.abs() <= SIGHT.x && offset.y.abs() <= SIGHT.y
+        let is_in_sight = |there: Vec2| sees(own.body().position, there);
+        let is_friend = |other: &&Player| other.team() == own.team() && other.is_alive();
+        let is_spotted = |there: Vec2| {
+            self.players().iter().filter(is_friend).any(|friend| sees(friend.body().position, there))
         };
         let others = self.players().iter().filter(|other| {
-            let is_shown = other.team() == own.team() || is_in_sight(other.body().position);
+            let is_shown = other.team() == own.team() || is_spotted(other.body().position);
             other.id() != me && other.is_alive() && is_shown
         });
-        let seen = |other: &super::Player| SeenPlayer {
+        let seen = |other: &Player| SeenPlayer {
             id: other.id(),
             team: other.team(),
             body: other.body(),
@@ -128,4 +128,10 @@ impl Ethereal {
             items: items.collect(),
         })
     }
+}
+
+/// Whether a window around one point can show the other.
+fn sees(from: Vec2, to: Vec2) -> bool {
+    let offset = to - from;
+    offset.x.abs() <= SIGHT.x && offset.y.abs() <= SIGHT.y
 }

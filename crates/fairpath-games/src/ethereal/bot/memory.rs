@@ -1,7 +1,9 @@
 //! Whom a bot has seen, since when, and where last.
 
 use fairpath::number::EntityId;
+use fairpath::vector::{Vec2, Vector};
 
+use crate::ethereal::config::{TICKS_PER_SECOND, TOP_SPEED};
 use crate::ethereal::player::Body;
 use crate::ethereal::view::{SeenPlayer, View};
 
@@ -57,15 +59,25 @@ impl Memory {
         })
     }
 
-    /// Who was seen last, but is not in sight.
-    pub(super) fn freshest_trail(&self, view: &View) -> Option<Body> {
-        let gone = self.sightings.iter().filter(|seen| seen.last < view.tick);
-        gone.max_by_key(|seen| (seen.last, seen.id)).map(|seen| seen.body)
+    /// Where an enemy is, or was when it was last seen.
+    pub(super) fn body_of(&self, id: EntityId) -> Option<Body> {
+        self.sightings.iter().find(|seen| seen.id == id).map(|seen| seen.body)
+    }
+
+    /// Whose trail to follow from `here`: fresh and near is best. A second that passed weighs as much as the way
+    /// that can be gone in it.
+    pub(super) fn best_trail(&self, tick: u64, here: Vec2) -> Option<EntityId> {
+        let cost = |seen: &Sighting| {
+            let secs = (tick - seen.last) as f64 / f64::from(TICKS_PER_SECOND);
+            seen.body.position.distance(here) + TOP_SPEED * secs
+        };
+        let best = self.sightings.iter().min_by(|one, other| cost(one).total_cmp(&cost(other)));
+        best.map(|seen| seen.id)
     }
 
     /// The place is searched: nobody was there.
-    pub(super) fn forget(&mut self, body: Body) {
-        self.sightings.retain(|seen| seen.body != body);
+    pub(super) fn forget(&mut self, id: EntityId) {
+        self.sightings.retain(|seen| seen.id != id);
     }
 
     /// A new life: everybody has moved on.

@@ -28,7 +28,6 @@ use super::config::TICKS_PER_SECOND;
 use super::input::{Input, Keys};
 use super::item::ItemKind;
 use super::map::Map;
-use super::player::Body;
 use super::view::{SeenPlayer, View};
 use memory::Memory;
 use route::Route;
@@ -85,8 +84,8 @@ enum Errand {
     Rally(Vec2),
     /// With this friend.
     Join(EntityId),
-    /// To where an enemy was.
-    Hunt(Body),
+    /// To where this enemy is, or was.
+    Hunt(EntityId),
     /// To this item.
     Fetch(usize),
 }
@@ -301,14 +300,16 @@ impl Bot {
         if self.stance != Stance::Calm || (view.tick < self.rethink_at && !self.is_done(view)) {
             return;
         }
-        if let Errand::Hunt(trail) = self.errand {
-            self.memory.forget(trail);
+        if let Errand::Hunt(foe) = self.errand
+            && view.player(foe).is_none()
+        {
+            self.memory.forget(foe);
         }
         self.errand = self.choose_errand(map, view);
-        let secs = self.character.mind_secs * (0.3 + self.random.exponential());
+        let secs = self.character.mind_secs * (0.3 + 0.7 * self.random.exponential());
         self.rethink_at = view.tick + ticks(secs);
         if self.random.chance(HESITATION_CHANCE) {
-            let until = view.tick + self.ticks_around(0.35);
+            let until = view.tick + self.ticks_around(0.4);
             self.manoeuvre = Some(Manoeuvre { way: Vec2::ZERO, until });
         }
     }
@@ -319,7 +320,7 @@ impl Bot {
         let is_there = |place: Vec2| view.own.position.distance(place) < THERE;
         match self.errand {
             Errand::Rally(place) => is_there(place),
-            Errand::Hunt(trail) => is_there(trail.position),
+            Errand::Hunt(foe) => self.memory.body_of(foe).is_none_or(|body| is_there(body.position)),
             Errand::Join(friend) => view.player(friend).is_none(),
             Errand::Fetch(item) => view
                 .items
@@ -356,8 +357,8 @@ impl Bot {
                 return Errand::Join(friend);
             }
         } else if falls_on(weights.hunt) {
-            if let Some(trail) = self.memory.freshest_trail(view) {
-                return Errand::Hunt(trail);
+            if let Some(foe) = self.memory.best_trail(view.tick, view.own.position) {
+                return Errand::Hunt(foe);
             }
         } else if falls_on(weights.fetch)
             && let Some(item) = self.choose_item(view, None)
@@ -374,9 +375,9 @@ impl Bot {
     /// A friend to go with: the nearer the likelier, and rather one that is going somewhere.
     fn choose_friend(&mut self, view: &View) -> Option<EntityId> {
         let weight = |friend: &SeenPlayer| {
-            let distance = friend.body.position.distance(view.own.position);
+            let distance = 100.0 + friend.body.position.distance(view.own.position);
             let is_moving = friend.body.velocity.length() > 120.0;
-            (if is_moving { 2.0 } else { 1.0 }) / (250.0 + distance)
+            (if is_moving { 2.0 } else { 1.0 }) / (distance * distance)
         };
         let total: f64 = view.friends().map(weight).sum();
         let mut dice = self.random.unit() * total;
@@ -409,7 +410,7 @@ impl Bot {
         let mut call = self.talk.fork(view.tick / CALL_TICKS);
         let middle = Vec2::new(call.between(-400.0, 400.0), call.between(-700.0, 700.0));
         let spots = map.items();
-        let called = if spots.is_empty() || call.chance(0.4) {
+        let called = if spots.is_empty() || call.chance(0.5) {
             middle
         } else {
             spots[call.below(spots.len() as u64) as usize].position
@@ -447,7 +448,10 @@ impl Bot {
     fn run_errand(&mut self, map: &Map, view: &View) -> Vec2 {
         match self.errand {
             Errand::Rally(place) => self.travel(map, view, place),
-            Errand::Hunt(trail) => self.travel(map, view, trail.position + trail.velocity * 0.5),
+            Errand::Hunt(foe) => match self.memory.body_of(foe) {
+                Some(body) => self.travel(map, view, body.position),
+                None => Vec2::ZERO,
+            },
             Errand::Join(friend) => match view.player(friend).copied() {
                 Some(friend) => self.accompany(map, view, &friend),
                 None => Vec2::ZERO,
@@ -464,8 +468,8 @@ impl Bot {
     fn travel(&mut self, map: &Map, view: &View, goal: Vec2) -> Vec2 {
         let random = &mut self.random;
         let sway = self.sway.or_anew(view.tick, || {
-            let sway = if random.chance(0.45) { 0.0 } else { 0.35 * random.normal() };
-            (sway, ticks(0.25 + 0.6 * random.exponential()))
+            let sway = if random.chance(0.3) { 0.0 } else { 0.6 * random.normal() };
+            (sway, ticks(0.2 + 0.45 * random.exponential()))
         });
         let way = self.route.next_stop(map, view.own.position, goal) - view.own.position;
         let is_far = way.length() > 160.0;
@@ -506,13 +510,13 @@ impl Bot {
         }
         let random = &mut self.random;
         let strafe = self.strafe.or_anew(view.tick, || {
-            let way = [-1.0, -1.0, 1.0, 1.0, 0.0][random.below(5) as usize];
-            (way, ticks(0.15 + 0.45 * random.exponential()))
+            let way = [-1.0, 1.0, 0.0][(random.below(7) / 3) as usize];
+            (way, ticks(0.15 + 0.35 * random.exponential()))
         });
         let towards = offset.normalize_or_zero();
         let closer = ((distance - likes) / 110.0).clamp(-1.0, 1.0);
         let way = towards * closer + towards.perpendicular() * strafe;
-        way + self.pull_of_friends(view) * 0.5
+        way + self.pull_of_friends(view) * 0.7
     }
 
     /// Towards the nearest friend if that is a long way.
@@ -520,7 +524,7 @@ impl Bot {
         let distance = |friend: &SeenPlayer| friend.body.position.distance(view.own.position);
         let nearest = view.friends().min_by(|one, other| distance(one).total_cmp(&distance(other)));
         match nearest {
-            Some(friend) if distance(friend) > 300.0 => {
+            Some(friend) if distance(friend) > 240.0 => {
                 (friend.body.position - view.own.position).normalize_or_zero()
             }
             _ => Vec2::ZERO,
@@ -541,8 +545,8 @@ impl Bot {
     /// The keys for a way: the nearest of eight, the ones held already if they are nearly as good, and none that lead
     /// into a wall if others nearby do not.
     fn press(&mut self, map: &Map, view: &View, way: Vec2) -> Keys {
-        /// The cosine of 34°: half of the 45° between two ways, and a half more out of laziness.
-        const GOOD_ENOUGH: f64 = 0.83;
+        /// The cosine of 28°: half of the 45° between two ways, and a little more out of laziness.
+        const GOOD_ENOUGH: f64 = 0.88;
         let way = way.normalize_or_zero();
         if way == Vec2::ZERO {
             return Keys::NONE;
@@ -613,9 +617,9 @@ const COUNTED_WITHIN: f64 = 620.0;
 /// Enemies farther than this from a refuge do not make it worse.
 const DANGER_WITHIN: f64 = 900.0;
 /// Nobody of the team nearer than this: alone.
-const LONELY_BEYOND: f64 = 500.0;
-/// One change of mind in five begins with standing still.
-const HESITATION_CHANCE: f64 = 0.2;
+const LONELY_BEYOND: f64 = 420.0;
+/// One change of mind in three begins with standing still.
+const HESITATION_CHANCE: f64 = 0.33;
 /// How long a team's word holds.
 const CALL_TICKS: u64 = 12 * TICKS_PER_SECOND as u64;
 /// How far ahead of it a player feels for walls: a tenth of a second's way.

@@ -119,10 +119,12 @@ impl Recording {
     pub fn begin(ethereal: &Ethereal, kinds: &[Option<Temperament>]) -> Self {
         let ground = Ground::Given(ethereal.map().clone());
         let config = EtherealConfig { ground, ..ethereal.config().clone() };
-        let kind_of = |player: &Player| kinds.get(player.id().0 as usize).copied().flatten();
         let players = ethereal.players().iter().map(|player| {
-            let mut record = PlayerRecord::new(player, kind_of(player));
-            record.note_birth(ethereal.tick(), player);
+            let temperament = kinds.get(player.id().0 as usize).copied().flatten();
+            let mut record = PlayerRecord::new(player, temperament);
+            if player.is_alive() {
+                record.note_birth(ethereal.tick(), player, kind_of(temperament));
+            }
             record.note_snapshot(ethereal.tick(), player);
             record
         });
@@ -142,24 +144,24 @@ impl Recording {
     pub fn note(&mut self, ethereal: &Ethereal) {
         let begun = self.ticks;
         self.ticks = ethereal.tick();
+        for event in ethereal.events() {
+            if let Event::Died { player, .. } = event
+                && let Some(record) = self.players.get_mut(player.0 as usize)
+                && let Some(life) = record.lives.last_mut()
+            {
+                life.died_tick = Some(self.ticks);
+            }
+        }
         for (record, player) in self.players.iter_mut().zip(ethereal.players()) {
             record.note_input(begun, player.input());
-            record.note_birth(self.ticks, player);
+            if player.condition() == Condition::Spawned {
+                let kind = record.lives.last().map_or_else(|| kind_of(None), |life| life.kind);
+                record.note_birth(self.ticks, player, kind);
+            }
             if self.ticks.is_multiple_of(SNAPSHOT_TICKS) {
                 record.note_snapshot(self.ticks, player);
             }
         }
-        for event in ethereal.events() {
-            if let Event::Died { player, life, .. } = event
-                && let Some(life) = self.life_mut(*player, *life)
-            {
-                life.died_tick = Some(ethereal.tick());
-            }
-        }
-    }
-
-    fn life_mut(&mut self, player: EntityId, life: u16) -> Option<&mut LifeRecord> {
-        self.players.get_mut(player.0 as usize)?.lives.get_mut(usize::from(life))
     }
 
     /// What the map is called.
@@ -208,24 +210,19 @@ impl PlayerRecord {
         }
     }
 
-    fn note_birth(&mut self, tick: u64, player: &Player) {
-        if player.condition() == Condition::Spawned {
-            let kind = self.kind();
-            let position = player.body().position;
-            self.lives.push(LifeRecord { born_tick: tick, position, kind, died_tick: None });
-        }
+    fn note_birth(&mut self, tick: u64, player: &Player, kind: u32) {
+        let position = player.body().position;
+        self.lives.push(LifeRecord { born_tick: tick, position, kind, died_tick: None });
     }
 
     fn note_snapshot(&mut self, tick: u64, player: &Player) {
         self.snapshots.push(Snapshot::of(tick, player));
     }
+}
 
-    /// Names of bots begin with their temperament.
-    fn kind(&self) -> u32 {
-        let is_kind = |kind: &Temperament| self.name.starts_with(&format!("{kind:?} "));
-        let number = Temperament::ALL.iter().position(is_kind).unwrap_or(Temperament::ALL.len());
-        number as u32
-    }
+/// The number that stands for who plays: see [`LifeRecord::kind`].
+fn kind_of(temperament: Option<Temperament>) -> u32 {
+    temperament.map_or(Temperament::ALL.len() as u32, |temperament| temperament as u32)
 }
 
 impl Snapshot {

@@ -1,7 +1,7 @@
 //! A recording, seen again.
 
 use fairpath::number::EntityId;
-use fairpath::vector::Vec2;
+use fairpath::vector::{Vec2, Vector};
 
 use super::{PlayerRecord, Recording, Snapshot};
 use crate::ethereal::config::ConfigError;
@@ -235,7 +235,7 @@ impl<'a> Track<'a> {
             record,
             cursor: Cursor::default(),
             input: Input::IDLE,
-            body: Body::at(record.lives.first().map_or_else(Vec2::default, |life| life.position)),
+            body: Body::at(record.lives.first().map_or(Vec2::ZERO, |life| life.position)),
             is_alive: false,
             health: 0,
             ammo: 0,
@@ -250,13 +250,14 @@ impl<'a> Track<'a> {
             self.input = change.input;
             self.cursor.inputs += 1;
         }
-        if self.is_alive {
-            self.body = self.body.step(self.input.keys, map);
-        }
+        // Shots come before steps: who dies in a tick does not move in it.
         let life = self.cursor.lives.checked_sub(1).map(|life| &self.record.lives[life]);
         if life.is_some_and(|life| life.died_tick.is_some_and(|died| died <= tick)) {
             self.is_alive = false;
-            self.body.velocity = Vec2::default();
+            self.body.velocity = Vec2::ZERO;
+        }
+        if self.is_alive {
+            self.body = self.body.step(self.input.keys, map);
         }
         let mut has_jumped = false;
         while let Some(life) = self.record.lives.get(self.cursor.lives).filter(|life| life.born_tick <= tick)
