@@ -18,7 +18,7 @@ pub const SIGHT: Vec2 = SCREEN;
 /// What one player is shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct View {
-    /// The tick on this player's screen.
+    /// Which tick it is. The others may be shown as they were some ticks earlier.
     pub tick: u64,
     /// Which player is looking.
     pub me: EntityId,
