@@ -5,6 +5,7 @@
 //! everything a recorder wants to know, and is replayed from its seed and its inputs alone.
 //!
 //! - [`tanks`]: two teams, boxes, flags and shots, after BZFlag; motion is linear and circular
+//! - [`ethereal`]: two teams on foot, walls, health, ammunition; free movement in all directions
 //! - [`race`]: cars on walled tracks, laps, four drivers with lines and mistakes of their own
 //! - [`digest`]: one number for a whole world, to say that two runs went the same way
 //!
@@ -33,5 +34,6 @@
 #![forbid(unsafe_code)]
 
 pub mod digest;
+pub mod ethereal;
 pub mod race;
 pub mod tanks;

@@ -1,0 +1,238 @@
+//! Players that play like people: not perfectly.
+//!
+//! A bot looks a few times per second, decides from what it is *shown*, and keeps its hands still until it looks
+//! again. While nothing happens it runs errands: goes where its team said to meet, joins a friend, follows the
+//! trail of an enemy, fetches things. Whoever it notices near enough turns that into a fight or a flight. It
+//! has only keys, eight ways to go; it weaves, hesitates, changes its mind and misses.
+//!
+//! | room | what is in it |
+//! | --- | --- |
+//! | `temperament` | what kinds of players there are |
+//! | `decide` | fight, run, or which errand to run |
+//! | `act` | which way to go, which keys that takes, where to aim |
+//! | `memory` | whom it has seen, and where |
+//! | `route` | the way round walls |
+//!
+//! These bots are one half of an experiment whose other half are the predictors, so the two share nothing: no
+//! code, no formula, no number.
+
+mod act;
+mod decide;
+mod memory;
+mod route;
+mod temperament;
+
+pub use temperament::Temperament;
+
+use fairpath::number::EntityId;
+use fairpath::random::Random;
+use fairpath::vector::{Vec2, Vector};
+
+use super::config::TICKS_PER_SECOND;
+use super::input::{Input, Keys};
+use super::map::Map;
+use super::view::{SeenPlayer, View};
+use memory::Memory;
+use route::Route;
+use temperament::Character;
+
+/// A player who decides from a [`View`].
+#[derive(Clone, Debug)]
+pub struct Bot {
+    temperament: Temperament,
+    character: Character,
+    random: Random,
+    /// What the team says; all its bots draw the same from it.
+    talk: Random,
+    hands: Input,
+    look_at: u64,
+    life: Option<u16>,
+    memory: Memory,
+    stance: Stance,
+    stance_until: u64,
+    errand: Errand,
+    rethink_at: u64,
+    manoeuvre: Option<Manoeuvre>,
+    route: Route,
+    /// Where beside a friend it likes to be.
+    station: Habit<Vec2>,
+    /// How far off its way it heads, as the tangent of the angle.
+    sway: Habit<f64>,
+    /// Which way it circles an enemy: −1, 0 or 1.
+    strafe: Habit<f64>,
+    /// How far off it aims just now, in radians.
+    aim_error: f64,
+    stuck_since: Option<u64>,
+}
+
+/// Whether there is an enemy to deal with, and how.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Stance {
+    Calm,
+    Fight(EntityId),
+    Flee(Refuge),
+}
+
+/// Where to be safer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Refuge {
+    Place(Vec2),
+    Friend(EntityId),
+}
+
+/// What a bot is about while it is calm.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Errand {
+    /// To where the team said.
+    Rally(Vec2),
+    /// With this friend.
+    Join(EntityId),
+    /// To where this enemy is, or was.
+    Hunt(EntityId),
+    /// To this item.
+    Fetch(usize),
+}
+
+/// A short thing that comes before everything else.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Manoeuvre {
+    way: Vec2,
+    until: u64,
+}
+
+/// Something that is kept for a while, then drawn anew.
+#[derive(Clone, Copy, Debug, Default)]
+struct Habit<T> {
+    value: T,
+    until: u64,
+}
+
+impl<T: Copy> Habit<T> {
+    fn or_anew(&mut self, tick: u64, draw: impl FnOnce() -> (T, u64)) -> T {
+        if self.until <= tick {
+            let (value, ticks) = draw();
+            *self = Self { value, until: tick + ticks };
+        }
+        self.value
+    }
+}
+
+impl Bot {
+    /// A bot of this temperament with its own dice. Bots that are handed equal `talk` dice agree where to go.
+    pub fn new(temperament: Temperament, talk: Random, random: Random) -> Self {
+        Self {
+            temperament,
+            character: temperament.character(),
+            random,
+            talk,
+            hands: Input::IDLE,
+            look_at: 0,
+            life: None,
+            memory: Memory::default(),
+            stance: Stance::Calm,
+            stance_until: 0,
+            errand: Errand::Rally(Vec2::ZERO),
+            rethink_at: 0,
+            manoeuvre: None,
+            route: Route::default(),
+            station: Habit::default(),
+            sway: Habit::default(),
+            strafe: Habit::default(),
+            aim_error: 0.0,
+            stuck_since: None,
+        }
+    }
+
+    /// What kind of player it is.
+    pub fn temperament(&self) -> Temperament {
+        self.temperament
+    }
+
+    /// Whether it looks at its screen at this tick; in between, its hands do as they did.
+    pub fn is_looking(&self, tick: u64) -> bool {
+        self.look_at <= tick
+    }
+
+    /// Looks at what is shown, if it is time to, and says what the hands do.
+    pub fn play(&mut self, map: &Map, view: &View) -> Input {
+        if !self.is_looking(view.tick) {
+            return self.hands;
+        }
+        self.look_again_soon(view.tick);
+        if !view.is_alive {
+            self.hands.keys = Keys::NONE;
+            return self.hands;
+        }
+        self.notice_new_life(view);
+        self.memory.update(view);
+        self.notice_being_stuck(view);
+        self.choose_stance(map, view);
+        self.rethink(map, view);
+        let way = self.way_to_go(map, view);
+        let keys = self.press(map, view, way);
+        let (aim, fires) = self.aim(map, view, keys);
+        self.hands = Input::new(if fires { keys | Keys::FIRE } else { keys }, aim);
+        self.hands
+    }
+
+    /// People do not look in rhythm.
+    fn look_again_soon(&mut self, tick: u64) {
+        let ticks = self.character.look_ticks * self.random.between(0.5, 1.5);
+        self.look_at = tick + (ticks.round() as u64).max(1);
+    }
+
+    fn notice_new_life(&mut self, view: &View) {
+        if self.life != Some(view.life) {
+            self.life = Some(view.life);
+            self.memory.clear();
+            self.stance = Stance::Calm;
+            self.manoeuvre = None;
+            self.stuck_since = None;
+            self.route.forget();
+            self.rethink_at = view.tick;
+        }
+    }
+
+    /// Whoever pushes without getting anywhere tries another way.
+    fn notice_being_stuck(&mut self, view: &View) {
+        const CRAWL: f64 = 60.0;
+        const PATIENCE_TICKS: u64 = 20;
+        let pushes = self.hands.keys.direction() != Vec2::ZERO;
+        if !pushes || view.own.velocity.length() > CRAWL {
+            self.stuck_since = None;
+            return;
+        }
+        let since = *self.stuck_since.get_or_insert(view.tick);
+        if view.tick - since >= PATIENCE_TICKS {
+            self.stuck_since = None;
+            self.route.forget();
+            let way = self.any_way();
+            self.manoeuvre = Some(Manoeuvre { way, until: view.tick + self.ticks_around(0.35) });
+        }
+    }
+
+    fn place_of(&self, view: &View, refuge: Refuge) -> Option<Vec2> {
+        match refuge {
+            Refuge::Place(place) => Some(place),
+            Refuge::Friend(friend) => view.player(friend).map(|friend| friend.body.position),
+        }
+    }
+
+    fn any_way(&mut self) -> Vec2 {
+        Keys::WAYS[self.random.below(8) as usize].direction()
+    }
+
+    /// About so many seconds.
+    fn ticks_around(&mut self, secs: f64) -> u64 {
+        ticks(secs * self.random.between(0.5, 1.5))
+    }
+}
+
+fn nearest<'a>(players: impl Iterator<Item = &'a SeenPlayer>, here: Vec2) -> Option<&'a SeenPlayer> {
+    let distance = |player: &SeenPlayer| player.body.position.distance(here);
+    players.min_by(|one, other| distance(one).total_cmp(&distance(other)))
+}
+
+fn ticks(secs: f64) -> u64 {
+    (secs * f64::from(TICKS_PER_SECOND)).round() as u64
+}

@@ -1,0 +1,199 @@
+//! The rules of a match.
+
+use fairpath::time::TickRate;
+use fairpath::vector::Vec2;
+
+use super::history::HISTORY_TICKS;
+use super::map::{Map, MapError};
+
+/// Ticks per second, as in S2.
+pub const TICKS_PER_SECOND: u32 = 60;
+/// Tick k begins at ⌊k·10⁶/60⌋ µs.
+pub const TICK_RATE: TickRate = TickRate::hz(TICKS_PER_SECOND);
+/// How fast a player can get, in pixels per second: six pixels per tick. Other data is brought to the scale of
+/// this game by the ratio of top speeds. [Where it comes from](super#scale).
+pub const TOP_SPEED: f64 = 360.0;
+/// How fast velocity follows the keys, in pixels per second squared: from rest to top speed, or back, in a tenth
+/// of a second. Inertia a hand can feel, but keys, not momentum, decide where a player goes.
+pub const ACCELERATION: f64 = 3_600.0;
+/// Width and height of a player's window, in pixels, as in S2.
+pub const SCREEN: Vec2 = Vec2::new(1_280.0, 960.0);
+/// Players on both sides together. Every shot looks at everybody, so this bounds a tick's cost.
+pub const PLAYERS_MAX: u32 = 64;
+
+/// The rules of a match. Times are ticks of 1/60 s, lengths are pixels.
+///
+/// How players move is not among them: [`TOP_SPEED`] and [`ACCELERATION`] are the scale of everything.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EtherealConfig {
+    /// How many play for red and for blue. Default 4 and 4, at most [`PLAYERS_MAX`] together.
+    pub players: [u32; 2],
+    /// Where they play. Default: the fixed map [`Map::crossing`].
+    pub ground: Ground,
+    /// Kills that win a round; then all start again. Default 25: with the default players a round takes a few
+    /// minutes. Very low, and nobody ever gets far from the start.
+    pub score_limit: u32,
+    /// Health of a new life. Default 100.
+    pub health_max: u32,
+    /// Ammunition of a new life, and the most one can carry. Default 80: enough for two or three fights.
+    pub ammo_max: u32,
+    /// What one hit costs. Default 7: fifteen hits kill. At `health_max` a single shot does, and nobody lives long
+    /// enough to retreat.
+    pub damage: u32,
+    /// From one shot to the next. Default 12, five shots a second.
+    pub reload_ticks: u32,
+    /// Local lag for firing: from pressing the trigger to the shot. Default 3, 50 ms: it hides that much delay and is
+    /// hardly felt. Above about 9 players feel it. Less than `reload_ticks`.
+    pub fire_lag_ticks: u32,
+    /// Time warp: how far back a shot may be judged, where its shooter saw the others late. Default 15, 250 ms. 0
+    /// judges everybody where they are now; the more it is, the longer after reaching cover one can
+    /// still be hit. At most [`HISTORY_TICKS`] − 1.
+    pub rewind_ticks_max: u32,
+    /// How far shots reach. Default 640, half a window's width: what hits you is on your screen.
+    pub shot_range: f64,
+    /// How long the dead stay away. Default 180, 3 s.
+    pub respawn_ticks: u32,
+    /// How long after being picked up an item comes back. Default 900, 15 s.
+    pub item_respawn_ticks: u32,
+    /// What a health pack gives. Default 45.
+    pub health_pack: u32,
+    /// What an ammunition pack gives. Default 40.
+    pub ammo_pack: u32,
+}
+
+/// Which map to play on.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ground {
+    /// [`Map::crossing`].
+    Crossing,
+    /// [`Map::generate`], from the match's seed.
+    Generated,
+    /// This one.
+    Given(Map),
+}
+
+impl Default for EtherealConfig {
+    fn default() -> Self {
+        Self {
+            players: [4, 4],
+            ground: Ground::Crossing,
+            score_limit: 25,
+            health_max: 100,
+            ammo_max: 80,
+            damage: 7,
+            reload_ticks: 12,
+            fire_lag_ticks: 3,
+            rewind_ticks_max: 15,
+            shot_range: 640.0,
+            respawn_ticks: 180,
+            item_respawn_ticks: 900,
+            health_pack: 45,
+            ammo_pack: 40,
+        }
+    }
+}
+
+impl EtherealConfig {
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        let players = self.players[0].saturating_add(self.players[1]);
+        if players > PLAYERS_MAX {
+            return Err(ConfigError::TooManyPlayers { asked: players });
+        }
+        let counts = [
+            ("score_limit", self.score_limit),
+            ("health_max", self.health_max),
+            ("ammo_max", self.ammo_max),
+            ("damage", self.damage),
+            ("reload_ticks", self.reload_ticks),
+            ("respawn_ticks", self.respawn_ticks),
+            ("item_respawn_ticks", self.item_respawn_ticks),
+        ];
+        if let Some(&(knob, _)) = counts.iter().find(|(_, count)| *count == 0) {
+            return Err(ConfigError::Zero { knob });
+        }
+        if self.shot_range.is_nan() || self.shot_range <= 0.0 {
+            return Err(ConfigError::Zero { knob: "shot_range" });
+        }
+        if self.shot_range > SHOT_RANGE_LIMIT {
+            return Err(ConfigError::RangeTooLong);
+        }
+        if self.fire_lag_ticks >= self.reload_ticks {
+            return Err(ConfigError::LagBeyondReload);
+        }
+        if self.rewind_ticks_max >= HISTORY_TICKS {
+            return Err(ConfigError::RewindTooLong);
+        }
+        Ok(())
+    }
+}
+
+/// From corner to corner of the largest map, and more.
+const SHOT_RANGE_LIMIT: f64 = 100_000.0;
+
+/// Why a match cannot start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// More than [`PLAYERS_MAX`].
+    TooManyPlayers {
+        /// How many were asked for.
+        asked: u32,
+    },
+    /// A knob that must be positive is not.
+    Zero {
+        /// Its name.
+        knob: &'static str,
+    },
+    /// Beyond 100 000 pixels.
+    RangeTooLong,
+    /// The trigger could be pressed again before its shot is out.
+    LagBeyondReload,
+    /// Beyond what the [history](HISTORY_TICKS) holds.
+    RewindTooLong,
+    /// The map given cannot be played on.
+    Map(MapError),
+}
+
+impl From<MapError> for ConfigError {
+    fn from(error: MapError) -> Self {
+        Self::Map(error)
+    }
+}
+
+impl std::fmt::Display for ConfigError {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::TooManyPlayers { asked } => {
+                write!(out, "{asked} players are too many: at most {PLAYERS_MAX}")
+            }
+            Self::Zero { knob } => write!(out, "{knob} must be positive"),
+            Self::RangeTooLong => write!(out, "shot_range must be at most {SHOT_RANGE_LIMIT}"),
+            Self::LagBeyondReload => write!(out, "fire_lag_ticks must be below reload_ticks"),
+            Self::RewindTooLong => write!(out, "rewind_ticks_max must be below {HISTORY_TICKS}"),
+            Self::Map(error) => error.fmt(out),
+        }
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nonsense_is_refused_by_name() {
+        let broken = |change: fn(&mut EtherealConfig)| {
+            let mut config = EtherealConfig::default();
+            change(&mut config);
+            config.check()
+        };
+        assert_eq!(broken(|_| ()), Ok(()));
+        assert_eq!(broken(|c| c.players = [60, 5]), Err(ConfigError::TooManyPlayers { asked: 65 }));
+        assert_eq!(broken(|c| c.health_max = 0), Err(ConfigError::Zero { knob: "health_max" }));
+        assert_eq!(broken(|c| c.shot_range = f64::NAN), Err(ConfigError::Zero { knob: "shot_range" }));
+        assert_eq!(broken(|c| c.shot_range = f64::INFINITY), Err(ConfigError::RangeTooLong));
+        assert_eq!(broken(|c| c.fire_lag_ticks = 12), Err(ConfigError::LagBeyondReload));
+        assert_eq!(broken(|c| c.rewind_ticks_max = HISTORY_TICKS), Err(ConfigError::RewindTooLong));
+    }
+}

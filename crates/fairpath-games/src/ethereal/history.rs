@@ -1,0 +1,47 @@
+//! Where everybody was in the last second, for shots that are judged in the past.
+
+use fairpath::vector::{Vec2, Vector};
+
+/// How many ticks are remembered: a little more than a second. Whoever is that far behind plays a slide show.
+pub const HISTORY_TICKS: u32 = 64;
+
+/// A ring of the newest ticks.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct History {
+    players: usize,
+    /// Tick after tick, player after player.
+    moments: Vec<Moment>,
+}
+
+/// Where a player was at one tick.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Moment {
+    pub(super) position: Vec2,
+    pub(super) life: u16,
+    pub(super) is_alive: bool,
+}
+
+const NOWHERE: Moment = Moment { position: Vec2::ZERO, life: 0, is_alive: false };
+
+impl History {
+    pub(super) fn new(players: usize) -> Self {
+        Self { players, moments: vec![NOWHERE; players * HISTORY_TICKS as usize] }
+    }
+
+    pub(super) fn remember(&mut self, tick: u64, moments: impl Iterator<Item = Moment>) {
+        let start = self.start_of(tick);
+        for (slot, moment) in self.moments[start..start + self.players].iter_mut().zip(moments) {
+            *slot = moment;
+        }
+    }
+
+    /// Everybody at `tick`, which must be one of the newest [`HISTORY_TICKS`].
+    pub(super) fn at(&self, tick: u64) -> &[Moment] {
+        let start = self.start_of(tick);
+        &self.moments[start..start + self.players]
+    }
+
+    fn start_of(&self, tick: u64) -> usize {
+        (tick % u64::from(HISTORY_TICKS)) as usize * self.players
+    }
+}

@@ -1,0 +1,259 @@
+//! One player: what it is, and how it moves within a tick.
+
+use fairpath::number::EntityId;
+use fairpath::vector::{Vec2, Vector};
+use fairpath::{Observation, State};
+use fairpath_sim::Digest;
+
+use super::config::{ACCELERATION, EtherealConfig, TICK_RATE, TOP_SPEED};
+use super::input::{Input, Keys};
+use super::map::Map;
+
+/// Half the width of a player: S2's players are about 60 pixels wide. Against walls a player is a square of that
+/// width, against shots a disc.
+pub const PLAYER_RADIUS: f64 = 30.0;
+
+/// One of the two sides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Team {
+    /// Starts at negative x.
+    Red,
+    /// Starts at positive x.
+    Blue,
+}
+
+impl Team {
+    /// Both, in order.
+    pub const BOTH: [Self; 2] = [Self::Red, Self::Blue];
+
+    /// The other side.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Red => Self::Blue,
+            Self::Blue => Self::Red,
+        }
+    }
+
+    /// 0 or 1.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// What moves: all that keys and walls need to know, and all that a prediction from keys needs to run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Body {
+    /// Where its middle is.
+    pub position: Vec2,
+    /// How fast it moves, in pixels per second; never more than [`TOP_SPEED`].
+    pub velocity: Vec2,
+}
+
+impl Body {
+    /// At rest.
+    pub const fn at(position: Vec2) -> Self {
+        Self { position, velocity: Vec2::ZERO }
+    }
+
+    /// One tick under these keys: the velocity follows them as fast as [`ACCELERATION`] allows, then the body
+    /// moves, along walls where it meets them.
+    #[must_use]
+    pub fn step(self, keys: Keys, map: &Map) -> Self {
+        let secs = TICK_RATE.step_secs();
+        let wish = keys.direction() * TOP_SPEED;
+        let change = (wish - self.velocity).clamp_length(ACCELERATION * secs);
+        let velocity = (self.velocity + change).clamp_length(TOP_SPEED);
+        let (position, has_hit) = map.slide(self.position, velocity * secs);
+        let stopped = |speed: f64, has_hit: bool| if has_hit { 0.0 } else { speed };
+        Self {
+            position,
+            velocity: Vec2::new(stopped(velocity.x, has_hit[0]), stopped(velocity.y, has_hit[1])),
+        }
+    }
+}
+
+/// A player.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Player {
+    pub(super) id: EntityId,
+    pub(super) team: Team,
+    pub(super) life: u16,
+    pub(super) condition: Condition,
+    pub(super) body: Body,
+    pub(super) acceleration: Vec2,
+    pub(super) input: Input,
+    pub(super) health: u32,
+    pub(super) ammo: u32,
+    pub(super) reloaded_at: u64,
+    pub(super) pressed: Option<Pressed>,
+    pub(super) kills: u32,
+    pub(super) deaths: u32,
+}
+
+/// Whether a player is in play.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// It was put where it is in the tick that just ended: a new life begins.
+    Spawned,
+    /// It plays.
+    Playing,
+    /// It is dead, and comes back at that tick.
+    Dead {
+        /// When.
+        until: u64,
+    },
+}
+
+/// A shot on its way from the finger to the muzzle.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Pressed {
+    pub(super) leaves_at: u64,
+    pub(super) aim: Vec2,
+    pub(super) rewind_ticks: u32,
+}
+
+impl Player {
+    /// Not yet born.
+    pub(super) fn waiting(id: EntityId, team: Team) -> Self {
+        Self {
+            id,
+            team,
+            life: u16::MAX,
+            condition: Condition::Dead { until: 0 },
+            body: Body::default(),
+            acceleration: Vec2::ZERO,
+            input: Input::IDLE,
+            health: 0,
+            ammo: 0,
+            reloaded_at: 0,
+            pressed: None,
+            kills: 0,
+            deaths: 0,
+        }
+    }
+
+    /// Its name in a session; players are numbered from zero, red first.
+    pub fn id(&self) -> EntityId {
+        self.id
+    }
+
+    /// Whom it plays for.
+    pub fn team(&self) -> Team {
+        self.team
+    }
+
+    /// Which of its lives this is, counted from zero; it changes when the player is put back on the map.
+    pub fn life(&self) -> u16 {
+        self.life
+    }
+
+    /// Whether it is on the map.
+    pub fn is_alive(&self) -> bool {
+        !matches!(self.condition, Condition::Dead { .. })
+    }
+
+    /// Whether it is on the map, and since when.
+    pub fn condition(&self) -> Condition {
+        self.condition
+    }
+
+    /// Where it is and how it moves. The dead stay where they died.
+    pub fn body(&self) -> Body {
+        self.body
+    }
+
+    /// The same with the acceleration of the last tick, facing the aim.
+    pub fn state(&self) -> State<Vec2> {
+        State {
+            position: self.body.position,
+            velocity: self.body.velocity,
+            acceleration: self.acceleration,
+            orientation: (self.input.aim - self.body.position).heading(),
+            spin: 0.0,
+        }
+    }
+
+    /// The same as its owner would report it; nothing for the dead.
+    pub fn observation(&self) -> Option<Observation<Vec2>> {
+        match self.condition {
+            Condition::Spawned => Some(Observation::Jumped(self.state())),
+            Condition::Playing => Some(Observation::Moved(self.state())),
+            Condition::Dead { .. } => None,
+        }
+    }
+
+    /// What the hands did in the last tick.
+    pub fn input(&self) -> Input {
+        self.input
+    }
+
+    /// What is left of its health.
+    pub fn health(&self) -> u32 {
+        self.health
+    }
+
+    /// What is left of its ammunition.
+    pub fn ammo(&self) -> u32 {
+        self.ammo
+    }
+
+    /// The first tick at which it can press the trigger again.
+    pub fn reloaded_at(&self) -> u64 {
+        self.reloaded_at
+    }
+
+    /// How many of the other team it has killed.
+    pub fn kills(&self) -> u32 {
+        self.kills
+    }
+
+    /// How often it has died.
+    pub fn deaths(&self) -> u32 {
+        self.deaths
+    }
+
+    pub(super) fn is_born_at(&mut self, position: Vec2, config: &EtherealConfig) {
+        self.life = self.life.wrapping_add(1);
+        self.condition = Condition::Spawned;
+        self.body = Body::at(position);
+        self.acceleration = Vec2::ZERO;
+        self.health = config.health_max;
+        self.ammo = config.ammo_max;
+        self.pressed = None;
+    }
+
+    pub(super) fn moves(&mut self, map: &Map) {
+        let before = self.body.velocity;
+        self.condition = Condition::Playing;
+        self.body = self.body.step(self.input.keys, map);
+        self.acceleration = (self.body.velocity - before) * (1.0 / TICK_RATE.step_secs());
+    }
+
+    pub(super) fn dies(&mut self, until: u64) {
+        self.condition = Condition::Dead { until };
+        self.body.velocity = Vec2::ZERO;
+        self.acceleration = Vec2::ZERO;
+        self.health = 0;
+        self.pressed = None;
+        self.deaths = self.deaths.saturating_add(1);
+    }
+
+    pub(super) fn add_to(&self, digest: &mut Digest) {
+        let (condition, until) = match self.condition {
+            Condition::Spawned => (0, 0),
+            Condition::Playing => (1, 0),
+            Condition::Dead { until } => (2, until),
+        };
+        digest.u16(self.life).u8(condition).u64(until);
+        for vector in [self.body.position, self.body.velocity, self.acceleration, self.input.aim] {
+            digest.f64(vector.x).f64(vector.y);
+        }
+        digest.u8(self.input.keys.bits()).u8(self.input.seen_ticks_ago);
+        digest.u32(self.health).u32(self.ammo).u64(self.reloaded_at).u32(self.kills).u32(self.deaths);
+        digest.bool(self.pressed.is_some());
+        if let Some(pressed) = self.pressed {
+            digest.u64(pressed.leaves_at).f64(pressed.aim.x).f64(pressed.aim.y).u32(pressed.rewind_ticks);
+        }
+    }
+}

@@ -1,0 +1,387 @@
+//! A small strict XML reader: elements and text, nothing else, and every complaint with its line.
+//!
+//! Recordings need no more. Attributes, processing instructions other than the declaration, document types and CDATA
+//! are refused. Nothing is copied and nothing recurses, so a file can cost no more than its length.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use crate::ethereal::config::ConfigError;
+use crate::ethereal::map::MapError;
+
+/// What is wrong with a file, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct XmlError {
+    /// The line, counted from one.
+    pub line: u32,
+    /// What is wrong there.
+    pub problem: XmlProblem,
+}
+
+/// What can be wrong with a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum XmlProblem {
+    /// More than [`XML_BYTES_MAX`](super::XML_BYTES_MAX).
+    TooLong,
+    /// Not UTF-8.
+    NotText,
+    /// The file ends where something else should come.
+    Ended {
+        /// What should come.
+        expected: &'static str,
+    },
+    /// Something else should come here.
+    Unexpected {
+        /// What should come.
+        expected: &'static str,
+        /// What is there.
+        found: String,
+    },
+    /// Text between elements, where there can be none.
+    StrayText,
+    /// Not an element, although it begins like one.
+    Malformed,
+    /// XML that recordings do not use: attributes, CDATA, document types.
+    Unsupported,
+    /// An entity other than `&lt;` `&gt;` `&amp;` `&quot;` `&apos;`.
+    UnknownEntity,
+    /// Not a number of this element's kind, or out of its range.
+    NotANumber {
+        /// Which element.
+        element: &'static str,
+    },
+    /// Earlier than the one before.
+    NotIncreasing {
+        /// Which element.
+        element: &'static str,
+    },
+    /// More of them than are allowed.
+    TooMany {
+        /// Which element.
+        element: &'static str,
+    },
+    /// Longer than a name should be.
+    NameTooLong {
+        /// Which element.
+        element: &'static str,
+    },
+    /// Two players of one number, or one that changes sides.
+    MixedUpPlayers,
+    /// The map cannot be played on.
+    Map(MapError),
+    /// The rules cannot be played by.
+    Rules(ConfigError),
+}
+
+impl fmt::Display for XmlError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "line {}: {}", self.line, self.problem)
+    }
+}
+
+impl std::error::Error for XmlError {}
+
+impl fmt::Display for XmlProblem {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong => write!(out, "the file is too long"),
+            Self::NotText => write!(out, "not UTF-8 text"),
+            Self::Ended { expected } => write!(out, "the file ends where {expected} should come"),
+            Self::Unexpected { expected, found } => write!(out, "{found} where {expected} should come"),
+            Self::StrayText => write!(out, "text between elements"),
+            Self::Malformed => write!(out, "not an element, although it begins like one"),
+            Self::Unsupported => write!(out, "attributes, CDATA and document types are not read"),
+            Self::UnknownEntity => write!(out, "an entity that is not known"),
+            Self::NotANumber { element } => write!(out, "{element} is not a number that fits"),
+            Self::NotIncreasing { element } => write!(out, "{element} is earlier than the one before"),
+            Self::TooMany { element } => write!(out, "too many {element}"),
+            Self::NameTooLong { element } => write!(out, "{element} is too long"),
+            Self::MixedUpPlayers => write!(out, "two players of one number, or one that changes sides"),
+            Self::Map(error) => error.fmt(out),
+            Self::Rules(error) => error.fmt(out),
+        }
+    }
+}
+
+/// Walks through a file, element by element. `expected` is what a complaint says should have come.
+pub(super) struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+    /// Inside an element that was closed in the breath it was opened: `<Is/>`.
+    is_in_empty: bool,
+}
+
+/// Names are short; longer ones in complaints are cut.
+const NAME_LEN_MAX: usize = 64;
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(bytes: &'a [u8], bytes_max: usize) -> Result<Self, XmlError> {
+        if bytes.len() > bytes_max {
+            return Err(XmlError { line: 1, problem: XmlProblem::TooLong });
+        }
+        let text = std::str::from_utf8(bytes).map_err(|error| XmlError {
+            line: line_at(bytes, error.valid_up_to()),
+            problem: XmlProblem::NotText,
+        })?;
+        let mut reader = Self { text, at: 0, is_in_empty: false };
+        reader.skip_declaration()?;
+        Ok(reader)
+    }
+
+    /// A complaint about this place.
+    pub(super) fn error(&self, problem: XmlProblem) -> XmlError {
+        XmlError { line: line_at(self.text.as_bytes(), self.at), problem }
+    }
+
+    /// The name of the element that opens next, if one does.
+    pub(super) fn peek(&mut self) -> Result<Option<&'a str>, XmlError> {
+        if self.is_in_empty {
+            return Ok(None);
+        }
+        self.skip_blanks()?;
+        let rest = self.rest();
+        if rest.is_empty() || rest.starts_with("</") {
+            return Ok(None);
+        }
+        self.opening_tag().map(|tag| Some(tag.name))
+    }
+
+    /// Whether an element of this name opens next; if so, enters it.
+    pub(super) fn enters(&mut self, name: &str) -> Result<bool, XmlError> {
+        if self.peek()? != Some(name) {
+            return Ok(false);
+        }
+        let tag = self.opening_tag()?;
+        self.at += tag.length;
+        self.is_in_empty = tag.is_empty;
+        Ok(true)
+    }
+
+    /// Enters the element of this name, which must come next.
+    pub(super) fn enter(&mut self, name: &'static str) -> Result<(), XmlError> {
+        if self.enters(name)? { Ok(()) } else { Err(self.unexpected(name)) }
+    }
+
+    /// Leaves the element of this name, which must be over.
+    pub(super) fn leave(&mut self, name: &'static str) -> Result<(), XmlError> {
+        if std::mem::take(&mut self.is_in_empty) {
+            return Ok(());
+        }
+        self.skip_blanks()?;
+        let after = self.rest().strip_prefix("</").and_then(|rest| rest.strip_prefix(name));
+        match after.and_then(|rest| rest.trim_start().strip_prefix('>')) {
+            Some(after) => {
+                self.at = self.text.len() - after.len();
+                Ok(())
+            }
+            None => Err(self.unexpected(name)),
+        }
+    }
+
+    /// The whole file must have been read.
+    pub(super) fn finish(&mut self) -> Result<(), XmlError> {
+        self.skip_blanks()?;
+        if self.rest().is_empty() { Ok(()) } else { Err(self.unexpected("the end of the file")) }
+    }
+
+    /// The text of an element of this name, without blanks around it.
+    pub(super) fn text(&mut self, name: &'static str) -> Result<&'a str, XmlError> {
+        self.enter(name)?;
+        let text = if self.is_in_empty {
+            ""
+        } else {
+            let rest = self.rest();
+            let Some(length) = rest.find('<') else {
+                self.at = self.text.len();
+                return Err(self.unexpected(name));
+            };
+            self.at += length;
+            rest[..length].trim()
+        };
+        self.leave(name)?;
+        Ok(text)
+    }
+
+    /// The same, with entities resolved.
+    pub(super) fn name(&mut self, element: &'static str) -> Result<String, XmlError> {
+        let text = self.text(element)?;
+        if text.len() > 6 * NAME_LEN_MAX {
+            return Err(self.error(XmlProblem::NameTooLong { element }));
+        }
+        let name = resolved(text).ok_or_else(|| self.error(XmlProblem::UnknownEntity))?;
+        if name.len() > NAME_LEN_MAX {
+            return Err(self.error(XmlProblem::NameTooLong { element }));
+        }
+        Ok(name.into_owned())
+    }
+
+    /// The number in an element of this name.
+    pub(super) fn whole<T: FromStr>(&mut self, element: &'static str) -> Result<T, XmlError> {
+        let text = self.text(element)?;
+        text.parse().map_err(|_| self.error(XmlProblem::NotANumber { element }))
+    }
+
+    /// The number in an element of this name; finite.
+    pub(super) fn number(&mut self, element: &'static str) -> Result<f64, XmlError> {
+        let number: f64 = self.whole(element)?;
+        if number.is_finite() { Ok(number) } else { Err(self.error(XmlProblem::NotANumber { element })) }
+    }
+
+    pub(super) fn unexpected(&self, expected: &'static str) -> XmlError {
+        let rest = self.rest();
+        if rest.is_empty() && !self.is_in_empty {
+            return self.error(XmlProblem::Ended { expected });
+        }
+        let line = rest.split(['\n', '\r']).next().unwrap_or_default();
+        let end = line.find('>').map_or(line.len(), |end| end + 1);
+        let found: String = line[..end].chars().take(NAME_LEN_MAX).collect();
+        self.error(XmlProblem::Unexpected { expected, found })
+    }
+
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    fn skip_declaration(&mut self) -> Result<(), XmlError> {
+        /// What some editors put before UTF-8.
+        const BYTE_ORDER_MARK: &str = "\u{feff}";
+        if self.rest().starts_with(BYTE_ORDER_MARK) {
+            self.at += BYTE_ORDER_MARK.len();
+        }
+        if self.rest().starts_with("<?xml") {
+            let end = self.rest().find("?>").ok_or_else(|| self.error(XmlProblem::Malformed))?;
+            self.at += end + 2;
+        }
+        Ok(())
+    }
+
+    /// Past blanks and comments.
+    fn skip_blanks(&mut self) -> Result<(), XmlError> {
+        loop {
+            let rest = self.rest();
+            self.at += rest.len() - rest.trim_start().len();
+            let rest = self.rest();
+            if let Some(comment) = rest.strip_prefix("<!--") {
+                let end = comment.find("-->").ok_or_else(|| self.error(XmlProblem::Malformed))?;
+                self.at += end + 7;
+            } else if rest.is_empty() || rest.starts_with('<') {
+                return Ok(());
+            } else {
+                return Err(self.error(XmlProblem::StrayText));
+            }
+        }
+    }
+
+    fn opening_tag(&self) -> Result<Tag<'a>, XmlError> {
+        let rest = self.rest();
+        if rest.starts_with("<!") || rest.starts_with("<?") {
+            return Err(self.error(XmlProblem::Unsupported));
+        }
+        let end = rest.find('>').ok_or_else(|| self.error(XmlProblem::Malformed))?;
+        let inside = &rest[1..end];
+        let (inside, is_empty) = match inside.strip_suffix('/') {
+            Some(inside) => (inside, true),
+            None => (inside, false),
+        };
+        let name = inside.trim_end();
+        if name.contains(char::is_whitespace) {
+            return Err(self.error(XmlProblem::Unsupported));
+        }
+        let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        if name.is_empty() || !name.chars().all(is_letter) {
+            return Err(self.error(XmlProblem::Malformed));
+        }
+        Ok(Tag { name, length: end + 1, is_empty })
+    }
+}
+
+struct Tag<'a> {
+    name: &'a str,
+    length: usize,
+    is_empty: bool,
+}
+
+/// `text` with what XML cannot have in it replaced.
+pub(super) fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+fn resolved(text: &str) -> Option<Cow<'_, str>> {
+    if !text.contains('&') {
+        return Some(Cow::Borrowed(text));
+    }
+    let mut out = String::new();
+    let mut parts = text.split('&');
+    out.push_str(parts.next().unwrap_or_default());
+    for part in parts {
+        let (entity, rest) = part.split_once(';')?;
+        out.push(match entity {
+            "lt" => '<',
+            "gt" => '>',
+            "amp" => '&',
+            "quot" => '"',
+            "apos" => '\'',
+            _ => return None,
+        });
+        out.push_str(rest);
+    }
+    Some(Cow::Owned(out))
+}
+
+fn line_at(bytes: &[u8], at: usize) -> u32 {
+    let newlines = bytes.iter().take(at).filter(|byte| **byte == b'\n').count();
+    u32::try_from(newlines + 1).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reader(text: &str) -> Reader<'_> {
+        Reader::new(text.as_bytes(), 1_000).expect("readable")
+    }
+
+    #[test]
+    fn elements_blanks_comments_and_empty_ones() {
+        let mut reader =
+            reader("<?xml version=\"1.0\"?>\n<!-- hm -->\n<A>\n <B> -2560</B><C/><D></D ></A>\n");
+        reader.enter("A").expect("A");
+        assert_eq!(reader.number("B"), Ok(-2560.0));
+        assert_eq!(reader.text("C"), Ok(""));
+        assert_eq!(reader.text("D"), Ok(""));
+        assert_eq!(reader.peek(), Ok(None));
+        reader.leave("A").expect("over");
+        assert_eq!(reader.finish(), Ok(()));
+    }
+
+    #[test]
+    fn complaints_name_line_and_thing() {
+        let complaint = |text: &str, read: fn(&mut Reader<'_>) -> Option<XmlError>| {
+            read(&mut reader(text)).map(|error| error.to_string()).unwrap_or_default()
+        };
+        assert_eq!(complaint("\n<B>1</B>", |r| r.number("A").err()), "line 2: <B> where A should come");
+        assert_eq!(complaint("\n\n", |r| r.enter("A").err()), "line 3: the file ends where A should come");
+        assert_eq!(complaint("<A>x</A>", |r| r.number("A").err()), "line 1: A is not a number that fits");
+        assert_eq!(complaint("<A>inf</A>", |r| r.number("A").err()), "line 1: A is not a number that fits");
+        assert_eq!(complaint("hello", |r| r.enter("A").err()), "line 1: text between elements");
+        assert_eq!(
+            complaint("<A b=\"1\">", |r| r.enter("A").err()),
+            "line 1: attributes, CDATA and document types are not read"
+        );
+        assert_eq!(complaint("<A>1<B>", |r| r.number("A").err()), "line 1: <B> where A should come");
+        assert_eq!(complaint("<A>1", |r| r.number("A").err()), "line 1: the file ends where A should come");
+    }
+
+    #[test]
+    fn names_come_back() {
+        let name = "a <&> b \"c\" 'd'";
+        let text = format!("<N>{}</N>", escaped(name));
+        assert_eq!(reader(&text).name("N").as_deref(), Ok(name));
+        assert!(
+            matches!(reader("<N>&nbsp;</N>").name("N"), Err(error) if error.problem == XmlProblem::UnknownEntity)
+        );
+    }
+}
