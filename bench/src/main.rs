@@ -4,13 +4,18 @@
 //! and stall, ratios can be repeated. Absolute times stand beside them for curiosity.
 
 mod crowd;
+mod error;
 mod measure;
+mod wire;
 
 use std::process::ExitCode;
 
 use measure::Table;
 
-const BENCHES: [(&str, fn() -> Table); 1] = [("place", crowd::bench)];
+/// A name for the command line, and what it measures.
+type Bench = (&'static str, fn() -> Table);
+
+const BENCHES: [Bench; 3] = [("place", crowd::bench), ("wire", wire::bench), ("error", error::bench)];
 
 fn main() -> ExitCode {
     let wanted = std::env::args().nth(1);

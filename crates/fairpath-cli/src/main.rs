@@ -53,3 +53,34 @@ impl<E: Display> From<E> for BadInput {
         Self(error.to_string())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What documents show after these is given to the program.
+    const CALLS: [&str; 2] = ["cargo run --release -- ", "fairpath "];
+
+    #[test]
+    fn documents_show_only_commands_that_exist() {
+        let documents = [
+            ("README.md", include_str!("../../../README.md")),
+            ("CONTRIBUTING.md", include_str!("../../../CONTRIBUTING.md")),
+        ];
+        let mut shown = 0;
+        for (document, text) in documents {
+            for line in text.lines() {
+                let Some(call) = CALLS.iter().find_map(|call| line.strip_prefix(call)) else { continue };
+                let words = call.split('#').next().unwrap_or_default().split_whitespace();
+                let parsed = Arguments::try_parse_from(["fairpath"].into_iter().chain(words));
+                assert!(
+                    parsed.is_ok(),
+                    "{document} shows `{line}`: {}",
+                    parsed.err().map_or_else(String::new, |e| e.to_string())
+                );
+                shown += 1;
+            }
+        }
+        assert!(shown >= 4, "the README shows commands, but only {shown} were found");
+    }
+}
