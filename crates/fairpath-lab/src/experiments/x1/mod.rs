@@ -24,7 +24,9 @@ pub(super) struct X1;
 
 /// One-way delays, as in the paper's test bed.
 const DELAYS_MS: [i64; 3] = [100, 300, 800];
-/// How long a scripted tank is watched: the paper shows the seconds 25 to 30 of a game.
+/// How much of it a close-up shows, as the paper does.
+const CLOSE_UP: Span = Span::from_secs(5);
+/// How long a scripted tank is watched.
 const LENGTH: Span = Span::from_secs(120);
 /// How many tanks of each script, each with its own dice.
 const TANKS: u64 = 4;
@@ -174,7 +176,7 @@ impl Bench<'_> {
         let longest = motion.truths.iter().max_by_key(|truth| truth.length());
         let (Some(truth), Some(&delay)) = (longest, middle(&self.delays)) else { return Vec::new() };
         let begin = truth.ticks[0].0;
-        let (from, to) = window(truth.length());
+        let (from, to) = liveliest(truth);
         let mut frames: Vec<Frame<V>> = Vec::new();
         let mut random = Random::from_seed(self.settings.seed).fork(999);
         run(truth, motion.model, &self.links(delay)[0], &mut random, |frame| {
@@ -388,10 +390,18 @@ fn paths<V: Planar>(motion: &str, delay: Span, frames: &[Frame<V>], unit: &str) 
     .caption("Local placement follows the same path late; global placement leaves it where the news has not arrived, and jumps back.")
 }
 
-/// The five seconds the paper shows, or the last five of something shorter.
-fn window(length: Span) -> (Span, Span) {
-    let to = length.min(Span::from_secs(30));
-    ((to - Span::from_secs(5)).max(Span::ZERO), to)
+/// The five seconds in which the velocity changes most often, counted from whole seconds; start-up is left out.
+fn liveliest<V: Planar>(truth: &Truth<V>) -> (Span, Span) {
+    let begin = truth.ticks[0].0;
+    let last = (truth.length() - CLOSE_UP).as_secs_f64().floor().max(0.0) as i64;
+    let changes = |from: i64| {
+        let within = begin + Span::from_secs(from)..begin + Span::from_secs(from) + CLOSE_UP;
+        let pairs = truth.ticks.windows(2).filter(|pair| within.contains(&pair[0].0));
+        pairs.filter(|pair| pair[0].1.velocity.distance(pair[1].1.velocity) > 1.0).count()
+    };
+    // Of equally lively ones the first.
+    let from = (last.min(5)..=last).rev().max_by_key(|from| changes(*from)).unwrap_or(0);
+    (Span::from_secs(from), Span::from_secs(from) + CLOSE_UP)
 }
 
 fn middle<T>(items: &[T]) -> Option<&T> {
