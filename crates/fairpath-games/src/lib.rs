@@ -5,7 +5,6 @@
 //! everything a recorder wants to know, and is replayed from its seed and its inputs alone.
 //!
 //! - [`tanks`]: two teams, boxes, flags and shots, after BZFlag; motion is linear and circular
-//! - [`digest`]: one number for a whole world, to say that two runs went the same way
 //!
 //! Ten seconds of two against two:
 //!
@@ -31,5 +30,4 @@
 //! Screens, sound, sockets, files. A person's hands arrive as the same [`tanks::Input`] a bot gives.
 #![forbid(unsafe_code)]
 
-pub mod digest;
 pub mod tanks;

@@ -25,6 +25,7 @@
 mod bot;
 mod config;
 mod contact;
+mod digest;
 mod flag;
 mod game;
 mod geometry;
