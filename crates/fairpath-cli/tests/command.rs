@@ -189,6 +189,26 @@ fn files_and_places_that_do_not_work_are_refused() {
 }
 
 #[test]
+fn dis_vectors_that_hold_are_code_0_and_others_code_1() {
+    // Model 2 moves at a fixed velocity: 3 m along x after 1.5 s at 2 m/s.
+    let vectors = |metres: f64| {
+        format!(
+            r#"[{{"id": "ahead", "drm": 2, "semantics": "std", "primary": true, "p0": [0, 0, 0], "v0": [2, 0, 0],
+            "a0": [0, 0, 0], "euler0": [0, 0, 0], "omega": [0, 0, 0], "dt": 1.5, "expect":
+            {{"disp": [{metres}, 0, 0], "matrix_w2b": [[1, 0, 0], [0, 1, 0], [0, 0, 1]]}}}}]"#
+        )
+    };
+    let room = Room::new();
+    for (metres, code) in [(3.0, 0), (3.001, 1)] {
+        room.file("vectors.json", &vectors(metres));
+        let output = room.run(&["dis", "check", "vectors.json", "--json"]);
+        assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(report["primary"]["passed"], 1 - code);
+    }
+}
+
+#[test]
 fn nonsense_on_the_command_line_is_code_2() {
     let id = first_experiment();
     let cases: [&[&str]; 7] = [
