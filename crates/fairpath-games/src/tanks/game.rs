@@ -157,6 +157,11 @@ impl Match {
         &self.tanks
     }
 
+    /// What the match was made from.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// Who drives, in the order of tanks.
     pub fn drivers(&self) -> &[Driver] {
         &self.drivers
