@@ -109,7 +109,7 @@ fn breaks_cut_before_the_sample_they_name_and_only_for_their_entity() {
     // Each run loses its first sample to the velocity estimate.
     assert_eq!(spans(&recording), [(20, 80), (120, 180), (20, 180)]);
     assert_eq!(recording.players().count(), 2, "the ball is not a player");
-    assert!(recording.entities[1].is_ball());
+    assert!(!recording.entities[1].is_player);
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn every_kind_of_bad_file_is_one_line_with_file_row_column_and_fix() {
         (" \n \n", "walk.csv: the file is empty: record some motion first"),
         (
             "lap,t,x,y\n",
-            "walk.csv: row 1: unknown header `lap,t,x,y`: the first line must be `t,entity,team,x,y` or BZFlag's `t_ms,player,…`",
+            "walk.csv: row 1: unknown header `lap,t,x,y`: the first line must be `t,entity,team,x,y`, BZFlag's `t_ms,player,…` or a trace's `t_us,entity,life,kind,…`",
         ),
         ("t,entity,team,x,y\n", "walk.csv: there is a header but no motion below it: record some first"),
         (

@@ -122,7 +122,7 @@ impl MotionSummary {
             entities: recording.entities.len(),
             stretches: recording.stretches.len(),
             secs: recording.secs(),
-            unit: recording.unit().to_string(),
+            unit: recording.unit.to_string(),
         }
     }
 }
