@@ -166,9 +166,9 @@ impl Recording {
         samples.all(|sample| sample.position.z == 0.0 && sample.velocity.z == 0.0)
     }
 
-    /// All clean motion put together, in seconds.
+    /// All clean motion of players put together, in seconds.
     pub fn secs(&self) -> f64 {
-        self.stretches.iter().map(|stretch| stretch.duration().as_secs_f64()).sum()
+        self.players().map(|stretch| stretch.duration().as_secs_f64()).sum()
     }
 }
 
