@@ -142,7 +142,8 @@ fn a_recorded_match_is_motion_for_every_experiment() {
         assert_eq!(next, format!("lab run X1 --motion {file}"));
         for id in experiments() {
             let output = room.run(&["lab", "run", &id, "--motion", file, "--json"]);
-            let json: Value = serde_json::from_slice(&output.stdout).expect(&text(&output.stderr));
+            assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+            let json: Value = serde_json::from_slice(&output.stdout).unwrap();
             assert_eq!((&json["motion"]["entities"], &json["motion"]["unit"]), (&4.into(), &"units".into()));
         }
     }

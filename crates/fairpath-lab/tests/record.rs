@@ -1,11 +1,14 @@
 //! Goal: a recorded match is the match that was played, in either format, and a file that is not one is refused in one
 //! line. Method: record small matches into an empty directory, open and replay what was written, and break it.
 
+#[path = "common/names.rs"]
+mod names;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use fairpath_eval::recording::{Format, LengthUnit, Recording};
-use fairpath_games::tanks::{Ground, InputLog, TANKS_MAX, TanksConfig};
+use fairpath_games::tanks::{Ground, InputLog, TANKS_MAX, TanksConfig, state_rows};
 use fairpath_lab::experiment::Silent;
 use fairpath_lab::files::open_recording;
 use fairpath_lab::record::{TanksMatch, Written};
@@ -13,7 +16,8 @@ use fairpath_lab::table::Table;
 use fairpath_lab::trace::{TraceRow, read_states};
 use fairpath_laws::law;
 use fairpath_laws::proptest::prelude::*;
-use fairpath_sim::trace::{InputRow, Metadata, StateKind, StateRow, Trace};
+use fairpath_sim::trace::{InputRow, Metadata, StateRow, Trace};
+use names::names_in;
 use tempfile::TempDir;
 
 const MATCH: TanksMatch = TanksMatch { seed: 7, secs: 25, players: 5, boxes: 6 };
@@ -24,14 +28,6 @@ fn record(name: &str) -> (TempDir, PathBuf, Written) {
     let path = room.path().join("new/folder").join(name);
     let written = MATCH.record(&path, &Silent).unwrap();
     (room, path, written)
-}
-
-fn names_in(directory: &Path) -> Vec<String> {
-    let entries = fs::read_dir(directory).unwrap();
-    let mut names: Vec<String> =
-        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
 }
 
 /// Everything the files of a recording hold.
@@ -113,17 +109,9 @@ fn the_files_replay_to_the_states_they_hold() {
         let config = TanksConfig { tanks: [3, 2], ground, ..TanksConfig::default() };
         let log = InputLog::from_trace(config, &trace).unwrap();
         let mut replay = log.replay().unwrap();
-        let mut states = Vec::new();
-        loop {
-            let now = replay.tanks().now();
-            states.extend(replay.tanks().moving().map(|moving| StateRow {
-                life: moving.life,
-                is_break: moving.has_jumped,
-                ..StateRow::new(now, moving.id, StateKind::Truth, &moving.state)
-            }));
-            if !replay.step() {
-                break;
-            }
+        let mut states: Vec<StateRow> = state_rows(replay.tanks()).collect();
+        while replay.step() {
+            states.extend(state_rows(replay.tanks()));
         }
         // As text, where −0 is not 0.
         assert_eq!(StateRow::to_csv(&states).unwrap(), StateRow::to_csv(&trace.states).unwrap());

@@ -50,7 +50,7 @@ pub use game::{Driver, Match, REFERENCE_DIGEST, reference_match};
 pub use geometry::Rectangle;
 pub use input::{Input, InputChange, InputLog, Replay};
 pub use map::{BASE_SIDE, BOXES_MAX, Barrier, GAP, HALF_SIDE, Map, MapError};
-pub use record::{FIRE_BUTTON, NotReplayable, Recorder, record};
+pub use record::{FIRE_BUTTON, NotReplayable, Recorder, record, state_rows};
 pub use script::{RandomScript, Script};
 pub use shot::{SHOT_SLOTS, Shot, ShotEnd};
 pub use tank::{Condition, Tank, Team};

@@ -48,7 +48,7 @@ impl Recorder {
     pub fn new(game: &Match) -> Self {
         let tanks = game.tanks();
         let mut trace = Trace::new(metadata(tanks, game.seed()));
-        push_states(tanks, &mut trace);
+        trace.states.extend(state_rows(tanks));
         let log = InputLog::new(tanks.config().clone(), game.seed());
         Self { trace, log, first_tick: tanks.tick() }
     }
@@ -56,7 +56,7 @@ impl Recorder {
     /// Notes what the last step led to, and what everybody did in it.
     pub fn note(&mut self, game: &Match) {
         self.log.record(game.inputs());
-        push_states(game.tanks(), &mut self.trace);
+        self.trace.states.extend(state_rows(game.tanks()));
     }
 
     /// All that was noted.
@@ -69,6 +69,16 @@ impl Recorder {
         }
         self.trace
     }
+}
+
+/// The truth about everything that moves, as it is now.
+pub fn state_rows(tanks: &Tanks) -> impl Iterator<Item = StateRow> {
+    let now = tanks.now();
+    tanks.moving().map(move |moving| StateRow {
+        life: moving.life,
+        is_break: moving.has_jumped,
+        ..StateRow::new(now, moving.id, StateKind::Truth, &moving.state)
+    })
 }
 
 /// Plays `ticks` of a match and has them as a trace.
@@ -95,15 +105,6 @@ fn metadata(tanks: &Tanks, seed: u64) -> Metadata {
         ..Metadata::new(&format!("tanks: {red} against {blue} on {ground}"), seed)
     }
     .with_world(Vec3::new(-corner, -corner, 0.0), Vec3::new(corner, corner, 0.0))
-}
-
-fn push_states(tanks: &Tanks, trace: &mut Trace) {
-    let now = tanks.now();
-    trace.states.extend(tanks.moving().map(|moving| StateRow {
-        life: moving.life,
-        is_break: moving.has_jumped,
-        ..StateRow::new(now, moving.id, StateKind::Truth, &moving.state)
-    }));
 }
 
 fn input_row(change: &InputChange, first_tick: u64, sequence: u64) -> InputRow {
