@@ -1,4 +1,4 @@
-//! `fairpath`: run experiments on dead reckoning, and check DIS vectors.
+//! `fairpath`: run experiments on dead reckoning, record matches for them, and check DIS vectors.
 //!
 //! Glue only: it reads the command line, opens files, asks the laboratory, and prints. Exit codes: 0 done, 1 a claim
 //! (with `--strict`) or a check did not hold, 2 the input or the command line is wrong.
@@ -23,10 +23,11 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run the experiments that judge the papers' claims
+    /// Run the experiments that judge the papers' claims, and record motion for them
     #[command(
         subcommand,
-        after_help = "Example:\n  fairpath lab list\n  fairpath lab run X1 --motion match.csv.gz"
+        after_help = "Example:\n  fairpath lab list\n  fairpath lab run X1 --motion match.csv.gz\n  \
+            fairpath lab record tanks --seconds 300"
     )]
     Lab(lab::Command),
     /// Check IEEE 1278.1 dead reckoning

@@ -6,8 +6,10 @@ use std::io::{self, Write as _};
 use fairpath_lab::experiment::Experiment;
 use fairpath_lab::judge::Verdict;
 use fairpath_lab::outcome::{Claim, Column, Rows};
+use fairpath_lab::record::Written;
 use fairpath_lab::run::Finished;
 use fairpath_lab::show;
+use fairpath_sim::trace::Trace;
 
 /// Writes to stdout. A reader that has seen enough (`| head`) is no error.
 pub(crate) fn to_stdout(text: &str) -> io::Result<()> {
@@ -43,6 +45,27 @@ pub(crate) fn results(finished: &Finished) -> String {
         text += &claim(each);
     }
     let _ = writeln!(text, "\nreport: {}", finished.report.display());
+    text
+}
+
+/// What was recorded, where it is, and what to do with it.
+pub(crate) fn recorded(written: &Written) -> String {
+    let Trace { metadata, states, inputs, .. } = &written.trace;
+    let secs = states.last().map_or(0.0, |state| state.at().as_secs_f64());
+    let mut text = format!(
+        "{}, seed {}: {} s, {} states, {} inputs\n",
+        metadata.title,
+        metadata.seed,
+        show(secs),
+        states.len(),
+        inputs.len()
+    );
+    for file in &written.files {
+        let _ = writeln!(text, "  {}", file.display());
+    }
+    if let Some(file) = written.files.last() {
+        let _ = writeln!(text, "\nnext: fairpath lab run X1 --motion {}", quoted(&file.to_string_lossy()));
+    }
     text
 }
 

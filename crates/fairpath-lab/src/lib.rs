@@ -8,6 +8,7 @@
 //! - [`outcome`] is what an experiment found: rows, claims, figures, notes
 //! - [`figure`] describes a plot as data; [`plot`] draws it
 //! - [`run`] does it all: `results.json`, SVG plots and one `report.html` (fields: see [`results`])
+//! - [`record`] plays a match nobody watches and writes it down
 //! - [`table`] keeps large tables in Parquet, [`trace`] the tables of a recorded run
 //! - [`truth`] holds the real paths that experiments measure against
 //! - [`dis_check`] compares the DIS models with a file of expected values
@@ -50,6 +51,7 @@ pub mod judge;
 pub mod outcome;
 pub mod plot;
 mod quantity;
+pub mod record;
 mod report;
 pub mod results;
 pub mod run;

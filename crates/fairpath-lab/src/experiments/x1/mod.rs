@@ -7,7 +7,7 @@ use fairpath::motion::MotionKind;
 use fairpath::random::Random;
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::{Planar, Vec2, Vec3};
-use fairpath_eval::recording::Format;
+use fairpath_eval::recording::{Format, LengthUnit};
 use fairpath_games::tanks::Script;
 use fairpath_sim::LinkConfig;
 
@@ -59,10 +59,14 @@ impl Experiment for X1 {
     fn run(&self, settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRun> {
         let bench = Bench { settings, progress, delays: settings.delays_or(&DELAYS_MS) };
         match &settings.motion {
-            None => Ok(bench.outcome(&tanks(settings.seed), "units")),
+            None => Ok(bench.outcome(&tanks(settings.seed), &LengthUnit::GameUnits.to_string())),
             Some(recorded) => match recorded.recording.format {
                 Format::Bzflag => bench.recorded::<Vec3>(recorded, MotionKind::Circular),
                 Format::Team => bench.recorded::<Vec2>(recorded, MotionKind::Linear),
+                Format::Trace if recorded.recording.is_flat() => {
+                    bench.recorded::<Vec2>(recorded, MotionKind::Circular)
+                }
+                Format::Trace => bench.recorded::<Vec3>(recorded, MotionKind::Circular),
             },
         }
     }
@@ -116,7 +120,7 @@ impl Bench<'_> {
             });
         }
         let motion = Motion { name: recorded.file.clone(), model, truths };
-        Ok(self.outcome(&[motion], &recorded.recording.unit().to_string()))
+        Ok(self.outcome(&[motion], &recorded.recording.unit.to_string()))
     }
 
     fn outcome<V: Planar>(&self, motions: &[Motion<V>], unit: &str) -> Outcome {
