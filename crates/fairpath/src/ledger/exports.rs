@@ -102,6 +102,21 @@ impl<V: Planar> Exports<V> {
         sum
     }
 
+    /// When the error of a receiver that follows `belief` from `from` on, now or ahead, reaches `amount`.
+    pub(super) fn when_reaches(
+        &self,
+        belief: &Exported<V>,
+        from: SharedInstant,
+        amount: f64,
+        until: SharedInstant,
+    ) -> Option<SharedInstant> {
+        let newest = self.newest()?;
+        if newest.life != belief.life || self.is_followed(newest, belief, until) {
+            return None;
+        }
+        error::when_reaches(&newest.path, &belief.placed, from, amount, until)
+    }
+
     /// How far a receiver that follows `belief` is off at `at`; infinitely, if that is another life.
     pub(super) fn distance(&self, belief: &Exported<V>, at: SharedInstant) -> f64 {
         match self.newest() {

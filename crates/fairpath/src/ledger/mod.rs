@@ -160,6 +160,24 @@ impl<V: Planar> Ledger<V> {
         self.pairs.get(&receiver)?.placed_at(&self.exports, t)
     }
 
+    /// The error that a receiver is expected to gather from `from` to `to`, now or ahead, if nothing more is sent to
+    /// it. None where the entity is not there for it, or in another life.
+    pub fn growth(&self, receiver: ReceiverId, from: SharedInstant, to: SharedInstant) -> f64 {
+        self.pairs.get(&receiver).map_or(0.0, |pair| pair.integrate(&self.exports, from, to))
+    }
+
+    /// The first microsecond at which [`growth`](Self::growth) since `from` is `amount` or more; `None` if that is
+    /// after `until`, as far as anybody can tell from here.
+    pub fn when_grown(
+        &self,
+        receiver: ReceiverId,
+        from: SharedInstant,
+        amount: f64,
+        until: SharedInstant,
+    ) -> Option<SharedInstant> {
+        self.pairs.get(&receiver)?.when_grown(&self.exports, from, amount, until)
+    }
+
     /// When a receiver will next follow something else, for all that is known.
     pub fn next_arrival(&self, receiver: ReceiverId, after: SharedInstant) -> Option<SharedInstant> {
         self.pairs.get(&receiver)?.next_arrival(after)

@@ -216,6 +216,32 @@ impl<V: Planar> Pair<V> {
         self.copies.iter().filter_map(|copy| copy.fate.arrival()).filter(|at| *at > after).min()
     }
 
+    /// When the error gathered since `from` will be `amount`, if that is by `until`.
+    pub(super) fn when_grown(
+        &self,
+        exports: &Exports<V>,
+        from: SharedInstant,
+        amount: f64,
+        until: SharedInstant,
+    ) -> Option<SharedInstant> {
+        if amount <= 0.0 {
+            return Some(from);
+        }
+        let (mut left, mut at) = (amount, from);
+        while at < until {
+            let next = self.next_arrival(at).map_or(until, |arrival| arrival.min(until));
+            if let Some(belief) = self.belief_at(at).and_then(|index| self.exported(exports, index)) {
+                let reached = exports.when_reaches(belief, at, left, next);
+                if reached.is_some() {
+                    return reached;
+                }
+                left -= exports.error(belief, at, next);
+            }
+            at = next;
+        }
+        None
+    }
+
     /// Integrates up to `to` with the belief as it is.
     fn accumulate(&mut self, exports: &Exports<V>, to: SharedInstant) {
         if to <= self.until {
@@ -252,8 +278,8 @@ impl<V: Planar> Pair<V> {
         self.believe(exports);
     }
 
-    /// The error from `from` to `to`, given what is known of arrivals.
-    fn integrate(&self, exports: &Exports<V>, from: SharedInstant, to: SharedInstant) -> f64 {
+    /// The error from `from` to `to`, given what is known of arrivals. Both may lie ahead.
+    pub(super) fn integrate(&self, exports: &Exports<V>, from: SharedInstant, to: SharedInstant) -> f64 {
         let (mut sum, mut at) = (0.0, from);
         while at < to {
             let next = self.next_arrival(at).map_or(to, |arrival| arrival.min(to));
