@@ -59,6 +59,16 @@ impl<V: Planar> Claims<V> {
         self.waiting.contains_key(&(entity, receiver))
     }
 
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.waiting.len() + self.overdue.len()
+    }
+
+    /// Whether nothing waits for anybody.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// When the next one is due.
     pub fn poll_deadline(&self) -> Option<SharedInstant> {
         self.overdue.iter().chain(self.waiting.values()).map(|claim| claim.due).min()

@@ -8,17 +8,20 @@
 //! | --- | --- | --- |
 //! | `broadcast` | every trigger, everyone | "base" |
 //! | `every_nth` | every k-th trigger, everyone | "1/3 base" |
+//! | `error_index` | whoever it helps most, at a price, fairly | ours |
 
 mod account;
 mod broadcast;
 mod claims;
 mod dispatcher;
+mod error_index;
 mod every_nth;
 
 pub use account::Account;
 pub use broadcast::Broadcast;
 pub use claims::{Claim, Claims};
 pub use dispatcher::{Departure, Dispatcher, DispatcherConfig, Liveness};
+pub use error_index::{ErrorIndex, ErrorIndexConfig};
 pub use every_nth::EveryNth;
 
 use std::fmt::Debug;
