@@ -12,6 +12,8 @@ mod dis;
 mod dispatch;
 #[path = "laws/error.rs"]
 mod error;
+#[path = "laws/error_index.rs"]
+mod error_index;
 #[path = "laws/ledger.rs"]
 mod ledger;
 #[path = "laws/motion.rs"]

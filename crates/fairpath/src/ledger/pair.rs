@@ -208,7 +208,16 @@ impl<V: Planar> Pair<V> {
 
     /// What it is believed to place at `t`, which may lie ahead.
     pub(super) fn placed_at<'a>(&'a self, exports: &'a Exports<V>, t: SharedInstant) -> Option<&'a Path<V>> {
-        Some(&self.exported(exports, self.belief_at(t)?)?.placed)
+        Some(&self.followed_at(exports, t)?.placed)
+    }
+
+    /// What it is believed to follow at `t`, which may lie ahead.
+    pub(super) fn followed_at<'a>(
+        &'a self,
+        exports: &'a Exports<V>,
+        t: SharedInstant,
+    ) -> Option<&'a Exported<V>> {
+        self.exported(exports, self.belief_at(t)?)
     }
 
     /// When it will next follow something else, for all that is known.

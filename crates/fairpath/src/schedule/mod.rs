@@ -14,6 +14,7 @@
 //! | `fixed_probability` | each receiver with the same probability | S0 3.4.1.5, "1/3 probabilistic" |
 //! | `probabilistic_budget` | each by its share of errors and silence, by chance | S0 3.4.1; one at a time: S1 5.1 |
 //! | `deterministic_budget` | the same shares, in turns | S0 3.4.2, S1 5.2 |
+//! | `error_index` | whoever it helps most, at a price, fairly | ours |
 
 mod account;
 mod broadcast;
@@ -22,6 +23,7 @@ mod claims;
 mod deterministic_budget;
 mod dispatcher;
 mod equaliser;
+mod error_index;
 mod every_nth;
 mod fixed_probability;
 mod probabilistic_budget;
@@ -36,6 +38,7 @@ pub use broadcast::Broadcast;
 pub use claims::{Claim, Claims};
 pub use deterministic_budget::DeterministicBudget;
 pub use dispatcher::{Departure, Dispatcher, DispatcherConfig, Liveness};
+pub use error_index::{ErrorIndex, ErrorIndexConfig};
 pub use every_nth::EveryNth;
 pub use fixed_probability::FixedProbability;
 pub use probabilistic_budget::ProbabilisticBudget;
