@@ -14,7 +14,7 @@ mod page;
 mod pair;
 
 pub use page::{Belief, Page};
-pub use pair::{CopyId, Standing};
+pub use pair::{CopyId, NeverSent, Standing};
 
 use std::collections::BTreeMap;
 
@@ -94,6 +94,11 @@ impl<V: Planar> Ledger<V> {
         let index = self.exports.index_of(vector)?;
         let pair = self.pairs.get_mut(&receiver)?;
         Some(pair.depart(&self.exports, index, at, at + delay.unwrap_or(Span::ZERO)))
+    }
+
+    /// When a copy left for `receiver`; nothing if that is forgotten.
+    pub fn departure(&self, receiver: ReceiverId, copy: CopyId) -> Result<Option<SharedInstant>, NeverSent> {
+        self.pairs.get(&receiver).ok_or(NeverSent)?.departure(copy)
     }
 
     /// The receiver says when a copy arrived. Says whether that was news: duplicates, copies never sent or

@@ -10,6 +10,18 @@ use crate::vector::Planar;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CopyId(u64);
 
+/// No such copy was ever sent to that receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NeverSent;
+
+impl std::fmt::Display for NeverSent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("no such copy was ever sent to that receiver")
+    }
+}
+
+impl std::error::Error for NeverSent {}
+
 /// How one receiver stands with one entity, as of the instant the ledger was last advanced to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Standing {
@@ -136,6 +148,15 @@ impl<V: Planar> Pair<V> {
         self.last_sent = self.last_sent.max(Some(at));
         self.revise(exports, self.copies.len() - 1, Fate::Expected(expected.max(at)));
         id
+    }
+
+    /// When a copy left; nothing if that is forgotten.
+    pub(super) fn departure(&self, id: CopyId) -> Result<Option<SharedInstant>, NeverSent> {
+        if id.0 >= self.next_copy {
+            return Err(NeverSent);
+        }
+        let found = self.copies.binary_search_by_key(&id, |copy| copy.id);
+        Ok(found.ok().map(|position| self.copies[position].sent_at))
     }
 
     /// The receiver says that a copy arrived. False if that cannot be, or is no news.

@@ -1,9 +1,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::trust::{Booking, Trust, Witness};
 use super::{Account, Candidate, Claim, Claims, Scene, Scheduler};
 use crate::clock::DelayEstimate;
 use crate::dr_vector::DrVector;
-use crate::ledger::{CopyId, Ledger};
+use crate::ledger::{CopyId, Ledger, NeverSent};
 use crate::number::{EntityId, ReceiverId};
 use crate::random::Random;
 use crate::time::{SharedInstant, Span};
@@ -17,6 +18,12 @@ pub struct DispatcherConfig {
     pub horizon: Span,
     /// How fast accounts forget; `None` never. Default 30 s, see [`Account::HALF_LIFE`].
     pub half_life: Option<Span>,
+    /// How far receivers' reports are believed; `None` believes all that is possible. Default [`Trust::default`].
+    pub trust: Option<Trust>,
+    /// By how much a receiver's clock may be off in an honest report: arrivals up to this long before departure or
+    /// after now are taken for departure and now. Default 50 ms. Too low refuses honest receivers next door, whose
+    /// delay is shorter than their clock's error; too high lets a liar play with it.
+    pub clock_error_max: Span,
     /// What is promised to every receiver, whatever the scheduler wants; `None` promises nothing, which is for
     /// experiments only.
     pub liveness: Option<Liveness>,
@@ -38,14 +45,20 @@ pub struct Liveness {
 impl Default for DispatcherConfig {
     fn default() -> Self {
         let horizon = Span::from_secs(3);
-        Self { horizon, half_life: Some(Account::HALF_LIFE), liveness: Some(Liveness::default()) }
+        Self {
+            horizon,
+            half_life: Some(Account::HALF_LIFE),
+            trust: Some(Trust::default()),
+            clock_error_max: Span::from_millis(50),
+            liveness: Some(Liveness::default()),
+        }
     }
 }
 
 impl DispatcherConfig {
-    /// As the papers' experiments are run: accounts never forget and nothing is promised.
+    /// As the papers' experiments are run: accounts never forget, nothing is promised, and everybody is honest.
     pub fn as_in_the_papers() -> Self {
-        Self { half_life: None, liveness: None, ..Self::default() }
+        Self { half_life: None, trust: None, liveness: None, ..Self::default() }
     }
 }
 
@@ -95,6 +108,7 @@ struct Entity<V: Planar> {
 struct Receiver {
     account: Account,
     delay: DelayEstimate,
+    witness: Witness,
 }
 
 impl<V: Planar> Dispatcher<V> {
@@ -123,7 +137,10 @@ impl<V: Planar> Dispatcher<V> {
         }
         let others: Vec<Account> = self.receivers.values().map(|other| other.account).collect();
         let account = Account::joining(self.config.half_life, &others, now);
-        self.receivers.insert(receiver, Receiver { account, delay: DelayEstimate::default() });
+        self.receivers.insert(
+            receiver,
+            Receiver { account, delay: DelayEstimate::default(), witness: Witness::default() },
+        );
         for entity in self.entities.values_mut() {
             entity.ledger.join(receiver, now);
         }
@@ -236,22 +253,38 @@ impl<V: Planar> Dispatcher<V> {
         entity.ledger.on_departed(claim.receiver, &claim.vector, at, delay)
     }
 
-    /// A receiver says when a copy arrived, and how long it took by its own reckoning. False if that is no news, or
-    /// cannot be.
+    /// A receipt came at `now`: the receiver says that a copy arrived at `received_at`.
     pub fn on_receipt(
         &mut self,
         entity: EntityId,
         receiver: ReceiverId,
         copy: CopyId,
         received_at: SharedInstant,
-        delay: Span,
-    ) -> bool {
-        let Some(book) = self.entities.get_mut(&entity) else { return false };
-        let is_news = book.ledger.on_receipt(receiver, copy, received_at);
-        if let Some(receiver) = self.receivers.get_mut(&receiver).filter(|_| is_news) {
-            receiver.delay.handle_sample(delay);
+        now: SharedInstant,
+    ) -> Booking {
+        let Some((book, from)) = self.entities.get_mut(&entity).zip(self.receivers.get_mut(&receiver)) else {
+            return Booking::Impossible;
+        };
+        let sent_at = match book.ledger.departure(receiver, copy) {
+            Ok(Some(sent_at)) => sent_at,
+            Ok(None) => return Booking::NoNews,
+            Err(NeverSent) => return Booking::Impossible,
+        };
+        let slack = self.config.clock_error_max;
+        if received_at < sent_at - slack || received_at > now + slack {
+            return Booking::Impossible;
         }
-        is_news
+        from.witness.handle_round_trip(now - sent_at, now);
+        let latest = match &self.config.trust {
+            Some(trust) => from.witness.latest_arrival(trust, now),
+            None => now,
+        };
+        let believed = received_at.min(latest).max(sent_at);
+        if !book.ledger.on_receipt(receiver, copy, believed) {
+            return Booking::NoNews;
+        }
+        from.delay.handle_sample(believed - sent_at);
+        if received_at > latest + slack { Booking::Corrected } else { Booking::Booked }
     }
 
     /// A receiver has reported everything that it received before `until`.
@@ -312,6 +345,9 @@ impl<V: Planar> Dispatcher<V> {
                 delay: book.delay.mean(),
                 silent_since: standing.last_sent.unwrap_or(standing.joined),
             });
+        }
+        if let Some(trust) = &self.config.trust {
+            cap_accounts(&mut self.candidates, trust.account_cap);
         }
         let scene = Scene {
             entity: about,
@@ -382,4 +418,16 @@ fn book_growth<V: Planar>(ledger: &mut Ledger<V>, receivers: &mut BTreeMap<Recei
             book.account.add(growth);
         }
     });
+}
+
+/// Nobody's account counts for more than `cap` times the mean of the others'.
+fn cap_accounts(candidates: &mut [Candidate], cap: f64) {
+    let total: f64 = candidates.iter().map(|candidate| candidate.account).sum();
+    let others = candidates.len().saturating_sub(1) as f64;
+    for candidate in candidates {
+        let mean_of_others = (total - candidate.account) / others;
+        if mean_of_others > 0.0 {
+            candidate.account = candidate.account.min(cap * mean_of_others);
+        }
+    }
 }

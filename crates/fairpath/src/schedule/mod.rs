@@ -32,6 +32,7 @@ mod roster;
 mod scheduling_one;
 mod scheduling_two;
 mod shares;
+mod trust;
 
 pub use account::Account;
 pub use broadcast::Broadcast;
@@ -46,6 +47,7 @@ pub use relative_error::RelativeError;
 pub use scheduling_one::SchedulingOne;
 pub use scheduling_two::SchedulingTwo;
 pub use shares::Weighting;
+pub use trust::{Booking, Trust};
 
 use std::fmt::Debug;
 

@@ -8,7 +8,7 @@ use fairpath::number::{EntityId, ReceiverId};
 use fairpath::place::Arrival;
 use fairpath::random::Random;
 use fairpath::schedule::{
-    Broadcast, Claims, Dispatcher, DispatcherConfig, EveryNth, Liveness, Scene, Scheduler,
+    Booking, Broadcast, Claims, Dispatcher, DispatcherConfig, EveryNth, Liveness, Scene, Scheduler,
 };
 use fairpath::time::{Now, SharedInstant, Span, TickRate};
 use fairpath::{DrVector, Observation, Owner, Placement, Replica, State, Trigger, Vec2, Vector};
@@ -41,10 +41,10 @@ struct World {
 struct Screen {
     delay: Span,
     replica: Replica<Vec2>,
-    /// On the way: arrival, copy, what it says, and when it was sent.
-    in_flight: Vec<(SharedInstant, CopyId, DrVector<Vec2>, SharedInstant)>,
-    /// Receipts on the way back.
-    receipts: Vec<(SharedInstant, CopyId, SharedInstant, Span)>,
+    /// On the way: arrival, copy, and what it says.
+    in_flight: Vec<(SharedInstant, CopyId, DrVector<Vec2>)>,
+    /// Receipts on the way back: when they get there, for which copy, and what they say.
+    receipts: Vec<(SharedInstant, CopyId, SharedInstant)>,
     heard: u64,
     last_heard: Option<SharedInstant>,
     longest_silence: Span,
@@ -117,13 +117,13 @@ impl World {
             self.departures += 1;
             if !self.random.chance(self.loss) {
                 let screen = self.screens.get_mut(&claim.receiver).unwrap();
-                screen.in_flight.push((now + screen.delay, copy, claim.vector, now));
+                screen.in_flight.push((now + screen.delay, copy, claim.vector));
             }
         }
         for (receiver, screen) in &mut self.screens {
             screen.hear(now);
-            for (_, copy, received_at, delay) in screen.receipts.extract_if(.., |receipt| receipt.0 <= now) {
-                self.dispatcher.on_receipt(TANK, *receiver, copy, received_at, delay);
+            for (back, copy, received_at) in screen.receipts.extract_if(.., |receipt| receipt.0 <= now) {
+                self.dispatcher.on_receipt(TANK, *receiver, copy, received_at, back);
             }
         }
     }
@@ -139,9 +139,9 @@ impl World {
 
 impl Screen {
     fn hear(&mut self, now: SharedInstant) {
-        for (at, copy, vector, sent_at) in self.in_flight.extract_if(.., |packet| packet.0 <= now) {
+        for (at, copy, vector) in self.in_flight.extract_if(.., |packet| packet.0 <= now) {
             self.replica.accept(&vector, &Arrival::at(Now::synchronised(at)));
-            self.receipts.push((at + self.delay, copy, at, at - sent_at));
+            self.receipts.push((at + self.delay, copy, at));
             self.heard += 1;
             self.longest_silence =
                 self.longest_silence.max(self.last_heard.map_or(Span::ZERO, |last| at - last));
@@ -236,4 +236,25 @@ fn no_receivers_no_entities_and_strangers_are_no_trouble() {
     let told = dispatcher.poll_departures(None, late);
     assert_eq!(told.len(), 1, "who joins between two triggers is told by promise");
     assert_eq!(dispatcher.poll_departures(Some(ReceiverId(2)), late), []);
+}
+
+#[test]
+fn impossible_and_exaggerated_receipts_are_refused_or_cut() {
+    let mut world = World::new(Box::new(Broadcast), &[], 0.0, 1);
+    let liar = ReceiverId(3);
+    world.dispatcher.join(liar, world.now());
+    let (sent, back) = (SharedInstant::from_millis(1_000), SharedInstant::from_millis(1_400));
+    let export = world.owner.observe(Observation::Moved(world.truth), sent).unwrap().unwrap();
+    world.dispatcher.on_generated(&export.vector, export.reason, sent);
+    let claim = world.dispatcher.poll_departures(None, sent)[0].claim;
+    let copy = world.dispatcher.on_departed(&claim, sent, 1.0).unwrap();
+    let mut says = |received_ms| {
+        world.dispatcher.on_receipt(TANK, liar, copy, SharedInstant::from_millis(received_ms), back)
+    };
+    assert_eq!(says(900), Booking::Impossible, "before it was sent");
+    assert_eq!(says(1_500), Booking::Impossible, "after now");
+    assert_eq!(says(1_400), Booking::Corrected, "the receipt cannot have come back in no time");
+    assert_eq!(says(1_200), Booking::NoNews, "once is enough");
+    let delay = world.dispatcher.delay(liar).unwrap().mean().unwrap();
+    assert_eq!(delay, Span::from_millis(240), "half the round trip and a fifth of it");
 }

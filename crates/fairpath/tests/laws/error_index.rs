@@ -53,7 +53,6 @@ struct Event {
     entity: EntityId,
     receiver: ReceiverId,
     copy: CopyId,
-    sent_at: SharedInstant,
     received_at: SharedInstant,
 }
 
@@ -153,7 +152,6 @@ impl World {
                     entity: claim.entity,
                     receiver: claim.receiver,
                     copy,
-                    sent_at: self.now,
                     received_at,
                 };
                 self.events.insert((received_at + link.delay, self.log.len() as u64), event);
@@ -164,9 +162,9 @@ impl World {
     /// Receipts that are back by `until`. The way back neither jitters nor loses.
     fn hear_receipts(&mut self, until: SharedInstant) {
         while let Some(entry) = self.events.first_entry().filter(|entry| entry.key().0 <= until) {
+            let (now, _) = *entry.key();
             let event = entry.remove();
-            let delay = event.received_at - event.sent_at;
-            self.dispatcher.on_receipt(event.entity, event.receiver, event.copy, event.received_at, delay);
+            self.dispatcher.on_receipt(event.entity, event.receiver, event.copy, event.received_at, now);
             self.dispatcher.on_complete(event.receiver, event.received_at);
         }
     }
