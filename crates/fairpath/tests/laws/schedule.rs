@@ -11,6 +11,7 @@ use fairpath::schedule::{
     ProbabilisticBudget, RelativeError, Scene, Scheduler, SchedulingOne, SchedulingTwo, Weighting,
 };
 use fairpath::time::{SharedInstant, Span};
+use fairpath::trigger::Reason;
 use fairpath::vector::Vec2;
 use fairpath_laws::{law, proptest::prelude::*};
 
@@ -555,6 +556,38 @@ fn theorem_4_1_with_exact_estimates_makes_the_actual_errors_equal() {
     law!((any::<u64>(), kinds, delays), |(seed, kind, delays)| {
         theorem_holds(seed, kind, &delays, Span::ZERO)
     });
+}
+
+#[test]
+fn what_is_not_acknowledged_counts_as_it_was_estimated_when_it_was_scheduled() {
+    // The near receiver waits. Until its copy leaves, another receipt has made its delay look longer; relative-error
+    // scheduling still reckons with what it scheduled by, the variant of #1 with what is known at departure.
+    let expected_delay = |scheduler: Boxed| {
+        let links = [Link::steady(400), Link::steady(10)];
+        let mut world = World::new(DispatcherConfig::as_in_the_papers(), scheduler, &links, 11);
+        world.wander(TANK, 4, Span::from_millis(900));
+        let near = ReceiverId(1);
+        let scheduled_by = world.dispatcher.delay(near).unwrap().mean().unwrap();
+        world.wander(TANK, 1, Span::ZERO);
+        assert_eq!(world.departed_at(world.now).len(), 1, "the near one waits");
+        let other = EntityId(2);
+        let vector = turn(&mut Random::from_seed(1), other, MotionKind::Linear, world.now);
+        world.dispatcher.on_generated(&vector, Reason::Born, world.now);
+        let departures = world.dispatcher.poll_departures(None, world.now);
+        let to_near = departures.iter().find(|departure| departure.claim.receiver == near).unwrap();
+        let copy = world.dispatcher.on_departed(&to_near.claim, world.now, 1.0).unwrap();
+        let late = Span::from_millis(900);
+        assert!(world.dispatcher.on_receipt(other, near, copy, world.now + late, late));
+        world.run_until(world.dispatcher.poll_deadline().unwrap());
+        let left = world.departed.last().unwrap();
+        assert_eq!(left.receiver, near);
+        let ledger = world.dispatcher.ledger(TANK).unwrap();
+        (ledger.next_arrival(near, left.at).unwrap() - left.at, scheduled_by)
+    };
+    let (delay, scheduled_by) = expected_delay(Box::new(RelativeError::new()));
+    assert_eq!(delay, scheduled_by);
+    let (delay, scheduled_by) = expected_delay(Box::new(SchedulingOne::equal_at_reception()));
+    assert!(delay > scheduled_by + Span::from_millis(50), "{delay:?} after {scheduled_by:?}");
 }
 
 // ---- Whatever happens ----
