@@ -1,6 +1,7 @@
-use std::collections::BTreeMap;
+use std::cmp::{Ordering, Reverse};
 
 use super::Scene;
+use super::in_order::InOrder;
 use crate::dr_vector::DrVector;
 use crate::number::{EntityId, ReceiverId};
 use crate::time::SharedInstant;
@@ -24,14 +25,14 @@ pub struct Claim<V: Planar> {
 /// The claims that wait, at most one for each entity and receiver: a newer one replaces an older one.
 #[derive(Clone, Debug)]
 pub struct Claims<V: Planar> {
-    waiting: BTreeMap<(EntityId, ReceiverId), Claim<V>>,
+    waiting: InOrder<(EntityId, ReceiverId), Claim<V>>,
     /// Made due by [`send_waiting_now`](Self::send_waiting_now): apart, so that a newer claim may wait beside them.
     overdue: Vec<Claim<V>>,
 }
 
 impl<V: Planar> Default for Claims<V> {
     fn default() -> Self {
-        Self { waiting: BTreeMap::new(), overdue: Vec::new() }
+        Self { waiting: InOrder::default(), overdue: Vec::new() }
     }
 }
 
@@ -42,31 +43,31 @@ impl<V: Planar> Claims<V> {
         self.waiting.insert((scene.entity, receiver), claim);
     }
 
+    /// How many wait, due or not.
+    pub fn len(&self) -> usize {
+        self.waiting.len() + self.overdue.len()
+    }
+
+    /// Whether none waits.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Takes back whatever waits for anybody about this entity.
     pub fn discard_waiting(&mut self, entity: EntityId) {
-        self.waiting.retain(|(about, _), _| *about != entity);
+        self.take_waiting(entity).for_each(drop);
     }
 
     /// Whatever waits about this entity goes out now, as it is.
     pub fn send_waiting_now(&mut self, entity: EntityId, now: SharedInstant) {
-        let about = (entity, ReceiverId(0))..=(entity, ReceiverId(u32::MAX));
-        self.overdue.extend(self.waiting.range(about).map(|(_, claim)| Claim { due: now, ..*claim }));
-        self.discard_waiting(entity);
+        let mut overdue = std::mem::take(&mut self.overdue);
+        overdue.extend(self.take_waiting(entity).map(|claim| Claim { due: now, ..claim }));
+        self.overdue = overdue;
     }
 
     /// Whether something waits for this receiver about this entity.
     pub fn is_waiting(&self, entity: EntityId, receiver: ReceiverId) -> bool {
         self.waiting.contains_key(&(entity, receiver))
-    }
-
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.waiting.len() + self.overdue.len()
-    }
-
-    /// Whether nothing waits for anybody.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// When the next one is due.
@@ -75,19 +76,25 @@ impl<V: Planar> Claims<V> {
     }
 
     /// Takes out what is due for `receiver`, or for anybody, the heaviest first; equally heavy ones in the order of
-    /// entities.
+    /// entities and receivers.
     pub fn take_due(&mut self, receiver: Option<ReceiverId>, now: SharedInstant) -> Vec<Claim<V>> {
         let is_due =
             |claim: &Claim<V>| claim.due <= now && receiver.is_none_or(|receiver| receiver == claim.receiver);
         let mut due: Vec<Claim<V>> = self.overdue.extract_if(.., |claim| is_due(claim)).collect();
-        due.extend(self.waiting.extract_if(.., |_, claim| is_due(claim)).map(|(_, claim)| claim));
-        due.sort_by(|one, other| other.weight.total_cmp(&one.weight));
+        self.waiting.take_if(is_due, &mut due);
+        // Claims are large: what is sorted is their places.
+        if !due.is_sorted_by_key(place_of) {
+            due.sort_by_cached_key(place_of);
+        }
         due
     }
 
     /// Puts back what did not fit, unless something newer waits by now.
     pub fn put_back(&mut self, claim: Claim<V>) {
-        self.waiting.entry((claim.entity, claim.receiver)).or_insert(claim);
+        let pair = (claim.entity, claim.receiver);
+        if !self.waiting.contains_key(&pair) {
+            self.waiting.insert(pair, claim);
+        }
     }
 
     /// Forgets what one receiver was to hear of one entity.
@@ -101,5 +108,40 @@ impl<V: Planar> Claims<V> {
         let is_gone = |about: EntityId, to: ReceiverId| entity == Some(about) || receiver == Some(to);
         self.waiting.retain(|(about, to), _| !is_gone(*about, *to));
         self.overdue.retain(|claim| !is_gone(claim.entity, claim.receiver));
+    }
+
+    /// Takes out whatever waits about this entity. Costs nothing for what waits about others.
+    fn take_waiting(&mut self, entity: EntityId) -> impl Iterator<Item = Claim<V>> + '_ {
+        let about = (entity, ReceiverId(0))..=(entity, ReceiverId(u32::MAX));
+        self.waiting.extract_if(about, |_, _| true).map(|(_, claim)| claim)
+    }
+}
+
+/// Where a claim stands among others that are due: the heaviest first.
+fn place_of<V: Planar>(claim: &Claim<V>) -> (Reverse<Weight>, EntityId, ReceiverId) {
+    (Reverse(Weight(claim.weight)), claim.entity, claim.receiver)
+}
+
+/// A weight that can be sorted by.
+#[derive(Clone, Copy)]
+struct Weight(f64);
+
+impl PartialEq for Weight {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Weight {}
+
+impl PartialOrd for Weight {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Weight {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.total_cmp(&other.0)
     }
 }

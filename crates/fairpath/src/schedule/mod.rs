@@ -13,9 +13,11 @@
 mod account;
 mod broadcast;
 mod claims;
+mod directory;
 mod dispatcher;
 mod error_index;
 mod every_nth;
+mod in_order;
 
 pub use account::Account;
 pub use broadcast::Broadcast;
