@@ -5,12 +5,20 @@
 
 mod crowd;
 mod measure;
+mod schedule;
 
 use std::process::ExitCode;
 
 use measure::Table;
 
-const BENCHES: [(&str, fn() -> Table); 1] = [("place", crowd::bench)];
+/// A name for the command line, and what it measures.
+type Bench = (&'static str, fn() -> Table);
+
+const BENCHES: [Bench; 3] = [
+    ("place", crowd::bench),
+    ("schedule-linear", schedule::bench_linear),
+    ("schedule-circular", schedule::bench_circular),
+];
 
 fn main() -> ExitCode {
     let wanted = std::env::args().nth(1);
