@@ -6,6 +6,7 @@
 mod crowd;
 mod error;
 mod measure;
+mod schedule;
 mod wire;
 
 use std::process::ExitCode;
@@ -15,7 +16,13 @@ use measure::Table;
 /// A name for the command line, and what it measures.
 type Bench = (&'static str, fn() -> Table);
 
-const BENCHES: [Bench; 3] = [("place", crowd::bench), ("wire", wire::bench), ("error", error::bench)];
+const BENCHES: [Bench; 5] = [
+    ("place", crowd::bench),
+    ("wire", wire::bench),
+    ("error", error::bench),
+    ("schedule-linear", schedule::bench_linear),
+    ("schedule-circular", schedule::bench_circular),
+];
 
 fn main() -> ExitCode {
     let wanted = std::env::args().nth(1);

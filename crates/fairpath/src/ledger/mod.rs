@@ -155,10 +155,13 @@ impl<V: Planar> Ledger<V> {
         self.pairs.get(&receiver).is_some_and(|pair| pair.has_confirmed(&self.exports, tolerance, at))
     }
 
-    /// Hands out what has been added to everybody's accumulated error since the last time.
-    pub fn drain_growth(&mut self, mut book: impl FnMut(ReceiverId, f64)) {
+    /// Brings the books up to `now` and tells of everybody, in order: what has been added to their accumulated error
+    /// since the last time this was told, and how they stand.
+    pub fn advance_and_tell(&mut self, now: SharedInstant, mut tell: impl FnMut(ReceiverId, f64, Standing)) {
         for (receiver, pair) in &mut self.pairs {
-            book(*receiver, pair.drain_growth());
+            pair.advance(&self.exports, now);
+            let growth = pair.drain_growth();
+            tell(*receiver, growth, pair.standing(&self.exports));
         }
     }
 

@@ -59,6 +59,8 @@ pub(super) struct Pair<V: Planar> {
     base_kept: Option<Box<Exported<V>>>,
     /// In the order they were sent, those that can still matter.
     copies: VecDeque<Copy>,
+    /// What most questions need to know of them.
+    gist: Gist,
     next_copy: u64,
     last_sent: Option<SharedInstant>,
     last_acknowledged: Option<SharedInstant>,
@@ -74,6 +76,21 @@ struct Copy {
     index: u64,
     sent_at: SharedInstant,
     fate: Fate,
+}
+
+/// What most questions need to know of the copies, so that a trigger need not look through everybody's. Summed up anew
+/// whenever they change.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Gist {
+    /// The next arrival that is not in the books yet.
+    next_arrival: Option<SharedInstant>,
+    /// The last arrival.
+    last_arrival: Option<SharedInstant>,
+    /// Index of the newest DR vector that arrives at all, and of the newest that is reported.
+    newest: Option<u64>,
+    newest_reported: Option<u64>,
+    /// When the oldest copy was sent.
+    oldest_sent: Option<SharedInstant>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -111,6 +128,7 @@ impl<V: Planar> Pair<V> {
             base: None,
             base_kept: None,
             copies: VecDeque::new(),
+            gist: Gist::default(),
             next_copy: 0,
             last_sent: None,
             last_acknowledged: None,
@@ -124,13 +142,16 @@ impl<V: Planar> Pair<V> {
         if now <= self.until {
             return;
         }
-        while let Some(arrival) = self.next_arrival(self.until).filter(|arrival| *arrival <= now) {
+        while let Some(arrival) = self.gist.next_arrival.filter(|arrival| *arrival <= now) {
             self.accumulate(exports, arrival);
             self.believe(exports);
+            self.gist.next_arrival = self.next_arrival(arrival);
+            self.fold_what_is_certain();
         }
         self.accumulate(exports, now);
-        self.give_up_on_old_copies(now);
-        self.fold_what_is_certain();
+        if self.gist.oldest_sent.is_some_and(|sent| now - sent > REMEMBERED) {
+            self.give_up_on_old_copies(now);
+        }
         self.keep_base(exports);
     }
 
@@ -190,15 +211,13 @@ impl<V: Planar> Pair<V> {
     }
 
     pub(super) fn standing(&self, exports: &Exports<V>) -> Standing {
-        let newest_expected =
-            self.copies.iter().filter(|copy| copy.fate.arrival().is_some()).map(|copy| copy.index).max();
         Standing {
             accumulated: self.accumulated,
             instantaneous: self.instantaneous,
             joined: self.joined,
             last_sent: self.last_sent,
             has_acknowledged: self.last_acknowledged.is_some(),
-            is_told: self.belief.max(newest_expected) == exports.newest_index(),
+            is_told: self.belief.max(self.gist.newest) == exports.newest_index(),
             unsettled: self.unsettled,
         }
     }
@@ -216,8 +235,7 @@ impl<V: Planar> Pair<V> {
 
     /// Whether what it is known to follow is within `tolerance` of the exported path at `at`.
     pub(super) fn has_confirmed(&self, exports: &Exports<V>, tolerance: f64, at: SharedInstant) -> bool {
-        let reported = self.copies.iter().filter(|copy| matches!(copy.fate, Fate::Arrived(_)));
-        let newest = self.base.max(reported.map(|copy| copy.index).max());
+        let newest = self.base.max(self.gist.newest_reported);
         newest
             .and_then(|index| self.exported(exports, index))
             .is_some_and(|belief| exports.distance(belief, at) <= tolerance)
@@ -246,6 +264,9 @@ impl<V: Planar> Pair<V> {
 
     /// When it will next follow something else, for all that is known.
     pub(super) fn next_arrival(&self, after: SharedInstant) -> Option<SharedInstant> {
+        if self.gist.last_arrival.is_none_or(|last| last <= after) {
+            return None;
+        }
         self.copies.iter().filter_map(|copy| copy.fate.arrival()).filter(|at| *at > after).min()
     }
 
@@ -306,6 +327,7 @@ impl<V: Planar> Pair<V> {
         let to = old.zip(new).map_or(self.until, |(old, new)| old.max(new)).min(self.until);
         let before = self.integrate(exports, from, to);
         self.copies[position].fate = fate;
+        self.sum_up();
         let after = self.integrate(exports, from, to);
         self.accumulated = (self.accumulated + (after - before)).max(0.0);
         self.believe(exports);
@@ -326,6 +348,9 @@ impl<V: Planar> Pair<V> {
 
     /// Index of the newest DR vector that has arrived by `t`.
     fn belief_at(&self, t: SharedInstant) -> Option<u64> {
+        if self.gist.last_arrival.is_none_or(|last| last <= t) {
+            return self.base.max(self.gist.newest);
+        }
         let arrived = self.copies.iter().filter(|copy| copy.fate.arrival().is_some_and(|at| at <= t));
         self.base.max(arrived.map(|copy| copy.index).max())
     }
@@ -340,21 +365,39 @@ impl<V: Planar> Pair<V> {
         let Some(until) = self.complete_until else { return };
         let arrived = self.copies.iter().filter(|copy| matches!(copy.fate, Fate::Arrived(at) if at <= until));
         let Some(newest) = arrived.map(|copy| copy.index).max() else { return };
-        self.copies.retain(|copy| !copy.fate.is_open() || copy.index > newest);
+        let is_needed = |copy: &Copy| !copy.fate.is_open() || copy.index > newest;
+        if !self.copies.iter().all(is_needed) {
+            self.copies.retain(is_needed);
+            self.sum_up();
+        }
     }
 
     /// An arrival in the books, and before any open copy was even sent, is history.
     fn fold_what_is_certain(&mut self) {
         let open_since = self.copies.iter().filter(|copy| copy.fate.is_open()).map(|copy| copy.sent_at).min();
-        while let Some(copy) = self.copies.front() {
-            match copy.fate {
-                Fate::Arrived(at) if at <= self.until && open_since.is_none_or(|open| at <= open) => {
-                    self.base = self.base.max(Some(copy.index));
-                    self.copies.pop_front();
-                }
-                _ => break,
+        let is_history = |fate: Fate| matches!(fate, Fate::Arrived(at) if at <= self.until && open_since.is_none_or(|open| at <= open));
+        let count = self.copies.iter().take_while(|copy| is_history(copy.fate)).count();
+        if count > 0 {
+            self.base = self.base.max(self.copies.drain(..count).map(|copy| copy.index).max());
+            self.sum_up();
+        }
+    }
+
+    /// Takes the gist of the copies as they are now.
+    fn sum_up(&mut self) {
+        let mut gist = Gist { oldest_sent: self.copies.front().map(|copy| copy.sent_at), ..Gist::default() };
+        for copy in &self.copies {
+            let Some(arrival) = copy.fate.arrival() else { continue };
+            gist.newest = gist.newest.max(Some(copy.index));
+            gist.last_arrival = gist.last_arrival.max(Some(arrival));
+            if arrival > self.until {
+                gist.next_arrival = Some(gist.next_arrival.map_or(arrival, |next| next.min(arrival)));
+            }
+            if matches!(copy.fate, Fate::Arrived(_)) {
+                gist.newest_reported = gist.newest_reported.max(Some(copy.index));
             }
         }
+        self.gist = gist;
     }
 
     /// Beyond what is remembered the estimate stands, and is counted.

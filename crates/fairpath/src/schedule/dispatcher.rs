@@ -1,5 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::directory::Directory;
 use super::trust::{Booking, Trust, Witness};
 use super::{Account, Candidate, Claim, Claims, Scene, Scheduler};
 use crate::clock::DelayEstimate;
@@ -14,7 +15,7 @@ use crate::vector::Planar;
 /// How a sender spreads its DR vectors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DispatcherConfig {
-    /// When replicas freeze; the ledger must know. Default 3 s, as [`Replica::HORIZON`](crate::Replica::HORIZON).
+    /// When replicas freeze; the ledger must know. Default 3 s, as [`Replica::HORIZON`](crate::place::Replica::HORIZON).
     pub horizon: Span,
     /// How fast accounts forget; `None` never. Default 30 s, see [`Account::HALF_LIFE`].
     pub half_life: Option<Span>,
@@ -89,7 +90,7 @@ pub struct Dispatcher<V: Planar> {
     random: Random,
     claims: Claims<V>,
     entities: BTreeMap<EntityId, Entity<V>>,
-    receivers: BTreeMap<ReceiverId, Receiver>,
+    receivers: Directory<Receiver>,
     /// Reused from trigger to trigger.
     candidates: Vec<Candidate>,
 }
@@ -124,7 +125,7 @@ impl<V: Planar> Dispatcher<V> {
             random,
             claims: Claims::default(),
             entities: BTreeMap::new(),
-            receivers: BTreeMap::new(),
+            receivers: Directory::default(),
             candidates: Vec::new(),
         }
     }
@@ -314,8 +315,12 @@ impl<V: Planar> Dispatcher<V> {
     /// Brings all books up to `now`.
     pub fn advance(&mut self, now: SharedInstant) {
         for entity in self.entities.values_mut() {
-            entity.ledger.advance(now);
-            book_growth(&mut entity.ledger, &mut self.receivers);
+            let mut books = self.receivers.walk();
+            entity.ledger.advance_and_tell(now, |receiver, growth, _| {
+                if let Some(book) = books.find(receiver) {
+                    book.account.add(growth);
+                }
+            });
         }
         for receiver in self.receivers.values_mut() {
             receiver.account.advance(now);
@@ -330,12 +335,12 @@ impl<V: Planar> Dispatcher<V> {
         ask: impl FnOnce(&mut dyn Scheduler<V>, &Scene<'_, V>, &mut Random, &mut Claims<V>),
     ) {
         let Some(entity) = self.entities.get_mut(&about) else { return };
-        entity.ledger.advance(now);
-        book_growth(&mut entity.ledger, &mut self.receivers);
         self.candidates.clear();
         let mut account_secs: f64 = 0.0;
-        for (receiver, standing) in entity.ledger.standings() {
-            let Some(book) = self.receivers.get_mut(&receiver) else { continue };
+        let mut books = self.receivers.walk();
+        entity.ledger.advance_and_tell(now, |receiver, growth, standing| {
+            let Some(book) = books.find(receiver) else { return };
+            book.account.add(growth);
             book.account.advance(now);
             account_secs = account_secs.max(book.account.secs());
             self.candidates.push(Candidate {
@@ -345,7 +350,7 @@ impl<V: Planar> Dispatcher<V> {
                 delay: book.delay.mean(),
                 silent_since: standing.last_sent.unwrap_or(standing.joined),
             });
-        }
+        });
         if let Some(trust) = &self.config.trust {
             cap_accounts(&mut self.candidates, trust.account_cap);
         }
@@ -409,15 +414,6 @@ impl<V: Planar> Dispatcher<V> {
         let repeat = Span::from_micros(half.as_micros() / Self::REPEATS);
         at_the_latest.min((entity.steady_since + half).max(silent_since + repeat))
     }
-}
-
-/// Books what the ledger has found since the last time.
-fn book_growth<V: Planar>(ledger: &mut Ledger<V>, receivers: &mut BTreeMap<ReceiverId, Receiver>) {
-    ledger.drain_growth(|receiver, growth| {
-        if let Some(book) = receivers.get_mut(&receiver) {
-            book.account.add(growth);
-        }
-    });
 }
 
 /// Nobody's account counts for more than `cap` times the mean of the others'.

@@ -148,12 +148,7 @@ impl World {
             let late = self.random.between(-1.0, 1.0);
             if !self.random.chance(link.loss) {
                 let received_at = self.now + link.delay + link.jitter.scaled(late);
-                let event = Event {
-                    entity: claim.entity,
-                    receiver: claim.receiver,
-                    copy,
-                    received_at,
-                };
+                let event = Event { entity: claim.entity, receiver: claim.receiver, copy, received_at };
                 self.events.insert((received_at + link.delay, self.log.len() as u64), event);
             }
         }
