@@ -6,6 +6,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use fairpath_eval::recording::{self, RecordingError, Source};
+use fairpath_sim::RttTrace;
+use fairpath_sim::csv::CsvError;
 use flate2::read::MultiGzDecoder;
 
 use crate::experiment::Recorded;
@@ -42,6 +44,13 @@ pub enum OpenError {
     },
     /// It is not a recording.
     Recording(RecordingError),
+    /// It is not a list of round trips.
+    Rtt {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: CsvError,
+    },
 }
 
 /// Why results could not be written. Its text is one line: what, where, and how to fix it.
@@ -74,6 +83,11 @@ pub fn open_recording(path: &Path) -> Result<Recorded, OpenError> {
         None => recording::read(source, None)?,
     };
     Ok(Recorded { file: file_name(path), recording })
+}
+
+/// Reads recorded round trips: the columns `t,rtt_ms`, in seconds and milliseconds.
+pub fn open_rtt_trace(path: &Path) -> Result<RttTrace, OpenError> {
+    RttTrace::from_csv(&read(path)?).map_err(|error| OpenError::Rtt { path: path.into(), error })
 }
 
 /// Reads a whole file, unpacked if it begins like gzip, whatever its name.
@@ -214,6 +228,9 @@ impl fmt::Display for OpenError {
                 INPUT_BYTES_MAX >> 20
             ),
             Self::Recording(error) => error.fmt(f),
+            Self::Rtt { path, error } => {
+                write!(f, "{}: {error}: give a table with the columns t,rtt_ms", path.display())
+            }
         }
     }
 }

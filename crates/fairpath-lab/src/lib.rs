@@ -8,7 +8,9 @@
 //! - [`outcome`] is what an experiment found: rows, claims, figures, notes
 //! - [`figure`] describes a plot as data; [`plot`] draws it
 //! - [`run`] does it all: `results.json`, SVG plots and one `report.html` (fields: see [`results`])
+//! - [`index`] is the page that leads to many reports
 //! - [`table`] keeps large tables in Parquet, [`trace`] the tables of a recorded run
+//! - [`fairness`] plays schedulers against each other
 //! - [`truth`] holds the real paths that experiments measure against
 //! - [`dis_check`] compares the DIS models with a file of expected values
 //!
@@ -44,8 +46,10 @@
 pub mod dis_check;
 pub mod experiment;
 pub mod experiments;
+pub mod fairness;
 pub mod figure;
 pub mod files;
+pub mod index;
 pub mod judge;
 pub mod outcome;
 pub mod plot;
