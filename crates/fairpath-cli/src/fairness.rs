@@ -156,7 +156,7 @@ impl Fairness {
 
 fn contenders(text: &str) -> Result<Vec<Contender>, BadInput> {
     if text.trim().eq_ignore_ascii_case("all") {
-        return Ok(Contender::ALL.to_vec());
+        return Ok(Contender::MAIN.to_vec());
     }
     text.split(',').map(|name| Contender::by_name(name.trim()).map_err(BadInput::from)).collect()
 }

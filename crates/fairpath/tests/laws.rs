@@ -10,6 +10,8 @@ mod converge;
 mod dis;
 #[path = "laws/error.rs"]
 mod error;
+#[path = "laws/error_index.rs"]
+mod error_index;
 #[path = "laws/ledger.rs"]
 mod ledger;
 #[path = "laws/motion.rs"]

@@ -1,6 +1,9 @@
 use std::fmt;
 
-use fairpath::schedule::{Broadcast, EveryNth, Scheduler};
+use fairpath::schedule::{
+    Broadcast, DeterministicBudget, ErrorIndex, ErrorIndexConfig, EveryNth, FixedProbability,
+    ProbabilisticBudget, RelativeError, Scheduler, SchedulingOne, SchedulingTwo, Weighting,
+};
 use fairpath::vector::Planar;
 
 /// A scheduler by name, with everything it takes to build one.
@@ -11,6 +14,39 @@ pub enum Contender {
     /// Everyone, at every k-th trigger, where k is what the budget allows: "1/3 base" with a third of the receivers as
     /// budget.
     EveryNth,
+    /// Scheduling #1, as printed.
+    SchedulingOne,
+    /// Scheduling #1 with errors equal at reception.
+    SchedulingOneAtReception,
+    /// Scheduling #2, as printed.
+    SchedulingTwo,
+    /// Scheduling by relative export error.
+    RelativeError,
+    /// Probabilistic budget.
+    Probabilistic(Factor),
+    /// Probabilistic budget that picks one receiver, whatever the budget.
+    PickOne,
+    /// Everybody with the same probability: "1/3 probabilistic".
+    FixedProbability,
+    /// Deterministic budget.
+    Deterministic(Factor),
+    /// Error-index, ours.
+    ErrorIndex,
+}
+
+/// What the budget schemes share their budget by: S0's five cases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Factor {
+    /// PA = 1: the accumulated error.
+    Accumulated,
+    /// PI = 1: the instantaneous error.
+    Instantaneous,
+    /// PT = 1: the time since the last DR vector.
+    Silence,
+    /// A third of each.
+    Thirds,
+    /// Half accumulated, half instantaneous.
+    Halves,
 }
 
 /// There is no scheduler of this name.
@@ -18,20 +54,58 @@ pub enum Contender {
 pub struct UnknownContender(pub String);
 
 impl Contender {
-    /// All of them, in the order of SPEC.
-    pub const ALL: &'static [Self] = &[Self::Broadcast, Self::EveryNth];
+    /// One of each kind, in the order of SPEC.
+    pub const MAIN: [Self; 10] = [
+        Self::Broadcast,
+        Self::EveryNth,
+        Self::SchedulingOne,
+        Self::SchedulingTwo,
+        Self::RelativeError,
+        Self::Probabilistic(Factor::Accumulated),
+        Self::PickOne,
+        Self::FixedProbability,
+        Self::Deterministic(Factor::Accumulated),
+        Self::ErrorIndex,
+    ];
+
+    /// All there are, variants included.
+    pub fn all() -> Vec<Self> {
+        let factors = |of: fn(Factor) -> Self| Factor::ALL.into_iter().map(of);
+        let mut all = Self::MAIN.to_vec();
+        all.push(Self::SchedulingOneAtReception);
+        all.extend(factors(Self::Probabilistic).skip(1));
+        all.extend(factors(Self::Deterministic).skip(1));
+        all
+    }
 
     /// What the command line and tables call it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Broadcast => "broadcast",
             Self::EveryNth => "every-nth",
+            Self::SchedulingOne => "scheduling-1",
+            Self::SchedulingOneAtReception => "scheduling-1-at-reception",
+            Self::SchedulingTwo => "scheduling-2",
+            Self::RelativeError => "relative-error",
+            Self::Probabilistic(Factor::Accumulated) => "probabilistic",
+            Self::Probabilistic(Factor::Instantaneous) => "probabilistic-pi",
+            Self::Probabilistic(Factor::Silence) => "probabilistic-pt",
+            Self::Probabilistic(Factor::Thirds) => "probabilistic-thirds",
+            Self::Probabilistic(Factor::Halves) => "probabilistic-halves",
+            Self::PickOne => "pick-one",
+            Self::FixedProbability => "fixed-probability",
+            Self::Deterministic(Factor::Accumulated) => "deterministic",
+            Self::Deterministic(Factor::Instantaneous) => "deterministic-pi",
+            Self::Deterministic(Factor::Silence) => "deterministic-pt",
+            Self::Deterministic(Factor::Thirds) => "deterministic-thirds",
+            Self::Deterministic(Factor::Halves) => "deterministic-halves",
+            Self::ErrorIndex => "error-index",
         }
     }
 
-    /// The one of this name.
+    /// The one of this name, upper or lower case.
     pub fn by_name(name: &str) -> Result<Self, UnknownContender> {
-        let found = Self::ALL.iter().copied().find(|contender| contender.name().eq_ignore_ascii_case(name));
+        let found = Self::all().into_iter().find(|contender| contender.name().eq_ignore_ascii_case(name));
         found.ok_or_else(|| UnknownContender(name.into()))
     }
 
@@ -40,12 +114,48 @@ impl Contender {
         match self {
             Self::Broadcast => Box::new(Broadcast),
             Self::EveryNth => Box::new(EveryNth::new(every_nth_of(receivers, budget))),
+            Self::SchedulingOne => Box::new(SchedulingOne::new()),
+            Self::SchedulingOneAtReception => Box::new(SchedulingOne::equal_at_reception()),
+            Self::SchedulingTwo => Box::new(SchedulingTwo::new()),
+            Self::RelativeError => Box::new(RelativeError::new()),
+            Self::Probabilistic(factor) => Box::new(ProbabilisticBudget::new(budget, factor.weighting())),
+            Self::PickOne => Box::new(ProbabilisticBudget::picking_one(Weighting::ACCUMULATED)),
+            Self::FixedProbability => Box::new(FixedProbability::new(budget / receivers as f64)),
+            Self::Deterministic(factor) => Box::new(DeterministicBudget::new(budget, factor.weighting())),
+            Self::ErrorIndex => Box::new(ErrorIndex::new(ErrorIndexConfig::new(budget))),
+        }
+    }
+}
+
+impl Factor {
+    /// All of them, in S0's order.
+    pub const ALL: [Self; 5] =
+        [Self::Accumulated, Self::Instantaneous, Self::Silence, Self::Thirds, Self::Halves];
+
+    /// As the papers write it: (PA, PI, PT).
+    pub fn shown(self) -> &'static str {
+        match self {
+            Self::Accumulated => "PA = 1",
+            Self::Instantaneous => "PI = 1",
+            Self::Silence => "PT = 1",
+            Self::Thirds => "⅓, ⅓, ⅓",
+            Self::Halves => "½, ½, 0",
+        }
+    }
+
+    fn weighting(self) -> Weighting {
+        match self {
+            Self::Accumulated => Weighting::ACCUMULATED,
+            Self::Instantaneous => Weighting::INSTANTANEOUS,
+            Self::Silence => Weighting::SILENCE,
+            Self::Thirds => Weighting::THIRDS,
+            Self::Halves => Weighting::HALVES,
         }
     }
 }
 
 /// Every how many triggers everybody can be told on this budget.
-pub(super) fn every_nth_of(receivers: usize, budget: f64) -> u64 {
+fn every_nth_of(receivers: usize, budget: f64) -> u64 {
     (receivers as f64 / budget).round().max(1.0) as u64
 }
 
@@ -53,7 +163,7 @@ impl std::error::Error for UnknownContender {}
 
 impl fmt::Display for UnknownContender {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known: Vec<&str> = Contender::ALL.iter().map(|contender| contender.name()).collect();
+        let known: Vec<&str> = Contender::all().into_iter().map(Contender::name).collect();
         write!(f, "there is no scheduler {:?}: choose among {}", self.0, known.join(", "))
     }
 }

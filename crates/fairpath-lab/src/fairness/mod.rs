@@ -30,7 +30,7 @@ mod score;
 
 pub use arena::{Arena, Trial};
 pub use bootstrap::{Measure, Ratio, ratio};
-pub use contender::{Contender, UnknownContender};
+pub use contender::{Contender, Factor, UnknownContender};
 pub use motion::{Model, Motion, STRETCH_MIN};
 pub use receiver::{Jitter, Receiver};
 pub use score::{Game, Score, jain, mean, spread};

@@ -61,6 +61,22 @@ impl<V: Planar> Exports<V> {
         self.newest().map(|exported| exported.index)
     }
 
+    /// The pieces of this life, the newest first, back to the one followed at `from`.
+    pub(super) fn back_to(&self, from: SharedInstant) -> impl Iterator<Item = &Exported<V>> + '_ {
+        let life = self.life.1;
+        let mut reached = false;
+        self.pieces.iter().rev().take_while(move |piece| {
+            let is_wanted = !reached && piece.life == life;
+            reached = piece.since <= from;
+            is_wanted
+        })
+    }
+
+    /// Whether this is about the life that the entity lives now.
+    pub(super) fn is_of_this_life(&self, exported: &Exported<V>) -> bool {
+        exported.life == self.life.1
+    }
+
     /// Where this DR vector stands in the count, if it is remembered.
     pub(super) fn index_of(&self, vector: &DrVector<V>) -> Option<u64> {
         let newest_first = self.pieces.iter().rev();
@@ -100,6 +116,21 @@ impl<V: Planar> Exports<V> {
             }
         }
         sum
+    }
+
+    /// When the error of a receiver that follows `belief` from `from` on, now or ahead, reaches `amount`.
+    pub(super) fn when_reaches(
+        &self,
+        belief: &Exported<V>,
+        from: SharedInstant,
+        amount: f64,
+        until: SharedInstant,
+    ) -> Option<SharedInstant> {
+        let newest = self.newest()?;
+        if newest.life != belief.life || self.is_followed(newest, belief, until) {
+            return None;
+        }
+        error::when_reaches(&newest.path, &belief.placed, from, amount, until)
     }
 
     /// How far a receiver that follows `belief` is off at `at`; infinitely, if that is another life.

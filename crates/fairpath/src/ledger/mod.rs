@@ -10,8 +10,10 @@
 //! receipt corrects only the interval between when the copy was believed to arrive and when it did.
 
 mod exports;
+mod page;
 mod pair;
 
+pub use page::{Belief, Page};
 pub use pair::{CopyId, Standing};
 
 use std::collections::BTreeMap;
@@ -126,6 +128,11 @@ impl<V: Planar> Ledger<V> {
         self.pairs.iter().map(|(receiver, pair)| (*receiver, pair.standing(&self.exports)))
     }
 
+    /// Every receiver's page, in order.
+    pub fn pages(&self) -> impl Iterator<Item = Page<'_, V>> + '_ {
+        self.pairs.iter().map(|(receiver, pair)| Page::new(*receiver, pair, &self.exports))
+    }
+
     /// The part of a receiver's accumulated error that lies before its last acknowledged arrival (the papers'
     /// CEE; the rest is their EEE). Costs an integral over what is in flight.
     pub fn settled(&self, receiver: ReceiverId) -> Option<f64> {
@@ -155,9 +162,41 @@ impl<V: Planar> Ledger<V> {
         self.exports.newest().map(|exported| &exported.path)
     }
 
+    /// What a receiver places once it has the newest DR vector: the exported path, until it freezes.
+    pub fn placed_if_told(&self) -> Option<&Path<V>> {
+        self.exports.newest().map(|exported| &exported.placed)
+    }
+
+    /// The pieces of the exported path in this life, the newest first, each with the instant it begins: back to the
+    /// one that was followed at `from`, as far as they are remembered.
+    pub fn exported_back_to(
+        &self,
+        from: SharedInstant,
+    ) -> impl Iterator<Item = (SharedInstant, &Path<V>)> + '_ {
+        self.exports.back_to(from).map(|exported| (exported.since, &exported.path))
+    }
+
     /// What a receiver is believed to place at `t`, now or ahead, if copies in flight arrive when expected.
     pub fn placed_at(&self, receiver: ReceiverId, t: SharedInstant) -> Option<&Path<V>> {
         self.pairs.get(&receiver)?.placed_at(&self.exports, t)
+    }
+
+    /// The error that a receiver is expected to gather from `from` to `to`, now or ahead, if nothing more is sent to
+    /// it. None where the entity is not there for it, or in another life.
+    pub fn growth(&self, receiver: ReceiverId, from: SharedInstant, to: SharedInstant) -> f64 {
+        self.pairs.get(&receiver).map_or(0.0, |pair| pair.integrate(&self.exports, from, to))
+    }
+
+    /// The first microsecond at which [`growth`](Self::growth) since `from` is `amount` or more; `None` if that is
+    /// after `until`, as far as anybody can tell from here.
+    pub fn when_grown(
+        &self,
+        receiver: ReceiverId,
+        from: SharedInstant,
+        amount: f64,
+        until: SharedInstant,
+    ) -> Option<SharedInstant> {
+        self.pairs.get(&receiver)?.when_grown(&self.exports, from, amount, until)
     }
 
     /// When a receiver will next follow something else, for all that is known.

@@ -208,12 +208,47 @@ impl<V: Planar> Pair<V> {
 
     /// What it is believed to place at `t`, which may lie ahead.
     pub(super) fn placed_at<'a>(&'a self, exports: &'a Exports<V>, t: SharedInstant) -> Option<&'a Path<V>> {
-        Some(&self.exported(exports, self.belief_at(t)?)?.placed)
+        Some(&self.followed_at(exports, t)?.placed)
+    }
+
+    /// What it is believed to follow at `t`, which may lie ahead.
+    pub(super) fn followed_at<'a>(
+        &'a self,
+        exports: &'a Exports<V>,
+        t: SharedInstant,
+    ) -> Option<&'a Exported<V>> {
+        self.exported(exports, self.belief_at(t)?)
     }
 
     /// When it will next follow something else, for all that is known.
     pub(super) fn next_arrival(&self, after: SharedInstant) -> Option<SharedInstant> {
         self.copies.iter().filter_map(|copy| copy.fate.arrival()).filter(|at| *at > after).min()
+    }
+
+    /// When the error gathered since `from` will be `amount`, if that is by `until`.
+    pub(super) fn when_grown(
+        &self,
+        exports: &Exports<V>,
+        from: SharedInstant,
+        amount: f64,
+        until: SharedInstant,
+    ) -> Option<SharedInstant> {
+        if amount <= 0.0 {
+            return Some(from);
+        }
+        let (mut left, mut at) = (amount, from);
+        while at < until {
+            let next = self.next_arrival(at).map_or(until, |arrival| arrival.min(until));
+            if let Some(belief) = self.belief_at(at).and_then(|index| self.exported(exports, index)) {
+                let reached = exports.when_reaches(belief, at, left, next);
+                if reached.is_some() {
+                    return reached;
+                }
+                left -= exports.error(belief, at, next);
+            }
+            at = next;
+        }
+        None
     }
 
     /// Integrates up to `to` with the belief as it is.
@@ -252,8 +287,8 @@ impl<V: Planar> Pair<V> {
         self.believe(exports);
     }
 
-    /// The error from `from` to `to`, given what is known of arrivals.
-    fn integrate(&self, exports: &Exports<V>, from: SharedInstant, to: SharedInstant) -> f64 {
+    /// The error from `from` to `to`, given what is known of arrivals. Both may lie ahead.
+    pub(super) fn integrate(&self, exports: &Exports<V>, from: SharedInstant, to: SharedInstant) -> f64 {
         let (mut sum, mut at) = (0.0, from);
         while at < to {
             let next = self.next_arrival(at).map_or(to, |arrival| arrival.min(to));

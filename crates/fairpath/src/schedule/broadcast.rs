@@ -10,7 +10,7 @@ pub struct Broadcast;
 impl<V: Planar> Scheduler<V> for Broadcast {
     fn on_trigger(&mut self, scene: &Scene<'_, V>, _random: &mut Random, claims: &mut Claims<V>) {
         for candidate in scene.candidates {
-            claims.send(scene, candidate.receiver, scene.now, 1.0);
+            claims.send(scene, candidate.receiver, scene.now, candidate.weight());
         }
     }
 }

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use super::Scene;
 use crate::dr_vector::DrVector;
 use crate::number::{EntityId, ReceiverId};
-use crate::time::SharedInstant;
+use crate::time::{SharedInstant, Span};
 use crate::vector::Planar;
 
 /// "Tell this receiver of this entity, then, and it is this important."
@@ -17,6 +17,9 @@ pub struct Claim<V: Planar> {
     pub due: SharedInstant,
     /// Where not all that is due fits, the heavier goes first.
     pub weight: f64,
+    /// How long the scheduler reckoned that it takes, where it matters that the ledger reckons with the same;
+    /// `None` leaves it to what is known at departure.
+    pub delay: Option<Span>,
     /// What to say.
     pub vector: DrVector<V>,
 }
@@ -36,22 +39,46 @@ impl<V: Planar> Default for Claims<V> {
 }
 
 impl<V: Planar> Claims<V> {
+    /// When a claim is due that only waits for the next trigger.
+    const NEVER: SharedInstant = SharedInstant::from_micros(i64::MAX);
+
     /// Sends the scene's DR vector to `receiver` at `due`, instead of whatever waited for it.
     pub fn send(&mut self, scene: &Scene<'_, V>, receiver: ReceiverId, due: SharedInstant, weight: f64) {
-        let claim = Claim { entity: scene.entity, receiver, due, weight, vector: *scene.vector };
-        self.waiting.insert((scene.entity, receiver), claim);
+        let vector = *scene.vector;
+        self.insert(Claim { entity: scene.entity, receiver, due, weight, delay: None, vector });
+    }
+
+    /// Keeps the scene's DR vector for `receiver`, instead of whatever waited for it, until
+    /// [`send_waiting_now`](Self::send_waiting_now) or [`discard_waiting`](Self::discard_waiting): no instant is right.
+    pub fn hold(&mut self, scene: &Scene<'_, V>, receiver: ReceiverId, weight: f64) {
+        self.send(scene, receiver, Self::NEVER, weight);
+    }
+
+    /// Lets a claim wait, instead of whatever waited for that receiver about that entity.
+    pub fn insert(&mut self, claim: Claim<V>) {
+        self.waiting.insert((claim.entity, claim.receiver), claim);
+    }
+
+    /// How many wait, due or not.
+    pub fn len(&self) -> usize {
+        self.waiting.len() + self.overdue.len()
+    }
+
+    /// Whether none waits.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// Takes back whatever waits for anybody about this entity.
     pub fn discard_waiting(&mut self, entity: EntityId) {
-        self.waiting.retain(|(about, _), _| *about != entity);
+        self.take_waiting(entity).for_each(drop);
     }
 
     /// Whatever waits about this entity goes out now, as it is.
     pub fn send_waiting_now(&mut self, entity: EntityId, now: SharedInstant) {
-        let about = (entity, ReceiverId(0))..=(entity, ReceiverId(u32::MAX));
-        self.overdue.extend(self.waiting.range(about).map(|(_, claim)| Claim { due: now, ..*claim }));
-        self.discard_waiting(entity);
+        let mut overdue = std::mem::take(&mut self.overdue);
+        overdue.extend(self.take_waiting(entity).map(|claim| Claim { due: now, ..claim }));
+        self.overdue = overdue;
     }
 
     /// Whether something waits for this receiver about this entity.
@@ -61,7 +88,8 @@ impl<V: Planar> Claims<V> {
 
     /// When the next one is due.
     pub fn poll_deadline(&self) -> Option<SharedInstant> {
-        self.overdue.iter().chain(self.waiting.values()).map(|claim| claim.due).min()
+        let due = self.overdue.iter().chain(self.waiting.values()).map(|claim| claim.due);
+        due.filter(|due| *due < Self::NEVER).min()
     }
 
     /// Takes out what is due for `receiver`, or for anybody, the heaviest first; equally heavy ones in the order of
@@ -80,6 +108,19 @@ impl<V: Planar> Claims<V> {
         self.waiting.entry((claim.entity, claim.receiver)).or_insert(claim);
     }
 
+    /// A DR vector of this instant has left: what waits for the same receiver and is no newer would repeat it.
+    pub(super) fn forget_repeated(
+        &mut self,
+        entity: EntityId,
+        receiver: ReceiverId,
+        generated_at: SharedInstant,
+    ) {
+        let pair = (entity, receiver);
+        if self.waiting.get(&pair).is_some_and(|claim| claim.vector.generated_at <= generated_at) {
+            self.waiting.remove(&pair);
+        }
+    }
+
     /// Forgets what one receiver was to hear of one entity.
     pub fn forget_pair(&mut self, entity: EntityId, receiver: ReceiverId) {
         self.waiting.remove(&(entity, receiver));
@@ -91,5 +132,11 @@ impl<V: Planar> Claims<V> {
         let is_gone = |about: EntityId, to: ReceiverId| entity == Some(about) || receiver == Some(to);
         self.waiting.retain(|(about, to), _| !is_gone(*about, *to));
         self.overdue.retain(|claim| !is_gone(claim.entity, claim.receiver));
+    }
+
+    /// Takes out whatever waits about this entity. Costs nothing for what waits about others.
+    fn take_waiting(&mut self, entity: EntityId) -> impl Iterator<Item = Claim<V>> + '_ {
+        let about = (entity, ReceiverId(0))..=(entity, ReceiverId(u32::MAX));
+        self.waiting.extract_if(about, |_, _| true).map(|(_, claim)| claim)
     }
 }

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Account, Candidate, Claim, Claims, Scene, Scheduler};
 use crate::clock::DelayEstimate;
@@ -229,8 +229,9 @@ impl<V: Planar> Dispatcher<V> {
 
     /// A copy really left, at this cost in the budget's unit. The name is for its receipt.
     pub fn on_departed(&mut self, claim: &Claim<V>, at: SharedInstant, cost: f64) -> Option<CopyId> {
-        let delay = self.receivers.get(&claim.receiver)?.delay.mean();
+        let delay = claim.delay.or(self.receivers.get(&claim.receiver)?.delay.mean());
         let entity = self.entities.get_mut(&claim.entity)?;
+        self.claims.forget_repeated(claim.entity, claim.receiver, claim.vector.generated_at);
         self.scheduler.on_departed(claim.entity, claim.receiver, at, cost);
         entity.ledger.on_departed(claim.receiver, &claim.vector, at, delay)
     }
@@ -332,18 +333,23 @@ impl<V: Planar> Dispatcher<V> {
         departures: &mut Vec<Departure<V>>,
     ) {
         let Some(liveness) = self.config.liveness else { return };
+        let pair = |departure: &Departure<V>| (departure.claim.entity, departure.claim.receiver);
+        let leaving: BTreeSet<(EntityId, ReceiverId)> = departures.iter().map(pair).collect();
         for (&about, entity) in &self.entities {
             for (to, standing) in entity.ledger.standings() {
                 let is_asked = receiver.is_none_or(|receiver| receiver == to);
                 if !is_asked || self.promised_at(&liveness, entity, to, &standing) > now {
                     continue;
                 }
-                let is_leaving = departures
-                    .iter()
-                    .any(|leaving| (leaving.claim.entity, leaving.claim.receiver) == (about, to));
-                if !is_leaving {
-                    let claim =
-                        Claim { entity: about, receiver: to, due: now, weight: 0.0, vector: entity.newest };
+                if !leaving.contains(&(about, to)) {
+                    let claim = Claim {
+                        entity: about,
+                        receiver: to,
+                        due: now,
+                        weight: 0.0,
+                        delay: None,
+                        vector: entity.newest,
+                    };
                     departures.push(Departure { claim, is_promise: true });
                 }
             }

@@ -19,7 +19,7 @@ impl<V: Planar> Scheduler<V> for EveryNth {
     fn on_trigger(&mut self, scene: &Scene<'_, V>, _random: &mut Random, claims: &mut Claims<V>) {
         if scene.index.is_multiple_of(self.n) {
             for candidate in scene.candidates {
-                claims.send(scene, candidate.receiver, scene.now, 1.0);
+                claims.send(scene, candidate.receiver, scene.now, candidate.weight());
             }
         }
     }

@@ -8,18 +8,44 @@
 //! | --- | --- | --- |
 //! | `broadcast` | every trigger, everyone | "base" |
 //! | `every_nth` | every k-th trigger, everyone | "1/3 base" |
+//! | `scheduling_one` | the worst off now, the others when they have become as badly off; a trigger discards what waits | S0 3.3.3 |
+//! | `scheduling_two` | the same, but a trigger sends what waits | S0 3.3.4 |
+//! | `relative_error` | errors equal at reception, estimates corrected by receipts | S1 4 |
+//! | `fixed_probability` | each receiver with the same probability | S0 3.4.1.5, "1/3 probabilistic" |
+//! | `probabilistic_budget` | each by its share of errors and silence, by chance | S0 3.4.1; one at a time: S1 5.1 |
+//! | `deterministic_budget` | the same shares, in turns | S0 3.4.2, S1 5.2 |
+//! | `error_index` | whoever it helps most, at a price, fairly | ours |
 
 mod account;
 mod broadcast;
+mod budget;
 mod claims;
+mod deterministic_budget;
 mod dispatcher;
+mod equaliser;
+mod error_index;
 mod every_nth;
+mod fixed_probability;
+mod probabilistic_budget;
+mod relative_error;
+mod roster;
+mod scheduling_one;
+mod scheduling_two;
+mod shares;
 
 pub use account::Account;
 pub use broadcast::Broadcast;
 pub use claims::{Claim, Claims};
+pub use deterministic_budget::DeterministicBudget;
 pub use dispatcher::{Departure, Dispatcher, DispatcherConfig, Liveness};
+pub use error_index::{ErrorIndex, ErrorIndexConfig};
 pub use every_nth::EveryNth;
+pub use fixed_probability::FixedProbability;
+pub use probabilistic_budget::ProbabilisticBudget;
+pub use relative_error::RelativeError;
+pub use scheduling_one::SchedulingOne;
+pub use scheduling_two::SchedulingTwo;
+pub use shares::Weighting;
 
 use std::fmt::Debug;
 
@@ -88,6 +114,25 @@ pub struct Candidate {
 }
 
 impl Candidate {
+    /// Whether nothing was ever sent to them about this entity: for them it does not exist yet.
+    pub fn is_new(&self) -> bool {
+        self.standing.last_sent.is_none()
+    }
+
+    /// What a claim for them weighs, where the scheduler knows no better: their error since the DR vector they follow
+    /// was generated. It grows while they wait, so what does not fit into one packet goes first into a later one. For
+    /// whom the entity does not exist yet comes first of all.
+    pub fn weight(&self) -> f64 {
+        let error = self.standing.instantaneous;
+        if self.is_new() {
+            f64::MAX
+        } else if error > 0.0 {
+            error
+        } else {
+            0.0
+        }
+    }
+
     /// How long nothing was sent to them about this entity.
     pub fn silence(&self, now: SharedInstant) -> Span {
         now - self.silent_since

@@ -1,0 +1,49 @@
+use super::super::Scene;
+use crate::error::Path;
+use crate::motion::{Linear, Motion};
+use crate::time::Span;
+use crate::vector::Planar;
+
+/// Of the velocity's changes, how much must point one way for the newest curve to be believed as it is.
+///
+/// 0.95: a tank that turns steadily changes its velocity by equal steps in almost one direction.
+const STEADY: f64 = 0.95;
+/// Changes of velocity smaller than this, in units per second, are rounding.
+const CHANGE_MIN: f64 = 1e-9;
+
+/// Where the entity will go, as far as its last moves tell; `None` before its first DR vector.
+///
+/// The newest DR vector says where it goes *now*. If the last few went back and forth, it will not go there
+/// for long, and telling receivers of each swing is wasted. So the newest velocity counts with the share of recent
+/// changes that did not cancel, and the mean velocity over the window with the rest.
+pub(super) fn forecast<V: Planar>(scene: &Scene<'_, V>, window: Span) -> Option<Path<V>> {
+    let from = scene.now - window;
+    let mut pieces = scene.ledger.exported_back_to(from);
+    let newest = pieces.next()?;
+    let (mut net, mut gross) = (V::ZERO, 0.0);
+    let mut later = newest;
+    for earlier in pieces {
+        let change = later.1.velocity_at(later.0) - earlier.1.velocity_at(later.0);
+        net += change;
+        gross += change.length();
+        later = earlier;
+    }
+    let newest = *newest.1;
+    let start = from.max(later.0);
+    let secs = (scene.now - start).as_secs_f64();
+    if !(gross > CHANGE_MIN && secs > 0.0) {
+        return Some(newest);
+    }
+    let lasting = net.length() / gross;
+    if lasting > STEADY && !is_straight(&scene.vector.motion) {
+        return Some(newest);
+    }
+    let position = newest.position_at(scene.now);
+    let mean = (position - later.1.position_at(start)) * (1.0 / secs);
+    let velocity = newest.velocity_at(scene.now) * lasting + mean * (1.0 - lasting);
+    Some(Path::new(Motion::Linear(Linear { position, velocity }), scene.now))
+}
+
+fn is_straight<V: Planar>(motion: &Motion<V>) -> bool {
+    matches!(motion, Motion::Static(_) | Motion::Linear(_))
+}

@@ -1,0 +1,191 @@
+//! Error-index: a copy goes where it avoids the most error, at a price that the budget sets and that is higher
+//! for those who have fared well. Derived in `docs/error-index.md`.
+
+mod balance;
+mod config;
+mod forecast;
+mod purse;
+
+pub use config::ErrorIndexConfig;
+
+use self::balance::Balance;
+use self::purse::Purse;
+use super::{Candidate, Claims, Scene, Scheduler};
+use crate::error::Path;
+use crate::ledger::{Belief, Page};
+use crate::number::{EntityId, ReceiverId};
+use crate::random::Random;
+use crate::time::{SharedInstant, Span};
+use crate::vector::Planar;
+
+/// Buys the copies that are worth it.
+///
+/// At every trigger, and a few times between triggers, each receiver that is not told of the newest DR vector gets an
+/// index: the distance that a copy would take off its error, judged shortly after the copy's arrival against a
+/// *forecast* of the entity, less what it is held back by because others fare worse (`balance.rs`). Whoever
+/// is above the price gets a copy, the highest first, as long as the budget has credit (`purse.rs`).
+///
+/// Somebody who knows nothing of the entity, or nothing of its present life, is told at once whatever it costs: there
+/// is no error to weigh against a thing that is missing on a screen. With a budget of zero that is all that
+/// is ever sent.
+#[derive(Clone, Debug)]
+pub struct ErrorIndex {
+    config: ErrorIndexConfig,
+    purse: Purse,
+    /// When to look again.
+    look_at: Option<SharedInstant>,
+    /// Who is above the price. Reused from decision to decision, like the next.
+    wishes: Vec<Wish>,
+    accounts: Vec<f64>,
+}
+
+/// A copy that is worth its price.
+#[derive(Clone, Copy, Debug)]
+struct Wish {
+    receiver: ReceiverId,
+    index: f64,
+    account: f64,
+}
+
+impl ErrorIndex {
+    /// With these knobs; those that make no sense count as the nearest that do.
+    pub fn new(config: ErrorIndexConfig) -> Self {
+        let config = config.sensible();
+        Self { config, purse: Purse::default(), look_at: None, wishes: Vec::new(), accounts: Vec::new() }
+    }
+
+    /// What the budget has saved, in its own unit; negative if it owes.
+    pub fn credit(&self) -> f64 {
+        self.purse.tokens()
+    }
+
+    fn decide<V: Planar>(&mut self, scene: &Scene<'_, V>, claims: &mut Claims<V>) {
+        // What could not leave so far is paid for by nobody yet, and may be worth less by now.
+        claims.discard_waiting(scene.entity);
+        let Some((forecast, told)) =
+            forecast::forecast(scene, self.config.forecast_window).zip(scene.ledger.placed_if_told())
+        else {
+            return;
+        };
+        let balance = Balance::among(scene, self.purse.entities(), &self.config, &mut self.accounts);
+        let is_plenty = self.purse.is_plenty(scene.entity, scene.candidates.len(), &self.config);
+        let price = match is_plenty {
+            true => 0.0,
+            false => self.purse.price(scene.entity, balance.level(), claims.len(), &self.config),
+        };
+        self.wishes.clear();
+        for (candidate, page) in with_pages(scene).filter(|(candidate, _)| !candidate.standing.is_told) {
+            let arrives = scene.now + delay_of(candidate, scene.now);
+            match belief_ahead(&page, arrives + self.config.outlook.scaled(0.5)) {
+                Outlook::Nothing => claims.send(scene, candidate.receiver, scene.now, f64::INFINITY),
+                Outlook::Places { placed, at } => {
+                    let gain = forecast.distance_at(placed, at) - forecast.distance_at(told, at);
+                    let held_back = if is_plenty { 0.0 } else { balance.hold_back(candidate, scene.now) };
+                    let index = gain - held_back;
+                    if index > price {
+                        let account = candidate.account;
+                        self.wishes.push(Wish { receiver: candidate.receiver, index, account });
+                    }
+                }
+            }
+        }
+        self.keep_what_can_be_paid(scene.entity, claims.len());
+        for wish in &self.wishes {
+            claims.send(scene, wish.receiver, scene.now, wish.index);
+        }
+    }
+
+    /// Keeps the highest wishes; of equal ones those with the larger account, then the smaller id.
+    fn keep_what_can_be_paid(&mut self, entity: EntityId, reserved: usize) {
+        let count = self.purse.affordable(entity, reserved, &self.config);
+        if count < self.wishes.len() {
+            if count > 0 {
+                self.wishes.select_nth_unstable_by(count, |one, other| {
+                    (other.index.total_cmp(&one.index))
+                        .then(other.account.total_cmp(&one.account))
+                        .then(one.receiver.cmp(&other.receiver))
+                });
+            }
+            self.wishes.truncate(count);
+        }
+    }
+}
+
+impl<V: Planar> Scheduler<V> for ErrorIndex {
+    fn on_trigger(&mut self, scene: &Scene<'_, V>, _random: &mut Random, claims: &mut Claims<V>) {
+        self.purse.meet(scene.entity);
+        // What nobody could hear earns nothing, or the first to join would find a fortune.
+        if scene.candidates.is_empty() {
+            return;
+        }
+        self.purse.earn(&self.config);
+        self.decide(scene, claims);
+        if self.config.look_again > Span::ZERO {
+            self.look_at = self.look_at.or(Some(scene.now + self.config.look_again));
+        }
+    }
+
+    fn on_deadline(&mut self, scene: &Scene<'_, V>, _random: &mut Random, claims: &mut Claims<V>) {
+        self.look_at = Some(scene.now + self.config.look_again);
+        self.decide(scene, claims);
+    }
+
+    fn poll_deadline(&self) -> Option<SharedInstant> {
+        self.look_at
+    }
+
+    fn on_departed(&mut self, entity: EntityId, _receiver: ReceiverId, _at: SharedInstant, cost: f64) {
+        self.purse.pay(entity, cost, &self.config);
+    }
+
+    fn on_left(&mut self, entity: Option<EntityId>, _receiver: Option<ReceiverId>) {
+        if let Some(entity) = entity {
+            self.purse.forget(entity);
+        }
+        if self.purse.entities() == 0 {
+            self.look_at = None;
+        }
+    }
+}
+
+/// What a receiver will make of the entity shortly after a copy that leaves now would arrive.
+enum Outlook<'a, V: Planar> {
+    /// Nothing, and nothing is on its way.
+    Nothing,
+    /// It places this path, to be judged at this instant.
+    Places { placed: &'a Path<V>, at: SharedInstant },
+}
+
+fn belief_ahead<'a, V: Planar>(page: &Page<'a, V>, at: SharedInstant) -> Outlook<'a, V> {
+    // Its first copy may be under way and later than a copy sent now is expected to be: that one counts.
+    let after_all = || page.belief_at(SharedInstant::from_micros(i64::MAX));
+    match page.belief_at(at) {
+        Belief::Places(placed) => Outlook::Places { placed, at },
+        Belief::Nothing | Belief::EarlierLife => match after_all() {
+            Belief::Places(placed) => Outlook::Places { placed, at },
+            Belief::Nothing | Belief::EarlierLife => Outlook::Nothing,
+        },
+    }
+}
+
+/// Candidates side by side with their pages: both are in the order of ids.
+fn with_pages<'a, V: Planar>(
+    scene: &'a Scene<'a, V>,
+) -> impl Iterator<Item = (&'a Candidate, Page<'a, V>)> + 'a {
+    let mut pages = scene.ledger.pages();
+    scene.candidates.iter().filter_map(move |candidate| {
+        let page = pages.find(|page| page.receiver() >= candidate.receiver)?;
+        (page.receiver() == candidate.receiver).then_some((candidate, page))
+    })
+}
+
+/// How long a copy will take. Before the first receipt half of the silence is the best guess: if the way were
+/// shorter, there would be an answer by now.
+fn delay_of(candidate: &Candidate, now: SharedInstant) -> Span {
+    let unknown = || candidate.silence(now).scaled(0.5).min(DELAY_UNKNOWN_MAX);
+    candidate.delay.unwrap_or_else(unknown).max(Span::ZERO)
+}
+
+/// The longest way that is believed of somebody who never reports: the far end of the links that we promise to
+/// serve. More, and a silent receiver would make all others look near.
+const DELAY_UNKNOWN_MAX: Span = Span::from_secs(1);

@@ -1,0 +1,126 @@
+use std::collections::BTreeMap;
+
+use super::ErrorIndexConfig;
+use crate::number::EntityId;
+
+/// The budget, and the price that keeps spending in step with it.
+///
+/// Copies are paid for when they depart, at what they really cost; until then claims only reserve.
+#[derive(Clone, Debug)]
+pub(super) struct Purse {
+    /// Earned and not spent.
+    tokens: f64,
+    /// What the price has learnt: its logarithm, relative to the mean error.
+    learnt: f64,
+    /// What a copy of each entity cost lately, and of any.
+    costs: BTreeMap<EntityId, Option<f64>>,
+    cost: Option<f64>,
+}
+
+/// How many triggers' worth of budget are best in the purse: what one trigger earns and has not spent yet.
+const BEST_SAVED: f64 = 1.0;
+/// The largest deviation from it that is learnt from: beyond, it is a quiet stretch or a battle, not the level.
+const LEARNT_FROM_MAX: f64 = 10.0;
+/// Where learning ends: prices of a fiftieth of the mean error, and of seven times. No recording asks for more, and a
+/// price must find back within a few hundred triggers.
+const LEARNT: std::ops::RangeInclusive<f64> = -4.0..=2.0;
+/// How much of a new cost is learnt.
+const COST_GAIN: f64 = 1.0 / 8.0;
+
+impl Default for Purse {
+    fn default() -> Self {
+        Self { tokens: 0.0, learnt: 0.0, costs: BTreeMap::new(), cost: None }
+    }
+}
+
+impl Purse {
+    pub(super) fn tokens(&self) -> f64 {
+        self.tokens
+    }
+
+    /// How many entities share it.
+    pub(super) fn entities(&self) -> usize {
+        self.costs.len()
+    }
+
+    /// An entity shares it from now on.
+    pub(super) fn meet(&mut self, entity: EntityId) {
+        self.costs.entry(entity).or_default();
+    }
+
+    pub(super) fn forget(&mut self, entity: EntityId) {
+        self.costs.remove(&entity);
+    }
+
+    /// A trigger brings its budget in, and teaches the price.
+    pub(super) fn earn(&mut self, config: &ErrorIndexConfig) {
+        if config.budget <= 0.0 {
+            return;
+        }
+        let saved = self.tokens / config.budget - BEST_SAVED;
+        let lesson = config.price_learning * saved.clamp(-LEARNT_FROM_MAX, LEARNT_FROM_MAX);
+        self.learnt = (self.learnt - lesson).clamp(*LEARNT.start(), *LEARNT.end());
+        self.tokens = (self.tokens + config.budget).min(config.save * config.budget);
+    }
+
+    /// A copy left at this cost. Nonsense costs nothing.
+    pub(super) fn pay(&mut self, entity: EntityId, cost: f64, config: &ErrorIndexConfig) {
+        let cost = if cost.is_finite() { cost.max(0.0) } else { 0.0 };
+        self.tokens = (self.tokens - cost).max(-config.save * config.budget);
+        learn(&mut self.cost, cost);
+        if let Some(known) = self.costs.get_mut(&entity) {
+            learn(known, cost);
+        }
+    }
+
+    /// What a copy about this entity must gain, in units of length.
+    pub(super) fn price(
+        &self,
+        entity: EntityId,
+        level: f64,
+        reserved: usize,
+        config: &ErrorIndexConfig,
+    ) -> f64 {
+        if config.budget <= 0.0 {
+            return f64::INFINITY;
+        }
+        let saved = self.free(reserved) / config.budget - BEST_SAVED;
+        let dearer = self.cost_of(entity) / self.typical_cost();
+        level * dearer * libm::exp(self.learnt - config.price_response * saved)
+    }
+
+    /// Whether every trigger earns a copy for each of so many receivers: then nobody has to wait for anybody.
+    pub(super) fn is_plenty(&self, entity: EntityId, receivers: usize, config: &ErrorIndexConfig) -> bool {
+        config.budget >= receivers as f64 * self.cost_of(entity) && config.budget > 0.0
+    }
+
+    /// How many copies about this entity can be paid for now.
+    pub(super) fn affordable(&self, entity: EntityId, reserved: usize, config: &ErrorIndexConfig) -> usize {
+        let credit = self.free(reserved) + config.borrow * config.budget;
+        // Thirds of a token do not add up to one exactly.
+        (credit / self.cost_of(entity) + 1e-9).max(0.0) as usize
+    }
+
+    /// What neither was spent nor is reserved for claims that wait.
+    fn free(&self, reserved: usize) -> f64 {
+        self.tokens - reserved as f64 * self.typical_cost()
+    }
+
+    fn cost_of(&self, entity: EntityId) -> f64 {
+        self.costs.get(&entity).copied().flatten().map_or_else(|| self.typical_cost(), at_least_something)
+    }
+
+    /// One, before anything has left.
+    fn typical_cost(&self) -> f64 {
+        self.cost.map_or(1.0, at_least_something)
+    }
+}
+
+fn learn(known: &mut Option<f64>, cost: f64) {
+    *known = Some(known.map_or(cost, |known| known + COST_GAIN * (cost - known)));
+}
+
+/// Free copies must not make a price of zero over zero.
+fn at_least_something(cost: f64) -> f64 {
+    cost.max(1e-9)
+}

@@ -1,0 +1,31 @@
+use super::{Claims, Scene, Scheduler};
+use crate::random::Random;
+use crate::vector::Planar;
+
+/// Each receiver is told of each DR vector with one and the same probability (S0 3.4.1.5): with 1/3 the papers'
+/// "1/3 probabilistic", which shows what chance alone costs.
+///
+/// A receiver's first DR vector is always sent, as S0 does.
+#[derive(Clone, Copy, Debug)]
+pub struct FixedProbability {
+    probability: f64,
+}
+
+impl FixedProbability {
+    /// From 0, never, to 1, always; NaN is never.
+    pub fn new(probability: f64) -> Self {
+        Self { probability }
+    }
+}
+
+impl<V: Planar> Scheduler<V> for FixedProbability {
+    fn on_trigger(&mut self, scene: &Scene<'_, V>, random: &mut Random, claims: &mut Claims<V>) {
+        for candidate in scene.candidates {
+            // Drawn for everybody, so that who joins does not change the others' luck.
+            let is_lucky = random.chance(self.probability);
+            if is_lucky || candidate.is_new() {
+                claims.send(scene, candidate.receiver, scene.now, candidate.weight());
+            }
+        }
+    }
+}

@@ -1,0 +1,76 @@
+use std::collections::BTreeMap;
+
+use super::Scene;
+use crate::number::{EntityId, ReceiverId};
+use crate::time::SharedInstant;
+use crate::vector::Planar;
+
+/// What a scheduler remembers of every receiver of every entity.
+///
+/// Kept in the order of a scene's candidates, so that the two are walked side by side and nothing is looked up.
+#[derive(Clone, Debug)]
+pub(super) struct Roster<T> {
+    entities: BTreeMap<EntityId, Vec<Entry<T>>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry<T> {
+    receiver: ReceiverId,
+    /// Who comes back into scope has joined anew, and is not who they were.
+    joined: SharedInstant,
+    memory: T,
+}
+
+impl<T> Default for Roster<T> {
+    fn default() -> Self {
+        Self { entities: BTreeMap::new() }
+    }
+}
+
+impl<T: Default> Roster<T> {
+    /// One memory for each of the scene's candidates, in their order. Who is new gets the default; who is gone is
+    /// forgotten.
+    pub(super) fn in_step<V: Planar>(
+        &mut self,
+        scene: &Scene<'_, V>,
+    ) -> impl ExactSizeIterator<Item = &mut T> + DoubleEndedIterator {
+        let entries = self.entities.entry(scene.entity).or_default();
+        if !is_in_step(entries, scene) {
+            let mut known = std::mem::take(entries).into_iter().peekable();
+            entries.extend(scene.candidates.iter().map(|candidate| {
+                let (receiver, joined) = (candidate.receiver, candidate.standing.joined);
+                while known.next_if(|entry| entry.receiver < receiver).is_some() {}
+                known
+                    .next_if(|entry| (entry.receiver, entry.joined) == (receiver, joined))
+                    .unwrap_or_else(|| Entry { receiver, joined, memory: T::default() })
+            }));
+        }
+        entries.iter_mut().map(|entry| &mut entry.memory)
+    }
+
+    /// What is remembered of one receiver of one entity.
+    pub(super) fn get_mut(&mut self, entity: EntityId, receiver: ReceiverId) -> Option<&mut T> {
+        let entries = self.entities.get_mut(&entity)?;
+        let position = entries.binary_search_by_key(&receiver, |entry| entry.receiver).ok()?;
+        Some(&mut entries[position].memory)
+    }
+
+    /// An entity or a receiver is gone.
+    pub(super) fn forget(&mut self, entity: Option<EntityId>, receiver: Option<ReceiverId>) {
+        if let Some(entity) = entity {
+            self.entities.remove(&entity);
+        }
+        if let Some(receiver) = receiver {
+            for entries in self.entities.values_mut() {
+                entries.retain(|entry| entry.receiver != receiver);
+            }
+        }
+    }
+}
+
+fn is_in_step<T, V: Planar>(entries: &[Entry<T>], scene: &Scene<'_, V>) -> bool {
+    entries.len() == scene.candidates.len()
+        && entries.iter().zip(scene.candidates).all(|(entry, candidate)| {
+            (entry.receiver, entry.joined) == (candidate.receiver, candidate.standing.joined)
+        })
+}

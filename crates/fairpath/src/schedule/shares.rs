@@ -1,0 +1,232 @@
+use super::Candidate;
+use crate::time::SharedInstant;
+
+/// How much each of S0's three factors counts in a receiver's share of the budget: its share of everybody's
+/// accumulated error (PA), of the instantaneous errors (PI), and of the time since something was last sent (PT).
+///
+/// The five that S0 tries are constants; it finds PI the fairest when sending at random, PA when taking turns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Weighting {
+    accumulated: f64,
+    instantaneous: f64,
+    silence: f64,
+}
+
+impl Weighting {
+    /// Only the accumulated error: who was wronged is made up to.
+    pub const ACCUMULATED: Self = Self { accumulated: 1.0, instantaneous: 0.0, silence: 0.0 };
+    /// Only the instantaneous error: who is wrong now comes first.
+    pub const INSTANTANEOUS: Self = Self { accumulated: 0.0, instantaneous: 1.0, silence: 0.0 };
+    /// Only the time since the last send.
+    pub const SILENCE: Self = Self { accumulated: 0.0, instantaneous: 0.0, silence: 1.0 };
+    /// All three alike.
+    pub const THIRDS: Self = Self { accumulated: 1.0 / 3.0, instantaneous: 1.0 / 3.0, silence: 1.0 / 3.0 };
+    /// The two errors alike, no matter when something was sent.
+    pub const HALVES: Self = Self { accumulated: 0.5, instantaneous: 0.5, silence: 0.0 };
+    /// S0's five, in its order.
+    pub const ALL: [Self; 5] =
+        [Self::ACCUMULATED, Self::INSTANTANEOUS, Self::SILENCE, Self::THIRDS, Self::HALVES];
+
+    /// Weights of your own, brought to a sum of one. Negative ones and NaN count as zero; if nothing is left, all
+    /// three count alike.
+    pub fn new(accumulated: f64, instantaneous: f64, silence: f64) -> Self {
+        let [accumulated, instantaneous, silence] = [accumulated, instantaneous, silence].map(tamed);
+        let sum = accumulated + instantaneous + silence;
+        if sum > 0.0 {
+            Self {
+                accumulated: accumulated / sum,
+                instantaneous: instantaneous / sum,
+                silence: silence / sum,
+            }
+        } else {
+            Self::THIRDS
+        }
+    }
+
+    /// The three factors by their weights.
+    fn combined(&self, [accumulated, instantaneous, silence]: [f64; 3]) -> f64 {
+        self.accumulated * accumulated + self.instantaneous * instantaneous + self.silence * silence
+    }
+}
+
+/// How a budget is divided.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sharing {
+    pub(super) weighting: Weighting,
+    /// Who has not acknowledged anything counts as average. Without this, whoever's first DR vector is still on
+    /// its way has no error yet, hence no share.
+    pub(super) is_guarded: bool,
+    /// Nobody gets less than this many equal shares of 1/n: from 0 to 1.
+    pub(super) least: f64,
+    /// Nobody gets more than this many equal shares of 1/n: 1 and above.
+    pub(super) most: f64,
+}
+
+impl Sharing {
+    /// With the start-up guard, and no other limits.
+    pub(super) fn guarded(weighting: Weighting) -> Self {
+        Self { weighting, is_guarded: true, least: 0.0, most: f64::INFINITY }
+    }
+
+    /// How often each candidate is to be told, as copies per trigger: from 0 to 1, in sum `copies`, or everybody
+    /// always if that is more than there are candidates.
+    pub(super) fn frequencies(
+        &self,
+        candidates: &[Candidate],
+        now: SharedInstant,
+        copies: f64,
+        into: &mut Vec<f64>,
+    ) {
+        if copies >= candidates.len() as f64 {
+            into.clear();
+            into.resize(candidates.len(), 1.0);
+            return;
+        }
+        self.shares(candidates, now, into);
+        into.iter_mut().for_each(|share| *share *= copies);
+        limit(into, 1.0);
+    }
+
+    /// Which part of the budget is whose: in sum 1.
+    pub(super) fn shares(&self, candidates: &[Candidate], now: SharedInstant, into: &mut Vec<f64>) {
+        let counts = |candidate: &&Candidate| !self.is_guarded || candidate.standing.has_acknowledged;
+        let (mut count, mut totals) = (0.0, [0.0; 3]);
+        for candidate in candidates.iter().filter(counts) {
+            count += 1.0;
+            add(&mut totals, factors(candidate, now));
+        }
+        let equal = 1.0 / candidates.len() as f64;
+        into.clear();
+        into.extend(candidates.iter().map(|candidate| {
+            if counts(&candidate) {
+                let parts = parts(factors(candidate, now), totals, count);
+                self.weighting.combined(parts) * count * equal
+            } else {
+                equal
+            }
+        }));
+        limit(into, self.most.max(1.0) * equal);
+        raise(into, self.least.clamp(0.0, 1.0) * equal);
+    }
+}
+
+/// What each factor is shared by.
+fn factors(candidate: &Candidate, now: SharedInstant) -> [f64; 3] {
+    [candidate.account, candidate.standing.instantaneous, candidate.silence(now).as_secs_f64()].map(tamed)
+}
+
+/// No number can spoil the sums: what is negative or NaN counts as nothing, and the sum of as many infinite ones as
+/// there may be receivers is still finite.
+fn tamed(number: f64) -> f64 {
+    if number > 0.0 { number.min(1e290) } else { 0.0 }
+}
+
+fn add(sums: &mut [f64; 3], values: [f64; 3]) {
+    for (sum, value) in sums.iter_mut().zip(values) {
+        *sum += value;
+    }
+}
+
+/// Each value as a part of its total; where all are zero, everybody has the same part.
+fn parts(values: [f64; 3], totals: [f64; 3], count: f64) -> [f64; 3] {
+    std::array::from_fn(
+        |factor| {
+            if totals[factor] > 0.0 { values[factor] / totals[factor] } else { 1.0 / count }
+        },
+    )
+}
+
+/// Lowers to `ceiling` what is above it, and spreads the surplus equally over those below, again and again until
+/// none is above. What all of them sum up to must fit under the ceiling.
+///
+/// Everybody below gets the same in every round, so in the end each has min(ceiling, what it had + raise), with one
+/// raise for all: that is found in one walk from the highest down, instead of in as many rounds as receivers.
+fn limit(values: &mut [f64], ceiling: f64) {
+    if values.iter().all(|value| *value <= ceiling) {
+        return;
+    }
+    let mut highest_first = values.to_vec();
+    highest_first.sort_unstable_by(|one, other| other.total_cmp(one));
+    let (mut surplus, mut raise) = (0.0, 0.0);
+    for (limited, value) in highest_first.iter().enumerate() {
+        if value + raise <= ceiling {
+            break;
+        }
+        surplus += value - ceiling;
+        let below = highest_first.len() - limited - 1;
+        raise = surplus / (below as f64).max(1.0);
+    }
+    for value in values {
+        *value = (*value + raise).clamp(0.0, ceiling);
+    }
+}
+
+/// Raises to `floor` what is below it, at the expense of those above, in proportion to what they have beyond it.
+/// All must be able to have the floor.
+fn raise(values: &mut [f64], floor: f64) {
+    if values.iter().all(|value| *value >= floor) {
+        return;
+    }
+    let sum: f64 = values.iter().sum();
+    let beyond: f64 = values.iter().map(|value| (value - floor).max(0.0)).sum();
+    let kept = (sum - floor * values.len() as f64).max(0.0) / beyond.max(f64::MIN_POSITIVE);
+    for value in values {
+        *value = floor + kept * (*value - floor).max(0.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As S0 describes it: one round after the other.
+    fn limited_in_rounds(mut values: Vec<f64>) -> Vec<f64> {
+        while values.iter().any(|value| *value > 1.0 + 1e-12) {
+            let surplus: f64 = values.iter().map(|value| (value - 1.0).max(0.0)).sum();
+            values.iter_mut().for_each(|value| *value = value.min(1.0));
+            let below = values.iter().filter(|value| **value < 1.0).count() as f64;
+            values.iter_mut().filter(|value| **value < 1.0).for_each(|value| *value += surplus / below);
+        }
+        values
+    }
+
+    #[test]
+    fn limiting_in_one_walk_is_limiting_in_rounds() {
+        let rows: [&[f64]; 5] = [
+            &[0.2, 0.3, 0.5],
+            &[1.8, 0.1, 0.1],
+            &[1.5, 0.9, 0.6, 0.0],
+            &[2.4, 0.95, 0.9, 0.05, 0.7, 0.0],
+            &[1.0, 1.2, 0.3],
+        ];
+        for row in rows {
+            let mut limited = row.to_vec();
+            limit(&mut limited, 1.0);
+            for (one, other) in limited.iter().zip(limited_in_rounds(row.to_vec())) {
+                assert!((one - other).abs() < 1e-12, "{row:?} became {limited:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn raising_keeps_the_sum() {
+        let mut values = vec![0.0, 0.02, 0.18, 0.8];
+        raise(&mut values, 0.125);
+        assert_eq!(&values[..2], &[0.125, 0.125]);
+        assert!(values[2] > 0.125 && values[3] > values[2]);
+        assert!((values.iter().sum::<f64>() - 1.0).abs() < 1e-15);
+        let all_alike = vec![0.25; 4];
+        raise(&mut values, 0.25);
+        assert!(values.iter().zip(&all_alike).all(|(one, other)| (one - other).abs() < 1e-15));
+    }
+
+    #[test]
+    fn weights_sum_up_to_one_whatever_they_are_made_of() {
+        assert_eq!(Weighting::new(2.0, 2.0, 0.0), Weighting::HALVES);
+        assert_eq!(Weighting::new(f64::NAN, -3.0, 0.0), Weighting::THIRDS);
+        assert_eq!(Weighting::new(f64::INFINITY, 1.0, 1.0).accumulated, 1.0);
+        for weighting in Weighting::ALL {
+            assert!((weighting.combined([1.0; 3]) - 1.0).abs() < 1e-15);
+        }
+    }
+}
