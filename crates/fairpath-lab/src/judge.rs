@@ -70,6 +70,12 @@ pub fn at_least(measured: f64, limit: f64) -> Judgement {
     judge(measured, measured >= limit, format!("≥ {}", show(limit)))
 }
 
+/// `low` < `measured` < `high`.
+pub fn between(measured: f64, low: f64, high: f64) -> Judgement {
+    let expected = format!("above {} and below {}", show(low), show(high));
+    judge(measured, low < measured && measured < high, expected)
+}
+
 /// `measured` is far below `base`.
 pub fn far_below(measured: f64, base: f64) -> Judgement {
     at_most_times(measured, FAR_BELOW, base)
@@ -185,6 +191,8 @@ mod tests {
             (|x| at_most(x, 10.0), 10.0, 10.001),
             (|x| above(x, 10.0), 10.001, 10.0),
             (|x| at_least(x, 10.0), 10.0, 9.999),
+            (|x| between(x, 5.0, 10.0), 9.999, 10.0),
+            (|x| between(x, 5.0, 10.0), 5.001, 5.0),
             (|x| far_below(x, 10.0), 3.0, 3.001),
             (|x| well_below(x, 10.0), 7.0, 7.001),
             (|x| about(x, 10.0), 10.5, 10.501),

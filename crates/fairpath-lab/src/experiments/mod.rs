@@ -3,10 +3,16 @@
 use crate::experiment::Experiment;
 
 mod x1;
+mod x2;
+mod x3;
+mod x4;
+mod x5;
+mod x6;
+mod x7;
 
 /// All of them, in the order of their numbers.
 pub fn all() -> &'static [&'static dyn Experiment] {
-    &[&x1::X1]
+    &[&x1::X1, &x2::X2, &x3::X3, &x4::X4, &x5::X5, &x6::X6, &x7::X7]
 }
 
 /// The one with this id, upper or lower case.

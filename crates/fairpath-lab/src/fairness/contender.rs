@@ -103,6 +103,23 @@ impl Contender {
         }
     }
 
+    /// What the papers call it; for experiments, where the budget is always a third of the receivers.
+    pub fn label(self) -> String {
+        match self {
+            Self::Broadcast => "base".into(),
+            Self::EveryNth => "1/3 base".into(),
+            Self::SchedulingOne => "scheduling #1".into(),
+            Self::SchedulingOneAtReception => "scheduling #1, equal at reception".into(),
+            Self::SchedulingTwo => "scheduling #2".into(),
+            Self::RelativeError => "relative error".into(),
+            Self::Probabilistic(factor) => format!("probabilistic, {}", factor.shown()),
+            Self::PickOne => "pick one, PA = 1".into(),
+            Self::FixedProbability => "1/3 probabilistic".into(),
+            Self::Deterministic(factor) => format!("deterministic, {}", factor.shown()),
+            Self::ErrorIndex => "error-index".into(),
+        }
+    }
+
     /// The one of this name, upper or lower case.
     pub fn by_name(name: &str) -> Result<Self, UnknownContender> {
         let found = Self::all().into_iter().find(|contender| contender.name().eq_ignore_ascii_case(name));

@@ -18,6 +18,7 @@
 //! encoded.
 
 mod arena;
+pub(crate) mod bench;
 mod bootstrap;
 mod contender;
 pub mod exploration;
