@@ -132,6 +132,22 @@ pub fn below_in_every(pairs: impl IntoIterator<Item = (f64, f64)>) -> Judgement 
     judged(worst, held, format!("ratio < 1 in all {count}"))
 }
 
+/// The first of each pair is above the second. The measured number is the smallest ratio of first to second.
+pub fn above_in_every(pairs: impl IntoIterator<Item = (f64, f64)>) -> Judgement {
+    let mut count = 0;
+    let mut held = true;
+    let mut worst = f64::INFINITY;
+    for (upper, lower) in pairs {
+        count += 1;
+        held &= upper > lower;
+        worst = worst.min(upper / lower);
+    }
+    if count == 0 {
+        return not_applicable();
+    }
+    judged(worst, held, format!("ratio > 1 in all {count}"))
+}
+
 /// The claim says nothing about this data.
 pub fn not_applicable() -> Judgement {
     Judgement { verdict: Verdict::NotApplicable, measured: None, expected: "n/a".into() }
@@ -221,5 +237,9 @@ mod tests {
         assert_eq!(below_in_every([(1.0, 4.0), (4.0, 4.0)]).verdict, Verdict::NotHeld);
         assert_eq!(below_in_every([(f64::NAN, 4.0)]).verdict, Verdict::NotHeld);
         assert_eq!(below_in_every([]).verdict, Verdict::NotApplicable);
+        let least = above_in_every([(4.0, 1.0), (3.0, 2.0)]);
+        assert_eq!((least.verdict, least.measured), (Verdict::Held, Some(1.5)));
+        assert_eq!(above_in_every([(4.0, 4.0)]).verdict, Verdict::NotHeld);
+        assert_eq!(above_in_every([]).verdict, Verdict::NotApplicable);
     }
 }

@@ -47,14 +47,14 @@ fn claims(case: &Case) -> [Claim; 4] {
             "X4.spread",
             "the spread is below that of 1/3 base for every weighting",
             "Chance spreads receivers too: two of equal distance end apart, the more the fewer DR vectors there are to even it out",
-            |scores| judge::below_in_every(of_all(scores, Score::spread).map(|(of, third)| (of, third))),
+            |scores| judge::below_in_every(of_all(scores, Score::spread)),
         )
-        .unit("× 1/3 base, at worst")
+        .unit("× 1/3 base, at most")
         .paper("lower for all five"),
         case.claim("X4.mean", "the mean error is above that of 1/3 base for every weighting", "", |scores| {
-            judge::below_in_every(of_all(scores, Score::mean).map(|(of, third)| (third, of)))
+            judge::above_in_every(of_all(scores, Score::mean))
         })
-        .unit("1/3 base × this, at worst")
+        .unit("× 1/3 base, at least")
         .paper("higher for all five"),
         case.claim(
             "X4.receivers",
@@ -63,11 +63,11 @@ fn claims(case: &Case) -> [Claim; 4] {
             |scores| {
                 let pairs = Factor::ALL
                     .into_iter()
-                    .flat_map(|factor| scores.receivers(THIRD, Contender::Probabilistic(factor)));
-                judge::below_in_every(pairs)
+                    .flat_map(|factor| scores.receivers(Contender::Probabilistic(factor), THIRD));
+                judge::above_in_every(pairs)
             },
         )
-        .unit("1/3 base × this, at worst")
+        .unit("× 1/3 base, at least")
         .paper("higher for all receivers"),
         case.claim(
             "X4.best",

@@ -1,8 +1,8 @@
 //! X5: what chance alone costs.
 
 use crate::experiment::{CannotRun, Experiment, Progress, Settings};
+use crate::fairness::Contender;
 use crate::fairness::bench::{Bench, Case};
-use crate::fairness::{Contender, Score};
 use crate::judge;
 use crate::outcome::{Claim, Outcome};
 
@@ -45,10 +45,10 @@ fn claims(case: &Case) -> [Claim; 2] {
     [
         case.claim("X5.worst", "every receiver is worst off with 1/3 probabilistic", "", |scores| {
             let base = scores.of(BASE).receivers();
-            let pairs = scores.receivers(THIRD, CHANCE).into_iter().zip(base);
-            judge::below_in_every(pairs.map(|((third, chance), base)| (third.max(base), chance)))
+            let pairs = scores.receivers(CHANCE, THIRD).into_iter().zip(base);
+            judge::above_in_every(pairs.map(|((chance, third), base)| (chance, third.max(base))))
         })
-        .unit("the better one × this, at worst")
+        .unit("× the worse of the others, at least")
         .paper("highest for all three receivers"),
         case.claim("X5.cost", "at the cost of 1/3 base", "", |scores| {
             judge::about(scores.ratio(|score| score.vectors() as f64, CHANCE, THIRD), 1.0)

@@ -40,7 +40,7 @@ impl Trial {
     /// A trial as the papers have it: a third of the receivers as budget, threshold 0.3, linear DR vectors.
     pub fn new(contender: Contender, receivers: Vec<Receiver>) -> Self {
         Self {
-            label: contender.name().into(),
+            label: contender.shown_name(),
             contender,
             budget: receivers.len() as f64 / 3.0,
             receivers,

@@ -6,6 +6,8 @@ use fairpath::schedule::{
 };
 use fairpath::vector::Planar;
 
+use super::base_index::BaseIndex;
+
 /// A scheduler by name, with everything it takes to build one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Contender {
@@ -30,8 +32,10 @@ pub enum Contender {
     FixedProbability,
     /// Deterministic budget.
     Deterministic(Factor),
-    /// Error-index, ours.
-    ErrorIndex,
+    /// The index that error-index started from, with this γ.
+    BaseIndex(f64),
+    /// Error-index, ours, with this many times its default weight on fairness.
+    ErrorIndex(f64),
 }
 
 /// What the budget schemes share their budget by: S0's five cases.
@@ -54,6 +58,9 @@ pub enum Factor {
 pub struct UnknownContender(pub String);
 
 impl Contender {
+    /// Error-index as it is.
+    pub const ERROR_INDEX: Self = Self::ErrorIndex(1.0);
+
     /// One of each kind, in the order of SPEC.
     pub const MAIN: [Self; 10] = [
         Self::Broadcast,
@@ -65,20 +72,21 @@ impl Contender {
         Self::PickOne,
         Self::FixedProbability,
         Self::Deterministic(Factor::Accumulated),
-        Self::ErrorIndex,
+        Self::ERROR_INDEX,
     ];
 
-    /// All there are, variants included.
+    /// All that have a name of their own.
     pub fn all() -> Vec<Self> {
         let factors = |of: fn(Factor) -> Self| Factor::ALL.into_iter().map(of);
         let mut all = Self::MAIN.to_vec();
         all.push(Self::SchedulingOneAtReception);
+        all.push(Self::BaseIndex(1.0));
         all.extend(factors(Self::Probabilistic).skip(1));
         all.extend(factors(Self::Deterministic).skip(1));
         all
     }
 
-    /// What the command line and tables call it.
+    /// What the command line calls it, without its knob.
     pub fn name(self) -> &'static str {
         match self {
             Self::Broadcast => "broadcast",
@@ -99,7 +107,17 @@ impl Contender {
             Self::Deterministic(Factor::Silence) => "deterministic-pt",
             Self::Deterministic(Factor::Thirds) => "deterministic-thirds",
             Self::Deterministic(Factor::Halves) => "deterministic-halves",
-            Self::ErrorIndex => "error-index",
+            Self::BaseIndex(_) => "base-index",
+            Self::ErrorIndex(_) => "error-index",
+        }
+    }
+
+    /// What the command line calls it, with its knob where that is not the usual one.
+    pub fn shown_name(self) -> String {
+        match self {
+            Self::BaseIndex(knob) => format!("{}:{knob}", self.name()),
+            Self::ErrorIndex(knob) if self != Self::ERROR_INDEX => format!("{}:{knob}", self.name()),
+            _ => self.name().into(),
         }
     }
 
@@ -116,14 +134,24 @@ impl Contender {
             Self::PickOne => "pick one, PA = 1".into(),
             Self::FixedProbability => "1/3 probabilistic".into(),
             Self::Deterministic(factor) => format!("deterministic, {}", factor.shown()),
-            Self::ErrorIndex => "error-index".into(),
+            Self::BaseIndex(gamma) => format!("base index, γ = {gamma}"),
+            Self::ERROR_INDEX => "error-index".into(),
+            Self::ErrorIndex(fairness) => format!("error-index, fairness × {fairness}"),
         }
     }
 
-    /// The one of this name, upper or lower case.
+    /// The one of this name, upper or lower case. Those with a knob take it behind a colon: `error-index:2`.
     pub fn by_name(name: &str) -> Result<Self, UnknownContender> {
-        let found = Self::all().into_iter().find(|contender| contender.name().eq_ignore_ascii_case(name));
-        found.ok_or_else(|| UnknownContender(name.into()))
+        let unknown = || UnknownContender(name.into());
+        let (kind, knob) = name.split_once(':').map_or((name, None), |(kind, knob)| (kind, Some(knob)));
+        let found = Self::all().into_iter().find(|contender| contender.name().eq_ignore_ascii_case(kind));
+        let Some(knob) = knob else { return found.ok_or_else(unknown) };
+        let knob = knob.parse::<f64>().ok().filter(|knob| knob.is_finite() && *knob >= 0.0);
+        match (found, knob) {
+            (Some(Self::BaseIndex(_)), Some(gamma)) => Ok(Self::BaseIndex(gamma)),
+            (Some(Self::ErrorIndex(_)), Some(fairness)) => Ok(Self::ErrorIndex(fairness)),
+            _ => Err(unknown()),
+        }
     }
 
     /// Builds it for this many receivers and, where it has one, a budget of so many DR vectors per trigger.
@@ -139,7 +167,15 @@ impl Contender {
             Self::PickOne => Box::new(ProbabilisticBudget::picking_one(Weighting::ACCUMULATED)),
             Self::FixedProbability => Box::new(FixedProbability::new(budget / receivers as f64)),
             Self::Deterministic(factor) => Box::new(DeterministicBudget::new(budget, factor.weighting())),
-            Self::ErrorIndex => Box::new(ErrorIndex::new(ErrorIndexConfig::new(budget))),
+            Self::BaseIndex(gamma) => Box::new(BaseIndex::new(budget, gamma)),
+            Self::ErrorIndex(fairness) => {
+                let usual = ErrorIndexConfig::new(budget);
+                Box::new(ErrorIndex::new(ErrorIndexConfig {
+                    fairness: fairness * usual.fairness,
+                    fairness_early: fairness * usual.fairness_early,
+                    ..usual
+                }))
+            }
         }
     }
 }
@@ -181,6 +217,11 @@ impl std::error::Error for UnknownContender {}
 impl fmt::Display for UnknownContender {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let known: Vec<&str> = Contender::all().into_iter().map(Contender::name).collect();
-        write!(f, "there is no scheduler {:?}: choose among {}", self.0, known.join(", "))
+        write!(
+            f,
+            "there is no scheduler {:?}: choose among {} (base-index and error-index also with a knob, as in error-index:2)",
+            self.0,
+            known.join(", ")
+        )
     }
 }

@@ -18,6 +18,7 @@
 //! encoded.
 
 mod arena;
+mod base_index;
 pub(crate) mod bench;
 mod bootstrap;
 mod contender;
@@ -30,6 +31,7 @@ pub mod run;
 mod score;
 
 pub use arena::{Arena, Trial};
+pub use base_index::BaseIndex;
 pub use bootstrap::{Measure, Ratio, ratio};
 pub use contender::{Contender, Factor, UnknownContender};
 pub use motion::{Model, Motion, STRETCH_MIN};

@@ -41,6 +41,17 @@ impl<V: Planar> Observer<V> {
         instants.iter().map(|instant| walk.until(*instant)).collect()
     }
 
+    /// Which export a receiver follows at `at`, if any.
+    pub fn follows(&self, receiver: usize, at: SharedInstant) -> Option<usize> {
+        let heard = self.followed[receiver].partition_point(|(since, _)| *since <= at);
+        Some(self.followed[receiver][heard.checked_sub(1)?].1)
+    }
+
+    /// Which export is the newest at `at`, if there is one.
+    pub fn newest(&self, at: SharedInstant) -> Option<usize> {
+        self.exports.partition_point(|(since, _)| *since <= at).checked_sub(1)
+    }
+
     /// The error of somebody who follows `follows` while the exported path is `exported`.
     pub fn error(&self, exported: usize, follows: usize, from: SharedInstant, to: SharedInstant) -> f64 {
         let (since, placed) = &self.exports[follows];
