@@ -9,11 +9,14 @@ use clap::{Args, Subcommand};
 use fairpath::time::Span;
 use fairpath_lab::experiment::{Experiment, Progress, Settings, Silent};
 use fairpath_lab::files::open_recording;
+use fairpath_lab::index::{self, Entry};
 use fairpath_lab::record::TanksMatch;
+use fairpath_lab::run::RunError;
 use fairpath_lab::{experiments, run};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::BadInput;
+use crate::fairness::Fairness;
 use crate::print;
 
 #[derive(Subcommand)]
@@ -22,6 +25,8 @@ pub(crate) enum Command {
     Run(Run),
     /// Play a match of bots and write it to a file that `lab run --motion` reads
     Record(Record),
+    /// Play schedulers against each other: who is told of a DR vector, and is that fair?
+    Fairness(Fairness),
     /// List the experiments there are
     #[command(after_help = "Example:\n  fairpath lab list")]
     List,
@@ -32,13 +37,14 @@ pub(crate) enum Command {
 #[command(
     after_help = "Examples:\n  \
         fairpath lab run X1\n  \
+        fairpath lab run all --seed 7 --out everything\n  \
         fairpath lab run X1 --motion match.csv.gz --delays 100,300,800 --jitter 20 --out my-match\n  \
         fairpath lab run X1 --json | jq '.claims[] | {id, held, measured}'\n\n\
         Exit code: 0 done, 1 a claim does not hold (only with --strict), 2 bad input.",
     after_long_help = LONG_HELP
 )]
 pub(crate) struct Run {
-    /// Which one: see `fairpath lab list`
+    /// Which one: see `fairpath lab list`; or all of them
     experiment: String,
     /// Every random choice follows from it
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -52,15 +58,28 @@ pub(crate) struct Run {
     /// Delays vary evenly by up to this many ms to either side
     #[arg(long, value_name = "MS", value_parser = delay)]
     jitter: Option<Span>,
+    #[command(flatten)]
+    told: Told,
+    /// Exit with 1 if a claim does not hold
+    #[arg(long)]
+    strict: bool,
+}
+
+/// Where results go.
+#[derive(Args)]
+pub(crate) struct Told {
     /// Directory for results.json, plots and report.html [default: fairpath-out/ and the experiment]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print results.json to stdout instead of the tables
     #[arg(long)]
     json: bool,
-    /// Exit with 1 if a claim does not hold
-    #[arg(long)]
-    strict: bool,
+}
+
+impl Told {
+    pub(crate) fn out_or(&self, usual: PathBuf) -> PathBuf {
+        self.out.clone().unwrap_or(usual)
+    }
 }
 
 /// Play a match of bots and write it to a file that `lab run --motion` reads
@@ -96,6 +115,7 @@ pub(crate) struct Record {
 const LONG_HELP: &str = "\
 Examples:
   fairpath lab run X1
+  fairpath lab run all --seed 7 --out everything
   fairpath lab run X1 --motion match.csv.gz --delays 100,300,800 --jitter 20 --out my-match
   fairpath lab run X1 --json | jq '.claims[] | {id, held, measured}'
 
@@ -108,6 +128,7 @@ results.json and --json have:
   rows[]     one object per row of the table, the same keys in each; a key ends in its unit
   claims[]   id, text, held (true, false, or null where it does not apply), measured, unit, expected, paper, remark
   figures[], notes[]
+With `all` there is a folder for each experiment, an index.html that leads to them, and --json prints a list.
 
 Exit code: 0 done, 1 a claim does not hold (only with --strict), 2 bad input.";
 
@@ -115,6 +136,7 @@ pub(crate) fn execute(command: Command) -> Result<ExitCode, BadInput> {
     match command {
         Command::Run(run) => run.execute(),
         Command::Record(record) => record.execute(),
+        Command::Fairness(fairness) => fairness.execute(),
         Command::List => {
             print::to_stdout(&print::list(experiments::all()))?;
             Ok(ExitCode::SUCCESS)
@@ -122,32 +144,59 @@ pub(crate) fn execute(command: Command) -> Result<ExitCode, BadInput> {
     }
 }
 
+/// What `lab run` takes for every experiment there is.
+const ALL: &str = "all";
+
 impl Run {
     fn execute(self) -> Result<ExitCode, BadInput> {
-        let experiment = find(&self.experiment)?;
         let settings = Settings {
             seed: self.seed,
             motion: self.motion.as_deref().map(open_recording).transpose()?,
             delays: self.delays.clone(),
             jitter: self.jitter,
         };
-        let out = self.out.clone().unwrap_or_else(|| Path::new("fairpath-out").join(experiment.id()));
-        let bar = Bar::new();
-        let progress: &dyn Progress = bar.as_ref().map_or(&Silent, |bar| bar);
-        let finished = run::run(experiment, &settings, &self.command_line(experiment), &out, progress)?;
-        drop(bar);
-        if self.json {
-            print::to_stdout(&finished.results.to_json())?;
+        let any_refuted = if self.experiment.eq_ignore_ascii_case(ALL) {
+            self.run_all(&settings)?
         } else {
-            print::to_stdout(&print::results(&finished))?;
+            let experiment = find(&self.experiment)?;
+            let out = self.told.out_or(Path::new("fairpath-out").join(experiment.id()));
+            run_one(experiment, &settings, &self.command_line(experiment.id()), &out, &self.told)?
+        };
+        Ok(if self.strict && any_refuted { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    }
+
+    /// Runs every experiment into a folder of its own, and says whether a claim did not hold. One that cannot work with these
+    /// settings is passed over, with its reason.
+    fn run_all(&self, settings: &Settings) -> Result<bool, BadInput> {
+        let out = self.told.out_or("fairpath-out".into());
+        let mut entries = Vec::new();
+        for experiment in experiments::all() {
+            let command = self.command_line(experiment.id());
+            let into = out.join(experiment.id());
+            let entry = match with_bar(experiment.id(), |progress| {
+                run::run(*experiment, settings, &command, &into, progress)
+            }) {
+                Ok(finished) => Entry::Finished(Box::new(finished.results)),
+                Err(RunError::CannotRun(reason)) => Entry::passed_over(*experiment, &reason),
+                Err(error) => return Err(error.into()),
+            };
+            if !self.told.json {
+                print::to_stdout(&print::entry(&entry))?;
+            }
+            entries.push(entry);
         }
-        let failed = self.strict && finished.results.any_refuted();
-        Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+        let page = index::write(&entries, &self.command_line(ALL), &out)?;
+        if self.told.json {
+            print::to_stdout(&index::to_json(&entries))?;
+        } else {
+            print::to_stdout(&format!("\nindex: {}\n", page.display()))?;
+        }
+        Ok(entries.iter().any(Entry::any_refuted))
     }
 
     /// The line that repeats this run: what decides the numbers, not where they go.
-    fn command_line(&self, experiment: &dyn Experiment) -> String {
-        let mut line = format!("fairpath lab run {} --seed {}", experiment.id(), self.seed);
+    fn command_line(&self, experiment: &str) -> String {
+        let mut line = format!("fairpath lab run {experiment} --seed {}", self.seed);
         if let Some(motion) = &self.motion {
             line += &format!(" --motion {}", print::quoted(&motion.to_string_lossy()));
         }
@@ -168,12 +217,36 @@ impl Record {
             return Err(format!("there is no game {:?}: choose one of tanks", self.game).into());
         }
         let Self { seed, seconds: secs, players, boxes, .. } = self;
-        let bar = Bar::new();
-        let progress: &dyn Progress = bar.as_ref().map_or(&Silent, |bar| bar);
-        let written = TanksMatch { seed, secs, players, boxes }.record(&self.out, progress)?;
-        drop(bar);
+        let recorded = TanksMatch { seed, secs, players, boxes };
+        let written = with_bar("tanks", |progress| recorded.record(&self.out, progress))?;
         print::to_stdout(&print::recorded(&written))?;
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Runs an experiment, prints what was found, and says whether a claim did not hold.
+pub(crate) fn run_one(
+    experiment: &dyn Experiment,
+    settings: &Settings,
+    command: &str,
+    out: &Path,
+    told: &Told,
+) -> Result<bool, BadInput> {
+    let finished =
+        with_bar(experiment.id(), |progress| run::run(experiment, settings, command, out, progress))?;
+    if told.json {
+        print::to_stdout(&finished.results.to_json())?;
+    } else {
+        print::to_stdout(&print::results(&finished))?;
+    }
+    Ok(finished.results.any_refuted())
+}
+
+/// Shows how far some work is, where somebody watches.
+fn with_bar<T>(id: &'static str, work: impl FnOnce(&dyn Progress) -> T) -> T {
+    match Bar::new(id) {
+        Some(bar) => work(&bar),
+        None => work(&Silent),
     }
 }
 
@@ -187,7 +260,7 @@ fn find(id: &str) -> Result<&'static dyn Experiment, BadInput> {
 /// The longest delay that can be asked for. A minute: to the Moon and back 20 times; more is a slip of the unit.
 const DELAY_MS_MAX: f64 = 60_000.0;
 
-fn delay(text: &str) -> Result<Span, String> {
+pub(crate) fn delay(text: &str) -> Result<Span, String> {
     match text.trim().parse::<f64>() {
         Ok(millis) if (0.0..=DELAY_MS_MAX).contains(&millis) => Ok(Span::from_secs_f64(millis * 1e-3)),
         _ => Err(format!("give milliseconds from 0 to {DELAY_MS_MAX}")),
@@ -195,10 +268,13 @@ fn delay(text: &str) -> Result<Span, String> {
 }
 
 /// Progress as a bar on stderr. There is none where nobody watches: nothing is to be mixed into a log.
-struct Bar(ProgressBar);
+struct Bar {
+    id: &'static str,
+    bar: ProgressBar,
+}
 
 impl Bar {
-    fn new() -> Option<Self> {
+    fn new(id: &'static str) -> Option<Self> {
         if !std::io::stderr().is_terminal() {
             return None;
         }
@@ -206,24 +282,24 @@ impl Bar {
         let style = ProgressStyle::with_template("{msg:<24} {bar:32} {pos}/{len}  {eta} left");
         bar.set_style(style.expect("the template is ours"));
         bar.enable_steady_tick(Duration::from_millis(200));
-        Some(Self(bar))
+        Some(Self { id, bar })
     }
 }
 
 impl Progress for Bar {
     fn begin(&self, what: &str, steps: u64) {
-        self.0.reset();
-        self.0.set_message(what.to_owned());
-        self.0.set_length(steps);
+        self.bar.reset();
+        self.bar.set_message(format!("{}: {what}", self.id));
+        self.bar.set_length(steps);
     }
 
     fn step(&self) {
-        self.0.inc(1);
+        self.bar.inc(1);
     }
 }
 
 impl Drop for Bar {
     fn drop(&mut self) {
-        self.0.finish_and_clear();
+        self.bar.finish_and_clear();
     }
 }

@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 mod dis;
+mod fairness;
 mod lab;
 mod print;
 
@@ -48,6 +49,13 @@ fn main() -> ExitCode {
 
 /// What was asked for cannot be done: one line that says what, where, and how to fix it.
 struct BadInput(String);
+
+impl BadInput {
+    /// The value of an option is wrong.
+    fn of(option: &str, value: &str, fix: &str) -> Self {
+        Self(format!("{option} {value}: {fix}"))
+    }
+}
 
 impl<E: Display> From<E> for BadInput {
     fn from(error: E) -> Self {

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
 use fairpath_lab::experiment::Experiment;
+use fairpath_lab::index::Entry;
 use fairpath_lab::judge::Verdict;
 use fairpath_lab::outcome::{Claim, Column, Rows};
 use fairpath_lab::record::Written;
@@ -67,6 +68,17 @@ pub(crate) fn recorded(written: &Written) -> String {
         let _ = writeln!(text, "\nnext: fairpath lab run X1 --motion {}", quoted(&file.to_string_lossy()));
     }
     text
+}
+
+/// One experiment among all: its heading and its claims.
+pub(crate) fn entry(entry: &Entry) -> String {
+    match entry {
+        Entry::Finished(results) => {
+            let claims: String = results.claims.iter().map(claim).collect();
+            format!("{}: {} ({})\n{claims}", results.experiment, results.title, results.source)
+        }
+        Entry::PassedOver { experiment, reason, .. } => format!("{experiment}: passed over: {reason}\n"),
+    }
 }
 
 /// The experiments there are, one per line.

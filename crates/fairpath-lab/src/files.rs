@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use fairpath_eval::recording::{self, Format, Recording, RecordingError, Source};
+use fairpath_sim::RttTrace;
 use fairpath_sim::csv::CsvError;
 use fairpath_sim::trace::Metadata;
 use flate2::read::MultiGzDecoder;
@@ -61,6 +62,13 @@ pub enum OpenError {
     },
     /// It is not a recording.
     Recording(RecordingError),
+    /// It is not a list of round trips.
+    Rtt {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: CsvError,
+    },
 }
 
 /// Why results could not be written. Its text is one line: what, where, and how to fix it.
@@ -118,6 +126,11 @@ fn recording_from_text(path: &Path, bytes: &[u8]) -> Result<Recording, OpenError
         }
         _ => Ok(recording),
     }
+}
+
+/// Reads recorded round trips: the columns `t,rtt_ms`, in seconds and milliseconds.
+pub fn open_rtt_trace(path: &Path) -> Result<RttTrace, OpenError> {
+    RttTrace::from_csv(&read(path)?).map_err(|error| OpenError::Rtt { path: path.into(), error })
 }
 
 /// Reads a whole file, unpacked if it begins like gzip, whatever its name.
@@ -264,6 +277,9 @@ impl fmt::Display for OpenError {
                 write!(f, "{}: {error}: record it again, or remove this file", path.display())
             }
             Self::Recording(error) => error.fmt(f),
+            Self::Rtt { path, error } => {
+                write!(f, "{}: {error}: give a table with the columns t,rtt_ms", path.display())
+            }
         }
     }
 }

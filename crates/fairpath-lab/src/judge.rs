@@ -70,6 +70,12 @@ pub fn at_least(measured: f64, limit: f64) -> Judgement {
     judge(measured, measured >= limit, format!("≥ {}", show(limit)))
 }
 
+/// `low` < `measured` < `high`.
+pub fn between(measured: f64, low: f64, high: f64) -> Judgement {
+    let expected = format!("above {} and below {}", show(low), show(high));
+    judge(measured, low < measured && measured < high, expected)
+}
+
 /// `measured` is far below `base`.
 pub fn far_below(measured: f64, base: f64) -> Judgement {
     at_most_times(measured, FAR_BELOW, base)
@@ -124,6 +130,22 @@ pub fn below_in_every(pairs: impl IntoIterator<Item = (f64, f64)>) -> Judgement 
         return not_applicable();
     }
     judged(worst, held, format!("ratio < 1 in all {count}"))
+}
+
+/// The first of each pair is above the second. The measured number is the smallest ratio of first to second.
+pub fn above_in_every(pairs: impl IntoIterator<Item = (f64, f64)>) -> Judgement {
+    let mut count = 0;
+    let mut held = true;
+    let mut worst = f64::INFINITY;
+    for (upper, lower) in pairs {
+        count += 1;
+        held &= upper > lower;
+        worst = worst.min(upper / lower);
+    }
+    if count == 0 {
+        return not_applicable();
+    }
+    judged(worst, held, format!("ratio > 1 in all {count}"))
 }
 
 /// The claim says nothing about this data.
@@ -185,6 +207,8 @@ mod tests {
             (|x| at_most(x, 10.0), 10.0, 10.001),
             (|x| above(x, 10.0), 10.001, 10.0),
             (|x| at_least(x, 10.0), 10.0, 9.999),
+            (|x| between(x, 5.0, 10.0), 9.999, 10.0),
+            (|x| between(x, 5.0, 10.0), 5.001, 5.0),
             (|x| far_below(x, 10.0), 3.0, 3.001),
             (|x| well_below(x, 10.0), 7.0, 7.001),
             (|x| about(x, 10.0), 10.5, 10.501),
@@ -213,5 +237,9 @@ mod tests {
         assert_eq!(below_in_every([(1.0, 4.0), (4.0, 4.0)]).verdict, Verdict::NotHeld);
         assert_eq!(below_in_every([(f64::NAN, 4.0)]).verdict, Verdict::NotHeld);
         assert_eq!(below_in_every([]).verdict, Verdict::NotApplicable);
+        let least = above_in_every([(4.0, 1.0), (3.0, 2.0)]);
+        assert_eq!((least.verdict, least.measured), (Verdict::Held, Some(1.5)));
+        assert_eq!(above_in_every([(4.0, 4.0)]).verdict, Verdict::NotHeld);
+        assert_eq!(above_in_every([]).verdict, Verdict::NotApplicable);
     }
 }

@@ -9,7 +9,9 @@
 //! - [`figure`] describes a plot as data; [`plot`] draws it
 //! - [`run`] does it all: `results.json`, SVG plots and one `report.html` (fields: see [`results`])
 //! - [`record`] plays a match nobody watches and writes it down
+//! - [`index`] is the page that leads to many reports
 //! - [`table`] keeps large tables in Parquet, [`trace`] the tables of a recorded run
+//! - [`fairness`] plays schedulers against each other
 //! - [`truth`] holds the real paths that experiments measure against
 //! - [`dis_check`] compares the DIS models with a file of expected values
 //!
@@ -45,8 +47,10 @@
 pub mod dis_check;
 pub mod experiment;
 pub mod experiments;
+pub mod fairness;
 pub mod figure;
 pub mod files;
+pub mod index;
 pub mod judge;
 pub mod outcome;
 pub mod plot;

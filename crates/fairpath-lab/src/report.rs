@@ -26,14 +26,7 @@ impl Report<'_> {
         {
             body.push_str(&part);
         }
-        format!(
-            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             <meta name=\"color-scheme\" content=\"light dark\">\n\
-             <title>{}: {}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n{body}</main>\n</body>\n</html>\n",
-            escaped(self.experiment.id()),
-            escaped(self.experiment.title()),
-        )
+        page(&format!("{}: {}", self.experiment.id(), self.experiment.title()), &body)
     }
 
     fn header(&self) -> String {
@@ -118,6 +111,17 @@ impl Report<'_> {
     }
 }
 
+/// A whole page of ours around `body`.
+pub(crate) fn page(title: &str, body: &str) -> String {
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n{body}</main>\n</body>\n</html>\n",
+        escaped(title),
+    )
+}
+
 fn claim(claim: &Claim) -> String {
     let fact = |name: &str, text: &str| format!("<div><dt>{name}</dt> <dd>{}</dd></div>", escaped(text));
     let measured = claim.judgement.measured.map(|number| {
@@ -141,7 +145,7 @@ fn claim(claim: &Claim) -> String {
 }
 
 /// A mark that says the verdict by sign, word and colour.
-fn badge(verdict: Verdict) -> String {
+pub(crate) fn badge(verdict: Verdict) -> String {
     let (class, sign) = match verdict {
         Verdict::Held => ("held", "✓"),
         Verdict::NotHeld => ("not-held", "✗"),

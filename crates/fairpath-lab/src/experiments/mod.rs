@@ -2,11 +2,20 @@
 
 use crate::experiment::Experiment;
 
+mod ei;
 mod x1;
+mod x17;
+mod x2;
+mod x3;
+mod x4;
+mod x5;
+mod x6;
+mod x7;
+mod x8;
 
-/// All of them, in the order of their numbers.
+/// All of them, in the order of their numbers; ours come last.
 pub fn all() -> &'static [&'static dyn Experiment] {
-    &[&x1::X1]
+    &[&x1::X1, &x2::X2, &x3::X3, &x4::X4, &x5::X5, &x6::X6, &x7::X7, &x8::X8, &x17::X17, &ei::ErrorIndexTable]
 }
 
 /// The one with this id, upper or lower case.

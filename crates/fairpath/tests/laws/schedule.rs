@@ -7,7 +7,7 @@ use fairpath::motion::MotionKind;
 use fairpath::number::{EntityId, ReceiverId};
 use fairpath::random::Random;
 use fairpath::schedule::{
-    Broadcast, Candidate, Claims, DeterministicBudget, DispatcherConfig, EveryNth, FixedProbability,
+    Booking, Broadcast, Candidate, Claims, DeterministicBudget, DispatcherConfig, EveryNth, FixedProbability,
     ProbabilisticBudget, RelativeError, Scene, Scheduler, SchedulingOne, SchedulingTwo, Weighting,
 };
 use fairpath::time::{SharedInstant, Span};
@@ -577,7 +577,8 @@ fn what_is_not_acknowledged_counts_as_it_was_estimated_when_it_was_scheduled() {
         let to_near = departures.iter().find(|departure| departure.claim.receiver == near).unwrap();
         let copy = world.dispatcher.on_departed(&to_near.claim, world.now, 1.0).unwrap();
         let late = Span::from_millis(900);
-        assert!(world.dispatcher.on_receipt(other, near, copy, world.now + late, late));
+        let back = world.now + late;
+        assert_eq!(world.dispatcher.on_receipt(other, near, copy, back, back), Booking::Booked);
         world.run_until(world.dispatcher.poll_deadline().unwrap());
         let left = world.departed.last().unwrap();
         assert_eq!(left.receiver, near);

@@ -1,0 +1,149 @@
+use fairpath::random::Random;
+use fairpath::schedule::DispatcherConfig;
+use fairpath::time::Span;
+use fairpath::trigger::Trigger;
+use fairpath::vector::Planar;
+
+use super::contender::Contender;
+use super::motion::{Model, Motion, Truths};
+use super::receiver::Receiver;
+use super::run::{Run, Setup, run};
+use super::score::{Game, Score};
+use crate::experiment::{Progress, map_in_order};
+use crate::truth::Truth;
+
+/// One scheduler under one set of circumstances.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    /// What to call it.
+    pub label: String,
+    /// Who decides.
+    pub contender: Contender,
+    /// Everybody who is told.
+    pub receivers: Vec<Receiver>,
+    /// DR vectors per trigger, on average, for those who have a budget.
+    pub budget: f64,
+    /// How far receivers may be off before a DR vector is cut, in units of length.
+    pub threshold: f64,
+    /// How long the owner is silent at most.
+    pub heartbeat: Span,
+    /// What DR vectors predict with.
+    pub model: Model,
+}
+
+impl Trial {
+    /// A tenth of a tank's width: what the prototype and X1 use.
+    pub const THRESHOLD: f64 = 0.3;
+    /// What BZFlag does.
+    pub const HEARTBEAT: Span = Span::from_secs(1);
+
+    /// A trial as the papers have it: a third of the receivers as budget, threshold 0.3, linear DR vectors.
+    pub fn new(contender: Contender, receivers: Vec<Receiver>) -> Self {
+        Self {
+            label: contender.shown_name(),
+            contender,
+            budget: receivers.len() as f64 / 3.0,
+            receivers,
+            threshold: Self::THRESHOLD,
+            heartbeat: Self::HEARTBEAT,
+            model: Model::Linear,
+        }
+    }
+
+    /// With another name.
+    #[must_use]
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = label.into();
+        self
+    }
+
+    /// With another budget, in DR vectors per trigger.
+    #[must_use]
+    pub fn budget(mut self, budget: f64) -> Self {
+        self.budget = budget;
+        self
+    }
+
+    /// With another threshold, in units of length.
+    #[must_use]
+    pub fn threshold(mut self, threshold: f64) -> Self {
+        self.threshold = threshold;
+        self
+    }
+
+    /// With another model.
+    #[must_use]
+    pub fn model(mut self, model: Model) -> Self {
+        self.model = model;
+        self
+    }
+
+    /// What a run needs to know of it.
+    pub fn setup(&self) -> Setup {
+        let distance = Trigger::Distance { threshold: self.threshold };
+        Setup {
+            receivers: self.receivers.clone(),
+            trigger: Trigger::AnyOf(vec![distance, Trigger::Every(self.heartbeat)]),
+            model: self.model.kind(),
+            dispatcher: DispatcherConfig::as_in_the_papers(),
+        }
+    }
+}
+
+/// Where trials are played: all of them on the same motion and with the same dice.
+#[derive(Clone, Copy)]
+pub struct Arena<'a> {
+    /// What moves.
+    pub motion: &'a Motion,
+    /// Every random choice follows from it.
+    pub seed: u64,
+    /// Whom to tell how far it is.
+    pub progress: &'a dyn Progress,
+}
+
+impl Arena<'_> {
+    /// Plays all trials, on as many cores as there are; answers in their order.
+    pub fn play(&self, trials: &[Trial]) -> Vec<Score> {
+        let stretches = self.motion.stretches();
+        let jobs: Vec<Job> = (0..trials.len())
+            .flat_map(|trial| (0..self.motion.games).map(move |game| (trial, game)))
+            .flat_map(|(trial, game)| (0..stretches).map(move |stretch| Job { trial, game, stretch }))
+            .collect();
+        self.progress.begin("playing", jobs.len() as u64);
+        let runs = map_in_order(&jobs, self.progress, |job| self.play_one(&trials[job.trial], job));
+        let mut runs = runs.into_iter();
+        let mut game = |_| Game::of(runs.by_ref().take(stretches));
+        let score = |trial: &Trial| Score {
+            label: trial.label.clone(),
+            games: (0..self.motion.games).map(&mut game).collect(),
+        };
+        trials.iter().map(score).collect()
+    }
+
+    fn play_one(&self, trial: &Trial, job: &Job) -> Run {
+        match &self.motion.truths {
+            Truths::Tanks(truths) => self.play_truth(&truths[job.game as usize], trial, job),
+            Truths::Plane(truths) => self.play_truth(&truths[job.stretch], trial, job),
+            Truths::Space(truths) => self.play_truth(&truths[job.stretch], trial, job),
+        }
+    }
+
+    fn play_truth<V: Planar>(&self, truth: &Truth<V>, trial: &Trial, job: &Job) -> Run {
+        /// Keeps the dice of links apart from those that made the motion, which fork the same seed with small numbers.
+        const LINKS: u64 = 1 << 32;
+        let random = Random::from_seed(self.seed).fork(LINKS + job.game).fork(job.stretch as u64);
+        let mut setup = trial.setup();
+        for (receiver, index) in setup.receivers.iter_mut().zip(0..) {
+            receiver.begin_anywhere(&mut random.fork(index).fork(LINKS));
+        }
+        let scheduler = trial.contender.build(trial.receivers.len(), trial.budget);
+        run(truth, &setup, scheduler, &random, &mut ())
+    }
+}
+
+/// One run among all.
+struct Job {
+    trial: usize,
+    game: u64,
+    stretch: usize,
+}

@@ -1,0 +1,164 @@
+//! Free exploration: any schedulers, any receivers, any budget, on any motion. What `fairpath lab fairness` runs.
+
+use fairpath::time::Span;
+
+use super::figures::{error_unit, ledger_off, over_time, per_receiver};
+use super::{Arena, Contender, Measure, Model, Motion, Ratio, Receiver, Score, Trial, ratio};
+use crate::cells;
+use crate::experiment::{CannotRun, Experiment, Progress, Settings};
+use crate::outcome::{Cell, Column, Outcome, Rows};
+
+/// What to play. Seed and motion come with the [`Settings`], as for any experiment.
+#[derive(Clone, Debug)]
+pub struct Exploration {
+    /// Who plays. Whoever else is missing, the reference plays along.
+    pub contenders: Vec<Contender>,
+    /// Everybody who is told.
+    pub receivers: Vec<Receiver>,
+    /// DR vectors per trigger; a third of the receivers if not given.
+    pub budget: Option<f64>,
+    /// How far receivers may be off before a DR vector is cut, in units of length.
+    pub threshold: f64,
+    /// What DR vectors predict with.
+    pub model: Model,
+    /// How many tanks, or how many times a recording is played with other dice.
+    pub games: u64,
+}
+
+/// How long a tank is watched: as long as the prototype did.
+pub const TANK_LENGTH: Span = Span::from_secs(180);
+
+impl Experiment for Exploration {
+    fn id(&self) -> &'static str {
+        "fairness"
+    }
+
+    fn title(&self) -> &'static str {
+        "Who is told, and is that fair?"
+    }
+
+    fn source(&self) -> &'static str {
+        "S0 ch. 3, S1"
+    }
+
+    fn about(&self) -> &'static str {
+        "One owner drives, several receivers watch from different distances, and a scheduler decides who is told of each DR \
+         vector. The error of a receiver is the distance between the exported path and the path it places, integrated over time \
+         from the arrival of its first DR vector, by an observer who knows every true arrival. Mean is accuracy, spread (the \
+         standard deviation over the receivers at the end) is fairness, DR vectors are the cost. Ratios are to every-nth, the \
+         papers' 1/3 base, at the same budget; intervals are 95 %, from a paired bootstrap over tanks or stretches."
+    }
+
+    fn run(&self, settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRun> {
+        let motion = match &settings.motion {
+            Some(recorded) => Motion::recorded(recorded, self.games)?,
+            None => Motion::tanks(settings.seed, self.games, TANK_LENGTH),
+        };
+        let scores = Arena { motion: &motion, seed: settings.seed, progress }.play(&self.trials());
+        let (reference, scores) = scores.split_first().expect("the reference always plays");
+        let scores: Vec<&Score> = scores.iter().collect();
+        let unit = &motion.unit;
+        let mut outcome = Outcome::new(table(&scores, reference, unit, settings.seed));
+        outcome.figures.extend(over_time("fairness", "Over time", &scores, unit));
+        let names: Vec<String> = self.receivers.iter().map(|receiver| receiver.name().to_owned()).collect();
+        outcome.figures.push(per_receiver("fairness", "At the end", &scores, &names, unit));
+        outcome.figures.push(ledger_off("fairness", &scores, unit));
+        outcome.notes = notes(&motion);
+        Ok(outcome)
+    }
+}
+
+impl Exploration {
+    /// The reference first, then whoever was asked for.
+    fn trials(&self) -> Vec<Trial> {
+        let budget = self.budget.unwrap_or(self.receivers.len() as f64 / 3.0);
+        let trial = |contender: &Contender| {
+            Trial::new(*contender, self.receivers.clone())
+                .budget(budget)
+                .threshold(self.threshold)
+                .model(self.model)
+        };
+        [Contender::EveryNth].iter().chain(&self.contenders).map(trial).collect()
+    }
+}
+
+/// One row per trial, with ratios to the reference.
+pub(crate) fn table(scores: &[&Score], reference: &Score, unit: &str, seed: u64) -> Rows {
+    let mut rows = Rows::new([vec![Column::text("scheduler", "scheduler")], columns(unit)].concat());
+    for score in scores {
+        rows.push([cells![score.label.as_str()], cells(score, reference, seed)].concat());
+    }
+    rows
+}
+
+/// The columns of everything that is measured in a trial.
+pub(crate) fn columns(unit: &str) -> Vec<Column> {
+    let error = |key: &str, label: &str| Column::number(key, label, error_unit(unit)).decimals(1);
+    let ratio = |key: &str, label: &str| Column::number(key, label, "").decimals(3);
+    vec![
+        error("mean", "mean error"),
+        error("spread", "spread"),
+        error("spread_over_time", "spread, time mean"),
+        Column::number("jain", "Jain’s index", "").decimals(4),
+        error("worst", "worst receiver"),
+        Column::number("dr_vectors", "DR vectors", ""),
+        Column::number("bytes", "bytes", ""),
+        ratio("spread_ratio", "spread ratio"),
+        ratio("spread_ratio_low", "from"),
+        ratio("spread_ratio_high", "to"),
+        ratio("mean_ratio", "mean ratio"),
+        ratio("mean_ratio_low", "from"),
+        ratio("mean_ratio_high", "to"),
+        ratio("dr_vectors_ratio", "DR vectors ratio"),
+        Column::number("distance", "distance from the truth", unit).decimals(3),
+        Column::number("ledger_off", "ledger off by", error_unit(unit)).decimals(2),
+    ]
+}
+
+/// The cells of one trial, in the order of [`columns`].
+pub(crate) fn cells(score: &Score, reference: &Score, seed: u64) -> Vec<Cell> {
+    let against = |measure| ratio(score, reference, measure, seed);
+    let ends = |ratio: Ratio| (ratio.interval.map(|(low, _)| low), ratio.interval.map(|(_, high)| high));
+    let (spread, mean) = (against(Measure::Spread), against(Measure::Mean));
+    let ((spread_low, spread_high), (mean_low, mean_high)) = (ends(spread), ends(mean));
+    cells![
+        score.mean(),
+        score.spread(),
+        score.spread_over_time(),
+        score.jain(),
+        score.worst(),
+        score.vectors(),
+        score.bytes(),
+        spread.value,
+        spread_low,
+        spread_high,
+        mean.value,
+        mean_low,
+        mean_high,
+        against(Measure::Vectors).value,
+        score.distance(),
+        score.ledger_off(),
+    ]
+}
+
+/// What a reader must know of how it was measured.
+pub(crate) fn notes(motion: &Motion) -> Vec<String> {
+    let pooling = if motion.is_recorded() {
+        "Errors are summed over all stretches of the recording for each receiver before receivers are compared; plots show the \
+         stretches one after the other."
+    } else {
+        "Every tank is a game of its own: receivers are compared at its end, and games are averaged. DR vectors and bytes are those \
+         of all games together."
+    };
+    vec![
+        format!(
+            "{} s of motion. {pooling} \"Spread, time mean\" is the spread at every half second, averaged.",
+            crate::show(motion.secs())
+        ),
+        "Clocks are exact, accounts never forget, and no scheduler is made to keep anybody from silence. Replicas are fed the bytes \
+         that links carry, one DR vector to a datagram, and freeze after 3 s; bytes are without what UDP and IP add. Receipts take \
+         as long as the way there, are never lost and keep their order. \"Ledger off by\" is how far the sender's own \
+         estimate was from the truth at the triggers, as a mean over triggers and receivers."
+            .into(),
+    ]
+}

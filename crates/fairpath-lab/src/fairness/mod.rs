@@ -1,0 +1,39 @@
+//! Is everybody treated alike? One owner, many receivers at different distances, and a scheduler that decides who is
+//! told when.
+//!
+//! In the order data takes:
+//! - [`Motion`] is what really moves: tanks of our own, or a recording
+//! - [`Receiver`] is how far away somebody is
+//! - [`Contender`] is a scheduler with everything it needs to be built
+//! - [`run`](run::run) plays one truth in virtual time: owner, dispatcher, links, replicas, feedback
+//! - [`observer`] knows every true arrival and integrates every receiver's error exactly
+//! - [`Arena`] plays many trials on all cores; each becomes a [`Score`]
+//! - [`Score`] has the metrics, [`ratio`] compares two of them and says how sure it is
+//!
+//! What is measured is what an omniscient observer sees, with true arrival times; what the sender *believes* of it is
+//! reported beside it. Clocks are exact and everything promised to receivers in live use is switched off
+//! ([`DispatcherConfig::as_in_the_papers`](fairpath::schedule::DispatcherConfig::as_in_the_papers)). Replicas are fed
+//! the bytes that links carry, one DR vector to a datagram; bytes are those of the datagrams, without what UDP and IP
+//! add. Feedback takes as long as the way there, is never lost and keeps its order, as the papers assume; it is not
+//! encoded.
+
+mod arena;
+mod base_index;
+pub(crate) mod bench;
+mod bootstrap;
+mod contender;
+pub mod exploration;
+pub(crate) mod figures;
+mod motion;
+pub mod observer;
+mod receiver;
+pub mod run;
+mod score;
+
+pub use arena::{Arena, Trial};
+pub use base_index::BaseIndex;
+pub use bootstrap::{Measure, Ratio, ratio};
+pub use contender::{Contender, Factor, UnknownContender};
+pub use motion::{Model, Motion, STRETCH_MIN};
+pub use receiver::{Jitter, Receiver};
+pub use score::{Game, Score, jain, mean, spread};

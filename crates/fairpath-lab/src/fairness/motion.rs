@@ -1,0 +1,122 @@
+use fairpath::motion::MotionKind;
+use fairpath::random::Random;
+use fairpath::time::Span;
+use fairpath::vector::{Vec2, Vec3};
+use fairpath_games::tanks::Script;
+
+use crate::experiment::{CannotRun, Recorded, Settings};
+use crate::truth::Truth;
+
+/// Stretches of a recording that are shorter than this are mostly start-up.
+pub const STRETCH_MIN: Span = Span::from_secs(25);
+
+/// What really moves, and how it is scored: as games of one or more stretches. Errors are summed over the stretches of a
+/// game for each receiver before anybody asks how far receivers are apart; games are averaged.
+#[derive(Clone, Debug)]
+pub struct Motion {
+    /// What to call it.
+    pub name: String,
+    /// What lengths are counted in.
+    pub unit: String,
+    pub(super) truths: Truths,
+    /// How many games. Of a recording each is the same motion through links with other dice.
+    pub(super) games: u64,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Truths {
+    /// In the plane; each is a game of its own.
+    Tanks(Vec<Truth<Vec2>>),
+    /// In the plane; all are stretches of one game.
+    Plane(Vec<Truth<Vec2>>),
+    /// In space; all are stretches of one game.
+    Space(Vec<Truth<Vec3>>),
+}
+
+/// What DR vectors predict with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Model {
+    /// Straight on.
+    #[default]
+    Linear,
+    /// Round a circle: what a tank that steers does.
+    Circular,
+}
+
+impl Motion {
+    /// `tanks` lone tanks of our own, each driving at random for `length` with its own dice.
+    pub fn tanks(seed: u64, tanks: u64, length: Span) -> Self {
+        let dice = Random::from_seed(seed);
+        let script = Script::random(dice.clone());
+        let truths =
+            (0..tanks).map(|tank| Truth::scripted(&script, dice.fork(tank).bits(), length)).collect();
+        Self { name: "tanks".into(), unit: "units".into(), truths: Truths::Tanks(truths), games: tanks }
+    }
+
+    /// All stretches of a recording of [`STRETCH_MIN`] and more, as one game, played `games` times.
+    pub fn recorded(recorded: &Recorded, games: u64) -> Result<Self, CannotRun> {
+        let recording = &recorded.recording;
+        let truths = if recording.is_flat() {
+            Truths::Plane(Truth::recorded(recording, STRETCH_MIN))
+        } else {
+            Truths::Space(Truth::recorded(recording, STRETCH_MIN))
+        };
+        let motion = Self { name: recorded.file.clone(), unit: recording.unit.to_string(), truths, games };
+        if motion.stretches() == 0 {
+            return Err(CannotRun {
+                what: format!("{} has no clean stretch of {} s", recorded.file, STRETCH_MIN.as_secs_f64()),
+                fix: "record for longer, or mark fewer breaks".into(),
+            });
+        }
+        Ok(motion)
+    }
+
+    /// The recording that was asked for, or else tanks: `tanks` of them, `length` each.
+    pub fn of(settings: &Settings, tanks: u64, length: Span) -> Result<Self, CannotRun> {
+        match &settings.motion {
+            Some(recorded) => Self::recorded(recorded, 1),
+            None => Ok(Self::tanks(settings.seed, tanks, length)),
+        }
+    }
+
+    /// Of how many runs one game consists.
+    pub(super) fn stretches(&self) -> usize {
+        match &self.truths {
+            Truths::Tanks(_) => 1,
+            Truths::Plane(truths) => truths.len(),
+            Truths::Space(truths) => truths.len(),
+        }
+    }
+
+    /// Whether nobody on this project made it.
+    pub fn is_recorded(&self) -> bool {
+        !matches!(self.truths, Truths::Tanks(_))
+    }
+
+    /// All motion put together.
+    pub fn secs(&self) -> f64 {
+        let secs = |length: Span| length.as_secs_f64();
+        match &self.truths {
+            Truths::Tanks(truths) | Truths::Plane(truths) => truths.iter().map(|t| secs(t.length())).sum(),
+            Truths::Space(truths) => truths.iter().map(|truth| secs(truth.length())).sum(),
+        }
+    }
+}
+
+impl Model {
+    /// As the library calls it.
+    pub fn kind(self) -> MotionKind {
+        match self {
+            Self::Linear => MotionKind::Linear,
+            Self::Circular => MotionKind::Circular,
+        }
+    }
+
+    /// As people call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Linear => "linear",
+            Self::Circular => "circular",
+        }
+    }
+}

@@ -1,0 +1,93 @@
+use fairpath::random::Random;
+use fairpath::time::Span;
+use fairpath_sim::{LinkConfig, RttTrace};
+
+/// Somebody who is told, and how far away that is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Receiver {
+    name: String,
+    link: LinkConfig,
+}
+
+/// How delays vary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Jitter {
+    /// Evenly, by up to this much to either side; none if zero. What the papers' "±100 ms" is taken to mean.
+    Uniform(Span),
+    /// Normally, with this standard deviation: what a network emulator that is given "±100 ms" as its sigma does. No
+    /// packet arrives before it was sent, so of a wide one on a short link the left tail is cut off.
+    Normal(Span),
+}
+
+impl Receiver {
+    /// Somebody this far away, one way.
+    pub fn at(delay: Span, jitter: Jitter) -> Self {
+        let link = LinkConfig::default().delay(delay);
+        let link = match jitter {
+            Jitter::Uniform(plus_minus) => link.jitter_uniform(plus_minus),
+            Jitter::Normal(deviation) => link.jitter_normal(deviation),
+        };
+        Self { name: format!("{} ms", delay.as_millis_f64()), link }
+    }
+
+    /// Receivers this far away.
+    pub fn all_at(delays: &[Span], jitter: Jitter) -> Vec<Self> {
+        delays.iter().map(|delay| Self::at(*delay, jitter)).collect()
+    }
+
+    /// Delays spaced evenly from `low` to `high`, both included, the longest first; one alone is in the middle.
+    pub fn spaced(count: usize, low: Span, high: Span) -> Vec<Span> {
+        let part = |number: usize| if count > 1 { number as f64 / (count - 1) as f64 } else { 0.5 };
+        (0..count).rev().map(|number| low + (high - low).scaled(part(number))).collect()
+    }
+
+    /// Somebody whose round trips were recorded: half of each is the way there. Order is kept, as queues do.
+    pub fn recorded(name: impl Into<String>, trace: RttTrace) -> Self {
+        Self { name: name.into(), link: LinkConfig::default().rtt_trace(trace).keep_order(true) }
+    }
+
+    /// Begins a recorded link at any of its moments, so that no two games meet the same stall.
+    pub(super) fn begin_anywhere(&mut self, random: &mut Random) {
+        if let Some(trace) = self.link.rtt_trace.take() {
+            let length = trace.samples().last().map_or(Span::ZERO, |sample| sample.at);
+            self.link.rtt_trace = Some(trace.begun_at(length.scaled(random.unit())));
+        }
+    }
+
+    /// What plots and tables call them.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What happens to a packet on the way there.
+    pub fn link(&self) -> &LinkConfig {
+        &self.link
+    }
+}
+
+impl Jitter {
+    /// No jitter.
+    pub const NONE: Self = Self::Uniform(Span::ZERO);
+
+    /// In a word or two, for tables: `none`, `±100 ms`, `σ 100 ms`.
+    pub fn shown(self) -> String {
+        match self {
+            Self::Uniform(Span::ZERO) | Self::Normal(Span::ZERO) => "none".into(),
+            Self::Uniform(plus_minus) => format!("±{} ms", plus_minus.as_millis_f64()),
+            Self::Normal(deviation) => format!("σ {} ms", deviation.as_millis_f64()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_are_spaced_from_end_to_end() {
+        let [low, high] = [20, 400].map(Span::from_millis);
+        assert_eq!(Receiver::spaced(3, low, high), [400, 210, 20].map(Span::from_millis));
+        assert_eq!(Receiver::spaced(1, low, high), [Span::from_millis(210)]);
+        assert_eq!(Receiver::spaced(0, low, high), []);
+    }
+}

@@ -1,0 +1,230 @@
+use super::run::{Belief, Run};
+
+/// What one trial came to: its games, each with everything measured in it.
+#[derive(Clone, Debug)]
+pub struct Score {
+    /// What to call it.
+    pub label: String,
+    /// The games: one per tank, or one per set of dice on a recording.
+    pub games: Vec<Game>,
+}
+
+/// One game: its stretches one after the other, as if they had been played without a pause.
+#[derive(Clone, Debug, Default)]
+pub struct Game {
+    /// The instants of the series, in seconds.
+    pub secs: Vec<f64>,
+    /// For each receiver: its accumulated error at each instant.
+    pub errors: Vec<Vec<f64>>,
+    /// For each stretch: everybody's accumulated error at its end, counted from its beginning.
+    pub stretches: Vec<Vec<f64>>,
+    /// For each stretch: how many DR vectors were sent.
+    pub stretch_vectors: Vec<u64>,
+    /// How many DR vectors were generated.
+    pub triggers: u64,
+    /// How many DR vectors each receiver was sent.
+    pub vectors: Vec<u64>,
+    /// How many bytes that was.
+    pub bytes: u64,
+    /// For each receiver: its mean distance from the truth.
+    pub distance: Vec<f64>,
+    /// How far off the ledger was at each trigger.
+    pub belief: Belief,
+}
+
+impl Game {
+    /// Puts the runs of a game's stretches together.
+    pub fn of(runs: impl IntoIterator<Item = Run>) -> Self {
+        let mut game = Self::default();
+        let mut before = 0.0;
+        for run in runs {
+            game.append(&run, before);
+            before += run.length();
+        }
+        for distance in &mut game.distance {
+            *distance /= before.max(f64::MIN_POSITIVE);
+        }
+        game
+    }
+
+    fn append(&mut self, run: &Run, before: f64) {
+        self.errors.resize(run.errors.len(), Vec::new());
+        self.vectors.resize(run.errors.len(), 0);
+        self.distance.resize(run.errors.len(), 0.0);
+        self.secs.extend(run.secs.iter().map(|secs| before + secs));
+        for (all, more) in self.errors.iter_mut().zip(&run.errors) {
+            let so_far = all.last().copied().unwrap_or(0.0);
+            all.extend(more.iter().map(|error| so_far + error));
+        }
+        for (all, more) in self.vectors.iter_mut().zip(&run.vectors) {
+            *all += more;
+        }
+        for (all, more) in self.distance.iter_mut().zip(&run.distance) {
+            *all += more * run.length();
+        }
+        self.stretches.push(run.errors.iter().map(|errors| errors[errors.len() - 1]).collect());
+        self.stretch_vectors.push(run.vectors.iter().sum());
+        self.triggers += run.triggers;
+        self.bytes += run.bytes;
+        self.belief.secs.extend(run.belief.secs.iter().map(|secs| before + secs));
+        self.belief.off.extend(&run.belief.off);
+        self.belief.bias.extend(&run.belief.bias);
+    }
+
+    /// Everybody's accumulated error at the end.
+    pub fn final_errors(&self) -> Vec<f64> {
+        self.errors.iter().map(|errors| errors[errors.len() - 1]).collect()
+    }
+
+    /// Everybody's accumulated error at one instant of the series.
+    fn errors_at(&self, instant: usize) -> Vec<f64> {
+        self.errors.iter().map(|errors| errors[instant]).collect()
+    }
+}
+
+impl Run {
+    fn length(&self) -> f64 {
+        self.secs[self.secs.len() - 1]
+    }
+}
+
+impl Score {
+    /// How far receivers are apart at the end, averaged over games: fairness.
+    pub fn spread(&self) -> f64 {
+        self.average(|game| spread(&game.final_errors()))
+    }
+
+    /// The same averaged over time.
+    pub fn spread_over_time(&self) -> f64 {
+        self.average(|game| {
+            let instants = 0..game.secs.len();
+            mean(&instants.map(|instant| spread(&game.errors_at(instant))).collect::<Vec<_>>())
+        })
+    }
+
+    /// The receivers' mean error at the end, averaged over games: accuracy.
+    pub fn mean(&self) -> f64 {
+        self.average(|game| mean(&game.final_errors()))
+    }
+
+    /// Jain's index of the errors at the end, averaged over games.
+    pub fn jain(&self) -> f64 {
+        self.average(|game| jain(&game.final_errors()))
+    }
+
+    /// The worst receiver's error at the end, averaged over games.
+    pub fn worst(&self) -> f64 {
+        self.average(|game| game.final_errors().into_iter().fold(0.0, f64::max))
+    }
+
+    /// Each receiver's error at the end, averaged over games.
+    pub fn receivers(&self) -> Vec<f64> {
+        let receivers = self.games.first().map_or(0, |game| game.errors.len());
+        (0..receivers)
+            .map(|receiver| self.average(|game| game.errors[receiver].last().copied().unwrap_or(0.0)))
+            .collect()
+    }
+
+    /// How many DR vectors were sent in all games together.
+    pub fn vectors(&self) -> u64 {
+        self.games.iter().flat_map(|game| &game.vectors).sum()
+    }
+
+    /// Which share of all DR vectors sent went to each receiver.
+    pub fn shares(&self) -> Vec<f64> {
+        let receivers = self.games.first().map_or(0, |game| game.vectors.len());
+        let all = self.vectors().max(1) as f64;
+        let of = |receiver: usize| self.games.iter().map(|game| game.vectors[receiver]).sum::<u64>();
+        (0..receivers).map(|receiver| of(receiver) as f64 / all).collect()
+    }
+
+    /// How many DR vectors were generated in all games together.
+    pub fn triggers(&self) -> u64 {
+        self.games.iter().map(|game| game.triggers).sum()
+    }
+
+    /// How many bytes were sent in all games together.
+    pub fn bytes(&self) -> u64 {
+        self.games.iter().map(|game| game.bytes).sum()
+    }
+
+    /// The receivers' mean distance from the truth, averaged over games.
+    pub fn distance(&self) -> f64 {
+        self.average(|game| mean(&game.distance))
+    }
+
+    /// How far off the ledger was, as a mean over triggers and receivers.
+    pub fn ledger_off(&self) -> f64 {
+        self.average(|game| mean(&game.belief.off))
+    }
+
+    /// Mean and spread over the receivers at each instant, averaged over games that last as long as the first.
+    pub fn over_time(&self) -> Vec<(f64, f64, f64)> {
+        let Some(first) = self.games.first() else { return Vec::new() };
+        let alike: Vec<&Game> =
+            self.games.iter().filter(|game| game.secs.len() == first.secs.len()).collect();
+        let average = |instant: usize, of: &dyn Fn(&[f64]) -> f64| {
+            alike.iter().map(|game| of(&game.errors_at(instant))).sum::<f64>() / alike.len() as f64
+        };
+        (0..first.secs.len())
+            .map(|at| {
+                (first.secs[at], average(at, &|errors| mean(errors)), average(at, &|errors| spread(errors)))
+            })
+            .collect()
+    }
+
+    fn average(&self, of: impl Fn(&Game) -> f64) -> f64 {
+        self.games.iter().map(of).sum::<f64>() / self.games.len().max(1) as f64
+    }
+}
+
+/// The mean; zero of nothing.
+pub fn mean(errors: &[f64]) -> f64 {
+    errors.iter().sum::<f64>() / errors.len().max(1) as f64
+}
+
+/// The population standard deviation.
+pub fn spread(errors: &[f64]) -> f64 {
+    let mean = mean(errors);
+    let squares: Vec<f64> = errors.iter().map(|error| (error - mean) * (error - mean)).collect();
+    self::mean(&squares).sqrt()
+}
+
+/// Jain's fairness index, (Σx)² / (n·Σx²): 1 if all are equal, 1/n if one bears it all. Of nothing but zeros it is 1.
+pub fn jain(errors: &[f64]) -> f64 {
+    let (sum, squares) = errors.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
+    if squares > 0.0 { sum * sum / (errors.len() as f64 * squares) } else { 1.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_of_known_numbers() {
+        assert_eq!(mean(&[1.0, 2.0, 6.0]), 3.0);
+        assert_eq!(spread(&[1.0, 5.0]), 2.0);
+        assert_eq!(spread(&[4.0, 4.0, 4.0]), 0.0);
+        assert_eq!((jain(&[2.0, 2.0]), jain(&[1.0, 0.0, 0.0, 0.0]), jain(&[0.0, 0.0])), (1.0, 0.25, 1.0));
+    }
+
+    #[test]
+    fn stretches_of_a_game_add_up() {
+        let run = |errors: [f64; 2]| Run {
+            secs: vec![0.0, 2.0],
+            errors: errors.iter().map(|error| vec![0.0, *error]).collect(),
+            triggers: 3,
+            vectors: vec![2, 1],
+            bytes: 60,
+            distance: vec![1.0, 3.0],
+            belief: Belief::default(),
+        };
+        let game = Game::of([run([1.0, 5.0]), run([5.0, 1.0])]);
+        assert_eq!(game.secs, [0.0, 2.0, 2.0, 4.0]);
+        assert_eq!(game.final_errors(), [6.0, 6.0]);
+        assert_eq!((game.triggers, game.bytes, game.distance.clone()), (6, 120, vec![1.0, 3.0]));
+        let score = Score { label: "x".into(), games: vec![game] };
+        assert_eq!((score.spread(), score.mean(), score.worst(), score.vectors()), (0.0, 6.0, 6.0, 6));
+        assert_eq!(score.spread_over_time(), 1.0, "0, 2, 2 and 0");
+    }
+}

@@ -1,0 +1,109 @@
+//! One small page that leads to the reports of many experiments.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::experiment::{CannotRun, Experiment};
+use crate::files::{OutputError, OutputFile, write_together};
+use crate::judge::Verdict;
+use crate::report::{badge, escaped, page};
+use crate::results::Results;
+use crate::run::REPORT_FILE;
+
+/// The page.
+pub const INDEX_FILE: &str = "index.html";
+
+/// What became of one experiment among many. As JSON it is its results, or `{experiment, title, passed_over}`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Entry {
+    /// It ran; its report is in the folder of its id.
+    Finished(Box<Results>),
+    /// It cannot work with these settings.
+    PassedOver {
+        /// Its id.
+        experiment: &'static str,
+        /// What it is about.
+        title: &'static str,
+        /// Why, in one line.
+        #[serde(rename = "passed_over")]
+        reason: String,
+    },
+}
+
+impl Entry {
+    /// An experiment that cannot work with these settings.
+    pub fn passed_over(experiment: &dyn Experiment, reason: &CannotRun) -> Self {
+        Self::PassedOver {
+            experiment: experiment.id(),
+            title: experiment.title(),
+            reason: reason.to_string(),
+        }
+    }
+
+    /// Whether some claim of it did not hold.
+    pub fn any_refuted(&self) -> bool {
+        matches!(self, Self::Finished(results) if results.any_refuted())
+    }
+
+    fn row(&self) -> String {
+        match self {
+            Self::Finished(results) => {
+                let id = escaped(results.experiment);
+                format!(
+                    "<tr><td><a href=\"{id}/{REPORT_FILE}\">{id}</a></td><td>{}</td><td>{}</td></tr>\n",
+                    escaped(results.title),
+                    tally(results)
+                )
+            }
+            Self::PassedOver { experiment, title, reason } => format!(
+                "<tr><td>{}</td><td>{}</td><td>passed over: {}</td></tr>\n",
+                escaped(experiment),
+                escaped(title),
+                escaped(reason)
+            ),
+        }
+    }
+}
+
+/// Writes the page beside the experiments' folders, and says where it is.
+pub fn write(entries: &[Entry], command: &str, out: &Path) -> Result<PathBuf, OutputError> {
+    let file = OutputFile { name: INDEX_FILE.into(), bytes: to_html(entries, command).into_bytes() };
+    write_together(out, &[file])?;
+    Ok(out.join(INDEX_FILE))
+}
+
+/// A list of what [`Entry`] says.
+pub fn to_json(entries: &[Entry]) -> String {
+    let mut json =
+        serde_json::to_string_pretty(entries).expect("results hold only strings and finite numbers");
+    json.push('\n');
+    json
+}
+
+fn to_html(entries: &[Entry], command: &str) -> String {
+    let mut body = String::from(
+        "<header>\n<p class=\"kicker\">Fairpath laboratory</p>\n<h1>All experiments</h1>\n</header>\n\
+         <section>\n<div class=\"scroll\"><table>\n<thead><tr><th scope=\"col\">experiment</th>\
+         <th scope=\"col\">about</th><th scope=\"col\">claims</th></tr></thead>\n<tbody>\n",
+    );
+    body.extend(entries.iter().map(Entry::row));
+    let _ = write!(
+        body,
+        "</tbody>\n</table></div>\n</section>\n<section>\n<h2>Repeat it</h2>\n<pre><code>{}</code></pre>\n</section>\n",
+        escaped(command)
+    );
+    page("All experiments", &body)
+}
+
+fn tally(results: &Results) -> String {
+    let count = |verdict| results.claims.iter().filter(|claim| claim.judgement.verdict == verdict).count();
+    let badges: Vec<String> = [Verdict::Held, Verdict::NotHeld, Verdict::NotApplicable]
+        .into_iter()
+        .filter(|verdict| count(*verdict) > 0)
+        .map(|verdict| format!("{} {}", badge(verdict), count(verdict)))
+        .collect();
+    badges.join(" ")
+}
