@@ -13,7 +13,7 @@ use crate::vector::Planar;
 /// How a sender spreads its DR vectors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DispatcherConfig {
-    /// When replicas freeze; the ledger must know. Default 3 s, as [`Replica::HORIZON`](crate::Replica::HORIZON).
+    /// When replicas freeze; the ledger must know. Default 3 s, as [`Replica::HORIZON`](crate::place::Replica::HORIZON).
     pub horizon: Span,
     /// How fast accounts forget; `None` never. Default 30 s, see [`Account::HALF_LIFE`].
     pub half_life: Option<Span>,
