@@ -73,12 +73,15 @@ impl ErrorIndex {
             true => 0.0,
             false => self.purse.price(scene.entity, balance.level(), claims.len(), &self.config),
         };
-        let outlook = self.config.outlook.scaled(0.5);
+        let mut musts = 0;
         self.wishes.clear();
         for (candidate, page) in with_pages(scene).filter(|(candidate, _)| !candidate.standing.is_told) {
             let delay = delay_of(candidate, scene.now);
-            match belief_ahead(&page, scene.now + delay + outlook) {
-                Outlook::Nothing => claims.send(scene, candidate.receiver, scene.now, f64::INFINITY),
+            match belief_ahead(&page, scene.now + delay + self.config.outlook) {
+                Outlook::Nothing => {
+                    musts += 1;
+                    claims.send(scene, candidate.receiver, scene.now, f64::INFINITY);
+                }
                 Outlook::Places { placed, at } => {
                     let there = forecast.position_at(at);
                     let gain = there.distance(placed.position_at(at)) - there.distance(told.position_at(at));
@@ -91,6 +94,7 @@ impl ErrorIndex {
                 }
             }
         }
+        self.purse.must_send(scene.entity, musts);
         self.keep_what_can_be_paid(scene.entity, claims.len());
         for wish in &self.wishes {
             claims.send(scene, wish.receiver, scene.now, wish.index);
