@@ -20,6 +20,8 @@ mod motion;
 mod number;
 #[path = "laws/place.rs"]
 mod place;
+#[path = "laws/schedule.rs"]
+mod schedule;
 #[path = "laws/trigger.rs"]
 mod trigger;
 #[path = "laws/wire.rs"]

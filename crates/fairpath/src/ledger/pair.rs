@@ -109,6 +109,9 @@ impl<V: Planar> Pair<V> {
 
     /// Keeps the books up to `now`.
     pub(super) fn advance(&mut self, exports: &Exports<V>, now: SharedInstant) {
+        if now <= self.until {
+            return;
+        }
         while let Some(arrival) = self.next_arrival(self.until).filter(|arrival| *arrival <= now) {
             self.accumulate(exports, arrival);
             self.believe(exports);

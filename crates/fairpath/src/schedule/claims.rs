@@ -28,13 +28,14 @@ pub struct Claim<V: Planar> {
 #[derive(Clone, Debug)]
 pub struct Claims<V: Planar> {
     waiting: BTreeMap<(EntityId, ReceiverId), Claim<V>>,
-    /// Made due by [`send_waiting_now`](Self::send_waiting_now): apart, so that a newer claim may wait beside them.
-    overdue: Vec<Claim<V>>,
+    /// Made due by [`send_waiting_now`](Self::send_waiting_now): apart, so that a newer claim may wait beside them. At
+    /// most one for each entity and receiver, too.
+    overdue: BTreeMap<(EntityId, ReceiverId), Claim<V>>,
 }
 
 impl<V: Planar> Default for Claims<V> {
     fn default() -> Self {
-        Self { waiting: BTreeMap::new(), overdue: Vec::new() }
+        Self { waiting: BTreeMap::new(), overdue: BTreeMap::new() }
     }
 }
 
@@ -56,7 +57,12 @@ impl<V: Planar> Claims<V> {
 
     /// Lets a claim wait, instead of whatever waited for that receiver about that entity.
     pub fn insert(&mut self, claim: Claim<V>) {
-        self.waiting.insert((claim.entity, claim.receiver), claim);
+        let pair = (claim.entity, claim.receiver);
+        // What is older and leaves no earlier is of no use.
+        if self.overdue.get(&pair).is_some_and(|overdue| claim.due <= overdue.due) {
+            self.overdue.remove(&pair);
+        }
+        self.waiting.insert(pair, claim);
     }
 
     /// How many wait, due or not.
@@ -77,7 +83,9 @@ impl<V: Planar> Claims<V> {
     /// Whatever waits about this entity goes out now, as it is.
     pub fn send_waiting_now(&mut self, entity: EntityId, now: SharedInstant) {
         let mut overdue = std::mem::take(&mut self.overdue);
-        overdue.extend(self.take_waiting(entity).map(|claim| Claim { due: now, ..claim }));
+        overdue.extend(
+            self.take_waiting(entity).map(|claim| ((entity, claim.receiver), Claim { due: now, ..claim })),
+        );
         self.overdue = overdue;
     }
 
@@ -88,7 +96,7 @@ impl<V: Planar> Claims<V> {
 
     /// When the next one is due.
     pub fn poll_deadline(&self) -> Option<SharedInstant> {
-        let due = self.overdue.iter().chain(self.waiting.values()).map(|claim| claim.due);
+        let due = self.overdue.values().chain(self.waiting.values()).map(|claim| claim.due);
         due.filter(|due| *due < Self::NEVER).min()
     }
 
@@ -97,8 +105,9 @@ impl<V: Planar> Claims<V> {
     pub fn take_due(&mut self, receiver: Option<ReceiverId>, now: SharedInstant) -> Vec<Claim<V>> {
         let is_due =
             |claim: &Claim<V>| claim.due <= now && receiver.is_none_or(|receiver| receiver == claim.receiver);
-        let mut due: Vec<Claim<V>> = self.overdue.extract_if(.., |claim| is_due(claim)).collect();
-        due.extend(self.waiting.extract_if(.., |_, claim| is_due(claim)).map(|(_, claim)| claim));
+        let overdue = self.overdue.extract_if(.., |_, claim| is_due(claim));
+        let waiting = self.waiting.extract_if(.., |_, claim| is_due(claim));
+        let mut due: Vec<Claim<V>> = overdue.chain(waiting).map(|(_, claim)| claim).collect();
         due.sort_by(|one, other| other.weight.total_cmp(&one.weight));
         due
     }
@@ -124,19 +133,95 @@ impl<V: Planar> Claims<V> {
     /// Forgets what one receiver was to hear of one entity.
     pub fn forget_pair(&mut self, entity: EntityId, receiver: ReceiverId) {
         self.waiting.remove(&(entity, receiver));
-        self.overdue.retain(|claim| (claim.entity, claim.receiver) != (entity, receiver));
+        self.overdue.remove(&(entity, receiver));
     }
 
     /// Forgets what concerns an entity or a receiver that is gone.
     pub fn forget(&mut self, entity: Option<EntityId>, receiver: Option<ReceiverId>) {
         let is_gone = |about: EntityId, to: ReceiverId| entity == Some(about) || receiver == Some(to);
         self.waiting.retain(|(about, to), _| !is_gone(*about, *to));
-        self.overdue.retain(|claim| !is_gone(claim.entity, claim.receiver));
+        self.overdue.retain(|(about, to), _| !is_gone(*about, *to));
     }
 
     /// Takes out whatever waits about this entity. Costs nothing for what waits about others.
     fn take_waiting(&mut self, entity: EntityId) -> impl Iterator<Item = Claim<V>> + '_ {
         let about = (entity, ReceiverId(0))..=(entity, ReceiverId(u32::MAX));
         self.waiting.extract_if(about, |_, _| true).map(|(_, claim)| claim)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::motion::{Linear, Motion};
+    use crate::number::{Generation, Life};
+    use crate::vector::Vec2;
+
+    const TANK: EntityId = EntityId(1);
+    const NEAR: ReceiverId = ReceiverId(2);
+
+    fn at(millis: i64) -> SharedInstant {
+        SharedInstant::from_millis(millis)
+    }
+
+    fn claim(generated: i64, due: SharedInstant) -> Claim<Vec2> {
+        let motion = Motion::Linear(Linear { position: Vec2::new(1.0, 2.0), velocity: Vec2::new(3.0, 0.0) });
+        let vector = DrVector {
+            entity: TANK,
+            life: Life::default(),
+            generation: Generation::default(),
+            generated_at: at(generated),
+            motion,
+            attitude: None,
+        };
+        Claim { entity: TANK, receiver: NEAR, due, weight: 1.0, delay: None, vector }
+    }
+
+    fn taken(claims: &mut Claims<Vec2>, now: i64) -> Vec<SharedInstant> {
+        claims.take_due(None, at(now)).iter().map(|claim| claim.vector.generated_at).collect()
+    }
+
+    #[test]
+    fn what_waited_goes_out_beside_what_waits() {
+        let mut claims = Claims::default();
+        claims.insert(claim(0, Claims::<Vec2>::NEVER));
+        assert_eq!(claims.poll_deadline(), None, "nothing will ever be due");
+        claims.send_waiting_now(TANK, at(10));
+        claims.insert(claim(10, at(30)));
+        assert_eq!((claims.len(), claims.poll_deadline()), (2, Some(at(10))));
+        assert_eq!(taken(&mut claims, 10), [at(0)]);
+        assert_eq!(taken(&mut claims, 30), [at(10)]);
+        assert!(claims.is_empty());
+    }
+
+    #[test]
+    fn the_older_does_not_leave_together_with_the_newer() {
+        let mut claims = Claims::default();
+        claims.insert(claim(0, at(50)));
+        claims.send_waiting_now(TANK, at(10));
+        claims.insert(claim(10, at(10)));
+        assert_eq!(taken(&mut claims, 10), [at(10)]);
+    }
+
+    #[test]
+    fn however_slowly_they_leave_no_more_than_two_wait() {
+        let mut claims = Claims::default();
+        for trigger in 0..100 {
+            claims.send_waiting_now(TANK, at(trigger));
+            claims.insert(claim(trigger, at(trigger + 5)));
+        }
+        assert_eq!(claims.len(), 2);
+        claims.forget_pair(TANK, NEAR);
+        assert!(claims.is_empty());
+    }
+
+    #[test]
+    fn what_has_left_is_not_sent_again() {
+        let mut claims = Claims::default();
+        claims.insert(claim(10, at(50)));
+        claims.forget_repeated(TANK, NEAR, at(9));
+        assert!(claims.is_waiting(TANK, NEAR));
+        claims.forget_repeated(TANK, NEAR, at(10));
+        assert!(claims.is_empty());
     }
 }

@@ -109,7 +109,7 @@ impl Equaliser {
         candidate: &Candidate,
         lacks: f64,
     ) -> Option<SharedInstant> {
-        if candidate.is_new() {
+        if candidate.is_new() || lacks <= 0.0 {
             return Some(scene.now);
         }
         let delay = self.equal.delay(candidate);

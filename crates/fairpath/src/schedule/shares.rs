@@ -178,6 +178,9 @@ fn raise(values: &mut [f64], floor: f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ledger::Standing;
+    use crate::number::ReceiverId;
+    use fairpath_laws::{law, proptest::prelude::*};
 
     /// As S0 describes it: one round after the other.
     fn limited_in_rounds(mut values: Vec<f64>) -> Vec<f64> {
@@ -206,6 +209,63 @@ mod tests {
                 assert!((one - other).abs() < 1e-12, "{row:?} became {limited:?}");
             }
         }
+    }
+
+    fn candidate(numbers: [f64; 3], has_acknowledged: bool) -> Candidate {
+        let standing = Standing {
+            accumulated: numbers[0],
+            instantaneous: numbers[1],
+            joined: SharedInstant::ZERO,
+            last_sent: Some(SharedInstant::ZERO),
+            has_acknowledged,
+            is_told: false,
+            unsettled: 0,
+        };
+        let silent_since = SharedInstant::from_secs_f64(-numbers[2]);
+        Candidate { receiver: ReceiverId(1), standing, account: numbers[0], delay: None, silent_since }
+    }
+
+    #[test]
+    fn frequencies_are_frequencies_and_sum_up_to_the_budget() {
+        let odd = || prop::sample::select(vec![0.0, -1.0, 1e-300, 1e308, f64::NAN, f64::INFINITY]);
+        let number = move || prop_oneof![4 => 0.0..100.0f64, 1 => odd()];
+        let candidates = prop::collection::vec(([number(), number(), number()], any::<bool>()), 1..40);
+        let weights = (number(), number(), number());
+        law!((candidates, weights, 0.0..50.0f64, 0.0..1.0f64, 1.0..9.0f64), |(
+            rows,
+            weights,
+            copies,
+            least,
+            most,
+        )| {
+            let candidates: Vec<Candidate> = rows.into_iter().map(|(row, has)| candidate(row, has)).collect();
+            let n = candidates.len() as f64;
+            let weighting = Weighting::new(weights.0, weights.1, weights.2);
+            let mut values = Vec::new();
+            let sharing = Sharing { least, most, ..Sharing::guarded(weighting) };
+            sharing.shares(&candidates, SharedInstant::ZERO, &mut values);
+            prop_assert!((values.iter().sum::<f64>() - 1.0).abs() < 1e-9, "shares {:?}", values);
+            let limits = least - 1e-9..=most + 1e-9;
+            prop_assert!(values.iter().all(|share| limits.contains(&(share * n))), "shares {:?}", values);
+            sharing.frequencies(&candidates, SharedInstant::ZERO, copies, &mut values);
+            prop_assert!((values.iter().sum::<f64>() - copies.min(n)).abs() < 1e-9 * n, "{values:?}");
+            prop_assert!(values.iter().all(|frequency| (0.0..=1.0).contains(frequency)), "{values:?}");
+            Ok(())
+        });
+    }
+
+    #[test]
+    fn who_has_not_acknowledged_has_an_equal_share() {
+        let candidates = [
+            candidate([0.0; 3], false),
+            candidate([3.0; 3], true),
+            candidate([1.0; 3], true),
+            candidate([100.0; 3], false),
+        ];
+        let mut shares = Vec::new();
+        Sharing::guarded(Weighting::THIRDS).shares(&candidates, SharedInstant::ZERO, &mut shares);
+        let expected = [0.25, 0.375, 0.125, 0.25];
+        assert!(shares.iter().zip(expected).all(|(one, other)| (one - other).abs() < 1e-12), "{shares:?}");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What the laws draw their cases from.
 
+pub(crate) mod world;
+
 use fairpath::State;
 use fairpath::motion::{Motion, MotionKind, dis};
 use fairpath::vector::{Vec2, Vec3};
