@@ -46,7 +46,8 @@ fn claims(case: &Case) -> [Claim; 4] {
         case.claim(
             "X4.spread",
             "the spread is below that of 1/3 base for every weighting",
-            "Chance spreads receivers too: two of equal distance end apart, the more the fewer DR vectors there are to even it out",
+            "The time since somebody was last told (PT) says nothing of errors: it evens out silence, so the farthest stays farthest while chance \
+             makes everybody's error larger",
             |scores| judge::below_in_every(of_all(scores, Score::spread)),
         )
         .unit("× 1/3 base, at most")
@@ -72,8 +73,8 @@ fn claims(case: &Case) -> [Claim; 4] {
         case.claim(
             "X4.best",
             "sharing by the instantaneous error alone (PI = 1) has the least spread",
-            "The instantaneous error is large for who has not been told for a while, near or far; the accumulated error is large \
-             for who has fared badly in all, which is what the spread is made of",
+            "Spread is made of accumulated errors, and shares that look at them correct it; PI has the best mean instead. S0's own code computes PI as \
+             accumulated minus acknowledged error, which is something else",
             |scores| {
                 let spread = |factor: Factor| scores.of(Contender::Probabilistic(factor)).spread();
                 let others = Factor::ALL.into_iter().filter(|factor| *factor != Factor::Instantaneous);
