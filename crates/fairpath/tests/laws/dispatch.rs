@@ -8,7 +8,9 @@ use fairpath::number::{EntityId, ReceiverId};
 use fairpath::place::Arrival;
 use fairpath::random::Random;
 use fairpath::schedule::{
-    Booking, Broadcast, Claims, Dispatcher, DispatcherConfig, EveryNth, Liveness, Scene, Scheduler,
+    Booking, Broadcast, Claims, DeterministicBudget, Dispatcher, DispatcherConfig, ErrorIndex,
+    ErrorIndexConfig, EveryNth, FixedProbability, Liveness, ProbabilisticBudget, RelativeError, Scene,
+    Scheduler, SchedulingOne, SchedulingTwo, Weighting,
 };
 use fairpath::time::{Now, SharedInstant, Span, TickRate};
 use fairpath::{DrVector, Observation, Owner, Placement, Replica, State, Trigger, Vec2, Vector};
@@ -152,8 +154,20 @@ impl Screen {
 
 type MakeScheduler = fn() -> Box<dyn Scheduler<Vec2>>;
 
-const SCHEDULERS: [MakeScheduler; 3] =
-    [|| Box::new(Mute), || Box::new(Broadcast), || Box::new(EveryNth::new(3))];
+/// Every scheduler there is, and one that tells nobody anything.
+const SCHEDULERS: [MakeScheduler; 11] = [
+    || Box::new(Mute),
+    || Box::new(Broadcast),
+    || Box::new(EveryNth::new(3)),
+    || Box::new(SchedulingOne::new()),
+    || Box::new(SchedulingTwo::new()),
+    || Box::new(RelativeError::new()),
+    || Box::new(ProbabilisticBudget::new(1.0, Weighting::ACCUMULATED)),
+    || Box::new(ProbabilisticBudget::picking_one(Weighting::SILENCE)),
+    || Box::new(FixedProbability::new(1.0 / 3.0)),
+    || Box::new(DeterministicBudget::new(1.0, Weighting::ACCUMULATED)),
+    || Box::new(ErrorIndex::new(ErrorIndexConfig::new(1.0))),
+];
 
 #[test]
 fn after_motion_ends_everyone_is_right_within_the_promised_time_at_30_percent_loss() {
