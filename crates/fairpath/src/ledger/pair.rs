@@ -1,6 +1,7 @@
 use std::collections::VecDeque;
 
 use super::exports::{Exported, Exports};
+use super::memo::Memo;
 use super::{REMEMBERED, REMEMBERED_MAX};
 use crate::error::Path;
 use crate::time::{SharedInstant, Span};
@@ -138,17 +139,14 @@ impl<V: Planar> Pair<V> {
     }
 
     /// Keeps the books up to `now`.
-    pub(super) fn advance(&mut self, exports: &Exports<V>, now: SharedInstant) {
+    pub(super) fn advance(&mut self, exports: &Exports<V>, now: SharedInstant, memo: &mut Memo) {
         if now <= self.until {
             return;
         }
-        while let Some(arrival) = self.gist.next_arrival.filter(|arrival| *arrival <= now) {
-            self.accumulate(exports, arrival);
-            self.believe(exports);
-            self.gist.next_arrival = self.next_arrival(arrival);
-            self.fold_what_is_certain();
+        match self.gist.next_arrival.filter(|arrival| *arrival <= now) {
+            None => self.go_on_believing(exports, now, memo),
+            Some(arrival) => self.pass_arrivals(exports, arrival, now, memo),
         }
-        self.accumulate(exports, now);
         if self.gist.oldest_sent.is_some_and(|sent| now - sent > REMEMBERED) {
             self.give_up_on_old_copies(now);
         }
@@ -296,17 +294,67 @@ impl<V: Planar> Pair<V> {
         None
     }
 
+    /// Nothing arrives up to `now`: whoever has believed the same for as long has been as wrong.
+    fn go_on_believing(&mut self, exports: &Exports<V>, now: SharedInstant, memo: &mut Memo) {
+        let from = self.until;
+        let error = self.belief.map_or(0.0, |index| {
+            memo.grown.recall(index, from, now, || self.error_if_believed(exports, index, from, now))
+        });
+        self.add(error, now);
+    }
+
+    /// Something arrives at `arrival`, and maybe more up to `now`.
+    fn pass_arrivals(
+        &mut self,
+        exports: &Exports<V>,
+        arrival: SharedInstant,
+        now: SharedInstant,
+        memo: &mut Memo,
+    ) {
+        let believed = self.belief;
+        let mut next = Some(arrival);
+        while let Some(arrival) = next.filter(|arrival| *arrival <= now) {
+            self.accumulate(exports, arrival);
+            self.belief = self.belief_at(arrival);
+            next = self.next_arrival(arrival);
+            self.gist.next_arrival = next;
+            self.fold_what_is_certain();
+        }
+        self.accumulate(exports, now);
+        if self.belief != believed {
+            // Since its generation, whoever follows it is as wrong, whenever it arrived.
+            let followed = self.belief.and_then(|index| self.exported(exports, index));
+            self.instantaneous = followed.map_or(0.0, |belief| {
+                let since = belief.since;
+                memo.since_generation.recall(belief.index, since, now, || exports.error(belief, since, now))
+            });
+        }
+    }
+
     /// Integrates up to `to` with the belief as it is.
     fn accumulate(&mut self, exports: &Exports<V>, to: SharedInstant) {
-        if to <= self.until {
-            return;
+        if to > self.until {
+            let from = self.until;
+            let error = self.belief.map_or(0.0, |index| self.error_if_believed(exports, index, from, to));
+            self.add(error, to);
         }
-        if let Some(belief) = self.belief.and_then(|index| self.exported(exports, index)) {
-            let error = exports.error(belief, self.until, to);
-            self.accumulated += error;
-            self.instantaneous += error;
-        }
-        self.until = to;
+    }
+
+    fn error_if_believed(
+        &self,
+        exports: &Exports<V>,
+        index: u64,
+        from: SharedInstant,
+        to: SharedInstant,
+    ) -> f64 {
+        self.exported(exports, index).map_or(0.0, |belief| exports.error(belief, from, to))
+    }
+
+    /// Books the error of the time up to `until`.
+    fn add(&mut self, error: f64, until: SharedInstant) {
+        self.accumulated += error;
+        self.instantaneous += error;
+        self.until = until;
     }
 
     /// Follows what has arrived by `until`.
@@ -374,6 +422,9 @@ impl<V: Planar> Pair<V> {
 
     /// An arrival in the books, and before any open copy was even sent, is history.
     fn fold_what_is_certain(&mut self) {
+        if self.copies.front().is_none_or(|copy| copy.fate.is_open()) {
+            return;
+        }
         let open_since = self.copies.iter().filter(|copy| copy.fate.is_open()).map(|copy| copy.sent_at).min();
         let is_history = |fate: Fate| matches!(fate, Fate::Arrived(at) if at <= self.until && open_since.is_none_or(|open| at <= open));
         let count = self.copies.iter().take_while(|copy| is_history(copy.fate)).count();
