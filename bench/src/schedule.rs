@@ -9,7 +9,9 @@ use fairpath::motion::MotionKind;
 use fairpath::number::{EntityId, Generation, Life, ReceiverId};
 use fairpath::random::Random;
 use fairpath::schedule::{
-    Broadcast, Departure, Dispatcher, DispatcherConfig, ErrorIndex, ErrorIndexConfig, EveryNth, Scheduler,
+    Broadcast, Departure, DeterministicBudget, Dispatcher, DispatcherConfig, ErrorIndex, ErrorIndexConfig,
+    EveryNth, FixedProbability, ProbabilisticBudget, RelativeError, Scheduler, SchedulingOne, SchedulingTwo,
+    Weighting,
 };
 use fairpath::time::{SharedInstant, Span};
 use fairpath::trigger::Reason;
@@ -25,6 +27,16 @@ type Entry = (&'static str, fn(usize) -> Box<dyn Scheduler<Vec2>>);
 const SCHEDULERS: &[Entry] = &[
     ("broadcast", |_| Box::new(Broadcast)),
     ("every third", |_| Box::new(EveryNth::new(3))),
+    ("probabilistic budget", |receivers| {
+        Box::new(ProbabilisticBudget::new(receivers as f64 / 3.0, Weighting::ACCUMULATED))
+    }),
+    ("fixed probability", |_| Box::new(FixedProbability::new(1.0 / 3.0))),
+    ("deterministic budget", |receivers| {
+        Box::new(DeterministicBudget::new(receivers as f64 / 3.0, Weighting::ACCUMULATED))
+    }),
+    ("scheduling #1 (solves)", |_| Box::new(SchedulingOne::new())),
+    ("scheduling #2 (solves)", |_| Box::new(SchedulingTwo::new())),
+    ("relative error (solves)", |_| Box::new(RelativeError::new())),
     ("error-index", |receivers| Box::new(ErrorIndex::new(ErrorIndexConfig::new(receivers as f64 / 3.0)))),
 ];
 

@@ -408,10 +408,14 @@ impl<V: Planar> Dispatcher<V> {
         let silent_since = standing.last_sent.unwrap_or(standing.joined);
         let at_the_latest = silent_since + liveness.silence_max;
         let half = liveness.silence_max.scaled(0.5);
-        if entity.ledger.has_confirmed(receiver, liveness.tolerance, silent_since) {
+        // Who would freeze on what there is to tell is not helped by hearing it again.
+        let is_outdated = silent_since > entity.newest.generated_at + self.config.horizon;
+        if is_outdated || entity.ledger.has_confirmed(receiver, liveness.tolerance, silent_since) {
             return at_the_latest;
         }
-        let repeat = Span::from_micros(half.as_micros() / Self::REPEATS);
+        // Far away, more copies would be under way before the first can be confirmed.
+        let delay = self.receivers.get(&receiver).and_then(|book| book.delay.mean()).unwrap_or(Span::ZERO);
+        let repeat = Span::from_micros(half.as_micros() / Self::REPEATS).max(delay.scaled(2.0 / 5.0));
         at_the_latest.min((entity.steady_since + half).max(silent_since + repeat))
     }
 }
