@@ -21,9 +21,9 @@ use crate::print;
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Run an experiment; write its numbers, plots and report
-    Run(Run),
+    Run(Box<Run>),
     /// Play schedulers against each other: who is told of a DR vector, and is that fair?
-    Fairness(Fairness),
+    Fairness(Box<Fairness>),
     /// List the experiments there are
     #[command(after_help = "Example:\n  fairpath lab list")]
     List,
