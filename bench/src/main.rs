@@ -4,13 +4,25 @@
 //! and stall, ratios can be repeated. Absolute times stand beside them for curiosity.
 
 mod crowd;
+mod error;
 mod measure;
+mod schedule;
+mod wire;
 
 use std::process::ExitCode;
 
 use measure::Table;
 
-const BENCHES: [(&str, fn() -> Table); 1] = [("place", crowd::bench)];
+/// A name for the command line, and what it measures.
+type Bench = (&'static str, fn() -> Table);
+
+const BENCHES: [Bench; 5] = [
+    ("place", crowd::bench),
+    ("wire", wire::bench),
+    ("error", error::bench),
+    ("schedule-linear", schedule::bench_linear),
+    ("schedule-circular", schedule::bench_circular),
+];
 
 fn main() -> ExitCode {
     let wanted = std::env::args().nth(1);

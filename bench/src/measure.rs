@@ -11,26 +11,51 @@ const ROUND_TIME: Duration = Duration::from_millis(60);
 /// Something to measure: a name, and what to do once. It answers with something, so that nothing is
 /// optimised away.
 pub(crate) struct Contender<'a> {
-    name: &'a str,
+    name: String,
     /// How many items one call handles.
     items: usize,
-    run: Box<dyn FnMut() -> f64 + 'a>,
+    run: Box<dyn FnMut(&mut Stopwatch) -> f64 + 'a>,
+}
+
+/// Runs while something is measured.
+#[derive(Default)]
+pub(crate) struct Stopwatch {
+    total: Duration,
+}
+
+impl Stopwatch {
+    pub(crate) fn time<T>(&mut self, run: impl FnOnce() -> T) -> T {
+        let started = Instant::now();
+        let answer = run();
+        self.total += started.elapsed();
+        answer
+    }
 }
 
 impl<'a> Contender<'a> {
-    pub(crate) fn new(name: &'a str, items: usize, run: impl FnMut() -> f64 + 'a) -> Self {
-        Self { name, items, run: Box::new(run) }
+    pub(crate) fn new(name: impl Into<String>, items: usize, mut run: impl FnMut() -> f64 + 'a) -> Self {
+        Self::in_part(name, items, move |watch| watch.time(&mut run))
+    }
+
+    /// Something of which only a part counts: what is done while the stopwatch runs.
+    pub(crate) fn in_part(
+        name: impl Into<String>,
+        items: usize,
+        run: impl FnMut(&mut Stopwatch) -> f64 + 'a,
+    ) -> Self {
+        Self { name: name.into(), items, run: Box::new(run) }
     }
 
     /// Seconds per item in one round.
     fn round(&mut self) -> f64 {
         let started = Instant::now();
         let mut calls = 0u32;
+        let mut watch = Stopwatch::default();
         while started.elapsed() < ROUND_TIME {
-            std::hint::black_box((self.run)());
+            std::hint::black_box((self.run)(&mut watch));
             calls += 1;
         }
-        started.elapsed().as_secs_f64() / f64::from(calls) / self.items as f64
+        watch.total.as_secs_f64() / f64::from(calls) / self.items as f64
     }
 }
 
@@ -60,12 +85,18 @@ impl Table {
             .iter()
             .zip(&best)
             .map(|(contender, secs)| Row {
-                name: contender.name.to_owned(),
+                name: contender.name.clone(),
                 ratio: secs / best[0],
                 nanos: secs * 1e9,
             })
             .collect();
         Self { title: title.to_owned(), rows, notes: Vec::new() }
+    }
+
+    /// How many times as long the first of two rows takes; NaN if there is no such row.
+    pub(crate) fn ratio(&self, name: &str, baseline: &str) -> f64 {
+        let ratio_of = |name: &str| self.rows.iter().find(|row| row.name == name).map(|row| row.ratio);
+        ratio_of(name).zip(ratio_of(baseline)).map_or(f64::NAN, |(one, other)| one / other)
     }
 
     /// Adds a line below the table.

@@ -4,13 +4,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use fairpath_lab::files;
+use fairpath_lab::{dis_check, files};
 
 use crate::BadInput;
 use crate::print;
-
-// MERGE SPOT: `use fairpath_lab::dis_check;` instead, and without the module `dis_check` at the end of this file.
-use self::dis_check::Report as _;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -35,23 +32,4 @@ pub(crate) fn execute(command: Command) -> Result<ExitCode, BadInput> {
     let text = if json { serde_json::to_string_pretty(&report)? } else { report.to_string() };
     print::to_stdout(&format!("{}\n", text.trim_end()))?;
     Ok(if report.all_passed() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-/// MERGE SPOT: stands where `fairpath_lab::dis_check` will, with its shape, and refuses.
-mod dis_check {
-    use serde_json::Value;
-
-    pub(super) trait Report {
-        fn all_passed(&self) -> bool;
-    }
-
-    impl Report for Value {
-        fn all_passed(&self) -> bool {
-            false
-        }
-    }
-
-    pub(super) fn check(_: &[u8], file_name: &str) -> Result<Value, String> {
-        Err(format!("{file_name}: this build has no DIS models: build one that has"))
-    }
 }

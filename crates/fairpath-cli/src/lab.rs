@@ -10,6 +10,7 @@ use fairpath::time::Span;
 use fairpath_lab::experiment::{Experiment, Progress, Settings, Silent};
 use fairpath_lab::files::open_recording;
 use fairpath_lab::index::{self, Entry};
+use fairpath_lab::record::TanksMatch;
 use fairpath_lab::run::RunError;
 use fairpath_lab::{experiments, run};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -22,6 +23,8 @@ use crate::print;
 pub(crate) enum Command {
     /// Run an experiment; write its numbers, plots and report
     Run(Box<Run>),
+    /// Play a match of bots and write it to a file that `lab run --motion` reads
+    Record(Record),
     /// Play schedulers against each other: who is told of a DR vector, and is that fair?
     Fairness(Box<Fairness>),
     /// List the experiments there are
@@ -46,7 +49,7 @@ pub(crate) struct Run {
     /// Every random choice follows from it
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Recorded motion to run on, instead of the experiment's own: CSV, plain or gzipped
+    /// Recorded motion to run on, instead of the experiment's own: CSV, plain or gzipped, or Parquet
     #[arg(long, value_name = "FILE")]
     motion: Option<PathBuf>,
     /// One-way delays to try, in ms, instead of the experiment's own
@@ -79,6 +82,36 @@ impl Told {
     }
 }
 
+/// Play a match of bots and write it to a file that `lab run --motion` reads
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+        fairpath lab record tanks\n  \
+        fairpath lab record tanks --seed 7 --seconds 300 --players 20 --out my-match.csv\n  \
+        fairpath lab run X1 --motion fairpath-out/tanks.parquet\n\n\
+        Writes one file per table, with the columns of a trace: where every tank and shot was at every tick\n\
+        (NAME.parquet or NAME.csv), what the drivers did (NAME.inputs.…) and, beside CSV, what the run was\n\
+        (NAME.metadata.csv; Parquet has it inside).\n\n\
+        Exit code: 0 done, 2 bad input.")]
+pub(crate) struct Record {
+    /// Which game; so far: tanks
+    game: String,
+    /// Map, bots and dice follow from it
+    #[arg(long, value_name = "N", default_value_t = TanksMatch::default().seed)]
+    seed: u64,
+    /// How long the match lasts
+    #[arg(long, value_name = "S", default_value_t = TanksMatch::default().secs)]
+    seconds: u32,
+    /// How many tanks there are on both sides together
+    #[arg(long, value_name = "N", default_value_t = TanksMatch::default().players)]
+    players: u32,
+    /// How many boxes stand in their way, at most
+    #[arg(long, value_name = "N", default_value_t = TanksMatch::default().boxes)]
+    boxes: usize,
+    /// Where to: a name that ends in .parquet or .csv
+    #[arg(long, value_name = "FILE", default_value = "fairpath-out/tanks.parquet")]
+    out: PathBuf,
+}
+
 const LONG_HELP: &str = "\
 Examples:
   fairpath lab run X1
@@ -87,7 +120,8 @@ Examples:
   fairpath lab run X1 --json | jq '.claims[] | {id, held, measured}'
 
 A recording has the header `t,entity,team,x,y` (s, m; NAME.breaks.csv.gz beside NAME.csv.gz with `t,entity,reason` is
-used as well) or BZFlag's `t_ms,player,team,…,x,y,z,vx,vy,vz,azimuth,angvel,life,forced,…`.
+used as well) or BZFlag's `t_ms,player,team,…,x,y,z,vx,vy,vz,azimuth,angvel,life,forced,…`, or it is what
+`fairpath lab record` wrote, as Parquet or CSV.
 
 results.json and --json have:
   experiment, seed, version, command, motion, delays_ms, jitter_ms   what was run, and how to repeat it
@@ -101,6 +135,7 @@ Exit code: 0 done, 1 a claim does not hold (only with --strict), 2 bad input.";
 pub(crate) fn execute(command: Command) -> Result<ExitCode, BadInput> {
     match command {
         Command::Run(run) => run.execute(),
+        Command::Record(record) => record.execute(),
         Command::Fairness(fairness) => fairness.execute(),
         Command::List => {
             print::to_stdout(&print::list(experiments::all()))?;
@@ -173,6 +208,19 @@ impl Run {
             line += &format!(" --jitter {}", jitter.as_millis_f64());
         }
         line
+    }
+}
+
+impl Record {
+    fn execute(self) -> Result<ExitCode, BadInput> {
+        if self.game != "tanks" {
+            return Err(format!("there is no game {:?}: choose one of tanks", self.game).into());
+        }
+        let Self { seed, seconds: secs, players, boxes, .. } = self;
+        let recorded = TanksMatch { seed, secs, players, boxes };
+        let written = with_bar("tanks", |progress| recorded.record(&self.out, progress))?;
+        print::to_stdout(&print::recorded(&written))?;
+        Ok(ExitCode::SUCCESS)
     }
 }
 

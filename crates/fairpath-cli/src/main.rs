@@ -1,4 +1,4 @@
-//! `fairpath`: run experiments on dead reckoning, and check DIS vectors.
+//! `fairpath`: run experiments on dead reckoning, record matches for them, and check DIS vectors.
 //!
 //! Glue only: it reads the command line, opens files, asks the laboratory, and prints. Exit codes: 0 done, 1 a claim
 //! (with `--strict`) or a check did not hold, 2 the input or the command line is wrong.
@@ -24,10 +24,11 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run the experiments that judge the papers' claims
+    /// Run the experiments that judge the papers' claims, and record motion for them
     #[command(
         subcommand,
-        after_help = "Example:\n  fairpath lab list\n  fairpath lab run X1 --motion match.csv.gz"
+        after_help = "Example:\n  fairpath lab list\n  fairpath lab run X1 --motion match.csv.gz\n  \
+            fairpath lab record tanks --seconds 300"
     )]
     Lab(lab::Command),
     /// Check IEEE 1278.1 dead reckoning
@@ -59,5 +60,36 @@ impl BadInput {
 impl<E: Display> From<E> for BadInput {
     fn from(error: E) -> Self {
         Self(error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What documents show after these is given to the program.
+    const CALLS: [&str; 2] = ["cargo run --release -- ", "fairpath "];
+
+    #[test]
+    fn documents_show_only_commands_that_exist() {
+        let documents = [
+            ("README.md", include_str!("../../../README.md")),
+            ("CONTRIBUTING.md", include_str!("../../../CONTRIBUTING.md")),
+        ];
+        let mut shown = 0;
+        for (document, text) in documents {
+            for line in text.lines() {
+                let Some(call) = CALLS.iter().find_map(|call| line.strip_prefix(call)) else { continue };
+                let words = call.split('#').next().unwrap_or_default().split_whitespace();
+                let parsed = Arguments::try_parse_from(["fairpath"].into_iter().chain(words));
+                assert!(
+                    parsed.is_ok(),
+                    "{document} shows `{line}`: {}",
+                    parsed.err().map_or_else(String::new, |e| e.to_string())
+                );
+                shown += 1;
+            }
+        }
+        assert!(shown >= 4, "the README shows commands, but only {shown} were found");
     }
 }

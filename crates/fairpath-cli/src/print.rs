@@ -6,9 +6,11 @@ use std::io::{self, Write as _};
 use fairpath_lab::experiment::Experiment;
 use fairpath_lab::index::Entry;
 use fairpath_lab::judge::Verdict;
-use fairpath_lab::outcome::{Claim, Rows};
+use fairpath_lab::outcome::{Claim, Column, Rows};
+use fairpath_lab::record::Written;
 use fairpath_lab::run::Finished;
 use fairpath_lab::show;
+use fairpath_sim::trace::Trace;
 
 /// Writes to stdout. A reader that has seen enough (`| head`) is no error.
 pub(crate) fn to_stdout(text: &str) -> io::Result<()> {
@@ -47,6 +49,27 @@ pub(crate) fn results(finished: &Finished) -> String {
     text
 }
 
+/// What was recorded, where it is, and what to do with it.
+pub(crate) fn recorded(written: &Written) -> String {
+    let Trace { metadata, states, inputs, .. } = &written.trace;
+    let secs = states.last().map_or(0.0, |state| state.at().as_secs_f64());
+    let mut text = format!(
+        "{}, seed {}: {} s, {} states, {} inputs\n",
+        metadata.title,
+        metadata.seed,
+        show(secs),
+        states.len(),
+        inputs.len()
+    );
+    for file in &written.files {
+        let _ = writeln!(text, "  {}", file.display());
+    }
+    if let Some(file) = written.files.last() {
+        let _ = writeln!(text, "\nnext: fairpath lab run X1 --motion {}", quoted(&file.to_string_lossy()));
+    }
+    text
+}
+
 /// One experiment among all: its heading and its claims.
 pub(crate) fn entry(entry: &Entry) -> String {
     match entry {
@@ -64,35 +87,51 @@ pub(crate) fn list(experiments: &[&dyn Experiment]) -> String {
     experiments.iter().map(line).collect()
 }
 
-/// Columns side by side: words to the left, numbers to the right.
+/// Columns side by side: words to the left, numbers to the right. Headings are wrapped, so that a table is hardly
+/// wider than its numbers.
 fn table(rows: &Rows) -> String {
-    let headings: Vec<String> = rows
-        .columns()
-        .iter()
-        .map(|column| match &column.unit {
-            Some(unit) => format!("{} ({unit})", column.label),
-            None => column.label.clone(),
-        })
-        .collect();
     let shown = rows.shown();
+    let cell_width = |column: usize| shown.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let mut headings: Vec<Vec<String>> =
+        (0..).zip(rows.columns()).map(|(index, column)| heading(column, cell_width(index))).collect();
+    let height = headings.iter().map(Vec::len).max().unwrap_or(0);
+    for lines in &mut headings {
+        lines.splice(0..0, vec![String::new(); height - lines.len()]);
+    }
     let width = |column: usize| {
-        let cells = shown.iter().map(|row| row[column].chars().count());
-        cells.chain([headings[column].chars().count()]).max().unwrap_or(0)
+        let heading = headings[column].iter().map(|line| line.chars().count());
+        heading.chain([cell_width(column)]).max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..headings.len()).map(width).collect();
-    let rule = widths.iter().map(|width| "─".repeat(*width)).collect::<Vec<_>>().join("  ");
+    let heads = (0..height).map(|line| headings.iter().map(|lines| lines[line].clone()).collect());
+    let rule = widths.iter().map(|width| "─".repeat(*width)).collect();
     let mut text = String::new();
-    for line in [headings].iter().chain(&shown) {
+    for line in heads.chain([rule]).chain(shown.iter().cloned()) {
+        let line: Vec<String> = line;
         let cells = line.iter().zip(rows.columns()).zip(&widths).map(|((cell, column), &width)| {
             if column.is_number { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
         });
-        let line = cells.collect::<Vec<_>>().join("  ");
-        let _ = writeln!(text, "{}", line.trim_end());
-        if text.lines().count() == 1 {
-            let _ = writeln!(text, "{rule}");
-        }
+        let _ = writeln!(text, "{}", cells.collect::<Vec<_>>().join("  ").trim_end());
     }
     text
+}
+
+/// A column's label and unit, in lines hardly wider than `cell_width`.
+fn heading(column: &Column, cell_width: usize) -> Vec<String> {
+    /// Below this, lines of a heading would hold a single short word each.
+    const WIDTH_MIN: usize = 10;
+    let mut lines: Vec<String> = Vec::new();
+    for word in column.label.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= cell_width.max(WIDTH_MIN) => {
+                *line += " ";
+                *line += word;
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines.extend(column.unit.clone());
+    lines
 }
 
 fn claim(claim: &Claim) -> String {

@@ -125,6 +125,76 @@ fn json_is_all_there_is_on_stdout_and_equals_the_file() {
 }
 
 #[test]
+fn a_recorded_match_is_motion_for_every_experiment() {
+    let recorded = [(&[][..], "fairpath-out/tanks.parquet"), (&["--out", "here.csv"][..], "here.csv")];
+    for (arguments, file) in recorded {
+        let room = Room::new();
+        let record = ["lab", "record", "tanks", "--seconds", "20", "--players", "4", "--boxes", "6"];
+        let output = room.run(&[&record, arguments].concat());
+        let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(
+            (output.status.code(), stderr.as_str()),
+            (Some(0), ""),
+            "no progress where nobody watches"
+        );
+        assert!(stdout.starts_with("tanks: 2 against 2 on up to 6 boxes, seed 1: 20 s, "), "{stdout}");
+        let next = stdout.lines().last().unwrap().strip_prefix("next: fairpath ").unwrap();
+        assert_eq!(next, format!("lab run X1 --motion {file}"));
+        for id in experiments() {
+            let output = room.run(&["lab", "run", &id, "--motion", file, "--json"]);
+            assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+            let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+            assert_eq!((&json["motion"]["entities"], &json["motion"]["unit"]), (&4.into(), &"units".into()));
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_recorded_is_one_line() {
+    let room = Room::new();
+    room.file("taken", "a file");
+    let cases: [(&[&str], &str); 5] = [
+        (&["chess"], "there is no game \"chess\": choose one of tanks"),
+        (
+            &["tanks", "--out", "tanks.xlsx"],
+            "tanks.xlsx: a recording ends in .parquet or .csv: rename it with --out",
+        ),
+        (&["tanks", "--players", "100"], "100 tanks are too many: at most 64: ask for fewer players"),
+        (
+            &["tanks", "--seconds", "0"],
+            "there would be nothing to record: ask for a second and a player or more",
+        ),
+        (
+            &["tanks", "--seconds", "9999"],
+            "too long to be read again: with so many players at most 3495 seconds",
+        ),
+    ];
+    for (arguments, expected) in cases {
+        let line = room.refused(&[&["lab", "record"], arguments].concat());
+        assert_eq!(line, format!("error: {expected}"));
+    }
+    for out in ["taken/tanks.csv", "taken/deeper/tanks.parquet"] {
+        let line = room.refused(&["lab", "record", "tanks", "--out", out]);
+        assert!(line.starts_with("error: cannot write to taken") && line.ends_with("with --out"), "{line}");
+    }
+}
+
+#[test]
+fn a_broken_recorded_match_is_one_line() {
+    let room = Room::new();
+    for name in ["tanks.parquet", "tanks.csv"] {
+        room.run(&["lab", "record", "tanks", "--seconds", "1", "--out", name]);
+        let bytes = fs::read(room.path().join(name)).unwrap();
+        fs::write(room.path().join(name), &bytes[..bytes.len() / 2]).unwrap();
+    }
+    let id = first_experiment();
+    let parquet = room.refused(&["lab", "run", &id, "--motion", "tanks.parquet"]);
+    assert!(parquet.starts_with("error: tanks.parquet: not a table fairpath can read: "), "{parquet}");
+    let csv = room.refused(&["lab", "run", &id, "--motion", "tanks.csv"]);
+    assert!(csv.starts_with("error: tanks.csv: row ") && csv.contains("where the header has 16"), "{csv}");
+}
+
+#[test]
 fn strict_fails_exactly_when_a_claim_does_not_hold() {
     for id in experiments() {
         let room = Room::new();
@@ -189,9 +259,30 @@ fn files_and_places_that_do_not_work_are_refused() {
 }
 
 #[test]
+fn dis_vectors_that_hold_are_code_0_and_others_code_1() {
+    // Model 2 moves at a fixed velocity: 3 m along x after 1.5 s at 2 m/s.
+    let vectors = |metres: f64| {
+        format!(
+            r#"[{{"id": "ahead", "drm": 2, "semantics": "std", "primary": true, "p0": [0, 0, 0], "v0": [2, 0, 0],
+            "a0": [0, 0, 0], "euler0": [0, 0, 0], "omega": [0, 0, 0], "dt": 1.5, "expect":
+            {{"disp": [{metres}, 0, 0], "matrix_w2b": [[1, 0, 0], [0, 1, 0], [0, 0, 1]]}}}}]"#
+        )
+    };
+    let room = Room::new();
+    for (metres, code) in [(3.0, 0), (3.001, 1)] {
+        room.file("vectors.json", &vectors(metres));
+        let output = room.run(&["dis", "check", "vectors.json", "--json"]);
+        assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(report["primary"]["passed"], 1 - code);
+    }
+}
+
+#[test]
 fn nonsense_on_the_command_line_is_code_2() {
     let id = first_experiment();
-    let cases: [&[&str]; 7] = [
+    let cases: [&[&str]; 8] = [
+        &["lab", "record"],
         &["lab", "run", &id, "--delays", "100,-5"],
         &["lab", "run", &id, "--delays", ""],
         &["lab", "run", &id, "--delays", "NaN"],
@@ -295,8 +386,16 @@ fn whatever_is_wrong_with_fairness_is_one_line() {
 
 #[test]
 fn every_command_has_help_with_an_example() {
-    let commands: [&[&str]; 7] =
-        [&[], &["lab"], &["lab", "run"], &["lab", "fairness"], &["lab", "list"], &["dis"], &["dis", "check"]];
+    let commands: [&[&str]; 8] = [
+        &[],
+        &["lab"],
+        &["lab", "run"],
+        &["lab", "fairness"],
+        &["lab", "record"],
+        &["lab", "list"],
+        &["dis"],
+        &["dis", "check"],
+    ];
     for command in commands {
         for flag in ["--help", "-h"] {
             let output = Room::new().run(&[command, &[flag]].concat());

@@ -74,13 +74,18 @@ fn nearly_right_files_are_read_or_refused() {
 
 #[test]
 fn a_good_file_with_some_bytes_changed_is_read_or_refused() {
-    let mut good = String::from("t,entity,team,x,y\n");
+    let mut team = String::from("t,entity,team,x,y\n");
+    let mut trace = String::from("t_us,entity,life,kind,viewer,x,y,z,vx,vy,vz,qw,qx,qy,qz,break\n");
     for frame in 0..12 {
-        good += &format!("{:.3},a,1,{frame},0.5\n", 0.033 * f64::from(frame));
+        team += &format!("{:.3},a,1,{frame},0.5\n", 0.033 * f64::from(frame));
+        trace += &format!("{},7,0,truth,,{frame}.5,-3,0,30,0.25,0,0.8,0,0,0.6,0\n", 33_000 * frame);
     }
     let change = (any::<prop::sample::Index>(), any::<u8>());
-    law!(prop::collection::vec(change, 0..6), |changes| {
-        let mut bytes = good.clone().into_bytes();
+    law!((prop::sample::select(vec![team, trace]), prop::collection::vec(change, 0..6)), |(
+        good,
+        changes,
+    )| {
+        let mut bytes = good.into_bytes();
         for (place, byte) in changes {
             let place = place.index(bytes.len());
             bytes[place] = byte;

@@ -1,9 +1,12 @@
 //! Goal: a recording becomes exactly its clean stretches, and a bad one becomes one line that says where and how
 //! to fix it. Method: tiny files written out in the test.
 
+use fairpath::State;
+use fairpath::number::EntityId;
 use fairpath::time::{SharedInstant, TickRate};
 use fairpath::vector::{Vec2, Vec3, Vector};
-use fairpath_eval::recording::{Format, Recording, Source, Velocity, read};
+use fairpath_eval::recording::{Format, LengthUnit, Recording, Source, Velocity, from_trace, read};
+use fairpath_sim::trace::{Metadata, StateKind, StateRow};
 
 const BZFLAG: &str = "t_ms,player,team,status,order,x,y,z,vx,vy,vz,azimuth,angvel,life,forced,t_arr_ms\n";
 
@@ -109,7 +112,53 @@ fn breaks_cut_before_the_sample_they_name_and_only_for_their_entity() {
     // Each run loses its first sample to the velocity estimate.
     assert_eq!(spans(&recording), [(20, 80), (120, 180), (20, 180)]);
     assert_eq!(recording.players().count(), 2, "the ball is not a player");
-    assert!(recording.entities[1].is_ball());
+    assert!(!recording.entities[1].is_player);
+}
+
+#[test]
+fn a_trace_is_cut_at_lives_and_breaks_and_only_its_truth_is_motion() {
+    // Turns left by 0.02 rad in every 20 ms.
+    let row = |t_ms: i64, life: u16, is_break: bool| StateRow {
+        life,
+        is_break,
+        ..StateRow::new(
+            ms(t_ms),
+            EntityId(3),
+            StateKind::Truth,
+            &State::<Vec2>::default().with_heading(3.1 + 1e-3 * t_ms as f64, 1.0),
+        )
+    };
+    let placed = StateRow { kind: StateKind::Placed, viewer: Some(1), x: 9.0, ..row(30, 0, false) };
+    let shot = |t_ms: i64| StateRow { entity: 64, qw: 0.0, qx: 0.0, qz: 0.0, ..row(t_ms, 0, false) };
+    let states = [
+        row(0, 0, true),
+        row(20, 0, false),
+        placed,
+        row(40, 0, false),
+        row(60, 0, true), // a jump within a life
+        row(80, 0, false),
+        row(100, 1, false), // another life
+        row(120, 1, false),
+        shot(20),
+        shot(40),
+    ];
+    let metadata = Metadata { players: Some(64), length_unit: LengthUnit::Pixels, ..Metadata::default() };
+    let recording = from_trace("walk", &metadata, &states).unwrap();
+    assert_eq!(spans(&recording), [(0, 40), (60, 80), (100, 120), (20, 40)]);
+    assert_eq!((recording.format, recording.unit), (Format::Trace, LengthUnit::Pixels));
+    assert_eq!(recording.players().count(), 3, "64 is a shot");
+    let turn_rates = |stretch: usize| {
+        let samples = recording.stretches[stretch].samples().iter();
+        samples
+            .map(|sample| sample.facing.map(|facing| (1e6 * facing.turn_rate).round() * 1e-6))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(turn_rates(0), [Some(0.0), Some(1.0), Some(1.0)], "from the past only, across ±π too");
+    assert_eq!(turn_rates(3), [None, None], "no orientation was recorded");
+
+    let text = parse(&StateRow::to_csv(&states).unwrap(), None).unwrap();
+    assert_eq!(text.unit, LengthUnit::Metres, "the states alone do not say");
+    assert_eq!(text.described_by(&metadata), recording);
 }
 
 #[test]
@@ -144,7 +193,7 @@ fn every_kind_of_bad_file_is_one_line_with_file_row_column_and_fix() {
         (" \n \n", "walk.csv: the file is empty: record some motion first"),
         (
             "lap,t,x,y\n",
-            "walk.csv: row 1: unknown header `lap,t,x,y`: the first line must be `t,entity,team,x,y` or BZFlag's `t_ms,player,…`",
+            "walk.csv: row 1: unknown header `lap,t,x,y`: the first line must be `t,entity,team,x,y`, BZFlag's `t_ms,player,…` or a trace's `t_us,entity,life,kind,…`",
         ),
         ("t,entity,team,x,y\n", "walk.csv: there is a header but no motion below it: record some first"),
         (

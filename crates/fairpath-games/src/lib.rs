@@ -7,7 +7,6 @@
 //! - [`tanks`]: two teams, boxes, flags and shots, after BZFlag; motion is linear and circular
 //! - [`ethereal`]: two teams on foot, walls, health, ammunition; free movement in all directions
 //! - [`race`]: cars on walled tracks, laps, four drivers with lines and mistakes of their own
-//! - [`digest`]: one number for a whole world, to say that two runs went the same way
 //!
 //! Ten seconds of two against two:
 //!
@@ -33,7 +32,6 @@
 //! Screens, sound, sockets, files. A person's hands arrive as the same [`tanks::Input`] a bot gives.
 #![forbid(unsafe_code)]
 
-pub mod digest;
 pub mod ethereal;
 pub mod race;
 pub mod tanks;

@@ -9,6 +9,8 @@ mod determinism;
 mod driving;
 #[path = "tanks/flags.rs"]
 mod flags;
+#[path = "tanks/recording.rs"]
+mod recording;
 #[path = "tanks/scripts.rs"]
 mod scripts;
 #[path = "tanks/shooting.rs"]

@@ -5,12 +5,14 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use fairpath_eval::recording::{self, RecordingError, Source};
+use fairpath_eval::recording::{self, Format, Recording, RecordingError, Source};
 use fairpath_sim::RttTrace;
 use fairpath_sim::csv::CsvError;
+use fairpath_sim::trace::Metadata;
 use flate2::read::MultiGzDecoder;
 
 use crate::experiment::Recorded;
+use crate::trace::{self, TraceTableError};
 
 /// The largest file we read, unpacked. 1 GiB: 900 s of ten tanks at 60 Hz is 35 MB, so this is hours of a large
 /// match; beyond it a small bad file would unpack until memory ends.
@@ -18,6 +20,8 @@ pub const INPUT_BYTES_MAX: u64 = 1 << 30;
 
 /// What every gzip file begins with.
 const GZIP_MAGIC: [u8; 2] = [0x1F, 0x8B];
+/// What every Parquet file begins with, and no text we read.
+const PARQUET_MAGIC: [u8; 4] = *b"PAR1";
 
 /// Why a file could not be read. Its text is one line: what, which file, and how to fix it.
 #[derive(Debug)]
@@ -41,6 +45,20 @@ pub enum OpenError {
     TooLarge {
         /// Which.
         path: PathBuf,
+    },
+    /// It is Parquet, but not the states of a trace.
+    BadTrace {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: TraceTableError,
+    },
+    /// It lies beside a trace, but does not say what metadata says.
+    BadMetadata {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: CsvError,
     },
     /// It is not a recording.
     Recording(RecordingError),
@@ -71,18 +89,43 @@ pub struct OutputFile {
     pub bytes: Vec<u8>,
 }
 
-/// Reads a recording and, where there is one, its breaks: `NAME.breaks.csv[.gz]` beside `NAME.csv[.gz]`.
+/// Reads a recording in any format, told apart by what is in it and not by its name.
+///
+/// For text `NAME.csv[.gz]`, what lies beside it counts too: `NAME.breaks.csv[.gz]`, and for a trace
+/// `NAME.metadata.csv[.gz]`.
 pub fn open_recording(path: &Path) -> Result<Recorded, OpenError> {
-    let (bytes, name) = (read(path)?, shown(path));
-    let source = Source { name: &name, bytes: &bytes };
-    let recording = match breaks_beside(path) {
-        Some(beside) => {
-            let (bytes, name) = (read(&beside)?, shown(&beside));
+    let bytes = read(path)?;
+    let recording = if bytes.starts_with(&PARQUET_MAGIC) {
+        recording_from_parquet(path, bytes)?
+    } else {
+        recording_from_text(path, &bytes)?
+    };
+    Ok(Recorded { file: file_name(path), recording })
+}
+
+fn recording_from_parquet(path: &Path, bytes: Vec<u8>) -> Result<Recording, OpenError> {
+    let (metadata, states) =
+        trace::read_states(bytes).map_err(|error| OpenError::BadTrace { path: path.into(), error })?;
+    Ok(recording::from_trace(&shown(path), &metadata, &states)?)
+}
+
+fn recording_from_text(path: &Path, bytes: &[u8]) -> Result<Recording, OpenError> {
+    let name = shown(path);
+    let source = Source { name: &name, bytes };
+    let recording = match beside(path, "breaks") {
+        Some(breaks) => {
+            let (bytes, name) = (read(&breaks)?, shown(&breaks));
             recording::read(source, Some(Source { name: &name, bytes: &bytes }))?
         }
         None => recording::read(source, None)?,
     };
-    Ok(Recorded { file: file_name(path), recording })
+    match beside(path, "metadata") {
+        Some(path) if recording.format == Format::Trace => {
+            let metadata = Metadata::from_csv(&read(&path)?);
+            Ok(recording.described_by(&metadata.map_err(|error| OpenError::BadMetadata { path, error })?))
+        }
+        _ => Ok(recording),
+    }
 }
 
 /// Reads recorded round trips: the columns `t,rtt_ms`, in seconds and milliseconds.
@@ -111,12 +154,12 @@ pub fn read(path: &Path) -> Result<Vec<u8>, OpenError> {
     if bytes.len() as u64 > INPUT_BYTES_MAX { Err(too_large()) } else { Ok(bytes) }
 }
 
-/// The breaks that belong to a recording, if they lie beside it.
-pub fn breaks_beside(path: &Path) -> Option<PathBuf> {
+/// What belongs to a recording and lies beside it: its `breaks` or its `metadata`, if there are any.
+fn beside(path: &Path, what: &str) -> Option<PathBuf> {
     let name = path.file_name()?.to_str()?;
     let stem = name.strip_suffix(".gz").unwrap_or(name).strip_suffix(".csv")?;
-    [".breaks.csv.gz", ".breaks.csv"]
-        .map(|ending| path.with_file_name(format!("{stem}{ending}")))
+    ["csv.gz", "csv"]
+        .map(|ending| path.with_file_name(format!("{stem}.{what}.{ending}")))
         .into_iter()
         .find(|path| path.is_file())
 }
@@ -186,7 +229,7 @@ impl Drop for Staging {
 }
 
 /// The directory a path lies in; the current one for a bare name.
-fn parent_of(path: &Path) -> &Path {
+pub(crate) fn parent_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."))
 }
 
@@ -227,6 +270,12 @@ impl fmt::Display for OpenError {
                 path.display(),
                 INPUT_BYTES_MAX >> 20
             ),
+            Self::BadTrace { path, error } => {
+                write!(f, "{}: {error}: give the states of a trace, or record it again", path.display())
+            }
+            Self::BadMetadata { path, error } => {
+                write!(f, "{}: {error}: record it again, or remove this file", path.display())
+            }
             Self::Recording(error) => error.fmt(f),
             Self::Rtt { path, error } => {
                 write!(f, "{}: {error}: give a table with the columns t,rtt_ms", path.display())

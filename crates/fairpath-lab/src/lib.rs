@@ -8,6 +8,7 @@
 //! - [`outcome`] is what an experiment found: rows, claims, figures, notes
 //! - [`figure`] describes a plot as data; [`plot`] draws it
 //! - [`run`] does it all: `results.json`, SVG plots and one `report.html` (fields: see [`results`])
+//! - [`record`] plays a match nobody watches and writes it down
 //! - [`index`] is the page that leads to many reports
 //! - [`table`] keeps large tables in Parquet, [`trace`] the tables of a recorded run
 //! - [`fairness`] plays schedulers against each other
@@ -54,6 +55,7 @@ pub mod judge;
 pub mod outcome;
 pub mod plot;
 mod quantity;
+pub mod record;
 mod report;
 pub mod results;
 pub mod run;

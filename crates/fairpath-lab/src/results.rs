@@ -69,7 +69,7 @@ pub struct Results {
 pub struct MotionSummary {
     /// Its name without its folder.
     pub file: String,
-    /// How many move in it.
+    /// How many players move in it; balls and shots do not count, here and below.
     pub entities: usize,
     /// How many clean runs of motion it has.
     pub stretches: usize,
@@ -119,10 +119,10 @@ impl MotionSummary {
         let recording = &motion.recording;
         Self {
             file: motion.file.clone(),
-            entities: recording.entities.len(),
-            stretches: recording.stretches.len(),
+            entities: recording.entities.iter().filter(|entity| entity.is_player).count(),
+            stretches: recording.players().count(),
             secs: recording.secs(),
-            unit: recording.unit().to_string(),
+            unit: recording.unit.to_string(),
         }
     }
 }

@@ -3,9 +3,11 @@
 //! Every other tool reads it (`pandas.read_parquet`, DuckDB, Polars); only the optional columns
 //! are ever null. Small results are JSON, see [`results`](crate::results).
 
+use std::cell::Cell;
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
+use std::panic::{self, UnwindSafe};
+use std::sync::{Arc, Once};
 
 use bytes::Bytes;
 use parquet::basic::{Compression, Encoding, GzipLevel, LogicalType, Repetition, Type as Physical};
@@ -22,6 +24,12 @@ use parquet::schema::types::{ColumnPath, Type, TypePtr};
 /// Rows that are written, compressed and later read as one: 1 Mi rows of ten columns are some 80 MB in memory. Smaller
 /// groups compress worse, larger ones keep a reader from skipping.
 const ROWS_PER_GROUP: usize = 1 << 20;
+
+/// The longest table we read. 4 Mi rows: an hour of ten tanks at 60 Hz with all their shots, some 500 MB in memory
+/// and, as CSV, 640 MB of the [`INPUT_BYTES_MAX`](crate::files::INPUT_BYTES_MAX) that are read. Columns can be
+/// packed so well that the size of a file says nothing: without a bound a small bad one would unpack until memory
+/// ends.
+pub const ROWS_MAX: usize = 1 << 22;
 
 /// Columns of equal length, in order, and notes about them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -69,6 +77,8 @@ pub enum TableError {
         /// Which.
         column: String,
     },
+    /// There are more than [`ROWS_MAX`] rows.
+    TooLong,
     /// The file is not Parquet, or broken.
     Parquet(ParquetError),
 }
@@ -127,6 +137,10 @@ impl Table {
 
     /// Reads what [`to_parquet`](Self::to_parquet) wrote.
     pub fn from_parquet(bytes: Vec<u8>) -> Result<Self, TableError> {
+        without_panic(|| Self::decode(bytes))
+    }
+
+    fn decode(bytes: Vec<u8>) -> Result<Self, TableError> {
         let file = SerializedFileReader::new(Bytes::from(bytes))?;
         let metadata = file.metadata().file_metadata();
         let mut table = Self::new();
@@ -141,6 +155,9 @@ impl Table {
         for group in 0..file.num_row_groups() {
             let group = file.get_row_group(group)?;
             let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
+            if rows > ROWS_MAX - table.row_count().min(ROWS_MAX) {
+                return Err(TableError::TooLong);
+            }
             for (index, (name, column)) in table.columns.iter_mut().enumerate() {
                 column.read(name, group.get_column_reader(index)?, rows)?;
             }
@@ -354,6 +371,28 @@ fn ends_early() -> ParquetError {
     ParquetError::EOF("a column ends before its row group does".into())
 }
 
+thread_local! {
+    static IS_READING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The parquet crate answers some broken files with a panic (a negative offset in the footer, a page that wants a
+/// dictionary that is not there). For us a broken file is an error like any other, and one line on the terminal.
+fn without_panic(read: impl FnOnce() -> Result<Table, TableError> + UnwindSafe) -> Result<Table, TableError> {
+    static QUIET: Once = Once::new();
+    QUIET.call_once(|| {
+        let usual = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !IS_READING.get() {
+                usual(info);
+            }
+        }));
+    });
+    IS_READING.set(true);
+    let done = panic::catch_unwind(read);
+    IS_READING.set(false);
+    done.unwrap_or_else(|_| Err(ParquetError::General("it is broken".into()).into()))
+}
+
 impl From<ParquetError> for TableError {
     fn from(error: ParquetError) -> Self {
         Self::Parquet(error)
@@ -367,6 +406,7 @@ impl fmt::Display for TableError {
         match self {
             Self::Uneven { column } => write!(f, "column {column} is not as long as the first one"),
             Self::UnknownKind { column } => write!(f, "column {column} is of a kind fairpath does not write"),
+            Self::TooLong => write!(f, "more than {ROWS_MAX} rows"),
             Self::Parquet(error) => write!(f, "not a table fairpath can read: {error}"),
         }
     }

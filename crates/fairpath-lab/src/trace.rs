@@ -1,5 +1,13 @@
-//! Traces as Parquet tables: one file per table, the columns of [`fairpath_sim::trace`] under the same names, and what is
-//! known about the run as notes in each of them.
+//! Traces as files: one per table, the columns of [`fairpath_sim::trace`] under the same names.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `NAME.parquet` or `NAME.csv` | the states: this one is a recording by itself |
+//! | `NAME.inputs.…` | what players did |
+//! | `NAME.sends.…`, `NAME.receipts.…` | what travelled, if anything did |
+//! | `NAME.metadata.csv` | about the run: one row; Parquet keeps it as notes in every table instead |
+
+use std::path::Path;
 
 use fairpath_sim::csv::CsvError;
 use fairpath_sim::trace::{InputRow, Metadata, ReceiptKind, ReceiptRow, SendRow, StateKind, StateRow, Trace};
@@ -7,23 +15,75 @@ use fairpath_sim::trace::{InputRow, Metadata, ReceiptKind, ReceiptRow, SendRow, 
 use crate::files::OutputFile;
 use crate::table::{Column, Table, TableError};
 
-/// The four tables of a trace as files: `states.parquet`, `sends.parquet`, `receipts.parquet`, `inputs.parquet`.
-pub fn to_files(trace: &Trace) -> Result<Vec<OutputFile>, TraceTableError> {
-    Ok(vec![
-        file("states", &trace.states, &trace.metadata)?,
-        file("sends", &trace.sends, &trace.metadata)?,
-        file("receipts", &trace.receipts, &trace.metadata)?,
-        file("inputs", &trace.inputs, &trace.metadata)?,
-    ])
+/// How the tables of a trace are written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TraceFormat {
+    /// Small and quick, for machines.
+    Parquet,
+    /// Text, for every tool there is; about four times as large.
+    Csv,
 }
 
-fn file<R: TraceRow>(name: &str, rows: &[R], metadata: &Metadata) -> Result<OutputFile, TraceTableError> {
-    let bytes = R::to_table(rows, metadata)?.to_parquet()?;
-    Ok(OutputFile { name: format!("{name}.parquet"), bytes })
+impl TraceFormat {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Parquet, Self::Csv];
+
+    /// What its files end in, after the dot.
+    pub const fn ending(self) -> &'static str {
+        match self {
+            Self::Parquet => "parquet",
+            Self::Csv => "csv",
+        }
+    }
+
+    /// The format a file of that name is to be written in, if it ends like one.
+    pub fn of(path: &Path) -> Option<Self> {
+        let ending = path.extension()?;
+        Self::ALL.into_iter().find(|format| ending == format.ending())
+    }
 }
 
-/// A row of a trace that can be kept in a [`Table`].
+/// The tables of a trace as files called after `name`. The states come last: where they are, the rest is too.
+pub fn to_files(trace: &Trace, name: &str, format: TraceFormat) -> Result<Vec<OutputFile>, TraceTableError> {
+    let mut files = vec![file(name, ".inputs", &trace.inputs, &trace.metadata, format)?];
+    if !trace.sends.is_empty() {
+        files.push(file(name, ".sends", &trace.sends, &trace.metadata, format)?);
+    }
+    if !trace.receipts.is_empty() {
+        files.push(file(name, ".receipts", &trace.receipts, &trace.metadata, format)?);
+    }
+    if format == TraceFormat::Csv {
+        let bytes = trace.metadata.to_csv()?.into_bytes();
+        files.push(OutputFile { name: format!("{name}.metadata.csv"), bytes });
+    }
+    files.push(file(name, "", &trace.states, &trace.metadata, format)?);
+    Ok(files)
+}
+
+fn file<R: TraceRow>(
+    name: &str,
+    table: &str,
+    rows: &[R],
+    metadata: &Metadata,
+    format: TraceFormat,
+) -> Result<OutputFile, TraceTableError> {
+    let bytes = match format {
+        TraceFormat::Parquet => R::to_table(rows, metadata)?.to_parquet()?,
+        TraceFormat::Csv => R::to_text(rows).map_err(TraceTableError::Row)?.into_bytes(),
+    };
+    Ok(OutputFile { name: format!("{name}{table}.{}", format.ending()), bytes })
+}
+
+/// The states of a run, and what is known about it, from the bytes of a Parquet file.
+pub fn read_states(parquet: Vec<u8>) -> Result<(Metadata, Vec<StateRow>), TraceTableError> {
+    let table = Table::from_parquet(parquet)?;
+    Ok((metadata_of(&table)?, StateRow::from_table(&table)?))
+}
+
+/// A row of a trace that can be kept in a file.
 pub trait TraceRow: Sized {
+    /// The rows as CSV text.
+    fn to_text(rows: &[Self]) -> Result<String, CsvError>;
     /// The rows as columns, with the run's metadata as notes.
     fn to_table(rows: &[Self], metadata: &Metadata) -> Result<Table, TraceTableError>;
     /// The rows back from the columns.
@@ -49,6 +109,8 @@ pub enum TraceTableError {
     Missing(String),
     /// The metadata is not what the schema says.
     Metadata(CsvError),
+    /// A row cannot be written as text.
+    Row(CsvError),
     /// The table itself.
     Table(TableError),
 }
@@ -105,6 +167,10 @@ words!(StateKind, ReceiptKind);
 macro_rules! rows {
     ($($row:ident { $($field:ident),+ $(,)? })+) => {$(
         impl TraceRow for $row {
+            fn to_text(rows: &[Self]) -> Result<String, CsvError> {
+                Self::to_csv(rows)
+            }
+
             fn to_table(rows: &[Self], metadata: &Metadata) -> Result<Table, TraceTableError> {
                 let columns = [$(TraceColumn::column(rows.iter().map(|row| row.$field))),+];
                 let mut table = with_notes(metadata)?;
@@ -162,6 +228,7 @@ impl std::fmt::Display for TraceTableError {
         match self {
             Self::Missing(name) => write!(f, "no column or note {name} of the kind a trace has"),
             Self::Metadata(error) => write!(f, "the notes about the run: {error}"),
+            Self::Row(error) => error.fmt(f),
             Self::Table(error) => error.fmt(f),
         }
     }
@@ -192,16 +259,25 @@ mod tests {
             });
         }
         trace.sends.push(SendRow { packet: u64::MAX, ..SendRow::default() });
-        let files = to_files(&trace).unwrap();
+        let files = to_files(&trace, "sea", TraceFormat::Parquet).unwrap();
+        let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+        assert_eq!(names, ["sea.inputs.parquet", "sea.sends.parquet", "sea.receipts.parquet", "sea.parquet"]);
         let table = |index: usize| Table::from_parquet(files[index].bytes.clone()).unwrap();
-        assert_eq!(files[0].name, "states.parquet");
-        assert_eq!(metadata_of(&table(0)).unwrap(), trace.metadata);
-        assert_eq!(StateRow::from_table(&table(0)).unwrap(), trace.states);
+        assert_eq!(InputRow::from_table(&table(0)).unwrap(), trace.inputs);
         assert_eq!(SendRow::from_table(&table(1)).unwrap(), trace.sends);
         assert_eq!(ReceiptRow::from_table(&table(2)).unwrap(), trace.receipts);
-        assert_eq!(InputRow::from_table(&table(3)).unwrap(), trace.inputs);
-        assert!(
-            matches!(SendRow::from_table(&table(0)), Err(TraceTableError::Missing(name)) if name == "sender")
+        assert_eq!(
+            read_states(files[3].bytes.clone()).unwrap(),
+            (trace.metadata.clone(), trace.states.clone())
         );
+        let wrong = read_states(files[1].bytes.clone());
+        assert!(matches!(wrong, Err(TraceTableError::Missing(name)) if name == "kind"));
+
+        trace.receipts.clear();
+        let files = to_files(&trace, "sea", TraceFormat::Csv).unwrap();
+        let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+        assert_eq!(names, ["sea.inputs.csv", "sea.sends.csv", "sea.metadata.csv", "sea.csv"]);
+        assert_eq!(Metadata::from_csv(&files[2].bytes).unwrap(), trace.metadata);
+        assert_eq!(StateRow::from_csv(&files[3].bytes).unwrap(), trace.states);
     }
 }

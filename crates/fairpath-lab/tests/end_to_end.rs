@@ -2,6 +2,8 @@
 //! and say what was found. Method: run a small one whose answers are known, and read what it wrote.
 
 mod common;
+#[path = "common/names.rs"]
+mod names;
 
 use std::fs;
 use std::path::Path;
@@ -9,21 +11,13 @@ use std::path::Path;
 use common::Throw;
 use fairpath_lab::experiment::{Settings, Silent};
 use fairpath_lab::run::{RunError, run};
+use names::names_in;
 use serde_json::Value;
 
 const COMMAND: &str = "fairpath lab run T1 --seed 7";
 
 fn run_into(out: &Path, seed: u64) -> Result<fairpath_lab::run::Finished, RunError> {
     run(&Throw, &Settings { seed, ..Settings::default() }, COMMAND, out, &Silent)
-}
-
-fn names_in(directory: &Path) -> Vec<String> {
-    let mut names: Vec<String> = fs::read_dir(directory)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    names
 }
 
 #[test]

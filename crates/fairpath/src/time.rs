@@ -224,10 +224,22 @@ impl TickRate {
         Self { hertz }
     }
 
+    /// Ticks per second.
+    pub const fn as_hz(self) -> u32 {
+        self.hertz
+    }
+
     /// When tick number `tick` begins, counted from zero.
     pub const fn begin(self, tick: i64) -> Span {
         let micros = (tick as i128 * 1_000_000).div_euclid(self.hertz as i128);
         Span(micros as i64)
+    }
+
+    /// The tick that runs at `at`: the last that begins no later.
+    pub const fn running_at(self, at: Span) -> i64 {
+        // Tick k begins no later than `at` exactly if k·10⁶ < (at + 1)·rate, both in whole numbers.
+        let reached = (at.0 as i128 + 1) * self.hertz as i128;
+        (reached - 1).div_euclid(1_000_000) as i64
     }
 
     /// One tick in seconds.
@@ -247,6 +259,16 @@ mod tests {
         assert_eq!(sixty.begin(60), Span::from_secs(1));
         assert_eq!(sixty.begin(60 * 3600), Span::from_secs(3600));
         assert_eq!(sixty.begin(-1), Span::from_micros(-16_667), "recordings start below zero");
+    }
+
+    #[test]
+    fn a_tick_runs_until_the_next_begins() {
+        for rate in [1, 7, 60, 144, 1_000_000].map(TickRate::hz) {
+            for tick in (-200..200).chain([-1_234_567_890, 1_234_567_890]) {
+                assert_eq!(rate.running_at(rate.begin(tick)), tick);
+                assert_eq!(rate.running_at(rate.begin(tick + 1) - Span::from_micros(1)), tick);
+            }
+        }
     }
 
     #[test]

@@ -8,6 +8,8 @@ mod clock;
 mod converge;
 #[path = "laws/dis.rs"]
 mod dis;
+#[path = "laws/dispatch.rs"]
+mod dispatch;
 #[path = "laws/error.rs"]
 mod error;
 #[path = "laws/error_index.rs"]

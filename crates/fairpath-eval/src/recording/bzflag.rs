@@ -12,7 +12,7 @@ pub(super) fn read(mut table: Table<'_>, tracks: &mut Tracks<'_>) -> Result<(), 
     let [x, y, z, vx, vy, vz] = table.columns(["x", "y", "z", "vx", "vy", "vz"])?;
     let [azimuth, angvel] = table.columns(["azimuth", "angvel"])?;
     while let Some(row) = table.next_row()? {
-        if row.count(forced)? != 0 {
+        if row.count::<u8>(forced)? != 0 {
             continue;
         }
         let sample = Sample {

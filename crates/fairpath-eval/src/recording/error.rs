@@ -9,7 +9,8 @@ use super::table::{COORDINATE_MAX, TIME_SECS_MAX};
 pub struct RecordingError {
     /// The name the caller gave the bytes.
     pub file: String,
-    /// Counted from 1, the header being row 1, as an editor shows it.
+    /// Counted from 1, the header being row 1, as an editor shows it. Where there is no text (a trace in memory or in
+    /// Parquet), row 1 is the first row of the table.
     pub row: Option<usize>,
     /// The column's name in the header.
     pub column: Option<String>,
@@ -46,8 +47,10 @@ pub enum Problem {
     NotANumber(String),
     /// A field is NaN or infinite. Holds the field.
     NotFinite(String),
-    /// A field should be a whole number that is not negative. Holds the field.
+    /// A field should be a whole number, and one that fits. Holds the field.
     NotACount(String),
+    /// A field should say which kind of state this is. Holds the field.
+    NotAStateKind(String),
     /// A position or speed beyond any world. Holds the field.
     TooFar(String),
     /// A time beyond any recording. Holds the field.
@@ -102,7 +105,8 @@ impl fmt::Display for Problem {
             Self::NotText => f.write_str("not UTF-8 text: give a CSV file, plain or gzipped"),
             Self::UnknownHeader(found) => write!(
                 f,
-                "unknown header `{}`: the first line must be `t,entity,team,x,y` or BZFlag's `t_ms,player,…`",
+                "unknown header `{}`: the first line must be `t,entity,team,x,y`, BZFlag's `t_ms,player,…` or a trace's \
+                 `t_us,entity,life,kind,…`",
                 OneLine(found)
             ),
             Self::MissingColumn => f.write_str("missing: add it to the header and to every row"),
@@ -122,6 +126,9 @@ impl fmt::Display for Problem {
             ),
             Self::NotACount(found) => {
                 write!(f, "`{}` is not a whole number: write 0, 1, 2, …", OneLine(found))
+            }
+            Self::NotAStateKind(found) => {
+                write!(f, "`{}` is no kind of state: write truth, exported, placed or drawn", OneLine(found))
             }
             Self::TooFar(found) => write!(
                 f,

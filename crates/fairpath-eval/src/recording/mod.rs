@@ -6,34 +6,43 @@
 //! | --- | --- | --- | --- |
 //! | [`Format::Bzflag`] | `t_ms,player,team,status,order,x,y,z,vx,vy,vz,azimuth,angvel,life,forced,t_arr_ms` | game units | recorded |
 //! | [`Format::Team`] | `t,entity,team,x,y` | metres | estimated |
+//! | [`Format::Trace`] | `t_us,entity,life,kind,viewer,x,y,z,vx,vy,vz,qw,qx,qy,qz,break` | as its metadata says | recorded |
 //!
 //! Columns are found by name, so their order does not matter and further ones are ignored (of BZFlag's,
-//! `status`, `order` and `t_arr_ms` are not needed).
+//! `status`, `order` and `t_arr_ms` are not needed, of a trace's `viewer` is not).
 //!
 //! A recording is never one path: tanks die, players respawn, packets are lost. It becomes [`Stretch`]es, each
 //! a run of samples of one entity across which it is fair to interpolate and to keep score. A stretch ends
 //! * where two samples are more than [`GAP_MAX`] apart,
-//! * where `life` or `team` changes,
+//! * where `life` or `team` changes, or `break` is 1,
 //! * at a row of the breaks file (`t,entity,reason`), which names the first sample *after* a jump.
 //!
 //! BZFlag rows with `forced` = 1 are sends, not motion: they are skipped. So is a row that repeats its
 //! entity's previous time (the game writes one when a tank is hit). Time that runs backwards is an error.
 //! Runs of fewer than two samples are dropped.
+//!
+//! A trace is what our own games and the simulator write (see [`fairpath_sim::trace`]): its `truth` rows are
+//! motion, all others are skipped. [`from_trace`] takes one that is in memory, whatever file it came from. Only its
+//! metadata knows the unit of length and which entities are shots and not players; without it, lengths are
+//! taken as metres and everyone is a player.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use fairpath::time::{SharedInstant, Span};
+pub use fairpath_sim::trace::LengthUnit;
+use fairpath_sim::trace::{Metadata, StateRow};
 
 mod bzflag;
 mod error;
 mod stretch;
 mod table;
 mod team;
+mod trace;
 
 pub use error::{Problem, RecordingError};
 pub use stretch::{Facing, GAP_MAX, Sample, Stretch, VELOCITY_WINDOW, Velocity};
 
+use stretch::estimate_turn_rates;
 use table::Table;
 
 /// The name under which a team recording carries the ball.
@@ -53,6 +62,8 @@ pub struct Source<'a> {
 pub struct Recording {
     /// Which format it was read from.
     pub format: Format,
+    /// What its lengths are counted in.
+    pub unit: LengthUnit,
     /// Everyone who moves, in the order of first appearance.
     pub entities: Vec<Entity>,
     /// All clean runs of motion, by entity and then by time. Never empty.
@@ -66,15 +77,8 @@ pub enum Format {
     Bzflag,
     /// Positions of two teams in the plane, and perhaps a ball.
     Team,
-}
-
-/// What one unit of length is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LengthUnit {
-    /// Metres.
-    Metre,
-    /// The game's own: a BZFlag tank is 6 long.
-    GameUnit,
+    /// The states of a trace: three dimensions, with velocity and orientation.
+    Trace,
 }
 
 /// Someone, or something, that moves.
@@ -82,6 +86,8 @@ pub enum LengthUnit {
 pub struct Entity {
     /// As the recording calls it: a number or a word.
     pub name: String,
+    /// Whether somebody drives it. Nobody drives the ball, or a shot.
+    pub is_player: bool,
 }
 
 /// Reads a recording, and the breaks that belong to it if there are any.
@@ -93,8 +99,17 @@ pub fn read(recording: Source<'_>, breaks: Option<Source<'_>>) -> Result<Recordi
     match format {
         Format::Bzflag => bzflag::read(table, &mut tracks)?,
         Format::Team => team::read(table, &mut tracks)?,
+        Format::Trace => trace::read(table, &mut tracks)?,
     }
     tracks.finish()
+}
+
+/// A recording from a trace in memory: a Parquet file's, or a match's that was just played. In errors it is called
+/// `name`, and its first row is row 1.
+pub fn from_trace(name: &str, metadata: &Metadata, states: &[StateRow]) -> Result<Recording, RecordingError> {
+    let mut tracks = Tracks::new(name, Format::Trace, Breaks::default());
+    trace::take(states, &mut tracks)?;
+    Ok(tracks.finish()?.described_by(metadata))
 }
 
 impl Format {
@@ -103,6 +118,8 @@ impl Format {
             Some(Self::Bzflag)
         } else if table.has("t") && table.has("entity") {
             Some(Self::Team)
+        } else if table.has("t_us") && table.has("entity") && table.has("kind") {
+            Some(Self::Trace)
         } else {
             None
         }
@@ -110,45 +127,48 @@ impl Format {
 
     fn velocity(self) -> Velocity {
         match self {
-            Self::Bzflag => Velocity::Recorded,
+            Self::Bzflag | Self::Trace => Velocity::Recorded,
             Self::Team => Velocity::Estimated,
+        }
+    }
+
+    /// The unit where nothing else says it.
+    fn unit(self) -> LengthUnit {
+        match self {
+            Self::Bzflag => LengthUnit::GameUnits,
+            Self::Team | Self::Trace => LengthUnit::Metres,
         }
     }
 }
 
 impl Recording {
-    /// What its lengths are counted in.
-    pub fn unit(&self) -> LengthUnit {
-        match self.format {
-            Format::Bzflag => LengthUnit::GameUnit,
-            Format::Team => LengthUnit::Metre,
+    /// The same with what a trace's metadata knows: the unit of length, and who is no player.
+    #[must_use]
+    pub fn described_by(mut self, metadata: &Metadata) -> Self {
+        self.unit = metadata.length_unit;
+        for entity in &mut self.entities {
+            let number = entity.name.parse::<u32>().ok();
+            let is_thing = number.zip(metadata.players).is_some_and(|(number, players)| number >= players);
+            entity.is_player &= !is_thing;
         }
+        self
     }
 
-    /// The stretches of everyone but the ball: it is nobody's friend or enemy, and not scored unless asked for.
+    /// The stretches of everyone but the ball and shots: those are nobody's friend or enemy, and not scored unless
+    /// asked for.
     pub fn players(&self) -> impl Iterator<Item = &Stretch> {
-        self.stretches.iter().filter(|stretch| !self.entities[stretch.entity].is_ball())
+        self.stretches.iter().filter(|stretch| self.entities[stretch.entity].is_player)
     }
 
-    /// All clean motion put together, in seconds.
+    /// Whether nothing in it ever leaves the plane z = 0.
+    pub fn is_flat(&self) -> bool {
+        let mut samples = self.stretches.iter().flat_map(Stretch::samples);
+        samples.all(|sample| sample.position.z == 0.0 && sample.velocity.z == 0.0)
+    }
+
+    /// All clean motion of players put together, in seconds.
     pub fn secs(&self) -> f64 {
-        self.stretches.iter().map(|stretch| stretch.duration().as_secs_f64()).sum()
-    }
-}
-
-impl Entity {
-    /// Whether this is the ball.
-    pub fn is_ball(&self) -> bool {
-        self.name == BALL
-    }
-}
-
-impl fmt::Display for LengthUnit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Metre => "m",
-            Self::GameUnit => "units",
-        })
+        self.players().map(|stretch| stretch.duration().as_secs_f64()).sum()
     }
 }
 
@@ -216,12 +236,19 @@ impl<'a> Tracks<'a> {
             _ => {}
         }
         if !track.continues(run_is, sample.at) {
-            track.end_run(index, self.format.velocity());
+            track.end_run(index, self.format);
         }
         track.run_is = run_is;
         track.last = Some(sample.at);
         track.run.push(sample);
         Ok(())
+    }
+
+    /// What comes next of this entity is not to be joined to what came before.
+    fn cut(&mut self, name: &str) {
+        if let Some(&index) = self.index.get(name) {
+            self.tracks[index].end_run(index, self.format);
+        }
     }
 
     fn index_of(&mut self, name: &str) -> usize {
@@ -242,11 +269,13 @@ impl<'a> Tracks<'a> {
 
     fn finish(mut self) -> Result<Recording, RecordingError> {
         for (index, track) in self.tracks.iter_mut().enumerate() {
-            track.end_run(index, self.format.velocity());
+            track.end_run(index, self.format);
         }
-        let mut recording = Recording { format: self.format, entities: Vec::new(), stretches: Vec::new() };
+        let (format, unit) = (self.format, self.format.unit());
+        let mut recording = Recording { format, unit, entities: Vec::new(), stretches: Vec::new() };
         for track in self.tracks {
-            recording.entities.push(Entity { name: track.name });
+            let is_player = track.name != BALL;
+            recording.entities.push(Entity { name: track.name, is_player });
             recording.stretches.extend(track.ended);
         }
         if recording.stretches.is_empty() {
@@ -271,10 +300,13 @@ impl Track {
         self.breaks.get(first).is_some_and(|&at| at <= until)
     }
 
-    fn end_run(&mut self, entity: usize, velocity: Velocity) {
+    fn end_run(&mut self, entity: usize, format: Format) {
         let RunIs { team, life } = self.run_is;
-        let run = std::mem::take(&mut self.run);
-        self.ended.extend(Stretch::from_run(entity, team, life, velocity, run));
+        let mut run = std::mem::take(&mut self.run);
+        if format == Format::Trace {
+            estimate_turn_rates(&mut run);
+        }
+        self.ended.extend(Stretch::from_run(entity, team, life, format.velocity(), run));
     }
 }
 

@@ -64,7 +64,8 @@ pub struct Sample {
 pub struct Facing {
     /// From +x towards +y, in radians.
     pub heading: f64,
-    /// Radians per second, positive from +x towards +y.
+    /// Radians per second, positive from +x towards +y. A trace has no such column: there it is the slope from the
+    /// sample before, and zero for the first of a stretch.
     pub turn_rate: f64,
 }
 
@@ -136,10 +137,8 @@ impl Stretch {
     /// ```
     pub fn ticks<V: Planar>(&self, rate: TickRate) -> impl Iterator<Item = (SharedInstant, State<V>)> {
         let begin_of = move |tick| SharedInstant::ZERO + rate.begin(tick);
-        let mut first = (self.begin().as_secs_f64() / rate.step_secs()).floor() as i64 - 1;
-        while begin_of(first) < self.begin() {
-            first += 1;
-        }
+        let running = rate.running_at(self.begin() - SharedInstant::ZERO);
+        let first = if begin_of(running) < self.begin() { running + 1 } else { running };
         (first..).map(begin_of).map_while(move |at| Some((at, self.state_at(at)?)))
     }
 
@@ -185,6 +184,21 @@ fn curve(one: &Sample, next: &Sample, secs: f64) -> Motion<Vec3> {
         end_velocity: next.velocity,
         secs,
     })
+}
+
+/// Sets every turn rate to the slope from the sample before, so that none knows what comes after it.
+///
+/// One sample back, not [`VELOCITY_WINDOW`]: a trace keeps headings to the last bits, and a tank that turns evenly
+/// within a tick is then given exactly the turn it made.
+pub(super) fn estimate_turn_rates(run: &mut [Sample]) {
+    let mut before: Option<(SharedInstant, f64)> = None;
+    for sample in run {
+        let Some(facing) = &mut sample.facing else { continue };
+        facing.turn_rate = before.map_or(0.0, |(at, heading)| {
+            wrap_angle(facing.heading - heading) / (sample.at - at).as_secs_f64()
+        });
+        before = Some((sample.at, facing.heading));
+    }
 }
 
 fn with_estimated_velocities(run: &[Sample]) -> Vec<Sample> {

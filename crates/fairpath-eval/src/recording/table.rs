@@ -1,8 +1,10 @@
 //! Comma-separated rows that remember where they stand, so that every complaint names a row and a column.
 
 use std::borrow::Cow;
+use std::str::FromStr;
 
 use fairpath::time::SharedInstant;
+use fairpath_sim::trace::StateKind;
 
 use super::error::{Problem, RecordingError};
 use super::{Source, instant_from_secs};
@@ -112,8 +114,18 @@ impl Row<'_, '_> {
         Ok(instant_from_secs(millis * 1e-3))
     }
 
-    pub(super) fn count(&self, column: Column) -> Result<u32, RecordingError> {
+    /// A whole number, of whatever kind its caller has room for.
+    pub(super) fn count<N: FromStr>(&self, column: Column) -> Result<N, RecordingError> {
         self.field(column).parse().map_err(|_| self.complain(column, Problem::NotACount))
+    }
+
+    /// Any number, finite or not.
+    pub(super) fn number(&self, column: Column) -> Result<f64, RecordingError> {
+        self.field(column).parse().map_err(|_| self.complain(column, Problem::NotANumber))
+    }
+
+    pub(super) fn state_kind(&self, column: Column) -> Result<StateKind, RecordingError> {
+        StateKind::from_word(self.field(column)).ok_or_else(|| self.complain(column, Problem::NotAStateKind))
     }
 
     fn number_within(
@@ -122,9 +134,7 @@ impl Row<'_, '_> {
         limit: f64,
         beyond: fn(String) -> Problem,
     ) -> Result<f64, RecordingError> {
-        let Ok(number) = self.field(column).parse::<f64>() else {
-            return Err(self.complain(column, Problem::NotANumber));
-        };
+        let number = self.number(column)?;
         if !number.is_finite() {
             return Err(self.complain(column, Problem::NotFinite));
         }

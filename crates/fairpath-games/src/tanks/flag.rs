@@ -3,9 +3,10 @@
 use fairpath::number::EntityId;
 use fairpath::time::SharedInstant;
 use fairpath::vector::Vec2;
+use fairpath_sim::Digest;
 
+use super::digest;
 use super::tank::Team;
-use crate::digest::Digest;
 
 /// One team's flag. The other team wants it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,19 +46,13 @@ impl Flag {
         self.position
     }
 
-    pub(super) fn digest(&self, digest: &mut Digest) {
-        digest.add(self.team as u64);
-        digest.add_vector(self.position);
+    pub(super) fn add_to(&self, digest: &mut Digest) {
+        digest.u8(self.team as u8);
+        digest::add_vector(self.position, digest);
         match self.place {
-            FlagPlace::Home => digest.add(0),
-            FlagPlace::Carried(tank) => {
-                digest.add(1);
-                digest.add(u64::from(tank.0));
-            }
-            FlagPlace::Dropped { until } => {
-                digest.add(2);
-                digest.add_signed(until.as_micros());
-            }
-        }
+            FlagPlace::Home => digest.u8(0),
+            FlagPlace::Carried(tank) => digest.u8(1).u32(tank.0),
+            FlagPlace::Dropped { until } => digest.u8(2).i64(until.as_micros()),
+        };
     }
 }

@@ -32,7 +32,8 @@ impl Input {
     /// The same within −1 … 1; what is not a number is 0. Every input passes through here on its way in.
     #[must_use]
     pub fn limited(self) -> Self {
-        let limit = |axis: f64| if axis.is_nan() { 0.0 } else { axis.clamp(-1.0, 1.0) };
+        // Adding zero makes −0 the one zero: an input that equals another drives to the same bits.
+        let limit = |axis: f64| if axis.is_nan() { 0.0 } else { axis.clamp(-1.0, 1.0) + 0.0 };
         Self { throttle: limit(self.throttle), turn: limit(self.turn), fire: self.fire }
     }
 }

@@ -14,6 +14,7 @@
 //! - [`Bot`] drives like a person: it decides a few times per second, from a [`View`] of what *it* is shown
 //! - [`Script`] drives lines, circles and random motion for experiments
 //! - [`InputLog`] keeps a match; its [`Replay`] gives the same bits
+//! - [`Recorder`] writes a match down as a trace, for files and other tools
 //!
 //! Angles are radians from +x towards +y, lengths are units, a tank is 6 of them long.
 //!
@@ -25,11 +26,13 @@
 mod bot;
 mod config;
 mod contact;
+mod digest;
 mod flag;
 mod game;
 mod geometry;
 mod input;
 mod map;
+mod record;
 mod roads;
 mod script;
 mod shot;
@@ -47,6 +50,7 @@ pub use game::{Driver, Match, REFERENCE_DIGEST, reference_match};
 pub use geometry::Rectangle;
 pub use input::{Input, InputChange, InputLog, Replay};
 pub use map::{BASE_SIDE, BOXES_MAX, Barrier, GAP, HALF_SIDE, Map, MapError};
+pub use record::{FIRE_BUTTON, NotReplayable, Recorder, record, state_rows};
 pub use script::{RandomScript, Script};
 pub use shot::{SHOT_SLOTS, Shot, ShotEnd};
 pub use tank::{Condition, Tank, Team};

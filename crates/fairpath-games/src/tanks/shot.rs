@@ -5,11 +5,12 @@ use fairpath::motion::Linear;
 use fairpath::number::EntityId;
 use fairpath::time::SharedInstant;
 use fairpath::vector::{Vec2, Vector};
+use fairpath_sim::Digest;
 
 use super::config::{SHOT_RADIUS, TANKS_MAX};
+use super::digest;
 use super::map::Barrier;
 use super::tank::{Team, shape_of};
-use crate::digest::Digest;
 
 /// How many shots of one tank can be in the air: entity numbers stay small and reused, as the wire likes them.
 /// With the default rules one shot has just landed when the next is loaded.
@@ -86,17 +87,13 @@ impl Shot {
         self.motion.position + self.motion.velocity * (now - self.fired_at).as_secs_f64()
     }
 
-    pub(super) fn digest(&self, digest: &mut Digest) {
-        digest.add(u64::from(self.id.0));
-        digest.add(u64::from(self.life));
-        digest.add(u64::from(self.shooter.0));
-        digest.add(self.team as u64);
-        digest.add_vector(self.motion.position);
-        digest.add_vector(self.motion.velocity);
-        digest.add_signed(self.fired_at.as_micros());
-        digest.add_signed(self.ends_at.as_micros());
-        digest.add_state(&self.state);
-        digest.add(u64::from(self.is_new));
+    pub(super) fn add_to(&self, digest: &mut Digest) {
+        digest.u32(self.id.0).u16(self.life).u32(self.shooter.0).u8(self.team as u8);
+        digest::add_vector(self.motion.position, digest);
+        digest::add_vector(self.motion.velocity, digest);
+        digest.i64(self.fired_at.as_micros()).i64(self.ends_at.as_micros());
+        digest::add_state(&self.state, digest);
+        digest.bool(self.is_new);
     }
 }
 

@@ -5,12 +5,13 @@ use fairpath::number::EntityId;
 use fairpath::time::SharedInstant;
 use fairpath::vector::Vec2;
 use fairpath::{Observation, State};
+use fairpath_sim::Digest;
 
 use super::config::{TANK_LENGTH, TANK_WIDTH, TanksConfig};
 use super::contact::Surroundings;
+use super::digest;
 use super::geometry::Rectangle;
 use super::input::Input;
-use crate::digest::Digest;
 
 /// One of the two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -178,26 +179,16 @@ impl Tank {
         }
     }
 
-    pub(super) fn digest(&self, digest: &mut Digest) {
-        digest.add(u64::from(self.id.0));
-        digest.add(self.team as u64);
-        digest.add(u64::from(self.life));
-        digest.add_state(&self.state);
-        digest.add_float(self.speed);
-        digest.add_float(self.input.throttle);
-        digest.add_float(self.input.turn);
-        digest.add(u64::from(self.input.fire));
+    pub(super) fn add_to(&self, digest: &mut Digest) {
+        digest.u32(self.id.0).u8(self.team as u8).u16(self.life);
+        digest::add_state(&self.state, digest);
+        digest.f64(self.speed).f64(self.input.throttle).f64(self.input.turn).bool(self.input.fire);
         match self.condition {
-            Condition::Spawned => digest.add(0),
-            Condition::Driving => digest.add(1),
-            Condition::Wrecked { until } => {
-                digest.add(2);
-                digest.add_signed(until.as_micros());
-            }
-        }
-        digest.add_signed(self.reloaded_at.as_micros());
-        digest.add(u64::from(self.kills));
-        digest.add(u64::from(self.deaths));
+            Condition::Spawned => digest.u8(0),
+            Condition::Driving => digest.u8(1),
+            Condition::Wrecked { until } => digest.u8(2).i64(until.as_micros()),
+        };
+        digest.i64(self.reloaded_at.as_micros()).u32(self.kills).u32(self.deaths);
     }
 }
 

@@ -8,16 +8,17 @@ use fairpath::number::EntityId;
 use fairpath::random::Random;
 use fairpath::time::SharedInstant;
 use fairpath::vector::{Vec2, Vector};
+use fairpath_sim::Digest;
 
 use super::config::{ConfigError, FLAG_RADIUS, Ground, MUZZLE_FRONT, TANK_RADIUS, TICK_RATE, TanksConfig};
 use super::contact::Surroundings;
+use super::digest;
 use super::flag::{Flag, FlagPlace};
 use super::geometry::Rectangle;
 use super::input::Input;
 use super::map::{BASE_SIDE, Map};
 use super::shot::{SHOT_SLOTS, Shot, ShotEnd, hits_tank};
 use super::tank::{Condition, Tank, Team, at_rest, shape_of};
-use crate::digest::Digest;
 
 /// A match: the whole state, and nothing outside it.
 ///
@@ -234,17 +235,18 @@ impl Tanks {
     /// One number for the whole state: equal after equal runs, on every platform.
     pub fn digest(&self) -> u64 {
         let mut digest = Digest::new();
-        digest.add(self.tick);
-        digest.add_random(&self.random);
-        digest.add(self.tanks.len() as u64);
-        self.tanks.iter().for_each(|tank| tank.digest(&mut digest));
-        digest.add(self.shots.len() as u64);
-        self.shots.iter().for_each(|shot| shot.digest(&mut digest));
-        self.shot_lives.iter().for_each(|life| digest.add(u64::from(*life)));
-        self.flags.iter().for_each(|flag| flag.digest(&mut digest));
+        digest.u64(self.tick);
+        digest::add_random(&self.random, &mut digest);
+        digest.u64(self.tanks.len() as u64);
+        self.tanks.iter().for_each(|tank| tank.add_to(&mut digest));
+        digest.u64(self.shots.len() as u64);
+        self.shots.iter().for_each(|shot| shot.add_to(&mut digest));
+        for life in &self.shot_lives {
+            digest.u16(*life);
+        }
+        self.flags.iter().for_each(|flag| flag.add_to(&mut digest));
         for score in self.scores {
-            digest.add(u64::from(score.captures));
-            digest.add(u64::from(score.kills));
+            digest.u32(score.captures).u32(score.kills);
         }
         digest.value()
     }

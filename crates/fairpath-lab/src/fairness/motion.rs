@@ -2,7 +2,6 @@ use fairpath::motion::MotionKind;
 use fairpath::random::Random;
 use fairpath::time::Span;
 use fairpath::vector::{Vec2, Vec3};
-use fairpath_eval::recording::Format;
 use fairpath_games::tanks::Script;
 
 use crate::experiment::{CannotRun, Recorded, Settings};
@@ -57,11 +56,12 @@ impl Motion {
     /// All stretches of a recording of [`STRETCH_MIN`] and more, as one game, played `games` times.
     pub fn recorded(recorded: &Recorded, games: u64) -> Result<Self, CannotRun> {
         let recording = &recorded.recording;
-        let truths = match recording.format {
-            Format::Bzflag => Truths::Space(Truth::recorded(recording, STRETCH_MIN)),
-            Format::Team => Truths::Plane(Truth::recorded(recording, STRETCH_MIN)),
+        let truths = if recording.is_flat() {
+            Truths::Plane(Truth::recorded(recording, STRETCH_MIN))
+        } else {
+            Truths::Space(Truth::recorded(recording, STRETCH_MIN))
         };
-        let motion = Self { name: recorded.file.clone(), unit: recording.unit().to_string(), truths, games };
+        let motion = Self { name: recorded.file.clone(), unit: recording.unit.to_string(), truths, games };
         if motion.stretches() == 0 {
             return Err(CannotRun {
                 what: format!("{} has no clean stretch of {} s", recorded.file, STRETCH_MIN.as_secs_f64()),

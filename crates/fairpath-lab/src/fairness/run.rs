@@ -131,7 +131,7 @@ enum Event {
     /// A datagram is at a receiver.
     Datagram { to: usize, packet: usize, bytes: Vec<u8> },
     /// A receipt is at the sender.
-    Receipt { from: usize, packet: usize, received_at: SharedInstant, delay: Span },
+    Receipt { from: usize, packet: usize, received_at: SharedInstant },
 }
 
 impl<V: Planar> Stage<V> {
@@ -177,10 +177,10 @@ impl<V: Planar> Stage<V> {
     fn happen(&mut self) {
         match self.agenda.pop() {
             Some((at, Event::Datagram { to, packet, bytes })) => self.receive(to, packet, &bytes, at),
-            Some((_, Event::Receipt { from, packet, received_at, delay })) => {
+            Some((at, Event::Receipt { from, packet, received_at })) => {
                 let receiver = ReceiverId(from as u32);
                 let copy = self.screens[from].copies[packet];
-                self.dispatcher.on_receipt(ENTITY, receiver, copy, received_at, delay);
+                self.dispatcher.on_receipt(ENTITY, receiver, copy, received_at, at);
                 // Feedback keeps its order, so whatever came before this one has been reported.
                 self.dispatcher.on_complete(receiver, received_at);
             }
@@ -197,9 +197,8 @@ impl<V: Planar> Stage<V> {
                 self.observer.used(to, vector, at);
             }
         }
-        let delay = at - updates.header.sent_at;
         for back_at in screen.back.send(at, RECEIPT_BYTES).arrivals() {
-            self.agenda.schedule(back_at, Event::Receipt { from: to, packet, received_at: at, delay });
+            self.agenda.schedule(back_at, Event::Receipt { from: to, packet, received_at: at });
         }
     }
 

@@ -1,5 +1,7 @@
 //! What the cells of a trace can hold, beyond numbers.
 
+use std::fmt;
+
 use crate::csv::{Cell, CsvProblem};
 use crate::digest::Digest;
 
@@ -91,6 +93,17 @@ words! {
         GameUnits = "unit",
         /// Pixels.
         Pixels = "px",
+    }
+}
+
+/// As people write it behind a number; [`word`](LengthUnit::word) is for tables.
+impl fmt::Display for LengthUnit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Metres => "m",
+            Self::GameUnits => "units",
+            Self::Pixels => "px",
+        })
     }
 }
 

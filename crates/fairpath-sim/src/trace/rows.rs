@@ -60,6 +60,9 @@ row! {
         pub tick_rate_hz: Option<u32> as "tick_rate_hz",
         /// What the run can be repeated from.
         pub seed: u64 as "seed",
+        /// How many entities are players: those numbered below this. What is numbered from here on (shots, a ball)
+        /// nobody drives. Empty if everyone is a player.
+        pub players: Option<u32> as "players",
         /// The world's lowest x.
         pub x_min: f64 as "x_min",
         /// The world's lowest y.
@@ -253,6 +256,7 @@ impl Default for Metadata {
             length_unit: LengthUnit::Metres,
             tick_rate_hz: None,
             seed: 0,
+            players: None,
             x_min: 0.0,
             y_min: 0.0,
             z_min: 0.0,

@@ -93,19 +93,24 @@ fn input() -> impl Strategy<Value = InputRow> {
 fn metadata() -> impl Strategy<Value = Metadata> {
     let units = [LengthUnit::Metres, LengthUnit::GameUnits, LengthUnit::Pixels];
     let head = ("[a-zü]([a-z ]{0,10}[0-9])?", prop::sample::select(units.to_vec()));
-    (head, any::<Option<u32>>(), any::<u64>(), prop::array::uniform6(number())).prop_map(
-        |((title, length_unit), tick_rate_hz, seed, [x_min, y_min, z_min, x_max, y_max, z_max])| Metadata {
-            title,
-            length_unit,
-            tick_rate_hz,
-            seed,
-            x_min,
-            y_min,
-            z_min,
-            x_max,
-            y_max,
-            z_max,
-            ..Metadata::default()
+    let counts = (any::<Option<u32>>(), any::<Option<u32>>());
+    (head, counts, any::<u64>(), prop::array::uniform6(number())).prop_map(
+        |((title, length_unit), (tick_rate_hz, players), seed, world)| {
+            let [x_min, y_min, z_min, x_max, y_max, z_max] = world;
+            Metadata {
+                title,
+                length_unit,
+                tick_rate_hz,
+                seed,
+                players,
+                x_min,
+                y_min,
+                z_min,
+                x_max,
+                y_max,
+                z_max,
+                ..Metadata::default()
+            }
         },
     )
 }

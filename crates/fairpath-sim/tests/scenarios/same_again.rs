@@ -20,5 +20,5 @@ fn a_minute_at_sea_repeats_bit_for_bit() {
 #[test]
 fn a_minute_at_sea_is_the_one_we_remember() {
     // If this changes, so does what every seed means: say so in the changelog.
-    assert_eq!(a_minute_at_sea(7).to_string(), "78c246e0eb7bbf3b");
+    assert_eq!(a_minute_at_sea(7).to_string(), "7f2db9fc326620ed");
 }

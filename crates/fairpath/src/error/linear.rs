@@ -31,6 +31,7 @@ impl<V: Vector> Straight<V> {
     ///
     /// The older line is carried to where the newer one starts, and from there they go on together: a long
     /// common way is not added to one position and taken off again.
+    #[inline]
     pub(super) fn between(one: &Line<V>, other: &Line<V>, zero: SharedInstant) -> Self {
         let newer = one.since.max(other.since);
         let apart = one.origin - other.origin;
@@ -66,6 +67,7 @@ impl<V: Vector> Straight<V> {
     }
 
     /// Its length, summed over the first `secs` seconds.
+    #[inline]
     pub(super) fn integral(&self, secs: f64) -> Integral {
         let reach = self.slope * (0.5 * secs);
         let value = secs * mean_distance(self.gap + reach, reach);

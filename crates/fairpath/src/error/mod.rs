@@ -58,6 +58,7 @@ pub use self::panels::STEPS_MAX;
 pub use self::path::Path;
 pub use self::reach::when_reaches;
 
+use self::linear::Straight;
 use crate::time::SharedInstant;
 use crate::vector::Planar;
 
@@ -74,7 +75,27 @@ pub fn accumulated<V: Planar>(
     accumulated_within(one, other, from, to, &Tolerance::DEFAULT)
 }
 
-/// The same to a tolerance of your own. Pairs of straight lines are exact and do not look at it.
+/// The value alone, for the ledger, which asks for every receiver at every trigger: where both paths are straight,
+/// as in most games, nothing is spent on a bound.
+#[inline]
+pub(crate) fn accumulated_value<V: Planar>(
+    one: &Path<V>,
+    other: &Path<V>,
+    from: SharedInstant,
+    to: SharedInstant,
+) -> f64 {
+    if to <= from {
+        return 0.0;
+    }
+    let (Some(one_line), Some(other_line)) = (one.line_over(from, to), other.line_over(from, to)) else {
+        return accumulated(one, other, from, to).value;
+    };
+    let gap = Straight::between(&one_line, &other_line, from);
+    let value = gap.integral((to - from).as_secs_f64()).value;
+    if value.is_finite() { value } else { f64::INFINITY }
+}
+
+/// The accumulated error to a tolerance of your own. Pairs of straight lines are exact and do not look at it.
 pub fn accumulated_within<V: Planar>(
     one: &Path<V>,
     other: &Path<V>,

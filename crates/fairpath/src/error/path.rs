@@ -55,6 +55,7 @@ impl<V: Planar> Path<V> {
     }
 
     /// The straight line that it follows all the way from `from` to `to`, if it does.
+    #[inline]
     pub(super) fn line_over(&self, from: SharedInstant, to: SharedInstant) -> Option<Line<V>> {
         match self.frozen_from {
             Some(frozen) if frozen <= from => Some(self.frozen_line(frozen)),
@@ -87,13 +88,14 @@ impl<V: Planar> Path<V> {
         [freezes, bends]
     }
 
+    #[inline]
     fn moving_line(&self) -> Option<Line<V>> {
-        let velocity = match &self.motion {
-            Motion::Static(_) => V::ZERO,
-            Motion::Linear(linear) => linear.velocity,
+        let (origin, velocity) = match &self.motion {
+            Motion::Static(still) => (still.position, V::ZERO),
+            Motion::Linear(linear) => (linear.position, linear.velocity),
             _ => return None,
         };
-        Some(Line { origin: self.motion.origin(), moved: V::ZERO, velocity, since: self.since })
+        Some(Line { origin, moved: V::ZERO, velocity, since: self.since })
     }
 
     fn frozen_line(&self, frozen: SharedInstant) -> Line<V> {

@@ -110,7 +110,7 @@ impl<V: Planar> Exports<V> {
             let start = piece.since.max(from);
             if start < until {
                 if piece.life == belief.life && !self.is_followed(piece, belief, until) {
-                    sum += error::accumulated(&piece.path, &belief.placed, start, until).value;
+                    sum += error::accumulated_value(&piece.path, &belief.placed, start, until);
                 }
                 until = start;
             }

@@ -10,11 +10,12 @@
 //! receipt corrects only the interval between when the copy was believed to arrive and when it did.
 
 mod exports;
+mod memo;
 mod page;
 mod pair;
 
 pub use page::{Belief, Page};
-pub use pair::{CopyId, Standing};
+pub use pair::{CopyId, NeverSent, Standing};
 
 use std::collections::BTreeMap;
 
@@ -24,6 +25,7 @@ use crate::number::ReceiverId;
 use crate::time::{SharedInstant, Span};
 use crate::vector::Planar;
 use exports::Exports;
+use memo::Memo;
 use pair::Pair;
 
 /// How late a receipt may be and still be booked exactly.
@@ -50,12 +52,13 @@ const _: () = assert!(REMEMBERED_MAX as i64 * 10_000 >= REMEMBERED.as_micros());
 pub struct Ledger<V: Planar> {
     exports: Exports<V>,
     pairs: BTreeMap<ReceiverId, Pair<V>>,
+    memo: Memo,
 }
 
 impl<V: Planar> Ledger<V> {
     /// Empty books of an entity whose replicas freeze after `horizon`.
     pub fn new(horizon: Span) -> Self {
-        Self { exports: Exports::new(horizon), pairs: BTreeMap::new() }
+        Self { exports: Exports::new(horizon), pairs: BTreeMap::new(), memo: Memo::default() }
     }
 
     /// Opens a page. A receiver that has one already keeps it.
@@ -76,9 +79,10 @@ impl<V: Planar> Ledger<V> {
     /// A DR vector was cut: the exported path is another one from its generation time on.
     pub fn on_generated(&mut self, vector: &DrVector<V>) {
         for pair in self.pairs.values_mut() {
-            pair.advance(&self.exports, vector.generated_at);
+            pair.advance(&self.exports, vector.generated_at, &mut self.memo);
         }
         self.exports.push(vector);
+        self.memo.clear();
     }
 
     /// A copy of `vector` left for `receiver`, and is expected to take `delay`; no time at all, if nothing is known
@@ -94,6 +98,11 @@ impl<V: Planar> Ledger<V> {
         let index = self.exports.index_of(vector)?;
         let pair = self.pairs.get_mut(&receiver)?;
         Some(pair.depart(&self.exports, index, at, at + delay.unwrap_or(Span::ZERO)))
+    }
+
+    /// When a copy left for `receiver`; nothing if that is forgotten.
+    pub fn departure(&self, receiver: ReceiverId, copy: CopyId) -> Result<Option<SharedInstant>, NeverSent> {
+        self.pairs.get(&receiver).ok_or(NeverSent)?.departure(copy)
     }
 
     /// The receiver says when a copy arrived. Says whether that was news: duplicates, copies never sent or
@@ -114,7 +123,7 @@ impl<V: Planar> Ledger<V> {
     /// Brings the books up to `now`.
     pub fn advance(&mut self, now: SharedInstant) {
         for pair in self.pairs.values_mut() {
-            pair.advance(&self.exports, now);
+            pair.advance(&self.exports, now, &mut self.memo);
         }
     }
 
@@ -150,10 +159,13 @@ impl<V: Planar> Ledger<V> {
         self.pairs.get(&receiver).is_some_and(|pair| pair.has_confirmed(&self.exports, tolerance, at))
     }
 
-    /// Hands out what has been added to everybody's accumulated error since the last time.
-    pub fn drain_growth(&mut self, mut book: impl FnMut(ReceiverId, f64)) {
+    /// Brings the books up to `now` and tells of everybody, in order: what has been added to their accumulated error
+    /// since the last time this was told, and how they stand.
+    pub fn advance_and_tell(&mut self, now: SharedInstant, mut tell: impl FnMut(ReceiverId, f64, Standing)) {
         for (receiver, pair) in &mut self.pairs {
-            book(*receiver, pair.drain_growth());
+            pair.advance(&self.exports, now, &mut self.memo);
+            let growth = pair.drain_growth();
+            tell(*receiver, growth, pair.standing(&self.exports));
         }
     }
 

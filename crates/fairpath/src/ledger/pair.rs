@@ -1,6 +1,7 @@
 use std::collections::VecDeque;
 
 use super::exports::{Exported, Exports};
+use super::memo::Memo;
 use super::{REMEMBERED, REMEMBERED_MAX};
 use crate::error::Path;
 use crate::time::{SharedInstant, Span};
@@ -9,6 +10,18 @@ use crate::vector::Planar;
 /// The name of one DR vector on its way to one receiver. Receipts are booked under it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CopyId(u64);
+
+/// No such copy was ever sent to that receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NeverSent;
+
+impl std::fmt::Display for NeverSent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("no such copy was ever sent to that receiver")
+    }
+}
+
+impl std::error::Error for NeverSent {}
 
 /// How one receiver stands with one entity, as of the instant the ledger was last advanced to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,6 +60,8 @@ pub(super) struct Pair<V: Planar> {
     base_kept: Option<Box<Exported<V>>>,
     /// In the order they were sent, those that can still matter.
     copies: VecDeque<Copy>,
+    /// What most questions need to know of them.
+    gist: Gist,
     next_copy: u64,
     last_sent: Option<SharedInstant>,
     last_acknowledged: Option<SharedInstant>,
@@ -62,6 +77,21 @@ struct Copy {
     index: u64,
     sent_at: SharedInstant,
     fate: Fate,
+}
+
+/// What most questions need to know of the copies, so that a trigger need not look through everybody's. Summed up anew
+/// whenever they change.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Gist {
+    /// The next arrival that is not in the books yet.
+    next_arrival: Option<SharedInstant>,
+    /// The last arrival.
+    last_arrival: Option<SharedInstant>,
+    /// Index of the newest DR vector that arrives at all, and of the newest that is reported.
+    newest: Option<u64>,
+    newest_reported: Option<u64>,
+    /// When the oldest copy was sent.
+    oldest_sent: Option<SharedInstant>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -99,6 +129,7 @@ impl<V: Planar> Pair<V> {
             base: None,
             base_kept: None,
             copies: VecDeque::new(),
+            gist: Gist::default(),
             next_copy: 0,
             last_sent: None,
             last_acknowledged: None,
@@ -108,17 +139,17 @@ impl<V: Planar> Pair<V> {
     }
 
     /// Keeps the books up to `now`.
-    pub(super) fn advance(&mut self, exports: &Exports<V>, now: SharedInstant) {
+    pub(super) fn advance(&mut self, exports: &Exports<V>, now: SharedInstant, memo: &mut Memo) {
         if now <= self.until {
             return;
         }
-        while let Some(arrival) = self.next_arrival(self.until).filter(|arrival| *arrival <= now) {
-            self.accumulate(exports, arrival);
-            self.believe(exports);
+        match self.gist.next_arrival.filter(|arrival| *arrival <= now) {
+            None => self.go_on_believing(exports, now, memo),
+            Some(arrival) => self.pass_arrivals(exports, arrival, now, memo),
         }
-        self.accumulate(exports, now);
-        self.give_up_on_old_copies(now);
-        self.fold_what_is_certain();
+        if self.gist.oldest_sent.is_some_and(|sent| now - sent > REMEMBERED) {
+            self.give_up_on_old_copies(now);
+        }
         self.keep_base(exports);
     }
 
@@ -139,6 +170,15 @@ impl<V: Planar> Pair<V> {
         self.last_sent = self.last_sent.max(Some(at));
         self.revise(exports, self.copies.len() - 1, Fate::Expected(expected.max(at)));
         id
+    }
+
+    /// When a copy left; nothing if that is forgotten.
+    pub(super) fn departure(&self, id: CopyId) -> Result<Option<SharedInstant>, NeverSent> {
+        if id.0 >= self.next_copy {
+            return Err(NeverSent);
+        }
+        let found = self.copies.binary_search_by_key(&id, |copy| copy.id);
+        Ok(found.ok().map(|position| self.copies[position].sent_at))
     }
 
     /// The receiver says that a copy arrived. False if that cannot be, or is no news.
@@ -169,15 +209,13 @@ impl<V: Planar> Pair<V> {
     }
 
     pub(super) fn standing(&self, exports: &Exports<V>) -> Standing {
-        let newest_expected =
-            self.copies.iter().filter(|copy| copy.fate.arrival().is_some()).map(|copy| copy.index).max();
         Standing {
             accumulated: self.accumulated,
             instantaneous: self.instantaneous,
             joined: self.joined,
             last_sent: self.last_sent,
             has_acknowledged: self.last_acknowledged.is_some(),
-            is_told: self.belief.max(newest_expected) == exports.newest_index(),
+            is_told: self.belief.max(self.gist.newest) == exports.newest_index(),
             unsettled: self.unsettled,
         }
     }
@@ -195,8 +233,7 @@ impl<V: Planar> Pair<V> {
 
     /// Whether what it is known to follow is within `tolerance` of the exported path at `at`.
     pub(super) fn has_confirmed(&self, exports: &Exports<V>, tolerance: f64, at: SharedInstant) -> bool {
-        let reported = self.copies.iter().filter(|copy| matches!(copy.fate, Fate::Arrived(_)));
-        let newest = self.base.max(reported.map(|copy| copy.index).max());
+        let newest = self.base.max(self.gist.newest_reported);
         newest
             .and_then(|index| self.exported(exports, index))
             .is_some_and(|belief| exports.distance(belief, at) <= tolerance)
@@ -225,6 +262,9 @@ impl<V: Planar> Pair<V> {
 
     /// When it will next follow something else, for all that is known.
     pub(super) fn next_arrival(&self, after: SharedInstant) -> Option<SharedInstant> {
+        if self.gist.last_arrival.is_none_or(|last| last <= after) {
+            return None;
+        }
         self.copies.iter().filter_map(|copy| copy.fate.arrival()).filter(|at| *at > after).min()
     }
 
@@ -254,17 +294,67 @@ impl<V: Planar> Pair<V> {
         None
     }
 
+    /// Nothing arrives up to `now`: whoever has believed the same for as long has been as wrong.
+    fn go_on_believing(&mut self, exports: &Exports<V>, now: SharedInstant, memo: &mut Memo) {
+        let from = self.until;
+        let error = self.belief.map_or(0.0, |index| {
+            memo.grown.recall(index, from, now, || self.error_if_believed(exports, index, from, now))
+        });
+        self.add(error, now);
+    }
+
+    /// Something arrives at `arrival`, and maybe more up to `now`.
+    fn pass_arrivals(
+        &mut self,
+        exports: &Exports<V>,
+        arrival: SharedInstant,
+        now: SharedInstant,
+        memo: &mut Memo,
+    ) {
+        let believed = self.belief;
+        let mut next = Some(arrival);
+        while let Some(arrival) = next.filter(|arrival| *arrival <= now) {
+            self.accumulate(exports, arrival);
+            self.belief = self.belief_at(arrival);
+            next = self.next_arrival(arrival);
+            self.gist.next_arrival = next;
+            self.fold_what_is_certain();
+        }
+        self.accumulate(exports, now);
+        if self.belief != believed {
+            // Since its generation, whoever follows it is as wrong, whenever it arrived.
+            let followed = self.belief.and_then(|index| self.exported(exports, index));
+            self.instantaneous = followed.map_or(0.0, |belief| {
+                let since = belief.since;
+                memo.since_generation.recall(belief.index, since, now, || exports.error(belief, since, now))
+            });
+        }
+    }
+
     /// Integrates up to `to` with the belief as it is.
     fn accumulate(&mut self, exports: &Exports<V>, to: SharedInstant) {
-        if to <= self.until {
-            return;
+        if to > self.until {
+            let from = self.until;
+            let error = self.belief.map_or(0.0, |index| self.error_if_believed(exports, index, from, to));
+            self.add(error, to);
         }
-        if let Some(belief) = self.belief.and_then(|index| self.exported(exports, index)) {
-            let error = exports.error(belief, self.until, to);
-            self.accumulated += error;
-            self.instantaneous += error;
-        }
-        self.until = to;
+    }
+
+    fn error_if_believed(
+        &self,
+        exports: &Exports<V>,
+        index: u64,
+        from: SharedInstant,
+        to: SharedInstant,
+    ) -> f64 {
+        self.exported(exports, index).map_or(0.0, |belief| exports.error(belief, from, to))
+    }
+
+    /// Books the error of the time up to `until`.
+    fn add(&mut self, error: f64, until: SharedInstant) {
+        self.accumulated += error;
+        self.instantaneous += error;
+        self.until = until;
     }
 
     /// Follows what has arrived by `until`.
@@ -285,6 +375,7 @@ impl<V: Planar> Pair<V> {
         let to = old.zip(new).map_or(self.until, |(old, new)| old.max(new)).min(self.until);
         let before = self.integrate(exports, from, to);
         self.copies[position].fate = fate;
+        self.sum_up();
         let after = self.integrate(exports, from, to);
         self.accumulated = (self.accumulated + (after - before)).max(0.0);
         self.believe(exports);
@@ -305,6 +396,9 @@ impl<V: Planar> Pair<V> {
 
     /// Index of the newest DR vector that has arrived by `t`.
     fn belief_at(&self, t: SharedInstant) -> Option<u64> {
+        if self.gist.last_arrival.is_none_or(|last| last <= t) {
+            return self.base.max(self.gist.newest);
+        }
         let arrived = self.copies.iter().filter(|copy| copy.fate.arrival().is_some_and(|at| at <= t));
         self.base.max(arrived.map(|copy| copy.index).max())
     }
@@ -319,21 +413,42 @@ impl<V: Planar> Pair<V> {
         let Some(until) = self.complete_until else { return };
         let arrived = self.copies.iter().filter(|copy| matches!(copy.fate, Fate::Arrived(at) if at <= until));
         let Some(newest) = arrived.map(|copy| copy.index).max() else { return };
-        self.copies.retain(|copy| !copy.fate.is_open() || copy.index > newest);
+        let is_needed = |copy: &Copy| !copy.fate.is_open() || copy.index > newest;
+        if !self.copies.iter().all(is_needed) {
+            self.copies.retain(is_needed);
+            self.sum_up();
+        }
     }
 
     /// An arrival in the books, and before any open copy was even sent, is history.
     fn fold_what_is_certain(&mut self) {
+        if self.copies.front().is_none_or(|copy| copy.fate.is_open()) {
+            return;
+        }
         let open_since = self.copies.iter().filter(|copy| copy.fate.is_open()).map(|copy| copy.sent_at).min();
-        while let Some(copy) = self.copies.front() {
-            match copy.fate {
-                Fate::Arrived(at) if at <= self.until && open_since.is_none_or(|open| at <= open) => {
-                    self.base = self.base.max(Some(copy.index));
-                    self.copies.pop_front();
-                }
-                _ => break,
+        let is_history = |fate: Fate| matches!(fate, Fate::Arrived(at) if at <= self.until && open_since.is_none_or(|open| at <= open));
+        let count = self.copies.iter().take_while(|copy| is_history(copy.fate)).count();
+        if count > 0 {
+            self.base = self.base.max(self.copies.drain(..count).map(|copy| copy.index).max());
+            self.sum_up();
+        }
+    }
+
+    /// Takes the gist of the copies as they are now.
+    fn sum_up(&mut self) {
+        let mut gist = Gist { oldest_sent: self.copies.front().map(|copy| copy.sent_at), ..Gist::default() };
+        for copy in &self.copies {
+            let Some(arrival) = copy.fate.arrival() else { continue };
+            gist.newest = gist.newest.max(Some(copy.index));
+            gist.last_arrival = gist.last_arrival.max(Some(arrival));
+            if arrival > self.until {
+                gist.next_arrival = Some(gist.next_arrival.map_or(arrival, |next| next.min(arrival)));
+            }
+            if matches!(copy.fate, Fate::Arrived(_)) {
+                gist.newest_reported = gist.newest_reported.max(Some(copy.index));
             }
         }
+        self.gist = gist;
     }
 
     /// Beyond what is remembered the estimate stands, and is counted.

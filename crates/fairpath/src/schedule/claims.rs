@@ -1,6 +1,8 @@
+use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 
 use super::Scene;
+use super::in_order::InOrder;
 use crate::dr_vector::DrVector;
 use crate::number::{EntityId, ReceiverId};
 use crate::time::{SharedInstant, Span};
@@ -27,7 +29,7 @@ pub struct Claim<V: Planar> {
 /// The claims that wait, at most one for each entity and receiver: a newer one replaces an older one.
 #[derive(Clone, Debug)]
 pub struct Claims<V: Planar> {
-    waiting: BTreeMap<(EntityId, ReceiverId), Claim<V>>,
+    waiting: InOrder<(EntityId, ReceiverId), Claim<V>>,
     /// Made due by [`send_waiting_now`](Self::send_waiting_now): apart, so that a newer claim may wait beside them. At
     /// most one for each entity and receiver, too.
     overdue: BTreeMap<(EntityId, ReceiverId), Claim<V>>,
@@ -35,7 +37,7 @@ pub struct Claims<V: Planar> {
 
 impl<V: Planar> Default for Claims<V> {
     fn default() -> Self {
-        Self { waiting: BTreeMap::new(), overdue: BTreeMap::new() }
+        Self { waiting: InOrder::default(), overdue: BTreeMap::new() }
     }
 }
 
@@ -101,20 +103,26 @@ impl<V: Planar> Claims<V> {
     }
 
     /// Takes out what is due for `receiver`, or for anybody, the heaviest first; equally heavy ones in the order of
-    /// entities.
+    /// entities and receivers.
     pub fn take_due(&mut self, receiver: Option<ReceiverId>, now: SharedInstant) -> Vec<Claim<V>> {
         let is_due =
             |claim: &Claim<V>| claim.due <= now && receiver.is_none_or(|receiver| receiver == claim.receiver);
         let overdue = self.overdue.extract_if(.., |_, claim| is_due(claim));
-        let waiting = self.waiting.extract_if(.., |_, claim| is_due(claim));
-        let mut due: Vec<Claim<V>> = overdue.chain(waiting).map(|(_, claim)| claim).collect();
-        due.sort_by(|one, other| other.weight.total_cmp(&one.weight));
+        let mut due: Vec<Claim<V>> = overdue.map(|(_, claim)| claim).collect();
+        self.waiting.take_if(is_due, &mut due);
+        // Claims are large: what is sorted is their places.
+        if !due.is_sorted_by_key(place_of) {
+            due.sort_by_cached_key(place_of);
+        }
         due
     }
 
     /// Puts back what did not fit, unless something newer waits by now.
     pub fn put_back(&mut self, claim: Claim<V>) {
-        self.waiting.entry((claim.entity, claim.receiver)).or_insert(claim);
+        let pair = (claim.entity, claim.receiver);
+        if !self.waiting.contains_key(&pair) {
+            self.waiting.insert(pair, claim);
+        }
     }
 
     /// A DR vector of this instant has left: what waits for the same receiver and is no newer would repeat it.
@@ -147,6 +155,35 @@ impl<V: Planar> Claims<V> {
     fn take_waiting(&mut self, entity: EntityId) -> impl Iterator<Item = Claim<V>> + '_ {
         let about = (entity, ReceiverId(0))..=(entity, ReceiverId(u32::MAX));
         self.waiting.extract_if(about, |_, _| true).map(|(_, claim)| claim)
+    }
+}
+
+/// Where a claim stands among others that are due: the heaviest first.
+fn place_of<V: Planar>(claim: &Claim<V>) -> (Reverse<Weight>, EntityId, ReceiverId) {
+    (Reverse(Weight(claim.weight)), claim.entity, claim.receiver)
+}
+
+/// A weight that can be sorted by.
+#[derive(Clone, Copy)]
+struct Weight(f64);
+
+impl PartialEq for Weight {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Weight {}
+
+impl PartialOrd for Weight {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Weight {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.total_cmp(&other.0)
     }
 }
 

@@ -46,6 +46,9 @@ impl DeterministicBudget {
     const MAKES_UP_OVER: f64 = 8.0;
     /// The budget is not changed by more than this part of it to make up for something.
     const MADE_UP_MAX: f64 = 0.25;
+    /// No more than this many copies for each receiver are remembered as unspent or overspent. A sender that stood
+    /// still for an hour has told everybody a thousand times, for liveness' sake; that is not made up for.
+    const BALANCE_MAX: f64 = 4.0;
 
     /// `budget` is per trigger, in DR vectors, or in bytes if that is what departures are costed in.
     pub fn new(budget: f64, weighting: Weighting) -> Self {
@@ -84,7 +87,8 @@ impl DeterministicBudget {
     fn grant(&mut self, entity: EntityId, receiver_count: f64) -> f64 {
         let copies = self.budget.copies().min(receiver_count);
         let balance = self.balances.entry(entity).or_default();
-        *balance += copies;
+        let balance_max = Self::BALANCE_MAX * receiver_count;
+        *balance = (*balance + copies).clamp(-balance_max, balance_max);
         if !self.keeps_budget {
             return copies;
         }

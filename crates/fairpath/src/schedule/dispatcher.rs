@@ -1,9 +1,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::directory::Directory;
+use super::trust::{Booking, Trust, Witness};
 use super::{Account, Candidate, Claim, Claims, Scene, Scheduler};
 use crate::clock::DelayEstimate;
 use crate::dr_vector::DrVector;
-use crate::ledger::{CopyId, Ledger};
+use crate::ledger::{CopyId, Ledger, NeverSent};
 use crate::number::{EntityId, ReceiverId};
 use crate::random::Random;
 use crate::time::{SharedInstant, Span};
@@ -13,10 +15,16 @@ use crate::vector::Planar;
 /// How a sender spreads its DR vectors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DispatcherConfig {
-    /// When replicas freeze; the ledger must know. Default 3 s, as [`Replica::HORIZON`](crate::Replica::HORIZON).
+    /// When replicas freeze; the ledger must know. Default 3 s, as [`Replica::HORIZON`](crate::place::Replica::HORIZON).
     pub horizon: Span,
     /// How fast accounts forget; `None` never. Default 30 s, see [`Account::HALF_LIFE`].
     pub half_life: Option<Span>,
+    /// How far receivers' reports are believed; `None` believes all that is possible. Default [`Trust::default`].
+    pub trust: Option<Trust>,
+    /// By how much a receiver's clock may be off in an honest report: arrivals up to this long before departure or
+    /// after now are taken for departure and now. Default 50 ms. Too low refuses honest receivers next door, whose
+    /// delay is shorter than their clock's error; too high lets a liar play with it.
+    pub clock_error_max: Span,
     /// What is promised to every receiver, whatever the scheduler wants; `None` promises nothing, which is for
     /// experiments only.
     pub liveness: Option<Liveness>,
@@ -38,14 +46,20 @@ pub struct Liveness {
 impl Default for DispatcherConfig {
     fn default() -> Self {
         let horizon = Span::from_secs(3);
-        Self { horizon, half_life: Some(Account::HALF_LIFE), liveness: Some(Liveness::default()) }
+        Self {
+            horizon,
+            half_life: Some(Account::HALF_LIFE),
+            trust: Some(Trust::default()),
+            clock_error_max: Span::from_millis(50),
+            liveness: Some(Liveness::default()),
+        }
     }
 }
 
 impl DispatcherConfig {
-    /// As the papers' experiments are run: accounts never forget and nothing is promised.
+    /// As the papers' experiments are run: accounts never forget, nothing is promised, and everybody is honest.
     pub fn as_in_the_papers() -> Self {
-        Self { half_life: None, liveness: None, ..Self::default() }
+        Self { half_life: None, trust: None, liveness: None, ..Self::default() }
     }
 }
 
@@ -76,7 +90,7 @@ pub struct Dispatcher<V: Planar> {
     random: Random,
     claims: Claims<V>,
     entities: BTreeMap<EntityId, Entity<V>>,
-    receivers: BTreeMap<ReceiverId, Receiver>,
+    receivers: Directory<Receiver>,
     /// Reused from trigger to trigger.
     candidates: Vec<Candidate>,
 }
@@ -95,6 +109,7 @@ struct Entity<V: Planar> {
 struct Receiver {
     account: Account,
     delay: DelayEstimate,
+    witness: Witness,
 }
 
 impl<V: Planar> Dispatcher<V> {
@@ -110,7 +125,7 @@ impl<V: Planar> Dispatcher<V> {
             random,
             claims: Claims::default(),
             entities: BTreeMap::new(),
-            receivers: BTreeMap::new(),
+            receivers: Directory::default(),
             candidates: Vec::new(),
         }
     }
@@ -123,7 +138,10 @@ impl<V: Planar> Dispatcher<V> {
         }
         let others: Vec<Account> = self.receivers.values().map(|other| other.account).collect();
         let account = Account::joining(self.config.half_life, &others, now);
-        self.receivers.insert(receiver, Receiver { account, delay: DelayEstimate::default() });
+        self.receivers.insert(
+            receiver,
+            Receiver { account, delay: DelayEstimate::default(), witness: Witness::default() },
+        );
         for entity in self.entities.values_mut() {
             entity.ledger.join(receiver, now);
         }
@@ -236,22 +254,38 @@ impl<V: Planar> Dispatcher<V> {
         entity.ledger.on_departed(claim.receiver, &claim.vector, at, delay)
     }
 
-    /// A receiver says when a copy arrived, and how long it took by its own reckoning. False if that is no news, or
-    /// cannot be.
+    /// A receipt came at `now`: the receiver says that a copy arrived at `received_at`.
     pub fn on_receipt(
         &mut self,
         entity: EntityId,
         receiver: ReceiverId,
         copy: CopyId,
         received_at: SharedInstant,
-        delay: Span,
-    ) -> bool {
-        let Some(book) = self.entities.get_mut(&entity) else { return false };
-        let is_news = book.ledger.on_receipt(receiver, copy, received_at);
-        if let Some(receiver) = self.receivers.get_mut(&receiver).filter(|_| is_news) {
-            receiver.delay.handle_sample(delay);
+        now: SharedInstant,
+    ) -> Booking {
+        let Some((book, from)) = self.entities.get_mut(&entity).zip(self.receivers.get_mut(&receiver)) else {
+            return Booking::Impossible;
+        };
+        let sent_at = match book.ledger.departure(receiver, copy) {
+            Ok(Some(sent_at)) => sent_at,
+            Ok(None) => return Booking::NoNews,
+            Err(NeverSent) => return Booking::Impossible,
+        };
+        let slack = self.config.clock_error_max;
+        if received_at < sent_at - slack || received_at > now + slack {
+            return Booking::Impossible;
         }
-        is_news
+        from.witness.handle_round_trip(now - sent_at, now);
+        let latest = match &self.config.trust {
+            Some(trust) => from.witness.latest_arrival(trust, now),
+            None => now,
+        };
+        let believed = received_at.min(latest).max(sent_at);
+        if !book.ledger.on_receipt(receiver, copy, believed) {
+            return Booking::NoNews;
+        }
+        from.delay.handle_sample(believed - sent_at);
+        if received_at > latest + slack { Booking::Corrected } else { Booking::Booked }
     }
 
     /// A receiver has reported everything that it received before `until`.
@@ -281,8 +315,12 @@ impl<V: Planar> Dispatcher<V> {
     /// Brings all books up to `now`.
     pub fn advance(&mut self, now: SharedInstant) {
         for entity in self.entities.values_mut() {
-            entity.ledger.advance(now);
-            book_growth(&mut entity.ledger, &mut self.receivers);
+            let mut books = self.receivers.walk();
+            entity.ledger.advance_and_tell(now, |receiver, growth, _| {
+                if let Some(book) = books.find(receiver) {
+                    book.account.add(growth);
+                }
+            });
         }
         for receiver in self.receivers.values_mut() {
             receiver.account.advance(now);
@@ -297,12 +335,12 @@ impl<V: Planar> Dispatcher<V> {
         ask: impl FnOnce(&mut dyn Scheduler<V>, &Scene<'_, V>, &mut Random, &mut Claims<V>),
     ) {
         let Some(entity) = self.entities.get_mut(&about) else { return };
-        entity.ledger.advance(now);
-        book_growth(&mut entity.ledger, &mut self.receivers);
         self.candidates.clear();
         let mut account_secs: f64 = 0.0;
-        for (receiver, standing) in entity.ledger.standings() {
-            let Some(book) = self.receivers.get_mut(&receiver) else { continue };
+        let mut books = self.receivers.walk();
+        entity.ledger.advance_and_tell(now, |receiver, growth, standing| {
+            let Some(book) = books.find(receiver) else { return };
+            book.account.add(growth);
             book.account.advance(now);
             account_secs = account_secs.max(book.account.secs());
             self.candidates.push(Candidate {
@@ -312,6 +350,9 @@ impl<V: Planar> Dispatcher<V> {
                 delay: book.delay.mean(),
                 silent_since: standing.last_sent.unwrap_or(standing.joined),
             });
+        });
+        if let Some(trust) = &self.config.trust {
+            cap_accounts(&mut self.candidates, trust.account_cap);
         }
         let scene = Scene {
             entity: about,
@@ -375,11 +416,14 @@ impl<V: Planar> Dispatcher<V> {
     }
 }
 
-/// Books what the ledger has found since the last time.
-fn book_growth<V: Planar>(ledger: &mut Ledger<V>, receivers: &mut BTreeMap<ReceiverId, Receiver>) {
-    ledger.drain_growth(|receiver, growth| {
-        if let Some(book) = receivers.get_mut(&receiver) {
-            book.account.add(growth);
+/// Nobody's account counts for more than `cap` times the mean of the others'.
+fn cap_accounts(candidates: &mut [Candidate], cap: f64) {
+    let total: f64 = candidates.iter().map(|candidate| candidate.account).sum();
+    let others = candidates.len().saturating_sub(1) as f64;
+    for candidate in candidates {
+        let mean_of_others = (total - candidate.account) / others;
+        if mean_of_others > 0.0 {
+            candidate.account = candidate.account.min(cap * mean_of_others);
         }
-    });
+    }
 }

@@ -21,17 +21,20 @@ mod broadcast;
 mod budget;
 mod claims;
 mod deterministic_budget;
+mod directory;
 mod dispatcher;
 mod equaliser;
 mod error_index;
 mod every_nth;
 mod fixed_probability;
+mod in_order;
 mod probabilistic_budget;
 mod relative_error;
 mod roster;
 mod scheduling_one;
 mod scheduling_two;
 mod shares;
+mod trust;
 
 pub use account::Account;
 pub use broadcast::Broadcast;
@@ -46,6 +49,7 @@ pub use relative_error::RelativeError;
 pub use scheduling_one::SchedulingOne;
 pub use scheduling_two::SchedulingTwo;
 pub use shares::Weighting;
+pub use trust::{Booking, Trust};
 
 use std::fmt::Debug;
 

@@ -20,8 +20,8 @@ use crate::vector::Planar;
 ///
 /// Corrected against S1: the *largest* E is told at once, not the smallest; the distance is to what a receiver really
 /// follows, which may be an older DR vector than the last; a receiver that was left out goes on gathering error
-/// against that. What remains in common with [`SchedulingOne::equal_at_reception`](super::SchedulingOne) is all but
-/// the booking of S.
+/// against that. So corrected, it is [`SchedulingOne::equal_at_reception`](super::SchedulingOne::equal_at_reception) but
+/// for the booking of S, and while delays do not change the two do the same.
 ///
 /// Theorem 4.1 (a law in our tests): if all receipts are in and nothing was discarded, the actual errors so far plus
 /// S are equal for all receivers whenever a DR vector is scheduled, however wrong the delay estimates were.

@@ -153,6 +153,21 @@ impl Pass for Writer<'_> {
     }
 }
 
+/// Appends what `walk` writes to `out`; on an error `out` is as it was.
+pub(super) fn append<E>(
+    out: &mut Vec<u8>,
+    walk: impl FnOnce(&mut Writer<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    let start = out.len();
+    let mut writer = Writer::new(out);
+    let walked = walk(&mut writer);
+    match walked {
+        Ok(()) => writer.finish(),
+        Err(_) => out.truncate(start),
+    }
+    walked
+}
+
 /// Takes from a byte slice.
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],

@@ -5,7 +5,7 @@
 //! repetition cheap: a run of datagrams without a gap costs nothing to name, evenly spaced arrivals with an
 //! even delay cost nothing more, and jitter costs what it is worth.
 
-use super::bits::{Counter, EXP_GOLOMB_BITS_MAX, Pass, Reader, Writer, zigzag};
+use super::bits::{Counter, EXP_GOLOMB_BITS_MAX, Pass, Reader, append, zigzag};
 use super::header::{Header, Kind, instant, pass_header};
 use super::updates::longest_that_fits;
 use super::{DecodeError, EncodeError, RECEIPTS_MAX, VECTORS_MAX};
@@ -107,18 +107,7 @@ impl FromIterator<usize> for StaleSet {
 /// On an error `out` is as it was.
 pub fn encode_feedback(header: &Header, receipts: &[Receipt], out: &mut Vec<u8>) -> Result<(), EncodeError> {
     check_order(receipts)?;
-    let start = out.len();
-    let mut writer = Writer::new(out);
-    match pass_known(&mut writer, header, receipts) {
-        Ok(()) => {
-            writer.finish();
-            Ok(())
-        }
-        Err(error) => {
-            out.truncate(start);
-            Err(error)
-        }
-    }
+    append(out, |writer| pass_known(writer, header, receipts))
 }
 
 /// Appends a message with the first of these receipts, the oldest, as many as fit in `bytes_max`, and tells

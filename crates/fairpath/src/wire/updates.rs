@@ -4,7 +4,7 @@
 //! three tables, of the generation times, lives and shapes that occur. Each vector then names its entry of
 //! every table in as few bits as the table's length needs: none, where all agree.
 
-use super::bits::{Counter, Echo, Pass, Reader, Writer};
+use super::bits::{Counter, Echo, Pass, Reader, append};
 use super::header::{Header, Kind, instant, pass_header};
 use super::motion::{SHAPES, blank, pass_attitude, pass_motion, shape_of};
 use super::{DecodeError, EncodeError, Precision, VECTORS_MAX};
@@ -60,18 +60,7 @@ pub fn encode_updates<V: Planar>(
     out: &mut Vec<u8>,
 ) -> Result<(), EncodeError> {
     let sorted = sorted_by_entity(vectors)?;
-    let start = out.len();
-    let mut writer = Writer::new(out);
-    match pass_sorted(&mut writer, precision, header, &sorted) {
-        Ok(()) => {
-            writer.finish();
-            Ok(())
-        }
-        Err(error) => {
-            out.truncate(start);
-            Err(error)
-        }
-    }
+    append(out, |writer| pass_sorted(writer, precision, header, &sorted))
 }
 
 /// Appends a message with the first of these DR vectors, as many as fit in `bytes_max`, and tells how many.

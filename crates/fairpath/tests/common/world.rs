@@ -50,7 +50,6 @@ struct Receipt {
     receiver: ReceiverId,
     copy: CopyId,
     arrived: SharedInstant,
-    delay: Span,
 }
 
 impl Link {
@@ -158,8 +157,8 @@ impl World {
             self.now = self.now.max(next);
             while let Some(receipt) = self.receipts.first_entry().filter(|entry| entry.key().0 <= self.now) {
                 let receipt = receipt.remove();
-                let Receipt { entity, receiver, copy, arrived, delay } = receipt;
-                self.dispatcher.on_receipt(entity, receiver, copy, arrived, delay);
+                let Receipt { entity, receiver, copy, arrived } = receipt;
+                self.dispatcher.on_receipt(entity, receiver, copy, arrived, self.now);
             }
             self.depart();
         }
@@ -200,8 +199,7 @@ impl World {
             let (entity, receiver) = (claim.entity, claim.receiver);
             let copy = self.dispatcher.on_departed(&claim, self.now, 1.0).expect("it is known");
             let link = self.links[&receiver];
-            let delay = link.draw(&mut self.random);
-            let arrived = self.now + delay;
+            let arrived = self.now + link.draw(&mut self.random);
             self.departed.push(Departed {
                 entity,
                 receiver,
@@ -210,7 +208,7 @@ impl World {
                 arrives: arrived,
                 is_promise: departure.is_promise,
             });
-            let receipt = Receipt { entity, receiver, copy, arrived, delay };
+            let receipt = Receipt { entity, receiver, copy, arrived };
             let back = arrived + link.draw(&mut self.random);
             self.receipts.insert((back, self.departed.len()), receipt);
         }

@@ -75,14 +75,7 @@ fn straight_pairs_with_starts_apart_are_within_their_bound() {
 fn every_pair_is_within_its_bound_of_a_slow_reference() {
     law!((pair(), 1i64..4_000_000), |((one, other), long_us)| {
         let to = SharedInstant::from_micros(long_us);
-        let (truth, doubt) = slow_reference(&one, &other, to);
-        let found = error::accumulated(&one.path(), &other.path(), SharedInstant::ZERO, to);
-        prop_assert!(
-            (found.value - truth).abs() <= found.bound + doubt,
-            "{found:?} instead of {truth}±{doubt}"
-        );
-        prop_assert!(found.bound <= 1e-9 * found.value + 3e-12 + rounding(to), "{found:?} is a lazy bound");
-        Ok(())
+        assert_near_the_slow_reference(&one, &other, to)
     });
 }
 
@@ -112,14 +105,7 @@ fn pairs_that_meet_or_nearly_meet_on_a_curve_are_within_their_bound() {
         let other = moved(other, there - other.position_at(at));
         let (one, other) = (Course::new(one, 0), Course::new(other, 0));
         let to = SharedInstant::from_millis(2_000);
-        let (truth, doubt) = slow_reference(&one, &other, to);
-        let found = error::accumulated(&one.path(), &other.path(), SharedInstant::ZERO, to);
-        prop_assert!(
-            (found.value - truth).abs() <= found.bound + doubt,
-            "{found:?} instead of {truth}±{doubt}"
-        );
-        prop_assert!(found.bound <= 1e-9 * found.value + 3e-12 + rounding(to), "{found:?} is a lazy bound");
-        Ok(())
+        assert_near_the_slow_reference(&one, &other, to)
     });
 }
 
@@ -137,14 +123,7 @@ fn pairs_in_space_climb_and_fall_within_their_bound() {
     };
     law!((course(), course(), 1i64..4_000_000), |(one, other, long_us)| {
         let to = SharedInstant::from_micros(long_us);
-        let (truth, doubt) = slow_reference(&one, &other, to);
-        let found = error::accumulated(&one.path(), &other.path(), SharedInstant::ZERO, to);
-        prop_assert!(
-            (found.value - truth).abs() <= found.bound + doubt,
-            "{found:?} instead of {truth}±{doubt}"
-        );
-        prop_assert!(found.bound <= 1e-9 * found.value + 3e-12 + rounding(to), "{found:?} is a lazy bound");
-        Ok(())
+        assert_near_the_slow_reference(&one, &other, to)
     });
 }
 
@@ -612,6 +591,19 @@ fn straight_reference(gap: Vec2, slope: Vec2, secs: f64) -> f64 {
         sum
     };
     towards(0.0) + towards(secs)
+}
+
+/// What is found up to `to` is the truth within its own bound, and that bound is no excuse.
+fn assert_near_the_slow_reference<V: Planar>(
+    one: &Course<V>,
+    other: &Course<V>,
+    to: SharedInstant,
+) -> Result<(), TestCaseError> {
+    let (truth, doubt) = slow_reference(one, other, to);
+    let found = error::accumulated(&one.path(), &other.path(), SharedInstant::ZERO, to);
+    prop_assert!((found.value - truth).abs() <= found.bound + doubt, "{found:?} instead of {truth}±{doubt}");
+    prop_assert!(found.bound <= 1e-9 * found.value + 3e-12 + rounding(to), "{found:?} is a lazy bound");
+    Ok(())
 }
 
 /// The distance of two courses summed from zero to `to`, and how sure that is.

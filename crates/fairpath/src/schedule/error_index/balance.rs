@@ -1,6 +1,6 @@
 use super::super::{Candidate, Scene};
 use super::{ErrorIndexConfig, delay_of};
-use crate::time::SharedInstant;
+use crate::time::Span;
 use crate::vector::Planar;
 
 /// How receivers fare compared with each other, and how hard that holds back those who fare well.
@@ -38,8 +38,12 @@ impl Balance {
     ) -> Self {
         let secs = scene.account_secs.clamp(0.0, ACCOUNT_MAX);
         let scale = secs / entities.max(1) as f64;
+        let mut farthest = Span::ZERO;
         accounts.clear();
-        accounts.extend(scene.candidates.iter().map(|candidate| account_of(candidate, scale)));
+        accounts.extend(scene.candidates.iter().map(|candidate| {
+            farthest = farthest.max(delay_of(candidate, scene.now));
+            account_of(candidate, scale)
+        }));
         let outlier = outlier(accounts);
         let (mut sum, mut largest) = (0.0, 0.0f64);
         for account in accounts.iter() {
@@ -48,8 +52,7 @@ impl Balance {
             largest = largest.max(account);
         }
         let mean = sum / accounts.len().max(1) as f64;
-        let farthest = scene.candidates.iter().map(|candidate| delay_of(candidate, scene.now)).max();
-        let farthest = farthest.map_or(0.0, |delay| delay.as_secs_f64());
+        let farthest = farthest.as_secs_f64();
         Self {
             leader: largest.min(config.leader_max * mean),
             scale,
@@ -67,11 +70,10 @@ impl Balance {
     }
 
     /// By how much somebody's gain is lessened because others fare worse.
-    pub(super) fn hold_back(&self, candidate: &Candidate, now: SharedInstant) -> f64 {
+    pub(super) fn hold_back(&self, candidate: &Candidate, delay: Span) -> f64 {
         let behind = self.leader - account_of(candidate, self.scale);
         if behind > 0.0 {
-            let delay = delay_of(candidate, now).as_secs_f64();
-            let share = self.far_share + (1.0 - delay * self.nearness);
+            let share = self.far_share + (1.0 - delay.as_secs_f64() * self.nearness);
             self.pull * share * behind
         } else {
             0.0

@@ -73,14 +73,19 @@ impl ErrorIndex {
             true => 0.0,
             false => self.purse.price(scene.entity, balance.level(), claims.len(), &self.config),
         };
+        let mut musts = 0;
         self.wishes.clear();
         for (candidate, page) in with_pages(scene).filter(|(candidate, _)| !candidate.standing.is_told) {
-            let arrives = scene.now + delay_of(candidate, scene.now);
-            match belief_ahead(&page, arrives + self.config.outlook.scaled(0.5)) {
-                Outlook::Nothing => claims.send(scene, candidate.receiver, scene.now, f64::INFINITY),
+            let delay = delay_of(candidate, scene.now);
+            match belief_ahead(&page, scene.now + delay + self.config.outlook) {
+                Outlook::Nothing => {
+                    musts += 1;
+                    claims.send(scene, candidate.receiver, scene.now, f64::INFINITY);
+                }
                 Outlook::Places { placed, at } => {
-                    let gain = forecast.distance_at(placed, at) - forecast.distance_at(told, at);
-                    let held_back = if is_plenty { 0.0 } else { balance.hold_back(candidate, scene.now) };
+                    let there = forecast.position_at(at);
+                    let gain = there.distance(placed.position_at(at)) - there.distance(told.position_at(at));
+                    let held_back = if is_plenty { 0.0 } else { balance.hold_back(candidate, delay) };
                     let index = gain - held_back;
                     if index > price {
                         let account = candidate.account;
@@ -89,10 +94,15 @@ impl ErrorIndex {
                 }
             }
         }
+        self.purse.must_send(scene.entity, musts);
         self.keep_what_can_be_paid(scene.entity, claims.len());
         for wish in &self.wishes {
             claims.send(scene, wish.receiver, scene.now, wish.index);
         }
+    }
+
+    fn next_look(&self, now: SharedInstant) -> Option<SharedInstant> {
+        (self.config.look_again > Span::ZERO).then(|| now + self.config.look_again)
     }
 
     /// Keeps the highest wishes; of equal ones those with the larger account, then the smaller id.
@@ -107,6 +117,8 @@ impl ErrorIndex {
                 });
             }
             self.wishes.truncate(count);
+            // Claims are quickest in the order of receivers.
+            self.wishes.sort_unstable_by_key(|wish| wish.receiver);
         }
     }
 }
@@ -120,13 +132,14 @@ impl<V: Planar> Scheduler<V> for ErrorIndex {
         }
         self.purse.earn(&self.config);
         self.decide(scene, claims);
-        if self.config.look_again > Span::ZERO {
-            self.look_at = self.look_at.or(Some(scene.now + self.config.look_again));
+        // Others must not be kept waiting because this one is busy.
+        if self.look_at.is_none() || self.purse.entities() == 1 {
+            self.look_at = self.next_look(scene.now);
         }
     }
 
     fn on_deadline(&mut self, scene: &Scene<'_, V>, _random: &mut Random, claims: &mut Claims<V>) {
-        self.look_at = Some(scene.now + self.config.look_again);
+        self.look_at = self.next_look(scene.now);
         self.decide(scene, claims);
     }
 

@@ -8,13 +8,21 @@ use crate::number::EntityId;
 /// Copies are paid for when they depart, at what they really cost; until then claims only reserve.
 #[derive(Clone, Debug)]
 pub(super) struct Purse {
-    /// Earned and not spent.
+    /// Earned and not spent; negative, if it owes.
     tokens: f64,
     /// What the price has learnt: its logarithm, relative to the mean error.
     learnt: f64,
-    /// What a copy of each entity cost lately, and of any.
-    costs: BTreeMap<EntityId, Option<f64>>,
+    entities: BTreeMap<EntityId, Entity>,
+    /// What a copy of any of them cost lately.
     cost: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Entity {
+    /// What a copy cost lately.
+    cost: Option<f64>,
+    /// How many copies are to leave whatever they cost.
+    musts: usize,
 }
 
 /// How many triggers' worth of budget are best in the purse: what one trigger earns and has not spent yet.
@@ -29,7 +37,7 @@ const COST_GAIN: f64 = 1.0 / 8.0;
 
 impl Default for Purse {
     fn default() -> Self {
-        Self { tokens: 0.0, learnt: 0.0, costs: BTreeMap::new(), cost: None }
+        Self { tokens: 0.0, learnt: 0.0, entities: BTreeMap::new(), cost: None }
     }
 }
 
@@ -40,16 +48,16 @@ impl Purse {
 
     /// How many entities share it.
     pub(super) fn entities(&self) -> usize {
-        self.costs.len()
+        self.entities.len()
     }
 
     /// An entity shares it from now on.
     pub(super) fn meet(&mut self, entity: EntityId) {
-        self.costs.entry(entity).or_default();
+        self.entities.entry(entity).or_default();
     }
 
     pub(super) fn forget(&mut self, entity: EntityId) {
-        self.costs.remove(&entity);
+        self.entities.remove(&entity);
     }
 
     /// A trigger brings its budget in, and teaches the price.
@@ -63,14 +71,30 @@ impl Purse {
         self.tokens = (self.tokens + config.budget).min(config.save * config.budget);
     }
 
+    /// So many copies about this entity are to leave whatever they cost.
+    pub(super) fn must_send(&mut self, entity: EntityId, copies: usize) {
+        if let Some(known) = self.entities.get_mut(&entity) {
+            known.musts = copies;
+        }
+    }
+
     /// A copy left at this cost. Nonsense costs nothing.
+    ///
+    /// What must leave is paid for in full, in time. What others make leave, the dispatcher for its promises, is
+    /// paid for as far as there is credit: else whoever is promised much would take the budget from all.
     pub(super) fn pay(&mut self, entity: EntityId, cost: f64, config: &ErrorIndexConfig) {
         let cost = if cost.is_finite() { cost.max(0.0) } else { 0.0 };
-        self.tokens = (self.tokens - cost).max(-config.save * config.budget);
+        let mut debt_max = config.borrow;
         learn(&mut self.cost, cost);
-        if let Some(known) = self.costs.get_mut(&entity) {
-            learn(known, cost);
+        if let Some(known) = self.entities.get_mut(&entity) {
+            learn(&mut known.cost, cost);
+            if known.musts > 0 {
+                known.musts -= 1;
+                debt_max = config.save;
+            }
         }
+        let least = self.tokens.min(-debt_max * config.budget);
+        self.tokens = (self.tokens - cost).max(least);
     }
 
     /// What a copy about this entity must gain, in units of length.
@@ -107,7 +131,10 @@ impl Purse {
     }
 
     fn cost_of(&self, entity: EntityId) -> f64 {
-        self.costs.get(&entity).copied().flatten().map_or_else(|| self.typical_cost(), at_least_something)
+        self.entities
+            .get(&entity)
+            .and_then(|known| known.cost)
+            .map_or_else(|| self.typical_cost(), at_least_something)
     }
 
     /// One, before anything has left.

@@ -1,0 +1,172 @@
+//! Plays a match that nobody watches, and writes it down: see [`trace`](crate::trace) for the files.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use fairpath::time::{SharedInstant, Span};
+use fairpath_games::tanks::{
+    BOXES_MAX, ConfigError, Ground, Match, Recorder, TANKS_MAX, TICK_RATE, TanksConfig,
+};
+use fairpath_sim::trace::Trace;
+
+use crate::experiment::Progress;
+use crate::files::{OutputError, check_writable, parent_of, write_together};
+use crate::table::ROWS_MAX;
+use crate::trace::{TraceFormat, TraceTableError, to_files};
+
+/// A match of bots that is to be recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TanksMatch {
+    /// Map, bots and dice follow from it. Default 1.
+    pub seed: u64,
+    /// How long it lasts, in seconds. Default 60. Bots need some ten seconds to meet; how long it may be is said by
+    /// [`secs_max`](Self::secs_max).
+    pub secs: u32,
+    /// How many tanks there are on both sides together; red has the odd one. Default 10, at most [`TANKS_MAX`].
+    pub players: u32,
+    /// How many boxes the generated map has at most. Default 24, at most [`BOXES_MAX`].
+    pub boxes: usize,
+}
+
+impl Default for TanksMatch {
+    fn default() -> Self {
+        Self { seed: 1, secs: 60, players: 10, boxes: 24 }
+    }
+}
+
+/// A match that was recorded.
+#[derive(Clone, Debug)]
+pub struct Written {
+    /// All files. The last one has the states: it is the one to open as a recording.
+    pub files: Vec<PathBuf>,
+    /// What is in them.
+    pub trace: Trace,
+}
+
+/// Why a match was not recorded. Its text is one line: what, and how to fix it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// The file's name does not say which format it is to have.
+    UnknownEnding(PathBuf),
+    /// There is a directory where a file is to be.
+    IsDirectory(PathBuf),
+    /// It would be more than can be read again.
+    TooLong {
+        /// How many seconds it may be with this many players.
+        secs_max: u32,
+    },
+    /// No seconds, or no players.
+    Nothing,
+    /// More boxes than a map may have.
+    TooManyBoxes,
+    /// The game cannot be played like that.
+    Config(ConfigError),
+    /// The match cannot be written down.
+    Trace(TraceTableError),
+    /// The files could not be written.
+    Output(OutputError),
+}
+
+impl TanksMatch {
+    /// How long a match of so many players may be: as long as [`ROWS_MAX`] has room for every tank and, as the
+    /// default rules have it, one shot in the air for each.
+    pub fn secs_max(&self) -> u32 {
+        let rows_per_sec = 2 * self.players.clamp(1, TANKS_MAX) * TICK_RATE.as_hz();
+        ROWS_MAX as u32 / rows_per_sec
+    }
+
+    /// Plays it to its end, one step of progress per second.
+    pub fn play(&self, progress: &dyn Progress) -> Result<Trace, RecordError> {
+        let mut game = self.begin()?;
+        let mut recorder = Recorder::new(&game);
+        progress.begin("playing tanks", self.secs.into());
+        for sec in 1..=self.secs {
+            let end = SharedInstant::ZERO + Span::from_secs(sec.into());
+            while game.tanks().now() < end {
+                game.step();
+                recorder.note(&game);
+            }
+            progress.step();
+        }
+        Ok(recorder.finish())
+    }
+
+    /// Plays it and writes it to `out`, whose name ends in `.parquet` or `.csv`, and beside it.
+    ///
+    /// Whatever can be refused is refused before the first tick; until the match is over nothing is written.
+    pub fn record(&self, out: &Path, progress: &dyn Progress) -> Result<Written, RecordError> {
+        let unknown = || RecordError::UnknownEnding(out.into());
+        let format = TraceFormat::of(out).ok_or_else(unknown)?;
+        let name = out.file_stem().and_then(|stem| stem.to_str()).ok_or_else(unknown)?;
+        if out.is_dir() {
+            return Err(RecordError::IsDirectory(out.into()));
+        }
+        let directory = parent_of(out);
+        check_writable(directory)?;
+        let trace = self.play(progress)?;
+        let files = to_files(&trace, name, format)?;
+        write_together(directory, &files)?;
+        let files: Vec<PathBuf> = files.iter().map(|file| out.with_file_name(&file.name)).collect();
+        Ok(Written { files, trace })
+    }
+
+    fn begin(&self) -> Result<Match, RecordError> {
+        if self.secs == 0 || self.players == 0 {
+            return Err(RecordError::Nothing);
+        }
+        if self.boxes > BOXES_MAX {
+            return Err(RecordError::TooManyBoxes);
+        }
+        if self.secs > self.secs_max() {
+            return Err(RecordError::TooLong { secs_max: self.secs_max() });
+        }
+        let blue = self.players / 2;
+        let ground = Ground::Generated { boxes: self.boxes };
+        let config = TanksConfig { tanks: [self.players - blue, blue], ground, ..TanksConfig::default() };
+        Ok(Match::of_bots(config, self.seed)?)
+    }
+}
+
+impl From<ConfigError> for RecordError {
+    fn from(error: ConfigError) -> Self {
+        Self::Config(error)
+    }
+}
+
+impl From<TraceTableError> for RecordError {
+    fn from(error: TraceTableError) -> Self {
+        Self::Trace(error)
+    }
+}
+
+impl From<OutputError> for RecordError {
+    fn from(error: OutputError) -> Self {
+        Self::Output(error)
+    }
+}
+
+impl std::error::Error for RecordError {}
+
+impl fmt::Display for RecordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownEnding(path) => {
+                write!(f, "{}: a recording ends in .parquet or .csv: rename it with --out", path.display())
+            }
+            Self::IsDirectory(path) => {
+                write!(f, "{}: it is a directory: name a file in it with --out", path.display())
+            }
+            Self::TooLong { secs_max } => {
+                write!(f, "too long to be read again: with so many players at most {secs_max} seconds")
+            }
+            Self::Nothing => {
+                f.write_str("there would be nothing to record: ask for a second and a player or more")
+            }
+            Self::TooManyBoxes => write!(f, "too many boxes: at most {BOXES_MAX}"),
+            Self::Config(error) => write!(f, "{error}: ask for fewer players"),
+            Self::Trace(error) => error.fmt(f),
+            Self::Output(error) => error.fmt(f),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! How far a receiver's word is believed.
+//!
+//! Whoever says that everything reaches them late looks badly off, and is favoured. The sender cannot see when
+//! something arrived, but it sees when the receipt came back: an arrival lies after the departure and before the
+//! receipt by at least as long as the quickest way back takes. What a receiver says beyond that is cut to it.
+//! Somebody who holds receipts back looks like an honest receiver far away; that gain cannot be taken away, only
+//! capped: nobody's account counts for more than a multiple of what the others' do.
+
+use crate::time::{SharedInstant, Span};
+
+/// How far receivers are believed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Trust {
+    /// By how much the ways there and back may differ, as a part of half the round trip. Default 0.2.
+    ///
+    /// Too low, and receivers behind honestly lopsided links are booked too early; too high, and a liar gains: at
+    /// 0.2 it can make a delay of 200 ms look like 240 ms at most.
+    pub asymmetry: f64,
+    /// Nobody's account counts for more than this many times the mean of the others'. Default 3.
+    ///
+    /// Too low, and who is honestly far away is not made up for it: at 800, 500 and 200 ms the farthest has about
+    /// twice the others' mean. Too high, and one who holds receipts back takes more of the budget.
+    pub account_cap: f64,
+}
+
+impl Default for Trust {
+    fn default() -> Self {
+        Self { asymmetry: 0.2, account_cap: 3.0 }
+    }
+}
+
+/// What became of a receipt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Booking {
+    /// Booked as reported.
+    Booked,
+    /// Booked, but earlier than reported: later cannot be true.
+    Corrected,
+    /// Already known, or no longer of interest.
+    NoNews,
+    /// It arrived before it was sent, or after now, or was never sent. Nothing changed.
+    Impossible,
+}
+
+/// What the sender has measured of the way to a receiver and back.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Witness {
+    quickest: Option<(Span, SharedInstant)>,
+}
+
+impl Witness {
+    /// How long a quickest round trip counts. Routes change; and a receiver that has always held its receipts back
+    /// gains nothing by being quick once.
+    const REMEMBERED: Span = Span::from_secs(30);
+
+    /// A receipt came back after so long.
+    pub(super) fn handle_round_trip(&mut self, round_trip: Span, now: SharedInstant) {
+        let is_beaten =
+            |(quickest, seen): (Span, SharedInstant)| round_trip <= quickest || now - seen > Self::REMEMBERED;
+        if self.quickest.is_none_or(is_beaten) {
+            self.quickest = Some((round_trip, now));
+        }
+    }
+
+    /// When something can have arrived at the latest, if its receipt came at `now`.
+    pub(super) fn latest_arrival(&self, trust: &Trust, now: SharedInstant) -> SharedInstant {
+        let quickest = self.quickest.map_or(Span::ZERO, |(quickest, _)| quickest);
+        now - quickest.scaled(0.5 * (1.0 - trust.asymmetry).clamp(0.0, 1.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(millis: i64) -> Span {
+        Span::from_millis(millis)
+    }
+
+    #[test]
+    fn a_delay_cannot_be_made_to_look_much_longer_than_half_the_round_trip() {
+        let mut witness = Witness::default();
+        let sent = SharedInstant::from_millis(1_000);
+        let back = sent + ms(400);
+        witness.handle_round_trip(ms(400), back);
+        assert_eq!(witness.latest_arrival(&Trust::default(), back), sent + ms(240));
+    }
+
+    #[test]
+    fn jitter_on_the_way_there_is_believed() {
+        let mut witness = Witness::default();
+        witness.handle_round_trip(ms(400), SharedInstant::from_millis(400));
+        // This one took 180 ms longer, all of it on the way there: arrived after 380 of 580 ms.
+        let sent = SharedInstant::from_millis(1_000);
+        witness.handle_round_trip(ms(580), sent + ms(580));
+        assert!(witness.latest_arrival(&Trust::default(), sent + ms(580)) >= sent + ms(380));
+    }
+}

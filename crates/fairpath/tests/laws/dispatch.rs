@@ -1,0 +1,274 @@
+//! What the dispatcher promises whatever its scheduler wants: nobody is forgotten, nobody is showered, and the books
+//! are right in a world with delay and loss.
+
+use std::collections::BTreeMap;
+
+use fairpath::ledger::CopyId;
+use fairpath::number::{EntityId, ReceiverId};
+use fairpath::place::Arrival;
+use fairpath::random::Random;
+use fairpath::schedule::{
+    Booking, Broadcast, Claims, DeterministicBudget, Dispatcher, DispatcherConfig, ErrorIndex,
+    ErrorIndexConfig, EveryNth, FixedProbability, Liveness, ProbabilisticBudget, RelativeError, Scene,
+    Scheduler, SchedulingOne, SchedulingTwo, Weighting,
+};
+use fairpath::time::{Now, SharedInstant, Span, TickRate};
+use fairpath::{DrVector, Observation, Owner, Placement, Replica, State, Trigger, Vec2, Vector};
+use fairpath_laws::{law, proptest::prelude::*};
+
+const THRESHOLD: f64 = 0.3;
+const RATE: TickRate = TickRate::hz(60);
+const TANK: EntityId = EntityId(1);
+
+/// Tells nobody anything: what is heard under it is what was promised.
+#[derive(Debug)]
+struct Mute;
+
+impl Scheduler<Vec2> for Mute {
+    fn on_trigger(&mut self, _: &Scene<'_, Vec2>, _: &mut Random, _: &mut Claims<Vec2>) {}
+}
+
+/// One owner, some receivers behind lossy links, receipts that are repeated until they get through.
+struct World {
+    owner: Owner<Vec2>,
+    dispatcher: Dispatcher<Vec2>,
+    screens: BTreeMap<ReceiverId, Screen>,
+    random: Random,
+    loss: f64,
+    tick: i64,
+    truth: State<Vec2>,
+    departures: u64,
+}
+
+struct Screen {
+    delay: Span,
+    replica: Replica<Vec2>,
+    /// On the way: arrival, copy, and what it says.
+    in_flight: Vec<(SharedInstant, CopyId, DrVector<Vec2>)>,
+    /// Receipts on the way back: when they get there, for which copy, and what they say.
+    receipts: Vec<(SharedInstant, CopyId, SharedInstant)>,
+    heard: u64,
+    last_heard: Option<SharedInstant>,
+    longest_silence: Span,
+}
+
+impl World {
+    fn new(scheduler: Box<dyn Scheduler<Vec2>>, delays_ms: &[i64], loss: f64, seed: u64) -> Self {
+        let random = Random::from_seed(seed);
+        let mut world = Self {
+            owner: Owner::new(TANK, Trigger::within(THRESHOLD)),
+            dispatcher: Dispatcher::new(DispatcherConfig::default(), scheduler, random.fork(1)),
+            screens: BTreeMap::new(),
+            random: random.fork(2),
+            loss,
+            tick: 0,
+            truth: State::moving(Vec2::ZERO, Vec2::new(25.0, 0.0)),
+            departures: 0,
+        };
+        for (id, delay_ms) in (0..).zip(delays_ms) {
+            world.join(ReceiverId(id), Span::from_millis(*delay_ms));
+        }
+        world
+    }
+
+    fn join(&mut self, receiver: ReceiverId, delay: Span) {
+        let replica = Replica::new(Placement::Global);
+        self.screens.insert(
+            receiver,
+            Screen {
+                delay,
+                replica,
+                in_flight: Vec::new(),
+                receipts: Vec::new(),
+                heard: 0,
+                last_heard: None,
+                longest_silence: Span::ZERO,
+            },
+        );
+        self.dispatcher.join(receiver, self.now());
+    }
+
+    fn now(&self) -> SharedInstant {
+        SharedInstant::ZERO + RATE.begin(self.tick)
+    }
+
+    /// Plays for so long, the tank turning now and then if it `moves`.
+    fn run(&mut self, secs: f64, moves: bool) {
+        for _ in 0..(secs * 60.0) as i64 {
+            self.tick += 1;
+            if moves && self.random.chance(0.05) {
+                self.truth.velocity = Vec2::from_heading(self.random.between(-3.0, 3.0)) * 25.0;
+            }
+            self.truth.position += self.truth.velocity * RATE.step_secs();
+            self.step();
+        }
+    }
+
+    fn stop(&mut self) {
+        self.truth.velocity = Vec2::ZERO;
+    }
+
+    fn step(&mut self) {
+        let now = self.now();
+        if let Some(export) = self.owner.observe(Observation::Moved(self.truth), now).unwrap() {
+            self.dispatcher.on_generated(&export.vector, export.reason, now);
+        }
+        for departure in self.dispatcher.poll_departures(None, now) {
+            let claim = departure.claim;
+            let Some(copy) = self.dispatcher.on_departed(&claim, now, 1.0) else { continue };
+            self.departures += 1;
+            if !self.random.chance(self.loss) {
+                let screen = self.screens.get_mut(&claim.receiver).unwrap();
+                screen.in_flight.push((now + screen.delay, copy, claim.vector));
+            }
+        }
+        for (receiver, screen) in &mut self.screens {
+            screen.hear(now);
+            for (back, copy, received_at) in screen.receipts.extract_if(.., |receipt| receipt.0 <= now) {
+                self.dispatcher.on_receipt(TANK, *receiver, copy, received_at, back);
+            }
+        }
+    }
+
+    fn errors(&self) -> Vec<f64> {
+        let now = Now::synchronised(self.now());
+        let error = |screen: &Screen| {
+            screen.replica.position(now).map_or(f64::INFINITY, |placed| placed.distance(self.truth.position))
+        };
+        self.screens.values().map(error).collect()
+    }
+}
+
+impl Screen {
+    fn hear(&mut self, now: SharedInstant) {
+        for (at, copy, vector) in self.in_flight.extract_if(.., |packet| packet.0 <= now) {
+            self.replica.accept(&vector, &Arrival::at(Now::synchronised(at)));
+            self.receipts.push((at + self.delay, copy, at));
+            self.heard += 1;
+            self.longest_silence =
+                self.longest_silence.max(self.last_heard.map_or(Span::ZERO, |last| at - last));
+            self.last_heard = Some(at);
+        }
+    }
+}
+
+type MakeScheduler = fn() -> Box<dyn Scheduler<Vec2>>;
+
+/// Every scheduler there is, and one that tells nobody anything.
+const SCHEDULERS: [MakeScheduler; 11] = [
+    || Box::new(Mute),
+    || Box::new(Broadcast),
+    || Box::new(EveryNth::new(3)),
+    || Box::new(SchedulingOne::new()),
+    || Box::new(SchedulingTwo::new()),
+    || Box::new(RelativeError::new()),
+    || Box::new(ProbabilisticBudget::new(1.0, Weighting::ACCUMULATED)),
+    || Box::new(ProbabilisticBudget::picking_one(Weighting::SILENCE)),
+    || Box::new(FixedProbability::new(1.0 / 3.0)),
+    || Box::new(DeterministicBudget::new(1.0, Weighting::ACCUMULATED)),
+    || Box::new(ErrorIndex::new(ErrorIndexConfig::new(1.0))),
+];
+
+#[test]
+fn after_motion_ends_everyone_is_right_within_the_promised_time_at_30_percent_loss() {
+    let silence_max = Liveness::default().silence_max.as_secs_f64();
+    law!((any::<u64>(), 0..SCHEDULERS.len()), |(seed, scheduler)| {
+        let delays_ms = [800, 500, 200, 20];
+        let mut world = World::new(SCHEDULERS[scheduler](), &delays_ms, 0.3, seed);
+        world.run(5.0, true);
+        world.stop();
+        world.run(silence_max + 1.6, false);
+        for (error, delay_ms) in world.errors().into_iter().zip(delays_ms) {
+            prop_assert!(error <= THRESHOLD, "{delay_ms} ms away it is off by {error}");
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn nobody_hears_nothing_for_longer_than_promised() {
+    law!(any::<u64>(), |seed| {
+        let mut world = World::new(Box::new(Mute), &[200, 20], 0.0, seed);
+        world.run(30.0, true);
+        for screen in world.screens.values() {
+            let promised = Liveness::default().silence_max + RATE.begin(1) + Span::from_micros(1);
+            prop_assert!(screen.longest_silence <= promised, "silent for {:?}", screen.longest_silence);
+            prop_assert!((9..40).contains(&screen.heard), "heard {} times in 30 s", screen.heard);
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn an_entity_that_stands_still_costs_no_more_than_the_promise_once_it_is_confirmed() {
+    let mut world = World::new(Box::new(Mute), &[200, 20], 0.0, 1);
+    world.stop();
+    world.run(10.0, false);
+    let before = world.departures;
+    world.run(30.0, false);
+    assert!(
+        world.departures - before <= 22,
+        "one every 3 s for each of two, not {}",
+        world.departures - before
+    );
+}
+
+#[test]
+fn who_joins_after_an_hour_is_told_and_stands_at_the_mean() {
+    let mut world = World::new(Box::new(EveryNth::new(3)), &[300, 100], 0.0, 4);
+    world.run(60.0, true);
+    // An hour passes in which nothing moves: the books do not care how long.
+    world.tick += 3600 * 60;
+    world.join(ReceiverId(9), Span::from_millis(50));
+    world.dispatcher.advance(world.now());
+    let account = |world: &World, id| world.dispatcher.account(ReceiverId(id)).unwrap().rate();
+    let mean = 0.5 * (account(&world, 0) + account(&world, 1));
+    assert!((account(&world, 9) - mean).abs() <= 1e-9 * (1.0 + mean), "{} and {mean}", account(&world, 9));
+    world.run(4.0, true);
+    assert!(world.screens[&ReceiverId(9)].heard > 0);
+}
+
+#[test]
+fn no_receivers_no_entities_and_strangers_are_no_trouble() {
+    let mut dispatcher =
+        Dispatcher::<Vec2>::new(DispatcherConfig::default(), Box::new(Broadcast), Random::from_seed(1));
+    let now = SharedInstant::ZERO;
+    assert_eq!(dispatcher.poll_deadline(), None);
+    assert!(dispatcher.poll_departures(None, now).is_empty());
+    dispatcher.leave(ReceiverId(1));
+    dispatcher.remove(TANK);
+    dispatcher.hide(TANK, ReceiverId(1));
+    dispatcher.show(TANK, ReceiverId(1), now);
+    dispatcher.on_complete(ReceiverId(1), now);
+    let mut owner = Owner::new(TANK, Trigger::within(THRESHOLD));
+    let export =
+        owner.observe(Observation::Moved(State::moving(Vec2::ZERO, Vec2::ZERO)), now).unwrap().unwrap();
+    dispatcher.on_generated(&export.vector, export.reason, now);
+    assert!(dispatcher.poll_departures(None, now).is_empty(), "there is nobody to tell");
+    dispatcher.join(ReceiverId(1), now);
+    let late = now + Span::from_secs(3);
+    let told = dispatcher.poll_departures(None, late);
+    assert_eq!(told.len(), 1, "who joins between two triggers is told by promise");
+    assert_eq!(dispatcher.poll_departures(Some(ReceiverId(2)), late), []);
+}
+
+#[test]
+fn impossible_and_exaggerated_receipts_are_refused_or_cut() {
+    let mut world = World::new(Box::new(Broadcast), &[], 0.0, 1);
+    let liar = ReceiverId(3);
+    world.dispatcher.join(liar, world.now());
+    let (sent, back) = (SharedInstant::from_millis(1_000), SharedInstant::from_millis(1_400));
+    let export = world.owner.observe(Observation::Moved(world.truth), sent).unwrap().unwrap();
+    world.dispatcher.on_generated(&export.vector, export.reason, sent);
+    let claim = world.dispatcher.poll_departures(None, sent)[0].claim;
+    let copy = world.dispatcher.on_departed(&claim, sent, 1.0).unwrap();
+    let mut says = |received_ms| {
+        world.dispatcher.on_receipt(TANK, liar, copy, SharedInstant::from_millis(received_ms), back)
+    };
+    assert_eq!(says(900), Booking::Impossible, "before it was sent");
+    assert_eq!(says(1_500), Booking::Impossible, "after now");
+    assert_eq!(says(1_400), Booking::Corrected, "the receipt cannot have come back in no time");
+    assert_eq!(says(1_200), Booking::NoNews, "once is enough");
+    let delay = world.dispatcher.delay(liar).unwrap().mean().unwrap();
+    assert_eq!(delay, Span::from_millis(240), "half the round trip and a fifth of it");
+}
