@@ -22,11 +22,11 @@ use crate::print;
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Run an experiment; write its numbers, plots and report
-    Run(Run),
+    Run(Box<Run>),
     /// Play a match of bots and write it to a file that `lab run --motion` reads
     Record(Record),
     /// Play schedulers against each other: who is told of a DR vector, and is that fair?
-    Fairness(Fairness),
+    Fairness(Box<Fairness>),
     /// List the experiments there are
     #[command(after_help = "Example:\n  fairpath lab list")]
     List,

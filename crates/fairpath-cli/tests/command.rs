@@ -300,9 +300,101 @@ fn nonsense_on_the_command_line_is_code_2() {
 }
 
 #[test]
+fn all_experiments_run_into_folders_of_their_own_with_an_index() {
+    let room = Room::new();
+    room.file("walk.csv", &walk());
+    let output = room.run(&["lab", "run", "all", "--motion", "walk.csv", "--json", "--out", "everything"]);
+    assert_eq!(text(&output.stderr), "");
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let ran: Vec<&str> =
+        json.as_array().unwrap().iter().map(|each| each["experiment"].as_str().unwrap()).collect();
+    assert_eq!(ran, experiments());
+    let index = fs::read_to_string(room.path().join("everything/index.html")).unwrap();
+    for id in ran {
+        assert!(index.contains(&format!("href=\"{id}/report.html\"")), "{id}");
+        assert!(room.path().join("everything").join(id).join("report.html").is_file(), "{id}");
+    }
+    assert!(index.contains("fairpath lab run all --seed 1 --motion walk.csv"));
+}
+
+#[test]
+fn fairness_has_a_row_for_every_scheduler_asked_for() {
+    let room = Room::new();
+    room.file("walk.csv", &walk());
+    room.file("home.csv", "t,rtt_ms\n0,40\n1,44\n2,\n3,41\n");
+    room.file("moon.csv", "t,rtt_ms\n0,2600\n");
+    let play = |more: &[&str]| {
+        let usual =
+            ["lab", "fairness", "--motion", "walk.csv", "--json", "--schedulers", "broadcast,error-index:2"];
+        let output = room.run(&[&usual, more].concat());
+        assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), String::new()), "{more:?}");
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    };
+    for more in [
+        &[][..],
+        &["--receivers", "5:20-400", "--budget", "2.5", "--model", "circular", "--seeds", "2"],
+        &["--jitter", "100", "--normal", "--threshold", "1", "--seed", "9"],
+        &["--budget", "0"],
+        &["--budget", "1000"],
+        &["--rtt", "home.csv,moon.csv"],
+    ] {
+        let json = play(more);
+        let rows = json["rows"].as_array().unwrap();
+        let names: Vec<&str> = rows.iter().map(|row| row["scheduler"].as_str().unwrap()).collect();
+        assert_eq!(names, ["broadcast", "error-index:2"], "{more:?}");
+        for key in ["mean", "spread", "jain", "worst", "dr_vectors", "bytes", "spread_ratio", "mean_ratio"] {
+            assert!(rows.iter().all(|row| row[key].is_number()), "{more:?}: {key}");
+        }
+        let again = json["command"].as_str().unwrap();
+        assert!(more.iter().all(|word| again.contains(word)), "{again} repeats {more:?}");
+    }
+    assert!(room.path().join("fairpath-out/fairness/report.html").is_file());
+}
+
+#[test]
+fn whatever_is_wrong_with_fairness_is_one_line() {
+    let room = Room::new();
+    room.file("short.csv", "t,entity,team,x,y\n0,1,1,0,0\n0.02,1,1,0,0\n0.04,1,1,0,0\n");
+    room.file("broken.csv", "t,rtt_ms\n0,fast\n");
+    let cases: &[(&[&str], &str)] = &[
+        (&["--receivers", "fast"], "--receivers fast: give delays in ms such as 800,500,200, or 32:20-400"),
+        (&["--receivers", ""], "--receivers : give delays in ms"),
+        (&["--receivers", "800,-5"], "--receivers 800,-5: give delays in ms"),
+        (&["--receivers", "0:20-400"], "--receivers 0:20-400: give 1 to 1024 receivers"),
+        (&["--receivers", "99999999:20-400"], "--receivers 99999999:20-400: give 1 to 1024 receivers"),
+        (&["--receivers", "3:400-20"], "--receivers 3:400-20: give delays in ms"),
+        (&["--jitter", "-1"], "--jitter -1: give milliseconds from 0 to 60000"),
+        (&["--jitter", "NaN"], "--jitter NaN: give milliseconds"),
+        (&["--schedulers", "nobody"], "there is no scheduler \"nobody\": choose among broadcast, every-nth,"),
+        (&["--schedulers", "error-index:x"], "there is no scheduler \"error-index:x\""),
+        (&["--schedulers", "broadcast:2"], "there is no scheduler \"broadcast:2\""),
+        (&["--budget", "-1"], "--budget -1: give DR vectors per trigger, 0 or more"),
+        (&["--budget", "inf"], "--budget inf: give DR vectors per trigger"),
+        (&["--threshold", "0"], "--threshold 0: give a length above 0"),
+        (&["--model", "cubic"], "--model cubic: give linear or circular"),
+        (&["--seeds", "0"], "--seeds 0: give a whole number from 1 to 1000"),
+        (&["--rtt", "nowhere.csv"], "nowhere.csv: there is no such file: check the path"),
+        (&["--rtt", "broken.csv"], "broken.csv: row 2, column rtt_ms: not a number that fits: give a table"),
+        (&["--motion", "short.csv"], "short.csv has no clean stretch of 25 s: record for longer"),
+    ];
+    for (arguments, expected) in cases {
+        let line = room.refused(&[&["lab", "fairness"], *arguments].concat());
+        assert!(line.starts_with(&format!("error: {expected}")), "{arguments:?}: {line}");
+    }
+}
+
+#[test]
 fn every_command_has_help_with_an_example() {
-    let commands: [&[&str]; 7] =
-        [&[], &["lab"], &["lab", "run"], &["lab", "record"], &["lab", "list"], &["dis"], &["dis", "check"]];
+    let commands: [&[&str]; 8] = [
+        &[],
+        &["lab"],
+        &["lab", "run"],
+        &["lab", "fairness"],
+        &["lab", "record"],
+        &["lab", "list"],
+        &["dis"],
+        &["dis", "check"],
+    ];
     for command in commands {
         for flag in ["--help", "-h"] {
             let output = Room::new().run(&[command, &[flag]].concat());

@@ -198,9 +198,10 @@ impl Sweep {
         let strictly = self.needed(scheme, self.base.score.mean(), Score::mean);
         let loosely = self.needed(scheme, (1.0 + judge::ABOUT) * self.base.score.mean(), Score::mean);
         let base = self.base.score.vectors() as f64;
-        let strictly = strictly.map_or("never within this sweep".into(), |vectors| {
-            format!("with {} × base's", crate::show(vectors / base))
-        });
+        let strictly = strictly.map_or_else(
+            || "never within this sweep".to_owned(),
+            |vectors| format!("with {} × base's", crate::show(vectors / base)),
+        );
         Claim::new(
             format!("X17.base-{}", scheme.name()),
             format!("{}: base's mean error, within 5 %, is reached with fewer DR vectors", scheme.label()),

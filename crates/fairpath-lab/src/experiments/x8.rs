@@ -127,7 +127,7 @@ fn zigzag(random: &Random) -> Truth<Vec2> {
             Vec2::from_heading(random.between(0.0, std::f64::consts::TAU)) * random.between(5.0, 25.0);
         for tick in leg * LEG_TICKS..(leg + 1) * LEG_TICKS {
             ticks.push((SharedInstant::ZERO + RATE.begin(tick), State::moving(position, velocity)));
-            position = position + velocity * (RATE.begin(tick + 1) - RATE.begin(tick)).as_secs_f64();
+            position += velocity * (RATE.begin(tick + 1) - RATE.begin(tick)).as_secs_f64();
         }
     }
     Truth { ticks }

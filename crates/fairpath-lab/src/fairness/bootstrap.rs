@@ -31,17 +31,18 @@ const DRAWS: usize = 2000;
 /// Compares two trials on the same motion. The interval is a paired bootstrap: games, or stretches where a game has more than
 /// one, are drawn with replacement, the same ones for both.
 pub fn ratio(one: &Score, other: &Score, measure: Measure, seed: u64) -> Ratio {
-    let (one, other) = (Units::of(one), Units::of(other));
+    let (one, other) = (Units::of(one, measure), Units::of(other, measure));
     let all: Vec<usize> = (0..one.count()).collect();
-    let of = |drawn: &[usize]| one.measured(measure, drawn) / other.measured(measure, drawn);
+    let of = |drawn: &[usize]| one.measured(drawn) / other.measured(drawn);
     let value = of(&all);
     if all.len() < PAIRS_MIN || other.count() != all.len() {
         return Ratio { value, interval: None };
     }
     let mut random = Random::from_seed(seed);
+    let mut drawn = all.clone();
     let mut ratios: Vec<f64> = (0..DRAWS)
         .map(|_| {
-            let drawn: Vec<usize> = all.iter().map(|_| random.below(all.len() as u64) as usize).collect();
+            drawn.fill_with(|| random.below(all.len() as u64) as usize);
             of(&drawn)
         })
         .filter(|ratio| ratio.is_finite())
@@ -51,31 +52,38 @@ pub fn ratio(one: &Score, other: &Score, measure: Measure, seed: u64) -> Ratio {
     Ratio { value, interval: at(0.025).zip(at(0.975)) }
 }
 
-/// What is drawn: the games, or the stretches that all games consist of.
+/// What is drawn.
 enum Units<'a> {
-    Games(&'a [Game]),
-    Stretches(&'a [Game]),
+    /// Games of one stretch each, by their measure.
+    Games(Vec<f64>),
+    /// The stretches that all games consist of: what they come to has to be summed up first.
+    Stretches(&'a [Game], Measure),
 }
 
 impl<'a> Units<'a> {
-    fn of(score: &'a Score) -> Self {
+    fn of(score: &'a Score, measure: Measure) -> Self {
         let has_stretches = score.games.first().is_some_and(|game| game.stretches.len() > 1);
-        if has_stretches { Self::Stretches(&score.games) } else { Self::Games(&score.games) }
+        if has_stretches {
+            Self::Stretches(&score.games, measure)
+        } else {
+            Self::Games(score.games.iter().map(|game| measured(game, measure, &[0])).collect())
+        }
     }
 
     fn count(&self) -> usize {
         match self {
             Self::Games(games) => games.len(),
-            Self::Stretches(games) => games[0].stretches.len(),
+            Self::Stretches(games, _) => games[0].stretches.len(),
         }
     }
 
-    fn measured(&self, measure: Measure, drawn: &[usize]) -> f64 {
-        let numbers: Vec<f64> = match self {
-            Self::Games(games) => drawn.iter().map(|game| measured(&games[*game], measure, &[0])).collect(),
-            Self::Stretches(games) => games.iter().map(|game| measured(game, measure, drawn)).collect(),
-        };
-        mean(&numbers)
+    fn measured(&self, drawn: &[usize]) -> f64 {
+        match self {
+            Self::Games(games) => drawn.iter().map(|game| games[*game]).sum::<f64>() / drawn.len() as f64,
+            Self::Stretches(games, measure) => {
+                games.iter().map(|game| measured(game, *measure, drawn)).sum::<f64>() / games.len() as f64
+            }
+        }
     }
 }
 

@@ -91,27 +91,27 @@ pub(crate) fn table(scores: &[&Score], reference: &Score, unit: &str, seed: u64)
     rows
 }
 
-/// The columns of everything that is measured in a trial.
+/// The columns of everything that is measured in a trial. Headings are short: there are many.
 pub(crate) fn columns(unit: &str) -> Vec<Column> {
-    let error = |key: &str, label: &str| Column::number(key, label, error_unit(unit)).decimals(1);
+    let error = |key: &str, label: &str| Column::number(key, label, "").decimals(1);
     let ratio = |key: &str, label: &str| Column::number(key, label, "").decimals(3);
     vec![
-        error("mean", "mean error"),
+        Column::number("mean", "mean", error_unit(unit)).decimals(1),
         error("spread", "spread"),
-        error("spread_over_time", "spread, time mean"),
-        Column::number("jain", "Jain’s index", "").decimals(4),
-        error("worst", "worst receiver"),
+        error("spread_over_time", "over time"),
+        Column::number("jain", "Jain", "").decimals(4),
+        error("worst", "worst"),
         Column::number("dr_vectors", "DR vectors", ""),
         Column::number("bytes", "bytes", ""),
-        ratio("spread_ratio", "spread ratio"),
+        ratio("spread_ratio", "spread ×"),
         ratio("spread_ratio_low", "from"),
         ratio("spread_ratio_high", "to"),
-        ratio("mean_ratio", "mean ratio"),
+        ratio("mean_ratio", "mean ×"),
         ratio("mean_ratio_low", "from"),
         ratio("mean_ratio_high", "to"),
-        ratio("dr_vectors_ratio", "DR vectors ratio"),
-        Column::number("distance", "distance from the truth", unit).decimals(3),
-        Column::number("ledger_off", "ledger off by", error_unit(unit)).decimals(2),
+        ratio("dr_vectors_ratio", "DR vectors ×"),
+        Column::number("distance", "off truth", unit).decimals(2),
+        Column::number("ledger_off", "ledger off", "").decimals(2),
     ]
 }
 
@@ -135,7 +135,7 @@ pub(crate) fn cells(score: &Score, reference: &Score, seed: u64) -> Vec<Cell> {
         mean.value,
         mean_low,
         mean_high,
-        against(Measure::Vectors).value,
+        score.vectors() as f64 / reference.vectors() as f64,
         score.distance(),
         score.ledger_off(),
     ]
@@ -152,13 +152,16 @@ pub(crate) fn notes(motion: &Motion) -> Vec<String> {
     };
     vec![
         format!(
-            "{} s of motion. {pooling} \"Spread, time mean\" is the spread at every half second, averaged.",
-            crate::show(motion.secs())
+            "{} s of motion. {pooling} Mean, spread and worst are of the receivers' accumulated errors at the end, in {}; \"over time\" is the \
+             spread at every half second, averaged. × are ratios, from … to their 95 % intervals. \"Off truth\" is the mean distance \
+             between the real and the placed entity.",
+            crate::show(motion.secs()),
+            error_unit(&motion.unit)
         ),
         "Clocks are exact, accounts never forget, and no scheduler is made to keep anybody from silence. Replicas are fed the bytes \
          that links carry, one DR vector to a datagram, and freeze after 3 s; bytes are without what UDP and IP add. Receipts take \
-         as long as the way there, are never lost and keep their order. \"Ledger off by\" is how far the sender's own \
-         estimate was from the truth at the triggers, as a mean over triggers and receivers."
+         as long as the way there, are never lost and keep their order. \"Ledger off\" is how far the sender's own \
+         estimate of the errors was from the truth at the triggers, as a mean over triggers and receivers."
             .into(),
     ]
 }
