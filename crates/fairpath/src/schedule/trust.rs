@@ -2,7 +2,8 @@
 //!
 //! Whoever says that everything reaches them late looks badly off, and is favoured. The sender cannot see when
 //! something arrived, but it sees when the receipt came back: an arrival lies after the departure and before the
-//! receipt by at least as long as the quickest way back takes. What a receiver says beyond that is cut to it.
+//! receipt by at least as long as the quickest way back takes. What a receiver says beyond that is cut to it, and who
+//! is caught again and again is asked no more: half of each round trip counts as its delay, which no word can change.
 //! Somebody who holds receipts back looks like an honest receiver far away; that gain cannot be taken away, only
 //! capped: nobody's account counts for more than a multiple of what the others' do.
 
@@ -34,7 +35,7 @@ impl Default for Trust {
 pub enum Booking {
     /// Booked as reported.
     Booked,
-    /// Booked, but earlier than reported: later cannot be true.
+    /// Booked, but not when reported: that cannot be true, or it comes from somebody who was caught too often.
     Corrected,
     /// Already known, or no longer of interest.
     NoNews,
@@ -46,12 +47,30 @@ pub enum Booking {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Witness {
     quickest: Option<(Span, SharedInstant)>,
+    /// Which share of its last words could not be true.
+    doubt: f64,
 }
 
 impl Witness {
     /// How long a quickest round trip counts. Routes change; and a receiver that has always held its receipts back
     /// gains nothing by being quick once.
     const REMEMBERED: Span = Span::from_secs(30);
+
+    /// Weight of the newest word in the doubt: the last eight count.
+    const DOUBT_GAIN: f64 = 1.0 / 8.0;
+    /// From this much doubt on nothing is believed: three lies in a row, or four among ten. Two are not enough, for
+    /// who lags behind jitter that favours the way back says what cannot be true about once in ten times.
+    const DOUBT_MAX: f64 = 0.3;
+
+    /// What a receiver said could be true, or could not.
+    pub(super) fn handle_word(&mut self, is_credible: bool) {
+        self.doubt += Self::DOUBT_GAIN * (f64::from(u8::from(!is_credible)) - self.doubt);
+    }
+
+    /// Whether it said so much that cannot be true that its word counts for nothing.
+    pub(super) fn is_caught(&self) -> bool {
+        self.doubt > Self::DOUBT_MAX
+    }
 
     /// A receipt came back after so long.
     pub(super) fn handle_round_trip(&mut self, round_trip: Span, now: SharedInstant) {
