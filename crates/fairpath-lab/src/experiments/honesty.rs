@@ -75,7 +75,8 @@ impl Experiment for Honesty {
         outcome.claims = played.claims();
         outcome.figures = jitters.iter().map(|jitter| played.gain_curve(*jitter)).collect();
         outcome.notes = notes(&motion);
-        outcome.notes.extend(played_notes());
+        outcome.notes.extend(how_it_is_played());
+        outcome.notes.push(played.caps());
         Ok(outcome)
     }
 }
@@ -284,6 +285,38 @@ impl Played {
         )
     }
 
+    /// What can be had at most by those whom nobody can contradict.
+    fn caps(&self) -> String {
+        let most = |contender: Contender, is_guarded: bool, is_meant: fn(Lie) -> bool| {
+            let meant = self.lying().filter(|(case, _)| {
+                case.contender == contender && case.is_guarded == is_guarded && is_meant(case.lie)
+            });
+            let worst = meant.fold((f64::NEG_INFINITY, f64::NEG_INFINITY), |(gain, harm), (_, effect)| {
+                (effect.gain.max(gain), effect.harm.max(harm))
+            });
+            format!("{:.1} % ({:.1} %)", 100.0 * worst.0, 100.0 * worst.1)
+        };
+        let of = |contender: Contender| {
+            let holds_back: fn(Lie) -> bool = |lie| matches!(lie, Lie::HoldsBack(_));
+            let silent: fn(Lie) -> bool = |lie| lie == Lie::Silent;
+            let lopsided: fn(Lie) -> bool =
+                |lie| matches!(lie, Lie::Overstates(_)) && !can_be_contradicted(lie);
+            format!(
+                "{}: {} by holding receipts back, without safeguards {}; {} by never reporting; {} by overstating no more than a lopsided \
+                 link would",
+                contender.label(),
+                most(contender, true, holds_back),
+                most(contender, false, holds_back),
+                most(contender, true, silent),
+                most(contender, true, lopsided),
+            )
+        };
+        format!(
+            "What nobody can contradict gains at most, and in brackets costs an honest receiver at most. {}.",
+            CONTENDERS.map(of).join(". ")
+        )
+    }
+
     /// What holding receipts back gains whoever gains most by it, and what it costs whom it costs most.
     fn gain_curve(&self, jitter: Span) -> Figure {
         let line = |contender: Contender, is_guarded: bool, of: fn(&Effect) -> f64| {
@@ -328,7 +361,7 @@ impl Played {
     }
 }
 
-fn played_notes() -> [String; 2] {
+fn how_it_is_played() -> [String; 2] {
     [
         "Gain and harm are changes of true accumulated errors, as an observer sees them who knows every arrival, against the same game with the \
          same dice in which everybody is honest. One that overstates reports at once; one that holds back says that it arrived later by half \

@@ -53,7 +53,7 @@ impl Lie {
         match self {
             Self::Honest => "honest".into(),
             Self::Overstates(times) => format!("overstates {times}×"),
-            Self::BeforeSent(early) => format!("{} ms before it was sent", early.as_millis_f64()),
+            Self::BeforeSent(early) => format!("reports {} ms before departure", early.as_millis_f64()),
             Self::Silent => "never reports".into(),
             Self::Guesses => "acknowledges unseen".into(),
             Self::HoldsBack(span) => format!("holds back {} ms", span.as_millis_f64()),

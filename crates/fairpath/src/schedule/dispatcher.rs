@@ -273,7 +273,7 @@ impl<V: Planar> Dispatcher<V> {
         };
         let slack = self.config.clock_error_max;
         let is_impossible = received_at < sent_at - slack || received_at > now + slack;
-        let is_caught = self.config.trust.is_some() && from.witness.is_caught();
+        let is_caught = self.config.trust.is_some_and(|trust| from.witness.is_caught(&trust));
         if is_impossible && !is_caught {
             from.witness.handle_word(false);
             return Booking::Impossible;
@@ -293,6 +293,7 @@ impl<V: Planar> Dispatcher<V> {
             return Booking::NoNews;
         }
         from.witness.handle_word(is_credible);
+        from.witness.handle_delay(received_at.min(now).max(sent_at) - sent_at, now - sent_at);
         from.delay.handle_sample(believed - sent_at);
         if is_credible && !is_caught { Booking::Booked } else { Booking::Corrected }
     }
