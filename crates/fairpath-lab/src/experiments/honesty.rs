@@ -6,7 +6,9 @@ use fairpath::time::Span;
 use crate::cells;
 use crate::experiment::{CannotRun, Experiment, Progress, Settings};
 use crate::fairness::exploration::notes;
-use crate::fairness::{Arena, Contender, Factor, Jitter, Lie, Motion, Receiver, Score, Trial};
+use crate::fairness::{
+    Arena, Contender, Factor, Jitter, Lie, Measure, Motion, Ratio, Receiver, Score, Trial, ratio,
+};
 use crate::figure::{Axis, Figure, Line, Plot};
 use crate::judge;
 use crate::outcome::{Claim, Column, Outcome, Rows};
@@ -70,7 +72,7 @@ impl Experiment for Honesty {
         let cases = cases(&delays, &jitters);
         let trials: Vec<Trial> = cases.iter().map(|case| case.trial(&delays)).collect();
         let scores = Arena { motion: &motion, seed: settings.seed, progress }.play(&trials);
-        let played = Played { cases, scores, delays };
+        let played = Played { cases, scores, delays, seed: settings.seed };
         let mut outcome = Outcome::new(played.rows());
         outcome.claims = played.claims();
         outcome.figures = jitters.iter().map(|jitter| played.gain_curve(*jitter)).collect();
@@ -178,6 +180,7 @@ struct Played {
     cases: Vec<Case>,
     scores: Vec<Score>,
     delays: Vec<Span>,
+    seed: u64,
 }
 
 impl Played {
@@ -198,13 +201,18 @@ impl Played {
         lying.map(|case| (*case, self.effect(*case)))
     }
 
-    /// What the safeguards cost where nobody lies and nothing is lost, as a part of one measure.
-    fn honest_cost(&self, of: fn(&Score) -> f64) -> f64 {
-        let honest = self.cases.iter().filter(|case| case.lie == Lie::Honest && case.is_guarded);
+    /// What the safeguards cost at worst where nobody lies and nothing is lost.
+    fn honest_cost(&self, contender: Contender, measure: Measure) -> (Case, Ratio) {
+        let honest = self.cases.iter().filter(|case| {
+            case.contender == contender && case.lie == Lie::Honest && case.is_guarded && case.loss == 0.0
+        });
         honest
-            .filter(|case| case.loss == 0.0)
-            .map(|case| of(self.score(*case)) / of(self.score(Case { is_guarded: false, ..*case })) - 1.0)
-            .fold(f64::NEG_INFINITY, f64::max)
+            .map(|case| {
+                let without = self.score(Case { is_guarded: false, ..*case });
+                (*case, ratio(self.score(*case), without, measure, self.seed))
+            })
+            .max_by(|(_, one), (_, other)| one.value.total_cmp(&other.value))
+            .expect("everybody was honest once")
     }
 
     fn rows(&self) -> Rows {
@@ -235,16 +243,29 @@ impl Played {
     }
 
     fn claims(&self) -> Vec<Claim> {
-        let mut claims: Vec<Claim> =
-            CONTENDERS.into_iter().flat_map(|contender| self.claims_of(contender)).collect();
-        let cost = |id: &str, what: &str, of: fn(&Score) -> f64| {
-            let text = format!("where everybody is honest, the safeguards raise the {what} by at most 2 %");
-            Claim::new(id, text, judge::at_most(self.honest_cost(of), HONEST_COST_MAX))
-                .unit("of it without them")
-        };
-        claims.push(cost("H.honest-mean", "mean error", Score::mean));
-        claims.push(cost("H.honest-spread", "spread", Score::spread));
-        claims
+        let lying = CONTENDERS.into_iter().flat_map(|contender| self.claims_of(contender));
+        let honest = CONTENDERS.into_iter().flat_map(|contender| {
+            [("mean", "mean error", Measure::Mean), ("spread", "spread", Measure::Spread)]
+                .map(|(id, what, measure)| self.claim_of_cost(contender, id, what, measure))
+        });
+        lying.chain(honest).collect()
+    }
+
+    fn claim_of_cost(&self, contender: Contender, id: &str, what: &str, measure: Measure) -> Claim {
+        let (case, cost) = self.honest_cost(contender, measure);
+        let interval = cost.interval.map_or_else(String::new, |(low, high)| {
+            format!("95 % interval {:.1} to {:.1} %, ", 100.0 * (low - 1.0), 100.0 * (high - 1.0))
+        });
+        Claim::new(
+            format!("H.honest-{id}-{}", contender.name()),
+            format!(
+                "{}: where everybody is honest, the safeguards raise the {what} by at most 2 %",
+                contender.label()
+            ),
+            judge::at_most(cost.value - 1.0, HONEST_COST_MAX),
+        )
+        .unit("of it without them")
+        .remark(format!("{interval}with jitter {}", Jitter::Uniform(case.jitter).shown()))
     }
 
     fn claims_of(&self, contender: Contender) -> [Claim; 2] {
