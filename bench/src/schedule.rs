@@ -154,7 +154,7 @@ impl Game {
         let now = self.vector.generated_at;
         for copy in self.under_way[0].drain(..) {
             self.dispatcher.on_receipt(EntityId(1), copy.receiver, copy.id, copy.received_at, now);
-            self.dispatcher.on_complete(copy.receiver, copy.received_at);
+            self.dispatcher.on_complete(copy.receiver, copy.received_at, now);
         }
         count as f64
     }

@@ -3,6 +3,7 @@
 use crate::experiment::Experiment;
 
 mod ei;
+mod honesty;
 mod x1;
 mod x17;
 mod x2;
@@ -15,7 +16,19 @@ mod x8;
 
 /// All of them, in the order of their numbers; ours come last.
 pub fn all() -> &'static [&'static dyn Experiment] {
-    &[&x1::X1, &x2::X2, &x3::X3, &x4::X4, &x5::X5, &x6::X6, &x7::X7, &x8::X8, &x17::X17, &ei::ErrorIndexTable]
+    &[
+        &x1::X1,
+        &x2::X2,
+        &x3::X3,
+        &x4::X4,
+        &x5::X5,
+        &x6::X6,
+        &x7::X7,
+        &x8::X8,
+        &x17::X17,
+        &ei::ErrorIndexTable,
+        &honesty::Honesty,
+    ]
 }
 
 /// The one with this id, upper or lower case.

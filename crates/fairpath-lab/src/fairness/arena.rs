@@ -29,6 +29,8 @@ pub struct Trial {
     pub heartbeat: Span,
     /// What DR vectors predict with.
     pub model: Model,
+    /// How the dispatcher works; as in the papers unless something else is tried.
+    pub dispatcher: DispatcherConfig,
 }
 
 impl Trial {
@@ -47,6 +49,7 @@ impl Trial {
             threshold: Self::THRESHOLD,
             heartbeat: Self::HEARTBEAT,
             model: Model::Linear,
+            dispatcher: DispatcherConfig::as_in_the_papers(),
         }
     }
 
@@ -78,6 +81,13 @@ impl Trial {
         self
     }
 
+    /// With another dispatcher.
+    #[must_use]
+    pub fn dispatcher(mut self, dispatcher: DispatcherConfig) -> Self {
+        self.dispatcher = dispatcher;
+        self
+    }
+
     /// What a run needs to know of it.
     pub fn setup(&self) -> Setup {
         let distance = Trigger::Distance { threshold: self.threshold };
@@ -85,7 +95,7 @@ impl Trial {
             receivers: self.receivers.clone(),
             trigger: Trigger::AnyOf(vec![distance, Trigger::Every(self.heartbeat)]),
             model: self.model.kind(),
-            dispatcher: DispatcherConfig::as_in_the_papers(),
+            dispatcher: self.dispatcher,
         }
     }
 }

@@ -1,12 +1,15 @@
 use fairpath::random::Random;
 use fairpath::time::Span;
-use fairpath_sim::{LinkConfig, RttTrace};
+use fairpath_sim::{LinkConfig, Loss, RttTrace};
+
+use super::lie::Lie;
 
 /// Somebody who is told, and how far away that is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Receiver {
     name: String,
     link: LinkConfig,
+    lie: Lie,
 }
 
 /// How delays vary.
@@ -27,7 +30,7 @@ impl Receiver {
             Jitter::Uniform(plus_minus) => link.jitter_uniform(plus_minus),
             Jitter::Normal(deviation) => link.jitter_normal(deviation),
         };
-        Self { name: format!("{} ms", delay.as_millis_f64()), link }
+        Self { name: format!("{} ms", delay.as_millis_f64()), link, lie: Lie::Honest }
     }
 
     /// Receivers this far away.
@@ -43,7 +46,22 @@ impl Receiver {
 
     /// Somebody whose round trips were recorded: half of each is the way there. Order is kept, as queues do.
     pub fn recorded(name: impl Into<String>, trace: RttTrace) -> Self {
-        Self { name: name.into(), link: LinkConfig::default().rtt_trace(trace).keep_order(true) }
+        let link = LinkConfig::default().rtt_trace(trace).keep_order(true);
+        Self { name: name.into(), link, lie: Lie::Honest }
+    }
+
+    /// The same, but its receipts say something else.
+    #[must_use]
+    pub fn lying(mut self, lie: Lie) -> Self {
+        self.lie = lie;
+        self
+    }
+
+    /// The same, but of what is sent to it this share is lost.
+    #[must_use]
+    pub fn losing(mut self, share: f64) -> Self {
+        self.link = self.link.loss(Loss::each(share));
+        self
     }
 
     /// Begins a recorded link at any of its moments, so that no two games meet the same stall.
@@ -57,6 +75,11 @@ impl Receiver {
     /// What plots and tables call them.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What its receipts say.
+    pub fn lie(&self) -> Lie {
+        self.lie
     }
 
     /// What happens to a packet on the way there.

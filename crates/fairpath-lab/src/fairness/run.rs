@@ -13,6 +13,7 @@ use fairpath::wire::{Header, Precision, decode_updates, encode_updates};
 use fairpath::{Observation, Owner, State};
 use fairpath_sim::{EventQueue, LinkConfig, LinkModel};
 
+use super::lie::{Lie, Report};
 use super::observer::Observer;
 use super::receiver::Receiver;
 use crate::truth::Truth;
@@ -120,6 +121,7 @@ struct Stage<V: Planar> {
 struct Screen<V: Planar> {
     down: LinkModel,
     back: LinkModel,
+    lie: Lie,
     replica: Replica<V>,
     /// The copies it was sent, by packet number.
     copies: Vec<CopyId>,
@@ -182,7 +184,7 @@ impl<V: Planar> Stage<V> {
                 let copy = self.screens[from].copies[packet];
                 self.dispatcher.on_receipt(ENTITY, receiver, copy, received_at, at);
                 // Feedback keeps its order, so whatever came before this one has been reported.
-                self.dispatcher.on_complete(receiver, received_at);
+                self.dispatcher.on_complete(receiver, received_at, at);
             }
             None => {}
         }
@@ -197,8 +199,15 @@ impl<V: Planar> Stage<V> {
                 self.observer.used(to, vector, at);
             }
         }
-        for back_at in screen.back.send(at, RECEIPT_BYTES).arrivals() {
-            self.agenda.schedule(back_at, Event::Receipt { from: to, packet, received_at: at });
+        let report = screen.lie.on_received(updates.header.sent_at, at);
+        self.report(to, packet, report, at);
+    }
+
+    /// What a receiver says of a packet, if anything, sets out at `at`.
+    fn report(&mut self, from: usize, packet: usize, report: Option<Report>, at: SharedInstant) {
+        let Some(Report { received_at, held_back }) = report else { return };
+        for back_at in self.screens[from].back.send(at, RECEIPT_BYTES).arrivals() {
+            self.agenda.schedule(back_at + held_back, Event::Receipt { from, packet, received_at });
         }
     }
 
@@ -234,6 +243,8 @@ impl<V: Planar> Stage<V> {
             for at in screen.down.send(now, bytes.len() as u32).arrivals() {
                 self.agenda.schedule(at, Event::Datagram { to, packet, bytes: bytes.clone() });
             }
+            let guess = screen.lie.on_sent(now);
+            self.report(to, packet, guess, now);
         }
     }
 
@@ -297,6 +308,7 @@ impl<V: Planar> Screen<V> {
         Self {
             down: LinkModel::new(receiver.link().clone(), random.fork(0)),
             back: LinkModel::new(feedback_of(receiver.link()), random.fork(1)),
+            lie: receiver.lie(),
             replica: Replica::new(Placement::Global).with_horizon(horizon),
             copies: Vec::new(),
             distance: 0.0,

@@ -272,7 +272,10 @@ impl<V: Planar> Dispatcher<V> {
             Err(NeverSent) => return Booking::Impossible,
         };
         let slack = self.config.clock_error_max;
-        if received_at < sent_at - slack || received_at > now + slack {
+        let is_impossible = received_at < sent_at - slack || received_at > now + slack;
+        let is_caught = self.config.trust.is_some_and(|trust| from.witness.is_caught(&trust));
+        if is_impossible && !is_caught {
+            from.witness.handle_word(false);
             return Booking::Impossible;
         }
         from.witness.handle_round_trip(now - sent_at, now);
@@ -280,17 +283,29 @@ impl<V: Planar> Dispatcher<V> {
             Some(trust) => from.witness.latest_arrival(trust, now),
             None => now,
         };
-        let believed = received_at.min(latest).max(sent_at);
+        let is_credible = !is_impossible && received_at <= latest + slack;
+        let believed = if is_caught {
+            sent_at + (now - sent_at).scaled(0.5)
+        } else {
+            received_at.min(latest).max(sent_at)
+        };
         if !book.ledger.on_receipt(receiver, copy, believed) {
             return Booking::NoNews;
         }
+        from.witness.handle_word(is_credible);
+        from.witness.handle_delay(received_at.min(now).max(sent_at) - sent_at, now - sent_at);
         from.delay.handle_sample(believed - sent_at);
-        if received_at > latest + slack { Booking::Corrected } else { Booking::Booked }
+        if is_credible && !is_caught { Booking::Booked } else { Booking::Corrected }
     }
 
-    /// A receiver has reported everything that it received before `until`.
-    pub fn on_complete(&mut self, receiver: ReceiverId, until: SharedInstant) {
+    /// At `now` it came back that a receiver has reported everything that it received before `until`.
+    pub fn on_complete(&mut self, receiver: ReceiverId, until: SharedInstant, now: SharedInstant) {
         let Some(book) = self.receivers.get(&receiver) else { return };
+        let latest = match &self.config.trust {
+            Some(trust) => book.witness.latest_arrival(trust, now),
+            None => now,
+        };
+        let until = until.min(latest);
         let patience = book.delay.high().unwrap_or(self.config.horizon);
         for entity in self.entities.values_mut() {
             entity.ledger.on_complete(receiver, until, patience);

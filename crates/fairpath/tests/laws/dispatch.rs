@@ -239,7 +239,7 @@ fn no_receivers_no_entities_and_strangers_are_no_trouble() {
     dispatcher.remove(TANK);
     dispatcher.hide(TANK, ReceiverId(1));
     dispatcher.show(TANK, ReceiverId(1), now);
-    dispatcher.on_complete(ReceiverId(1), now);
+    dispatcher.on_complete(ReceiverId(1), now, now);
     let mut owner = Owner::new(TANK, Trigger::within(THRESHOLD));
     let export =
         owner.observe(Observation::Moved(State::moving(Vec2::ZERO, Vec2::ZERO)), now).unwrap().unwrap();

@@ -194,7 +194,7 @@ impl World {
             let (now, _) = *entry.key();
             let event = entry.remove();
             self.dispatcher.on_receipt(event.entity, event.receiver, event.copy, event.received_at, now);
-            self.dispatcher.on_complete(event.receiver, event.received_at);
+            self.dispatcher.on_complete(event.receiver, event.received_at, now);
         }
     }
 

@@ -1,0 +1,62 @@
+use fairpath::time::{SharedInstant, Span};
+
+/// What a receiver's receipts say instead of the truth.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Lie {
+    /// The truth, at once.
+    #[default]
+    Honest,
+    /// That everything was this many times as long on the way.
+    Overstates(f64),
+    /// That everything arrived this long before it was sent.
+    BeforeSent(Span),
+    /// Nothing.
+    Silent,
+    /// That everything arrived the instant it was sent, said without waiting for it: also of what is lost.
+    Guesses,
+    /// Holds every receipt back for so long, and says that it arrived later by half of that, as somebody farther away
+    /// would.
+    HoldsBack(Span),
+}
+
+/// What is reported of one packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// When it is said to have arrived.
+    pub received_at: SharedInstant,
+    /// How long the receipt is held back.
+    pub held_back: Span,
+}
+
+impl Lie {
+    /// What is reported of a packet when it arrives.
+    pub fn on_received(self, sent_at: SharedInstant, received_at: SharedInstant) -> Option<Report> {
+        let at_once = |received_at| Some(Report { received_at, held_back: Span::ZERO });
+        match self {
+            Self::Honest => at_once(received_at),
+            Self::Overstates(times) => at_once(sent_at + (received_at - sent_at).scaled(times)),
+            Self::BeforeSent(early) => at_once(sent_at - early),
+            Self::HoldsBack(span) => {
+                Some(Report { received_at: received_at + span.scaled(0.5), held_back: span })
+            }
+            Self::Silent | Self::Guesses => None,
+        }
+    }
+
+    /// What is reported of a packet when it is sent, by those who do not wait for it.
+    pub fn on_sent(self, sent_at: SharedInstant) -> Option<Report> {
+        (self == Self::Guesses).then_some(Report { received_at: sent_at, held_back: Span::ZERO })
+    }
+
+    /// In a few words, for tables.
+    pub fn shown(self) -> String {
+        match self {
+            Self::Honest => "honest".into(),
+            Self::Overstates(times) => format!("overstates {times}×"),
+            Self::BeforeSent(early) => format!("reports {} ms before departure", early.as_millis_f64()),
+            Self::Silent => "never reports".into(),
+            Self::Guesses => "acknowledges unseen".into(),
+            Self::HoldsBack(span) => format!("holds back {} ms", span.as_millis_f64()),
+        }
+    }
+}
