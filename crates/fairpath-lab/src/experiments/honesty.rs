@@ -377,7 +377,8 @@ impl Played {
         )
         .caption(
             "Gain: of the liar that gains most by it, wherever it is. Harm: of the honest receiver that it costs most. A sender cannot tell \
-             this liar from somebody farther away; it can only cap what an account counts for.",
+             this liar from somebody farther away. Where the lines with and without safeguards coincide, the cap on accounts takes nothing \
+             from it.",
         )
     }
 }
