@@ -2,7 +2,7 @@
 
 use crate::experiment::{CannotRun, Experiment, Progress, Settings};
 use crate::fairness::bench::{Bench, Case};
-use crate::fairness::{Contender, Factor, Score};
+use crate::fairness::{Contender, Factor, Measure, Score};
 use crate::judge;
 use crate::outcome::{Claim, Outcome};
 
@@ -64,12 +64,13 @@ pub(super) fn fairer_at_equal_cost(id: &str, suffix: &str, case: &Case) -> [Clai
         )
         .unit("× 1/3 base")
         .paper("lower"),
-        case.claim(
+        case.claim_of_ratio(
             &format!("{id}.mean{suffix}"),
             &format!("{when} the mean error is almost that of 1/3 base"),
-            "Error grows faster than in proportion to the time between two DR vectors, so what the near receivers lose by longer turns \
-             is more than what the farthest gains by shorter ones",
-            |scores| judge::about(scores.ratio(Score::mean, TURNS, THIRD), 1.0),
+            "Error grows faster than in proportion to the time between two DR vectors, so what the near receivers lose by longer turns is more than \
+             what the farthest gains by shorter ones",
+            (Measure::Mean, TURNS, THIRD),
+            |ratio| judge::about(ratio, 1.0),
         )
         .unit("× 1/3 base")
         .paper("almost the same"),
