@@ -134,7 +134,7 @@ impl<'a> Bench<'a> {
         let title = format!("Jitter {}", case.judged.jitter.shown());
         let id = format!("{id}-{}", case.jitter.as_millis_f64());
         let mut figures = Vec::from(over_time(&id, &title, &scores, &self.motion.unit));
-        figures.push(per_receiver(&id, &title, &scores, &names, &self.motion.unit));
+        figures.extend(per_receiver(&id, &title, &scores, &names, &self.motion.unit));
         figures
     }
 }

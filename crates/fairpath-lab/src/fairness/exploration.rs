@@ -61,7 +61,7 @@ impl Experiment for Exploration {
         let mut outcome = Outcome::new(table(&scores, reference, unit, settings.seed));
         outcome.figures.extend(over_time("fairness", "Over time", &scores, unit));
         let names: Vec<String> = self.receivers.iter().map(|receiver| receiver.name().to_owned()).collect();
-        outcome.figures.push(per_receiver("fairness", "At the end", &scores, &names, unit));
+        outcome.figures.extend(per_receiver("fairness", "At the end", &scores, &names, unit));
         outcome.figures.push(ledger_off("fairness", &scores, unit));
         outcome.notes = notes(&motion);
         Ok(outcome)

@@ -64,18 +64,29 @@ fn averaged(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
 
 /// More receivers than this are shown as a line, not as bars.
 const BARS_MAX: usize = 8;
+/// More groups of bars than this do not fit side by side.
+const GROUPS_MAX: usize = 6;
 
-/// Every receiver's error at the end: a group of bars for each trial, or a line if there are many.
+/// Every receiver's error at the end: a group of bars for each trial, in several plots if there are many trials; or a line for
+/// each if there are many receivers.
 pub(crate) fn per_receiver(
     id: &str,
     title: &str,
     scores: &[&Score],
     receivers: &[String],
     unit: &str,
-) -> Figure {
+) -> Vec<Figure> {
     if receivers.len() > BARS_MAX {
-        return along_receivers(id, title, scores, unit);
+        return vec![along_receivers(id, title, scores, unit)];
     }
+    let plots = scores.len().div_ceil(GROUPS_MAX).max(1);
+    let parts: Vec<&[&Score]> = scores.chunks(scores.len().div_ceil(plots).max(1)).collect();
+    let id_of = |part: usize| if parts.len() > 1 { format!("{id}-{}", part + 1) } else { id.to_owned() };
+    let bars = |(part, scores): (usize, &&[&Score])| bars_of(&id_of(part), title, scores, receivers, unit);
+    parts.iter().enumerate().map(bars).collect()
+}
+
+fn bars_of(id: &str, title: &str, scores: &[&Score], receivers: &[String], unit: &str) -> Figure {
     let groups: Vec<String> = scores.iter().map(|score| score.label.clone()).collect();
     let series = |receiver: usize| scores.iter().map(|score| score.receivers()[receiver]).collect::<Vec<_>>();
     let bars = receivers
