@@ -165,7 +165,7 @@ fn recorded_tanks(seed: u64) -> Recorded {
 
 /// The claims that do not hang on the seed. Others are near their limit, and the reports say on which side.
 #[test]
-fn claims_hold_for_seeds_that_nobody_chose() {
+fn firm_claims_hold_for_two_fixed_seeds() {
     let firm = [
         ("X2", &["X2.spread-0", "X2.spread-180", "X2.mean-0", "X2.mean-180", "X2.every-receiver-100"][..]),
         ("X3", &["X3.spread", "X3.mean-above-base", "X3.mean-below-one"]),

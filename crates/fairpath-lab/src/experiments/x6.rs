@@ -67,8 +67,8 @@ pub(super) fn fairer_at_equal_cost(id: &str, suffix: &str, case: &Case) -> [Clai
         case.claim_of_ratio(
             &format!("{id}.mean{suffix}"),
             &format!("{when} the mean error is almost that of 1/3 base"),
-            "Error grows faster than in proportion to the time between two DR vectors, so what the near receivers lose by longer turns is more than \
-             what the farthest gains by shorter ones",
+            "The error of a receiver is about linear in the time between its DR vectors, and that is one over its share: what the near ones lose by \
+             smaller shares is more than what the farthest gains by a larger one",
             (Measure::Mean, TURNS, THIRD),
             |ratio| judge::about(ratio, 1.0),
         )

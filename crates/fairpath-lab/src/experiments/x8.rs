@@ -65,8 +65,8 @@ fn claims(case: &Case) -> [Claim; 2] {
         case.claim(
             "X8.mean",
             &format!("{when} the mean error is a multiple of base's"),
-            "Everybody is pushed up to the farthest receiver, and with these delays that alone is just below twice the mean; what the paper \
-             saw beyond it comes from instants that miss their mark, which receipts and the right path to measure against prevent here",
+            "Everybody is pushed up to the farthest receiver, and with these delays that alone is just below twice the mean. S1 blames \
+             what it saw beyond that on instants that miss their mark; scheduling #1, which ignores delays, is far beyond it in X2",
             |scores| judge::multifold(scores.ratio(Score::mean, RELATIVE, BASE), 1.0),
         )
         .unit("× base")

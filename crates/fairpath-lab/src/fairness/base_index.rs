@@ -19,7 +19,8 @@ pub struct BaseIndex {
 
 /// How long a DR vector is expected to be of use after its arrival.
 ///
-/// 1 s: of 0.5, 1 and 2 s none wins everywhere, and this is the middle.
+/// 1 s: from 0.25 to 2 s spread and mean hardly change on a BZFlag recording; 4 s has a tenth to a quarter less spread and 3 to
+/// 6 % more mean error.
 const HORIZON: Span = Span::from_secs(1);
 /// How many triggers' worth of tokens are kept.
 const KEPT: f64 = 3.0;
