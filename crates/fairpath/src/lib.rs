@@ -13,6 +13,7 @@
 //! - [`ledger`] and [`schedule`]: who has been how wrong, and who is told next
 //! - [`wire`]: the bytes
 //! - [`place`], with [`Replica`]: where to show it; [`converge`]: how to bend a correction for the eye
+//! - [`predict`]: better guesses, from play patterns and past laps
 //! - [`clock`]: one timeline for everybody, that says how sure it is
 //! - [`error`]: how wrong, exactly
 //! - [`random`]: the seeded generator
@@ -29,6 +30,7 @@ pub mod motion;
 pub mod number;
 mod owner;
 pub mod place;
+pub mod predict;
 pub mod random;
 pub mod rotation;
 pub mod schedule;

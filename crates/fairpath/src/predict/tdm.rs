@@ -1,0 +1,28 @@
+use super::{Known, Missing, Predictor, TICK_SECS};
+use crate::vector::Vec2;
+
+/// Keeps the last known acceleration: the quadratic formula of IEEE 1278.1, S2's "traditional dead-reckoning model".
+/// Where no acceleration is known, it is [`Linear`](super::Linear).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tdm;
+
+impl Predictor for Tdm {
+    fn name(&self) -> &str {
+        "TDM"
+    }
+
+    fn predict(
+        &mut self,
+        _subject: usize,
+        known: &Known<'_>,
+        ticks: &[u32],
+        positions: &mut [Vec2],
+    ) -> Result<(), Missing> {
+        let body = known.newest();
+        for (ticks, position) in ticks.iter().zip(positions) {
+            let secs = f64::from(*ticks) * TICK_SECS;
+            *position = body.position + body.velocity * secs + body.acceleration * (0.5 * secs * secs);
+        }
+        Ok(())
+    }
+}
