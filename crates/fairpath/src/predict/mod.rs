@@ -11,11 +11,14 @@
 //! | --- | --- | --- |
 //! | `linear` | keeps the velocity | everybody |
 //! | `tdm` | keeps the acceleration | "traditional", S2 |
+//! | `adaptive` | whatever fits this player, learned online | ours |
 
+mod adaptive;
 mod known;
 mod linear;
 mod tdm;
 
+pub use adaptive::{Adaptive, Aim, KNOTS, LESSON_TICKS, SUBJECTS_MAX};
 pub use known::{Body, Condition, Grid, GridError, Known, Other, Relation};
 pub use linear::Linear;
 pub use tdm::Tdm;

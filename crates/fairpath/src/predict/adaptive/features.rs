@@ -1,0 +1,170 @@
+use crate::predict::{Body, Known, Relation, TICK_SECS};
+use crate::vector::{Vec2, Vector};
+
+/// How many vectors a [`Sketch`] draws.
+pub(super) const FEATURES: usize = 18;
+
+/// What the subject's situation looks like, as vectors that turn and shift with the scene. All lengths are in top
+/// speeds: how far one comes in a second.
+pub(super) type Features = [Vec2; FEATURES];
+
+/// Where the last known velocity stands among the [`Features`].
+pub(super) const VELOCITY: usize = 0;
+
+/// In how many kinds of situation experts are told apart.
+pub(super) const CONTEXTS: usize = 5 * 4 * 4;
+
+/// What is seen of a subject when a prediction is made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sketch {
+    pub(super) features: Features,
+    /// Which kind of situation it is, below [`CONTEXTS`].
+    pub(super) context: usize,
+}
+
+/// Where everybody used to be: a running mean and how far they strayed from it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Arena {
+    seen: f64,
+    centre: Vec2,
+    squares: f64,
+}
+
+/// Looking back this far, in ticks, for mean velocities: what the hands do now, a dodge, a turn, a run, a plan.
+const LOOK_BACK: [usize; 5] = [6, 15, 30, 60, 120];
+
+/// Over how many ticks a turn is measured.
+const TURN_TICKS: usize = 6;
+/// Turns are believed up to this, in radians per second: beyond it they are jitter of a standing player.
+const TURN_RATE_MAX: f64 = 8.0;
+
+/// How far a single neighbour's pull reaches, in seconds at top speed: it falls to 1/e.
+const NEAR: f64 = 0.6;
+
+impl Sketch {
+    pub(super) fn of(known: &Known<'_>, arena: &Arena, top_speed: f64) -> Self {
+        let scale = 1.0 / top_speed;
+        let now = known.newest();
+        let velocity = now.velocity * scale;
+        let means = LOOK_BACK.map(|ticks| mean_velocity(known.history, ticks) * scale);
+        let before = back(known.history, TURN_TICKS).velocity * scale;
+        let turn_rate = turn_rate(before, velocity);
+        let speed = velocity.length();
+        let (inward, inward_far) = arena.pulls(now.position);
+        let neighbours = Neighbours::around(now.position, known, scale);
+        let features = [
+            velocity,
+            means[0],
+            means[1],
+            means[2],
+            means[3],
+            means[4],
+            velocity - before,
+            Vec2::new(-velocity.y, velocity.x) * turn_rate,
+            velocity * speed,
+            velocity * turn_rate.abs(),
+            inward * scale,
+            inward_far * scale,
+            neighbours.friends.towards,
+            neighbours.enemies.towards,
+            neighbours.friends.velocity,
+            neighbours.enemies.velocity,
+            neighbours.friends.nearest,
+            neighbours.enemies.nearest,
+        ];
+        Self {
+            features,
+            context: context(speed, (velocity - means[1]).length(), (velocity - means[3]).length()),
+        }
+    }
+}
+
+/// The kind of situation: how fast, how steady over the last quarter of a second, how steady over the last second; all
+/// in top speeds. The limits part standing from moving, a walk from a run, and a straight run from a turn.
+fn context(speed: f64, dodge: f64, turn: f64) -> usize {
+    let place = |value: f64, limits: &[f64]| limits.iter().filter(|limit| value >= **limit).count();
+    place(speed, &[0.02, 0.3, 0.6, 0.85]) * 16
+        + place(dodge, &[0.03, 0.12, 0.3]) * 4
+        + place(turn, &[0.05, 0.2, 0.5])
+}
+
+impl Arena {
+    /// How many of the last places count: about ten minutes of eight players.
+    const MEMORY: f64 = 100_000.0;
+
+    pub(super) fn handle_place(&mut self, place: Vec2) {
+        self.seen = (self.seen + 1.0).min(Self::MEMORY);
+        self.centre += (place - self.centre) * (1.0 / self.seen);
+        self.squares += ((place - self.centre).length_squared() - self.squares) / self.seen;
+    }
+
+    /// Towards the middle; and the same, but much stronger for who is far out.
+    fn pulls(&self, place: Vec2) -> (Vec2, Vec2) {
+        let inward = self.centre - place;
+        let far = if self.squares > 0.0 { inward.length_squared() / self.squares } else { 0.0 };
+        (inward, inward * far)
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Neighbours {
+    friends: Side,
+    enemies: Side,
+}
+
+/// One team, as the subject sees it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Side {
+    /// To their middle.
+    towards: Vec2,
+    /// Their mean velocity.
+    velocity: Vec2,
+    /// To the nearest of them; the farther, the less it counts.
+    nearest: Vec2,
+}
+
+impl Neighbours {
+    fn around(place: Vec2, known: &Known<'_>, scale: f64) -> Self {
+        let side = |relation: Relation| {
+            let mut side = Side::default();
+            let mut count = 0.0;
+            let mut nearest = (f64::INFINITY, Vec2::ZERO);
+            for other in known.others.iter().filter(|other| other.relation == relation) {
+                let way = (other.body.position - place) * scale;
+                side.towards += way;
+                side.velocity += other.body.velocity * scale;
+                count += 1.0;
+                let distance = way.length_squared();
+                if distance < nearest.0 {
+                    nearest = (distance, way);
+                }
+            }
+            if count > 0.0 {
+                side.towards = side.towards * (1.0 / count);
+                side.velocity = side.velocity * (1.0 / count);
+                side.nearest = nearest.1 * libm::exp(-nearest.1.length() / NEAR);
+            }
+            side
+        };
+        Self { friends: side(Relation::Friend), enemies: side(Relation::Enemy) }
+    }
+}
+
+/// The subject so many ticks ago, or as far back as is known.
+fn back(history: &[Body], ticks: usize) -> Body {
+    history[history.len().saturating_sub(ticks + 1)]
+}
+
+fn mean_velocity(history: &[Body], ticks: usize) -> Vec2 {
+    let ticks = ticks.min(history.len() - 1);
+    let now = history[history.len() - 1];
+    if ticks == 0 {
+        return now.velocity;
+    }
+    (now.position - back(history, ticks).position) * (1.0 / (ticks as f64 * TICK_SECS))
+}
+
+fn turn_rate(before: Vec2, now: Vec2) -> f64 {
+    let angle = libm::atan2(before.x * now.y - before.y * now.x, before.x * now.x + before.y * now.y);
+    (angle / (TURN_TICKS as f64 * TICK_SECS)).clamp(-TURN_RATE_MAX, TURN_RATE_MAX)
+}

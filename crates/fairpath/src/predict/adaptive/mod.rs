@@ -1,0 +1,373 @@
+//! One predictor that finds out by itself what fits: the player, the game and how far ahead it is asked.
+//!
+//! Play patterns differ from game to game: strafing shooters forget their velocity within a third of a second, cars
+//! keep theirs, some players stand and aim. Instead of one pattern, this predictor holds five simple guesses against
+//! each other, and sees afterwards which one would have been right:
+//!
+//! ```text
+//!  history, others ──▶ Sketch ──┬──▶ Regression per knot ──┐
+//!                               ├──▶ line                  │   five guesses per knot
+//!                               ├──▶ fading 1 s, 0.3 s     ├──▶ Gate: which cost least in such a situation,
+//!                               └──▶ stay                  ┘    for this player? ──▶ position
+//! ```
+//!
+//! - The regression is the strongest guess: a weighted sum of eighteen vectors (past velocities, the turn, the
+//!   way to the middle of the arena, to friends, to enemies), learned while playing from everybody together.
+//! - The gate knows the mean cost of each guess per kind of situation, and follows the leader.
+//!
+//! Nothing is shipped: all it knows it learned in this match. It answers for a few [`KNOTS`] and runs straight
+//! between them.
+//!
+//! Ten numbers were chosen by hand, leaving recordings out: the memory, doubt and rightness of the regression, the
+//! memory and the two patience numbers of the gate, [`LESSON_TICKS`], the reach of a neighbour, the limit of a turn,
+//! and the softness of a hit.
+
+mod features;
+mod gate;
+mod regression;
+
+use std::collections::VecDeque;
+
+use super::{Known, Missing, Predictor, TICK_SECS, TICKS_AHEAD_MAX};
+use crate::vector::{Vec2, Vector};
+use features::{Arena, Sketch};
+use gate::{Experience, Gate};
+use regression::Regression;
+
+/// What a prediction is to be good at. No single point is best at both: a player at a fork goes left or right, but
+/// the mean error is least in between, where nobody ever is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Aim {
+    /// The least mean distance.
+    Mean,
+    /// As often as possible within this distance.
+    Hits {
+        /// What counts as a hit, in the world's unit of length.
+        radius: f64,
+    },
+}
+
+/// Learns online, per player and horizon, which behaviour fits.
+#[derive(Clone, Debug)]
+pub struct Adaptive {
+    name: &'static str,
+    top_speed: f64,
+    aim: Aim,
+    arena: Arena,
+    knots: Vec<Knot>,
+    subjects: Vec<Subject>,
+}
+
+/// How far ahead it learns to look, in ticks.
+pub const KNOTS: [u32; 12] = [6, 12, 18, 36, 54, 72, 90, 108, 126, 180, 240, TICKS_AHEAD_MAX];
+
+/// It learns from every third tick: neighbouring ones teach the same.
+pub const LESSON_TICKS: u32 = 3;
+
+/// For how many subjects it keeps a memory; others are guessed at by what was learned from these.
+pub const SUBJECTS_MAX: usize = 1024;
+
+const _: () = {
+    let mut knot = 0;
+    while knot < KNOTS.len() {
+        assert!(KNOTS[knot].is_multiple_of(LESSON_TICKS), "a knot lies on a lesson");
+        knot += 1;
+    }
+};
+
+/// The guesses, the strongest first: before anything is known it is followed, and it knows only the line.
+const EXPERTS: usize = 5;
+
+/// All there is to one time ahead.
+#[derive(Clone, Debug)]
+struct Knot {
+    ticks: u32,
+    regression: Regression,
+    gate: Gate<EXPERTS>,
+    /// How far the experts after the first carry the velocity, in seconds.
+    carried: [f64; EXPERTS - 1],
+}
+
+#[derive(Clone, Debug)]
+struct Subject {
+    /// How long its history was when it was last seen: if that becomes shorter, a new life has begun.
+    known: usize,
+    ticks: u32,
+    /// The newest first, one per [`LESSON_TICKS`].
+    past: VecDeque<Seen>,
+    own: Vec<Experience<EXPERTS>>,
+}
+
+/// A situation that waits for its outcome.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    sketch: Sketch,
+    place: Vec2,
+}
+
+impl Adaptive {
+    /// For a game in which nobody is much faster than `top_speed`, in units per second. It sets the scale only: off by
+    /// a factor of two does little harm.
+    pub fn new(top_speed: f64, aim: Aim) -> Self {
+        let top_speed = if top_speed.is_finite() && top_speed > 0.0 { top_speed } else { 1.0 };
+        let name = match aim {
+            Aim::Mean => "adaptive",
+            Aim::Hits { .. } => "adaptive (hits)",
+        };
+        let knots = KNOTS.map(Knot::new).into();
+        Self { name, top_speed, aim, arena: Arena::default(), knots, subjects: Vec::new() }
+    }
+
+    /// Sets every waiting situation against what came of it.
+    fn learn_from(&mut self, subject: usize, place: Vec2) {
+        let scale = 1.0 / self.top_speed;
+        let Some(subject) = self.subjects.get_mut(subject) else { return };
+        for (knot, own) in self.knots.iter_mut().zip(&mut subject.own) {
+            let lessons_ago = (knot.ticks / LESSON_TICKS) as usize;
+            let Some(seen) = subject.past.get(lessons_ago - 1) else { break };
+            let came = (place - seen.place) * scale;
+            let costs = knot.guesses(&seen.sketch).map(|guess| self.aim.cost((guess - came).length(), scale));
+            knot.gate.handle_costs(own, seen.sketch.context, &costs);
+            knot.regression.handle_lesson(&seen.sketch.features, came);
+        }
+    }
+
+    /// How far the subject will have come at a knot.
+    fn way_at(&self, place: usize, subject: usize, sketch: &Sketch) -> Vec2 {
+        let knot = &self.knots[place];
+        let own = self.subjects.get(subject).map(|subject| &subject.own[place]);
+        let leader = own.map_or(0, |own| knot.gate.leader(own, sketch.context));
+        knot.guess(leader, sketch) * self.top_speed
+    }
+}
+
+impl Predictor for Adaptive {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn learn(&mut self, subject: usize, known: &Known<'_>) {
+        if subject >= SUBJECTS_MAX || !known.newest().is_finite() {
+            return;
+        }
+        if self.subjects.len() <= subject {
+            self.subjects.resize_with(subject + 1, Subject::new);
+        }
+        let place = known.newest().position;
+        let is_lesson = self.subjects[subject].handle_tick(known.history.len());
+        if !is_lesson {
+            return;
+        }
+        self.arena.handle_place(place);
+        self.learn_from(subject, place);
+        let sketch = Sketch::of(known, &self.arena, self.top_speed);
+        self.subjects[subject].remember(Seen { sketch, place });
+    }
+
+    fn predict(
+        &mut self,
+        subject: usize,
+        known: &Known<'_>,
+        ticks: &[u32],
+        positions: &mut [Vec2],
+    ) -> Result<(), Missing> {
+        let sketch = Sketch::of(known, &self.arena, self.top_speed);
+        let start = known.newest().position;
+        let (mut before, mut after) = ((0, Vec2::ZERO), (0, Vec2::ZERO));
+        let mut next = 0;
+        for (&ticks, position) in ticks.iter().zip(positions) {
+            while after.0 < ticks && next < KNOTS.len() {
+                before = after;
+                after = (KNOTS[next], self.way_at(next, subject, &sketch));
+                next += 1;
+            }
+            *position = start + between(before, after, ticks);
+        }
+        Ok(())
+    }
+}
+
+/// Straight from knot to knot; beyond the last one it stays.
+fn between(before: (u32, Vec2), after: (u32, Vec2), ticks: u32) -> Vec2 {
+    if ticks >= after.0 {
+        return after.1;
+    }
+    let part = f64::from(ticks - before.0) / f64::from(after.0 - before.0);
+    before.1 + (after.1 - before.1) * part
+}
+
+impl Aim {
+    /// What it costs to be off by so much, in top speeds.
+    fn cost(self, off: f64, scale: f64) -> f64 {
+        match self {
+            Self::Mean => off,
+            // A soft edge: what nearly hits is better than what is far off, and may hit next time.
+            Self::Hits { radius } => {
+                let off = off / (radius * scale);
+                1.0 - libm::exp(-off * off)
+            }
+        }
+    }
+}
+
+impl Knot {
+    fn new(ticks: u32) -> Self {
+        let secs = f64::from(ticks) * TICK_SECS;
+        let fading = |rest: f64| rest * (1.0 - libm::exp(-secs / rest));
+        Self {
+            ticks,
+            regression: Regression::of_line(secs),
+            gate: Gate::new(),
+            carried: [secs, fading(1.0), fading(0.3), 0.0],
+        }
+    }
+
+    fn guess(&self, expert: usize, sketch: &Sketch) -> Vec2 {
+        match expert.checked_sub(1) {
+            None => self.regression.answer(&sketch.features),
+            Some(simple) => sketch.features[features::VELOCITY] * self.carried[simple],
+        }
+    }
+
+    fn guesses(&self, sketch: &Sketch) -> [Vec2; EXPERTS] {
+        std::array::from_fn(|expert| self.guess(expert, sketch))
+    }
+}
+
+impl Subject {
+    const PAST_MAX: usize = (TICKS_AHEAD_MAX / LESSON_TICKS) as usize;
+
+    fn new() -> Self {
+        Self {
+            known: 0,
+            ticks: 0,
+            past: VecDeque::with_capacity(Self::PAST_MAX),
+            own: KNOTS.iter().map(|_| Experience::new()).collect(),
+        }
+    }
+
+    /// Another tick; whether it is one to learn from. What waited in an earlier life will never have an outcome.
+    fn handle_tick(&mut self, known: usize) -> bool {
+        if known <= 1 || known < self.known {
+            self.past.clear();
+            self.ticks = 0;
+        }
+        self.known = known;
+        let is_lesson = self.ticks.is_multiple_of(LESSON_TICKS);
+        self.ticks = self.ticks.wrapping_add(1) % LESSON_TICKS;
+        is_lesson
+    }
+
+    fn remember(&mut self, seen: Seen) {
+        self.past.truncate(Self::PAST_MAX - 1);
+        self.past.push_front(seen);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::predict::{Body, Condition};
+
+    const HORIZONS: [u32; 3] = [18, 54, 126];
+
+    /// Plays a match of one, and gives the mean error at each horizon over its second half.
+    fn play(predictor: &mut Adaptive, path: impl Fn(f64) -> Vec2, secs: usize) -> [f64; 3] {
+        let at = |tick: usize| path(tick as f64 * TICK_SECS);
+        let history: Vec<Body> = (1..secs * 60)
+            .map(|tick| Body {
+                position: at(tick),
+                velocity: (at(tick) - at(tick - 1)) * 60.0,
+                acceleration: Vec2::ZERO,
+            })
+            .collect();
+        let mut errors = [0.0; 3];
+        let mut scored = 0.0;
+        for now in 1..history.len() {
+            let known = Known {
+                history: &history[..now],
+                condition: Condition::default(),
+                others: &[],
+                world: None,
+                inputs: &[],
+            };
+            predictor.learn(0, &known);
+            let mut positions = [Vec2::ZERO; 3];
+            predictor.predict(0, &known, &HORIZONS, &mut positions).expect("always answers");
+            if now > history.len() / 2 && now + 126 < history.len() {
+                scored += 1.0;
+                for (place, ticks) in HORIZONS.iter().enumerate() {
+                    let truth = history[now - 1 + *ticks as usize].position;
+                    errors[place] += (positions[place] - truth).length();
+                }
+            }
+        }
+        errors.map(|error| error / scored)
+    }
+
+    #[test]
+    fn it_starts_as_the_line_and_stays_one_where_that_is_right() {
+        let mut predictor = Adaptive::new(10.0, Aim::Mean);
+        let errors = play(&mut predictor, |secs| Vec2::new(5.0 * secs, -3.0 * secs), 20);
+        assert!(errors.iter().all(|error| *error < 1e-6), "{errors:?}");
+    }
+
+    #[test]
+    fn it_learns_to_go_round() {
+        let circle = |secs: f64| Vec2::new(libm::cos(1.5 * secs), libm::sin(1.5 * secs)) * 6.0;
+        let errors = play(&mut Adaptive::new(10.0, Aim::Mean), circle, 60);
+        // The line is off by 0.6, 5 and 20.
+        assert!(errors[0] < 0.05 && errors[1] < 0.3 && errors[2] < 1.0, "{errors:?}");
+    }
+
+    #[test]
+    fn it_learns_that_a_dodge_does_not_last() {
+        // Left and right, four times a second, without getting anywhere.
+        let dodge = |secs: f64| Vec2::new(0.3 * libm::sin(25.0 * secs), 0.0);
+        let errors = play(&mut Adaptive::new(10.0, Aim::Mean), dodge, 60);
+        assert!(errors.iter().all(|error| *error < 0.35), "{errors:?}");
+    }
+
+    #[test]
+    fn a_new_life_does_not_teach_the_way_from_the_grave() {
+        let mut predictor = Adaptive::new(10.0, Aim::Mean);
+        let still = |x: f64| Body { position: Vec2::new(x, 0.0), ..Body::default() };
+        let mut answers = Vec::new();
+        for life in 0..50 {
+            let history = vec![still(f64::from(life % 2) * 100.0); 200];
+            for now in 1..=history.len() {
+                let known = Known {
+                    history: &history[..now],
+                    condition: Condition::default(),
+                    others: &[],
+                    world: None,
+                    inputs: &[],
+                };
+                predictor.learn(0, &known);
+                let mut positions = [Vec2::ZERO; 3];
+                predictor.predict(0, &known, &HORIZONS, &mut positions).expect("always answers");
+                answers.push((positions[0] - history[0].position).length());
+            }
+        }
+        assert!(answers.iter().all(|off| *off < 1e-6), "nobody ever moved");
+    }
+
+    #[test]
+    fn what_is_asked_between_knots_lies_between_them() {
+        let mut predictor = Adaptive::new(10.0, Aim::Hits { radius: 1.0 });
+        let history = [Body { velocity: Vec2::new(6.0, 0.0), ..Body::default() }];
+        let known = Known {
+            history: &history,
+            condition: Condition::default(),
+            others: &[],
+            world: None,
+            inputs: &[],
+        };
+        let asked = [1, 6, 7, 100, 299, 300];
+        let mut positions = [Vec2::ZERO; 6];
+        predictor.predict(7, &known, &asked, &mut positions).expect("always answers");
+        for (ticks, position) in asked.iter().zip(positions) {
+            assert!((position.x - 0.1 * f64::from(*ticks)).abs() < 1e-9, "{ticks}: {position:?}");
+        }
+    }
+}
