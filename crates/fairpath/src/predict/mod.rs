@@ -18,7 +18,7 @@ mod known;
 mod linear;
 mod tdm;
 
-pub use adaptive::{Adaptive, Aim, KNOTS, LESSON_TICKS, SUBJECTS_MAX};
+pub use adaptive::{Adaptive, Aim, KNOTS, LESSON_TICKS, LastingLine, SUBJECTS_MAX};
 pub use known::{Body, Condition, Grid, GridError, Known, Other, Relation};
 pub use linear::Linear;
 pub use tdm::Tdm;

@@ -24,7 +24,10 @@
 
 mod features;
 mod gate;
+mod lasting;
 mod regression;
+
+pub use lasting::LastingLine;
 
 use std::collections::VecDeque;
 
