@@ -89,7 +89,7 @@ pub enum Setting {
 
 /// A setting as documents and errors show it: its name, its values, and what it does.
 pub const SETTINGS: [(&str, &str, &str); 9] = [
-    ("link", "NAME", "all settings at once: perfect, lan, broadband, mobile, wifi-bad, intercontinental"),
+    ("link", "perfect|lan|broadband|mobile|wifi-bad|intercontinental", "all settings at once"),
     ("delay", "MS", "every packet takes this long, one way"),
     (
         "jitter",
@@ -436,6 +436,11 @@ mod tests {
         let chain = Loss { good_to_bad: 0.1, bad_to_good: 0.5, in_good: 0.01, in_bad: 0.9 };
         assert_eq!(link_after("loss 0.1,0.5,0.01,0.9").loss, chain);
         assert_eq!(link_after("rate 8,500 rate none").rate, None);
+    }
+
+    #[test]
+    fn documents_show_every_preset() {
+        assert_eq!(SETTINGS[0].1.split('|').collect::<Vec<_>>(), LinkConfig::NAMES);
     }
 
     #[test]
