@@ -37,7 +37,7 @@ pub(crate) fn bench() -> Table {
     .note(row("50 ms asked: sent less received less asked", &late))
     .note(row("the same, seen from outside: client to server less asked", &seen))
     .note(row("50 ± 20 ms asked: sent less received less asked", &late_with_jitter))
-    .note(format!("goal on an idle machine: 99 of 100 within {} ms: {within}", GOAL.as_millis_f64()))
+    .note(format!("goal, if nothing else runs here: 99 of 100 within {} ms: {within}", GOAL.as_millis_f64()))
     .note("what one wait is late by, of 1 to 4 ms:")
     .note(row("  a condition variable (what the middleman does)", &waits(by_condition_variable())))
     .note(row("  tokio's timer", &waits(by_tokio())))

@@ -13,7 +13,8 @@ pub struct Statistics {
     pub clients: Vec<ClientStatistics>,
     /// Clients that were forgotten, and whose rows were dropped because there were more than [`GONE_MAX`].
     pub clients_unlisted: u64,
-    /// Packets from strangers that were dropped because there were as many clients as there may be.
+    /// Packets from strangers that were dropped because there were as many clients as there may be, or because the system
+    /// had no socket left for them.
     pub refused: u64,
 }
 
