@@ -93,6 +93,11 @@ impl Table {
         Self { title: title.to_owned(), rows, notes: Vec::new() }
     }
 
+    /// For what is no ratio: a title, and notes to come.
+    pub(crate) fn of_notes(title: &str) -> Self {
+        Self { title: title.to_owned(), rows: Vec::new(), notes: Vec::new() }
+    }
+
     /// How many times as long the first of two rows takes; NaN if there is no such row.
     pub(crate) fn ratio(&self, name: &str, baseline: &str) -> f64 {
         let ratio_of = |name: &str| self.rows.iter().find(|row| row.name == name).map(|row| row.ratio);
@@ -108,8 +113,12 @@ impl Table {
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}   (best of {ROUNDS}, in turns)", self.title)?;
-        writeln!(f, "  {:<58} {:>7} {:>12}", "", "ratio", "ns per item")?;
+        if self.rows.is_empty() {
+            writeln!(f, "{}", self.title)?;
+        } else {
+            writeln!(f, "{}   (best of {ROUNDS}, in turns)", self.title)?;
+            writeln!(f, "  {:<58} {:>7} {:>12}", "", "ratio", "ns per item")?;
+        }
         for row in &self.rows {
             writeln!(f, "  {:<58} {:>7.2} {:>12.2}", row.name, row.ratio, row.nanos)?;
         }

@@ -1,6 +1,6 @@
-//! `fairpath`: run experiments on dead reckoning, record matches for them, and check DIS vectors.
+//! `fairpath`: run experiments on dead reckoning, record matches for them, check DIS vectors, and make a network worse.
 //!
-//! Glue only: it reads the command line, opens files, asks the laboratory, and prints. Exit codes: 0 done, 1 a claim
+//! Glue only: it reads the command line, opens files, asks the laboratory or the middleman, and prints. Exit codes: 0 done, 1 a claim
 //! (with `--strict`) or a check did not hold, 2 the input or the command line is wrong.
 #![forbid(unsafe_code)]
 
@@ -12,6 +12,7 @@ use clap::{Parser, Subcommand};
 mod dis;
 mod fairness;
 mod lab;
+mod middleman;
 mod print;
 
 /// Dead reckoning that is accurate, fair, predictive and playable under delay.
@@ -34,12 +35,15 @@ enum Command {
     /// Check IEEE 1278.1 dead reckoning
     #[command(subcommand, after_help = "Example:\n  fairpath dis check vectors.json")]
     Dis(dis::Command),
+    /// Make the network between a client and a server worse: a UDP proxy with delay, jitter, loss and more
+    Middleman(Box<middleman::Arguments>),
 }
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Lab(command) => lab::execute(command),
         Command::Dis(command) => dis::execute(command),
+        Command::Middleman(arguments) => arguments.execute(),
     };
     done.unwrap_or_else(|BadInput(line)| {
         eprintln!("error: {line}");

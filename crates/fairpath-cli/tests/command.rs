@@ -385,7 +385,7 @@ fn whatever_is_wrong_with_fairness_is_one_line() {
 
 #[test]
 fn every_command_has_help_with_an_example() {
-    let commands: [&[&str]; 8] = [
+    let commands: [&[&str]; 9] = [
         &[],
         &["lab"],
         &["lab", "run"],
@@ -394,6 +394,7 @@ fn every_command_has_help_with_an_example() {
         &["lab", "list"],
         &["dis"],
         &["dis", "check"],
+        &["middleman"],
     ];
     for command in commands {
         for flag in ["--help", "-h"] {

@@ -107,6 +107,22 @@ impl LinkModel {
         self.send_if_room(true, now, size_bytes)
     }
 
+    /// The same, for whoever carries the packets and may have no room for another: without room the packet is lost
+    /// as at a full queue, but its dice are rolled, so that those after it fare as they would have.
+    ///
+    /// # Panics
+    /// If `now` is before the packet sent last.
+    pub fn send_if_room(&mut self, has_room: bool, now: SharedInstant, size_bytes: u32) -> Fate {
+        assert!(now >= self.now, "packets must be sent in the order of time");
+        self.now = now;
+        self.packet_count += 1;
+        let luck = self.draw();
+        let fate =
+            if has_room { self.decide(now, size_bytes, luck) } else { Fate::Lost(LossCause::QueueFull) };
+        self.statistics.count(now, size_bytes, fate);
+        fate
+    }
+
     /// From now on everything sent is lost, until [`repair`](Self::repair).
     pub fn partition(&mut self) {
         self.is_cut = true;
@@ -141,18 +157,6 @@ impl LinkModel {
     /// What became of the packets so far.
     pub fn statistics(&self) -> &LinkStatistics {
         &self.statistics
-    }
-
-    /// The same, for whoever carries the packets and may have no room for another.
-    pub(super) fn send_if_room(&mut self, has_room: bool, now: SharedInstant, size_bytes: u32) -> Fate {
-        assert!(now >= self.now, "packets must be sent in the order of time");
-        self.now = now;
-        self.packet_count += 1;
-        let luck = self.draw();
-        let fate =
-            if has_room { self.decide(now, size_bytes, luck) } else { Fate::Lost(LossCause::QueueFull) };
-        self.statistics.count(now, size_bytes, fate);
-        fate
     }
 
     /// Rolls all the dice for one packet, whatever becomes of it.

@@ -138,6 +138,11 @@ impl DelayStatistics {
         self.quantile(0.95)
     }
 
+    /// 99 of a hundred are at most this.
+    pub fn p99(&self) -> Option<Span> {
+        self.quantile(0.99)
+    }
+
     /// This share of them (0 to 1) is at most the answer.
     pub fn quantile(&self, share: f64) -> Option<Span> {
         let rank = ((share * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
@@ -149,7 +154,9 @@ impl DelayStatistics {
         Some(Span::from_micros(middle_of(bucket as u64)).clamp(self.min, self.max))
     }
 
-    fn add(&mut self, delay: Span) {
+    /// Counts one more. One below zero counts as zero: nothing arrives before it was sent.
+    pub fn add(&mut self, delay: Span) {
+        let delay = delay.max(Span::ZERO);
         self.min = if self.count == 0 { delay } else { self.min.min(delay) };
         self.max = self.max.max(delay);
         self.count += 1;

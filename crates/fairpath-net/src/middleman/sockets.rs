@@ -1,0 +1,326 @@
+//! The sockets and the two threads of a middleman.
+//!
+//! One thread receives from all sockets and lets the [`Relay`] decide; the other sleeps until the next packet is due and
+//! sends it. The sleeping is done on a condition variable, because that is what wakes in time: tokio's timer counts
+//! in milliseconds, and a receive with a timeout counts in the kernel's ticks (`cargo xtask bench middleman` has the numbers).
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use fairpath::time::{SharedInstant, Span};
+use fairpath_sim::LinkConfig;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::oneshot;
+use tokio::task::AbortHandle;
+
+use super::StartError;
+use super::config::{ChangeError, Direction, MiddlemanConfig, Ways, Who};
+use super::relay::{Packet, Relay};
+use super::statistics::Statistics;
+
+/// What both threads and the handle share.
+pub(super) struct Sockets {
+    state: Mutex<State>,
+    /// The next packet is due earlier than it was, or it is time to stop.
+    is_earlier: Condvar,
+    started: Instant,
+    listen: UdpSocket,
+    address: SocketAddr,
+    to: SocketAddr,
+    runtime: tokio::runtime::Handle,
+}
+
+struct State {
+    relay: Relay,
+    /// One for each client of the relay.
+    upstreams: BTreeMap<u32, Upstream>,
+    is_stopped: bool,
+}
+
+/// One client's socket to the server, and the task that receives from it.
+struct Upstream {
+    socket: Arc<UdpSocket>,
+    receiving: AbortHandle,
+}
+
+/// The largest datagram there is.
+const DATAGRAM_BYTES_MAX: usize = 65_535;
+/// How many packets are sent before the receiving thread may have its say. 32 take well below a millisecond.
+const SENT_AT_ONCE_MAX: usize = 32;
+/// How often to look for idle clients; they are forgotten up to this much later.
+const SWEEP_EVERY: Span = Span::from_secs(1);
+
+impl Sockets {
+    pub(super) fn open(config: &MiddlemanConfig) -> Result<(Arc<Self>, Receiver), StartError> {
+        let cannot_listen = |error| StartError::Listen { address: config.listen, error };
+        let listen = UdpSocket::bind(config.listen).map_err(cannot_listen)?;
+        listen.set_nonblocking(true).map_err(cannot_listen)?;
+        let address = listen.local_addr().map_err(cannot_listen)?;
+        let receiver = Receiver::new(&listen).map_err(StartError::System)?;
+        let state = State { relay: Relay::new(config), upstreams: BTreeMap::new(), is_stopped: false };
+        let sockets = Self {
+            state: Mutex::new(state),
+            is_earlier: Condvar::new(),
+            started: Instant::now(),
+            listen,
+            address,
+            to: config.to,
+            runtime: receiver.runtime.handle().clone(),
+        };
+        Ok((Arc::new(sockets), receiver))
+    }
+
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The one clock. It is monotonic, and whatever is stamped is stamped with it.
+    pub(super) fn now(&self) -> SharedInstant {
+        SharedInstant::from_micros(i64::try_from(self.started.elapsed().as_micros()).unwrap_or(i64::MAX))
+    }
+
+    pub(super) fn change(
+        &self,
+        who: Who,
+        ways: Ways,
+        edit: impl FnMut(&mut LinkConfig),
+    ) -> Result<usize, ChangeError> {
+        self.lock().relay.change(who, ways, edit)
+    }
+
+    pub(super) fn rebind(self: &Arc<Self>, who: Who) -> io::Result<usize> {
+        let mut state = self.lock();
+        let meant = state.relay.matching(who);
+        for client in &meant {
+            let upstream = self.open_upstream(*client)?;
+            state.upstreams.insert(*client, upstream);
+            state.relay.on_rebound(*client);
+        }
+        Ok(meant.len())
+    }
+
+    pub(super) fn statistics(&self) -> Statistics {
+        self.lock().relay.statistics(self.now())
+    }
+
+    pub(super) fn stop(&self) {
+        let mut state = self.lock();
+        state.is_stopped = true;
+        state.upstreams.clear();
+        self.is_earlier.notify_all();
+    }
+
+    /// A packet from the clients' side: from a client, or from a stranger who may become one.
+    fn handle_from_clients(self: &Arc<Self>, now: SharedInstant, from: SocketAddr, bytes: &[u8]) {
+        let mut state = self.lock();
+        let Some(client) = state.relay.client_at(from).or_else(|| self.admit(&mut state, now, from)) else {
+            state.relay.on_refused();
+            return;
+        };
+        self.handle_packet(&mut state, now, client, Direction::Up, bytes);
+    }
+
+    /// Makes a stranger a client, if there is room and a socket for it.
+    fn admit(self: &Arc<Self>, state: &mut State, now: SharedInstant, from: SocketAddr) -> Option<u32> {
+        if state.is_stopped || !state.relay.has_room() {
+            return None;
+        }
+        let client = state.relay.next_number();
+        let upstream = self.open_upstream(client).ok()?;
+        state.relay.admit(now, from);
+        state.upstreams.insert(client, upstream);
+        Some(client)
+    }
+
+    fn handle_packet(
+        &self,
+        state: &mut State,
+        now: SharedInstant,
+        client: u32,
+        way: Direction,
+        bytes: &[u8],
+    ) {
+        let before = state.relay.poll_deadline();
+        state.relay.handle_packet(now, client, way, bytes);
+        if state.relay.poll_deadline() != before {
+            self.is_earlier.notify_all();
+        }
+    }
+
+    /// A socket to the server with a port that the system chooses. It is connected, so that nobody else's packets come in.
+    fn open_upstream(self: &Arc<Self>, client: u32) -> io::Result<Upstream> {
+        let any_port: SocketAddr = match self.to {
+            SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+            SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+        };
+        let socket = UdpSocket::bind(any_port)?;
+        socket.connect(self.to)?;
+        socket.set_nonblocking(true)?;
+        let received = socket.try_clone()?;
+        let task = self.runtime.spawn(receive_from_server(Arc::clone(self), client, received));
+        Ok(Upstream { socket: Arc::new(socket), receiving: task.abort_handle() })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no thread panics while it holds the lock")
+    }
+
+    /// Sleeps until `until`, or until something is due earlier.
+    fn wait<'a>(&self, state: MutexGuard<'a, State>, until: SharedInstant) -> MutexGuard<'a, State> {
+        let micros = (until - self.now()).as_micros().max(0).unsigned_abs();
+        let waited = self.is_earlier.wait_timeout(state, Duration::from_micros(micros));
+        waited.expect("no thread panics while it holds the lock").0
+    }
+}
+
+/// What the receiving thread needs: a reactor that watches all sockets, and the one for clients.
+pub(super) struct Receiver {
+    runtime: Runtime,
+    listen: tokio::net::UdpSocket,
+}
+
+impl Receiver {
+    fn new(listen: &UdpSocket) -> io::Result<Self> {
+        let listen = listen.try_clone()?;
+        let runtime = Builder::new_current_thread().enable_io().build()?;
+        let inside = runtime.enter();
+        let listen = tokio::net::UdpSocket::from_std(listen)?;
+        drop(inside);
+        Ok(Self { runtime, listen })
+    }
+
+    /// The receiving thread: runs until `stopped`.
+    pub(super) fn run(self, sockets: &Arc<Sockets>, stopped: oneshot::Receiver<()>) {
+        self.runtime.block_on(async {
+            tokio::select! {
+                _ = stopped => {}
+                () = receive_from_clients(sockets, &self.listen) => {}
+            }
+        });
+    }
+}
+
+async fn receive_from_clients(sockets: &Arc<Sockets>, listen: &tokio::net::UdpSocket) {
+    let mut buffer = vec![0; DATAGRAM_BYTES_MAX];
+    loop {
+        // An error is what came back for a packet to a client that has gone; there is nothing to be done about it.
+        if let Ok((length, from)) = listen.recv_from(&mut buffer).await {
+            sockets.handle_from_clients(sockets.now(), from, &buffer[..length]);
+        }
+    }
+}
+
+async fn receive_from_server(sockets: Arc<Sockets>, client: u32, socket: UdpSocket) {
+    let Ok(socket) = tokio::net::UdpSocket::from_std(socket) else { return };
+    let mut buffer = vec![0; DATAGRAM_BYTES_MAX];
+    loop {
+        let received = socket.recv(&mut buffer).await;
+        let now = sockets.now();
+        let mut state = sockets.lock();
+        match received {
+            Ok(length) => sockets.handle_packet(&mut state, now, client, Direction::Down, &buffer[..length]),
+            Err(_) => state.relay.on_failure(client, Direction::Up),
+        }
+    }
+}
+
+/// The sending thread: runs until stopped.
+pub(super) fn send(sockets: &Sockets) {
+    let mut due = Vec::with_capacity(SENT_AT_ONCE_MAX);
+    let mut next_sweep = SharedInstant::ZERO;
+    let mut state = sockets.lock();
+    while !state.is_stopped {
+        let now = sockets.now();
+        if now >= next_sweep {
+            state.forget_idle(now);
+            next_sweep = now + SWEEP_EVERY;
+        }
+        state.take_due(now, &mut due);
+        if due.is_empty() {
+            let until = state.relay.poll_deadline().map_or(next_sweep, |at| at.min(next_sweep));
+            state = sockets.wait(state, until);
+            continue;
+        }
+        drop(state);
+        let sent: Vec<_> = due.drain(..).map(|leaving| leaving.send(sockets)).collect();
+        state = sockets.lock();
+        for Left { packet, at, was_sent } in sent {
+            state.relay.on_left(&packet, at, was_sent);
+        }
+    }
+}
+
+impl State {
+    fn forget_idle(&mut self, now: SharedInstant) {
+        for client in self.relay.forget_idle(now) {
+            self.upstreams.remove(&client);
+        }
+    }
+
+    /// Packets whose time has come, each with the way out that its client has now.
+    fn take_due(&mut self, now: SharedInstant, due: &mut Vec<Leaving>) {
+        while due.len() < SENT_AT_ONCE_MAX {
+            let Some(packet) = self.relay.poll_packet(now) else { return };
+            let way_out = match packet.direction {
+                Direction::Up => {
+                    self.upstreams.get(&packet.client).map(|up| WayOut::Up(Arc::clone(&up.socket)))
+                }
+                Direction::Down => self.relay.address_of(packet.client).map(WayOut::Down),
+            };
+            let way_out = way_out.expect("a client with packets on their way is not forgotten");
+            due.push(Leaving { packet, way_out });
+        }
+    }
+}
+
+/// A packet about to leave.
+struct Leaving {
+    packet: Packet,
+    way_out: WayOut,
+}
+
+enum WayOut {
+    Up(Arc<UdpSocket>),
+    Down(SocketAddr),
+}
+
+/// A packet that has left, or was to.
+struct Left {
+    packet: Packet,
+    at: SharedInstant,
+    was_sent: bool,
+}
+
+impl Leaving {
+    fn send(self, sockets: &Sockets) -> Left {
+        let sent = match &self.way_out {
+            WayOut::Up(socket) => send_up(socket, &self.packet.bytes),
+            WayOut::Down(client) => sockets.listen.send_to(&self.packet.bytes, client),
+        };
+        Left { packet: self.packet, at: sockets.now(), was_sent: sent.is_ok() }
+    }
+}
+
+/// An earlier packet's refusal is reported by the next call, which then sends nothing: the second try does.
+fn send_up(socket: &UdpSocket, bytes: &[u8]) -> io::Result<usize> {
+    match socket.send(bytes) {
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => socket.send(bytes),
+        sent => sent,
+    }
+}
+
+impl Drop for Upstream {
+    fn drop(&mut self) {
+        self.receiving.abort();
+    }
+}
+
+impl fmt::Debug for Sockets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sockets").field("listen", &self.listen).field("to", &self.to).finish_non_exhaustive()
+    }
+}
