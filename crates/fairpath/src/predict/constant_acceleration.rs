@@ -1,4 +1,4 @@
-use super::{Tdm, Known, Missing, Predictor};
+use super::{Known, Missing, Predictor, Tdm};
 use crate::vector::Vec2;
 
 /// The second of the schemes that Pantel and Wolf compare: the last known acceleration stays. The same as [`Tdm`]; here so

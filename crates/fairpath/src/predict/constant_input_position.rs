@@ -28,7 +28,8 @@ impl<S: Step> Predictor for ConstantInputPosition<S> {
         ticks: &[u32],
         positions: &mut [Vec2],
     ) -> Result<(), Missing> {
-        let course = InputCourse { velocity: Vec2::ZERO, acceleration: Vec2::ZERO, ..InputCourse::of_known(known)? };
+        let course =
+            InputCourse { velocity: Vec2::ZERO, acceleration: Vec2::ZERO, ..InputCourse::of_known(known)? };
         course.play(&self.game, known.newest(), ticks, positions);
         Ok(())
     }

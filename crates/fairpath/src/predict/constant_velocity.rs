@@ -1,4 +1,4 @@
-use super::{Linear, Known, Missing, Predictor};
+use super::{Known, Linear, Missing, Predictor};
 use crate::vector::Vec2;
 
 /// The first of the schemes that Pantel and Wolf compare: the last known velocity stays. The same as [`Linear`]; here so

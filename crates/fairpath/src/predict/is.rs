@@ -113,6 +113,7 @@ impl<'a> Course<'a> {
 
     /// All interests together.
     fn pull(&self, from: Vec2) -> Vec2 {
+        let reach_inverse = 1.0 / self.config.reach;
         let mut pull = Vec2::ZERO;
         for other in self.known.others {
             let offset = other.body.position - from;
@@ -124,8 +125,8 @@ impl<'a> Course<'a> {
                     Relation::Enemy if is_stronger => self.config.stronger_enemy,
                     Relation::Enemy => self.config.weaker_enemy,
                 };
-                let intensity = interest * (1.0 - distance / self.config.reach);
-                pull += offset * (intensity / distance);
+                // The unit vector towards it, times 1 − distance/reach.
+                pull += offset * (interest * (1.0 / distance - reach_inverse));
             }
         }
         pull

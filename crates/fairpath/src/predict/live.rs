@@ -21,7 +21,7 @@
 //! bits of a snapshot's number (receivers keep [`SNAPSHOTS_HELD`], so 64 tell them apart) or the 8 of a lasting one. The
 //! wire format does not carry it yet.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -199,7 +199,7 @@ pub struct Publisher {
 #[derive(Clone, Debug, Default)]
 struct Confirmed {
     newest_snapshot: Option<u32>,
-    lasting: [u64; 4],
+    lasting: BTreeSet<u8>,
 }
 
 impl Publisher {
@@ -228,7 +228,9 @@ impl Publisher {
             ContextId::Snapshot(number) => {
                 confirmed.newest_snapshot = confirmed.newest_snapshot.max(Some(number));
             }
-            ContextId::Lasting(number) => confirmed.lasting[usize::from(number) / 64] |= 1 << (number % 64),
+            ContextId::Lasting(number) => {
+                confirmed.lasting.insert(number);
+            }
         }
     }
 
@@ -239,7 +241,9 @@ impl Publisher {
             ContextId::Snapshot(number) => {
                 confirmed.newest_snapshot = confirmed.newest_snapshot.filter(|newest| *newest > number);
             }
-            ContextId::Lasting(number) => confirmed.lasting[usize::from(number) / 64] &= !(1 << (number % 64)),
+            ContextId::Lasting(number) => {
+                confirmed.lasting.remove(&number);
+            }
         }
     }
 
@@ -254,16 +258,29 @@ impl Publisher {
         (self.next - 1 - number < SNAPSHOTS_NAMED).then_some(ContextId::Snapshot(number))
     }
 
-    /// Whether a receiver is known to hold something that stays.
-    pub fn has_lasting(&self, receiver: ReceiverId, number: u8) -> bool {
-        let confirmed = self.confirmed.get(&receiver);
-        confirmed.is_some_and(|held| held.lasting[usize::from(number) / 64] >> (number % 64) & 1 == 1)
+    /// Whether a context may be named to a receiver: it is known to hold it, and will until the name arrives.
+    pub fn may_name(&self, receiver: ReceiverId, id: ContextId) -> bool {
+        match id {
+            ContextId::Snapshot(_) => self.snapshot_of(receiver) == Some(id),
+            ContextId::Lasting(number) => {
+                self.confirmed.get(&receiver).is_some_and(|held| held.lasting.contains(&number))
+            }
+        }
     }
 
-    /// A DR vector for one receiver, bent by the newest snapshot it holds where that knows the entity, or straight.
+    /// A DR vector for one receiver, bent by this context if it may be named and knows the entity, or straight.
+    pub fn guide_by(&self, id: ContextId, vector: &DrVector<Vec2>, receiver: ReceiverId) -> Guided {
+        let knows = || self.contexts.get(id).is_some_and(|held| held.guides(vector));
+        let context = (self.may_name(receiver, id) && knows()).then_some(id);
+        Guided { vector: *vector, context }
+    }
+
+    /// The same by the newest snapshot that the receiver is known to hold.
     pub fn guide(&self, vector: &DrVector<Vec2>, receiver: ReceiverId) -> Guided {
-        let knows = |id: &ContextId| self.contexts.get(*id).is_some_and(|held| held.guides(vector));
-        Guided { vector: *vector, context: self.snapshot_of(receiver).filter(knows) }
+        match self.snapshot_of(receiver) {
+            Some(id) => self.guide_by(id, vector, receiver),
+            None => Guided { vector: *vector, context: None },
+        }
     }
 
     /// What a receiver makes of a DR vector: what to compare the truth with, and to book in its ledger.
@@ -325,11 +342,8 @@ impl Context for EkbContext {
 
     fn lengthen(&self, vector: &DrVector<Vec2>, path: &mut Vec<Vec2>, len: usize) {
         let start = vector.motion.state_at(0.0);
-        let body = Body {
-            position: start.position,
-            velocity: start.velocity,
-            acceleration: start.acceleration,
-        };
+        let body =
+            Body { position: start.position, velocity: start.velocity, acceleration: start.acceleration };
         let (condition, others) = self
             .player(vector.entity)
             .map(|subject| (subject.condition, self.others(subject, vector.generated_at)))

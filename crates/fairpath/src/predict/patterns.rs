@@ -94,8 +94,7 @@ impl<'a> Patterns<'a> {
             let bravery = self.headed(way.towards(Urge::Bravery, from, self.battle_place(&around)));
             return mixed(self.config.follow_in_battle, follow, bravery);
         }
-        let align =
-            if has_friends { limited(around.alignment, self.speed_max) } else { self.last_velocity };
+        let align = if has_friends { limited(around.alignment, self.speed_max) } else { self.last_velocity };
         mixed(self.config.follow_out_of_battle, follow, align)
     }
 

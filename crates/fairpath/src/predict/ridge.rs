@@ -4,7 +4,7 @@ use crate::vector::{Vec2, Vector};
 /// Linear ridge regression on the last second: how far somebody comes is a weighted sum of how fast it was on average over
 /// the last few ticks, the last few more, and so on.
 ///
-/// There is one set of weights per [horizon](HORIZONS), the same for everybody and for both axes, so that turning the
+/// There is one set of weights per horizon (6 to 300 ticks), the same for everybody and for both axes, so that turning the
 /// scene turns the answer; between horizons the way is straight. It learns through [`learn`](Predictor::learn), from
 /// each tick as soon as it is known where that led: no weights are shipped. What is pulled towards zero is the difference from a
 /// straight line, so that who has learned nothing is a line. To judge it on recordings it has not learned from, let it

@@ -7,25 +7,26 @@ use fairpath_laws::law;
 /// S in units per tick.
 const SPEED_MAX: f64 = 360.0 * TICK_SECS;
 
-fn unit(v: Vec2) -> Vec2 {
-    if v == Vec2::ZERO { v } else { v * (1.0 / v.length()) }
-}
-
 fn mean(places: &[Vec2]) -> Vec2 {
     places.iter().fold(Vec2::ZERO, |sum, place| sum + *place) * (1.0 / places.len() as f64)
 }
 
-/// One tick of EKB by the book: eqs. 2–17, in the order and with the names of the paper, on plain lists.
-fn by_the_book(scene: &Scene, j: u32, m: u32, c: Vec2) -> Vec2 {
+/// One tick of EKB by the book: eqs. 2–17, in the order and with the names of the paper, on plain lists. Also the length
+/// of the shortest vector whose direction counts: where it is tiny, the last bit decides which way to go.
+fn by_the_book(scene: &Scene, j: u32, m: u32, c: Vec2) -> (Vec2, f64) {
+    let mut shortest = f64::INFINITY;
+    let mut unit = |v: Vec2| {
+        shortest = shortest.min(v.length());
+        if v == Vec2::ZERO { v } else { v * (1.0 / v.length()) }
+    };
     let near = |other: &&Other| {
         let d = other.body.position - c;
         d.x.abs() <= 1280.0 && d.y.abs() <= 960.0
     };
     let side = |relation| scene.others.iter().filter(near).filter(move |other| other.relation == relation);
     let places = |relation| side(relation).map(|other| other.body.position).collect::<Vec<_>>();
-    let strength = |relation| {
-        side(relation).map(|other| other.condition.health + other.condition.ammo).sum::<f64>()
-    };
+    let strength =
+        |relation| side(relation).map(|other| other.condition.health + other.condition.ammo).sum::<f64>();
     let (friends, enemies) = (places(Relation::Friend), places(Relation::Enemy));
     let v0 = scene.newest().velocity * TICK_SECS;
     let e_f = if friends.is_empty() { c } else { mean(&friends) };
@@ -51,9 +52,9 @@ fn by_the_book(scene: &Scene, j: u32, m: u32, c: Vec2) -> Vec2 {
     };
     if j <= m {
         let (j, m) = (f64::from(j), f64::from(m));
-        return v0 * ((m - j) / m) + v_r * (j / m);
+        return (v0 * ((m - j) / m) + v_r * (j / m), shortest);
     }
-    v_r
+    (v_r, shortest)
 }
 
 fn transition_ticks(scene: &Scene) -> u32 {
@@ -68,13 +69,10 @@ fn transition_ticks(scene: &Scene) -> u32 {
 fn ekb_is_what_the_paper_says() {
     law!(scene(), |scene| {
         let m = transition_ticks(&scene);
-        // Step by step from where EKB is: at a friend's feet directions flip with the last bit, and stay flipped.
         for (j, step) in (1..).zip(path(&mut Ekb::default(), &scene).windows(2)) {
-            let expected = by_the_book(&scene, j, m, step[0]);
-            let d = scene.others.iter().map(|other| (other.body.position - step[0]).length());
+            let (expected, shortest) = by_the_book(&scene, j, m, step[0]);
             let off = (step[1] - step[0]).distance(expected);
-            let is_at_somebodys_feet = d.fold(f64::INFINITY, f64::min) < 1e-6;
-            prop_assert!(off < 1e-6 || is_at_somebodys_feet, "tick {j} is off by {off}");
+            prop_assert!(off < 1e-6 || shortest < 1e-5, "tick {j} is off by {off}");
         }
         Ok(())
     });
@@ -98,8 +96,7 @@ fn whoever_is_alone_keeps_its_velocity() {
 #[test]
 fn without_friends_half_of_it_goes_on_and_half_of_it_fights() {
     // Two equals: no advantage, so the place in the battle is where one is, and only the old velocity is left.
-    let scene =
-        Scene::alone(Vec2::new(0.0, 120.0)).with(Relation::Enemy, Vec2::new(500.0, 0.0), Vec2::ZERO);
+    let scene = Scene::alone(Vec2::new(0.0, 120.0)).with(Relation::Enemy, Vec2::new(500.0, 0.0), Vec2::ZERO);
     let at = predict(&mut Ekb::default(), &scene, &[120]).unwrap()[0];
     assert!(at.x.abs() < 1e-9 && at.y > 120.0, "{at:?}");
     // Ten times as strong, it goes at the enemy; half dead and out of ammunition, away.
@@ -121,9 +118,11 @@ fn without_friends_half_of_it_goes_on_and_half_of_it_fights() {
 fn a_pure_follower_arrives_among_its_friends_and_stays() {
     let config = EkbConfig { follow_out_of_battle: 1.0, ..EkbConfig::default() };
     law!((vec2(250.0), vec2(600.0), vec2(600.0)), |(velocity, one, other)| {
-        let scene = Scene::alone(velocity)
-            .with(Relation::Friend, one, Vec2::ZERO)
-            .with(Relation::Friend, other, Vec2::ZERO);
+        let scene = Scene::alone(velocity).with(Relation::Friend, one, Vec2::ZERO).with(
+            Relation::Friend,
+            other,
+            Vec2::ZERO,
+        );
         let middle = (one + other) * 0.5;
         for ticks in [240, TICKS_AHEAD_MAX] {
             let at = predict(&mut Ekb::new(config), &scene, &[ticks]).unwrap()[0];
@@ -171,9 +170,11 @@ fn the_last_velocity_passes_smoothly_into_the_predicted_one() {
 
 #[test]
 fn a_friend_at_ones_feet_is_reacted_to_at_once() {
-    let scene = Scene::alone(Vec2::new(300.0, 0.0))
-        .with(Relation::Friend, Vec2::ZERO, Vec2::ZERO)
-        .with(Relation::Friend, Vec2::new(0.0, 500.0), Vec2::ZERO);
+    let scene = Scene::alone(Vec2::new(300.0, 0.0)).with(Relation::Friend, Vec2::ZERO, Vec2::ZERO).with(
+        Relation::Friend,
+        Vec2::new(0.0, 500.0),
+        Vec2::ZERO,
+    );
     let first = predict(&mut Ekb::default(), &scene, &[1]).unwrap()[0];
     assert!(first.x.abs() < 1e-12 && first.y > 3.0, "nothing is left of the old velocity: {first:?}");
 }
@@ -181,8 +182,7 @@ fn a_friend_at_ones_feet_is_reacted_to_at_once() {
 #[test]
 fn extrapolated_friends_are_followed_where_they_go() {
     let config = EkbConfig { others: Others::KeepVelocity, ..EkbConfig::default() };
-    let scene =
-        Scene::alone(Vec2::ZERO).with(Relation::Friend, Vec2::new(0.0, 300.0), Vec2::new(200.0, 0.0));
+    let scene = Scene::alone(Vec2::ZERO).with(Relation::Friend, Vec2::new(0.0, 300.0), Vec2::new(200.0, 0.0));
     let staying = predict(&mut Ekb::default(), &scene, &[120]).unwrap()[0];
     let going = predict(&mut Ekb::new(config), &scene, &[120]).unwrap()[0];
     assert!(going.x > staying.x + 50.0, "{going:?} is not ahead of {staying:?}");

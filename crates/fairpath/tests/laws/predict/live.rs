@@ -188,7 +188,7 @@ fn a_confirmation_of_what_never_was_is_not_believed() {
     owner.on_confirmed(NEAR, ContextId::Snapshot(4_000_000_000));
     owner.on_confirmed(NEAR, ContextId::Lasting(3));
     assert_eq!(owner.snapshot_of(NEAR), None);
-    assert!(!owner.has_lasting(NEAR, 3));
+    assert!(!owner.may_name(NEAR, ContextId::Lasting(3)));
 }
 
 /// A track that runs along a circle: what a trend line would be.
@@ -212,13 +212,15 @@ impl Context for Circle {
 fn what_stays_guides_for_ever_once_confirmed() {
     let mut owner = Publisher::default();
     let id = owner.publish_lasting(200, Arc::new(Circle));
-    assert!(!owner.has_lasting(NEAR, 200));
+    assert!(!owner.may_name(NEAR, id));
     owner.on_confirmed(NEAR, id);
     for _ in 0..3 * SNAPSHOTS_HELD {
         owner.publish(Arc::new(Circle));
     }
-    assert!(owner.has_lasting(NEAR, 200) && !owner.has_lasting(FAR, 200));
-    let guided = Guided { vector: vector(&Body::default()), context: Some(id) };
+    let vector = vector(&Body::default());
+    assert_eq!(owner.guide_by(id, &vector, FAR).context, None);
+    let guided = owner.guide_by(id, &vector, NEAR);
+    assert_eq!(guided.context, Some(id));
     let mut receiver = Contexts::default();
     receiver.hold(id, Arc::new(Circle));
     let at = start() + Span::from_millis(1_571);

@@ -9,8 +9,8 @@ mod walls;
 
 use fairpath::predict::{
     Body, Condition, ConstantAcceleration, ConstantInputAcceleration, ConstantInputPosition,
-    ConstantInputVelocity, ConstantVelocity, Ekb, Fading, Grid, Hm, HybridEkb, HybridOaekb, Is, Known, Linear,
-    Missing, Oaekb, Other, Predictor, Relation, Ridge, Step, TICK_SECS, Tdm,
+    ConstantInputVelocity, ConstantVelocity, Ekb, Fading, Grid, Hm, HybridEkb, HybridOaekb, Is, Known,
+    Linear, Missing, Oaekb, Other, Predictor, Relation, Ridge, Step, TICK_SECS, Tdm,
 };
 use fairpath::vector::{Vec2, Vector};
 use fairpath_laws::proptest::prelude::*;

@@ -43,9 +43,11 @@ fn nothing_ever_becomes_not_a_number() {
 fn everybody_at_one_point_is_no_trouble() {
     for speed in [0.0, 300.0] {
         let velocity = Vec2::new(speed, 0.0);
-        let mut scene = Scene::alone(velocity)
-            .with(Relation::Friend, Vec2::ZERO, velocity)
-            .with(Relation::Enemy, Vec2::ZERO, velocity);
+        let mut scene = Scene::alone(velocity).with(Relation::Friend, Vec2::ZERO, velocity).with(
+            Relation::Enemy,
+            Vec2::ZERO,
+            velocity,
+        );
         scene.world = Some(Grid::new(2, 2, Vec2::ZERO, 100.0, vec![false; 4]).unwrap());
         scene.inputs = vec![Vec2::ZERO];
         for mut predictor in all_predictors() {
