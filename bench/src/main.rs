@@ -7,6 +7,7 @@ mod crowd;
 mod error;
 mod measure;
 mod middleman;
+mod predict;
 mod schedule;
 mod wire;
 
@@ -17,13 +18,14 @@ use measure::Table;
 /// A name for the command line, and what it measures.
 type Bench = (&'static str, fn() -> Table);
 
-const BENCHES: [Bench; 6] = [
+const BENCHES: [Bench; 7] = [
     ("place", crowd::bench),
     ("wire", wire::bench),
     ("error", error::bench),
     ("schedule-linear", schedule::bench_linear),
     ("schedule-circular", schedule::bench_circular),
     ("middleman", middleman::bench),
+    ("predict", predict::bench),
 ];
 
 fn main() -> ExitCode {

@@ -7,6 +7,8 @@ mod bots;
 mod determinism;
 #[path = "ethereal/movement.rs"]
 mod movement;
+#[path = "ethereal/predict.rs"]
+mod predict;
 #[path = "ethereal/recording.rs"]
 mod recording;
 #[path = "ethereal/rules.rs"]

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use super::features::Sketch;
 use super::gate::{Experience, Gate};
-use super::{Adaptive, Aim, SUBJECTS_MAX};
+use super::{Adaptive, Objective, SUBJECTS_MAX};
 use crate::predict::{Known, Missing, Predictor, TICK_SECS};
 use crate::vector::{Vec2, Vector};
 
@@ -57,7 +57,12 @@ struct Trial {
 impl LastingLine {
     /// For a game in which nobody is much faster than `top_speed`, and lines that may be off by `threshold`.
     pub fn new(top_speed: f64, threshold: f64) -> Self {
-        Self { path: Adaptive::new(top_speed, Aim::Mean), threshold, gate: Gate::new(), subjects: Vec::new() }
+        Self {
+            path: Adaptive::new(top_speed, Objective::Mean),
+            threshold,
+            gate: Gate::new(),
+            subjects: Vec::new(),
+        }
     }
 
     /// Another tick of a subject's real path.

@@ -40,7 +40,7 @@ use regression::Regression;
 /// What a prediction is to be good at. No single point is best at both: a player at a fork goes left or right, but
 /// the mean error is least in between, where nobody ever is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Aim {
+pub enum Objective {
     /// The least mean distance.
     Mean,
     /// As often as possible within this distance.
@@ -55,7 +55,7 @@ pub enum Aim {
 pub struct Adaptive {
     name: &'static str,
     top_speed: f64,
-    aim: Aim,
+    objective: Objective,
     arena: Arena,
     knots: Vec<Knot>,
     subjects: Vec<Subject>,
@@ -111,14 +111,14 @@ struct Seen {
 impl Adaptive {
     /// For a game in which nobody is much faster than `top_speed`, in units per second. It sets the scale only: off by
     /// a factor of two does little harm.
-    pub fn new(top_speed: f64, aim: Aim) -> Self {
+    pub fn new(top_speed: f64, objective: Objective) -> Self {
         let top_speed = if top_speed.is_finite() && top_speed > 0.0 { top_speed } else { 1.0 };
-        let name = match aim {
-            Aim::Mean => "adaptive",
-            Aim::Hits { .. } => "adaptive (hits)",
+        let name = match objective {
+            Objective::Mean => "adaptive",
+            Objective::Hits { .. } => "adaptive (hits)",
         };
         let knots = KNOTS.map(Knot::new).into();
-        Self { name, top_speed, aim, arena: Arena::default(), knots, subjects: Vec::new() }
+        Self { name, top_speed, objective, arena: Arena::default(), knots, subjects: Vec::new() }
     }
 
     /// Sets every waiting situation against what came of it.
@@ -129,7 +129,8 @@ impl Adaptive {
             let lessons_ago = (knot.ticks / LESSON_TICKS) as usize;
             let Some(seen) = subject.past.get(lessons_ago - 1) else { break };
             let came = (place - seen.place) * scale;
-            let costs = knot.guesses(&seen.sketch).map(|guess| self.aim.cost((guess - came).length(), scale));
+            let costs =
+                knot.guesses(&seen.sketch).map(|guess| self.objective.cost((guess - came).length(), scale));
             knot.gate.handle_costs(own, seen.sketch.context, &costs);
             knot.regression.handle_lesson(&seen.sketch.features, came);
         }
@@ -199,7 +200,7 @@ fn between(before: (u32, Vec2), after: (u32, Vec2), ticks: u32) -> Vec2 {
     before.1 + (after.1 - before.1) * part
 }
 
-impl Aim {
+impl Objective {
     /// What it costs to be off by so much, in top speeds.
     fn cost(self, off: f64, scale: f64) -> f64 {
         match self {
@@ -310,7 +311,7 @@ mod tests {
 
     #[test]
     fn it_starts_as_the_line_and_stays_one_where_that_is_right() {
-        let mut predictor = Adaptive::new(10.0, Aim::Mean);
+        let mut predictor = Adaptive::new(10.0, Objective::Mean);
         let errors = play(&mut predictor, |secs| Vec2::new(5.0 * secs, -3.0 * secs), 20);
         assert!(errors.iter().all(|error| *error < 1e-6), "{errors:?}");
     }
@@ -318,7 +319,7 @@ mod tests {
     #[test]
     fn it_learns_to_go_round() {
         let circle = |secs: f64| Vec2::new(libm::cos(1.5 * secs), libm::sin(1.5 * secs)) * 6.0;
-        let errors = play(&mut Adaptive::new(10.0, Aim::Mean), circle, 60);
+        let errors = play(&mut Adaptive::new(10.0, Objective::Mean), circle, 60);
         // The line is off by 0.6, 5 and 20.
         assert!(errors[0] < 0.05 && errors[1] < 0.3 && errors[2] < 1.0, "{errors:?}");
     }
@@ -327,13 +328,13 @@ mod tests {
     fn it_learns_that_a_dodge_does_not_last() {
         // Left and right, four times a second, without getting anywhere.
         let dodge = |secs: f64| Vec2::new(0.3 * libm::sin(25.0 * secs), 0.0);
-        let errors = play(&mut Adaptive::new(10.0, Aim::Mean), dodge, 60);
+        let errors = play(&mut Adaptive::new(10.0, Objective::Mean), dodge, 60);
         assert!(errors.iter().all(|error| *error < 0.35), "{errors:?}");
     }
 
     #[test]
     fn a_new_life_does_not_teach_the_way_from_the_grave() {
-        let mut predictor = Adaptive::new(10.0, Aim::Mean);
+        let mut predictor = Adaptive::new(10.0, Objective::Mean);
         let still = |x: f64| Body { position: Vec2::new(x, 0.0), ..Body::default() };
         let mut answers = Vec::new();
         for life in 0..50 {
@@ -357,7 +358,7 @@ mod tests {
 
     #[test]
     fn what_is_asked_between_knots_lies_between_them() {
-        let mut predictor = Adaptive::new(10.0, Aim::Hits { radius: 1.0 });
+        let mut predictor = Adaptive::new(10.0, Objective::Hits { radius: 1.0 });
         let history = [Body { velocity: Vec2::new(6.0, 0.0), ..Body::default() }];
         let known = Known {
             history: &history,
