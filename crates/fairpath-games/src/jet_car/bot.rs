@@ -32,6 +32,8 @@ pub struct Bot {
     nerve: f64,
     /// The car at the last look, unless wind blew then.
     seen: Option<Car>,
+    /// How much the look before that surprised it.
+    surprise: f64,
     /// What the hands have done since, as seconds of full stick, and until when that is counted.
     pushed: Vec2,
     pushed_until: SharedInstant,
@@ -52,11 +54,27 @@ pub struct Skill {
     pub attention: usize,
     /// How far ahead it thinks, in seconds. Default 1.2. Below half a second it cannot get out of the way of anything.
     pub foresight_secs: f64,
+    /// How briskly it steers as long as nothing surprises it, up to 1. Default 1; [`used_to`](Self::used_to) finds
+    /// what suits a delay.
+    pub nerve: f64,
 }
 
 impl Default for Skill {
     fn default() -> Self {
-        Self { look_secs: 0.12, reaction_secs: 0.2, sight_noise: 6.0, attention: 4, foresight_secs: 1.2 }
+        Self { look_secs: 0.12, reaction_secs: 0.2, sight_noise: 6.0, attention: 4, foresight_secs: 1.2, nerve: 1.0 }
+    }
+}
+
+impl Skill {
+    /// Somebody who has played enough on a screen that answers the hands so late to know how gently to steer: as briskly
+    /// as does not yet make the car swing from wall to wall. On a screen that answers at once nobody needs that.
+    #[must_use]
+    pub fn used_to(self, delay: Span) -> Self {
+        /// The longest delay that brisk steering bears. With [`PULL`] and [`BRAKE`] an answer that comes later than
+        /// 0.2 s makes swings grow; half as brisk, one later than 0.4 s does.
+        const BEARABLE_SECS: f64 = 0.2;
+        let nerve = BEARABLE_SECS / delay.as_secs_f64().max(BEARABLE_SECS);
+        Self { nerve: nerve.max(NERVE_MIN), ..self }
     }
 }
 
@@ -72,13 +90,15 @@ const PULL: f64 = 9.0;
 const BRAKE: f64 = 6.0;
 /// The least nerve: with a tenth of the briskness it still keeps off the walls when all it sees is two seconds old.
 const NERVE_MIN: f64 = 0.05;
-/// What is left of its nerve after one surprise, and after a crash.
-const AFTER_SURPRISE: f64 = 0.8;
-const AFTER_CRASH: f64 = 0.6;
+/// What is left of its nerve after a crash, and at least after a surprise.
+const AFTER_CRASH: f64 = 0.25;
+const AFTER_SURPRISE_MIN: f64 = 0.5;
+/// It is surprised when the velocity changed otherwise than its hands would have it, by so many seconds of full stick;
+/// and each further second costs so much of its nerve.
+const SURPRISE_SECS: f64 = 0.03;
+const SURPRISE_COST: f64 = 2.5;
 /// How long it takes to regain a good part of it, in seconds.
 const CALM_DOWN_SECS: f64 = 20.0;
-/// It is surprised when the velocity changed otherwise than its hands by this many seconds of full stick.
-const SURPRISE_SECS: f64 = 0.025;
 /// What it fears: a wall more than a hit, a hit sooner more than later, and moving about for nothing a little.
 const FEAR_OF_WALL: f64 = 12.0;
 const FEAR_OF_HIT: f64 = 4.0;
@@ -96,8 +116,9 @@ impl Bot {
             hands: Input::IDLE,
             decided: VecDeque::new(),
             aim: None,
-            nerve: 1.0,
+            nerve: skill.nerve,
             seen: None,
+            surprise: 0.0,
             pushed: Vec2::ZERO,
             pushed_until: SharedInstant::ZERO,
         }
@@ -143,19 +164,22 @@ impl Bot {
     /// Compares what the car did since the last look with what the hands did.
     fn notice_surprises(&mut self, rules: &JetCarConfig, scene: &Scene) {
         let pushed = std::mem::replace(&mut self.pushed, Vec2::ZERO) * rules.acceleration();
-        let car = scene.car;
-        self.nerve += (1.0 - self.nerve) * self.skill.look_secs / CALM_DOWN_SECS;
-        if let Some(seen) = self.seen {
-            let changed = car.velocity.x - seen.velocity.x;
-            if car.life != seen.life {
-                self.nerve *= AFTER_CRASH;
-            } else if (changed - pushed.x).abs() > SURPRISE_SECS * rules.acceleration() {
-                self.nerve *= AFTER_SURPRISE;
-            }
-        }
-        self.nerve = self.nerve.max(NERVE_MIN);
         // Wind explains everything.
-        self.seen = Some(car).filter(|_| scene.gust.is_none());
+        let car = Some(scene.car).filter(|_| scene.gust.is_none());
+        self.nerve += (self.skill.nerve - self.nerve) * self.skill.look_secs / CALM_DOWN_SECS;
+        if let (Some(car), Some(seen)) = (car, self.seen) {
+            let changed = car.velocity.x - seen.velocity.x;
+            let surprise = (changed - pushed.x).abs() / rules.acceleration().max(f64::MIN_POSITIVE);
+            // Once is chance, twice is not.
+            let again = surprise.min(std::mem::replace(&mut self.surprise, surprise));
+            self.nerve *= if car.life == seen.life {
+                (1.0 - SURPRISE_COST * (again - SURPRISE_SECS).max(0.0)).max(AFTER_SURPRISE_MIN)
+            } else {
+                AFTER_CRASH
+            };
+        }
+        self.nerve = self.nerve.clamp(NERVE_MIN, 1.0);
+        self.seen = car;
     }
 
     fn decide(&mut self, rules: &JetCarConfig, now: SharedInstant, scene: &Scene) -> Input {
