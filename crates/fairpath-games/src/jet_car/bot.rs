@@ -61,7 +61,14 @@ pub struct Skill {
 
 impl Default for Skill {
     fn default() -> Self {
-        Self { look_secs: 0.12, reaction_secs: 0.2, sight_noise: 6.0, attention: 4, foresight_secs: 1.2, nerve: 1.0 }
+        Self {
+            look_secs: 0.12,
+            reaction_secs: 0.2,
+            sight_noise: 6.0,
+            attention: 4,
+            foresight_secs: 1.2,
+            nerve: 1.0,
+        }
     }
 }
 
@@ -157,7 +164,7 @@ impl Bot {
 
     fn count_push(&mut self, until: SharedInstant) {
         let secs = (until - self.pushed_until).as_secs_f64();
-        self.pushed = self.pushed + self.hands.stick() * secs;
+        self.pushed += self.hands.stick() * secs;
         self.pushed_until = until;
     }
 
@@ -241,8 +248,8 @@ impl Bot {
         let steps = (self.skill.foresight_secs / IMAGINED_STEP) as u32;
         for step in 1..=steps {
             let push = self.steer(rules, position, velocity, target) * rules.acceleration();
-            velocity = velocity + push * IMAGINED_STEP;
-            position = position + velocity * IMAGINED_STEP;
+            velocity += push * IMAGINED_STEP;
+            position += velocity * IMAGINED_STEP;
             let urgency = 1.0 - 0.5 * f64::from(step) / f64::from(steps);
             if position.x < edge || position.x > rules.width - edge {
                 fear += FEAR_OF_WALL * urgency / f64::from(steps);

@@ -141,6 +141,9 @@ mod tests {
         assert_eq!(broken(|c| c.thrust = f64::NAN), Err("thrust"));
         assert_eq!(broken(|c| c.widths[2] = 300.0), Err("widths[2]"));
         assert_eq!(broken(|c| c.lives = 0), Err("lives"));
-        assert_eq!(broken(|c| c.wind = Some(Gusts { gap_secs: 0.0, ..Gusts::default() })), Err("wind.gap_secs"));
+        assert_eq!(
+            broken(|c| c.wind = Some(Gusts { gap_secs: 0.0, ..Gusts::default() })),
+            Err("wind.gap_secs")
+        );
     }
 }

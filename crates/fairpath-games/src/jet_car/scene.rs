@@ -227,8 +227,8 @@ impl Car {
     /// One tick: P += V·Δt, then V += U/10 + W. Where the field ends above and below, the car stops.
     pub fn fly(&mut self, rules: &JetCarConfig, input: Input, wind: Vec2) {
         self.is_new = false;
-        self.position = self.position + self.velocity * TICK_RATE.step_secs();
-        self.velocity = self.velocity + input.stick() * (rules.thrust / 10.0) + wind;
+        self.position += self.velocity * TICK_RATE.step_secs();
+        self.velocity += input.stick() * (rules.thrust / 10.0) + wind;
         let half = 0.5 * rules.car_size;
         let held = self.position.y.clamp(half, rules.height - half);
         if held != self.position.y {

@@ -115,8 +115,7 @@ impl Game for JetCar {
     /// The car is entity 0, obstruction n is entity n.
     fn moving(&self) -> impl Iterator<Item = Moving> {
         let Scene { car, obstructions, .. } = &self.scene;
-        let player =
-            Moving { id: EntityId(0), life: car.life, has_jumped: car.is_new, state: car.state() };
+        let player = Moving { id: EntityId(0), life: car.life, has_jumped: car.is_new, state: car.state() };
         let others = obstructions.iter().map(|obstruction| Moving {
             id: EntityId(obstruction.number),
             life: 0,

@@ -93,7 +93,7 @@ impl BoatModel {
         boat.turn_rate = self.turn * boat.speed * libm::sin(boat.rudder);
         boat.heading = wrap_angle(boat.heading + boat.turn_rate * secs);
         boat.velocity = Vec2::from_heading(boat.heading) * boat.speed + current;
-        boat.position = boat.position + boat.velocity * secs;
+        boat.position += boat.velocity * secs;
         boat
     }
 

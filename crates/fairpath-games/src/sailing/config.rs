@@ -10,8 +10,8 @@ use crate::shared::{Knob, OutOfRange, all_within};
 
 /// Fifty ticks per second, as in S3.
 pub const TICK_RATE: TickRate = TickRate::hz(50);
-/// One knot, in feet per second: 6076.12 ft in an hour.
-pub const KNOT: f64 = 6076.115_485_564_304 / 3600.0;
+/// One knot, in feet per second: a nautical mile is 1852 m, a foot 0.3048 m.
+pub const KNOT: f64 = 1852.0 / 0.3048 / 3600.0;
 /// Boats in one race.
 pub const BOATS_MAX: u32 = 16;
 /// Shifts in one pattern.
@@ -105,10 +105,7 @@ impl Default for SailingConfig {
 impl Wind {
     /// S3's tests: 20 knots from the west, after `secs` from the south, and back again.
     pub fn west_and_south(secs: f64) -> Self {
-        Self::Pattern(vec![
-            Shift { wind: from_west(20.0), secs },
-            Shift { wind: from_south(20.0), secs },
-        ])
+        Self::Pattern(vec![Shift { wind: from_west(20.0), secs }, Shift { wind: from_south(20.0), secs }])
     }
 
     /// 10 to 25 knots from anywhere between south-south-east and north-north-west, another one every 5 to 20 s.
@@ -162,14 +159,16 @@ impl Wind {
         let speed = |wind: &Vec2| -> Knob { ("wind", wind.length(), 0.0..=WIND_MAX) };
         match self {
             Self::Constant(wind) | Self::God(wind) => all_within(&[speed(wind)]),
-            Self::Random { from, spread, knots: [slowest, fastest], secs: [shortest, longest] } => all_within(&[
-                ("wind.from", *from, -4.0 * PI..=4.0 * PI),
-                ("wind.spread", *spread, 0.0..=PI),
-                ("wind.knots[0]", *slowest, 0.0..=100.0),
-                ("wind.knots[1]", *fastest, *slowest..=100.0),
-                ("wind.secs[0]", *shortest, SHIFT_SECS),
-                ("wind.secs[1]", *longest, *shortest..=*SHIFT_SECS.end()),
-            ]),
+            Self::Random { from, spread, knots: [slowest, fastest], secs: [shortest, longest] } => {
+                all_within(&[
+                    ("wind.from", *from, -4.0 * PI..=4.0 * PI),
+                    ("wind.spread", *spread, 0.0..=PI),
+                    ("wind.knots[0]", *slowest, 0.0..=100.0),
+                    ("wind.knots[1]", *fastest, *slowest..=100.0),
+                    ("wind.secs[0]", *shortest, SHIFT_SECS),
+                    ("wind.secs[1]", *longest, *shortest..=*SHIFT_SECS.end()),
+                ])
+            }
             Self::Pattern(shifts) => {
                 all_within(&[("wind.pattern length", shifts.len() as f64, 0.0..=PATTERN_LEN_MAX as f64)])?;
                 shifts.iter().try_for_each(|shift| {

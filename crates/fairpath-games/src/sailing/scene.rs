@@ -54,12 +54,7 @@ impl Scene {
     /// otherwise.
     pub fn new(rules: &SailingConfig) -> Self {
         let boat = Boat::at_rest(Vec2::ZERO, rules.buoy.heading());
-        Self {
-            tick: 0,
-            wind: Vec2::ZERO,
-            current: Vec2::ZERO,
-            boats: vec![boat; rules.boats as usize],
-        }
+        Self { tick: 0, wind: Vec2::ZERO, current: Vec2::ZERO, boats: vec![boat; rules.boats as usize] }
     }
 
     /// Plays `ticks` ticks without any weather. `hands` says what the sailor in a seat wants; where it says nothing,

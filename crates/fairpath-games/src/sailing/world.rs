@@ -130,9 +130,6 @@ impl Game for Sailing {
     /// The corners of start and buoy: the sea has none.
     fn corners(&self) -> (Vec2, Vec2) {
         let buoy = self.config.buoy;
-        (
-            Vec2::new(buoy.x.min(0.0), buoy.y.min(0.0)),
-            Vec2::new(buoy.x.max(0.0), buoy.y.max(0.0)),
-        )
+        (Vec2::new(buoy.x.min(0.0), buoy.y.min(0.0)), Vec2::new(buoy.x.max(0.0), buoy.y.max(0.0)))
     }
 }
