@@ -1,4 +1,4 @@
-//! `fairpath`: run experiments on dead reckoning, record matches for them, and check DIS vectors.
+//! `fairpath`: run experiments on dead reckoning, record matches for them, play under delay, and check DIS vectors.
 //!
 //! Glue only: it reads the command line, opens files, asks the laboratory, and prints. Exit codes: 0 done, 1 a claim
 //! (with `--strict`) or a check did not hold, 2 the input or the command line is wrong.
@@ -12,6 +12,7 @@ use clap::{Parser, Subcommand};
 mod dis;
 mod fairness;
 mod lab;
+mod play;
 mod print;
 
 /// Dead reckoning that is accurate, fair, predictive and playable under delay.
@@ -34,12 +35,19 @@ enum Command {
     /// Check IEEE 1278.1 dead reckoning
     #[command(subcommand, after_help = "Example:\n  fairpath dis check vectors.json")]
     Dis(dis::Command),
+    /// Play a game in the terminal, with as much delay as you like
+    #[command(
+        subcommand,
+        after_help = "Example:\n  fairpath play jet-car --lag 200\n  fairpath play sailing --wind shifts --bot"
+    )]
+    Play(play::Command),
 }
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Lab(command) => lab::execute(command),
         Command::Dis(command) => dis::execute(command),
+        Command::Play(command) => play::execute(command),
     };
     done.unwrap_or_else(|BadInput(line)| {
         eprintln!("error: {line}");
