@@ -91,7 +91,10 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        restore();
+        // In a panic the hook did it already; twice would put the cursor back over the panic's words.
+        if !std::thread::panicking() {
+            restore();
+        }
     }
 }
 

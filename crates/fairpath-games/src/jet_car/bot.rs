@@ -95,7 +95,7 @@ const IMAGINED_STEP: f64 = 0.04;
 /// swinging past. At full stick (400 px/s²) that is from 44 px away.
 const PULL: f64 = 9.0;
 const BRAKE: f64 = 6.0;
-/// The least nerve: with a tenth of the briskness it still keeps off the walls when all it sees is two seconds old.
+/// The least nerve: a car parked in all but name, which the walls rarely get and obstructions often.
 const NERVE_MIN: f64 = 0.05;
 /// What is left of its nerve after a crash, and at least after a surprise.
 const AFTER_CRASH: f64 = 0.25;

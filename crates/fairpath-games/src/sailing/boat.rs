@@ -15,7 +15,7 @@ use crate::shared::{Hands, OutOfRange, add_vector, all_within};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BoatModel {
     /// C0: how hard the air pushes a sail square to it, per (ft/s)². Default 0.113, so that 20 knots from abeam drive
-    /// the boat at 10 ft/s (6 knots). At most 0.4: half of that already outruns the wind.
+    /// the boat at 10 ft/s (6 knots). At most 0.4: below 0.5 drag bounds the speed in any wind, however the sail stands.
     pub sail_force: f64,
     /// C1: how far the boat turns per foot it sails, in radians, at a rudder of 90°. Default 0.06: at full rudder (45°)
     /// a circle of 24 ft, in 15 s at 10 ft/s.
@@ -24,7 +24,7 @@ pub struct BoatModel {
     pub mass: f64,
     /// How fast the sheet is hauled in or let out, rad/s. Default π/4: two seconds for all of it.
     pub sheet_rate: f64,
-    /// How fast the wind swings the sail across, rad/s. Default π: half a second from one side to the other when it is
+    /// How fast the wind swings the sail across, rad/s. Default π: a second from one side to the other when it is
     /// let out all the way.
     pub swing_rate: f64,
     /// How fast the rudder turns, rad/s. Default π/2: half a second from straight to full.

@@ -108,7 +108,7 @@ impl Wind {
         Self::Pattern(vec![Shift { wind: from_west(20.0), secs }, Shift { wind: from_south(20.0), secs }])
     }
 
-    /// 10 to 25 knots from anywhere between south-south-east and north-north-west, another one every 5 to 20 s.
+    /// 10 to 25 knots from anywhere between south-south-east and west-north-west, another one every 5 to 20 s.
     pub fn random() -> Self {
         Self::Random { from: -0.75 * PI, spread: 0.375 * PI, knots: [10.0, 25.0], secs: [5.0, 20.0] }
     }
