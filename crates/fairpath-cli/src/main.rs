@@ -1,4 +1,5 @@
-//! `fairpath`: run experiments on dead reckoning, record matches for them, check DIS vectors, and make a network worse.
+//! `fairpath`: run experiments on dead reckoning, record matches for them, play under delay, make a network worse, and
+//! check DIS vectors.
 //!
 //! Glue only: it reads the command line, opens files, asks the laboratory or the middleman, and prints. Exit codes: 0 done, 1 a claim
 //! (with `--strict`) or a check did not hold, 2 the input or the command line is wrong.
@@ -13,6 +14,7 @@ mod dis;
 mod fairness;
 mod lab;
 mod middleman;
+mod play;
 mod print;
 
 /// Dead reckoning that is accurate, fair, predictive and playable under delay.
@@ -37,6 +39,12 @@ enum Command {
     Dis(dis::Command),
     /// Make the network between a client and a server worse: a UDP proxy with delay, jitter, loss and more
     Middleman(Box<middleman::Arguments>),
+    /// Play a game in the terminal, with as much delay as you like
+    #[command(
+        subcommand,
+        after_help = "Example:\n  fairpath play jet-car --lag 200\n  fairpath play sailing --wind shifts --bot"
+    )]
+    Play(play::Command),
 }
 
 fn main() -> ExitCode {
@@ -44,6 +52,7 @@ fn main() -> ExitCode {
         Command::Lab(command) => lab::execute(command),
         Command::Dis(command) => dis::execute(command),
         Command::Middleman(arguments) => arguments.execute(),
+        Command::Play(command) => play::execute(command),
     };
     done.unwrap_or_else(|BadInput(line)| {
         eprintln!("error: {line}");

@@ -421,3 +421,11 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), String::new()));
 }
+
+#[test]
+fn play_says_that_it_needs_a_terminal() {
+    for game in ["jet-car", "sailing"] {
+        let line = Room::new().refused(&["play", game]);
+        assert!(line.contains("needs a terminal"), "{line}");
+    }
+}

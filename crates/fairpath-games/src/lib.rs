@@ -7,6 +7,9 @@
 //! - [`tanks`]: two teams, boxes, flags and shots, after BZFlag; motion is linear and circular
 //! - [`ethereal`]: two teams on foot, walls, health, ammunition; free movement in all directions
 //! - [`race`]: cars on walled tracks, laps, four drivers with lines and mistakes of their own
+//! - [`jet_car`]: a car with thrusters and no brakes among things that come down; needs feedback
+//! - [`sailing`]: a boat, a sail on a rope, a rudder, shifting winds, and a buoy to reach before the opponent
+//! - [`shared`]: what games have in common: logs, replays and traces
 //!
 //! Ten seconds of two against two:
 //!
@@ -33,5 +36,8 @@
 #![forbid(unsafe_code)]
 
 pub mod ethereal;
+pub mod jet_car;
 pub mod race;
+pub mod sailing;
+pub mod shared;
 pub mod tanks;

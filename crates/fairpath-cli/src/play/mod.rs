@@ -1,0 +1,119 @@
+//! `fairpath play …`: the games that need quick hands, in the terminal.
+//!
+//! | room | what is in it |
+//! | --- | --- |
+//! | `jet_car`, `sailing` | one game each: its options, its keys, its picture |
+//! | `link` | the server in this process, and the way to it and back |
+//! | `canvas` | a picture made of characters |
+//! | `terminal` | raw mode, keys and colours, and everything put back in the end |
+//!
+//! The server, the player and the link between them live in this one process, but meet only through the link: what is
+//! drawn is what arrived, and what the server plays is the input that arrived.
+
+use std::io;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::{Args, Subcommand};
+use fairpath::time::{SharedInstant, Span, TickRate};
+
+use crate::BadInput;
+use canvas::Canvas;
+use terminal::{Key, Terminal};
+
+mod canvas;
+mod jet_car;
+mod link;
+mod sailing;
+mod terminal;
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Steer a car with thrusters and no brakes through things that come down
+    #[command(after_help = jet_car::HELP)]
+    JetCar(jet_car::Options),
+    /// Sail to a buoy before the opponent
+    #[command(after_help = sailing::HELP)]
+    Sailing(sailing::Options),
+}
+
+/// What all games take.
+#[derive(Args)]
+struct Common {
+    /// What chance is made from
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    seed: u64,
+    /// The round trip to the server, in milliseconds
+    #[arg(long, default_value_t = 0, value_name = "MS", value_parser = clap::value_parser!(u32).range(0..=10_000))]
+    lag: u32,
+    /// Let the synthetic player play
+    #[arg(long)]
+    bot: bool,
+}
+
+pub(crate) fn execute(command: Command) -> Result<ExitCode, BadInput> {
+    match command {
+        Command::JetCar(options) => play(options.game()?),
+        Command::Sailing(options) => play(options.game()?),
+    }
+}
+
+/// A game as the loop below sees it.
+trait Playable {
+    const TICK_RATE: TickRate;
+
+    /// A key went down.
+    fn press(&mut self, key: Key);
+
+    /// Plays one tick on both sides of the link; `now` is when it ends.
+    fn tick(&mut self, now: SharedInstant);
+
+    /// Draws what the player is shown.
+    fn draw(&self, canvas: &mut Canvas);
+
+    /// One line for when the terminal is itself again.
+    fn farewell(&self) -> String;
+}
+
+/// How often the picture is drawn: 25 times per second.
+const FRAME: Duration = Duration::from_millis(40);
+/// The longest stretch that is caught up with. After a longer one (a stopped process, a sleeping machine) the game goes on
+/// where it was.
+const CATCH_UP_MAX: Span = Span::from_millis(500);
+
+fn play<G: Playable>(mut game: G) -> Result<ExitCode, BadInput> {
+    let mut terminal = Terminal::open()?;
+    let result = run(&mut game, &mut terminal);
+    drop(terminal);
+    result?;
+    crate::print::to_stdout(&format!("{}\n", game.farewell()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn run<G: Playable>(game: &mut G, terminal: &mut Terminal) -> io::Result<()> {
+    let mut played: i64 = 0;
+    let mut began = Instant::now();
+    let mut next_frame = began;
+    loop {
+        while let Some(key) = terminal.key_until(next_frame)? {
+            if key == Key::Quit {
+                return Ok(());
+            }
+            game.press(key);
+        }
+        next_frame = Instant::now() + FRAME;
+        let mut elapsed = Span::from_micros(began.elapsed().as_micros() as i64);
+        let behind = elapsed - G::TICK_RATE.begin(played);
+        if behind > CATCH_UP_MAX {
+            began += Duration::from_micros(behind.as_micros().unsigned_abs());
+            elapsed = G::TICK_RATE.begin(played);
+        }
+        while G::TICK_RATE.begin(played + 1) <= elapsed {
+            played += 1;
+            game.tick(SharedInstant::ZERO + G::TICK_RATE.begin(played));
+        }
+        let mut canvas = terminal.canvas()?;
+        game.draw(&mut canvas);
+        terminal.show(&canvas)?;
+    }
+}

@@ -1,0 +1,42 @@
+//! What a player's hands do.
+
+use fairpath::vector::Vec2;
+
+use crate::shared::{Hands, axis};
+
+/// What a player's hands do during one tick: a person's or a bot's.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Input {
+    /// −1 full thrust to the left, 1 to the right.
+    pub right: f64,
+    /// −1 full thrust ahead (up the screen), 1 back.
+    pub down: f64,
+}
+
+impl Input {
+    /// All thrusters off.
+    pub const IDLE: Self = Self { right: 0.0, down: 0.0 };
+
+    /// These thrusters.
+    pub const fn new(right: f64, down: f64) -> Self {
+        Self { right, down }
+    }
+
+    pub(super) fn stick(self) -> Vec2 {
+        Vec2::new(self.right, self.down)
+    }
+}
+
+impl Hands for Input {
+    fn limited(self) -> Self {
+        Self { right: axis(self.right, -1.0), down: axis(self.down, -1.0) }
+    }
+
+    fn axes(self) -> [f64; 4] {
+        [self.right, self.down, 0.0, 0.0]
+    }
+
+    fn from_axes([right, down, ..]: [f64; 4]) -> Self {
+        Self { right, down }
+    }
+}

@@ -1,0 +1,284 @@
+//! All that a client is sent, draws, and can play on by itself: the part of the game without dice.
+
+use fairpath::State;
+use fairpath::time::SharedInstant;
+use fairpath::vector::{Vec2, Vector};
+use fairpath_sim::Digest;
+
+use super::config::{JetCarConfig, POINTS_AVOIDED, POINTS_HIT, TICK_RATE};
+use super::input::Input;
+use crate::shared::{Hands, add_vector};
+
+/// The field at one instant.
+///
+/// [`step`](Self::step) is the whole of the game's physics, and pure: a server that free-runs calls it with what its
+/// dice added, and a client that replays the inputs its server has not seen yet calls it on the server's scene. What
+/// neither adds, the next scene does not have.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scene {
+    /// How many ticks have been played.
+    pub tick: u64,
+    /// The player's own: nobody else pushes it but wind.
+    pub car: Car,
+    /// What comes down, in the order of appearance; at most [`OBSTRUCTIONS_MAX`].
+    pub obstructions: Vec<Obstruction>,
+    /// The gust that blows, if one does.
+    pub gust: Option<Gust>,
+    /// The points so far.
+    pub score: i32,
+    /// How many cars are left, the one that flies included.
+    pub lives: u32,
+}
+
+/// What can be on the field at once. With the usual rules it is some five; the bound only matters to odd rules, under
+/// which nothing more appears until something has gone.
+pub const OBSTRUCTIONS_MAX: usize = 256;
+
+/// The player's car.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Car {
+    /// Its middle.
+    pub position: Vec2,
+    /// Where it goes, per second.
+    pub velocity: Vec2,
+    /// How many cars were there before it.
+    pub life: u16,
+    /// Whether it was put here in the last tick.
+    pub is_new: bool,
+}
+
+/// Something that comes down.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Obstruction {
+    /// Which one: they are numbered in the order of appearance, from one.
+    pub number: u32,
+    /// How large.
+    pub size: Size,
+    /// How fast.
+    pub pace: Pace,
+    /// Its middle.
+    pub position: Vec2,
+}
+
+/// How large an obstruction is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Size {
+    Small,
+    Medium,
+    Large,
+}
+
+/// How fast an obstruction is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Pace {
+    Slow,
+    Moderate,
+    Fast,
+}
+
+/// Wind for a while.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gust {
+    /// W: what each tick adds to the velocity.
+    pub push: Vec2,
+    /// For how many more ticks.
+    pub ticks_left: u32,
+}
+
+/// Something that happened during a tick.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Event {
+    /// An obstruction passed out of view.
+    Avoided {
+        /// Which one.
+        number: u32,
+    },
+    /// The car flew into an obstruction, and it is gone.
+    Hit {
+        /// Which one.
+        number: u32,
+        /// Where the explosion is.
+        at: Vec2,
+    },
+    /// The car flew into a wall and is no more; the next one begins at the start, if there is one.
+    Destroyed {
+        /// Where the explosion is.
+        at: Vec2,
+    },
+    /// The time is up, or no car is left.
+    Over,
+}
+
+impl Scene {
+    /// A field about to be entered.
+    pub fn new(rules: &JetCarConfig) -> Self {
+        Self {
+            tick: 0,
+            car: Car::at_start(rules, 0),
+            obstructions: Vec::new(),
+            gust: None,
+            score: 0,
+            lives: rules.lives,
+        }
+    }
+
+    /// Plays `ticks` ticks in which the hands do `input` and no dice are thrown.
+    pub fn step(&mut self, rules: &JetCarConfig, input: Input, ticks: u32) {
+        for _ in 0..ticks {
+            self.step_noting(rules, input, &mut Vec::new());
+        }
+    }
+
+    /// Plays one tick, and notes what happened.
+    pub(super) fn step_noting(&mut self, rules: &JetCarConfig, input: Input, events: &mut Vec<Event>) {
+        let was_over = self.is_over(rules);
+        self.tick += 1;
+        if was_over {
+            return;
+        }
+        let wind = self.blow();
+        self.car.fly(rules, input.limited(), wind);
+        for obstruction in &mut self.obstructions {
+            obstruction.position.y += obstruction.speed(rules) * TICK_RATE.step_secs();
+        }
+        self.meet_obstructions(rules, events);
+        self.meet_walls(rules, events);
+        if self.is_over(rules) {
+            events.push(Event::Over);
+        }
+    }
+
+    /// The wind in this tick.
+    fn blow(&mut self) -> Vec2 {
+        let Some(gust) = &mut self.gust else { return Vec2::ZERO };
+        let push = gust.push;
+        gust.ticks_left = gust.ticks_left.saturating_sub(1);
+        if gust.ticks_left == 0 {
+            self.gust = None;
+        }
+        push
+    }
+
+    fn meet_obstructions(&mut self, rules: &JetCarConfig, events: &mut Vec<Event>) {
+        let car = self.car;
+        let score = &mut self.score;
+        self.obstructions.retain(|obstruction| {
+            let number = obstruction.number;
+            if obstruction.touches(rules, car.position) {
+                *score += POINTS_HIT;
+                events.push(Event::Hit { number, at: obstruction.position });
+                false
+            } else if obstruction.has_passed(rules) {
+                *score += POINTS_AVOIDED;
+                events.push(Event::Avoided { number });
+                false
+            } else {
+                true
+            }
+        });
+    }
+
+    fn meet_walls(&mut self, rules: &JetCarConfig, events: &mut Vec<Event>) {
+        let half = 0.5 * rules.car_size;
+        if (half..=rules.width - half).contains(&self.car.position.x) {
+            return;
+        }
+        events.push(Event::Destroyed { at: self.car.position });
+        self.lives -= 1;
+        self.car = Car::at_start(rules, self.car.life.saturating_add(1));
+    }
+
+    /// Whether the time is up or no car is left.
+    pub fn is_over(&self, rules: &JetCarConfig) -> bool {
+        self.lives == 0 || self.tick >= rules.ticks()
+    }
+
+    /// The time since the start.
+    pub fn now(&self) -> SharedInstant {
+        SharedInstant::ZERO + TICK_RATE.begin(self.tick.cast_signed())
+    }
+
+    pub(super) fn digest(&self, digest: &mut Digest) {
+        let Self { tick, car, obstructions, gust, score, lives } = self;
+        digest.u64(*tick).i64((*score).into()).u32(*lives);
+        add_vector(car.position, digest);
+        add_vector(car.velocity, digest);
+        digest.u16(car.life).bool(car.is_new);
+        for Obstruction { number, size, pace, position } in obstructions {
+            digest.u32(*number).u8(*size as u8).u8(*pace as u8);
+            add_vector(*position, digest);
+        }
+        digest.bool(gust.is_some());
+        if let Some(Gust { push, ticks_left }) = gust {
+            add_vector(*push, digest);
+            digest.u32(*ticks_left);
+        }
+    }
+}
+
+impl Car {
+    fn at_start(rules: &JetCarConfig, life: u16) -> Self {
+        Self { position: rules.start(), velocity: Vec2::ZERO, life, is_new: true }
+    }
+
+    /// One tick: P += V·Δt, then V += U/10 + W. Where the field ends above and below, the car stops.
+    pub fn fly(&mut self, rules: &JetCarConfig, input: Input, wind: Vec2) {
+        self.is_new = false;
+        self.position += self.velocity * TICK_RATE.step_secs();
+        self.velocity += input.stick() * (rules.thrust / 10.0) + wind;
+        let half = 0.5 * rules.car_size;
+        let held = self.position.y.clamp(half, rules.height - half);
+        if held != self.position.y {
+            self.position.y = held;
+            self.velocity.y = 0.0;
+        }
+    }
+
+    /// The same in the library's words.
+    pub fn state(&self) -> State<Vec2> {
+        State::moving(self.position, self.velocity)
+    }
+}
+
+impl Obstruction {
+    /// How wide it is, in pixels, and how high.
+    pub fn extent(&self, rules: &JetCarConfig) -> Vec2 {
+        let width = rules.widths[self.size as usize];
+        Vec2::new(width, 0.5 * width)
+    }
+
+    /// How fast it comes down, in pixels per second.
+    pub fn speed(&self, rules: &JetCarConfig) -> f64 {
+        rules.speeds[self.pace as usize]
+    }
+
+    /// Whether a car there would be in it.
+    pub fn touches(&self, rules: &JetCarConfig, car: Vec2) -> bool {
+        let reach = (self.extent(rules) + Vec2::new(rules.car_size, rules.car_size)) * 0.5;
+        let apart = self.position - car;
+        apart.x.abs() < reach.x && apart.y.abs() < reach.y
+    }
+
+    /// Whether it is out of view below.
+    fn has_passed(&self, rules: &JetCarConfig) -> bool {
+        self.position.y - 0.5 * self.extent(rules).y > rules.height
+    }
+
+    /// The same in the library's words.
+    pub fn state(&self, rules: &JetCarConfig) -> State<Vec2> {
+        State::moving(self.position, Vec2::new(0.0, self.speed(rules)))
+    }
+}
+
+impl Size {
+    /// From small to large.
+    pub const ALL: [Self; 3] = [Self::Small, Self::Medium, Self::Large];
+}
+
+impl Pace {
+    /// From slow to fast.
+    pub const ALL: [Self; 3] = [Self::Slow, Self::Moderate, Self::Fast];
+}

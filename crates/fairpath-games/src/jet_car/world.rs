@@ -1,0 +1,131 @@
+//! The run as the server plays it.
+
+use fairpath::number::EntityId;
+use fairpath::time::TickRate;
+use fairpath::vector::{Vec2, Vector};
+use fairpath_sim::Digest;
+
+use super::config::{JetCarConfig, TICK_RATE};
+use super::dice::Dice;
+use super::input::Input;
+use super::scene::{Event, Scene};
+use crate::shared::{Game, Moving, OutOfRange};
+
+/// A run: the whole state, and nothing outside it.
+///
+/// [`step`](Self::step) plays on. The same rules, seed and inputs give the same bits. Between steps
+/// [`scene`](Self::scene) shows the field as it is, which is what clients are sent; [`events`](Self::events) tells what
+/// happened on the way there. A run that is over stays as it was, and only its ticks go on.
+///
+/// ```
+/// use fairpath_games::jet_car::{Input, JetCar, JetCarConfig};
+///
+/// # fn main() -> Result<(), fairpath_games::shared::OutOfRange> {
+/// let mut game = JetCar::new(JetCarConfig::default(), 7)?;
+/// game.step(Input::new(1.0, 0.0), 10); // a tenth of a second to the right
+/// let sent = game.scene().clone();     // what a client gets to see
+///
+/// // The client has pressed the left thruster in the meantime, and need not wait for the server to see what that does.
+/// let mut predicted = sent;
+/// predicted.step(game.config(), Input::new(-1.0, 0.0), 5);
+/// game.step(Input::new(-1.0, 0.0), 5);
+/// assert_eq!(predicted.car, game.scene().car);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct JetCar {
+    config: JetCarConfig,
+    scene: Scene,
+    dice: Dice,
+    events: Vec<Event>,
+}
+
+impl JetCar {
+    /// A run about to begin.
+    pub fn new(config: JetCarConfig, seed: u64) -> Result<Self, OutOfRange> {
+        config.check()?;
+        Ok(Self { scene: Scene::new(&config), dice: Dice::new(&config, seed), events: Vec::new(), config })
+    }
+
+    /// Plays `ticks` ticks in which the hands do `input`.
+    pub fn step(&mut self, input: Input, ticks: u32) {
+        self.events.clear();
+        for _ in 0..ticks {
+            if !self.is_over() {
+                self.dice.throw(&self.config, &mut self.scene);
+            }
+            self.scene.step_noting(&self.config, input, &mut self.events);
+        }
+    }
+
+    /// The rules.
+    pub fn config(&self) -> &JetCarConfig {
+        &self.config
+    }
+
+    /// The field as it is.
+    pub fn scene(&self) -> &Scene {
+        &self.scene
+    }
+
+    /// What happened during the last step.
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// Whether the time is up or no car is left.
+    pub fn is_over(&self) -> bool {
+        self.scene.is_over(&self.config)
+    }
+
+    /// 64 bits that stand for the whole state, dice included.
+    pub fn digest(&self) -> u64 {
+        let mut digest = Digest::new();
+        self.scene.digest(&mut digest);
+        self.dice.digest(&mut digest);
+        digest.value()
+    }
+}
+
+impl Game for JetCar {
+    type Config = JetCarConfig;
+    type Input = Input;
+    type ConfigError = OutOfRange;
+
+    const NAME: &'static str = "jet car";
+    const TICK_RATE: TickRate = TICK_RATE;
+
+    fn begin(config: &JetCarConfig, seed: u64) -> Result<Self, OutOfRange> {
+        Self::new(*config, seed)
+    }
+
+    fn seats(_: &JetCarConfig) -> u32 {
+        1
+    }
+
+    fn advance(&mut self, inputs: &[Input]) {
+        self.step(inputs.first().copied().unwrap_or_default(), 1);
+    }
+
+    fn tick(&self) -> u64 {
+        self.scene.tick
+    }
+
+    /// The car is entity 0, obstruction n is entity n.
+    fn moving(&self) -> impl Iterator<Item = Moving> {
+        let Scene { car, obstructions, .. } = &self.scene;
+        let player = Moving { id: EntityId(0), life: car.life, has_jumped: car.is_new, state: car.state() };
+        let others = obstructions.iter().map(|obstruction| Moving {
+            id: EntityId(obstruction.number),
+            life: 0,
+            has_jumped: false,
+            state: obstruction.state(&self.config),
+        });
+        std::iter::once(player).chain(others)
+    }
+
+    fn corners(&self) -> (Vec2, Vec2) {
+        (Vec2::ZERO, Vec2::new(self.config.width, self.config.height))
+    }
+}

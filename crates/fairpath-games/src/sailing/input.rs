@@ -1,0 +1,48 @@
+//! What a sailor's hands do.
+
+use crate::shared::{Hands, axis};
+
+/// What a sailor's hands want during one tick: a person's or an agent's. Sheet and rudder follow as fast as they can.
+///
+/// It says where things should be and not how to move them, so a lost input costs nothing that the next one does not
+/// mend.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Input {
+    /// How far the sheet lets the sail out: 0 hauled in along the boat, 1 square to it.
+    pub sheet: f64,
+    /// −1 full to starboard (the boat turns right), 0 straight, 1 full to port.
+    pub rudder: f64,
+    /// God mode only: turns the wind, −1 clockwise to 1 anticlockwise.
+    pub wind_turn: f64,
+    /// God mode only: −1 calms the wind, 1 strengthens it.
+    pub wind_rise: f64,
+}
+
+impl Input {
+    /// Sail hauled in, rudder straight.
+    pub const IDLE: Self = Self { sheet: 0.0, rudder: 0.0, wind_turn: 0.0, wind_rise: 0.0 };
+
+    /// This sheet and this rudder.
+    pub const fn new(sheet: f64, rudder: f64) -> Self {
+        Self { sheet, rudder, ..Self::IDLE }
+    }
+}
+
+impl Hands for Input {
+    fn limited(self) -> Self {
+        Self {
+            sheet: axis(self.sheet, 0.0),
+            rudder: axis(self.rudder, -1.0),
+            wind_turn: axis(self.wind_turn, -1.0),
+            wind_rise: axis(self.wind_rise, -1.0),
+        }
+    }
+
+    fn axes(self) -> [f64; 4] {
+        [self.sheet, self.rudder, self.wind_turn, self.wind_rise]
+    }
+
+    fn from_axes([sheet, rudder, wind_turn, wind_rise]: [f64; 4]) -> Self {
+        Self { sheet, rudder, wind_turn, wind_rise }
+    }
+}

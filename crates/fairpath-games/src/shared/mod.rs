@@ -1,0 +1,42 @@
+//! What games have in common: seats, a step, a log of hands, and knobs within ranges.
+//!
+//! A game that is a [`Game`] gets the rest for nothing: an [`InputLog`] that keeps a run as the changes of its
+//! players' hands, a [`Replay`] of that log that gives the same bits, and the run as a
+//! [`Trace`](fairpath_sim::trace::Trace) that any tool can read, from which the log can be had back.
+//!
+//! The jet car and sailing live here; the older games have copies of their own and can move in.
+
+mod game;
+mod knob;
+mod log;
+mod record;
+
+pub use game::{Game, Hands, Moving};
+pub use knob::OutOfRange;
+pub use log::{InputChange, InputLog, Replay};
+pub use record::NotReplayable;
+
+pub(crate) use knob::{Knob, all_within};
+
+use fairpath::random::Random;
+use fairpath::vector::Vec2;
+use fairpath_sim::Digest;
+
+/// Adds a vector.
+pub(crate) fn add_vector(vector: Vec2, digest: &mut Digest) {
+    digest.f64(vector.x).f64(vector.y);
+}
+
+/// Adds where a generator stands, by what it would say next; the generator itself does not move.
+pub(crate) fn add_random(random: &Random, digest: &mut Digest) {
+    let mut ahead = random.clone();
+    for _ in 0..4 {
+        digest.u64(ahead.bits());
+    }
+}
+
+/// An axis of a stick within `low` … 1; what is not a number is 0.
+pub(crate) fn axis(value: f64, low: f64) -> f64 {
+    // Adding zero makes −0 the one zero: hands that equal others lead to the same bits.
+    if value.is_nan() { 0.0 } else { value.clamp(low, 1.0) + 0.0 }
+}
