@@ -128,14 +128,14 @@ impl Game {
     }
 
     /// The next trigger, and what it makes leave.
-    fn trigger(&mut self) -> Vec<Departure<Vec2>> {
+    fn trigger(&mut self) -> Vec<Departure> {
         let now = self.vector.generated_at + INTERVAL;
         self.turn(now);
         self.dispatcher.on_generated(&self.vector, Reason::Distance, now);
         self.dispatcher.poll_departures(None, now)
     }
 
-    fn send(&mut self, departures: Vec<Departure<Vec2>>) {
+    fn send(&mut self, departures: Vec<Departure>) {
         let now = self.vector.generated_at;
         let mut copies = self.under_way.pop_front().unwrap_or_default();
         for departure in departures {

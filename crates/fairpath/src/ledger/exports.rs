@@ -141,8 +141,13 @@ impl<V: Planar> Exports<V> {
         }
     }
 
+    /// When whoever follows this freezes.
+    pub(super) fn freezes_at(&self, belief: &Exported<V>) -> SharedInstant {
+        belief.since + self.horizon
+    }
+
     /// Whether the belief *is* this piece, and not frozen before `until`: then there is no error to integrate.
     fn is_followed(&self, piece: &Exported<V>, belief: &Exported<V>, until: SharedInstant) -> bool {
-        piece.index == belief.index && until <= piece.since + self.horizon
+        piece.index == belief.index && until <= self.freezes_at(piece)
     }
 }

@@ -239,6 +239,11 @@ impl<V: Planar> Pair<V> {
             .is_some_and(|belief| exports.distance(belief, at) <= tolerance)
     }
 
+    /// What it will follow in the end, if nothing more is sent.
+    pub(super) fn told<'a>(&'a self, exports: &'a Exports<V>) -> Option<&'a Exported<V>> {
+        self.exported(exports, self.belief.max(self.gist.newest)?)
+    }
+
     /// What has been added to the accumulated error since the last time.
     pub(super) fn drain_growth(&mut self) -> f64 {
         let growth = self.accumulated - self.drained;

@@ -173,7 +173,7 @@ impl World {
                 entity: claim.entity,
                 receiver: claim.receiver,
                 at: self.now,
-                generated_at: claim.vector.generated_at,
+                generated_at: claim.generated_at,
                 is_promise: departure.is_promise,
             });
             let copy =

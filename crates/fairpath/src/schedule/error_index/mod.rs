@@ -10,7 +10,7 @@ pub use config::ErrorIndexConfig;
 
 use self::balance::Balance;
 use self::purse::Purse;
-use super::{Candidate, Claims, Scene, Scheduler};
+use super::{Candidate, Claims, Left, Scene, Scheduler};
 use crate::error::Path;
 use crate::ledger::{Belief, Page};
 use crate::number::{EntityId, ReceiverId};
@@ -59,9 +59,9 @@ impl ErrorIndex {
         self.purse.tokens()
     }
 
-    fn decide<V: Planar>(&mut self, scene: &Scene<'_, V>, claims: &mut Claims<V>) {
+    fn decide<V: Planar>(&mut self, scene: &Scene<'_, V>, claims: &mut Claims) {
         // What could not leave so far is paid for by nobody yet, and may be worth less by now.
-        claims.discard_waiting(scene.entity);
+        claims.discard_waiting(scene);
         let Some((forecast, told)) =
             forecast::forecast(scene, self.config.forecast_window).zip(scene.ledger.placed_if_told())
         else {
@@ -124,7 +124,7 @@ impl ErrorIndex {
 }
 
 impl<V: Planar> Scheduler<V> for ErrorIndex {
-    fn on_trigger(&mut self, scene: &Scene<'_, V>, _random: &mut Random, claims: &mut Claims<V>) {
+    fn on_trigger(&mut self, scene: &Scene<'_, V>, _random: &mut Random, claims: &mut Claims) {
         self.purse.meet(scene.entity);
         // What nobody could hear earns nothing, or the first to join would find a fortune.
         if scene.candidates.is_empty() {
@@ -138,7 +138,7 @@ impl<V: Planar> Scheduler<V> for ErrorIndex {
         }
     }
 
-    fn on_deadline(&mut self, scene: &Scene<'_, V>, _random: &mut Random, claims: &mut Claims<V>) {
+    fn on_deadline(&mut self, scene: &Scene<'_, V>, _random: &mut Random, claims: &mut Claims) {
         self.look_at = self.next_look(scene.now);
         self.decide(scene, claims);
     }
@@ -151,8 +151,8 @@ impl<V: Planar> Scheduler<V> for ErrorIndex {
         self.purse.pay(entity, cost, &self.config);
     }
 
-    fn on_left(&mut self, entity: Option<EntityId>, _receiver: Option<ReceiverId>) {
-        if let Some(entity) = entity {
+    fn on_left(&mut self, left: Left) {
+        if let Left::Entity(entity) = left {
             self.purse.forget(entity);
         }
         if self.purse.entities() == 0 {
