@@ -5,6 +5,7 @@
 
 mod crowd;
 mod error;
+mod game;
 mod measure;
 mod schedule;
 mod wire;
@@ -16,12 +17,13 @@ use measure::Table;
 /// A name for the command line, and what it measures.
 type Bench = (&'static str, fn() -> Table);
 
-const BENCHES: [Bench; 5] = [
+const BENCHES: [Bench; 6] = [
     ("place", crowd::bench),
     ("wire", wire::bench),
     ("error", error::bench),
     ("schedule-linear", schedule::bench_linear),
     ("schedule-circular", schedule::bench_circular),
+    ("schedule-server", schedule::bench_server),
 ];
 
 fn main() -> ExitCode {

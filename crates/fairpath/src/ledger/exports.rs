@@ -30,6 +30,26 @@ pub(super) struct Exported<V: Planar> {
     pub(super) placed: Path<V>,
 }
 
+/// How far somebody is off as long as the exported path has not changed and nothing has frozen, worked out once for all
+/// who follow the same DR vector.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Gap<V: Planar> {
+    since: SharedInstant,
+    until: SharedInstant,
+    /// None, if it is the newest DR vector that is followed.
+    gap: Option<error::StraightGap<V>>,
+}
+
+impl<V: Planar> Gap<V> {
+    /// The error from `from` to `to`, if it is known for all of that.
+    #[inline]
+    pub(super) fn error(&self, from: SharedInstant, to: SharedInstant) -> Option<f64> {
+        let (after, secs) = ((from - self.since).as_secs_f64(), (to - from).as_secs_f64());
+        let is_known = from >= self.since && to <= self.until;
+        is_known.then(|| self.gap.as_ref().map_or(0.0, |gap| gap.accumulated(after, secs)))
+    }
+}
+
 impl<V: Planar> Exports<V> {
     pub(super) fn new(horizon: Span) -> Self {
         Self { horizon, pieces: VecDeque::new(), first: 0, life: (Life::default(), 0) }
@@ -116,6 +136,17 @@ impl<V: Planar> Exports<V> {
             }
         }
         sum
+    }
+
+    /// The gap between the newest piece and what is placed by a receiver that follows `belief`, if both are straight.
+    pub(super) fn gap(&self, belief: &Exported<V>) -> Option<Gap<V>> {
+        let newest = self.newest().filter(|newest| newest.life == belief.life)?;
+        let (since, until) = (newest.since, self.freezes_at(belief));
+        let gap = match newest.index == belief.index {
+            true => None,
+            false => Some(error::StraightGap::between(&newest.path, &belief.placed, since, until)?),
+        };
+        Some(Gap { since, until, gap })
     }
 
     /// When the error of a receiver that follows `belief` from `from` on, now or ahead, reaches `amount`.

@@ -52,7 +52,7 @@ const _: () = assert!(REMEMBERED_MAX as i64 * 10_000 >= REMEMBERED.as_micros());
 pub struct Ledger<V: Planar> {
     exports: Exports<V>,
     pairs: BTreeMap<ReceiverId, Pair<V>>,
-    memo: Memo,
+    memo: Memo<V>,
 }
 
 impl<V: Planar> Ledger<V> {
@@ -86,6 +86,26 @@ impl<V: Planar> Ledger<V> {
         for pair in self.pairs.values_mut() {
             pair.advance(&self.exports, vector.generated_at, &mut self.memo);
         }
+        self.exports.push(vector);
+        self.memo.clear();
+    }
+
+    /// The same, and tells of everybody as [`advance_and_tell`](Self::advance_and_tell) does, in one walk where there is
+    /// no time between the cut and `now`.
+    pub fn on_generated_and_tell(
+        &mut self,
+        vector: &DrVector<V>,
+        now: SharedInstant,
+        mut tell: impl FnMut(ReceiverId, f64, Standing),
+    ) {
+        if now != vector.generated_at {
+            self.on_generated(vector);
+            return self.advance_and_tell(now, tell);
+        }
+        // Nobody was told of it yet.
+        self.advance_and_tell(now, |receiver, growth, standing| {
+            tell(receiver, growth, Standing { is_told: false, ..standing });
+        });
         self.exports.push(vector);
         self.memo.clear();
     }

@@ -139,7 +139,7 @@ impl<V: Planar> Pair<V> {
     }
 
     /// Keeps the books up to `now`.
-    pub(super) fn advance(&mut self, exports: &Exports<V>, now: SharedInstant, memo: &mut Memo) {
+    pub(super) fn advance(&mut self, exports: &Exports<V>, now: SharedInstant, memo: &mut Memo<V>) {
         if now <= self.until {
             return;
         }
@@ -300,7 +300,7 @@ impl<V: Planar> Pair<V> {
     }
 
     /// Nothing arrives up to `now`: whoever has believed the same for as long has been as wrong.
-    fn go_on_believing(&mut self, exports: &Exports<V>, now: SharedInstant, memo: &mut Memo) {
+    fn go_on_believing(&mut self, exports: &Exports<V>, now: SharedInstant, memo: &mut Memo<V>) {
         let from = self.until;
         let error = self.belief.map_or(0.0, |index| {
             memo.grown.recall(index, from, now, || self.error_if_believed(exports, index, from, now))
@@ -314,18 +314,17 @@ impl<V: Planar> Pair<V> {
         exports: &Exports<V>,
         arrival: SharedInstant,
         now: SharedInstant,
-        memo: &mut Memo,
+        memo: &mut Memo<V>,
     ) {
         let believed = self.belief;
         let mut next = Some(arrival);
         while let Some(arrival) = next.filter(|arrival| *arrival <= now) {
-            self.accumulate(exports, arrival);
-            self.belief = self.belief_at(arrival);
-            next = self.next_arrival(arrival);
+            self.accumulate(exports, arrival, memo);
+            next = self.arrive_by(arrival);
             self.gist.next_arrival = next;
             self.fold_what_is_certain();
         }
-        self.accumulate(exports, now);
+        self.accumulate(exports, now, memo);
         if self.belief != believed {
             // Since its generation, whoever follows it is as wrong, whenever it arrived.
             let followed = self.belief.and_then(|index| self.exported(exports, index));
@@ -336,11 +335,33 @@ impl<V: Planar> Pair<V> {
         }
     }
 
+    /// Follows what arrives after `until` and by `at`, and says when the next arrives.
+    fn arrive_by(&mut self, at: SharedInstant) -> Option<SharedInstant> {
+        let mut next = None;
+        for copy in &self.copies {
+            let Some(arrival) = copy.fate.arrival() else { continue };
+            if arrival <= at {
+                self.belief = self.belief.max(Some(copy.index));
+            } else if next.is_none_or(|next| arrival < next) {
+                next = Some(arrival);
+            }
+        }
+        next
+    }
+
     /// Integrates up to `to` with the belief as it is.
-    fn accumulate(&mut self, exports: &Exports<V>, to: SharedInstant) {
+    fn accumulate(&mut self, exports: &Exports<V>, to: SharedInstant, memo: &mut Memo<V>) {
         if to > self.until {
             let from = self.until;
-            let error = self.belief.map_or(0.0, |index| self.error_if_believed(exports, index, from, to));
+            let error = self.belief.map_or(0.0, |index| {
+                let gap = memo
+                    .gaps
+                    .recall(index, || self.exported(exports, index).and_then(|belief| exports.gap(belief)));
+                match gap.and_then(|gap| gap.error(from, to)) {
+                    Some(error) => error,
+                    None => self.error_if_believed(exports, index, from, to),
+                }
+            });
             self.add(error, to);
         }
     }

@@ -37,7 +37,7 @@ pub struct Claims {
     len: usize,
     /// What is due, and in which order it leaves. Reused from poll to poll.
     due: Vec<Claim>,
-    places: Vec<Place>,
+    places: Vec<u128>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -69,13 +69,14 @@ impl Claims {
 
     /// Lets a claim wait, instead of whatever waited for that receiver about that entity.
     pub fn insert(&mut self, claim: Claim) {
-        // What is older and leaves no earlier is of no use.
-        self.change(claim.receiver, |bag| {
-            bag.retain(|other| {
-                other.claim.entity != claim.entity || (other.is_overdue && other.claim.due < claim.due)
-            });
-            bag.push(Waiting { claim, is_overdue: false });
-        });
+        let place = self.agenda.meet(claim.receiver);
+        let is_about = |waiting: &Waiting| waiting.claim.entity == claim.entity;
+        if self.agenda.row(place).iter().any(is_about) {
+            // What is older and leaves no earlier is of no use.
+            let is_useless = |other: &Waiting| !other.is_overdue || claim.due <= other.claim.due;
+            self.change_at(place, |bag| bag.retain(|other| !is_about(other) || !is_useless(other)));
+        }
+        self.add_at(place, claim);
     }
 
     /// How many wait, due or not.
@@ -120,7 +121,7 @@ impl Claims {
     }
 
     /// Takes out what is due for `receiver`, or for anybody, the heaviest first; equally heavy ones in the order of
-    /// entities and receivers.
+    /// receivers, and for each the one that has waited longest.
     pub fn take_due(&mut self, receiver: Option<ReceiverId>, now: SharedInstant) -> Vec<Claim> {
         self.drain_due(receiver, now).collect()
     }
@@ -132,25 +133,20 @@ impl Claims {
         now: SharedInstant,
     ) -> impl ExactSizeIterator<Item = Claim> + '_ {
         self.due.clear();
-        match receiver {
-            Some(receiver) => {
-                if let Some(place) = self.agenda.position(receiver) {
-                    self.take_from(place, now);
-                }
-            }
-            None => {
-                let mut from = 0;
-                while let Some(place) = self.agenda.next_due(from, now) {
-                    self.take_from(place, now);
-                    from = place + 1;
-                }
-            }
+        let mut place = match receiver {
+            Some(receiver) => self.agenda.position(receiver).filter(|place| self.agenda.due(*place) <= now),
+            None => self.agenda.next_due(0, now),
+        };
+        while let Some(at) = place {
+            let left = take_due(self.agenda.row_mut(at), now, &mut self.due);
+            self.agenda.set_due(at, left);
+            place = if receiver.is_none() { self.agenda.next_due(at + 1, now) } else { None };
         }
         self.len -= self.due.len();
         self.places.clear();
-        self.places.extend((0..).zip(&self.due).map(|(index, claim)| Place::of(claim, index)));
+        self.places.extend((0..).zip(&self.due).map(|(index, claim)| place_of(claim, index)));
         self.places.sort_unstable();
-        self.places.iter().map(|place| self.due[place.index as usize])
+        self.places.iter().map(|place| self.due[*place as u32 as usize])
     }
 
     /// Whether something for this receiver about this entity is due.
@@ -161,7 +157,8 @@ impl Claims {
     /// Puts back what did not fit, unless something newer waits by now.
     pub fn put_back(&mut self, claim: Claim) {
         if !self.is_waiting(claim.entity, claim.receiver) {
-            self.change(claim.receiver, |bag| bag.push(Waiting { claim, is_overdue: false }));
+            let place = self.agenda.meet(claim.receiver);
+            self.add_at(place, claim);
         }
     }
 
@@ -193,22 +190,6 @@ impl Claims {
         self.agenda.position(receiver).into_iter().flat_map(|place| self.agenda.row(place))
     }
 
-    /// Moves what is due for one receiver to where it is sorted.
-    fn take_from(&mut self, place: usize, now: SharedInstant) {
-        let bag = self.agenda.row_mut(place);
-        let mut left = NEVER;
-        bag.retain(|waiting| {
-            let is_due = waiting.claim.due <= now;
-            if is_due {
-                self.due.push(waiting.claim);
-            } else {
-                left = left.min(waiting.claim.due);
-            }
-            !is_due
-        });
-        self.agenda.set_due(place, left);
-    }
-
     fn change_all<V: Planar>(&mut self, scene: &Scene<'_, V>, mut change: impl FnMut(&mut Vec<Waiting>)) {
         for candidate in scene.candidates {
             if self.len == 0 {
@@ -224,9 +205,12 @@ impl Claims {
         }
     }
 
-    fn change(&mut self, receiver: ReceiverId, change: impl FnOnce(&mut Vec<Waiting>)) {
-        let place = self.agenda.meet(receiver);
-        self.change_at(place, change);
+    fn add_at(&mut self, place: usize, claim: Claim) {
+        self.agenda.row_mut(place).push(Waiting { claim, is_overdue: false });
+        self.len += 1;
+        if claim.due < self.agenda.due(place) {
+            self.agenda.set_due(place, claim.due);
+        }
     }
 
     /// Changes what waits for somebody, and keeps count and deadline in step.
@@ -240,19 +224,29 @@ impl Claims {
     }
 }
 
-/// Where a claim stands among others that are due: the heaviest first. Sorted instead of the claims, which are larger.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
-    lightness: u64,
-    pair: u64,
-    index: u32,
+/// Moves what is due to the end of `taken`; says when the first of the others is due.
+fn take_due(bag: &mut Vec<Waiting>, now: SharedInstant, taken: &mut Vec<Claim>) -> SharedInstant {
+    let mut left = NEVER;
+    if bag.iter().all(|waiting| waiting.claim.due <= now) {
+        taken.extend(bag.drain(..).map(|waiting| waiting.claim));
+        return left;
+    }
+    bag.retain(|Waiting { claim, .. }| {
+        let is_due = claim.due <= now;
+        if is_due {
+            taken.push(*claim);
+        } else {
+            left = left.min(claim.due);
+        }
+        !is_due
+    });
+    left
 }
 
-impl Place {
-    fn of(claim: &Claim, index: u32) -> Self {
-        let pair = u64::from(claim.entity.0) << 32 | u64::from(claim.receiver.0);
-        Self { lightness: lightness(claim.weight), pair, index }
-    }
+/// Where a claim stands among others that are due: how light it is, then how late it was taken out. One number is
+/// quicker to sort than the claim itself.
+fn place_of(claim: &Claim, index: u32) -> u128 {
+    u128::from(lightness(claim.weight)) << 32 | u128::from(index)
 }
 
 /// A number that is the smaller, the heavier a weight is by `f64::total_cmp`.
@@ -375,10 +369,10 @@ mod tests {
     }
 
     #[test]
-    fn the_heaviest_first_then_entities_then_receivers() {
+    fn the_heaviest_first_then_receivers_then_who_waited_longest() {
         let weights = [f64::INFINITY, 7.0, 1e-300, 0.0, -0.0, -1.0, f64::NEG_INFINITY];
         let mut claims = Claims::default();
-        for (entity, receiver) in [(2, 1), (1, 2), (2, 2), (1, 1)] {
+        for (entity, receiver) in [(2, 1), (2, 2), (1, 2), (1, 1)] {
             for (number, weight) in (0..).zip(weights) {
                 // One entity for each weight, so that no claim replaces another.
                 let entity = EntityId(10 * number + entity);
@@ -389,7 +383,8 @@ mod tests {
         assert_eq!(taken.len(), 28);
         let in_order = |one: &Claim, other: &Claim| {
             let heavier = other.weight.total_cmp(&one.weight);
-            heavier.then((one.entity, one.receiver).cmp(&(other.entity, other.receiver))).is_le()
+            // The second entity was claimed first.
+            heavier.then(one.receiver.cmp(&other.receiver)).then(other.entity.cmp(&one.entity)).is_le()
         };
         assert!(taken.is_sorted_by(in_order), "{taken:?}");
     }
@@ -419,10 +414,6 @@ mod tests {
             let overdue = self.overdue.extract_if(.., |_, claim| is_due(claim));
             let mut due: Vec<Claim> = overdue.map(|(_, claim)| claim).collect();
             due.extend(self.waiting.extract_if(.., |_, claim| is_due(claim)).map(|(_, claim)| claim));
-            due.sort_by(|one, other| {
-                let heavier = other.weight.total_cmp(&one.weight);
-                heavier.then((one.entity, one.receiver).cmp(&(other.entity, other.receiver)))
-            });
             due
         }
 
@@ -470,7 +461,13 @@ mod tests {
                 5 | 6 => {
                     let whose = random.chance(0.8).then_some(to);
                     let taken = ours.take_due(whose, at(step));
-                    assert_eq!(taken, plain.take_due(whose, at(step)), "in step {step}");
+                    assert!(taken.is_sorted_by(|one, other| one.weight >= other.weight), "in step {step}");
+                    let by_name = |claim: &Claim| (claim.entity, claim.receiver, claim.generated_at);
+                    let mut expected = plain.take_due(whose, at(step));
+                    expected.sort_by_key(by_name);
+                    let mut found = taken.clone();
+                    found.sort_by_key(by_name);
+                    assert_eq!(found, expected, "in step {step}");
                     for claim in taken.into_iter().filter(|_| random.chance(0.3)) {
                         ours.put_back(claim);
                         plain.waiting.entry((claim.entity, claim.receiver)).or_insert(claim);

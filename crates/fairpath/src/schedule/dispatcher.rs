@@ -7,7 +7,7 @@ use super::trust::{Booking, Trust, Witness};
 use super::{Account, Candidate, Claim, Claims, Left, Scene, Scheduler};
 use crate::clock::DelayEstimate;
 use crate::dr_vector::DrVector;
-use crate::ledger::{CopyId, Ledger, NeverSent};
+use crate::ledger::{CopyId, Ledger, NeverSent, Standing};
 use crate::number::{EntityId, ReceiverId};
 use crate::random::Random;
 use crate::time::{SharedInstant, Span};
@@ -210,7 +210,6 @@ impl<V: Planar> Dispatcher<V> {
             }
             Entity { ledger, recent: Recent::new(vector), index: 0, steady_since: now }
         });
-        entity.ledger.on_generated(vector);
         if entity.recent.newest().generated_at != vector.generated_at {
             entity.index += 1;
         }
@@ -223,7 +222,7 @@ impl<V: Planar> Dispatcher<V> {
         } else {
             entity.steady_since = now;
         }
-        self.decide(about, now, |scheduler, scene, random, claims| {
+        self.decide(about, Some(vector), now, |scheduler, scene, random, claims| {
             scheduler.on_trigger(scene, random, claims);
         });
     }
@@ -235,7 +234,7 @@ impl<V: Planar> Dispatcher<V> {
         if self.scheduler.poll_deadline().is_some_and(|deadline| deadline <= now) {
             let entities: Vec<EntityId> = self.entities.keys().copied().collect();
             for entity in entities {
-                self.decide(entity, now, |scheduler, scene, random, claims| {
+                self.decide(entity, None, now, |scheduler, scene, random, claims| {
                     scheduler.on_deadline(scene, random, claims);
                 });
             }
@@ -370,10 +369,11 @@ impl<V: Planar> Dispatcher<V> {
         }
     }
 
-    /// Shows the scheduler how things stand with an entity.
+    /// Shows the scheduler how things stand with an entity, now that this was cut.
     fn decide(
         &mut self,
         about: EntityId,
+        cut: Option<&DrVector<V>>,
         now: SharedInstant,
         ask: impl FnOnce(&mut dyn Scheduler<V>, &Scene<'_, V>, &mut Random, &mut Claims),
     ) {
@@ -381,19 +381,24 @@ impl<V: Planar> Dispatcher<V> {
         self.candidates.clear();
         let mut account_secs: f64 = 0.0;
         let mut books = self.receivers.walk();
-        entity.ledger.advance_and_tell(now, |receiver, growth, standing| {
+        let candidates = &mut self.candidates;
+        let tell = |receiver, growth, standing: Standing| {
             let Some(book) = books.find(receiver) else { return };
             book.account.add(growth);
             book.account.advance(now);
             account_secs = account_secs.max(book.account.secs());
-            self.candidates.push(Candidate {
+            candidates.push(Candidate {
                 receiver,
                 standing,
                 account: book.account.rate(),
                 delay: book.delay.mean(),
                 silent_since: standing.last_sent.unwrap_or(standing.joined),
             });
-        });
+        };
+        match cut {
+            Some(vector) => entity.ledger.on_generated_and_tell(vector, now, tell),
+            None => entity.ledger.advance_and_tell(now, tell),
+        }
         if let Some(trust) = &self.config.trust {
             cap_accounts(&mut self.candidates, trust.account_cap);
         }
