@@ -112,9 +112,8 @@ impl<V: Planar> Exports<V> {
 
     /// The same, if it is so old that it will soon be forgotten.
     pub(super) fn get_if_old(&self, index: u64) -> Option<&Exported<V>> {
-        self.get(index).filter(|_| {
-            self.pieces.len() > REMEMBERED_MAX / 2 && index < self.first + REMEMBERED_MAX as u64 / 4
-        })
+        let is_old = self.pieces.len() > REMEMBERED_MAX / 2 && index < self.first + REMEMBERED_MAX as u64 / 4;
+        if is_old { self.get(index) } else { None }
     }
 
     /// The error of a receiver that follows `belief` all the way from `from` to `to`.

@@ -87,7 +87,7 @@ impl<V: Planar> Ledger<V> {
             pair.advance(&self.exports, vector.generated_at, &mut self.memo);
         }
         self.exports.push(vector);
-        self.memo.clear();
+        self.memo.forget_from(vector.generated_at);
     }
 
     /// The same, and tells of everybody as [`advance_and_tell`](Self::advance_and_tell) does, in one walk where there is
@@ -107,7 +107,7 @@ impl<V: Planar> Ledger<V> {
             tell(receiver, growth, Standing { is_told: false, ..standing });
         });
         self.exports.push(vector);
-        self.memo.clear();
+        self.memo.forget_from(vector.generated_at);
     }
 
     /// A copy of `vector` left for `receiver`, and is expected to take `delay`; no time at all, if nothing is known

@@ -319,10 +319,15 @@ impl<V: Planar> Pair<V> {
         let believed = self.belief;
         let mut next = Some(arrival);
         while let Some(arrival) = next.filter(|arrival| *arrival <= now) {
+            let until = self.until;
             self.accumulate(exports, arrival, memo);
             next = self.arrive_by(arrival);
             self.gist.next_arrival = next;
-            self.fold_what_is_certain();
+            // Only of the first copy can it have become history just now; receipts see to the rest.
+            let first = self.copies.front().map(|copy| copy.fate);
+            if matches!(first, Some(Fate::Arrived(at)) if at > until) {
+                self.fold_what_is_certain();
+            }
         }
         self.accumulate(exports, now, memo);
         if self.belief != believed {
@@ -330,7 +335,8 @@ impl<V: Planar> Pair<V> {
             let followed = self.belief.and_then(|index| self.exported(exports, index));
             self.instantaneous = followed.map_or(0.0, |belief| {
                 let since = belief.since;
-                memo.since_generation.recall(belief.index, since, now, || exports.error(belief, since, now))
+                memo.since_generation
+                    .recall(belief.index, since, now, |from| exports.error(belief, from, now))
             });
         }
     }
@@ -353,14 +359,10 @@ impl<V: Planar> Pair<V> {
     fn accumulate(&mut self, exports: &Exports<V>, to: SharedInstant, memo: &mut Memo<V>) {
         if to > self.until {
             let from = self.until;
-            let error = self.belief.map_or(0.0, |index| {
-                let gap = memo
-                    .gaps
-                    .recall(index, || self.exported(exports, index).and_then(|belief| exports.gap(belief)));
-                match gap.and_then(|gap| gap.error(from, to)) {
-                    Some(error) => error,
-                    None => self.error_if_believed(exports, index, from, to),
-                }
+            let error = self.belief.zip(exports.newest_index()).map_or(0.0, |(index, newest)| {
+                let find = || self.exported(exports, index).and_then(|belief| exports.gap(belief));
+                let known = memo.gaps.recall(newest, index, find).and_then(|gap| gap.error(from, to));
+                known.unwrap_or_else(|| self.error_if_believed(exports, index, from, to))
             });
             self.add(error, to);
         }

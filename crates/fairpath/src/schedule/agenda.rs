@@ -71,6 +71,13 @@ impl<T> Agenda<T> {
         }
     }
 
+    /// Nobody is due.
+    pub(super) fn rest(&mut self) {
+        if self.earliest[1] < NEVER {
+            self.earliest.fill(NEVER);
+        }
+    }
+
     /// When the first of all is due.
     pub(super) fn first_due(&self) -> Option<SharedInstant> {
         Some(self.earliest[1]).filter(|due| *due < NEVER)

@@ -38,6 +38,7 @@ pub struct Claims {
     /// What is due, and in which order it leaves. Reused from poll to poll.
     due: Vec<Claim>,
     places: Vec<u128>,
+    emptied: Vec<usize>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -138,11 +139,14 @@ impl Claims {
             None => self.agenda.next_due(0, now),
         };
         while let Some(at) = place {
-            let left = take_due(self.agenda.row_mut(at), now, &mut self.due);
-            self.agenda.set_due(at, left);
+            match take_due(self.agenda.row_mut(at), now, &mut self.due) {
+                Some(left) => self.agenda.set_due(at, left),
+                None => self.emptied.push(at),
+            }
             place = if receiver.is_none() { self.agenda.next_due(at + 1, now) } else { None };
         }
         self.len -= self.due.len();
+        self.rest();
         self.places.clear();
         self.places.extend((0..).zip(&self.due).map(|(index, claim)| place_of(claim, index)));
         self.places.sort_unstable();
@@ -186,6 +190,16 @@ impl Claims {
         self.len -= self.agenda.remove(receiver).map_or(0, |bag| bag.len());
     }
 
+    /// Nothing is due for those whose bags were emptied.
+    fn rest(&mut self) {
+        if self.len == 0 {
+            self.agenda.rest();
+        } else {
+            self.emptied.iter().for_each(|place| self.agenda.set_due(*place, NEVER));
+        }
+        self.emptied.clear();
+    }
+
     fn waits_for(&self, receiver: ReceiverId) -> impl Iterator<Item = &Waiting> + '_ {
         self.agenda.position(receiver).into_iter().flat_map(|place| self.agenda.row(place))
     }
@@ -224,13 +238,14 @@ impl Claims {
     }
 }
 
-/// Moves what is due to the end of `taken`; says when the first of the others is due.
-fn take_due(bag: &mut Vec<Waiting>, now: SharedInstant, taken: &mut Vec<Claim>) -> SharedInstant {
-    let mut left = NEVER;
+/// Moves what is due to the end of `taken`; says when the first of the others is due, if there are any.
+fn take_due(bag: &mut Vec<Waiting>, now: SharedInstant, taken: &mut Vec<Claim>) -> Option<SharedInstant> {
     if bag.iter().all(|waiting| waiting.claim.due <= now) {
-        taken.extend(bag.drain(..).map(|waiting| waiting.claim));
-        return left;
+        bag.iter().for_each(|waiting| taken.push(waiting.claim));
+        bag.clear();
+        return None;
     }
+    let mut left = NEVER;
     bag.retain(|Waiting { claim, .. }| {
         let is_due = claim.due <= now;
         if is_due {
@@ -240,7 +255,7 @@ fn take_due(bag: &mut Vec<Waiting>, now: SharedInstant, taken: &mut Vec<Claim>) 
         }
         !is_due
     });
-    left
+    Some(left)
 }
 
 /// Where a claim stands among others that are due: how light it is, then how late it was taken out. One number is

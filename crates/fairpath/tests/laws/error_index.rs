@@ -53,6 +53,8 @@ enum Mood {
     Restless,
     /// On and on.
     Straight,
+    /// Not at all.
+    Standing,
 }
 
 #[derive(Clone, Copy)]
@@ -225,7 +227,10 @@ impl Tank {
                 _ => random.between(-0.785, 0.785),
             };
         }
-        if self.mood == Mood::Straight {
+        if self.mood == Mood::Standing {
+            self.speed = 0.0;
+            self.turn_rate = 0.0;
+        } else if self.mood == Mood::Straight {
             (self.speed, self.turn_rate) = (25.0, 0.0);
         }
         let secs = 1.0 / 60.0;
@@ -614,4 +619,34 @@ fn who_joins_after_ten_minutes_neither_starves_nor_floods() {
     world.run_for(60);
     let (theirs, all) = (world.sent_to(joins) as f64, (world.log.len() - before) as f64);
     assert!((0.15..0.4).contains(&(theirs / all)), "one of four equals gets {theirs} of {all} copies");
+}
+
+#[test]
+fn an_idle_sender_sleeps() {
+    // A tank has stopped. Whatever its receivers know of it, no copy will be worth it before it moves again.
+    let mut world = World::new(3, DispatcherConfig::as_in_the_papers(), error_index(1.0))
+        .with_tank(MotionKind::Linear)
+        .with_links(FAR_TO_NEAR_MS, 0, 0.0);
+    world.run_for(20);
+    world = world.in_mood(Mood::Standing);
+    world.run_for(10);
+    let (mut at, end, mut wakes) = (world.now, world.now + Span::from_secs(20), 0);
+    while let Some(next) = world.dispatcher.poll_deadline().filter(|next| *next < end) {
+        at = at.max(next);
+        assert_eq!(world.dispatcher.poll_departures(None, at), [], "at {at:?}");
+        wakes += 1;
+        assert!(wakes <= 60, "{wakes} times by {at:?}, instead of 20 times a second");
+    }
+}
+
+#[test]
+fn who_joins_a_sleeping_sender_is_told_at_once() {
+    let mut world = World::new(3, DispatcherConfig::as_in_the_papers(), error_index(1.0))
+        .with_tank(MotionKind::Linear)
+        .in_mood(Mood::Standing)
+        .with_links([20], 0, 0.0);
+    world.run_for(10);
+    let joins = world.join(Link { delay: Span::from_millis(20), jitter: Span::ZERO, loss: 0.0 });
+    world.step();
+    assert_eq!(world.sent_to(joins), 1);
 }
