@@ -451,7 +451,6 @@ impl Liveness {
     /// Once an entity is steady, who is off is told this many times early enough to hear of it within `silence_max`
     /// and a round trip: at 30 % loss all eight are lost once in fifteen thousand times.
     const REPEATS: i64 = 8;
-
     /// The longest way that a copy is given to arrive before a replica freezes: the far end of the links that we promise
     /// to serve. Who is farther away freezes now and then, instead of being told all the time.
     const DELAY_MAX: Span = Span::from_secs(1);
@@ -460,20 +459,9 @@ impl Liveness {
         self.silence_max.scaled(0.5)
     }
 
-    /// From one repeat to the next. They start after half of `silence_max`, and what is to arrive within `silence_max` and
-    /// a round trip has the other half and the way back to leave.
-    fn repeat(&self, delay: Span) -> Span {
-        Span::from_micros((self.half() + delay).as_micros() / Self::REPEATS)
-    }
-
-    /// When somebody who is off may be told again.
-    fn first_repeat(
-        &self,
-        steady_since: SharedInstant,
-        silent_since: SharedInstant,
-        delay: Span,
-    ) -> SharedInstant {
-        (steady_since + self.half()).max(silent_since + self.repeat(delay))
+    /// From one repeat to the next when time is short: all of them fit into half of the time there is.
+    fn gap(&self) -> Span {
+        Span::from_micros(self.half().as_micros() / (2 * Self::REPEATS))
     }
 
     /// Before when nothing is promised to somebody who was just told of what freezes then.
@@ -483,9 +471,9 @@ impl Liveness {
         told_at: SharedInstant,
         freezes_at: SharedInstant,
     ) -> SharedInstant {
-        let may_repeat = self.first_repeat(steady_since, told_at, Span::ZERO);
-        let may_freeze = (freezes_at - Self::DELAY_MAX).max(told_at + self.repeat(Span::ZERO));
-        may_repeat.min(may_freeze)
+        let may_repeat = steady_since + self.half();
+        let may_freeze = freezes_at - Self::DELAY_MAX;
+        may_repeat.min(may_freeze).max(told_at + self.gap())
     }
 
     fn promise<V: Planar>(
@@ -501,18 +489,17 @@ impl Liveness {
         let silent_since = standing.last_sent.unwrap_or(standing.joined);
         let mut due = silent_since + self.silence_max;
 
-        let mean = delay.mean().unwrap_or(Span::ZERO).max(Span::ZERO);
-        let newest_freezes_at = ledger.newest_freezes_at().unwrap_or(now);
         // Who would freeze on what there is to tell is not helped by hearing it again.
-        let is_outdated = silent_since > newest_freezes_at;
-        if !is_outdated && !ledger.has_confirmed(receiver, self.tolerance, silent_since) {
-            due = due.min(self.first_repeat(entity.steady_since, silent_since, mean));
+        let is_outdated = ledger.newest_freezes_at().is_none_or(|freezes_at| now > freezes_at);
+        if !is_outdated && !ledger.has_confirmed(receiver, self.tolerance, now) {
+            let is_under_way = ledger.distance_if_told_no_more(receiver, now) <= self.tolerance;
+            due = due.min(self.repeat_at(entity.steady_since, silent_since, delay, is_under_way));
         }
 
         let mut look_at = later;
         if let Some(freezes_at) = ledger.freezes_at(receiver) {
-            let in_time = (freezes_at - delay.high().unwrap_or(Span::ZERO).min(Self::DELAY_MAX))
-                .max(silent_since + self.repeat(mean));
+            let way = delay.high().unwrap_or(Span::ZERO).min(Self::DELAY_MAX);
+            let in_time = (freezes_at - way).max(silent_since + self.gap());
             let is_harmful =
                 ledger.distance_if_told_no_more(receiver, freezes_at + self.silence_max) > self.tolerance;
             if !standing.is_told && is_harmful {
@@ -523,6 +510,35 @@ impl Liveness {
             }
         }
         Promise { due, look_at: due.min(look_at) }
+    }
+
+    /// When somebody who has not confirmed a steady entity's path is told of it again.
+    ///
+    /// At once, after half of `silence_max`, if nothing right is under way. Else there is time to wait for the answer,
+    /// so that whoever loses nothing is told once; but if it does not come, the last moment at which a copy is in time
+    /// is preceded by as many as it takes.
+    fn repeat_at(
+        &self,
+        steady_since: SharedInstant,
+        silent_since: SharedInstant,
+        delay: &DelayEstimate,
+        is_under_way: bool,
+    ) -> SharedInstant {
+        let begin = steady_since + self.half();
+        let soonest = begin.max(silent_since + self.gap());
+        if !is_under_way {
+            return soonest;
+        }
+        let round_trip = delay.high().map_or_else(|| self.half(), |high| high.scaled(2.0));
+        let answered = soonest.max(silent_since + round_trip);
+        let last = steady_since + self.silence_max + delay.mean().unwrap_or(Span::ZERO).max(Span::ZERO);
+        let burst = last - Span::from_micros(self.gap().as_micros() * (Self::REPEATS - 1));
+        if soonest > last {
+            // Whoever never answers is not worth more.
+            answered.max(silent_since + self.half())
+        } else {
+            answered.min(soonest.max(burst))
+        }
     }
 }
 

@@ -650,3 +650,41 @@ fn who_joins_a_sleeping_sender_is_told_at_once() {
     world.step();
     assert_eq!(world.sent_to(joins), 1);
 }
+
+#[test]
+fn promises_cost_little_where_receivers_are_right_anyway() {
+    // Copies for each one that the budget grants. A restless tank with linear DR vectors is hardly ever steady for a second:
+    // promises are paid for by the budget. With circular ones it has four DR vectors in three seconds, of which each receiver
+    // would be told every 2.2 s: nearly half of the promises there are only to break that silence.
+    for (kind, most) in [(MotionKind::Linear, 1.1), (MotionKind::Circular, 1.9)] {
+        let mut world = World::new(8, DispatcherConfig::default(), error_index(1.0))
+            .with_tank(kind)
+            .with_links(FAR_TO_NEAR_MS, 0, 0.0);
+        world.run_for(120);
+        let (copies, granted) = (world.log.len() as f64, world.triggers as f64);
+        assert!(copies <= most * granted, "{kind:?}: {copies} copies instead of {granted}");
+        let promised = world.log.iter().filter(|sent| sent.is_promise).count() as f64;
+        assert!(promised > 0.0 && promised < 0.7 * copies, "{kind:?}: {promised} of {copies} are promises");
+    }
+}
+
+#[test]
+fn under_the_promise_no_replica_freezes_while_its_owner_is_alive() {
+    // The scheduler says nothing after the first time: all that is heard is promised.
+    for delays_ms in [[20, 200, 400], [800, 600, 500]] {
+        for kind in [MotionKind::Linear, MotionKind::Circular] {
+            let mut world = World::new(5, DispatcherConfig::default(), EveryNth::new(u64::MAX))
+                .with_tank(kind)
+                .with_links(delays_ms, 20, 0.0)
+                .in_mood(Mood::Straight);
+            world.run_for(5);
+            for _ in 0..60 * 60 {
+                world.step();
+                for index in 0..3 {
+                    let off = world.distance(receiver(index));
+                    assert!(off < 1.0, "{} ms away at {:?} it is off by {off}", delays_ms[index], world.now);
+                }
+            }
+        }
+    }
+}
