@@ -216,15 +216,16 @@ struct Refused<'a, V: Planar> {
 }
 
 impl<V: Planar> Refused<'_, V> {
-    /// For how long it will surely not be worth it, if nothing happens: as long as the gain takes to half of what is
-    /// needed, at the speed at which the paths part. The other half is for a price that falls meanwhile.
+    /// For how long it will surely not be worth it, if nothing happens: as long as the gain takes to a quarter of what is
+    /// needed, at the speed at which the paths part. The rest is for a price that falls meanwhile, and for what others
+    /// gather: with half of it instead, crowds have up to 0.9 % more error than if it looked every time.
     fn quiet(&self) -> Span {
         if !self.paths.iter().all(|path| path.is_straight()) {
             return Span::ZERO;
         }
         let [there, placed, told] = self.paths.map(|path| path.velocity_at(self.at));
         let parting = there.distance(placed) + there.distance(told);
-        let missing = 0.5 * self.needed - self.gain;
+        let missing = 0.25 * self.needed - self.gain;
         if missing < 0.0 {
             return Span::ZERO;
         }
