@@ -5,6 +5,7 @@
 
 mod crowd;
 mod error;
+mod game;
 mod measure;
 mod middleman;
 mod predict;
@@ -18,12 +19,13 @@ use measure::Table;
 /// A name for the command line, and what it measures.
 type Bench = (&'static str, fn() -> Table);
 
-const BENCHES: [Bench; 7] = [
+const BENCHES: [Bench; 8] = [
     ("place", crowd::bench),
     ("wire", wire::bench),
     ("error", error::bench),
     ("schedule-linear", schedule::bench_linear),
     ("schedule-circular", schedule::bench_circular),
+    ("schedule-server", schedule::bench_server),
     ("middleman", middleman::bench),
     ("predict", predict::bench),
 ];

@@ -70,7 +70,7 @@ pub trait Watch<V: Planar> {
     /// A DR vector was generated and the scheduler has decided.
     fn on_trigger(&mut self, _dispatcher: &Dispatcher<V>, _now: SharedInstant) {}
     /// A copy leaves.
-    fn on_departure(&mut self, _departure: &Departure<V>, _dispatcher: &Dispatcher<V>, _now: SharedInstant) {}
+    fn on_departure(&mut self, _departure: &Departure, _dispatcher: &Dispatcher<V>, _now: SharedInstant) {}
     /// The run is over.
     fn on_end(&mut self, _observer: &Observer<V>, _end: SharedInstant) {}
 }
@@ -234,8 +234,9 @@ impl<V: Planar> Stage<V> {
             let packet = screen.copies.len();
             let header =
                 Header { packet: PacketNumber(packet as u64).on_wire(), sent_at: now, ..Header::default() };
+            let vector = self.dispatcher.vector(claim).expect("the entity is there");
             let mut bytes = Vec::new();
-            encode_updates(&self.precision, &header, &[claim.vector], &mut bytes)
+            encode_updates(&self.precision, &header, std::slice::from_ref(vector), &mut bytes)
                 .expect("finite numbers encode");
             let copy = self.dispatcher.on_departed(claim, now, 1.0);
             screen.copies.push(copy.expect("everybody has joined, and the DR vector is a recent one"));
