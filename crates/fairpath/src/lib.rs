@@ -15,6 +15,7 @@
 //! - [`place`], with [`Replica`]: where to show it; [`converge`]: how to bend a correction for the eye
 //! - [`predict`]: better guesses, from play patterns and past laps
 //! - [`clock`]: one timeline for everybody, that says how sure it is
+//! - [`session`]: all of it together, between a server and its clients
 //! - [`error`]: how wrong, exactly
 //! - [`random`]: the seeded generator
 //!
@@ -34,6 +35,7 @@ pub mod predict;
 pub mod random;
 pub mod rotation;
 pub mod schedule;
+pub mod session;
 mod state;
 pub mod time;
 pub mod trigger;

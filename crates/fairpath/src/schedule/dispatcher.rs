@@ -312,6 +312,11 @@ impl<V: Planar> Dispatcher<V> {
         }
     }
 
+    /// The newest DR vector of an entity.
+    pub fn newest(&self, entity: EntityId) -> Option<&DrVector<V>> {
+        self.entities.get(&entity).map(|entity| &entity.newest)
+    }
+
     /// The books of an entity.
     pub fn ledger(&self, entity: EntityId) -> Option<&Ledger<V>> {
         self.entities.get(&entity).map(|entity| &entity.ledger)
