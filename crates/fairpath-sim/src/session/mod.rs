@@ -100,6 +100,18 @@ impl<V: Planar> SessionWorld<V> {
         self.seats.len()
     }
 
+    /// Runs until everybody who is there has a session.
+    ///
+    /// # Panics
+    /// If that takes longer than a minute.
+    pub fn connect_all(&mut self) {
+        let give_up_at = self.now() + Span::from_secs(60);
+        while !self.seats.iter().all(|seat| seat.is_absent || seat.client.is_connected()) {
+            assert!(self.now() < give_up_at, "after a minute somebody still has no session");
+            self.run_for(Span::from_millis(100), |_, _| {});
+        }
+    }
+
     /// Keeps a client from connecting until [`arrive`](Self::arrive), and takes its transport away: it is not there.
     pub fn absent(&mut self, index: usize) {
         self.seats[index].is_absent = true;

@@ -59,8 +59,8 @@ pub(crate) fn idle(_: &mut World, _: SharedInstant) {}
 
 /// One ship each, once everybody is connected.
 pub(crate) fn launch(world: &mut World) -> Vec<EntityId> {
-    world.run_for(Span::from_secs(1), idle);
     let count = world.client_count();
+    world.connect_all();
     let launch = |index| {
         let (client, local) = world.client_now(index);
         client.create(SHIP, b"ship", local).expect("connected")

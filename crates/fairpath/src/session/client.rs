@@ -11,7 +11,7 @@ use super::limits::{
     RESUME_WITHIN, SILENCE_MAX,
 };
 use super::message::{
-    Announcement, Call, Frames, Group, Hello, Message, Resume, SESSION_VERSION, Target, Welcome,
+    Announcement, Call, Frames, Group, Hello, Message, Outcome, Resume, SESSION_VERSION, Target, Welcome,
 };
 use super::statistics::Statistics;
 use super::undelivered::Undelivered;
@@ -138,6 +138,7 @@ pub struct Client<V: Planar> {
     channel: Channel,
     clock: ClockSync,
     clock_epoch: u32,
+    is_synchronised: bool,
     asked_at: LocalInstant,
     heard_at: LocalInstant,
     placement: Placement,
@@ -205,6 +206,7 @@ impl<V: Planar> Client<V> {
             channel: Channel::new(config.budget),
             clock: ClockSync::new(config.clock),
             clock_epoch: 0,
+            is_synchronised: false,
             asked_at: LocalInstant::ZERO,
             heard_at: LocalInstant::ZERO,
             placement: Placement::default(),
@@ -229,7 +231,7 @@ impl<V: Planar> Client<V> {
         now: LocalInstant,
     ) -> Result<EntityId, ObjectError> {
         let shared = self.clock_now(now).ok_or(ObjectError::NoSession)?.shared;
-        let identity = self.identity.ok_or(ObjectError::NoSession)?;
+        let identity = self.identity.filter(|_| self.is_synchronised).ok_or(ObjectError::NoSession)?;
         let kind = self.config.classes.get(&class).ok_or(ObjectError::UnknownClass)?;
         if creation.len() > CREATION_BYTES_MAX {
             return Err(ObjectError::TooLong);
@@ -238,6 +240,7 @@ impl<V: Planar> Client<V> {
         if mine >= OBJECTS_PER_CLIENT_MAX {
             return Err(ObjectError::TooMany);
         }
+        self.ids.retain(|grant| grant.start < grant.end);
         let grant = self.ids.front_mut().ok_or(ObjectError::NoIds)?;
         let object = EntityId(grant.start);
         let owner = Party::Client(identity.client);
@@ -245,9 +248,6 @@ impl<V: Planar> Client<V> {
             Announcement { object, class, owner, term: 0, creation: creation.to_vec(), groups: Vec::new() };
         self.channel.announce(Message::Create(announcement), object).map_err(|_| ObjectError::Full)?;
         grant.start += 1;
-        if grant.start >= grant.end {
-            self.ids.pop_front();
-        }
         self.channel.manifest.add(object, kind.rates, shared);
         let role = Role::Mine(Box::new(watch(object, kind, self.config.precision)), 0);
         let creation = creation.to_vec();
@@ -395,7 +395,7 @@ impl<V: Planar> Client<V> {
         bytes: &[u8],
         delivery: Delivery,
     ) -> Result<(), CallError> {
-        let identity = self.identity.ok_or(CallError::NoSession)?;
+        let identity = self.identity.filter(|_| self.is_synchronised).ok_or(CallError::NoSession)?;
         let from = Party::Client(identity.client);
         self.channel.call(Call { target, from, method, bytes: bytes.to_vec() }, delivery)
     }
@@ -438,17 +438,10 @@ impl<V: Planar> Client<V> {
             return;
         }
         self.heard_at = now;
-        self.frames.push(bytes);
         self.channel.count_received(bytes.len());
-        loop {
-            let handled = match self.frames.next() {
-                Ok(Some(message)) => self.handle(message, now),
-                Ok(None) => return,
-                Err(reason) => Err(reason),
-            };
-            if let Err(reason) = handled {
-                return self.close(reason, now);
-            }
+        match self.frames.push(bytes) {
+            Ok(()) => self.drain_frames(now),
+            Err(reason) => self.close(reason, now),
         }
     }
 
@@ -553,9 +546,9 @@ impl<V: Planar> Client<V> {
         self.identity.map(|identity| identity.client)
     }
 
-    /// Whether the session has a transport.
+    /// Whether there is a session with a transport, and the clock is known well enough to use it.
     pub fn is_connected(&self) -> bool {
-        self.phase == Phase::Established
+        self.phase == Phase::Established && self.is_synchronised
     }
 
     /// Both clocks, once there has been a session.
@@ -576,9 +569,16 @@ impl<V: Planar> Client<V> {
 
     // ── the reconcile step ──────────────────────────────────────────────────────────────────────────────
 
-    /// What a datagram brought: newer motion, values and calls are taken over, older ones are not, and the server is told
+    /// What a datagram brought: the time first. Until the clock is good enough nothing else is looked at, and nothing gets a
+    /// receipt, so all of it comes again. Newer motion, values and calls are taken over, older ones are not, and the server is told
     /// which were which.
     fn reconcile(&mut self, incoming: Incoming<V>, now: Now) {
+        for reply in &incoming.clock {
+            self.handle_time(*reply, now.local);
+        }
+        if !self.is_connected() {
+            return;
+        }
         let mut stale = StaleSet::NONE;
         for (place, vector) in incoming.vectors.iter().enumerate() {
             if self.accept(vector, incoming.sent_at, now) != Acceptance::Used {
@@ -587,9 +587,6 @@ impl<V: Planar> Client<V> {
         }
         self.channel.owe_receipt(&incoming, stale, now);
         self.settle(&incoming, now.shared);
-        for reply in &incoming.clock {
-            self.handle_time(*reply, now.local);
-        }
         for (object, group) in incoming.states {
             self.change_state(object, group);
         }
@@ -631,11 +628,28 @@ impl<V: Planar> Client<V> {
         if let Ok(round_trip) = self.clock.handle_reply(reply, now) {
             self.channel.on_round_trip(round_trip);
         }
-        if self.clock.epoch() != self.clock_epoch {
+        if !self.is_synchronised {
+            self.synchronise(now);
+        } else if self.clock.epoch() != self.clock_epoch {
             // Whatever was stamped before means nothing on the new timeline.
             self.close(CloseReason::ClockJumped, now);
             self.lose_session();
         }
+    }
+
+    /// The session begins for the application once the clock is good enough. A greeting that had to be sent again and again
+    /// says little about the time: corrected later, the clock would jump.
+    fn synchronise(&mut self, now: LocalInstant) {
+        let good_enough = self.config.clock.step_beyond.scaled(0.5);
+        if self.clock.uncertainty(now).is_none_or(|uncertainty| uncertainty > good_enough) {
+            return;
+        }
+        let (Some(identity), Some(now)) = (self.identity, self.clock_now(now)) else { return };
+        self.is_synchronised = true;
+        self.clock_epoch = self.clock.epoch();
+        self.dispatcher.join(SERVER, now.shared);
+        self.events.push_back(ClientEvent::Connected(identity.client));
+        self.drain_frames(now.local);
     }
 
     fn change_state(&mut self, object: EntityId, group: Group) {
@@ -653,6 +667,19 @@ impl<V: Planar> Client<V> {
     }
 
     // ── what the server says on the stream ──────────────────────────────────────────────────────────────
+
+    fn drain_frames(&mut self, now: LocalInstant) {
+        while matches!(self.phase, Phase::Greeting) || self.is_connected() {
+            let handled = match self.frames.next() {
+                Ok(Some(message)) => self.handle(message, now),
+                Ok(None) => return,
+                Err(reason) => Err(reason),
+            };
+            if let Err(reason) = handled {
+                self.close(reason, now);
+            }
+        }
+    }
 
     fn handle(&mut self, message: Message, now: LocalInstant) -> Result<(), CloseReason> {
         if let Message::Welcome(welcome) = message {
@@ -683,26 +710,32 @@ impl<V: Planar> Client<V> {
         if self.phase != Phase::Greeting {
             return Err(CloseReason::OutOfPlace);
         }
-        let identity = Identity { client: welcome.client, token: welcome.token, epoch: welcome.epoch };
-        if let Some(received) = &welcome.resumed {
-            let now = self.clock_now(now).ok_or(CloseReason::OutOfPlace)?;
-            if self.identity.is_none() || !self.channel.resume(received, now) {
-                return Err(CloseReason::OutOfPlace);
+        match welcome.outcome {
+            Outcome::Resumed(received) => {
+                let now = self.clock_now(now).ok_or(CloseReason::OutOfPlace)?;
+                if self.identity.is_none() || !self.channel.resume(&received, now) {
+                    return Err(CloseReason::OutOfPlace);
+                }
+                self.dispatcher.join(SERVER, now.shared);
+                self.phase = Phase::Established;
+                if self.is_synchronised {
+                    self.events.push_back(ClientEvent::Resumed);
+                }
             }
-            self.events.push_back(ClientEvent::Resumed);
-        } else {
-            self.lose_session();
-            self.clock = ClockSync::new(self.config.clock);
-            self.clock.poll_request(self.asked_at);
-            self.clock.handle_reply(welcome.clock, now).map_err(|_| CloseReason::OutOfPlace)?;
-            self.clock_epoch = self.clock.epoch();
-            self.events.push_back(ClientEvent::Connected(welcome.client));
+            Outcome::New(first, count) => {
+                self.lose_session();
+                self.clock = ClockSync::new(self.config.clock);
+                self.clock.poll_request(self.asked_at);
+                self.clock.handle_reply(welcome.clock, now).map_err(|_| CloseReason::OutOfPlace)?;
+                self.ids.push_back(first..first + count);
+                self.phase = Phase::Established;
+            }
         }
-        self.identity = Some(identity);
         self.placement = welcome.placement;
-        self.phase = Phase::Established;
-        let shared = self.clock_now(now).ok_or(CloseReason::OutOfPlace)?.shared;
-        self.dispatcher.join(SERVER, shared);
+        self.identity = Some(Identity { client: welcome.client, token: welcome.token, epoch: welcome.epoch });
+        if !self.is_synchronised {
+            self.synchronise(now);
+        }
         Ok(())
     }
 
@@ -798,7 +831,8 @@ impl<V: Planar> Client<V> {
         if let Phase::Detached { .. } = self.phase {
             self.phase = Phase::Idle;
         }
-        if self.identity.take().is_some() {
+        let was_connected = std::mem::take(&mut self.is_synchronised);
+        if self.identity.take().is_some() && was_connected {
             self.events.push_back(ClientEvent::SessionLost { undelivered: channel.into_undelivered() });
         }
     }

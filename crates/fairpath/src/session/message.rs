@@ -7,7 +7,7 @@ use super::codec::{MessageError, Reader, put_bytes, put_signed, put_varint};
 use super::error::{CloseReason, Refusal};
 use super::limits::{
     AUTHENTICATION_BYTES_MAX, CALL_BYTES_MAX, CREATION_BYTES_MAX, DATAGRAM_ITEM_BYTES_MAX, GROUPS_MAX,
-    QUICKEST_BYTES_MAX, STREAM_MESSAGE_BYTES_MAX, UNORDERED_WINDOW,
+    OUTBOX_BYTES_MAX, QUICKEST_BYTES_MAX, STREAM_MESSAGE_BYTES_MAX, UNORDERED_WINDOW,
 };
 use super::{ClassId, ClientId, Party, Token};
 use crate::clock::{Reply, Request};
@@ -90,8 +90,17 @@ pub struct Welcome {
     pub placement: Placement,
     /// The answer to the client's question.
     pub clock: Reply,
-    /// If the session goes on: what the server has received in it. Otherwise it is a new one.
-    pub resumed: Option<Received>,
+    /// How it begins.
+    pub outcome: Outcome,
+}
+
+/// Whether a session goes on or begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is a new one. The client may use these ids for objects: the first, and how many.
+    New(u32, u32),
+    /// It goes on; this is what the server has received in it.
+    Resumed(Received),
 }
 
 /// Which reliable messages of a session have arrived.
@@ -259,7 +268,10 @@ impl Message {
             ENTER => Self::Enter(Announcement::decode(&mut reader)?),
             LEAVE => Self::Leave(object(&mut reader)?, reader.flag()?),
             OWNED => Self::Owned(object(&mut reader)?, party(&mut reader)?, reader.varint()?),
-            IDS => ids(&mut reader)?,
+            IDS => {
+                let (first, count) = ids(&mut reader)?;
+                Self::Ids(first, count)
+            }
             REFUSED => Self::Refused(object(&mut reader)?, refusal(&mut reader)?),
             other => return Err(MessageError::UnknownKind(other)),
         };
@@ -268,7 +280,7 @@ impl Message {
     }
 
     /// Appends the message as it stands on the stream.
-    pub(super) fn frame(&self, out: &mut Vec<u8>) {
+    pub fn frame(&self, out: &mut Vec<u8>) {
         let mut bytes = Vec::new();
         self.encode(&mut bytes);
         debug_assert!(bytes.len() <= STREAM_MESSAGE_BYTES_MAX, "every message is bounded");
@@ -399,10 +411,10 @@ fn refusal(reader: &mut Reader<'_>) -> Result<Refusal, MessageError> {
     Refusal::from_code(code).ok_or(MessageError::UnknownKind(code))
 }
 
-fn ids(reader: &mut Reader<'_>) -> Result<Message, MessageError> {
+fn ids(reader: &mut Reader<'_>) -> Result<(u32, u32), MessageError> {
     let (first, count) = (reader.varint_u32()?, reader.varint_u32()?);
     first.checked_add(count).ok_or(MessageError::OutOfRange)?;
-    Ok(Message::Ids(first, count))
+    Ok((first, count))
 }
 
 fn encode_numbered(kind: u8, number: u64, call: &Call, out: &mut Vec<u8>) {
@@ -464,9 +476,12 @@ impl Welcome {
             Placement::Hop => 2,
         });
         encode_reply(&self.clock, out);
-        out.push(u8::from(self.resumed.is_some()));
-        if let Some(received) = &self.resumed {
-            received.encode(out);
+        match &self.outcome {
+            Outcome::New(first, count) => put(out, 0, &[(*first).into(), (*count).into()]),
+            Outcome::Resumed(received) => {
+                out.push(1);
+                received.encode(out);
+            }
         }
     }
 
@@ -480,8 +495,13 @@ impl Welcome {
             other => return Err(MessageError::UnknownKind(other)),
         };
         let clock = decode_reply(reader)?;
-        let resumed = if reader.flag()? { Some(Received::decode(reader)?) } else { None };
-        Ok(Self { client, token, epoch, placement, clock, resumed })
+        let outcome = if reader.flag()? {
+            Outcome::Resumed(Received::decode(reader)?)
+        } else {
+            let (first, count) = ids(reader)?;
+            Outcome::New(first, count)
+        };
+        Ok(Self { client, token, epoch, placement, clock, outcome })
     }
 }
 
@@ -583,6 +603,9 @@ impl Call {
     }
 }
 
+/// Bytes of a stream that wait to be cut into messages: an outbox full, with its lengths.
+const FRAMES_BYTES_MAX: usize = 2 * OUTBOX_BYTES_MAX;
+
 /// The bytes of an ordered stream, cut into messages again.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Frames {
@@ -590,9 +613,13 @@ pub(super) struct Frames {
 }
 
 impl Frames {
-    /// Takes in what came, in pieces of any size.
-    pub(super) fn push(&mut self, bytes: &[u8]) {
+    /// Takes in what came, in pieces of any size. More than a full outbox is never under way.
+    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<(), CloseReason> {
+        if self.buffered.len() + bytes.len() > FRAMES_BYTES_MAX {
+            return Err(CloseReason::Malformed);
+        }
         self.buffered.extend_from_slice(bytes);
+        Ok(())
     }
 
     /// The next message that is complete.

@@ -4,7 +4,7 @@ use super::member::Member;
 use super::{ConnectionId, Server, ServerEvent};
 use crate::number::EntityId;
 use crate::session::limits::IDS_PER_GRANT;
-use crate::session::message::{Hello, Message, Resume, SESSION_VERSION, Welcome};
+use crate::session::message::{Hello, Message, Outcome, Received, Resume, SESSION_VERSION, Welcome};
 use crate::session::{ClientId, CloseReason, Party};
 use crate::time::{Now, SharedInstant};
 use crate::vector::Planar;
@@ -19,11 +19,14 @@ impl<V: Planar> Server<V> {
     ) -> Result<(), CloseReason> {
         let Message::Hello(hello) = message else { return Err(CloseReason::OutOfPlace) };
         self.check_greeting(&hello)?;
-        let resumable = hello.resume.as_ref().and_then(|resume| self.resume(resume, now));
-        let is_resumed = resumable.is_some();
-        let client = match resumable {
-            Some(client) => client,
-            None => self.begin(id, now)?,
+        let resumed = hello.resume.as_ref().and_then(|resume| self.resume(resume, now));
+        let (client, outcome, event) = match resumed {
+            Some((client, received)) => (client, Outcome::Resumed(received), ServerEvent::Resumed(client)),
+            None => {
+                let client = self.begin(id, now)?;
+                let first = self.take_grant(client).ok_or(CloseReason::Full)?;
+                (client, Outcome::New(first, IDS_PER_GRANT), ServerEvent::Joined(client))
+            }
         };
         self.attach(client, id, now);
         let member = self.members.get_mut(&client).expect("it was just attached");
@@ -33,14 +36,9 @@ impl<V: Planar> Server<V> {
             epoch: self.config.epoch,
             placement: self.config.placement,
             clock: hello.clock.answer(now, now),
-            resumed: is_resumed.then(|| member.channel.received()),
+            outcome,
         }));
-        if is_resumed {
-            self.events.push_back(ServerEvent::Resumed(client));
-        } else {
-            self.events.push_back(ServerEvent::Joined(client));
-            self.grant_ids(client);
-        }
+        self.events.push_back(event);
         self.refresh_scope_of(client, now);
         Ok(())
     }
@@ -58,8 +56,8 @@ impl<V: Planar> Server<V> {
         if self.gate.admits(&hello.authentication) { Ok(()) } else { Err(CloseReason::NotAdmitted) }
     }
 
-    /// The client whose session this is, ready to go on; nothing if it cannot.
-    fn resume(&mut self, resume: &Resume, now: SharedInstant) -> Option<ClientId> {
+    /// The client whose session this is, ready to go on, and what has come of it; nothing if it cannot.
+    fn resume(&mut self, resume: &Resume, now: SharedInstant) -> Option<(ClientId, Received)> {
         if resume.epoch != self.config.epoch {
             return None;
         }
@@ -71,7 +69,7 @@ impl<V: Planar> Server<V> {
             self.lose_session(client, now);
             return None;
         }
-        Some(client)
+        Some((client, member.channel.received()))
     }
 
     /// The session came back before its old connection was known to be dead.
@@ -157,10 +155,15 @@ impl<V: Planar> Server<V> {
 
     /// Some more ids for objects that the client makes.
     pub(super) fn grant_ids(&mut self, client: ClientId) {
-        let Some(first) = self.take_ids(IDS_PER_GRANT) else { return };
-        let Some(member) = self.members.get_mut(&client) else { return };
-        member.granted.extend(first..first + IDS_PER_GRANT);
-        self.tell(client, Message::Ids(first, IDS_PER_GRANT));
+        if let Some(first) = self.take_grant(client) {
+            self.tell(client, Message::Ids(first, IDS_PER_GRANT));
+        }
+    }
+
+    fn take_grant(&mut self, client: ClientId) -> Option<u32> {
+        let first = self.take_ids(IDS_PER_GRANT)?;
+        self.members.get_mut(&client)?.granted.extend(first..first + IDS_PER_GRANT);
+        Some(first)
     }
 
     /// A message that must arrive. Who has too much waiting loses the session: it could not be kept consistent.

@@ -280,7 +280,9 @@ impl<V: Planar> Server<V> {
         let Some(connection) = self.connections.get_mut(&id).filter(|it| it.closing.is_none()) else {
             return;
         };
-        connection.frames.push(bytes);
+        if let Err(reason) = connection.frames.push(bytes) {
+            return self.close(id, reason, now);
+        }
         if let Some(member) = connection.client.and_then(|client| self.members.get_mut(&client)) {
             member.on_heard(bytes.len(), now);
         }
