@@ -298,6 +298,14 @@ impl<V: Planar> Dispatcher<V> {
         if is_credible && !is_caught { Booking::Booked } else { Booking::Corrected }
     }
 
+    /// Feedback came that did not prove what it said: what it acknowledged is not booked, and it counts as a word that
+    /// cannot be true. [`SentPackets`](crate::link::SentPackets) finds that out.
+    pub fn on_unproven(&mut self, receiver: ReceiverId) {
+        if let Some(from) = self.receivers.get_mut(&receiver) {
+            from.witness.handle_word(false);
+        }
+    }
+
     /// At `now` it came back that a receiver has reported everything that it received before `until`.
     pub fn on_complete(&mut self, receiver: ReceiverId, until: SharedInstant, now: SharedInstant) {
         let Some(book) = self.receivers.get(&receiver) else { return };
