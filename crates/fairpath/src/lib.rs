@@ -11,7 +11,7 @@
 //! - [`motion`]: the guesses; [`State`] is what they answer with
 //! - [`trigger`] and [`Owner`]: when a guess has become too wrong
 //! - [`ledger`] and [`schedule`]: who has been how wrong, and who is told next
-//! - [`wire`]: the bytes
+//! - [`wire`]: the bytes; [`link`]: what both ends remember of them
 //! - [`place`], with [`Replica`]: where to show it; [`converge`]: how to bend a correction for the eye
 //! - [`predict`]: better guesses, from play patterns and past laps
 //! - [`clock`]: one timeline for everybody, that says how sure it is
@@ -27,6 +27,7 @@ pub mod converge;
 mod dr_vector;
 pub mod error;
 pub mod ledger;
+pub mod link;
 pub mod motion;
 pub mod number;
 mod owner;
