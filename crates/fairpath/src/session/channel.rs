@@ -224,6 +224,10 @@ impl Channel {
         Some(bytes)
     }
 
+    pub(super) fn has_greeting(&self) -> bool {
+        !self.greetings.is_empty()
+    }
+
     /// The transport they were for is gone.
     pub(super) fn drop_greetings(&mut self) {
         self.greetings.clear();
