@@ -200,7 +200,7 @@ impl Mean {
 
     /// As many independent numbers have as certain an average.
     fn counted(&self) -> f64 {
-        self.count.min(2.0 / Self::GAIN - 1.0).max(1.0)
+        self.count.clamp(1.0, 2.0 / Self::GAIN - 1.0)
     }
 }
 

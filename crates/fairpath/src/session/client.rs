@@ -685,11 +685,7 @@ impl<V: Planar> Client<V> {
         let now = now.ok_or(CloseReason::OutOfPlace)?;
         match self.channel.handle_message(message, now)? {
             Some(Message::Enter(announcement)) => self.enter(announcement, now),
-            Some(Message::Leave(object, is_destroyed)) => {
-                if self.forget(object) {
-                    self.events.push_back(ClientEvent::ObjectLeft { object, is_destroyed });
-                }
-            }
+            Some(Message::Leave(object, is_destroyed)) => self.left(object, is_destroyed),
             Some(Message::Owned(object, owner, term)) => self.change_owner(object, owner, term, now),
             Some(Message::Ids(first, count)) if self.ids.len() < GRANTS_MAX => {
                 self.ids.push_back(first..first + count);
@@ -745,6 +741,12 @@ impl<V: Planar> Client<V> {
         self.objects.insert(object, Object { class, owner: Party::Server, term, creation, groups, role });
         self.take_sides(object, owner, now);
         self.events.push_back(ClientEvent::ObjectEntered { object, class, owner });
+    }
+
+    fn left(&mut self, object: EntityId, is_destroyed: bool) {
+        if self.forget(object) {
+            self.events.push_back(ClientEvent::ObjectLeft { object, is_destroyed });
+        }
     }
 
     fn change_owner(&mut self, object: EntityId, owner: Party, term: u64, now: Now) {

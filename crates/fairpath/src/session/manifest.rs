@@ -81,7 +81,7 @@ impl Manifest {
         }
         for (object, item) in self.items.iter().filter(|(_, item)| item.latest() <= now) {
             let Some(vector) = dispatcher.newest(*object).copied() else { continue };
-            gathered.entry(*object).or_insert(Departure {
+            gathered.entry(*object).or_insert_with(|| Departure {
                 claim: Claim {
                     entity: *object,
                     receiver,
