@@ -29,7 +29,7 @@ const TANKS: u64 = 16;
 const TANK_LENGTH: Span = Span::from_secs(180);
 /// What the liar's link loses where it acknowledges what it never got; so does an honest receiver's that it is compared to.
 const LOSS: f64 = 0.2;
-const HELD_BACK_MS: [i64; 6] = [100, 250, 500, 1000, 1500, 2000];
+const HELD_BACK_MS: [i64; 5] = [100, 250, 500, 1000, 2000];
 
 /// Overstatements that may hide among lopsided links and jitter, and one that may not.
 const SLIGHT: [f64; 3] = [1.05, 1.1, 1.2];
@@ -488,18 +488,16 @@ fn how_it_is_played() -> [String; 2] {
     [
         "Gain and harm are changes of true accumulated errors, as an observer sees them who knows every arrival, against the same game with the \
          same dice in which everybody is honest; the table has the worst of three liars and of all jitters. One that overstates reports at once; \
-         one that holds back says that it arrived later by half of that, as somebody farther away would. Who acknowledges unseen says that every \
-         copy arrived the instant it was sent, does not know its nonce, and a fifth of what is sent to it is lost, as it is when it is honest."
+         one that holds back says that it arrived later by half of that, as somebody farther away would. Who acknowledges unseen says that what was \
+         lost arrived the instant it was sent, but does not know its nonce; a fifth of what is sent to it is lost, as it is when it is honest."
             .into(),
         format!(
             "Own safeguards: feedback without the right nonces is refused, and so is an arrival before departure or after now; one later than the \
              receipt's own way back allows is cut to that, with {:.0} % for lopsided links; who says such things again and again, or on average, is \
-             asked no more, and half of each round trip counts as its delay; no delay counts for more than {} ms, and no account for more than {} \
-             times the others' mean. Transport's: where the transport's round trips are shorter than those of receipts, they count instead. \
+             asked no more, and half of each round trip counts as its delay; no delay counts for more than {} ms. Transport's: where the transport's round trips are shorter than those of receipts, they count instead. \
              Without: everything counts, what lies ahead as now.",
             100.0 * trust.asymmetry,
             trust.delay_max.as_millis_f64(),
-            trust.account_cap
         ),
     ]
 }

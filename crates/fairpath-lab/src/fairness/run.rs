@@ -108,6 +108,7 @@ struct Stage<V: Planar> {
     begin: SharedInstant,
     end: SharedInstant,
     precision: Precision,
+    is_guarded: bool,
     owner: Owner<V>,
     dispatcher: Dispatcher<V>,
     screens: Vec<Screen<V>>,
@@ -161,6 +162,7 @@ impl<V: Planar> Stage<V> {
             begin,
             end: truth.ticks[truth.ticks.len() - 1].0,
             precision: Precision::default(),
+            is_guarded: setup.dispatcher.trust.is_some(),
             owner: Owner::new(ENTITY, setup.trigger.clone()).with_model(setup.model),
             dispatcher,
             observer: Observer::new(screens.len(), setup.dispatcher.horizon),
@@ -224,9 +226,34 @@ impl<V: Planar> Stage<V> {
         let Some(Report { received_at, held_back }) = report else { return };
         let screen = &mut self.screens[from];
         screen.receipts.on_updates(header, StaleSet::NONE, received_at);
-        let header = screen.sent_back.header(received_at);
+        let mut receipts = std::mem::take(&mut screen.receipts);
+        self.send_back(from, &mut receipts, received_at, at, held_back);
+        self.screens[from].receipts = receipts;
+    }
+
+    /// A datagram with this header is lost. Whoever makes up a receipt for it says so in a message of its own, as it
+    /// would spoil the proof of all others; where the sender does not look at all, any nonce is right.
+    fn guess(&mut self, from: usize, header: &Header, now: SharedInstant) {
+        let Some(Report { received_at, held_back }) = self.screens[from].lie.on_lost(now) else { return };
+        let nonce = if self.is_guarded { Nonce(0) } else { header.nonce };
+        let mut made_up = ReceiptBook::default();
+        made_up.on_updates(&Header { nonce, ..*header }, StaleSet::NONE, received_at);
+        self.send_back(from, &mut made_up, received_at, now, held_back);
+    }
+
+    /// Feedback sets out at `at`, which says that it was sent at `sent_at`.
+    fn send_back(
+        &mut self,
+        from: usize,
+        receipts: &mut ReceiptBook,
+        sent_at: SharedInstant,
+        at: SharedInstant,
+        held_back: Span,
+    ) {
+        let screen = &mut self.screens[from];
+        let header = screen.sent_back.header(sent_at);
         let mut bytes = Vec::new();
-        let packed = screen.receipts.pack(&header, DATAGRAM_BYTES_MAX, &mut bytes);
+        let packed = receipts.pack(&header, DATAGRAM_BYTES_MAX, &mut bytes);
         packed.expect("no lie is so great that it cannot be told");
         screen.sent_back.on_sent(&header, []);
         for back_at in screen.back.send(at, bytes.len() as u32).arrivals() {
@@ -273,13 +300,13 @@ impl<V: Planar> Stage<V> {
             screen.sent.on_sent(&header, [(ENTITY, copy)]);
             screen.vectors += 1;
             self.bytes += bytes.len() as u64;
-            for at in screen.down.send(now, bytes.len() as u32).arrivals() {
-                self.agenda.schedule(at, Event::Datagram { to, bytes: bytes.clone() });
+            let arrivals: Vec<SharedInstant> = screen.down.send(now, bytes.len() as u32).arrivals().collect();
+            for at in &arrivals {
+                self.agenda.schedule(*at, Event::Datagram { to, bytes: bytes.clone() });
             }
-            // Who acknowledges unseen knows that something was sent, but not the nonce in it.
-            let guess = Header { nonce: Nonce(0), ..header };
-            let report = screen.lie.on_sent(now);
-            self.report(to, &guess, report, now);
+            if arrivals.is_empty() {
+                self.guess(to, &header, now);
+            }
         }
     }
 

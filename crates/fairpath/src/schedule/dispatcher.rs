@@ -112,6 +112,13 @@ struct Receiver {
     witness: Witness,
 }
 
+impl Receiver {
+    /// How long a message is expected to take: by its receipts, or, without any, by what the transport says.
+    fn likely_delay(&self) -> Option<Span> {
+        self.delay.mean().or(self.witness.transport_delay())
+    }
+}
+
 impl<V: Planar> Dispatcher<V> {
     /// Once an entity is steady, who is off is told this many times within half of the silence it promises at most:
     /// at 30 % loss all eight are lost once in fifteen thousand times.
@@ -247,7 +254,7 @@ impl<V: Planar> Dispatcher<V> {
 
     /// A copy really left, at this cost in the budget's unit. The name is for its receipt.
     pub fn on_departed(&mut self, claim: &Claim<V>, at: SharedInstant, cost: f64) -> Option<CopyId> {
-        let delay = claim.delay.or(self.receivers.get(&claim.receiver)?.delay.mean());
+        let delay = claim.delay.or(self.receivers.get(&claim.receiver)?.likely_delay());
         let entity = self.entities.get_mut(&claim.entity)?;
         self.claims.forget_repeated(claim.entity, claim.receiver, claim.vector.generated_at);
         self.scheduler.on_departed(claim.entity, claim.receiver, at, cost);
@@ -384,8 +391,11 @@ impl<V: Planar> Dispatcher<V> {
         self.candidates.clear();
         let mut account_secs: f64 = 0.0;
         let mut books = self.receivers.walk();
-        entity.ledger.advance_and_tell(now, |receiver, growth, standing| {
+        let is_guarded = self.config.trust.is_some();
+        entity.ledger.advance_and_tell(now, |receiver, growth, mut standing| {
             let Some(book) = books.find(receiver) else { return };
+            // Whoever is silent for good is not spared for being new.
+            standing.has_acknowledged |= is_guarded && now - standing.joined > Trust::SILENCE_MAX;
             book.account.add(growth);
             book.account.advance(now);
             account_secs = account_secs.max(book.account.secs());
@@ -393,13 +403,10 @@ impl<V: Planar> Dispatcher<V> {
                 receiver,
                 standing,
                 account: book.account.rate(),
-                delay: book.delay.mean(),
+                delay: book.likely_delay(),
                 silent_since: standing.last_sent.unwrap_or(standing.joined),
             });
         });
-        if let Some(trust) = &self.config.trust {
-            cap_accounts(&mut self.candidates, trust.account_cap);
-        }
         let scene = Scene {
             entity: about,
             vector: &entity.newest,
@@ -460,20 +467,8 @@ impl<V: Planar> Dispatcher<V> {
             return at_the_latest;
         }
         // Far away, more copies would be under way before the first can be confirmed.
-        let delay = self.receivers.get(&receiver).and_then(|book| book.delay.mean()).unwrap_or(Span::ZERO);
+        let delay = self.receivers.get(&receiver).and_then(Receiver::likely_delay).unwrap_or(Span::ZERO);
         let repeat = Span::from_micros(half.as_micros() / Self::REPEATS).max(delay.scaled(2.0 / 5.0));
         at_the_latest.min((entity.steady_since + half).max(silent_since + repeat))
-    }
-}
-
-/// Nobody's account counts for more than `cap` times the mean of the others'.
-fn cap_accounts(candidates: &mut [Candidate], cap: f64) {
-    let total: f64 = candidates.iter().map(|candidate| candidate.account).sum();
-    let others = candidates.len().saturating_sub(1) as f64;
-    for candidate in candidates {
-        let mean_of_others = (total - candidate.account) / others;
-        if mean_of_others > 0.0 {
-            candidate.account = candidate.account.min(cap * mean_of_others);
-        }
     }
 }
