@@ -26,6 +26,8 @@ mod number;
 mod place;
 #[path = "laws/schedule.rs"]
 mod schedule;
+#[path = "laws/session.rs"]
+mod session;
 #[path = "laws/trigger.rs"]
 mod trigger;
 #[path = "laws/wire.rs"]

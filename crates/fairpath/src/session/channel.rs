@@ -375,7 +375,10 @@ impl Channel {
         let replies = self.clock_replies.iter();
         let replies = replies.map(|(request, at)| Part::ClockReply(request.answer(*at, now.shared)));
         for part in requests.chain(replies) {
-            draft.has_news |= draft.put(&part);
+            if draft.put(&part) {
+                draft.has_news = true;
+                draft.content.tells_time |= part.wants_receipt();
+            }
         }
     }
 
