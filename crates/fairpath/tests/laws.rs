@@ -16,6 +16,8 @@ mod error;
 mod error_index;
 #[path = "laws/ledger.rs"]
 mod ledger;
+#[path = "laws/link.rs"]
+mod link;
 #[path = "laws/motion.rs"]
 mod motion;
 #[path = "laws/number.rs"]
@@ -26,6 +28,8 @@ mod place;
 mod predict;
 #[path = "laws/schedule.rs"]
 mod schedule;
+#[path = "laws/session.rs"]
+mod session;
 #[path = "laws/trigger.rs"]
 mod trigger;
 #[path = "laws/wire.rs"]

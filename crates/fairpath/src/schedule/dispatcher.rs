@@ -125,6 +125,13 @@ struct Receiver {
     witness: Witness,
 }
 
+impl Receiver {
+    /// How long a message is expected to take: by its receipts, or, without any, by what the transport says.
+    fn likely_delay(&self) -> Option<Span> {
+        self.delay.mean().or_else(|| self.witness.transport_delay())
+    }
+}
+
 impl<V: Planar> Dispatcher<V> {
     /// A sender without entities and receivers yet.
     pub fn new(config: DispatcherConfig, scheduler: Box<dyn Scheduler<V>>, random: Random) -> Self {
@@ -268,7 +275,7 @@ impl<V: Planar> Dispatcher<V> {
 
     /// A copy really left, at this cost in the budget's unit. The name is for its receipt.
     pub fn on_departed(&mut self, claim: &Claim, at: SharedInstant, cost: f64) -> Option<CopyId> {
-        let delay = claim.delay.or(self.receivers.get(&claim.receiver)?.delay.mean());
+        let delay = claim.delay.or(self.receivers.get(&claim.receiver)?.likely_delay());
         let entity = self.entities.get_mut(&claim.entity)?;
         let vector = entity.recent.get(claim.generated_at);
         self.claims.forget_repeated(claim.entity, claim.receiver, vector.generated_at);
@@ -306,37 +313,68 @@ impl<V: Planar> Dispatcher<V> {
             return Booking::Impossible;
         }
         from.witness.handle_round_trip(now - sent_at, now);
-        let latest = match &self.config.trust {
-            Some(trust) => from.witness.latest_arrival(trust, now),
-            None => now,
-        };
-        let is_credible = !is_impossible && received_at <= latest + slack;
-        let believed = if is_caught {
-            sent_at + (now - sent_at).scaled(0.5)
-        } else {
-            received_at.min(latest).max(sent_at)
+        let said = received_at.min(now).max(sent_at);
+        let (believed, is_credible) = match &self.config.trust {
+            Some(trust) => {
+                let latest = from.witness.latest_arrival(trust, now);
+                let possible = if is_caught {
+                    sent_at + from.witness.likely_delay(now - sent_at)
+                } else {
+                    said.min(latest)
+                };
+                let is_consistent = !from.witness.has_denied(received_at + slack);
+                let believed = possible.max(sent_at).min(sent_at + trust.delay_max);
+                (believed, !is_impossible && is_consistent && received_at <= latest + slack)
+            }
+            None => (said, !is_impossible),
         };
         if !book.ledger.on_receipt(receiver, copy, believed) {
             return Booking::NoNews;
         }
         from.witness.handle_word(is_credible);
-        from.witness.handle_delay(received_at.min(now).max(sent_at) - sent_at, now - sent_at);
+        from.witness.handle_delay(said - sent_at, believed - sent_at, now - sent_at);
         from.delay.handle_sample(believed - sent_at);
-        if is_credible && !is_caught { Booking::Booked } else { Booking::Corrected }
+        if is_credible && !is_caught && believed == said { Booking::Booked } else { Booking::Corrected }
+    }
+
+    /// The transport, which a receiver cannot make wait without making everything wait, measured this round trip to it:
+    /// QUIC acknowledges datagrams by itself, before anybody reads them. Tell it whenever feedback comes; a smoothed
+    /// one will do. Who holds receipts back is found out by it.
+    pub fn on_transport_round_trip(&mut self, receiver: ReceiverId, round_trip: Span) {
+        if let Some(book) = self.receivers.get_mut(&receiver) {
+            book.witness.handle_transport_round_trip(round_trip);
+        }
+    }
+
+    /// Feedback came that did not prove what it said: what it acknowledged is not booked, and it counts as a word that
+    /// cannot be true. [`SentPackets`](crate::link::SentPackets) finds that out.
+    pub fn on_unproven(&mut self, receiver: ReceiverId) {
+        if let Some(from) = self.receivers.get_mut(&receiver) {
+            from.witness.handle_word(false);
+        }
     }
 
     /// At `now` it came back that a receiver has reported everything that it received before `until`.
     pub fn on_complete(&mut self, receiver: ReceiverId, until: SharedInstant, now: SharedInstant) {
-        let Some(book) = self.receivers.get(&receiver) else { return };
-        let latest = match &self.config.trust {
-            Some(trust) => book.witness.latest_arrival(trust, now),
-            None => now,
+        let Some(book) = self.receivers.get_mut(&receiver) else { return };
+        let until = match &self.config.trust {
+            Some(trust) => {
+                book.witness.handle_complete(until.min(now));
+                // By as much as its arrivals are booked earlier than it says, so is this.
+                let meant = until - book.witness.overstatement();
+                meant.min(book.witness.latest_arrival(trust, now))
+            }
+            None => until.min(now),
         };
-        let until = until.min(latest);
         let patience = book.delay.high().unwrap_or(self.config.horizon);
         for entity in self.entities.values_mut() {
             entity.ledger.on_complete(receiver, until, patience);
         }
+    }
+
+    /// The newest DR vector of an entity.
+    pub fn newest(&self, entity: EntityId) -> Option<&DrVector<V>> {
+        self.entities.get(&entity).map(|entity| entity.recent.newest())
     }
 
     /// The books of an entity.
@@ -382,8 +420,11 @@ impl<V: Planar> Dispatcher<V> {
         let mut account_secs: f64 = 0.0;
         let mut books = self.receivers.walk();
         let candidates = &mut self.candidates;
-        let tell = |receiver, growth, standing: Standing| {
+        let is_guarded = self.config.trust.is_some();
+        let tell = |receiver, growth, mut standing: Standing| {
             let Some(book) = books.find(receiver) else { return };
+            // Whoever is silent for good is not spared for being new.
+            standing.has_acknowledged |= is_guarded && now - standing.joined > Trust::SILENCE_MAX;
             book.account.add(growth);
             book.account.advance(now);
             account_secs = account_secs.max(book.account.secs());
@@ -391,16 +432,13 @@ impl<V: Planar> Dispatcher<V> {
                 receiver,
                 standing,
                 account: book.account.rate(),
-                delay: book.delay.mean(),
+                delay: book.likely_delay(),
                 silent_since: standing.last_sent.unwrap_or(standing.joined),
             });
         };
         match cut {
             Some(vector) => entity.ledger.on_generated_and_tell(vector, now, tell),
             None => entity.ledger.advance_and_tell(now, tell),
-        }
-        if let Some(trust) = &self.config.trust {
-            cap_accounts(&mut self.candidates, trust.account_cap);
         }
         let scene = Scene {
             entity: about,
@@ -538,18 +576,6 @@ impl Liveness {
             answered.max(silent_since + self.half())
         } else {
             answered.min(soonest.max(burst))
-        }
-    }
-}
-
-/// Nobody's account counts for more than `cap` times the mean of the others'.
-fn cap_accounts(candidates: &mut [Candidate], cap: f64) {
-    let total: f64 = candidates.iter().map(|candidate| candidate.account).sum();
-    let others = candidates.len().saturating_sub(1) as f64;
-    for candidate in candidates {
-        let mean_of_others = (total - candidate.account) / others;
-        if mean_of_others > 0.0 {
-            candidate.account = candidate.account.min(cap * mean_of_others);
         }
     }
 }
