@@ -115,7 +115,7 @@ struct Receiver {
 impl Receiver {
     /// How long a message is expected to take: by its receipts, or, without any, by what the transport says.
     fn likely_delay(&self) -> Option<Span> {
-        self.delay.mean().or(self.witness.transport_delay())
+        self.delay.mean().or_else(|| self.witness.transport_delay())
     }
 }
 

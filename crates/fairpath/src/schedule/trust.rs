@@ -33,7 +33,8 @@ pub struct Trust {
     /// has with its jitter.
     ///
     /// Too low, and who is honestly farther away is not made up for it; too high, and who holds back receipts, and the
-    /// transport's acknowledgements with them, gains more: experiment H has the curve.
+    /// transport's acknowledgements with them, gains more. At 1 s somebody 200 ms away who holds back 1.6 s passes for one 1 s away, and its error is
+    /// 77 % less (error-index, experiment H).
     pub delay_max: Span,
 }
 
@@ -208,7 +209,7 @@ impl Mean {
 
     /// As many independent numbers have as certain an average.
     fn counted(&self) -> f64 {
-        self.count.min(2.0 / Self::GAIN - 1.0).max(1.0)
+        self.count.clamp(1.0, 2.0 / Self::GAIN - 1.0)
     }
 }
 
