@@ -31,8 +31,8 @@ const TANK_LENGTH: Span = Span::from_secs(180);
 const LOSS: f64 = 0.2;
 const HELD_BACK_MS: [i64; 5] = [100, 250, 500, 1000, 2000];
 
-/// Overstatements that may hide among lopsided links and jitter, and one that may not.
-const SLIGHT: [f64; 3] = [1.05, 1.1, 1.2];
+/// Overstatements that may hide among lopsided links, or behind jitter.
+const SLIGHT: [f64; 2] = [1.1, 1.2];
 /// Where nobody lies: the same, and what is more usual.
 const HONEST_DELAYS_MS: [[i64; 3]; 3] = [DELAYS_MS, [300, 150, 50], [100, 60, 20]];
 
@@ -40,6 +40,8 @@ const HONEST_DELAYS_MS: [[i64; 3]; 3] = [DELAYS_MS, [300, 150, 50], [100, 60, 20
 const TOLERATED: f64 = 0.05;
 /// What receipts that are held back may gain, and cost an honest receiver, where the transport is asked.
 const HELD_BACK_MAX: f64 = 0.1;
+/// What may be gained by, and cost an honest receiver through, delays overstated by a fifth at most.
+const SLIGHT_MAX: f64 = 0.12;
 /// What the safeguards may cost where everybody is honest, as a part of mean and spread.
 const HONEST_COST_MAX: f64 = 0.02;
 
@@ -155,10 +157,11 @@ fn lies() -> Vec<(Lie, f64)> {
     lies
 }
 
-/// Whether a sender that looks can tell. Who overstates by a fifth passes for somebody behind a lopsided link.
+/// Whether a sender that looks can tell. Who overstates slightly passes for somebody behind a lopsided link, and behind
+/// jitter of nearly the whole delay it takes twice as much to stand out.
 fn can_be_contradicted(lie: Lie) -> bool {
     match lie {
-        Lie::Overstates(times) => times > 1.0 + Trust::default().asymmetry,
+        Lie::Overstates(times) => times > 1.0 + 2.0 * Trust::default().asymmetry,
         Lie::BeforeSent(_) | Lie::Guesses => true,
         Lie::Honest | Lie::Silent | Lie::HoldsBack(_) | Lie::HoldsAllBack(_) => false,
     }
@@ -375,6 +378,7 @@ impl Played {
             ))
         };
         let holds_back: fn(Lie) -> bool = |lie| matches!(lie, Lie::HoldsBack(_));
+        let slightly: fn(Lie) -> bool = |lie| SLIGHT.map(Lie::Overstates).contains(&lie);
         let gain = |guard, is_meant| Bounded { guard, is_meant, of: Effect::gain };
         let harm = |guard, is_meant| Bounded { guard, is_meant, of: Effect::harm };
         vec![
@@ -401,6 +405,18 @@ impl Played {
                 "and costs nobody who is honest more than",
                 HELD_BACK_MAX,
                 &harm(Guard::Transport, holds_back),
+            ),
+            claim(
+                "slight-gain",
+                "overstating a delay by no more than a fifth gains at most",
+                SLIGHT_MAX,
+                &gain(Guard::Own, slightly),
+            ),
+            claim(
+                "slight-harm",
+                "and costs nobody who is honest more than",
+                SLIGHT_MAX,
+                &harm(Guard::Own, slightly),
             ),
         ]
     }

@@ -33,7 +33,8 @@ pub struct Trust {
     /// has with its jitter.
     ///
     /// Too low, and who is honestly farther away is not made up for it; too high, and who holds back receipts, and the
-    /// transport's acknowledgements with them, gains more: experiment H has the curve.
+    /// transport's acknowledgements with them, gains more. At 1 s somebody 200 ms away who holds back 1.6 s passes for one 1 s away, and its error is
+    /// 77 % less (error-index, experiment H).
     pub delay_max: Span,
 }
 
