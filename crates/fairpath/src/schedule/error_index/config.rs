@@ -2,8 +2,8 @@ use crate::time::Span;
 
 /// The knobs of [`ErrorIndex`](super::ErrorIndex).
 ///
-/// Defaults were chosen on tanks and on the odd players of a recorded match, with 200, 500 and 800 ms to three
-/// receivers. Numbers below are changes of that measurement: `docs/error-index.md` has all of it.
+/// Defaults were chosen on tanks and on parts of recorded matches, with 200, 500 and 800 ms to three receivers. Numbers
+/// below are changes of that measurement: `docs/error-index.md` has all of it, and what it was judged on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ErrorIndexConfig {
     /// What may be spent for each trigger of any entity, in the unit in which departures are reported: DR vectors or
@@ -37,8 +37,8 @@ pub struct ErrorIndexConfig {
     /// lead to at the same cost. Default 0.93.
     ///
     /// This is the knob between accurate and fair. Below what can be reached, 0.7 on tanks, fairness fades away; above what
-    /// equal errors cost, 1.25 among people who dodge, nothing more is gained. Example: on recorded QuakeWorld, 0.95 has
-    /// half of the spread of telling all every third time at 4 % more mean error, 1.05 a third of it at 12 % more.
+    /// equal errors cost, 1.25 among people who dodge, nothing more is gained. Example: on recorded QuakeWorld, 0.93 has
+    /// half of the spread of telling all every third time at 4 % more mean error, 1.03 a third of it at 12 % more.
     pub mean_max: f64,
     /// How hard the farthest receiver is held back, if it ever fares best, compared with a receiver without delay,
     /// for whom this counts one more. Default 0.25.
@@ -95,7 +95,7 @@ impl ErrorIndexConfig {
     }
 
     /// The same, but this many times as fair: with each doubling it may also cost a tenth more mean error. On a recording
-    /// of tanks, half is a quarter more spread for 4 % less error, twice is two thirds of the spread for 8 % more.
+    /// of tanks, half is 40 % more spread for 5 % less error, twice is 40 % less spread for 8 % more.
     #[must_use]
     pub fn fairer(mut self, times: f64) -> Self {
         self.fairness *= times;
