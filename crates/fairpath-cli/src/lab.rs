@@ -8,7 +8,6 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use fairpath::time::Span;
 use fairpath_lab::experiment::{Experiment, Progress, Settings, Silent};
-use fairpath_lab::files::open_recording;
 use fairpath_lab::index::{self, Entry};
 use fairpath_lab::record::TanksMatch;
 use fairpath_lab::run::RunError;
@@ -17,6 +16,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::BadInput;
 use crate::fairness::Fairness;
+use crate::motion::MotionOptions;
 use crate::print;
 
 #[derive(Subcommand)]
@@ -49,9 +49,8 @@ pub(crate) struct Run {
     /// Every random choice follows from it
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Recorded motion to run on, instead of the experiment's own: CSV, plain or gzipped, or Parquet
-    #[arg(long, value_name = "FILE")]
-    motion: Option<PathBuf>,
+    #[command(flatten)]
+    motion: MotionOptions,
     /// One-way delays to try, in ms, instead of the experiment's own
     #[arg(long, value_name = "MS,…", value_delimiter = ',', value_parser = delay)]
     delays: Option<Vec<Span>>,
@@ -151,7 +150,7 @@ impl Run {
     fn execute(self) -> Result<ExitCode, BadInput> {
         let settings = Settings {
             seed: self.seed,
-            motion: self.motion.as_deref().map(open_recording).transpose()?,
+            motion: self.motion.open()?,
             delays: self.delays.clone(),
             jitter: self.jitter,
         };
@@ -197,9 +196,7 @@ impl Run {
     /// The line that repeats this run: what decides the numbers, not where they go.
     fn command_line(&self, experiment: &str) -> String {
         let mut line = format!("fairpath lab run {experiment} --seed {}", self.seed);
-        if let Some(motion) = &self.motion {
-            line += &format!(" --motion {}", print::quoted(&motion.to_string_lossy()));
-        }
+        line += &self.motion.words();
         if let Some(delays) = &self.delays {
             let delays: Vec<String> = delays.iter().map(|delay| delay.as_millis_f64().to_string()).collect();
             line += &format!(" --delays {}", delays.join(","));

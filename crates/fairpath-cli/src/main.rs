@@ -14,6 +14,7 @@ mod dis;
 mod fairness;
 mod lab;
 mod middleman;
+mod motion;
 mod play;
 mod print;
 

@@ -337,12 +337,28 @@ fn fairness_has_a_row_for_every_scheduler_asked_for() {
         &["--budget", "0"],
         &["--budget", "1000"],
         &["--rtt", "home.csv,moon.csv"],
+        &["--receivers", "8:20-400", "--drawn"],
+        &["--flat"],
+        &["--half", "odd"],
     ] {
         let json = play(more);
         let rows = json["rows"].as_array().unwrap();
         let names: Vec<&str> = rows.iter().map(|row| row["scheduler"].as_str().unwrap()).collect();
         assert_eq!(names, ["broadcast", "error-index:2"], "{more:?}");
-        for key in ["mean", "spread", "jain", "worst", "dr_vectors", "bytes", "spread_ratio", "mean_ratio"] {
+        for key in [
+            "mean",
+            "spread",
+            "jain",
+            "worst",
+            "dr_vectors",
+            "bytes",
+            "spread_ratio",
+            "mean_ratio",
+            "estimate_error",
+            "estimated_share",
+            "settled_error_max",
+            "unsettled_copies",
+        ] {
             assert!(rows.iter().all(|row| row[key].is_number()), "{more:?}: {key}");
         }
         let again = json["command"].as_str().unwrap();
@@ -363,6 +379,10 @@ fn whatever_is_wrong_with_fairness_is_one_line() {
         (&["--receivers", "0:20-400"], "--receivers 0:20-400: give 1 to 1024 receivers"),
         (&["--receivers", "99999999:20-400"], "--receivers 99999999:20-400: give 1 to 1024 receivers"),
         (&["--receivers", "3:400-20"], "--receivers 3:400-20: give delays in ms"),
+        (&["--drawn"], "--drawn 800,500,200: give --receivers a range to draw from, such as 32:20-400"),
+        (&["--flat"], "--flat: give a recording with --motion, our own tanks are flat"),
+        (&["--half", "odd"], "--half: give a recording with --motion"),
+        (&["--half", "third"], "--half third: give odd or even"),
         (&["--jitter", "-1"], "--jitter -1: give milliseconds from 0 to 60000"),
         (&["--jitter", "NaN"], "--jitter NaN: give milliseconds"),
         (&["--schedulers", "nobody"], "there is no scheduler \"nobody\": choose among broadcast, every-nth,"),

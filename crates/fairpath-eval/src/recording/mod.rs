@@ -166,6 +166,13 @@ impl Recording {
         samples.all(|sample| sample.position.z == 0.0 && sample.velocity.z == 0.0)
     }
 
+    /// The same with z = 0 everywhere: what a game in the plane would have recorded.
+    #[must_use]
+    pub fn without_height(mut self) -> Self {
+        self.stretches.iter_mut().for_each(Stretch::flatten);
+        self
+    }
+
     /// All clean motion of players put together, in seconds.
     pub fn secs(&self) -> f64 {
         self.players().map(|stretch| stretch.duration().as_secs_f64()).sum()

@@ -66,6 +66,12 @@ pub struct Belief {
     pub off: Vec<f64>,
     /// The same with its sign: above zero it believed in too much error.
     pub bias: Vec<f64>,
+    /// Which share of the receivers had not reported all that was sent to them, so that their books held an estimate.
+    pub open: Vec<f64>,
+    /// How far off the books of the others were, at most: what is settled is no estimate.
+    pub settled_off: Vec<f64>,
+    /// How many copies were given up on until the end: their receivers' books stay estimates.
+    pub unsettled: u64,
 }
 
 /// Somebody who looks on while a run goes on.
@@ -116,9 +122,15 @@ struct Stage<V: Planar> {
     /// When it was last asked what is to leave. A deadline that is still there afterwards waits for the next tick.
     polled: Option<SharedInstant>,
     observer: Observer<V>,
-    believed: Vec<(SharedInstant, Vec<f64>)>,
+    believed: Vec<Believed>,
     triggers: u64,
     bytes: u64,
+}
+
+/// What the books said at a trigger: for each receiver its accumulated error, and whether that was settled.
+struct Believed {
+    at: SharedInstant,
+    errors: Vec<(f64, bool)>,
 }
 
 /// One receiver and the links to it and from it.
@@ -279,8 +291,11 @@ impl<V: Planar> Stage<V> {
         self.dispatcher.on_generated(&export.vector, export.reason, now);
         // The decision has brought the books up to now: reading them disturbs nothing.
         let ledger = self.dispatcher.ledger(ENTITY).expect("it has just been generated");
-        let believed = ledger.standings().map(|(_, standing)| standing.accumulated).collect();
-        self.believed.push((now, believed));
+        let errors = ledger
+            .standings()
+            .map(|(receiver, standing)| (standing.accumulated, ledger.is_settled(receiver)))
+            .collect();
+        self.believed.push(Believed { at: now, errors });
         watch.on_trigger(&self.dispatcher, now);
     }
 
@@ -344,22 +359,38 @@ impl<V: Planar> Stage<V> {
     }
 
     fn belief(&self) -> Belief {
-        let instants: Vec<SharedInstant> = self.believed.iter().map(|(at, _)| *at).collect();
-        let receivers = self.screens.len();
+        let instants: Vec<SharedInstant> = self.believed.iter().map(|believed| believed.at).collect();
+        let none = vec![0.0; instants.len()];
         let mut belief = Belief {
             secs: instants.iter().map(|at| (*at - self.begin).as_secs_f64()).collect(),
-            off: vec![0.0; instants.len()],
-            bias: vec![0.0; instants.len()],
+            off: none.clone(),
+            bias: none.clone(),
+            open: none.clone(),
+            settled_off: none,
+            unsettled: self.unsettled(),
         };
-        for to in 0..receivers {
+        let of_one = 1.0 / self.screens.len().max(1) as f64;
+        for to in 0..self.screens.len() {
             let truth = self.observer.accumulated(to, &instants);
-            for (trigger, (_, believed)) in self.believed.iter().enumerate() {
-                let off = believed[to] - truth[trigger];
-                belief.off[trigger] += off.abs() / receivers as f64;
-                belief.bias[trigger] += off / receivers as f64;
+            for (trigger, believed) in self.believed.iter().enumerate() {
+                let (error, is_settled) = believed.errors[to];
+                let off = error - truth[trigger];
+                belief.off[trigger] += off.abs() * of_one;
+                belief.bias[trigger] += off * of_one;
+                if is_settled {
+                    belief.settled_off[trigger] = belief.settled_off[trigger].max(off.abs());
+                } else {
+                    belief.open[trigger] += of_one;
+                }
             }
         }
         belief
+    }
+
+    fn unsettled(&self) -> u64 {
+        let ledger = self.dispatcher.ledger(ENTITY);
+        let standings = ledger.into_iter().flat_map(|ledger| ledger.standings());
+        standings.map(|(_, standing)| u64::from(standing.unsettled)).sum()
     }
 }
 

@@ -4,16 +4,16 @@
 use std::collections::BTreeMap;
 
 use fairpath::ledger::{CopyId, Ledger};
-use fairpath::motion::MotionKind;
+use fairpath::motion::{Linear, Motion, MotionKind};
 use fairpath::number::{EntityId, Generation, Life, ReceiverId};
 use fairpath::random::Random;
 use fairpath::schedule::{
-    Broadcast, Candidate, Claims, Dispatcher, DispatcherConfig, ErrorIndex, ErrorIndexConfig, EveryNth,
-    Liveness, Scene, Scheduler,
+    Broadcast, Candidate, Claims, Departure, Dispatcher, DispatcherConfig, ErrorIndex, ErrorIndexConfig,
+    EveryNth, Liveness, Scene, Scheduler,
 };
 use fairpath::time::{SharedInstant, Span, TickRate};
-use fairpath::trigger::Trigger;
-use fairpath::vector::{Vec2, Vector};
+use fairpath::trigger::{Reason, Trigger};
+use fairpath::vector::{Vec2, Vec3, Vector};
 use fairpath::{DrVector, Observation, Owner, State};
 use fairpath_laws::{law, proptest::prelude::*};
 
@@ -279,6 +279,65 @@ fn at_equal_cost_it_is_far_fairer_than_every_third_and_no_worse() {
         assert!(ratios.1 <= 1.0, "mean {ratios:?}");
         assert!(ratios.2 <= 1.01, "cost {ratios:?}");
     }
+}
+
+#[test]
+fn the_mean_error_that_is_allowed_buys_fairness() {
+    let play = |mean_max: f64| {
+        let mut sums = (0.0, 0.0);
+        for seed in 1..=3 {
+            let scheduler = ErrorIndex::new(ErrorIndexConfig { mean_max, ..ErrorIndexConfig::new(1.0) });
+            let mut world =
+                in_the_papers(seed, MotionKind::Linear, scheduler).with_links(FAR_TO_NEAR_MS, 0, 0.0);
+            world.run_for(120);
+            let (mean, spread) = mean_and_spread(&world.errors());
+            sums = (sums.0 + mean, sums.1 + spread);
+        }
+        sums
+    };
+    let (accurate, fair) = (play(0.3), play(1.2));
+    assert!(accurate.0 < 0.97 * fair.0, "mean {} and {}", accurate.0, fair.0);
+    assert!(fair.1 < 0.3 * accurate.1, "spread {} and {}", fair.1, accurate.1);
+}
+
+/// A tank that has stood on the ground falls from 20 m. Two DR vectors are cut on the way; when the second one reaches the
+/// far receiver it has long landed, and the first is less wrong.
+#[test]
+fn nobody_is_told_of_a_fall_that_has_ended_when_they_hear_of_it() {
+    let (near, far) = (receiver(0), receiver(1));
+    let delays = [(near, Span::from_millis(10)), (far, Span::from_millis(800))];
+    let config = DispatcherConfig::as_in_the_papers();
+    let mut dispatcher = Dispatcher::<Vec3>::new(config, Box::new(error_index(2.0)), Random::from_seed(1));
+    for (receiver, _) in delays {
+        dispatcher.join(receiver, SharedInstant::ZERO);
+    }
+    let mut told = Vec::new();
+    let mut generation = Generation::default();
+    for (at_ms, height, climb) in [(10, 0.0, 0.0), (3_000, 20.0, -20.0), (3_450, 10.0, -25.0)] {
+        let now = SharedInstant::from_millis(at_ms);
+        let (position, velocity) = (Vec3::new(0.0, 0.0, height), Vec3::new(0.0, 0.0, climb));
+        let vector = DrVector {
+            entity: EntityId(0),
+            life: Life::default(),
+            generation,
+            generated_at: now,
+            motion: Motion::Linear(Linear { position, velocity }),
+            attitude: None,
+        };
+        generation = generation.next();
+        dispatcher.on_generated(&vector, Reason::Distance, now);
+        told.clear();
+        for Departure { claim, .. } in dispatcher.poll_departures(None, now) {
+            let copy = dispatcher.on_departed(&claim, now, 1.0).expect("a page and a new vector");
+            told.push((claim.receiver, copy));
+        }
+        // All that has to be known of the links is how long they are: the first receipts say it.
+        for ((receiver, copy), (_, delay)) in told.iter().zip(delays).filter(|_| climb == 0.0) {
+            dispatcher.on_receipt(EntityId(0), *receiver, *copy, now + delay, now + delay + delay);
+        }
+        assert_eq!(told.first().map(|(receiver, _)| *receiver), Some(near), "{at_ms} ms");
+    }
+    assert_eq!(told.len(), 1, "the far one would see it under the ground");
 }
 
 /// A world of its own for every case: a budget, receivers at these delays, and how the links are.

@@ -5,11 +5,16 @@ mod balance;
 mod config;
 mod forecast;
 mod purse;
+mod restraint;
+mod yardstick;
 
 pub use config::ErrorIndexConfig;
 
 use self::balance::Balance;
+use self::forecast::{Ground, not_below};
 use self::purse::Purse;
+use self::restraint::Restraint;
+use self::yardstick::Yardstick;
 use super::{Candidate, Claims, Left, Scene, Scheduler};
 use crate::error::Path;
 use crate::ledger::{Belief, Page};
@@ -22,8 +27,9 @@ use crate::vector::Planar;
 ///
 /// At every trigger, and a few times between triggers, each receiver that is not told of the newest DR vector gets an
 /// index: the distance that a copy would take off its error, judged shortly after the copy's arrival against a
-/// *forecast* of the entity, less what it is held back by because others fare worse (`balance.rs`). Whoever
-/// is above the price gets a copy, the highest first, as long as the budget has credit (`purse.rs`).
+/// *forecast* of the entity, less what it is held back by because others fare worse (`balance.rs`), which is as much
+/// as the mean error leaves room for (`restraint.rs`). Whoever is above the price gets a copy, the highest first,
+/// as long as the budget has credit (`purse.rs`).
 ///
 /// Somebody who knows nothing of the entity, or nothing of its present life, is told at once whatever it costs: there
 /// is no error to weigh against a thing that is missing on a screen. With a budget of zero that is all that
@@ -32,6 +38,9 @@ use crate::vector::Planar;
 pub struct ErrorIndex {
     config: ErrorIndexConfig,
     purse: Purse,
+    yardstick: Yardstick,
+    restraint: Restraint,
+    ground: Ground,
     /// When to look again.
     look_at: Option<SharedInstant>,
     /// Who is above the price. Reused from decision to decision, like the next.
@@ -51,7 +60,16 @@ impl ErrorIndex {
     /// With these knobs; those that make no sense count as the nearest that do.
     pub fn new(config: ErrorIndexConfig) -> Self {
         let config = config.sensible();
-        Self { config, purse: Purse::default(), look_at: None, wishes: Vec::new(), accounts: Vec::new() }
+        Self {
+            config,
+            purse: Purse::default(),
+            yardstick: Yardstick::default(),
+            restraint: Restraint::default(),
+            ground: Ground::default(),
+            look_at: None,
+            wishes: Vec::new(),
+            accounts: Vec::new(),
+        }
     }
 
     /// What the budget has saved, in its own unit; negative if it owes.
@@ -74,12 +92,15 @@ impl ErrorIndex {
         else {
             return;
         };
-        let balance = Balance::among(scene, self.purse.entities(), &self.config, &mut self.accounts);
+        let strength = self.strength(scene);
+        let balance =
+            Balance::among(scene, self.purse.entities(), strength, &self.config, &mut self.accounts);
         let is_plenty = self.purse.is_plenty(scene.entity, scene.candidates.len(), &self.config);
         let price = match is_plenty {
             true => 0.0,
             false => self.purse.price(scene.entity, balance.level(), claims.len(), &self.config),
         };
+        let floor = self.ground.below(scene.entity, forecast.position_at(scene.now));
         let mut musts = 0;
         self.wishes.clear();
         for (candidate, page) in with_pages(scene).filter(|(candidate, _)| !candidate.standing.is_told) {
@@ -90,7 +111,7 @@ impl ErrorIndex {
                     claims.send(scene, candidate.receiver, scene.now, f64::INFINITY);
                 }
                 Outlook::Places { placed, at } => {
-                    let there = forecast.position_at(at);
+                    let there = not_below(forecast.position_at(at), floor);
                     let gain = there.distance(placed.position_at(at)) - there.distance(told.position_at(at));
                     let held_back = if is_plenty { 0.0 } else { balance.hold_back(candidate, delay) };
                     let index = gain - held_back;
@@ -113,6 +134,15 @@ impl ErrorIndex {
         for wish in &self.wishes {
             claims.send(scene, wish.receiver, scene.now, wish.index);
         }
+    }
+
+    /// How hard those who fare well are held back now.
+    fn strength<V: Planar>(&mut self, scene: &Scene<'_, V>) -> f64 {
+        if self.config.fairness <= 0.0 {
+            return 0.0;
+        }
+        let times = self.yardstick.compare(scene);
+        self.restraint.strength(times, scene.account_secs, scene.now, &self.config)
     }
 
     fn next_look(&self, now: SharedInstant) -> Option<SharedInstant> {
@@ -165,6 +195,9 @@ impl<V: Planar> Scheduler<V> for ErrorIndex {
             return;
         }
         self.purse.earn(&self.config);
+        self.ground.on_trigger(scene);
+        let every = self.purse.triggers_for_all(scene.entity, scene.candidates.len(), &self.config);
+        self.yardstick.on_trigger(scene, every);
         self.decide(scene, claims, |_| {});
         let next = self.next_look(scene.now);
         // Others must not be kept waiting because this one is busy.
@@ -198,6 +231,8 @@ impl<V: Planar> Scheduler<V> for ErrorIndex {
     fn on_left(&mut self, left: Left) {
         if let Left::Entity(entity) = left {
             self.purse.forget(entity);
+            self.yardstick.forget(entity);
+            self.ground.forget(entity);
         }
         if self.purse.entities() == 0 {
             self.look_at = None;
