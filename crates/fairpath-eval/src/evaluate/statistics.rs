@@ -39,7 +39,10 @@ fn students_t(degrees_of_freedom: usize) -> f64 {
         2.045, 2.042,
     ];
     // Beyond the table: two terms of the expansion around the normal distribution, right to three digits.
-    let beyond = || 1.960 + 2.372 / degrees_of_freedom as f64;
+    let beyond = || {
+        let per_freedom = 1.0 / degrees_of_freedom as f64;
+        1.960 + (2.372 + 2.82 * per_freedom) * per_freedom
+    };
     TABLE.get(degrees_of_freedom - 1).copied().unwrap_or_else(beyond)
 }
 

@@ -51,7 +51,6 @@ pub(super) struct Stab<'a> {
     per_tolerance: f64,
     start: Start,
     working: Vec<usize>,
-    scaled: Vec<Scaled>,
     line: Line,
 }
 
@@ -74,7 +73,7 @@ impl<'a> Stab<'a> {
     pub(super) fn new(points: &'a [Point], tolerance: f64, begin: usize, start: Start) -> Self {
         let line = Line { position: Vec2::ZERO, velocity: Vec2::ZERO };
         let working = if start == Start::Free { vec![begin] } else { Vec::new() };
-        Self { points, begin, per_tolerance: 1.0 / tolerance, start, working, scaled: Vec::new(), line }
+        Self { points, begin, per_tolerance: 1.0 / tolerance, start, working, line }
     }
 
     /// Covers sample after sample from `next` on for as long as a line exists; gives the first that is not covered. All
@@ -122,12 +121,11 @@ impl<'a> Stab<'a> {
         (self.points[index].position - self.points[self.begin].position) * self.per_tolerance
     }
 
-    fn line_through_working_set(&mut self) -> Option<Line> {
+    fn line_through_working_set(&self) -> Option<Line> {
         let longest = self.working.iter().map(|&index| self.time(index)).fold(0.0, f64::max);
         let scaled = |&index: &usize| Scaled { time: self.time(index) / longest, place: self.place(index) };
         let samples: Vec<Scaled> = self.working.iter().map(scaled).collect();
-        self.scaled = samples;
-        let line = decide(&self.scaled, self.start)?;
+        let line = decide(&samples, self.start)?;
         Some(Line { velocity: line.velocity * (1.0 / longest), ..line })
     }
 }
