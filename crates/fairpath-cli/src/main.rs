@@ -12,6 +12,7 @@ use clap::{Parser, Subcommand};
 mod dis;
 mod fairness;
 mod lab;
+mod prediction;
 mod print;
 
 /// Dead reckoning that is accurate, fair, predictive and playable under delay.

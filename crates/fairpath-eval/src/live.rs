@@ -13,11 +13,11 @@ use std::fmt::Debug;
 
 use fairpath::State;
 use fairpath::motion::MotionKind;
-use fairpath::predict::Body;
+use fairpath::predict::{Body, TICK_SECS};
 use fairpath::vector::{Planar, Vec2, Vector};
 
 use crate::candidates::Stage;
-use crate::play;
+use crate::play::{self, Run};
 use crate::recording::Stretch;
 
 /// What an owner knows of itself at one instant.
@@ -81,20 +81,32 @@ pub fn all() -> &'static [Live] {
 }
 
 /// What an owner knew of itself at every sample of a stretch, from the past only.
-pub fn moments_of(stretch: &Stretch) -> Vec<Moment> {
+pub fn moments_of_stretch(stretch: &Stretch) -> Vec<Moment> {
     let accelerations = play::accelerations(stretch.samples());
     let moments = stretch.samples().iter().zip(accelerations).map(|(sample, acceleration)| {
         let velocity = Vec2::from_3d(sample.velocity);
-        let speed_squared = velocity.length_squared();
-        let across = velocity.perpendicular().dot(acceleration);
-        let estimated = if speed_squared > 0.0 { across / speed_squared } else { 0.0 };
-        Moment {
-            secs: (sample.at - stretch.begin()).as_secs_f64(),
-            body: Body { position: Vec2::from_3d(sample.position), velocity, acceleration },
-            turn_rate: sample.facing.map_or(estimated, |facing| facing.turn_rate),
-        }
+        let body = Body { position: Vec2::from_3d(sample.position), velocity, acceleration };
+        let turn_rate = sample.facing.map_or_else(|| turn_rate(&body), |facing| facing.turn_rate);
+        Moment { secs: (sample.at - stretch.begin()).as_secs_f64(), body, turn_rate }
     });
     moments.collect()
+}
+
+/// The same at every tick of a run: for games that know themselves at every tick.
+pub fn moments_of_run(run: &Run) -> Vec<Moment> {
+    let moment = |(index, body): (usize, &Body)| Moment {
+        secs: index as f64 * TICK_SECS,
+        body: *body,
+        turn_rate: turn_rate(body),
+    };
+    run.scored_bodies().iter().enumerate().map(moment).collect()
+}
+
+/// How fast the direction of motion turns: the acceleration across the velocity, by the speed.
+fn turn_rate(body: &Body) -> f64 {
+    let across = body.velocity.perpendicular().dot(body.acceleration);
+    let speed_squared = body.velocity.length_squared();
+    if speed_squared > 0.0 { across / speed_squared } else { 0.0 }
 }
 
 /// How many packets a model needs to stay within `threshold` of the path at every sample.

@@ -106,6 +106,8 @@ pub struct HorizonSummary {
     pub median: f64,
     /// The share of hits, in per cent.
     pub hits_percent: f64,
+    /// Each player's own mean error, in the order of players; not a number where none was scored.
+    pub player_means: Vec<f64>,
     /// Mean over players of their mean errors, with its interval.
     pub mean_over_players: Interval,
     /// The same for the share of hits, in per cent.
@@ -146,8 +148,18 @@ impl HorizonSummary {
             mean: sum / predictions as f64,
             median: median(scores.iter().flat_map(|score| score.errors.iter().copied()).collect()),
             hits_percent: 100.0 * hit_count as f64 / predictions as f64,
+            player_means: scores.iter().map(|score| score.mean()).collect(),
             mean_over_players: confidence_interval(&means),
             hits_over_players: confidence_interval(&hits),
         }
+    }
+
+    /// How many times as far off as another predictor it was, player by player and then averaged: what is hard to
+    /// predict about a player is so for both, and drops out.
+    pub fn ratio_to(&self, other: &Self) -> Interval {
+        let both = self.player_means.iter().zip(&other.player_means);
+        let ratios: Vec<f64> =
+            both.map(|(own, theirs)| own / theirs).filter(|ratio| ratio.is_finite()).collect();
+        confidence_interval(&ratios)
     }
 }

@@ -25,10 +25,10 @@
 
 mod stab;
 
-use fairpath::vector::{Planar, Vec2};
+use fairpath::vector::Vec2;
 
 use self::stab::{Stab, Start};
-use crate::recording::Stretch;
+use crate::live::Moment;
 
 /// A place at a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,13 +39,9 @@ pub struct Point {
     pub position: Vec2,
 }
 
-/// The samples of a stretch in the plane, in seconds since its first.
-pub fn points_of(stretch: &Stretch) -> Vec<Point> {
-    let point = |sample: &crate::recording::Sample| Point {
-        secs: (sample.at - stretch.begin()).as_secs_f64(),
-        position: Vec2::from_3d(sample.position),
-    };
-    stretch.samples().iter().map(point).collect()
+/// The path an owner saw itself take.
+pub fn points_of(moments: &[Moment]) -> Vec<Point> {
+    moments.iter().map(|moment| Point { secs: moment.secs, position: moment.body.position }).collect()
 }
 
 /// The fewest segments with a line each that stays within `tolerance`, if lines may begin anywhere.

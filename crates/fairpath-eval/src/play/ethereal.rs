@@ -38,12 +38,12 @@ impl Play {
             recording.retrace(map, |tick, frames| seen.note(tick, frames));
             map
         };
-        Ok(Self { unit: LengthUnit::Pixels, players: seen.players, world: Some(grid(map)?) })
+        Ok(Self { unit: LengthUnit::Pixels, players: seen.players, world: Some(walls_of(map)?) })
     }
 }
 
 /// The walls of a map.
-pub(super) fn grid(map: &Map) -> Result<Grid, EtherealError> {
+pub fn walls_of(map: &Map) -> Result<Grid, EtherealError> {
     let (columns, rows) = map.size();
     let walls = map.grid_cells().map(|cell| map.is_wall(cell)).collect();
     Grid::new(columns, rows, map.bounds().low, CELL_SIZE, walls).map_err(|_| EtherealError::Map)

@@ -1,7 +1,8 @@
 //! A match as predictors see it: everybody at every tick of 1/60 s, each tick knowing only what came before it.
 //!
 //! A recording has whatever rate its game wrote it at. [`Play::from_recording`] resamples it *causally*: the [`Body`]
-//! of a tick follows from samples at or before the tick (see [`resample`]), so nothing that is handed to a predictor
+//! of a tick follows from samples at or before the tick (the slope of the last 25 ms is its velocity, the slope of
+//! velocities over [`ACCELERATION_WINDOW`] its acceleration, and it moves on at its velocity from the newest sample), so nothing that is handed to a predictor
 //! can know what comes next. What really happened, against which predictions are scored, is kept apart as
 //! [`Run::truth`]: there the path between two samples counts as known, because it happened.
 //!
@@ -14,7 +15,7 @@ mod ethereal;
 mod resample;
 mod world;
 
-pub use ethereal::EtherealError;
+pub use ethereal::{EtherealError, walls_of};
 pub(crate) use resample::accelerations;
 pub use resample::{ACCELERATION_WINDOW, TICK_PHASE};
 pub use world::{WorldError, read_world};
