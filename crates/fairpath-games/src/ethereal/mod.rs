@@ -3,7 +3,7 @@
 //! A player moves in any direction by keys, aims with a mouse, shoots along a line of sight, runs out of health and
 //! ammunition, and picks both up again. A kill is a point, and the first team at the limit wins the round. Nobody
 //! blocks anybody: where a player goes is its own keys and the walls, so a predictor that knows the keys can
-//! run [`Body::step`] itself.
+//! run [`Body::step`] itself; for the input schemes a [`Map`] is the step function they want.
 //!
 //! ```text
 //! View ──▶ Bot / a person ──▶ Input ──▶ Ethereal::step ──▶ players, items, events ──▶ Recording ⇄ XML
@@ -40,6 +40,7 @@ mod input;
 mod item;
 mod map;
 mod player;
+mod predict;
 mod recording;
 mod statistics;
 mod view;

@@ -60,8 +60,15 @@ impl Body {
     /// moves, along walls where it meets them.
     #[must_use]
     pub fn step(self, keys: Keys, map: &Map) -> Self {
+        self.step_towards(keys.direction(), map)
+    }
+
+    /// One tick under a push in any direction, of at most unit length: what keys would do if they had more than eight
+    /// ways. For predictions.
+    #[must_use]
+    pub fn step_towards(self, push: Vec2, map: &Map) -> Self {
         let secs = TICK_RATE.step_secs();
-        let wish = keys.direction() * TOP_SPEED;
+        let wish = push * TOP_SPEED;
         let change = (wish - self.velocity).clamp_length(ACCELERATION * secs);
         let velocity = (self.velocity + change).clamp_length(TOP_SPEED);
         let (position, has_hit) = map.slide(self.position, velocity * secs);

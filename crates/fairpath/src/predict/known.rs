@@ -161,8 +161,65 @@ impl Grid {
         self.low + Vec2::new(f64::from(column) + 0.5, f64::from(row) + 0.5) * self.cell_size
     }
 
+    /// Whether nothing but floor lies on the straight way between two places. A corner that is touched is in the way.
+    pub fn is_clear_line(&self, from: Vec2, to: Vec2) -> bool {
+        let (Some(mut cell), Some(last)) = (self.cell_at(from), self.cell_at(to)) else { return false };
+        let way = to - from;
+        let offset = from - self.low;
+        let mut column = Crossings::new(offset.x, way.x, self.cell_size);
+        let mut row = Crossings::new(offset.y, way.y, self.cell_size);
+        // Every turn goes one column or row on, so it takes no more turns than there are of them.
+        for _ in 0..=self.columns + self.rows {
+            if self.is_wall(cell) {
+                return false;
+            }
+            if cell == last || column.next.min(row.next) > 1.0 {
+                return true;
+            }
+            let is_through_a_corner = (column.next - row.next).abs() < CORNER;
+            let beside = column.onwards(cell, 1);
+            let above = row.onwards(cell, self.columns);
+            if is_through_a_corner && (self.is_wall(beside) || self.is_wall(above)) {
+                return false;
+            }
+            if column.next <= row.next {
+                (cell, column.next) = (beside, column.next + column.per_cell);
+            } else {
+                (cell, row.next) = (above, row.next + row.per_cell);
+            }
+        }
+        true
+    }
+
     /// Whether a cell is wall; what does not exist is.
     pub fn is_wall(&self, cell: u32) -> bool {
         self.walls.get(cell as usize).copied().unwrap_or(true)
+    }
+}
+
+/// How near to a corner, as a share of the way, a line is taken to go through it.
+const CORNER: f64 = 1e-9;
+
+/// Where a straight way crosses the borders of cells along one axis, as shares of the way.
+struct Crossings {
+    is_upwards: bool,
+    next: f64,
+    per_cell: f64,
+}
+
+impl Crossings {
+    fn new(offset: f64, way: f64, cell_size: f64) -> Self {
+        if way == 0.0 {
+            return Self { is_upwards: true, next: f64::INFINITY, per_cell: f64::INFINITY };
+        }
+        let is_upwards = way > 0.0;
+        let cell = (offset / cell_size).floor();
+        let border = if is_upwards { cell + 1.0 } else { cell };
+        Self { is_upwards, next: (border * cell_size - offset) / way, per_cell: cell_size / way.abs() }
+    }
+
+    /// The next cell along this axis, `stride` numbers on.
+    fn onwards(&self, cell: u32, stride: u32) -> u32 {
+        if self.is_upwards { cell.wrapping_add(stride) } else { cell.wrapping_sub(stride) }
     }
 }

@@ -11,13 +11,62 @@
 //! | --- | --- | --- |
 //! | `linear` | keeps the velocity | everybody |
 //! | `tdm` | keeps the acceleration | "traditional", S2 |
+//! | `constant_velocity`, `constant_acceleration` | the same two, as input schemes | Pantel and Wolf, in S2 2.4 |
+//! | `constant_input_position`, `…_velocity`, `…_acceleration` | continue what is pressed and run the game's own [`Step`] | Pantel and Wolf |
+//! | `is` | is drawn to some players and flees others | Li and Chen, our reconstruction |
+//! | `hm` | `tdm` for 300 ms, then `is` | Li and Chen, our reconstruction |
+//! | `ekb` | follows friends, goes their way, fights as strength allows | S2 3, 4.1 |
+//! | `oaekb` | the same around walls | S2 4.2 |
+//! | `hybrid_ekb`, `hybrid_oaekb` | the same, but `tdm` for who keeps a straight course | S2 4.3 |
+//! | `fading` | lets the velocity fade | baseline |
+//! | `ridge` | linear regression on the last second, learned on the way | baseline |
+//!
+//! What they share: `patterns` is EKB's tick, [`EkbConfig`] all its parameters, `search` and `route` lead around walls,
+//! `hybrid` tells a straight course, `rollout` runs tick by tick. [`live`] is for placing with a predictor what comes
+//! over a network, where both ends must agree.
 
+mod constant_acceleration;
+mod constant_input_acceleration;
+mod constant_input_position;
+mod constant_input_velocity;
+mod constant_velocity;
+mod ekb;
+mod ekb_config;
+mod fading;
+mod hm;
+mod hybrid;
+mod hybrid_ekb;
+mod hybrid_oaekb;
+mod is;
 mod known;
 mod linear;
+pub mod live;
+mod oaekb;
+mod patterns;
+mod ridge;
+mod rollout;
+mod route;
+mod search;
+mod step;
 mod tdm;
 
+pub use constant_acceleration::ConstantAcceleration;
+pub use constant_input_acceleration::ConstantInputAcceleration;
+pub use constant_input_position::ConstantInputPosition;
+pub use constant_input_velocity::ConstantInputVelocity;
+pub use constant_velocity::ConstantVelocity;
+pub use ekb::Ekb;
+pub use ekb_config::{Aim, EkbConfig, Others};
+pub use fading::Fading;
+pub use hm::Hm;
+pub use hybrid_ekb::HybridEkb;
+pub use hybrid_oaekb::HybridOaekb;
+pub use is::{Is, IsConfig};
 pub use known::{Body, Condition, Grid, GridError, Known, Other, Relation};
 pub use linear::Linear;
+pub use oaekb::Oaekb;
+pub use ridge::Ridge;
+pub use step::Step;
 pub use tdm::Tdm;
 
 use std::fmt::Debug;

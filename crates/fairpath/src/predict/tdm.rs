@@ -1,4 +1,4 @@
-use super::{Known, Missing, Predictor, TICK_SECS};
+use super::{Body, Known, Missing, Predictor, TICK_SECS};
 use crate::vector::Vec2;
 
 /// Keeps the last known acceleration: the quadratic formula of IEEE 1278.1, S2's "traditional dead-reckoning model".
@@ -20,9 +20,14 @@ impl Predictor for Tdm {
     ) -> Result<(), Missing> {
         let body = known.newest();
         for (ticks, position) in ticks.iter().zip(positions) {
-            let secs = f64::from(*ticks) * TICK_SECS;
-            *position = body.position + body.velocity * secs + body.acceleration * (0.5 * secs * secs);
+            *position = tdm_position(&body, *ticks);
         }
         Ok(())
     }
+}
+
+/// Where a body is so many ticks later if it keeps its acceleration.
+pub(super) fn tdm_position(body: &Body, ticks: u32) -> Vec2 {
+    let secs = f64::from(ticks) * TICK_SECS;
+    body.position + body.velocity * secs + body.acceleration * (0.5 * secs * secs)
 }
