@@ -77,6 +77,8 @@ pub fn all() -> &'static [Live] {
         Live { name: "line", make: |_| Box::new(Always(line)) },
         Live { name: "tdm", make: |_| Box::new(Always(quadratic)) },
         Live { name: "circular", make: |_| Box::new(Always(circular)) },
+        Live { name: "fading-0.3", make: |_| Box::new(Always(|sent, secs| fading(sent, secs, 0.3))) },
+        Live { name: "fading-1", make: |_| Box::new(Always(|sent, secs| fading(sent, secs, 1.0))) },
     ]
 }
 
@@ -155,4 +157,9 @@ fn placed(sent: &Sent, kind: MotionKind, secs: f64) -> Vec2 {
     let Body { position, velocity, acceleration } = sent.body;
     let facing = State::moving(position, velocity).with_heading(velocity.heading(), sent.turn_rate);
     kind.from_state(&State { acceleration, ..facing }).position_at(secs)
+}
+
+/// The velocity fades as e^(−t/τ).
+fn fading(sent: &Sent, secs: f64, tau: f64) -> Vec2 {
+    sent.body.position + sent.body.velocity * (-libm::expm1(-secs / tau) * tau)
 }

@@ -42,7 +42,7 @@ fn question() -> Question {
 
 fn scores(play: &Play, name: &str) -> Vec<PlayerScore> {
     let candidate = Candidate::by_names(name).unwrap()[0];
-    let stage = Stage { top_speed: play.top_speed() };
+    let stage = Stage::of(play);
     let one = |player| score(play, player, &mut *candidate.make(&stage), &question()).unwrap();
     (0..play.players.len()).map(one).collect()
 }
@@ -139,7 +139,7 @@ fn the_ball_is_nobody_and_teams_are_friends_and_enemies() {
 /// All predictions of one predictor for all players up to a tick, as bits.
 fn predictions(play: &Play, candidate: &Candidate, until: usize) -> Vec<(usize, usize, [u64; 2])> {
     let ticks = [1, 18, 60, 126];
-    let stage = Stage { top_speed: 12.0 };
+    let stage = Stage { top_speed: 12.0, game: None };
     let mut made = Vec::new();
     for subject in 0..play.players.len() {
         let mut positions = [Vec2::ZERO; 4];
@@ -205,7 +205,7 @@ fn nobody_looks_ahead() {
 
 #[test]
 fn live_models_send_when_they_are_off() {
-    let stage = Stage { top_speed: 3.0 };
+    let stage = Stage { top_speed: 3.0, game: None };
     let packets = |name: &str, place: fn(usize, f64) -> Vec2| {
         let recording = read(&recorded(60, 20, &[("a", 1)], place), None);
         let moments = live::moments_of_stretch(&recording.stretches[0]);
@@ -237,7 +237,7 @@ fn ethereal_is_seen_with_health_keys_and_walls() {
     }
     assert!(hurt > 0, "somebody was shot in half a minute");
     for candidate in candidates::all() {
-        let stage = Stage { top_speed: play.top_speed() };
+        let stage = Stage::of(&play);
         match score(&play, 0, &mut *candidate.make(&stage), &question()) {
             Ok(score) => assert!(score.horizons[0].mean().is_finite(), "{}", candidate.name),
             Err(missing) => {

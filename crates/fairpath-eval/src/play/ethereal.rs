@@ -1,11 +1,10 @@
 use std::fmt;
+use std::sync::Arc;
 
-use fairpath::predict::{Body, Condition, Grid};
+use fairpath::predict::{Body, Condition};
 use fairpath::time::Span;
 use fairpath::vector::{Vec2, Vector};
-use fairpath_games::ethereal::{
-    CELL_SIZE, InputChange, Map, PlayerFrame, PlayerRecord, Recording, ReplayError,
-};
+use fairpath_games::ethereal::{InputChange, Map, PlayerFrame, PlayerRecord, Recording, ReplayError};
 
 use super::resample::ACCELERATION_WINDOW;
 use super::{Play, Player, Run};
@@ -19,8 +18,6 @@ pub enum EtherealError {
     Replay(ReplayError),
     /// It comes from another game, so where its walls are is not known.
     NoMap,
-    /// The map is too large.
-    Map,
 }
 
 impl Play {
@@ -38,15 +35,13 @@ impl Play {
             recording.retrace(map, |tick, frames| seen.note(tick, frames));
             map
         };
-        Ok(Self { unit: LengthUnit::Pixels, players: seen.players, world: Some(walls_of(map)?) })
+        Ok(Self {
+            unit: LengthUnit::Pixels,
+            players: seen.players,
+            world: Some(map.to_grid()),
+            game: Some(Arc::new(map.clone())),
+        })
     }
-}
-
-/// The walls of a map.
-pub fn walls_of(map: &Map) -> Result<Grid, EtherealError> {
-    let (columns, rows) = map.size();
-    let walls = map.grid_cells().map(|cell| map.is_wall(cell)).collect();
-    Grid::new(columns, rows, map.bounds().low, CELL_SIZE, walls).map_err(|_| EtherealError::Map)
 }
 
 /// What has been seen of a match so far.
@@ -129,7 +124,6 @@ impl fmt::Display for EtherealError {
             Self::NoMap => {
                 f.write_str("comes from another game and does not say where walls are: give --world")
             }
-            Self::Map => f.write_str("the map is too large: at most 65536 cells"),
         }
     }
 }

@@ -15,7 +15,7 @@ mod ethereal;
 mod resample;
 mod world;
 
-pub use ethereal::{EtherealError, walls_of};
+pub use ethereal::EtherealError;
 pub(crate) use resample::accelerations;
 pub use resample::{ACCELERATION_WINDOW, TICK_PHASE};
 pub use world::{WorldError, read_world};
@@ -23,6 +23,7 @@ pub use world::{WorldError, read_world};
 use fairpath::predict::{Body, Condition, Grid, Known, Other, Relation, TICK_SECS, TICKS_AHEAD_MAX};
 use fairpath::vector::{Vec2, Vector};
 
+use crate::candidates::Game;
 use crate::recording::LengthUnit;
 
 /// How much of its own past a predictor is shown, in ticks: 10 s, twice the farthest it may be asked ahead.
@@ -37,6 +38,8 @@ pub struct Play {
     pub players: Vec<Player>,
     /// The walls, where they are known.
     pub world: Option<Grid>,
+    /// The game's own step function, where there is one.
+    pub game: Option<Game>,
 }
 
 /// Somebody who plays.

@@ -44,6 +44,7 @@ impl Play {
             unit: recording.unit,
             players: players.filter(|player| !player.runs.is_empty()).collect(),
             world: None,
+            game: None,
         }
     }
 }

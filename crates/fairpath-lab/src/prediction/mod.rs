@@ -24,9 +24,9 @@ use crate::show;
 
 /// What the predictors are told about a match; an error if nobody moves in it.
 fn stage(watched: &Watched) -> Result<Stage, CannotRun> {
-    let top_speed = watched.play.top_speed();
-    if top_speed > 0.0 {
-        return Ok(Stage { top_speed });
+    let stage = Stage::of(&watched.play);
+    if stage.top_speed > 0.0 {
+        return Ok(stage);
     }
     Err(CannotRun {
         what: format!("{}: nobody moves", watched.file),

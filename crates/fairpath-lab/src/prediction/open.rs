@@ -2,7 +2,7 @@ use std::path::Path;
 
 use fairpath::predict::Grid;
 use fairpath_eval::live::{Moment, moments_of_run, moments_of_stretch};
-use fairpath_eval::play::{EtherealError, Play, WorldError, read_world, walls_of};
+use fairpath_eval::play::{EtherealError, Play, WorldError, read_world};
 use fairpath_eval::recording::Recording;
 use fairpath_games::ethereal;
 
@@ -39,7 +39,7 @@ pub fn open(path: &Path, world: Option<&World>) -> Result<Watched, OpenError> {
     play.world = match world {
         None => None,
         Some(World::Grid(grid)) => Some(grid.clone()),
-        Some(World::Map(map)) => Some(walls_of(map).map_err(|error| cannot_see(path, error))?),
+        Some(World::Map(map)) => Some(map.to_grid()),
     };
     let paths = play.players.iter().map(|player| paths_of(&recorded.recording, &player.name)).collect();
     Ok(Watched { file: recorded.file, play, paths })
