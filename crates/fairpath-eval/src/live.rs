@@ -65,8 +65,13 @@ impl Live {
         (self.make)(stage)
     }
 
-    /// The one of that name.
+    /// The one of that name. Two of the input schemes are motion models under another name.
     pub fn by_name(name: &str) -> Option<&'static Self> {
+        let name = match name {
+            "constant-velocity" => "line",
+            "constant-acceleration" => "tdm",
+            name => name,
+        };
         all().iter().find(|live| live.name == name)
     }
 }

@@ -1,6 +1,6 @@
 use fairpath::predict::{Missing, TICK_RATE, TICKS_AHEAD_MAX};
 use fairpath_eval::candidates::{self, Candidate, Stage};
-use fairpath_eval::evaluate::{HorizonSummary, PlayerScore, Question, Summary, score};
+use fairpath_eval::evaluate::{HorizonSummary, Interval, PlayerScore, Question, Summary, score};
 
 use super::{Watched, Window, picture, scale_note, stage};
 use crate::experiment::{CannotRun, Experiment, Progress, Settings, map_in_order};
@@ -256,52 +256,71 @@ fn note(watched: &Watched, stage: &Stage, question: &Question) -> String {
     )
 }
 
+/// Up to so many lines have bands; more would hide each other.
+const LINES_WITH_BANDS_MAX: usize = 5;
+
 fn figures(number: usize, watched: &Watched, fared: &[Fared]) -> Vec<Figure> {
     let unit = watched.play.unit.to_string();
-    let lines = |value: fn(&HorizonSummary) -> f64, band: fn(&HorizonSummary) -> (f64, f64)| {
-        let line = |fared: &Fared| {
-            let horizons = &fared.summary.as_ref().ok()?.horizons;
-            let points: Vec<_> = horizons.iter().map(|at| (millis(at.ticks), value(at))).collect();
-            Some(Line::new(fared.candidate.name, points).band(horizons.iter().map(band).collect::<Vec<_>>()))
+    let file = &watched.file;
+    let summaries: Vec<(&str, &Summary)> =
+        fared.iter().filter_map(|fared| Some((fared.candidate.name, fared.summary.as_ref().ok()?))).collect();
+    let with_bands = summaries.len() <= LINES_WITH_BANDS_MAX;
+    let lines = |value: fn(&HorizonSummary) -> f64, interval: fn(&HorizonSummary) -> Interval| {
+        let line = |(name, summary): &(&str, &Summary)| {
+            let at = || summary.horizons.iter();
+            let points: Vec<_> = at().map(|at| (millis(at.ticks), value(at))).collect();
+            let band: Vec<_> = at().map(|at| (interval(at).low(), interval(at).high())).collect();
+            let line = Line::new(*name, points);
+            if with_bands { line.band(band) } else { line }
         };
-        Plot::Lines(fared.iter().filter_map(line).collect())
+        Plot::Lines(summaries.iter().map(line).collect())
     };
-    let horizon = || Axis::new("predicted ahead", "ms");
-    let summaries =
-        || fared.iter().filter_map(|fared| Some((fared.candidate.name, fared.summary.as_ref().ok()?)));
-    let packets = Bars::new(summaries().map(|(name, _)| name.to_owned()).collect::<Vec<_>>())
+    let the_line = summaries[0].1;
+    let against_the_line = |(name, summary): &(&str, &Summary)| {
+        let both = summary.horizons.iter().zip(&the_line.horizons);
+        let ratio = |(at, line): (&HorizonSummary, &HorizonSummary)| (millis(at.ticks), at.mean / line.mean);
+        Line::new(*name, both.map(ratio).collect::<Vec<_>>())
+    };
+    let packets = summaries.iter().map(|(_, summary)| summary.packets_over_players);
+    let bars = Bars::new(summaries.iter().map(|(name, _)| (*name).to_owned()).collect::<Vec<_>>())
         .series_with_ranges(
             "packets",
-            summaries().map(|(_, summary)| summary.packets_per_sec).collect::<Vec<_>>(),
-            summaries()
-                .map(|(_, summary)| (summary.packets_over_players.low(), summary.packets_over_players.high()))
-                .collect::<Vec<_>>(),
+            summaries.iter().map(|(_, summary)| summary.packets_per_sec).collect::<Vec<_>>(),
+            packets.map(|interval| (interval.low(), interval.high())).collect::<Vec<_>>(),
         );
-    let file = &watched.file;
+    let horizon = || Axis::new("predicted ahead", "ms");
     vec![
         Figure::new(
             format!("eval-{number}-error"),
             format!("Mean error: {file}"),
             horizon(),
             Axis::new("mean error", &unit).logarithmic(),
-            lines(|at| at.mean, |at| (at.mean_over_players.low(), at.mean_over_players.high())),
+            lines(|at| at.mean, |at| at.mean_over_players),
         )
-        .caption("How far off predictions are on average; bands are 95 % over players. The lower the better."),
+        .caption("How far off predictions are on average; bands, where there are few lines, are 95 % over players. Lower is better."),
+        Figure::new(
+            format!("eval-{number}-ratio"),
+            format!("Mean error against the line: {file}"),
+            horizon(),
+            Axis::new("times the line's mean error", "").logarithmic(),
+            Plot::Lines(summaries.iter().map(against_the_line).collect()),
+        )
+        .caption("The same, as a multiple of what keeping the velocity gives. Below 1 is better than the line."),
         Figure::new(
             format!("eval-{number}-hits"),
             format!("Hits: {file}"),
             horizon(),
             Axis::new("within the hit radius", "%"),
-            lines(|at| at.hits_percent, |at| (at.hits_over_players.low(), at.hits_over_players.high())),
+            lines(|at| at.hits_percent, |at| at.hits_over_players),
         )
-        .caption("How many predictions are near enough to hit; bands are 95 % over players. The higher the better."),
+        .caption("How many predictions are near enough to hit. Higher is better."),
         Figure::new(
             format!("eval-{number}-packets"),
             format!("Packets: {file}"),
             Axis::new("predictor", ""),
             Axis::new("packets per player", "1/s"),
-            Plot::Bars(packets),
+            Plot::Bars(bars),
         )
-        .caption("How often a prediction had to be replaced to stay within the threshold. The lower the better."),
+        .caption("How often a prediction had to be replaced to stay within the threshold; whiskers are 95 % over players. Lower is better."),
     ]
 }

@@ -38,7 +38,7 @@ impl Experiment for Packets {
     }
 
     fn run(&self, _: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRun> {
-        let mut rows = Rows::new(columns());
+        let (mut rows, mut headline) = (Rows::new(columns()), Rows::new(columns()));
         let mut outcome = Outcome::default();
         for (number, watched) in (1..).zip(&self.watched) {
             let stage = stage(watched)?;
@@ -46,13 +46,16 @@ impl Experiment for Packets {
             progress.begin(&watched.file, watched.paths.len() as u64);
             let counts = map_in_order(&watched.paths, progress, |paths| Counts::of(paths, &stage, threshold));
             let total = counts.into_iter().fold(Counts::default(), Counts::plus);
+            total.put(watched, &mut headline);
             total.put(watched, &mut rows);
+            put_those_without(watched, &mut rows);
             outcome.figures.push(total.figure(number, watched));
             let threshold = format!("Threshold {} {}.", show(threshold), watched.play.unit);
             outcome.notes.push(format!("{} {threshold}", scale_note(watched, &stage)));
         }
         outcome.rows = rows;
-        Ok(outcome)
+        outcome.notes.push(format!("{}: {}.", NO_LIVE_FORM, without_live_form().join(", ")));
+        Ok(outcome.headline(headline))
     }
 }
 
@@ -123,15 +126,8 @@ impl Counts {
                 ratio(line),
                 ratio(self.pinned),
                 ratio(self.free),
-                ""
+                Cell::Missing
             ]);
-        }
-        for candidate in candidates::all().iter().filter(|candidate| Live::by_name(candidate.name).is_none())
-        {
-            let mut row = cells![watched.file.as_str(), candidate.name];
-            row.extend(vec![Cell::Missing; 5]);
-            row.push("n/a: no form that follows from one DR vector".into());
-            rows.push(row);
         }
     }
 
@@ -146,6 +142,23 @@ impl Counts {
             Plot::Bars(bars.series("packets", rates)),
         )
         .caption("What it costs to keep every receiver within the threshold. The optima know the future; nobody can send less with lines.")
+    }
+}
+
+/// Why some predictors have no number here.
+const NO_LIVE_FORM: &str = "n/a: what it places does not follow from one DR vector alone";
+
+fn without_live_form() -> Vec<&'static str> {
+    let names = candidates::all().iter().map(|candidate| candidate.name);
+    names.filter(|name| Live::by_name(name).is_none()).collect()
+}
+
+fn put_those_without(watched: &Watched, rows: &mut Rows) {
+    for name in without_live_form() {
+        let mut row = cells![watched.file.as_str(), name];
+        row.extend(vec![Cell::Missing; 5]);
+        row.push(NO_LIVE_FORM.into());
+        rows.push(row);
     }
 }
 
