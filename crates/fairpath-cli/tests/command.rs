@@ -427,8 +427,8 @@ fn a_small_match() -> String {
     for frame in 0..480 {
         let t = f64::from(frame) / 60.0;
         for player in 0..4 {
-            let way = 5.0 * t;
-            let (x, y) = if t < 3.0 + f64::from(player) { (way, 0.0) } else { (15.0, way - 15.0) };
+            let (way, corner) = (5.0 * t, 15.0 + 5.0 * f64::from(player));
+            let (x, y) = (way.min(corner), (way - corner).max(0.0));
             text += &format!("{t:.6},{player},{},{x},{}\n", 1 + player % 2, y + f64::from(player));
         }
     }

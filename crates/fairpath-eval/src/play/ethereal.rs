@@ -1,12 +1,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use fairpath::predict::{Body, Condition};
-use fairpath::time::Span;
+use fairpath::predict::{Body, Condition, TICK_SECS};
 use fairpath::vector::{Vec2, Vector};
 use fairpath_games::ethereal::{InputChange, Map, PlayerFrame, PlayerRecord, Recording, ReplayError};
 
-use super::resample::ACCELERATION_WINDOW;
 use super::{Play, Player, Run};
 use crate::recording::LengthUnit;
 
@@ -93,14 +91,10 @@ fn team_number(frame: &PlayerFrame) -> u32 {
     frame.team.index() as u32 + 1
 }
 
-/// The slope of the velocities up to the newest one, as for any recording.
+/// How the last tick changed the velocity. The game knows its velocities exactly, so one tick is enough: the
+/// [window](super::ACCELERATION_WINDOW) that tames the noise of recordings would tell of turns that are over.
 fn acceleration(before: &[Body], velocity: Vec2) -> Vec2 {
-    const TICKS: usize = (ACCELERATION_WINDOW.as_micros() * 60 / Span::from_secs(1).as_micros()) as usize;
-    let ticks = TICKS.min(before.len());
-    match before.len().checked_sub(ticks).and_then(|past| before.get(past)) {
-        Some(past) => (velocity - past.velocity) * (60.0 / ticks as f64),
-        None => Vec2::ZERO,
-    }
+    before.last().map_or(Vec2::ZERO, |before| (velocity - before.velocity) * (1.0 / TICK_SECS))
 }
 
 /// What was pressed in the step that led to this tick: what is pressed in the next one is not known yet.
