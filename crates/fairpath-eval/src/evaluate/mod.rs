@@ -10,7 +10,7 @@
 //!
 //! and, per predictor, packets per second without lag (S2's figures 9 and 13): the predictor restarts from
 //! what is known whenever its error exceeds the threshold, once at the beginning of every run, and where it has reached
-//! [`TICKS_AHEAD_MAX`](fairpath::predict::TICKS_AHEAD_MAX).
+//! [`TICKS_AHEAD_MAX`].
 //!
 //! [`score`] does one player with one predictor and nothing else, so that whoever has cores can use them. A
 //! predictor that learns starts anew with every player.
