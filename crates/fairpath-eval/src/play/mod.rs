@@ -29,6 +29,10 @@ use crate::recording::LengthUnit;
 /// How much of its own past a predictor is shown, in ticks: 10 s, twice the farthest it may be asked ahead.
 pub const HISTORY_TICKS_MAX: usize = 2 * TICKS_AHEAD_MAX as usize;
 
+/// Over how many ticks the [top speed](Play::top_speed) is measured: half a second. Shorter, and it measures how evenly a
+/// game writes positions down; longer, and nobody keeps straight on.
+pub const TOP_SPEED_TICKS: usize = 30;
+
 /// A match, tick by tick.
 #[derive(Clone, Debug)]
 pub struct Play {
@@ -71,13 +75,20 @@ pub struct Run {
 }
 
 impl Play {
-    /// The speed that all but a thousandth of the players' ticks stay at or below, per second. Zero if nobody moves.
+    /// The speed that all but a thousandth of the players' half seconds stay at or below, per second: how far a player
+    /// came in [`TOP_SPEED_TICKS`], as the crow flies. Zero if nobody moves, or nobody for that long.
     ///
-    /// The 99.9th percentile and not the greatest: one bad sample would otherwise set the scale of every length.
+    /// Not the greatest, or one bad sample would set the scale of every length. Not from tick to tick: a game that writes
+    /// positions down a little early or late has frames at twice its real speed (Rocket League's replays: 43 m/s, where
+    /// cars drive at most 23).
     pub fn top_speed(&self) -> f64 {
         let runs = self.players.iter().flat_map(|player| &player.runs);
-        let mut speeds: Vec<f64> =
-            runs.flat_map(Run::scored_bodies).map(|body| body.velocity.length()).collect();
+        let per_sec = 1.0 / (TOP_SPEED_TICKS as f64 * TICK_SECS);
+        let speeds = runs.flat_map(|run| {
+            let later = run.truth.iter().skip(TOP_SPEED_TICKS);
+            run.truth.iter().zip(later).map(|(before, after)| before.distance(*after) * per_sec)
+        });
+        let mut speeds: Vec<f64> = speeds.collect();
         if speeds.is_empty() {
             return 0.0;
         }

@@ -29,7 +29,7 @@ fn stage(watched: &Watched) -> Result<Stage, CannotRun> {
         return Ok(stage);
     }
     Err(CannotRun {
-        what: format!("{}: nobody moves", watched.file),
+        what: format!("{}: nobody moves for half a second", watched.file),
         fix: "give a recording with motion".into(),
     })
 }
@@ -38,7 +38,7 @@ fn stage(watched: &Watched) -> Result<Stage, CannotRun> {
 fn scale_note(watched: &Watched, stage: &Stage) -> String {
     let unit = watched.play.unit;
     format!(
-        "{}: {} players, {} s of motion. Top speed (99.9th percentile) {} {unit}/s, so one pixel of S2 is {} {unit}.",
+        "{}: {} players, {} s of motion. Top speed (99.9th percentile over half seconds) {} {unit}/s, so one pixel of S2 is {} {unit}.",
         watched.file,
         watched.play.players.len(),
         show(watched.play.secs()),
