@@ -17,6 +17,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::BadInput;
 use crate::fairness::Fairness;
 use crate::motion::MotionOptions;
+use crate::prediction::{CountPackets, Eval};
 use crate::print;
 
 #[derive(Subcommand)]
@@ -27,6 +28,10 @@ pub(crate) enum Command {
     Record(Record),
     /// Play schedulers against each other: who is told of a DR vector, and is that fair?
     Fairness(Box<Fairness>),
+    /// Score predictors on recordings: where will they be in 0.3 to 2.1 s?
+    Eval(Box<Eval>),
+    /// Count the packets that keep receivers within a threshold, beside the fewest there could be
+    Packets(CountPackets),
     /// List the experiments there are
     #[command(after_help = "Example:\n  fairpath lab list")]
     List,
@@ -136,6 +141,8 @@ pub(crate) fn execute(command: Command) -> Result<ExitCode, BadInput> {
         Command::Run(run) => run.execute(),
         Command::Record(record) => record.execute(),
         Command::Fairness(fairness) => fairness.execute(),
+        Command::Eval(eval) => eval.execute(),
+        Command::Packets(packets) => packets.execute(),
         Command::List => {
             print::to_stdout(&print::list(experiments::all()))?;
             Ok(ExitCode::SUCCESS)

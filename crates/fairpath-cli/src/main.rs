@@ -16,6 +16,7 @@ mod lab;
 mod middleman;
 mod motion;
 mod play;
+mod prediction;
 mod print;
 
 /// Dead reckoning that is accurate, fair, predictive and playable under delay.

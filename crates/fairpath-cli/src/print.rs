@@ -35,9 +35,10 @@ pub(crate) fn results(finished: &Finished) -> String {
             show(motion.secs)
         );
     }
-    if !results.rows.is_empty() {
+    let rows = results.headline.as_ref().unwrap_or(&results.rows);
+    if !rows.is_empty() {
         text += "\n";
-        text += &table(&results.rows);
+        text += &table(rows);
     }
     if !results.claims.is_empty() {
         text += "\n";

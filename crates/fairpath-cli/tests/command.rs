@@ -449,3 +449,119 @@ fn play_says_that_it_needs_a_terminal() {
         assert!(line.contains("needs a terminal"), "{line}");
     }
 }
+
+/// Two teams of two that go straight, with a corner each, at 60 Hz.
+fn a_small_match() -> String {
+    let mut text = String::from("t,entity,team,x,y\n");
+    for frame in 0..480 {
+        let t = f64::from(frame) / 60.0;
+        for player in 0..4 {
+            let (way, corner) = (5.0 * t, 15.0 + 5.0 * f64::from(player));
+            let (x, y) = (way.min(corner), (way - corner).max(0.0));
+            text += &format!("{t:.6},{player},{},{x},{}\n", 1 + player % 2, y + f64::from(player));
+        }
+    }
+    text
+}
+
+#[test]
+fn predictors_are_scored_on_a_recording() {
+    let room = Room::new();
+    room.file("match.csv", &a_small_match());
+    let output = room.run(&[
+        "lab",
+        "eval",
+        "--trace",
+        "match.csv",
+        "--predictors",
+        "tdm,oaekb",
+        "--horizons",
+        "500,100",
+        "--picture",
+        "--json",
+    ]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let rows = json["rows"].as_array().unwrap();
+    let named: Vec<_> =
+        rows.iter().map(|row| (row["predictor"].as_str().unwrap(), row["horizon_ms"].as_f64())).collect();
+    assert_eq!(
+        named,
+        [
+            ("line", Some(100.0)),
+            ("line", Some(500.0)),
+            ("tdm", Some(100.0)),
+            ("tdm", Some(500.0)),
+            ("oaekb", None)
+        ],
+        "the line plays along, horizons ascend, and who lacks something has one row"
+    );
+    assert_eq!(rows[4]["remark"], "n/a: needs to know the walls");
+    assert!(rows[1]["mean"].as_f64() > rows[0]["mean"].as_f64());
+    assert_eq!(rows[1]["ratio_to_line"], 1.0);
+    let out = room.path().join("fairpath-out/eval");
+    for file in
+        ["report.html", "eval-1-error.svg", "eval-1-hits.svg", "eval-1-packets.svg", "eval-1-picture-tdm.svg"]
+    {
+        assert!(out.join(file).is_file(), "{file} is missing");
+    }
+    room.file(
+        "world.txt",
+        "low -5 -5 cell 5\n........\n........\n........\n........\n........\n........\n........\n",
+    );
+    let known = room.run(&[
+        "lab",
+        "eval",
+        "--trace",
+        "match.csv",
+        "--predictors",
+        "oaekb",
+        "--world",
+        "world.txt",
+        "--json",
+    ]);
+    let json: Value = serde_json::from_slice(&known.stdout).unwrap();
+    assert_eq!(
+        json["rows"].as_array().unwrap().len(),
+        14,
+        "with walls it has seven horizons, as the line has"
+    );
+}
+
+#[test]
+fn packets_are_counted_beside_the_fewest_there_could_be() {
+    let room = Room::new();
+    room.file("match.csv", &a_small_match());
+    let output =
+        room.run(&["lab", "packets", "--trace", "match.csv", "match.csv", "--threshold", "0.5", "--json"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let packets = |model: &str| {
+        let rows = json["rows"].as_array().unwrap();
+        rows.iter().find(|row| row["model"] == model).unwrap()["packets"].clone()
+    };
+    assert_eq!(packets("optimum, free start"), 8, "two legs for each of four");
+    assert_eq!(packets("optimum, pinned start"), 8);
+    assert_eq!(packets("line"), 8);
+    assert_eq!(packets("ekb"), Value::Null);
+}
+
+#[test]
+fn what_cannot_be_scored_is_refused_in_one_line() {
+    let room = Room::new();
+    room.file("match.csv", &a_small_match());
+    room.file("still.csv", "t,entity,team,x,y\n0,a,1,0,0\n0.05,a,1,0,0\n0.1,a,1,0,0\n0.15,a,1,0,0\n");
+    room.file("bad.xml", "<Session><Oops/>");
+    room.file("bad-world.txt", "nothing");
+    let with =
+        |rest: &[&'static str]| room.refused(&[&["lab", "eval", "--trace", "match.csv"], rest].concat());
+    assert!(with(&["--predictors", "line,wizard"]).contains("hybrid-oaekb"), "the right names are listed");
+    assert!(with(&["--horizons", "300,9000"]).contains("5000"));
+    assert!(with(&["--horizons", "1"]).contains("17"));
+    assert!(with(&["--hit-radius", "-1"]).contains("above 0"));
+    assert!(with(&["--threshold", "none"]).contains("above 0"));
+    assert!(with(&["--world", "bad-world.txt"]).contains("low -40 -20 cell 2.5"));
+    assert!(room.refused(&["lab", "eval", "--trace", "still.csv"]).contains("nobody moves"));
+    assert!(room.refused(&["lab", "eval", "--trace", "bad.xml"]).contains("bad.xml"));
+    assert!(room.refused(&["lab", "packets", "--trace", "none.csv"]).contains("no such file"));
+}
