@@ -138,7 +138,8 @@ impl<V: Planar> Gaps<V> {
         find: impl FnOnce() -> Option<Gap<V>>,
     ) -> Option<&Gap<V>> {
         let slot = &mut self.entries[slot_of(index)];
-        if !slot.is_some_and(|known| (known.newest, known.index) == (newest, index)) {
+        let is_known = slot.as_ref().is_some_and(|known| known.newest == newest && known.index == index);
+        if !is_known {
             *slot = Some(Known { newest, index, gap: find() });
         }
         slot.as_ref()?.gap.as_ref()

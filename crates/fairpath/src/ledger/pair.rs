@@ -343,16 +343,19 @@ impl<V: Planar> Pair<V> {
 
     /// Follows what arrives after `until` and by `at`, and says when the next arrives.
     fn arrive_by(&mut self, at: SharedInstant) -> Option<SharedInstant> {
-        let mut next = None;
-        for copy in &self.copies {
-            let Some(arrival) = copy.fate.arrival() else { continue };
-            if arrival <= at {
-                self.belief = self.belief.max(Some(copy.index));
-            } else if next.is_none_or(|next| arrival < next) {
-                next = Some(arrival);
+        let (mut newest, mut next) = (self.belief, SharedInstant::from_micros(i64::MAX));
+        let (older, newer) = self.copies.as_slices();
+        for copy in older.iter().chain(newer) {
+            match copy.fate {
+                Fate::Expected(arrival) | Fate::Arrived(arrival) if arrival <= at => {
+                    newest = newest.max(Some(copy.index));
+                }
+                Fate::Expected(arrival) | Fate::Arrived(arrival) => next = next.min(arrival),
+                Fate::Missing => {}
             }
         }
-        next
+        self.belief = newest;
+        (next < SharedInstant::from_micros(i64::MAX)).then_some(next)
     }
 
     /// Integrates up to `to` with the belief as it is.
