@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use fairpath::predict::{
-    ConstantAcceleration, ConstantInputAcceleration, ConstantInputPosition, ConstantInputVelocity,
+    Adaptive, ConstantAcceleration, ConstantInputAcceleration, ConstantInputPosition, ConstantInputVelocity,
     ConstantVelocity, Ekb, EkbConfig, Fading, Hm, HybridEkb, HybridOaekb, Is, IsConfig, Known, Linear,
-    Missing, Oaekb, Predictor, Ridge, Step, Tdm,
+    Missing, Oaekb, Objective, Predictor, Ridge, Step, Tdm,
 };
 use fairpath::vector::Vec2;
 use fairpath_games::ethereal::TOP_SPEED;
@@ -125,6 +125,12 @@ pub fn all() -> &'static [Candidate] {
         of("fading-0.3", "a velocity that fades in 0.3 s", |_| Box::new(Fading::new(0.3))),
         of("fading-1", "a velocity that fades in 1 s", |_| Box::new(Fading::new(1.0))),
         of("ridge", "regression on the last second, learned on the way", |_| Box::new(Ridge::default())),
+        of("adaptive", "whatever fits this player, for the least mean error", |stage| {
+            Box::new(Adaptive::new(stage.top_speed, Objective::Mean))
+        }),
+        of("adaptive-hits", "whatever fits this player, for the most hits", |stage| {
+            Box::new(Adaptive::new(stage.top_speed, Objective::Hits { radius: stage.hit_radius() }))
+        }),
     ];
     ALL
 }

@@ -13,11 +13,11 @@ use std::fmt::Debug;
 
 use fairpath::State;
 use fairpath::motion::MotionKind;
-use fairpath::predict::{Body, TICK_SECS};
+use fairpath::predict::{Body, Condition, Known, LastingLine, TICK_SECS};
 use fairpath::vector::{Planar, Vec2, Vector};
 
 use crate::candidates::Stage;
-use crate::play::{self, Run};
+use crate::play::{self, HISTORY_TICKS_MAX, Run};
 use crate::recording::Stretch;
 
 /// What an owner knows of itself at one instant.
@@ -56,13 +56,13 @@ pub trait LiveModel: Debug + Send {
 pub struct Live {
     /// Lower case, for the command line and for tables.
     pub name: &'static str,
-    make: fn(&Stage) -> Box<dyn LiveModel>,
+    make: fn(&Stage, f64) -> Box<dyn LiveModel>,
 }
 
 impl Live {
-    /// A new one, which has learned nothing yet.
-    pub fn make(&self, stage: &Stage) -> Box<dyn LiveModel> {
-        (self.make)(stage)
+    /// A new one, which has learned nothing yet, for DR vectors that may be off by `threshold`.
+    pub fn make(&self, stage: &Stage, threshold: f64) -> Box<dyn LiveModel> {
+        (self.make)(stage, threshold)
     }
 
     /// The one of that name. Two of the input schemes are motion models under another name.
@@ -79,11 +79,15 @@ impl Live {
 /// Everybody. The line is always first: the others are compared with it.
 pub fn all() -> &'static [Live] {
     &[
-        Live { name: "line", make: |_| Box::new(Always(line)) },
-        Live { name: "tdm", make: |_| Box::new(Always(quadratic)) },
-        Live { name: "circular", make: |_| Box::new(Always(circular)) },
-        Live { name: "fading-0.3", make: |_| Box::new(Always(|sent, secs| fading(sent, secs, 0.3))) },
-        Live { name: "fading-1", make: |_| Box::new(Always(|sent, secs| fading(sent, secs, 1.0))) },
+        Live { name: "line", make: |_, _| Box::new(Always(line)) },
+        Live { name: "tdm", make: |_, _| Box::new(Always(quadratic)) },
+        Live { name: "circular", make: |_, _| Box::new(Always(circular)) },
+        Live { name: "fading-0.3", make: |_, _| Box::new(Always(|sent, secs| fading(sent, secs, 0.3))) },
+        Live { name: "fading-1", make: |_, _| Box::new(Always(|sent, secs| fading(sent, secs, 1.0))) },
+        Live {
+            name: "adaptive",
+            make: |stage, threshold| Box::new(Lasting::new(stage.top_speed, threshold)),
+        },
     ]
 }
 
@@ -143,6 +147,55 @@ impl LiveModel for Always {
     fn cut(&mut self, past: &[Moment]) -> Sent {
         let Some(newest) = past.last() else { unreachable!("the past ends with the present") };
         Sent { body: newest.body, turn_rate: newest.turn_rate, place: self.0 }
+    }
+}
+
+/// A line with the velocity that lasts: the owner learns from its own past, tick by tick.
+#[derive(Debug)]
+struct Lasting {
+    chooser: LastingLine,
+    /// What it knew of itself at every tick since the stretch began.
+    history: Vec<Body>,
+}
+
+impl Lasting {
+    /// There is nobody else: every owner has a chooser of its own.
+    const SELF: usize = 0;
+
+    fn new(top_speed: f64, threshold: f64) -> Self {
+        Self { chooser: LastingLine::new(top_speed, threshold), history: Vec::new() }
+    }
+
+    fn known(history: &[Body]) -> Known<'_> {
+        let shown = history.len().saturating_sub(HISTORY_TICKS_MAX);
+        let history = &history[shown..];
+        Known { history, condition: Condition::default(), others: &[], world: None, inputs: &[] }
+    }
+}
+
+impl LiveModel for Lasting {
+    /// All ticks up to the newest sample, each from the newest sample before it.
+    fn observe(&mut self, past: &[Moment]) {
+        let [.., newest] = past else { return };
+        if past.len() == 1 {
+            self.history.clear();
+        }
+        let before = past.len().checked_sub(2).map(|index| past[index]);
+        while self.history.len() as f64 * TICK_SECS <= newest.secs {
+            let secs = self.history.len() as f64 * TICK_SECS;
+            let from = before.filter(|_| secs < newest.secs).unwrap_or(*newest);
+            let position = from.body.position + from.body.velocity * (secs - from.secs);
+            self.history.push(Body { position, ..from.body });
+            self.chooser.learn(Self::SELF, &Self::known(&self.history));
+        }
+    }
+
+    fn cut(&mut self, past: &[Moment]) -> Sent {
+        let Some(newest) = past.last() else { unreachable!("the past ends with the present") };
+        let known = Self::known(&self.history);
+        let velocity = self.chooser.velocity(Self::SELF, &known);
+        self.chooser.handle_sent(Self::SELF, &known);
+        Sent { body: Body { velocity, ..newest.body }, turn_rate: newest.turn_rate, place: line }
     }
 }
 

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use fairpath::predict::{Missing, Relation, TICK_SECS};
 use fairpath::vector::{Vec2, Vector};
 use fairpath_eval::candidates::{self, Candidate, Stage};
-use fairpath_eval::evaluate::{PlayerScore, Question, Summary, score, walk};
+use fairpath_eval::evaluate::{PlayerScore, Question, Step, Summary, score, walk};
 use fairpath_eval::live::{self, Live};
 use fairpath_eval::play::{EtherealError, Play};
 use fairpath_eval::recording::{self, Recording, Source};
@@ -43,8 +43,7 @@ fn question() -> Question {
 fn scores(play: &Play, name: &str) -> Vec<PlayerScore> {
     let candidate = Candidate::by_names(name).unwrap()[0];
     let stage = Stage::of(play);
-    let one = |player| score(play, player, &mut *candidate.make(&stage), &question()).unwrap();
-    (0..play.players.len()).map(one).collect()
+    score(play, &mut *candidate.make(&stage), &question()).unwrap()
 }
 
 /// Somebody who weaves, differently for each number.
@@ -141,20 +140,18 @@ fn predictions(play: &Play, candidate: &Candidate, until: usize) -> Vec<(usize, 
     let ticks = [1, 18, 60, 126];
     let stage = Stage { top_speed: 12.0, game: None };
     let mut made = Vec::new();
-    for subject in 0..play.players.len() {
-        let mut positions = [Vec2::ZERO; 4];
-        let mut predictor = candidate.make(&stage);
-        // A predictor that lacks something makes no prediction, with any future.
-        let _ = walk(play, subject, &mut *predictor, |predictor, known, run, index| {
-            if run.first_tick + index <= until {
-                predictor.predict(subject, known, &ticks, &mut positions)?;
-                let bits =
-                    |place: &Vec2| (subject, run.first_tick + index, [place.x.to_bits(), place.y.to_bits()]);
-                made.extend(positions.iter().map(bits));
-            }
-            Ok(())
-        });
-    }
+    let mut positions = [Vec2::ZERO; 4];
+    let mut predictor = candidate.make(&stage);
+    // A predictor that lacks something makes no prediction, with any future.
+    let _ = walk(play, &mut *predictor, |predictor, known, Step { subject, run, index }| {
+        if run.first_tick + index <= until {
+            predictor.predict(subject, known, &ticks, &mut positions)?;
+            let bits =
+                |place: &Vec2| (subject, run.first_tick + index, [place.x.to_bits(), place.y.to_bits()]);
+            made.extend(positions.iter().map(bits));
+        }
+        Ok(())
+    });
     made
 }
 
@@ -209,7 +206,7 @@ fn live_models_send_when_they_are_off() {
     let packets = |name: &str, place: fn(usize, f64) -> Vec2| {
         let recording = read(&recorded(60, 20, &[("a", 1)], place), None);
         let moments = live::moments_of_stretch(&recording.stretches[0]);
-        live::packets(&moments, &mut *Live::by_name(name).unwrap().make(&stage), 0.5)
+        live::packets(&moments, &mut *Live::by_name(name).unwrap().make(&stage, 0.5), 0.5)
     };
     let circle = |_, t: f64| Vec2::from_heading(0.6 * t) * 5.0;
     assert_eq!(packets("line", |_, t| Vec2::new(3.0 * t, 1.0)), 1);
@@ -238,8 +235,10 @@ fn ethereal_is_seen_with_health_keys_and_walls() {
     assert!(hurt > 0, "somebody was shot in half a minute");
     for candidate in candidates::all() {
         let stage = Stage::of(&play);
-        match score(&play, 0, &mut *candidate.make(&stage), &question()) {
-            Ok(score) => assert!(score.horizons[0].mean().is_finite(), "{}", candidate.name),
+        match score(&play, &mut *candidate.make(&stage), &question()) {
+            Ok(scores) => {
+                assert!(scores.iter().all(|score| score.horizons[0].mean().is_finite()), "{}", candidate.name)
+            }
             Err(missing) => {
                 assert_eq!(missing, Missing::TrendLine, "{}: all else is known here", candidate.name);
             }

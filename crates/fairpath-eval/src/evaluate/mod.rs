@@ -12,8 +12,8 @@
 //! what is known whenever its error exceeds the threshold, once at the beginning of every run, and where it has reached
 //! [`TICKS_AHEAD_MAX`].
 //!
-//! [`score`] does one player with one predictor and nothing else, so that whoever has cores can use them. A
-//! predictor that learns starts anew with every player.
+//! [`score`] walks one predictor through one match and nothing else, so that whoever has cores can use them. A
+//! predictor that learns sees everybody, and starts anew with every match.
 
 mod score;
 mod statistics;
@@ -21,7 +21,7 @@ mod walk;
 
 pub use score::{HorizonScore, PlayerScore, score};
 pub use statistics::{Interval, confidence_interval};
-pub use walk::walk;
+pub use walk::{Step, walk};
 
 use fairpath::predict::TICKS_AHEAD_MAX;
 

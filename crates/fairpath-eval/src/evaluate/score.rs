@@ -1,7 +1,7 @@
 use fairpath::predict::{Known, Missing, Predictor, TICKS_AHEAD_MAX};
 use fairpath::vector::{Vec2, Vector};
 
-use super::{Question, walk};
+use super::{Question, Step, walk};
 use crate::play::{Play, Run};
 
 /// How one predictor fared with one player.
@@ -46,28 +46,36 @@ impl HorizonScore {
     }
 }
 
-/// Scores one predictor on one player, or says what it would need to know. An answer that is no place at all is
+/// Scores one predictor on everybody in a match, or says what it would need to know. An answer that is no place at all is
 /// infinitely far off.
 pub fn score(
     play: &Play,
-    subject: usize,
     predictor: &mut dyn Predictor,
     question: &Question,
-) -> Result<PlayerScore, Missing> {
+) -> Result<Vec<PlayerScore>, Missing> {
     let new = |ticks: &u32| HorizonScore { ticks: *ticks, ..HorizonScore::default() };
-    let mut horizons: Vec<HorizonScore> = question.horizons().iter().map(new).collect();
-    let mut predicted = vec![Vec2::ZERO; horizons.len()];
-    let mut restarts = Restarts::new(question.threshold);
-    walk(play, subject, predictor, |predictor, known, run, index| {
-        predictor.predict(subject, known, question.horizons(), &mut predicted)?;
-        for (horizon, position) in horizons.iter_mut().zip(&predicted) {
-            if let Some(truth) = run.truth.get(index + horizon.ticks as usize) {
+    let mut scores: Vec<PlayerScore> = (play.players.iter())
+        .map(|player| PlayerScore {
+            horizons: question.horizons().iter().map(new).collect(),
+            packets: 0,
+            secs: player.secs(),
+        })
+        .collect();
+    let mut restarts: Vec<Restarts> = scores.iter().map(|_| Restarts::new(question.threshold)).collect();
+    let mut predicted = vec![Vec2::ZERO; question.horizons().len()];
+    walk(play, predictor, |predictor, known, step| {
+        predictor.predict(step.subject, known, question.horizons(), &mut predicted)?;
+        for (horizon, position) in scores[step.subject].horizons.iter_mut().zip(&predicted) {
+            if let Some(truth) = step.run.truth.get(step.index + horizon.ticks as usize) {
                 horizon.note(error(*position, *truth), question.hit_radius);
             }
         }
-        restarts.tick(subject, predictor, known, run, index)
+        restarts[step.subject].tick(predictor, known, step)
     })?;
-    Ok(PlayerScore { horizons, packets: restarts.count, secs: play.players[subject].secs() })
+    for (score, restarts) in scores.iter_mut().zip(&restarts) {
+        score.packets = restarts.count;
+    }
+    Ok(scores)
 }
 
 fn error(predicted: Vec2, truth: Vec2) -> f64 {
@@ -93,11 +101,9 @@ impl Restarts {
 
     fn tick(
         &mut self,
-        subject: usize,
         predictor: &mut dyn Predictor,
         known: &Known<'_>,
-        run: &Run,
-        index: usize,
+        Step { subject, run, index }: Step<'_>,
     ) -> Result<(), Missing> {
         if index > 0 && self.still_holds(run, index) {
             return Ok(());

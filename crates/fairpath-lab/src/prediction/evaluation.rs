@@ -1,6 +1,6 @@
 use fairpath::predict::{Missing, TICK_RATE, TICKS_AHEAD_MAX};
 use fairpath_eval::candidates::{self, Candidate, Stage};
-use fairpath_eval::evaluate::{HorizonSummary, Interval, PlayerScore, Question, Summary, score};
+use fairpath_eval::evaluate::{HorizonSummary, Interval, Question, Summary, score};
 
 use super::{Watched, Window, picture, scale_note, stage};
 use crate::experiment::{CannotRun, Experiment, Progress, Settings, map_in_order};
@@ -56,10 +56,9 @@ impl Experiment for Evaluation {
         for (number, watched) in (1..).zip(&self.watched) {
             let stage = stage(watched)?;
             let question = self.question(&stage)?;
-            let steps = candidates.len() * watched.play.players.len();
-            progress.begin(&watched.file, steps as u64);
-            let told = Told { watched, stage: &stage, question: &question, progress };
-            let fared: Vec<Fared> = candidates.iter().map(|candidate| told.of(candidate)).collect();
+            progress.begin(&watched.file, candidates.len() as u64);
+            let told = Told { watched, stage: &stage, question: &question };
+            let fared = map_in_order(&candidates, progress, |candidate| told.of(candidate));
             tables.add(watched, &fared);
             outcome.figures.extend(figures(number, watched, &fared));
             outcome.notes.push(note(watched, &stage, &question));
@@ -114,18 +113,11 @@ struct Told<'a> {
     watched: &'a Watched,
     stage: &'a Stage,
     question: &'a Question,
-    progress: &'a dyn Progress,
 }
 
 impl Told<'_> {
-    /// One predictor at a time, all players at once: every error is kept for the median, so this bounds memory.
     fn of(&self, candidate: &Candidate) -> Fared {
-        let play = &self.watched.play;
-        let players: Vec<usize> = (0..play.players.len()).collect();
-        let scores = map_in_order(&players, self.progress, |&player| {
-            score(play, player, &mut *candidate.make(self.stage), self.question)
-        });
-        let scores: Result<Vec<PlayerScore>, Missing> = scores.into_iter().collect();
+        let scores = score(&self.watched.play, &mut *candidate.make(self.stage), self.question);
         Fared { candidate: *candidate, summary: scores.map(|scores| Summary::of(&scores)) }
     }
 }

@@ -74,7 +74,7 @@ impl Counts {
     /// One player. A model that learns does so along all of its paths.
     fn of(paths: &[Vec<Moment>], stage: &Stage, threshold: f64) -> Self {
         let count = |live: &Live| {
-            let mut model = live.make(stage);
+            let mut model = live.make(stage, threshold);
             paths.iter().map(|path| live::packets(path, &mut *model, threshold)).sum()
         };
         let points: Vec<_> = paths.iter().map(|path| points_of(path)).collect();

@@ -1,7 +1,7 @@
 use fairpath::predict::{Linear, Missing};
 use fairpath::vector::{Vec2, Vector};
 use fairpath_eval::candidates::{Candidate, Stage};
-use fairpath_eval::evaluate::walk;
+use fairpath_eval::evaluate::{Step, walk};
 use fairpath_eval::play::Play;
 
 use super::Watched;
@@ -31,29 +31,27 @@ impl Window {
     pub fn typical(play: &Play) -> Option<Self> {
         const LOOK_AHEAD: u32 = 60;
         let mut windows: Vec<(f64, Self)> = Vec::new();
-        for player in 0..play.players.len() {
-            let mut errors: Vec<f64> = Vec::new();
-            let mut position = [Vec2::ZERO];
-            let walked = walk(play, player, &mut Linear, |line, known, run, index| {
-                if index == 0 {
-                    errors.clear();
-                }
-                line.predict(player, known, &[LOOK_AHEAD], &mut position)?;
-                if let Some(truth) = run.truth.get(index + LOOK_AHEAD as usize) {
-                    errors.push(position[0].distance(*truth));
-                }
-                let is_full =
-                    errors.len() == WINDOW_TICKS && index + 1 + AHEAD_TICKS as usize <= run.truth.len();
-                if is_full {
-                    let mean = errors.iter().sum::<f64>() / WINDOW_TICKS as f64;
-                    let first_tick = run.first_tick + index + 1 - WINDOW_TICKS;
-                    windows.push((mean, Self { player, first_tick, ticks: WINDOW_TICKS }));
-                    errors.clear();
-                }
-                Ok(())
-            });
-            debug_assert_eq!(walked, Ok(()), "a line needs nothing");
-        }
+        let mut errors: Vec<Vec<f64>> = vec![Vec::new(); play.players.len()];
+        let mut position = [Vec2::ZERO];
+        let walked = walk(play, &mut Linear, |line, known, Step { subject, run, index }| {
+            let errors = &mut errors[subject];
+            if index == 0 {
+                errors.clear();
+            }
+            line.predict(subject, known, &[LOOK_AHEAD], &mut position)?;
+            if let Some(truth) = run.truth.get(index + LOOK_AHEAD as usize) {
+                errors.push(position[0].distance(*truth));
+            }
+            let is_full = errors.len() == WINDOW_TICKS && index + 1 + AHEAD_TICKS as usize <= run.truth.len();
+            if is_full {
+                let mean = errors.iter().sum::<f64>() / WINDOW_TICKS as f64;
+                let first_tick = run.first_tick + index + 1 - WINDOW_TICKS;
+                windows.push((mean, Self { player: subject, first_tick, ticks: WINDOW_TICKS }));
+                errors.clear();
+            }
+            Ok(())
+        });
+        debug_assert_eq!(walked, Ok(()), "a line needs nothing");
         let mean = windows.iter().map(|(error, _)| error).sum::<f64>() / windows.len() as f64;
         let off = |window: &(f64, Self)| (window.0 - mean).abs();
         windows.into_iter().min_by(|one, other| off(one).total_cmp(&off(other))).map(|(_, window)| window)
@@ -74,9 +72,9 @@ pub fn picture(
     let mut positions = vec![Vec2::ZERO; ticks.len()];
     let last_tick = window.first_tick + window.ticks;
     let walked: Result<(), Missing> =
-        walk(&watched.play, window.player, &mut *candidate.make(stage), |predictor, known, run, index| {
+        walk(&watched.play, &mut *candidate.make(stage), |predictor, known, Step { subject, run, index }| {
             let tick = run.first_tick + index;
-            if tick < window.first_tick || tick >= last_tick {
+            if subject != window.player || tick < window.first_tick || tick >= last_tick {
                 return Ok(());
             }
             fans.real.push((run.truth[index].x, run.truth[index].y));
