@@ -237,7 +237,11 @@ fn ethereal_is_seen_with_health_keys_and_walls() {
         let stage = Stage::of(&play);
         match score(&play, &mut *candidate.make(&stage), &question()) {
             Ok(scores) => {
-                assert!(scores.iter().all(|score| score.horizons[0].mean().is_finite()), "{}", candidate.name)
+                assert!(
+                    scores.iter().all(|score| score.horizons[0].mean().is_finite()),
+                    "{}",
+                    candidate.name
+                );
             }
             Err(missing) => {
                 assert_eq!(missing, Missing::TrendLine, "{}: all else is known here", candidate.name);
