@@ -13,7 +13,7 @@ use std::fmt::Debug;
 
 use fairpath::State;
 use fairpath::motion::MotionKind;
-use fairpath::predict::{Body, Condition, Known, LastingLine, TICK_SECS};
+use fairpath::predict::{Body, Condition, Known, LastingMotion, TICK_SECS};
 use fairpath::vector::{Planar, Vec2, Vector};
 
 use crate::candidates::Stage;
@@ -150,10 +150,10 @@ impl LiveModel for Always {
     }
 }
 
-/// A line with the velocity that lasts: the owner learns from its own past, tick by tick.
+/// The line or arc that lasts: the owner learns from its own past, tick by tick.
 #[derive(Debug)]
 struct Lasting {
-    chooser: LastingLine,
+    chooser: LastingMotion,
     /// What it knew of itself at every tick since the stretch began.
     history: Vec<Body>,
 }
@@ -163,7 +163,7 @@ impl Lasting {
     const SELF: usize = 0;
 
     fn new(top_speed: f64, threshold: f64) -> Self {
-        Self { chooser: LastingLine::new(top_speed, threshold), history: Vec::new() }
+        Self { chooser: LastingMotion::new(top_speed, threshold), history: Vec::new() }
     }
 
     fn known(history: &[Body]) -> Known<'_> {
@@ -188,14 +188,23 @@ impl LiveModel for Lasting {
             self.history.push(Body { position, ..from.body });
             self.chooser.learn(Self::SELF, &Self::known(&self.history));
         }
+        let secs = before.map_or(0.0, |before| newest.secs - before.secs);
+        self.chooser.observe(Self::SELF, newest.body.position, secs);
     }
 
     fn cut(&mut self, past: &[Moment]) -> Sent {
         let Some(newest) = past.last() else { unreachable!("the past ends with the present") };
-        let known = Self::known(&self.history);
-        let velocity = self.chooser.velocity(Self::SELF, &known);
-        self.chooser.handle_sent(Self::SELF, &known);
-        Sent { body: Body { velocity, ..newest.body }, turn_rate: newest.turn_rate, place: line }
+        // What was just seen counts as the tick that it is nearest to.
+        let ticks = self.history.len();
+        let is_next = newest.secs - (ticks as f64 - 1.0) * TICK_SECS > 0.5 * TICK_SECS;
+        let guessed = if is_next { None } else { self.history.pop() };
+        self.history.push(newest.body);
+        let motion = self.chooser.choose(Self::SELF, &Self::known(&self.history), newest.turn_rate);
+        self.history.pop();
+        self.history.extend(guessed);
+        let body = Body { velocity: motion.velocity_at(0.0), ..newest.body };
+        let place = if motion.kind() == MotionKind::Circular { circular } else { line };
+        Sent { body, turn_rate: newest.turn_rate, place }
     }
 }
 

@@ -52,7 +52,7 @@ mod search;
 mod step;
 mod tdm;
 
-pub use adaptive::{Adaptive, KNOTS, LESSON_TICKS, LastingLine, Objective, SUBJECTS_MAX};
+pub use adaptive::{Adaptive, KNOTS, LESSON_TICKS, LastingMotion, Objective, SUBJECTS_MAX};
 pub use constant_acceleration::ConstantAcceleration;
 pub use constant_input_acceleration::ConstantInputAcceleration;
 pub use constant_input_position::ConstantInputPosition;

@@ -27,7 +27,7 @@ mod gate;
 mod lasting;
 mod regression;
 
-pub use lasting::LastingLine;
+pub use lasting::LastingMotion;
 
 use std::collections::VecDeque;
 
