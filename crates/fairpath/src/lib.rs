@@ -14,6 +14,7 @@
 //! - [`wire`]: the bytes
 //! - [`place`], with [`Replica`]: where to show it; [`converge`]: how to bend a correction for the eye
 //! - [`predict`]: better guesses, from play patterns and past laps
+//! - [`compensate`]: everything a client and its server do to hide lag
 //! - [`clock`]: one timeline for everybody, that says how sure it is
 //! - [`error`]: how wrong, exactly
 //! - [`random`]: the seeded generator
@@ -22,6 +23,7 @@
 #![forbid(unsafe_code)]
 
 pub mod clock;
+pub mod compensate;
 pub mod converge;
 mod dr_vector;
 pub mod error;
