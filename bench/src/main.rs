@@ -9,6 +9,7 @@ mod measure;
 mod middleman;
 mod predict;
 mod schedule;
+mod time_warp;
 mod wire;
 
 use std::process::ExitCode;
@@ -18,7 +19,7 @@ use measure::Table;
 /// A name for the command line, and what it measures.
 type Bench = (&'static str, fn() -> Table);
 
-const BENCHES: [Bench; 7] = [
+const BENCHES: [Bench; 8] = [
     ("place", crowd::bench),
     ("wire", wire::bench),
     ("error", error::bench),
@@ -26,6 +27,7 @@ const BENCHES: [Bench; 7] = [
     ("schedule-circular", schedule::bench_circular),
     ("middleman", middleman::bench),
     ("predict", predict::bench),
+    ("time-warp", time_warp::bench),
 ];
 
 fn main() -> ExitCode {

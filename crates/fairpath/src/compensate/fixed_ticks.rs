@@ -44,6 +44,7 @@ use crate::vector::Vector;
 pub struct FixedTicks<G: Simulate> {
     inputs: InputBuffer<u64, G::Input>,
     epochs: Epochs,
+    alignment: u32,
     confirmed: u64,
     tick: u64,
     predicted: G::State,
@@ -97,6 +98,7 @@ impl<G: Simulate> FixedTicks<G> {
         Self {
             inputs: InputBuffer::new(capacity),
             epochs,
+            alignment: 0,
             confirmed: start.tick,
             tick: start.tick,
             predicted: start.state,
@@ -173,6 +175,17 @@ impl<G: Simulate> FixedTicks<G> {
         self.inputs.last(count)
     }
 
+    /// The run of the server that the inputs are for: a packet says it, and another run must not play them.
+    pub fn epoch(&self) -> Option<Epoch> {
+        self.epochs.current()
+    }
+
+    /// How often the count of ticks began anew. A packet says it, so that the server forgets what was sent for the same
+    /// ticks before ([`InputQueue::hear_alignment`](super::InputQueue::hear_alignment)).
+    pub fn alignment(&self) -> u32 {
+        self.alignment
+    }
+
     /// How many inputs were lost to a full buffer so far.
     pub fn overflow_count(&self) -> u64 {
         self.inputs.overflow_count()
@@ -197,6 +210,7 @@ impl<G: Simulate> FixedTicks<G> {
     }
 
     fn begin_anew(&mut self, snapshot: Snapshot<G::State>) {
+        self.alignment = self.alignment.wrapping_add(1);
         self.inputs.reset();
         self.confirmed = snapshot.tick;
         self.tick = snapshot.tick;

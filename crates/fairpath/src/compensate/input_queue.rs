@@ -21,6 +21,7 @@ use crate::time::Span;
 #[derive(Clone, Debug)]
 pub struct InputQueue<I> {
     padding: Padding<I>,
+    alignment: u32,
     waiting: BTreeMap<u64, I>,
     next: u64,
     last: Option<I>,
@@ -97,6 +98,7 @@ impl<I: Clone> InputQueue<I> {
     pub fn new(first: u64, padding: Padding<I>) -> Self {
         Self {
             padding,
+            alignment: 0,
             waiting: BTreeMap::new(),
             next: first,
             last: None,
@@ -106,6 +108,19 @@ impl<I: Clone> InputQueue<I> {
             margin: None,
             statistics: (0, 0),
         }
+    }
+
+    /// Hears how often the client's count of ticks has begun anew; `false` if the packet that says so is from before the
+    /// last time, and nothing in it counts any more. What waits from before is forgotten.
+    ///
+    /// Only for clients whose count can ([`FixedTicks::alignment`](super::FixedTicks::alignment)); a client makes it
+    /// wrap around only by beginning anew four thousand million times.
+    pub fn hear_alignment(&mut self, alignment: u32) -> bool {
+        if alignment > self.alignment {
+            self.alignment = alignment;
+            self.waiting.clear();
+        }
+        alignment == self.alignment
     }
 
     /// Hears an input.
@@ -207,6 +222,17 @@ mod tests {
         assert_eq!(queue.play(), Played { tick: 100, input: 7, is_padded: false });
         assert_eq!(queue.receive(100, 7), Received::Repeated, "it was in time, so it is not late");
         assert_eq!((queue.on_time_count(), queue.padded_count()), (1, 0));
+    }
+
+    #[test]
+    fn a_count_that_began_anew_overrides_what_waits() {
+        let mut queue = queue();
+        assert!(queue.hear_alignment(0));
+        queue.receive(100, 7);
+        assert!(queue.hear_alignment(1));
+        assert_eq!(queue.receive(100, 8), Received::Waiting);
+        assert!(!queue.hear_alignment(0), "a packet from before");
+        assert_eq!(queue.play().input, 8);
     }
 
     #[test]
