@@ -30,7 +30,7 @@ fn links() -> impl Strategy<Value = [LinkConfig; 2]> {
 }
 
 /// Plays eight seconds, of which the first five are for finding the lead.
-fn play<G: Simulate<State: PartialEq>>(
+fn play<G: Simulate<State: PartialEq + std::fmt::Debug>>(
     game: (G, G::State),
     rate: TickRate,
     hands: (impl FnMut() -> G::Input, G::Input),

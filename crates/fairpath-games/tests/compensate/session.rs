@@ -1,6 +1,7 @@
 //! A client and a server that play in fixed ticks over two links, in virtual time, and what either believed when.
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 
 use fairpath::compensate::{
     Accepted, Epoch, FixedTicks, InputQueue, Lead, Margin, Metronome, Padding, Simulate, Snapshot,
@@ -74,7 +75,7 @@ pub(super) struct Score {
 
 impl<G, H> Session<G, H>
 where
-    G: Simulate<State: PartialEq>,
+    G: Simulate<State: PartialEq + Debug>,
     H: FnMut() -> G::Input,
 {
     pub(super) fn new(
@@ -139,7 +140,7 @@ where
             let padded = |tick| self.server.truth.get(&(epoch, tick)).is_none_or(|(_, is_padded)| *is_padded);
             if !(base + 1..=*tick).any(padded) {
                 score.in_time += 1;
-                score.wrong += usize::from(predicted != truth);
+                score.wrong += usize::from(!is_same(*tick, predicted, truth));
             }
         }
         score.ticks = self.server.truth.range(of_run.clone()).count();
@@ -198,6 +199,12 @@ where
             self.down.send(self.now, 0, answer);
         }
     }
+}
+
+/// Bit for bit. Comparing takes −0 for 0; written out, numbers differ if their bits do, but that takes longer, so one tick
+/// in eight must do.
+fn is_same<S: PartialEq + Debug>(tick: u64, one: &S, other: &S) -> bool {
+    one == other && (!tick.is_multiple_of(8) || format!("{one:?}") == format!("{other:?}"))
 }
 
 impl<G: Simulate> Server<G> {

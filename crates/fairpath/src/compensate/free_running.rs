@@ -2,7 +2,10 @@ use super::Simulate;
 use super::epoch::{Epoch, EpochOrder, Epochs};
 use super::input_buffer::{Acknowledged, InputBuffer};
 use super::steady::Steady;
-use crate::time::{LocalInstant, Span, TickRate};
+use crate::converge::Drawn;
+use crate::state::State;
+use crate::time::{LocalInstant, Now, Span, TickRate};
+use crate::vector::Vector;
 
 /// S3's state extrapolation: a server that runs on by its own clock, and a client that replays what it has not seen.
 ///
@@ -134,6 +137,27 @@ impl<G: Simulate> FreeRunning<G> {
         self.tick = Some(reply.tick);
         self.base = reply.state;
         self.settle(reply.acknowledged, reply.applied)
+    }
+
+    /// The same, and what is drawn goes on from where it was drawn: `part` says which thing of the state that is.
+    pub fn accept_bending<V: Vector>(
+        &mut self,
+        game: &G,
+        reply: Reply<G::State>,
+        now: Now,
+        drawn: &mut Drawn<V>,
+        part: impl Fn(&G::State) -> State<V>,
+    ) -> ReplyVerdict {
+        let before = part(&self.predict(game, now.local).state);
+        let verdict = self.accept(reply);
+        match verdict {
+            ReplyVerdict::Used => {
+                drawn.correct(now, &before, &part(&self.predict(game, now.local).state));
+            }
+            ReplyVerdict::Restarted | ReplyVerdict::UnknownStamp => drawn.snap(),
+            ReplyVerdict::Stale => {}
+        }
+        verdict
     }
 
     /// Plays on what the server has not seen, until now.
@@ -371,6 +395,27 @@ mod tests {
         assert_eq!(client.accept(next), ReplyVerdict::Used);
         assert_eq!(client.predict(&Rail, ms(60)).state.1, 2);
         assert_eq!(client.accept(reply(6_000, (9, 9), Some(10), 0)), ReplyVerdict::Stale);
+    }
+
+    #[test]
+    fn a_correction_bends_what_is_drawn_and_not_what_is_simulated() {
+        use crate::converge::Convergence;
+        use crate::time::SharedInstant;
+        use crate::vector::Vec2;
+
+        let part = |state: &(i64, i64)| State::moving(Vec2::new(state.0 as f64, 0.0), Vec2::ZERO);
+        let now = |millis| Now { local: ms(millis), shared: SharedInstant::from_millis(millis) };
+        let mut client = client();
+        let mut drawn = Drawn::new(Convergence::default());
+        client.input(ms(0), 0);
+        client.accept_bending(&Rail, reply(1, (0, 0), Some(0), 0), now(10), &mut drawn, part);
+        client.accept_bending(&Rail, reply(2, (8, 0), Some(0), 10), now(20), &mut drawn, part);
+        let simulated = client.predict(&Rail, ms(20)).state;
+        assert_eq!(simulated, (8, 0));
+        assert_eq!(drawn.at(now(20), &part(&simulated)).position.x, 0.0, "where it was");
+        let halfway = drawn.at(now(120), &part(&simulated)).position.x;
+        assert!((1.0..7.0).contains(&halfway), "{halfway}");
+        assert_eq!(drawn.at(now(220), &part(&simulated)).position.x, 8.0);
     }
 
     #[test]
