@@ -65,7 +65,9 @@ fn play(one_way: Span, jitter: Span) -> [(f64, f64); 3] {
             prototype.predict(&rules, local).car,
             client.predict(&rules, local).state.car,
         ];
-        screens.iter_mut().zip(shown).for_each(|(screen, car)| drop(screen.insert(now + one_way, car)));
+        for (screen, car) in screens.iter_mut().zip(shown) {
+            screen.insert(now + one_way, car);
+        }
 
         // The server: what has arrived last is what the hands do.
         truth.insert(now, server.car);

@@ -45,7 +45,7 @@ fn guesses(fixed: Option<Span>) -> (f64, f64) {
             delay.observe(LocalInstant::from_millis(millis), now - of);
         }
         if millis % 16 == 0 && millis > 2_000 {
-            let shown_for = now - fixed.unwrap_or(delay.delay());
+            let shown_for = now - fixed.unwrap_or_else(|| delay.delay());
             let Some(shown) = tank.at(shown_for) else { continue };
             frames += 1;
             guessed += u32::from(shown.source != Source::Interpolated);

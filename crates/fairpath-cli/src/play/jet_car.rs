@@ -267,6 +267,7 @@ mod tests {
             runs.sum::<i32>()
         };
         let (on, off) = (score(Switch::On), score(Switch::Off));
+        println!("four runs in wind at 400 ms: {on} points with compensation, {off} without");
         assert!(on > off + 200, "{on} with compensation, {off} without");
     }
 

@@ -159,11 +159,10 @@ fn between<V: Vector>(before: &Frame<V>, next: &Frame<V>, at: SharedInstant, see
 }
 
 fn on_the_way<V: Vector>(from: &State<V>, to: &State<V>, share: f64) -> State<V> {
-    let turn = V::turn_between(from.orientation, to.orientation);
     State {
         position: from.position + (to.position - from.position) * share,
         velocity: from.velocity + (to.velocity - from.velocity) * share,
-        orientation: V::turned(from.orientation, turn, share),
+        orientation: V::part_way(from.orientation, to.orientation, share),
         ..*from
     }
 }
@@ -197,6 +196,28 @@ mod tests {
         assert_eq!(places(&warp, 100, 50), [(1, 10.5), (2, 20.0), (3, 0.0)]);
         assert_eq!(places(&warp, 100, 100), [(1, 11.0), (3, 500.0), (4, 40.0)]);
         assert_eq!(places(&warp, 100, 7_000), places(&warp, 100, 100), "nobody sees the future");
+    }
+
+    #[test]
+    fn somebody_who_turns_in_space_is_on_the_way() {
+        use crate::rotation::Quat;
+        use crate::vector::Vec3;
+
+        let mut warp = TimeWarp::<Vec3>::new(TimeWarpConfig::default());
+        // Across ±π, where quaternions change their sign.
+        for (at, angle) in [(0, 3.1), (20, 3.2)] {
+            let state = State {
+                orientation: Quat::from_rotation_vector(Vec3::new(0.0, angle, 0.0)),
+                ..State::default()
+            };
+            warp.record(ms(at), [Moment { entity: EntityId(1), life: Life::default(), state }]);
+        }
+        let mut seen = Vec::new();
+        for (at, angle) in [(0, 3.1), (5, 3.125), (10, 3.15), (20, 3.2)] {
+            warp.rewind(ms(20), ms(at), &mut seen);
+            let expected = Quat::from_rotation_vector(Vec3::new(0.0, angle, 0.0));
+            assert!(seen[0].state.orientation.angle_to(expected) < 1e-5, "{at} ms");
+        }
     }
 
     #[test]
