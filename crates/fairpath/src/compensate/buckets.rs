@@ -40,6 +40,9 @@ struct Issued<T> {
 /// refused, and after a longer stall the oldest buckets are skipped.
 pub const BUCKETS_MAX: i64 = 64;
 
+/// How many participants there are at most: 256. More are not heard.
+pub const PARTICIPANTS_MAX: usize = 256;
+
 /// How long messages wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BucketConfig {
@@ -68,6 +71,8 @@ pub enum Filed {
     Late,
     /// Farther ahead than [`BUCKETS_MAX`] buckets. Dropped.
     TooFarAhead,
+    /// There are [`PARTICIPANTS_MAX`] others already. Dropped.
+    Full,
 }
 
 /// What is played together.
@@ -102,6 +107,9 @@ impl<T: Clone> Buckets<T> {
         let bucket = self.filed.entry(number).or_default();
         if bucket.get(&participant).is_some_and(|there| there.at >= issued_at) {
             return Filed::Superseded;
+        }
+        if bucket.len() == PARTICIPANTS_MAX && !bucket.contains_key(&participant) {
+            return Filed::Full;
         }
         bucket.insert(participant, issued);
         Filed::Bucket(number)
@@ -155,7 +163,8 @@ impl<T: Clone> Buckets<T> {
     }
 
     fn keep_last_word(&mut self, participant: u32, issued: Issued<T>) {
-        if self.last.get(&participant).is_none_or(|last| last.at < issued.at) {
+        let has_room = self.last.len() < PARTICIPANTS_MAX || self.last.contains_key(&participant);
+        if has_room && self.last.get(&participant).is_none_or(|last| last.at < issued.at) {
             self.last.insert(participant, issued);
         }
     }
@@ -220,6 +229,9 @@ mod tests {
         assert_eq!(buckets.file(1, ms(86_400_000), 'x'), Filed::TooFarAhead);
         assert_eq!(std::iter::from_fn(|| buckets.poll(ms(86_400_000))).count() as i64, BUCKETS_MAX);
         assert!(buckets.skipped_count() > 2_000_000);
+        let at = ms(86_400_000);
+        let filed: Vec<Filed> = (0..1_000).map(|participant| buckets.file(participant, at, 'x')).collect();
+        assert_eq!(filed.iter().filter(|filed| **filed == Filed::Full).count(), 1_000 - PARTICIPANTS_MAX);
         assert_eq!(buckets.poll(ms(1_000)), None, "back by a day");
         assert!(buckets.poll(ms(1_100)).is_some(), "and on from there");
     }

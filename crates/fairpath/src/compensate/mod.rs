@@ -30,7 +30,8 @@
 //! | [`TrailingStates`] | late commands, without a history of states | a few copies of the world |
 //! | [`Contingencies`] | even the way there, for one foreseen event | the player must foresee it |
 //!
-//! What a game brings is its step function, as [`Simulate`]; the client calls the very code the server does.
+//! Each has an example in its documentation, and whole programs over simulated links are the examples `compensate_…` of
+//! `fairpath-games`. What a game brings is its step function, as [`Simulate`]; the client calls the very code the server does.
 //!
 //! ## What holds
 //!
@@ -61,7 +62,7 @@ mod time_warp;
 mod trailing;
 
 pub use adaptive_delay::{AdaptiveDelay, AdaptiveDelayConfig, SAMPLES_MAX};
-pub use buckets::{BUCKETS_MAX, Bucket, BucketConfig, Buckets, Filed};
+pub use buckets::{BUCKETS_MAX, Bucket, BucketConfig, Buckets, Filed, PARTICIPANTS_MAX};
 pub use contingency::{CONTINGENCIES_MAX, Contingencies, Contingency, TooMany};
 pub use epoch::{Epoch, EpochOrder, Epochs, RETIRED_MAX};
 pub use fixed_ticks::{APART_MAX, Accepted, FixedTicks, Snapshot};
@@ -75,8 +76,8 @@ pub use metronome::{Lead, Metronome, REPORTS_PER_NUDGE};
 pub use presentation::{PRESENTATION_LEN_MAX, Presentation};
 pub use prototype::{PositionOffset, Prototype, RoundTrip};
 pub use steady::GAP_MAX;
-pub use time_warp::{FRAMES_MAX, Moment, TimeWarp, TimeWarpConfig};
-pub use trailing::{Commands, Heard, TRAILS_MAX, TrailingStates, TrailingStatistics};
+pub use time_warp::{ENTITIES_MAX, FRAMES_MAX, Moment, TimeWarp, TimeWarpConfig};
+pub use trailing::{Commands, Heard, PLAYERS_MAX, TRAILS_MAX, TrailingStates, TrailingStatistics};
 
 /// A game's step function, as prediction calls it: the rules know how to move a state on.
 ///

@@ -56,6 +56,9 @@ impl Default for TimeWarpConfig {
 /// How many frames are kept at most: 256, two seconds at 128 ticks a second.
 pub const FRAMES_MAX: usize = 256;
 
+/// How many are recorded of one frame at most: 4096. Whoever comes after them is not rewound.
+pub const ENTITIES_MAX: usize = 4096;
+
 /// Somebody at one instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moment<V: Vector> {
@@ -91,7 +94,7 @@ impl<V: Vector> TimeWarp<V> {
         }
         let mut moments = self.forget_before(at - self.config.history);
         moments.clear();
-        moments.extend(everybody);
+        moments.extend(everybody.into_iter().take(ENTITIES_MAX));
         if !moments.is_sorted_by_key(|moment| moment.entity) {
             moments.sort_by_key(|moment| moment.entity);
         }

@@ -49,6 +49,9 @@ pub type Commands<C> = BTreeMap<u32, C>;
 /// How many copies there are at most. 8: each costs a step per tick, and Cronin's game had two or three.
 pub const TRAILS_MAX: usize = 8;
 
+/// How many players command at most: 256. More are not heard.
+pub const PLAYERS_MAX: usize = 256;
+
 #[derive(Clone, Debug)]
 struct Trail<S> {
     delay: u64,
@@ -74,6 +77,8 @@ pub enum Heard {
     TooLate,
     /// Farther ahead than [`AHEAD_MAX`] ticks. Dropped.
     TooFarAhead,
+    /// [`PLAYERS_MAX`] others command in this tick. Dropped.
+    Full,
 }
 
 /// What mending has cost.
@@ -122,6 +127,9 @@ impl<G: Simulate<Input = Commands<C>>, C: Clone> TrailingStates<G, C> {
         let of_tick = self.commands.entry(tick).or_default();
         if of_tick.contains_key(&player) {
             return Heard::Repeated;
+        }
+        if of_tick.len() == PLAYERS_MAX {
+            return Heard::Full;
         }
         of_tick.insert(player, command);
         for copy in &mut self.copies[..missed] {
@@ -255,5 +263,7 @@ mod tests {
         assert_eq!(trails.command(15, 1, 2), Heard::Repeated);
         assert_eq!(trails.command(u64::MAX, 1, 1), Heard::TooFarAhead);
         assert_eq!(trails.statistics().too_late, 1);
+        let full = (0..1_000).filter(|player| trails.command(30, *player, 1) == Heard::Full).count();
+        assert_eq!(full, 1_000 - PLAYERS_MAX);
     }
 }
