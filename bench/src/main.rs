@@ -10,6 +10,7 @@ mod measure;
 mod middleman;
 mod predict;
 mod schedule;
+mod time_warp;
 mod wire;
 
 use std::process::ExitCode;
@@ -28,6 +29,7 @@ const BENCHES: [Bench; 8] = [
     ("schedule-server", schedule::bench_server),
     ("middleman", middleman::bench),
     ("predict", predict::bench),
+    ("time-warp", time_warp::bench),
 ];
 
 fn main() -> ExitCode {
