@@ -89,6 +89,7 @@ impl Experiment for Honesty {
         outcome.notes = notes(&motion);
         outcome.notes.extend(how_it_is_played());
         outcome.notes.push(played.caps());
+        outcome.notes.push(played.spread_of_the_near());
         Ok(outcome)
     }
 }
@@ -260,19 +261,42 @@ impl Played {
         lying.map(|case| (*case, self.effect(*case)))
     }
 
-    /// What the safeguards cost at worst where nobody lies and nothing is lost.
-    fn honest_cost(&self, contender: Contender, measure: Measure) -> (Case, Ratio) {
+    /// What the safeguards cost at worst where nobody lies and nothing is lost, among receivers like these.
+    fn honest_cost(
+        &self,
+        contender: Contender,
+        measure: Measure,
+        is_meant: fn(&Case) -> bool,
+    ) -> (Case, Ratio) {
         let honest = self.cases.iter().filter(|case| {
             let is_guarded = case.guard != Guard::None;
             case.contender == contender && case.lie == Lie::Honest && is_guarded && case.loss == 0.0
         });
         honest
+            .filter(|case| is_meant(case))
             .map(|case| {
                 let without = self.score(Case { guard: Guard::None, ..*case });
                 (*case, ratio(self.score(*case), without, measure, self.seed))
             })
             .max_by(|(_, one), (_, other)| one.value.total_cmp(&other.value))
             .expect("everybody was honest once")
+    }
+
+    /// What the safeguards do to the spread among near receivers. It is small there, so its ratios are not worth much.
+    fn spread_of_the_near(&self) -> String {
+        let of = |contender: Contender| {
+            let (case, cost) = self.honest_cost(contender, Measure::Spread, |case| case.nearer.is_some());
+            let interval = cost.interval.map_or_else(String::new, |(low, high)| {
+                format!(", 95 % interval {:.1} to {:.1} %", 100.0 * (low - 1.0), 100.0 * (high - 1.0))
+            });
+            let delays = HONEST_DELAYS_MS[case.nearer.unwrap_or_default()];
+            format!("{} by {:.1} %{interval} ({delays:?} ms)", contender.label(), 100.0 * (cost.value - 1.0))
+        };
+        format!(
+            "Where everybody is honest and near, the safeguards raise the spread at worst: {}. Without jitter they change nothing at all. With \
+             jitter a single arrival booked otherwise makes every later turn another one.",
+            CONTENDERS.map(of).join("; ")
+        )
     }
 
     /// What each lie did at worst, whoever told it and whatever the jitter.
@@ -337,7 +361,9 @@ impl Played {
     }
 
     fn claim_of_cost(&self, contender: Contender, id: &str, what: &str, measure: Measure) -> Claim {
-        let (case, cost) = self.honest_cost(contender, measure);
+        let is_meant: fn(&Case) -> bool =
+            if measure == Measure::Spread { |case| case.nearer.is_none() } else { |_| true };
+        let (case, cost) = self.honest_cost(contender, measure, is_meant);
         let interval = cost.interval.map_or_else(String::new, |(low, high)| {
             format!("95 % interval {:.1} to {:.1} %, ", 100.0 * (low - 1.0), 100.0 * (high - 1.0))
         });
