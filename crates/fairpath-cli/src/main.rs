@@ -12,6 +12,7 @@ use clap::{Parser, Subcommand};
 mod dis;
 mod fairness;
 mod lab;
+mod laps;
 mod middleman;
 mod print;
 

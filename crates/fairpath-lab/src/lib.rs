@@ -12,6 +12,7 @@
 //! - [`index`] is the page that leads to many reports
 //! - [`table`] keeps large tables in Parquet, [`trace`] the tables of a recorded run
 //! - [`fairness`] plays schedulers against each other
+//! - [`laps`] judges predictors on laps that others taught
 //! - [`truth`] holds the real paths that experiments measure against
 //! - [`dis_check`] compares the DIS models with a file of expected values
 //!
@@ -52,6 +53,7 @@ pub mod figure;
 pub mod files;
 pub mod index;
 pub mod judge;
+pub mod laps;
 pub mod outcome;
 pub mod plot;
 mod quantity;

@@ -13,8 +13,8 @@ const KNOTS: [u32; 14] = [3, 6, 9, 12, 15, 18, 24, 36, 60, 90, 120, 180, 240, TI
 /// Laps are dealt to at most this many groups, each to be predicted by a line of the others.
 const GROUPS_MAX: usize = 4;
 
-/// Lessons come from every third tick: neighbouring ones teach the same.
-const LESSON_TICKS: usize = 3;
+/// Lessons come from every fifth tick: neighbouring ones teach the same.
+const LESSON_TICKS: usize = 5;
 /// The first ticks of a lap teach nothing: there is no past to compare.
 const FIRST_LESSON: usize = 15;
 
