@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use fairpath::time::Span;
 use fairpath_lab::experiment::{Experiment, Progress, Settings, Silent};
+use fairpath_lab::experiments::X15;
 use fairpath_lab::index::{self, Entry};
 use fairpath_lab::record::TanksMatch;
 use fairpath_lab::run::RunError;
@@ -16,6 +17,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::BadInput;
 use crate::fairness::Fairness;
+use crate::laps::{Laps, open_all};
 use crate::motion::MotionOptions;
 use crate::prediction::{CountPackets, Eval};
 use crate::print;
@@ -32,6 +34,8 @@ pub(crate) enum Command {
     Eval(Box<Eval>),
     /// Count the packets that keep receivers within a threshold, beside the fewest there could be
     Packets(CountPackets),
+    /// Predict recorded laps, each by a line that the others have worn into the track
+    Laps(Laps),
     /// List the experiments there are
     #[command(after_help = "Example:\n  fairpath lab list")]
     List,
@@ -62,6 +66,9 @@ pub(crate) struct Run {
     /// Delays vary evenly by up to this many ms to either side
     #[arg(long, value_name = "MS", value_parser = delay)]
     jitter: Option<Span>,
+    /// Recorded laps that X15 is to be judged on beside its own: CSV, plain or gzipped
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    laps: Vec<PathBuf>,
     #[command(flatten)]
     told: Told,
     /// Exit with 1 if a claim does not hold
@@ -143,6 +150,7 @@ pub(crate) fn execute(command: Command) -> Result<ExitCode, BadInput> {
         Command::Fairness(fairness) => fairness.execute(),
         Command::Eval(eval) => eval.execute(),
         Command::Packets(packets) => packets.execute(),
+        Command::Laps(laps) => laps.execute(),
         Command::List => {
             print::to_stdout(&print::list(experiments::all()))?;
             Ok(ExitCode::SUCCESS)
@@ -155,6 +163,9 @@ const ALL: &str = "all";
 
 impl Run {
     fn execute(self) -> Result<ExitCode, BadInput> {
+        if !self.laps.is_empty() && !self.experiment.eq_ignore_ascii_case("X15") {
+            return Err("only X15 takes --laps: run it, or leave them out".into());
+        }
         let settings = Settings {
             seed: self.seed,
             motion: self.motion.open()?,
@@ -164,7 +175,9 @@ impl Run {
         let any_refuted = if self.experiment.eq_ignore_ascii_case(ALL) {
             self.run_all(&settings)?
         } else {
-            let experiment = find(&self.experiment)?;
+            let recordings = open_all(&self.laps)?;
+            let with_laps = X15 { recordings: &recordings };
+            let experiment = if self.laps.is_empty() { find(&self.experiment)? } else { &with_laps };
             let out = self.told.out_or(Path::new("fairpath-out").join(experiment.id()));
             run_one(experiment, &settings, &self.command_line(experiment.id()), &out, &self.told)?
         };
@@ -210,6 +223,9 @@ impl Run {
         }
         if let Some(jitter) = self.jitter {
             line += &format!(" --jitter {}", jitter.as_millis_f64());
+        }
+        if !self.laps.is_empty() {
+            line += &format!(" --laps {}", print::all_quoted(&self.laps));
         }
         line
     }

@@ -13,6 +13,7 @@ use clap::{Parser, Subcommand};
 mod dis;
 mod fairness;
 mod lab;
+mod laps;
 mod middleman;
 mod motion;
 mod play;

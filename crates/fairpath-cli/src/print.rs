@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
+use std::path::PathBuf;
 
 use fairpath_lab::experiment::Experiment;
 use fairpath_lab::index::Entry;
@@ -160,6 +161,12 @@ fn sign(verdict: Verdict) -> char {
         Verdict::NotHeld => '✗',
         Verdict::NotApplicable => '–',
     }
+}
+
+/// Paths as a shell takes them, one after another.
+pub(crate) fn all_quoted(paths: &[PathBuf]) -> String {
+    let words: Vec<String> = paths.iter().map(|path| quoted(&path.to_string_lossy())).collect();
+    words.join(" ")
 }
 
 /// A word as a shell takes it.

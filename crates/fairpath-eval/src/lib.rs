@@ -2,6 +2,7 @@
 //!
 //! Pure, so that the laboratory, a test and a browser page read the same file to the same bits.
 //!
+//! - [`laps`]: predictors on laps, each lap by what the others taught
 //! - [`recording`]: motion that somebody's game really made, cut into clean stretches
 //! - [`play`]: the same at 60 ticks a second, as predictors see it
 //! - [`candidates`]: the predictors there are, by name
@@ -12,6 +13,7 @@
 
 pub mod candidates;
 pub mod evaluate;
+pub mod laps;
 pub mod live;
 pub mod offline;
 pub mod play;

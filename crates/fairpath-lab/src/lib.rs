@@ -13,6 +13,7 @@
 //! - [`table`] keeps large tables in Parquet, [`trace`] the tables of a recorded run
 //! - [`fairness`] plays schedulers against each other
 //! - [`prediction`] scores predictors on recordings, and counts the packets they need
+//! - [`laps`] judges predictors on laps that others taught
 //! - [`truth`] holds the real paths that experiments measure against
 //! - [`dis_check`] compares the DIS models with a file of expected values
 //!
@@ -53,6 +54,7 @@ pub mod figure;
 pub mod files;
 pub mod index;
 pub mod judge;
+pub mod laps;
 pub mod outcome;
 pub mod plot;
 pub mod prediction;

@@ -34,12 +34,14 @@ use fairpath_sim::trace::{Metadata, StateRow};
 
 mod bzflag;
 mod error;
+mod laps;
 mod stretch;
 mod table;
 mod team;
 mod trace;
 
 pub use error::{Problem, RecordingError};
+pub use laps::{RecordedLap, read_laps};
 pub use stretch::{Facing, GAP_MAX, Sample, Stretch, VELOCITY_WINDOW, Velocity};
 
 use stretch::estimate_turn_rates;
