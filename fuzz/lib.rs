@@ -22,7 +22,7 @@ pub fn feedback_is_canonical(bytes: &[u8]) {
     let Ok(feedback) = decode_feedback(SharedInstant::ZERO, newest_sent, bytes) else { return };
     assert!(feedback.receipts.capacity() <= 8 * bytes.len(), "allocates as much as it was sent");
     let mut again = Vec::new();
-    encode_feedback(&feedback.header, &feedback.receipts, &mut again).expect("what was decoded");
+    encode_feedback(&feedback, &mut again).expect("what was decoded");
     assert_eq!(again, bytes);
 }
 

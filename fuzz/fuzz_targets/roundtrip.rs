@@ -5,7 +5,7 @@ use fairpath::number::{EntityId, Generation, Life, WirePacketNumber};
 use fairpath::rotation::Quat;
 use fairpath::time::SharedInstant;
 use fairpath::vector::{Planar, Vec2, Vec3};
-use fairpath::wire::{Header, Precision, VECTORS_MAX};
+use fairpath::wire::{Header, Nonce, Precision, VECTORS_MAX};
 use fairpath::{Attitude, DrVector};
 use fairpath_fuzz::{Source, decodes_as_predicted};
 use libfuzzer_sys::fuzz_target;
@@ -19,6 +19,7 @@ fn run<V: Planar>(mut source: Source<'_>) {
     let header = Header {
         packet: WirePacketNumber(source.take(2) as u16),
         sent_at: SharedInstant::from_micros(source.take(8) as i64),
+        nonce: Nonce(source.take(1) as u8),
         confirmed: (source.take(1) > 127).then(|| WirePacketNumber(source.take(2) as u16)),
     };
     let mut vectors: Vec<DrVector<V>> = Vec::new();

@@ -7,6 +7,7 @@
 //! * [`Network`]: peers, clocks and links in virtual time, with faults at chosen instants. Start here.
 //! * [`Link`] and [`LinkModel`]: one direction, with and without its packets; the same effects serve virtual
 //!   time and a proxy on real sockets. [`LinkConfig`] has all the knobs, [`RttTrace`] recorded round trips.
+//! * [`SessionWorld`]: a server and its clients on such a network, to test a whole game.
 //! * [`EventQueue`] and [`SimClock`]: time itself, and clocks that show it wrongly.
 //! * [`repro!`] and [`run_twice`]: a failing test prints the line that replays it, and a run repeats.
 //! * [`trace`] and [`Digest`]: what happened, as tables and as one number.
@@ -52,6 +53,7 @@ mod link;
 mod network;
 mod queue;
 mod repro;
+pub mod session;
 pub mod trace;
 
 pub use clock::{DRIFT_PPM_MAX, SimClock};
@@ -63,3 +65,4 @@ pub use link::{
 pub use network::{AGENDA_LEN_MAX, Delivery, Event, Fault, Network, PeerId, Wake};
 pub use queue::{EventId, EventQueue};
 pub use repro::{Repro, run_twice};
+pub use session::SessionWorld;

@@ -11,10 +11,11 @@
 //! - [`motion`]: the guesses; [`State`] is what they answer with
 //! - [`trigger`] and [`Owner`]: when a guess has become too wrong
 //! - [`ledger`] and [`schedule`]: who has been how wrong, and who is told next
-//! - [`wire`]: the bytes
+//! - [`wire`]: the bytes; [`link`]: what both ends remember of them
 //! - [`place`], with [`Replica`]: where to show it; [`converge`]: how to bend a correction for the eye
 //! - [`predict`]: better guesses, from play patterns and past laps
 //! - [`clock`]: one timeline for everybody, that says how sure it is
+//! - [`session`]: all of it together, between a server and its clients
 //! - [`error`]: how wrong, exactly
 //! - [`random`]: the seeded generator
 //!
@@ -26,6 +27,7 @@ pub mod converge;
 mod dr_vector;
 pub mod error;
 pub mod ledger;
+pub mod link;
 pub mod motion;
 pub mod number;
 mod owner;
@@ -34,6 +36,7 @@ pub mod predict;
 pub mod random;
 pub mod rotation;
 pub mod schedule;
+pub mod session;
 mod state;
 pub mod time;
 pub mod trigger;

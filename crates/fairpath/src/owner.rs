@@ -79,6 +79,13 @@ impl<V: Planar> Owner<V> {
         self
     }
 
+    /// Goes on from what somebody else exported last: receivers already follow that.
+    #[must_use]
+    pub fn continuing(mut self, exported: DrVector<V>) -> Self {
+        self.exported = Some(exported);
+        self
+    }
+
     /// Tells the truth of this frame; call it every frame. Answers with a DR vector when one is due.
     ///
     /// `now` must not go backwards. Of several observations within one step of the wire's time grid (1 ms by

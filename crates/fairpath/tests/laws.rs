@@ -16,6 +16,8 @@ mod error;
 mod error_index;
 #[path = "laws/ledger.rs"]
 mod ledger;
+#[path = "laws/link.rs"]
+mod link;
 #[path = "laws/motion.rs"]
 mod motion;
 #[path = "laws/number.rs"]

@@ -14,8 +14,8 @@ use fairpath::rotation::Quat;
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::{Planar, Vec2, Vec3, Vector};
 use fairpath::wire::{
-    DecodeError, Header, Kind, Precision, PrecisionSettings, Receipt, StaleSet, decode_feedback,
-    decode_updates, encode_feedback, encode_updates,
+    DecodeError, Feedback, Header, Kind, Nonce, Precision, PrecisionSettings, Receipt, StaleSet,
+    decode_feedback, decode_updates, encode_feedback, encode_updates,
 };
 use fairpath::{Attitude, DrVector};
 
@@ -75,11 +75,11 @@ fn messages() -> Vec<Golden> {
         updates("escapes_2d", defaults, header(3, 1_000_000, None), &escapes()),
         updates("other_precision_3d", millimetres, header(4, 777_777, None), &every_model::<Vec3>(777_777)),
         updates::<Vec3>("empty_3d", defaults, header(9, 123_456_789, Some(65_535)), &[]),
-        feedback("feedback_none", header(5, 2_000_000, None), &[]),
-        feedback("feedback_one", header(6, 2_000_000, None), &receipts(1, 0)),
-        feedback("feedback_steady", header(7, 9_000_000, None), &receipts(30, 0)),
-        feedback("feedback_jitter", header(8, 9_000_000, Some(12)), &receipts(30, 1_500)),
-        feedback("feedback_reordered", header(9, 9_000_000, Some(12)), &reordered()),
+        feedback("feedback_none", header(5, 2_000_000, None), true, &[]),
+        feedback("feedback_one", header(6, 2_000_000, None), true, &receipts(1, 0)),
+        feedback("feedback_steady", header(7, 9_000_000, None), true, &receipts(30, 0)),
+        feedback("feedback_jitter", header(8, 9_000_000, Some(12)), false, &receipts(30, 1_500)),
+        feedback("feedback_reordered", header(9, 9_000_000, Some(12)), true, &reordered()),
     ]
 }
 
@@ -91,23 +91,24 @@ fn refused() -> Vec<Golden> {
         change(&mut golden.bytes);
         golden
     };
-    // Sent at time zero. Two dimensions: packet 1, one DR vector of entity 0, lag 0.
-    let sent = "0".repeat(34);
-    let plane = format!("001 000 0 0 0000000000000001 {sent} 00000001 1000000 100");
-    let space = plane.replacen("000", "001", 1);
+    // Sent at time zero with nonce zero. Two dimensions: packet 1, one DR vector of entity 0, lag 0.
+    let (sent, nonce) = ("0".repeat(28), "0".repeat(8));
+    let plane = format!("010 000 0 0 0000000000000001 {sent} {nonce} 00000001 1000000 100");
+    let space = plane.replacen(" 000", " 001", 1);
     let linear = format!("{plane} 1 100 10001 00000000");
     let (zero, speed_zero, escape) = ("0".repeat(16), "0".repeat(12), "1".repeat(17));
     let rest = format!("{zero} {speed_zero} {speed_zero}");
     let exact = |number: f64| format!("{linear} {escape} 1 {:064b} {rest}", number.to_bits());
-    let feedback = format!("001 010 0 0 0000000000000001 {sent} 00000001 0000000000000001 10000000000");
+    let feedback =
+        format!("010 010 0 0 0000000000000001 {sent} {nonce} 1 00000001 0000000000000001 10000000000");
     vec![
         with("refused_version", |bytes| bytes[0] ^= 0b0110_0000),
         with("refused_kind", |bytes| bytes[0] |= 0b0001_1100),
         with("refused_reserved_bit", |bytes| bytes[0] |= 1),
         with("refused_padding", |bytes| *bytes.last_mut().expect("bytes") |= 1),
         with("refused_trailing_byte", |bytes| bytes.push(0)),
-        with("refused_cut", |bytes| bytes.truncate(18)),
-        with("refused_count", |bytes| bytes[7] |= 0b0011_0000),
+        with("refused_cut", |bytes| bytes.truncate(19)),
+        with("refused_count", |bytes| bytes[7] |= 0b0000_1100),
         spelt("refused_model", &format!("{plane} 1 100 10110 00000000 {zero} {rest}")),
         spelt(
             "refused_golomb",
@@ -141,14 +142,15 @@ fn spelt(name: &'static str, bits: &str) -> Golden {
 
 #[test]
 fn hand_spelt_messages_differ_from_sound_ones_in_one_thing_only() {
-    let sent = "0".repeat(34);
+    let (sent, nonce) = ("0".repeat(28), "0".repeat(8));
     let sound = format!(
-        "001 000 0 0 0000000000000001 {sent} 00000001 1000000 100 1 100 10001 00000000 {} {}",
+        "010 000 0 0 0000000000000001 {sent} {nonce} 00000001 1000000 100 1 100 10001 00000000 {} {}",
         "0".repeat(32),
         "0".repeat(24)
     );
     let nothing = linear(0, 0, Vec2::ZERO, Vec2::ZERO);
-    let expected = updates("sound", PrecisionSettings::default(), header(1, 0, None), &[nothing]);
+    let header = Header { nonce: Nonce(0), ..header(1, 0, None) };
+    let expected = updates("sound", PrecisionSettings::default(), header, &[nothing]);
     assert_eq!(spelt("sound", &sound).bytes, expected.bytes);
 }
 
@@ -299,6 +301,7 @@ fn header(packet: u16, sent_us: i64, confirmed: Option<u16>) -> Header {
     Header {
         packet: WirePacketNumber(packet),
         sent_at: SharedInstant::from_micros(sent_us),
+        nonce: Nonce(0xA5 ^ packet as u8),
         confirmed: confirmed.map(WirePacketNumber),
     }
 }
@@ -312,14 +315,15 @@ fn updates<V: Planar>(
     let precision = Precision::new(settings).expect("sound settings");
     let mut bytes = Vec::new();
     encode_updates(&precision, &header, vectors, &mut bytes).expect("a sound message");
-    let near = header.sent_at + Span::from_secs(3_600);
+    let near = header.sent_at + Span::from_secs(120);
     Golden { name, settings, near, newest_sent: PacketNumber(0), bytes }
 }
 
-fn feedback(name: &'static str, header: Header, receipts: &[Receipt]) -> Golden {
+fn feedback(name: &'static str, header: Header, is_complete: bool, receipts: &[Receipt]) -> Golden {
     let mut bytes = Vec::new();
-    encode_feedback(&header, receipts, &mut bytes).expect("a sound message");
-    let near = header.sent_at - Span::from_secs(3_600);
+    let feedback = Feedback { header, is_complete, receipts: receipts.to_vec() };
+    encode_feedback(&feedback, &mut bytes).expect("a sound message");
+    let near = header.sent_at - Span::from_secs(120);
     let newest_sent = PacketNumber(70_100);
     Golden { name, settings: PrecisionSettings::default(), near, newest_sent, bytes }
 }
@@ -369,6 +373,7 @@ impl Golden {
             Kind::Feedback => {
                 let feedback = decode_feedback(self.near, self.newest_sent, &self.bytes)?;
                 let mut text = header_text("feedback", &feedback.header);
+                line(&mut text, format!("complete {}", if feedback.is_complete { "yes" } else { "no" }));
                 for receipt in &feedback.receipts {
                     let stale: String = receipt.stale.iter().map(|place| format!(" {place}")).collect();
                     let (received, delay) = (receipt.received_at.as_micros(), receipt.delay.as_micros());
@@ -386,8 +391,8 @@ impl Golden {
 
 fn header_text(kind: &str, header: &Header) -> String {
     let confirmed = header.confirmed.map_or_else(|| "none".to_owned(), |number| number.0.to_string());
-    let (packet, sent) = (header.packet.0, header.sent_at.as_micros());
-    format!("{kind}\npacket {packet}\nsent {sent}\nconfirmed {confirmed}\n")
+    let (packet, sent, nonce) = (header.packet.0, header.sent_at.as_micros(), header.nonce.0);
+    format!("{kind}\npacket {packet}\nsent {sent}\nnonce {nonce}\nconfirmed {confirmed}\n")
 }
 
 fn updates_text<V: Planar>(kind: &str, header: &Header, vectors: &[DrVector<V>]) -> String {

@@ -7,6 +7,8 @@ use crate::precision::Given;
 use crate::{in_time, nearest};
 
 pub(crate) fn decode(bits: &mut Bits, given: &Given, sent: i128, text: &mut String) -> Result<(), Refused> {
+    let complete = if bits.flag("complete")? { "yes" } else { "no" };
+    writeln!(text, "complete {complete}").expect("a string");
     let n = bits.bits("count", 8)? as usize;
     if n > bits.left() {
         return Err(Refused("more receipts than bits"));

@@ -28,7 +28,7 @@ pub fn decode(bits: &mut Bits, given: &Given) -> Result<String, Refused> {
 
 /// Section 3.
 fn header(bits: &mut Bits, given: &Given) -> Result<(u64, i128, String), Refused> {
-    if bits.bits("version", 3)? != 1 {
+    if bits.bits("version", 3)? != 2 {
         return Err(Refused("unknown version"));
     }
     let kind = bits.bits("kind", 3)?;
@@ -37,11 +37,12 @@ fn header(bits: &mut Bits, given: &Given) -> Result<(u64, i128, String), Refused
         return Err(Refused("reserved bit"));
     }
     let packet = bits.bits("packet", 16)?;
-    let sent = nearest(bits.bits("sent", 34)?, 34, given.near);
+    let sent = nearest(bits.bits("sent", 28)?, 28, given.near);
     in_time(sent)?;
+    let nonce = bits.bits("nonce", 8)?;
     let confirmed = if confirms { bits.bits("confirmed", 16)?.to_string() } else { "none".to_owned() };
     let name = ["updates 2d", "updates 3d", "feedback"].get(kind as usize).ok_or(Refused("unknown kind"))?;
-    Ok((kind, sent, format!("{name}\npacket {packet}\nsent {sent}\nconfirmed {confirmed}\n")))
+    Ok((kind, sent, format!("{name}\npacket {packet}\nsent {sent}\nnonce {nonce}\nconfirmed {confirmed}\n")))
 }
 
 /// The number nearest to `near` with these low bits; of two the greater.

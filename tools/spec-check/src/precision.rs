@@ -50,7 +50,7 @@ impl Given {
     /// The number that peers compare before they talk.
     pub fn fingerprint(&self) -> u32 {
         let [x, y, z] = &self.position;
-        let mut numbers = vec![1, self.time_step as u64, self.angle_steps];
+        let mut numbers = vec![2, self.time_step as u64, self.angle_steps];
         for grid in [x, y, z, &self.velocity, &self.acceleration, &self.turn_rate] {
             numbers.extend([grid.step.to_bits(), grid.lo as i64 as u64, grid.hi as i64 as u64]);
         }

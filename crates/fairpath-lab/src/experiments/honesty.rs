@@ -31,8 +31,15 @@ const TANK_LENGTH: Span = Span::from_secs(180);
 const LOSS: f64 = 0.2;
 const HELD_BACK_MS: [i64; 6] = [100, 250, 500, 1000, 1500, 2000];
 
+/// Overstatements that may hide among lopsided links and jitter, and one that may not.
+const SLIGHT: [f64; 3] = [1.05, 1.1, 1.2];
+/// Where nobody lies: the same, and what is more usual.
+const HONEST_DELAYS_MS: [[i64; 3]; 3] = [DELAYS_MS, [300, 150, 50], [100, 60, 20]];
+
 /// What a liar may gain, and what it may cost anybody who is honest, as a part of their error.
 const TOLERATED: f64 = 0.05;
+/// What receipts that are held back may gain, and cost an honest receiver, where the transport is asked.
+const HELD_BACK_MAX: f64 = 0.1;
 /// What the safeguards may cost where everybody is honest, as a part of mean and spread.
 const HONEST_COST_MAX: f64 = 0.02;
 
@@ -75,11 +82,44 @@ impl Experiment for Honesty {
         let played = Played { cases, scores, delays, seed: settings.seed };
         let mut outcome = Outcome::new(played.rows());
         outcome.claims = played.claims();
-        outcome.figures = jitters.iter().map(|jitter| played.gain_curve(*jitter)).collect();
+        let curves = |jitter: &Span| CONTENDERS.map(|contender| played.gain_curve(contender, *jitter));
+        outcome.figures = jitters.iter().flat_map(curves).collect();
         outcome.notes = notes(&motion);
         outcome.notes.extend(how_it_is_played());
         outcome.notes.push(played.caps());
         Ok(outcome)
+    }
+}
+
+/// How the sender protects itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Guard {
+    /// It believes everything.
+    None,
+    /// By what it can measure itself.
+    Own,
+    /// And by the round trips that the transport measures.
+    Transport,
+}
+
+impl Guard {
+    const ALL: [Self; 3] = [Self::None, Self::Own, Self::Transport];
+
+    fn shown(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Own => "own",
+            Self::Transport => "own, transport",
+        }
+    }
+
+    fn dispatcher(self) -> DispatcherConfig {
+        let papers = DispatcherConfig::as_in_the_papers();
+        match self {
+            // Whatever is reported counts; what lies ahead counts as now, and what was before departure as departure.
+            Self::None => DispatcherConfig { trust: None, clock_error_max: Span::from_secs(3600), ..papers },
+            Self::Own | Self::Transport => DispatcherConfig { trust: Some(Trust::default()), ..papers },
+        }
     }
 }
 
@@ -88,7 +128,9 @@ impl Experiment for Honesty {
 struct Case {
     contender: Contender,
     jitter: Span,
-    is_guarded: bool,
+    guard: Guard,
+    /// Which receivers, if not those that were asked for.
+    nearer: Option<usize>,
     /// The receiver that lies, or that is compared to the one that does.
     liar: usize,
     lie: Lie,
@@ -104,11 +146,12 @@ fn lies() -> Vec<(Lie, f64)> {
         Lie::Overstates(10.0),
         Lie::BeforeSent(Span::from_millis(500)),
     ];
-    let hidden = [Lie::Overstates(1.2), Lie::Silent];
-    let held_back = HELD_BACK_MS.map(|held_ms| Lie::HoldsBack(Span::from_millis(held_ms)));
     let mut lies: Vec<(Lie, f64)> = lossless.into_iter().map(|lie| (lie, 0.0)).collect();
     lies.push((Lie::Guesses, LOSS));
-    lies.extend(hidden.into_iter().chain(held_back).map(|lie| (lie, 0.0)));
+    let held_back = HELD_BACK_MS.map(Span::from_millis);
+    let hidden = SLIGHT.map(Lie::Overstates).into_iter().chain([Lie::Silent]);
+    let hidden = hidden.chain(held_back.map(Lie::HoldsBack)).chain(held_back.map(Lie::HoldsAllBack));
+    lies.extend(hidden.map(|lie| (lie, 0.0)));
     lies
 }
 
@@ -117,20 +160,28 @@ fn can_be_contradicted(lie: Lie) -> bool {
     match lie {
         Lie::Overstates(times) => times > 1.0 + Trust::default().asymmetry,
         Lie::BeforeSent(_) | Lie::Guesses => true,
-        Lie::Honest | Lie::Silent | Lie::HoldsBack(_) => false,
+        Lie::Honest | Lie::Silent | Lie::HoldsBack(_) | Lie::HoldsAllBack(_) => false,
     }
+}
+
+/// Where nobody asks the transport, holding it back changes nothing.
+fn is_of_interest(lie: Lie, guard: Guard) -> bool {
+    guard == Guard::Transport || !matches!(lie, Lie::HoldsAllBack(_))
 }
 
 fn cases(delays: &[Span], jitters: &[Span]) -> Vec<Case> {
     let mut cases = Vec::new();
     for &jitter in jitters {
         for contender in CONTENDERS {
-            for is_guarded in [false, true] {
-                let honest = Case { contender, jitter, is_guarded, liar: 0, lie: Lie::Honest, loss: 0.0 };
+            for guard in Guard::ALL {
+                let honest =
+                    Case { contender, jitter, guard, nearer: None, liar: 0, lie: Lie::Honest, loss: 0.0 };
                 cases.push(honest);
+                cases.extend((1..HONEST_DELAYS_MS.len()).map(|set| Case { nearer: Some(set), ..honest }));
                 for liar in 0..delays.len() {
                     cases.push(Case { liar, loss: LOSS, ..honest });
-                    cases.extend(lies().into_iter().map(|(lie, loss)| Case { liar, lie, loss, ..honest }));
+                    let lies = lies().into_iter().filter(|(lie, _)| is_of_interest(*lie, guard));
+                    cases.extend(lies.map(|(lie, loss)| Case { liar, lie, loss, ..honest }));
                 }
             }
         }
@@ -146,26 +197,21 @@ impl Case {
     }
 
     fn trial(&self, delays: &[Span]) -> Trial {
-        let mut receivers = Receiver::all_at(delays, Jitter::Uniform(self.jitter));
+        let nearer = self.nearer.map(|set| HONEST_DELAYS_MS[set].map(Span::from_millis).to_vec());
+        // Jitter beyond a delay would have things arrive before they were sent.
+        let jitter = nearer.as_ref().map_or(self.jitter, |_| self.jitter.min(NEAR_JITTER_MAX));
+        let delays = nearer.as_deref().unwrap_or(delays);
+        let mut receivers = Receiver::all_at(delays, Jitter::Uniform(jitter));
         let liar = receivers[self.liar].clone().lying(self.lie);
         receivers[self.liar] = if self.loss > 0.0 { liar.losing(self.loss) } else { liar };
-        Trial::new(self.contender, receivers).dispatcher(self.dispatcher())
-    }
-
-    fn dispatcher(&self) -> DispatcherConfig {
-        let papers = DispatcherConfig::as_in_the_papers();
-        if self.is_guarded {
-            DispatcherConfig { trust: Some(Trust::default()), ..papers }
-        } else {
-            // Whatever is reported counts; what lies ahead counts as now, and what was before departure as departure.
-            DispatcherConfig { trust: None, clock_error_max: Span::from_secs(3600), ..papers }
-        }
-    }
-
-    fn safeguards(&self) -> &'static str {
-        if self.is_guarded { "with" } else { "without" }
+        Trial::new(self.contender, receivers)
+            .dispatcher(self.guard.dispatcher())
+            .transport_is_asked(self.guard == Guard::Transport)
     }
 }
+
+/// Of receivers 20 ms away and more.
+const NEAR_JITTER_MAX: Span = Span::from_millis(18);
 
 /// What a lie did: each as a part of the error in the game where everybody is honest.
 #[derive(Clone, Copy, Debug)]
@@ -174,6 +220,16 @@ struct Effect {
     gain: f64,
     /// What it cost the honest receiver that it cost most; below zero all of them gained.
     harm: f64,
+}
+
+impl Effect {
+    fn gain(&self) -> f64 {
+        self.gain
+    }
+
+    fn harm(&self) -> f64 {
+        self.harm
+    }
 }
 
 struct Played {
@@ -204,42 +260,68 @@ impl Played {
     /// What the safeguards cost at worst where nobody lies and nothing is lost.
     fn honest_cost(&self, contender: Contender, measure: Measure) -> (Case, Ratio) {
         let honest = self.cases.iter().filter(|case| {
-            case.contender == contender && case.lie == Lie::Honest && case.is_guarded && case.loss == 0.0
+            let is_guarded = case.guard != Guard::None;
+            case.contender == contender && case.lie == Lie::Honest && is_guarded && case.loss == 0.0
         });
         honest
             .map(|case| {
-                let without = self.score(Case { is_guarded: false, ..*case });
+                let without = self.score(Case { guard: Guard::None, ..*case });
                 (*case, ratio(self.score(*case), without, measure, self.seed))
             })
             .max_by(|(_, one), (_, other)| one.value.total_cmp(&other.value))
             .expect("everybody was honest once")
     }
 
+    /// What each lie did at worst, whoever told it and whatever the jitter.
     fn rows(&self) -> Rows {
         let percent = |key: &str, label: &str| Column::number(key, label, "%").decimals(1);
         let mut rows = Rows::new(vec![
             Column::text("scheduler", "scheduler"),
-            Column::text("jitter", "jitter"),
             Column::text("lie", "the liar"),
-            Column::number("liar_ms", "is away", "ms"),
-            Column::text("safeguards", "safeguards"),
-            percent("gain_percent", "its gain"),
-            percent("harm_percent", "worst harm to an honest one"),
-            Column::number("liar_share", "its share of the DR vectors", "").decimals(3),
+            percent("gain_none_percent", "gains: no safeguards"),
+            percent("gain_own_percent", "own"),
+            percent("gain_transport_percent", "and transport's"),
+            percent("harm_none_percent", "harms: no safeguards"),
+            percent("harm_own_percent", "own"),
+            percent("harm_transport_percent", "and transport's"),
         ]);
-        for (case, effect) in self.lying() {
-            rows.push(cells![
-                case.contender.label(),
-                Jitter::Uniform(case.jitter).shown(),
-                case.lie.shown(),
-                self.delays[case.liar].as_millis_f64(),
-                case.safeguards(),
-                100.0 * effect.gain,
-                100.0 * effect.harm,
-                self.score(case).shares()[case.liar],
-            ]);
+        for contender in CONTENDERS {
+            for (lie, _) in lies() {
+                let worst = |guard: Guard, of: fn(&Effect) -> f64| {
+                    // Where nobody asks the transport, holding it back changes nothing.
+                    let played = if is_of_interest(lie, guard) { lie } else { lie.without_transport() };
+                    100.0 * of(&self.worst(contender, guard, of, |case| case.lie == played).1)
+                };
+                let [none, own, transport] = Guard::ALL.map(|guard| worst(guard, Effect::gain));
+                let [harm_none, harm_own, harm_transport] =
+                    Guard::ALL.map(|guard| worst(guard, Effect::harm));
+                rows.push(cells![
+                    contender.label(),
+                    lie.shown(),
+                    none,
+                    own,
+                    transport,
+                    harm_none,
+                    harm_own,
+                    harm_transport,
+                ]);
+            }
         }
         rows
+    }
+
+    /// The case of these in which the effect is worst.
+    fn worst(
+        &self,
+        contender: Contender,
+        guard: Guard,
+        of: fn(&Effect) -> f64,
+        is_meant: impl Fn(&Case) -> bool,
+    ) -> (Case, Effect) {
+        self.lying()
+            .filter(|(case, _)| case.contender == contender && case.guard == guard && is_meant(case))
+            .max_by(|(_, one), (_, other)| of(one).total_cmp(&of(other)))
+            .expect("whatever is compared was played")
     }
 
     fn claims(&self) -> Vec<Claim> {
@@ -265,35 +347,61 @@ impl Played {
             judge::at_most(cost.value - 1.0, HONEST_COST_MAX),
         )
         .unit("of it without them")
-        .remark(format!("{interval}with jitter {}", Jitter::Uniform(case.jitter).shown()))
+        .remark(format!(
+            "{interval}with jitter {}, safeguards: {}{}",
+            Jitter::Uniform(case.jitter).shown(),
+            case.guard.shown(),
+            case.nearer
+                .map_or_else(String::new, |set| format!(", receivers {:?} ms away", HONEST_DELAYS_MS[set]))
+        ))
     }
 
-    fn claims_of(&self, contender: Contender) -> [Claim; 2] {
-        let worst = |is_guarded: bool, of: fn(&Effect) -> f64| {
-            let judged = self.lying().filter(|(case, _)| {
-                case.contender == contender && case.is_guarded == is_guarded && can_be_contradicted(case.lie)
-            });
-            judged.max_by(|(_, one), (_, other)| of(one).total_cmp(&of(other))).expect("many were played")
-        };
-        let claim = |what: &str, text: &str, of: fn(&Effect) -> f64| {
-            let (guarded, unguarded) = (worst(true, of), worst(false, of));
-            let text = format!("{}: {text}", contender.label());
+    fn claims_of(&self, contender: Contender) -> Vec<Claim> {
+        let claim = |id: &str, text: &str, bound: f64, bounded: &Bounded| {
+            let worst =
+                |guard: Guard| self.worst(contender, guard, bounded.of, |case| (bounded.is_meant)(case.lie));
+            let (guarded, unguarded) = (worst(bounded.guard), worst(Guard::None));
             Claim::new(
-                format!("H.{what}-{}", contender.name()),
-                text,
-                judge::at_most(of(&guarded.1), TOLERATED),
+                format!("H.{id}-{}", contender.name()),
+                format!("{}: {text} {:.0} %", contender.label(), 100.0 * bound),
+                judge::at_most((bounded.of)(&guarded.1), bound),
             )
             .unit("of the error when honest")
             .remark(format!(
                 "the most by {}; without safeguards {:.1} %, by {}",
                 self.shown(guarded.0),
-                100.0 * of(&unguarded.1),
+                100.0 * (bounded.of)(&unguarded.1),
                 self.shown(unguarded.0)
             ))
         };
-        [
-            claim("gain", "a liar that the sender can contradict gains at most 5 %", |effect| effect.gain),
-            claim("harm", "and costs nobody who is honest more than 5 %", |effect| effect.harm),
+        let holds_back: fn(Lie) -> bool = |lie| matches!(lie, Lie::HoldsBack(_));
+        let gain = |guard, is_meant| Bounded { guard, is_meant, of: Effect::gain };
+        let harm = |guard, is_meant| Bounded { guard, is_meant, of: Effect::harm };
+        vec![
+            claim(
+                "gain",
+                "a liar that the sender can contradict gains at most",
+                TOLERATED,
+                &gain(Guard::Own, can_be_contradicted),
+            ),
+            claim(
+                "harm",
+                "and costs nobody who is honest more than",
+                TOLERATED,
+                &harm(Guard::Own, can_be_contradicted),
+            ),
+            claim(
+                "held-back-gain",
+                "where the transport is asked, holding receipts back for up to 2 s gains at most",
+                HELD_BACK_MAX,
+                &gain(Guard::Transport, holds_back),
+            ),
+            claim(
+                "held-back-harm",
+                "and costs nobody who is honest more than",
+                HELD_BACK_MAX,
+                &harm(Guard::Transport, holds_back),
+            ),
         ]
     }
 
@@ -308,28 +416,25 @@ impl Played {
 
     /// What can be had at most by those whom nobody can contradict.
     fn caps(&self) -> String {
-        let most = |contender: Contender, is_guarded: bool, is_meant: fn(Lie) -> bool| {
-            let meant = self.lying().filter(|(case, _)| {
-                case.contender == contender && case.is_guarded == is_guarded && is_meant(case.lie)
-            });
-            let worst = meant.fold((f64::NEG_INFINITY, f64::NEG_INFINITY), |(gain, harm), (_, effect)| {
-                (effect.gain.max(gain), effect.harm.max(harm))
-            });
-            format!("{:.1} % ({:.1} %)", 100.0 * worst.0, 100.0 * worst.1)
+        let most = |contender: Contender, guard: Guard, is_meant: fn(Lie) -> bool| {
+            let worst = |of| self.worst(contender, guard, of, |case| is_meant(case.lie)).1;
+            format!("{:.1} % ({:.1} %)", 100.0 * worst(Effect::gain).gain, 100.0 * worst(Effect::harm).harm)
         };
         let of = |contender: Contender| {
             let holds_back: fn(Lie) -> bool = |lie| matches!(lie, Lie::HoldsBack(_));
+            let holds_all_back: fn(Lie) -> bool = |lie| matches!(lie, Lie::HoldsAllBack(_));
             let silent: fn(Lie) -> bool = |lie| lie == Lie::Silent;
-            let lopsided: fn(Lie) -> bool =
+            let slightly: fn(Lie) -> bool =
                 |lie| matches!(lie, Lie::Overstates(_)) && !can_be_contradicted(lie);
             format!(
-                "{}: {} by holding receipts back, without safeguards {}; {} by never reporting; {} by overstating no more than a lopsided \
-                 link would",
+                "{}: {} by holding receipts back where the transport is not asked, {} where it is, {} by making the transport wait as well; {} by \
+                 never reporting; {} by overstating no more than a lopsided link would",
                 contender.label(),
-                most(contender, true, holds_back),
-                most(contender, false, holds_back),
-                most(contender, true, silent),
-                most(contender, true, lopsided),
+                most(contender, Guard::Own, holds_back),
+                most(contender, Guard::Transport, holds_back),
+                most(contender, Guard::Transport, holds_all_back),
+                most(contender, Guard::Transport, silent),
+                most(contender, Guard::Transport, slightly),
             )
         };
         format!(
@@ -339,64 +444,62 @@ impl Played {
     }
 
     /// What holding receipts back gains whoever gains most by it, and what it costs whom it costs most.
-    fn gain_curve(&self, jitter: Span) -> Figure {
-        let line = |contender: Contender, is_guarded: bool, of: fn(&Effect) -> f64| {
+    fn gain_curve(&self, contender: Contender, jitter: Span) -> Figure {
+        let line = |name: &str, guard: Guard, lie: fn(Span) -> Lie, of: fn(&Effect) -> f64| {
             let at = |held_ms: i64| {
-                let lie = Lie::HoldsBack(Span::from_millis(held_ms));
-                let cases = (0..self.delays.len()).map(|liar| Case {
-                    contender,
-                    jitter,
-                    is_guarded,
-                    liar,
-                    lie,
-                    loss: 0.0,
-                });
-                cases.map(|case| 100.0 * of(&self.effect(case))).fold(f64::NEG_INFINITY, f64::max)
+                let lie = lie(Span::from_millis(held_ms));
+                let worst = self.worst(contender, guard, of, |case| case.lie == lie && case.jitter == jitter);
+                (held_ms as f64, 100.0 * of(&worst.1))
             };
-            let points = HELD_BACK_MS.map(|held_ms| (held_ms as f64, at(held_ms)));
-            [(0.0, 0.0)].into_iter().chain(points).collect::<Vec<_>>()
+            let points = [(0.0, 0.0)].into_iter().chain(HELD_BACK_MS.map(at));
+            Line::new(name, points.collect::<Vec<_>>())
         };
-        let lines = CONTENDERS.into_iter().flat_map(|contender| {
-            let name = contender.name();
-            [
-                Line::new(format!("{name}: gain"), line(contender, true, |effect| effect.gain)),
-                Line::new(
-                    format!("{name}: gain, no safeguards"),
-                    line(contender, false, |effect| effect.gain),
-                ),
-                Line::new(format!("{name}: harm"), line(contender, true, |effect| effect.harm)),
-            ]
-        });
+        let lines = vec![
+            line("gain, no safeguards", Guard::None, Lie::HoldsBack, Effect::gain),
+            line("gain, own safeguards", Guard::Own, Lie::HoldsBack, Effect::gain),
+            line("gain, transport asked", Guard::Transport, Lie::HoldsBack, Effect::gain),
+            line("gain, transport held back too", Guard::Transport, Lie::HoldsAllBack, Effect::gain),
+            line("harm, transport asked", Guard::Transport, Lie::HoldsBack, Effect::harm),
+        ];
         let shown = Jitter::Uniform(jitter).shown();
         Figure::new(
-            format!("h-held-back-{}", jitter.as_millis_f64()),
-            format!("What holding receipts back gains, jitter {shown}"),
+            format!("h-held-back-{}-{}", contender.name(), jitter.as_millis_f64()),
+            format!("What holding receipts back gains: {}, jitter {shown}", contender.label()),
             Axis::new("receipts are held back for", "ms"),
             Axis::new("change of the error", "%"),
-            Plot::Lines(lines.collect()),
+            Plot::Lines(lines),
         )
         .caption(
-            "Gain: of the liar that gains most by it, wherever it is. Harm: of the honest receiver that it costs most. A sender cannot tell \
-             this liar from somebody farther away. Where the lines with and without safeguards coincide, the cap on accounts takes nothing \
-             from it.",
+            "Gain: of the liar that gains most by it, wherever it is. Harm: of the honest receiver that it costs most. By receipts alone a sender \
+             cannot tell this liar from somebody farther away; by the transport's own round trips it can, unless those are held back too.",
         )
     }
 }
 
+/// Something that must not be exceeded: by which lies, against which safeguards, and what of it.
+struct Bounded {
+    guard: Guard,
+    is_meant: fn(Lie) -> bool,
+    of: fn(&Effect) -> f64,
+}
+
 fn how_it_is_played() -> [String; 2] {
+    let trust = Trust::default();
     [
         "Gain and harm are changes of true accumulated errors, as an observer sees them who knows every arrival, against the same game with the \
-         same dice in which everybody is honest. One that overstates reports at once; one that holds back says that it arrived later by half \
-         of that, as somebody farther away would. Who acknowledges unseen says that every copy arrived the instant it was sent, and a fifth \
-         of what is sent to it is lost, as it is when it is honest."
+         same dice in which everybody is honest; the table has the worst of three liars and of all jitters. One that overstates reports at once; \
+         one that holds back says that it arrived later by half of that, as somebody farther away would. Who acknowledges unseen says that every \
+         copy arrived the instant it was sent, does not know its nonce, and a fifth of what is sent to it is lost, as it is when it is honest."
             .into(),
         format!(
-            "With safeguards: an arrival before departure or after now is refused; one later than the receipt's own way back allows is cut to \
-             that, with {:.0} % for lopsided links; who says such things again and again is asked no more, and half of each round trip \
-             counts as its delay; and nobody's account counts for more than {} times the others' mean. Without: everything counts, what \
-             lies ahead as now.",
-            100.0 * Trust::default().asymmetry,
-            Trust::default().account_cap
+            "Own safeguards: feedback without the right nonces is refused, and so is an arrival before departure or after now; one later than the \
+             receipt's own way back allows is cut to that, with {:.0} % for lopsided links; who says such things again and again, or on average, is \
+             asked no more, and half of each round trip counts as its delay; no delay counts for more than {} ms, and no account for more than {} \
+             times the others' mean. Transport's: where the transport's round trips are shorter than those of receipts, they count instead. \
+             Without: everything counts, what lies ahead as now.",
+            100.0 * trust.asymmetry,
+            trust.delay_max.as_millis_f64(),
+            trust.account_cap
         ),
     ]
 }

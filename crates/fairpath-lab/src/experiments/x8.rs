@@ -90,6 +90,7 @@ fn theorem(delays: &[Span], seed: u64) -> [Claim; 2] {
                 horizon: Span::from_secs(60),
                 ..DispatcherConfig::as_in_the_papers()
             },
+            transport_is_asked: false,
         };
         let random = Random::from_seed(seed).fork(8);
         run(&zigzag(&random), &setup, Box::new(RelativeError::new()), &random, &mut plans);

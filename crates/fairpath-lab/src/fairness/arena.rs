@@ -31,6 +31,8 @@ pub struct Trial {
     pub model: Model,
     /// How the dispatcher works; as in the papers unless something else is tried.
     pub dispatcher: DispatcherConfig,
+    /// Whether the dispatcher is told the round trips that the transport measures on its own. The papers have none.
+    pub transport_is_asked: bool,
 }
 
 impl Trial {
@@ -50,6 +52,7 @@ impl Trial {
             heartbeat: Self::HEARTBEAT,
             model: Model::Linear,
             dispatcher: DispatcherConfig::as_in_the_papers(),
+            transport_is_asked: false,
         }
     }
 
@@ -88,6 +91,13 @@ impl Trial {
         self
     }
 
+    /// Where the transport is asked for round trips, or is not.
+    #[must_use]
+    pub fn transport_is_asked(mut self, is_asked: bool) -> Self {
+        self.transport_is_asked = is_asked;
+        self
+    }
+
     /// What a run needs to know of it.
     pub fn setup(&self) -> Setup {
         let distance = Trigger::Distance { threshold: self.threshold };
@@ -96,6 +106,7 @@ impl Trial {
             trigger: Trigger::AnyOf(vec![distance, Trigger::Every(self.heartbeat)]),
             model: self.model.kind(),
             dispatcher: self.dispatcher,
+            transport_is_asked: self.transport_is_asked,
         }
     }
 }

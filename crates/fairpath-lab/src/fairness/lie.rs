@@ -17,6 +17,8 @@ pub enum Lie {
     /// Holds every receipt back for so long, and says that it arrived later by half of that, as somebody farther away
     /// would.
     HoldsBack(Span),
+    /// The same, and makes the transport hold its acknowledgements back as well.
+    HoldsAllBack(Span),
 }
 
 /// What is reported of one packet.
@@ -36,7 +38,7 @@ impl Lie {
             Self::Honest => at_once(received_at),
             Self::Overstates(times) => at_once(sent_at + (received_at - sent_at).scaled(times)),
             Self::BeforeSent(early) => at_once(sent_at - early),
-            Self::HoldsBack(span) => {
+            Self::HoldsBack(span) | Self::HoldsAllBack(span) => {
                 Some(Report { received_at: received_at + span.scaled(0.5), held_back: span })
             }
             Self::Silent | Self::Guesses => None,
@@ -48,6 +50,17 @@ impl Lie {
         (self == Self::Guesses).then_some(Report { received_at: sent_at, held_back: Span::ZERO })
     }
 
+    /// How long the transport's own acknowledgements are held back.
+    pub fn holds_transport_back(self) -> Span {
+        if let Self::HoldsAllBack(span) = self { span } else { Span::ZERO }
+    }
+
+    /// The same, but the transport is left alone.
+    #[must_use]
+    pub fn without_transport(self) -> Self {
+        if let Self::HoldsAllBack(span) = self { Self::HoldsBack(span) } else { self }
+    }
+
     /// In a few words, for tables.
     pub fn shown(self) -> String {
         match self {
@@ -57,6 +70,7 @@ impl Lie {
             Self::Silent => "never reports".into(),
             Self::Guesses => "acknowledges unseen".into(),
             Self::HoldsBack(span) => format!("holds back {} ms", span.as_millis_f64()),
+            Self::HoldsAllBack(span) => format!("holds all back {} ms", span.as_millis_f64()),
         }
     }
 }

@@ -13,9 +13,9 @@
 //! What is measured is what an omniscient observer sees, with true arrival times; what the sender *believes* of it is
 //! reported beside it. Clocks are exact and everything promised to receivers in live use is switched off
 //! ([`DispatcherConfig::as_in_the_papers`](fairpath::schedule::DispatcherConfig::as_in_the_papers)). Replicas are fed
-//! the bytes that links carry, one DR vector to a datagram; bytes are those of the datagrams, without what UDP and IP
-//! add. Feedback takes as long as the way there, is never lost and keeps its order, as the papers assume; it is not
-//! encoded.
+//! the bytes that links carry, one DR vector to a datagram, and answer each with feedback in bytes; bytes counted are
+//! those of the former, without what UDP and IP add. Feedback takes as long as the way there, is never lost and keeps
+//! its order, as the papers assume.
 
 mod arena;
 mod base_index;

@@ -1,15 +1,16 @@
 //! One run in virtual time: one truth, one scheduler, and receivers behind their links.
 
-use fairpath::ledger::CopyId;
+use fairpath::link::{ReceiptBook, SentPackets};
 use fairpath::motion::MotionKind;
-use fairpath::number::{EntityId, PacketNumber, ReceiverId};
+use fairpath::number::{EntityId, ReceiverId};
 use fairpath::place::{Acceptance, Arrival, Placement, Replica};
 use fairpath::random::Random;
 use fairpath::schedule::{Departure, Dispatcher, DispatcherConfig, Scheduler};
 use fairpath::time::{Now, SharedInstant, Span};
 use fairpath::trigger::Trigger;
 use fairpath::vector::Planar;
-use fairpath::wire::{Header, Precision, decode_updates, encode_updates};
+use fairpath::wire::cost::DATAGRAM_BYTES_MAX;
+use fairpath::wire::{Header, Nonce, Precision, StaleSet, decode_feedback, decode_updates, encode_updates};
 use fairpath::{Observation, Owner, State};
 use fairpath_sim::{EventQueue, LinkConfig, LinkModel};
 
@@ -33,6 +34,8 @@ pub struct Setup {
     pub model: MotionKind,
     /// How the dispatcher works.
     pub dispatcher: DispatcherConfig,
+    /// Whether the dispatcher is told the round trips that the transport measures on its own.
+    pub transport_is_asked: bool,
 }
 
 /// What was measured in one run.
@@ -121,19 +124,26 @@ struct Stage<V: Planar> {
 struct Screen<V: Planar> {
     down: LinkModel,
     back: LinkModel,
+    /// The way back of what the transport says on its own, if the sender asks it.
+    transport: Option<LinkModel>,
     lie: Lie,
     replica: Replica<V>,
-    /// The copies it was sent, by packet number.
-    copies: Vec<CopyId>,
+    /// What was sent to it, and what of that it has not yet heard confirmed; what it sends back.
+    sent: SentPackets,
+    receipts: ReceiptBook,
+    sent_back: SentPackets,
+    vectors: u64,
     distance: f64,
     ticks: u64,
 }
 
 enum Event {
     /// A datagram is at a receiver.
-    Datagram { to: usize, packet: usize, bytes: Vec<u8> },
-    /// A receipt is at the sender.
-    Receipt { from: usize, packet: usize, received_at: SharedInstant },
+    Datagram { to: usize, bytes: Vec<u8> },
+    /// Feedback is at the sender.
+    Feedback { from: usize, bytes: Vec<u8> },
+    /// The transport has acknowledged a datagram that left then.
+    Acknowledged { from: usize, sent_at: SharedInstant },
 }
 
 impl<V: Planar> Stage<V> {
@@ -142,7 +152,7 @@ impl<V: Planar> Stage<V> {
         let mut dispatcher = Dispatcher::new(setup.dispatcher, scheduler, random.fork(0));
         let screens: Vec<Screen<V>> = (1..)
             .zip(&setup.receivers)
-            .map(|(number, receiver)| Screen::new(receiver, setup.dispatcher.horizon, &random.fork(number)))
+            .map(|(number, receiver)| Screen::new(receiver, setup, &random.fork(number)))
             .collect();
         for receiver in 0..screens.len() {
             dispatcher.join(ReceiverId(receiver as u32), begin);
@@ -178,19 +188,22 @@ impl<V: Planar> Stage<V> {
 
     fn happen(&mut self) {
         match self.agenda.pop() {
-            Some((at, Event::Datagram { to, packet, bytes })) => self.receive(to, packet, &bytes, at),
-            Some((at, Event::Receipt { from, packet, received_at })) => {
-                let receiver = ReceiverId(from as u32);
-                let copy = self.screens[from].copies[packet];
-                self.dispatcher.on_receipt(ENTITY, receiver, copy, received_at, at);
-                // Feedback keeps its order, so whatever came before this one has been reported.
-                self.dispatcher.on_complete(receiver, received_at, at);
+            Some((at, Event::Datagram { to, bytes })) => self.receive(to, &bytes, at),
+            Some((at, Event::Feedback { from, bytes })) => {
+                let sent = &mut self.screens[from].sent;
+                let feedback = decode_feedback(at, sent.newest(), &bytes)
+                    .expect("the link changes nothing, so what was encoded decodes");
+                // Whoever lies may be refused: that is counted in their trust, and nowhere else.
+                let _ = sent.on_feedback(&feedback, ReceiverId(from as u32), &mut self.dispatcher, at);
+            }
+            Some((at, Event::Acknowledged { from, sent_at })) => {
+                self.dispatcher.on_transport_round_trip(ReceiverId(from as u32), at - sent_at);
             }
             None => {}
         }
     }
 
-    fn receive(&mut self, to: usize, packet: usize, bytes: &[u8], at: SharedInstant) {
+    fn receive(&mut self, to: usize, bytes: &[u8], at: SharedInstant) {
         let updates = decode_updates::<V>(&self.precision, at, bytes)
             .expect("the link changes nothing, so what was encoded decodes");
         let screen = &mut self.screens[to];
@@ -199,15 +212,35 @@ impl<V: Planar> Stage<V> {
                 self.observer.used(to, vector, at);
             }
         }
-        let report = screen.lie.on_received(updates.header.sent_at, at);
-        self.report(to, packet, report, at);
+        let header = updates.header;
+        header.confirmed.into_iter().for_each(|feedback| screen.receipts.on_confirmed(feedback));
+        let report = screen.lie.on_received(header.sent_at, at);
+        self.acknowledge(to, header.sent_at, at);
+        self.report(to, &header, report, at);
     }
 
-    /// What a receiver says of a packet, if anything, sets out at `at`.
-    fn report(&mut self, from: usize, packet: usize, report: Option<Report>, at: SharedInstant) {
+    /// What a receiver says of a datagram, if anything, sets out at `at`, with what is not confirmed yet.
+    fn report(&mut self, from: usize, header: &Header, report: Option<Report>, at: SharedInstant) {
         let Some(Report { received_at, held_back }) = report else { return };
-        for back_at in self.screens[from].back.send(at, RECEIPT_BYTES).arrivals() {
-            self.agenda.schedule(back_at + held_back, Event::Receipt { from, packet, received_at });
+        let screen = &mut self.screens[from];
+        screen.receipts.on_updates(header, StaleSet::NONE, received_at);
+        let header = screen.sent_back.header(received_at);
+        let mut bytes = Vec::new();
+        let packed = screen.receipts.pack(&header, DATAGRAM_BYTES_MAX, &mut bytes);
+        packed.expect("no lie is so great that it cannot be told");
+        screen.sent_back.on_sent(&header, []);
+        for back_at in screen.back.send(at, bytes.len() as u32).arrivals() {
+            self.agenda.schedule(back_at + held_back, Event::Feedback { from, bytes: bytes.clone() });
+        }
+    }
+
+    /// The transport acknowledges a datagram by itself, unless the receiver sees to it that it does not.
+    fn acknowledge(&mut self, from: usize, sent_at: SharedInstant, at: SharedInstant) {
+        let screen = &mut self.screens[from];
+        let Some(transport) = &mut screen.transport else { return };
+        for back_at in transport.send(at, ACKNOWLEDGEMENT_BYTES).arrivals() {
+            let held_back = screen.lie.holds_transport_back();
+            self.agenda.schedule(back_at + held_back, Event::Acknowledged { from, sent_at });
         }
     }
 
@@ -231,20 +264,22 @@ impl<V: Planar> Stage<V> {
             let claim = &departure.claim;
             let to = claim.receiver.0 as usize;
             let screen = &mut self.screens[to];
-            let packet = screen.copies.len();
-            let header =
-                Header { packet: PacketNumber(packet as u64).on_wire(), sent_at: now, ..Header::default() };
+            let header = screen.sent.header(now);
             let mut bytes = Vec::new();
             encode_updates(&self.precision, &header, &[claim.vector], &mut bytes)
                 .expect("finite numbers encode");
             let copy = self.dispatcher.on_departed(claim, now, 1.0);
-            screen.copies.push(copy.expect("everybody has joined, and the DR vector is a recent one"));
+            let copy = copy.expect("everybody has joined, and the DR vector is a recent one");
+            screen.sent.on_sent(&header, [(ENTITY, copy)]);
+            screen.vectors += 1;
             self.bytes += bytes.len() as u64;
             for at in screen.down.send(now, bytes.len() as u32).arrivals() {
-                self.agenda.schedule(at, Event::Datagram { to, packet, bytes: bytes.clone() });
+                self.agenda.schedule(at, Event::Datagram { to, bytes: bytes.clone() });
             }
-            let guess = screen.lie.on_sent(now);
-            self.report(to, packet, guess, now);
+            // Who acknowledges unseen knows that something was sent, but not the nonce in it.
+            let guess = Header { nonce: Nonce(0), ..header };
+            let report = screen.lie.on_sent(now);
+            self.report(to, &guess, report, now);
         }
     }
 
@@ -269,7 +304,7 @@ impl<V: Planar> Stage<V> {
             secs: instants.iter().map(|at| (*at - self.begin).as_secs_f64()).collect(),
             errors,
             triggers: self.triggers,
-            vectors: self.screens.iter().map(|screen| screen.copies.len() as u64).collect(),
+            vectors: self.screens.iter().map(|screen| screen.vectors).collect(),
             bytes: self.bytes,
             distance: self
                 .screens
@@ -300,17 +335,22 @@ impl<V: Planar> Stage<V> {
     }
 }
 
-/// A receipt with its share of headers: what it costs does not matter here, only that links see it.
-const RECEIPT_BYTES: u32 = 16;
+/// A QUIC packet with nothing in it but an acknowledgement: what it costs does not matter here, only that links see it.
+const ACKNOWLEDGEMENT_BYTES: u32 = 40;
 
 impl<V: Planar> Screen<V> {
-    fn new(receiver: &Receiver, horizon: Span, random: &Random) -> Self {
+    fn new(receiver: &Receiver, setup: &Setup, random: &Random) -> Self {
+        let transport = || LinkModel::new(feedback_of(receiver.link()), random.fork(2));
         Self {
             down: LinkModel::new(receiver.link().clone(), random.fork(0)),
             back: LinkModel::new(feedback_of(receiver.link()), random.fork(1)),
+            transport: setup.transport_is_asked.then(transport),
             lie: receiver.lie(),
-            replica: Replica::new(Placement::Global).with_horizon(horizon),
-            copies: Vec::new(),
+            replica: Replica::new(Placement::Global).with_horizon(setup.dispatcher.horizon),
+            sent: SentPackets::new(random.fork(3)),
+            receipts: ReceiptBook::default(),
+            sent_back: SentPackets::new(random.fork(4)),
+            vectors: 0,
             distance: 0.0,
             ticks: 0,
         }

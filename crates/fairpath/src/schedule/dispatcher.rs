@@ -279,37 +279,68 @@ impl<V: Planar> Dispatcher<V> {
             return Booking::Impossible;
         }
         from.witness.handle_round_trip(now - sent_at, now);
-        let latest = match &self.config.trust {
-            Some(trust) => from.witness.latest_arrival(trust, now),
-            None => now,
-        };
-        let is_credible = !is_impossible && received_at <= latest + slack;
-        let believed = if is_caught {
-            sent_at + (now - sent_at).scaled(0.5)
-        } else {
-            received_at.min(latest).max(sent_at)
+        let said = received_at.min(now).max(sent_at);
+        let (believed, is_credible) = match &self.config.trust {
+            Some(trust) => {
+                let latest = from.witness.latest_arrival(trust, now);
+                let possible = if is_caught {
+                    sent_at + from.witness.likely_delay(now - sent_at)
+                } else {
+                    said.min(latest)
+                };
+                let is_consistent = !from.witness.has_denied(received_at + slack);
+                let believed = possible.max(sent_at).min(sent_at + trust.delay_max);
+                (believed, !is_impossible && is_consistent && received_at <= latest + slack)
+            }
+            None => (said, !is_impossible),
         };
         if !book.ledger.on_receipt(receiver, copy, believed) {
             return Booking::NoNews;
         }
         from.witness.handle_word(is_credible);
-        from.witness.handle_delay(received_at.min(now).max(sent_at) - sent_at, now - sent_at);
+        from.witness.handle_delay(said - sent_at, believed - sent_at, now - sent_at);
         from.delay.handle_sample(believed - sent_at);
-        if is_credible && !is_caught { Booking::Booked } else { Booking::Corrected }
+        if is_credible && !is_caught && believed == said { Booking::Booked } else { Booking::Corrected }
+    }
+
+    /// The transport, which a receiver cannot make wait without making everything wait, measured this round trip to it:
+    /// QUIC acknowledges datagrams by itself, before anybody reads them. Tell it whenever feedback comes; a smoothed
+    /// one will do. Who holds receipts back is found out by it.
+    pub fn on_transport_round_trip(&mut self, receiver: ReceiverId, round_trip: Span) {
+        if let Some(book) = self.receivers.get_mut(&receiver) {
+            book.witness.handle_transport_round_trip(round_trip);
+        }
+    }
+
+    /// Feedback came that did not prove what it said: what it acknowledged is not booked, and it counts as a word that
+    /// cannot be true. [`SentPackets`](crate::link::SentPackets) finds that out.
+    pub fn on_unproven(&mut self, receiver: ReceiverId) {
+        if let Some(from) = self.receivers.get_mut(&receiver) {
+            from.witness.handle_word(false);
+        }
     }
 
     /// At `now` it came back that a receiver has reported everything that it received before `until`.
     pub fn on_complete(&mut self, receiver: ReceiverId, until: SharedInstant, now: SharedInstant) {
-        let Some(book) = self.receivers.get(&receiver) else { return };
-        let latest = match &self.config.trust {
-            Some(trust) => book.witness.latest_arrival(trust, now),
-            None => now,
+        let Some(book) = self.receivers.get_mut(&receiver) else { return };
+        let until = match &self.config.trust {
+            Some(trust) => {
+                book.witness.handle_complete(until.min(now));
+                // By as much as its arrivals are booked earlier than it says, so is this.
+                let meant = until - book.witness.overstatement();
+                meant.min(book.witness.latest_arrival(trust, now))
+            }
+            None => until.min(now),
         };
-        let until = until.min(latest);
         let patience = book.delay.high().unwrap_or(self.config.horizon);
         for entity in self.entities.values_mut() {
             entity.ledger.on_complete(receiver, until, patience);
         }
+    }
+
+    /// The newest DR vector of an entity.
+    pub fn newest(&self, entity: EntityId) -> Option<&DrVector<V>> {
+        self.entities.get(&entity).map(|entity| &entity.newest)
     }
 
     /// The books of an entity.

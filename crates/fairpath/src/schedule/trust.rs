@@ -4,19 +4,33 @@
 //! something arrived, but it sees when the receipt came back: an arrival lies after the departure and before the
 //! receipt by at least as long as the quickest way back takes. What a receiver says beyond that is cut to it, and who
 //! is caught again and again is asked no more: half of each round trip counts as its delay, which no word can change.
-//! Somebody who holds receipts back looks like an honest receiver far away; that gain cannot be taken away, only
-//! capped: nobody's account counts for more than a multiple of what the others' do.
+//!
+//! Somebody who holds receipts back looks like an honest receiver far away. Two things bound what that gains:
+//!
+//! * The transport acknowledges datagrams on its own, and by its round trips
+//!   ([`Dispatcher::on_transport_round_trip`](super::Dispatcher::on_transport_round_trip)) receipts that took longer
+//!   were held back: then half of the *transport's* round trip counts.
+//! * Nobody is believed to be farther away than [`Trust::delay_max`], for whoever makes the transport wait too.
 
 use crate::time::{SharedInstant, Span};
 
 /// How far receivers are believed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trust {
-    /// By how much the ways there and back may differ, as a part of half the round trip. Default 0.2.
+    /// By how much the ways there and back may differ on average, as a part of half the round trip. Default 0.1.
     ///
-    /// Too low, and receivers behind honestly lopsided links are booked too early; too high, and a liar gains: at
-    /// 0.2 it can make a delay of 200 ms look like 240 ms at most.
+    /// A receiver whose clock is set by exchanges with the sender, as [`ClockSync`](crate::clock::ClockSync) does it,
+    /// sees half of the quickest round trip as its delay however lopsided its link is: its clock is off by the rest.
+    /// So this is for queues that one way has and the other has not. Too low, and receivers behind such queues are
+    /// booked too early; too high, and a liar gains: at 0.1 it can make a delay of 200 ms look like 220 ms at most,
+    /// and about two standard errors of what jitter does to its average.
     pub asymmetry: f64,
+    /// No one-way delay longer than this is believed. Default 1 s, which is more than the papers' farthest receiver
+    /// has with its jitter.
+    ///
+    /// Too low, and who is honestly farther away is not made up for it; too high, and who holds back receipts, and the
+    /// transport's acknowledgements with them, gains more: experiment H has the curve.
+    pub delay_max: Span,
     /// Nobody's account counts for more than this many times the mean of the others'. Default 3.
     ///
     /// Too low, and who is honestly far away is not made up for it: at 800, 500 and 200 ms the farthest has about
@@ -28,7 +42,7 @@ pub struct Trust {
 
 impl Default for Trust {
     fn default() -> Self {
-        Self { asymmetry: 0.2, account_cap: 3.0 }
+        Self { asymmetry: 0.1, delay_max: Span::from_secs(1), account_cap: 3.0 }
     }
 }
 
@@ -51,9 +65,23 @@ pub(super) struct Witness {
     quickest: Option<(Span, SharedInstant)>,
     /// Which share of its last words could not be true.
     doubt: f64,
-    /// How long the way there takes by its word, and how long the way there and back takes, on average and in
-    /// microseconds.
-    averages: Option<(f64, f64)>,
+    words: Words,
+    /// How long the transport's round trips take, in microseconds, and how many were counted.
+    transport: Mean,
+    /// It has said that there is nothing it received before this and has not reported.
+    complete_until: Option<SharedInstant>,
+}
+
+/// Averages over a receiver's words, in microseconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Words {
+    /// How long the way there takes by its word, and by what is believed of it.
+    said: Mean,
+    believed: Mean,
+    /// How long its receipts take to come back.
+    round_trip: Mean,
+    /// The square of what `said` is off its average, less half of the round trip's.
+    variance: Mean,
 }
 
 impl Witness {
@@ -67,28 +95,69 @@ impl Witness {
     /// who lags behind jitter that favours the way back says what cannot be true about once in ten times.
     const DOUBT_MAX: f64 = 0.3;
 
-    /// Weight of the newest receipt in the averages: a few dozen count. Jitter of nearly the whole delay then moves the
-    /// share of the way there by a twentieth.
-    const AVERAGES_GAIN: f64 = 1.0 / 32.0;
+    /// Fewer words than this have no average worth judging.
+    const WORDS_MIN: f64 = 8.0;
+    /// By how many standard errors an average must be too high to be no accident. Two: one average in forty is, of
+    /// honest receivers whose ways differ by all that is allowed. It costs them little, as half of the round trip is
+    /// what they say on average anyway.
+    const ERRORS_MAX: f64 = 2.0;
 
     /// What a receiver said could be true, or could not.
     pub(super) fn handle_word(&mut self, is_credible: bool) {
         self.doubt += Self::DOUBT_GAIN * (f64::from(u8::from(!is_credible)) - self.doubt);
     }
 
-    /// By a receiver's word something was on the way for `said`, and its receipt was back after `round_trip`.
-    pub(super) fn handle_delay(&mut self, said: Span, round_trip: Span) {
-        let newest = (said.as_micros() as f64, round_trip.as_micros() as f64);
-        let (there, both) = self.averages.unwrap_or(newest);
-        let gain = Self::AVERAGES_GAIN;
-        self.averages = Some((there + gain * (newest.0 - there), both + gain * (newest.1 - both)));
+    /// By a receiver's word something was on the way for `said`, which counts as `believed`; its receipt was back after
+    /// `round_trip`.
+    pub(super) fn handle_delay(&mut self, said: Span, believed: Span, round_trip: Span) {
+        let said = micros(said);
+        self.words.said.add(said);
+        self.words.believed.add(micros(believed));
+        self.words.round_trip.add(micros(round_trip));
+        let half =
+            if self.transport.count > 0.0 { 0.5 * self.round_trip() } else { 0.5 * micros(round_trip) };
+        let off = (said - half) - (self.words.said.value - 0.5 * self.round_trip());
+        self.words.variance.add(off * off);
+    }
+
+    /// The transport measured a round trip.
+    pub(super) fn handle_transport_round_trip(&mut self, round_trip: Span) {
+        self.transport.add(micros(round_trip.max(Span::ZERO)));
+    }
+
+    /// It says that it has reported everything that it received before `until`.
+    pub(super) fn handle_complete(&mut self, until: SharedInstant) {
+        self.complete_until = self.complete_until.max(Some(until));
+    }
+
+    /// Whether it has said before that nothing more arrived before this.
+    pub(super) fn has_denied(&self, received_at: SharedInstant) -> bool {
+        self.complete_until.is_some_and(|until| received_at < until)
     }
 
     /// Whether it said so much that cannot be true that its word counts for nothing. Behind jitter any single word may
     /// be true, yet not all of them: then it is the average that gives them away.
     pub(super) fn is_caught(&self, trust: &Trust) -> bool {
-        let longest = 0.5 * (1.0 + trust.asymmetry);
-        self.doubt > Self::DOUBT_MAX || self.averages.is_some_and(|(there, both)| there > longest * both)
+        let Words { said, variance, .. } = &self.words;
+        let longest = 0.5 * (1.0 + trust.asymmetry) * self.round_trip();
+        let error = (variance.value / said.counted()).sqrt();
+        self.doubt > Self::DOUBT_MAX
+            || said.count >= Self::WORDS_MIN && said.value > longest + Self::ERRORS_MAX * error
+    }
+
+    /// How long the way there likely took, whatever its receiver says, if the receipt was back after `round_trip`.
+    pub(super) fn likely_delay(&self, round_trip: Span) -> Span {
+        let half = round_trip.scaled(0.5);
+        if self.transport.count > 0.0 {
+            half.min(Span::from_micros((0.5 * self.round_trip()) as i64))
+        } else {
+            half
+        }
+    }
+
+    /// By how much a receiver says on average that things arrive later than is believed of them.
+    pub(super) fn overstatement(&self) -> Span {
+        Span::from_micros((self.words.said.value - self.words.believed.value).max(0.0) as i64)
     }
 
     /// A receipt came back after so long.
@@ -105,6 +174,38 @@ impl Witness {
         let quickest = self.quickest.map_or(Span::ZERO, |(quickest, _)| quickest);
         now - quickest.scaled(0.5 * (1.0 - trust.asymmetry).clamp(0.0, 1.0))
     }
+
+    /// What the way there and back takes on average, as far as nobody can hold it back.
+    fn round_trip(&self) -> f64 {
+        let by_receipts = self.words.round_trip.value;
+        if self.transport.count > 0.0 { by_receipts.min(self.transport.value) } else { by_receipts }
+    }
+}
+
+/// An average of which the newest part counts.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mean {
+    value: f64,
+    count: f64,
+}
+
+impl Mean {
+    /// Weight of the newest number, once there are as many: about a minute of a busy tank's receipts.
+    const GAIN: f64 = 1.0 / 128.0;
+
+    fn add(&mut self, number: f64) {
+        self.count += 1.0;
+        self.value += Self::GAIN.max(1.0 / self.count) * (number - self.value);
+    }
+
+    /// As many independent numbers have as certain an average.
+    fn counted(&self) -> f64 {
+        self.count.min(2.0 / Self::GAIN - 1.0).max(1.0)
+    }
+}
+
+fn micros(span: Span) -> f64 {
+    span.as_micros() as f64
 }
 
 #[cfg(test)]
@@ -121,7 +222,7 @@ mod tests {
         let sent = SharedInstant::from_millis(1_000);
         let back = sent + ms(400);
         witness.handle_round_trip(ms(400), back);
-        assert_eq!(witness.latest_arrival(&Trust::default(), back), sent + ms(240));
+        assert_eq!(witness.latest_arrival(&Trust::default(), back), sent + ms(220));
     }
 
     #[test]
@@ -141,10 +242,37 @@ mod tests {
         let (mut liar, mut honest, trust) = (Witness::default(), Witness::default(), Trust::default());
         for there in [380, 20, 200, 300, 100].into_iter().cycle().take(100) {
             let round_trip = ms(there + 200);
-            honest.handle_delay(ms(there), round_trip);
-            liar.handle_delay(ms(2 * there).min(round_trip), round_trip);
+            honest.handle_delay(ms(there), ms(there), round_trip);
+            let said = ms(2 * there).min(round_trip);
+            liar.handle_delay(said, said, round_trip);
         }
         assert!(liar.is_caught(&trust) && !honest.is_caught(&trust));
+    }
+
+    #[test]
+    fn who_holds_receipts_back_is_found_out_by_the_transport() {
+        let (mut liar, trust) = (Witness::default(), Trust::default());
+        let said = |witness: &mut Witness| {
+            for _ in 0..20 {
+                // 200 ms away, but everything is answered a second late, as if it were 700 ms away.
+                witness.handle_delay(ms(700), ms(700), ms(1_400));
+            }
+        };
+        said(&mut liar);
+        assert!(!liar.is_caught(&trust), "nobody can tell it from somebody farther away");
+        for jitter in [-50, 50, 0].into_iter().cycle().take(30) {
+            liar.handle_transport_round_trip(ms(400 + jitter));
+        }
+        assert!(liar.is_caught(&trust));
+        assert_eq!(liar.likely_delay(ms(1_400)), ms(200));
+    }
+
+    #[test]
+    fn who_has_reported_everything_cannot_remember_more() {
+        let mut witness = Witness::default();
+        witness.handle_complete(SharedInstant::from_millis(500));
+        assert!(witness.has_denied(SharedInstant::from_millis(499)));
+        assert!(!witness.has_denied(SharedInstant::from_millis(500)));
     }
 
     #[test]

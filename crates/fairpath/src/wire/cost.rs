@@ -1,6 +1,6 @@
 //! What a DR vector costs, by itself and with everything that is wrapped around it on its way.
 
-use super::{Header, Precision, encode_updates};
+use super::{Header, Nonce, Precision, encode_updates};
 use crate::dr_vector::DrVector;
 use crate::motion::MotionKind;
 use crate::number::{EntityId, Generation, Life, PacketNumber};
@@ -145,6 +145,7 @@ impl Scene {
         let header = Header {
             packet: PacketNumber(random.bits()).on_wire(),
             sent_at,
+            nonce: Nonce::draw(random),
             confirmed: self.confirms.then(|| PacketNumber(random.bits()).on_wire()),
         };
         let vectors: Vec<_> =

@@ -1,7 +1,7 @@
 //! What every message begins with.
 
 use super::bits::{Pass, Reader};
-use super::{DecodeError, VERSION};
+use super::{DecodeError, Nonce, VERSION};
 use crate::number::WirePacketNumber;
 use crate::time::SharedInstant;
 
@@ -14,6 +14,9 @@ pub struct Header {
     pub packet: WirePacketNumber,
     /// When it was handed to the link, to the microsecond.
     pub sent_at: SharedInstant,
+    /// Of DR vectors: what its receiver must prove to have seen. Of feedback: the proof, which is the exclusive or
+    /// of the nonces of all datagrams that it acknowledges.
+    pub nonce: Nonce,
     /// The newest feedback message that its sender has received, if there is one worth confirming: every
     /// receipt in that message has arrived and need not be repeated.
     pub confirmed: Option<WirePacketNumber>,
@@ -85,17 +88,20 @@ pub(super) fn pass_header<P: Pass>(
     let packet = WirePacketNumber(pass.bits(header.packet.0.into(), 16)? as u16);
     let sent_low = pass.bits(header.sent_at.as_micros() as u64 & TIME_MASK, TIME_WIDTH)?;
     let sent_at = widen_time(sent_low, near)?;
+    let nonce = Nonce(pass.bits(header.nonce.0.into(), 8)? as u8);
     let confirmed = if confirms {
         let number = header.confirmed.unwrap_or_default();
         Some(WirePacketNumber(pass.bits(number.0.into(), 16)? as u16))
     } else {
         None
     };
-    Ok(Header { packet, sent_at, confirmed })
+    Ok(Header { packet, sent_at, nonce, confirmed })
 }
 
-/// Of an instant's microseconds the wire carries the low 34 bits: two clocks may be 2.3 hours apart.
-const TIME_WIDTH: u32 = 34;
+/// Of an instant's microseconds the wire carries the low 28 bits: two clocks, or a datagram's two ends, may be 134 s
+/// apart. Four times the 30 s for which QUIC connections are commonly kept alive: what waited longer in some buffer
+/// would be taken for new.
+const TIME_WIDTH: u32 = 28;
 const TIME_MASK: u64 = (1 << TIME_WIDTH) - 1;
 
 /// The instant nearest to `near` whose low bits are these; of two, the later.
@@ -120,12 +126,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_instant_is_found_from_hours_away() {
-        let hours = |hours: i64| SharedInstant::from_micros(hours * 3_600_000_000);
-        for sent in [hours(0), hours(-3), hours(1_000_000)] {
+    fn an_instant_is_found_from_minutes_away() {
+        let minutes = |minutes: i64| SharedInstant::from_micros(minutes * 60_000_000);
+        for sent in [minutes(0), minutes(-3), minutes(60_000_000)] {
             let low = sent.as_micros() as u64 & TIME_MASK;
             for off in [-2, 0, 2] {
-                assert_eq!(widen_time(low, sent + hours(off).since_zero()), Ok(sent));
+                assert_eq!(widen_time(low, sent + minutes(off).since_zero()), Ok(sent));
             }
         }
         assert_eq!(widen_time(0, SharedInstant::from_micros(i64::MAX)), Err(DecodeError::OutOfRange));
@@ -133,11 +139,11 @@ mod tests {
 
     #[test]
     fn the_first_byte_tells_the_kind() {
-        assert_eq!(Kind::of(&[0b0010_0000]), Ok(Kind::Updates2d));
-        assert_eq!(Kind::of(&[0b0010_1010, 0xFF]), Ok(Kind::Feedback));
-        assert_eq!(Kind::of(&[0b0011_1100]), Err(DecodeError::UnknownKind(7)));
-        assert_eq!(Kind::of(&[0b0100_0000]), Err(DecodeError::UnknownVersion(2)));
-        assert_eq!(Kind::of(&[0b0010_0001]), Err(DecodeError::NotCanonical));
+        assert_eq!(Kind::of(&[0b0100_0000]), Ok(Kind::Updates2d));
+        assert_eq!(Kind::of(&[0b0100_1010, 0xFF]), Ok(Kind::Feedback));
+        assert_eq!(Kind::of(&[0b0101_1100]), Err(DecodeError::UnknownKind(7)));
+        assert_eq!(Kind::of(&[0b0010_0000]), Err(DecodeError::UnknownVersion(1)));
+        assert_eq!(Kind::of(&[0b0100_0001]), Err(DecodeError::NotCanonical));
         assert_eq!(Kind::of(&[]), Err(DecodeError::Truncated));
     }
 }

@@ -6,6 +6,9 @@
 //! * a batch of DR vectors of different entities: [`encode_updates`], [`pack_updates`], [`decode_updates`];
 //! * a batch of [`Receipt`]s, the answer to them: [`encode_feedback`], [`pack_feedback`], [`decode_feedback`].
 //!
+//! Feedback must prove that what it acknowledges was received: every header has a [`Nonce`]. The bookkeeping of both
+//! ends, what was sent and what is not confirmed yet, is [`link`](crate::link).
+//!
 //! How finely numbers are spelt is a [`Precision`], which both sides must share. The sender predicts from
 //! [`Precision::as_decoded`], so that what it believes the receivers see is what they see.
 //!
@@ -24,18 +27,20 @@ pub mod cost;
 mod error;
 mod header;
 mod motion;
+mod nonce;
 mod precision;
 mod receipts;
 mod updates;
 
 pub use error::{DecodeError, EncodeError, PrecisionError};
 pub use header::{Header, Kind};
+pub use nonce::Nonce;
 pub use precision::{Precision, PrecisionSettings};
 pub use receipts::{Feedback, Receipt, StaleSet, decode_feedback, encode_feedback, pack_feedback};
 pub use updates::{Updates, decode_updates, encode_updates, pack_updates};
 
 /// The version of the format that this library writes, and the only one it reads.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 
 /// DR vectors in one message, at most: their number is a byte. A datagram that passes everywhere holds about
 /// 120 linear ones.

@@ -351,5 +351,5 @@ mod tests {
         }
     }
 
-    const PINNED: u32 = 1_172_346_861;
+    const PINNED: u32 = 3_144_018_434;
 }

@@ -8,7 +8,7 @@
 use super::bits::{Counter, EXP_GOLOMB_BITS_MAX, Pass, Reader, append, zigzag};
 use super::header::{Header, Kind, instant, pass_header};
 use super::updates::longest_that_fits;
-use super::{DecodeError, EncodeError, RECEIPTS_MAX, VECTORS_MAX};
+use super::{DecodeError, EncodeError, Nonce, RECEIPTS_MAX, VECTORS_MAX};
 use crate::number::{PacketNumber, WirePacketNumber};
 use crate::time::{SharedInstant, Span};
 
@@ -25,11 +25,14 @@ pub struct Receipt {
     pub stale: StaleSet,
 }
 
-/// A batch of receipts, as it was received.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A batch of receipts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Feedback {
-    /// Which datagram it was, and when it was sent.
+    /// Which datagram it is, when it was sent, and the proof: the nonces of all datagrams below, in one number.
     pub header: Header,
+    /// Whether everything that had arrived when it was sent is either here or confirmed. Then whatever else was
+    /// sent long before is lost; otherwise some receipts did not fit, or had to be given up.
+    pub is_complete: bool,
     /// The receipts, in ascending order of their packets.
     pub receipts: Vec<Receipt>,
 }
@@ -102,36 +105,45 @@ impl FromIterator<usize> for StaleSet {
     }
 }
 
-/// Appends a message with all of these receipts, which must ascend by packet, to `out`.
+/// Appends this message, whose receipts must ascend by packet, to `out`.
 ///
 /// On an error `out` is as it was.
-pub fn encode_feedback(header: &Header, receipts: &[Receipt], out: &mut Vec<u8>) -> Result<(), EncodeError> {
-    check_order(receipts)?;
-    append(out, |writer| pass_known(writer, header, receipts))
+pub fn encode_feedback(feedback: &Feedback, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+    check_order(&feedback.receipts)?;
+    append(out, |writer| pass_known(writer, feedback))
 }
 
 /// Appends a message with the first of these receipts, the oldest, as many as fit in `bytes_max`, and tells
 /// how many. Where none fits, nothing is written.
+///
+/// Each receipt comes with the nonce of its datagram; `header` is told the proof of those that are in. Where some
+/// are left out, the message is not complete, whatever `is_complete` says.
 pub fn pack_feedback(
     header: &Header,
-    receipts: &[Receipt],
+    is_complete: bool,
+    receipts: &[(Receipt, Nonce)],
     bytes_max: usize,
     out: &mut Vec<u8>,
 ) -> Result<usize, EncodeError> {
-    let candidates = &receipts[..receipts.len().min(RECEIPTS_MAX)];
-    check_order(candidates)?;
-    let count = longest_that_fits(candidates.len(), bytes_max.saturating_mul(8), |count| {
+    let first = |count: usize| Feedback {
+        header: Header { nonce: Nonce::of_all(receipts[..count].iter().map(|(_, nonce)| *nonce)), ..*header },
+        is_complete: is_complete && count == receipts.len(),
+        receipts: receipts[..count].iter().map(|(receipt, _)| *receipt).collect(),
+    };
+    let count = receipts.len().min(RECEIPTS_MAX);
+    check_order(&first(count).receipts)?;
+    let count = longest_that_fits(count, bytes_max.saturating_mul(8), |count| {
         let mut counter = Counter::default();
-        pass_known(&mut counter, header, &candidates[..count])?;
+        pass_known(&mut counter, &first(count))?;
         Ok(counter.bits)
     })?;
     if count > 0 {
-        encode_feedback(header, &candidates[..count], out)?;
+        encode_feedback(&first(count), out)?;
     }
     Ok(count)
 }
 
-/// Reads a batch of receipts. `near` is any instant within two hours of when it was sent, `newest_sent` the
+/// Reads a batch of receipts. `near` is any instant within two minutes of when it was sent, `newest_sent` the
 /// newest datagram that they can be about, or one less than 32 768 away from it.
 pub fn decode_feedback(
     near: SharedInstant,
@@ -140,6 +152,7 @@ pub fn decode_feedback(
 ) -> Result<Feedback, DecodeError> {
     let mut reader = Reader::new(bytes);
     let header = pass_header(&mut reader, Kind::Feedback, &Header::default(), near)?;
+    let is_complete = reader.flag(false)?;
     let count = reader.bits(0, COUNT_WIDTH)? as usize;
     if count > reader.bits_left() {
         return Err(DecodeError::Truncated);
@@ -153,7 +166,7 @@ pub fn decode_feedback(
     let mut receipts = vec![blank; count];
     pass_receipts(&mut reader, header.sent_at, newest_sent, &mut receipts)?;
     reader.finish()?;
-    Ok(Feedback { header, receipts })
+    Ok(Feedback { header, is_complete, receipts })
 }
 
 /// [`RECEIPTS_MAX`] in bits.
@@ -180,12 +193,14 @@ fn check_order(receipts: &[Receipt]) -> Result<(), EncodeError> {
 }
 
 /// A whole message, except for the padding, with something that is not a reader.
-fn pass_known<P: Pass>(pass: &mut P, header: &Header, receipts: &[Receipt]) -> Result<(), EncodeError> {
+fn pass_known<P: Pass>(pass: &mut P, feedback: &Feedback) -> Result<(), EncodeError> {
+    let Feedback { header, is_complete, receipts } = feedback;
     let newest = receipts.last().map_or(PacketNumber(0), |receipt| receipt.packet);
     let walk = |pass: &mut P| {
         pass_header(pass, Kind::Feedback, header, header.sent_at)?;
+        pass.flag(*is_complete)?;
         pass.bits(receipts.len() as u64, COUNT_WIDTH)?;
-        pass_receipts(pass, header.sent_at, newest, &mut receipts.to_vec())
+        pass_receipts(pass, header.sent_at, newest, &mut receipts.clone())
     };
     walk(pass).map_err(|_| EncodeError::OutOfRange)
 }
@@ -313,10 +328,14 @@ mod tests {
         }
     }
 
-    fn encoded(receipts: &[Receipt]) -> Vec<u8> {
+    fn feedback(receipts: &[Receipt]) -> Feedback {
         let header = Header { sent_at: SharedInstant::from_millis(10_000), ..Header::default() };
+        Feedback { header, is_complete: true, receipts: receipts.to_vec() }
+    }
+
+    fn encoded(receipts: &[Receipt]) -> Vec<u8> {
         let mut bytes = Vec::new();
-        encode_feedback(&header, receipts, &mut bytes).expect("sound receipts");
+        encode_feedback(&feedback(receipts), &mut bytes).expect("sound receipts");
         bytes
     }
 
@@ -331,13 +350,10 @@ mod tests {
     #[test]
     fn receipts_must_ascend() {
         let twice = [receipt(7, 0, 0), receipt(7, 1, 0)];
-        let error = encode_feedback(&Header::default(), &twice, &mut Vec::new());
-        assert_eq!(error, Err(EncodeError::UnorderedReceipts));
+        let error = |receipts: &[Receipt]| encode_feedback(&feedback(receipts), &mut Vec::new());
+        assert_eq!(error(&twice), Err(EncodeError::UnorderedReceipts));
         let apart = [receipt(0, 0, 0), receipt(40_000, 1, 0)];
-        assert_eq!(
-            encode_feedback(&Header::default(), &apart, &mut Vec::new()),
-            Err(EncodeError::OutOfRange)
-        );
+        assert_eq!(error(&apart), Err(EncodeError::OutOfRange));
     }
 
     #[test]

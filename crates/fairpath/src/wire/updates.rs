@@ -47,7 +47,7 @@ pub struct Updates<V: Planar> {
 /// };
 /// let mut datagram = Vec::new();
 /// encode_updates(&precision, &Header { sent_at: now, ..Header::default() }, &[vector], &mut datagram)?;
-/// assert_eq!(datagram.len(), 19);
+/// assert_eq!(datagram.len(), 20);
 ///
 /// let received = decode_updates::<Vec2>(&precision, now, &datagram)?;
 /// assert_eq!(received.vectors, [precision.as_decoded(&vector)]);
@@ -109,7 +109,7 @@ pub(super) fn longest_that_fits(
     Ok(fitting)
 }
 
-/// Reads a batch of DR vectors. `near` is any instant within two hours of when it was sent.
+/// Reads a batch of DR vectors. `near` is any instant within two minutes of when it was sent.
 pub fn decode_updates<V: Planar>(
     precision: &Precision,
     near: SharedInstant,

@@ -270,5 +270,32 @@ fn impossible_and_exaggerated_receipts_are_refused_or_cut() {
     assert_eq!(says(1_400), Booking::Corrected, "the receipt cannot have come back in no time");
     assert_eq!(says(1_200), Booking::NoNews, "once is enough");
     let delay = world.dispatcher.delay(liar).unwrap().mean().unwrap();
-    assert_eq!(delay, Span::from_millis(240), "half the round trip and a fifth of it");
+    assert_eq!(delay, Span::from_millis(220), "half the round trip and a tenth of it");
+}
+
+#[test]
+fn who_holds_receipts_back_is_as_far_away_as_the_transport_says_and_nobody_farther_than_a_second() {
+    let delay_after = |transport: Option<Span>| {
+        let mut world = World::new(Box::new(Broadcast), &[], 0.0, 1);
+        let liar = ReceiverId(3);
+        world.dispatcher.join(liar, world.now());
+        // 200 ms away; everything is answered 4 s late, as if from 2.2 s away.
+        for second in 1..60 {
+            let sent = SharedInstant::from_millis(5_000 * second);
+            world.truth.position.x += 10.0;
+            let export = world.owner.observe(Observation::Moved(world.truth), sent).unwrap().unwrap();
+            world.dispatcher.on_generated(&export.vector, export.reason, sent);
+            let claim = world.dispatcher.poll_departures(None, sent)[0].claim;
+            let copy = world.dispatcher.on_departed(&claim, sent, 1.0).unwrap();
+            if let Some(round_trip) = transport {
+                world.dispatcher.on_transport_round_trip(liar, round_trip);
+            }
+            let (received, back) = (sent + Span::from_millis(2_200), sent + Span::from_millis(4_400));
+            world.dispatcher.on_receipt(TANK, liar, copy, received, back);
+        }
+        world.dispatcher.delay(liar).unwrap().mean().unwrap().as_millis_f64()
+    };
+    let (alone, asked) = (delay_after(None), delay_after(Some(Span::from_millis(400))));
+    assert!((alone - 1_000.0).abs() < 1.0, "{alone}");
+    assert!((asked - 200.0).abs() < 5.0, "{asked}");
 }

@@ -122,7 +122,7 @@ pub(super) fn run<V: Planar>(
     for &(now, state) in &truth.ticks {
         let export = owner.observe(Observation::Moved(state), now).expect("truths are finite");
         if let Some(export) = export {
-            let header = Header { packet: packet.on_wire(), sent_at: now, confirmed: None };
+            let header = Header { packet: packet.on_wire(), sent_at: now, ..Header::default() };
             datagram.clear();
             encode_updates(&precision, &header, &[export.vector], &mut datagram)
                 .expect("finite numbers encode");

@@ -1,0 +1,307 @@
+//! Whole sessions in virtual time: a server and its clients, over links as bad as you like.
+//!
+//! [`SessionWorld`] is to sessions what [`Network`](crate::Network) is to packets: use it to test a game.
+
+mod pipe;
+
+use std::collections::BTreeMap;
+
+use fairpath::random::Random;
+use fairpath::session::{Client, CloseReason, ConnectionId, Server, Token};
+use fairpath::time::{LocalInstant, SharedInstant, Span, TickRate};
+use fairpath::vector::Planar;
+
+use crate::link::LinkConfig;
+use crate::network::{Delivery, Event, Network, PeerId};
+pub use pipe::Packet;
+use pipe::Pipe;
+
+/// A server, its clients and the links between them, in virtual time.
+///
+/// Datagrams take the simulated links as they are. The reliable part of the transport sends again what was lost, so
+/// loss costs it time and a partition stops it. A client without a transport tries to connect once a second.
+///
+/// The server ticks 60 times a second, in true time; clients tick with it but read clocks of their own.
+#[derive(Debug)]
+pub struct SessionWorld<V: Planar> {
+    /// The links, the clocks and the faults. Peer 0 is the server, client `i` is peer `i + 1`.
+    pub network: Network<Packet>,
+    /// The server.
+    pub server: Server<V>,
+    seats: Vec<Seat<V>>,
+    /// The server's ends of transports, by what the clients call them.
+    ends: BTreeMap<(PeerId, u64), (ConnectionId, Pipe)>,
+    tokens: Random,
+    started: SharedInstant,
+    frame: i64,
+}
+
+/// A client and its end of a transport.
+#[derive(Debug)]
+struct Seat<V: Planar> {
+    client: Client<V>,
+    pipe: Option<Pipe>,
+    next_connection: u64,
+    try_at: SharedInstant,
+    is_absent: bool,
+}
+
+/// Who is who.
+const SERVER: PeerId = PeerId(0);
+const FRAMES: TickRate = TickRate::hz(60);
+/// What QUIC can carry everywhere, less its own overhead.
+const DATAGRAM_BYTES_MAX: usize = 1_150;
+/// How often a client without a transport tries to connect.
+const RECONNECT_EVERY: Span = Span::from_secs(1);
+
+impl<V: Planar> SessionWorld<V> {
+    /// A world where everybody has the same link to the server. Clients connect by themselves.
+    pub fn new(seed: u64, link: LinkConfig, server: Server<V>, clients: Vec<Client<V>>) -> Self {
+        let mut network = Network::new(seed, clients.len() as u32 + 1);
+        for peer in network.peers().skip(1) {
+            network.connect(SERVER, peer, link.clone());
+        }
+        let seat = |client| Seat {
+            client,
+            pipe: None,
+            next_connection: 0,
+            try_at: SharedInstant::ZERO,
+            is_absent: false,
+        };
+        Self {
+            network,
+            server,
+            seats: clients.into_iter().map(seat).collect(),
+            ends: BTreeMap::new(),
+            tokens: Random::from_seed(seed).fork(1),
+            started: SharedInstant::ZERO,
+            frame: 0,
+        }
+    }
+
+    /// The true time, which is the server's.
+    pub fn now(&self) -> SharedInstant {
+        self.network.now()
+    }
+
+    /// A client.
+    pub fn client(&mut self, index: usize) -> &mut Client<V> {
+        &mut self.seats[index].client
+    }
+
+    /// A client, and what its own clock shows.
+    pub fn client_now(&mut self, index: usize) -> (&mut Client<V>, LocalInstant) {
+        let local = self.network.local_now(peer(index));
+        (&mut self.seats[index].client, local)
+    }
+
+    /// How many clients there are.
+    pub fn client_count(&self) -> usize {
+        self.seats.len()
+    }
+
+    /// Runs until everybody who is there has a session.
+    ///
+    /// # Panics
+    /// If that takes longer than a minute.
+    pub fn connect_all(&mut self) {
+        let give_up_at = self.now() + Span::from_secs(60);
+        while !self.seats.iter().all(|seat| seat.is_absent || seat.client.is_connected()) {
+            assert!(self.now() < give_up_at, "after a minute somebody still has no session");
+            self.run_for(Span::from_millis(100), |_, _| {});
+        }
+    }
+
+    /// Keeps a client from connecting until [`arrive`](Self::arrive), and takes its transport away: it is not there.
+    pub fn absent(&mut self, index: usize) {
+        self.seats[index].is_absent = true;
+        self.cut(index);
+    }
+
+    /// The client is there (again).
+    pub fn arrive(&mut self, index: usize) {
+        self.seats[index].is_absent = false;
+    }
+
+    /// A client's transport dies without a word, as when its address changes. It will connect again.
+    pub fn cut(&mut self, index: usize) {
+        let local = self.network.local_now(peer(index));
+        let seat = &mut self.seats[index];
+        if seat.pipe.take().is_some() {
+            seat.client.handle_disconnected(None, local);
+            seat.try_at = self.network.now();
+        }
+    }
+
+    /// The server dies and another one starts: of the transports it knows nothing.
+    pub fn restart_server(&mut self, server: Server<V>) {
+        self.server = server;
+        self.ends.clear();
+    }
+
+    /// Runs this long, and calls `frame` 60 times a second, after everything that arrived was dealt with.
+    pub fn run_for(&mut self, span: Span, mut frame: impl FnMut(&mut Self, SharedInstant)) {
+        let until = self.now() + span;
+        loop {
+            let at = self.started + FRAMES.begin(self.frame + 1);
+            if at > until {
+                break;
+            }
+            self.frame += 1;
+            self.step_until(at);
+            self.tick();
+            frame(self, at);
+            self.pump_all();
+        }
+        self.step_until(until);
+    }
+
+    fn step_until(&mut self, until: SharedInstant) {
+        while let Some(event) = self.network.step_until(until) {
+            let Event::Delivery(delivery) = event else { continue };
+            if delivery.to == SERVER {
+                self.deliver_to_server(delivery);
+                self.pump_server();
+            } else {
+                let index = delivery.to.0 as usize - 1;
+                self.deliver_to_client(index, delivery.payload);
+                self.pump_client(index);
+            }
+        }
+    }
+
+    fn tick(&mut self) {
+        let now = self.now();
+        self.server.handle_timeout(now);
+        for index in 0..self.seats.len() {
+            let local = self.network.local_now(peer(index));
+            let seat = &mut self.seats[index];
+            seat.client.handle_timeout(local);
+            if seat.pipe.is_none() && seat.try_at <= now && !seat.is_absent {
+                seat.pipe = Some(Pipe::new(seat.next_connection));
+                seat.next_connection += 1;
+                seat.client.handle_connected(local);
+            }
+        }
+        self.pump_all();
+    }
+
+    fn pump_all(&mut self) {
+        self.pump_server();
+        (0..self.seats.len()).for_each(|index| self.pump_client(index));
+    }
+
+    // ── the server's side of the transport ──────────────────────────────────────────────────────────────
+
+    fn deliver_to_server(&mut self, delivery: Delivery<Packet>) {
+        let now = self.now();
+        let Delivery { from, payload, .. } = delivery;
+        let key = (from, payload.connection);
+        if !self.ends.contains_key(&key) {
+            if !payload.is_first() {
+                // As a server that was restarted does: it knows of no such connection.
+                self.send(SERVER, from, Packet::close(payload.connection, None));
+                return;
+            }
+            let mut token = [0; 16];
+            token[..8].copy_from_slice(&self.tokens.bits().to_le_bytes());
+            token[8..].copy_from_slice(&self.tokens.bits().to_le_bytes());
+            let Some(id) = self.server.handle_connected(Token(token), now) else { return };
+            self.ends.insert(key, (id, Pipe::new(payload.connection)));
+        }
+        let (id, pipe) = self.ends.get_mut(&key).expect("it was just made");
+        let (id, arrived) = (*id, pipe.handle(payload));
+        for packet in arrived.replies {
+            self.send(SERVER, from, packet);
+        }
+        arrived.streams.iter().for_each(|bytes| self.server.handle_stream(id, bytes, now));
+        arrived.letters.iter().for_each(|bytes| self.server.handle_message(id, bytes, now));
+        arrived.datagrams.iter().for_each(|bytes| self.server.handle_datagram(id, bytes, now));
+        if let Some(reason) = arrived.closed {
+            self.ends.remove(&key);
+            self.server.handle_disconnected(id, reason, now);
+        }
+    }
+
+    fn pump_server(&mut self) {
+        let now = self.now();
+        let mut packets = Vec::new();
+        for ((to, _), (id, pipe)) in &mut self.ends {
+            while let Some(bytes) = self.server.poll_stream(*id, now) {
+                pipe.push_stream(bytes);
+            }
+            while let Some(bytes) = self.server.poll_message(*id) {
+                pipe.push_letter(bytes);
+            }
+            packets.extend(pipe.poll(now).into_iter().map(|packet| (*to, packet)));
+            while let Some(bytes) = self.server.poll_datagram(*id, now, DATAGRAM_BYTES_MAX) {
+                packets.push((*to, pipe.datagram(bytes)));
+            }
+        }
+        while let Some((closing, reason)) = self.server.poll_close() {
+            let end = self.ends.iter().find(|(_, (id, _))| *id == closing).map(|(key, _)| *key);
+            if let Some((to, connection)) = end {
+                self.ends.remove(&(to, connection));
+                packets.push((to, Packet::close(connection, Some(reason))));
+            }
+        }
+        packets.into_iter().for_each(|(to, packet)| self.send(SERVER, to, packet));
+    }
+
+    // ── a client's side of the transport ────────────────────────────────────────────────────────────────
+
+    fn deliver_to_client(&mut self, index: usize, packet: Packet) {
+        let local = self.network.local_now(peer(index));
+        let now = self.now();
+        let seat = &mut self.seats[index];
+        let Some(pipe) = seat.pipe.as_mut().filter(|pipe| pipe.connection() == packet.connection) else {
+            return;
+        };
+        let arrived = pipe.handle(packet);
+        arrived.streams.iter().for_each(|bytes| seat.client.handle_stream(bytes, local));
+        arrived.letters.iter().for_each(|bytes| seat.client.handle_message(bytes, local));
+        arrived.datagrams.iter().for_each(|bytes| seat.client.handle_datagram(bytes, local));
+        if let Some(reason) = arrived.closed {
+            seat.pipe = None;
+            seat.try_at = now + RECONNECT_EVERY;
+            seat.client.handle_disconnected(reason, local);
+        }
+        arrived.replies.into_iter().for_each(|packet| self.send(peer(index), SERVER, packet));
+    }
+
+    fn pump_client(&mut self, index: usize) {
+        let local = self.network.local_now(peer(index));
+        let now = self.now();
+        let seat = &mut self.seats[index];
+        let mut packets = Vec::new();
+        if let Some(pipe) = &mut seat.pipe {
+            while let Some(bytes) = seat.client.poll_stream(local) {
+                pipe.push_stream(bytes);
+            }
+            while let Some(bytes) = seat.client.poll_message() {
+                pipe.push_letter(bytes);
+            }
+            packets = pipe.poll(now);
+            while let Some(bytes) = seat.client.poll_datagram(local, DATAGRAM_BYTES_MAX) {
+                packets.push(pipe.datagram(bytes));
+            }
+            if let Some(reason) = seat.client.poll_close() {
+                packets.push(Packet::close(pipe.connection(), Some(reason)));
+                seat.pipe = None;
+                seat.try_at = now + RECONNECT_EVERY;
+            }
+        }
+        packets.into_iter().for_each(|packet| self.send(peer(index), SERVER, packet));
+    }
+
+    fn send(&mut self, from: PeerId, to: PeerId, packet: Packet) {
+        self.network.send(from, to, packet.size_bytes(), packet);
+    }
+}
+
+fn peer(index: usize) -> PeerId {
+    PeerId(index as u32 + 1)
+}
+
+/// Why a transport was closed, if the other side said so.
+type Reason = Option<CloseReason>;

@@ -1,0 +1,18 @@
+//! Sessions in virtual time: what is promised holds over bad links, through partitions and restarts.
+
+#[path = "sessions/arena.rs"]
+mod arena;
+#[path = "sessions/budget.rs"]
+mod budget;
+#[path = "sessions/calls.rs"]
+mod calls;
+#[path = "sessions/hostile.rs"]
+mod hostile;
+#[path = "sessions/laws.rs"]
+mod laws;
+#[path = "sessions/life.rs"]
+mod life;
+#[path = "sessions/motion.rs"]
+mod motion;
+#[path = "sessions/objects.rs"]
+mod objects;

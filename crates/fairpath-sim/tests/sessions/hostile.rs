@@ -1,0 +1,299 @@
+//! Goal: a hostile client is refused with a reason and harms nobody. Method: a client that writes its own bytes.
+
+use fairpath::clock::Request;
+use fairpath::motion::{Linear, Motion};
+use fairpath::number::{EntityId, Generation, Life, PacketNumber};
+use fairpath::session::message::{
+    Announcement, Call, Datagram, Group, Hello, Letter, Message, Part, SESSION_VERSION,
+};
+use fairpath::session::{
+    ClassId, ClientId, CloseReason, ConnectionId, Gate, Party, Refusal, Server, ServerEvent, SpeedCheck,
+    Target, TeleportCheck, Token,
+};
+use fairpath::time::{SharedInstant, Span};
+use fairpath::vector::{Vec2, Vector};
+use fairpath::wire::{Header, Precision, encode_updates};
+use fairpath::{DrVector, Observation, State};
+
+use super::arena::{BALL, SHIP, server};
+
+/// A client without any manners.
+struct Impostor {
+    server: Server<Vec2>,
+    connection: ConnectionId,
+    packet: u64,
+    now: SharedInstant,
+}
+
+impl Impostor {
+    fn new(mut server: Server<Vec2>) -> Self {
+        let now = SharedInstant::from_millis(5_000);
+        let connection = server.handle_connected(Token([7; 16]), now).expect("room");
+        Self { server, connection, packet: 0, now }
+    }
+
+    /// Well-behaved so far.
+    fn greeted(server: Server<Vec2>) -> Self {
+        let mut impostor = Self::new(server);
+        impostor.say(&Message::Hello(hello()));
+        while impostor.server.poll_stream(impostor.connection, impostor.now).is_some() {}
+        assert!(matches!(impostor.server.poll_event(), Some(ServerEvent::Joined(ClientId(0)))));
+        impostor
+    }
+
+    fn say(&mut self, message: &Message) {
+        let mut bytes = Vec::new();
+        message.frame(&mut bytes);
+        self.server.handle_stream(self.connection, &bytes, self.now);
+    }
+
+    fn send(&mut self, vectors: &[DrVector<Vec2>], parts: Vec<Part>) {
+        let packet = PacketNumber(self.packet).on_wire();
+        self.packet += 1;
+        let header = Header { packet, sent_at: self.now, ..Header::default() };
+        let (mut updates, mut datagram) = (Vec::new(), Vec::new());
+        encode_updates(&Precision::default(), &header, vectors, &mut updates).expect("sound");
+        Datagram { updates: &updates, parts }.encode(&mut datagram);
+        self.server.handle_datagram(self.connection, &datagram, self.now);
+    }
+
+    fn closed(&mut self) -> Option<CloseReason> {
+        self.server.poll_close().map(|(_, reason)| reason)
+    }
+
+    fn refusals(&mut self) -> Vec<Refusal> {
+        let refusal = |event| match event {
+            ServerEvent::Refused { refusal, .. } => Some(refusal),
+            _ => None,
+        };
+        std::iter::from_fn(|| self.server.poll_event()).filter_map(refusal).collect()
+    }
+
+    /// A ship of its own, which the server believes to be at the origin.
+    fn launched(server: Server<Vec2>) -> Self {
+        let mut impostor = Self::greeted(server);
+        impostor.say(&Message::Create(announcement(EntityId(1), SHIP)));
+        impostor.now = impostor.now + Span::from_secs(1);
+        let first = at(&impostor, EntityId(1), Vec2::ZERO, Vec2::ZERO);
+        impostor.send(&[first], vec![]);
+        assert_eq!(impostor.refusals(), []);
+        impostor.now = impostor.now + Span::from_millis(100);
+        impostor
+    }
+}
+
+fn hello() -> Hello {
+    Hello {
+        version: SESSION_VERSION,
+        dimensions: 2,
+        fingerprint: Precision::default().fingerprint(),
+        authentication: Vec::new(),
+        clock: Request { id: 0 },
+        resume: None,
+    }
+}
+
+fn announcement(object: EntityId, class: ClassId) -> Announcement {
+    let owner = Party::Client(ClientId(0));
+    Announcement { object, class, owner, term: 0, creation: Vec::new(), groups: Vec::new() }
+}
+
+fn at(impostor: &Impostor, entity: EntityId, position: Vec2, velocity: Vec2) -> DrVector<Vec2> {
+    DrVector {
+        entity,
+        life: Life::default(),
+        generation: Generation::default(),
+        generated_at: impostor.now,
+        motion: Motion::Linear(Linear { position, velocity }),
+        attitude: None,
+    }
+}
+
+fn call(target: Target) -> Call {
+    Call { target, from: Party::Server, method: 1, bytes: vec![1] }
+}
+
+#[test]
+fn greetings_that_do_not_fit_are_turned_away_with_a_reason() {
+    #[derive(Debug)]
+    struct Password;
+    impl Gate for Password {
+        fn admits(&mut self, authentication: &[u8]) -> bool {
+            authentication == b"sesame"
+        }
+    }
+    let cases = [
+        (Hello { version: 9, ..hello() }, Some(CloseReason::WrongVersion)),
+        (Hello { dimensions: 3, ..hello() }, Some(CloseReason::WrongDimensions)),
+        (Hello { fingerprint: 1, ..hello() }, Some(CloseReason::WrongPrecision)),
+        (hello(), Some(CloseReason::NotAdmitted)),
+        (Hello { authentication: b"sesame".to_vec(), ..hello() }, None),
+    ];
+    for (hello, reason) in cases {
+        let mut impostor = Impostor::new(server(1).with_gate(Password));
+        impostor.say(&Message::Hello(hello));
+        assert_eq!(impostor.closed(), reason);
+        assert_eq!(impostor.server.clients().count(), usize::from(reason.is_none()));
+    }
+}
+
+#[test]
+fn who_does_not_greet_or_greets_twice_is_closed() {
+    let mut silent = Impostor::new(server(1));
+    silent.server.handle_timeout(silent.now + Span::from_secs(6));
+    assert_eq!(silent.closed(), Some(CloseReason::NoGreeting));
+    let mut hasty = Impostor::new(server(1));
+    hasty.say(&Message::Destroy(EntityId(1)));
+    assert_eq!(hasty.closed(), Some(CloseReason::OutOfPlace));
+    let mut twice = Impostor::greeted(server(1));
+    twice.say(&Message::Hello(hello()));
+    assert_eq!(twice.closed(), Some(CloseReason::OutOfPlace));
+}
+
+#[test]
+fn garbage_closes_the_connection() {
+    for garbage in [&[0xFF; 40][..], &[3, 99, 0, 0], &[0]] {
+        let mut impostor = Impostor::greeted(server(1));
+        impostor.server.handle_stream(impostor.connection, garbage, impostor.now);
+        assert_eq!(impostor.closed(), Some(CloseReason::Malformed), "{garbage:?}");
+        let mut impostor = Impostor::greeted(server(1));
+        impostor.server.handle_datagram(impostor.connection, garbage, impostor.now);
+        assert_eq!(impostor.closed(), Some(CloseReason::Malformed), "{garbage:?}");
+        let mut impostor = Impostor::greeted(server(1));
+        impostor.server.handle_message(impostor.connection, garbage, impostor.now);
+        assert_eq!(impostor.closed(), Some(CloseReason::Malformed), "{garbage:?}");
+    }
+}
+
+#[test]
+fn numbers_that_are_not_finite_close_the_connection() {
+    // Entity 1, linear, its x as it is: an escape, and then the bits of an infinity.
+    let mut impostor = Impostor::launched(server(1));
+    let mut updates = Vec::new();
+    let far = at(&impostor, EntityId(1), Vec2::new(1e300, 0.0), Vec2::ZERO);
+    let header = Header { packet: PacketNumber(9).on_wire(), sent_at: impostor.now, ..Header::default() };
+    encode_updates(&Precision::default(), &header, &[far], &mut updates).expect("sound");
+    let exact = 1e300f64.to_bits();
+    let bits: String = updates.iter().map(|byte| format!("{byte:08b}")).collect();
+    let forged = bits.replace(&format!("{exact:064b}"), &format!("{:064b}", f64::INFINITY.to_bits()));
+    assert_ne!(forged, bits, "the number is there to be replaced");
+    let byte =
+        |chunk: &[u8]| u8::from_str_radix(std::str::from_utf8(chunk).expect("digits"), 2).expect("bits");
+    let updates: Vec<u8> = forged.as_bytes().chunks(8).map(byte).collect();
+    let mut datagram = Vec::new();
+    Datagram { updates: &updates, parts: vec![] }.encode(&mut datagram);
+    impostor.server.handle_datagram(impostor.connection, &datagram, impostor.now);
+    assert_eq!(impostor.closed(), Some(CloseReason::Malformed));
+}
+
+#[test]
+fn replayed_datagrams_are_dropped() {
+    let mut impostor = Impostor::launched(server(1));
+    impostor.packet = 0;
+    let again = at(&impostor, EntityId(1), Vec2::new(9.0, 9.0), Vec2::ZERO);
+    impostor.send(&[again], vec![Part::Quickest(0, call(Target::Connection))]);
+    assert_eq!(impostor.server.statistics(ClientId(0)).expect("a session").datagrams_repeated, 1);
+    let placed = impostor.server.place(EntityId(1), impostor.now).expect("launched");
+    assert_eq!(placed.position, Vec2::ZERO, "packet 0 was there before");
+}
+
+#[test]
+fn somebody_elses_object_is_not_to_be_moved_destroyed_or_changed() {
+    let mut impostor = Impostor::launched(server(1));
+    let ball = impostor.server.create(BALL, b"", impostor.now).expect("room");
+    let rock = impostor.server.create(SHIP, b"", impostor.now).expect("room");
+    let now = impostor.now;
+    let still = Observation::Moved(State::moving(Vec2::ZERO, Vec2::ZERO));
+    impostor.server.observe(ball, still, now).expect("its own");
+    let stolen = at(&impostor, ball, Vec2::new(50.0, 0.0), Vec2::ZERO);
+    impostor.send(&[stolen], vec![Part::State(ball, Group { group: 0, number: 1, bytes: vec![1] })]);
+    impostor.say(&Message::Destroy(ball));
+    impostor.say(&Message::Claim(rock, 0));
+    impostor.say(&Message::Claim(EntityId(9_999), 0));
+    impostor.say(&Message::Call(call(Target::Viewers(ball))));
+    let expected = [
+        Refusal::NotOwner,
+        Refusal::NotOwner,
+        Refusal::NotOwner,
+        Refusal::NotClaimable,
+        Refusal::UnknownObject,
+        Refusal::NotOwner,
+    ];
+    assert_eq!(impostor.refusals(), expected);
+    assert_eq!(impostor.closed(), None);
+    assert_eq!(impostor.server.place(ball, now).expect("there").position, Vec2::ZERO);
+    assert_eq!(impostor.server.state(ball, 0), None);
+}
+
+#[test]
+fn absurd_speeds_jumps_and_times_are_refused_with_a_reason() {
+    let teleport = TeleportCheck { speed_max: 30.0, slack: 1.0, allows_jumps: false };
+    let guarded = server(1).with_interceptor(SpeedCheck { speed_max: 30.0 }).with_interceptor(teleport);
+    let mut impostor = Impostor::launched(guarded);
+    let ship = EntityId(1);
+    let fast = at(&impostor, ship, Vec2::ZERO, Vec2::new(1_000.0, 0.0));
+    let far = at(&impostor, ship, Vec2::new(400.0, 0.0), Vec2::ZERO);
+    let jumped = DrVector { life: Life::new(1), ..far };
+    let early = DrVector {
+        generated_at: impostor.now + Span::from_secs(100),
+        ..at(&impostor, ship, Vec2::ZERO, Vec2::ZERO)
+    };
+    for lie in [fast, far, jumped, early] {
+        impostor.send(&[lie], vec![]);
+    }
+    let expected =
+        [Refusal::TooFastMotion, Refusal::Teleported, Refusal::Teleported, Refusal::ImpossibleTime];
+    assert_eq!(impostor.refusals(), expected);
+    let placed = impostor.server.place(ship, impostor.now).expect("launched");
+    assert_eq!(placed.position, Vec2::ZERO, "and nothing of it was believed");
+    let honest = at(&impostor, ship, Vec2::new(2.0, 0.0), Vec2::new(20.0, 0.0));
+    impostor.send(&[honest], vec![]);
+    assert_eq!(impostor.refusals(), []);
+    assert_eq!(impostor.server.place(ship, impostor.now).expect("launched").position.x, 2.0);
+}
+
+#[test]
+fn ids_and_classes_that_were_not_granted_are_refused() {
+    let mut impostor = Impostor::greeted(server(1));
+    impostor.say(&Message::Create(announcement(EntityId(5_000), SHIP)));
+    impostor.say(&Message::Create(announcement(EntityId(2), ClassId(77))));
+    impostor.say(&Message::Create(announcement(EntityId(2), SHIP)));
+    impostor.say(&Message::Create(announcement(EntityId(2), SHIP)));
+    assert_eq!(impostor.refusals(), [Refusal::UnknownId, Refusal::UnknownClass, Refusal::UnknownId]);
+    assert_eq!(impostor.server.objects().count(), 1);
+}
+
+#[test]
+fn floods_are_cut_off() {
+    let mut calls = Impostor::greeted(server(1));
+    let flood = std::iter::repeat_n(call(Target::Connection), 50);
+    let parts: Vec<Part> = flood.map(Part::Unreliable).collect();
+    for _ in 0..400 {
+        calls.send(&[], parts.clone());
+        while calls.server.poll_event().is_some() {}
+    }
+    assert_eq!(calls.closed(), Some(CloseReason::TooFast));
+    let mut letters = Impostor::greeted(server(1));
+    let mut bytes = Vec::new();
+    Letter { number: 1 << 40, call: call(Target::Connection) }.encode(&mut bytes);
+    letters.server.handle_message(letters.connection, &bytes, letters.now);
+    assert_eq!(letters.closed(), Some(CloseReason::OutOfPlace), "no honest peer has got so far");
+    let mut refused = Impostor::greeted(server(1));
+    for _ in 0..1_000 {
+        refused.say(&Message::Claim(EntityId(9_999), 0));
+    }
+    assert!(refused.refusals().len() <= 40, "nonsense is not answered without end");
+}
+
+#[test]
+fn a_stolen_token_of_another_run_is_worth_nothing() {
+    let mut impostor = Impostor::new(server(1));
+    let resume = fairpath::session::message::Resume {
+        token: Token([9; 16]),
+        epoch: 1,
+        received: fairpath::session::message::Received { ordered: 1 << 50, unordered: 3, beyond: vec![5] },
+    };
+    impostor.say(&Message::Hello(Hello { resume: Some(resume), ..hello() }));
+    assert_eq!(impostor.closed(), None);
+    assert!(matches!(impostor.server.poll_event(), Some(ServerEvent::Joined(_))), "it is somebody new");
+}

@@ -1,0 +1,190 @@
+//! Goal: a session survives what networks do, and says so when it cannot. Method: partitions of 3, 30 and 61 s, a new
+//! address, a server that starts anew; calls that must arrive are made all the while.
+
+use fairpath::session::message::Call;
+use fairpath::session::{ClientEvent, Delivery, Party, ServerEvent, Target, Undelivered};
+use fairpath::time::Span;
+use fairpath_sim::{Fault, LinkConfig, Loss, PeerId};
+
+use super::arena::{World, client_events, error, fly, idle, launch, server, server_events, world};
+
+const NEAR: PeerId = PeerId(1);
+
+fn lossy() -> LinkConfig {
+    LinkConfig::default().delay(Span::from_millis(40)).loss(Loss::each(0.1))
+}
+
+/// Numbers the calls that the first client makes, ten a second.
+fn count_up(world: &mut World, next: &mut u32) {
+    if world.client(0).call_server(*next, b"", Delivery::ReliableOrdered).is_ok() {
+        *next += 1;
+    }
+}
+
+/// The methods that were called, in the order the server heard of them.
+fn heard(events: &[ServerEvent]) -> Vec<u32> {
+    let method = |event: &ServerEvent| match event {
+        ServerEvent::Called { method, .. } => Some(*method),
+        _ => None,
+    };
+    events.iter().filter_map(method).collect()
+}
+
+/// Runs through a partition of this length, and twelve seconds more.
+fn through_a_partition(length: Span) -> (World, Vec<ServerEvent>, Vec<ClientEvent>, u32) {
+    let mut world = world(5, lossy(), 2);
+    let ships = launch(&mut world);
+    let (mut next, mut frame, mut events) = (0, 0, Vec::new());
+    let now = world.now();
+    world.network.fault_at(now + Span::from_secs(3), Fault::Isolate(NEAR));
+    world.network.fault_at(now + Span::from_secs(3) + length, Fault::Rejoin(NEAR));
+    world.run_for(Span::from_secs(15) + length, |world, now| {
+        fly(world, &ships, now);
+        frame += 1;
+        if frame % 6 == 0 {
+            count_up(world, &mut next);
+        }
+        events.extend(server_events(world));
+    });
+    let mine = client_events(&mut world, 0);
+    (world, events, mine, next)
+}
+
+#[test]
+fn three_seconds_without_a_network_are_not_even_noticed() {
+    let (mut world, events, mine, _) = through_a_partition(Span::from_secs(3));
+    assert!(!events.iter().any(|event| matches!(event, ServerEvent::Detached(_) | ServerEvent::Resumed(_))));
+    assert!(!mine.iter().any(|event| matches!(event, ClientEvent::Disconnected(_))));
+    let ships: Vec<_> = world.server.objects().collect();
+    assert!(error(&mut world, 1, ships[0], 0).expect("seen") < 3.0);
+}
+
+#[test]
+fn thirty_seconds_later_the_session_goes_on_and_nothing_is_lost_or_repeated() {
+    let (mut world, events, mine, next) = through_a_partition(Span::from_secs(30));
+    assert!(events.iter().any(|event| matches!(event, ServerEvent::Resumed(_))), "{events:?}");
+    assert!(mine.contains(&ClientEvent::Resumed));
+    assert!(!mine.iter().any(|event| matches!(event, ClientEvent::SessionLost { .. })));
+    let heard = heard(&events);
+    assert_eq!(heard, (0..heard.len() as u32).collect::<Vec<_>>(), "exactly once and in order");
+    assert!(heard.len() as u32 + 10 > next && next > 400, "{} of {next}", heard.len());
+    let ships: Vec<_> = world.server.objects().collect();
+    assert!(error(&mut world, 1, ships[0], 0).expect("seen") < 3.0, "and it is seen where it is");
+    assert!(error(&mut world, 0, ships[1], 1).expect("seen") < 3.0);
+}
+
+#[test]
+fn after_a_minute_it_is_lost_and_says_what_was_not_delivered() {
+    let (mut world, events, mine, next) = through_a_partition(Span::from_secs(70));
+    assert!(events.iter().any(|event| matches!(event, ServerEvent::SessionLost { .. })), "{events:?}");
+    let undelivered = mine.iter().find_map(|event| match event {
+        ClientEvent::SessionLost { undelivered } => Some(undelivered.clone()),
+        _ => None,
+    });
+    let named: Vec<u32> = undelivered
+        .expect("the client is told")
+        .iter()
+        .filter_map(|item| match item {
+            Undelivered::Call(Call { method, .. }, Delivery::ReliableOrdered) => Some(*method),
+            _ => None,
+        })
+        .collect();
+    // What is not named has arrived; what is named may have, where only the confirmation was lost.
+    let heard = heard(&events);
+    let first = *named.first().expect("calls were made in the dark");
+    let before: Vec<u32> = heard.iter().copied().take_while(|method| *method < first).collect();
+    assert_eq!(before, (0..first).collect::<Vec<_>>());
+    assert!(named.len() > 500 && next > 700, "{} named of {next}", named.len());
+    // And then everything is announced anew.
+    let lost = mine.iter().position(|event| matches!(event, ClientEvent::SessionLost { .. })).expect("lost");
+    let after = &mine[lost..];
+    assert!(after.iter().any(|event| matches!(event, ClientEvent::Connected(_))));
+    assert!(after.iter().any(|event| matches!(event, ClientEvent::ObjectEntered { .. })));
+    let ships: Vec<_> = world.server.objects().collect();
+    assert_eq!(ships.len(), 1, "its own ship is gone with the session");
+    assert!(error(&mut world, 0, ships[0], 1).expect("seen") < 3.0);
+}
+
+#[test]
+fn a_new_address_is_the_same_session() {
+    let mut world = world(9, lossy(), 2);
+    let ships = launch(&mut world);
+    let mut next = 0;
+    let mut events = Vec::new();
+    for round in 0..8 {
+        world.run_for(Span::from_secs(1), |world, now| {
+            fly(world, &ships, now);
+            count_up(world, &mut next);
+            events.extend(server_events(world));
+        });
+        if round < 6 {
+            world.cut(0);
+        }
+    }
+    let heard = heard(&events);
+    assert_eq!(heard, (0..heard.len() as u32).collect::<Vec<_>>(), "exactly once and in order");
+    assert!(heard.len() as u32 + 60 > next, "{} of {next}", heard.len());
+    assert!(!events.iter().any(|event| matches!(event, ServerEvent::SessionLost { .. })));
+    assert_eq!(world.server.clients().count(), 2);
+}
+
+#[test]
+fn a_server_that_starts_anew_loses_sessions_and_everybody_is_told() {
+    let mut world = world(13, lossy(), 2);
+    let ships = launch(&mut world);
+    world.run_for(Span::from_secs(2), |world, now| fly(world, &ships, now));
+    client_events(&mut world, 0);
+    world.restart_server(server(2));
+    let stone = world.server.create(super::arena::BALL, b"stone", world.now()).expect("room");
+    world.run_for(Span::from_secs(8), idle);
+    let events = client_events(&mut world, 0);
+    let lost = events.iter().position(|event| matches!(event, ClientEvent::SessionLost { .. }));
+    let entered = events
+        .iter()
+        .position(|event| matches!(event, ClientEvent::ObjectEntered { object, .. } if *object == stone));
+    assert!(lost.expect("told") < entered.expect("announced"), "{events:?}");
+    assert_eq!(world.client(0).objects().collect::<Vec<_>>(), [stone]);
+    assert_eq!(world.client(0).owner(stone), Some(Party::Server));
+}
+
+#[test]
+fn a_client_that_leaves_takes_its_ship_along_and_cannot_resume() {
+    let mut world = world(17, LinkConfig::default().delay(Span::from_millis(40)), 2);
+    let ships = launch(&mut world);
+    world.run_for(Span::from_secs(1), |world, now| fly(world, &ships, now));
+    let (client, local) = world.client_now(0);
+    client.leave(local);
+    world.run_for(Span::from_millis(500), idle);
+    let events = server_events(&mut world);
+    assert!(events.iter().any(|event| matches!(event, ServerEvent::Destroyed { .. })), "{events:?}");
+    let left = client_events(&mut world, 1);
+    assert!(left.contains(&ClientEvent::ObjectLeft { object: ships[0], is_destroyed: true }), "{left:?}");
+}
+
+#[test]
+fn letters_and_quickest_calls_arrive_once_through_a_partition() {
+    let mut world = world(23, lossy(), 1);
+    world.connect_all();
+    server_events(&mut world);
+    let mut sent = 0;
+    for round in 0..9 {
+        for delivery in [Delivery::ReliableUnordered, Delivery::Quickest] {
+            for _ in 0..3 {
+                world.client(0).call_server(sent, b"x", delivery).expect("room");
+                sent += 1;
+            }
+        }
+        if round % 3 == 0 {
+            world.network.inject(Fault::Isolate(NEAR));
+        } else if round % 3 == 2 {
+            world.network.inject(Fault::Rejoin(NEAR));
+        }
+        world.run_for(Span::from_secs(4), idle);
+    }
+    world.run_for(Span::from_secs(6), idle);
+    let mut heard = heard(&server_events(&mut world));
+    heard.sort_unstable();
+    assert_eq!(heard, (0..sent).collect::<Vec<_>>());
+    let call = |method| Call { target: Target::Connection, from: Party::Server, method, bytes: Vec::new() };
+    assert_ne!(call(1), call(2), "calls are told apart by their method");
+}

@@ -1,0 +1,59 @@
+//! Goal: what one client observes the others place, through the server. Method: ships in circles, clocks that
+//! disagree by minutes, links that lose, repeat and reorder.
+
+use fairpath::time::Span;
+use fairpath_sim::{LinkConfig, Loss};
+
+use super::arena::{client_events, error, fly, launch, server_events, world};
+
+#[test]
+fn three_ships_are_seen_where_they_are() {
+    let mut world = world(7, LinkConfig::default().delay(Span::from_millis(60)), 3);
+    let ships = launch(&mut world);
+    let mut worst: f64 = 0.0;
+    world.run_for(Span::from_secs(10), |world, now| {
+        fly(world, &ships, now);
+        if now.as_secs_f64() > 2.0 {
+            for (viewer, which) in [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)] {
+                worst = worst.max(error(world, viewer, ships[which], which).expect("seen by now"));
+            }
+        }
+    });
+    // Two ways of 60 ms and two ticks: in 0.16 s a ship leaves its line by half of 10 u/s² · t², on top of 0.3.
+    assert!(worst < 0.3 + 1.0, "worst {worst}");
+    let first = world.client(0).id().expect("connected");
+    let statistics = world.server.statistics(first).expect("a session");
+    let round_trip = statistics.round_trip.expect("receipts came");
+    assert!((Span::from_millis(110)..Span::from_millis(160)).contains(&round_trip), "{round_trip:?}");
+    assert!(statistics.error_per_sec > 0.0 && statistics.error_per_sec < 2.0, "{statistics:?}");
+    assert!(world.server.dispatcher().ledger(ships[1]).unwrap().standings().all(|(_, s)| s.has_acknowledged));
+}
+
+#[test]
+fn thirty_percent_loss_reordering_and_duplication_do_no_harm() {
+    let link = LinkConfig::default()
+        .delay(Span::from_millis(50))
+        .jitter_uniform(Span::from_millis(30))
+        .loss(Loss::each(0.3))
+        .duplicate_ratio(0.2)
+        .reorder(0.2, Span::from_millis(60));
+    let mut world = world(11, link, 3);
+    let ships = launch(&mut world);
+    let (mut sum, mut count) = (0.0, 0.0);
+    world.run_for(Span::from_secs(20), |world, now| {
+        fly(world, &ships, now);
+        if now.as_secs_f64() > 4.0 {
+            for (viewer, which) in [(0, 1), (1, 2), (2, 0)] {
+                sum += error(world, viewer, ships[which], which).expect("seen by now");
+                count += 1.0;
+            }
+        }
+    });
+    // Half of all updates are lost on one way or the other, so the typical age of what is followed is half a second, in
+    // which a ship leaves its line by 10/2 u/s² · t².
+    assert!(sum / count < 2.5, "mean error {}", sum / count);
+    assert!(server_events(&mut world).iter().all(|event| !format!("{event:?}").contains("Refused")));
+    assert!(client_events(&mut world, 0).iter().all(|event| !format!("{event:?}").contains("Lost")));
+    let loss = world.client(1).statistics().loss_ratio();
+    assert!((0.2..0.4).contains(&loss), "measured loss {loss}");
+}

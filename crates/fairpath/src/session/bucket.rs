@@ -1,0 +1,63 @@
+use crate::time::{LocalInstant, Span};
+
+/// A token bucket: so much a second for ever, and so much at once.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bucket {
+    per_sec: f64,
+    burst: f64,
+    level: f64,
+    filled_at: Option<LocalInstant>,
+}
+
+impl Bucket {
+    pub(super) fn new(per_sec: f64, burst: f64) -> Self {
+        Self { per_sec, burst, level: burst, filled_at: None }
+    }
+
+    /// What is in it.
+    pub(super) fn level(&mut self, now: LocalInstant) -> f64 {
+        let since = self.filled_at.map_or(Span::ZERO, |at| now - at).max(Span::ZERO);
+        self.filled_at = Some(self.filled_at.map_or(now, |at| at.max(now)));
+        self.level = (self.level + self.per_sec * since.as_secs_f64()).min(self.burst);
+        self.level
+    }
+
+    /// Takes so much out, into debt if it must be.
+    pub(super) fn spend(&mut self, amount: f64) {
+        self.level -= amount;
+    }
+
+    /// Takes so much out if it is there.
+    pub(super) fn try_spend(&mut self, amount: f64, now: LocalInstant) -> bool {
+        let is_there = self.level(now) >= amount;
+        if is_there {
+            self.spend(amount);
+        }
+        is_there
+    }
+
+    /// When so much will be in it.
+    pub(super) fn when(&self, amount: f64, now: LocalInstant) -> LocalInstant {
+        let missing = (amount.min(self.burst) - self.level).max(0.0);
+        self.filled_at.unwrap_or(now) + Span::from_secs_f64(missing / self.per_sec)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_gives_its_burst_at_once_and_its_rate_for_ever() {
+        let mut bucket = Bucket::new(100.0, 50.0);
+        let at = LocalInstant::from_millis;
+        assert!(bucket.try_spend(50.0, at(0)) && !bucket.try_spend(1.0, at(0)));
+        assert_eq!(bucket.when(10.0, at(0)), at(100));
+        assert!(bucket.try_spend(10.0, at(100)));
+        let mut given = 0;
+        for millis in 100..10_100 {
+            given += u32::from(bucket.try_spend(1.0, at(millis)));
+        }
+        assert!((999..=1000).contains(&given), "{given} in ten seconds");
+    }
+}

@@ -1,0 +1,687 @@
+//! One peer of a session, as the other end sees it: what both ends share, whoever they are.
+//!
+//! A channel outlives its transport. It counts and confirms, repeats and drops duplicates, fills datagrams within a
+//! budget of bytes and settles the receipts; what the messages mean is for its owner to know.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::bucket::Bucket;
+use super::error::{CallError, CloseReason};
+use super::limits::{
+    CALL_BYTES_MAX, DATAGRAM_ITEM_BYTES_MAX, QUICKEST_BYTES_MAX, QUICKEST_WINDOW, UNRELIABLE_MAX,
+};
+use super::manifest::{Manifest, hold};
+use super::message::{Announcement, Call, Datagram, Group, Letter, Message, Part, Received};
+use super::newest::{Heard, Newest, Slot};
+use super::outbox::{Inbox, Outbox, OutboxFull};
+use super::packets::{Arrived, Content, Departed, Settled};
+use super::quickest::Quickest;
+use super::seen::Seen;
+use super::statistics::Statistics;
+use super::undelivered::Undelivered;
+use super::{Budget, Delivery};
+use crate::clock::{DelayEstimate, Reply, Request};
+use crate::dr_vector::DrVector;
+use crate::number::{EntityId, PacketNumber, ReceiverId};
+use crate::schedule::{Departure, Dispatcher};
+use crate::time::{LocalInstant, Now, SharedInstant, Span};
+use crate::vector::Planar;
+use crate::wire::{
+    Header, Precision, Receipt, StaleSet, decode_feedback, decode_updates, encode_updates, pack_feedback,
+    pack_updates,
+};
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(super) struct Channel {
+    pub(super) manifest: Manifest,
+    outbox: Outbox,
+    inbox: Inbox,
+    greetings: VecDeque<Message>,
+    confirm_due: Option<LocalInstant>,
+    newest: Newest,
+    heard: Heard,
+    quickest: Quickest,
+    quickest_seen: Seen,
+    unreliable: VecDeque<Call>,
+    /// Objects that the peer has not confirmed to know, by the number of the message that tells of them.
+    announced: BTreeMap<EntityId, u64>,
+    clock_requests: VecDeque<Request>,
+    clock_replies: VecDeque<(Request, SharedInstant)>,
+    departed: Departed,
+    arrived: Arrived,
+    budget: Bucket,
+    round_trip: DelayEstimate,
+    statistics: Statistics,
+    /// The last attempt at a datagram came to nothing: not again before this.
+    not_before: LocalInstant,
+}
+
+/// What a datagram brought.
+#[derive(Debug)]
+pub(super) struct Incoming<V: Planar> {
+    pub(super) packet: PacketNumber,
+    pub(super) sent_at: SharedInstant,
+    pub(super) vectors: Vec<DrVector<V>>,
+    pub(super) calls: Vec<(Call, Delivery)>,
+    pub(super) states: Vec<(EntityId, Group)>,
+    pub(super) clock: Vec<Reply>,
+    /// Copies of DR vectors that the peer says have arrived, and when.
+    pub(super) settled: Vec<Settled>,
+    /// The peer has reported all that it received before this.
+    pub(super) complete_until: Option<SharedInstant>,
+    wants_receipt: bool,
+}
+
+impl Channel {
+    /// How long counted messages wait to be confirmed: a confirmation for each would double the messages.
+    const CONFIRM_WITHIN: Span = Span::from_millis(100);
+    /// Before the first round trip is known, what is not confirmed after this long is sent again.
+    const PATIENCE: Span = Span::from_millis(250);
+    const PATIENCE_MIN: Span = Span::from_millis(30);
+    const PATIENCE_MAX: Span = Span::from_secs(1);
+    /// Less than this is not worth a packet: wait until the budget has more.
+    const SPEAK_BYTES: f64 = 200.0;
+    /// When an attempt at a datagram came to nothing, the next one waits so long.
+    const TRY_AGAIN: Span = Span::from_millis(5);
+    /// Clock requests that are answered in one datagram.
+    const CLOCK_REPLIES_MAX: usize = 4;
+
+    pub(super) fn new(budget: Budget) -> Self {
+        Self {
+            manifest: Manifest::default(),
+            outbox: Outbox::default(),
+            inbox: Inbox::default(),
+            greetings: VecDeque::new(),
+            confirm_due: None,
+            newest: Newest::default(),
+            heard: Heard::default(),
+            quickest: Quickest::default(),
+            quickest_seen: Seen::default(),
+            unreliable: VecDeque::new(),
+            announced: BTreeMap::new(),
+            clock_requests: VecDeque::new(),
+            clock_replies: VecDeque::new(),
+            departed: Departed::default(),
+            arrived: Arrived::default(),
+            budget: Bucket::new(budget.bytes_per_sec.into(), budget.burst_bytes.into()),
+            round_trip: DelayEstimate::default(),
+            statistics: Statistics::default(),
+            not_before: LocalInstant::from_micros(i64::MIN),
+        }
+    }
+
+    // ── what the owner wants to send ────────────────────────────────────────────────────────────────────
+
+    /// A greeting, which is not counted and goes before all else.
+    pub(super) fn greet(&mut self, message: Message) {
+        self.greetings.push_back(message);
+    }
+
+    /// A counted message on the ordered stream.
+    pub(super) fn send(&mut self, message: Message) -> Result<(), OutboxFull> {
+        self.outbox.push(message).map(drop)
+    }
+
+    /// Tells the peer of an object. Its states and calls on it by datagram wait until the peer knows it.
+    pub(super) fn announce(&mut self, message: Message, object: EntityId) -> Result<(), OutboxFull> {
+        let number = self.outbox.push(message)?;
+        self.announced.insert(object, number);
+        Ok(())
+    }
+
+    /// The groups of an announcement, as this peer counts newer and older.
+    pub(super) fn number_groups(&mut self, groups: &BTreeMap<u8, Vec<u8>>) -> Vec<Group> {
+        let number = self.newest.number();
+        groups.iter().map(|(group, bytes)| Group { group: *group, number, bytes: bytes.clone() }).collect()
+    }
+
+    /// The groups of an announcement that came are what is known.
+    pub(super) fn hear_groups(&mut self, announcement: &Announcement) {
+        for group in &announcement.groups {
+            // Too many slots are there of calls only.
+            let _ = self.heard.is_news(Slot::State(announcement.object, group.group), group.number);
+        }
+    }
+
+    pub(super) fn set_state(&mut self, object: EntityId, group: u8, bytes: Vec<u8>) {
+        self.newest.set_state(object, group, bytes);
+    }
+
+    /// Makes a call.
+    pub(super) fn call(&mut self, call: Call, delivery: Delivery) -> Result<(), CallError> {
+        let bytes_max = match delivery {
+            Delivery::ReliableOrdered | Delivery::ReliableUnordered => CALL_BYTES_MAX,
+            Delivery::Unreliable | Delivery::Newest => DATAGRAM_ITEM_BYTES_MAX,
+            Delivery::Quickest => QUICKEST_BYTES_MAX,
+        };
+        if call.bytes.len() > bytes_max {
+            return Err(CallError::TooLong);
+        }
+        let has_room = match delivery {
+            Delivery::ReliableOrdered => self.outbox.push(Message::Call(call)).is_ok(),
+            Delivery::ReliableUnordered => self.outbox.push_letter(call).is_ok(),
+            Delivery::Newest => self.newest.set_call(call),
+            Delivery::Quickest => self.quickest.push(call),
+            Delivery::Unreliable => {
+                if self.unreliable.len() >= UNRELIABLE_MAX {
+                    self.unreliable.pop_front();
+                }
+                self.unreliable.push_back(call);
+                true
+            }
+        };
+        if has_room { Ok(()) } else { Err(CallError::Full) }
+    }
+
+    pub(super) fn ask_time(&mut self, request: Request) {
+        self.clock_requests.push_back(request);
+    }
+
+    /// The object is the peer's to tell of from now on, or somebody else's.
+    pub(super) fn disown(&mut self, object: EntityId) {
+        self.manifest.remove(object);
+        self.newest.forget(object);
+    }
+
+    /// The object is gone from this peer: nothing more is said about it.
+    pub(super) fn forget(&mut self, object: EntityId) {
+        self.manifest.remove(object);
+        self.newest.forget(object);
+        self.heard.forget(object);
+        self.announced.remove(&object);
+    }
+
+    // ── streams ─────────────────────────────────────────────────────────────────────────────────────────
+
+    /// A message came on the ordered stream. Confirmations are dealt with here; anything else is handed back.
+    pub(super) fn handle_message(
+        &mut self,
+        message: Message,
+        now: Now,
+    ) -> Result<Option<Message>, CloseReason> {
+        if let Message::Confirm(received) = &message {
+            return if self.confirm(received) { Ok(None) } else { Err(CloseReason::OutOfPlace) };
+        }
+        if message.is_counted() {
+            self.inbox.count();
+            self.owe_confirmation(now);
+        }
+        Ok(Some(message))
+    }
+
+    /// An independent message came; its call, if it is the first time.
+    pub(super) fn handle_letter(&mut self, bytes: &[u8], now: Now) -> Result<Option<Call>, CloseReason> {
+        self.statistics.bytes_received += bytes.len() as u64;
+        let letter = Letter::decode(bytes).map_err(|_| CloseReason::Malformed)?;
+        let is_new = self.inbox.accept_letter(letter.number).ok_or(CloseReason::OutOfPlace)?;
+        self.owe_confirmation(now);
+        Ok(is_new.then_some(letter.call))
+    }
+
+    /// Bytes for the ordered stream before there is a session.
+    pub(super) fn poll_greeting(&mut self) -> Option<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.greetings.pop_front()?.frame(&mut bytes);
+        self.on_bytes_sent(bytes.len());
+        Some(bytes)
+    }
+
+    /// The transport they were for is gone.
+    pub(super) fn drop_greetings(&mut self) {
+        self.greetings.clear();
+    }
+
+    /// Bytes for the ordered stream.
+    pub(super) fn poll_stream(&mut self, now: Now) -> Option<Vec<u8>> {
+        if let Some(greeting) = self.poll_greeting() {
+            return Some(greeting);
+        }
+        let mut bytes = Vec::new();
+        if self.confirm_due.is_some_and(|due| due <= now.local) {
+            self.confirm_due = None;
+            Message::Confirm(self.inbox.received()).frame(&mut bytes);
+        } else {
+            self.outbox.poll()?.frame(&mut bytes);
+        }
+        self.on_bytes_sent(bytes.len());
+        Some(bytes)
+    }
+
+    /// An independent message.
+    pub(super) fn poll_letter(&mut self) -> Option<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.outbox.poll_letter()?.encode(&mut bytes);
+        self.on_bytes_sent(bytes.len());
+        Some(bytes)
+    }
+
+    /// What has come of the peer's reliable messages.
+    pub(super) fn received(&self) -> Received {
+        self.inbox.received()
+    }
+
+    /// The session goes on with a new transport; the peer says what it has. False if that cannot be.
+    pub(super) fn resume(&mut self, received: &Received, now: Now) -> bool {
+        // The old transport may have been handed more than the last confirmation says.
+        if !self.confirm(received) {
+            return false;
+        }
+        self.outbox.rewind();
+        self.newest.rewind();
+        self.manifest.rewind(now.shared);
+        self.clock_requests.clear();
+        self.clock_replies.clear();
+        true
+    }
+
+    pub(super) fn count_received(&mut self, bytes: usize) {
+        self.statistics.bytes_received += bytes as u64;
+    }
+
+    fn confirm(&mut self, received: &Received) -> bool {
+        let is_possible = self.outbox.confirm(received);
+        let outbox = &self.outbox;
+        self.announced.retain(|_, number| !outbox.is_confirmed(*number));
+        is_possible
+    }
+
+    fn owe_confirmation(&mut self, now: Now) {
+        self.confirm_due = self.confirm_due.or(Some(now.local + Self::CONFIRM_WITHIN));
+    }
+
+    fn on_bytes_sent(&mut self, bytes: usize) {
+        self.statistics.bytes_sent += bytes as u64;
+        self.budget.spend(bytes as f64);
+    }
+
+    // ── the send step ───────────────────────────────────────────────────────────────────────────────────
+
+    /// The next datagram, filled as late as can be: call it when one can really leave, for it is booked as departed.
+    ///
+    /// In this order, as far as they fit: the time, what must arrive quickest, receipts, values that the peer does not
+    /// have, what may be lost; then DR vectors by weight in all the room that is left.
+    pub(super) fn poll_datagram<V: Planar>(
+        &mut self,
+        dispatcher: &mut Dispatcher<V>,
+        receiver: ReceiverId,
+        precision: &Precision,
+        now: Now,
+        bytes_max: usize,
+    ) -> Option<Vec<u8>> {
+        let room = self.budget.level(now.local).min(bytes_max as f64);
+        if room < Self::SPEAK_BYTES {
+            return None;
+        }
+        let departures = self.manifest.gather(dispatcher, receiver, now.shared);
+        if departures.is_empty() && !self.must_speak(now.local) {
+            return None;
+        }
+        let mut draft = Draft::new(room as usize - HEAD_BYTES);
+        self.put_time(&mut draft, now);
+        self.put_quickest(&mut draft, now);
+        self.put_receipts(&mut draft, now);
+        self.put_newest(&mut draft, now);
+        self.put_unreliable(&mut draft);
+        let updates = self.put_vectors(&mut draft, departures, dispatcher, precision, now);
+        if !draft.has_news {
+            // What is due does not fit beside what is repeated, or into what is left of the budget.
+            self.not_before = now.local + Self::TRY_AGAIN;
+            return None;
+        }
+
+        let mut datagram = Vec::with_capacity(updates.len() + draft.parts.len() + 2);
+        Datagram::join(&updates, &draft.parts, &mut datagram);
+        self.on_departed(draft, now.local);
+        self.on_bytes_sent(datagram.len());
+        Some(datagram)
+    }
+
+    /// When [`poll_datagram`](Self::poll_datagram) has something besides what the dispatcher claims.
+    pub(super) fn poll_deadline(&self, now: Now) -> Option<LocalInstant> {
+        let at_once = LocalInstant::from_micros(i64::MIN);
+        let has_small =
+            !self.unreliable.is_empty() || !self.clock_requests.is_empty() || !self.clock_replies.is_empty();
+        let shared_to_local = |at: SharedInstant| now.local + (at - now.shared);
+        let parts = [
+            has_small.then_some(at_once),
+            self.quickest.poll_deadline(),
+            self.arrived.poll_deadline(),
+            self.newest_deadline(),
+            self.manifest.poll_deadline().map(shared_to_local),
+        ];
+        let datagram = parts.into_iter().flatten().min();
+        // Nothing leaves before the budget lets it.
+        let affordable = self.budget.when(Self::SPEAK_BYTES, now.local).max(self.not_before);
+        let datagram = datagram.map(|at| at.max(affordable));
+        let stream = (!self.greetings.is_empty() || self.outbox.has_waiting()).then_some(at_once);
+        [datagram, stream, self.confirm_due].into_iter().flatten().min()
+    }
+
+    /// Whether a datagram must leave though no DR vector does.
+    fn must_speak(&self, now: LocalInstant) -> bool {
+        let is_due = |deadline: Option<LocalInstant>| deadline.is_some_and(|at| at <= now);
+        !self.unreliable.is_empty()
+            || !self.clock_requests.is_empty()
+            || !self.clock_replies.is_empty()
+            || is_due(self.quickest.poll_deadline())
+            || is_due(self.arrived.poll_deadline())
+            || is_due(self.newest_deadline())
+    }
+
+    fn put_time(&self, draft: &mut Draft, now: Now) {
+        let requests = self.clock_requests.iter().map(|request| Part::ClockRequest(*request));
+        let replies = self.clock_replies.iter();
+        let replies = replies.map(|(request, at)| Part::ClockReply(request.answer(*at, now.shared)));
+        for part in requests.chain(replies) {
+            draft.has_news |= draft.put(&part);
+        }
+    }
+
+    fn put_quickest(&self, draft: &mut Draft, now: Now) {
+        for (number, call) in self.quickest.waiting() {
+            if draft.put(&Part::Quickest(number, call.clone())) {
+                draft.has_news |= self.quickest.poll_deadline().is_some_and(|at| at <= now.local);
+                draft.content.quickest.push(number);
+            }
+        }
+    }
+
+    /// All receipts that are not confirmed, in at most a third of the room.
+    fn put_receipts(&self, draft: &mut Draft, now: Now) {
+        let receipts = self.arrived.receipts();
+        if receipts.is_empty() {
+            return;
+        }
+        let mut bytes = Vec::new();
+        let room = draft.left() / 3;
+        let Ok(count) = pack_feedback(&self.header(now), &receipts, room, &mut bytes) else { return };
+        if count > 0 && draft.put(&Part::Feedback(bytes)) {
+            draft.has_news |= self.arrived.poll_deadline().is_some_and(|at| at <= now.local);
+            draft.receipts = receipts[..count].to_vec();
+        }
+    }
+
+    /// Values of which the peer knows what they are about, in at most half of the room that is left; one in any case.
+    fn put_newest(&self, draft: &mut Draft, now: Now) {
+        let keep = draft.left() / 2;
+        for (slot, number, part) in self.newest.due(self.patience(), &self.announced, now.local) {
+            let has_room = draft.left() > keep || draft.content.newest.is_empty();
+            if has_room && draft.put(part) {
+                draft.content.newest.push((slot, number));
+                draft.has_news = true;
+            }
+        }
+    }
+
+    fn put_unreliable(&self, draft: &mut Draft) {
+        for call in &self.unreliable {
+            if !draft.put(&Part::Unreliable(call.clone())) {
+                return;
+            }
+            draft.unreliable += 1;
+            draft.has_news = true;
+        }
+    }
+
+    /// DR vectors, the most urgent first. What does not fit goes back and gains weight.
+    fn put_vectors<V: Planar>(
+        &mut self,
+        draft: &mut Draft,
+        departures: Vec<Departure<V>>,
+        dispatcher: &mut Dispatcher<V>,
+        precision: &Precision,
+        now: Now,
+    ) -> Vec<u8> {
+        let header = self.header(now);
+        let vectors: Vec<DrVector<V>> = departures.iter().map(|departure| departure.claim.vector).collect();
+        let mut updates = Vec::new();
+        let room = draft.left() + HEAD_BYTES;
+        let count = pack_updates(precision, &header, &vectors, room, &mut updates).unwrap_or_default();
+        if count == 0 {
+            let empty: [DrVector<V>; 0] = [];
+            encode_updates(precision, &header, &empty, &mut updates).expect("a header is always sound");
+        }
+        let bytes_each = updates.len() as f64 / count.max(1) as f64;
+        // Receipts name DR vectors by their place, in the order of entities.
+        let mut copies = BTreeMap::new();
+        for (at, departure) in departures.into_iter().enumerate() {
+            let entity = departure.claim.entity;
+            if at >= count {
+                let room_at = self.budget.when(Self::SPEAK_BYTES, now.local);
+                hold(dispatcher, departure, now.shared + (room_at - now.local).max(Span::ZERO));
+                continue;
+            }
+            draft.has_news = true;
+            self.manifest.on_departed(entity, now.shared);
+            self.statistics.vectors_sent += 1;
+            if let Some(copy) = dispatcher.on_departed(&departure.claim, now.shared, bytes_each) {
+                copies.insert(entity, copy);
+            }
+        }
+        draft.content.copies = copies.into_iter().collect();
+        updates
+    }
+
+    /// Books a datagram that leaves.
+    fn on_departed(&mut self, draft: Draft, now: LocalInstant) {
+        let packet = self.departed.next();
+        self.clock_requests.clear();
+        self.clock_replies.clear();
+        self.unreliable.drain(..draft.unreliable);
+        if !draft.content.quickest.is_empty() {
+            self.quickest.on_sent(now);
+        }
+        if !draft.receipts.is_empty() {
+            self.arrived.on_repeated(packet, &draft.receipts);
+        }
+        for (slot, number) in &draft.content.newest {
+            self.newest.on_sent(*slot, *number, now);
+        }
+        self.statistics.datagrams_sent += 1;
+        self.departed.on_sent(draft.content, now);
+    }
+
+    fn header(&self, now: Now) -> Header {
+        Header {
+            packet: self.departed.next().on_wire(),
+            sent_at: now.shared,
+            confirmed: self.arrived.confirmation(),
+        }
+    }
+
+    /// How long to wait for a receipt before something is taken for lost.
+    fn patience(&self) -> Span {
+        self.round_trip.high().unwrap_or(Self::PATIENCE).clamp(Self::PATIENCE_MIN, Self::PATIENCE_MAX)
+    }
+
+    fn newest_deadline(&self) -> Option<LocalInstant> {
+        self.newest.poll_deadline(self.patience(), &self.announced)
+    }
+
+    // ── the receive step ────────────────────────────────────────────────────────────────────────────────
+
+    /// Takes a datagram apart and settles what concerns the channel alone; nothing if it came before.
+    ///
+    /// The owner deals with what it brought, and then says [`owe_receipt`](Self::owe_receipt).
+    pub(super) fn handle_datagram<V: Planar>(
+        &mut self,
+        precision: &Precision,
+        bytes: &[u8],
+        now: Now,
+    ) -> Result<Option<Incoming<V>>, CloseReason> {
+        let datagram = Datagram::decode(bytes).map_err(|_| CloseReason::Malformed)?;
+        let updates = decode_updates::<V>(precision, now.shared, datagram.updates);
+        let updates = updates.map_err(|_| CloseReason::Malformed)?;
+        self.statistics.bytes_received += bytes.len() as u64;
+        let Some(packet) = self.arrived.accept(updates.header.packet) else {
+            self.statistics.datagrams_repeated += 1;
+            return Ok(None);
+        };
+        if let Some(confirmed) = updates.header.confirmed {
+            self.arrived.on_confirmed(confirmed, self.departed.next());
+        }
+        self.statistics.vectors_received += updates.vectors.len() as u64;
+        let wants_receipt = !updates.vectors.is_empty() || datagram.parts.iter().any(Part::wants_receipt);
+        let mut incoming = Incoming {
+            packet,
+            sent_at: updates.header.sent_at,
+            vectors: updates.vectors,
+            calls: Vec::new(),
+            states: Vec::new(),
+            clock: Vec::new(),
+            settled: Vec::new(),
+            complete_until: None,
+            wants_receipt,
+        };
+        for part in datagram.parts {
+            self.handle_part(part, &mut incoming, now)?;
+        }
+        Ok(Some(incoming))
+    }
+
+    /// The datagram was dealt with; these of its DR vectors were older than what was known.
+    pub(super) fn owe_receipt<V: Planar>(&mut self, incoming: &Incoming<V>, stale: StaleSet, now: Now) {
+        if incoming.wants_receipt {
+            self.arrived.owe(incoming.packet, incoming.sent_at, stale, now);
+        }
+    }
+
+    /// Whether this value is newer than all before, and remembers it.
+    pub(super) fn is_news(&mut self, object: EntityId, group: &Group) -> bool {
+        self.heard.is_news(Slot::State(object, group.group), group.number) == Ok(true)
+    }
+
+    fn handle_part<V: Planar>(
+        &mut self,
+        part: Part,
+        incoming: &mut Incoming<V>,
+        now: Now,
+    ) -> Result<(), CloseReason> {
+        match part {
+            Part::ClockRequest(request) => {
+                if self.clock_replies.len() < Self::CLOCK_REPLIES_MAX {
+                    self.clock_replies.push_back((request, now.shared));
+                }
+            }
+            Part::ClockReply(reply) => incoming.clock.push(reply),
+            Part::Feedback(bytes) => self.handle_feedback(&bytes, incoming, now)?,
+            Part::Quickest(number, call) => {
+                let is_new = self.quickest_seen.insert(number, QUICKEST_WINDOW);
+                if is_new.map_err(|_| CloseReason::OutOfPlace)? {
+                    incoming.calls.push((call, Delivery::Quickest));
+                }
+            }
+            Part::Unreliable(call) => incoming.calls.push((call, Delivery::Unreliable)),
+            Part::State(object, group) => incoming.states.push((object, group)),
+            Part::Newest(number, call) => {
+                let is_news = self.heard.is_news(Slot::Call(call.target, call.method), number);
+                if is_news.map_err(|_| CloseReason::TooFast)? {
+                    incoming.calls.push((call, Delivery::Newest));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn handle_feedback<V: Planar>(
+        &mut self,
+        bytes: &[u8],
+        incoming: &mut Incoming<V>,
+        now: Now,
+    ) -> Result<(), CloseReason> {
+        let feedback = decode_feedback(now.shared, self.departed.next(), bytes);
+        let feedback = feedback.map_err(|_| CloseReason::Malformed)?;
+        self.arrived.on_feedback(incoming.packet);
+        for settled in self.departed.settle(&feedback, now.local) {
+            settled.content.quickest.iter().for_each(|number| self.quickest.on_confirmed(*number));
+            settled.content.newest.iter().for_each(|(slot, number)| self.newest.on_confirmed(*slot, *number));
+            incoming.settled.push(settled);
+        }
+        if let Some(round_trip) = self.departed.round_trip() {
+            self.round_trip.handle_sample(round_trip);
+        }
+        incoming.complete_until = Some(feedback.header.sent_at);
+        Ok(())
+    }
+
+    // ── what is known ───────────────────────────────────────────────────────────────────────────────────
+
+    /// How long one way takes, as far as only this end's clock can tell.
+    pub(super) fn one_way(&self) -> Span {
+        self.round_trip.mean().map_or(Span::ZERO, |round_trip| round_trip.scaled(0.5))
+    }
+
+    /// A round trip that was measured otherwise.
+    pub(super) fn on_round_trip(&mut self, round_trip: Span) {
+        self.round_trip.handle_sample(round_trip);
+    }
+
+    pub(super) fn statistics(&self) -> Statistics {
+        let (came, sent) = self.arrived.counts();
+        Statistics {
+            round_trip: self.round_trip.mean(),
+            round_trip_deviation: self.round_trip.deviation(),
+            datagrams_received: came,
+            datagrams_lost: sent.saturating_sub(came),
+            outbox_bytes: self.outbox.bytes() as u64,
+            ..self.statistics
+        }
+    }
+
+    /// What was promised and will not be kept.
+    pub(super) fn into_undelivered(self) -> Vec<Undelivered> {
+        let (messages, letters) = self.outbox.into_undelivered();
+        let mut undelivered: Vec<Undelivered> =
+            messages.into_iter().filter_map(Undelivered::message).collect();
+        undelivered
+            .extend(letters.into_iter().map(|call| Undelivered::Call(call, Delivery::ReliableUnordered)));
+        let quickest = self.quickest.into_undelivered();
+        undelivered.extend(quickest.into_iter().map(|call| Undelivered::Call(call, Delivery::Quickest)));
+        undelivered.extend(self.newest.into_undelivered().into_iter().filter_map(Undelivered::part));
+        undelivered
+    }
+}
+
+/// A message of no DR vectors, and the length before it.
+const HEAD_BYTES: usize = 16;
+
+/// A datagram being filled.
+#[derive(Debug)]
+struct Draft {
+    bytes_max: usize,
+    parts: Vec<u8>,
+    content: Content,
+    receipts: Vec<Receipt>,
+    unreliable: usize,
+    /// Whether there is anything in it that had to leave now.
+    has_news: bool,
+}
+
+impl Draft {
+    fn new(bytes_max: usize) -> Self {
+        Self {
+            bytes_max,
+            parts: Vec::new(),
+            content: Content::default(),
+            receipts: Vec::new(),
+            unreliable: 0,
+            has_news: false,
+        }
+    }
+
+    fn left(&self) -> usize {
+        self.bytes_max - self.parts.len()
+    }
+
+    /// Whether it fitted.
+    fn put(&mut self, part: &Part) -> bool {
+        let before = self.parts.len();
+        part.encode(&mut self.parts);
+        if self.parts.len() <= self.bytes_max {
+            return true;
+        }
+        self.parts.truncate(before);
+        false
+    }
+}

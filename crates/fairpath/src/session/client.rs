@@ -1,0 +1,889 @@
+//! A client's end of a session.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+
+use super::channel::{Channel, Incoming};
+use super::class::{Class, ClassId};
+use super::error::{CallError, CloseReason, ObjectError, Refusal};
+use super::limits::{
+    CREATION_BYTES_MAX, DATAGRAM_ITEM_BYTES_MAX, EARLY_MAX, EVENTS_MAX, GROUPS_MAX, OBJECTS_PER_CLIENT_MAX,
+    RESUME_WITHIN, SILENCE_MAX,
+};
+use super::message::{
+    Announcement, Call, Frames, Group, Hello, Message, Outcome, Resume, SESSION_VERSION, Target, Welcome,
+};
+use super::statistics::Statistics;
+use super::undelivered::Undelivered;
+use super::{Budget, ClientId, Delivery, Party, Token};
+use crate::clock::{ClockConfig, ClockSync, Reply, Request};
+use crate::dr_vector::DrVector;
+use crate::number::{EntityId, ReceiverId};
+use crate::owner::Owner;
+use crate::place::{Acceptance, Arrival, Placement, Replica};
+use crate::random::Random;
+use crate::schedule::{Broadcast, Dispatcher, DispatcherConfig};
+use crate::state::{Observation, State};
+use crate::time::{LocalInstant, Now, SharedInstant, Span};
+use crate::vector::Planar;
+use crate::wire::{Precision, StaleSet};
+
+/// How a client takes part.
+#[derive(Clone, Debug)]
+pub struct ClientConfig {
+    /// What kinds of objects there are. The same as the server's.
+    pub classes: BTreeMap<ClassId, Class>,
+    /// How finely motion is spelt. The same as the server's.
+    pub precision: Precision,
+    /// Proves who this is, to the server's [`Gate`](super::Gate). Default nothing.
+    pub authentication: Vec<u8>,
+    /// How the shared clock is found.
+    pub clock: ClockConfig,
+    /// What may be sent to the server. Default [`Budget::default`].
+    pub budget: Budget,
+    /// How long replicas guess. Default [`Replica::HORIZON`]; the same as the server's dispatcher reckons with.
+    pub horizon: Span,
+    /// A server that is silent for this long is taken for gone. Default [`SILENCE_MAX`].
+    pub silence_max: Span,
+}
+
+impl ClientConfig {
+    /// The usual, for these kinds of objects.
+    pub fn new(classes: impl IntoIterator<Item = (ClassId, Class)>) -> Self {
+        Self {
+            classes: classes.into_iter().collect(),
+            precision: Precision::default(),
+            authentication: Vec::new(),
+            clock: ClockConfig::default(),
+            budget: Budget::default(),
+            horizon: Span::from_secs(3),
+            silence_max: SILENCE_MAX,
+        }
+    }
+}
+
+/// What a client's application should know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ClientEvent {
+    /// A new session has begun, under this name.
+    Connected(ClientId),
+    /// The transport is gone; the session waits to be resumed, unless a `SessionLost` follows.
+    Disconnected(Option<CloseReason>),
+    /// The session goes on: all that was promised is kept.
+    Resumed,
+    /// The session is over, and with it all its objects and ids. What was promised and not confirmed is named.
+    SessionLost {
+        /// What may not have arrived.
+        undelivered: Vec<Undelivered>,
+    },
+    /// An object is to be seen.
+    ObjectEntered {
+        /// What it is called.
+        object: EntityId,
+        /// What it is.
+        class: ClassId,
+        /// Whose it is.
+        owner: Party,
+    },
+    /// An object is to be seen no more.
+    ObjectLeft {
+        /// Which.
+        object: EntityId,
+        /// Whether it is gone for everybody.
+        is_destroyed: bool,
+    },
+    /// A state group of somebody else's object has a new value: see [`Client::state`].
+    StateChanged {
+        /// Whose.
+        object: EntityId,
+        /// Which.
+        group: u8,
+    },
+    /// Somebody called.
+    Called {
+        /// Who.
+        from: Party,
+        /// On what. The object may not have entered yet, if the call was not `ReliableOrdered`.
+        target: Target,
+        /// What to do.
+        method: u32,
+        /// With what.
+        bytes: Vec<u8>,
+    },
+    /// An object has another owner: if it is this client, it may observe it now.
+    OwnershipChanged {
+        /// Which.
+        object: EntityId,
+        /// Whose it is now.
+        owner: Party,
+    },
+    /// The server did not accept something.
+    Refused {
+        /// About which object.
+        object: EntityId,
+        /// Why.
+        refusal: Refusal,
+    },
+}
+
+/// A client's end of a session. The [module](super) says how to run it.
+#[derive(Debug)]
+pub struct Client<V: Planar> {
+    config: ClientConfig,
+    random: Random,
+    phase: Phase,
+    identity: Option<Identity>,
+    frames: Frames,
+    channel: Channel,
+    clock: ClockSync,
+    clock_epoch: u32,
+    is_synchronised: bool,
+    asked_at: LocalInstant,
+    heard_at: LocalInstant,
+    placement: Placement,
+    dispatcher: Dispatcher<V>,
+    objects: BTreeMap<EntityId, Object<V>>,
+    /// Of whom something was heard before they entered.
+    early: BTreeMap<EntityId, Replica<V>>,
+    ids: VecDeque<Range<u32>>,
+    closing: Option<CloseReason>,
+    events: VecDeque<ClientEvent>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// No transport and no session.
+    Idle,
+    /// Said hello.
+    Greeting,
+    Established,
+    /// No transport, but a session that waits.
+    Detached {
+        since: LocalInstant,
+    },
+}
+
+/// Who this is, in the session that lives.
+#[derive(Clone, Copy, Debug)]
+struct Identity {
+    client: ClientId,
+    token: Token,
+    epoch: u64,
+}
+
+#[derive(Debug)]
+struct Object<V: Planar> {
+    class: ClassId,
+    owner: Party,
+    term: u64,
+    creation: Vec<u8>,
+    groups: BTreeMap<u8, Vec<u8>>,
+    role: Role<V>,
+}
+
+#[derive(Debug)]
+enum Role<V: Planar> {
+    /// Observed here. The second holds the groups that were set here, one bit each.
+    Mine(Box<Owner<V>>, u32),
+    Theirs(Box<Replica<V>>),
+}
+
+/// What the client's dispatcher calls the server.
+const SERVER: ReceiverId = ReceiverId(0);
+
+/// Grants of ids that are remembered; a server grants far fewer before they are used.
+const GRANTS_MAX: usize = 64;
+
+impl<V: Planar> Client<V> {
+    /// A client that knows nobody yet. `random` is for schedules only.
+    pub fn new(config: ClientConfig, random: Random) -> Self {
+        let dispatcher = dispatcher(&config, &random);
+        Self {
+            phase: Phase::Idle,
+            identity: None,
+            frames: Frames::default(),
+            channel: Channel::new(config.budget),
+            clock: ClockSync::new(config.clock),
+            clock_epoch: 0,
+            is_synchronised: false,
+            asked_at: LocalInstant::ZERO,
+            heard_at: LocalInstant::ZERO,
+            placement: Placement::default(),
+            dispatcher,
+            objects: BTreeMap::new(),
+            early: BTreeMap::new(),
+            ids: VecDeque::new(),
+            closing: None,
+            events: VecDeque::new(),
+            config,
+            random,
+        }
+    }
+
+    // ── objects ─────────────────────────────────────────────────────────────────────────────────────────
+
+    /// Makes an object of this client's own, and tells everybody who may see it.
+    pub fn create(
+        &mut self,
+        class: ClassId,
+        creation: &[u8],
+        now: LocalInstant,
+    ) -> Result<EntityId, ObjectError> {
+        let shared = self.clock_now(now).ok_or(ObjectError::NoSession)?.shared;
+        let identity = self.identity.filter(|_| self.is_synchronised).ok_or(ObjectError::NoSession)?;
+        let kind = self.config.classes.get(&class).ok_or(ObjectError::UnknownClass)?;
+        if creation.len() > CREATION_BYTES_MAX {
+            return Err(ObjectError::TooLong);
+        }
+        let mine = self.objects.values().filter(|object| object.is_mine()).count();
+        if mine >= OBJECTS_PER_CLIENT_MAX {
+            return Err(ObjectError::TooMany);
+        }
+        self.ids.retain(|grant| grant.start < grant.end);
+        let grant = self.ids.front_mut().ok_or(ObjectError::NoIds)?;
+        let object = EntityId(grant.start);
+        let owner = Party::Client(identity.client);
+        let announcement =
+            Announcement { object, class, owner, term: 0, creation: creation.to_vec(), groups: Vec::new() };
+        self.channel.announce(Message::Create(announcement), object).map_err(|_| ObjectError::Full)?;
+        grant.start += 1;
+        self.channel.manifest.add(object, kind.rates, shared);
+        let role = Role::Mine(Box::new(watch(object, kind, self.config.precision)), 0);
+        let creation = creation.to_vec();
+        self.objects
+            .insert(object, Object { class, owner, term: 0, creation, groups: BTreeMap::new(), role });
+        Ok(object)
+    }
+
+    /// Destroys an object of this client's own.
+    pub fn destroy(&mut self, object: EntityId) -> Result<(), ObjectError> {
+        self.mine(object)?;
+        self.channel.send(Message::Destroy(object)).map_err(|_| ObjectError::Full)?;
+        self.forget(object);
+        Ok(())
+    }
+
+    /// Tells the truth about an object of this client's own; call it every frame.
+    pub fn observe(
+        &mut self,
+        object: EntityId,
+        observation: Observation<V>,
+        now: LocalInstant,
+    ) -> Result<(), ObjectError> {
+        let shared = self.clock_now(now).ok_or(ObjectError::NoSession)?.shared;
+        let Role::Mine(owner, _) = &mut self.mine(object)?.role else {
+            return Err(ObjectError::NotOwner(object));
+        };
+        let export = owner.observe(observation, shared).map_err(|_| ObjectError::NotFinite(object))?;
+        if let Some(export) = export {
+            self.dispatcher.on_generated(&export.vector, export.reason, shared);
+        }
+        Ok(())
+    }
+
+    /// Where an object is now, and how it moves; nothing before anything was heard of it.
+    ///
+    /// Of this client's own objects it is what the others are told.
+    pub fn place(&mut self, object: EntityId, now: LocalInstant) -> Option<State<V>> {
+        let now = self.clock_now(now)?;
+        match &self.objects.get(&object)?.role {
+            Role::Mine(owner, _) => Some(owner.exported()?.state_at(now.shared)),
+            Role::Theirs(replica) => replica.place(now),
+        }
+    }
+
+    /// What to show of an object: [`place`](Self::place), with corrections bent so that the eye can follow.
+    pub fn draw(&mut self, object: EntityId, now: LocalInstant) -> Option<State<V>> {
+        let now = self.clock_now(now)?;
+        match &self.objects.get(&object)?.role {
+            Role::Mine(owner, _) => Some(owner.exported()?.state_at(now.shared)),
+            Role::Theirs(replica) => replica.draw(now),
+        }
+    }
+
+    /// Gives a state group of this client's own object a value. Nothing is sent if it has it already.
+    pub fn set_state(&mut self, object: EntityId, group: u8, bytes: &[u8]) -> Result<(), ObjectError> {
+        check_group(group, bytes)?;
+        let mine = self.mine(object)?;
+        if mine.groups.get(&group).is_some_and(|value| value == bytes) {
+            return Ok(());
+        }
+        mine.groups.insert(group, bytes.to_vec());
+        if let Role::Mine(_, set) = &mut mine.role {
+            *set |= 1 << group;
+        }
+        self.channel.set_state(object, group, bytes.to_vec());
+        Ok(())
+    }
+
+    /// The value of a state group, if it has one.
+    pub fn state(&self, object: EntityId, group: u8) -> Option<&[u8]> {
+        self.objects.get(&object)?.groups.get(&group).map(Vec::as_slice)
+    }
+
+    /// Asks the server for an object. The answer is `OwnershipChanged` or `Refused`.
+    pub fn claim(&mut self, object: EntityId) -> Result<(), ObjectError> {
+        let term = self.objects.get(&object).ok_or(ObjectError::Unknown(object))?.term;
+        self.channel.send(Message::Claim(object, term)).map_err(|_| ObjectError::Full)
+    }
+
+    /// Gives an object back to the server. The answer is `OwnershipChanged`.
+    pub fn release(&mut self, object: EntityId) -> Result<(), ObjectError> {
+        let term = self.mine(object)?.term;
+        self.channel.send(Message::Release(object, term)).map_err(|_| ObjectError::Full)
+    }
+
+    /// Everything that is to be seen, in the order of ids.
+    pub fn objects(&self) -> impl Iterator<Item = EntityId> + '_ {
+        self.objects.keys().copied()
+    }
+
+    /// What an object is.
+    pub fn class(&self, object: EntityId) -> Option<ClassId> {
+        Some(self.objects.get(&object)?.class)
+    }
+
+    /// Whose it is.
+    pub fn owner(&self, object: EntityId) -> Option<Party> {
+        Some(self.objects.get(&object)?.owner)
+    }
+
+    /// What it was created with.
+    pub fn creation(&self, object: EntityId) -> Option<&[u8]> {
+        Some(&self.objects.get(&object)?.creation)
+    }
+
+    // ── calls ───────────────────────────────────────────────────────────────────────────────────────────
+
+    /// Calls the server.
+    pub fn call_server(&mut self, method: u32, bytes: &[u8], delivery: Delivery) -> Result<(), CallError> {
+        self.call(Target::Connection, method, bytes, delivery)
+    }
+
+    /// Calls whoever owns an object.
+    pub fn call_owner(
+        &mut self,
+        object: EntityId,
+        method: u32,
+        bytes: &[u8],
+        delivery: Delivery,
+    ) -> Result<(), CallError> {
+        self.objects.get(&object).ok_or(CallError::UnknownObject(object))?;
+        self.call(Target::Owner(object), method, bytes, delivery)
+    }
+
+    /// Calls everybody who sees an object of this client's own.
+    pub fn call_viewers(
+        &mut self,
+        object: EntityId,
+        method: u32,
+        bytes: &[u8],
+        delivery: Delivery,
+    ) -> Result<(), CallError> {
+        let is_mine = self.objects.get(&object).ok_or(CallError::UnknownObject(object))?.is_mine();
+        if !is_mine {
+            return Err(CallError::NotOwner(object));
+        }
+        self.call(Target::Viewers(object), method, bytes, delivery)
+    }
+
+    fn call(
+        &mut self,
+        target: Target,
+        method: u32,
+        bytes: &[u8],
+        delivery: Delivery,
+    ) -> Result<(), CallError> {
+        let identity = self.identity.filter(|_| self.is_synchronised).ok_or(CallError::NoSession)?;
+        let from = Party::Client(identity.client);
+        self.channel.call(Call { target, from, method, bytes: bytes.to_vec() }, delivery)
+    }
+
+    // ── what arrives ────────────────────────────────────────────────────────────────────────────────────
+
+    /// A transport to the server is there.
+    pub fn handle_connected(&mut self, now: LocalInstant) {
+        self.forget_if_too_late(now);
+        self.frames = Frames::default();
+        self.closing = None;
+        (self.asked_at, self.heard_at) = (now, now);
+        let received = self.channel.received();
+        let resume = self.identity.map(|Identity { token, epoch, .. }| Resume { token, epoch, received });
+        self.channel.greet(Message::Hello(Hello {
+            version: SESSION_VERSION,
+            dimensions: V::DIMENSIONS as u8,
+            fingerprint: self.config.precision.fingerprint(),
+            authentication: self.config.authentication.clone(),
+            clock: Request { id: 0 },
+            resume,
+        }));
+        self.phase = Phase::Greeting;
+    }
+
+    /// The transport is gone, for this reason if the server gave one.
+    pub fn handle_disconnected(&mut self, reason: Option<CloseReason>, now: LocalInstant) {
+        if !matches!(self.phase, Phase::Greeting | Phase::Established) {
+            return;
+        }
+        self.detach(reason, now);
+        if reason.is_some_and(CloseReason::ends_session) {
+            self.lose_session();
+        }
+    }
+
+    /// Bytes came on the ordered stream.
+    pub fn handle_stream(&mut self, bytes: &[u8], now: LocalInstant) {
+        if !matches!(self.phase, Phase::Greeting | Phase::Established) {
+            return;
+        }
+        self.heard_at = now;
+        self.channel.count_received(bytes.len());
+        match self.frames.push(bytes) {
+            Ok(()) => self.drain_frames(now),
+            Err(reason) => self.close(reason, now),
+        }
+    }
+
+    /// An independent message came.
+    pub fn handle_message(&mut self, bytes: &[u8], now: LocalInstant) {
+        let Some(now) = self.heard(now) else { return };
+        match self.channel.handle_letter(bytes, now) {
+            Ok(Some(call)) => self.called(call),
+            Ok(None) => {}
+            Err(reason) => self.close(reason, now.local),
+        }
+    }
+
+    /// A datagram came.
+    pub fn handle_datagram(&mut self, bytes: &[u8], now: LocalInstant) {
+        let Some(now) = self.heard(now) else { return };
+        match self.channel.handle_datagram(&self.config.precision, bytes, now) {
+            Ok(Some(incoming)) => self.reconcile(incoming, now),
+            Ok(None) => {}
+            Err(reason) => self.close(reason, now.local),
+        }
+    }
+
+    /// Time has passed.
+    pub fn handle_timeout(&mut self, now: LocalInstant) {
+        self.forget_if_too_late(now);
+        let is_connected = matches!(self.phase, Phase::Greeting | Phase::Established);
+        if is_connected && now - self.heard_at >= self.config.silence_max {
+            self.close(CloseReason::Silent, now);
+        }
+        if self.events.len() >= EVENTS_MAX {
+            self.close(CloseReason::Overloaded, now);
+        }
+    }
+
+    // ── what leaves ─────────────────────────────────────────────────────────────────────────────────────
+
+    /// Bytes for the ordered stream.
+    pub fn poll_stream(&mut self, now: LocalInstant) -> Option<Vec<u8>> {
+        match self.phase {
+            Phase::Greeting => self.channel.poll_greeting(),
+            Phase::Established => {
+                let now = self.clock_now(now)?;
+                self.channel.poll_stream(now)
+            }
+            Phase::Idle | Phase::Detached { .. } => None,
+        }
+    }
+
+    /// An independent message.
+    pub fn poll_message(&mut self) -> Option<Vec<u8>> {
+        if self.phase == Phase::Established { self.channel.poll_letter() } else { None }
+    }
+
+    /// The next datagram, of at most `bytes_max`. Ask only when it can leave at once.
+    pub fn poll_datagram(&mut self, now: LocalInstant, bytes_max: usize) -> Option<Vec<u8>> {
+        if self.phase != Phase::Established {
+            return None;
+        }
+        if let Some(request) = self.clock.poll_request(now) {
+            self.channel.ask_time(request);
+        }
+        let now = self.clock_now(now)?;
+        self.channel.poll_datagram(&mut self.dispatcher, SERVER, &self.config.precision, now, bytes_max)
+    }
+
+    /// The transport is to be closed, for this reason. Given once.
+    pub fn poll_close(&mut self) -> Option<CloseReason> {
+        self.closing.take()
+    }
+
+    /// Something the application should know.
+    pub fn poll_event(&mut self) -> Option<ClientEvent> {
+        self.events.pop_front()
+    }
+
+    /// When there will be something to do, unless something arrives before. In the past, if there is now.
+    pub fn poll_deadline(&mut self, now: LocalInstant) -> Option<LocalInstant> {
+        match self.phase {
+            Phase::Idle => None,
+            Phase::Greeting => Some(self.heard_at + self.config.silence_max),
+            Phase::Detached { since } => Some(since + RESUME_WITHIN),
+            Phase::Established => {
+                let now = self.clock_now(now)?;
+                let claims = self.dispatcher.poll_deadline().map(|at| now.local + (at - now.shared));
+                let fixed = [self.heard_at + self.config.silence_max, self.clock.poll_deadline()];
+                fixed.into_iter().chain(claims).chain(self.channel.poll_deadline(now)).min()
+            }
+        }
+    }
+
+    /// Leaves for good: objects of this client's own go, and nothing can be resumed.
+    pub fn leave(&mut self, now: LocalInstant) {
+        self.close(CloseReason::Finished, now);
+        self.lose_session();
+    }
+
+    // ── what is known ───────────────────────────────────────────────────────────────────────────────────
+
+    /// What the server calls this client, while there is a session.
+    pub fn id(&self) -> Option<ClientId> {
+        self.identity.map(|identity| identity.client)
+    }
+
+    /// Whether there is a session with a transport, and the clock is known well enough to use it.
+    pub fn is_connected(&self) -> bool {
+        self.phase == Phase::Established && self.is_synchronised
+    }
+
+    /// Both clocks, once there has been a session.
+    pub fn clock_now(&mut self, now: LocalInstant) -> Option<Now> {
+        self.clock.now(now)
+    }
+
+    /// How far off the shared clock may be.
+    pub fn clock_uncertainty(&self, now: LocalInstant) -> Option<Span> {
+        self.clock.uncertainty(now)
+    }
+
+    /// How the way to the server and back is.
+    pub fn statistics(&self) -> Statistics {
+        let error_per_sec = self.dispatcher.account(SERVER).map_or(0.0, |account| account.rate());
+        Statistics { error_per_sec, ..self.channel.statistics() }
+    }
+
+    // ── the reconcile step ──────────────────────────────────────────────────────────────────────────────
+
+    /// What a datagram brought: the time first. Until the clock is good enough nothing else is looked at, and nothing gets a
+    /// receipt, so all of it comes again. Newer motion, values and calls are taken over, older ones are not, and the server is told
+    /// which were which.
+    fn reconcile(&mut self, incoming: Incoming<V>, now: Now) {
+        for reply in &incoming.clock {
+            self.handle_time(*reply, now.local);
+        }
+        if !self.is_connected() {
+            return;
+        }
+        let mut stale = StaleSet::NONE;
+        for (place, vector) in incoming.vectors.iter().enumerate() {
+            if self.accept(vector, incoming.sent_at, now) != Acceptance::Used {
+                stale.insert(place);
+            }
+        }
+        self.channel.owe_receipt(&incoming, stale, now);
+        self.settle(&incoming, now.shared);
+        for (object, group) in incoming.states {
+            self.change_state(object, group);
+        }
+        for (call, _) in incoming.calls {
+            self.called(call);
+        }
+    }
+
+    /// Motion of somebody else's object, or of one that has not entered yet.
+    fn accept(&mut self, vector: &DrVector<V>, sent_at: SharedInstant, now: Now) -> Acceptance {
+        let arrival =
+            Arrival { now, waited: sent_at - vector.generated_at, travelled: self.channel.one_way() };
+        match self.objects.get_mut(&vector.entity).map(|object| &mut object.role) {
+            Some(Role::Theirs(replica)) => replica.accept(vector, &arrival),
+            Some(Role::Mine(..)) => Acceptance::Stale,
+            None => {
+                if self.early.len() >= EARLY_MAX && !self.early.contains_key(&vector.entity) {
+                    self.early.pop_first();
+                }
+                let replica = replica(&self.config, self.placement);
+                self.early.entry(vector.entity).or_insert(replica).accept(vector, &arrival)
+            }
+        }
+    }
+
+    /// Receipts of the server feed the ledger.
+    fn settle(&mut self, incoming: &Incoming<V>, now: SharedInstant) {
+        for settled in &incoming.settled {
+            for (entity, copy) in &settled.content.copies {
+                self.dispatcher.on_receipt(*entity, SERVER, *copy, settled.received_at, now);
+            }
+        }
+        if let Some(until) = incoming.complete_until {
+            self.dispatcher.on_complete(SERVER, until, now);
+        }
+    }
+
+    fn handle_time(&mut self, reply: Reply, now: LocalInstant) {
+        if let Ok(round_trip) = self.clock.handle_reply(reply, now) {
+            self.channel.on_round_trip(round_trip);
+        }
+        if !self.is_synchronised {
+            self.synchronise(now);
+        } else if self.clock.epoch() != self.clock_epoch {
+            // Whatever was stamped before means nothing on the new timeline.
+            self.close(CloseReason::ClockJumped, now);
+            self.lose_session();
+        }
+    }
+
+    /// The session begins for the application once the clock is good enough. A greeting that had to be sent again and again
+    /// says little about the time: corrected later, the clock would jump.
+    fn synchronise(&mut self, now: LocalInstant) {
+        let good_enough = self.config.clock.step_beyond.scaled(0.5);
+        if self.clock.uncertainty(now).is_none_or(|uncertainty| uncertainty > good_enough) {
+            return;
+        }
+        let (Some(identity), Some(now)) = (self.identity, self.clock_now(now)) else { return };
+        self.is_synchronised = true;
+        self.clock_epoch = self.clock.epoch();
+        self.dispatcher.join(SERVER, now.shared);
+        self.events.push_back(ClientEvent::Connected(identity.client));
+        self.drain_frames(now.local);
+    }
+
+    fn change_state(&mut self, object: EntityId, group: Group) {
+        let Some(known) = self.objects.get_mut(&object) else { return };
+        let is_mine = matches!(&known.role, Role::Mine(_, set) if set >> group.group & 1 == 1);
+        if self.channel.is_news(object, &group) && !is_mine {
+            known.groups.insert(group.group, group.bytes);
+            self.events.push_back(ClientEvent::StateChanged { object, group: group.group });
+        }
+    }
+
+    fn called(&mut self, call: Call) {
+        let Call { target, from, method, bytes } = call;
+        self.events.push_back(ClientEvent::Called { from, target, method, bytes });
+    }
+
+    // ── what the server says on the stream ──────────────────────────────────────────────────────────────
+
+    fn drain_frames(&mut self, now: LocalInstant) {
+        while matches!(self.phase, Phase::Greeting) || self.is_connected() {
+            let handled = match self.frames.next() {
+                Ok(Some(message)) => self.handle(message, now),
+                Ok(None) => return,
+                Err(reason) => Err(reason),
+            };
+            if let Err(reason) = handled {
+                self.close(reason, now);
+            }
+        }
+    }
+
+    fn handle(&mut self, message: Message, now: LocalInstant) -> Result<(), CloseReason> {
+        if let Message::Welcome(welcome) = message {
+            return self.welcome(welcome, now);
+        }
+        let now = self.clock_now(now).filter(|_| self.phase == Phase::Established);
+        let now = now.ok_or(CloseReason::OutOfPlace)?;
+        match self.channel.handle_message(message, now)? {
+            Some(Message::Enter(announcement)) => self.enter(announcement, now),
+            Some(Message::Leave(object, is_destroyed)) => {
+                if self.forget(object) {
+                    self.events.push_back(ClientEvent::ObjectLeft { object, is_destroyed });
+                }
+            }
+            Some(Message::Owned(object, owner, term)) => self.change_owner(object, owner, term, now),
+            Some(Message::Ids(first, count)) if self.ids.len() < GRANTS_MAX => {
+                self.ids.push_back(first..first + count);
+            }
+            Some(Message::Refused(object, refusal)) => self.refused(object, refusal),
+            Some(Message::Call(call)) => self.called(call),
+            None => {}
+            Some(_) => return Err(CloseReason::OutOfPlace),
+        }
+        Ok(())
+    }
+
+    fn welcome(&mut self, welcome: Welcome, now: LocalInstant) -> Result<(), CloseReason> {
+        if self.phase != Phase::Greeting {
+            return Err(CloseReason::OutOfPlace);
+        }
+        match welcome.outcome {
+            Outcome::Resumed(received) => {
+                let now = self.clock_now(now).ok_or(CloseReason::OutOfPlace)?;
+                if self.identity.is_none() || !self.channel.resume(&received, now) {
+                    return Err(CloseReason::OutOfPlace);
+                }
+                self.dispatcher.join(SERVER, now.shared);
+                self.phase = Phase::Established;
+                if self.is_synchronised {
+                    self.events.push_back(ClientEvent::Resumed);
+                }
+            }
+            Outcome::New(first, count) => {
+                self.lose_session();
+                self.clock = ClockSync::new(self.config.clock);
+                self.clock.poll_request(self.asked_at);
+                self.clock.handle_reply(welcome.clock, now).map_err(|_| CloseReason::OutOfPlace)?;
+                self.ids.push_back(first..first + count);
+                self.phase = Phase::Established;
+            }
+        }
+        self.placement = welcome.placement;
+        self.identity = Some(Identity { client: welcome.client, token: welcome.token, epoch: welcome.epoch });
+        if !self.is_synchronised {
+            self.synchronise(now);
+        }
+        Ok(())
+    }
+
+    fn enter(&mut self, announcement: Announcement, now: Now) {
+        self.channel.hear_groups(&announcement);
+        let Announcement { object, class, owner, term, creation, groups } = announcement;
+        let replica = self.early.remove(&object).unwrap_or_else(|| replica(&self.config, self.placement));
+        let groups = groups.into_iter().map(|group| (group.group, group.bytes)).collect();
+        let role = Role::Theirs(Box::new(replica));
+        self.objects.insert(object, Object { class, owner: Party::Server, term, creation, groups, role });
+        self.take_sides(object, owner, now);
+        self.events.push_back(ClientEvent::ObjectEntered { object, class, owner });
+    }
+
+    fn change_owner(&mut self, object: EntityId, owner: Party, term: u64, now: Now) {
+        let Some(known) = self.objects.get_mut(&object) else { return };
+        known.term = term;
+        self.take_sides(object, owner, now);
+        self.events.push_back(ClientEvent::OwnershipChanged { object, owner });
+    }
+
+    /// Whoever becomes the owner goes on from what it last heard; who is it no more, from what it last said.
+    fn take_sides(&mut self, object: EntityId, owner: Party, now: Now) {
+        let Some(known) = self.objects.get_mut(&object) else { return };
+        let is_mine =
+            owner == Party::Client(self.identity.map(|identity| identity.client).unwrap_or_default());
+        known.owner = owner;
+        match &known.role {
+            Role::Theirs(replica) if is_mine => {
+                let fallback = Class::new(crate::trigger::Trigger::within(0.3));
+                let kind = self.config.classes.get(&known.class).unwrap_or(&fallback);
+                let mut watch = watch(object, kind, self.config.precision);
+                if let Some(followed) = replica.followed() {
+                    watch = watch.continuing(*followed);
+                }
+                self.channel.manifest.add(object, kind.rates, now.shared);
+                known.role = Role::Mine(Box::new(watch), 0);
+            }
+            Role::Mine(watch, _) if !is_mine => {
+                let mut replica = replica(&self.config, self.placement);
+                if let Some(exported) = watch.exported() {
+                    replica.accept(exported, &Arrival::at(now));
+                }
+                known.role = Role::Theirs(Box::new(replica));
+                self.channel.disown(object);
+                self.dispatcher.remove(object);
+            }
+            _ => {}
+        }
+    }
+
+    /// What was refused to exist does not.
+    fn refused(&mut self, object: EntityId, refusal: Refusal) {
+        let never_existed =
+            matches!(refusal, Refusal::UnknownClass | Refusal::UnknownId | Refusal::TooManyObjects);
+        if never_existed {
+            self.forget(object);
+        }
+        self.events.push_back(ClientEvent::Refused { object, refusal });
+    }
+
+    // ── the life of the session ─────────────────────────────────────────────────────────────────────────
+
+    fn close(&mut self, reason: CloseReason, now: LocalInstant) {
+        if matches!(self.phase, Phase::Greeting | Phase::Established) {
+            self.closing = Some(reason);
+            self.detach(Some(reason), now);
+        }
+    }
+
+    fn detach(&mut self, reason: Option<CloseReason>, now: LocalInstant) {
+        self.phase = if self.identity.is_some() { Phase::Detached { since: now } } else { Phase::Idle };
+        self.channel.drop_greetings();
+        self.dispatcher.leave(SERVER);
+        self.events.push_back(ClientEvent::Disconnected(reason));
+    }
+
+    fn forget_if_too_late(&mut self, now: LocalInstant) {
+        if let Phase::Detached { since } = self.phase
+            && now - since >= RESUME_WITHIN
+        {
+            self.lose_session();
+        }
+    }
+
+    /// Nothing of the old session counts any more.
+    fn lose_session(&mut self) {
+        let channel = std::mem::replace(&mut self.channel, Channel::new(self.config.budget));
+        self.objects.clear();
+        self.early.clear();
+        self.ids.clear();
+        self.dispatcher = dispatcher(&self.config, &self.random);
+        if let Phase::Detached { .. } = self.phase {
+            self.phase = Phase::Idle;
+        }
+        let was_connected = std::mem::take(&mut self.is_synchronised);
+        if self.identity.take().is_some() && was_connected {
+            self.events.push_back(ClientEvent::SessionLost { undelivered: channel.into_undelivered() });
+        }
+    }
+
+    fn forget(&mut self, object: EntityId) -> bool {
+        self.channel.forget(object);
+        self.dispatcher.remove(object);
+        self.objects.remove(&object).is_some()
+    }
+
+    /// Something came from the server, in a session that lives.
+    fn heard(&mut self, now: LocalInstant) -> Option<Now> {
+        if self.phase != Phase::Established {
+            return None;
+        }
+        self.heard_at = now;
+        self.clock_now(now)
+    }
+
+    fn mine(&mut self, object: EntityId) -> Result<&mut Object<V>, ObjectError> {
+        let known = self.objects.get_mut(&object).ok_or(ObjectError::Unknown(object))?;
+        if known.is_mine() { Ok(known) } else { Err(ObjectError::NotOwner(object)) }
+    }
+}
+
+impl<V: Planar> Object<V> {
+    fn is_mine(&self) -> bool {
+        matches!(self.role, Role::Mine(..))
+    }
+}
+
+/// Whoever sends to one peer only tells it everything.
+fn dispatcher<V: Planar>(config: &ClientConfig, random: &Random) -> Dispatcher<V> {
+    let settings = DispatcherConfig { horizon: config.horizon, ..DispatcherConfig::default() };
+    Dispatcher::new(settings, Box::new(Broadcast), random.clone())
+}
+
+fn replica<V: Planar>(config: &ClientConfig, placement: Placement) -> Replica<V> {
+    Replica::new(placement).with_horizon(config.horizon)
+}
+
+/// Watches an object as its class says.
+pub(super) fn watch<V: Planar>(object: EntityId, class: &Class, precision: Precision) -> Owner<V> {
+    let owner = Owner::new(object, class.trigger.clone()).with_model(class.model).with_precision(precision);
+    if class.sends_attitude { owner.with_attitude() } else { owner }
+}
+
+/// Whether a state group can have this value.
+pub(super) fn check_group(group: u8, bytes: &[u8]) -> Result<(), ObjectError> {
+    if usize::from(group) >= GROUPS_MAX {
+        return Err(ObjectError::NoSuchGroup(group));
+    }
+    if bytes.len() > DATAGRAM_ITEM_BYTES_MAX { Err(ObjectError::TooLong) } else { Ok(()) }
+}

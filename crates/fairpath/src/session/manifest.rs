@@ -1,0 +1,140 @@
+//! Which objects one peer is told of, and how often it may and must be.
+
+use std::collections::BTreeMap;
+
+use super::class::Rates;
+use crate::number::{EntityId, ReceiverId};
+use crate::schedule::{Claim, Departure, Dispatcher};
+use crate::time::{SharedInstant, Span};
+use crate::vector::Planar;
+
+/// The objects one peer is told of.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Manifest {
+    items: BTreeMap<EntityId, Item>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Item {
+    rates: Rates,
+    since: SharedInstant,
+    last_sent: Option<SharedInstant>,
+}
+
+impl Manifest {
+    /// What nobody was told of for this long counts double where not all fits.
+    ///
+    /// 100 ms: a handful of packets. Much longer, and light claims starve behind heavy ones; much shorter, and weight
+    /// hardly matters.
+    const WEIGHT_DOUBLES: Span = Span::from_millis(100);
+    /// What a claim without weight counts: less than any error that matters, more than nothing, so that waiting
+    /// makes it heavier.
+    const WEIGHT_FLOOR: f64 = 1e-3;
+
+    /// The peer is to be told of this object.
+    pub(super) fn add(&mut self, object: EntityId, rates: Rates, now: SharedInstant) {
+        self.items.entry(object).or_insert(Item { rates, since: now, last_sent: None });
+    }
+
+    /// It is to be told no more.
+    pub(super) fn remove(&mut self, object: EntityId) {
+        self.items.remove(&object);
+    }
+
+    pub(super) fn contains(&self, object: EntityId) -> bool {
+        self.items.contains_key(&object)
+    }
+
+    /// A new transport: everything is told anew.
+    pub(super) fn rewind(&mut self, now: SharedInstant) {
+        for item in self.items.values_mut() {
+            (item.since, item.last_sent) = (now, None);
+        }
+    }
+
+    pub(super) fn on_departed(&mut self, object: EntityId, now: SharedInstant) {
+        if let Some(item) = self.items.get_mut(&object) {
+            item.last_sent = Some(now);
+        }
+    }
+
+    /// What may leave for this peer now, the most urgent first: what the scheduler claims, what the peer was never told
+    /// of, and what is over its longest interval. What comes too soon after the last goes back until it may leave.
+    pub(super) fn gather<V: Planar>(
+        &self,
+        dispatcher: &mut Dispatcher<V>,
+        receiver: ReceiverId,
+        now: SharedInstant,
+    ) -> Vec<Departure<V>> {
+        let mut gathered: BTreeMap<EntityId, Departure<V>> = BTreeMap::new();
+        for departure in dispatcher.poll_departures(Some(receiver), now) {
+            let Some(item) = self.items.get(&departure.claim.entity) else { continue };
+            if item.earliest() > now {
+                hold(dispatcher, departure, item.earliest());
+                continue;
+            }
+            // Of two about one object the newer says all that the older does.
+            let entry = gathered.entry(departure.claim.entity).or_insert(departure);
+            if entry.claim.vector.generated_at < departure.claim.vector.generated_at {
+                *entry = departure;
+            }
+        }
+        for (object, item) in self.items.iter().filter(|(_, item)| item.latest() <= now) {
+            let Some(vector) = dispatcher.newest(*object).copied() else { continue };
+            gathered.entry(*object).or_insert(Departure {
+                claim: Claim {
+                    entity: *object,
+                    receiver,
+                    due: now,
+                    weight: item.weight(),
+                    delay: None,
+                    vector,
+                },
+                is_promise: true,
+            });
+        }
+        let mut gathered: Vec<Departure<V>> = gathered.into_values().collect();
+        gathered
+            .sort_by(|one, other| self.urgency(&other.claim, now).total_cmp(&self.urgency(&one.claim, now)));
+        gathered
+    }
+
+    /// When [`gather`](Self::gather) has something that no scheduler claims.
+    pub(super) fn poll_deadline(&self) -> Option<SharedInstant> {
+        self.items.values().map(Item::latest).min()
+    }
+
+    /// A claim's weight, and more the longer the peer has not been told: what does not fit gains weight.
+    fn urgency<V: Planar>(&self, claim: &Claim<V>, now: SharedInstant) -> f64 {
+        let silence = self.items.get(&claim.entity).map_or(Span::ZERO, |item| item.silence(now));
+        let doublings = silence.as_secs_f64() / Self::WEIGHT_DOUBLES.as_secs_f64();
+        (claim.weight.max(0.0) + Self::WEIGHT_FLOOR).min(f64::MAX / 1e9) * (1.0 + doublings)
+    }
+}
+
+impl Item {
+    /// Before this it may not be told again.
+    fn earliest(&self) -> SharedInstant {
+        self.last_sent.map_or(self.since, |last| last + self.rates.interval_min)
+    }
+
+    /// After this it must be told.
+    fn latest(&self) -> SharedInstant {
+        self.last_sent.map_or(self.since, |last| last + self.rates.interval_max)
+    }
+
+    /// Who has never heard of it comes first.
+    fn weight(&self) -> f64 {
+        if self.last_sent.is_none() { f64::MAX } else { 0.0 }
+    }
+
+    fn silence(&self, now: SharedInstant) -> Span {
+        (now - self.last_sent.unwrap_or(self.since)).max(Span::ZERO)
+    }
+}
+
+/// Puts back what may not leave before `until`.
+pub(super) fn hold<V: Planar>(dispatcher: &mut Dispatcher<V>, departure: Departure<V>, until: SharedInstant) {
+    let claim = Claim { due: departure.claim.due.max(until), ..departure.claim };
+    dispatcher.put_back(Departure { claim, ..departure });
+}

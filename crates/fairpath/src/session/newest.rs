@@ -1,0 +1,156 @@
+//! Newest-state delivery: of each value only the newest is sent, again and again until the peer has it.
+
+use std::collections::BTreeMap;
+
+use super::limits::SLOTS_MAX;
+use super::message::{Call, Group, Part, Target};
+use crate::number::EntityId;
+use crate::time::{LocalInstant, Span};
+
+/// What a value is the value of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Slot {
+    /// A state group of an object.
+    State(EntityId, u8),
+    /// A method, called on a target.
+    Call(Target, u32),
+}
+
+impl Slot {
+    pub(super) fn object(self) -> Option<EntityId> {
+        match self {
+            Self::State(object, _) => Some(object),
+            Self::Call(target, _) => target.object(),
+        }
+    }
+}
+
+/// Values that the peer does not have yet.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Newest {
+    next_number: u64,
+    waiting: BTreeMap<Slot, Value>,
+}
+
+#[derive(Clone, Debug)]
+struct Value {
+    number: u64,
+    part: Part,
+    sent_at: Option<LocalInstant>,
+}
+
+impl Newest {
+    /// A number above all given so far: what bears it is newer than all values before.
+    pub(super) fn number(&mut self) -> u64 {
+        self.next_number += 1;
+        self.next_number
+    }
+
+    /// The group has another value.
+    pub(super) fn set_state(&mut self, object: EntityId, group: u8, bytes: Vec<u8>) {
+        let number = self.number();
+        let part = Part::State(object, Group { group, number, bytes });
+        self.waiting.insert(Slot::State(object, group), Value { number, part, sent_at: None });
+    }
+
+    /// The call replaces any earlier one to the same target and method. False if there are too many different ones.
+    pub(super) fn set_call(&mut self, call: Call) -> bool {
+        let slot = Slot::Call(call.target, call.method);
+        let calls = self.waiting.range(Slot::Call(Target::Connection, 0)..).count();
+        if calls >= SLOTS_MAX && !self.waiting.contains_key(&slot) {
+            return false;
+        }
+        let number = self.number();
+        self.waiting.insert(slot, Value { number, part: Part::Newest(number, call), sent_at: None });
+        true
+    }
+
+    /// Values to send now, those that waited longest first: never sent, or sent `patience` ago and not confirmed.
+    /// Those about objects that the peer does not know yet wait.
+    pub(super) fn due(
+        &self,
+        patience: Span,
+        unknown: &BTreeMap<EntityId, u64>,
+        now: LocalInstant,
+    ) -> Vec<(Slot, u64, &Part)> {
+        let sendable = self.sendable(unknown);
+        let mut due: Vec<_> =
+            sendable.filter(|(_, value)| value.sent_at.is_none_or(|at| now - at >= patience)).collect();
+        due.sort_by_key(|(_, value)| (value.sent_at, value.number));
+        due.into_iter().map(|(slot, value)| (*slot, value.number, &value.part)).collect()
+    }
+
+    /// When [`due`](Self::due) has something.
+    pub(super) fn poll_deadline(
+        &self,
+        patience: Span,
+        unknown: &BTreeMap<EntityId, u64>,
+    ) -> Option<LocalInstant> {
+        let at_once = LocalInstant::from_micros(i64::MIN);
+        self.sendable(unknown).map(|(_, value)| value.sent_at.map_or(at_once, |at| at + patience)).min()
+    }
+
+    fn sendable(&self, unknown: &BTreeMap<EntityId, u64>) -> impl Iterator<Item = (&Slot, &Value)> {
+        let is_known = |slot: &Slot| slot.object().is_none_or(|object| !unknown.contains_key(&object));
+        self.waiting.iter().filter(move |(slot, _)| is_known(slot))
+    }
+
+    pub(super) fn on_sent(&mut self, slot: Slot, number: u64, now: LocalInstant) {
+        if let Some(value) = self.waiting.get_mut(&slot).filter(|value| value.number == number) {
+            value.sent_at = Some(now);
+        }
+    }
+
+    /// The peer has this value; a newer one goes on waiting.
+    pub(super) fn on_confirmed(&mut self, slot: Slot, number: u64) {
+        if self.waiting.get(&slot).is_some_and(|value| value.number <= number) {
+            self.waiting.remove(&slot);
+        }
+    }
+
+    /// A new transport: what was under way is lost.
+    pub(super) fn rewind(&mut self) {
+        self.waiting.values_mut().for_each(|value| value.sent_at = None);
+    }
+
+    /// The object is gone from there.
+    pub(super) fn forget(&mut self, object: EntityId) {
+        self.waiting.retain(|slot, _| slot.object() != Some(object));
+    }
+
+    pub(super) fn into_undelivered(self) -> Vec<Part> {
+        self.waiting.into_values().map(|value| value.part).collect()
+    }
+}
+
+/// The numbers of the newest values heard.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Heard {
+    numbers: BTreeMap<Slot, u64>,
+}
+
+/// More different newest-state calls than may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TooManySlots;
+
+impl Heard {
+    /// Whether this value is newer than all heard before.
+    pub(super) fn is_news(&mut self, slot: Slot, number: u64) -> Result<bool, TooManySlots> {
+        if let Some(heard) = self.numbers.get_mut(&slot) {
+            let is_news = number > *heard;
+            *heard = number.max(*heard);
+            return Ok(is_news);
+        }
+        let is_call = matches!(slot, Slot::Call(..));
+        if is_call && self.numbers.range(Slot::Call(Target::Connection, 0)..).count() >= SLOTS_MAX {
+            return Err(TooManySlots);
+        }
+        self.numbers.insert(slot, number);
+        Ok(true)
+    }
+
+    /// The object is gone.
+    pub(super) fn forget(&mut self, object: EntityId) {
+        self.numbers.retain(|slot, _| slot.object() != Some(object));
+    }
+}

@@ -1,0 +1,150 @@
+//! What was promised to arrive, kept until the peer confirms it, across transports.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::limits::{OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX, UNORDERED_WINDOW};
+use super::message::{Call, Letter, Message, Received};
+use super::seen::Seen;
+
+/// Reliable messages on their way to the peer.
+///
+/// A transport loses nothing while it lives. What was handed to one that died is handed to the next one again, from
+/// where the peer says it stopped.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Outbox {
+    /// Not confirmed yet; the first one's number is `confirmed`.
+    ordered: VecDeque<(Message, usize)>,
+    confirmed: u64,
+    /// How many of `ordered` this transport was handed.
+    handed: usize,
+    letters: BTreeMap<u64, (Call, usize)>,
+    letters_waiting: BTreeSet<u64>,
+    next_letter: u64,
+    bytes: usize,
+}
+
+/// More waits to be confirmed than may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct OutboxFull;
+
+impl Outbox {
+    /// Sends in order. Answers with the message's number.
+    pub(super) fn push(&mut self, message: Message) -> Result<u64, OutboxFull> {
+        let mut bytes = Vec::new();
+        message.encode(&mut bytes);
+        self.reserve(bytes.len())?;
+        self.ordered.push_back((message, bytes.len()));
+        Ok(self.confirmed + self.ordered.len() as u64 - 1)
+    }
+
+    /// Sends in any order.
+    pub(super) fn push_letter(&mut self, call: Call) -> Result<(), OutboxFull> {
+        let bytes = call.bytes.len() + LETTER_OVERHEAD;
+        self.reserve(bytes)?;
+        self.letters.insert(self.next_letter, (call, bytes));
+        self.letters_waiting.insert(self.next_letter);
+        self.next_letter += 1;
+        Ok(())
+    }
+
+    /// The next message for the ordered stream.
+    pub(super) fn poll(&mut self) -> Option<&Message> {
+        let (message, _) = self.ordered.get(self.handed)?;
+        self.handed += 1;
+        Some(message)
+    }
+
+    /// The next independent message, if the peer's window has room for it.
+    pub(super) fn poll_letter(&mut self) -> Option<Letter> {
+        let oldest = *self.letters.keys().next()?;
+        let number = *self.letters_waiting.first().filter(|number| **number < oldest + UNORDERED_WINDOW)?;
+        self.letters_waiting.remove(&number);
+        Some(Letter { number, call: self.letters[&number].0.clone() })
+    }
+
+    pub(super) fn has_waiting(&self) -> bool {
+        self.handed < self.ordered.len() || !self.letters_waiting.is_empty()
+    }
+
+    /// The peer has these. False if it cannot: they were not sent.
+    pub(super) fn confirm(&mut self, received: &Received) -> bool {
+        let newest = received.beyond.last().map_or(received.unordered, |last| last + 1);
+        let count = received.ordered.saturating_sub(self.confirmed);
+        if count > self.handed as u64 || newest > self.next_letter {
+            return false;
+        }
+        for (_, bytes) in self.ordered.drain(..count as usize) {
+            self.bytes -= bytes;
+        }
+        self.confirmed += count;
+        self.handed -= count as usize;
+        let beyond: BTreeSet<u64> = received.beyond.iter().copied().collect();
+        let arrived =
+            self.letters.extract_if(.., |number, _| *number < received.unordered || beyond.contains(number));
+        for (number, (_, bytes)) in arrived {
+            self.bytes -= bytes;
+            self.letters_waiting.remove(&number);
+        }
+        true
+    }
+
+    /// Whether the peer has confirmed the ordered message of this number.
+    pub(super) fn is_confirmed(&self, number: u64) -> bool {
+        number < self.confirmed
+    }
+
+    /// A new transport: what is not confirmed is handed over again.
+    pub(super) fn rewind(&mut self) {
+        self.handed = 0;
+        self.letters_waiting = self.letters.keys().copied().collect();
+    }
+
+    /// What will never arrive, in the order it was sent.
+    pub(super) fn into_undelivered(self) -> (Vec<Message>, Vec<Call>) {
+        let ordered = self.ordered.into_iter().map(|(message, _)| message).collect();
+        (ordered, self.letters.into_values().map(|(call, _)| call).collect())
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn reserve(&mut self, bytes: usize) -> Result<(), OutboxFull> {
+        let messages = self.ordered.len() + self.letters.len();
+        if self.bytes + bytes > OUTBOX_BYTES_MAX || messages >= OUTBOX_MESSAGES_MAX {
+            return Err(OutboxFull);
+        }
+        self.bytes += bytes;
+        Ok(())
+    }
+}
+
+/// What a letter takes beside its bytes.
+const LETTER_OVERHEAD: usize = 16;
+
+/// Which reliable messages of the peer have come.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Inbox {
+    ordered: u64,
+    unordered: Seen,
+}
+
+impl Inbox {
+    /// A counted message came on the ordered stream.
+    pub(super) fn count(&mut self) {
+        self.ordered += 1;
+    }
+
+    /// Whether this letter comes for the first time; nothing if no honest peer has got so far.
+    pub(super) fn accept_letter(&mut self, number: u64) -> Option<bool> {
+        self.unordered.insert(number, UNORDERED_WINDOW).ok()
+    }
+
+    pub(super) fn received(&self) -> Received {
+        Received {
+            ordered: self.ordered,
+            unordered: self.unordered.floor(),
+            beyond: self.unordered.beyond().collect(),
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! How sessions begin, are resumed and end.
+
+use super::member::Member;
+use super::{ConnectionId, Server, ServerEvent};
+use crate::number::EntityId;
+use crate::session::limits::IDS_PER_GRANT;
+use crate::session::message::{Hello, Message, Outcome, Received, Resume, SESSION_VERSION, Welcome};
+use crate::session::{ClientId, CloseReason, Party};
+use crate::time::{Now, SharedInstant};
+use crate::vector::Planar;
+
+impl<V: Planar> Server<V> {
+    /// The first message on a connection.
+    pub(super) fn greet(
+        &mut self,
+        id: ConnectionId,
+        message: Message,
+        now: SharedInstant,
+    ) -> Result<(), CloseReason> {
+        let Message::Hello(hello) = message else { return Err(CloseReason::OutOfPlace) };
+        self.check_greeting(&hello)?;
+        let resumed = hello.resume.as_ref().and_then(|resume| self.resume(resume, now));
+        let (client, outcome, event) = match resumed {
+            Some((client, received)) => (client, Outcome::Resumed(received), ServerEvent::Resumed(client)),
+            None => {
+                let client = self.begin(id, now)?;
+                let first = self.take_grant(client).ok_or(CloseReason::Full)?;
+                (client, Outcome::New(first, IDS_PER_GRANT), ServerEvent::Joined(client))
+            }
+        };
+        self.attach(client, id, now);
+        let member = self.members.get_mut(&client).expect("it was just attached");
+        member.channel.greet(Message::Welcome(Welcome {
+            client,
+            token: member.token,
+            epoch: self.config.epoch,
+            placement: self.config.placement,
+            clock: hello.clock.answer(now, now),
+            outcome,
+        }));
+        self.events.push_back(event);
+        self.refresh_scope_of(client, now);
+        Ok(())
+    }
+
+    fn check_greeting(&mut self, hello: &Hello) -> Result<(), CloseReason> {
+        if hello.version != SESSION_VERSION {
+            return Err(CloseReason::WrongVersion);
+        }
+        if usize::from(hello.dimensions) != V::DIMENSIONS {
+            return Err(CloseReason::WrongDimensions);
+        }
+        if hello.fingerprint != self.config.precision.fingerprint() {
+            return Err(CloseReason::WrongPrecision);
+        }
+        if self.gate.admits(&hello.authentication) { Ok(()) } else { Err(CloseReason::NotAdmitted) }
+    }
+
+    /// The client whose session this is, ready to go on, and what has come of it; nothing if it cannot.
+    fn resume(&mut self, resume: &Resume, now: SharedInstant) -> Option<(ClientId, Received)> {
+        if resume.epoch != self.config.epoch {
+            return None;
+        }
+        let client = *self.members.iter().find(|(_, member)| member.token == resume.token)?.0;
+        self.supersede(client, now);
+        let member = self.members.get_mut(&client)?;
+        let is_too_late = member.detached_at.is_some_and(|since| now - since >= self.config.resume_within);
+        if is_too_late || !member.channel.resume(&resume.received, Now::synchronised(now)) {
+            self.lose_session(client, now);
+            return None;
+        }
+        Some((client, member.channel.received()))
+    }
+
+    /// The session came back before its old connection was known to be dead.
+    fn supersede(&mut self, client: ClientId, now: SharedInstant) {
+        if let Some(id) = self.members.get(&client).and_then(|member| member.connection) {
+            self.end_connection(id, CloseReason::Superseded);
+            self.detach(client, now);
+        }
+    }
+
+    fn begin(&mut self, id: ConnectionId, now: SharedInstant) -> Result<ClientId, CloseReason> {
+        if self.members.len() >= self.config.clients_max {
+            return Err(CloseReason::Full);
+        }
+        let token = self.connections.get(&id).ok_or(CloseReason::OutOfPlace)?.token;
+        let client = ClientId(self.next_client);
+        self.next_client = self.next_client.checked_add(1).ok_or(CloseReason::Full)?;
+        self.members.insert(client, Member::new(token, self.config.budget, now));
+        Ok(client)
+    }
+
+    fn attach(&mut self, client: ClientId, id: ConnectionId, now: SharedInstant) {
+        let Some(member) = self.members.get_mut(&client) else { return };
+        (member.connection, member.detached_at, member.heard_at) = (Some(id), None, now);
+        if let Some(connection) = self.connections.get_mut(&id) {
+            connection.client = Some(client);
+        }
+        self.dispatcher.join(client.receiver(), now);
+        for object in self.objects.keys().filter(|object| !member.channel.manifest.contains(**object)) {
+            self.dispatcher.hide(*object, client.receiver());
+        }
+    }
+
+    /// The session waits for another connection. Nothing is scheduled for it meanwhile: who cannot hear is not owed.
+    pub(super) fn detach(&mut self, client: ClientId, now: SharedInstant) {
+        let Some(member) = self.members.get_mut(&client) else { return };
+        if member.connection.take().is_some() {
+            member.detached_at = Some(now);
+            member.channel.drop_greetings();
+            self.dispatcher.leave(client.receiver());
+            self.events.push_back(ServerEvent::Detached(client));
+        }
+    }
+
+    /// Closes a connection for what came on it, or did not come.
+    pub(super) fn close(&mut self, id: ConnectionId, reason: CloseReason, now: SharedInstant) {
+        let client = self.client_of(id);
+        self.end_connection(id, reason);
+        self.events.push_back(ServerEvent::Closed { client, reason });
+        if let Some(client) = client {
+            self.detach(client, now);
+            if reason.ends_session() {
+                self.lose_session(client, now);
+            }
+        }
+    }
+
+    fn end_connection(&mut self, id: ConnectionId, reason: CloseReason) {
+        if let Some(connection) = self.connections.get_mut(&id) {
+            connection.client = None;
+            connection.closing = Some(reason);
+        }
+    }
+
+    /// Nothing of the session counts any more: its objects go, or become the server's.
+    pub(super) fn lose_session(&mut self, client: ClientId, now: SharedInstant) {
+        self.detach(client, now);
+        let Some(member) = self.members.remove(&client) else { return };
+        let is_owned = |object: &EntityId| self.owner(*object) == Some(Party::Client(client));
+        let owned: Vec<EntityId> = member.seen.iter().copied().filter(is_owned).collect();
+        for object in owned {
+            let outlives = self.class_of(object).is_some_and(|class| class.outlives_owner);
+            if outlives {
+                self.change_owner(object, Party::Server, now);
+            } else {
+                self.remove(object);
+                self.events.push_back(ServerEvent::Destroyed { object, by: client });
+            }
+        }
+        let undelivered = member.channel.into_undelivered();
+        self.events.push_back(ServerEvent::SessionLost { client, undelivered });
+    }
+
+    /// Some more ids for objects that the client makes.
+    pub(super) fn grant_ids(&mut self, client: ClientId) {
+        if let Some(first) = self.take_grant(client) {
+            self.tell(client, Message::Ids(first, IDS_PER_GRANT));
+        }
+    }
+
+    fn take_grant(&mut self, client: ClientId) -> Option<u32> {
+        let first = self.take_ids(IDS_PER_GRANT)?;
+        self.members.get_mut(&client)?.granted.extend(first..first + IDS_PER_GRANT);
+        Some(first)
+    }
+
+    /// A message that must arrive. Who has too much waiting loses the session: it could not be kept consistent.
+    pub(super) fn tell(&mut self, client: ClientId, message: Message) {
+        let Some(member) = self.members.get_mut(&client) else { return };
+        if member.channel.send(message).is_err() {
+            member.is_overfull = true;
+        }
+    }
+}

@@ -1,0 +1,59 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::ConnectionId;
+use crate::dr_vector::DrVector;
+use crate::number::EntityId;
+use crate::session::bucket::Bucket;
+use crate::session::channel::Channel;
+use crate::session::limits::{
+    CALLS_BURST, CALLS_PER_SEC, REFUSALS_BURST, REFUSALS_PER_SEC, REQUESTS_BURST, REQUESTS_PER_SEC,
+};
+use crate::session::{Budget, Token};
+use crate::time::SharedInstant;
+use crate::vector::Planar;
+
+/// A client with a session.
+#[derive(Debug)]
+pub(super) struct Member<V: Planar> {
+    pub(super) channel: Channel,
+    pub(super) token: Token,
+    pub(super) connection: Option<ConnectionId>,
+    pub(super) detached_at: Option<SharedInstant>,
+    pub(super) heard_at: SharedInstant,
+    /// What it was told of, and what is its own.
+    pub(super) seen: BTreeSet<EntityId>,
+    /// Ids it may still use.
+    pub(super) granted: BTreeSet<u32>,
+    /// What came about those before they were created, and when it was sent.
+    pub(super) early: BTreeMap<EntityId, (DrVector<V>, SharedInstant)>,
+    /// Something that it had to be told did not fit into its outbox: the session cannot be kept.
+    pub(super) is_overfull: bool,
+    pub(super) calls: Bucket,
+    pub(super) requests: Bucket,
+    pub(super) refusals: Bucket,
+}
+
+impl<V: Planar> Member<V> {
+    pub(super) fn new(token: Token, budget: Budget, now: SharedInstant) -> Self {
+        let bucket = |per_sec: u32, burst: u32| Bucket::new(per_sec.into(), burst.into());
+        Self {
+            channel: Channel::new(budget),
+            token,
+            connection: None,
+            detached_at: None,
+            heard_at: now,
+            seen: BTreeSet::new(),
+            granted: BTreeSet::new(),
+            early: BTreeMap::new(),
+            is_overfull: false,
+            calls: bucket(CALLS_PER_SEC, CALLS_BURST),
+            requests: bucket(REQUESTS_PER_SEC, REQUESTS_BURST),
+            refusals: bucket(REFUSALS_PER_SEC, REFUSALS_BURST),
+        }
+    }
+
+    pub(super) fn on_heard(&mut self, bytes: usize, now: SharedInstant) {
+        self.heard_at = now;
+        self.channel.count_received(bytes);
+    }
+}

@@ -1,0 +1,371 @@
+//! What clients say, and what the server makes of it.
+
+use super::object::{Object, Role};
+use super::{Server, ServerEvent};
+use crate::dr_vector::DrVector;
+use crate::number::EntityId;
+use crate::place::{Acceptance, Arrival, Placement};
+use crate::session::channel::Incoming;
+use crate::session::interceptor::Update;
+use crate::session::limits::{IDS_LOW, OBJECTS_MAX, OBJECTS_PER_CLIENT_MAX};
+use crate::session::message::{Announcement, Call, Group, Message, Target};
+use crate::session::{ClientId, CloseReason, Delivery, Party, Refusal};
+use crate::time::{LocalInstant, Now, SharedInstant, Span};
+use crate::trigger::Reason;
+use crate::vector::Planar;
+use crate::wire::StaleSet;
+
+impl<V: Planar> Server<V> {
+    // ── the reconcile step ──────────────────────────────────────────────────────────────────────────────
+
+    /// What a client's datagram brought: what it may say and is newer is believed and passed on, and the client is told
+    /// which was too old.
+    pub(super) fn reconcile(
+        &mut self,
+        client: ClientId,
+        incoming: Incoming<V>,
+        now: SharedInstant,
+    ) -> Result<(), CloseReason> {
+        let mut stale = StaleSet::NONE;
+        for (place, vector) in incoming.vectors.iter().enumerate() {
+            match self.accept(client, vector, incoming.sent_at, now) {
+                Ok(Acceptance::Used) => {}
+                Ok(_) => stale.insert(place),
+                Err(refusal) => {
+                    stale.insert(place);
+                    self.refuse(client, vector.entity, refusal, now);
+                }
+            }
+        }
+        let member = self.members.get_mut(&client).ok_or(CloseReason::OutOfPlace)?;
+        member.channel.owe_receipt(&incoming, stale, Now::synchronised(now));
+        self.settle(client, &incoming, now);
+        for (object, group) in incoming.states {
+            self.change_state(client, object, group, now);
+        }
+        for (call, delivery) in incoming.calls {
+            self.route(client, call, delivery, now)?;
+        }
+        Ok(())
+    }
+
+    /// A client's word about the motion of an object.
+    fn accept(
+        &mut self,
+        client: ClientId,
+        vector: &DrVector<V>,
+        sent_at: SharedInstant,
+        now: SharedInstant,
+    ) -> Result<Acceptance, Refusal> {
+        let Some(object) = self.objects.get(&vector.entity) else {
+            return self.accept_early(client, vector, sent_at);
+        };
+        if object.owner != Party::Client(client) {
+            return Err(Refusal::NotOwner);
+        }
+        let Role::Theirs(replica) = &object.role else { return Err(Refusal::NotOwner) };
+        if replica.followed().is_some_and(|believed| vector.generated_at <= believed.generated_at) {
+            return Ok(Acceptance::Stale);
+        }
+        let vector = self.intercept(client, vector, now)?;
+        self.believe(client, &vector, sent_at, now)
+    }
+
+    /// About an object whose creation is still on its way: datagrams overtake streams.
+    fn accept_early(
+        &mut self,
+        client: ClientId,
+        vector: &DrVector<V>,
+        sent_at: SharedInstant,
+    ) -> Result<Acceptance, Refusal> {
+        let member = self.members.get_mut(&client).ok_or(Refusal::UnknownObject)?;
+        if !member.granted.contains(&vector.entity.0) {
+            // One that is gone was real once: whoever speaks of it has not heard yet.
+            let was_real = vector.entity.0 < self.next_object;
+            return if was_real { Ok(Acceptance::Stale) } else { Err(Refusal::UnknownObject) };
+        }
+        let known = member.early.get(&vector.entity);
+        if known.is_some_and(|(known, _)| vector.generated_at <= known.generated_at) {
+            return Ok(Acceptance::Stale);
+        }
+        member.early.insert(vector.entity, (*vector, sent_at));
+        Ok(Acceptance::Used)
+    }
+
+    /// What is left of an update when everybody had a look at it.
+    fn intercept(
+        &mut self,
+        client: ClientId,
+        vector: &DrVector<V>,
+        now: SharedInstant,
+    ) -> Result<DrVector<V>, Refusal> {
+        let object = self.objects.get(&vector.entity).ok_or(Refusal::UnknownObject)?;
+        let believed = match &object.role {
+            Role::Theirs(replica) => replica.followed(),
+            Role::Mine(_) => None,
+        };
+        let update = Update { client, object: vector.entity, class: object.class, believed, now };
+        let mut checked = *vector;
+        for interceptor in &mut self.interceptors {
+            interceptor.check(&update, &mut checked)?;
+        }
+        // Who it is about, and when, is not for anybody to change.
+        checked = DrVector { entity: vector.entity, generated_at: vector.generated_at, ..checked };
+        if checked == *vector {
+            return Ok(checked);
+        }
+        if checked.is_finite() {
+            Ok(self.config.precision.as_decoded(&checked))
+        } else {
+            Err(Refusal::Vetoed)
+        }
+    }
+
+    /// Places it here, and passes it on as this server would say it.
+    fn believe(
+        &mut self,
+        client: ClientId,
+        vector: &DrVector<V>,
+        sent_at: SharedInstant,
+        now: SharedInstant,
+    ) -> Result<Acceptance, Refusal> {
+        let travelled = self.members.get(&client).map_or(Span::ZERO, |member| member.channel.one_way());
+        let arrival =
+            Arrival { now: Now::synchronised(now), waited: sent_at - vector.generated_at, travelled };
+        let Some(Role::Theirs(replica)) = self.objects.get_mut(&vector.entity).map(|object| &mut object.role)
+        else {
+            return Err(Refusal::NotOwner);
+        };
+        match replica.accept(vector, &arrival) {
+            Acceptance::Used => {}
+            Acceptance::Refused => return Err(Refusal::ImpossibleTime),
+            other => return Ok(other),
+        }
+        let vector = match self.config.placement {
+            Placement::Hop => self.relay.restate(vector, &arrival, self.config.precision.time_step()),
+            Placement::Local | Placement::Global => *vector,
+        };
+        let reason = self.reason_for(&vector);
+        self.generate(&vector, reason, now);
+        Ok(Acceptance::Used)
+    }
+
+    /// Why a client cut a DR vector, as far as it shows: whether it only repeats what everybody believes.
+    fn reason_for(&self, vector: &DrVector<V>) -> Reason {
+        let Some(before) = self.dispatcher.newest(vector.entity) else { return Reason::Born };
+        if before.life != vector.life {
+            return Reason::Jumped;
+        }
+        let tolerance = self.config.dispatcher.liveness.map_or(0.0, |liveness| liveness.tolerance);
+        let agrees = |at: SharedInstant| before.position_at(at).distance(vector.position_at(at)) <= tolerance;
+        let soon = vector.generated_at + Span::from_secs(1);
+        if agrees(vector.generated_at) && agrees(soon) { Reason::Heartbeat } else { Reason::Distance }
+    }
+
+    /// Receipts feed the ledger.
+    fn settle(&mut self, client: ClientId, incoming: &Incoming<V>, now: SharedInstant) {
+        let receiver = client.receiver();
+        for settled in &incoming.settled {
+            for (entity, copy) in &settled.content.copies {
+                self.dispatcher.on_receipt(*entity, receiver, *copy, settled.received_at, now);
+            }
+        }
+        if let Some(until) = incoming.complete_until {
+            self.dispatcher.on_complete(receiver, until, now);
+        }
+    }
+
+    /// A client's word about a state group.
+    fn change_state(&mut self, client: ClientId, object: EntityId, group: Group, now: SharedInstant) {
+        let Some(owner) = self.owner(object) else { return };
+        if owner != Party::Client(client) {
+            return self.refuse(client, object, Refusal::NotOwner, now);
+        }
+        let Some(member) = self.members.get_mut(&client) else { return };
+        if member.channel.is_news(object, &group) {
+            let number = group.group;
+            self.spread_state(object, number, group.bytes);
+            self.events.push_back(ServerEvent::StateChanged { object, group: number });
+        }
+    }
+
+    // ── requests on the stream ──────────────────────────────────────────────────────────────────────────
+
+    pub(super) fn handle_request(
+        &mut self,
+        client: ClientId,
+        message: Message,
+        now: SharedInstant,
+    ) -> Result<(), CloseReason> {
+        let member = self.members.get_mut(&client).ok_or(CloseReason::OutOfPlace)?;
+        let Some(message) = member.channel.handle_message(message, Now::synchronised(now))? else {
+            return Ok(());
+        };
+        if let Message::Call(call) = message {
+            return self.route(client, call, Delivery::ReliableOrdered, now);
+        }
+        if !member.requests.try_spend(1.0, local(now)) {
+            return Err(CloseReason::TooFast);
+        }
+        match message {
+            Message::Create(announcement) => self.create_for(client, announcement, now),
+            Message::Destroy(object) => self.destroy_for(client, object, now),
+            Message::Claim(object, term) => self.claim_for(client, object, term, now),
+            Message::Release(object, term) => self.release_for(client, object, term, now),
+            _ => return Err(CloseReason::OutOfPlace),
+        }
+        Ok(())
+    }
+
+    fn create_for(&mut self, client: ClientId, announcement: Announcement, now: SharedInstant) {
+        if let Err(refusal) = self.may_create(client, &announcement) {
+            return self.refuse(client, announcement.object, refusal, now);
+        }
+        let replica = self.replica();
+        let Some(member) = self.members.get_mut(&client) else { return };
+        member.granted.remove(&announcement.object.0);
+        member.seen.insert(announcement.object);
+        member.channel.hear_groups(&announcement);
+        let early = member.early.remove(&announcement.object);
+        let is_low = member.granted.len() <= IDS_LOW as usize;
+        let Announcement { object, class, creation, groups, .. } = announcement;
+        let mut made = Object::new(class, Party::Client(client), creation, Role::Theirs(Box::new(replica)));
+        made.groups = groups.into_iter().map(|group| (group.group, group.bytes)).collect();
+        self.objects.insert(object, made);
+        self.show_to_all(object, now);
+        self.events.push_back(ServerEvent::Created { object, by: client });
+        if is_low {
+            self.grant_ids(client);
+        }
+        if let Some((vector, sent_at)) = early
+            && let Err(refusal) = self.accept(client, &vector, sent_at, now)
+        {
+            self.refuse(client, object, refusal, now);
+        }
+    }
+
+    fn may_create(&self, client: ClientId, announcement: &Announcement) -> Result<(), Refusal> {
+        let member = self.members.get(&client).ok_or(Refusal::UnknownId)?;
+        if !member.granted.contains(&announcement.object.0) {
+            return Err(Refusal::UnknownId);
+        }
+        let class = self.config.classes.get(&announcement.class).filter(|class| !class.is_server_only);
+        class.ok_or(Refusal::UnknownClass)?;
+        self.may_own(client, announcement.class)
+    }
+
+    /// Whether a client may have one more of this class.
+    fn may_own(&self, client: ClientId, class: crate::session::ClassId) -> Result<(), Refusal> {
+        let owned = || self.objects.values().filter(|object| object.owner == Party::Client(client));
+        let of_class_max = self.config.classes.get(&class).map_or(0, |class| class.per_client_max);
+        let has_room = self.objects.len() < OBJECTS_MAX
+            && owned().count() < OBJECTS_PER_CLIENT_MAX
+            && owned().filter(|object| object.class == class).count() < of_class_max;
+        if has_room { Ok(()) } else { Err(Refusal::TooManyObjects) }
+    }
+
+    fn destroy_for(&mut self, client: ClientId, object: EntityId, now: SharedInstant) {
+        match self.owner(object) {
+            Some(Party::Client(owner)) if owner == client => {
+                self.remove_by(object, Some(client));
+                self.events.push_back(ServerEvent::Destroyed { object, by: client });
+            }
+            Some(_) => self.refuse(client, object, Refusal::NotOwner, now),
+            None => {}
+        }
+    }
+
+    /// Of two claims in one term the first that arrives wins; the other is told.
+    fn claim_for(&mut self, client: ClientId, object: EntityId, term: u64, now: SharedInstant) {
+        let is_seen = self.sees(client, object);
+        let Some(known) = self.objects.get(&object).filter(|_| is_seen) else {
+            return self.refuse(client, object, Refusal::UnknownObject, now);
+        };
+        if known.owner == Party::Client(client) {
+            return;
+        }
+        let is_claimable = self.class_of(object).is_some_and(|class| class.is_claimable);
+        if !is_claimable {
+            return self.refuse(client, object, Refusal::NotClaimable, now);
+        }
+        if known.term != term {
+            return self.refuse(client, object, Refusal::ClaimLost, now);
+        }
+        match self.may_own(client, known.class) {
+            Ok(()) => self.change_owner(object, Party::Client(client), now),
+            Err(refusal) => self.refuse(client, object, refusal, now),
+        }
+    }
+
+    fn release_for(&mut self, client: ClientId, object: EntityId, term: u64, now: SharedInstant) {
+        let known = self.objects.get(&object);
+        let is_theirs = known.is_some_and(|known| known.owner == Party::Client(client) && known.term == term);
+        if is_theirs {
+            self.change_owner(object, Party::Server, now);
+        }
+    }
+
+    /// A call of a client, on its way to whom it concerns.
+    pub(super) fn route(
+        &mut self,
+        client: ClientId,
+        call: Call,
+        delivery: Delivery,
+        now: SharedInstant,
+    ) -> Result<(), CloseReason> {
+        let member = self.members.get_mut(&client).ok_or(CloseReason::OutOfPlace)?;
+        if !member.calls.try_spend(1.0, local(now)) {
+            return Err(CloseReason::TooFast);
+        }
+        let call = Call { from: Party::Client(client), ..call };
+        let (owner, object) = match call.target.object() {
+            None => {
+                self.called(client, call);
+                return Ok(());
+            }
+            Some(object) => (self.owner(object), object),
+        };
+        match (call.target, owner) {
+            (_, Some(_)) if !self.sees(client, object) => {
+                self.refuse(client, object, Refusal::UnknownObject, now);
+            }
+            (_, None) => self.refuse(client, object, Refusal::UnknownObject, now),
+            (Target::Viewers(_), Some(owner)) if owner == Party::Client(client) => {
+                let busy = self.spread_call(object, &call, delivery);
+                if !busy.is_empty() {
+                    self.refuse(client, object, Refusal::CalleeBusy, now);
+                }
+                self.called(client, call);
+            }
+            (Target::Viewers(_), Some(_)) => self.refuse(client, object, Refusal::NotOwner, now),
+            (_, Some(Party::Server)) => self.called(client, call),
+            (_, Some(Party::Client(owner))) => {
+                let callee = self.members.get_mut(&owner);
+                let is_taken = callee.is_some_and(|callee| callee.channel.call(call, delivery).is_ok());
+                if !is_taken {
+                    self.refuse(client, object, Refusal::CalleeBusy, now);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn called(&mut self, from: ClientId, call: Call) {
+        let Call { target, method, bytes, .. } = call;
+        self.events.push_back(ServerEvent::Called { from, target, method, bytes });
+    }
+
+    /// Says no, and why. A flood of nonsense is not answered with a flood.
+    fn refuse(&mut self, client: ClientId, object: EntityId, refusal: Refusal, now: SharedInstant) {
+        let Some(member) = self.members.get_mut(&client) else { return };
+        if member.refusals.try_spend(1.0, local(now)) {
+            self.tell(client, Message::Refused(object, refusal));
+            self.events.push_back(ServerEvent::Refused { client, object, refusal });
+        }
+    }
+}
+
+/// A server's clock is the shared one.
+fn local(now: SharedInstant) -> LocalInstant {
+    Now::synchronised(now).local
+}
