@@ -8,10 +8,12 @@
 mod bits;
 mod feedback;
 mod precision;
+mod session;
 mod updates;
 
 pub use bits::{Bits, Refused};
 pub use precision::Given;
+pub use session::decode_session;
 
 /// The message in words, one fact to the line.
 pub fn decode(bits: &mut Bits, given: &Given) -> Result<String, Refused> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use spec_check::{Bits, Given, Refused, decode};
+use spec_check::{Bits, Given, Refused, decode, decode_session};
 
 fn main() -> ExitCode {
     let Some(path) = std::env::args().nth(1) else {
@@ -21,6 +21,14 @@ fn main() -> ExitCode {
                 return ExitCode::from(2);
             }
         };
+    let given = given.replace('\r', "");
+    if let Some((room @ ("stream" | "message" | "datagram"), _)) = given.split_once("\n\n") {
+        match decode_session(room, &hex) {
+            Ok(text) => println!("{text}"),
+            Err(Refused(reason)) => println!("refused: {reason}"),
+        }
+        return ExitCode::SUCCESS;
+    }
     let mut bits = Bits::from_hex(&hex);
     let answer = decode(&mut bits, &Given::from_text(&given));
     bits.story().iter().for_each(|line| println!("{line}"));

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use spec_check::{Bits, Given, decode};
+use spec_check::{Bits, Given, decode, decode_session};
 
 #[test]
 fn every_golden_message_means_what_the_file_beside_it_says() {
@@ -25,4 +25,24 @@ fn every_golden_message_means_what_the_file_beside_it_says() {
         checked += 1;
     }
     assert!(checked >= 15, "only {checked} messages");
+}
+
+#[test]
+fn every_golden_message_of_sessions_means_what_the_file_beside_it_says() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/session");
+    let mut checked = 0;
+    for entry in std::fs::read_dir(folder).expect("the folder of golden messages").flatten() {
+        let path = entry.path();
+        if path.extension().is_none_or(|extension| extension != "hex") {
+            continue;
+        }
+        let hex = std::fs::read_to_string(&path).expect("bytes");
+        let text =
+            std::fs::read_to_string(path.with_extension("txt")).expect("their meaning").replace('\r', "");
+        let (room, expected) = text.split_once("\n\n").expect("an empty line");
+        let found = decode_session(room, &hex).unwrap_or_else(|_| "refused\n".to_owned());
+        assert_eq!(found, expected, "{}", path.display());
+        checked += 1;
+    }
+    assert!(checked >= 25, "only {checked} messages");
 }

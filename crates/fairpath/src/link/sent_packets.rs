@@ -31,6 +31,8 @@ pub struct SentPackets {
     newest_proven: Option<PacketNumber>,
     judged: PacketNumber,
     lost: u64,
+    /// Those that the last feedback proved to have arrived.
+    proven: Vec<PacketNumber>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +40,7 @@ struct Packet {
     nonce: Nonce,
     sent_at: SharedInstant,
     copies: usize,
+    wants_receipt: bool,
     fate: Fate,
 }
 
@@ -105,6 +108,7 @@ impl SentPackets {
             newest_proven: None,
             judged: PacketNumber(0),
             lost: 0,
+            proven: Vec::new(),
         }
     }
 
@@ -121,12 +125,24 @@ impl SentPackets {
     /// A datagram with this header, and with these copies of DR vectors in it, has left. Feedback and signs of life
     /// have none; such datagrams get no receipts.
     pub fn on_sent(&mut self, header: &Header, copies: impl IntoIterator<Item = (EntityId, CopyId)>) {
+        self.on_sent_with(header, copies, false);
+    }
+
+    /// The same; `wants_receipt` says that it carried something besides that gets a receipt too: a session's values.
+    pub fn on_sent_with(
+        &mut self,
+        header: &Header,
+        copies: impl IntoIterator<Item = (EntityId, CopyId)>,
+        wants_receipt: bool,
+    ) {
         let before = self.copies.len();
         self.copies.extend(copies);
+        let copies = self.copies.len() - before;
         self.packets.push_back(Packet {
             nonce: self.nonce,
             sent_at: header.sent_at,
-            copies: self.copies.len() - before,
+            copies,
+            wants_receipt: wants_receipt || copies > 0,
             fate: Fate::Open,
         });
         self.next = self.next.next();
@@ -137,6 +153,11 @@ impl SentPackets {
     /// The newest datagram that has left; the first, if none has. What feedback is widened against.
     pub fn newest(&self) -> PacketNumber {
         PacketNumber(self.next.0.saturating_sub(1))
+    }
+
+    /// Which datagrams the last feedback proved to have arrived, of which that was not known before.
+    pub fn proven(&self) -> &[PacketNumber] {
+        &self.proven
     }
 
     /// How many datagrams with DR vectors were taken for lost so far, and have not turned up since.
@@ -160,6 +181,7 @@ impl SentPackets {
     ) -> Result<Heard, Refused> {
         // Also if it is refused: nobody is to learn from this whether a guess was right.
         self.confirm(feedback.header.packet);
+        self.proven.clear();
         let checked = self.check(feedback);
         if matches!(checked, Err(Refused::WrongNonce | Refused::NeverSent)) {
             self.forfeit(feedback);
@@ -175,6 +197,7 @@ impl SentPackets {
             }
             self.lost -= u64::from(packet.fate == Fate::Lost);
             packet.fate = Fate::Proven;
+            self.proven.push(receipt.packet);
             heard.receipts += 1;
             for (entity, copy) in self.copies_of(index) {
                 let booking = dispatcher.on_receipt(entity, receiver, copy, receipt.received_at, now);
@@ -197,7 +220,7 @@ impl SentPackets {
                 return Err(Refused::NeverSent);
             }
             let packet = self.packets[self.index_of(receipt.packet).ok_or(Refused::Forgotten)?];
-            if packet.copies == 0 {
+            if !packet.wants_receipt {
                 return Err(Refused::NeverSent);
             }
             nonces.push(packet.nonce);
@@ -224,7 +247,7 @@ impl SentPackets {
         while self.judged.0 + Self::OVERTAKEN <= newest.0 {
             let index = self.index_of(self.judged).expect("it is among those that are remembered");
             let packet = &mut self.packets[index];
-            if packet.fate == Fate::Open && packet.copies > 0 {
+            if packet.fate == Fate::Open && packet.wants_receipt {
                 packet.fate = Fate::Lost;
                 lost += 1;
             }

@@ -14,7 +14,7 @@ use super::manifest::{Manifest, hold};
 use super::message::{Announcement, Call, Datagram, Group, Letter, Message, Part, Received};
 use super::newest::{Heard, Newest, Slot};
 use super::outbox::{Inbox, Outbox, OutboxFull};
-use super::packets::{Arrived, Content, Departed, Settled};
+use super::packets::{Arrived, Content, Departed};
 use super::quickest::Quickest;
 use super::seen::Seen;
 use super::statistics::Statistics;
@@ -22,13 +22,14 @@ use super::undelivered::Undelivered;
 use super::{Budget, Delivery};
 use crate::clock::{DelayEstimate, Reply, Request};
 use crate::dr_vector::DrVector;
-use crate::number::{EntityId, PacketNumber, ReceiverId};
+use crate::ledger::CopyId;
+use crate::number::{EntityId, ReceiverId};
+use crate::random::Random;
 use crate::schedule::{Departure, Dispatcher};
 use crate::time::{LocalInstant, Now, SharedInstant, Span};
 use crate::vector::Planar;
 use crate::wire::{
-    Header, Precision, Receipt, StaleSet, decode_feedback, decode_updates, encode_updates, pack_feedback,
-    pack_updates,
+    Header, Precision, StaleSet, decode_feedback, decode_updates, encode_updates, pack_updates,
 };
 
 /// See the module.
@@ -60,16 +61,11 @@ pub(super) struct Channel {
 /// What a datagram brought.
 #[derive(Debug)]
 pub(super) struct Incoming<V: Planar> {
-    pub(super) packet: PacketNumber,
-    pub(super) sent_at: SharedInstant,
+    pub(super) header: Header,
     pub(super) vectors: Vec<DrVector<V>>,
     pub(super) calls: Vec<(Call, Delivery)>,
     pub(super) states: Vec<(EntityId, Group)>,
     pub(super) clock: Vec<Reply>,
-    /// Copies of DR vectors that the peer says have arrived, and when.
-    pub(super) settled: Vec<Settled>,
-    /// The peer has reported all that it received before this.
-    pub(super) complete_until: Option<SharedInstant>,
     wants_receipt: bool,
 }
 
@@ -87,7 +83,8 @@ impl Channel {
     /// Clock requests that are answered in one datagram.
     const CLOCK_REPLIES_MAX: usize = 4;
 
-    pub(super) fn new(budget: Budget) -> Self {
+    /// Nonces are drawn from `random`.
+    pub(super) fn new(budget: Budget, random: Random) -> Self {
         Self {
             manifest: Manifest::default(),
             outbox: Outbox::default(),
@@ -102,7 +99,7 @@ impl Channel {
             announced: BTreeMap::new(),
             clock_requests: VecDeque::new(),
             clock_replies: VecDeque::new(),
-            departed: Departed::default(),
+            departed: Departed::new(random),
             arrived: Arrived::default(),
             budget: Bucket::new(budget.bytes_per_sec.into(), budget.burst_bytes.into()),
             round_trip: DelayEstimate::default(),
@@ -332,7 +329,7 @@ impl Channel {
 
         let mut datagram = Vec::with_capacity(updates.len() + draft.parts.len() + 2);
         Datagram::join(&updates, &draft.parts, &mut datagram);
-        self.on_departed(draft, now.local);
+        self.on_departed(draft, now);
         self.on_bytes_sent(datagram.len());
         Some(datagram)
     }
@@ -388,17 +385,12 @@ impl Channel {
     }
 
     /// All receipts that are not confirmed, in at most a third of the room.
-    fn put_receipts(&self, draft: &mut Draft, now: Now) {
-        let receipts = self.arrived.receipts();
-        if receipts.is_empty() {
-            return;
-        }
-        let mut bytes = Vec::new();
-        let room = draft.left() / 3;
-        let Ok(count) = pack_feedback(&self.header(now), &receipts, room, &mut bytes) else { return };
-        if count > 0 && draft.put(&Part::Feedback(bytes)) {
+    fn put_receipts(&mut self, draft: &mut Draft, now: Now) {
+        let header = self.departed.header(now.shared);
+        let Some(bytes) = self.arrived.pack(&header, draft.left() / 3) else { return };
+        if draft.put(&Part::Feedback(bytes)) {
+            draft.has_receipts = true;
             draft.has_news |= self.arrived.poll_deadline().is_some_and(|at| at <= now.local);
-            draft.receipts = receipts[..count].to_vec();
         }
     }
 
@@ -433,7 +425,7 @@ impl Channel {
         precision: &Precision,
         now: Now,
     ) -> Vec<u8> {
-        let header = self.header(now);
+        let header = self.departed.header(now.shared);
         let vectors: Vec<DrVector<V>> = departures.iter().map(|departure| departure.claim.vector).collect();
         let mut updates = Vec::new();
         let room = draft.left() + HEAD_BYTES;
@@ -459,35 +451,27 @@ impl Channel {
                 copies.insert(entity, copy);
             }
         }
-        draft.content.copies = copies.into_iter().collect();
+        draft.copies = copies.into_iter().collect();
         updates
     }
 
     /// Books a datagram that leaves.
-    fn on_departed(&mut self, draft: Draft, now: LocalInstant) {
-        let packet = self.departed.next();
+    fn on_departed(&mut self, draft: Draft, now: Now) {
+        let header = self.departed.header(now.shared);
         self.clock_requests.clear();
         self.clock_replies.clear();
         self.unreliable.drain(..draft.unreliable);
         if !draft.content.quickest.is_empty() {
-            self.quickest.on_sent(now);
+            self.quickest.on_sent(now.local);
         }
-        if !draft.receipts.is_empty() {
-            self.arrived.on_repeated(packet, &draft.receipts);
+        if draft.has_receipts {
+            self.arrived.on_told();
         }
         for (slot, number) in &draft.content.newest {
-            self.newest.on_sent(*slot, *number, now);
+            self.newest.on_sent(*slot, *number, now.local);
         }
         self.statistics.datagrams_sent += 1;
-        self.departed.on_sent(draft.content, now);
-    }
-
-    fn header(&self, now: Now) -> Header {
-        Header {
-            packet: self.departed.next().on_wire(),
-            sent_at: now.shared,
-            confirmed: self.arrived.confirmation(),
-        }
+        self.departed.on_sent(&header, draft.copies, draft.content, now);
     }
 
     /// How long to wait for a receipt before something is taken for lost.
@@ -506,6 +490,8 @@ impl Channel {
     /// The owner deals with what it brought, and then says [`owe_receipt`](Self::owe_receipt).
     pub(super) fn handle_datagram<V: Planar>(
         &mut self,
+        dispatcher: &mut Dispatcher<V>,
+        receiver: ReceiverId,
         precision: &Precision,
         bytes: &[u8],
         now: Now,
@@ -514,36 +500,44 @@ impl Channel {
         let updates = decode_updates::<V>(precision, now.shared, datagram.updates);
         let updates = updates.map_err(|_| CloseReason::Malformed)?;
         self.statistics.bytes_received += bytes.len() as u64;
-        let Some(packet) = self.arrived.accept(updates.header.packet) else {
+        if !self.arrived.accept(updates.header.packet) {
             self.statistics.datagrams_repeated += 1;
             return Ok(None);
-        };
+        }
         if let Some(confirmed) = updates.header.confirmed {
-            self.arrived.on_confirmed(confirmed, self.departed.next());
+            self.arrived.on_confirmed(confirmed);
         }
         self.statistics.vectors_received += updates.vectors.len() as u64;
         let wants_receipt = !updates.vectors.is_empty() || datagram.parts.iter().any(Part::wants_receipt);
         let mut incoming = Incoming {
-            packet,
-            sent_at: updates.header.sent_at,
+            header: updates.header,
             vectors: updates.vectors,
             calls: Vec::new(),
             states: Vec::new(),
             clock: Vec::new(),
-            settled: Vec::new(),
-            complete_until: None,
             wants_receipt,
         };
         for part in datagram.parts {
-            self.handle_part(part, &mut incoming, now)?;
+            match part {
+                Part::Feedback(bytes) => self.handle_feedback(&bytes, receiver, dispatcher, now)?,
+                other => self.handle_part(other, &mut incoming, now)?,
+            }
         }
         Ok(Some(incoming))
+    }
+
+    /// What a datagram says about the time, for who does not know enough of it to look at the rest. It gets no receipt, so
+    /// the rest comes again.
+    pub(super) fn handle_time_only(&mut self, bytes: &[u8]) -> Result<Vec<Reply>, CloseReason> {
+        let datagram = Datagram::decode(bytes).map_err(|_| CloseReason::Malformed)?;
+        let reply = |part| if let Part::ClockReply(reply) = part { Some(reply) } else { None };
+        Ok(datagram.parts.into_iter().filter_map(reply).collect())
     }
 
     /// The datagram was dealt with; these of its DR vectors were older than what was known.
     pub(super) fn owe_receipt<V: Planar>(&mut self, incoming: &Incoming<V>, stale: StaleSet, now: Now) {
         if incoming.wants_receipt {
-            self.arrived.owe(incoming.packet, incoming.sent_at, stale, now);
+            self.arrived.owe(&incoming.header, stale, now);
         }
     }
 
@@ -565,7 +559,7 @@ impl Channel {
                 }
             }
             Part::ClockReply(reply) => incoming.clock.push(reply),
-            Part::Feedback(bytes) => self.handle_feedback(&bytes, incoming, now)?,
+            Part::Feedback(_) => unreachable!("feedback is dealt with before"),
             Part::Quickest(number, call) => {
                 let is_new = self.quickest_seen.insert(number, QUICKEST_WINDOW);
                 if is_new.map_err(|_| CloseReason::OutOfPlace)? {
@@ -584,24 +578,25 @@ impl Channel {
         Ok(())
     }
 
+    /// Receipts feed the ledger, and end the repetition of what has arrived.
     fn handle_feedback<V: Planar>(
         &mut self,
         bytes: &[u8],
-        incoming: &mut Incoming<V>,
+        receiver: ReceiverId,
+        dispatcher: &mut Dispatcher<V>,
         now: Now,
     ) -> Result<(), CloseReason> {
-        let feedback = decode_feedback(now.shared, self.departed.next(), bytes);
+        let feedback = decode_feedback(now.shared, self.departed.newest(), bytes);
         let feedback = feedback.map_err(|_| CloseReason::Malformed)?;
-        self.arrived.on_feedback(incoming.packet);
-        for settled in self.departed.settle(&feedback, now.local) {
-            settled.content.quickest.iter().for_each(|number| self.quickest.on_confirmed(*number));
-            settled.content.newest.iter().for_each(|(slot, number)| self.newest.on_confirmed(*slot, *number));
-            incoming.settled.push(settled);
+        let settled = self.departed.settle(&feedback, receiver, dispatcher, now);
+        for content in settled.contents {
+            content.quickest.iter().for_each(|number| self.quickest.on_confirmed(*number));
+            content.newest.iter().for_each(|(slot, number)| self.newest.on_confirmed(*slot, *number));
         }
-        if let Some(round_trip) = self.departed.round_trip() {
+        if let Some(round_trip) = settled.round_trip {
             self.round_trip.handle_sample(round_trip);
         }
-        incoming.complete_until = Some(feedback.header.sent_at);
+        self.statistics.feedback_refused += u64::from(settled.is_refused);
         Ok(())
     }
 
@@ -651,8 +646,9 @@ const HEAD_BYTES: usize = 16;
 struct Draft {
     bytes_max: usize,
     parts: Vec<u8>,
+    copies: Vec<(EntityId, CopyId)>,
     content: Content,
-    receipts: Vec<Receipt>,
+    has_receipts: bool,
     unreliable: usize,
     /// Whether there is anything in it that had to leave now.
     has_news: bool,
@@ -663,8 +659,9 @@ impl Draft {
         Self {
             bytes_max,
             parts: Vec::new(),
+            copies: Vec::new(),
             content: Content::default(),
-            receipts: Vec::new(),
+            has_receipts: false,
             unreliable: 0,
             has_news: false,
         }

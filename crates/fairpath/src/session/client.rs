@@ -196,14 +196,14 @@ const SERVER: ReceiverId = ReceiverId(0);
 const GRANTS_MAX: usize = 64;
 
 impl<V: Planar> Client<V> {
-    /// A client that knows nobody yet. `random` is for schedules only.
+    /// A client that knows nobody yet. Live, seed `random` so that nobody can guess it: receipts are proven with it.
     pub fn new(config: ClientConfig, random: Random) -> Self {
         let dispatcher = dispatcher(&config, &random);
         Self {
             phase: Phase::Idle,
             identity: None,
             frames: Frames::default(),
-            channel: Channel::new(config.budget),
+            channel: Channel::new(config.budget, random.fork(0)),
             clock: ClockSync::new(config.clock),
             clock_epoch: 0,
             is_synchronised: false,
@@ -458,7 +458,14 @@ impl<V: Planar> Client<V> {
     /// A datagram came.
     pub fn handle_datagram(&mut self, bytes: &[u8], now: LocalInstant) {
         let Some(now) = self.heard(now) else { return };
-        match self.channel.handle_datagram(&self.config.precision, bytes, now) {
+        if !self.is_synchronised {
+            return match self.channel.handle_time_only(bytes) {
+                Ok(replies) => replies.into_iter().for_each(|reply| self.handle_time(reply, now.local)),
+                Err(reason) => self.close(reason, now.local),
+            };
+        }
+        let precision = &self.config.precision;
+        match self.channel.handle_datagram(&mut self.dispatcher, SERVER, precision, bytes, now) {
             Ok(Some(incoming)) => self.reconcile(incoming, now),
             Ok(None) => {}
             Err(reason) => self.close(reason, now.local),
@@ -569,24 +576,19 @@ impl<V: Planar> Client<V> {
 
     // ── the reconcile step ──────────────────────────────────────────────────────────────────────────────
 
-    /// What a datagram brought: the time first. Until the clock is good enough nothing else is looked at, and nothing gets a
-    /// receipt, so all of it comes again. Newer motion, values and calls are taken over, older ones are not, and the server is told
+    /// What a datagram brought: newer motion, values and calls are taken over, older ones are not, and the server is told
     /// which were which.
     fn reconcile(&mut self, incoming: Incoming<V>, now: Now) {
-        for reply in &incoming.clock {
-            self.handle_time(*reply, now.local);
-        }
-        if !self.is_connected() {
-            return;
-        }
         let mut stale = StaleSet::NONE;
         for (place, vector) in incoming.vectors.iter().enumerate() {
-            if self.accept(vector, incoming.sent_at, now) != Acceptance::Used {
+            if self.accept(vector, incoming.header.sent_at, now) != Acceptance::Used {
                 stale.insert(place);
             }
         }
         self.channel.owe_receipt(&incoming, stale, now);
-        self.settle(&incoming, now.shared);
+        for reply in &incoming.clock {
+            self.handle_time(*reply, now.local);
+        }
         for (object, group) in incoming.states {
             self.change_state(object, group);
         }
@@ -609,18 +611,6 @@ impl<V: Planar> Client<V> {
                 let replica = replica(&self.config, self.placement);
                 self.early.entry(vector.entity).or_insert(replica).accept(vector, &arrival)
             }
-        }
-    }
-
-    /// Receipts of the server feed the ledger.
-    fn settle(&mut self, incoming: &Incoming<V>, now: SharedInstant) {
-        for settled in &incoming.settled {
-            for (entity, copy) in &settled.content.copies {
-                self.dispatcher.on_receipt(*entity, SERVER, *copy, settled.received_at, now);
-            }
-        }
-        if let Some(until) = incoming.complete_until {
-            self.dispatcher.on_complete(SERVER, until, now);
         }
     }
 
@@ -823,7 +813,8 @@ impl<V: Planar> Client<V> {
 
     /// Nothing of the old session counts any more.
     fn lose_session(&mut self) {
-        let channel = std::mem::replace(&mut self.channel, Channel::new(self.config.budget));
+        let fresh = self.new_channel();
+        let channel = std::mem::replace(&mut self.channel, fresh);
         self.objects.clear();
         self.early.clear();
         self.ids.clear();
@@ -835,6 +826,12 @@ impl<V: Planar> Client<V> {
         if self.identity.take().is_some() && was_connected {
             self.events.push_back(ClientEvent::SessionLost { undelivered: channel.into_undelivered() });
         }
+    }
+
+    /// Whose nonces nobody has seen before.
+    fn new_channel(&mut self) -> Channel {
+        let stream = self.random.bits();
+        Channel::new(self.config.budget, self.random.fork(stream))
     }
 
     fn forget(&mut self, object: EntityId) -> bool {

@@ -1,4 +1,7 @@
 //! Which datagrams went out with what, and which came in.
+//!
+//! Numbers, nonces and receipts are [`link`](crate::link)'s; here is what a session adds: values and calls that are
+//! confirmed by the same receipts, and repeated datagrams.
 
 use std::collections::BTreeMap;
 
@@ -6,66 +9,95 @@ use super::limits::SENT_PACKETS_MAX;
 use super::newest::Slot;
 use super::seen::Seen;
 use crate::ledger::CopyId;
-use crate::number::{EntityId, PacketNumber, WirePacketNumber};
+use crate::link::{ReceiptBook, SentPackets};
+use crate::number::{EntityId, PacketNumber, ReceiverId, WirePacketNumber};
+use crate::random::Random;
+use crate::schedule::Dispatcher;
 use crate::time::{LocalInstant, Now, SharedInstant, Span};
-use crate::wire::{Feedback, RECEIPTS_MAX, Receipt, StaleSet};
+use crate::vector::Planar;
+use crate::wire::{Feedback, Header, StaleSet};
 
-/// What a datagram carried that its sender wants to know the fate of.
+/// What a datagram carried that its sender wants to know the fate of, besides DR vectors.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Content {
-    pub(super) copies: Vec<(EntityId, CopyId)>,
     pub(super) quickest: Vec<u64>,
     pub(super) newest: Vec<(Slot, u64)>,
 }
 
-/// A datagram that arrived at the peer.
-#[derive(Clone, Debug)]
-pub(super) struct Settled {
-    pub(super) content: Content,
-    pub(super) received_at: SharedInstant,
+impl Content {
+    fn is_empty(&self) -> bool {
+        self.quickest.is_empty() && self.newest.is_empty()
+    }
 }
 
 /// The sender's side: what is under way.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Departed {
-    next: PacketNumber,
+    sent: SentPackets,
     open: BTreeMap<PacketNumber, (LocalInstant, Content)>,
-    /// How long the last round trip took that was measured.
-    round_trip: Option<Span>,
+}
+
+/// What feedback settles.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Settled {
+    /// Of the newest datagram in it, without the time the peer held it.
+    pub(super) round_trip: Option<Span>,
+    pub(super) contents: Vec<Content>,
+    /// Whether it proved what it said.
+    pub(super) is_refused: bool,
 }
 
 impl Departed {
-    /// The number of the next datagram.
-    pub(super) fn next(&self) -> PacketNumber {
-        self.next
+    pub(super) fn new(random: Random) -> Self {
+        Self { sent: SentPackets::new(random), open: BTreeMap::new() }
     }
 
-    /// It left.
-    pub(super) fn on_sent(&mut self, content: Content, now: LocalInstant) {
-        self.open.insert(self.next, (now, content));
-        self.next = self.next.next();
+    /// What the next datagram begins with.
+    pub(super) fn header(&self, now: SharedInstant) -> Header {
+        self.sent.header(now)
+    }
+
+    /// What feedback is widened against.
+    pub(super) fn newest(&self) -> PacketNumber {
+        self.sent.newest()
+    }
+
+    /// A datagram left.
+    pub(super) fn on_sent(
+        &mut self,
+        header: &Header,
+        copies: Vec<(EntityId, CopyId)>,
+        content: Content,
+        now: Now,
+    ) {
+        let wants_receipt = !copies.is_empty() || !content.is_empty();
+        self.sent.on_sent_with(header, copies, wants_receipt);
+        if wants_receipt {
+            self.open.insert(self.sent.newest(), (now.local, content));
+        }
         while self.open.len() > SENT_PACKETS_MAX {
             self.open.pop_first();
         }
     }
 
-    /// What the peer says has arrived, once each.
-    pub(super) fn settle(&mut self, feedback: &Feedback, now: LocalInstant) -> Vec<Settled> {
-        self.round_trip = None;
-        let mut settled = Vec::new();
-        for receipt in &feedback.receipts {
-            if let Some((sent_at, content)) = self.open.remove(&receipt.packet) {
-                let held = feedback.header.sent_at - receipt.received_at;
-                self.round_trip = Some((now - sent_at - held.max(Span::ZERO)).max(Span::ZERO));
-                settled.push(Settled { content, received_at: receipt.received_at });
-            }
+    /// The peer says what has arrived. The ledger is told here.
+    pub(super) fn settle<V: Planar>(
+        &mut self,
+        feedback: &Feedback,
+        receiver: ReceiverId,
+        dispatcher: &mut Dispatcher<V>,
+        now: Now,
+    ) -> Settled {
+        let is_refused = self.sent.on_feedback(feedback, receiver, dispatcher, now.shared).is_err();
+        let mut settled = Settled { is_refused, ..Settled::default() };
+        for packet in self.sent.proven() {
+            let Some((sent_at, content)) = self.open.remove(packet) else { continue };
+            let receipt = feedback.receipts.iter().find(|receipt| receipt.packet == *packet);
+            let held = receipt.map_or(Span::ZERO, |receipt| feedback.header.sent_at - receipt.received_at);
+            settled.round_trip = Some((now.local - sent_at - held.max(Span::ZERO)).max(Span::ZERO));
+            settled.contents.push(content);
         }
         settled
-    }
-
-    /// The round trip that the last feedback shows.
-    pub(super) fn round_trip(&self) -> Option<Span> {
-        self.round_trip
     }
 }
 
@@ -75,11 +107,7 @@ pub(super) struct Arrived {
     newest: Option<PacketNumber>,
     seen: Seen,
     count: u64,
-    /// Receipts that the peer has not confirmed.
-    receipts: BTreeMap<PacketNumber, Receipt>,
-    /// Which receipts went with which of our datagrams.
-    repeated: BTreeMap<PacketNumber, Vec<PacketNumber>>,
-    newest_feedback: Option<PacketNumber>,
+    book: ReceiptBook,
     owes_since: Option<LocalInstant>,
 }
 
@@ -89,63 +117,43 @@ impl Arrived {
     /// How long a receipt waits for a datagram that leaves anyway: a frame and a bit.
     const OWED_MAX: Span = Span::from_millis(25);
 
-    /// The full number of a datagram that comes for the first time; nothing if it came before.
-    pub(super) fn accept(&mut self, packet: WirePacketNumber) -> Option<PacketNumber> {
+    /// Whether a datagram comes for the first time.
+    pub(super) fn accept(&mut self, packet: WirePacketNumber) -> bool {
         let number = packet.widen(self.newest.unwrap_or_default());
-        if !self.seen.slide(number.0, Self::WINDOW) {
-            return None;
+        let is_new = self.seen.slide(number.0, Self::WINDOW);
+        if is_new {
+            self.newest = self.newest.max(Some(number));
+            self.count += 1;
         }
-        self.newest = Some(self.newest.map_or(number, |newest| newest.max(number)));
-        self.count += 1;
-        Some(number)
+        is_new
     }
 
     /// A datagram that wants a receipt was taken in.
-    pub(super) fn owe(&mut self, packet: PacketNumber, sent_at: SharedInstant, stale: StaleSet, now: Now) {
-        let delay = now.shared - sent_at;
-        self.receipts.insert(packet, Receipt { packet, received_at: now.shared, delay, stale });
-        while self.receipts.len() > RECEIPTS_MAX {
-            self.receipts.pop_first();
-        }
+    pub(super) fn owe(&mut self, header: &Header, stale: StaleSet, now: Now) {
+        self.book.on_updates(header, stale, now.shared);
         self.owes_since = self.owes_since.or(Some(now.local));
     }
 
-    /// Whether, and from when on, a datagram must leave to carry receipts.
+    /// From when on a datagram must leave to carry receipts.
     pub(super) fn poll_deadline(&self) -> Option<LocalInstant> {
         self.owes_since.map(|since| since + Self::OWED_MAX)
     }
 
-    /// All receipts that are not confirmed.
-    pub(super) fn receipts(&self) -> Vec<Receipt> {
-        self.receipts.values().copied().collect()
+    /// Feedback with all receipts that are not confirmed, as many as fit; nothing if there are none.
+    pub(super) fn pack(&mut self, header: &Header, bytes_max: usize) -> Option<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let has_some = !self.book.is_empty() && self.book.pack(header, bytes_max, &mut bytes).ok()? > 0;
+        has_some.then_some(bytes)
     }
 
-    /// These went out with our datagram `packet`.
-    pub(super) fn on_repeated(&mut self, packet: PacketNumber, receipts: &[Receipt]) {
-        self.repeated.insert(packet, receipts.iter().map(|receipt| receipt.packet).collect());
-        while self.repeated.len() > 64 {
-            self.repeated.pop_first();
-        }
+    /// What was packed has left.
+    pub(super) fn on_told(&mut self) {
         self.owes_since = None;
     }
 
     /// The peer has the receipts that went out with our datagram of this number.
-    pub(super) fn on_confirmed(&mut self, packet: WirePacketNumber, next: PacketNumber) {
-        let packet = packet.widen(next);
-        for receipt in self.repeated.remove(&packet).unwrap_or_default() {
-            self.receipts.remove(&receipt);
-        }
-        self.repeated = self.repeated.split_off(&packet);
-    }
-
-    /// A feedback message came in the peer's datagram of this number.
-    pub(super) fn on_feedback(&mut self, packet: PacketNumber) {
-        self.newest_feedback = Some(self.newest_feedback.map_or(packet, |newest| newest.max(packet)));
-    }
-
-    /// What to confirm to the peer.
-    pub(super) fn confirmation(&self) -> Option<WirePacketNumber> {
-        self.newest_feedback.map(PacketNumber::on_wire)
+    pub(super) fn on_confirmed(&mut self, packet: WirePacketNumber) {
+        self.book.on_confirmed(packet);
     }
 
     /// Datagrams that came, and that must have been sent.

@@ -15,6 +15,8 @@ pub struct Statistics {
     pub datagrams_lost: u64,
     /// Datagrams that came twice.
     pub datagrams_repeated: u64,
+    /// Feedback that did not prove what it said, or came too late to be checked.
+    pub feedback_refused: u64,
     /// Bytes sent: datagrams, stream and messages, without what the transport adds.
     pub bytes_sent: u64,
     /// Bytes received.

@@ -87,7 +87,8 @@ impl<V: Planar> Server<V> {
         let token = self.connections.get(&id).ok_or(CloseReason::OutOfPlace)?.token;
         let client = ClientId(self.next_client);
         self.next_client = self.next_client.checked_add(1).ok_or(CloseReason::Full)?;
-        self.members.insert(client, Member::new(token, self.config.budget, now));
+        let random = self.random.fork(1 + u64::from(client.0));
+        self.members.insert(client, Member::new(token, self.config.budget, random, now));
         Ok(client)
     }
 

@@ -3,6 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::ConnectionId;
 use crate::dr_vector::DrVector;
 use crate::number::EntityId;
+use crate::random::Random;
 use crate::session::bucket::Bucket;
 use crate::session::channel::Channel;
 use crate::session::limits::{
@@ -34,10 +35,10 @@ pub(super) struct Member<V: Planar> {
 }
 
 impl<V: Planar> Member<V> {
-    pub(super) fn new(token: Token, budget: Budget, now: SharedInstant) -> Self {
+    pub(super) fn new(token: Token, budget: Budget, random: Random, now: SharedInstant) -> Self {
         let bucket = |per_sec: u32, burst: u32| Bucket::new(per_sec.into(), burst.into());
         Self {
-            channel: Channel::new(budget),
+            channel: Channel::new(budget, random),
             token,
             connection: None,
             detached_at: None,

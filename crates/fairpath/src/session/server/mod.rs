@@ -25,7 +25,7 @@ use crate::place::{Relay, Replica};
 use crate::random::Random;
 use crate::schedule::{Dispatcher, Scheduler};
 use crate::state::{Observation, State};
-use crate::time::{Now, SharedInstant};
+use crate::time::{Now, SharedInstant, Span};
 use crate::vector::Planar;
 use member::Member;
 use object::{Object, Role};
@@ -38,6 +38,7 @@ pub struct ConnectionId(pub u64);
 #[derive(Debug)]
 pub struct Server<V: Planar> {
     config: ServerConfig,
+    random: Random,
     dispatcher: Dispatcher<V>,
     interceptors: Vec<Box<dyn Interceptor<V>>>,
     /// Everybody sees everything, if there is none.
@@ -64,10 +65,11 @@ struct Connection {
 }
 
 impl<V: Planar> Server<V> {
-    /// A server without clients yet, whose updates this scheduler spreads. `random` is for schedules only.
+    /// A server without clients yet, whose updates this scheduler spreads. Live, seed `random` so that nobody can guess
+    /// it: receipts are proven with it.
     pub fn new(config: ServerConfig, scheduler: Box<dyn Scheduler<V>>, random: Random) -> Self {
         Self {
-            dispatcher: Dispatcher::new(config.dispatcher, scheduler, random),
+            dispatcher: Dispatcher::new(config.dispatcher, scheduler, random.fork(0)),
             interceptors: Vec::new(),
             scope: None,
             scope_at: SharedInstant::from_micros(i64::MIN),
@@ -81,6 +83,7 @@ impl<V: Planar> Server<V> {
             next_object: 1,
             events: VecDeque::new(),
             config,
+            random,
         }
     }
 
@@ -321,7 +324,9 @@ impl<V: Planar> Server<V> {
         let Some(client) = self.client_of(id) else { return };
         let Some(member) = self.members.get_mut(&client) else { return };
         member.on_heard(0, now);
-        let incoming = member.channel.handle_datagram(&self.config.precision, bytes, Now::synchronised(now));
+        let (receiver, now_both) = (client.receiver(), Now::synchronised(now));
+        let (dispatcher, precision) = (&mut self.dispatcher, &self.config.precision);
+        let incoming = member.channel.handle_datagram(dispatcher, receiver, precision, bytes, now_both);
         let handled = match incoming {
             Ok(Some(incoming)) => self.reconcile(client, incoming, now),
             Ok(None) => Ok(()),
@@ -329,6 +334,13 @@ impl<V: Planar> Server<V> {
         };
         if let Err(reason) = handled {
             self.close(id, reason, now);
+        }
+    }
+
+    /// The transport measured how long the way to a client and back takes: then who holds receipts back is found out.
+    pub fn handle_round_trip(&mut self, id: ConnectionId, round_trip: Span) {
+        if let Some(client) = self.client_of(id) {
+            self.dispatcher.on_transport_round_trip(client.receiver(), round_trip);
         }
     }
 

@@ -28,7 +28,7 @@ impl<V: Planar> Server<V> {
     ) -> Result<(), CloseReason> {
         let mut stale = StaleSet::NONE;
         for (place, vector) in incoming.vectors.iter().enumerate() {
-            match self.accept(client, vector, incoming.sent_at, now) {
+            match self.accept(client, vector, incoming.header.sent_at, now) {
                 Ok(Acceptance::Used) => {}
                 Ok(_) => stale.insert(place),
                 Err(refusal) => {
@@ -39,7 +39,6 @@ impl<V: Planar> Server<V> {
         }
         let member = self.members.get_mut(&client).ok_or(CloseReason::OutOfPlace)?;
         member.channel.owe_receipt(&incoming, stale, Now::synchronised(now));
-        self.settle(client, &incoming, now);
         for (object, group) in incoming.states {
             self.change_state(client, object, group, now);
         }
@@ -160,19 +159,6 @@ impl<V: Planar> Server<V> {
         let agrees = |at: SharedInstant| before.position_at(at).distance(vector.position_at(at)) <= tolerance;
         let soon = vector.generated_at + Span::from_secs(1);
         if agrees(vector.generated_at) && agrees(soon) { Reason::Heartbeat } else { Reason::Distance }
-    }
-
-    /// Receipts feed the ledger.
-    fn settle(&mut self, client: ClientId, incoming: &Incoming<V>, now: SharedInstant) {
-        let receiver = client.receiver();
-        for settled in &incoming.settled {
-            for (entity, copy) in &settled.content.copies {
-                self.dispatcher.on_receipt(*entity, receiver, *copy, settled.received_at, now);
-            }
-        }
-        if let Some(until) = incoming.complete_until {
-            self.dispatcher.on_complete(receiver, until, now);
-        }
     }
 
     /// A client's word about a state group.

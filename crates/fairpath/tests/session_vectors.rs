@@ -1,0 +1,354 @@
+//! Goal: the bytes of sessions never change by accident. Method: as in `vectors.rs`, in `vectors/session`.
+//!
+//! After a change that is meant, `FAIRPATH_BLESS=1 cargo test -p fairpath --test session_vectors` writes them anew; then
+//! raise the version of the session protocol.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use fairpath::clock::{Reply, Request};
+use fairpath::number::EntityId;
+use fairpath::place::Placement;
+use fairpath::session::message::{
+    Announcement, Call, Datagram, Group, Hello, Letter, Message, Outcome, Part, Received, Resume,
+    SESSION_VERSION, Welcome,
+};
+use fairpath::session::{ClassId, ClientId, MessageError, Party, Refusal, Target, Token};
+use fairpath::time::SharedInstant;
+
+/// Where it travels, and its bytes.
+struct Golden {
+    name: &'static str,
+    room: Room,
+    bytes: Vec<u8>,
+}
+
+#[derive(Clone, Copy)]
+enum Room {
+    Stream,
+    Letter,
+    Datagram,
+}
+
+#[test]
+fn the_bytes_and_their_meaning_are_those_in_the_repository() {
+    for golden in messages().iter().chain(&refused()) {
+        compare(&folder().join(golden.name).with_extension("hex"), &lines_of_hex(&golden.bytes));
+        compare(&folder().join(golden.name).with_extension("txt"), &golden.text());
+    }
+}
+
+#[test]
+fn every_message_in_the_repository_is_known() {
+    let known: Vec<&str> = messages().iter().chain(&refused()).map(|golden| golden.name).collect();
+    for entry in fs::read_dir(folder()).expect("the folder of golden messages").flatten() {
+        let path = entry.path();
+        let name = path.file_stem().and_then(|name| name.to_str()).expect("a name in ASCII");
+        assert!(known.contains(&name), "{} is nobody's", path.display());
+    }
+}
+
+#[test]
+fn what_decodes_encodes_to_the_same_bytes_and_the_rest_is_refused() {
+    for golden in messages() {
+        assert!(golden.meaning().is_ok(), "{} is refused", golden.name);
+        assert_eq!(golden.again(), golden.bytes, "{}", golden.name);
+    }
+    for golden in refused() {
+        assert!(golden.meaning().is_err(), "{} decodes", golden.name);
+    }
+}
+
+fn messages() -> Vec<Golden> {
+    let received = Received { ordered: 300, unordered: 7, beyond: vec![8, 9, 200] };
+    let resume =
+        Resume { token: Token([0xA5; 16]), epoch: 0x0102_0304_0506_0708, received: received.clone() };
+    let hello = Hello {
+        version: SESSION_VERSION,
+        dimensions: 2,
+        fingerprint: 0x45E0_97ED,
+        authentication: b"who I am".to_vec(),
+        clock: Request { id: 0 },
+        resume: None,
+    };
+    let clock = Reply {
+        id: 0,
+        received: SharedInstant::from_micros(-5_000_000),
+        sent: SharedInstant::from_micros(-4_999_990),
+    };
+    let welcome = Welcome {
+        client: ClientId(5),
+        token: Token([0x5A; 16]),
+        epoch: 9,
+        placement: Placement::Hop,
+        clock,
+        outcome: Outcome::New(65, 32),
+    };
+    let resumed = Welcome {
+        placement: Placement::Global,
+        outcome: Outcome::Resumed(received.clone()),
+        ..welcome.clone()
+    };
+    let (tank, ball) = (EntityId(70), EntityId(1));
+    let group = |group, number, bytes: &[u8]| Group { group, number, bytes: bytes.to_vec() };
+    let tank_made = Announcement {
+        object: tank,
+        class: ClassId(1),
+        owner: Party::Client(ClientId(5)),
+        term: 0,
+        creation: b"red".to_vec(),
+        groups: vec![],
+    };
+    let ball_seen = Announcement {
+        object: ball,
+        class: ClassId(300),
+        owner: Party::Server,
+        term: 3,
+        creation: vec![],
+        groups: vec![group(0, 1, &[9]), group(31, 130, b"full")],
+    };
+    let call = |target, bytes: &[u8]| Call {
+        target,
+        from: Party::Client(ClientId(5)),
+        method: 17,
+        bytes: bytes.to_vec(),
+    };
+    let parts = vec![
+        Part::ClockRequest(Request { id: 400 }),
+        Part::ClockReply(Reply { id: 400, ..clock }),
+        Part::Feedback(vec![0x48, 0, 5]),
+        Part::Quickest(3, call(Target::Owner(ball), b"hit")),
+        Part::Unreliable(call(Target::Connection, b"")),
+        Part::State(tank, group(4, 77, b"ammo 3")),
+        Part::Newest(78, call(Target::Viewers(tank), b"horn")),
+    ];
+    vec![
+        stream("hello", Message::Hello(hello.clone())),
+        stream("hello_again", Message::Hello(Hello { resume: Some(resume), ..hello })),
+        stream("welcome", Message::Welcome(welcome)),
+        stream("welcome_back", Message::Welcome(resumed)),
+        stream("confirm", Message::Confirm(received)),
+        stream("create", Message::Create(tank_made)),
+        stream("destroy", Message::Destroy(tank)),
+        stream("claim", Message::Claim(ball, 3)),
+        stream("release", Message::Release(ball, 4)),
+        stream("call", Message::Call(call(Target::Connection, b"hello there"))),
+        stream("enter", Message::Enter(ball_seen)),
+        stream("leave", Message::Leave(ball, true)),
+        stream("owned", Message::Owned(ball, Party::Client(ClientId(5)), 4)),
+        stream("ids", Message::Ids(97, 32)),
+        stream("refused", Message::Refused(ball, Refusal::ClaimLost)),
+        letter("letter", Letter { number: 200, call: call(Target::Owner(ball), &[1, 2, 3]) }),
+        datagram("datagram_empty", vec![]),
+        datagram("datagram_every_part", parts),
+    ]
+}
+
+/// Messages that a decoder must not accept, each with one thing wrong.
+fn refused() -> Vec<Golden> {
+    let golden = |name, room, bytes: &[u8]| Golden { name, room, bytes: bytes.to_vec() };
+    vec![
+        golden("refused_kind", Room::Stream, &[7, 1]),
+        golden("refused_cut", Room::Stream, &[10, 1]),
+        golden("refused_trailing_byte", Room::Stream, &[9, 1, 0]),
+        golden("refused_long_varint", Room::Stream, &[9, 0x81, 0]),
+        golden("refused_object", Room::Stream, &[9, 0xFF, 0xFF, 0xFF, 0xFF, 0x1F]),
+        golden("refused_flag", Room::Stream, &[17, 1, 2]),
+        golden("refused_reason", Room::Stream, &[20, 1, 99]),
+        golden("refused_group_order", Room::Stream, &[16, 1, 1, 0, 0, 0, 2, 5, 1, 0, 5, 1, 0]),
+        golden("refused_target", Room::Letter, &[0, 3, 1, 0, 1, 0]),
+        golden("refused_group", Room::Datagram, &[0, 5, 1, 32, 1, 0]),
+        golden(
+            "refused_quickest_length",
+            Room::Datagram,
+            &[&[0, 3, 0, 0, 0, 0, 0xC9, 1][..], &[0; 201]].concat(),
+        ),
+    ]
+}
+
+fn stream(name: &'static str, message: Message) -> Golden {
+    let mut bytes = Vec::new();
+    message.encode(&mut bytes);
+    Golden { name, room: Room::Stream, bytes }
+}
+
+fn letter(name: &'static str, letter: Letter) -> Golden {
+    let mut bytes = Vec::new();
+    letter.encode(&mut bytes);
+    Golden { name, room: Room::Letter, bytes }
+}
+
+fn datagram(name: &'static str, parts: Vec<Part>) -> Golden {
+    let mut bytes = Vec::new();
+    Datagram { updates: &[0x40, 0, 1], parts }.encode(&mut bytes);
+    Golden { name, room: Room::Datagram, bytes }
+}
+
+impl Golden {
+    fn text(&self) -> String {
+        let room = match self.room {
+            Room::Stream => "stream",
+            Room::Letter => "message",
+            Room::Datagram => "datagram",
+        };
+        format!("{room}\n\n{}", self.meaning().unwrap_or_else(|_| "refused\n".to_owned()))
+    }
+
+    fn meaning(&self) -> Result<String, MessageError> {
+        Ok(match self.room {
+            Room::Stream => message_text(&Message::decode(&self.bytes)?),
+            Room::Letter => {
+                let letter = Letter::decode(&self.bytes)?;
+                format!("number {}\n{}", letter.number, call_text(&letter.call))
+            }
+            Room::Datagram => {
+                let datagram = Datagram::decode(&self.bytes)?;
+                let parts: String = datagram.parts.iter().map(part_text).collect();
+                format!("updates {}\n{parts}", hex(datagram.updates))
+            }
+        })
+    }
+
+    fn again(&self) -> Vec<u8> {
+        let mut again = Vec::new();
+        match self.room {
+            Room::Stream => Message::decode(&self.bytes).expect("sound").encode(&mut again),
+            Room::Letter => Letter::decode(&self.bytes).expect("sound").encode(&mut again),
+            Room::Datagram => Datagram::decode(&self.bytes).expect("sound").encode(&mut again),
+        }
+        again
+    }
+}
+
+fn message_text(message: &Message) -> String {
+    match message {
+        Message::Hello(it) => {
+            let resume = it.resume.as_ref().map_or_else(
+                || "resume none\n".to_owned(),
+                |it| {
+                    format!(
+                        "resume token {} epoch {} {}",
+                        hex(&it.token.0),
+                        it.epoch,
+                        received_text(&it.received)
+                    )
+                },
+            );
+            format!(
+                "hello version {} dimensions {} fingerprint {:08x} authentication {} clock {}\n{resume}",
+                it.version,
+                it.dimensions,
+                it.fingerprint,
+                hex(&it.authentication),
+                it.clock.id
+            )
+        }
+        Message::Welcome(it) => {
+            let placement = format!("{:?}", it.placement).to_lowercase();
+            let outcome = match &it.outcome {
+                Outcome::New(first, count) => format!("new ids {first} {count}\n"),
+                Outcome::Resumed(received) => format!("resumed {}", received_text(received)),
+            };
+            format!(
+                "welcome client {} token {} epoch {} placement {placement}\n{}{outcome}",
+                it.client.0,
+                hex(&it.token.0),
+                it.epoch,
+                reply_text(&it.clock)
+            )
+        }
+        Message::Confirm(it) => format!("confirm {}", received_text(it)),
+        Message::Create(it) => format!("create {}", announcement_text(it)),
+        Message::Destroy(object) => format!("destroy object {}\n", object.0),
+        Message::Claim(object, term) => format!("claim object {} term {term}\n", object.0),
+        Message::Release(object, term) => format!("release object {} term {term}\n", object.0),
+        Message::Call(it) => call_text(it),
+        Message::Enter(it) => format!("enter {}", announcement_text(it)),
+        Message::Leave(object, destroyed) => format!("leave object {} destroyed {destroyed}\n", object.0),
+        Message::Owned(object, owner, term) => {
+            format!("owned object {} owner {} term {term}\n", object.0, party(*owner))
+        }
+        Message::Ids(first, count) => format!("ids {first} {count}\n"),
+        Message::Refused(object, refusal) => {
+            format!("refused object {} reason {}\n", object.0, refusal.code())
+        }
+    }
+}
+
+fn part_text(part: &Part) -> String {
+    match part {
+        Part::ClockRequest(it) => format!("clock request {}\n", it.id),
+        Part::ClockReply(it) => reply_text(it),
+        Part::Feedback(bytes) => format!("feedback {}\n", hex(bytes)),
+        Part::Quickest(number, call) => format!("quickest {number} {}", call_text(call)),
+        Part::Unreliable(call) => format!("unreliable {}", call_text(call)),
+        Part::State(object, group) => format!("state object {} {}", object.0, group_text(group)),
+        Part::Newest(number, call) => format!("newest {number} {}", call_text(call)),
+    }
+}
+
+fn reply_text(it: &Reply) -> String {
+    format!("clock reply {} received {} sent {}\n", it.id, it.received.as_micros(), it.sent.as_micros())
+}
+
+fn received_text(it: &Received) -> String {
+    let beyond: String = it.beyond.iter().map(|number| format!(" {number}")).collect();
+    format!("received ordered {} unordered {} beyond{beyond}\n", it.ordered, it.unordered)
+}
+
+fn announcement_text(it: &Announcement) -> String {
+    let groups: String = it.groups.iter().map(group_text).collect();
+    format!(
+        "object {} class {} owner {} term {} creation {}\n{groups}",
+        it.object.0,
+        it.class.0,
+        party(it.owner),
+        it.term,
+        hex(&it.creation)
+    )
+}
+
+fn group_text(it: &Group) -> String {
+    format!("group {} number {} bytes {}\n", it.group, it.number, hex(&it.bytes))
+}
+
+fn call_text(it: &Call) -> String {
+    let target = match it.target {
+        Target::Connection => "connection".to_owned(),
+        Target::Owner(object) => format!("owner {}", object.0),
+        Target::Viewers(object) => format!("viewers {}", object.0),
+    };
+    format!("call {target} from {} method {} bytes {}\n", party(it.from), it.method, hex(&it.bytes))
+}
+
+fn party(party: Party) -> String {
+    match party {
+        Party::Server => "server".to_owned(),
+        Party::Client(client) => format!("client {}", client.0),
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    if digits.is_empty() { "-".to_owned() } else { digits }
+}
+
+/// Sixteen bytes to the line.
+fn lines_of_hex(bytes: &[u8]) -> String {
+    let line =
+        |chunk: &[u8]| chunk.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ") + "\n";
+    bytes.chunks(16).map(line).collect()
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/session")
+}
+
+fn compare(path: &Path, text: &str) {
+    if std::env::var_os("FAIRPATH_BLESS").is_some() {
+        fs::create_dir_all(folder()).expect("the folder of golden messages");
+        fs::write(path, text).expect("a golden message");
+    }
+    let kept = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    assert_eq!(kept.replace('\r', ""), text, "{} is no longer what is written", path.display());
+}

@@ -1,0 +1,315 @@
+//! Sections 11 to 14: sessions.
+
+use std::fmt::Write as _;
+
+use crate::Refused;
+
+/// A session message in words, one fact to the line. `room` is where it travels: `stream`, `message` or `datagram`.
+pub fn decode_session(room: &str, hex: &str) -> Result<String, Refused> {
+    let digits: Vec<u32> = hex.chars().filter_map(|c| c.to_digit(16)).collect();
+    let bytes: Vec<u8> = digits.chunks(2).map(|pair| (pair[0] * 16 + pair[1]) as u8).collect();
+    let mut reader = Reader { bytes: &bytes, text: String::new() };
+    match room {
+        "stream" => reader.message()?,
+        "message" => {
+            let number = reader.varint()?;
+            reader.say(format!("number {number}\n"));
+            reader.call(16384)?;
+        }
+        "datagram" => {
+            let updates = reader.counted(usize::MAX)?;
+            reader.say(format!("updates {}\n", hex_of(updates)));
+            while !reader.bytes.is_empty() {
+                reader.part()?;
+            }
+        }
+        _ => return Err(Refused("no such room")),
+    }
+    if reader.bytes.is_empty() { Ok(reader.text) } else { Err(Refused("a byte too many")) }
+}
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+    text: String,
+}
+
+impl<'a> Reader<'a> {
+    fn say(&mut self, words: impl std::fmt::Display) {
+        write!(self.text, "{words}").expect("a string");
+    }
+
+    // ── section 11 ──
+
+    fn take(&mut self, count: usize) -> Result<&'a [u8], Refused> {
+        if count > self.bytes.len() {
+            return Err(Refused("ends too early"));
+        }
+        let (taken, rest) = self.bytes.split_at(count);
+        self.bytes = rest;
+        Ok(taken)
+    }
+
+    fn u8(&mut self) -> Result<u8, Refused> {
+        Ok(self.take(1)?[0])
+    }
+
+    fn le(&mut self, count: usize) -> Result<u64, Refused> {
+        Ok(self.take(count)?.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+    }
+
+    fn varint(&mut self) -> Result<u64, Refused> {
+        let mut number: u128 = 0;
+        for group in 0.. {
+            let byte = self.u8()?;
+            number |= u128::from(byte & 127) << (7 * group);
+            if number > u128::from(u64::MAX) || group > 9 {
+                return Err(Refused("varint too large"));
+            }
+            if byte < 128 {
+                if byte == 0 && group > 0 {
+                    return Err(Refused("varint longer than it need be"));
+                }
+                break;
+            }
+        }
+        Ok(number as u64)
+    }
+
+    fn small(&mut self) -> Result<u64, Refused> {
+        let number = self.varint()?;
+        if number < 1 << 32 { Ok(number) } else { Err(Refused("not below 2^32")) }
+    }
+
+    fn signed(&mut self) -> Result<i128, Refused> {
+        let code = i128::from(self.varint()?);
+        Ok(if code % 2 == 0 { code / 2 } else { -(code + 1) / 2 })
+    }
+
+    fn counted(&mut self, most: usize) -> Result<&'a [u8], Refused> {
+        let length = self.varint()?;
+        if length > most as u64 {
+            return Err(Refused("too long"));
+        }
+        self.take(length as usize)
+    }
+
+    fn flag(&mut self) -> Result<bool, Refused> {
+        match self.u8()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(Refused("neither 0 nor 1")),
+        }
+    }
+
+    fn party(&mut self) -> Result<String, Refused> {
+        match self.varint()? {
+            0 => Ok("server".to_owned()),
+            client if client <= 1 << 32 => Ok(format!("client {}", client - 1)),
+            _ => Err(Refused("no such client")),
+        }
+    }
+
+    fn reply(&mut self) -> Result<(), Refused> {
+        let (number, received, held) = (self.small()?, self.signed()?, self.varint()?);
+        let sent = received + i128::from(held);
+        if held > i64::MAX as u64 || sent > i128::from(i64::MAX) {
+            return Err(Refused("beyond the ends of time"));
+        }
+        self.say(format!("clock reply {number} received {received} sent {sent}\n"));
+        Ok(())
+    }
+
+    fn received(&mut self) -> Result<(), Refused> {
+        let (ordered, unordered, count) = (self.varint()?, self.varint()?, self.varint()?);
+        if count > 256 {
+            return Err(Refused("too many beyond"));
+        }
+        self.say(format!("received ordered {ordered} unordered {unordered} beyond"));
+        let mut last = unordered;
+        for _ in 0..count {
+            let next = u128::from(last) + u128::from(self.varint()?) + 1;
+            last = u64::try_from(next).map_err(|_| Refused("beyond what there is"))?;
+            self.say(format!(" {last}"));
+        }
+        self.say("\n");
+        Ok(())
+    }
+
+    fn call(&mut self, most: usize) -> Result<(), Refused> {
+        let target = match self.u8()? {
+            0 => "connection".to_owned(),
+            1 => format!("owner {}", self.small()?),
+            2 => format!("viewers {}", self.small()?),
+            _ => return Err(Refused("no such target")),
+        };
+        let (from, method) = (self.party()?, self.small()?);
+        let bytes = hex_of(self.counted(most)?);
+        self.say(format!("call {target} from {from} method {method} bytes {bytes}\n"));
+        Ok(())
+    }
+
+    fn group(&mut self) -> Result<u8, Refused> {
+        let (group, number) = (self.u8()?, self.varint()?);
+        if group > 31 {
+            return Err(Refused("no such group"));
+        }
+        let bytes = hex_of(self.counted(900)?);
+        self.say(format!("group {group} number {number} bytes {bytes}\n"));
+        Ok(group)
+    }
+
+    // ── section 12 ──
+
+    fn part(&mut self) -> Result<(), Refused> {
+        match self.u8()? {
+            0 => {
+                let number = self.small()?;
+                self.say(format!("clock request {number}\n"));
+                Ok(())
+            }
+            1 => self.reply(),
+            2 => {
+                let feedback = hex_of(self.counted(usize::MAX)?);
+                self.say(format!("feedback {feedback}\n"));
+                Ok(())
+            }
+            3 => self.numbered("quickest", 200),
+            4 => {
+                self.say("unreliable ");
+                self.call(900)
+            }
+            5 => {
+                let object = self.small()?;
+                self.say(format!("state object {object} "));
+                self.group().map(drop)
+            }
+            6 => self.numbered("newest", 900),
+            _ => Err(Refused("no such part")),
+        }
+    }
+
+    fn numbered(&mut self, name: &str, most: usize) -> Result<(), Refused> {
+        let number = self.varint()?;
+        self.say(format!("{name} {number} "));
+        self.call(most)
+    }
+
+    // ── section 13 ──
+
+    fn message(&mut self) -> Result<(), Refused> {
+        match self.u8()? {
+            0 => self.hello(),
+            1 => self.welcome(),
+            2 => {
+                self.say("confirm ");
+                self.received()
+            }
+            8 => self.announcement("create"),
+            9 => self.numbers("destroy", &["object"]),
+            10 => self.numbers("claim", &["object", "term"]),
+            11 => self.numbers("release", &["object", "term"]),
+            12 => self.call(16384),
+            16 => self.announcement("enter"),
+            17 => {
+                let (object, destroyed) = (self.small()?, self.flag()?);
+                self.say(format!("leave object {object} destroyed {destroyed}\n"));
+                Ok(())
+            }
+            18 => {
+                let (object, owner, term) = (self.small()?, self.party()?, self.varint()?);
+                self.say(format!("owned object {object} owner {owner} term {term}\n"));
+                Ok(())
+            }
+            19 => self.ids("ids"),
+            20 => {
+                let (object, reason) = (self.small()?, self.u8()?);
+                if reason > 11 {
+                    return Err(Refused("no such reason"));
+                }
+                self.say(format!("refused object {object} reason {reason}\n"));
+                Ok(())
+            }
+            _ => Err(Refused("no such message")),
+        }
+    }
+
+    fn numbers(&mut self, name: &str, fields: &[&str]) -> Result<(), Refused> {
+        self.say(name);
+        for field in fields {
+            let number = if *field == "object" { self.small()? } else { self.varint()? };
+            self.say(format!(" {field} {number}"));
+        }
+        self.say("\n");
+        Ok(())
+    }
+
+    fn ids(&mut self, name: &str) -> Result<(), Refused> {
+        let (first, count) = (self.small()?, self.small()?);
+        if first + count >= 1 << 32 {
+            return Err(Refused("ids beyond 2^32"));
+        }
+        self.say(format!("{name} {first} {count}\n"));
+        Ok(())
+    }
+
+    fn hello(&mut self) -> Result<(), Refused> {
+        let (version, dimensions, fingerprint) = (self.u8()?, self.u8()?, self.le(4)?);
+        let authentication = hex_of(self.counted(1024)?);
+        let clock = self.small()?;
+        self.say(format!(
+            "hello version {version} dimensions {dimensions} fingerprint {fingerprint:08x} \
+             authentication {authentication} clock {clock}\n"
+        ));
+        if !self.flag()? {
+            self.say("resume none\n");
+            return Ok(());
+        }
+        let (token, epoch) = (hex_of(self.take(16)?), self.le(8)?);
+        self.say(format!("resume token {token} epoch {epoch} "));
+        self.received()
+    }
+
+    fn welcome(&mut self) -> Result<(), Refused> {
+        let (client, token, epoch) = (self.small()?, hex_of(self.take(16)?), self.le(8)?);
+        let placement = match self.u8()? {
+            0 => "local",
+            1 => "global",
+            2 => "hop",
+            _ => return Err(Refused("no such placement")),
+        };
+        self.say(format!("welcome client {client} token {token} epoch {epoch} placement {placement}\n"));
+        self.reply()?;
+        if self.flag()? {
+            self.say("resumed ");
+            self.received()
+        } else {
+            self.ids("new ids")
+        }
+    }
+
+    fn announcement(&mut self, name: &str) -> Result<(), Refused> {
+        let (object, class, owner, term) = (self.small()?, self.small()?, self.party()?, self.varint()?);
+        let creation = hex_of(self.counted(1024)?);
+        self.say(format!(
+            "{name} object {object} class {class} owner {owner} term {term} creation {creation}\n"
+        ));
+        let count = self.u8()?;
+        if count > 32 {
+            return Err(Refused("too many groups"));
+        }
+        let mut last = None;
+        for _ in 0..count {
+            let group = Some(self.group()?);
+            if group <= last {
+                return Err(Refused("groups must ascend"));
+            }
+            last = group;
+        }
+        Ok(())
+    }
+}
+
+fn hex_of(bytes: &[u8]) -> String {
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    if digits.is_empty() { "-".to_owned() } else { digits }
+}
