@@ -15,13 +15,14 @@ pub struct Limits {
     pub per_address_per_sec: u32,
     /// Connections that it may begin at once. Default 128: twice all that it may have.
     pub per_address_burst: u32,
-    /// Handshakes under way at once, of all addresses. Default 64; who comes meanwhile is refused and may try again.
+    /// Handshakes under way at once, of all addresses. Default 128, and a quarter of them of one address; who comes
+    /// meanwhile is refused and may try again.
     pub handshakes_max: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { per_address_max: 64, per_address_per_sec: 20, per_address_burst: 128, handshakes_max: 64 }
+        Self { per_address_max: 64, per_address_per_sec: 20, per_address_burst: 128, handshakes_max: 128 }
     }
 }
 
@@ -36,6 +37,7 @@ pub(crate) struct Doorkeeper {
 #[derive(Debug)]
 struct Guest {
     connections: usize,
+    handshakes: usize,
     tokens: f64,
     refilled_at: Instant,
 }
@@ -60,22 +62,31 @@ impl Doorkeeper {
         }
         let guest = self.guests.entry(household(address)).or_insert(Guest {
             connections: 0,
+            handshakes: 0,
             tokens: burst,
             refilled_at: now,
         });
         guest.refill(&self.limits, now);
-        if guest.connections >= self.limits.per_address_max || guest.tokens < 1.0 {
+        // One address must not be able to keep everybody else waiting.
+        let handshakes_max = (self.limits.handshakes_max / 4).max(1);
+        let is_too_many =
+            guest.connections >= self.limits.per_address_max || guest.handshakes >= handshakes_max;
+        if is_too_many || guest.tokens < 1.0 {
             return false;
         }
         guest.tokens -= 1.0;
         guest.connections += 1;
+        guest.handshakes += 1;
         self.handshakes += 1;
         true
     }
 
     /// A handshake that was admitted has ended, well or not.
-    pub(crate) fn on_handshake_over(&mut self) {
+    pub(crate) fn on_handshake_over(&mut self, address: IpAddr) {
         self.handshakes -= 1;
+        if let Some(guest) = self.guests.get_mut(&household(address)) {
+            guest.handshakes -= 1;
+        }
     }
 
     /// A connection that was admitted is gone.
@@ -142,7 +153,7 @@ mod tests {
         let mut come = |at: Instant| {
             let is_in = door.admit(address(1), at);
             if is_in {
-                door.on_handshake_over();
+                door.on_handshake_over(address(1));
                 door.on_gone(address(1));
             }
             is_in
@@ -153,9 +164,10 @@ mod tests {
 
     #[test]
     fn handshakes_and_addresses_have_an_end() {
-        let mut door = Doorkeeper::new(Limits { handshakes_max: 2, ..Limits::default() });
+        let mut door = Doorkeeper::new(Limits { handshakes_max: 8, ..Limits::default() });
         let now = Instant::now();
-        assert_eq!((0..5).filter(|last| door.admit(address(*last), now)).count(), 2);
+        assert_eq!((0..5).filter(|_| door.admit(address(1), now)).count(), 2, "a quarter of one address");
+        assert_eq!((2..20).filter(|last| door.admit(address(*last), now)).count(), 6);
         let mut door = Doorkeeper::new(Limits { handshakes_max: usize::MAX, ..Limits::default() });
         let many = 2 * GUESTS_MAX as u32;
         let admitted = (0..many).filter(|bits| door.admit(IpAddr::V4((*bits).into()), now)).count();

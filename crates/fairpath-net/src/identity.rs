@@ -1,6 +1,7 @@
 //! Who a server proves to be, and whom a client believes.
 
 use std::fmt;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -15,12 +16,12 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, Serve
 use rustls::{CertificateError, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
 /// A certificate and its key.
-#[derive(Debug)]
 pub struct Identity {
     chain: Vec<CertificateDer<'static>>,
     /// The chain as it is written in files.
     chain_pem: String,
     key: PrivateKeyDer<'static>,
+    key_pem: String,
 }
 
 /// Why there is no identity.
@@ -61,23 +62,33 @@ impl Identity {
         // P-256 with SHA-256: what browsers want of a pinned certificate.
         let key = KeyPair::generate().map_err(not_made)?;
         let certificate = params.self_signed(&key).map_err(not_made)?;
+        let (chain_pem, key_pem) = (certificate.pem(), key.serialize_pem());
         let key = PrivatePkcs8KeyDer::from(key.serialize_der());
-        let chain_pem = certificate.pem();
-        Ok(Self { chain: vec![certificate.der().clone()], chain_pem, key: key.into() })
+        Ok(Self { chain: vec![certificate.der().clone()], chain_pem, key: key.into(), key_pem })
     }
 
     /// One's own, from PEM files: the chain, its own certificate first, and the private key.
     pub fn load(chain: &Path, key: &Path) -> Result<Self, IdentityError> {
         let (chain, chain_pem) = load_certificates(chain)?;
-        let key = PrivateKeyDer::from_pem_file(key)
-            .map_err(|error| IdentityError::File { path: key.into(), why: error.to_string() })?;
-        Ok(Self { chain, chain_pem, key })
+        let failed = |why: String| IdentityError::File { path: key.into(), why };
+        let key_pem = std::fs::read_to_string(key).map_err(|error| failed(error.to_string()))?;
+        let key =
+            PrivateKeyDer::from_pem_slice(key_pem.as_bytes()).map_err(|error| failed(error.to_string()))?;
+        Ok(Self { chain, chain_pem, key, key_pem })
     }
 
     /// Writes the certificates as PEM, for clients that are to trust them.
     pub fn save_certificates(&self, path: &Path) -> Result<(), IdentityError> {
         std::fs::write(path, &self.chain_pem)
             .map_err(|error| IdentityError::File { path: path.into(), why: error.to_string() })
+    }
+
+    /// Writes certificates and key as PEM, to be [loaded](Self::load) again. Only the user may read the key, where the system
+    /// has such a thing.
+    pub fn save(&self, chain: &Path, key: &Path) -> Result<(), IdentityError> {
+        self.save_certificates(chain)?;
+        write_secret(key, &self.key_pem)
+            .map_err(|error| IdentityError::File { path: key.into(), why: error.to_string() })
     }
 
     /// What clients pin.
@@ -100,6 +111,12 @@ impl Identity {
             .with_single_cert(self.chain.clone(), self.key.clone_key())?;
         tls.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
         Ok(tls)
+    }
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Identity({})", self.fingerprint())
     }
 }
 
@@ -258,6 +275,14 @@ pub(crate) fn unguessable<const N: usize>() -> [u8; N] {
     let filled = provider().secure_random.fill(&mut bytes);
     filled.expect("the system has random numbers");
     bytes
+}
+
+fn write_secret(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)?.write_all(text.as_bytes())
 }
 
 fn provider() -> Arc<CryptoProvider> {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use fairpath::session::limits::{CALL_BYTES_MAX, STREAM_MESSAGE_BYTES_MAX, UNORDERED_WINDOW};
 use fairpath::session::{Budget, CloseReason};
+use fairpath::time::Span;
 use quinn::VarInt;
 use tokio::task::JoinSet;
 
@@ -106,6 +107,11 @@ impl Link {
 
     pub(crate) fn address(&self) -> SocketAddr {
         self.quic.remote_address()
+    }
+
+    /// There and back, as QUIC measures it.
+    pub(crate) fn round_trip(&self) -> Span {
+        Span::from_micros(i64::try_from(self.quic.rtt().as_micros()).unwrap_or(i64::MAX))
     }
 
     /// What QUIC itself counts.

@@ -15,6 +15,7 @@ use fairpath::vector::Planar;
 use quinn::crypto::rustls::{HandshakeData, QuicServerConfig};
 use quinn::{Endpoint, EndpointConfig, TokioRuntime};
 use tokio::sync::{Notify, oneshot};
+use wtransport::endpoint::IncomingSessionFuture;
 
 use crate::clock::Clock;
 use crate::congestion::Congestion;
@@ -86,7 +87,7 @@ pub struct NetServer<V: Planar> {
     address: SocketAddr,
     fingerprint: Fingerprint,
     stop: Option<oneshot::Sender<Duration>>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<bool>>,
 }
 
 /// How one client's connection is.
@@ -144,9 +145,9 @@ impl<V: Planar> NetServer<V> {
         let shared = Arc::new(Shared::new(session, config.limits, config.clock));
         let (stop, stopped) = oneshot::channel();
         let inside = Arc::clone(&shared);
-        let thread = std::thread::Builder::new().name("fairpath-server".into()).spawn(move || {
-            runtime.block_on(run(inside, endpoint, stopped));
-        });
+        let thread = std::thread::Builder::new()
+            .name("fairpath-server".into())
+            .spawn(move || runtime.block_on(run(inside, endpoint, stopped)));
         let thread = Some(thread.map_err(BindError::System)?);
         Ok(Self { shared, address, fingerprint, stop: Some(stop), thread })
     }
@@ -202,23 +203,19 @@ impl<V: Planar> NetServer<V> {
         self.shared.lock().door_statistics
     }
 
-    /// Lets nobody in any more, gives clients so long to confirm what was promised to them, tells them that it is over, and ends.
-    pub fn shutdown(mut self, within: Duration) -> Server<V> {
+    /// Lets nobody in any more, gives clients so long to confirm what was promised to them, tells them that it is over, and ends. Whether
+    /// everybody had confirmed everything by then.
+    pub fn shutdown(mut self, within: Duration) -> bool {
         if let Some(stop) = self.stop.take() {
             let _ = stop.send(within);
         }
-        self.end();
-        // The thread is gone, and with it all who shared.
-        let empty = Shared::placeholder(&self.shared);
-        std::mem::replace(&mut self.shared.lock().session, empty)
+        self.end()
     }
 
-    fn end(&mut self) {
+    fn end(&mut self) -> bool {
         self.stop = None;
-        if let Some(thread) = self.thread.take() {
-            // It panicked, and has said so; a second panic while the first unwinds would hide it.
-            let _ = thread.join();
-        }
+        // If it panicked it has said so; a second panic while the first unwinds would hide it.
+        self.thread.take().is_some_and(|thread| thread.join().unwrap_or(false))
     }
 }
 
@@ -227,3 +224,258 @@ impl<V: Planar> Drop for NetServer<V> {
         self.end();
     }
 }
+
+/// What the thread and the game share.
+#[derive(Debug)]
+struct Shared<V: Planar> {
+    live: Mutex<Live<V>>,
+    clock: Clock,
+    wake: Arc<Notify>,
+}
+
+#[derive(Debug)]
+struct Live<V: Planar> {
+    session: Server<V>,
+    outlets: BTreeMap<ConnectionId, Outlet>,
+    door: Doorkeeper,
+    door_statistics: DoorStatistics,
+    measured_at: Instant,
+}
+
+/// How often the session is told what QUIC measures: a few times for each half-life of what it makes of it.
+const MEASURE_EVERY: Duration = Duration::from_millis(200);
+
+impl<V: Planar> Shared<V> {
+    fn new(session: Server<V>, limits: Limits, clock: Clock) -> Self {
+        let live = Live {
+            session,
+            outlets: BTreeMap::new(),
+            door: Doorkeeper::new(limits),
+            door_statistics: DoorStatistics::default(),
+            measured_at: Instant::now(),
+        };
+        Self { live: Mutex::new(live), clock, wake: Arc::new(Notify::new()) }
+    }
+
+    /// A game that panicked in its turn left the session as it is between two calls: others go on with it.
+    fn lock(&self) -> MutexGuard<'_, Live<V>> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A turn with the session. The clock is read inside the lock, so time never runs backwards for the session.
+    fn with<R>(&self, turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R) -> R {
+        let mut live = self.lock();
+        let result = turn(&mut live.session, self.clock.shared());
+        drop(live);
+        self.wake.notify_one();
+        result
+    }
+
+    /// The session's run loop, once.
+    fn pump(&self) -> Pause {
+        let mut live = self.lock();
+        let now = self.clock.shared();
+        live.session.handle_timeout(now);
+        live.measure();
+        let pumped = live.let_out(now);
+        live.close_those_that_end();
+        let deadline = live.session.poll_deadline(now);
+        pause(pumped, deadline.map(|at| self.clock.when(at.as_micros())))
+    }
+}
+
+impl<V: Planar> Live<V> {
+    fn let_out(&mut self, now: SharedInstant) -> Pumped {
+        let mut all = Pumped::default();
+        for (id, outlet) in &mut self.outlets {
+            let pumped = outlet.pump(&mut ServerVoice { session: &mut self.session, id: *id, now });
+            all.has_sent |= pumped.has_sent;
+            all.is_blocked |= pumped.is_blocked;
+        }
+        all
+    }
+
+    fn close_those_that_end(&mut self) {
+        while let Some((id, reason)) = self.session.poll_close() {
+            if let Some(outlet) = self.outlets.remove(&id) {
+                outlet.close(reason);
+            }
+        }
+    }
+
+    fn measure(&mut self) {
+        if self.measured_at.elapsed() < MEASURE_EVERY {
+            return;
+        }
+        self.measured_at = Instant::now();
+        for (id, outlet) in &self.outlets {
+            self.session.handle_round_trip(*id, outlet.link().round_trip());
+        }
+    }
+
+    fn is_all_confirmed(&self) -> bool {
+        let waiting = |client| self.session.statistics(client).map_or(0, |it| it.outbox_bytes);
+        self.session.clients().filter(|client| self.session.is_connected(*client)).all(|it| waiting(it) == 0)
+    }
+}
+
+// ── the thread ──────────────────────────────────────────────────────────────────────────────────────────────
+
+/// Whether everybody had confirmed everything when it ended.
+async fn run<V: Planar>(
+    shared: Arc<Shared<V>>,
+    endpoint: Endpoint,
+    stop: oneshot::Receiver<Duration>,
+) -> bool {
+    tokio::spawn(accept(Arc::clone(&shared), endpoint.clone()));
+    tokio::spawn(drive(Arc::clone(&shared)));
+    let within = stop.await.unwrap_or_default();
+    // Who comes now is refused.
+    endpoint.set_server_config(None);
+    let flushed = async {
+        while !shared.lock().is_all_confirmed() {
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    };
+    let is_all_confirmed = tokio::time::timeout(within, flushed).await.is_ok();
+    endpoint
+        .close(u32::from(CloseReason::Finished.code()).into(), CloseReason::Finished.to_string().as_bytes());
+    let _ = tokio::time::timeout(LAST_WORDS, endpoint.wait_idle()).await;
+    is_all_confirmed
+}
+
+/// How often it is looked whether all is confirmed.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
+/// How long a connection may take to hear that it is over.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+async fn drive<V: Planar>(shared: Arc<Shared<V>>) {
+    loop {
+        let pause = shared.pump();
+        pause.wait(&shared.wake).await;
+    }
+}
+
+/// Lets people in. Until an address is proven nothing is kept of whoever uses it.
+async fn accept<V: Planar>(shared: Arc<Shared<V>>, endpoint: Endpoint) {
+    while let Some(incoming) = endpoint.accept().await {
+        let address = incoming.remote_address().ip();
+        let mut live = shared.lock();
+        if !incoming.remote_address_validated() {
+            live.door_statistics.retried += 1;
+            // It can always be retried when it is not validated.
+            let _ = incoming.retry();
+        } else if live.door.admit(address, Instant::now()) {
+            tokio::spawn(receive(Arc::clone(&shared), incoming, address));
+        } else {
+            live.door_statistics.refused += 1;
+            incoming.refuse();
+        }
+    }
+}
+
+async fn receive<V: Planar>(shared: Arc<Shared<V>>, incoming: quinn::Incoming, address: IpAddr) {
+    let within = Duration::from_micros(HELLO_WITHIN.as_micros() as u64);
+    let greeted = tokio::time::timeout(within, greet(incoming)).await;
+    shared.lock().door.on_handshake_over(address);
+    match greeted {
+        Ok(Ok((link, sending, receiving))) => converse(&shared, link, sending, receiving).await,
+        _ => shared.lock().door_statistics.failed += 1,
+    }
+    shared.lock().door.on_gone(address);
+}
+
+/// From the first packet to a stream on which somebody has said something.
+async fn greet(incoming: quinn::Incoming) -> Result<(Link, Sending, Receiving), Gone> {
+    let mut connecting = incoming.accept().map_err(|_| Gone)?;
+    let data = connecting.handshake_data().await.map_err(|_| Gone)?;
+    let protocol = data.downcast::<HandshakeData>().ok().and_then(|data| data.protocol);
+    let link = if protocol.as_deref() == Some(ALPN_WEB) {
+        let session = IncomingSessionFuture::with_quic_connecting(connecting);
+        let request = session.await.map_err(|_| Gone)?;
+        Link::web(request.accept().await.map_err(|_| Gone)?)
+    } else {
+        Link::quic(connecting.await.map_err(|_| Gone)?)
+    };
+    let (sending, receiving) = link.accept_stream().await?;
+    Ok((link, sending, receiving))
+}
+
+async fn converse<V: Planar>(shared: &Arc<Shared<V>>, link: Link, sending: Sending, receiving: Receiving) {
+    let link = Arc::new(link);
+    let id = {
+        let mut live = shared.lock();
+        let Some(id) = live.session.handle_connected(Token(unguessable()), shared.clock.shared()) else {
+            link.close(CloseReason::Full);
+            return;
+        };
+        live.outlets.insert(id, Outlet::open(Arc::clone(&link), sending, &shared.wake));
+        id
+    };
+    let ear = Arc::new(ServerEar { shared: Arc::clone(shared), id });
+    let reason = listen(&link, receiving, &ear).await;
+    shared.lock().outlets.remove(&id);
+    shared.with(|session, now| session.handle_disconnected(id, reason, now));
+}
+
+/// What comes from one client.
+struct ServerEar<V: Planar> {
+    shared: Arc<Shared<V>>,
+    id: ConnectionId,
+}
+
+impl<V: Planar> Ear for ServerEar<V> {
+    fn hear_stream(&self, bytes: &[u8]) {
+        self.shared.with(|session, now| session.handle_stream(self.id, bytes, now));
+    }
+
+    fn hear_letter(&self, bytes: &[u8]) {
+        self.shared.with(|session, now| session.handle_message(self.id, bytes, now));
+    }
+
+    fn hear_datagram(&self, bytes: &[u8]) {
+        self.shared.with(|session, now| session.handle_datagram(self.id, bytes, now));
+    }
+}
+
+/// What the session has to say to one client.
+struct ServerVoice<'a, V: Planar> {
+    session: &'a mut Server<V>,
+    id: ConnectionId,
+    now: SharedInstant,
+}
+
+impl<V: Planar> Voice for ServerVoice<'_, V> {
+    fn poll_stream(&mut self) -> Option<Vec<u8>> {
+        self.session.poll_stream(self.id, self.now)
+    }
+
+    fn poll_letter(&mut self) -> Option<Vec<u8>> {
+        self.session.poll_message(self.id)
+    }
+
+    fn poll_datagram(&mut self, bytes_max: usize) -> Option<Vec<u8>> {
+        self.session.poll_datagram(self.id, self.now, bytes_max)
+    }
+}
+
+fn quic_config(config: &NetServerConfig) -> Result<quinn::ServerConfig, BindError> {
+    let alpn: &[&[u8]] = if config.accepts_web { &[ALPN_NATIVE, ALPN_WEB] } else { &[ALPN_NATIVE] };
+    let tls = config.identity.tls(alpn).map_err(BindError::Identity)?;
+    let crypto = QuicServerConfig::try_from(tls).expect("TLS 1.3 has a cipher for QUIC");
+    let mut quic = quinn::ServerConfig::with_crypto(Arc::new(crypto));
+    quic.transport_config(Arc::new(transport_config(config.congestion, config.budget)));
+    Ok(quic)
+}
+
+impl fmt::Display for BindError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Listen(address, error) => write!(f, "cannot listen on {address}: {error}"),
+            Self::Identity(error) => write!(f, "certificate and key are of no use: {error}"),
+            Self::System(error) => write!(f, "the system refuses: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for BindError {}
