@@ -19,7 +19,9 @@ fn lossy() -> LinkConfig {
 /// So many fly and call.
 fn flying(link: LinkConfig, count: usize) -> World {
     let mut world = World::new(link);
-    (0..count).for_each(|_| drop(world.join()));
+    for _ in 0..count {
+        world.join();
+    }
     world.until("everybody has a ship", |world| world.pilots.iter().all(|pilot| pilot.ship.is_some()));
     world.pilots.iter_mut().for_each(|pilot| pilot.calls = true);
     world.play_for(Duration::from_millis(300));
