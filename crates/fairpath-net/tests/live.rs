@@ -4,6 +4,8 @@
 
 #[path = "live/arena.rs"]
 mod arena;
+#[path = "live/clock.rs"]
+mod clock;
 #[path = "live/door.rs"]
 mod door;
 #[path = "live/hostile.rs"]
