@@ -3,10 +3,14 @@
 //! Everything is a ratio to a baseline measured in the same run, turn by turn, best of five: machines differ
 //! and stall, ratios can be repeated. Absolute times stand beside them for curiosity.
 
+mod allocator;
+mod congestion;
 mod crowd;
 mod error;
+mod fleet;
 mod game;
 mod measure;
+mod memory;
 mod middleman;
 mod predict;
 mod schedule;
@@ -20,7 +24,7 @@ use measure::Table;
 /// A name for the command line, and what it measures.
 type Bench = (&'static str, fn() -> Table);
 
-const BENCHES: [Bench; 8] = [
+const BENCHES: [Bench; 11] = [
     ("place", crowd::bench),
     ("wire", wire::bench),
     ("error", error::bench),
@@ -30,10 +34,17 @@ const BENCHES: [Bench; 8] = [
     ("middleman", middleman::bench),
     ("predict", predict::bench),
     ("time-warp", time_warp::bench),
+    ("congestion", congestion::bench),
+    ("memory", memory::bench),
 ];
 
 fn main() -> ExitCode {
-    let wanted = std::env::args().nth(1);
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let wanted = arguments.first().cloned();
+    if wanted.as_deref() == Some(memory::AS_CLIENTS) {
+        memory::be_clients(&arguments[1..]);
+        return ExitCode::SUCCESS;
+    }
     let names = BENCHES.map(|(name, _)| name).join(", ");
     if let Some(unknown) = wanted.as_deref().filter(|wanted| !BENCHES.iter().any(|(name, _)| name == wanted))
     {

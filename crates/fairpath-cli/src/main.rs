@@ -1,7 +1,7 @@
-//! `fairpath`: run experiments on dead reckoning, record matches for them, play under delay, make a network worse, and
-//! check DIS vectors.
+//! `fairpath`: run experiments on dead reckoning, record matches for them, play under delay, serve tanks to bots over real
+//! sockets, make a network worse, and check DIS vectors.
 //!
-//! Glue only: it reads the command line, opens files, asks the laboratory or the middleman, and prints. Exit codes: 0 done, 1 a claim
+//! Glue only: it reads the command line, opens files, asks the laboratory, a session or the middleman, and prints. Exit codes: 0 done, 1 a claim
 //! (with `--strict`) or a check did not hold, 2 the input or the command line is wrong.
 #![forbid(unsafe_code)]
 
@@ -14,6 +14,7 @@ mod dis;
 mod fairness;
 mod lab;
 mod laps;
+mod live;
 mod middleman;
 mod motion;
 mod play;
@@ -42,6 +43,12 @@ enum Command {
     Dis(dis::Command),
     /// Make the network between a client and a server worse: a UDP proxy with delay, jitter, loss and more
     Middleman(Box<middleman::Arguments>),
+    /// Run a tank server, for bots, browsers and `record`
+    Serve(Box<live::serve::Arguments>),
+    /// Let bots play on a tank server, each over a connection of its own, and say what they see
+    Bots(Box<live::bots::Arguments>),
+    /// Watch a tank server, and write down where its tanks are seen
+    Record(Box<live::record::Arguments>),
     /// Play a game in the terminal, with as much delay as you like
     #[command(
         subcommand,
@@ -55,6 +62,9 @@ fn main() -> ExitCode {
         Command::Lab(command) => lab::execute(command),
         Command::Dis(command) => dis::execute(command),
         Command::Middleman(arguments) => arguments.execute(),
+        Command::Serve(arguments) => arguments.execute(),
+        Command::Bots(arguments) => arguments.execute(),
+        Command::Record(arguments) => arguments.execute(),
         Command::Play(command) => play::execute(command),
     };
     done.unwrap_or_else(|BadInput(line)| {

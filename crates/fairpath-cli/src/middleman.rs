@@ -496,7 +496,7 @@ async fn sleep_until(handle: &Handle, at: Option<SharedInstant>) {
 
 /// Ends at Ctrl-C, or when the system asks for the end.
 #[cfg(unix)]
-fn interrupted() -> io::Result<impl Future<Output = ()>> {
+pub(crate) fn interrupted() -> io::Result<impl Future<Output = ()> + use<>> {
     use tokio::signal::unix::{SignalKind, signal};
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     Ok(async move {
@@ -508,7 +508,7 @@ fn interrupted() -> io::Result<impl Future<Output = ()>> {
 }
 
 #[cfg(not(unix))]
-fn interrupted() -> io::Result<impl Future<Output = ()>> {
+pub(crate) fn interrupted() -> io::Result<impl Future<Output = ()> + use<>> {
     Ok(async {
         if tokio::signal::ctrl_c().await.is_err() {
             future::pending::<()>().await;

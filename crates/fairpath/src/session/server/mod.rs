@@ -453,6 +453,11 @@ impl<V: Planar> Server<V> {
         self.members.get(&client).is_some_and(|member| member.connection.is_some())
     }
 
+    /// The transport that a client's session has at the moment.
+    pub fn connection(&self, client: ClientId) -> Option<ConnectionId> {
+        self.members.get(&client)?.connection
+    }
+
     /// Whether a client is shown an object, or owns it.
     pub fn sees(&self, client: ClientId, object: EntityId) -> bool {
         self.members.get(&client).is_some_and(|member| member.seen.contains(&object))

@@ -1,0 +1,68 @@
+//! Congestion controllers: how long a datagram waits before it leaves, where packets are lost.
+//!
+//! No ratio but times: the promise is one (at 30 % loss what waits is younger than a tick).
+
+use std::time::{Duration, Instant};
+
+use fairpath::session::Statistics;
+use fairpath::time::Span;
+use fairpath_net::middleman::{Middleman, MiddlemanConfig};
+use fairpath_net::{Congestion, Departures};
+use fairpath_sim::{LinkConfig, Loss};
+
+use crate::fleet::{Fleet, any_port, client};
+use crate::measure::Table;
+
+const RUN_FOR: Duration = Duration::from_secs(15);
+const SHIPS: usize = 8;
+const LOSSES: [f64; 3] = [0.0, 0.1, 0.3];
+
+pub(crate) fn bench() -> Table {
+    let mut table = Table::of_notes(
+        "Congestion controllers: how long datagrams wait to leave (ms), 50 ms one way, 8 ships that twist and turn",
+    )
+    .note(format!(
+        "{:<12} {:>6} {:>10} {:>10} {:>10} {:>8} {:>10}",
+        "", "loss", "sent/s", "mean", "max", "late", "waited"
+    ));
+    for congestion in [Congestion::Steady, Congestion::Cubic, Congestion::NewReno, Congestion::Bbr] {
+        for loss in LOSSES {
+            let (departures, statistics) = run(congestion, loss);
+            table = table.note(row(congestion, loss, &departures, &statistics));
+        }
+    }
+    table
+        .note("late: waited longer than a tick of 60 Hz. waited: share of the time in which one was waiting.")
+}
+
+fn run(congestion: Congestion, loss: f64) -> (Departures, Statistics) {
+    let mut fleet = Fleet::new(SHIPS, |config| config.congestion = congestion);
+    let link = LinkConfig::default().delay(Span::from_millis(50)).loss(Loss::each(loss));
+    let between = MiddlemanConfig::between(any_port(), fleet.server.address()).both_ways(link);
+    let middleman = Middleman::start(between).expect("a middleman starts");
+    let client = client(middleman.address(), fleet.server.fingerprint(), congestion);
+    while !client.frame(|session, _| session.is_connected()) {
+        fleet.frame();
+    }
+    let started = Instant::now();
+    while started.elapsed() < RUN_FOR {
+        fleet.frame();
+        client.frame(|session, _| while session.poll_event().is_some() {});
+    }
+    let status = fleet.server.status().into_iter().next().expect("it is connected");
+    (status.departures, status.session.expect("it has a session"))
+}
+
+fn row(congestion: Congestion, loss: f64, departures: &Departures, statistics: &Statistics) -> String {
+    let count = departures.count.max(1) as f64;
+    let mean_ms = departures.waited.as_secs_f64() * 1e3 / count;
+    format!(
+        "{:<12} {:>5.0}% {:>10.1} {mean_ms:>10.3} {:>10.2} {:>7.1}% {:>9.1}%",
+        format!("{congestion:?}"),
+        100.0 * loss,
+        statistics.datagrams_sent as f64 / RUN_FOR.as_secs_f64(),
+        departures.waited_max.as_secs_f64() * 1e3,
+        100.0 * departures.late as f64 / count,
+        100.0 * departures.waited.as_secs_f64() / RUN_FOR.as_secs_f64(),
+    )
+}

@@ -1,0 +1,93 @@
+//! A server with ships that twist and turn, and clients that watch.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use fairpath::random::Random;
+use fairpath::schedule::Broadcast;
+use fairpath::session::{Class, ClassId, Client, ClientConfig, Server, ServerConfig};
+use fairpath::time::SharedInstant;
+use fairpath::vector::Vec2;
+use fairpath::{EntityId, Observation, State, Trigger};
+use fairpath_net::{
+    Congestion, Fingerprint, Identity, NetClient, NetClientConfig, NetServer, NetServerConfig, Trust,
+    unguessable_random,
+};
+
+const SHIP: ClassId = ClassId(0);
+/// How often a ship chooses another way: often enough that every frame has something to tell.
+const TURN_EVERY: Duration = Duration::from_millis(100);
+const FRAME: Duration = Duration::from_millis(16);
+
+pub(crate) struct Fleet {
+    pub(crate) server: NetServer<Vec2>,
+    ships: Vec<Ship>,
+    random: Random,
+}
+
+struct Ship {
+    object: EntityId,
+    state: State<Vec2>,
+    at: SharedInstant,
+    turn_at: SharedInstant,
+}
+
+impl Fleet {
+    pub(crate) fn new(ships: usize, edit: impl FnOnce(&mut NetServerConfig)) -> Self {
+        let mut config = NetServerConfig::new(any_port(), Identity::local(&[]).expect("a certificate"));
+        edit(&mut config);
+        let session = Server::new(ServerConfig::new(classes(), 1), Box::new(Broadcast), unguessable_random());
+        let server = NetServer::bind(config, session).expect("the loopback has ports");
+        let mut fleet = Self { server, ships: Vec::new(), random: Random::from_seed(1) };
+        fleet.launch(ships);
+        fleet
+    }
+
+    pub(crate) fn launch(&mut self, count: usize) {
+        for _ in 0..count {
+            let (object, now) =
+                self.server.frame(|session, now| (session.create(SHIP, b"", now).expect("room"), now));
+            self.ships.push(Ship { object, state: State::default(), at: now, turn_at: now });
+        }
+    }
+
+    /// Every ship moves, and sometimes turns; then a frame passes.
+    pub(crate) fn frame(&mut self) {
+        let Self { server, ships, random } = self;
+        server.frame(|session, now| {
+            while session.poll_event().is_some() {}
+            for ship in ships.iter_mut() {
+                ship.sail(random, now);
+                session.observe(ship.object, Observation::Moved(ship.state), now).expect("its own");
+            }
+        });
+        std::thread::sleep(FRAME);
+    }
+}
+
+impl Ship {
+    fn sail(&mut self, random: &mut Random, now: SharedInstant) {
+        let secs = (now - self.at).as_secs_f64();
+        self.at = now;
+        self.state.position += self.state.velocity * secs;
+        if self.turn_at <= now {
+            let mut side = || random.between(-20.0, 20.0);
+            self.state.velocity = Vec2::new(side(), side());
+            self.turn_at = now + fairpath::time::Span::from_micros(TURN_EVERY.as_micros() as i64);
+        }
+    }
+}
+
+pub(crate) fn client(server: SocketAddr, pin: Fingerprint, congestion: Congestion) -> NetClient<Vec2> {
+    let config = NetClientConfig { congestion, ..NetClientConfig::new(Trust::Pinned(vec![pin])) };
+    let session = Client::new(ClientConfig::new(classes()), unguessable_random());
+    NetClient::connect(server, config, session).expect("the system has sockets")
+}
+
+pub(crate) fn any_port() -> SocketAddr {
+    ([127, 0, 0, 1], 0).into()
+}
+
+fn classes() -> [(ClassId, Class); 1] {
+    [(SHIP, Class::new(Trigger::within(0.3)))]
+}

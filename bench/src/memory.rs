@@ -1,0 +1,113 @@
+//! Memory: what an idle client costs a server, and what one entity that one receiver is told of costs.
+//!
+//! The clients are another process, so that only the server's memory is counted here.
+
+use std::io::Read;
+use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use fairpath_net::{Congestion, Fingerprint};
+
+use crate::allocator;
+use crate::fleet::{Fleet, client};
+use crate::measure::Table;
+
+const CLIENTS: usize = 32;
+const ENTITIES: usize = 64;
+/// How long everybody is watched before the memory is read: longer than the histories of ledgers reach back.
+const SETTLE: Duration = Duration::from_secs(8);
+/// How this program is called to be the clients.
+pub(crate) const AS_CLIENTS: &str = "--as-idle-clients";
+
+pub(crate) fn bench() -> Table {
+    let mut fleet = Fleet::new(0, |_| {});
+    let empty = settled(&mut fleet);
+    let clients = Clients::start(&fleet);
+    clients.wait_for(&mut fleet, CLIENTS);
+    let idle = settled(&mut fleet);
+    let resident_idle = resident();
+    fleet.launch(ENTITIES);
+    let busy = settled(&mut fleet);
+    drop(clients);
+    clients_gone(&mut fleet);
+    let alone = settled(&mut fleet);
+    let per_client = (idle - empty) / CLIENTS as f64;
+    let per_entity = (alone - empty) / ENTITIES as f64;
+    let per_pair = (busy - idle - per_entity * ENTITIES as f64) / (CLIENTS * ENTITIES) as f64;
+    Table::of_notes(&format!(
+        "Memory of a server: {CLIENTS} clients, {ENTITIES} entities (bytes that are allocated)"
+    ))
+    .note(format!("{:<58} {:>12.0}", "an idle client: session, QUIC and TLS", per_client))
+    .note(format!("{:<58} {:>12.0}", "an entity of the server's that nobody sees", per_entity))
+    .note(format!("{:<58} {:>12.0}", "an entity and one receiver who is told of it", per_pair))
+    .note(format!("{:<58} {:>12}", "resident with idle clients, by the system", resident_idle))
+}
+
+/// Lets everything go on for a while, and says what is allocated then.
+fn settled(fleet: &mut Fleet) -> f64 {
+    let started = Instant::now();
+    while started.elapsed() < SETTLE {
+        fleet.frame();
+    }
+    allocator::live_bytes() as f64
+}
+
+/// Clients that only watch, in a process of their own that ends when nobody holds its stdin any more.
+struct Clients(Child);
+
+impl Clients {
+    fn start(fleet: &Fleet) -> Self {
+        let program = std::env::current_exe().expect("this program is somewhere");
+        let arguments = [
+            AS_CLIENTS.to_owned(),
+            fleet.server.address().to_string(),
+            fleet.server.fingerprint().to_string(),
+        ];
+        let child = Command::new(program).args(arguments).stdin(Stdio::piped()).spawn();
+        Self(child.expect("it can be started again"))
+    }
+
+    fn wait_for(&self, fleet: &mut Fleet, count: usize) {
+        while fleet.server.frame(|session, _| session.clients().count()) < count {
+            fleet.frame();
+        }
+    }
+}
+
+impl Drop for Clients {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        let _ = self.0.wait();
+    }
+}
+
+fn clients_gone(fleet: &mut Fleet) {
+    while fleet.server.frame(|session, _| session.clients().count()) > 0 {
+        fleet.frame();
+    }
+}
+
+/// The other process: connects, and watches until its stdin ends.
+pub(crate) fn be_clients(arguments: &[String]) {
+    let address: SocketAddr = arguments[0].parse().expect("an address");
+    let pin: Fingerprint = arguments[1].parse().expect("a fingerprint");
+    let clients: Vec<_> = (0..CLIENTS).map(|_| client(address, pin, Congestion::Steady)).collect();
+    let (sender, ended) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let _ = std::io::stdin().read_to_end(&mut Vec::new());
+        let _ = sender.send(());
+    });
+    while ended.try_recv().is_err() {
+        for client in &clients {
+            client.frame(|session, _| while session.poll_event().is_some() {});
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+fn resident() -> String {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = statm.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok());
+    pages.map_or_else(|| "not known".into(), |pages| (pages * 4096).to_string())
+}

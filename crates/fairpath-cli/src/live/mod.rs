@@ -1,0 +1,225 @@
+//! Tanks over real sockets: what `serve`, `bots` and `record` share.
+//!
+//! Everybody simulates their own tank and tells the others; the server passes it on. Shots fly, but nobody is hit: who was hit where is
+//! for a game to decide, and this one is about who is seen where.
+
+pub(crate) mod bots;
+mod crew;
+mod journal;
+pub(crate) mod record;
+pub(crate) mod serve;
+
+use std::io::{IsTerminal, Write};
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use fairpath::Trigger;
+use fairpath::motion::MotionKind;
+use fairpath::session::{Class, ClassId, Statistics};
+use fairpath::time::Span;
+use fairpath_net::middleman::parse_span;
+use fairpath_net::{Fingerprint, Trust};
+use serde_json::{Value, json};
+
+use crate::BadInput;
+
+/// Tanks, and what they fire.
+const TANK: ClassId = ClassId(0);
+const SHOT: ClassId = ClassId(1);
+/// The state group of a tank that says whether it is on the field.
+const ALIVE: u8 = 0;
+/// How often everybody acts: once for each tick of the game.
+const FRAME: Duration = Duration::from_micros(16_667);
+
+/// How motion is told.
+#[derive(Args, Clone, Debug)]
+struct Telling {
+    /// How wrong others may be about a tank before its owner says so, in units; a tank is 6 long
+    #[arg(long, value_name = "UNITS", default_value_t = 0.3)]
+    threshold: f64,
+    /// What others take a tank to do meanwhile: linear or circular
+    #[arg(long, value_name = "MODEL", default_value = "circular")]
+    model: String,
+}
+
+impl Telling {
+    fn classes(&self) -> Result<[(ClassId, Class); 2], BadInput> {
+        if !(self.threshold.is_finite() && self.threshold > 0.0) {
+            return Err(BadInput::of("--threshold", &self.threshold.to_string(), "give a length above zero"));
+        }
+        let model = match self.model.as_str() {
+            "linear" => MotionKind::Linear,
+            "circular" => MotionKind::Circular,
+            other => return Err(BadInput::of("--model", other, "choose linear or circular")),
+        };
+        let class = || Class::new(Trigger::within(self.threshold));
+        Ok([(TANK, class().with_model(model)), (SHOT, class())])
+    }
+}
+
+/// Which server to play on, and how it is known.
+#[derive(Args, Clone, Debug)]
+struct Connecting {
+    /// The server, or a middleman before it
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7777")]
+    connect: String,
+    /// The fingerprint of its certificate, as `serve` prints it
+    #[arg(long, value_name = "FINGERPRINT", required_unless_present = "trust")]
+    pin: Option<String>,
+    /// Or a PEM file with certificates to trust
+    #[arg(long, value_name = "FILE", conflicts_with = "pin")]
+    trust: Option<PathBuf>,
+    /// The name that a trusted certificate must be good for
+    #[arg(long, value_name = "NAME", default_value = "localhost")]
+    name: String,
+}
+
+impl Connecting {
+    fn address(&self) -> Result<SocketAddr, BadInput> {
+        address("--connect", &self.connect)
+    }
+
+    fn trust(&self) -> Result<Trust, BadInput> {
+        match (&self.pin, &self.trust) {
+            (Some(pin), _) => {
+                let pin: Fingerprint = pin.parse().map_err(|error: fairpath_net::NotAFingerprint| {
+                    BadInput::of("--pin", pin, &error.to_string())
+                })?;
+                Ok(Trust::Pinned(vec![pin]))
+            }
+            (None, Some(path)) => Ok(Trust::load(path)?),
+            (None, None) => Err(BadInput("say which server to trust, with --pin or --trust".into())),
+        }
+    }
+}
+
+/// When to end, and how to say what was seen.
+#[derive(Args, Clone, Debug)]
+struct Reporting {
+    /// End after this long, such as 60s; otherwise at Ctrl-C
+    #[arg(long = "for", value_name = "TIME", allow_hyphen_values = true)]
+    lasting: Option<String>,
+    /// Print a summary as JSON at the end, on one line
+    #[arg(long)]
+    json: bool,
+}
+
+impl Reporting {
+    fn end(&self) -> Result<End, BadInput> {
+        let lasting = self
+            .lasting
+            .as_deref()
+            .map(|text| parse_span(text).map_err(|error| BadInput(format!("--for {error}"))));
+        End::new(lasting.transpose()?)
+    }
+}
+
+/// The end, by time or by hand.
+struct End {
+    at: Option<Instant>,
+    is_interrupted: Arc<AtomicBool>,
+}
+
+impl End {
+    fn new(lasting: Option<Span>) -> Result<Self, BadInput> {
+        let is_interrupted = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&is_interrupted);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let waiting = {
+            let _inside = runtime.enter();
+            crate::middleman::interrupted()?
+        };
+        std::thread::spawn(move || {
+            runtime.block_on(waiting);
+            told.store(true, Ordering::Relaxed);
+        });
+        let at = lasting.map(|span| Instant::now() + Duration::from_micros(span.as_micros().unsigned_abs()));
+        Ok(Self { at, is_interrupted })
+    }
+
+    fn is_here(&self) -> bool {
+        self.is_interrupted.load(Ordering::Relaxed) || self.at.is_some_and(|at| at <= Instant::now())
+    }
+}
+
+/// Frames at a steady pace: who is late does not hurry to catch up.
+struct Pace {
+    next: Instant,
+}
+
+impl Pace {
+    fn new() -> Self {
+        Self { next: Instant::now() }
+    }
+
+    fn wait(&mut self) {
+        let now = Instant::now();
+        self.next = (self.next + FRAME).max(now);
+        std::thread::sleep(self.next - now);
+    }
+}
+
+/// One screen that is drawn anew every second, where there is one.
+struct Screen {
+    is_there: bool,
+    drawn_at: Option<Instant>,
+}
+
+impl Screen {
+    fn new() -> Self {
+        Self { is_there: std::io::stderr().is_terminal(), drawn_at: None }
+    }
+
+    fn draw(&mut self, text: impl FnOnce() -> String) {
+        let is_due = self.drawn_at.is_none_or(|at| at.elapsed() >= Duration::from_secs(1));
+        if self.is_there && is_due {
+            self.drawn_at = Some(Instant::now());
+            // Clears the screen and begins at its top. Nobody is told if nobody looks.
+            let _ = write!(std::io::stderr(), "\x1b[2J\x1b[H{}", text());
+        }
+    }
+}
+
+/// What a session counts, for machines.
+fn statistics_as_json(statistics: &Statistics) -> Value {
+    json!({
+        "rtt_ms": statistics.round_trip.map(Span::as_millis_f64),
+        "rtt_deviation_ms": statistics.round_trip_deviation.map(Span::as_millis_f64),
+        "loss": statistics.loss_ratio(),
+        "datagrams_sent": statistics.datagrams_sent,
+        "datagrams_received": statistics.datagrams_received,
+        "datagrams_repeated": statistics.datagrams_repeated,
+        "bytes_sent": statistics.bytes_sent,
+        "bytes_received": statistics.bytes_received,
+        "vectors_sent": statistics.vectors_sent,
+        "vectors_received": statistics.vectors_received,
+        "outbox_bytes": statistics.outbox_bytes,
+        "ledger_error_per_sec": statistics.error_per_sec,
+    })
+}
+
+/// The head of a table of [`statistics_as_cells`].
+const STATISTICS_HEAD: &str = "   rtt ms    loss   sent B/s  came B/s   sent/s   came/s";
+
+fn statistics_as_cells(statistics: &Statistics, secs: f64) -> String {
+    let per_sec = |count: u64| count as f64 / secs.max(1e-9);
+    let round_trip =
+        statistics.round_trip.map_or_else(|| "–".into(), |it| format!("{:.1}", it.as_millis_f64()));
+    format!(
+        "{round_trip:>9} {:>6.1}% {:>10.0} {:>9.0} {:>8.1} {:>8.1}",
+        100.0 * statistics.loss_ratio(),
+        per_sec(statistics.bytes_sent),
+        per_sec(statistics.bytes_received),
+        per_sec(statistics.datagrams_sent),
+        per_sec(statistics.datagrams_received),
+    )
+}
+
+fn address(option: &str, text: &str) -> Result<SocketAddr, BadInput> {
+    let found = text.to_socket_addrs().ok().and_then(|mut addresses| addresses.next());
+    found.ok_or_else(|| BadInput::of(option, text, "give HOST:PORT such as 127.0.0.1:7777"))
+}

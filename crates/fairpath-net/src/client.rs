@@ -1,0 +1,471 @@
+//! A client on a socket, which comes back by itself.
+
+use std::fmt;
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use fairpath::session::{Budget, Client, CloseReason, Statistics};
+use fairpath::time::LocalInstant;
+use fairpath::vector::Planar;
+use quinn::crypto::rustls::QuicClientConfig;
+use tokio::sync::{Notify, oneshot};
+
+use crate::clock::Clock;
+use crate::congestion::Congestion;
+use crate::identity::Trust;
+use crate::link::{
+    ALPN_NATIVE, ALPN_WEB, Ear, Gone, Link, Receiving, Sending, Transport, listen, transport_config,
+};
+use crate::outlet::{Departures, Outlet, Pumped, Voice};
+use crate::pace::{Pause, pause};
+
+/// How a client reaches its server.
+#[derive(Clone, Debug)]
+pub struct NetClientConfig {
+    /// Which server it believes.
+    pub trust: Trust,
+    /// What it asks the server to be, for [`Trust::Certificates`]. Default `localhost`.
+    pub server_name: String,
+    /// What the connection is made of. Default [`Transport::Quic`]; WebTransport is for those who test what browsers do.
+    pub transport: Transport,
+    /// How much may be under way.
+    pub congestion: Congestion,
+    /// What the session sends, for [`Congestion::Steady`]. The same as the session's. Default [`Budget::default`].
+    pub budget: Budget,
+    /// How long an attempt to connect may take. Default 5 s: two round trips of the slowest link, twice lost.
+    pub connect_within: Duration,
+    /// How long it waits after the first attempt that failed; twice as long after each further one. Default 250 ms.
+    pub retry_after_min: Duration,
+    /// How long it waits at most. Default 4 s: far above it people reach for the button, far below it a crowd of clients
+    /// keeps a server from starting.
+    pub retry_after_max: Duration,
+    /// What it lives by. Default [`Clock::unix`]; it need not be right.
+    pub clock: Clock,
+}
+
+impl NetClientConfig {
+    /// The usual, with a server to believe.
+    pub fn new(trust: Trust) -> Self {
+        Self {
+            trust,
+            server_name: "localhost".into(),
+            transport: Transport::Quic,
+            congestion: Congestion::default(),
+            budget: Budget::default(),
+            connect_within: Duration::from_secs(5),
+            retry_after_min: Duration::from_millis(250),
+            retry_after_max: Duration::from_secs(4),
+            clock: Clock::unix(),
+        }
+    }
+}
+
+/// Why a client cannot even start.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// What it is to trust is no certificate.
+    Trust(rustls::Error),
+    /// The system gives it no socket or no thread.
+    System(io::Error),
+}
+
+/// How a client is connected at the moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Trying to; so many attempts failed since the last connection.
+    Connecting {
+        /// How many.
+        failed: u32,
+    },
+    /// There is a connection. Whether there is a session on it the session knows.
+    Connected,
+    /// It is over, and it does not try again: for this reason, or because this client left.
+    Over(Option<CloseReason>),
+}
+
+/// A client on a socket.
+///
+/// It runs on a thread of its own, and the game gets the session in [`frame`](Self::frame), as with
+/// [`NetServer`](crate::NetServer). If the address changes, QUIC moves the connection; if the connection dies, the client connects
+/// again and resumes the session, for as long as the server does not send it away. Dropping it leaves at once;
+/// [`leave`](Self::leave) waits until what was promised has arrived.
+#[derive(Debug)]
+pub struct NetClient<V: Planar> {
+    shared: Arc<Shared<V>>,
+    stop: Option<oneshot::Sender<Duration>>,
+    thread: Option<JoinHandle<bool>>,
+}
+
+/// How a client's connection is.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ClientStatus {
+    /// Whether there is one.
+    pub reach: Reach,
+    /// Connections so far.
+    pub connections: u32,
+    /// What the session counts.
+    pub session: Statistics,
+    /// How datagrams left, on this connection.
+    pub departures: Departures,
+    /// Bytes of UDP that were sent on this connection, with everything.
+    pub udp_bytes_sent: u64,
+    /// Bytes of UDP that came on this connection, with everything.
+    pub udp_bytes_received: u64,
+}
+
+impl<V: Planar> NetClient<V> {
+    /// Starts to connect a session to a server, and does not wait for it.
+    pub fn connect(
+        server: SocketAddr,
+        config: NetClientConfig,
+        session: Client<V>,
+    ) -> Result<Self, ConnectError> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(ConnectError::System)?;
+        let caller = {
+            let _inside = runtime.enter();
+            Caller::new(server, &config)?
+        };
+        let shared = Arc::new(Shared::new(session, config.clock));
+        let (stop, stopped) = oneshot::channel();
+        let inside = Arc::clone(&shared);
+        let thread = std::thread::Builder::new()
+            .name("fairpath-client".into())
+            .spawn(move || runtime.block_on(run(inside, caller, config, stopped)));
+        let thread = Some(thread.map_err(ConnectError::System)?);
+        Ok(Self { shared, stop: Some(stop), thread })
+    }
+
+    /// What this client's own clock shows.
+    pub fn now(&self) -> LocalInstant {
+        self.shared.clock.local()
+    }
+
+    /// The game's turn with the session. What it did leaves at once afterwards.
+    pub fn frame<R>(&self, turn: impl FnOnce(&mut Client<V>, LocalInstant) -> R) -> R {
+        self.shared.with(turn)
+    }
+
+    /// Whether there is a connection.
+    pub fn reach(&self) -> Reach {
+        self.shared.lock().reach
+    }
+
+    /// How the connection is.
+    pub fn status(&self) -> ClientStatus {
+        let live = self.shared.lock();
+        let quic = live.outlet.as_ref().map(|outlet| outlet.link().quic_statistics());
+        ClientStatus {
+            reach: live.reach,
+            connections: live.connections,
+            session: live.session.statistics(),
+            departures: live.outlet.as_ref().map(Outlet::departures).unwrap_or_default(),
+            udp_bytes_sent: quic.as_ref().map_or(0, |quic| quic.udp_tx.bytes),
+            udp_bytes_received: quic.as_ref().map_or(0, |quic| quic.udp_rx.bytes),
+        }
+    }
+
+    /// Leaves for good, after so long at most to let arrive what was promised. Whether all of it was confirmed.
+    pub fn leave(mut self, within: Duration) -> bool {
+        if let Some(stop) = self.stop.take() {
+            let _ = stop.send(within);
+        }
+        self.end()
+    }
+
+    fn end(&mut self) -> bool {
+        self.stop = None;
+        // If it panicked it has said so; a second panic while the first unwinds would hide it.
+        self.thread.take().is_some_and(|thread| thread.join().unwrap_or(false))
+    }
+}
+
+impl<V: Planar> Drop for NetClient<V> {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// What the thread and the game share.
+#[derive(Debug)]
+struct Shared<V: Planar> {
+    live: Mutex<Live<V>>,
+    clock: Clock,
+    wake: Arc<Notify>,
+}
+
+#[derive(Debug)]
+struct Live<V: Planar> {
+    session: Client<V>,
+    outlet: Option<Outlet>,
+    reach: Reach,
+    connections: u32,
+    /// Why this end closed the last connection.
+    closed_for: Option<CloseReason>,
+}
+
+impl<V: Planar> Shared<V> {
+    fn new(session: Client<V>, clock: Clock) -> Self {
+        let reach = Reach::Connecting { failed: 0 };
+        let live = Live { session, outlet: None, reach, connections: 0, closed_for: None };
+        Self { live: Mutex::new(live), clock, wake: Arc::new(Notify::new()) }
+    }
+
+    /// A game that panicked in its turn left the session as it is between two calls: others go on with it.
+    fn lock(&self) -> MutexGuard<'_, Live<V>> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A turn with the session. The clock is read inside the lock, so time never runs backwards for the session.
+    fn with<R>(&self, turn: impl FnOnce(&mut Client<V>, LocalInstant) -> R) -> R {
+        let mut live = self.lock();
+        let result = turn(&mut live.session, self.clock.local());
+        drop(live);
+        self.wake.notify_one();
+        result
+    }
+
+    /// The session's run loop, once.
+    fn pump(&self) -> Pause {
+        let mut live = self.lock();
+        let Live { session, outlet, closed_for, .. } = &mut *live;
+        let now = self.clock.local();
+        session.handle_timeout(now);
+        let mut pumped = Pumped::default();
+        if let Some(outlet) = outlet {
+            pumped = outlet.pump(&mut ClientVoice { session, now });
+        }
+        if let Some(reason) = session.poll_close()
+            && let Some(outlet) = outlet.take()
+        {
+            *closed_for = Some(reason);
+            outlet.close(reason);
+        }
+        let deadline = session.poll_deadline(now);
+        pause(pumped, deadline.map(|at| self.clock.when(at.as_micros())))
+    }
+}
+
+// ── the thread ──────────────────────────────────────────────────────────────────────────────────────────────
+
+/// Whether everything was confirmed when it ended.
+async fn run<V: Planar>(
+    shared: Arc<Shared<V>>,
+    caller: Caller,
+    config: NetClientConfig,
+    stop: oneshot::Receiver<Duration>,
+) -> bool {
+    tokio::spawn(drive(Arc::clone(&shared)));
+    let staying = tokio::spawn(stay_connected(Arc::clone(&shared), caller.clone(), config));
+    let within = stop.await.unwrap_or_default();
+    let is_flushed = flush(&shared, within).await;
+    shared.with(|session, now| session.leave(now));
+    // The run loop closes the connection, and then nobody is to open another one.
+    let closed = async {
+        while shared.lock().outlet.is_some() {
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    };
+    let _ = tokio::time::timeout(LAST_WORDS, closed).await;
+    staying.abort();
+    let _ = tokio::time::timeout(LAST_WORDS, caller.wait_idle()).await;
+    shared.lock().reach = Reach::Over(None);
+    is_flushed
+}
+
+async fn flush<V: Planar>(shared: &Shared<V>, within: Duration) -> bool {
+    let flushed = async {
+        while shared.lock().session.statistics().outbox_bytes > 0 {
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    };
+    tokio::time::timeout(within, flushed).await.is_ok()
+}
+
+/// How often it is looked whether all is confirmed.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
+/// How long the server may take to hear that it is over.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+async fn drive<V: Planar>(shared: Arc<Shared<V>>) {
+    loop {
+        let pause = shared.pump();
+        pause.wait(&shared.wake).await;
+    }
+}
+
+/// Connects, and connects again, until the server says that there is no use.
+async fn stay_connected<V: Planar>(shared: Arc<Shared<V>>, caller: Caller, config: NetClientConfig) {
+    let mut failed = 0;
+    loop {
+        shared.lock().reach = Reach::Connecting { failed };
+        let called = tokio::time::timeout(config.connect_within, caller.call()).await;
+        if let Ok(Ok((link, sending, receiving))) = called {
+            let began = Instant::now();
+            let reason = converse(&shared, link, sending, receiving).await;
+            if reason.is_some_and(is_final) {
+                shared.lock().reach = Reach::Over(reason);
+                return;
+            }
+            // A connection that lasted proves that it can be done; one that did not is an attempt that failed.
+            failed = if began.elapsed() > config.connect_within { 0 } else { failed + 1 };
+        } else {
+            failed += 1;
+        }
+        tokio::time::sleep(config.retry_after(failed)).await;
+    }
+}
+
+impl NetClientConfig {
+    fn retry_after(&self, failed: u32) -> Duration {
+        let doublings = failed.saturating_sub(1).min(16);
+        (self.retry_after_min * (1 << doublings)).min(self.retry_after_max)
+    }
+}
+
+/// Whether there is no use in trying again.
+fn is_final(reason: CloseReason) -> bool {
+    matches!(
+        reason,
+        CloseReason::Finished
+            | CloseReason::Dismissed
+            | CloseReason::NotAdmitted
+            | CloseReason::WrongVersion
+            | CloseReason::WrongDimensions
+            | CloseReason::WrongPrecision
+    )
+}
+
+/// One connection, from its beginning to its end. The answer is why it ended, if somebody said so.
+async fn converse<V: Planar>(
+    shared: &Arc<Shared<V>>,
+    link: Link,
+    sending: Sending,
+    receiving: Receiving,
+) -> Option<CloseReason> {
+    let link = Arc::new(link);
+    {
+        let mut live = shared.lock();
+        live.reach = Reach::Connected;
+        live.connections += 1;
+        live.closed_for = None;
+        live.outlet = Some(Outlet::open(Arc::clone(&link), sending, &shared.wake));
+    }
+    shared.with(|session, now| session.handle_connected(now));
+    let reason = listen(&link, receiving, &Arc::new(ClientEar(Arc::clone(shared)))).await;
+    let closed_for = {
+        let mut live = shared.lock();
+        live.outlet = None;
+        live.closed_for
+    };
+    shared.with(|session, now| session.handle_disconnected(reason, now));
+    reason.or(closed_for)
+}
+
+/// Opens connections to one server.
+#[derive(Clone)]
+enum Caller {
+    Quic { endpoint: quinn::Endpoint, server: SocketAddr, name: String },
+    Web { endpoint: Arc<wtransport::Endpoint<wtransport::endpoint::endpoint_side::Client>>, url: String },
+}
+
+impl Caller {
+    fn new(server: SocketAddr, config: &NetClientConfig) -> Result<Self, ConnectError> {
+        let any: SocketAddr = match server {
+            SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+            SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+        };
+        let transport = transport_config(config.congestion, config.budget);
+        match config.transport {
+            Transport::Quic => {
+                let tls = config.trust.tls(ALPN_NATIVE).map_err(ConnectError::Trust)?;
+                let crypto = QuicClientConfig::try_from(tls).expect("TLS 1.3 has a cipher for QUIC");
+                let mut quic = quinn::ClientConfig::new(Arc::new(crypto));
+                quic.transport_config(Arc::new(transport));
+                let mut endpoint = quinn::Endpoint::client(any).map_err(ConnectError::System)?;
+                endpoint.set_default_client_config(quic);
+                Ok(Self::Quic { endpoint, server, name: config.server_name.clone() })
+            }
+            Transport::WebTransport => {
+                let tls = config.trust.tls(ALPN_WEB).map_err(ConnectError::Trust)?;
+                let web = wtransport::ClientConfig::builder()
+                    .with_bind_address(any)
+                    .with_custom_tls_and_transport(tls, transport)
+                    .build();
+                let endpoint = wtransport::Endpoint::client(web).map_err(ConnectError::System)?;
+                Ok(Self::Web { endpoint: Arc::new(endpoint), url: format!("https://{server}/") })
+            }
+        }
+    }
+
+    async fn call(&self) -> Result<(Link, Sending, Receiving), Gone> {
+        let link = match self {
+            Self::Quic { endpoint, server, name } => {
+                Link::quic(endpoint.connect(*server, name).map_err(|_| Gone)?.await.map_err(|_| Gone)?)
+            }
+            Self::Web { endpoint, url } => Link::web(endpoint.connect(url).await.map_err(|_| Gone)?),
+        };
+        let (sending, receiving) = link.open_stream().await?;
+        Ok((link, sending, receiving))
+    }
+
+    async fn wait_idle(&self) {
+        match self {
+            Self::Quic { endpoint, .. } => endpoint.wait_idle().await,
+            Self::Web { endpoint, .. } => endpoint.wait_idle().await,
+        }
+    }
+}
+
+/// What comes from the server.
+struct ClientEar<V: Planar>(Arc<Shared<V>>);
+
+impl<V: Planar> Ear for ClientEar<V> {
+    fn hear_stream(&self, bytes: &[u8]) {
+        self.0.with(|session, now| session.handle_stream(bytes, now));
+    }
+
+    fn hear_letter(&self, bytes: &[u8]) {
+        self.0.with(|session, now| session.handle_message(bytes, now));
+    }
+
+    fn hear_datagram(&self, bytes: &[u8]) {
+        self.0.with(|session, now| session.handle_datagram(bytes, now));
+    }
+}
+
+/// What the session has to say to the server.
+struct ClientVoice<'a, V: Planar> {
+    session: &'a mut Client<V>,
+    now: LocalInstant,
+}
+
+impl<V: Planar> Voice for ClientVoice<'_, V> {
+    fn poll_stream(&mut self) -> Option<Vec<u8>> {
+        self.session.poll_stream(self.now)
+    }
+
+    fn poll_letter(&mut self) -> Option<Vec<u8>> {
+        self.session.poll_message()
+    }
+
+    fn poll_datagram(&mut self, bytes_max: usize) -> Option<Vec<u8>> {
+        self.session.poll_datagram(self.now, bytes_max)
+    }
+}
+
+impl fmt::Display for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Trust(error) => write!(f, "what is to be trusted is of no use: {error}"),
+            Self::System(error) => write!(f, "the system refuses: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for ConnectError {}

@@ -1,0 +1,103 @@
+//! How much may be under way to a peer.
+
+use std::any::Any;
+use std::sync::Arc;
+use std::time::Instant;
+
+use fairpath::session::Budget;
+use quinn::congestion::{BbrConfig, Controller, ControllerFactory, CubicConfig, NewRenoConfig};
+
+/// Who decides how much may be under way. See ARCHITECTURE.md for what each does at 30 % loss.
+///
+/// A session never sends more than its [`Budget`], which is what a congestion controller would have to find out; and it
+/// never sends anything old, so that there is nothing to gain from waiting. Controllers that take loss for congestion make
+/// DR vectors wait on a lossy link although it has room.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Congestion {
+    /// A constant window: as much as the budget lets out before a silent peer is given up. The default.
+    ///
+    /// Honest only because the budget is: set the budget to what the slowest link has, as one would for voice.
+    #[default]
+    Steady,
+    /// TCP's of old: halves at every loss.
+    NewReno,
+    /// TCP's of today, quinn's default: at every loss to seven tenths.
+    Cubic,
+    /// Estimates what the link has; experimental in quinn.
+    Bbr,
+}
+
+impl Congestion {
+    pub(crate) fn factory(self, budget: Budget) -> Arc<dyn ControllerFactory + Send + Sync> {
+        match self {
+            Self::Steady => Arc::new(Steady::within(budget)),
+            Self::NewReno => Arc::new(NewRenoConfig::default()),
+            Self::Cubic => Arc::new(CubicConfig::default()),
+            Self::Bbr => Arc::new(BbrConfig::default()),
+        }
+    }
+}
+
+/// A window that never changes.
+#[derive(Clone, Copy, Debug)]
+struct Steady {
+    window_bytes: u64,
+}
+
+impl Steady {
+    /// How much of the budget fits under way: 4 s, after which a silent peer is given up.
+    const SECONDS: u64 = 4;
+    /// A datagram of a few DR vectors is doubled by the headers of QUIC.
+    const OVERHEAD: u64 = 2;
+    /// A handshake and a first full burst, however small the budget is.
+    const WINDOW_BYTES_MIN: u64 = 64 * 1024;
+
+    fn within(budget: Budget) -> Self {
+        let window_bytes = u64::from(budget.bytes_per_sec) * Self::SECONDS * Self::OVERHEAD;
+        Self { window_bytes: window_bytes.max(Self::WINDOW_BYTES_MIN) }
+    }
+}
+
+impl ControllerFactory for Steady {
+    fn build(self: Arc<Self>, _: Instant, _: u16) -> Box<dyn Controller> {
+        Box::new(*self)
+    }
+}
+
+impl Controller for Steady {
+    fn on_congestion_event(&mut self, _: Instant, _: Instant, _: bool, _: u64) {}
+
+    fn on_mtu_update(&mut self, _: u16) {}
+
+    fn window(&self) -> u64 {
+        self.window_bytes
+    }
+
+    fn clone_box(&self) -> Box<dyn Controller> {
+        Box::new(*self)
+    }
+
+    fn initial_window(&self) -> u64 {
+        self.window_bytes
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_steady_window_holds_what_the_budget_lets_out_and_loss_does_not_change_it() {
+        let budget = Budget { bytes_per_sec: 32_000, burst_bytes: 4_000 };
+        let mut steady = Steady::within(budget);
+        assert_eq!(steady.window(), 256_000);
+        let now = Instant::now();
+        steady.on_congestion_event(now, now, true, 100_000);
+        assert_eq!(steady.window(), 256_000);
+        assert_eq!(Steady::within(Budget { bytes_per_sec: 1, ..budget }).window(), 64 * 1024);
+    }
+}

@@ -1,0 +1,325 @@
+//! Who a server proves to be, and whom a client believes.
+
+use std::fmt;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
+use ring::digest::{SHA256, digest};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
+use rustls::{CertificateError, DigitallySignedStruct, RootCertStore, SignatureScheme};
+
+/// A certificate and its key.
+pub struct Identity {
+    chain: Vec<CertificateDer<'static>>,
+    /// The chain as it is written in files.
+    chain_pem: String,
+    key: PrivateKeyDer<'static>,
+    key_pem: String,
+}
+
+/// Why there is no identity.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum IdentityError {
+    /// A file cannot be read, written, or holds something else.
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// The file holds no certificate.
+    NoCertificate(PathBuf),
+    /// None could be made.
+    NotMade(String),
+}
+
+impl Identity {
+    /// How long a certificate for local use is valid. Browsers take a pinned one only if it is two weeks or less.
+    pub const LOCAL_DAYS: u64 = 13;
+
+    /// A new one for this machine, signed by nobody else: clients pin its [`fingerprint`](Self::fingerprint).
+    ///
+    /// It is good for `localhost`, the loopback addresses and these names, for [`LOCAL_DAYS`](Self::LOCAL_DAYS).
+    pub fn local(names: &[&str]) -> Result<Self, IdentityError> {
+        let not_made = |error: rcgen::Error| IdentityError::NotMade(error.to_string());
+        let usual = ["localhost", "127.0.0.1", "::1"];
+        let names = usual.iter().chain(names).map(ToString::to_string);
+        let mut params = CertificateParams::new(names.collect::<Vec<_>>()).map_err(not_made)?;
+        params.distinguished_name = DistinguishedName::new();
+        params.distinguished_name.push(DnType::CommonName, "fairpath local");
+        let day = Duration::from_secs(24 * 3600);
+        let begin = SystemTime::now() - day / 24;
+        params.not_before = begin.into();
+        params.not_after = (begin + day * Self::LOCAL_DAYS as u32).into();
+        // P-256 with SHA-256: what browsers want of a pinned certificate.
+        let key = KeyPair::generate().map_err(not_made)?;
+        let certificate = params.self_signed(&key).map_err(not_made)?;
+        let (chain_pem, key_pem) = (certificate.pem(), key.serialize_pem());
+        let key = PrivatePkcs8KeyDer::from(key.serialize_der());
+        Ok(Self { chain: vec![certificate.der().clone()], chain_pem, key: key.into(), key_pem })
+    }
+
+    /// One's own, from PEM files: the chain, its own certificate first, and the private key.
+    pub fn load(chain: &Path, key: &Path) -> Result<Self, IdentityError> {
+        let (chain, chain_pem) = load_certificates(chain)?;
+        let failed = |why: String| IdentityError::File { path: key.into(), why };
+        let key_pem = std::fs::read_to_string(key).map_err(|error| failed(error.to_string()))?;
+        let key =
+            PrivateKeyDer::from_pem_slice(key_pem.as_bytes()).map_err(|error| failed(error.to_string()))?;
+        Ok(Self { chain, chain_pem, key, key_pem })
+    }
+
+    /// Writes the certificates as PEM, for clients that are to trust them.
+    pub fn save_certificates(&self, path: &Path) -> Result<(), IdentityError> {
+        std::fs::write(path, &self.chain_pem)
+            .map_err(|error| IdentityError::File { path: path.into(), why: error.to_string() })
+    }
+
+    /// Writes certificates and key as PEM, to be [loaded](Self::load) again. Only the user may read the key, where the system
+    /// has such a thing.
+    pub fn save(&self, chain: &Path, key: &Path) -> Result<(), IdentityError> {
+        self.save_certificates(chain)?;
+        write_secret(key, &self.key_pem)
+            .map_err(|error| IdentityError::File { path: key.into(), why: error.to_string() })
+    }
+
+    /// What clients pin.
+    pub fn fingerprint(&self) -> Fingerprint {
+        Fingerprint::of(&self.chain[0])
+    }
+
+    /// A key that only this identity has, so that a server that was started again can tell old connections that
+    /// they are gone.
+    pub(crate) fn reset_key(&self) -> ring::hmac::Key {
+        let secret = digest(&SHA256, &[b"fairpath stateless reset", self.key.secret_der()].concat());
+        ring::hmac::Key::new(ring::hmac::HMAC_SHA256, secret.as_ref())
+    }
+
+    /// Speaks these protocols with this identity.
+    pub(crate) fn tls(&self, alpn: &[&[u8]]) -> Result<rustls::ServerConfig, rustls::Error> {
+        let mut tls = rustls::ServerConfig::builder_with_provider(provider())
+            .with_protocol_versions(&[&rustls::version::TLS13])?
+            .with_no_client_auth()
+            .with_single_cert(self.chain.clone(), self.key.clone_key())?;
+        tls.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
+        Ok(tls)
+    }
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Identity({})", self.fingerprint())
+    }
+}
+
+/// The SHA-256 of a certificate. Written as 64 hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Fingerprint(pub [u8; 32]);
+
+impl Fingerprint {
+    fn of(certificate: &CertificateDer<'_>) -> Self {
+        let mut bytes = [0; 32];
+        bytes.copy_from_slice(digest(&SHA256, certificate).as_ref());
+        Self(bytes)
+    }
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// That is no fingerprint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotAFingerprint;
+
+impl FromStr for Fingerprint {
+    type Err = NotAFingerprint;
+
+    /// Colons between the digits are skipped.
+    fn from_str(text: &str) -> Result<Self, NotAFingerprint> {
+        let digits: Vec<u8> = text.bytes().filter(|byte| *byte != b':').collect();
+        if digits.len() != 64 {
+            return Err(NotAFingerprint);
+        }
+        let mut bytes = [0; 32];
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+            let digit = |digit: u8| char::from(digit).to_digit(16).ok_or(NotAFingerprint);
+            *byte = (digit(pair[0])? << 4 | digit(pair[1])?) as u8;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+impl fmt::Display for NotAFingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a fingerprint has 64 hexadecimal digits")
+    }
+}
+
+impl std::error::Error for NotAFingerprint {}
+
+/// Which server a client believes to be the one it wants.
+#[derive(Clone, Debug)]
+pub enum Trust {
+    /// One with a certificate of such a fingerprint, whatever its name and age.
+    Pinned(Vec<Fingerprint>),
+    /// One whose certificate is among these or signed by one of them, and is good for the name asked for.
+    Certificates(Vec<CertificateDer<'static>>),
+}
+
+impl Trust {
+    /// Trusts the certificates in a PEM file.
+    pub fn load(path: &Path) -> Result<Self, IdentityError> {
+        load_certificates(path).map(|(certificates, _)| Self::Certificates(certificates))
+    }
+
+    /// Speaks this protocol with whom it trusts.
+    pub(crate) fn tls(&self, alpn: &[u8]) -> Result<rustls::ClientConfig, rustls::Error> {
+        let builder = rustls::ClientConfig::builder_with_provider(provider())
+            .with_protocol_versions(&[&rustls::version::TLS13])?;
+        let mut tls = match self {
+            Self::Pinned(pins) => {
+                let verifier = PinnedVerifier { pins: pins.clone(), provider: provider() };
+                builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth()
+            }
+            Self::Certificates(certificates) => {
+                let mut roots = RootCertStore::empty();
+                certificates.iter().try_for_each(|certificate| roots.add(certificate.clone()))?;
+                builder.with_root_certificates(roots).with_no_client_auth()
+            }
+        };
+        tls.alpn_protocols = vec![alpn.to_vec()];
+        Ok(tls)
+    }
+}
+
+/// Believes whoever has the key of a pinned certificate.
+#[derive(Debug)]
+struct PinnedVerifier {
+    pins: Vec<Fingerprint>,
+    provider: Arc<CryptoProvider>,
+}
+
+impl ServerCertVerifier for PinnedVerifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        if self.pins.contains(&Fingerprint::of(end_entity)) {
+            Ok(ServerCertVerified::assertion())
+        } else {
+            Err(CertificateError::ApplicationVerificationFailure.into())
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signature, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signature, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+impl fmt::Display for IdentityError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File { path, why } => write!(f, "{}: {why}", path.display()),
+            Self::NoCertificate(path) => write!(f, "{}: no certificate in it", path.display()),
+            Self::NotMade(why) => write!(f, "no certificate could be made: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for IdentityError {}
+
+/// Bytes that nobody can guess.
+pub(crate) fn unguessable<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    let filled = provider().secure_random.fill(&mut bytes);
+    filled.expect("the system has random numbers");
+    bytes
+}
+
+fn write_secret(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)?.write_all(text.as_bytes())
+}
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(rustls::crypto::ring::default_provider())
+}
+
+/// The certificates in a PEM file, and its text.
+fn load_certificates(path: &Path) -> Result<(Vec<CertificateDer<'static>>, String), IdentityError> {
+    let failed = |why: String| IdentityError::File { path: path.into(), why };
+    let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+    let certificates = CertificateDer::pem_slice_iter(text.as_bytes()).collect::<Result<Vec<_>, _>>();
+    let certificates = certificates.map_err(|error| failed(error.to_string()))?;
+    if certificates.is_empty() {
+        return Err(IdentityError::NoCertificate(path.into()));
+    }
+    Ok((certificates, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_saved_certificate_is_loaded_again_to_the_byte() {
+        let identity = Identity::local(&["example.test"]).unwrap();
+        let back = CertificateDer::from_pem_slice(identity.chain_pem.as_bytes()).unwrap();
+        assert_eq!(Fingerprint::of(&back), identity.fingerprint());
+    }
+
+    #[test]
+    fn fingerprints_are_read_as_they_are_written_and_nothing_else_is() {
+        let fingerprint = Identity::local(&[]).unwrap().fingerprint();
+        assert_eq!(fingerprint.to_string().parse(), Ok(fingerprint));
+        let pairs: Vec<String> = fingerprint.0.iter().map(|byte| format!("{byte:02X}")).collect();
+        assert_eq!(pairs.join(":").parse(), Ok(fingerprint));
+        for bad in ["", "12", &"g".repeat(64), &"0".repeat(65), &"é".repeat(32)] {
+            assert_eq!(bad.parse::<Fingerprint>(), Err(NotAFingerprint), "{bad}");
+        }
+    }
+}

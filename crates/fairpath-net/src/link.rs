@@ -1,0 +1,291 @@
+//! One connection to a peer, whatever it is made of: QUIC of our own, or a browser's WebTransport.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use fairpath::session::limits::{CALL_BYTES_MAX, STREAM_MESSAGE_BYTES_MAX, UNORDERED_WINDOW};
+use fairpath::session::{Budget, CloseReason};
+use fairpath::time::Span;
+use quinn::VarInt;
+use tokio::task::JoinSet;
+
+use crate::congestion::Congestion;
+
+/// What the two ends of a native connection call what they speak.
+pub(crate) const ALPN_NATIVE: &[u8] = b"fairpath/1";
+/// What browsers call it.
+pub(crate) const ALPN_WEB: &[u8] = wtransport::tls::WEBTRANSPORT_ALPN;
+
+/// What a connection is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// QUIC, with a protocol of our own.
+    Quic,
+    /// WebTransport, as browsers have it.
+    WebTransport,
+}
+
+/// One connection.
+#[derive(Debug)]
+pub(crate) struct Link {
+    quic: quinn::Connection,
+    web: Option<wtransport::Connection>,
+    /// What quinn's buffer has room for when nothing waits in it.
+    empty_buffer_space: usize,
+}
+
+/// A stream to write to.
+#[derive(Debug)]
+pub(crate) enum Sending {
+    Quic(quinn::SendStream),
+    Web(wtransport::SendStream),
+}
+
+/// A stream to read from.
+#[derive(Debug)]
+pub(crate) enum Receiving {
+    Quic(quinn::RecvStream),
+    Web(wtransport::RecvStream),
+}
+
+/// The connection is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Gone;
+
+/// Whoever is told what arrives.
+pub(crate) trait Ear: Send + Sync + 'static {
+    fn hear_stream(&self, bytes: &[u8]);
+    fn hear_letter(&self, bytes: &[u8]);
+    fn hear_datagram(&self, bytes: &[u8]);
+}
+
+/// A letter is a call and a few numbers.
+const LETTER_BYTES_MAX: usize = CALL_BYTES_MAX + 64;
+/// Streams that WebTransport needs for itself, both kinds.
+const STREAMS_OF_WEB: u32 = 8;
+/// Bytes that a peer may have under way on streams: two full windows of letters of middling size, and the ordered stream.
+const RECEIVE_WINDOW_BYTES: u32 = 512 * 1024;
+const _: () = assert!(RECEIVE_WINDOW_BYTES as usize > 8 * STREAM_MESSAGE_BYTES_MAX);
+/// Room for one datagram of any size that fits into a packet, and never for two of them.
+const DATAGRAM_BUFFER_BYTES: usize = 2_048;
+/// Datagrams that came and were not read yet: half a second of a full budget. The oldest are dropped first.
+const DATAGRAMS_UNREAD_BYTES: usize = 64 * 1024;
+/// A connection on which nothing at all comes is dead after this long; the session knows it sooner, by its own silence.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How QUIC is to behave for a session.
+pub(crate) fn transport_config(congestion: Congestion, budget: Budget) -> quinn::TransportConfig {
+    let mut config = quinn::TransportConfig::default();
+    config
+        .max_concurrent_bidi_streams(VarInt::from_u32(STREAMS_OF_WEB))
+        .max_concurrent_uni_streams(VarInt::from_u32(UNORDERED_WINDOW as u32 + STREAMS_OF_WEB))
+        .stream_receive_window(VarInt::from_u32(2 * STREAM_MESSAGE_BYTES_MAX as u32))
+        .receive_window(VarInt::from_u32(RECEIVE_WINDOW_BYTES))
+        .send_window(RECEIVE_WINDOW_BYTES.into())
+        .datagram_send_buffer_size(DATAGRAM_BUFFER_BYTES)
+        .datagram_receive_buffer_size(Some(DATAGRAMS_UNREAD_BYTES))
+        .max_idle_timeout(Some(IDLE_TIMEOUT.try_into().expect("ten seconds fit")))
+        .congestion_controller_factory(congestion.factory(budget));
+    config
+}
+
+impl Link {
+    pub(crate) fn quic(quic: quinn::Connection) -> Self {
+        Self { empty_buffer_space: quic.datagram_send_buffer_space(), quic, web: None }
+    }
+
+    pub(crate) fn web(web: wtransport::Connection) -> Self {
+        let quic = web.quic_connection().clone();
+        Self { empty_buffer_space: quic.datagram_send_buffer_space(), quic, web: Some(web) }
+    }
+
+    pub(crate) fn transport(&self) -> Transport {
+        if self.web.is_some() { Transport::WebTransport } else { Transport::Quic }
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.quic.remote_address()
+    }
+
+    /// There and back, as QUIC measures it.
+    pub(crate) fn round_trip(&self) -> Span {
+        Span::from_micros(i64::try_from(self.quic.rtt().as_micros()).unwrap_or(i64::MAX))
+    }
+
+    /// What QUIC itself counts.
+    pub(crate) fn quic_statistics(&self) -> quinn::ConnectionStats {
+        self.quic.stats()
+    }
+
+    // ── datagrams ───────────────────────────────────────────────────────────────────────────────────────
+
+    /// Whether the last datagram has left.
+    pub(crate) fn is_clear(&self) -> bool {
+        self.quic.datagram_send_buffer_space() >= self.empty_buffer_space
+    }
+
+    /// What fits into one; nothing if the peer takes none.
+    pub(crate) fn datagram_bytes_max(&self) -> Option<usize> {
+        match &self.web {
+            Some(web) => web.max_datagram_size(),
+            None => self.quic.max_datagram_size(),
+        }
+    }
+
+    /// Sends one. A path that just became narrower loses it, as it would have a little later.
+    pub(crate) fn send_datagram(&self, bytes: Vec<u8>) {
+        match &self.web {
+            Some(web) => drop(web.send_datagram(bytes)),
+            None => drop(self.quic.send_datagram(Bytes::from(bytes))),
+        }
+    }
+
+    async fn read_datagram(&self) -> Result<Bytes, Gone> {
+        match &self.web {
+            Some(web) => web.receive_datagram().await.map(|datagram| datagram.payload()).map_err(|_| Gone),
+            None => self.quic.read_datagram().await.map_err(|_| Gone),
+        }
+    }
+
+    // ── streams ─────────────────────────────────────────────────────────────────────────────────────────
+
+    /// The ordered stream, from the client's end.
+    pub(crate) async fn open_stream(&self) -> Result<(Sending, Receiving), Gone> {
+        match &self.web {
+            Some(web) => {
+                let (sending, receiving) = web.open_bi().await.map_err(|_| Gone)?.await.map_err(|_| Gone)?;
+                Ok((Sending::Web(sending), Receiving::Web(receiving)))
+            }
+            None => {
+                let (sending, receiving) = self.quic.open_bi().await.map_err(|_| Gone)?;
+                Ok((Sending::Quic(sending), Receiving::Quic(receiving)))
+            }
+        }
+    }
+
+    /// The ordered stream, from the server's end: it is there once the client has said something on it.
+    pub(crate) async fn accept_stream(&self) -> Result<(Sending, Receiving), Gone> {
+        match &self.web {
+            Some(web) => {
+                let (sending, receiving) = web.accept_bi().await.map_err(|_| Gone)?;
+                Ok((Sending::Web(sending), Receiving::Web(receiving)))
+            }
+            None => {
+                let (sending, receiving) = self.quic.accept_bi().await.map_err(|_| Gone)?;
+                Ok((Sending::Quic(sending), Receiving::Quic(receiving)))
+            }
+        }
+    }
+
+    /// Sends a letter: a stream of its own, so that it waits for nothing.
+    pub(crate) async fn send_letter(&self, bytes: &[u8]) -> Result<(), Gone> {
+        let mut stream = match &self.web {
+            Some(web) => Sending::Web(web.open_uni().await.map_err(|_| Gone)?.await.map_err(|_| Gone)?),
+            None => Sending::Quic(self.quic.open_uni().await.map_err(|_| Gone)?),
+        };
+        stream.write(bytes).await?;
+        stream.quic().finish().map_err(|_| Gone)
+    }
+
+    async fn accept_letter(&self) -> Result<Receiving, Gone> {
+        match &self.web {
+            Some(web) => web.accept_uni().await.map(Receiving::Web).map_err(|_| Gone),
+            None => self.quic.accept_uni().await.map(Receiving::Quic).map_err(|_| Gone),
+        }
+    }
+
+    // ── the end ─────────────────────────────────────────────────────────────────────────────────────────
+
+    pub(crate) fn close(&self, reason: CloseReason) {
+        self.quic.close(VarInt::from_u32(reason.code().into()), reason.to_string().as_bytes());
+    }
+
+    /// Why the peer closed it, if it did and said so.
+    pub(crate) fn reason(&self) -> Option<CloseReason> {
+        let quinn::ConnectionError::ApplicationClosed(close) = self.quic.close_reason()? else { return None };
+        u8::try_from(close.error_code.into_inner()).ok().and_then(CloseReason::from_code)
+    }
+}
+
+impl Sending {
+    pub(crate) async fn write(&mut self, bytes: &[u8]) -> Result<(), Gone> {
+        self.quic().write_all(bytes).await.map_err(|_| Gone)
+    }
+
+    fn quic(&mut self) -> &mut quinn::SendStream {
+        match self {
+            Self::Quic(stream) => stream,
+            Self::Web(stream) => stream.quic_stream_mut(),
+        }
+    }
+}
+
+impl Receiving {
+    fn quic(&mut self) -> &mut quinn::RecvStream {
+        match self {
+            Self::Quic(stream) => stream,
+            Self::Web(stream) => stream.quic_stream_mut(),
+        }
+    }
+}
+
+/// Tells the ear all that comes, until the connection is gone. The answer is why, if the peer said so.
+pub(crate) async fn listen<E: Ear>(link: &Link, stream: Receiving, ear: &Arc<E>) -> Option<CloseReason> {
+    let broken = tokio::select! {
+        () = listen_to_datagrams(link, ear.as_ref()) => None,
+        broken = listen_to_stream(stream, ear.as_ref()) => broken,
+        broken = listen_to_letters(link, ear) => broken,
+    };
+    if let Some(reason) = broken {
+        link.close(reason);
+    }
+    link.reason()
+}
+
+async fn listen_to_datagrams(link: &Link, ear: &impl Ear) {
+    while let Ok(bytes) = link.read_datagram().await {
+        ear.hear_datagram(&bytes);
+    }
+}
+
+/// An ordered stream that ends before its connection is not how sessions end.
+async fn listen_to_stream(mut stream: Receiving, ear: &impl Ear) -> Option<CloseReason> {
+    loop {
+        match stream.quic().read_chunk(STREAM_MESSAGE_BYTES_MAX, true).await {
+            Ok(Some(chunk)) => ear.hear_stream(&chunk.bytes),
+            Ok(None) | Err(quinn::ReadError::Reset(_)) => return Some(CloseReason::OutOfPlace),
+            Err(_) => return None,
+        }
+    }
+}
+
+/// Letters come side by side; their number is bounded by how many streams the peer may open.
+async fn listen_to_letters<E: Ear>(link: &Link, ear: &Arc<E>) -> Option<CloseReason> {
+    let mut letters = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = link.accept_letter() => {
+                let Ok(stream) = accepted else { return None };
+                letters.spawn(read_letter(stream, Arc::clone(ear)));
+            }
+            Some(broken) = letters.join_next() => {
+                if let Ok(Some(reason)) = broken {
+                    return Some(reason);
+                }
+            }
+        }
+    }
+}
+
+async fn read_letter<E: Ear>(mut stream: Receiving, ear: Arc<E>) -> Option<CloseReason> {
+    match stream.quic().read_to_end(LETTER_BYTES_MAX).await {
+        Ok(bytes) => {
+            ear.hear_letter(&bytes);
+            None
+        }
+        Err(quinn::ReadToEndError::TooLong) => Some(CloseReason::Malformed),
+        Err(quinn::ReadToEndError::Read(_)) => None,
+    }
+}

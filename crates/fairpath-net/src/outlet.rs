@@ -1,0 +1,138 @@
+//! What leaves for one peer: streams as fast as they go, and never more than one datagram ahead of the wire.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use fairpath::session::CloseReason;
+use tokio::sync::{Notify, mpsc};
+
+use crate::link::{Link, Sending};
+
+/// Whoever has something to say to the peer.
+pub(crate) trait Voice {
+    fn poll_stream(&mut self) -> Option<Vec<u8>>;
+    fn poll_letter(&mut self) -> Option<Vec<u8>>;
+    fn poll_datagram(&mut self, bytes_max: usize) -> Option<Vec<u8>>;
+}
+
+/// How datagrams left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Departures {
+    /// How many left.
+    pub count: u64,
+    /// How long they waited for it, together.
+    pub waited: Duration,
+    /// How long the one waited that waited longest.
+    pub waited_max: Duration,
+    /// How many waited longer than a tick of 60 Hz.
+    pub late: u64,
+}
+
+/// What leaves for one peer.
+#[derive(Debug)]
+pub(crate) struct Outlet {
+    link: Arc<Link>,
+    stream: mpsc::Sender<Vec<u8>>,
+    letters: mpsc::Sender<Vec<u8>>,
+    /// When the datagram was handed over that may not have left yet.
+    handed_at: Option<Instant>,
+    departures: Departures,
+}
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Pumped {
+    /// Something left: there may be more.
+    pub(crate) has_sent: bool,
+    /// A datagram waits to leave; look again soon.
+    pub(crate) is_blocked: bool,
+}
+
+/// Messages that wait for the streams. The session's outbox has the rest, and bounds it.
+const WAITING_MAX: usize = 32;
+/// One tick of 60 Hz: what waits longer is older than the next frame.
+const TICK: Duration = Duration::from_micros(16_667);
+
+impl Outlet {
+    /// Begins to send. `wake` is told whenever there is room again.
+    pub(crate) fn open(link: Arc<Link>, sending: Sending, wake: &Arc<Notify>) -> Self {
+        let (stream, waiting) = mpsc::channel(WAITING_MAX);
+        tokio::spawn(write_stream(sending, waiting, Arc::clone(wake)));
+        let (letters, waiting) = mpsc::channel(WAITING_MAX);
+        tokio::spawn(write_letters(Arc::clone(&link), waiting, Arc::clone(wake)));
+        Self { link, stream, letters, handed_at: None, departures: Departures::default() }
+    }
+
+    /// Lets out what the voice has to say, as far as it can leave now.
+    pub(crate) fn pump(&mut self, voice: &mut impl Voice) -> Pumped {
+        let mut pumped = Pumped::default();
+        while let Some((bytes, place)) = waiting_place(&self.stream, || voice.poll_stream()) {
+            place.send(bytes);
+            pumped.has_sent = true;
+        }
+        while let Some((bytes, place)) = waiting_place(&self.letters, || voice.poll_letter()) {
+            place.send(bytes);
+            pumped.has_sent = true;
+        }
+        if !self.link.is_clear() {
+            pumped.is_blocked = true;
+            return pumped;
+        }
+        self.book_departure();
+        let Some(bytes_max) = self.link.datagram_bytes_max() else { return pumped };
+        if let Some(bytes) = voice.poll_datagram(bytes_max) {
+            self.link.send_datagram(bytes);
+            self.handed_at = Some(Instant::now());
+            pumped.has_sent = true;
+        }
+        pumped
+    }
+
+    pub(crate) fn departures(&self) -> Departures {
+        self.departures
+    }
+
+    pub(crate) fn link(&self) -> &Link {
+        &self.link
+    }
+
+    pub(crate) fn close(&self, reason: CloseReason) {
+        self.link.close(reason);
+    }
+
+    fn book_departure(&mut self) {
+        let Some(handed_at) = self.handed_at.take() else { return };
+        let waited = handed_at.elapsed();
+        self.departures.count += 1;
+        self.departures.waited += waited;
+        self.departures.waited_max = self.departures.waited_max.max(waited);
+        self.departures.late += u64::from(waited > TICK);
+    }
+}
+
+/// A message and a place for it; the message is not fetched before there is one.
+fn waiting_place(
+    queue: &mpsc::Sender<Vec<u8>>,
+    poll: impl FnOnce() -> Option<Vec<u8>>,
+) -> Option<(Vec<u8>, mpsc::Permit<'_, Vec<u8>>)> {
+    let place = queue.try_reserve().ok()?;
+    Some((poll()?, place))
+}
+
+async fn write_stream(mut stream: Sending, mut waiting: mpsc::Receiver<Vec<u8>>, wake: Arc<Notify>) {
+    while let Some(bytes) = waiting.recv().await {
+        if stream.write(&bytes).await.is_err() {
+            return;
+        }
+        wake.notify_one();
+    }
+}
+
+async fn write_letters(link: Arc<Link>, mut waiting: mpsc::Receiver<Vec<u8>>, wake: Arc<Notify>) {
+    while let Some(bytes) = waiting.recv().await {
+        if link.send_letter(&bytes).await.is_err() {
+            return;
+        }
+        wake.notify_one();
+    }
+}

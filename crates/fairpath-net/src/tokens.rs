@@ -1,0 +1,111 @@
+//! Connect tokens: somebody else, a lobby say, lets people in by signing.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use fairpath::session::Gate;
+use fairpath::session::limits::AUTHENTICATION_BYTES_MAX;
+use ring::hmac;
+
+/// Makes and checks connect tokens: until when, for whom, and a signature (HMAC-SHA256) of whoever has the key.
+///
+/// The lobby issues a token, the client sends it as its `authentication`, and the server's
+/// [`Gate`] checks it. A token is good until it expires, also for coming back to a session: make it as long as a match.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use fairpath::session::Gate;
+/// use fairpath_net::ConnectTokens;
+///
+/// let mut tokens = ConnectTokens::new(&[7; 32]);
+/// let token = tokens.issue(b"player 5", Duration::from_secs(3600)).expect("a short name");
+/// assert!(tokens.admits(&token));
+/// assert_eq!(tokens.bearer(&token), Some(&b"player 5"[..]));
+/// assert!(!tokens.admits(b"let me in"));
+/// ```
+#[derive(Clone)]
+pub struct ConnectTokens {
+    key: hmac::Key,
+}
+
+/// More than fits into a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BearerTooLong;
+
+const EXPIRY_BYTES: usize = 8;
+const TAG_BYTES: usize = 32;
+/// What a bearer's name may have.
+const BEARER_BYTES_MAX: usize = AUTHENTICATION_BYTES_MAX - EXPIRY_BYTES - TAG_BYTES;
+
+impl ConnectTokens {
+    /// With a key that lobby and server share, and nobody else.
+    pub fn new(key: &[u8; 32]) -> Self {
+        Self { key: hmac::Key::new(hmac::HMAC_SHA256, key) }
+    }
+
+    /// Lets somebody in for so long.
+    pub fn issue(&self, bearer: &[u8], valid_for: Duration) -> Result<Vec<u8>, BearerTooLong> {
+        if bearer.len() > BEARER_BYTES_MAX {
+            return Err(BearerTooLong);
+        }
+        let expires = seconds_now().saturating_add(valid_for.as_secs());
+        let mut token = [&expires.to_le_bytes(), bearer].concat();
+        let tag = hmac::sign(&self.key, &token);
+        token.extend_from_slice(tag.as_ref());
+        Ok(token)
+    }
+
+    /// Whom a token is for, if it is genuine and has not expired.
+    pub fn bearer<'a>(&self, token: &'a [u8]) -> Option<&'a [u8]> {
+        let (content, tag) = token.split_at_checked(token.len().checked_sub(TAG_BYTES)?)?;
+        hmac::verify(&self.key, content, tag).ok()?;
+        let (expires, bearer) = content.split_first_chunk::<EXPIRY_BYTES>()?;
+        (u64::from_le_bytes(*expires) > seconds_now()).then_some(bearer)
+    }
+}
+
+impl Gate for ConnectTokens {
+    fn admits(&mut self, authentication: &[u8]) -> bool {
+        self.bearer(authentication).is_some()
+    }
+}
+
+impl std::fmt::Debug for ConnectTokens {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ConnectTokens(…)")
+    }
+}
+
+impl std::fmt::Display for BearerTooLong {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "a bearer's name has at most {BEARER_BYTES_MAX} bytes")
+    }
+}
+
+impl std::error::Error for BearerTooLong {}
+
+fn seconds_now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_issued_and_has_not_expired_is_good() {
+        let tokens = ConnectTokens::new(&[1; 32]);
+        let token = tokens.issue(b"ann", Duration::from_secs(60)).unwrap();
+        assert_eq!(tokens.bearer(&token), Some(&b"ann"[..]));
+        for at in 0..token.len() {
+            let mut forged = token.clone();
+            forged[at] ^= 1;
+            assert_eq!(tokens.bearer(&forged), None, "byte {at} may not be changed");
+            assert_eq!(tokens.bearer(&token[..at]), None);
+        }
+        assert_eq!(ConnectTokens::new(&[2; 32]).bearer(&token), None, "another key");
+        let expired = tokens.issue(b"ann", Duration::ZERO).unwrap();
+        assert_eq!(tokens.bearer(&expired), None);
+        assert_eq!(tokens.issue(&[0; 2000], Duration::ZERO), Err(BearerTooLong));
+    }
+}

@@ -1,0 +1,16 @@
+//! Sessions on real sockets, through a middleman that makes the network as bad as a scenario wants.
+//!
+//! Nothing here is timed: a scenario waits for what it wants to see, with the patience of a slow machine.
+
+#[path = "live/arena.rs"]
+mod arena;
+#[path = "live/clock.rs"]
+mod clock;
+#[path = "live/door.rs"]
+mod door;
+#[path = "live/hostile.rs"]
+mod hostile;
+#[path = "live/life.rs"]
+mod life;
+#[path = "live/links.rs"]
+mod links;

@@ -1,0 +1,71 @@
+//! Goal: who is not wanted does not get in, and is told why where that is wise. Method: wrong pins, wrong tokens, too many.
+
+use std::time::Duration;
+
+use fairpath::session::{Client, ClientConfig, CloseReason};
+use fairpath::vector::Vec2;
+use fairpath_net::{
+    ConnectTokens, Fingerprint, Identity, Limits, NetClient, NetClientConfig, Reach, Trust,
+    unguessable_random,
+};
+use fairpath_sim::LinkConfig;
+
+use super::arena::{World, classes, client_session, server_session};
+
+#[test]
+fn a_pinned_certificate_or_a_trusted_one_and_no_other() {
+    let identity = Identity::local(&[]).expect("made");
+    let path = std::env::temp_dir().join(format!("fairpath-trust-{}.pem", std::process::id()));
+    identity.save_certificates(&path).expect("written");
+    let trusted = Trust::load(&path).expect("as written");
+    std::fs::remove_file(&path).expect("removed");
+    let mut world = World::with(LinkConfig::default(), server_session(), |config| config.identity = identity);
+    let connect = |trust: Trust, name: &str| {
+        let config = NetClientConfig { server_name: name.into(), ..NetClientConfig::new(trust) };
+        NetClient::connect(world.server.address(), config, client_session()).expect("a socket")
+    };
+    let pinned = connect(Trust::Pinned(vec![world.server.fingerprint()]), "whatever");
+    let trusting = connect(trusted.clone(), "localhost");
+    let wrong_pin = connect(Trust::Pinned(vec![Fingerprint([7; 32])]), "localhost");
+    let wrong_name = connect(trusted, "elsewhere.test");
+    let has_failed = |client: &NetClient<_>| matches!(client.reach(), Reach::Connecting { failed: 1.. });
+    world.until("all have come to an end", |_| {
+        let is_in = |client: &NetClient<_>| client.frame(|session, _| session.is_connected());
+        is_in(&pinned) && is_in(&trusting) && has_failed(&wrong_pin) && has_failed(&wrong_name)
+    });
+    assert_eq!(world.server.frame(|session, _| session.clients().count()), 2);
+    assert!(world.server.door_statistics().retried >= 4, "everybody had to prove their address first");
+}
+
+#[test]
+fn who_has_a_token_gets_in_and_who_has_not_is_told_for_good() {
+    let tokens = ConnectTokens::new(&[3; 32]);
+    let session = server_session().with_gate(tokens.clone());
+    let mut world = World::with(LinkConfig::default(), session, |_| {});
+    let connect = |authentication: Vec<u8>| {
+        let config = ClientConfig { authentication, ..ClientConfig::new(classes()) };
+        let trust = Trust::Pinned(vec![world.server.fingerprint()]);
+        let session = Client::<Vec2>::new(config, unguessable_random());
+        NetClient::connect(world.server.address(), NetClientConfig::new(trust), session).expect("a socket")
+    };
+    let friend = connect(tokens.issue(b"ann", Duration::from_secs(600)).expect("short"));
+    let stranger = connect(b"sesame".to_vec());
+    world.until("one is in and the other is not", |_| {
+        friend.frame(|session, _| session.is_connected())
+            && stranger.reach() == Reach::Over(Some(CloseReason::NotAdmitted))
+    });
+}
+
+#[test]
+fn one_address_has_only_so_many_connections() {
+    let limits = Limits { per_address_max: 3, ..Limits::default() };
+    let mut world = World::with(LinkConfig::default(), server_session(), |config| config.limits = limits);
+    for _ in 0..5 {
+        world.join();
+    }
+    world.until("the door was shut", |world| {
+        let joined = world.server.frame(|session, _| session.clients().count());
+        joined == 3 && world.server.door_statistics().refused >= 2
+    });
+    assert_eq!(world.server.status().len(), 3);
+}

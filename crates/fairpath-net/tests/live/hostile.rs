@@ -1,0 +1,297 @@
+//! Goal: a hostile client is refused with a reason and harms nobody. Method: a QUIC client without manners, while others fly.
+
+use std::net::UdpSocket;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fairpath::clock::Request;
+use fairpath::motion::{Linear, Motion};
+use fairpath::number::{Generation, Life, PacketNumber};
+use fairpath::session::message::{Announcement, Datagram, Hello, Message, Outcome, SESSION_VERSION, Welcome};
+use fairpath::session::{ClientId, CloseReason, Party, Refusal, ServerEvent, SpeedCheck, TeleportCheck};
+use fairpath::time::SharedInstant;
+use fairpath::vector::{Vec2, Vector};
+use fairpath::wire::{Header, Precision, encode_updates};
+use fairpath::{DrVector, EntityId};
+use fairpath_net::{Identity, Trust};
+use fairpath_sim::LinkConfig;
+use quinn::crypto::rustls::QuicClientConfig;
+use tokio::runtime::Runtime;
+
+use super::arena::{SHIP, World, server_session};
+
+/// A client without any manners.
+struct Impostor {
+    runtime: Runtime,
+    endpoint: quinn::Endpoint,
+}
+
+/// One of its connections.
+struct Intrusion {
+    connection: quinn::Connection,
+    sending: quinn::SendStream,
+    receiving: quinn::RecvStream,
+    packet: u64,
+}
+
+/// How long it waits to be thrown out.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+impl Impostor {
+    fn new(trust: &Trust, alpn: &[u8]) -> Self {
+        let Trust::Certificates(certificates) = trust else { panic!("certificates") };
+        let mut roots = rustls::RootCertStore::empty();
+        certificates.iter().for_each(|certificate| roots.add(certificate.clone()).expect("sound"));
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let tls = rustls::ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&rustls::version::TLS13]);
+        let mut tls = tls.expect("TLS 1.3").with_root_certificates(roots).with_no_client_auth();
+        tls.alpn_protocols = vec![alpn.to_vec()];
+        let quic = quinn::ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls).expect("a cipher")));
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let runtime = runtime.expect("a thread");
+        let mut endpoint = {
+            let _inside = runtime.enter();
+            quinn::Endpoint::client(([127, 0, 0, 1], 0).into()).expect("a socket")
+        };
+        endpoint.set_default_client_config(quic);
+        Self { runtime, endpoint }
+    }
+
+    fn intrude(&self, world: &World) -> Intrusion {
+        self.runtime.block_on(async {
+            let connecting = self.endpoint.connect(world.server.address(), "localhost").expect("a name");
+            let connection = connecting.await.expect("a handshake");
+            let (sending, receiving) = connection.open_bi().await.expect("a stream");
+            Intrusion { connection, sending, receiving, packet: 0 }
+        })
+    }
+
+    /// Well-behaved so far.
+    fn greeted(&self, world: &World) -> (Intrusion, Welcome) {
+        let mut intrusion = self.intrude(world);
+        let hello = Hello {
+            version: SESSION_VERSION,
+            dimensions: 2,
+            fingerprint: Precision::default().fingerprint(),
+            authentication: Vec::new(),
+            clock: Request { id: 0 },
+            resume: None,
+        };
+        self.say(&mut intrusion, &Message::Hello(hello));
+        let answer = self.runtime.block_on(intrusion.receiving.read_chunk(4096, true));
+        let bytes = answer.expect("alive").expect("a welcome").bytes;
+        // One byte of length is enough for a welcome.
+        let welcome = Message::decode(&bytes[1..1 + usize::from(bytes[0])]).expect("sound");
+        let Message::Welcome(welcome) = welcome else { panic!("{welcome:?}") };
+        (intrusion, welcome)
+    }
+
+    fn say(&self, intrusion: &mut Intrusion, message: &Message) {
+        let mut bytes = Vec::new();
+        message.frame(&mut bytes);
+        self.write(intrusion, &bytes);
+    }
+
+    fn write(&self, intrusion: &mut Intrusion, bytes: &[u8]) {
+        let _ = self.runtime.block_on(intrusion.sending.write_all(bytes));
+    }
+
+    fn write_letter(&self, intrusion: &Intrusion, bytes: &[u8]) {
+        self.runtime.block_on(async {
+            let mut letter = intrusion.connection.open_uni().await.expect("a stream");
+            let _ = letter.write_all(bytes).await;
+            let _ = letter.finish();
+        });
+    }
+
+    /// Why it was thrown out.
+    fn thrown_out(&self, intrusion: &Intrusion) -> CloseReason {
+        let closed = self.runtime.block_on(async {
+            tokio::time::timeout(PATIENCE, intrusion.connection.closed()).await.expect("thrown out")
+        });
+        let quinn::ConnectionError::ApplicationClosed(close) = closed else { panic!("{closed:?}") };
+        u8::try_from(close.error_code.into_inner()).ok().and_then(CloseReason::from_code).expect("a reason")
+    }
+}
+
+impl Intrusion {
+    fn send(&mut self, vectors: &[DrVector<Vec2>], now: SharedInstant) -> Vec<u8> {
+        let header =
+            Header { packet: PacketNumber(self.packet).on_wire(), sent_at: now, ..Header::default() };
+        self.packet += 1;
+        let (mut updates, mut datagram) = (Vec::new(), Vec::new());
+        encode_updates(&Precision::default(), &header, vectors, &mut updates).expect("sound");
+        Datagram { updates: &updates, parts: Vec::new() }.encode(&mut datagram);
+        self.connection.send_datagram(datagram.clone().into()).expect("room");
+        datagram
+    }
+}
+
+fn at(entity: EntityId, position: Vec2, velocity: Vec2, now: SharedInstant) -> DrVector<Vec2> {
+    DrVector {
+        entity,
+        life: Life::default(),
+        generation: Generation::default(),
+        generated_at: now,
+        motion: Motion::Linear(Linear { position, velocity }),
+        attitude: None,
+    }
+}
+
+/// Two honest pilots, and an impostor who speaks this protocol.
+fn besieged(alpn: &[u8]) -> (World, Impostor) {
+    let teleport = TeleportCheck { speed_max: 2_000.0, slack: 500.0, allows_jumps: false };
+    let session =
+        server_session().with_interceptor(SpeedCheck { speed_max: 100.0 }).with_interceptor(teleport);
+    let identity = Identity::local(&[]).expect("made");
+    let path =
+        std::env::temp_dir().join(format!("fairpath-hostile-{}-{}.pem", std::process::id(), alpn.len()));
+    identity.save_certificates(&path).expect("written");
+    let trust = Trust::load(&path).expect("as written");
+    std::fs::remove_file(&path).expect("removed");
+    let mut world = World::with(LinkConfig::default(), session, |config| config.identity = identity);
+    world.join();
+    world.join();
+    world.until("everybody has a ship", |world| world.pilots.iter().all(|pilot| pilot.ship.is_some()));
+    world.pilots.iter_mut().for_each(|pilot| pilot.calls = true);
+    (world, Impostor::new(&trust, alpn))
+}
+
+#[test]
+fn garbage_is_thrown_out_with_a_reason() {
+    let (mut world, impostor) = besieged(b"fairpath/1");
+    for garbage in [&[0xFF; 40][..], &[3, 99, 0, 0], &[0]] {
+        let mut stream = impostor.intrude(&world);
+        impostor.write(&mut stream, garbage);
+        assert_eq!(impostor.thrown_out(&stream), CloseReason::Malformed, "{garbage:?} as a greeting");
+        let (mut stream, _) = impostor.greeted(&world);
+        impostor.write(&mut stream, garbage);
+        assert_eq!(impostor.thrown_out(&stream), CloseReason::Malformed, "{garbage:?} on the stream");
+        let (datagram, _) = impostor.greeted(&world);
+        datagram.connection.send_datagram(garbage.to_vec().into()).expect("room");
+        assert_eq!(impostor.thrown_out(&datagram), CloseReason::Malformed, "{garbage:?} as a datagram");
+        let (letter, _) = impostor.greeted(&world);
+        impostor.write_letter(&letter, garbage);
+        assert_eq!(impostor.thrown_out(&letter), CloseReason::Malformed, "{garbage:?} as a letter");
+    }
+    let (letter, _) = impostor.greeted(&world);
+    impostor.write_letter(&letter, &[0; 20_000]);
+    assert_eq!(impostor.thrown_out(&letter), CloseReason::Malformed, "a letter without end");
+    let (mut finished, _) = impostor.greeted(&world);
+    finished.sending.finish().expect("open");
+    assert_eq!(impostor.thrown_out(&finished), CloseReason::OutOfPlace, "a stream that ends");
+    let (mut silent, _) = impostor.greeted(&world);
+    impostor.write(&mut silent, &[]);
+    assert_eq!(impostor.thrown_out(&silent), CloseReason::Silent, "its seat is free after four seconds");
+    world.settle();
+    world.assert_promises_kept();
+}
+
+#[test]
+fn lies_are_refused_with_a_reason_and_not_believed() {
+    let (mut world, impostor) = besieged(b"fairpath/1");
+    let (mut intrusion, welcome) = impostor.greeted(&world);
+    let Outcome::New(first, _) = welcome.outcome else { panic!("{welcome:?}") };
+    let (mine, theirs) = (EntityId(first), world.pilots[0].ship.expect("launched"));
+    let announcement = Announcement {
+        object: mine,
+        class: SHIP,
+        owner: Party::Client(welcome.client),
+        term: 0,
+        creation: Vec::new(),
+        groups: Vec::new(),
+    };
+    impostor.say(&mut intrusion, &Message::Create(announcement));
+    world.until("its ship is there", |world| {
+        world.events.contains(&ServerEvent::Created { object: mine, by: welcome.client })
+    });
+    let now = world.server.now();
+    let honest = at(mine, Vec2::new(1.0, 0.0), Vec2::ZERO, now);
+    let packet = intrusion.send(&[honest], now);
+    world.until("it is believed", |world| {
+        world.server.frame(|session, now| session.place(mine, now)).is_some()
+    });
+
+    let refused = |object, refusal| ServerEvent::Refused { client: welcome.client, object, refusal };
+    let lies: [(EntityId, Vec2, Vec2, Refusal); 3] = [
+        (theirs, Vec2::new(1.0, 1.0), Vec2::ZERO, Refusal::NotOwner),
+        (mine, Vec2::ZERO, Vec2::new(9_000.0, 0.0), Refusal::TooFastMotion),
+        (mine, Vec2::new(1e7, 0.0), Vec2::ZERO, Refusal::Teleported),
+    ];
+    for (entity, position, velocity, refusal) in lies {
+        world.until("it is refused", |world| {
+            // Datagrams may be lost even here.
+            let now = world.server.now();
+            intrusion.send(&[at(entity, position, velocity, now)], now);
+            world.events.contains(&refused(entity, refusal))
+        });
+    }
+    impostor.say(&mut intrusion, &Message::Destroy(theirs));
+    world.until("that is refused too", |world| {
+        let said = |event: &&ServerEvent| **event == refused(theirs, Refusal::NotOwner);
+        world.events.iter().filter(said).count() >= 2
+    });
+    // A datagram that was heard before says nothing the second time.
+    world.until("the copy is counted", |world| {
+        intrusion.connection.send_datagram(packet.clone().into()).expect("room");
+        let statistics = world.server.frame(|session, _| session.statistics(welcome.client));
+        statistics.expect("it may stay").datagrams_repeated > 0
+    });
+    let placed = world.server.frame(|session, now| session.place(mine, now)).expect("there");
+    assert!(placed.position.distance(Vec2::new(1.0, 0.0)) < 0.1, "{placed:?}");
+
+    // A number that is none ends it.
+    let far = at(mine, Vec2::new(1e300, 0.0), Vec2::ZERO, world.server.now());
+    let datagram = forged(&mut intrusion, far);
+    world.until("it is thrown out", |world| {
+        let _ = intrusion.connection.send_datagram(datagram.clone().into());
+        let closed = ServerEvent::Closed { client: Some(welcome.client), reason: CloseReason::Malformed };
+        world.events.contains(&closed)
+    });
+    assert_eq!(impostor.thrown_out(&intrusion), CloseReason::Malformed);
+    world.settle();
+    world.assert_promises_kept();
+}
+
+/// The same with an infinity in place of its number, which is written bit by bit.
+fn forged(intrusion: &mut Intrusion, vector: DrVector<Vec2>) -> Vec<u8> {
+    let header = Header {
+        packet: PacketNumber(intrusion.packet).on_wire(),
+        sent_at: vector.generated_at,
+        ..Header::default()
+    };
+    let mut updates = Vec::new();
+    encode_updates(&Precision::default(), &header, &[vector], &mut updates).expect("sound");
+    let bits: String = updates.iter().map(|byte| format!("{byte:08b}")).collect();
+    let exact = format!("{:064b}", 1e300f64.to_bits());
+    assert!(bits.contains(&exact), "the number is there to be replaced");
+    let bits = bits.replace(&exact, &format!("{:064b}", f64::INFINITY.to_bits()));
+    let byte =
+        |chunk: &[u8]| u8::from_str_radix(std::str::from_utf8(chunk).expect("digits"), 2).expect("bits");
+    let updates: Vec<u8> = bits.as_bytes().chunks(8).map(byte).collect();
+    let mut datagram = Vec::new();
+    Datagram { updates: &updates, parts: Vec::new() }.encode(&mut datagram);
+    datagram
+}
+
+#[test]
+fn a_browser_that_talks_nonsense_harms_nobody() {
+    let (mut world, impostor) = besieged(b"h3");
+    for garbage in [&[0xFF; 40][..], &[0; 5_000], b"GET / HTTP/1.1\r\n\r\n"] {
+        let mut intrusion = impostor.intrude(&world);
+        impostor.write(&mut intrusion, garbage);
+        impostor.write_letter(&intrusion, garbage);
+        let _ = intrusion.connection.send_datagram(garbage[..40.min(garbage.len())].to_vec().into());
+    }
+    // And what is not even QUIC.
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    for length in [0, 1, 20, 1_200] {
+        socket.send_to(&vec![0xC3; length], world.server.address()).expect("sent");
+    }
+    world.until("all of them are gone", |world| world.server.door_statistics().failed >= 3);
+    assert_eq!(world.server.frame(|session, _| session.clients().count()), 2);
+    assert!(world.server.frame(|session, _| session.clients().all(|client| client <= ClientId(1))));
+    world.settle();
+    world.assert_promises_kept();
+}

@@ -1,0 +1,252 @@
+//! Goal: a session survives what happens to its connection, and says so when it cannot. Method: partitions, a new address, a
+//! server that starts anew, a client that dies, one that comes late, two who want the same.
+
+use std::time::Duration;
+
+use fairpath::session::{ClientEvent, CloseReason, Delivery, Party, Refusal, ServerEvent};
+use fairpath::vector::{Vec2, Vector};
+use fairpath::{Observation, State};
+use fairpath_net::middleman::{Ways, Who};
+use fairpath_net::{Identity, NetServer, NetServerConfig, Reach};
+use fairpath_sim::{LinkConfig, Loss};
+
+use super::arena::{BALL, World, any_port, millis, server_session};
+
+fn lossy() -> LinkConfig {
+    LinkConfig::default().delay(millis(20)).loss(Loss::each(0.1))
+}
+
+/// So many fly and call.
+fn flying(link: LinkConfig, count: usize) -> World {
+    let mut world = World::new(link);
+    for _ in 0..count {
+        world.join();
+    }
+    world.until("everybody has a ship", |world| world.pilots.iter().all(|pilot| pilot.ship.is_some()));
+    world.pilots.iter_mut().for_each(|pilot| pilot.calls = true);
+    world.play_for(Duration::from_millis(300));
+    world
+}
+
+fn is_lost(event: &ClientEvent) -> bool {
+    matches!(event, ClientEvent::SessionLost { .. })
+}
+
+#[test]
+fn three_seconds_without_a_network() {
+    let mut world = flying(lossy(), 2);
+    world.middleman.partition(Who::Nth(1), Ways::Both, Some(millis(3_000))).expect("a partition");
+    world.play_for(Duration::from_secs(3));
+    world.settle();
+    world.assert_promises_kept();
+    assert!(!world.pilots.iter().any(|pilot| pilot.was_told(is_lost)));
+}
+
+/// The longest of all, and so in real time: compressed it would not try what 30 s do to QUIC's own timers.
+#[test]
+fn thirty_seconds_without_a_network() {
+    let mut world = flying(lossy(), 2);
+    world.middleman.partition(Who::Everyone, Ways::Both, Some(millis(30_000))).expect("a partition");
+    world.pilots.iter_mut().for_each(|pilot| pilot.calls = false);
+    world.until("everybody has noticed", |world| {
+        let gone = |event: &ClientEvent| matches!(event, ClientEvent::Disconnected(_));
+        world.pilots.iter().all(|pilot| pilot.was_told(gone))
+    });
+    // Said in the dark, and delivered afterwards.
+    for pilot in &mut world.pilots {
+        pilot.calls = true;
+    }
+    world.play_for(Duration::from_millis(100));
+    world.pilots.iter_mut().for_each(|pilot| pilot.calls = false);
+    world.until("everybody is back", |world| {
+        world.pilots.iter().all(|pilot| pilot.was_told(|event| *event == ClientEvent::Resumed))
+    });
+    world.settle();
+    world.assert_promises_kept();
+    assert!(!world.pilots.iter().any(|pilot| pilot.was_told(is_lost)));
+    let resumed = |event: &&ServerEvent| matches!(event, ServerEvent::Resumed(_));
+    assert!(world.events.iter().filter(resumed).count() >= 2, "{:?}", world.events);
+}
+
+#[test]
+fn a_new_address_is_the_same_connection() {
+    let mut world = flying(lossy(), 2);
+    for _ in 0..3 {
+        let before: Vec<_> = world.server.status().iter().map(|peer| peer.address).collect();
+        assert_eq!(world.middleman.rebind(Who::Everyone).expect("sockets"), 2);
+        world.until("the server sees everybody at new addresses", |world| {
+            let now: Vec<_> = world.server.status().iter().map(|peer| peer.address).collect();
+            now.len() == 2 && now.iter().all(|address| !before.contains(address))
+        });
+    }
+    world.settle();
+    world.assert_promises_kept();
+    for pilot in &world.pilots {
+        assert_eq!(pilot.client.status().connections, 1, "QUIC moved it");
+        assert!(!pilot.was_told(|event| matches!(event, ClientEvent::Disconnected(_))));
+    }
+}
+
+#[test]
+fn a_server_that_starts_anew() {
+    let identity = || Identity::local(&[]).expect("made");
+    let directory = std::env::temp_dir().join(format!("fairpath-restart-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).expect("a folder");
+    let (chain, key) = (directory.join("chain.pem"), directory.join("key.pem"));
+    identity().save(&chain, &key).expect("written");
+    let load = || Identity::load(&chain, &key).expect("as written");
+
+    let mut world = World::with(lossy(), server_session(), |config| config.identity = load());
+    world.join();
+    world.join();
+    world.until("everybody has a ship", |world| world.pilots.iter().all(|pilot| pilot.ship.is_some()));
+    // It dies without a word: nothing reaches the clients any more, and then another one is there.
+    world.middleman.partition(Who::Everyone, Ways::Both, None).expect("a partition");
+    let address = world.server.address();
+    let elsewhere = NetServerConfig::new(any_port(), identity());
+    let placeholder = NetServer::bind(elsewhere, server_session()).expect("a free port");
+    drop(std::mem::replace(&mut world.server, placeholder));
+    let anew = NetServerConfig::new(address, load());
+    world.server = NetServer::bind(anew, server_session()).expect("its old port");
+    world.middleman.heal(Who::Everyone, Ways::Both).expect("healed");
+    let stone = world.server.frame(|session, now| session.create(BALL, b"stone", now)).expect("room");
+
+    world.until("everybody is told that the session is lost", |world| {
+        world.pilots.iter().all(|pilot| pilot.was_told(is_lost))
+    });
+    world.until("everybody sees what is new", |world| {
+        let sees = |event: &ClientEvent| matches!(event, ClientEvent::ObjectEntered { object, .. } if *object == stone);
+        world.pilots.iter().all(|pilot| pilot.was_told(sees))
+    });
+    world.settle();
+    std::fs::remove_dir_all(&directory).expect("removed");
+}
+
+#[test]
+fn a_client_that_dies_is_missed_and_nobody_else_suffers() {
+    let mut world = flying(lossy(), 3);
+    let ship = world.pilots[0].ship.expect("launched");
+    let id = world.pilots[0].client.frame(|session, _| session.id()).expect("connected");
+    world.middleman.partition(Who::Nth(1), Ways::Both, None).expect("a partition");
+    let dead = world.pilots.remove(0);
+    drop(dead);
+    world.until("the server has noticed", |world| world.events.contains(&ServerEvent::Detached(id)));
+    assert!(
+        world.server.frame(|session, _| session.objects().any(|object| object == ship)),
+        "it may come back"
+    );
+    world.server.frame(|session, now| session.dismiss(id, now));
+    world.until("its ship is gone for all", |world| {
+        let left = ClientEvent::ObjectLeft { object: ship, is_destroyed: true };
+        world.pilots.iter().all(|pilot| pilot.events.contains(&left))
+    });
+    world.settle();
+    world.assert_promises_kept();
+}
+
+#[test]
+fn who_joins_late_gets_the_current_state() {
+    let mut world = flying(lossy(), 1);
+    let ship = world.pilots[0].ship.expect("launched");
+    world.pilots[0].client.frame(|session, _| {
+        session.set_state(ship, 0, b"armed").expect("its own");
+        session.set_state(ship, 0, b"sunk").expect("its own");
+        session.set_state(ship, 31, b"blue").expect("its own");
+    });
+    world.settle();
+    let late = world.join();
+    world.until("it has a ship too", |world| world.pilots[late].ship.is_some());
+    world.settle();
+    world.until("the late one knows the states", |world| {
+        world.pilots[late].client.frame(|session, _| {
+            session.state(ship, 0) == Some(b"sunk") && session.state(ship, 31) == Some(b"blue")
+        })
+    });
+    let creation = |world: &World| {
+        world.pilots[late].client.frame(|session, _| session.creation(ship).map(<[u8]>::to_vec))
+    };
+    assert_eq!(creation(&world).as_deref(), Some(&b"ship"[..]));
+}
+
+#[test]
+fn of_two_who_claim_one_object_one_gets_it() {
+    let mut world = flying(lossy(), 3);
+    let still = |x: f64| Observation::Moved(State::moving(Vec2::new(x, 0.0), Vec2::ZERO));
+    let ball = world.server.frame(|session, now| {
+        let ball = session.create(BALL, b"", now).expect("room");
+        session.observe(ball, still(5.0), now).expect("its own");
+        ball
+    });
+    world.until("everybody sees it", |world| {
+        world.pilots.iter().all(|pilot| pilot.client.frame(|session, _| session.owner(ball).is_some()))
+    });
+    for which in [0, 1] {
+        world.pilots[which].client.frame(|session, _| session.claim(ball)).expect("seen");
+    }
+    let refused = ClientEvent::Refused { object: ball, refusal: Refusal::ClaimLost };
+    world.until("one is told that it was too late", |world| {
+        world.pilots.iter().any(|pilot| pilot.events.contains(&refused))
+    });
+    let loser = world.pilots.iter().position(|pilot| pilot.events.contains(&refused)).expect("just seen");
+    let winner = 1 - loser;
+    assert!(!world.pilots[winner].events.contains(&refused), "only one");
+    world.until("everybody agrees whose it is", |world| {
+        let owner = world.pilots[winner].client.frame(|session, _| session.id()).map(Party::Client);
+        world.pilots.iter().all(|pilot| pilot.client.frame(|session, _| session.owner(ball) == owner))
+    });
+    world.until("the new owner moves it and everybody sees it", |world| {
+        let moved =
+            world.pilots[winner].client.frame(|session, now| session.observe(ball, still(-30.0), now));
+        moved.expect("its own now");
+        world.pilots.iter().all(|pilot| {
+            let placed = pilot.client.frame(|session, now| session.place(ball, now));
+            placed.is_some_and(|placed| placed.position.distance(Vec2::new(-30.0, 0.0)) < 0.35)
+        })
+    });
+}
+
+#[test]
+fn a_server_that_shuts_down_says_so_and_delivers_first() {
+    let mut world = flying(lossy(), 2);
+    world.settle();
+    let clients: Vec<_> = world.server.frame(|session, _| session.clients().collect());
+    world.server.frame(|session, _| {
+        for client in &clients {
+            for method in 0..50 {
+                session.call_client(*client, method, b"last words", Delivery::ReliableOrdered).expect("room");
+            }
+        }
+    });
+    let elsewhere = NetServerConfig::new(any_port(), Identity::local(&[]).expect("made"));
+    let placeholder = NetServer::bind(elsewhere, server_session()).expect("a free port");
+    let server = std::mem::replace(&mut world.server, placeholder);
+    assert!(server.shutdown(Duration::from_secs(60)), "all was confirmed");
+    world.until("everybody knows that it is over", |world| {
+        let over = Reach::Over(Some(CloseReason::Finished));
+        world.pilots.iter().all(|pilot| pilot.client.reach() == over)
+    });
+    for pilot in &world.pilots {
+        let words = pilot.events.iter().filter(|event| matches!(event, ClientEvent::Called { .. }));
+        assert_eq!(words.count(), 50);
+    }
+}
+
+#[test]
+fn a_client_that_leaves_delivers_first_and_takes_its_ship_along() {
+    let mut world = flying(lossy(), 2);
+    let ship = world.pilots[0].ship.expect("launched");
+    world.settle();
+    let leaving = world.pilots.remove(0);
+    leaving.client.frame(|session, _| {
+        for method in 0..50 {
+            session.call_server((3 << 20) + method, b"", Delivery::ReliableOrdered).expect("room");
+        }
+    });
+    assert!(leaving.client.leave(Duration::from_secs(60)), "all was confirmed");
+    world.until("its ship is gone", |world| {
+        world.pilots[0].events.contains(&ClientEvent::ObjectLeft { object: ship, is_destroyed: true })
+    });
+    let last =
+        |event: &&ServerEvent| matches!(event, ServerEvent::Called { method, .. } if method >> 20 == 3);
+    assert_eq!(world.events.iter().filter(last).count(), 50);
+}
