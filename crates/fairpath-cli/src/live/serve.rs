@@ -312,6 +312,7 @@ fn peer_as_json(peer: &PeerStatus, is_connected: bool) -> Value {
         "departures": {
             "count": peer.departures.count,
             "late": peer.departures.late,
+            "held_back": peer.departures.held_back,
             "waited_mean_ms": peer.departures.waited.as_secs_f64() * 1e3 / (peer.departures.count.max(1) as f64),
             "waited_max_ms": peer.departures.waited_max.as_secs_f64() * 1e3,
         },
