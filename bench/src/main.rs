@@ -8,11 +8,13 @@ mod congestion;
 mod crowd;
 mod error;
 mod fleet;
+mod game;
 mod measure;
 mod memory;
 mod middleman;
 mod predict;
 mod schedule;
+mod time_warp;
 mod wire;
 
 use std::process::ExitCode;
@@ -22,16 +24,18 @@ use measure::Table;
 /// A name for the command line, and what it measures.
 type Bench = (&'static str, fn() -> Table);
 
-const BENCHES: [Bench; 9] = [
+const BENCHES: [Bench; 11] = [
     ("place", crowd::bench),
     ("wire", wire::bench),
     ("error", error::bench),
     ("schedule-linear", schedule::bench_linear),
     ("schedule-circular", schedule::bench_circular),
+    ("schedule-server", schedule::bench_server),
     ("middleman", middleman::bench),
     ("predict", predict::bench),
     ("congestion", congestion::bench),
     ("memory", memory::bench),
+    ("time-warp", time_warp::bench),
 ];
 
 fn main() -> ExitCode {

@@ -3,6 +3,7 @@
 //! A client that sends anything, after a sound greeting or without one: the server closes, refuses or believes it, and
 //! goes on answering.
 
+use fairpath::Trigger;
 use fairpath::clock::Request;
 use fairpath::random::Random;
 use fairpath::schedule::Broadcast;
@@ -11,7 +12,6 @@ use fairpath::session::{Class, ClassId, Server, ServerConfig, Token};
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::Vec2;
 use fairpath::wire::Precision;
-use fairpath::Trigger;
 use fairpath_fuzz::Source;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

@@ -8,24 +8,33 @@ use fairpath::time::Span;
 use fairpath_lab::experiment::Settings;
 use fairpath_lab::fairness::exploration::Exploration;
 use fairpath_lab::fairness::{Contender, Jitter, Model, Receiver, Trial};
-use fairpath_lab::files::{open_recording, open_rtt_trace};
+use fairpath_lab::files::open_rtt_trace;
 
 use crate::BadInput;
 use crate::lab::{self, Told, delay};
+use crate::motion::MotionOptions;
 use crate::print::quoted;
 
 /// Play schedulers against each other: who is told of a DR vector, and is that fair?
 #[derive(Args)]
 #[command(after_help = EXAMPLES, after_long_help = LONG_HELP)]
 pub(crate) struct Fairness {
-    /// Recorded motion instead of tanks: CSV, plain or gzipped
-    #[arg(long, value_name = "FILE")]
-    motion: Option<PathBuf>,
+    #[command(flatten)]
+    motion: MotionOptions,
     /// One-way delays in ms, or n:low-high for n of them spaced evenly
     #[arg(long, value_name = "MS,…", default_value = "800,500,200", allow_hyphen_values = true)]
     receivers: String,
+    /// Draw the n delays of n:low-high at random instead
+    #[arg(long, conflicts_with = "rtt")]
+    drawn: bool,
     /// Receivers behind recorded round trips instead (columns t,rtt_ms), one for each file
-    #[arg(long, value_name = "FILE,…", value_delimiter = ',', conflicts_with = "receivers")]
+    #[arg(
+        long,
+        visible_alias = "rtt-trace",
+        value_name = "FILE,…",
+        value_delimiter = ',',
+        conflicts_with = "receivers"
+    )]
     rtt: Vec<PathBuf>,
     /// Delays vary evenly by up to this many ms to either side
     #[arg(long, value_name = "MS", default_value = "0", allow_hyphen_values = true)]
@@ -60,6 +69,7 @@ Examples:
   fairpath lab fairness
   fairpath lab fairness --motion match.csv.gz --jitter 100 --schedulers every-nth,deterministic,error-index
   fairpath lab fairness --receivers 32:20-400 --budget 8 --seeds 10 --json | jq '.rows[] | {scheduler, spread, mean}'
+  fairpath lab fairness --receivers 128:20-400 --drawn --schedulers deterministic,error-index
   fairpath lab fairness --rtt home.csv,train.csv.gz,satellite.csv
 
 Exit code: 0 done, 2 bad input.";
@@ -69,6 +79,7 @@ Examples:
   fairpath lab fairness
   fairpath lab fairness --motion match.csv.gz --jitter 100 --schedulers every-nth,deterministic,error-index
   fairpath lab fairness --receivers 32:20-400 --budget 8 --seeds 10 --json | jq '.rows[] | {scheduler, spread, mean}'
+  fairpath lab fairness --receivers 128:20-400 --drawn --schedulers deterministic,error-index
   fairpath lab fairness --rtt home.csv,train.csv.gz,satellite.csv
 
 results.json and --json have one row per scheduler:
@@ -78,7 +89,10 @@ results.json and --json have one row per scheduler:
   spread_ratio, mean_ratio, dr_vectors_ratio   to every-nth (the papers' 1/3 base) at the same budget; …_low and …_high are the
                                           ends of a 95 % interval, from a paired bootstrap over tanks or stretches
   distance                                mean distance between the real and the placed entity
-  ledger_off                              how far the sender's own estimate of the errors was off
+  estimate_error, estimated_share         how far the sender's ledger was off at the triggers, as a mean over triggers and
+                                          receivers, and how often it was an estimate for want of receipts
+  settled_error_max, unsettled_copies     the farthest it was off where all receipts were in, and how many copies were given
+                                          up on without one
 
 Exit code: 0 done, 2 bad input.";
 
@@ -96,12 +110,7 @@ impl Fairness {
             model: model(&self.model)?,
             games: self.seeds()?,
         };
-        let settings = Settings {
-            seed: self.seed,
-            motion: self.motion.as_deref().map(open_recording).transpose()?,
-            delays: None,
-            jitter: None,
-        };
+        let settings = Settings { seed: self.seed, motion: self.motion.open()?, delays: None, jitter: None };
         let out = self.told.out_or(Path::new("fairpath-out").join("fairness"));
         lab::run_one(&exploration, &settings, &self.command_line(), &out, &self.told)?;
         Ok(ExitCode::SUCCESS)
@@ -113,11 +122,12 @@ impl Fairness {
         }
         let jitter = millis("--jitter", &self.jitter)?;
         let jitter = if self.normal { Jitter::Normal(jitter) } else { Jitter::Uniform(jitter) };
-        Ok(Receiver::all_at(&delays(&self.receivers)?, jitter))
+        let (text, seed) = (&self.receivers, self.drawn.then_some(self.seed));
+        Ok(Receiver::all_at(&delays(text, seed)?, jitter))
     }
 
     fn seeds(&self) -> Result<u64, BadInput> {
-        let Some(text) = &self.seeds else { return Ok(if self.motion.is_some() { 1 } else { 5 }) };
+        let Some(text) = &self.seeds else { return Ok(if self.motion.is_recorded() { 1 } else { 5 }) };
         match text.parse() {
             Ok(seeds) if (1..=SEEDS_MAX).contains(&seeds) => Ok(seeds),
             _ => Err(BadInput::of("--seeds", text, &format!("give a whole number from 1 to {SEEDS_MAX}"))),
@@ -126,11 +136,8 @@ impl Fairness {
 
     /// The line that repeats this run: what decides the numbers, not where they go.
     fn command_line(&self) -> String {
-        let mut line = format!("fairpath lab fairness --seed {}", self.seed);
+        let mut line = format!("fairpath lab fairness --seed {}{}", self.seed, self.motion.words());
         let mut add = |option: &str, value: &str| line += &format!(" {option} {}", quoted(value));
-        if let Some(motion) = &self.motion {
-            add("--motion", &motion.to_string_lossy());
-        }
         if self.rtt.is_empty() {
             add("--receivers", &self.receivers);
             add("--jitter", &self.jitter);
@@ -147,8 +154,10 @@ impl Fairness {
         if let Some(seeds) = &self.seeds {
             add("--seeds", seeds);
         }
-        if self.normal {
-            line += " --normal";
+        for (flag, is_set) in [("--normal", self.normal), ("--drawn", self.drawn)] {
+            if is_set {
+                line += &format!(" {flag}");
+            }
         }
         line
     }
@@ -161,10 +170,17 @@ fn contenders(text: &str) -> Result<Vec<Contender>, BadInput> {
     text.split(',').map(|name| Contender::by_name(name.trim()).map_err(BadInput::from)).collect()
 }
 
-/// `800,500,200`, or `32:20-400`.
-fn delays(text: &str) -> Result<Vec<Span>, BadInput> {
+/// `800,500,200`, or `32:20-400`: spaced evenly, or drawn if there is a seed to draw with.
+fn delays(text: &str, drawn_with: Option<u64>) -> Result<Vec<Span>, BadInput> {
     let bad = || BadInput::of("--receivers", text, "give delays in ms such as 800,500,200, or 32:20-400");
     let delays = match text.split_once(':') {
+        None if drawn_with.is_some() => {
+            return Err(BadInput::of(
+                "--drawn",
+                text,
+                "give --receivers a range to draw from, such as 32:20-400",
+            ));
+        }
         None => text.split(',').map(delay).collect::<Result<Vec<_>, _>>().map_err(|_| bad())?,
         Some((count, range)) => {
             let (low, high) = range.split_once('-').ok_or_else(bad)?;
@@ -173,7 +189,11 @@ fn delays(text: &str) -> Result<Vec<Span>, BadInput> {
             if low > high {
                 return Err(bad());
             }
-            Receiver::spaced(count.min(RECEIVERS_MAX + 1), low, high)
+            let count = count.min(RECEIVERS_MAX + 1);
+            match drawn_with {
+                Some(seed) => Receiver::drawn(count, low, high, seed),
+                None => Receiver::spaced(count, low, high),
+            }
         }
     };
     if delays.is_empty() || delays.len() > RECEIVERS_MAX {

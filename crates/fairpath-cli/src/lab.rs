@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use fairpath::time::Span;
 use fairpath_lab::experiment::{Experiment, Progress, Settings, Silent};
-use fairpath_lab::files::open_recording;
+use fairpath_lab::experiments::X15;
 use fairpath_lab::index::{self, Entry};
 use fairpath_lab::record::TanksMatch;
 use fairpath_lab::run::RunError;
@@ -17,6 +17,9 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::BadInput;
 use crate::fairness::Fairness;
+use crate::laps::{Laps, open_all};
+use crate::motion::MotionOptions;
+use crate::prediction::{CountPackets, Eval};
 use crate::print;
 
 #[derive(Subcommand)]
@@ -27,6 +30,12 @@ pub(crate) enum Command {
     Record(Record),
     /// Play schedulers against each other: who is told of a DR vector, and is that fair?
     Fairness(Box<Fairness>),
+    /// Score predictors on recordings: where will they be in 0.3 to 2.1 s?
+    Eval(Box<Eval>),
+    /// Count the packets that keep receivers within a threshold, beside the fewest there could be
+    Packets(CountPackets),
+    /// Predict recorded laps, each by a line that the others have worn into the track
+    Laps(Laps),
     /// List the experiments there are
     #[command(after_help = "Example:\n  fairpath lab list")]
     List,
@@ -49,15 +58,17 @@ pub(crate) struct Run {
     /// Every random choice follows from it
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Recorded motion to run on, instead of the experiment's own: CSV, plain or gzipped, or Parquet
-    #[arg(long, value_name = "FILE")]
-    motion: Option<PathBuf>,
+    #[command(flatten)]
+    motion: MotionOptions,
     /// One-way delays to try, in ms, instead of the experiment's own
     #[arg(long, value_name = "MS,…", value_delimiter = ',', value_parser = delay)]
     delays: Option<Vec<Span>>,
     /// Delays vary evenly by up to this many ms to either side
     #[arg(long, value_name = "MS", value_parser = delay)]
     jitter: Option<Span>,
+    /// Recorded laps that X15 is to be judged on beside its own: CSV, plain or gzipped
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    laps: Vec<PathBuf>,
     #[command(flatten)]
     told: Told,
     /// Exit with 1 if a claim does not hold
@@ -137,6 +148,9 @@ pub(crate) fn execute(command: Command) -> Result<ExitCode, BadInput> {
         Command::Run(run) => run.execute(),
         Command::Record(record) => record.execute(),
         Command::Fairness(fairness) => fairness.execute(),
+        Command::Eval(eval) => eval.execute(),
+        Command::Packets(packets) => packets.execute(),
+        Command::Laps(laps) => laps.execute(),
         Command::List => {
             print::to_stdout(&print::list(experiments::all()))?;
             Ok(ExitCode::SUCCESS)
@@ -149,16 +163,21 @@ const ALL: &str = "all";
 
 impl Run {
     fn execute(self) -> Result<ExitCode, BadInput> {
+        if !self.laps.is_empty() && !self.experiment.eq_ignore_ascii_case("X15") {
+            return Err("only X15 takes --laps: run it, or leave them out".into());
+        }
         let settings = Settings {
             seed: self.seed,
-            motion: self.motion.as_deref().map(open_recording).transpose()?,
+            motion: self.motion.open()?,
             delays: self.delays.clone(),
             jitter: self.jitter,
         };
         let any_refuted = if self.experiment.eq_ignore_ascii_case(ALL) {
             self.run_all(&settings)?
         } else {
-            let experiment = find(&self.experiment)?;
+            let recordings = open_all(&self.laps)?;
+            let with_laps = X15 { recordings: &recordings };
+            let experiment = if self.laps.is_empty() { find(&self.experiment)? } else { &with_laps };
             let out = self.told.out_or(Path::new("fairpath-out").join(experiment.id()));
             run_one(experiment, &settings, &self.command_line(experiment.id()), &out, &self.told)?
         };
@@ -197,15 +216,16 @@ impl Run {
     /// The line that repeats this run: what decides the numbers, not where they go.
     fn command_line(&self, experiment: &str) -> String {
         let mut line = format!("fairpath lab run {experiment} --seed {}", self.seed);
-        if let Some(motion) = &self.motion {
-            line += &format!(" --motion {}", print::quoted(&motion.to_string_lossy()));
-        }
+        line += &self.motion.words();
         if let Some(delays) = &self.delays {
             let delays: Vec<String> = delays.iter().map(|delay| delay.as_millis_f64().to_string()).collect();
             line += &format!(" --delays {}", delays.join(","));
         }
         if let Some(jitter) = self.jitter {
             line += &format!(" --jitter {}", jitter.as_millis_f64());
+        }
+        if !self.laps.is_empty() {
+            line += &format!(" --laps {}", print::all_quoted(&self.laps));
         }
         line
     }

@@ -13,9 +13,12 @@ use clap::{Parser, Subcommand};
 mod dis;
 mod fairness;
 mod lab;
+mod laps;
 mod live;
 mod middleman;
+mod motion;
 mod play;
+mod prediction;
 mod print;
 
 /// Dead reckoning that is accurate, fair, predictive and playable under delay.

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
+use std::path::PathBuf;
 
 use fairpath_lab::experiment::Experiment;
 use fairpath_lab::index::Entry;
@@ -35,9 +36,10 @@ pub(crate) fn results(finished: &Finished) -> String {
             show(motion.secs)
         );
     }
-    if !results.rows.is_empty() {
+    let rows = results.headline.as_ref().unwrap_or(&results.rows);
+    if !rows.is_empty() {
         text += "\n";
-        text += &table(&results.rows);
+        text += &table(rows);
     }
     if !results.claims.is_empty() {
         text += "\n";
@@ -159,6 +161,12 @@ fn sign(verdict: Verdict) -> char {
         Verdict::NotHeld => '✗',
         Verdict::NotApplicable => '–',
     }
+}
+
+/// Paths as a shell takes them, one after another.
+pub(crate) fn all_quoted(paths: &[PathBuf]) -> String {
+    let words: Vec<String> = paths.iter().map(|path| quoted(&path.to_string_lossy())).collect();
+    words.join(" ")
 }
 
 /// A word as a shell takes it.

@@ -337,12 +337,28 @@ fn fairness_has_a_row_for_every_scheduler_asked_for() {
         &["--budget", "0"],
         &["--budget", "1000"],
         &["--rtt", "home.csv,moon.csv"],
+        &["--receivers", "8:20-400", "--drawn"],
+        &["--flat"],
+        &["--half", "odd"],
     ] {
         let json = play(more);
         let rows = json["rows"].as_array().unwrap();
         let names: Vec<&str> = rows.iter().map(|row| row["scheduler"].as_str().unwrap()).collect();
         assert_eq!(names, ["broadcast", "error-index:2"], "{more:?}");
-        for key in ["mean", "spread", "jain", "worst", "dr_vectors", "bytes", "spread_ratio", "mean_ratio"] {
+        for key in [
+            "mean",
+            "spread",
+            "jain",
+            "worst",
+            "dr_vectors",
+            "bytes",
+            "spread_ratio",
+            "mean_ratio",
+            "estimate_error",
+            "estimated_share",
+            "settled_error_max",
+            "unsettled_copies",
+        ] {
             assert!(rows.iter().all(|row| row[key].is_number()), "{more:?}: {key}");
         }
         let again = json["command"].as_str().unwrap();
@@ -363,6 +379,10 @@ fn whatever_is_wrong_with_fairness_is_one_line() {
         (&["--receivers", "0:20-400"], "--receivers 0:20-400: give 1 to 1024 receivers"),
         (&["--receivers", "99999999:20-400"], "--receivers 99999999:20-400: give 1 to 1024 receivers"),
         (&["--receivers", "3:400-20"], "--receivers 3:400-20: give delays in ms"),
+        (&["--drawn"], "--drawn 800,500,200: give --receivers a range to draw from, such as 32:20-400"),
+        (&["--flat"], "--flat: give a recording with --motion, our own tanks are flat"),
+        (&["--half", "odd"], "--half: give a recording with --motion"),
+        (&["--half", "third"], "--half third: give odd or even"),
         (&["--jitter", "-1"], "--jitter -1: give milliseconds from 0 to 60000"),
         (&["--jitter", "NaN"], "--jitter NaN: give milliseconds"),
         (&["--schedulers", "nobody"], "there is no scheduler \"nobody\": choose among broadcast, every-nth,"),
@@ -428,4 +448,120 @@ fn play_says_that_it_needs_a_terminal() {
         let line = Room::new().refused(&["play", game]);
         assert!(line.contains("needs a terminal"), "{line}");
     }
+}
+
+/// Two teams of two that go straight, with a corner each, at 60 Hz.
+fn a_small_match() -> String {
+    let mut text = String::from("t,entity,team,x,y\n");
+    for frame in 0..480 {
+        let t = f64::from(frame) / 60.0;
+        for player in 0..4 {
+            let (way, corner) = (5.0 * t, 15.0 + 5.0 * f64::from(player));
+            let (x, y) = (way.min(corner), (way - corner).max(0.0));
+            text += &format!("{t:.6},{player},{},{x},{}\n", 1 + player % 2, y + f64::from(player));
+        }
+    }
+    text
+}
+
+#[test]
+fn predictors_are_scored_on_a_recording() {
+    let room = Room::new();
+    room.file("match.csv", &a_small_match());
+    let output = room.run(&[
+        "lab",
+        "eval",
+        "--trace",
+        "match.csv",
+        "--predictors",
+        "tdm,oaekb",
+        "--horizons",
+        "500,100",
+        "--picture",
+        "--json",
+    ]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let rows = json["rows"].as_array().unwrap();
+    let named: Vec<_> =
+        rows.iter().map(|row| (row["predictor"].as_str().unwrap(), row["horizon_ms"].as_f64())).collect();
+    assert_eq!(
+        named,
+        [
+            ("line", Some(100.0)),
+            ("line", Some(500.0)),
+            ("tdm", Some(100.0)),
+            ("tdm", Some(500.0)),
+            ("oaekb", None)
+        ],
+        "the line plays along, horizons ascend, and who lacks something has one row"
+    );
+    assert_eq!(rows[4]["remark"], "n/a: needs to know the walls");
+    assert!(rows[1]["mean"].as_f64() > rows[0]["mean"].as_f64());
+    assert_eq!(rows[1]["ratio_to_line"], 1.0);
+    let out = room.path().join("fairpath-out/eval");
+    for file in
+        ["report.html", "eval-1-error.svg", "eval-1-hits.svg", "eval-1-packets.svg", "eval-1-picture-tdm.svg"]
+    {
+        assert!(out.join(file).is_file(), "{file} is missing");
+    }
+    room.file(
+        "world.txt",
+        "low -5 -5 cell 5\n........\n........\n........\n........\n........\n........\n........\n",
+    );
+    let known = room.run(&[
+        "lab",
+        "eval",
+        "--trace",
+        "match.csv",
+        "--predictors",
+        "oaekb",
+        "--world",
+        "world.txt",
+        "--json",
+    ]);
+    let json: Value = serde_json::from_slice(&known.stdout).unwrap();
+    assert_eq!(
+        json["rows"].as_array().unwrap().len(),
+        14,
+        "with walls it has seven horizons, as the line has"
+    );
+}
+
+#[test]
+fn packets_are_counted_beside_the_fewest_there_could_be() {
+    let room = Room::new();
+    room.file("match.csv", &a_small_match());
+    let output =
+        room.run(&["lab", "packets", "--trace", "match.csv", "match.csv", "--threshold", "0.5", "--json"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let packets = |model: &str| {
+        let rows = json["rows"].as_array().unwrap();
+        rows.iter().find(|row| row["model"] == model).unwrap()["packets"].clone()
+    };
+    assert_eq!(packets("optimum, free start"), 8, "two legs for each of four");
+    assert_eq!(packets("optimum, pinned start"), 8);
+    assert_eq!(packets("line"), 8);
+    assert_eq!(packets("ekb"), Value::Null);
+}
+
+#[test]
+fn what_cannot_be_scored_is_refused_in_one_line() {
+    let room = Room::new();
+    room.file("match.csv", &a_small_match());
+    room.file("still.csv", "t,entity,team,x,y\n0,a,1,0,0\n0.05,a,1,0,0\n0.1,a,1,0,0\n0.15,a,1,0,0\n");
+    room.file("bad.xml", "<Session><Oops/>");
+    room.file("bad-world.txt", "nothing");
+    let with =
+        |rest: &[&'static str]| room.refused(&[&["lab", "eval", "--trace", "match.csv"], rest].concat());
+    assert!(with(&["--predictors", "line,wizard"]).contains("hybrid-oaekb"), "the right names are listed");
+    assert!(with(&["--horizons", "300,9000"]).contains("5000"));
+    assert!(with(&["--horizons", "1"]).contains("17"));
+    assert!(with(&["--hit-radius", "-1"]).contains("above 0"));
+    assert!(with(&["--threshold", "none"]).contains("above 0"));
+    assert!(with(&["--world", "bad-world.txt"]).contains("low -40 -20 cell 2.5"));
+    assert!(room.refused(&["lab", "eval", "--trace", "still.csv"]).contains("nobody moves"));
+    assert!(room.refused(&["lab", "eval", "--trace", "bad.xml"]).contains("bad.xml"));
+    assert!(room.refused(&["lab", "packets", "--trace", "none.csv"]).contains("no such file"));
 }

@@ -9,6 +9,7 @@ use fairpath::time::Span;
 use fairpath_eval::recording::Recording;
 use rayon::prelude::*;
 
+use crate::fairness::STRETCH_MIN;
 use crate::outcome::Outcome;
 
 /// One of the experiments that judge the papers' claims.
@@ -47,6 +48,15 @@ pub struct Recorded {
     pub recording: Recording,
 }
 
+/// Every other stretch of a recording: what was tuned on one half is judged on the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Half {
+    /// The first, the third, …
+    Odd,
+    /// The second, the fourth, …
+    Even,
+}
+
 /// Settings this experiment cannot work with. Its text is one line: what, and how to fix it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CannotRun {
@@ -67,6 +77,22 @@ pub trait Progress: Sync {
 /// Tells nobody.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
+
+impl Recorded {
+    /// Only every other stretch of the players', counting those that are long enough for the experiments on fairness.
+    /// Shorter ones go with the long one before.
+    #[must_use]
+    pub fn only(mut self, half: Half) -> Self {
+        let mut count = 0;
+        let recording = &mut self.recording;
+        recording.stretches.retain(|stretch| {
+            let counts = recording.entities[stretch.entity].is_player && stretch.duration() >= STRETCH_MIN;
+            count += usize::from(counts);
+            (count % 2 == 1) == (half == Half::Odd)
+        });
+        self
+    }
+}
 
 impl Settings {
     /// The delays that were asked for, or else `usual` milliseconds.

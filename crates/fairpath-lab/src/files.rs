@@ -5,7 +5,9 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use fairpath_eval::play::{EtherealError, WorldError};
 use fairpath_eval::recording::{self, Format, Recording, RecordingError, Source};
+use fairpath_games::ethereal::XmlError;
 use fairpath_sim::RttTrace;
 use fairpath_sim::csv::CsvError;
 use fairpath_sim::trace::Metadata;
@@ -60,6 +62,27 @@ pub enum OpenError {
         /// What is wrong with it.
         error: CsvError,
     },
+    /// It is XML, but not a match of Ethereal.
+    BadXml {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: XmlError,
+    },
+    /// It is a match of Ethereal that cannot be seen again.
+    Ethereal {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        error: EtherealError,
+    },
+    /// It is no world.
+    World {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: WorldError,
+    },
     /// It is not a recording.
     Recording(RecordingError),
     /// It is not a list of round trips.
@@ -94,7 +117,11 @@ pub struct OutputFile {
 /// For text `NAME.csv[.gz]`, what lies beside it counts too: `NAME.breaks.csv[.gz]`, and for a trace
 /// `NAME.metadata.csv[.gz]`.
 pub fn open_recording(path: &Path) -> Result<Recorded, OpenError> {
-    let bytes = read(path)?;
+    recording_from(path, read(path)?)
+}
+
+/// The same from bytes that were read before.
+pub(crate) fn recording_from(path: &Path, bytes: Vec<u8>) -> Result<Recorded, OpenError> {
     let recording = if bytes.starts_with(&PARQUET_MAGIC) {
         recording_from_parquet(path, bytes)?
     } else {
@@ -233,7 +260,7 @@ pub(crate) fn parent_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."))
 }
 
-fn file_name(path: &Path) -> String {
+pub(crate) fn file_name(path: &Path) -> String {
     path.file_name().map_or_else(|| shown(path), |name| name.to_string_lossy().into_owned())
 }
 
@@ -276,6 +303,11 @@ impl fmt::Display for OpenError {
             Self::BadMetadata { path, error } => {
                 write!(f, "{}: {error}: record it again, or remove this file", path.display())
             }
+            Self::BadXml { path, error } => {
+                write!(f, "{}: {error}: give a match of Ethereal as it was recorded", path.display())
+            }
+            Self::Ethereal { path, error } => write!(f, "{}: {error}", path.display()),
+            Self::World { path, error } => write!(f, "{}: {error}", path.display()),
             Self::Recording(error) => error.fmt(f),
             Self::Rtt { path, error } => {
                 write!(f, "{}: {error}: give a table with the columns t,rtt_ms", path.display())

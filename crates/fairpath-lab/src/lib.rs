@@ -12,6 +12,8 @@
 //! - [`index`] is the page that leads to many reports
 //! - [`table`] keeps large tables in Parquet, [`trace`] the tables of a recorded run
 //! - [`fairness`] plays schedulers against each other
+//! - [`prediction`] scores predictors on recordings, and counts the packets they need
+//! - [`laps`] judges predictors on laps that others taught
 //! - [`truth`] holds the real paths that experiments measure against
 //! - [`dis_check`] compares the DIS models with a file of expected values
 //!
@@ -52,8 +54,10 @@ pub mod figure;
 pub mod files;
 pub mod index;
 pub mod judge;
+pub mod laps;
 pub mod outcome;
 pub mod plot;
+pub mod prediction;
 mod quantity;
 pub mod record;
 mod report;

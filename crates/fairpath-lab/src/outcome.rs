@@ -11,6 +11,8 @@ use crate::quantity::{decimals_for, show_fixed};
 pub struct Outcome {
     /// The numbers, as one table.
     pub rows: Rows,
+    /// What people see of them first, where the table is too long to be read: not in the JSON.
+    pub headline: Option<Rows>,
     /// The claims, judged.
     pub claims: Vec<Claim>,
     /// The plots.
@@ -23,6 +25,13 @@ impl Outcome {
     /// An outcome with these numbers.
     pub fn new(rows: Rows) -> Self {
         Self { rows, ..Self::default() }
+    }
+
+    /// With a shorter table for people.
+    #[must_use]
+    pub fn headline(mut self, headline: Rows) -> Self {
+        self.headline = Some(headline);
+        self
     }
 
     /// With one more claim.

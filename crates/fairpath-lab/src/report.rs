@@ -86,7 +86,8 @@ impl Report<'_> {
         if self.outcome.rows.is_empty() {
             return String::new();
         }
-        format!("<section>\n<h2>Numbers</h2>\n{}</section>\n", table(&self.outcome.rows))
+        let headline = self.outcome.headline.as_ref().map_or_else(String::new, table);
+        format!("<section>\n<h2>Numbers</h2>\n{headline}{}</section>\n", table(&self.outcome.rows))
     }
 
     fn notes(&self) -> String {

@@ -56,6 +56,9 @@ pub struct Results {
     pub jitter_ms: Option<f64>,
     /// The numbers.
     pub rows: Rows,
+    /// The shorter table for people, if there is one; not in the JSON.
+    #[serde(skip)]
+    pub headline: Option<Rows>,
     /// The claims, judged.
     pub claims: Vec<Claim>,
     /// File names of the plots.
@@ -94,6 +97,7 @@ impl Results {
             delays_ms: settings.delays.as_ref().map(|all| all.iter().map(|d| d.as_millis_f64()).collect()),
             jitter_ms: settings.jitter.map(|jitter| jitter.as_millis_f64()),
             rows: outcome.rows.clone(),
+            headline: outcome.headline.clone(),
             claims: outcome.claims.clone(),
             figures: outcome.figures.iter().map(|figure| figure.file_name()).collect(),
             notes: outcome.notes.clone(),

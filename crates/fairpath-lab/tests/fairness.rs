@@ -10,7 +10,7 @@ use fairpath::wire::{Header, Precision, decode_updates, encode_updates};
 use fairpath::{Observation, Owner};
 use fairpath_eval::recording::{self, Source};
 use fairpath_games::tanks::Script;
-use fairpath_lab::experiment::{Recorded, Settings, Silent};
+use fairpath_lab::experiment::{Half, Recorded, Settings, Silent};
 use fairpath_lab::experiments;
 use fairpath_lab::fairness::run::{Run, run};
 use fairpath_lab::fairness::{Arena, Contender, Jitter, Model, Motion, Receiver, Trial};
@@ -117,6 +117,10 @@ fn the_ledger_believes_what_the_observer_sees() {
         assert!(off < 1e-3, "{}: {off}", contender.name());
         let jittery = played(contender, receivers(&[800, 500, 200], 180), SEEDS[0]);
         assert!(jittery.belief.off.iter().any(|off| *off > 1e-2), "it cannot know what has not arrived yet");
+        assert!(jittery.belief.open.iter().any(|share| *share > 0.5), "and says so");
+        let settled_off = jittery.belief.settled_off.iter().copied().fold(0.0, f64::max);
+        assert!(settled_off < 1e-6, "{}: off by {settled_off} with all receipts in", contender.name());
+        assert_eq!(jittery.belief.unsettled, 0, "nothing is lost here");
     }
 }
 
@@ -188,6 +192,15 @@ fn firm_claims_hold_for_two_fixed_seeds() {
             }
         }
     }
+}
+
+#[test]
+fn halves_of_a_recording_share_no_stretch_and_miss_none() {
+    let all = recorded_tanks(SEEDS[0]);
+    let halves = [Half::Odd, Half::Even].map(|half| all.clone().only(half).recording.stretches);
+    assert_eq!(halves.iter().map(Vec::len).sum::<usize>(), all.recording.stretches.len());
+    assert!(!halves[0].is_empty() && !halves[1].is_empty());
+    assert!(halves[0].iter().all(|stretch| !halves[1].contains(stretch)));
 }
 
 #[test]

@@ -16,3 +16,5 @@ mod life;
 mod motion;
 #[path = "sessions/objects.rs"]
 mod objects;
+#[path = "sessions/sleep.rs"]
+mod sleep;

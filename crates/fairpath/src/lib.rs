@@ -14,6 +14,7 @@
 //! - [`wire`]: the bytes; [`link`]: what both ends remember of them
 //! - [`place`], with [`Replica`]: where to show it; [`converge`]: how to bend a correction for the eye
 //! - [`predict`]: better guesses, from play patterns and past laps
+//! - [`compensate`]: everything a client and its server do to hide lag
 //! - [`clock`]: one timeline for everybody, that says how sure it is
 //! - [`session`]: all of it together, between a server and its clients
 //! - [`error`]: how wrong, exactly
@@ -23,6 +24,7 @@
 #![forbid(unsafe_code)]
 
 pub mod clock;
+pub mod compensate;
 pub mod converge;
 mod dr_vector;
 pub mod error;

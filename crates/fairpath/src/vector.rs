@@ -57,6 +57,12 @@ pub trait Vector:
     /// Whether every number in it is finite.
     fn is_finite_spin(spin: Self::Spin) -> bool;
 
+    /// What lies `share` of the way (0 to 1) along the shortest turn between two orientations. Where that turn is long, the
+    /// pace along it need not be even: it is for states a tick apart, and cheap.
+    fn part_way(from: Self::Orientation, to: Self::Orientation, share: f64) -> Self::Orientation {
+        Self::turned(from, Self::turn_between(from, to), share)
+    }
+
     /// Euclidean length.
     fn length(self) -> f64 {
         self.length_squared().sqrt()
@@ -275,6 +281,13 @@ impl Vector for Vec3 {
 
     fn turn_between(from: Quat, to: Quat) -> Self {
         (from.conjugate() * to).to_rotation_vector()
+    }
+
+    fn part_way(from: Quat, to: Quat, share: f64) -> Quat {
+        // A quaternion and its opposite are one orientation: blend with the nearer.
+        let dot = from.w * to.w + from.v.dot(to.v);
+        let (kept, taken) = (1.0 - share, if dot < 0.0 { -share } else { share });
+        Quat { w: from.w * kept + to.w * taken, v: from.v * kept + to.v * taken }.normalized()
     }
 
     fn angle_between(one: Quat, other: Quat) -> f64 {

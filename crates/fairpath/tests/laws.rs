@@ -28,6 +28,8 @@ mod place;
 mod predict;
 #[path = "laws/schedule.rs"]
 mod schedule;
+#[path = "laws/session.rs"]
+mod session;
 #[path = "laws/trigger.rs"]
 mod trigger;
 #[path = "laws/wire.rs"]

@@ -15,7 +15,8 @@ use crate::BadInput;
 
 pub(super) const HELP: &str = "Keys: arrows or w a s d fire a thruster, space lets go, r begins again, q quits.\n\
     Whatever passes by is worth 1, a hit costs 4, the walls cost a car.\n\n\
-    Example:\n  fairpath play jet-car\n  fairpath play jet-car --wind --lag 400\n  fairpath play jet-car --bot --lag 200";
+    Example:\n  fairpath play jet-car\n  fairpath play jet-car --wind --lag 400\n  \
+    fairpath play jet-car --lag 400 --compensate on\n  fairpath play jet-car --bot --lag 200";
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -38,7 +39,7 @@ pub(super) struct Player {
     rules: JetCarConfig,
     common: Common,
     server: JetCar,
-    way: Way<Input, Scene>,
+    way: Way<JetCarConfig>,
     driver: Driver,
     thrusters: [Thruster; 2],
     now: SharedInstant,
@@ -64,7 +65,9 @@ impl Player {
         } else {
             Driver::Hands(Input::IDLE)
         };
-        let way = Way::new(common.lag, Input::IDLE, server.scene().clone());
+        let way = Way::new(&common, TICK_RATE, Input::IDLE, server.scene().clone(), |scene: &Scene| {
+            scene.car.state()
+        });
         let now = SharedInstant::ZERO;
         Ok(Self { rules, common, server, way, driver, thrusters: Default::default(), now, began: now })
     }
@@ -105,16 +108,16 @@ impl Playable for Player {
         let on_clock = SharedInstant::ZERO + (now - self.began);
         let input = self.driver.drive(&self.rules, on_clock, self.way.shown());
         let server = &mut self.server;
-        self.way.tick(on_clock, input, |received| {
-            server.step(received, 1);
+        self.way.tick(&self.rules, on_clock, input, |received| {
+            server.step(*received, 1);
             server.scene().clone()
         });
     }
 
     fn draw(&self, canvas: &mut Canvas) {
         let scene = self.way.shown();
-        draw_status(canvas, &self.rules, scene, self.common.lag);
-        draw_field(canvas, &self.rules, scene);
+        draw_status(canvas, &self.rules, scene, &self.common.lag_in_words());
+        draw_field(canvas, &self.rules, scene, self.way.drawn_own().position);
         if scene.is_over(&self.rules) {
             let row = canvas.height() / 2;
             canvas.centred(row, &format!(" It is over: {} points ", scene.score), Color::Yellow);
@@ -129,10 +132,10 @@ impl Playable for Player {
     }
 }
 
-fn draw_status(canvas: &mut Canvas, rules: &JetCarConfig, scene: &Scene, lag_ms: u32) {
+fn draw_status(canvas: &mut Canvas, rules: &JetCarConfig, scene: &Scene, lag: &str) {
     let left = f64::from(rules.secs) - scene.now().as_secs_f64();
     let status = format!(
-        " score {:4}   cars {}   time {:3.0} s   lag {lag_ms} ms",
+        " score {:4}   cars {}   time {:3.0} s   {lag}",
         scene.score,
         "A".repeat(scene.lives as usize),
         left.max(0.0)
@@ -144,7 +147,7 @@ fn draw_status(canvas: &mut Canvas, rules: &JetCarConfig, scene: &Scene, lag_ms:
     }
 }
 
-fn draw_field(canvas: &mut Canvas, rules: &JetCarConfig, scene: &Scene) {
+fn draw_field(canvas: &mut Canvas, rules: &JetCarConfig, scene: &Scene, car: Vec2) {
     // A character is about twice as high as wide.
     let height = (canvas.height() - 1).max(1);
     let width =
@@ -163,7 +166,7 @@ fn draw_field(canvas: &mut Canvas, rules: &JetCarConfig, scene: &Scene) {
         let area = area_of(field, rules, obstruction.position, obstruction.extent(rules));
         fill_within(canvas, field, area, character, colour);
     }
-    let car = area_of(field, rules, scene.car.position, Vec2::new(rules.car_size, rules.car_size));
+    let car = area_of(field, rules, car, Vec2::new(rules.car_size, rules.car_size));
     fill_within(canvas, field, car, 'A', Color::White);
 }
 
@@ -201,10 +204,14 @@ pub(super) fn arrow(way: Vec2) -> char {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Switch;
     use super::*;
 
     fn player(bot: bool, lag: u32) -> Player {
-        let common = Common { seed: 1, lag, bot };
+        with(Common { seed: 1, lag, compensate: Switch::Off, bot })
+    }
+
+    fn with(common: Common) -> Player {
         Options { common, wind: true }.game().ok().expect("sound rules")
     }
 
@@ -240,6 +247,28 @@ mod tests {
         let pushed = player.server.scene().car.velocity.x;
         let expected = HOLD.as_secs_f64() * player.rules.acceleration();
         assert!((pushed - expected).abs() <= 0.02 * player.rules.acceleration(), "{pushed} of {expected}");
+    }
+
+    #[test]
+    fn with_compensation_a_press_shows_at_once_and_the_bot_scores_more() {
+        let mut hands = with(Common { seed: 1, lag: 200, compensate: Switch::On, bot: false });
+        hands.press(Key::Right);
+        play(&mut hands, 0, 5);
+        assert!(hands.way.shown().car.velocity.x > 0.0);
+        assert_eq!(hands.server.scene().car.velocity.x, 0.0, "it is still on its way");
+        assert!(picture(&hands).contains("lag 200 ms, compensated"));
+
+        let score = |compensate| {
+            let runs = (1..=4).map(|seed| {
+                let mut bot = with(Common { seed, lag: 400, compensate, bot: true });
+                play(&mut bot, 0, 12_000);
+                bot.server.scene().score
+            });
+            runs.sum::<i32>()
+        };
+        let (on, off) = (score(Switch::On), score(Switch::Off));
+        println!("four runs in wind at 400 ms: {on} points with compensation, {off} without");
+        assert!(on > off + 200, "{on} with compensation, {off} without");
     }
 
     #[test]

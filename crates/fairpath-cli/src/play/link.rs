@@ -1,48 +1,109 @@
 //! The server in this process, and the way to it and back.
 
+use fairpath::State;
+use fairpath::compensate::{Epoch, FreeRunning, HeldInput, Reply, Simulate};
+use fairpath::converge::{Convergence, Drawn};
 use fairpath::random::Random;
-use fairpath::time::{SharedInstant, Span};
+use fairpath::time::{LocalInstant, Now, SharedInstant, Span, TickRate};
+use fairpath::vector::Vec2;
 use fairpath_sim::{Link, LinkConfig};
 
-/// Two links with half the round trip each, and what arrived last at their ends.
-pub(super) struct Way<I, S> {
-    up: Link<I>,
-    down: Link<S>,
-    received: I,
-    shown: S,
+use super::{Common, Switch};
+
+/// Two links with half the round trip each, and what a client makes of what arrives.
+///
+/// The server free-runs: each tick it plays the newest input that has arrived, and answers with its scene. With
+/// compensation the client plays that scene on with what the server has not seen yet, and draws its own car or boat so that
+/// the eye can follow when the server knew better: a gust moves it by a round trip of wind at once.
+pub(super) struct Way<G: Simulate> {
+    up: Link<(LocalInstant, G::Input)>,
+    down: Link<Reply<G::State>>,
+    hands: HeldInput<G::Input>,
+    client: FreeRunning<G>,
+    tick_rate: TickRate,
+    compensates: bool,
+    ticks: u64,
+    shown: G::State,
+    own: fn(&G::State) -> State<Vec2>,
+    drawn: Drawn<Vec2>,
+    drawn_own: State<Vec2>,
 }
 
-impl<I: Copy, S: Clone> Way<I, S> {
-    /// A way of `lag_ms` there and back, on which `input` and `scene` have arrived before.
-    pub(super) fn new(lag_ms: u32, input: I, scene: S) -> Self {
-        let config = LinkConfig::default().delay(Span::from_micros(i64::from(lag_ms) * 500));
+impl<G: Simulate> Way<G> {
+    /// A way as asked for, on which `input` and `scene` have arrived before. `own` is the player's part of a scene.
+    pub(super) fn new(
+        common: &Common,
+        tick_rate: TickRate,
+        input: G::Input,
+        scene: G::State,
+        own: fn(&G::State) -> State<Vec2>,
+    ) -> Self {
+        /// Beyond the round trip, for what is sent while an answer is on its way through this process.
+        const SPARE_ENTRIES: u32 = 16;
+        /// Less than the way from a wall to where the next car begins, and from a gust to where it is felt.
+        const JUMP: f64 = 150.0;
+        let config = LinkConfig::default().delay(Span::from_micros(i64::from(common.lag) * 500));
+        let entries = SPARE_ENTRIES + common.lag.saturating_mul(tick_rate.as_hz()) / 1000;
         // Without jitter or loss there is nothing to draw.
         let dice = Random::from_seed(0);
         Self {
             up: Link::new(config.clone(), dice.fork(0)),
             down: Link::new(config, dice.fork(1)),
-            received: input,
+            hands: HeldInput::new(input),
+            client: FreeRunning::new(scene.clone(), tick_rate, entries as usize),
+            tick_rate,
+            compensates: common.compensate == Switch::On,
+            ticks: 0,
+            drawn_own: own(&scene),
             shown: scene,
+            own,
+            drawn: Drawn::new(Convergence { snap_beyond: JUMP, ..Convergence::default() }),
         }
     }
 
-    /// What the player's screen shows: the newest scene that has arrived.
-    pub(super) fn shown(&self) -> &S {
+    /// What the player's screen shows: the newest scene that has arrived, played on if there is compensation.
+    pub(super) fn shown(&self) -> &G::State {
         &self.shown
     }
 
+    /// The player's own part of it as it is drawn: corrections bend this, and nothing else.
+    pub(super) fn drawn_own(&self) -> &State<Vec2> {
+        &self.drawn_own
+    }
+
     /// One tick: the input leaves, the server plays the newest that has arrived, and its scene leaves.
-    pub(super) fn tick(&mut self, now: SharedInstant, input: I, server: impl FnOnce(I) -> S) {
+    pub(super) fn tick(
+        &mut self,
+        rules: &G,
+        now: SharedInstant,
+        input: G::Input,
+        server: impl FnOnce(&G::Input) -> G::State,
+    ) {
         // Nothing here is large enough to wait in a queue.
         const SIZE_BYTES: u32 = 0;
-        self.up.send(now, SIZE_BYTES, input);
+        let local = LocalInstant::from_micros(now.as_micros());
+        self.up.send(now, SIZE_BYTES, (self.client.input(local, input.clone()), input));
         while let Some(arrival) = self.up.poll(now) {
-            self.received = arrival.payload;
+            let (stamp, input) = arrival.payload;
+            self.hands.receive(stamp, input);
         }
-        let scene = server(self.received);
-        self.down.send(now, SIZE_BYTES, scene);
+        let tick = self.tick_rate.begin(1);
+        let state = server(self.hands.play(tick));
+        self.ticks += 1;
+        let (acknowledged, applied) = self.hands.acknowledged();
+        let reply = Reply { epoch: Epoch(1), tick: self.ticks, state, acknowledged, applied };
+        self.down.send(now, SIZE_BYTES, reply);
+        // To the end of the tick that was just played, as the server has it.
+        let end = Now { local: local + tick, shared: now };
         while let Some(arrival) = self.down.poll(now) {
-            self.shown = arrival.payload;
+            self.client.accept_bending(rules, arrival.payload, end, &mut self.drawn, self.own);
+        }
+        if self.compensates {
+            self.shown = self.client.predict(rules, end.local).state;
+            self.drawn_own = self.drawn.at(end, &(self.own)(&self.shown));
+        } else {
+            self.shown = self.client.heard().clone();
+            self.drawn_own = (self.own)(&self.shown);
         }
     }
 }
@@ -51,22 +112,60 @@ impl<I: Copy, S: Clone> Way<I, S> {
 mod tests {
     use super::*;
 
+    const TICK_RATE: TickRate = TickRate::hz(100);
+
+    /// Adds up its inputs.
+    struct Sum;
+    impl Simulate for Sum {
+        type State = i64;
+        type Input = i64;
+        fn step(&self, sum: &mut i64, input: &i64, ticks: u32) {
+            *sum += input * i64::from(ticks);
+        }
+    }
+
+    /// What is shown after each tick, if tick n has input n.
+    fn shown(lag_ms: u32, compensates: bool) -> Vec<i64> {
+        let compensate = if compensates { Switch::On } else { Switch::Off };
+        let common = Common { seed: 1, lag: lag_ms, compensate, bot: false };
+        let mut way = Way::<Sum>::new(&common, TICK_RATE, 0, 0, |_| State::default());
+        let mut sum = 0;
+        (1..=30_i64)
+            .map(|tick| {
+                way.tick(&Sum, SharedInstant::from_millis(10 * tick), tick, |input| {
+                    sum += *input;
+                    sum
+                });
+                *way.shown()
+            })
+            .collect()
+    }
+
+    fn sum_to(tick: i64) -> i64 {
+        tick * (tick + 1) / 2
+    }
+
     #[test]
     fn an_input_shows_one_round_trip_later() {
-        let mut way = Way::new(100, 0, 0);
-        let mut shows = Vec::new();
-        for tick in 1..=30_i64 {
-            way.tick(SharedInstant::from_millis(10 * tick), tick, |input| input);
-            shows.push(*way.shown());
-        }
+        let shows = shown(100, false);
         assert_eq!(shows[..10], [0; 10], "nothing is back before 100 ms");
-        assert!(shows.iter().zip(1..).skip(10).all(|(shown, tick)| *shown == tick - 10), "{shows:?}");
+        assert!(shows.iter().zip(1..).skip(10).all(|(shown, tick)| *shown == sum_to(tick - 10)), "{shows:?}");
+    }
+
+    #[test]
+    fn with_compensation_it_shows_at_once() {
+        for lag_ms in [0, 100, 200, 1_000] {
+            let shows = shown(lag_ms, true);
+            assert!(
+                shows.iter().zip(1..).all(|(shown, tick)| *shown == sum_to(tick)),
+                "{lag_ms} ms: {shows:?}"
+            );
+        }
     }
 
     #[test]
     fn without_lag_it_shows_at_once() {
-        let mut way = Way::new(0, 0, 0);
-        way.tick(SharedInstant::ZERO, 7, |input| 2 * input);
-        assert_eq!(*way.shown(), 14);
+        let shows = shown(0, false);
+        assert!(shows.iter().zip(1..).all(|(shown, tick)| *shown == sum_to(tick)), "{shows:?}");
     }
 }

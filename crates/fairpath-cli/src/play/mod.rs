@@ -8,13 +8,14 @@
 //! | `terminal` | raw mode, keys and colours, and everything put back in the end |
 //!
 //! The server, the player and the link between them live in this one process, but meet only through the link: what is
-//! drawn is what arrived, and what the server plays is the input that arrived.
+//! drawn is what arrived, with `--compensate on` played on by the player's own inputs, and what the server plays is the
+//! input that arrived.
 
 use std::io;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use fairpath::time::{SharedInstant, Span, TickRate};
 
 use crate::BadInput;
@@ -46,9 +47,27 @@ struct Common {
     /// The round trip to the server, in milliseconds
     #[arg(long, default_value_t = 0, value_name = "MS", value_parser = clap::value_parser!(u32).range(0..=10_000))]
     lag: u32,
+    /// Whether the screen plays on what the server has not seen yet, or shows what arrives
+    #[arg(long, value_enum, default_value_t = Switch::Off)]
+    compensate: Switch,
     /// Let the synthetic player play
     #[arg(long)]
     bot: bool,
+}
+
+/// On or off.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Switch {
+    On,
+    Off,
+}
+
+impl Common {
+    /// The delay in a few words, for the status line.
+    fn lag_in_words(&self) -> String {
+        let compensated = if self.compensate == Switch::On { ", compensated" } else { "" };
+        format!("lag {} ms{compensated}", self.lag)
+    }
 }
 
 pub(crate) fn execute(command: Command) -> Result<ExitCode, BadInput> {

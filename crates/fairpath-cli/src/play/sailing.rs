@@ -5,7 +5,7 @@ use crossterm::style::Color;
 use fairpath::time::{SharedInstant, Span, TickRate};
 use fairpath::vector::{Vec2, Vector};
 use fairpath_games::sailing::{
-    Agent, Crew, Current, Input, KNOT, Sailing, SailingConfig, Scene, TICK_RATE, Trim, View, Wind,
+    Agent, Crew, Current, Helm, Input, KNOT, Sailing, SailingConfig, Scene, TICK_RATE, Trim, View, Wind,
     from_south, from_west,
 };
 
@@ -19,7 +19,7 @@ use crate::BadInput;
 pub(super) const HELP: &str = "Keys: left and right turn the rudder, down straightens it; w lets the sheet out, s hauls it in;\n\
     with --wind god, i and k raise and calm the wind, j and l turn it; r begins again, q quits.\n\
     A sail drives hardest at half the angle to the wind you feel; one let out too far flaps and does nothing.\n\n\
-    Example:\n  fairpath play sailing\n  fairpath play sailing --wind shifts --lag 700\n  \
+    Example:\n  fairpath play sailing\n  fairpath play sailing --wind shifts --lag 700 --compensate on\n  \
     fairpath play sailing --wind random --current shifting --bot";
 
 #[derive(Args)]
@@ -107,7 +107,8 @@ pub(super) struct Player {
     server: Sailing,
     /// Sails at the server, and sees what is there.
     rival: Option<Agent>,
-    way: Way<Input, Scene>,
+    helm: Helm,
+    way: Way<Helm>,
     crew: Crew,
     wind_until: SharedInstant,
     now: SharedInstant,
@@ -133,7 +134,10 @@ impl Player {
         let hands = Input::new(0.5, 0.0);
         let crew = if common.bot { Crew::Agent(Agent::new(Trim::Optimal)) } else { Crew::Hands(hands) };
         Ok(Self {
-            way: Way::new(common.lag, hands, server.scene().clone()),
+            way: Way::new(&common, TICK_RATE, hands, server.scene().clone(), |scene: &Scene| {
+                scene.boats[OWN].state()
+            }),
+            helm: Helm { rules: rules.clone(), seat: OWN },
             rival: opponent.map(Agent::new),
             rules,
             common,
@@ -196,21 +200,24 @@ impl Playable for Player {
         }
         let on_clock = SharedInstant::ZERO + (now - self.began);
         let input = self.crew.sail(&self.rules, on_clock, self.way.shown(), OWN);
-        let Self { way, server, rival, rules, .. } = self;
-        way.tick(on_clock, input, |received| {
+        let Self { way, helm, server, rival, rules, .. } = self;
+        way.tick(helm, on_clock, input, |received| {
             let scene = server.scene();
             let rival = rival.as_mut().map(|agent| agent.sail(rules, scene.now(), scene, OWN + 1));
-            server.step(&[received, rival.unwrap_or_default()], 1);
+            server.step(&[*received, rival.unwrap_or_default()], 1);
             server.scene().clone()
         });
     }
 
     fn draw(&self, canvas: &mut Canvas) {
-        let scene = self.way.shown();
+        let mut scene = self.way.shown().clone();
+        let drawn = self.way.drawn_own();
+        (scene.boats[OWN].position, scene.boats[OWN].heading) = (drawn.position, drawn.orientation);
+        let scene = &scene;
         let Some(view) = View::of(scene, &self.rules, OWN) else { return };
         draw_sea(canvas, &view);
         draw_mini_map(canvas, &view);
-        draw_status(canvas, &view, scene, self.common.lag);
+        draw_status(canvas, &view, scene, &self.common.lag_in_words());
         if let Some(tick) = view.own.finished_at {
             let secs = tick as f64 * TICK_RATE.step_secs();
             let row = canvas.height() / 2 - 3;
@@ -312,14 +319,14 @@ fn draw_mini_map(canvas: &mut Canvas, view: &View) {
     mark(Vec2::ZERO, arrow(Vec2::from_heading(view.own.heading)), Color::White);
 }
 
-fn draw_status(canvas: &mut Canvas, view: &View, scene: &Scene, lag_ms: u32) {
+fn draw_status(canvas: &mut Canvas, view: &View, scene: &Scene, lag: &str) {
     let knots = |velocity: Vec2| velocity.length() / KNOT;
     let current = match knots(view.current) {
         knots if knots < 0.01 => String::new(),
         knots => format!("   current {} {knots:.1} kn", arrow(view.current)),
     };
     let air = format!(
-        " wind {} {:.0} kn   felt {} {:.0} kn{current}   lag {lag_ms} ms",
+        " wind {} {:.0} kn   felt {} {:.0} kn{current}   {lag}",
         arrow(view.wind),
         knots(view.wind),
         arrow(view.apparent_wind),
@@ -342,10 +349,11 @@ fn draw_status(canvas: &mut Canvas, view: &View, scene: &Scene, lag_ms: u32) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Switch;
     use super::*;
 
     fn player(bot: bool, wind: WindKind) -> Player {
-        let common = Common { seed: 1, lag: 0, bot };
+        let common = Common { seed: 1, lag: 0, compensate: Switch::On, bot };
         let options = Options { common, wind, current: CurrentKind::Shifting, opponent: Opponent::Optimal };
         options.game().ok().expect("sound rules")
     }

@@ -34,12 +34,14 @@ use fairpath_sim::trace::{Metadata, StateRow};
 
 mod bzflag;
 mod error;
+mod laps;
 mod stretch;
 mod table;
 mod team;
 mod trace;
 
 pub use error::{Problem, RecordingError};
+pub use laps::{RecordedLap, read_laps};
 pub use stretch::{Facing, GAP_MAX, Sample, Stretch, VELOCITY_WINDOW, Velocity};
 
 use stretch::estimate_turn_rates;
@@ -164,6 +166,13 @@ impl Recording {
     pub fn is_flat(&self) -> bool {
         let mut samples = self.stretches.iter().flat_map(Stretch::samples);
         samples.all(|sample| sample.position.z == 0.0 && sample.velocity.z == 0.0)
+    }
+
+    /// The same with z = 0 everywhere: what a game in the plane would have recorded.
+    #[must_use]
+    pub fn without_height(mut self) -> Self {
+        self.stretches.iter_mut().for_each(Stretch::flatten);
+        self
     }
 
     /// All clean motion of players put together, in seconds.

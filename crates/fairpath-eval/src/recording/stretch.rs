@@ -85,6 +85,13 @@ impl Stretch {
         (samples.len() >= 2).then_some(Self { entity, team, life, velocity, samples })
     }
 
+    pub(super) fn flatten(&mut self) {
+        for sample in &mut self.samples {
+            sample.position.z = 0.0;
+            sample.velocity.z = 0.0;
+        }
+    }
+
     /// What was recorded, in order of time.
     pub fn samples(&self) -> &[Sample] {
         &self.samples

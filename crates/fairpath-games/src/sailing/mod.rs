@@ -42,6 +42,7 @@ mod agent;
 mod boat;
 mod config;
 mod input;
+mod predict;
 mod regatta;
 mod scene;
 mod view;
@@ -55,6 +56,7 @@ pub use config::{
     from_south, from_west,
 };
 pub use input::Input;
+pub use predict::Helm;
 pub use regatta::{Crew, REFERENCE_DIGEST, Regatta, reference_digest};
 pub use scene::{Event, Scene};
 pub use view::{GRID, SeenBoat, View};

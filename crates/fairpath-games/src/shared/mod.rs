@@ -10,11 +10,13 @@ mod game;
 mod knob;
 mod log;
 mod record;
+mod seats;
 
 pub use game::{Game, Hands, Moving};
 pub use knob::OutOfRange;
 pub use log::{InputChange, InputLog, Replay};
 pub use record::NotReplayable;
+pub use seats::Seats;
 
 pub(crate) use knob::{Knob, all_within};
 

@@ -1,16 +1,16 @@
 //! EI: is error-index the best known? No paper has it; the claims are ours.
 
-use fairpath::random::Random;
 use fairpath::time::Span;
 use fairpath_eval::recording::Format;
 
-use crate::experiment::{CannotRun, Experiment, Progress, Settings};
+use crate::experiment::{CannotRun, Experiment, Progress, Recorded, Settings};
 use crate::fairness::bench::{Bench, JITTERS_MS};
 use crate::fairness::exploration::{cells, columns, notes};
 use crate::fairness::{Contender, Factor, Jitter, Measure, Model, Ratio, Receiver, Score, Trial, ratio};
 use crate::figure::{Axis, Figure, Line, Plot};
-use crate::judge::{self, Judgement};
+use crate::judge;
 use crate::outcome::{Claim, Column, Outcome, Rows};
+use crate::quantity::show_fixed;
 
 pub(super) struct ErrorIndexTable;
 
@@ -20,22 +20,25 @@ const OURS: Contender = Contender::ERROR_INDEX;
 /// Everybody at the same number of DR vectors as 1/3 base, and base.
 const CONTENDERS: [Contender; 3] = [THIRD, Contender::Broadcast, TURNS];
 /// The same, from accurate to fair.
-const FRONTIER: [Contender; 7] = [
+const FRONTIER: [Contender; 10] = [
     Contender::ErrorIndex(0.25),
     Contender::ErrorIndex(0.5),
-    Contender::ErrorIndex(0.7),
     OURS,
+    Contender::ErrorIndex(1.25),
     Contender::ErrorIndex(1.5),
-    Contender::ErrorIndex(2.0),
+    Contender::ErrorIndex(1.75),
+    Contender::ErrorIndex(2.1),
+    Contender::ErrorIndex(2.5),
+    Contender::ErrorIndex(3.0),
     Contender::ErrorIndex(4.0),
 ];
 const GAMMAS: [f64; 3] = [1.0, 2.0, 4.0];
-/// What a quick prototype of the base index reached on a BZFlag recording, as ratios to 1/3 base: γ, spread, mean. It cut DR
-/// vectors at the recorded frames, which are not quite 60 a second, so that its 1/3 base was another one.
+/// What a quick prototype of the base index reached on a BZFlag recording, as ratios to 1/3 base: γ, spread, mean. Whether it left
+/// out the height is not known: our base index comes near to it without. So it is compared with both.
 const PROTOTYPE: [(f64, f64, f64); 3] = [(1.0, 0.32, 0.98), (2.0, 0.24, 1.01), (4.0, 0.17, 1.07)];
 const CROWDS: [usize; 4] = [2, 8, 32, 128];
 const CROWD_CONTENDERS: [Contender; 3] = [THIRD, TURNS, OURS];
-const CROWD_DELAYS_MS: [f64; 2] = [20.0, 400.0];
+const CROWD_DELAYS_MS: [i64; 2] = [20, 400];
 
 impl Experiment for ErrorIndexTable {
     fn id(&self) -> &'static str {
@@ -54,17 +57,22 @@ impl Experiment for ErrorIndexTable {
         "Error-index sends a copy where it avoids the most error, at a price that the budget sets and that is higher for those who have \
          fared well. Against base, 1/3 base, the deterministic budget and the index it started from, all but base with as many DR vectors \
          as 1/3 base: three receivers 800, 500 and 200 ms away with jitter of 0, ±100 and ±180 ms, and crowds of 2 to 128 receivers whose \
-         delays are drawn from 20 to 400 ms. Ratios are to 1/3 base, with 95 % intervals."
+         delays are drawn from 20 to 400 ms. A recording in which somebody leaves the ground is played in space, and once more without \
+         the height. Ratios are to 1/3 base, with 95 % intervals."
     }
 
     fn run(&self, settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRun> {
         let bench = Bench::new(settings, progress)?;
-        let table = Table { groups: groups(&bench, settings), seed: settings.seed };
+        let mut groups = groups(&bench, settings);
+        if let Some(flat) = flattened(settings) {
+            groups.extend(groups_without_height(&Bench::new(&flat, progress)?));
+        }
+        let table = Table { groups, seed: settings.seed };
         let mut outcome = Outcome::new(table.rows(&bench.motion.unit));
         let is_bzflag =
             settings.motion.as_ref().is_some_and(|motion| motion.recording.format == Format::Bzflag);
         outcome.claims = table.claims(bench.motion.is_recorded(), is_bzflag);
-        outcome.figures = table.figures();
+        outcome.figures = table.figures(is_bzflag);
         outcome.notes = notes(&bench.motion);
         Ok(outcome)
     }
@@ -82,8 +90,17 @@ struct Group {
 
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
+    /// Three receivers, as in the papers.
     Papers,
+    /// The same, on a recording whose height is left out.
+    Flat,
     Crowd,
+}
+
+impl Kind {
+    fn has_frontier(self) -> bool {
+        self != Self::Crowd
+    }
 }
 
 struct Table {
@@ -91,52 +108,65 @@ struct Table {
     seed: u64,
 }
 
-fn groups(bench: &Bench<'_>, settings: &Settings) -> Vec<Group> {
-    let mut groups = Vec::new();
-    let mut trials = Vec::new();
-    let mut add =
-        |kind, name: String, jitter: Jitter, model: Model, contenders: Vec<Contender>, delays: &[Span]| {
-            let receivers = Receiver::all_at(delays, jitter);
-            trials.extend(contenders.iter().map(|contender| {
-                Trial::new(*contender, receivers.clone()).label(contender.label()).model(model)
-            }));
-            groups.push(Group { kind, name, jitter, model, contenders, scores: Vec::new() });
-        };
-    let three =
-        bench.delays.iter().map(|delay| delay.as_millis_f64().to_string()).collect::<Vec<_>>().join("/");
-    for model in [Model::Linear, Model::Circular] {
-        for jitter in bench.jitters(&JITTERS_MS) {
-            let contenders =
-                CONTENDERS.into_iter().chain(GAMMAS.map(Contender::BaseIndex)).chain(FRONTIER).collect();
-            add(Kind::Papers, three.clone(), Jitter::Uniform(jitter), model, contenders, &bench.delays);
-        }
-    }
-    for crowd in CROWDS {
-        let delays = drawn_delays(crowd, settings.seed);
-        add(
-            Kind::Crowd,
-            format!("{crowd} × 20–400"),
-            Jitter::NONE,
-            Model::Linear,
-            CROWD_CONTENDERS.to_vec(),
-            &delays,
-        );
-    }
-    let mut scores = bench.play(&trials).into_iter();
-    for group in &mut groups {
-        group.scores = scores.by_ref().take(group.contenders.len()).collect();
-    }
-    groups
+/// The same settings without the recording's height, if it has any.
+fn flattened(settings: &Settings) -> Option<Settings> {
+    let recorded = settings.motion.as_ref().filter(|recorded| !recorded.recording.is_flat())?;
+    let flat = Recorded { recording: recorded.recording.clone().without_height(), ..recorded.clone() };
+    Some(Settings { motion: Some(flat), ..settings.clone() })
 }
 
-/// Delays of a crowd, drawn evenly.
-fn drawn_delays(count: usize, seed: u64) -> Vec<Span> {
-    let mut random = Random::from_seed(seed).fork(count as u64);
-    let [low, high] = CROWD_DELAYS_MS;
-    (0..count).map(|_| Span::from_secs_f64(random.between(low, high).round() * 1e-3)).collect()
+fn groups(bench: &Bench<'_>, settings: &Settings) -> Vec<Group> {
+    let models = [Model::Linear, Model::Circular];
+    let three = models.into_iter().flat_map(|model| three_receivers(bench, Kind::Papers, model));
+    let [low, high] = CROWD_DELAYS_MS.map(Span::from_millis);
+    let crowds = CROWDS.map(|count| {
+        let receivers = Receiver::all_at(&Receiver::drawn(count, low, high, settings.seed), Jitter::NONE);
+        let name = format!("{count} × 20–400");
+        (Group::new(Kind::Crowd, name, Jitter::NONE, Model::Linear, CROWD_CONTENDERS.to_vec()), receivers)
+    });
+    play(bench, three.chain(crowds).collect())
+}
+
+/// Straight DR vectors only: that is what the prototype had.
+fn groups_without_height(bench: &Bench<'_>) -> Vec<Group> {
+    play(bench, three_receivers(bench, Kind::Flat, Model::Linear))
+}
+
+/// The papers' receivers under every jitter.
+fn three_receivers(bench: &Bench<'_>, kind: Kind, model: Model) -> Vec<(Group, Vec<Receiver>)> {
+    let delays: Vec<String> = bench.delays.iter().map(|delay| delay.as_millis_f64().to_string()).collect();
+    let group = |jitter| {
+        let jitter = Jitter::Uniform(jitter);
+        let contenders =
+            CONTENDERS.into_iter().chain(GAMMAS.map(Contender::BaseIndex)).chain(FRONTIER).collect();
+        let group = Group::new(kind, delays.join("/"), jitter, model, contenders);
+        (group, Receiver::all_at(&bench.delays, jitter))
+    };
+    bench.jitters(&JITTERS_MS).into_iter().map(group).collect()
+}
+
+fn play(bench: &Bench<'_>, groups: Vec<(Group, Vec<Receiver>)>) -> Vec<Group> {
+    let trials: Vec<Trial> = groups
+        .iter()
+        .flat_map(|(group, receivers)| {
+            group.contenders.iter().map(move |contender| {
+                Trial::new(*contender, receivers.clone()).label(contender.label()).model(group.model)
+            })
+        })
+        .collect();
+    let mut scores = bench.play(&trials).into_iter();
+    let played = |(group, _): (Group, Vec<Receiver>)| Group {
+        scores: scores.by_ref().take(group.contenders.len()).collect(),
+        ..group
+    };
+    groups.into_iter().map(played).collect()
 }
 
 impl Group {
+    fn new(kind: Kind, name: String, jitter: Jitter, model: Model, contenders: Vec<Contender>) -> Self {
+        Self { kind, name, jitter, model, contenders, scores: Vec::new() }
+    }
+
     fn of(&self, contender: Contender) -> &Score {
         let position = self.contenders.iter().position(|other| *other == contender);
         &self.scores[position.expect("whoever is judged has played")]
@@ -147,7 +177,8 @@ impl Group {
     }
 
     fn shown(&self) -> String {
-        format!("{} ms, jitter {}, {} DR vectors", self.name, self.jitter.shown(), self.model.name())
+        let height = if self.kind == Kind::Flat { ", without the height" } else { "" };
+        format!("{} ms, jitter {}, {} DR vectors{height}", self.name, self.jitter.shown(), self.model.name())
     }
 
     fn id(&self) -> String {
@@ -156,6 +187,7 @@ impl Group {
         };
         match self.kind {
             Kind::Papers => format!("{}-{jitter}", self.model.name()),
+            Kind::Flat => format!("{}-flat-{jitter}", self.model.name()),
             Kind::Crowd => format!("crowd-{}", self.of(THIRD).receivers().len()),
         }
     }
@@ -164,9 +196,9 @@ impl Group {
 /// What we want of error-index on tanks, against 1/3 base.
 const SPREAD_ON_TANKS: f64 = 0.10;
 const MEAN_ON_TANKS: f64 = 0.90;
-/// And on recordings, where nobody can have tuned the motion.
-const SPREAD_ON_RECORDINGS: f64 = 0.20;
-const MEAN_ON_RECORDINGS: f64 = 0.95;
+/// What we should like some weight on fairness to reach on recordings.
+const SPREAD_GOAL: f64 = 0.20;
+const MEAN_GOAL: f64 = 0.95;
 /// How many more DR vectors than 1/3 base count as equal cost.
 const COST_MAX: f64 = 1.01;
 
@@ -176,6 +208,7 @@ impl Table {
             Column::text("receivers", "receivers"),
             Column::text("jitter", "jitter"),
             Column::text("model", "DR vectors"),
+            Column::text("height", "height"),
             Column::text("scheduler", "scheduler"),
         ];
         let mut rows = Rows::new([own, columns(unit)].concat());
@@ -185,6 +218,7 @@ impl Table {
                     group.name.as_str(),
                     group.jitter.shown(),
                     group.model.name(),
+                    if group.kind == Kind::Flat { "left out" } else { "as it is" },
                     score.label.as_str()
                 ];
                 rows.push([own, cells(score, group.of(THIRD), self.seed)].concat());
@@ -194,60 +228,51 @@ impl Table {
     }
 
     fn claims(&self, is_recorded: bool, is_bzflag: bool) -> Vec<Claim> {
-        let (spread_goal, mean_goal) = match is_recorded {
-            true => (SPREAD_ON_RECORDINGS, MEAN_ON_RECORDINGS),
-            false => (SPREAD_ON_TANKS, MEAN_ON_TANKS),
-        };
         let mut claims = Vec::new();
         for group in &self.groups {
-            if group.kind == Kind::Papers {
-                claims.push(
-                    self.ours(group, "spread", Measure::Spread, |value| judge::at_most(value, spread_goal)),
-                );
-                claims
-                    .push(self.ours(group, "mean", Measure::Mean, |value| judge::at_most(value, mean_goal)));
+            match (group.kind.has_frontier(), is_recorded) {
+                (true, false) => {
+                    claims.push(self.ours(group, "spread", Measure::Spread, SPREAD_ON_TANKS));
+                    claims.push(self.ours(group, "mean", Measure::Mean, MEAN_ON_TANKS));
+                }
+                (true, true) => claims.push(self.stretch_goal(group)),
+                (false, _) => {}
             }
-            claims.push(
-                self.ours(group, "DR vectors", Measure::Vectors, |value| judge::at_most(value, COST_MAX)),
-            );
+            claims.push(self.ours(group, "DR vectors", Measure::Vectors, COST_MAX));
             claims.push(self.dominates(group, TURNS));
         }
-        for group in self.groups.iter().filter(|group| group.kind == Kind::Papers) {
+        for group in self.groups.iter().filter(|group| group.kind.has_frontier()) {
             claims.extend(GAMMAS.map(|gamma| self.is_beaten(group, Contender::BaseIndex(gamma))));
-        }
-        if is_bzflag {
-            let linear =
-                self.groups.iter().filter(|group| group.kind == Kind::Papers && group.model == Model::Linear);
-            claims.extend(
-                linear.flat_map(|group| PROTOTYPE.map(|numbers| self.prototype_is_beaten(group, numbers))),
-            );
+            if is_bzflag && group.model == Model::Linear {
+                claims.extend(PROTOTYPE.map(|numbers| self.prototype_is_beaten(group, numbers)));
+            }
         }
         claims
     }
 
-    fn ours(&self, group: &Group, what: &str, measure: Measure, judge: impl Fn(f64) -> Judgement) -> Claim {
+    /// Error-index as it is keeps to a limit.
+    fn ours(&self, group: &Group, what: &str, measure: Measure, limit: f64) -> Claim {
         let ratio = group.against_third(OURS, measure, self.seed);
-        let claim = Claim::new(
+        Claim::new(
             format!("EI.{}-{}", what.replace(' ', "-").to_lowercase(), group.id()),
             format!("{}: {what} of error-index", group.shown()),
-            judge(ratio.value),
+            judge::at_most(ratio.value, limit),
         )
-        .unit("× 1/3 base");
-        match ratio.interval {
-            Some((low, high)) => claim.remark(format!("95 %: {} to {}", crate::show(low), crate::show(high))),
-            None => claim,
-        }
+        .unit("× 1/3 base")
+        .remark(with_interval(ratio))
     }
 
     /// Error-index as it is has less spread and a smaller mean error than `other`.
     fn dominates(&self, group: &Group, other: Contender) -> Claim {
-        let (ours, theirs) = (group.of(OURS), group.of(other));
+        let against = |measure| ratio(group.of(OURS), group.of(other), measure, self.seed);
+        let (spread, mean) = (against(Measure::Spread), against(Measure::Mean));
         Claim::new(
             format!("EI.dominates-{}-{}", other.name(), group.id()),
             format!("{}: error-index beats {} on spread and on mean", group.shown(), other.label()),
-            judge::below_in_every([(ours.spread(), theirs.spread()), (ours.mean(), theirs.mean())]),
+            judge::below(spread.value.max(mean.value), 1.0),
         )
         .unit("× theirs, the worse of the two")
+        .remark(format!("spread {}, mean {}", with_interval(spread), with_interval(mean)))
     }
 
     /// Some error-index, from accurate to fair, has less spread and a smaller mean error than `other`.
@@ -257,6 +282,7 @@ impl Table {
             let ours = group.of(ours);
             (ours.spread() / theirs.spread()).max(ours.mean() / theirs.mean())
         });
+        let against = |measure| with_interval(ratio(group.of(by), theirs, measure, self.seed));
         Claim::new(
             format!("EI.frontier-{}-{}", other.shown_name(), group.id()),
             format!(
@@ -267,29 +293,59 @@ impl Table {
             judge::below(best, 1.0),
         )
         .unit("× theirs, the worse of the two")
-        .remark(by.label())
+        .remark(format!(
+            "{}: spread {}, mean {}",
+            by.label(),
+            against(Measure::Spread),
+            against(Measure::Mean)
+        ))
     }
 
-    /// The same against numbers that were measured elsewhere.
+    /// At the prototype's spread or less, some error-index has a smaller mean error than it had.
     fn prototype_is_beaten(&self, group: &Group, (gamma, spread, mean): (f64, f64, f64)) -> Claim {
-        let (best, by) = best_of_frontier(|ours| {
-            let ratio = |measure| group.against_third(ours, measure, self.seed).value;
-            (ratio(Measure::Spread) / spread).max(ratio(Measure::Mean) / mean)
+        let against = |ours, measure| group.against_third(ours, measure, self.seed);
+        let (best, by) = best_of_frontier(|ours| match against(ours, Measure::Spread).value <= spread {
+            true => against(ours, Measure::Mean).value,
+            false => f64::INFINITY,
         });
         Claim::new(
             format!("EI.prototype-{gamma}-{}", group.id()),
             format!(
-                "{}: some weight on fairness beats the prototype's γ = {gamma} on spread and on mean",
+                "{}: at a spread of {spread} × 1/3 base or less, the mean of error-index against that of the prototype with γ = {gamma}",
                 group.shown()
             ),
-            judge::below(best, 1.0),
+            judge::below(best, mean),
         )
-        .unit("× theirs, the worse of the two")
+        .unit("× 1/3 base")
         .paper(format!("spread {spread}, mean {mean} × 1/3 base"))
-        .remark(by.label())
+        .remark(self.at(group, by))
     }
 
-    fn figures(&self) -> Vec<Figure> {
+    /// What we should like to reach on recordings, where nobody can have tuned the motion.
+    fn stretch_goal(&self, group: &Group) -> Claim {
+        let against = |ours, measure| group.against_third(ours, measure, self.seed).value;
+        let (best, by) = best_of_frontier(|ours| {
+            (against(ours, Measure::Spread) / SPREAD_GOAL).max(against(ours, Measure::Mean) / MEAN_GOAL)
+        });
+        Claim::new(
+            format!("EI.goal-{}", group.id()),
+            format!(
+                "{}: some weight on fairness reaches spread {SPREAD_GOAL} and mean {MEAN_GOAL} × 1/3 base",
+                group.shown()
+            ),
+            judge::at_most(best, 1.0),
+        )
+        .unit("× the goal, the worse of the two")
+        .remark(self.at(group, by))
+    }
+
+    /// Where somebody stands, against 1/3 base.
+    fn at(&self, group: &Group, contender: Contender) -> String {
+        let against = |measure| with_interval(group.against_third(contender, measure, self.seed));
+        format!("{}: spread {}, mean {}", contender.label(), against(Measure::Spread), against(Measure::Mean))
+    }
+
+    fn figures(&self, is_bzflag: bool) -> Vec<Figure> {
         let figure = |group: &Group| {
             let point = |contender: Contender| {
                 let ratio = |measure| group.against_third(contender, measure, self.seed).value;
@@ -299,20 +355,25 @@ impl Table {
                 Line::new(label, of.iter().map(|c| point(*c)).collect::<Vec<_>>())
             };
             let base_index = GAMMAS.map(Contender::BaseIndex);
+            let mut lines = vec![
+                line("error-index, from accurate to fair", &FRONTIER),
+                line("base index, γ = 1, 2, 4", &base_index),
+                line("1/3 base to deterministic budget", &[THIRD, TURNS]),
+            ];
+            if is_bzflag && group.model == Model::Linear {
+                let points = PROTOTYPE.map(|(_, spread, mean)| (mean, spread));
+                lines.push(Line::new("the prototype as it was reported", points));
+            }
             Figure::new(
                 format!("ei-frontier-{}", group.id()),
                 format!("Spread against mean, both as ratios to 1/3 base: {}", group.shown()),
                 Axis::new("mean", "× 1/3 base"),
                 Axis::new("spread", "× 1/3 base"),
-                Plot::Lines(vec![
-                    line("error-index, from accurate to fair", &FRONTIER),
-                    line("base index, γ = 1, 2, 4", &base_index),
-                    line("1/3 base to deterministic budget", &[THIRD, TURNS]),
-                ]),
+                Plot::Lines(lines),
             )
             .caption("To the left is more accurate, below is fairer. All cost the same, or less.")
         };
-        self.groups.iter().filter(|group| group.kind == Kind::Papers).map(figure).collect()
+        self.groups.iter().filter(|group| group.kind.has_frontier()).map(figure).collect()
     }
 }
 
@@ -321,4 +382,13 @@ fn best_of_frontier(of: impl Fn(Contender) -> f64) -> (f64, Contender) {
     let least =
         FRONTIER.into_iter().map(|ours| (of(ours), ours)).min_by(|one, other| one.0.total_cmp(&other.0));
     least.expect("there are several")
+}
+
+/// A ratio as people read it: `0.41 (0.36 to 0.47)`, with its 95 % interval where there is one.
+fn with_interval(ratio: Ratio) -> String {
+    let value = show_fixed(ratio.value, 3);
+    match ratio.interval {
+        Some((low, high)) => format!("{value} ({} to {})", show_fixed(low, 3), show_fixed(high, 3)),
+        None => value,
+    }
 }

@@ -29,10 +29,10 @@ const TANKS: u64 = 16;
 const TANK_LENGTH: Span = Span::from_secs(180);
 /// What the liar's link loses where it acknowledges what it never got; so does an honest receiver's that it is compared to.
 const LOSS: f64 = 0.2;
-const HELD_BACK_MS: [i64; 6] = [100, 250, 500, 1000, 1500, 2000];
+const HELD_BACK_MS: [i64; 5] = [100, 250, 500, 1000, 2000];
 
-/// Overstatements that may hide among lopsided links and jitter, and one that may not.
-const SLIGHT: [f64; 3] = [1.05, 1.1, 1.2];
+/// Overstatements that may hide among lopsided links, or behind jitter.
+const SLIGHT: [f64; 2] = [1.1, 1.2];
 /// Where nobody lies: the same, and what is more usual.
 const HONEST_DELAYS_MS: [[i64; 3]; 3] = [DELAYS_MS, [300, 150, 50], [100, 60, 20]];
 
@@ -40,6 +40,8 @@ const HONEST_DELAYS_MS: [[i64; 3]; 3] = [DELAYS_MS, [300, 150, 50], [100, 60, 20
 const TOLERATED: f64 = 0.05;
 /// What receipts that are held back may gain, and cost an honest receiver, where the transport is asked.
 const HELD_BACK_MAX: f64 = 0.1;
+/// What may be gained by, and cost an honest receiver through, delays overstated by a fifth at most.
+const SLIGHT_MAX: f64 = 0.12;
 /// What the safeguards may cost where everybody is honest, as a part of mean and spread.
 const HONEST_COST_MAX: f64 = 0.02;
 
@@ -87,6 +89,7 @@ impl Experiment for Honesty {
         outcome.notes = notes(&motion);
         outcome.notes.extend(how_it_is_played());
         outcome.notes.push(played.caps());
+        outcome.notes.push(played.spread_of_the_near());
         Ok(outcome)
     }
 }
@@ -155,10 +158,11 @@ fn lies() -> Vec<(Lie, f64)> {
     lies
 }
 
-/// Whether a sender that looks can tell. Who overstates by a fifth passes for somebody behind a lopsided link.
+/// Whether a sender that looks can tell. Who overstates slightly passes for somebody behind a lopsided link, and behind
+/// jitter of nearly the whole delay it takes twice as much to stand out.
 fn can_be_contradicted(lie: Lie) -> bool {
     match lie {
-        Lie::Overstates(times) => times > 1.0 + Trust::default().asymmetry,
+        Lie::Overstates(times) => times > 1.0 + 2.0 * Trust::default().asymmetry,
         Lie::BeforeSent(_) | Lie::Guesses => true,
         Lie::Honest | Lie::Silent | Lie::HoldsBack(_) | Lie::HoldsAllBack(_) => false,
     }
@@ -257,19 +261,42 @@ impl Played {
         lying.map(|case| (*case, self.effect(*case)))
     }
 
-    /// What the safeguards cost at worst where nobody lies and nothing is lost.
-    fn honest_cost(&self, contender: Contender, measure: Measure) -> (Case, Ratio) {
+    /// What the safeguards cost at worst where nobody lies and nothing is lost, among receivers like these.
+    fn honest_cost(
+        &self,
+        contender: Contender,
+        measure: Measure,
+        is_meant: fn(&Case) -> bool,
+    ) -> (Case, Ratio) {
         let honest = self.cases.iter().filter(|case| {
             let is_guarded = case.guard != Guard::None;
             case.contender == contender && case.lie == Lie::Honest && is_guarded && case.loss == 0.0
         });
         honest
+            .filter(|case| is_meant(case))
             .map(|case| {
                 let without = self.score(Case { guard: Guard::None, ..*case });
                 (*case, ratio(self.score(*case), without, measure, self.seed))
             })
             .max_by(|(_, one), (_, other)| one.value.total_cmp(&other.value))
             .expect("everybody was honest once")
+    }
+
+    /// What the safeguards do to the spread among near receivers. It is small there, so its ratios are not worth much.
+    fn spread_of_the_near(&self) -> String {
+        let of = |contender: Contender| {
+            let (case, cost) = self.honest_cost(contender, Measure::Spread, |case| case.nearer.is_some());
+            let interval = cost.interval.map_or_else(String::new, |(low, high)| {
+                format!(", 95 % interval {:.1} to {:.1} %", 100.0 * (low - 1.0), 100.0 * (high - 1.0))
+            });
+            let delays = HONEST_DELAYS_MS[case.nearer.unwrap_or_default()];
+            format!("{} by {:.1} %{interval} ({delays:?} ms)", contender.label(), 100.0 * (cost.value - 1.0))
+        };
+        format!(
+            "Where everybody is honest and near, the safeguards raise the spread at worst: {}. Without jitter they change nothing at all. With \
+             jitter a single arrival booked otherwise makes every later turn another one.",
+            CONTENDERS.map(of).join("; ")
+        )
     }
 
     /// What each lie did at worst, whoever told it and whatever the jitter.
@@ -334,7 +361,9 @@ impl Played {
     }
 
     fn claim_of_cost(&self, contender: Contender, id: &str, what: &str, measure: Measure) -> Claim {
-        let (case, cost) = self.honest_cost(contender, measure);
+        let is_meant: fn(&Case) -> bool =
+            if measure == Measure::Spread { |case| case.nearer.is_none() } else { |_| true };
+        let (case, cost) = self.honest_cost(contender, measure, is_meant);
         let interval = cost.interval.map_or_else(String::new, |(low, high)| {
             format!("95 % interval {:.1} to {:.1} %, ", 100.0 * (low - 1.0), 100.0 * (high - 1.0))
         });
@@ -375,6 +404,7 @@ impl Played {
             ))
         };
         let holds_back: fn(Lie) -> bool = |lie| matches!(lie, Lie::HoldsBack(_));
+        let slightly: fn(Lie) -> bool = |lie| SLIGHT.map(Lie::Overstates).contains(&lie);
         let gain = |guard, is_meant| Bounded { guard, is_meant, of: Effect::gain };
         let harm = |guard, is_meant| Bounded { guard, is_meant, of: Effect::harm };
         vec![
@@ -401,6 +431,18 @@ impl Played {
                 "and costs nobody who is honest more than",
                 HELD_BACK_MAX,
                 &harm(Guard::Transport, holds_back),
+            ),
+            claim(
+                "slight-gain",
+                "overstating a delay by no more than a fifth gains at most",
+                SLIGHT_MAX,
+                &gain(Guard::Own, slightly),
+            ),
+            claim(
+                "slight-harm",
+                "and costs nobody who is honest more than",
+                SLIGHT_MAX,
+                &harm(Guard::Own, slightly),
             ),
         ]
     }
@@ -488,18 +530,16 @@ fn how_it_is_played() -> [String; 2] {
     [
         "Gain and harm are changes of true accumulated errors, as an observer sees them who knows every arrival, against the same game with the \
          same dice in which everybody is honest; the table has the worst of three liars and of all jitters. One that overstates reports at once; \
-         one that holds back says that it arrived later by half of that, as somebody farther away would. Who acknowledges unseen says that every \
-         copy arrived the instant it was sent, does not know its nonce, and a fifth of what is sent to it is lost, as it is when it is honest."
+         one that holds back says that it arrived later by half of that, as somebody farther away would. Who acknowledges unseen says that what was \
+         lost arrived the instant it was sent, but does not know its nonce; a fifth of what is sent to it is lost, as it is when it is honest."
             .into(),
         format!(
             "Own safeguards: feedback without the right nonces is refused, and so is an arrival before departure or after now; one later than the \
              receipt's own way back allows is cut to that, with {:.0} % for lopsided links; who says such things again and again, or on average, is \
-             asked no more, and half of each round trip counts as its delay; no delay counts for more than {} ms, and no account for more than {} \
-             times the others' mean. Transport's: where the transport's round trips are shorter than those of receipts, they count instead. \
+             asked no more, and half of each round trip counts as its delay; no delay counts for more than {} ms. Transport's: where the transport's round trips are shorter than those of receipts, they count instead. \
              Without: everything counts, what lies ahead as now.",
             100.0 * trust.asymmetry,
             trust.delay_max.as_millis_f64(),
-            trust.account_cap
         ),
     ]
 }

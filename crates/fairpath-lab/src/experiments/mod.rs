@@ -2,9 +2,12 @@
 
 use crate::experiment::Experiment;
 
+pub use x15::X15;
+
 mod ei;
 mod honesty;
 mod x1;
+mod x15;
 mod x17;
 mod x2;
 mod x3;
@@ -25,6 +28,7 @@ pub fn all() -> &'static [&'static dyn Experiment] {
         &x6::X6,
         &x7::X7,
         &x8::X8,
+        &x15::X15 { recordings: &[] },
         &x17::X17,
         &ei::ErrorIndexTable,
         &honesty::Honesty,

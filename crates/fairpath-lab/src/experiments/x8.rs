@@ -149,12 +149,7 @@ impl Watch<Vec2> for Plans {
         self.triggers.push(now);
     }
 
-    fn on_departure(
-        &mut self,
-        departure: &Departure<Vec2>,
-        dispatcher: &Dispatcher<Vec2>,
-        now: SharedInstant,
-    ) {
+    fn on_departure(&mut self, departure: &Departure, dispatcher: &Dispatcher<Vec2>, now: SharedInstant) {
         let claim = &departure.claim;
         let known = || dispatcher.delay(claim.receiver).and_then(|delay| delay.mean());
         let delay = claim.delay.or_else(known).unwrap_or(Span::ZERO);

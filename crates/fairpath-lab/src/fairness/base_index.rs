@@ -44,7 +44,7 @@ impl BaseIndex {
 }
 
 impl<V: Planar> Scheduler<V> for BaseIndex {
-    fn on_trigger(&mut self, scene: &Scene<'_, V>, _random: &mut Random, claims: &mut Claims<V>) {
+    fn on_trigger(&mut self, scene: &Scene<'_, V>, _random: &mut Random, claims: &mut Claims) {
         self.tokens = (self.tokens + self.budget).min(KEPT * self.budget.max(1.0));
         let errors = scene.candidates.iter().map(|candidate| candidate.standing.accumulated);
         let mean = errors.sum::<f64>() / scene.candidates.len().max(1) as f64;

@@ -169,12 +169,7 @@ impl Contender {
             Self::Deterministic(factor) => Box::new(DeterministicBudget::new(budget, factor.weighting())),
             Self::BaseIndex(gamma) => Box::new(BaseIndex::new(budget, gamma)),
             Self::ErrorIndex(fairness) => {
-                let usual = ErrorIndexConfig::new(budget);
-                Box::new(ErrorIndex::new(ErrorIndexConfig {
-                    fairness: fairness * usual.fairness,
-                    fairness_early: fairness * usual.fairness_early,
-                    ..usual
-                }))
+                Box::new(ErrorIndex::new(ErrorIndexConfig::new(budget).fairer(fairness)))
             }
         }
     }

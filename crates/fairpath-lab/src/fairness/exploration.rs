@@ -111,7 +111,10 @@ pub(crate) fn columns(unit: &str) -> Vec<Column> {
         ratio("mean_ratio_high", "to"),
         ratio("dr_vectors_ratio", "DR vectors ×"),
         Column::number("distance", "off truth", unit).decimals(2),
-        Column::number("ledger_off", "ledger off", "").decimals(2),
+        Column::number("estimate_error", "estimate off", "").decimals(2),
+        Column::number("estimated_share", "estimated", "").decimals(2),
+        Column::number("settled_error_max", "settled off", "").decimals(6),
+        Column::number("unsettled_copies", "unsettled", ""),
     ]
 }
 
@@ -138,6 +141,9 @@ pub(crate) fn cells(score: &Score, reference: &Score, seed: u64) -> Vec<Cell> {
         score.vectors() as f64 / reference.vectors() as f64,
         score.distance(),
         score.ledger_off(),
+        score.ledger_open(),
+        score.ledger_settled_off(),
+        score.unsettled(),
     ]
 }
 
@@ -160,8 +166,10 @@ pub(crate) fn notes(motion: &Motion) -> Vec<String> {
         ),
         "Clocks are exact, accounts never forget, and no scheduler is made to keep anybody from silence. Replicas are fed the bytes \
          that links carry, one DR vector to a datagram, and freeze after 3 s; bytes are without what UDP and IP add. Receipts take \
-         as long as the way there, are never lost and keep their order. \"Ledger off\" is how far the sender's own \
-         estimate of the errors was from the truth at the triggers, as a mean over triggers and receivers."
+         as long as the way there, are never lost and keep their order. \"Estimate off\" is how far the sender's ledger was from \
+         the truth at the triggers, as a mean over triggers and receivers; \"estimated\" is how often it was an estimate, because receipts \
+         were still outstanding; \"settled off\" is the farthest it was off when none were; \"unsettled\" counts copies whose fate \
+         it never learnt."
             .into(),
     ]
 }

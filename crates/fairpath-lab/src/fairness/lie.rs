@@ -12,7 +12,7 @@ pub enum Lie {
     BeforeSent(Span),
     /// Nothing.
     Silent,
-    /// That everything arrived the instant it was sent, said without waiting for it: also of what is lost.
+    /// The truth, at once; and that what was lost arrived the instant it was sent, for which it must guess the nonce.
     Guesses,
     /// Holds every receipt back for so long, and says that it arrived later by half of that, as somebody farther away
     /// would.
@@ -35,18 +35,18 @@ impl Lie {
     pub fn on_received(self, sent_at: SharedInstant, received_at: SharedInstant) -> Option<Report> {
         let at_once = |received_at| Some(Report { received_at, held_back: Span::ZERO });
         match self {
-            Self::Honest => at_once(received_at),
+            Self::Honest | Self::Guesses => at_once(received_at),
             Self::Overstates(times) => at_once(sent_at + (received_at - sent_at).scaled(times)),
             Self::BeforeSent(early) => at_once(sent_at - early),
             Self::HoldsBack(span) | Self::HoldsAllBack(span) => {
                 Some(Report { received_at: received_at + span.scaled(0.5), held_back: span })
             }
-            Self::Silent | Self::Guesses => None,
+            Self::Silent => None,
         }
     }
 
-    /// What is reported of a packet when it is sent, by those who do not wait for it.
-    pub fn on_sent(self, sent_at: SharedInstant) -> Option<Report> {
+    /// What is reported of a packet that is lost.
+    pub fn on_lost(self, sent_at: SharedInstant) -> Option<Report> {
         (self == Self::Guesses).then_some(Report { received_at: sent_at, held_back: Span::ZERO })
     }
 

@@ -44,6 +44,13 @@ impl Receiver {
         (0..count).rev().map(|number| low + (high - low).scaled(part(number))).collect()
     }
 
+    /// Delays drawn evenly from `low` to `high`, to the millisecond.
+    pub fn drawn(count: usize, low: Span, high: Span, seed: u64) -> Vec<Span> {
+        let mut random = Random::from_seed(seed).fork(count as u64);
+        let [low, high] = [low, high].map(Span::as_millis_f64);
+        (0..count).map(|_| Span::from_secs_f64(random.between(low, high).round() * 1e-3)).collect()
+    }
+
     /// Somebody whose round trips were recorded: half of each is the way there. Order is kept, as queues do.
     pub fn recorded(name: impl Into<String>, trace: RttTrace) -> Self {
         let link = LinkConfig::default().rtt_trace(trace).keep_order(true);

@@ -66,6 +66,12 @@ pub struct Belief {
     pub off: Vec<f64>,
     /// The same with its sign: above zero it believed in too much error.
     pub bias: Vec<f64>,
+    /// Which share of the receivers had not reported all that was sent to them, so that their books held an estimate.
+    pub open: Vec<f64>,
+    /// How far off the books of the others were, at most: what is settled is no estimate.
+    pub settled_off: Vec<f64>,
+    /// How many copies were given up on until the end: their receivers' books stay estimates.
+    pub unsettled: u64,
 }
 
 /// Somebody who looks on while a run goes on.
@@ -73,7 +79,7 @@ pub trait Watch<V: Planar> {
     /// A DR vector was generated and the scheduler has decided.
     fn on_trigger(&mut self, _dispatcher: &Dispatcher<V>, _now: SharedInstant) {}
     /// A copy leaves.
-    fn on_departure(&mut self, _departure: &Departure<V>, _dispatcher: &Dispatcher<V>, _now: SharedInstant) {}
+    fn on_departure(&mut self, _departure: &Departure, _dispatcher: &Dispatcher<V>, _now: SharedInstant) {}
     /// The run is over.
     fn on_end(&mut self, _observer: &Observer<V>, _end: SharedInstant) {}
 }
@@ -108,6 +114,7 @@ struct Stage<V: Planar> {
     begin: SharedInstant,
     end: SharedInstant,
     precision: Precision,
+    is_guarded: bool,
     owner: Owner<V>,
     dispatcher: Dispatcher<V>,
     screens: Vec<Screen<V>>,
@@ -115,9 +122,15 @@ struct Stage<V: Planar> {
     /// When it was last asked what is to leave. A deadline that is still there afterwards waits for the next tick.
     polled: Option<SharedInstant>,
     observer: Observer<V>,
-    believed: Vec<(SharedInstant, Vec<f64>)>,
+    believed: Vec<Believed>,
     triggers: u64,
     bytes: u64,
+}
+
+/// What the books said at a trigger: for each receiver its accumulated error, and whether that was settled.
+struct Believed {
+    at: SharedInstant,
+    errors: Vec<(f64, bool)>,
 }
 
 /// One receiver and the links to it and from it.
@@ -161,6 +174,7 @@ impl<V: Planar> Stage<V> {
             begin,
             end: truth.ticks[truth.ticks.len() - 1].0,
             precision: Precision::default(),
+            is_guarded: setup.dispatcher.trust.is_some(),
             owner: Owner::new(ENTITY, setup.trigger.clone()).with_model(setup.model),
             dispatcher,
             observer: Observer::new(screens.len(), setup.dispatcher.horizon),
@@ -224,9 +238,34 @@ impl<V: Planar> Stage<V> {
         let Some(Report { received_at, held_back }) = report else { return };
         let screen = &mut self.screens[from];
         screen.receipts.on_updates(header, StaleSet::NONE, received_at);
-        let header = screen.sent_back.header(received_at);
+        let mut receipts = std::mem::take(&mut screen.receipts);
+        self.send_back(from, &mut receipts, received_at, at, held_back);
+        self.screens[from].receipts = receipts;
+    }
+
+    /// A datagram with this header is lost. Whoever makes up a receipt for it says so in a message of its own, as it
+    /// would spoil the proof of all others; where the sender does not look at all, any nonce is right.
+    fn guess(&mut self, from: usize, header: &Header, now: SharedInstant) {
+        let Some(Report { received_at, held_back }) = self.screens[from].lie.on_lost(now) else { return };
+        let nonce = if self.is_guarded { Nonce(0) } else { header.nonce };
+        let mut made_up = ReceiptBook::default();
+        made_up.on_updates(&Header { nonce, ..*header }, StaleSet::NONE, received_at);
+        self.send_back(from, &mut made_up, received_at, now, held_back);
+    }
+
+    /// Feedback sets out at `at`, which says that it was sent at `sent_at`.
+    fn send_back(
+        &mut self,
+        from: usize,
+        receipts: &mut ReceiptBook,
+        sent_at: SharedInstant,
+        at: SharedInstant,
+        held_back: Span,
+    ) {
+        let screen = &mut self.screens[from];
+        let header = screen.sent_back.header(sent_at);
         let mut bytes = Vec::new();
-        let packed = screen.receipts.pack(&header, DATAGRAM_BYTES_MAX, &mut bytes);
+        let packed = receipts.pack(&header, DATAGRAM_BYTES_MAX, &mut bytes);
         packed.expect("no lie is so great that it cannot be told");
         screen.sent_back.on_sent(&header, []);
         for back_at in screen.back.send(at, bytes.len() as u32).arrivals() {
@@ -252,8 +291,11 @@ impl<V: Planar> Stage<V> {
         self.dispatcher.on_generated(&export.vector, export.reason, now);
         // The decision has brought the books up to now: reading them disturbs nothing.
         let ledger = self.dispatcher.ledger(ENTITY).expect("it has just been generated");
-        let believed = ledger.standings().map(|(_, standing)| standing.accumulated).collect();
-        self.believed.push((now, believed));
+        let errors = ledger
+            .standings()
+            .map(|(receiver, standing)| (standing.accumulated, ledger.is_settled(receiver)))
+            .collect();
+        self.believed.push(Believed { at: now, errors });
         watch.on_trigger(&self.dispatcher, now);
     }
 
@@ -265,21 +307,22 @@ impl<V: Planar> Stage<V> {
             let to = claim.receiver.0 as usize;
             let screen = &mut self.screens[to];
             let header = screen.sent.header(now);
+            let vector = self.dispatcher.vector(claim).expect("the entity is there");
             let mut bytes = Vec::new();
-            encode_updates(&self.precision, &header, &[claim.vector], &mut bytes)
+            encode_updates(&self.precision, &header, std::slice::from_ref(vector), &mut bytes)
                 .expect("finite numbers encode");
             let copy = self.dispatcher.on_departed(claim, now, 1.0);
             let copy = copy.expect("everybody has joined, and the DR vector is a recent one");
             screen.sent.on_sent(&header, [(ENTITY, copy)]);
             screen.vectors += 1;
             self.bytes += bytes.len() as u64;
-            for at in screen.down.send(now, bytes.len() as u32).arrivals() {
-                self.agenda.schedule(at, Event::Datagram { to, bytes: bytes.clone() });
+            let arrivals: Vec<SharedInstant> = screen.down.send(now, bytes.len() as u32).arrivals().collect();
+            for at in &arrivals {
+                self.agenda.schedule(*at, Event::Datagram { to, bytes: bytes.clone() });
             }
-            // Who acknowledges unseen knows that something was sent, but not the nonce in it.
-            let guess = Header { nonce: Nonce(0), ..header };
-            let report = screen.lie.on_sent(now);
-            self.report(to, &guess, report, now);
+            if arrivals.is_empty() {
+                self.guess(to, &header, now);
+            }
         }
     }
 
@@ -316,22 +359,38 @@ impl<V: Planar> Stage<V> {
     }
 
     fn belief(&self) -> Belief {
-        let instants: Vec<SharedInstant> = self.believed.iter().map(|(at, _)| *at).collect();
-        let receivers = self.screens.len();
+        let instants: Vec<SharedInstant> = self.believed.iter().map(|believed| believed.at).collect();
+        let none = vec![0.0; instants.len()];
         let mut belief = Belief {
             secs: instants.iter().map(|at| (*at - self.begin).as_secs_f64()).collect(),
-            off: vec![0.0; instants.len()],
-            bias: vec![0.0; instants.len()],
+            off: none.clone(),
+            bias: none.clone(),
+            open: none.clone(),
+            settled_off: none,
+            unsettled: self.unsettled(),
         };
-        for to in 0..receivers {
+        let of_one = 1.0 / self.screens.len().max(1) as f64;
+        for to in 0..self.screens.len() {
             let truth = self.observer.accumulated(to, &instants);
-            for (trigger, (_, believed)) in self.believed.iter().enumerate() {
-                let off = believed[to] - truth[trigger];
-                belief.off[trigger] += off.abs() / receivers as f64;
-                belief.bias[trigger] += off / receivers as f64;
+            for (trigger, believed) in self.believed.iter().enumerate() {
+                let (error, is_settled) = believed.errors[to];
+                let off = error - truth[trigger];
+                belief.off[trigger] += off.abs() * of_one;
+                belief.bias[trigger] += off * of_one;
+                if is_settled {
+                    belief.settled_off[trigger] = belief.settled_off[trigger].max(off.abs());
+                } else {
+                    belief.open[trigger] += of_one;
+                }
             }
         }
         belief
+    }
+
+    fn unsettled(&self) -> u64 {
+        let ledger = self.dispatcher.ledger(ENTITY);
+        let standings = ledger.into_iter().flat_map(|ledger| ledger.standings());
+        standings.map(|(_, standing)| u64::from(standing.unsettled)).sum()
     }
 }
 

@@ -69,6 +69,9 @@ impl Game {
         self.belief.secs.extend(run.belief.secs.iter().map(|secs| before + secs));
         self.belief.off.extend(&run.belief.off);
         self.belief.bias.extend(&run.belief.bias);
+        self.belief.open.extend(&run.belief.open);
+        self.belief.settled_off.extend(&run.belief.settled_off);
+        self.belief.unsettled += run.belief.unsettled;
     }
 
     /// Everybody's accumulated error at the end.
@@ -153,9 +156,25 @@ impl Score {
         self.average(|game| mean(&game.distance))
     }
 
-    /// How far off the ledger was, as a mean over triggers and receivers.
+    /// How far off the ledger's estimates were, as a mean over triggers and receivers.
     pub fn ledger_off(&self) -> f64 {
         self.average(|game| mean(&game.belief.off))
+    }
+
+    /// How often a receiver's books were an estimate at a trigger, for want of receipts: a share.
+    pub fn ledger_open(&self) -> f64 {
+        self.average(|game| mean(&game.belief.open))
+    }
+
+    /// How far off the ledger ever was where everything was reported: what is left is rounding.
+    pub fn ledger_settled_off(&self) -> f64 {
+        let all = self.games.iter().flat_map(|game| &game.belief.settled_off);
+        all.copied().fold(0.0, f64::max)
+    }
+
+    /// How many copies were given up on in all games together: nobody will ever know when they arrived.
+    pub fn unsettled(&self) -> u64 {
+        self.games.iter().map(|game| game.belief.unsettled).sum()
     }
 
     /// Mean and spread over the receivers at each instant, averaged over games that last as long as the first.

@@ -1,6 +1,6 @@
 //! Whole sessions in virtual time: a server and its clients, over links as bad as you like.
 //!
-//! [`SessionWorld`] is to sessions what [`Network`](crate::Network) is to packets: use it to test a game.
+//! [`SessionWorld`] is to sessions what [`Network`] is to packets: use it to test a game.
 
 mod pipe;
 

@@ -1,9 +1,10 @@
 //! Goal: calls go where they should, as their delivery class promises. Method: everybody calls everybody over a link
 //! that loses three packets in ten.
 
-use fairpath::session::{ClientEvent, Delivery, Party, Refusal, ServerEvent, Target};
+use fairpath::session::limits::OUTBOX_BYTES_MAX;
+use fairpath::session::{CallError, ClientEvent, Delivery, Party, Refusal, ServerEvent, Target};
 use fairpath::time::Span;
-use fairpath_sim::{LinkConfig, Loss};
+use fairpath_sim::{Fault, LinkConfig, Loss, PeerId};
 
 use super::arena::{client_events, fly, idle, launch, server_events, world};
 
@@ -82,7 +83,7 @@ fn quickest_is_quicker_than_ordered_on_a_bad_link() {
             let mut heard_at = None;
             world.run_for(Span::from_secs(2), |world, now| {
                 let heard = methods(&client_events(world, 0)).contains(&number);
-                heard_at = heard_at.or(heard.then_some(now));
+                heard_at = heard_at.or_else(|| heard.then_some(now));
             });
             total += heard_at.expect("it arrives") - called_at;
         }
@@ -144,4 +145,26 @@ fn a_call_on_what_is_gone_is_refused() {
     world.run_for(Span::from_secs(1), idle);
     let refused = ClientEvent::Refused { object: ships[0], refusal: Refusal::UnknownObject };
     assert!(client_events(&mut world, 1).contains(&refused));
+}
+
+#[test]
+fn a_full_outbox_says_so_and_keeps_what_it_took() {
+    let mut world = world(8, LinkConfig::default().delay(Span::from_millis(40)), 1);
+    world.connect_all();
+    let client = world.client(0).id().expect("connected");
+    client_events(&mut world, 0);
+    world.network.inject(Fault::Isolate(PeerId(1)));
+    let mut taken = 0;
+    let refused = loop {
+        match world.server.call_client(client, taken, &[7; 1_000], Delivery::ReliableOrdered) {
+            Ok(()) => taken += 1,
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(refused, CallError::Full);
+    assert!((200..OUTBOX_BYTES_MAX as u32 / 1_000).contains(&taken), "{taken} of a kilobyte each");
+    world.run_for(Span::from_secs(20), idle);
+    world.network.inject(Fault::Rejoin(PeerId(1)));
+    world.run_for(Span::from_secs(10), idle);
+    assert_eq!(methods(&client_events(&mut world, 0)), (0..taken).collect::<Vec<_>>());
 }

@@ -73,11 +73,11 @@ impl Impostor {
     fn launched(server: Server<Vec2>) -> Self {
         let mut impostor = Self::greeted(server);
         impostor.say(&Message::Create(announcement(EntityId(1), SHIP)));
-        impostor.now = impostor.now + Span::from_secs(1);
+        impostor.now += Span::from_secs(1);
         let first = at(&impostor, EntityId(1), Vec2::ZERO, Vec2::ZERO);
         impostor.send(&[first], vec![]);
         assert_eq!(impostor.refusals(), []);
-        impostor.now = impostor.now + Span::from_millis(100);
+        impostor.now += Span::from_millis(100);
         impostor
     }
 }

@@ -82,7 +82,7 @@ fn after_healing_everybody_has_the_newest_of_everything() {
             }
         }
         world.network.inject(Fault::Heal);
-        world.run_for(Span::from_secs(16), |world, _| fly(world, &x));
+        world.run_for(Span::from_secs(12), |world, _| fly(world, &x));
         for viewer in 0..3 {
             for owner in 0..3 {
                 let groups: Vec<_> = (0..32)

@@ -61,6 +61,11 @@ impl<V: Vector> Straight<V> {
         Self { gap: self.at(secs), rounding, ..self }
     }
 
+    /// How fast it changes, per second.
+    pub(super) fn slope(&self) -> V {
+        self.slope
+    }
+
     /// The gap after `secs` seconds.
     pub(super) fn at(&self, secs: f64) -> V {
         self.gap + self.slope * secs

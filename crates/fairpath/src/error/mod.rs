@@ -95,6 +95,29 @@ pub(crate) fn accumulated_value<V: Planar>(
     if value.is_finite() { value } else { f64::INFINITY }
 }
 
+/// The gap between two paths that are straight for some time, for the ledger, which asks again and again for parts of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StraightGap<V: Planar>(Straight<V>);
+
+impl<V: Planar> StraightGap<V> {
+    /// `None` if one of the two is not straight from `from` to `to`.
+    pub(crate) fn between(
+        one: &Path<V>,
+        other: &Path<V>,
+        from: SharedInstant,
+        to: SharedInstant,
+    ) -> Option<Self> {
+        Some(Self(Straight::between(&one.line_over(from, to)?, &other.line_over(from, to)?, from)))
+    }
+
+    /// The error of `secs` seconds, `after` seconds after the begin.
+    #[inline]
+    pub(crate) fn accumulated(&self, after: f64, secs: f64) -> f64 {
+        let value = Straight::along(self.0.at(after), self.0.slope()).integral(secs).value;
+        if value.is_finite() { value } else { f64::INFINITY }
+    }
+}
+
 /// The accumulated error to a tolerance of your own. Pairs of straight lines are exact and do not look at it.
 pub fn accumulated_within<V: Planar>(
     one: &Path<V>,

@@ -1,6 +1,6 @@
 use crate::dr_vector::DrVector;
 use crate::motion::Motion;
-use crate::time::SharedInstant;
+use crate::time::{SharedInstant, Span};
 use crate::vector::{Planar, Vector};
 
 /// What somebody believes about an entity: where it is, at any shared instant.
@@ -52,6 +52,16 @@ impl<V: Planar> Path<V> {
     fn displacement_at(&self, t: SharedInstant) -> V {
         let moving_until = self.frozen_from.map_or(t, |frozen| frozen.min(t));
         self.motion.displacement_at((moving_until - self.since).as_secs_f64())
+    }
+
+    /// Whether it is one straight line until it freezes.
+    pub(crate) fn is_straight(&self) -> bool {
+        self.moving_line().is_some()
+    }
+
+    /// How long after `t` it freezes, if it ever does and has not yet.
+    pub(crate) fn freezes_after(&self, t: SharedInstant) -> Option<Span> {
+        self.frozen_from.filter(|frozen| *frozen > t).map(|frozen| frozen - t)
     }
 
     /// The straight line that it follows all the way from `from` to `to`, if it does.
@@ -134,7 +144,6 @@ pub(super) enum Leg<'a, V: Planar> {
 mod tests {
     use super::*;
     use crate::motion::{Linear, Quadratic};
-    use crate::time::Span;
     use crate::vector::Vec2;
 
     const START: SharedInstant = SharedInstant::from_millis(5_000);

@@ -30,6 +30,26 @@ pub(super) struct Exported<V: Planar> {
     pub(super) placed: Path<V>,
 }
 
+/// How far somebody is off as long as the exported path has not changed and nothing has frozen, worked out once for all
+/// who follow the same DR vector.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Gap<V: Planar> {
+    since: SharedInstant,
+    until: SharedInstant,
+    /// None, if it is the newest DR vector that is followed.
+    gap: Option<error::StraightGap<V>>,
+}
+
+impl<V: Planar> Gap<V> {
+    /// The error from `from` to `to`, if it is known for all of that.
+    #[inline]
+    pub(super) fn error(&self, from: SharedInstant, to: SharedInstant) -> Option<f64> {
+        let (after, secs) = ((from - self.since).as_secs_f64(), (to - from).as_secs_f64());
+        let is_known = from >= self.since && to <= self.until;
+        is_known.then(|| self.gap.as_ref().map_or(0.0, |gap| gap.accumulated(after, secs)))
+    }
+}
+
 impl<V: Planar> Exports<V> {
     pub(super) fn new(horizon: Span) -> Self {
         Self { horizon, pieces: VecDeque::new(), first: 0, life: (Life::default(), 0) }
@@ -92,9 +112,8 @@ impl<V: Planar> Exports<V> {
 
     /// The same, if it is so old that it will soon be forgotten.
     pub(super) fn get_if_old(&self, index: u64) -> Option<&Exported<V>> {
-        self.get(index).filter(|_| {
-            self.pieces.len() > REMEMBERED_MAX / 2 && index < self.first + REMEMBERED_MAX as u64 / 4
-        })
+        let is_old = self.pieces.len() > REMEMBERED_MAX / 2 && index < self.first + REMEMBERED_MAX as u64 / 4;
+        if is_old { self.get(index) } else { None }
     }
 
     /// The error of a receiver that follows `belief` all the way from `from` to `to`.
@@ -116,6 +135,17 @@ impl<V: Planar> Exports<V> {
             }
         }
         sum
+    }
+
+    /// The gap between the newest piece and what is placed by a receiver that follows `belief`, if both are straight.
+    pub(super) fn gap(&self, belief: &Exported<V>) -> Option<Gap<V>> {
+        let newest = self.newest().filter(|newest| newest.life == belief.life)?;
+        let (since, until) = (newest.since, self.freezes_at(belief));
+        let gap = match newest.index == belief.index {
+            true => None,
+            false => Some(error::StraightGap::between(&newest.path, &belief.placed, since, until)?),
+        };
+        Some(Gap { since, until, gap })
     }
 
     /// When the error of a receiver that follows `belief` from `from` on, now or ahead, reaches `amount`.
@@ -141,8 +171,13 @@ impl<V: Planar> Exports<V> {
         }
     }
 
+    /// When whoever follows this freezes.
+    pub(super) fn freezes_at(&self, belief: &Exported<V>) -> SharedInstant {
+        belief.since + self.horizon
+    }
+
     /// Whether the belief *is* this piece, and not frozen before `until`: then there is no error to integrate.
     fn is_followed(&self, piece: &Exported<V>, belief: &Exported<V>, until: SharedInstant) -> bool {
-        piece.index == belief.index && until <= piece.since + self.horizon
+        piece.index == belief.index && until <= self.freezes_at(piece)
     }
 }

@@ -1,28 +1,47 @@
+use super::exports::Gap;
 use crate::time::SharedInstant;
+use crate::vector::Planar;
 
 /// How many beliefs are remembered. Receivers follow the DR vectors of the last seconds: a busy entity has ten a second.
 const BELIEFS: usize = 32;
 
-/// Errors just integrated. At a trigger, all receivers who have followed the same DR vector for as long have been equally
+/// What was just worked out. At a trigger, all receivers who have followed the same DR vector for as long have been equally
 /// wrong: of ten thousand receivers that is asked a dozen times, not ten thousand.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Memo {
+#[derive(Clone, Debug)]
+pub(super) struct Memo<V: Planar> {
     /// Since the books were last brought up to date.
     pub(super) grown: Errors,
     /// Since the DR vector they follow was generated.
-    pub(super) since_generation: Errors,
+    pub(super) since_generation: Sums,
+    /// The gaps between what they follow and the newest piece of the exported path.
+    pub(super) gaps: Gaps<V>,
 }
 
-impl Memo {
-    /// The exported path has changed.
-    pub(super) fn clear(&mut self) {
-        *self = Self::default();
+impl<V: Planar> Default for Memo<V> {
+    fn default() -> Self {
+        Self { grown: Errors::default(), since_generation: Sums::default(), gaps: Gaps::default() }
     }
 }
 
-#[derive(Clone, Debug)]
+impl<V: Planar> Memo<V> {
+    /// The exported path has changed from `since` on.
+    pub(super) fn forget_from(&mut self, since: SharedInstant) {
+        // Seldom, for what was worked out is mostly of the past.
+        if self.grown.latest > Some(since) {
+            self.grown = Errors::default();
+        }
+        if self.since_generation.latest > Some(since) {
+            self.since_generation = Sums::default();
+        }
+    }
+}
+
+/// Errors over an interval.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Errors {
     entries: [Option<Entry>; BELIEFS],
+    /// The latest instant that any of them reaches to.
+    latest: Option<SharedInstant>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -31,12 +50,6 @@ struct Entry {
     from: SharedInstant,
     to: SharedInstant,
     error: f64,
-}
-
-impl Default for Errors {
-    fn default() -> Self {
-        Self { entries: [None; BELIEFS] }
-    }
 }
 
 impl Errors {
@@ -48,10 +61,91 @@ impl Errors {
         to: SharedInstant,
         integrate: impl FnOnce() -> f64,
     ) -> f64 {
-        let slot = &mut self.entries[(index % BELIEFS as u64) as usize];
+        let slot = &mut self.entries[slot_of(index)];
         match slot {
             Some(entry) if (entry.index, entry.from, entry.to) == (index, from, to) => entry.error,
-            _ => slot.insert(Entry { index, from, to, error: integrate() }).error,
+            _ => {
+                self.latest = self.latest.max(Some(to));
+                slot.insert(Entry { index, from, to, error: integrate() }).error
+            }
         }
     }
+}
+
+/// Errors that grow from trigger to trigger: only what was added since the last time is integrated.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sums {
+    entries: [Option<Sum>; BELIEFS],
+    /// The latest instant that any of them reaches to.
+    latest: Option<SharedInstant>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Sum {
+    index: u64,
+    to: SharedInstant,
+    error: f64,
+}
+
+impl Sums {
+    /// The error up to `to` of whoever follows DR vector `index`, since it was generated at `since`. Integrates from the
+    /// instant it is given up to `to`.
+    pub(super) fn recall(
+        &mut self,
+        index: u64,
+        since: SharedInstant,
+        to: SharedInstant,
+        integrate: impl FnOnce(SharedInstant) -> f64,
+    ) -> f64 {
+        let slot = &mut self.entries[slot_of(index)];
+        let (from, sum) = match slot {
+            Some(known) if known.index == index && known.to <= to => (known.to, known.error),
+            _ => (since, 0.0),
+        };
+        if from == to {
+            return sum;
+        }
+        self.latest = self.latest.max(Some(to));
+        slot.insert(Sum { index, to, error: sum + integrate(from) }).error
+    }
+}
+
+/// Gaps to the newest piece of the exported path.
+#[derive(Clone, Debug)]
+pub(super) struct Gaps<V: Planar> {
+    entries: [Option<Known<V>>; BELIEFS],
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Known<V: Planar> {
+    newest: u64,
+    index: u64,
+    gap: Option<Gap<V>>,
+}
+
+impl<V: Planar> Default for Gaps<V> {
+    fn default() -> Self {
+        Self { entries: [None; BELIEFS] }
+    }
+}
+
+impl<V: Planar> Gaps<V> {
+    /// The gap between DR vector `newest` and what whoever follows DR vector `index` places, if there is a simple one.
+    pub(super) fn recall(
+        &mut self,
+        newest: u64,
+        index: u64,
+        find: impl FnOnce() -> Option<Gap<V>>,
+    ) -> Option<&Gap<V>> {
+        let slot = &mut self.entries[slot_of(index)];
+        let is_known = slot.as_ref().is_some_and(|known| known.newest == newest && known.index == index);
+        if !is_known {
+            *slot = Some(Known { newest, index, gap: find() });
+        }
+        slot.as_ref()?.gap.as_ref()
+    }
+}
+
+fn slot_of(index: u64) -> usize {
+    (index % BELIEFS as u64) as usize
 }

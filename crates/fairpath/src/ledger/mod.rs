@@ -52,7 +52,7 @@ const _: () = assert!(REMEMBERED_MAX as i64 * 10_000 >= REMEMBERED.as_micros());
 pub struct Ledger<V: Planar> {
     exports: Exports<V>,
     pairs: BTreeMap<ReceiverId, Pair<V>>,
-    memo: Memo,
+    memo: Memo<V>,
 }
 
 impl<V: Planar> Ledger<V> {
@@ -71,6 +71,11 @@ impl<V: Planar> Ledger<V> {
         self.pairs.remove(&receiver);
     }
 
+    /// Whether there is a page for this receiver.
+    pub fn has_page(&self, receiver: ReceiverId) -> bool {
+        self.pairs.contains_key(&receiver)
+    }
+
     /// Whose pages there are, in order.
     pub fn receivers(&self) -> impl Iterator<Item = ReceiverId> + '_ {
         self.pairs.keys().copied()
@@ -82,7 +87,27 @@ impl<V: Planar> Ledger<V> {
             pair.advance(&self.exports, vector.generated_at, &mut self.memo);
         }
         self.exports.push(vector);
-        self.memo.clear();
+        self.memo.forget_from(vector.generated_at);
+    }
+
+    /// The same, and tells of everybody as [`advance_and_tell`](Self::advance_and_tell) does, in one walk where there is
+    /// no time between the cut and `now`.
+    pub fn on_generated_and_tell(
+        &mut self,
+        vector: &DrVector<V>,
+        now: SharedInstant,
+        mut tell: impl FnMut(ReceiverId, f64, Standing),
+    ) {
+        if now != vector.generated_at {
+            self.on_generated(vector);
+            return self.advance_and_tell(now, tell);
+        }
+        // Nobody was told of it yet.
+        self.advance_and_tell(now, |receiver, growth, standing| {
+            tell(receiver, growth, Standing { is_told: false, ..standing });
+        });
+        self.exports.push(vector);
+        self.memo.forget_from(vector.generated_at);
     }
 
     /// A copy of `vector` left for `receiver`, and is expected to take `delay`; no time at all, if nothing is known
@@ -157,6 +182,23 @@ impl<V: Planar> Ledger<V> {
     /// `at`, and of this life.
     pub fn has_confirmed(&self, receiver: ReceiverId, tolerance: f64, at: SharedInstant) -> bool {
         self.pairs.get(&receiver).is_some_and(|pair| pair.has_confirmed(&self.exports, tolerance, at))
+    }
+
+    /// When the replicas of those will freeze who follow the newest DR vector.
+    pub fn newest_freezes_at(&self) -> Option<SharedInstant> {
+        self.exports.newest().map(|newest| self.exports.freezes_at(newest))
+    }
+
+    /// When a receiver's replica will freeze, if nothing more is sent to it and what is under way arrives.
+    pub fn freezes_at(&self, receiver: ReceiverId) -> Option<SharedInstant> {
+        Some(self.exports.freezes_at(self.pairs.get(&receiver)?.told(&self.exports)?))
+    }
+
+    /// How far off a receiver will be at `at`, if nothing more is sent to it and what is under way arrives; infinitely, if
+    /// the entity does not exist for it or is in another life.
+    pub fn distance_if_told_no_more(&self, receiver: ReceiverId, at: SharedInstant) -> f64 {
+        let told = self.pairs.get(&receiver).and_then(|pair| pair.told(&self.exports));
+        told.map_or(f64::INFINITY, |told| self.exports.distance(told, at))
     }
 
     /// Brings the books up to `now` and tells of everybody, in order: what has been added to their accumulated error

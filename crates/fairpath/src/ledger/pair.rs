@@ -139,7 +139,7 @@ impl<V: Planar> Pair<V> {
     }
 
     /// Keeps the books up to `now`.
-    pub(super) fn advance(&mut self, exports: &Exports<V>, now: SharedInstant, memo: &mut Memo) {
+    pub(super) fn advance(&mut self, exports: &Exports<V>, now: SharedInstant, memo: &mut Memo<V>) {
         if now <= self.until {
             return;
         }
@@ -239,6 +239,11 @@ impl<V: Planar> Pair<V> {
             .is_some_and(|belief| exports.distance(belief, at) <= tolerance)
     }
 
+    /// What it will follow in the end, if nothing more is sent.
+    pub(super) fn told<'a>(&'a self, exports: &'a Exports<V>) -> Option<&'a Exported<V>> {
+        self.exported(exports, self.belief.max(self.gist.newest)?)
+    }
+
     /// What has been added to the accumulated error since the last time.
     pub(super) fn drain_growth(&mut self) -> f64 {
         let growth = self.accumulated - self.drained;
@@ -295,7 +300,7 @@ impl<V: Planar> Pair<V> {
     }
 
     /// Nothing arrives up to `now`: whoever has believed the same for as long has been as wrong.
-    fn go_on_believing(&mut self, exports: &Exports<V>, now: SharedInstant, memo: &mut Memo) {
+    fn go_on_believing(&mut self, exports: &Exports<V>, now: SharedInstant, memo: &mut Memo<V>) {
         let from = self.until;
         let error = self.belief.map_or(0.0, |index| {
             memo.grown.recall(index, from, now, || self.error_if_believed(exports, index, from, now))
@@ -309,33 +314,59 @@ impl<V: Planar> Pair<V> {
         exports: &Exports<V>,
         arrival: SharedInstant,
         now: SharedInstant,
-        memo: &mut Memo,
+        memo: &mut Memo<V>,
     ) {
         let believed = self.belief;
         let mut next = Some(arrival);
         while let Some(arrival) = next.filter(|arrival| *arrival <= now) {
-            self.accumulate(exports, arrival);
-            self.belief = self.belief_at(arrival);
-            next = self.next_arrival(arrival);
+            let until = self.until;
+            self.accumulate(exports, arrival, memo);
+            next = self.arrive_by(arrival);
             self.gist.next_arrival = next;
-            self.fold_what_is_certain();
+            // Only of the first copy can it have become history just now; receipts see to the rest.
+            let first = self.copies.front().map(|copy| copy.fate);
+            if matches!(first, Some(Fate::Arrived(at)) if at > until) {
+                self.fold_what_is_certain();
+            }
         }
-        self.accumulate(exports, now);
+        self.accumulate(exports, now, memo);
         if self.belief != believed {
             // Since its generation, whoever follows it is as wrong, whenever it arrived.
             let followed = self.belief.and_then(|index| self.exported(exports, index));
             self.instantaneous = followed.map_or(0.0, |belief| {
                 let since = belief.since;
-                memo.since_generation.recall(belief.index, since, now, || exports.error(belief, since, now))
+                memo.since_generation
+                    .recall(belief.index, since, now, |from| exports.error(belief, from, now))
             });
         }
     }
 
+    /// Follows what arrives after `until` and by `at`, and says when the next arrives.
+    fn arrive_by(&mut self, at: SharedInstant) -> Option<SharedInstant> {
+        let (mut newest, mut next) = (self.belief, SharedInstant::from_micros(i64::MAX));
+        let (older, newer) = self.copies.as_slices();
+        for copy in older.iter().chain(newer) {
+            match copy.fate {
+                Fate::Expected(arrival) | Fate::Arrived(arrival) if arrival <= at => {
+                    newest = newest.max(Some(copy.index));
+                }
+                Fate::Expected(arrival) | Fate::Arrived(arrival) => next = next.min(arrival),
+                Fate::Missing => {}
+            }
+        }
+        self.belief = newest;
+        (next < SharedInstant::from_micros(i64::MAX)).then_some(next)
+    }
+
     /// Integrates up to `to` with the belief as it is.
-    fn accumulate(&mut self, exports: &Exports<V>, to: SharedInstant) {
+    fn accumulate(&mut self, exports: &Exports<V>, to: SharedInstant, memo: &mut Memo<V>) {
         if to > self.until {
             let from = self.until;
-            let error = self.belief.map_or(0.0, |index| self.error_if_believed(exports, index, from, to));
+            let error = self.belief.zip(exports.newest_index()).map_or(0.0, |(index, newest)| {
+                let find = || self.exported(exports, index).and_then(|belief| exports.gap(belief));
+                let known = memo.gaps.recall(newest, index, find).and_then(|gap| gap.error(from, to));
+                known.unwrap_or_else(|| self.error_if_believed(exports, index, from, to))
+            });
             self.add(error, to);
         }
     }

@@ -4,7 +4,8 @@ use super::REPEATED;
 use crate::number::{PacketNumber, WirePacketNumber};
 use crate::time::SharedInstant;
 use crate::wire::{
-    EncodeError, Feedback, Header, Nonce, RECEIPTS_MAX, Receipt, StaleSet, encode_feedback, pack_feedback,
+    EncodeError, Feedback, Header, Nonce, PACKETS_SPAN, RECEIPTS_MAX, Receipt, StaleSet, encode_feedback,
+    pack_feedback,
 };
 
 /// Receipts that the sender of DR vectors has not confirmed yet.
@@ -59,10 +60,7 @@ impl ReceiptBook {
         let receipt = Receipt { packet, received_at, delay: received_at - header.sent_at, stale };
         self.entries.insert(place, Entry { receipt, nonce: header.nonce, serial: self.arrived });
         self.arrived += 1;
-        if self.entries.len() > RECEIPTS_MAX {
-            self.entries.remove(0);
-            self.gave_up_at = Some(received_at);
-        }
+        self.make_room(received_at);
     }
 
     /// A header said that this feedback has arrived: what was in it need not be repeated.
@@ -129,6 +127,17 @@ impl ReceiptBook {
         self.messages.push_back(message);
         if self.messages.len() > Self::MESSAGES_MAX {
             self.messages.pop_front();
+        }
+    }
+
+    /// Gives up the oldest that do not go into one message with the newest.
+    fn make_room(&mut self, now: SharedInstant) {
+        let newest = self.entries.last().map_or(0, |entry| entry.receipt.packet.0);
+        let too_far = self.entries.partition_point(|entry| newest - entry.receipt.packet.0 >= PACKETS_SPAN);
+        let too_many = self.entries.len().saturating_sub(RECEIPTS_MAX);
+        if too_far.max(too_many) > 0 {
+            self.entries.drain(..too_far.max(too_many));
+            self.gave_up_at = Some(now);
         }
     }
 

@@ -33,7 +33,7 @@ impl<V: Vector> Hermite<V> {
         self.start
     }
 
-    pub(super) fn displacement_at(&self, at: f64) -> V {
+    pub(crate) fn displacement_at(&self, at: f64) -> V {
         if at >= self.secs {
             return (self.end - self.start) + self.end_velocity * (at - self.secs);
         }
@@ -45,7 +45,7 @@ impl<V: Vector> Hermite<V> {
             + self.end_velocity * (self.secs * (s3 - s2))
     }
 
-    pub(super) fn velocity_at(&self, at: f64) -> V {
+    pub(crate) fn velocity_at(&self, at: f64) -> V {
         if at >= self.secs {
             return self.end_velocity;
         }

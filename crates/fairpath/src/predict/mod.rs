@@ -20,9 +20,10 @@
 //! | `hybrid_ekb`, `hybrid_oaekb` | the same, but `tdm` for who keeps a straight course | S2 4.3 |
 //! | `fading` | lets the velocity fade | baseline |
 //! | `ridge` | linear regression on the last second, learned on the way | baseline |
+//! | `trend_line` | keeps to a line that laps have worn into a track | S4, and ours |
 //! | `adaptive` | whatever fits this player, learned on the way | ours |
 //!
-//! What they share: `patterns` is EKB's tick, [`EkbConfig`] all its parameters, `search` and `route` lead around walls,
+//! What they share: `patterns` is EKB's tick, `regression` learns weights, [`EkbConfig`] all its parameters, `search` and `route` lead around walls,
 //! `hybrid` tells a straight course, `rollout` runs tick by tick. [`live`] is for placing with a predictor what comes
 //! over a network, where both ends must agree.
 
@@ -45,14 +46,16 @@ mod linear;
 pub mod live;
 mod oaekb;
 mod patterns;
+mod regression;
 mod ridge;
 mod rollout;
 mod route;
 mod search;
 mod step;
 mod tdm;
+mod trend_line;
 
-pub use adaptive::{Adaptive, KNOTS, LESSON_TICKS, LastingLine, Objective, SUBJECTS_MAX};
+pub use adaptive::{Adaptive, KNOTS, LESSON_TICKS, LastingMotion, Objective, SUBJECTS_MAX};
 pub use constant_acceleration::ConstantAcceleration;
 pub use constant_input_acceleration::ConstantInputAcceleration;
 pub use constant_input_position::ConstantInputPosition;
@@ -71,6 +74,10 @@ pub use oaekb::Oaekb;
 pub use ridge::Ridge;
 pub use step::Step;
 pub use tdm::Tdm;
+pub use trend_line::{
+    DrivenLap, Foot, LapShape, NODES_MAX, S4TrendLine, SpeedRule, TrendLine, TrendLineError,
+    TrendLinePredictor,
+};
 
 use std::fmt::Debug;
 

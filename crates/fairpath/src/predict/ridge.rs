@@ -190,6 +190,8 @@ struct Horizon {
     samples: f64,
     moments: [[f64; FEATURES]; FEATURES],
     products: [f64; FEATURES],
+    /// Σ y·y.
+    target_energy: f64,
     weights: [f64; FEATURES],
 }
 
@@ -200,6 +202,7 @@ impl Horizon {
             samples: 0.0,
             moments: [[0.0; FEATURES]; FEATURES],
             products: [0.0; FEATURES],
+            target_energy: 0.0,
             weights: [0.0; FEATURES],
         }
     }
@@ -212,6 +215,7 @@ impl Horizon {
         let features = &then.features;
         let target = (position - then.position) * (1.0 / self.secs()) - features[0];
         self.samples += 1.0;
+        self.target_energy += target.length_squared();
         for row in 0..FEATURES {
             self.products[row] += features[row].dot(target);
             for column in 0..=row {
@@ -228,12 +232,14 @@ impl Horizon {
         velocity * self.secs()
     }
 
+    /// What is pulled with is worth as much as the features or the targets, whichever move more: who stands still before a
+    /// kick-off and then runs would otherwise teach that the slightest motion means a sprint.
     fn solve(&mut self) {
         let energy: f64 = (0..FEATURES).map(|row| self.moments[row][row]).sum();
         if energy <= 0.0 || !energy.is_finite() {
             return;
         }
-        let pull = PULL_SAMPLES * energy / (FEATURES as f64 * self.samples);
+        let pull = PULL_SAMPLES * (energy / FEATURES as f64).max(self.target_energy) / self.samples;
         let mut matrix = self.moments;
         for (row, line) in matrix.iter_mut().enumerate() {
             line[row] += pull;
@@ -298,6 +304,18 @@ mod tests {
             assert!((one - other).abs() < 1e-9, "{solved:?} is not {expected:?}");
         }
         assert_eq!(solve_symmetric([[0.0; FEATURES]; FEATURES], right), None);
+    }
+
+    #[test]
+    fn who_stands_before_a_sprint_teaches_no_miracles() {
+        let mut horizon = Horizon::new(60);
+        let barely = [Vec2::new(1e-9, 0.0); FEATURES];
+        for _ in 0..600 {
+            horizon.learn(&Moment { position: Vec2::ZERO, features: barely }, Vec2::new(5.0, 0.0));
+        }
+        horizon.solve();
+        let running = horizon.displacement(&[Vec2::new(10.0, 0.0); FEATURES]);
+        assert!(running.distance(Vec2::new(10.0, 0.0)) < 1.0, "{running:?}");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::vector::Planar;
 pub struct Broadcast;
 
 impl<V: Planar> Scheduler<V> for Broadcast {
-    fn on_trigger(&mut self, scene: &Scene<'_, V>, _random: &mut Random, claims: &mut Claims<V>) {
+    fn on_trigger(&mut self, scene: &Scene<'_, V>, _random: &mut Random, claims: &mut Claims) {
         for candidate in scene.candidates {
             claims.send(scene, candidate.receiver, scene.now, candidate.weight());
         }

@@ -1,16 +1,15 @@
-use std::cmp::{Ordering, Reverse};
-use std::collections::BTreeMap;
-
 use super::Scene;
-use super::in_order::InOrder;
-use crate::dr_vector::DrVector;
+use super::agenda::{Agenda, NEVER};
 use crate::number::{EntityId, ReceiverId};
 use crate::time::{SharedInstant, Span};
 use crate::vector::Planar;
 
 /// "Tell this receiver of this entity, then, and it is this important."
+///
+/// It names the DR vector and does not carry it: that is kept once for all who are to hear of it, and
+/// [`Dispatcher::vector`](super::Dispatcher::vector) has it when the copy is about to leave.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Claim<V: Planar> {
+pub struct Claim {
     /// About whom.
     pub entity: EntityId,
     /// Whom to tell.
@@ -22,106 +21,148 @@ pub struct Claim<V: Planar> {
     /// How long the scheduler reckoned that it takes, where it matters that the ledger reckons with the same;
     /// `None` leaves it to what is known at departure.
     pub delay: Option<Span>,
-    /// What to say.
-    pub vector: DrVector<V>,
+    /// What to say: the entity's DR vector that was generated then.
+    pub generated_at: SharedInstant,
 }
+
+const _: () = assert!(size_of::<Claim>() <= 48, "a trigger makes one for every receiver");
 
 /// The claims that wait, at most one for each entity and receiver: a newer one replaces an older one.
-#[derive(Clone, Debug)]
-pub struct Claims<V: Planar> {
-    waiting: InOrder<(EntityId, ReceiverId), Claim<V>>,
-    /// Made due by [`send_waiting_now`](Self::send_waiting_now): apart, so that a newer claim may wait beside them. At
-    /// most one for each entity and receiver, too.
-    overdue: BTreeMap<(EntityId, ReceiverId), Claim<V>>,
+///
+/// Kept by receiver, because each has a packet of its own to fill: what leaves for one, and when the next is due, costs
+/// nothing for what waits for others.
+#[derive(Clone, Debug, Default)]
+pub struct Claims {
+    agenda: Agenda<Vec<Waiting>>,
+    len: usize,
+    /// What is due, and in which order it leaves. Reused from poll to poll.
+    due: Vec<Claim>,
+    places: Vec<u128>,
+    emptied: Vec<usize>,
 }
 
-impl<V: Planar> Default for Claims<V> {
-    fn default() -> Self {
-        Self { waiting: InOrder::default(), overdue: BTreeMap::new() }
-    }
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    claim: Claim,
+    /// Made due by [`Claims::send_waiting_now`]: a newer claim may wait beside it. At most one for each entity and
+    /// receiver, too.
+    is_overdue: bool,
 }
 
-impl<V: Planar> Claims<V> {
-    /// When a claim is due that only waits for the next trigger.
-    const NEVER: SharedInstant = SharedInstant::from_micros(i64::MAX);
-
+impl Claims {
     /// Sends the scene's DR vector to `receiver` at `due`, instead of whatever waited for it.
-    pub fn send(&mut self, scene: &Scene<'_, V>, receiver: ReceiverId, due: SharedInstant, weight: f64) {
-        let vector = *scene.vector;
-        self.insert(Claim { entity: scene.entity, receiver, due, weight, delay: None, vector });
+    pub fn send<V: Planar>(
+        &mut self,
+        scene: &Scene<'_, V>,
+        receiver: ReceiverId,
+        due: SharedInstant,
+        weight: f64,
+    ) {
+        let generated_at = scene.vector.generated_at;
+        self.insert(Claim { entity: scene.entity, receiver, due, weight, delay: None, generated_at });
     }
 
     /// Keeps the scene's DR vector for `receiver`, instead of whatever waited for it, until
     /// [`send_waiting_now`](Self::send_waiting_now) or [`discard_waiting`](Self::discard_waiting): no instant is right.
-    pub fn hold(&mut self, scene: &Scene<'_, V>, receiver: ReceiverId, weight: f64) {
-        self.send(scene, receiver, Self::NEVER, weight);
+    pub fn hold<V: Planar>(&mut self, scene: &Scene<'_, V>, receiver: ReceiverId, weight: f64) {
+        self.send(scene, receiver, NEVER, weight);
     }
 
     /// Lets a claim wait, instead of whatever waited for that receiver about that entity.
-    pub fn insert(&mut self, claim: Claim<V>) {
-        let pair = (claim.entity, claim.receiver);
-        // What is older and leaves no earlier is of no use.
-        if self.overdue.get(&pair).is_some_and(|overdue| claim.due <= overdue.due) {
-            self.overdue.remove(&pair);
+    pub fn insert(&mut self, claim: Claim) {
+        let place = self.agenda.meet(claim.receiver);
+        let is_about = |waiting: &Waiting| waiting.claim.entity == claim.entity;
+        if self.agenda.row(place).iter().any(is_about) {
+            // What is older and leaves no earlier is of no use.
+            let is_useless = |other: &Waiting| !other.is_overdue || claim.due <= other.claim.due;
+            self.change_at(place, |bag| bag.retain(|other| !is_about(other) || !is_useless(other)));
         }
-        self.waiting.insert(pair, claim);
+        self.add_at(place, claim);
     }
 
     /// How many wait, due or not.
     pub fn len(&self) -> usize {
-        self.waiting.len() + self.overdue.len()
+        self.len
     }
 
     /// Whether none waits.
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.len == 0
     }
 
-    /// Takes back whatever waits for anybody about this entity.
-    pub fn discard_waiting(&mut self, entity: EntityId) {
-        self.take_waiting(entity).for_each(drop);
+    /// Takes back whatever waits for anybody about the scene's entity, but for what is overdue.
+    pub fn discard_waiting<V: Planar>(&mut self, scene: &Scene<'_, V>) {
+        self.change_all(scene, |bag| {
+            bag.retain(|waiting| waiting.claim.entity != scene.entity || waiting.is_overdue);
+        });
     }
 
-    /// Whatever waits about this entity goes out now, as it is.
-    pub fn send_waiting_now(&mut self, entity: EntityId, now: SharedInstant) {
-        let mut overdue = std::mem::take(&mut self.overdue);
-        overdue.extend(
-            self.take_waiting(entity).map(|claim| ((entity, claim.receiver), Claim { due: now, ..claim })),
-        );
-        self.overdue = overdue;
+    /// Whatever waits about the scene's entity goes out now, as it is.
+    pub fn send_waiting_now<V: Planar>(&mut self, scene: &Scene<'_, V>) {
+        self.change_all(scene, |bag| {
+            let is_about = |waiting: &Waiting| waiting.claim.entity == scene.entity;
+            if bag.iter().any(|waiting| is_about(waiting) && !waiting.is_overdue) {
+                bag.retain(|waiting| !is_about(waiting) || !waiting.is_overdue);
+                for waiting in bag.iter_mut().filter(|waiting| is_about(waiting)) {
+                    waiting.claim.due = scene.now;
+                    waiting.is_overdue = true;
+                }
+            }
+        });
     }
 
     /// Whether something waits for this receiver about this entity.
     pub fn is_waiting(&self, entity: EntityId, receiver: ReceiverId) -> bool {
-        self.waiting.contains_key(&(entity, receiver))
+        self.waits_for(receiver).any(|waiting| waiting.claim.entity == entity && !waiting.is_overdue)
     }
 
     /// When the next one is due.
     pub fn poll_deadline(&self) -> Option<SharedInstant> {
-        let due = self.overdue.values().chain(self.waiting.values()).map(|claim| claim.due);
-        due.filter(|due| *due < Self::NEVER).min()
+        self.agenda.first_due()
     }
 
     /// Takes out what is due for `receiver`, or for anybody, the heaviest first; equally heavy ones in the order of
-    /// entities and receivers.
-    pub fn take_due(&mut self, receiver: Option<ReceiverId>, now: SharedInstant) -> Vec<Claim<V>> {
-        let is_due =
-            |claim: &Claim<V>| claim.due <= now && receiver.is_none_or(|receiver| receiver == claim.receiver);
-        let overdue = self.overdue.extract_if(.., |_, claim| is_due(claim));
-        let mut due: Vec<Claim<V>> = overdue.map(|(_, claim)| claim).collect();
-        self.waiting.take_if(is_due, &mut due);
-        // Claims are large: what is sorted is their places.
-        if !due.is_sorted_by_key(place_of) {
-            due.sort_by_cached_key(place_of);
+    /// receivers, and for each the one that has waited longest.
+    pub fn take_due(&mut self, receiver: Option<ReceiverId>, now: SharedInstant) -> Vec<Claim> {
+        self.drain_due(receiver, now).collect()
+    }
+
+    /// The same, one by one.
+    pub(super) fn drain_due(
+        &mut self,
+        receiver: Option<ReceiverId>,
+        now: SharedInstant,
+    ) -> impl ExactSizeIterator<Item = Claim> + '_ {
+        self.due.clear();
+        let mut place = match receiver {
+            Some(receiver) => self.agenda.position(receiver).filter(|place| self.agenda.due(*place) <= now),
+            None => self.agenda.next_due(0, now),
+        };
+        while let Some(at) = place {
+            match take_due(self.agenda.row_mut(at), now, &mut self.due) {
+                Some(left) => self.agenda.set_due(at, left),
+                None => self.emptied.push(at),
+            }
+            place = if receiver.is_none() { self.agenda.next_due(at + 1, now) } else { None };
         }
-        due
+        self.len -= self.due.len();
+        self.rest();
+        self.places.clear();
+        self.places.extend((0..).zip(&self.due).map(|(index, claim)| place_of(claim, index)));
+        self.places.sort_unstable();
+        self.places.iter().map(|place| self.due[*place as u32 as usize])
+    }
+
+    /// Whether something for this receiver about this entity is due.
+    pub(super) fn is_due(&self, entity: EntityId, receiver: ReceiverId, now: SharedInstant) -> bool {
+        self.waits_for(receiver).any(|waiting| waiting.claim.entity == entity && waiting.claim.due <= now)
     }
 
     /// Puts back what did not fit, unless something newer waits by now.
-    pub fn put_back(&mut self, claim: Claim<V>) {
-        let pair = (claim.entity, claim.receiver);
-        if !self.waiting.contains_key(&pair) {
-            self.waiting.insert(pair, claim);
+    pub fn put_back(&mut self, claim: Claim) {
+        if !self.is_waiting(claim.entity, claim.receiver) {
+            let place = self.agenda.meet(claim.receiver);
+            self.add_at(place, claim);
         }
     }
 
@@ -132,66 +173,116 @@ impl<V: Planar> Claims<V> {
         receiver: ReceiverId,
         generated_at: SharedInstant,
     ) {
-        let pair = (entity, receiver);
-        if self.waiting.get(&pair).is_some_and(|claim| claim.vector.generated_at <= generated_at) {
-            self.waiting.remove(&pair);
-        }
+        self.change_if_met(receiver, |bag| {
+            bag.retain(|Waiting { claim, is_overdue }| {
+                claim.entity != entity || *is_overdue || claim.generated_at > generated_at
+            });
+        });
     }
 
     /// Forgets what one receiver was to hear of one entity.
     pub fn forget_pair(&mut self, entity: EntityId, receiver: ReceiverId) {
-        self.waiting.remove(&(entity, receiver));
-        self.overdue.remove(&(entity, receiver));
+        self.change_if_met(receiver, |bag| bag.retain(|waiting| waiting.claim.entity != entity));
     }
 
-    /// Forgets what concerns an entity or a receiver that is gone.
-    pub fn forget(&mut self, entity: Option<EntityId>, receiver: Option<ReceiverId>) {
-        let is_gone = |about: EntityId, to: ReceiverId| entity == Some(about) || receiver == Some(to);
-        self.waiting.retain(|(about, to), _| !is_gone(*about, *to));
-        self.overdue.retain(|(about, to), _| !is_gone(*about, *to));
+    /// Forgets what concerns a receiver that is gone.
+    pub fn forget(&mut self, receiver: ReceiverId) {
+        self.len -= self.agenda.remove(receiver).map_or(0, |bag| bag.len());
     }
 
-    /// Takes out whatever waits about this entity. Costs nothing for what waits about others.
-    fn take_waiting(&mut self, entity: EntityId) -> impl Iterator<Item = Claim<V>> + '_ {
-        let about = (entity, ReceiverId(0))..=(entity, ReceiverId(u32::MAX));
-        self.waiting.extract_if(about, |_, _| true).map(|(_, claim)| claim)
+    /// Nothing is due for those whose bags were emptied.
+    fn rest(&mut self) {
+        if self.len == 0 {
+            self.agenda.rest();
+        } else {
+            self.emptied.iter().for_each(|place| self.agenda.set_due(*place, NEVER));
+        }
+        self.emptied.clear();
+    }
+
+    fn waits_for(&self, receiver: ReceiverId) -> impl Iterator<Item = &Waiting> + '_ {
+        self.agenda.position(receiver).into_iter().flat_map(|place| self.agenda.row(place))
+    }
+
+    fn change_all<V: Planar>(&mut self, scene: &Scene<'_, V>, mut change: impl FnMut(&mut Vec<Waiting>)) {
+        for candidate in scene.candidates {
+            if self.len == 0 {
+                return;
+            }
+            self.change_if_met(candidate.receiver, &mut change);
+        }
+    }
+
+    fn change_if_met(&mut self, receiver: ReceiverId, change: impl FnOnce(&mut Vec<Waiting>)) {
+        if let Some(place) = self.agenda.find(receiver).filter(|place| !self.agenda.row(*place).is_empty()) {
+            self.change_at(place, change);
+        }
+    }
+
+    fn add_at(&mut self, place: usize, claim: Claim) {
+        self.agenda.row_mut(place).push(Waiting { claim, is_overdue: false });
+        self.len += 1;
+        if claim.due < self.agenda.due(place) {
+            self.agenda.set_due(place, claim.due);
+        }
+    }
+
+    /// Changes what waits for somebody, and keeps count and deadline in step.
+    fn change_at(&mut self, place: usize, change: impl FnOnce(&mut Vec<Waiting>)) {
+        let bag = self.agenda.row_mut(place);
+        self.len -= bag.len();
+        change(bag);
+        self.len += bag.len();
+        let due = bag.iter().map(|waiting| waiting.claim.due).min().unwrap_or(NEVER);
+        self.agenda.set_due(place, due);
     }
 }
 
-/// Where a claim stands among others that are due: the heaviest first.
-fn place_of<V: Planar>(claim: &Claim<V>) -> (Reverse<Weight>, EntityId, ReceiverId) {
-    (Reverse(Weight(claim.weight)), claim.entity, claim.receiver)
+/// Moves what is due to the end of `taken`; says when the first of the others is due, if there are any.
+fn take_due(bag: &mut Vec<Waiting>, now: SharedInstant, taken: &mut Vec<Claim>) -> Option<SharedInstant> {
+    if bag.iter().all(|waiting| waiting.claim.due <= now) {
+        bag.iter().for_each(|waiting| taken.push(waiting.claim));
+        bag.clear();
+        return None;
+    }
+    let mut left = NEVER;
+    bag.retain(|Waiting { claim, .. }| {
+        let is_due = claim.due <= now;
+        if is_due {
+            taken.push(*claim);
+        } else {
+            left = left.min(claim.due);
+        }
+        !is_due
+    });
+    Some(left)
 }
 
-/// A weight that can be sorted by.
-#[derive(Clone, Copy)]
-struct Weight(f64);
-
-impl PartialEq for Weight {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
+/// Where a claim stands among others that are due: how light it is, then how late it was taken out. One number is
+/// quicker to sort than the claim itself.
+fn place_of(claim: &Claim, index: u32) -> u128 {
+    u128::from(lightness(claim.weight)) << 32 | u128::from(index)
 }
 
-impl Eq for Weight {}
-
-impl PartialOrd for Weight {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Weight {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.0.total_cmp(&other.0)
-    }
+/// A number that is the smaller, the heavier a weight is by `f64::total_cmp`.
+fn lightness(weight: f64) -> u64 {
+    let bits = weight.to_bits();
+    let is_negative = bits >> 63 == 1;
+    // Of negative numbers the one with more bits is the smaller.
+    if is_negative { bits } else { !bits & !(1 << 63) }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
+    use crate::DrVector;
+    use crate::ledger::{Ledger, Standing};
     use crate::motion::{Linear, Motion};
     use crate::number::{Generation, Life};
+    use crate::random::Random;
+    use crate::schedule::Candidate;
     use crate::vector::Vec2;
 
     const TANK: EntityId = EntityId(1);
@@ -201,29 +292,59 @@ mod tests {
         SharedInstant::from_millis(millis)
     }
 
-    fn claim(generated: i64, due: SharedInstant) -> Claim<Vec2> {
-        let motion = Motion::Linear(Linear { position: Vec2::new(1.0, 2.0), velocity: Vec2::new(3.0, 0.0) });
-        let vector = DrVector {
-            entity: TANK,
-            life: Life::default(),
-            generation: Generation::default(),
-            generated_at: at(generated),
-            motion,
-            attitude: None,
-        };
-        Claim { entity: TANK, receiver: NEAR, due, weight: 1.0, delay: None, vector }
+    fn claim(generated: i64, due: SharedInstant) -> Claim {
+        Claim { entity: TANK, receiver: NEAR, due, weight: 1.0, delay: None, generated_at: at(generated) }
     }
 
-    fn taken(claims: &mut Claims<Vec2>, now: i64) -> Vec<SharedInstant> {
-        claims.take_due(None, at(now)).iter().map(|claim| claim.vector.generated_at).collect()
+    fn taken(claims: &mut Claims, now: i64) -> Vec<SharedInstant> {
+        claims.take_due(None, at(now)).iter().map(|claim| claim.generated_at).collect()
+    }
+
+    /// Shows a scene of `entity` and these receivers.
+    fn with_scene<T>(
+        entity: EntityId,
+        receivers: &[ReceiverId],
+        now: i64,
+        show: impl FnOnce(&Scene<'_, Vec2>) -> T,
+    ) -> T {
+        let motion = Motion::Linear(Linear { position: Vec2::new(1.0, 2.0), velocity: Vec2::new(3.0, 0.0) });
+        let (life, generation, now) = (Life::default(), Generation::default(), at(now));
+        let vector = DrVector { entity, life, generation, generated_at: now, motion, attitude: None };
+        let standing = Standing {
+            accumulated: 0.0,
+            instantaneous: 0.0,
+            joined: now,
+            last_sent: None,
+            has_acknowledged: false,
+            is_told: false,
+            unsettled: 0,
+        };
+        let candidates: Vec<Candidate> = receivers
+            .iter()
+            .map(|&receiver| Candidate { receiver, standing, account: 0.0, delay: None, silent_since: now })
+            .collect();
+        let ledger = Ledger::new(Span::from_secs(3));
+        show(&Scene {
+            entity,
+            vector: &vector,
+            index: 0,
+            now,
+            ledger: &ledger,
+            candidates: &candidates,
+            account_secs: 0.0,
+        })
+    }
+
+    fn send_waiting_now(claims: &mut Claims, now: i64) {
+        with_scene(TANK, &[NEAR], now, |scene| claims.send_waiting_now(scene));
     }
 
     #[test]
     fn what_waited_goes_out_beside_what_waits() {
         let mut claims = Claims::default();
-        claims.insert(claim(0, Claims::<Vec2>::NEVER));
+        claims.insert(claim(0, NEVER));
         assert_eq!(claims.poll_deadline(), None, "nothing will ever be due");
-        claims.send_waiting_now(TANK, at(10));
+        send_waiting_now(&mut claims, 10);
         claims.insert(claim(10, at(30)));
         assert_eq!((claims.len(), claims.poll_deadline()), (2, Some(at(10))));
         assert_eq!(taken(&mut claims, 10), [at(0)]);
@@ -235,7 +356,7 @@ mod tests {
     fn the_older_does_not_leave_together_with_the_newer() {
         let mut claims = Claims::default();
         claims.insert(claim(0, at(50)));
-        claims.send_waiting_now(TANK, at(10));
+        send_waiting_now(&mut claims, 10);
         claims.insert(claim(10, at(10)));
         assert_eq!(taken(&mut claims, 10), [at(10)]);
     }
@@ -244,7 +365,7 @@ mod tests {
     fn however_slowly_they_leave_no_more_than_two_wait() {
         let mut claims = Claims::default();
         for trigger in 0..100 {
-            claims.send_waiting_now(TANK, at(trigger));
+            send_waiting_now(&mut claims, trigger);
             claims.insert(claim(trigger, at(trigger + 5)));
         }
         assert_eq!(claims.len(), 2);
@@ -260,5 +381,125 @@ mod tests {
         assert!(claims.is_waiting(TANK, NEAR));
         claims.forget_repeated(TANK, NEAR, at(10));
         assert!(claims.is_empty());
+    }
+
+    #[test]
+    fn the_heaviest_first_then_receivers_then_who_waited_longest() {
+        let weights = [f64::INFINITY, 7.0, 1e-300, 0.0, -0.0, -1.0, f64::NEG_INFINITY];
+        let mut claims = Claims::default();
+        for (entity, receiver) in [(2, 1), (2, 2), (1, 2), (1, 1)] {
+            for (number, weight) in (0..).zip(weights) {
+                // One entity for each weight, so that no claim replaces another.
+                let entity = EntityId(10 * number + entity);
+                claims.insert(Claim { entity, receiver: ReceiverId(receiver), weight, ..claim(0, at(0)) });
+            }
+        }
+        let taken = claims.take_due(None, at(0));
+        assert_eq!(taken.len(), 28);
+        let in_order = |one: &Claim, other: &Claim| {
+            let heavier = other.weight.total_cmp(&one.weight);
+            // The second entity was claimed first.
+            heavier.then(one.receiver.cmp(&other.receiver)).then(other.entity.cmp(&one.entity)).is_le()
+        };
+        assert!(taken.is_sorted_by(in_order), "{taken:?}");
+    }
+
+    /// As it is described, and as slow as that is: two maps.
+    #[derive(Default)]
+    struct Plain {
+        waiting: BTreeMap<(EntityId, ReceiverId), Claim>,
+        overdue: BTreeMap<(EntityId, ReceiverId), Claim>,
+    }
+
+    impl Plain {
+        fn insert(&mut self, claim: Claim) {
+            let pair = (claim.entity, claim.receiver);
+            if self.overdue.get(&pair).is_some_and(|overdue| claim.due <= overdue.due) {
+                self.overdue.remove(&pair);
+            }
+            self.waiting.insert(pair, claim);
+        }
+
+        fn about(&mut self, entity: EntityId) -> Vec<Claim> {
+            self.waiting.extract_if(.., |(about, _), _| *about == entity).map(|(_, claim)| claim).collect()
+        }
+
+        fn take_due(&mut self, receiver: Option<ReceiverId>, now: SharedInstant) -> Vec<Claim> {
+            let is_due = |claim: &Claim| claim.due <= now && receiver.is_none_or(|to| to == claim.receiver);
+            let overdue = self.overdue.extract_if(.., |_, claim| is_due(claim));
+            let mut due: Vec<Claim> = overdue.map(|(_, claim)| claim).collect();
+            due.extend(self.waiting.extract_if(.., |_, claim| is_due(claim)).map(|(_, claim)| claim));
+            due
+        }
+
+        fn deadline(&self) -> Option<SharedInstant> {
+            let dues = self.waiting.values().chain(self.overdue.values()).map(|claim| claim.due);
+            dues.filter(|due| *due < NEVER).min()
+        }
+    }
+
+    #[test]
+    fn whatever_happens_the_same_leaves_as_from_two_plain_maps() {
+        let receivers: Vec<ReceiverId> = (0..9).map(ReceiverId).collect();
+        let mut random = Random::from_seed(3);
+        let (mut ours, mut plain) = (Claims::default(), Plain::default());
+        for step in 0..40_000 {
+            let (entity, to) = (EntityId(random.below(4) as u32), ReceiverId(random.below(9) as u32));
+            match random.below(20) {
+                0 => {
+                    with_scene(entity, &receivers, step, |scene| ours.discard_waiting(scene));
+                    plain.about(entity);
+                }
+                1 => {
+                    with_scene(entity, &receivers, step, |scene| ours.send_waiting_now(scene));
+                    for claim in plain.about(entity) {
+                        plain.overdue.insert((entity, claim.receiver), Claim { due: at(step), ..claim });
+                    }
+                }
+                2 => {
+                    ours.forget_pair(entity, to);
+                    plain.waiting.remove(&(entity, to));
+                    plain.overdue.remove(&(entity, to));
+                }
+                3 if random.chance(0.1) => {
+                    ours.forget(to);
+                    plain.waiting.retain(|(_, receiver), _| *receiver != to);
+                    plain.overdue.retain(|(_, receiver), _| *receiver != to);
+                }
+                4 => {
+                    let left = at(step - random.below(20) as i64);
+                    ours.forget_repeated(entity, to, left);
+                    if plain.waiting.get(&(entity, to)).is_some_and(|claim| claim.generated_at <= left) {
+                        plain.waiting.remove(&(entity, to));
+                    }
+                }
+                5 | 6 => {
+                    let whose = random.chance(0.8).then_some(to);
+                    let taken = ours.take_due(whose, at(step));
+                    assert!(taken.is_sorted_by(|one, other| one.weight >= other.weight), "in step {step}");
+                    let by_name = |claim: &Claim| (claim.entity, claim.receiver, claim.generated_at);
+                    let mut expected = plain.take_due(whose, at(step));
+                    expected.sort_by_key(by_name);
+                    let mut found = taken.clone();
+                    found.sort_by_key(by_name);
+                    assert_eq!(found, expected, "in step {step}");
+                    for claim in taken.into_iter().filter(|_| random.chance(0.3)) {
+                        ours.put_back(claim);
+                        plain.waiting.entry((claim.entity, claim.receiver)).or_insert(claim);
+                    }
+                }
+                _ => {
+                    let due = if random.chance(0.1) { NEVER } else { at(step + random.below(30) as i64) };
+                    let weight = random.below(3) as f64;
+                    let claim =
+                        Claim { entity, receiver: to, due, weight, delay: None, generated_at: at(step) };
+                    ours.insert(claim);
+                    plain.insert(claim);
+                }
+            }
+            assert_eq!(ours.len(), plain.waiting.len() + plain.overdue.len());
+            assert_eq!(ours.poll_deadline(), plain.deadline());
+            assert_eq!(ours.is_waiting(entity, to), plain.waiting.contains_key(&(entity, to)));
+        }
     }
 }

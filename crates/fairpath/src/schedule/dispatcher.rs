@@ -1,11 +1,13 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::directory::Directory;
+use super::promises::Promises;
+use super::recent::Recent;
 use super::trust::{Booking, Trust, Witness};
-use super::{Account, Candidate, Claim, Claims, Scene, Scheduler};
+use super::{Account, Candidate, Claim, Claims, Left, Scene, Scheduler};
 use crate::clock::DelayEstimate;
 use crate::dr_vector::DrVector;
-use crate::ledger::{CopyId, Ledger, NeverSent};
+use crate::ledger::{CopyId, Ledger, NeverSent, Standing};
 use crate::number::{EntityId, ReceiverId};
 use crate::random::Random;
 use crate::time::{SharedInstant, Span};
@@ -31,12 +33,17 @@ pub struct DispatcherConfig {
 }
 
 /// What every receiver is promised.
+///
+/// Whom the scheduler neglects is told all the same, of the newest there is: after `silence_max` of silence; before their
+/// replica freezes on something that moves; and again and again, while an entity keeps to its path and they have not
+/// confirmed that they know it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Liveness {
-    /// No receiver hears nothing about an entity for longer than this. Default 3 s.
+    /// No receiver hears nothing about an entity for longer than this. Default 2 s.
     ///
-    /// Shorter spends the budget on receivers who were right anyway; longer than the horizon lets replicas freeze
-    /// on screens whose owner is alive.
+    /// Shorter spends the budget on receivers who were right anyway: 1 s tells everybody of every statue every second.
+    /// With the longest delay it must be shorter than the horizon, or replicas whose owner is alive freeze until the
+    /// copy arrives: 2 s leaves a second of the default 3 s for the way.
     pub silence_max: Span,
     /// Once an entity has kept to its exported path for half of `silence_max`, receivers who are farther off
     /// than this are told again and again until they confirm it. Default 0.3, the tank's threshold.
@@ -63,17 +70,22 @@ impl DispatcherConfig {
     }
 }
 
+impl Liveness {
+    /// See [`silence_max`](Self::silence_max).
+    pub const SILENCE_MAX: Span = Span::from_secs(2);
+}
+
 impl Default for Liveness {
     fn default() -> Self {
-        Self { silence_max: Span::from_secs(3), tolerance: 0.3 }
+        Self { silence_max: Self::SILENCE_MAX, tolerance: 0.3 }
     }
 }
 
 /// A copy that is to leave now. Report it with [`Dispatcher::on_departed`] once it has left.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Departure<V: Planar> {
-    /// What to send to whom.
-    pub claim: Claim<V>,
+pub struct Departure {
+    /// What to send to whom; [`Dispatcher::vector`] has the DR vector itself.
+    pub claim: Claim,
     /// Whether the scheduler wanted it, or the promise of liveness.
     pub is_promise: bool,
 }
@@ -88,7 +100,8 @@ pub struct Dispatcher<V: Planar> {
     config: DispatcherConfig,
     scheduler: Box<dyn Scheduler<V>>,
     random: Random,
-    claims: Claims<V>,
+    claims: Claims,
+    promises: Promises,
     entities: BTreeMap<EntityId, Entity<V>>,
     receivers: Directory<Receiver>,
     /// Reused from trigger to trigger.
@@ -98,7 +111,7 @@ pub struct Dispatcher<V: Planar> {
 #[derive(Debug)]
 struct Entity<V: Planar> {
     ledger: Ledger<V>,
-    newest: DrVector<V>,
+    recent: Recent<V>,
     /// How many DR vectors came before the newest.
     index: u64,
     /// Since when the exported path has not changed but for heartbeats.
@@ -112,11 +125,14 @@ struct Receiver {
     witness: Witness,
 }
 
-impl<V: Planar> Dispatcher<V> {
-    /// Once an entity is steady, who is off is told this many times within half of the silence it promises at most:
-    /// at 30 % loss all eight are lost once in fifteen thousand times.
-    const REPEATS: i64 = 8;
+impl Receiver {
+    /// How long a message is expected to take: by its receipts, or, without any, by what the transport says.
+    fn likely_delay(&self) -> Option<Span> {
+        self.delay.mean().or_else(|| self.witness.transport_delay())
+    }
+}
 
+impl<V: Planar> Dispatcher<V> {
     /// A sender without entities and receivers yet.
     pub fn new(config: DispatcherConfig, scheduler: Box<dyn Scheduler<V>>, random: Random) -> Self {
         Self {
@@ -124,6 +140,7 @@ impl<V: Planar> Dispatcher<V> {
             scheduler,
             random,
             claims: Claims::default(),
+            promises: Promises::default(),
             entities: BTreeMap::new(),
             receivers: Directory::default(),
             candidates: Vec::new(),
@@ -142,16 +159,18 @@ impl<V: Planar> Dispatcher<V> {
             receiver,
             Receiver { account, delay: DelayEstimate::default(), witness: Witness::default() },
         );
-        for entity in self.entities.values_mut() {
-            entity.ledger.join(receiver, now);
+        let entities: Vec<EntityId> = self.entities.keys().copied().collect();
+        for entity in entities {
+            self.show(entity, receiver, now);
         }
     }
 
     /// Somebody is gone.
     pub fn leave(&mut self, receiver: ReceiverId) {
         self.receivers.remove(&receiver);
-        self.claims.forget(None, Some(receiver));
-        self.scheduler.on_left(None, Some(receiver));
+        self.claims.forget(receiver);
+        self.promises.forget(receiver);
+        self.scheduler.on_left(Left::Receiver(receiver));
         for entity in self.entities.values_mut() {
             entity.ledger.leave(receiver);
         }
@@ -159,99 +178,114 @@ impl<V: Planar> Dispatcher<V> {
 
     /// An entity is gone.
     pub fn remove(&mut self, entity: EntityId) {
-        self.entities.remove(&entity);
-        self.claims.forget(Some(entity), None);
-        self.scheduler.on_left(Some(entity), None);
+        let Some(gone) = self.entities.remove(&entity) else { return };
+        for receiver in gone.ledger.receivers() {
+            self.claims.forget_pair(entity, receiver);
+            self.promises.forget_pair(entity, receiver);
+        }
+        self.scheduler.on_left(Left::Entity(entity));
     }
 
     /// The entity is in a receiver's scope.
     pub fn show(&mut self, entity: EntityId, receiver: ReceiverId, now: SharedInstant) {
-        if let Some(entity) =
-            self.entities.get_mut(&entity).filter(|_| self.receivers.contains_key(&receiver))
-        {
-            entity.ledger.join(receiver, now);
+        let Some(shown) = self.entities.get_mut(&entity) else { return };
+        if self.receivers.contains_key(&receiver) && !shown.ledger.has_page(receiver) {
+            shown.ledger.join(receiver, now);
+            self.promises.watch(entity, receiver, now);
+            self.scheduler.on_joined(entity, receiver, now);
         }
     }
 
     /// The entity is in a receiver's scope no more.
     pub fn hide(&mut self, entity: EntityId, receiver: ReceiverId) {
-        if let Some(entity) = self.entities.get_mut(&entity) {
-            entity.ledger.leave(receiver);
+        if let Some(hidden) = self.entities.get_mut(&entity) {
+            hidden.ledger.leave(receiver);
+            self.claims.forget_pair(entity, receiver);
+            self.promises.forget_pair(entity, receiver);
+            self.scheduler.on_left(Left::Pair(entity, receiver));
         }
-        self.claims.forget_pair(entity, receiver);
     }
 
     /// A DR vector was cut, for this reason.
     pub fn on_generated(&mut self, vector: &DrVector<V>, reason: Reason, now: SharedInstant) {
-        let receivers = &self.receivers;
-        let horizon = self.config.horizon;
-        let entity = self.entities.entry(vector.entity).or_insert_with(|| {
-            let mut ledger = Ledger::new(horizon);
-            for receiver in receivers.keys() {
-                ledger.join(*receiver, now);
+        let about = vector.entity;
+        let entity = self.entities.entry(about).or_insert_with(|| {
+            let mut ledger = Ledger::new(self.config.horizon);
+            for &receiver in self.receivers.keys() {
+                ledger.join(receiver, now);
+                self.promises.watch(about, receiver, now);
             }
-            Entity { ledger, newest: *vector, index: 0, steady_since: now }
+            Entity { ledger, recent: Recent::new(vector), index: 0, steady_since: now }
         });
-        entity.ledger.on_generated(vector);
-        if entity.newest.generated_at != vector.generated_at {
+        if entity.recent.newest().generated_at != vector.generated_at {
             entity.index += 1;
         }
-        entity.newest = *vector;
-        if reason != Reason::Heartbeat {
+        entity.recent.push(vector);
+        if reason == Reason::Heartbeat {
+            // It was steady and goes on: what is promised may be due at once.
+            for receiver in entity.ledger.receivers() {
+                self.promises.watch(about, receiver, now);
+            }
+        } else {
             entity.steady_since = now;
         }
-        self.decide(vector.entity, now, |scheduler, scene, random, claims| {
+        self.decide(about, Some(vector), now, |scheduler, scene, random, claims| {
             scheduler.on_trigger(scene, random, claims);
         });
     }
 
     /// What is to leave now for `receiver`, or for anybody; the heaviest first.
-    pub fn poll_departures(&mut self, receiver: Option<ReceiverId>, now: SharedInstant) -> Vec<Departure<V>> {
+    ///
+    /// Costs nothing for what waits for others, unless the scheduler has asked to look at all of them by now.
+    pub fn poll_departures(&mut self, receiver: Option<ReceiverId>, now: SharedInstant) -> Vec<Departure> {
         if self.scheduler.poll_deadline().is_some_and(|deadline| deadline <= now) {
             let entities: Vec<EntityId> = self.entities.keys().copied().collect();
             for entity in entities {
-                self.decide(entity, now, |scheduler, scene, random, claims| {
+                self.decide(entity, None, now, |scheduler, scene, random, claims| {
                     scheduler.on_deadline(scene, random, claims);
                 });
             }
         }
-        let mut departures: Vec<Departure<V>> = self
-            .claims
-            .take_due(receiver, now)
-            .into_iter()
-            .map(|claim| Departure { claim, is_promise: false })
-            .collect();
-        self.add_promised(receiver, now, &mut departures);
+        let promised = self.promised(receiver, now);
+        let claimed = self.claims.drain_due(receiver, now);
+        let mut departures = Vec::with_capacity(claimed.len() + promised.len());
+        departures.extend(claimed.map(|claim| Departure { claim, is_promise: false }));
+        departures.extend(promised.into_iter().map(|claim| Departure { claim, is_promise: true }));
         departures
     }
 
-    /// When [`poll_departures`](Self::poll_departures) will have something, unless something happens before.
+    /// When [`poll_departures`](Self::poll_departures) may have something, unless something happens before.
     pub fn poll_deadline(&self) -> Option<SharedInstant> {
-        let promised = self.config.liveness.and_then(|liveness| {
-            let pairs = self.entities.values().flat_map(|entity| {
-                entity.ledger.standings().map(move |(receiver, standing)| (entity, receiver, standing))
-            });
-            pairs
-                .map(|(entity, receiver, standing)| self.promised_at(&liveness, entity, receiver, &standing))
-                .min()
-        });
+        let promised = self.config.liveness.and_then(|_| self.promises.poll_deadline());
         [self.claims.poll_deadline(), self.scheduler.poll_deadline(), promised].into_iter().flatten().min()
     }
 
+    /// The DR vector that a claim is about. If so many newer ones were cut since that it is forgotten, a newer one;
+    /// `None` if the entity is gone.
+    pub fn vector(&self, claim: &Claim) -> Option<&DrVector<V>> {
+        Some(self.entities.get(&claim.entity)?.recent.get(claim.generated_at))
+    }
+
     /// What did not fit goes back and waits, unless something newer does by now.
-    pub fn put_back(&mut self, departure: Departure<V>) {
+    pub fn put_back(&mut self, departure: Departure) {
         if !departure.is_promise {
             self.claims.put_back(departure.claim);
         }
     }
 
     /// A copy really left, at this cost in the budget's unit. The name is for its receipt.
-    pub fn on_departed(&mut self, claim: &Claim<V>, at: SharedInstant, cost: f64) -> Option<CopyId> {
-        let delay = claim.delay.or(self.receivers.get(&claim.receiver)?.delay.mean());
+    pub fn on_departed(&mut self, claim: &Claim, at: SharedInstant, cost: f64) -> Option<CopyId> {
+        let delay = claim.delay.or(self.receivers.get(&claim.receiver)?.likely_delay());
         let entity = self.entities.get_mut(&claim.entity)?;
-        self.claims.forget_repeated(claim.entity, claim.receiver, claim.vector.generated_at);
+        let vector = entity.recent.get(claim.generated_at);
+        self.claims.forget_repeated(claim.entity, claim.receiver, vector.generated_at);
         self.scheduler.on_departed(claim.entity, claim.receiver, at, cost);
-        entity.ledger.on_departed(claim.receiver, &claim.vector, at, delay)
+        if let Some(liveness) = &self.config.liveness {
+            let freezes_at = vector.generated_at + self.config.horizon;
+            let look_at = liveness.next_look(entity.steady_since, at, freezes_at);
+            self.promises.watch_anew(claim.entity, claim.receiver, look_at);
+        }
+        entity.ledger.on_departed(claim.receiver, vector, at, delay)
     }
 
     /// A receipt came at `now`: the receiver says that a copy arrived at `received_at`.
@@ -340,7 +374,7 @@ impl<V: Planar> Dispatcher<V> {
 
     /// The newest DR vector of an entity.
     pub fn newest(&self, entity: EntityId) -> Option<&DrVector<V>> {
-        self.entities.get(&entity).map(|entity| &entity.newest)
+        self.entities.get(&entity).map(|entity| entity.recent.newest())
     }
 
     /// The books of an entity.
@@ -373,36 +407,42 @@ impl<V: Planar> Dispatcher<V> {
         }
     }
 
-    /// Shows the scheduler how things stand with an entity.
+    /// Shows the scheduler how things stand with an entity, now that this was cut.
     fn decide(
         &mut self,
         about: EntityId,
+        cut: Option<&DrVector<V>>,
         now: SharedInstant,
-        ask: impl FnOnce(&mut dyn Scheduler<V>, &Scene<'_, V>, &mut Random, &mut Claims<V>),
+        ask: impl FnOnce(&mut dyn Scheduler<V>, &Scene<'_, V>, &mut Random, &mut Claims),
     ) {
         let Some(entity) = self.entities.get_mut(&about) else { return };
         self.candidates.clear();
         let mut account_secs: f64 = 0.0;
         let mut books = self.receivers.walk();
-        entity.ledger.advance_and_tell(now, |receiver, growth, standing| {
+        let candidates = &mut self.candidates;
+        let is_guarded = self.config.trust.is_some();
+        let tell = |receiver, growth, mut standing: Standing| {
             let Some(book) = books.find(receiver) else { return };
+            // Whoever is silent for good is not spared for being new.
+            standing.has_acknowledged |= is_guarded && now - standing.joined > Trust::SILENCE_MAX;
             book.account.add(growth);
             book.account.advance(now);
             account_secs = account_secs.max(book.account.secs());
-            self.candidates.push(Candidate {
+            candidates.push(Candidate {
                 receiver,
                 standing,
                 account: book.account.rate(),
-                delay: book.delay.mean(),
+                delay: book.likely_delay(),
                 silent_since: standing.last_sent.unwrap_or(standing.joined),
             });
-        });
-        if let Some(trust) = &self.config.trust {
-            cap_accounts(&mut self.candidates, trust.account_cap);
+        };
+        match cut {
+            Some(vector) => entity.ledger.on_generated_and_tell(vector, now, tell),
+            None => entity.ledger.advance_and_tell(now, tell),
         }
         let scene = Scene {
             entity: about,
-            vector: &entity.newest,
+            vector: entity.recent.newest(),
             index: entity.index,
             now,
             ledger: &entity.ledger,
@@ -412,68 +452,130 @@ impl<V: Planar> Dispatcher<V> {
         ask(&mut *self.scheduler, &scene, &mut self.random, &mut self.claims);
     }
 
-    /// Adds what was promised and nobody claimed.
-    fn add_promised(
-        &self,
-        receiver: Option<ReceiverId>,
-        now: SharedInstant,
-        departures: &mut Vec<Departure<V>>,
-    ) {
-        let Some(liveness) = self.config.liveness else { return };
-        let pair = |departure: &Departure<V>| (departure.claim.entity, departure.claim.receiver);
-        let leaving: BTreeSet<(EntityId, ReceiverId)> = departures.iter().map(pair).collect();
-        for (&about, entity) in &self.entities {
-            for (to, standing) in entity.ledger.standings() {
-                let is_asked = receiver.is_none_or(|receiver| receiver == to);
-                if !is_asked || self.promised_at(&liveness, entity, to, &standing) > now {
-                    continue;
-                }
-                if !leaving.contains(&(about, to)) {
-                    let claim = Claim {
-                        entity: about,
-                        receiver: to,
-                        due: now,
-                        weight: 0.0,
-                        delay: None,
-                        vector: entity.newest,
-                    };
-                    departures.push(Departure { claim, is_promise: true });
-                }
+    /// What was promised and nobody claimed.
+    fn promised(&mut self, receiver: Option<ReceiverId>, now: SharedInstant) -> Vec<Claim> {
+        let mut promised = Vec::new();
+        let Some(liveness) = self.config.liveness else { return promised };
+        self.promises.look(receiver, now, |about, to| {
+            let (Some(entity), Some(book)) = (self.entities.get(&about), self.receivers.get(&to)) else {
+                return now + liveness.half();
+            };
+            let Promise { due, look_at } = liveness.promise(entity, to, &book.delay, now);
+            if due <= now && !self.claims.is_due(about, to, now) {
+                let generated_at = entity.recent.newest().generated_at;
+                promised.push(Claim {
+                    entity: about,
+                    receiver: to,
+                    due: now,
+                    weight: 0.0,
+                    delay: None,
+                    generated_at,
+                });
             }
-        }
-    }
-
-    /// When a receiver must be told of an entity at the latest.
-    fn promised_at(
-        &self,
-        liveness: &Liveness,
-        entity: &Entity<V>,
-        receiver: ReceiverId,
-        standing: &crate::ledger::Standing,
-    ) -> SharedInstant {
-        let silent_since = standing.last_sent.unwrap_or(standing.joined);
-        let at_the_latest = silent_since + liveness.silence_max;
-        let half = liveness.silence_max.scaled(0.5);
-        // Who would freeze on what there is to tell is not helped by hearing it again.
-        let is_outdated = silent_since > entity.newest.generated_at + self.config.horizon;
-        if is_outdated || entity.ledger.has_confirmed(receiver, liveness.tolerance, silent_since) {
-            return at_the_latest;
-        }
-        // Far away, more copies would be under way before the first can be confirmed.
-        let delay = self.receivers.get(&receiver).and_then(|book| book.delay.mean()).unwrap_or(Span::ZERO);
-        let repeat = Span::from_micros(half.as_micros() / Self::REPEATS).max(delay.scaled(2.0 / 5.0));
-        at_the_latest.min((entity.steady_since + half).max(silent_since + repeat))
+            look_at
+        });
+        promised
     }
 }
 
-/// Nobody's account counts for more than `cap` times the mean of the others'.
-fn cap_accounts(candidates: &mut [Candidate], cap: f64) {
-    let total: f64 = candidates.iter().map(|candidate| candidate.account).sum();
-    let others = candidates.len().saturating_sub(1) as f64;
-    for candidate in candidates {
-        let mean_of_others = (total - candidate.account) / others;
-        if mean_of_others > 0.0 {
-            candidate.account = candidate.account.min(cap * mean_of_others);
+/// When a receiver must be told of an entity at the latest, and when to ask again because that may have changed.
+#[derive(Clone, Copy, Debug)]
+struct Promise {
+    due: SharedInstant,
+    look_at: SharedInstant,
+}
+
+impl Liveness {
+    /// Once an entity is steady, who is off is told this many times early enough to hear of it within `silence_max`
+    /// and a round trip: at 30 % loss all eight are lost once in fifteen thousand times.
+    const REPEATS: i64 = 8;
+    /// The longest way that a copy is given to arrive before a replica freezes: the far end of the links that we promise
+    /// to serve. Who is farther away freezes now and then, instead of being told all the time.
+    const DELAY_MAX: Span = Span::from_secs(1);
+
+    fn half(&self) -> Span {
+        self.silence_max.scaled(0.5)
+    }
+
+    /// From one repeat to the next when time is short: all of them fit into half of the time there is.
+    fn gap(&self) -> Span {
+        Span::from_micros(self.half().as_micros() / (2 * Self::REPEATS))
+    }
+
+    /// Before when nothing is promised to somebody who was just told of what freezes then.
+    fn next_look(
+        &self,
+        steady_since: SharedInstant,
+        told_at: SharedInstant,
+        freezes_at: SharedInstant,
+    ) -> SharedInstant {
+        let may_repeat = steady_since + self.half();
+        let may_freeze = freezes_at - Self::DELAY_MAX;
+        may_repeat.min(may_freeze).max(told_at + self.gap())
+    }
+
+    fn promise<V: Planar>(
+        &self,
+        entity: &Entity<V>,
+        receiver: ReceiverId,
+        delay: &DelayEstimate,
+        now: SharedInstant,
+    ) -> Promise {
+        let ledger = &entity.ledger;
+        let later = now + self.half();
+        let Some(standing) = ledger.standing(receiver) else { return Promise { due: later, look_at: later } };
+        let silent_since = standing.last_sent.unwrap_or(standing.joined);
+        let mut due = silent_since + self.silence_max;
+
+        // Who would freeze on what there is to tell is not helped by hearing it again.
+        let is_outdated = ledger.newest_freezes_at().is_none_or(|freezes_at| now > freezes_at);
+        if !is_outdated && !ledger.has_confirmed(receiver, self.tolerance, now) {
+            let is_under_way = ledger.distance_if_told_no_more(receiver, now) <= self.tolerance;
+            due = due.min(self.repeat_at(entity.steady_since, silent_since, delay, is_under_way));
+        }
+
+        let mut look_at = later;
+        if let Some(freezes_at) = ledger.freezes_at(receiver) {
+            let way = delay.high().unwrap_or(Span::ZERO).min(Self::DELAY_MAX);
+            let in_time = (freezes_at - way).max(silent_since + self.gap());
+            let is_harmful =
+                ledger.distance_if_told_no_more(receiver, freezes_at + self.silence_max) > self.tolerance;
+            if !standing.is_told && is_harmful {
+                due = due.min(in_time);
+            }
+            if in_time > now {
+                look_at = look_at.min(in_time);
+            }
+        }
+        Promise { due, look_at: due.min(look_at) }
+    }
+
+    /// When somebody who has not confirmed a steady entity's path is told of it again.
+    ///
+    /// At once, after half of `silence_max`, if nothing right is under way. Else there is time to wait for the answer,
+    /// so that whoever loses nothing is told once; but if it does not come, the last moment at which a copy is in time
+    /// is preceded by as many as it takes.
+    fn repeat_at(
+        &self,
+        steady_since: SharedInstant,
+        silent_since: SharedInstant,
+        delay: &DelayEstimate,
+        is_under_way: bool,
+    ) -> SharedInstant {
+        let begin = steady_since + self.half();
+        let soonest = begin.max(silent_since + self.gap());
+        if !is_under_way {
+            return soonest;
+        }
+        let round_trip = delay.high().map_or_else(|| self.half(), |high| high.scaled(2.0));
+        let answered = soonest.max(silent_since + round_trip);
+        let last = steady_since + self.silence_max + delay.mean().unwrap_or(Span::ZERO).max(Span::ZERO);
+        let burst = last - Span::from_micros(self.gap().as_micros() * (Self::REPEATS - 1));
+        if soonest > last {
+            // Whoever never answers is not worth more.
+            answered.max(silent_since + self.half())
+        } else {
+            answered.min(soonest.max(burst))
         }
     }
 }

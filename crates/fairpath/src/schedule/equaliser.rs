@@ -2,8 +2,7 @@
 //! relative-error scheduling have in common.
 
 use super::roster::Roster;
-use super::{Candidate, Claim, Claims, Scene};
-use crate::number::{EntityId, ReceiverId};
+use super::{Candidate, Claim, Claims, Left, Scene};
 use crate::time::{SharedInstant, Span};
 use crate::vector::Planar;
 
@@ -54,7 +53,7 @@ impl Equaliser {
     }
 
     /// Claims the scene's DR vector for everybody: at once, later, or for the next trigger.
-    pub(super) fn schedule<V: Planar>(&mut self, scene: &Scene<'_, V>, claims: &mut Claims<V>) {
+    pub(super) fn schedule<V: Planar>(&mut self, scene: &Scene<'_, V>, claims: &mut Claims) {
         self.take_levels(scene);
         let finite = self.levels.iter().copied().filter(|level| level.is_finite());
         let highest = finite.fold(0.0, f64::max);
@@ -66,15 +65,15 @@ impl Equaliser {
                     due,
                     weight: candidate.weight(),
                     delay: candidate.delay.filter(|_| self.keeps_estimates),
-                    vector: *scene.vector,
+                    generated_at: scene.vector.generated_at,
                 }),
                 None => claims.hold(scene, candidate.receiver, candidate.weight()),
             }
         }
     }
 
-    pub(super) fn forget(&mut self, entity: Option<EntityId>, receiver: Option<ReceiverId>) {
-        self.openings.forget(entity, receiver);
+    pub(super) fn forget(&mut self, left: Left) {
+        self.openings.forget(left);
     }
 
     /// How high everybody's error will be when a copy sent now takes effect.

@@ -16,7 +16,7 @@ impl EveryNth {
 }
 
 impl<V: Planar> Scheduler<V> for EveryNth {
-    fn on_trigger(&mut self, scene: &Scene<'_, V>, _random: &mut Random, claims: &mut Claims<V>) {
+    fn on_trigger(&mut self, scene: &Scene<'_, V>, _random: &mut Random, claims: &mut Claims) {
         if scene.index.is_multiple_of(self.n) {
             for candidate in scene.candidates {
                 claims.send(scene, candidate.receiver, scene.now, candidate.weight());

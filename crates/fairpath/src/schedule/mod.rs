@@ -17,6 +17,7 @@
 //! | `error_index` | whoever it helps most, at a price, fairly | ours |
 
 mod account;
+mod agenda;
 mod broadcast;
 mod budget;
 mod claims;
@@ -27,8 +28,9 @@ mod equaliser;
 mod error_index;
 mod every_nth;
 mod fixed_probability;
-mod in_order;
 mod probabilistic_budget;
+mod promises;
+mod recent;
 mod relative_error;
 mod roster;
 mod scheduling_one;
@@ -65,10 +67,10 @@ use crate::vector::Planar;
 /// One scheduler serves all entities of a sender, which share its budget.
 pub trait Scheduler<V: Planar>: Debug + Send {
     /// A DR vector was generated.
-    fn on_trigger(&mut self, scene: &Scene<'_, V>, random: &mut Random, claims: &mut Claims<V>);
+    fn on_trigger(&mut self, scene: &Scene<'_, V>, random: &mut Random, claims: &mut Claims);
 
     /// The instant that [`poll_deadline`](Self::poll_deadline) asked for has come; called for every entity.
-    fn on_deadline(&mut self, _scene: &Scene<'_, V>, _random: &mut Random, _claims: &mut Claims<V>) {}
+    fn on_deadline(&mut self, _scene: &Scene<'_, V>, _random: &mut Random, _claims: &mut Claims) {}
 
     /// When it wants to look again although nothing was generated.
     fn poll_deadline(&self) -> Option<SharedInstant> {
@@ -79,8 +81,22 @@ pub trait Scheduler<V: Planar>: Debug + Send {
     /// dispatcher sends on its own, so that the budget pays for them.
     fn on_departed(&mut self, _entity: EntityId, _receiver: ReceiverId, _at: SharedInstant, _cost: f64) {}
 
-    /// A receiver or an entity is gone: forget it.
-    fn on_left(&mut self, _entity: Option<EntityId>, _receiver: Option<ReceiverId>) {}
+    /// A receiver is to be told of an entity from now on, for whom it does not exist yet.
+    fn on_joined(&mut self, _entity: EntityId, _receiver: ReceiverId, _now: SharedInstant) {}
+
+    /// Somebody or something is gone: forget it.
+    fn on_left(&mut self, _left: Left) {}
+}
+
+/// Who is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// An entity, for everybody.
+    Entity(EntityId),
+    /// A receiver, from everything.
+    Receiver(ReceiverId),
+    /// An entity has left this receiver's scope.
+    Pair(EntityId, ReceiverId),
 }
 
 /// What there is to know when a decision is due.

@@ -86,7 +86,7 @@ impl ProbabilisticBudget {
 }
 
 impl<V: Planar> Scheduler<V> for ProbabilisticBudget {
-    fn on_trigger(&mut self, scene: &Scene<'_, V>, random: &mut Random, claims: &mut Claims<V>) {
+    fn on_trigger(&mut self, scene: &Scene<'_, V>, random: &mut Random, claims: &mut Claims) {
         let copies = self.grant();
         match self.draw {
             Draw::Each => {

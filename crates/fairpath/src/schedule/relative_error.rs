@@ -1,6 +1,5 @@
 use super::equaliser::{Equal, Equaliser};
-use super::{Claims, Scene, Scheduler};
-use crate::number::{EntityId, ReceiverId};
+use super::{Claims, Left, Scene, Scheduler};
 use crate::random::Random;
 use crate::time::Span;
 use crate::vector::Planar;
@@ -52,12 +51,12 @@ impl Default for RelativeError {
 }
 
 impl<V: Planar> Scheduler<V> for RelativeError {
-    fn on_trigger(&mut self, scene: &Scene<'_, V>, _random: &mut Random, claims: &mut Claims<V>) {
-        claims.discard_waiting(scene.entity);
+    fn on_trigger(&mut self, scene: &Scene<'_, V>, _random: &mut Random, claims: &mut Claims) {
+        claims.discard_waiting(scene);
         self.equaliser.schedule(scene, claims);
     }
 
-    fn on_left(&mut self, entity: Option<EntityId>, receiver: Option<ReceiverId>) {
-        self.equaliser.forget(entity, receiver);
+    fn on_left(&mut self, left: Left) {
+        self.equaliser.forget(left);
     }
 }

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use super::Scene;
+use super::{Left, Scene};
 use crate::number::{EntityId, ReceiverId};
 use crate::time::SharedInstant;
 use crate::vector::Planar;
@@ -55,14 +55,21 @@ impl<T: Default> Roster<T> {
         Some(&mut entries[position].memory)
     }
 
-    /// An entity or a receiver is gone.
-    pub(super) fn forget(&mut self, entity: Option<EntityId>, receiver: Option<ReceiverId>) {
-        if let Some(entity) = entity {
-            self.entities.remove(&entity);
-        }
-        if let Some(receiver) = receiver {
-            for entries in self.entities.values_mut() {
-                entries.retain(|entry| entry.receiver != receiver);
+    /// Forgets who is gone.
+    pub(super) fn forget(&mut self, left: Left) {
+        match left {
+            Left::Entity(entity) => {
+                self.entities.remove(&entity);
+            }
+            Left::Receiver(receiver) => {
+                for entries in self.entities.values_mut() {
+                    entries.retain(|entry| entry.receiver != receiver);
+                }
+            }
+            Left::Pair(entity, receiver) => {
+                if let Some(entries) = self.entities.get_mut(&entity) {
+                    entries.retain(|entry| entry.receiver != receiver);
+                }
             }
         }
     }

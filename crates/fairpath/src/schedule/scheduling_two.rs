@@ -1,6 +1,5 @@
 use super::equaliser::{Equal, Equaliser};
-use super::{Claims, Scene, Scheduler};
-use crate::number::{EntityId, ReceiverId};
+use super::{Claims, Left, Scene, Scheduler};
 use crate::random::Random;
 use crate::time::Span;
 use crate::vector::Planar;
@@ -42,12 +41,12 @@ impl Default for SchedulingTwo {
 }
 
 impl<V: Planar> Scheduler<V> for SchedulingTwo {
-    fn on_trigger(&mut self, scene: &Scene<'_, V>, _random: &mut Random, claims: &mut Claims<V>) {
-        claims.send_waiting_now(scene.entity, scene.now);
+    fn on_trigger(&mut self, scene: &Scene<'_, V>, _random: &mut Random, claims: &mut Claims) {
+        claims.send_waiting_now(scene);
         self.equaliser.schedule(scene, claims);
     }
 
-    fn on_left(&mut self, entity: Option<EntityId>, receiver: Option<ReceiverId>) {
-        self.equaliser.forget(entity, receiver);
+    fn on_left(&mut self, left: Left) {
+        self.equaliser.forget(left);
     }
 }

@@ -224,6 +224,10 @@ impl Channel {
         Some(bytes)
     }
 
+    pub(super) fn has_greeting(&self) -> bool {
+        !self.greetings.is_empty()
+    }
+
     /// The transport they were for is gone.
     pub(super) fn drop_greetings(&mut self) {
         self.greetings.clear();
@@ -371,7 +375,10 @@ impl Channel {
         let replies = self.clock_replies.iter();
         let replies = replies.map(|(request, at)| Part::ClockReply(request.answer(*at, now.shared)));
         for part in requests.chain(replies) {
-            draft.has_news |= draft.put(&part);
+            if draft.put(&part) {
+                draft.has_news = true;
+                draft.content.tells_time |= part.wants_receipt();
+            }
         }
     }
 
@@ -420,13 +427,16 @@ impl Channel {
     fn put_vectors<V: Planar>(
         &mut self,
         draft: &mut Draft,
-        departures: Vec<Departure<V>>,
+        departures: Vec<Departure>,
         dispatcher: &mut Dispatcher<V>,
         precision: &Precision,
         now: Now,
     ) -> Vec<u8> {
         let header = self.departed.header(now.shared);
-        let vectors: Vec<DrVector<V>> = departures.iter().map(|departure| departure.claim.vector).collect();
+        let (departures, vectors): (Vec<Departure>, Vec<DrVector<V>>) = departures
+            .into_iter()
+            .filter_map(|departure| Some((departure, *dispatcher.vector(&departure.claim)?)))
+            .unzip();
         let mut updates = Vec::new();
         let room = draft.left() + HEAD_BYTES;
         let count = pack_updates(precision, &header, &vectors, room, &mut updates).unwrap_or_default();

@@ -68,7 +68,7 @@ impl ClientConfig {
 pub enum ClientEvent {
     /// A new session has begun, under this name.
     Connected(ClientId),
-    /// The transport is gone; the session waits to be resumed, unless a `SessionLost` follows.
+    /// The transport is gone, or the server turned it away; a session waits to be resumed, unless a `SessionLost` follows.
     Disconnected(Option<CloseReason>),
     /// The session goes on: all that was promised is kept.
     Resumed,
@@ -134,6 +134,8 @@ pub struct Client<V: Planar> {
     random: Random,
     phase: Phase,
     identity: Option<Identity>,
+    /// Since when the session has been without a transport that works.
+    detached_at: Option<LocalInstant>,
     frames: Frames,
     channel: Channel,
     clock: ClockSync,
@@ -159,9 +161,7 @@ enum Phase {
     Greeting,
     Established,
     /// No transport, but a session that waits.
-    Detached {
-        since: LocalInstant,
-    },
+    Detached,
 }
 
 /// Who this is, in the session that lives.
@@ -202,6 +202,7 @@ impl<V: Planar> Client<V> {
         Self {
             phase: Phase::Idle,
             identity: None,
+            detached_at: None,
             frames: Frames::default(),
             channel: Channel::new(config.budget, random.fork(0)),
             clock: ClockSync::new(config.clock),
@@ -494,7 +495,7 @@ impl<V: Planar> Client<V> {
                 let now = self.clock_now(now)?;
                 self.channel.poll_stream(now)
             }
-            Phase::Idle | Phase::Detached { .. } => None,
+            Phase::Idle | Phase::Detached => None,
         }
     }
 
@@ -529,8 +530,13 @@ impl<V: Planar> Client<V> {
     pub fn poll_deadline(&mut self, now: LocalInstant) -> Option<LocalInstant> {
         match self.phase {
             Phase::Idle => None,
-            Phase::Greeting => Some(self.heard_at + self.config.silence_max),
-            Phase::Detached { since } => Some(since + RESUME_WITHIN),
+            Phase::Greeting => {
+                // Hello waits to be written, or its answer is awaited.
+                let says_hello = self.channel.has_greeting().then_some(now);
+                let gives_up = self.heard_at + self.config.silence_max;
+                says_hello.into_iter().chain(self.resumable_until()).chain([gives_up]).min()
+            }
+            Phase::Detached => self.resumable_until(),
             Phase::Established => {
                 let now = self.clock_now(now)?;
                 let claims = self.dispatcher.poll_deadline().map(|at| now.local + (at - now.shared));
@@ -679,11 +685,7 @@ impl<V: Planar> Client<V> {
         let now = now.ok_or(CloseReason::OutOfPlace)?;
         match self.channel.handle_message(message, now)? {
             Some(Message::Enter(announcement)) => self.enter(announcement, now),
-            Some(Message::Leave(object, is_destroyed)) => {
-                if self.forget(object) {
-                    self.events.push_back(ClientEvent::ObjectLeft { object, is_destroyed });
-                }
-            }
+            Some(Message::Leave(object, is_destroyed)) => self.left(object, is_destroyed),
             Some(Message::Owned(object, owner, term)) => self.change_owner(object, owner, term, now),
             Some(Message::Ids(first, count)) if self.ids.len() < GRANTS_MAX => {
                 self.ids.push_back(first..first + count);
@@ -721,6 +723,7 @@ impl<V: Planar> Client<V> {
                 self.phase = Phase::Established;
             }
         }
+        self.detached_at = None;
         self.placement = welcome.placement;
         self.identity = Some(Identity { client: welcome.client, token: welcome.token, epoch: welcome.epoch });
         if !self.is_synchronised {
@@ -738,6 +741,12 @@ impl<V: Planar> Client<V> {
         self.objects.insert(object, Object { class, owner: Party::Server, term, creation, groups, role });
         self.take_sides(object, owner, now);
         self.events.push_back(ClientEvent::ObjectEntered { object, class, owner });
+    }
+
+    fn left(&mut self, object: EntityId, is_destroyed: bool) {
+        if self.forget(object) {
+            self.events.push_back(ClientEvent::ObjectLeft { object, is_destroyed });
+        }
     }
 
     fn change_owner(&mut self, object: EntityId, owner: Party, term: u64, now: Now) {
@@ -797,16 +806,27 @@ impl<V: Planar> Client<V> {
     }
 
     fn detach(&mut self, reason: Option<CloseReason>, now: LocalInstant) {
-        self.phase = if self.identity.is_some() { Phase::Detached { since: now } } else { Phase::Idle };
+        let was_connected = self.phase == Phase::Established;
+        if self.identity.is_some() {
+            self.phase = Phase::Detached;
+            self.detached_at = self.detached_at.or(Some(now));
+        } else {
+            self.phase = Phase::Idle;
+        }
         self.channel.drop_greetings();
         self.dispatcher.leave(SERVER);
-        self.events.push_back(ClientEvent::Disconnected(reason));
+        // A server that does not answer is no news to who has no connection.
+        if was_connected || reason.is_some_and(|reason| reason != CloseReason::Silent) {
+            self.events.push_back(ClientEvent::Disconnected(reason));
+        }
+    }
+
+    fn resumable_until(&self) -> Option<LocalInstant> {
+        self.detached_at.map(|since| since + RESUME_WITHIN)
     }
 
     fn forget_if_too_late(&mut self, now: LocalInstant) {
-        if let Phase::Detached { since } = self.phase
-            && now - since >= RESUME_WITHIN
-        {
+        if self.resumable_until().is_some_and(|until| until <= now) {
             self.lose_session();
         }
     }
@@ -819,9 +839,10 @@ impl<V: Planar> Client<V> {
         self.early.clear();
         self.ids.clear();
         self.dispatcher = dispatcher(&self.config, &self.random);
-        if let Phase::Detached { .. } = self.phase {
+        if self.phase == Phase::Detached {
             self.phase = Phase::Idle;
         }
+        self.detached_at = None;
         let was_connected = std::mem::take(&mut self.is_synchronised);
         if self.identity.take().is_some() && was_connected {
             self.events.push_back(ClientEvent::SessionLost { undelivered: channel.into_undelivered() });

@@ -65,8 +65,8 @@ impl Manifest {
         dispatcher: &mut Dispatcher<V>,
         receiver: ReceiverId,
         now: SharedInstant,
-    ) -> Vec<Departure<V>> {
-        let mut gathered: BTreeMap<EntityId, Departure<V>> = BTreeMap::new();
+    ) -> Vec<Departure> {
+        let mut gathered: BTreeMap<EntityId, Departure> = BTreeMap::new();
         for departure in dispatcher.poll_departures(Some(receiver), now) {
             let Some(item) = self.items.get(&departure.claim.entity) else { continue };
             if item.earliest() > now {
@@ -75,25 +75,27 @@ impl Manifest {
             }
             // Of two about one object the newer says all that the older does.
             let entry = gathered.entry(departure.claim.entity).or_insert(departure);
-            if entry.claim.vector.generated_at < departure.claim.vector.generated_at {
+            if entry.claim.generated_at < departure.claim.generated_at {
                 *entry = departure;
             }
         }
         for (object, item) in self.items.iter().filter(|(_, item)| item.latest() <= now) {
-            let Some(vector) = dispatcher.newest(*object).copied() else { continue };
-            gathered.entry(*object).or_insert(Departure {
+            let Some(generated_at) = dispatcher.newest(*object).map(|vector| vector.generated_at) else {
+                continue;
+            };
+            gathered.entry(*object).or_insert_with(|| Departure {
                 claim: Claim {
                     entity: *object,
                     receiver,
                     due: now,
                     weight: item.weight(),
                     delay: None,
-                    vector,
+                    generated_at,
                 },
                 is_promise: true,
             });
         }
-        let mut gathered: Vec<Departure<V>> = gathered.into_values().collect();
+        let mut gathered: Vec<Departure> = gathered.into_values().collect();
         gathered
             .sort_by(|one, other| self.urgency(&other.claim, now).total_cmp(&self.urgency(&one.claim, now)));
         gathered
@@ -105,7 +107,7 @@ impl Manifest {
     }
 
     /// A claim's weight, and more the longer the peer has not been told: what does not fit gains weight.
-    fn urgency<V: Planar>(&self, claim: &Claim<V>, now: SharedInstant) -> f64 {
+    fn urgency(&self, claim: &Claim, now: SharedInstant) -> f64 {
         let silence = self.items.get(&claim.entity).map_or(Span::ZERO, |item| item.silence(now));
         let doublings = silence.as_secs_f64() / Self::WEIGHT_DOUBLES.as_secs_f64();
         (claim.weight.max(0.0) + Self::WEIGHT_FLOOR).min(f64::MAX / 1e9) * (1.0 + doublings)
@@ -134,7 +136,7 @@ impl Item {
 }
 
 /// Puts back what may not leave before `until`.
-pub(super) fn hold<V: Planar>(dispatcher: &mut Dispatcher<V>, departure: Departure<V>, until: SharedInstant) {
+pub(super) fn hold<V: Planar>(dispatcher: &mut Dispatcher<V>, departure: Departure, until: SharedInstant) {
     let claim = Claim { due: departure.claim.due.max(until), ..departure.claim };
     dispatcher.put_back(Departure { claim, ..departure });
 }

@@ -205,9 +205,10 @@ pub enum Part {
 }
 
 impl Part {
-    /// Whether its sender needs to know that it arrived.
+    /// Whether its sender needs to know that it arrived. Of a clock reply, so that a server that has nothing else to say
+    /// still knows how far away its client is.
     pub fn wants_receipt(&self) -> bool {
-        matches!(self, Self::Quickest(..) | Self::State(..) | Self::Newest(..))
+        matches!(self, Self::ClockReply(_) | Self::Quickest(..) | Self::State(..) | Self::Newest(..))
     }
 }
 

@@ -20,13 +20,14 @@ use crate::wire::{Feedback, Header, StaleSet};
 /// What a datagram carried that its sender wants to know the fate of, besides DR vectors.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Content {
+    pub(super) tells_time: bool,
     pub(super) quickest: Vec<u64>,
     pub(super) newest: Vec<(Slot, u64)>,
 }
 
 impl Content {
     fn is_empty(&self) -> bool {
-        self.quickest.is_empty() && self.newest.is_empty()
+        !self.tells_time && self.quickest.is_empty() && self.newest.is_empty()
     }
 }
 

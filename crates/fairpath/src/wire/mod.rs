@@ -46,6 +46,10 @@ pub const VERSION: u8 = 2;
 /// 120 linear ones.
 pub const VECTORS_MAX: usize = 255;
 
+/// Datagrams that one feedback message has receipts of are less than this apart: beyond it a number on the wire no longer
+/// says which is meant.
+pub const PACKETS_SPAN: u64 = 1 << 15;
+
 /// Receipts in one message, at most: their number is a byte. At 60 packets per second, four seconds of
 /// receipts that nobody has confirmed.
 pub const RECEIPTS_MAX: usize = 255;

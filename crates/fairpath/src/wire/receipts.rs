@@ -8,7 +8,7 @@
 use super::bits::{Counter, EXP_GOLOMB_BITS_MAX, Pass, Reader, append, zigzag};
 use super::header::{Header, Kind, instant, pass_header};
 use super::updates::longest_that_fits;
-use super::{DecodeError, EncodeError, Nonce, RECEIPTS_MAX, VECTORS_MAX};
+use super::{DecodeError, EncodeError, Nonce, PACKETS_SPAN, RECEIPTS_MAX, VECTORS_MAX};
 use crate::number::{PacketNumber, WirePacketNumber};
 use crate::time::{SharedInstant, Span};
 
@@ -172,9 +172,6 @@ pub fn decode_feedback(
 /// [`RECEIPTS_MAX`] in bits.
 const COUNT_WIDTH: u32 = 8;
 const _: () = assert!(RECEIPTS_MAX == (1 << COUNT_WIDTH) - 1);
-
-/// Packets of one message are less than this apart: beyond it a wire number no longer says which is meant.
-const PACKETS_SPAN: u64 = 1 << 15;
 
 /// The order of the code for how long ago the newest packet came: best for a millisecond or so.
 const HOLD_ORDER: u32 = 10;

@@ -203,7 +203,7 @@ impl World {
             self.departed.push(Departed {
                 entity,
                 receiver,
-                generated_at: claim.vector.generated_at,
+                generated_at: claim.generated_at,
                 at: self.now,
                 arrives: arrived,
                 is_promise: departure.is_promise,

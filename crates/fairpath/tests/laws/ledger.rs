@@ -1,5 +1,7 @@
 //! The ledger equals an omniscient observer once receipts are in, and says so when it cannot.
 
+use std::collections::BTreeSet;
+
 use fairpath::error::{self, Path};
 use fairpath::ledger::{CopyId, LATENESS_MAX, Ledger};
 use fairpath::motion::MotionKind;
@@ -73,24 +75,64 @@ fn story(seed: u64, kind: MotionKind, receipt_late_max: f64, lost_receipts: f64)
 }
 
 impl Story {
-    /// The integral by one who knows everything.
-    fn omniscient(&self) -> f64 {
-        let mut cuts: Vec<SharedInstant> = self.vectors.iter().map(|vector| vector.generated_at).collect();
-        cuts.extend(self.copies.iter().filter_map(|copy| copy.arrives));
-        cuts.push(self.end);
-        cuts.sort();
+    /// The integral up to `until` by one who knows everything.
+    fn omniscient(&self, until: SharedInstant) -> f64 {
+        let arrivals = self.copies.iter().filter_map(|copy| copy.arrives);
+        let cuts = self.cuts(arrivals, SharedInstant::ZERO, until);
+        let piece = |cut: &[SharedInstant]| {
+            let arrived = self.copies.iter().filter(|copy| copy.arrives.is_some_and(|at| at <= cut[0]));
+            arrived.map(|copy| copy.index).max().map_or(0.0, |belief| self.error(belief, cut[0], cut[1]))
+        };
+        cuts.windows(2).map(piece).sum()
+    }
+
+    /// What the books of `now` may be off by: since the receiver last reported everything, it may follow any copy it was
+    /// sent and has not reported, or the newest that it has.
+    fn doubt(&self, now: SharedInstant) -> f64 {
+        let is_reported = |copy: &&Sent| copy.reported.is_some_and(|at| at <= now);
+        let reported = || self.copies.iter().filter(is_reported);
+        let sure_until = self.complete_at(last_feedback(now));
+        let changes =
+            self.copies.iter().map(|copy| copy.at).chain(reported().filter_map(|copy| copy.arrives));
+        let cuts = self.cuts(changes, sure_until, now);
         let piece = |cut: &[SharedInstant]| {
             let (from, to) = (cut[0], cut[1]);
-            let exported = self.vectors.iter().rposition(|vector| vector.generated_at <= from)?;
-            let arrived = self.copies.iter().filter(|copy| copy.arrives.is_some_and(|at| at <= from));
-            let belief = arrived.map(|copy| copy.index).max()?;
-            let placed = &self.vectors[belief];
-            let placed = Path::from(placed).frozen_from(placed.generated_at + HORIZON);
-            let exported_path = Path::from(&self.vectors[exported]);
-            (self.lives[belief] == self.lives[exported])
-                .then(|| error::accumulated(&exported_path, &placed, from, to).value)
+            let surely = reported().filter(|copy| copy.arrives <= Some(from)).map(|copy| copy.index).max();
+            let sent = self.copies.iter().filter(|copy| copy.at <= from).map(|copy| copy.index);
+            let perhaps: BTreeSet<usize> = sent.filter(|index| Some(*index) > surely).collect();
+            if perhaps.is_empty() {
+                return 0.0;
+            }
+            surely.into_iter().chain(perhaps).map(|belief| self.error(belief, from, to)).sum()
         };
-        cuts.windows(2).filter_map(piece).sum()
+        cuts.windows(2).map(piece).sum()
+    }
+
+    /// The instants between two others at which something changes, and these two.
+    fn cuts(
+        &self,
+        changes: impl Iterator<Item = SharedInstant>,
+        from: SharedInstant,
+        to: SharedInstant,
+    ) -> Vec<SharedInstant> {
+        let generated = self.vectors.iter().map(|vector| vector.generated_at);
+        let between = generated.chain(changes).filter(|at| from < *at && *at < to);
+        let mut cuts: Vec<SharedInstant> = between.chain([from, to.max(from)]).collect();
+        cuts.sort();
+        cuts
+    }
+
+    /// The error of somebody who follows one of the vectors while another is the newest: none of either changes.
+    fn error(&self, belief: usize, from: SharedInstant, to: SharedInstant) -> f64 {
+        let Some(exported) = self.vectors.iter().rposition(|vector| vector.generated_at <= from) else {
+            return 0.0;
+        };
+        if self.lives[belief] != self.lives[exported] {
+            return 0.0;
+        }
+        let placed = &self.vectors[belief];
+        let placed = Path::from(placed).frozen_from(placed.generated_at + HORIZON);
+        error::accumulated(&Path::from(&self.vectors[exported]), &placed, from, to).value
     }
 
     /// Until when everything that arrived has been reported by `now`.
@@ -99,9 +141,9 @@ impl Story {
         unreported.filter_map(|copy| copy.arrives).min().map_or(now, |arrives| arrives.min(now))
     }
 
-    /// The ledger's view of the same, told in the order the sender hears of it. Feedback repeats everything, so
-    /// receipts also come twice.
-    fn ledger(&self, feedback_says_complete: bool) -> Ledger<Vec2> {
+    /// The ledger's view of the same up to `until`, told in the order the sender hears of it. Feedback repeats
+    /// everything, so receipts also come twice.
+    fn ledger(&self, feedback_says_complete: bool, until: SharedInstant) -> Ledger<Vec2> {
         enum Event {
             Generated(usize),
             Departed(usize),
@@ -122,14 +164,14 @@ impl Story {
         let mut feedback = SharedInstant::ZERO;
         while feedback_says_complete && feedback < self.end {
             events.push((feedback, Event::Complete));
-            feedback += secs(0.5);
+            feedback += FEEDBACK;
         }
         events.sort_by_key(|(at, _)| *at);
         let mut ledger = Ledger::new(HORIZON);
         ledger.join(RECEIVER, SharedInstant::ZERO);
         let mut ids: Vec<Option<CopyId>> = vec![None; self.copies.len()];
         let mut newest = 0;
-        for (at, event) in events {
+        for (at, event) in events.into_iter().take_while(|(at, _)| *at <= until) {
             match event {
                 Event::Generated(index) => {
                     newest = index;
@@ -149,8 +191,17 @@ impl Story {
                 }
             }
         }
+        ledger.advance(until);
         ledger
     }
+}
+
+/// How often the receiver says that it has reported everything up to some instant.
+const FEEDBACK: Span = Span::from_millis(500);
+
+/// When it last did.
+fn last_feedback(now: SharedInstant) -> SharedInstant {
+    SharedInstant::from_micros(now.as_micros() / FEEDBACK.as_micros() * FEEDBACK.as_micros())
 }
 
 #[test]
@@ -158,9 +209,8 @@ fn once_receipts_are_in_the_ledger_equals_an_omniscient_observer() {
     let kinds = prop_oneof![Just(MotionKind::Linear), Just(MotionKind::Circular)];
     law!((any::<u64>(), kinds, 0.0..9.0f64), |(seed, kind, late)| {
         let story = story(seed, kind, late, 0.0);
-        let mut ledger = story.ledger(true);
-        ledger.advance(story.end);
-        let truth = story.omniscient();
+        let ledger = story.ledger(true, story.end);
+        let truth = story.omniscient(story.end);
         let standing = ledger.standing(RECEIVER).unwrap();
         let error = (standing.accumulated - truth).abs();
         prop_assert!(error < 1e-6 * (1.0 + truth), "ledger {} truth {truth}", standing.accumulated);
@@ -171,12 +221,26 @@ fn once_receipts_are_in_the_ledger_equals_an_omniscient_observer() {
 }
 
 #[test]
+fn before_receipts_are_in_the_ledger_is_off_by_no_more_than_is_in_doubt() {
+    let kinds = prop_oneof![Just(MotionKind::Linear), Just(MotionKind::Circular)];
+    law!((any::<u64>(), kinds, 0.0..9.0f64, 1.0..60.0f64), |(seed, kind, late, when)| {
+        let story = story(seed, kind, late, 0.0);
+        let now = SharedInstant::ZERO + secs(when);
+        let ledger = story.ledger(true, now);
+        let (truth, doubt) = (story.omniscient(now), story.doubt(now));
+        let believed = ledger.standing(RECEIVER).unwrap().accumulated;
+        let error = (believed - truth).abs();
+        prop_assert!(error <= doubt + 1e-6 * (1.0 + truth), "off by {error}, in doubt {doubt}");
+        Ok(())
+    });
+}
+
+#[test]
 fn what_can_never_be_known_is_counted_and_the_estimate_stands() {
     law!(any::<u64>(), |seed| {
         let story = story(seed, MotionKind::Linear, 1.0, 0.5);
         let silent = story.copies.iter().filter(|copy| copy.reported.is_none()).count() as u32;
-        let mut ledger = story.ledger(false);
-        ledger.advance(story.end);
+        let ledger = story.ledger(false, story.end);
         let standing = ledger.standing(RECEIVER).unwrap();
         prop_assert_eq!(standing.unsettled, silent, "every copy without a receipt is given up on");
         prop_assert!(!ledger.is_settled(RECEIVER));

@@ -5,7 +5,7 @@
 use fairpath::DrVector;
 use fairpath::link::{Heard, ReceiptBook, Refused, SentPackets};
 use fairpath::motion::{Linear, Motion};
-use fairpath::number::{EntityId, Generation, Life, PacketNumber, ReceiverId};
+use fairpath::number::{EntityId, Generation, Life, PacketNumber, ReceiverId, WirePacketNumber};
 use fairpath::random::Random;
 use fairpath::schedule::{Broadcast, Dispatcher, DispatcherConfig};
 use fairpath::time::{SharedInstant, Span};
@@ -129,6 +129,20 @@ fn what_is_remembered_is_bounded_and_what_is_forgotten_is_nobodys_fault() {
     let feedback = decode_feedback(at(2_000), sender.sent.newest(), &bytes).expect("what was encoded");
     assert!(!feedback.is_complete, "it has given up what nobody confirmed");
     assert_eq!(sender.tell(&feedback, at(2_000)).map(|heard| heard.receipts), Ok(255));
+}
+
+#[test]
+fn no_numbers_that_a_peer_may_choose_keep_feedback_from_being_written() {
+    law!(collection::vec(any::<u16>(), 1..300), |numbers| {
+        let mut book = ReceiptBook::default();
+        for (step, number) in (0..).zip(numbers) {
+            let header = Header { packet: WirePacketNumber(number), sent_at: at(0), ..Header::default() };
+            book.on_updates(&header, StaleSet::NONE, at(step));
+            let packed = book.pack(&Header { sent_at: at(step), ..header }, 60, &mut Vec::new());
+            prop_assert!(packed.is_ok(), "{packed:?}");
+        }
+        Ok(())
+    });
 }
 
 /// What a link does to a datagram: nothing for a loss, else how late it arrives, more than once if it is duplicated.

@@ -1,25 +1,27 @@
-//! The owner's side: which velocity to put into a DR vector so that the line it draws stays true for longest.
+//! The owner's side: which motion to put into a DR vector so that it stays true for longest.
 //!
 //! The velocity of this instant is seldom the best one to send: who has just begun to turn or to brake will not keep
-//! it. The owner knows its own past well, so it may send the velocity *towards where it expects to be*. Receivers
-//! draw a line as ever, and nothing more is on the wire; only the line lasts longer, and fewer are needed.
+//! it. The owner knows its own past well, so it may send the velocity *towards where it expects to be*, or an arc where
+//! turns last. Receivers draw a line or an arc as ever, and nothing more is on the wire; only it lasts longer, and
+//! fewer are needed.
 
 use std::collections::VecDeque;
 
 use super::features::Sketch;
 use super::gate::{Experience, Gate};
 use super::{Adaptive, Objective, SUBJECTS_MAX};
+use crate::motion::{Linear, Motion, MotionKind};
 use crate::predict::{Known, Missing, Predictor, TICK_SECS};
+use crate::state::State;
 use crate::vector::{Vec2, Vector};
 
-/// Chooses the velocity to send: the momentary one, or that towards an expected place a little ahead, whichever made
-/// lines last longest in such situations.
+/// Chooses what to send: the momentary velocity, that towards an expected place a little ahead, or the momentary turn,
+/// whichever made DR vectors last longest in such situations.
 ///
-/// Per tick call [`learn`](Self::learn), then put [`velocity`](Self::velocity) into the state that
-/// [`Owner::observe`](crate::Owner::observe) is shown, and say with [`handle_sent`](Self::handle_sent) when that cut a
-/// DR vector.
+/// Per tick call [`learn`](Self::learn) and [`observe`](Self::observe). When a DR vector is to be cut, cut the motion of
+/// [`choose`](Self::choose): what comes of it, and of what else could have been sent, is followed up.
 #[derive(Clone, Debug)]
-pub struct LastingLine {
+pub struct LastingMotion {
     path: Adaptive,
     threshold: f64,
     gate: Gate<CHOICES>,
@@ -28,17 +30,17 @@ pub struct LastingLine {
 
 /// Expected places to aim at, in ticks ahead. Sooner ones suit thresholds that are crossed soon.
 const AIM_TICKS: [u32; 5] = [6, 12, 18, 24, 36];
-const CHOICES: usize = AIM_TICKS.len() + 1;
+/// One line per place, the momentary line and the momentary arc.
+const CHOICES: usize = AIM_TICKS.len() + 2;
 
-/// A line that has lasted this long is as good as any: 4 s.
-const LASTS_MAX: u32 = 240;
+/// What has lasted this long is as good as any, in seconds.
+const LASTS_MAX: f64 = 4.0;
 
 /// How many DR vectors of one subject are followed up at once. At ten a second every one is.
 const TRIALS_MAX: usize = 40;
 
 #[derive(Clone, Debug)]
 struct Trials {
-    known: usize,
     own: Experience<CHOICES>,
     running: VecDeque<Trial>,
 }
@@ -47,15 +49,14 @@ struct Trials {
 #[derive(Clone, Copy, Debug)]
 struct Trial {
     context: usize,
-    start: Vec2,
-    velocities: [Vec2; CHOICES],
-    ticks: u32,
-    /// After how many ticks each line left the path; none while it lasts.
-    lasted: [Option<u32>; CHOICES],
+    choices: [Motion<Vec2>; CHOICES],
+    secs: f64,
+    /// After how many seconds each left the path; none while it lasts.
+    lasted: [Option<f64>; CHOICES],
 }
 
-impl LastingLine {
-    /// For a game in which nobody is much faster than `top_speed`, and lines that may be off by `threshold`.
+impl LastingMotion {
+    /// For a game in which nobody is much faster than `top_speed`, and DR vectors that may be off by `threshold`.
     pub fn new(top_speed: f64, threshold: f64) -> Self {
         Self {
             path: Adaptive::new(top_speed, Objective::Mean),
@@ -65,91 +66,90 @@ impl LastingLine {
         }
     }
 
-    /// Another tick of a subject's real path.
+    /// Another tick of a subject's real path. A history of one tick begins a new life.
     pub fn learn(&mut self, subject: usize, known: &Known<'_>) {
-        if subject >= SUBJECTS_MAX || !known.newest().is_finite() {
+        self.path.learn(subject, known);
+        if known.history.len() == 1
+            && let Some(trials) = self.subjects.get_mut(subject)
+        {
+            trials.running.clear();
+        }
+    }
+
+    /// So many seconds after it was last observed, the subject is at `place`: what has been sent may no longer be true.
+    /// As often as DR vectors can be cut, which need not be once per tick.
+    pub fn observe(&mut self, subject: usize, place: Vec2, secs: f64) {
+        if subject >= SUBJECTS_MAX || !place.is_finite() {
             return;
         }
-        self.path.learn(subject, known);
         if self.subjects.len() <= subject {
             self.subjects.resize_with(subject + 1, Trials::new);
         }
         let trials = &mut self.subjects[subject];
-        trials.handle_tick(known.history.len(), known.newest().position, self.threshold);
+        for trial in &mut trials.running {
+            trial.observe(place, secs, self.threshold);
+        }
         while let Some(trial) = trials.running.front().filter(|trial| trial.is_over()) {
-            let costs = trial.lasted.map(|lasted| -f64::from(lasted.unwrap_or(LASTS_MAX)));
-            self.gate.handle_costs(&mut trials.own, trial.context, &costs);
+            self.gate.handle_costs(&mut trials.own, trial.context, &trial.costs());
             trials.running.pop_front();
         }
     }
 
-    /// The velocity to send, if a DR vector were cut now.
-    pub fn velocity(&mut self, subject: usize, known: &Known<'_>) -> Vec2 {
-        let Some(trials) = self.subjects.get(subject) else { return known.newest().velocity };
-        let context = self.context_of(known);
-        let choice = self.gate.leader(&trials.own, context);
-        self.choices(subject, known)[choice]
-    }
-
-    /// A DR vector was cut at the newest tick: what comes of it, and of what else could have been sent, is followed up.
-    pub fn handle_sent(&mut self, subject: usize, known: &Known<'_>) {
-        let (context, velocities) = (self.context_of(known), self.choices(subject, known));
-        let Some(trials) = self.subjects.get_mut(subject) else { return };
+    /// The motion to cut a DR vector from now, starting where the subject is. `turn_rate` is its own, in radians
+    /// per second.
+    pub fn choose(&mut self, subject: usize, known: &Known<'_>, turn_rate: f64) -> Motion<Vec2> {
+        let choices = self.choices(subject, known, turn_rate);
+        let context = Sketch::of(known, &self.path.arena, self.path.top_speed).context;
+        let Some(trials) = self.subjects.get_mut(subject) else { return choices[0] };
         if trials.running.len() == TRIALS_MAX {
             trials.running.pop_front();
         }
-        let start = known.newest().position;
-        trials.running.push_back(Trial { context, start, velocities, ticks: 0, lasted: [None; CHOICES] });
+        trials.running.push_back(Trial { context, choices, secs: 0.0, lasted: [None; CHOICES] });
+        choices[self.gate.leader(&trials.own, context)]
     }
 
-    fn context_of(&self, known: &Known<'_>) -> usize {
-        Sketch::of(known, &self.path.arena, self.path.top_speed).context
-    }
-
-    /// The middle choice first: before anything was seen it is followed.
-    fn choices(&mut self, subject: usize, known: &Known<'_>) -> [Vec2; CHOICES] {
-        let mut places = [known.newest().position; AIM_TICKS.len()];
+    /// The momentary line first: before anything was seen it is followed.
+    fn choices(&mut self, subject: usize, known: &Known<'_>, turn_rate: f64) -> [Motion<Vec2>; CHOICES] {
+        let now = known.newest();
+        let mut places = [now.position; AIM_TICKS.len()];
+        let line = |velocity: Vec2| Motion::Linear(Linear { position: now.position, velocity });
+        let turning =
+            State::moving(now.position, now.velocity).with_heading(now.velocity.heading(), turn_rate);
+        let mut choices = [line(now.velocity); CHOICES];
+        choices[1] = MotionKind::Circular.from_state(&turning);
         let answer: Result<(), Missing> = self.path.predict(subject, known, &AIM_TICKS, &mut places);
-        if answer.is_err() {
-            return [known.newest().velocity; CHOICES];
+        if answer.is_ok() {
+            for ((choice, place), ticks) in choices[2..].iter_mut().zip(places).zip(AIM_TICKS) {
+                *choice = line((place - now.position) * (1.0 / (f64::from(ticks) * TICK_SECS)));
+            }
         }
-        let towards = |place: usize| {
-            (places[place] - known.newest().position) * (1.0 / (f64::from(AIM_TICKS[place]) * TICK_SECS))
-        };
-        [towards(2), towards(1), towards(3), towards(0), towards(4), known.newest().velocity]
+        choices
     }
 }
 
 impl Trials {
     fn new() -> Self {
-        Self { known: 0, own: Experience::new(), running: VecDeque::with_capacity(TRIALS_MAX) }
-    }
-
-    fn handle_tick(&mut self, known: usize, place: Vec2, threshold: f64) {
-        if known <= 1 || known < self.known {
-            self.running.clear();
-        }
-        self.known = known;
-        for trial in &mut self.running {
-            trial.handle_tick(place, threshold);
-        }
+        Self { own: Experience::new(), running: VecDeque::with_capacity(TRIALS_MAX) }
     }
 }
 
 impl Trial {
-    fn handle_tick(&mut self, place: Vec2, threshold: f64) {
-        self.ticks += 1;
-        let secs = f64::from(self.ticks) * TICK_SECS;
-        for (lasted, velocity) in self.lasted.iter_mut().zip(self.velocities) {
-            let is_off = (self.start + velocity * secs - place).length() > threshold;
-            if lasted.is_none() && is_off {
-                *lasted = Some(self.ticks);
+    fn observe(&mut self, place: Vec2, secs: f64, threshold: f64) {
+        self.secs += secs;
+        for (lasted, choice) in self.lasted.iter_mut().zip(&self.choices) {
+            if lasted.is_none() && choice.position_at(self.secs).distance(place) > threshold {
+                *lasted = Some(self.secs);
             }
         }
     }
 
     fn is_over(&self) -> bool {
-        self.ticks >= LASTS_MAX || self.lasted.iter().all(Option::is_some)
+        self.secs >= LASTS_MAX || self.lasted.iter().all(Option::is_some)
+    }
+
+    /// What lasts costs less.
+    fn costs(&self) -> [f64; CHOICES] {
+        self.lasted.map(|lasted| -lasted.unwrap_or(LASTS_MAX).min(LASTS_MAX))
     }
 }
 
@@ -168,8 +168,8 @@ mod tests {
                 acceleration: Vec2::ZERO,
             })
             .collect();
-        let mut lasting = LastingLine::new(10.0, threshold);
-        let mut line: Option<(usize, Vec2, Vec2)> = None;
+        let mut lasting = LastingMotion::new(10.0, threshold);
+        let mut told: Option<(usize, Motion<Vec2>)> = None;
         let mut sent = 0;
         for now in 1..history.len() {
             let body = history[now - 1];
@@ -181,14 +181,14 @@ mod tests {
                 inputs: &[],
             };
             lasting.learn(0, &known);
-            let is_true = line.is_some_and(|(since, start, velocity)| {
-                let secs = (now - since) as f64 * TICK_SECS;
-                (start + velocity * secs - body.position).length() <= threshold
+            lasting.observe(0, body.position, TICK_SECS);
+            let is_true = told.is_some_and(|(since, motion)| {
+                motion.position_at((now - since) as f64 * TICK_SECS).distance(body.position) <= threshold
             });
             if !is_true {
-                let velocity = if is_lasting { lasting.velocity(0, &known) } else { body.velocity };
-                lasting.handle_sent(0, &known);
-                line = Some((now, body.position, velocity));
+                let line = Motion::Linear(Linear { position: body.position, velocity: body.velocity });
+                let motion = if is_lasting { lasting.choose(0, &known, 0.0) } else { line };
+                told = Some((now, motion));
                 sent += usize::from(now > history.len() / 2);
             }
         }

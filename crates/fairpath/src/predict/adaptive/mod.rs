@@ -25,17 +25,16 @@
 mod features;
 mod gate;
 mod lasting;
-mod regression;
 
-pub use lasting::LastingLine;
+pub use lasting::LastingMotion;
 
 use std::collections::VecDeque;
 
+use super::regression::Regression;
 use super::{Known, Missing, Predictor, TICK_SECS, TICKS_AHEAD_MAX};
 use crate::vector::{Vec2, Vector};
-use features::{Arena, Sketch};
+use features::{Arena, FEATURES, Sketch, VELOCITY};
 use gate::{Experience, Gate};
-use regression::Regression;
 
 /// What a prediction is to be good at. No single point is best at both: a player at a fork goes left or right, but
 /// the mean error is least in between, where nobody ever is.
@@ -85,7 +84,7 @@ const EXPERTS: usize = 5;
 #[derive(Clone, Debug)]
 struct Knot {
     ticks: u32,
-    regression: Regression,
+    regression: Regression<FEATURES>,
     gate: Gate<EXPERTS>,
     /// How far the experts after the first carry the velocity, in seconds.
     carried: [f64; EXPERTS - 1],
@@ -217,10 +216,12 @@ impl Objective {
 impl Knot {
     fn new(ticks: u32) -> Self {
         let secs = f64::from(ticks) * TICK_SECS;
+        let mut line = [0.0; FEATURES];
+        line[VELOCITY] = secs;
         let fading = |rest: f64| rest * (1.0 - libm::exp(-secs / rest));
         Self {
             ticks,
-            regression: Regression::of_line(secs),
+            regression: Regression::new(line, 0.1 * secs),
             gate: Gate::new(),
             carried: [secs, fading(1.0), fading(0.3), 0.0],
         }
@@ -229,7 +230,7 @@ impl Knot {
     fn guess(&self, expert: usize, sketch: &Sketch) -> Vec2 {
         match expert.checked_sub(1) {
             None => self.regression.answer(&sketch.features),
-            Some(simple) => sketch.features[features::VELOCITY] * self.carried[simple],
+            Some(simple) => sketch.features[VELOCITY] * self.carried[simple],
         }
     }
 

@@ -2,8 +2,8 @@ use crate::time::Span;
 
 /// The knobs of [`ErrorIndex`](super::ErrorIndex).
 ///
-/// Defaults were chosen on tanks and on the odd players of a recorded match, with 200, 500 and 800 ms to three
-/// receivers. Numbers below are changes of that measurement: `docs/error-index.md` has all of it.
+/// Defaults were chosen on tanks and on parts of recorded matches, with 200, 500 and 800 ms to three receivers. Numbers
+/// below are changes of that measurement: `docs/error-index.md` has all of it, and what it was judged on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ErrorIndexConfig {
     /// What may be spent for each trigger of any entity, in the unit in which departures are reported: DR vectors or
@@ -27,17 +27,19 @@ pub struct ErrorIndexConfig {
     /// Shorter takes twitches for turns: at 100 ms 3 % more error on recordings. Longer takes turns for
     /// twitches, and is late with them.
     pub forecast_window: Span,
-    /// How hard somebody who has fared well is held back: metres of gain for each metre-second of account by
-    /// which others fare worse, so one over seconds. Default 0.15.
+    /// How hard somebody who has fared well is held back at first: metres of gain for each metre by which others are farther
+    /// off on average. No unit. Default 5; zero never does, and then only the mean error counts.
     ///
-    /// With `fairness_early` this is the knob between accurate and fair: see [`fairer`](Self::fairer).
+    /// From there it goes where `mean_max` allows. Ten times too low or too high takes a minute or two to find there; a
+    /// match of half a minute is decided by this. See [`fairer`](Self::fairer).
     pub fairness: f64,
-    /// How much harder in the beginning: this, over the seconds that accounts have been kept, is added to
-    /// `fairness`. No unit. Default 8.
+    /// Up to which mean error receivers are made alike, as a multiple of what telling all of them every k-th time would
+    /// lead to at the same cost. Default 0.93.
     ///
-    /// Accounts are sums: in the beginning all are small, and so are their differences. Zero takes a minute to become
-    /// fair; far more sways to and fro between receivers.
-    pub fairness_early: f64,
+    /// This is the knob between accurate and fair. Below what can be reached, 0.7 on tanks, fairness fades away; above what
+    /// equal errors cost, 1.25 among people who dodge, nothing more is gained. Example: on recorded QuakeWorld, 0.93 has
+    /// half of the spread of telling all every third time at 4 % more mean error, 1.03 a third of it at 12 % more.
+    pub mean_max: f64,
     /// How hard the farthest receiver is held back, if it ever fares best, compared with a receiver without delay,
     /// for whom this counts one more. Default 0.25.
     ///
@@ -81,8 +83,8 @@ impl ErrorIndexConfig {
             outlook: Span::from_millis(200),
             look_again: Span::from_millis(50),
             forecast_window: Span::from_millis(200),
-            fairness: 0.15,
-            fairness_early: 8.0,
+            fairness: 5.0,
+            mean_max: 0.93,
             far_share: 0.25,
             leader_max: 1.25,
             borrow: 3.0,
@@ -92,12 +94,12 @@ impl ErrorIndexConfig {
         }
     }
 
-    /// The same, but this many times as fair. On a recording, half is two thirds more spread for 6 % less error,
-    /// twice is half of the spread for 5 % more error.
+    /// The same, but this many times as fair: with each doubling it may also cost a tenth more mean error. On a recording
+    /// of tanks, half is 40 % more spread for 5 % less error, twice is 40 % less spread for 8 % more.
     #[must_use]
     pub fn fairer(mut self, times: f64) -> Self {
         self.fairness *= times;
-        self.fairness_early *= times;
+        self.mean_max += 0.1 * libm::log2(times);
         self
     }
 
@@ -106,7 +108,7 @@ impl ErrorIndexConfig {
         for number in [
             &mut self.budget,
             &mut self.fairness,
-            &mut self.fairness_early,
+            &mut self.mean_max,
             &mut self.far_share,
             &mut self.leader_max,
             &mut self.borrow,

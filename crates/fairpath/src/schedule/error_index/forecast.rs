@@ -1,6 +1,9 @@
+use std::collections::BTreeMap;
+
 use super::super::Scene;
 use crate::error::Path;
 use crate::motion::{Linear, Motion};
+use crate::number::EntityId;
 use crate::time::Span;
 use crate::vector::Planar;
 
@@ -42,6 +45,46 @@ pub(super) fn forecast<V: Planar>(scene: &Scene<'_, V>, window: Span) -> Option<
     let mean = (position - later.1.position_at(start)) * (1.0 / secs);
     let velocity = newest.velocity_at(scene.now) * lasting + mean * (1.0 - lasting);
     Some(Path::new(Motion::Linear(Linear { position, velocity }), scene.now))
+}
+
+/// How low each entity has been without falling or climbing: it will not fall through that.
+///
+/// A DR vector of somebody who falls goes on falling, and somebody far away is told of it after the landing. Without a
+/// floor that copy seems worth it, and puts the entity into the ground.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ground {
+    levels: BTreeMap<EntityId, f64>,
+}
+
+/// It goes level if it climbs or falls by less than this for each metre it goes.
+const LEVEL: f64 = 0.05;
+
+impl Ground {
+    /// Takes note of where the entity is.
+    pub(super) fn on_trigger<V: Planar>(&mut self, scene: &Scene<'_, V>) {
+        let Some(path) = scene.ledger.exported() else { return };
+        let velocity = path.velocity_at(scene.now);
+        if velocity.height().abs() <= LEVEL * velocity.length() {
+            let height = path.position_at(scene.now).height();
+            let level = self.levels.entry(scene.entity).or_insert(height);
+            *level = level.min(height);
+        }
+    }
+
+    pub(super) fn forget(&mut self, entity: EntityId) {
+        self.levels.remove(&entity);
+    }
+
+    /// The height below which the entity will not fall. None for somebody who is below all that is known.
+    pub(super) fn below<V: Planar>(&self, entity: EntityId, position: V) -> f64 {
+        let level = self.levels.get(&entity).copied();
+        level.filter(|level| *level <= position.height()).unwrap_or(f64::NEG_INFINITY)
+    }
+}
+
+/// The same place, but not below this height.
+pub(super) fn not_below<V: Planar>(position: V, height: f64) -> V {
+    if position.height() < height { V::from_plane(position.on_plane(), height) } else { position }
 }
 
 fn is_straight<V: Planar>(motion: &Motion<V>) -> bool {

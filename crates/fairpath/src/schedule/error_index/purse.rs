@@ -118,6 +118,16 @@ impl Purse {
         config.budget >= receivers as f64 * self.cost_of(entity) && config.budget > 0.0
     }
 
+    /// How many triggers earn a copy for each of so many receivers; infinite, if none does.
+    pub(super) fn triggers_for_all(
+        &self,
+        entity: EntityId,
+        receivers: usize,
+        config: &ErrorIndexConfig,
+    ) -> f64 {
+        receivers as f64 * self.cost_of(entity) / config.budget
+    }
+
     /// How many copies about this entity can be paid for now.
     pub(super) fn affordable(&self, entity: EntityId, reserved: usize, config: &ErrorIndexConfig) -> usize {
         let credit = self.free(reserved) + config.borrow * config.budget;

@@ -1,0 +1,160 @@
+//! Tanks and those who look at them: what schedulers are measured on.
+
+use std::collections::VecDeque;
+
+use fairpath::ledger::CopyId;
+use fairpath::motion::MotionKind;
+use fairpath::number::{EntityId, Generation, Life, ReceiverId};
+use fairpath::random::Random;
+use fairpath::schedule::{Departure, Dispatcher, DispatcherConfig, Scheduler};
+use fairpath::time::{SharedInstant, Span, TickRate};
+use fairpath::trigger::Reason;
+use fairpath::vector::{Vec2, Vector};
+use fairpath::{DrVector, State};
+
+/// How long from trigger to trigger: a busy tank.
+const INTERVAL: Span = Span::from_millis(140);
+/// The longest way there and back.
+const RECEIPTS_AFTER: Span = Span::from_millis(840);
+const RATE: TickRate = TickRate::hz(60);
+
+/// One sender.
+pub(crate) struct Game {
+    dispatcher: Dispatcher<Vec2>,
+    random: Random,
+    now: SharedInstant,
+    tick: i64,
+    kind: MotionKind,
+    tanks: Vec<DrVector<Vec2>>,
+    delays: Vec<Span>,
+    under_way: VecDeque<Copy>,
+}
+
+struct Copy {
+    entity: EntityId,
+    receiver: ReceiverId,
+    id: CopyId,
+    sent_at: SharedInstant,
+    received_at: SharedInstant,
+}
+
+/// How large a game is.
+#[derive(Clone, Copy)]
+pub(crate) struct Size {
+    pub(crate) tanks: usize,
+    pub(crate) receivers: usize,
+    /// How many of the tanks each receiver sees.
+    pub(crate) in_scope: usize,
+}
+
+impl Size {
+    /// One tank that everybody sees.
+    pub(crate) fn crowd(receivers: usize) -> Self {
+        Self { tanks: 1, receivers, in_scope: 1 }
+    }
+
+    /// How many pairs of tank and receiver there are.
+    pub(crate) fn pairs(self) -> usize {
+        self.receivers * self.in_scope
+    }
+
+    /// Whether a receiver sees a tank: those next to it, in a ring.
+    fn sees(self, receiver: usize, tank: usize) -> bool {
+        let nearest = receiver * self.tanks / self.receivers;
+        (tank + self.tanks - nearest) % self.tanks < self.in_scope
+    }
+}
+
+impl Game {
+    pub(crate) fn new(
+        kind: MotionKind,
+        size: Size,
+        config: DispatcherConfig,
+        scheduler: Box<dyn Scheduler<Vec2>>,
+    ) -> Self {
+        let mut random = Random::from_seed(size.receivers as u64);
+        let mut dispatcher = Dispatcher::new(config, scheduler, random.fork(0));
+        for receiver in 0..size.receivers {
+            dispatcher.join(ReceiverId(receiver as u32), SharedInstant::ZERO);
+        }
+        let state = State::moving(Vec2::ZERO, Vec2::new(25.0, 0.0));
+        let tank = |tank| DrVector {
+            entity: EntityId(tank),
+            life: Life::default(),
+            generation: Generation::default(),
+            generated_at: SharedInstant::ZERO,
+            motion: kind.from_state(&state),
+            attitude: None,
+        };
+        let tanks: Vec<DrVector<Vec2>> = (0..size.tanks as u32).map(tank).collect();
+        for (number, tank) in tanks.iter().enumerate() {
+            dispatcher.on_generated(tank, Reason::Born, SharedInstant::ZERO);
+            for receiver in (0..size.receivers).filter(|receiver| !size.sees(*receiver, number)) {
+                dispatcher.hide(tank.entity, ReceiverId(receiver as u32));
+            }
+        }
+        let delays = (0..size.receivers).map(|_| Span::from_secs_f64(random.between(0.02, 0.4))).collect();
+        let (now, under_way) = (SharedInstant::ZERO, VecDeque::new());
+        Self { dispatcher, random, now, tick: 0, kind, tanks, delays, under_way }
+    }
+
+    /// The first tank's next trigger, and what it makes leave.
+    pub(crate) fn trigger(&mut self) -> Vec<Departure> {
+        self.now += INTERVAL;
+        self.turn(0);
+        self.dispatcher.poll_departures(None, self.now)
+    }
+
+    /// The next tick of a server: some tanks turn, every receiver's packet is filled, and it asks how long it may sleep.
+    pub(crate) fn tick(&mut self) -> Vec<Departure> {
+        self.tick += 1;
+        self.now = SharedInstant::ZERO + RATE.begin(self.tick);
+        let turns = RATE.step_secs() / INTERVAL.as_secs_f64();
+        for tank in 0..self.tanks.len() {
+            if self.random.chance(turns) {
+                self.turn(tank);
+            }
+        }
+        let mut departures = Vec::new();
+        for receiver in 0..self.delays.len() {
+            departures.extend(self.dispatcher.poll_departures(Some(ReceiverId(receiver as u32)), self.now));
+        }
+        std::hint::black_box(self.dispatcher.poll_deadline());
+        departures
+    }
+
+    pub(crate) fn send(&mut self, departures: Vec<Departure>) {
+        for departure in departures {
+            let (entity, receiver) = (departure.claim.entity, departure.claim.receiver);
+            let received_at = self.now + self.delays[receiver.0 as usize];
+            if let Some(id) = self.dispatcher.on_departed(&departure.claim, self.now, 1.0) {
+                self.under_way.push_back(Copy { entity, receiver, id, sent_at: self.now, received_at });
+            }
+        }
+    }
+
+    /// The receipts that are back by now. Answers with how many there were.
+    pub(crate) fn hear_receipts(&mut self) -> f64 {
+        let mut count = 0.0;
+        while let Some(copy) = self.under_way.pop_front_if(|copy| copy.sent_at + RECEIPTS_AFTER <= self.now) {
+            self.dispatcher.on_receipt(copy.entity, copy.receiver, copy.id, copy.received_at, self.now);
+            self.dispatcher.on_complete(copy.receiver, copy.received_at, self.now);
+            count += 1.0;
+        }
+        count
+    }
+
+    /// A tank goes on from where it is, some other way.
+    fn turn(&mut self, tank: usize) {
+        let vector = &mut self.tanks[tank];
+        let heading = self.random.between(-3.0, 3.0);
+        // A trigger fires because the truth is this far off.
+        let off = Vec2::from_heading(self.random.between(-3.0, 3.0)) * 0.3;
+        let state = State::moving(vector.position_at(self.now) + off, Vec2::from_heading(heading) * 25.0)
+            .with_heading(heading, self.random.between(-0.8, 0.8));
+        vector.generated_at = self.now;
+        vector.generation = vector.generation.next();
+        vector.motion = self.kind.from_state(&state);
+        self.dispatcher.on_generated(vector, Reason::Distance, self.now);
+    }
+}

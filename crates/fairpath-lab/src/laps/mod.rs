@@ -1,0 +1,44 @@
+//! Predictors on laps: what a line that laps have worn into a track is worth.
+//!
+//! - [`open_laps`] reads a recording of laps
+//! - [`Drives`] are laps to learn from and laps to be judged by: never the same
+//! - [`LapTrial`] is what `fairpath lab laps` runs; experiment X15 does the same on the race of our own
+//!
+//! The predictors and their errors come from [`fairpath_eval::laps`]; here are the files, the cores and the plots.
+
+mod drives;
+mod figures;
+mod tables;
+mod trial;
+
+pub use drives::{Drives, Fared, Judged};
+pub use trial::{HORIZONS_MS, LapTrial};
+
+pub(crate) use drives::horizons_in_ticks;
+pub(crate) use figures::figures;
+pub(crate) use tables::{Tables, claim_below};
+pub(crate) use trial::{claims, note};
+
+use std::path::Path;
+
+use fairpath_eval::recording::{RecordedLap, Source, read_laps};
+
+use crate::files::{OpenError, read};
+
+/// A recording of laps, and what to call it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LapFile {
+    /// The file's name without its folder.
+    pub file: String,
+    /// The laps in it.
+    pub laps: Vec<RecordedLap>,
+}
+
+/// Reads laps: CSV with the columns `lap,t,x,y`, plain or gzipped.
+pub fn open_laps(path: &Path) -> Result<LapFile, OpenError> {
+    let bytes = read(path)?;
+    let laps = read_laps(Source { name: &path.display().to_string(), bytes: &bytes })?;
+    let file =
+        path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into());
+    Ok(LapFile { file, laps })
+}

@@ -1,0 +1,48 @@
+//! Predictors on recordings: how far off they are, how many packets they need, and what that looks like.
+//!
+//! - [`open`] reads a match: a team recording, BZFlag's path, a trace, or Ethereal's XML
+//! - [`Evaluation`] is what `fairpath lab eval` runs, [`Packets`] what `fairpath lab packets` runs
+//! - [`picture`] draws a few seconds of play with predictions fanned out
+//!
+//! The numbers themselves come from [`fairpath_eval`]; here are the files, the cores and the plots.
+
+mod evaluation;
+mod open;
+mod packets;
+mod picture;
+
+pub use evaluation::{Evaluation, HORIZONS_MS};
+pub use open::{Watched, World, open, open_world};
+pub use packets::Packets;
+pub use picture::{Window, picture};
+
+pub use fairpath_eval::candidates::Candidate;
+use fairpath_eval::candidates::Stage;
+
+use crate::experiment::CannotRun;
+use crate::show;
+
+/// What the predictors are told about a match; an error if nobody moves in it.
+fn stage(watched: &Watched) -> Result<Stage, CannotRun> {
+    let stage = Stage::of(&watched.play);
+    if stage.top_speed > 0.0 {
+        return Ok(stage);
+    }
+    Err(CannotRun {
+        what: format!("{}: nobody moves for half a second", watched.file),
+        fix: "give a recording with motion".into(),
+    })
+}
+
+/// How lengths were scaled, in a sentence.
+fn scale_note(watched: &Watched, stage: &Stage) -> String {
+    let unit = watched.play.unit;
+    format!(
+        "{}: {} players, {} s of motion. Top speed (99.9th percentile over half seconds) {} {unit}/s, so one pixel of S2 is {} {unit}.",
+        watched.file,
+        watched.play.players.len(),
+        show(watched.play.secs()),
+        show(stage.top_speed),
+        show(stage.scale()),
+    )
+}

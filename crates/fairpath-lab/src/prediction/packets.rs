@@ -1,0 +1,176 @@
+use fairpath_eval::candidates::{self, Stage};
+use fairpath_eval::live::{self, Live, Moment};
+use fairpath_eval::offline::{fewest_free, fewest_pinned, greedy_pinned, points_of};
+
+use super::{Watched, scale_note, stage};
+use crate::experiment::{CannotRun, Experiment, Progress, Settings, map_in_order};
+use crate::figure::{Axis, Bars, Figure, Plot};
+use crate::outcome::{Cell, Column, Outcome, Rows};
+use crate::{cells, show};
+
+/// Counts packets under the live rule.
+#[derive(Clone, Debug)]
+pub struct Packets {
+    /// The matches.
+    pub watched: Vec<Watched>,
+    /// How far receivers may be off; S2's 45 pixels, scaled, if not given.
+    pub threshold: Option<f64>,
+}
+
+impl Experiment for Packets {
+    fn id(&self) -> &'static str {
+        "packets"
+    }
+
+    fn title(&self) -> &'static str {
+        "How few packets keep everybody within the threshold?"
+    }
+
+    fn source(&self) -> &'static str {
+        "SPEC 9, live rule"
+    }
+
+    fn about(&self) -> &'static str {
+        "An owner that sees its own path sample by sample sends a DR vector whenever its last one is off by more than the threshold; what \
+         receivers place is a pure function of that one DR vector. Beside every model that has such a form stand the optima for \
+         lines: the fewest segments that stay within the threshold at every sample, by somebody who knows the future, with the \
+         start free or at the path. Respawns, teleports and gaps begin anew for everybody."
+    }
+
+    fn run(&self, _: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRun> {
+        let (mut rows, mut headline) = (Rows::new(columns()), Rows::new(columns()));
+        let mut outcome = Outcome::default();
+        for (number, watched) in (1..).zip(&self.watched) {
+            let stage = stage(watched)?;
+            let threshold = self.threshold.unwrap_or_else(|| stage.hit_radius());
+            progress.begin(&watched.file, watched.paths.len() as u64);
+            let counts = map_in_order(&watched.paths, progress, |paths| Counts::of(paths, &stage, threshold));
+            let total = counts.into_iter().fold(Counts::default(), Counts::plus);
+            total.put(watched, &mut headline);
+            total.put(watched, &mut rows);
+            put_those_without(watched, &mut rows);
+            outcome.figures.push(total.figure(number, watched));
+            let threshold = format!("Threshold {} {}.", show(threshold), watched.play.unit);
+            outcome.notes.push(format!("{} {threshold}", scale_note(watched, &stage)));
+        }
+        outcome.rows = rows;
+        outcome.notes.push(format!("{}: {}.", NO_LIVE_FORM, without_live_form().join(", ")));
+        Ok(outcome.headline(headline))
+    }
+}
+
+/// How many packets everybody needed.
+#[derive(Clone, Debug, Default)]
+struct Counts {
+    /// In the order of [`live::all`].
+    live: Vec<usize>,
+    free: usize,
+    pinned: usize,
+    greedy_pinned: usize,
+    secs: f64,
+}
+
+impl Counts {
+    /// One player. A model that learns does so along all of its paths.
+    fn of(paths: &[Vec<Moment>], stage: &Stage, threshold: f64) -> Self {
+        let count = |live: &Live| {
+            let mut model = live.make(stage, threshold);
+            paths.iter().map(|path| live::packets(path, &mut *model, threshold)).sum()
+        };
+        let points: Vec<_> = paths.iter().map(|path| points_of(path)).collect();
+        let secs = |path: &Vec<Moment>| path.last().map_or(0.0, |last| last.secs);
+        Self {
+            live: live::all().iter().map(count).collect(),
+            free: points.iter().map(|points| fewest_free(points, threshold)).sum(),
+            pinned: points.iter().map(|points| fewest_pinned(points, threshold)).sum(),
+            greedy_pinned: points.iter().map(|points| greedy_pinned(points, threshold)).sum(),
+            secs: paths.iter().map(secs).sum(),
+        }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        let live = if self.live.is_empty() {
+            other.live
+        } else {
+            self.live.iter().zip(&other.live).map(|(one, another)| one + another).collect()
+        };
+        Self {
+            live,
+            free: self.free + other.free,
+            pinned: self.pinned + other.pinned,
+            greedy_pinned: self.greedy_pinned + other.greedy_pinned,
+            secs: self.secs + other.secs,
+        }
+    }
+
+    /// Everybody who has a number, with it.
+    fn each(&self) -> impl Iterator<Item = (&'static str, usize)> {
+        let live = live::all().iter().map(|live| live.name).zip(self.live.iter().copied());
+        live.chain([
+            ("greedy, pinned start", self.greedy_pinned),
+            ("optimum, pinned start", self.pinned),
+            ("optimum, free start", self.free),
+        ])
+    }
+
+    fn put(&self, watched: &Watched, rows: &mut Rows) {
+        let line = self.live[0];
+        for (name, packets) in self.each() {
+            let ratio = |to: usize| packets as f64 / to as f64;
+            let rate = packets as f64 / self.secs;
+            rows.push(cells![
+                watched.file.as_str(),
+                name,
+                packets,
+                rate,
+                ratio(line),
+                ratio(self.pinned),
+                ratio(self.free),
+                Cell::Missing
+            ]);
+        }
+    }
+
+    fn figure(&self, number: usize, watched: &Watched) -> Figure {
+        let bars = Bars::new(self.each().map(|(name, _)| name.to_owned()).collect::<Vec<_>>());
+        let rates: Vec<f64> = self.each().map(|(_, packets)| packets as f64 / self.secs).collect();
+        Figure::new(
+            format!("packets-{number}"),
+            format!("Packets: {}", watched.file),
+            Axis::new("", ""),
+            Axis::new("packets per player", "1/s"),
+            Plot::Bars(bars.series("packets", rates)),
+        )
+        .caption("What it costs to keep every receiver within the threshold. The optima know the future; nobody can send less with lines.")
+    }
+}
+
+/// Why some predictors have no number here.
+const NO_LIVE_FORM: &str = "n/a: what it places does not follow from one DR vector alone";
+
+fn without_live_form() -> Vec<&'static str> {
+    let names = candidates::all().iter().map(|candidate| candidate.name);
+    names.filter(|name| Live::by_name(name).is_none()).collect()
+}
+
+fn put_those_without(watched: &Watched, rows: &mut Rows) {
+    for name in without_live_form() {
+        let mut row = cells![watched.file.as_str(), name];
+        row.extend(vec![Cell::Missing; 5]);
+        row.push(NO_LIVE_FORM.into());
+        rows.push(row);
+    }
+}
+
+fn columns() -> Vec<Column> {
+    vec![
+        Column::text("recording", "recording"),
+        Column::text("model", "model"),
+        Column::number("packets", "packets", ""),
+        Column::number("packets_per_s", "packets per player", "1/s").decimals(3),
+        Column::number("ratio_to_line", "times the causal line's", "").decimals(3),
+        Column::number("ratio_to_pinned_optimum", "times the pinned optimum", "").decimals(3),
+        Column::number("ratio_to_free_optimum", "times the free optimum", "").decimals(3),
+        Column::text("remark", "remark"),
+    ]
+}

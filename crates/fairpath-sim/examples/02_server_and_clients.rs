@@ -1,0 +1,65 @@
+//! A server and three clients, each with a ship, over bad links: sessions in virtual time.
+//!
+//! `cargo run -p fairpath-sim --example 02_server_and_clients`
+
+use fairpath::random::Random;
+use fairpath::schedule::{ErrorIndex, ErrorIndexConfig};
+use fairpath::session::{Class, ClassId, Client, ClientConfig, Server, ServerConfig};
+use fairpath::{EntityId, Observation, SharedInstant, Span, State, Trigger, Vec2, Vector};
+use fairpath_sim::{LinkConfig, SessionWorld};
+
+const SHIP: ClassId = ClassId(1);
+
+fn truth(which: usize, now: SharedInstant) -> State<Vec2> {
+    let angle = 0.5 * now.as_secs_f64() + which as f64;
+    State::moving(Vec2::from_heading(angle) * 40.0, Vec2::from_heading(angle).perpendicular() * 20.0)
+}
+
+pub(crate) fn main() {
+    let classes = || [(SHIP, Class::new(Trigger::within(0.3)))];
+    // Any scheduler of `fairpath::schedule` spreads the updates: this one makes errors small and alike. A session counts
+    // the cost in bytes, so that is the budget's unit here: 24 per trigger is about one update for somebody.
+    let scheduler = Box::new(ErrorIndex::new(ErrorIndexConfig::new(24.0)));
+    let server = Server::new(ServerConfig::new(classes(), 1), scheduler, Random::from_seed(1));
+    let client = |seed| Client::new(ClientConfig::new(classes()), Random::from_seed(seed));
+    let mut world =
+        SessionWorld::new(7, LinkConfig::wifi_bad(), server, vec![client(2), client(3), client(4)]);
+    world.connect_all();
+
+    // Everybody marks a ship as replicated …
+    let ships: Vec<EntityId> = (0..3)
+        .map(|index| {
+            let (client, now) = world.client_now(index);
+            client.create(SHIP, format!("ship {index}").as_bytes(), now).expect("connected")
+        })
+        .collect();
+    // … observes its own every frame, and places the others'.
+    let (mut error, mut looks) = ([0.0; 3], 0.0);
+    world.run_for(Span::from_secs(30), |world, now| {
+        for (index, ship) in ships.iter().enumerate() {
+            let (client, local) = world.client_now(index);
+            client.observe(*ship, Observation::Moved(truth(index, now)), local).expect("its own");
+        }
+        for (viewer, error) in error.iter_mut().enumerate() {
+            let (client, local) = world.client_now(viewer);
+            let other = (viewer + 1) % 3;
+            if let Some(placed) = client.place(ships[other], local) {
+                *error += placed.position.distance(truth(other, now).position);
+            }
+        }
+        looks += 1.0;
+    });
+    for (index, error) in error.iter().enumerate() {
+        let client = world.client(index).id().expect("connected");
+        let statistics = world.server.statistics(client).expect("a session");
+        println!(
+            "client {index}: mean error {:.2}, round trip {:.0} ms, loss {:.0} %, {} updates in {} bytes",
+            error / looks,
+            statistics.round_trip.unwrap_or_default().as_millis_f64(),
+            100.0 * statistics.loss_ratio(),
+            statistics.vectors_sent,
+            statistics.bytes_sent,
+        );
+        assert!(error / looks < 4.0);
+    }
+}

@@ -1,0 +1,159 @@
+use std::collections::{BTreeMap, VecDeque};
+
+use super::super::Scene;
+use super::{delay_of, with_pages};
+use crate::ledger::Belief;
+use crate::number::EntityId;
+use crate::time::{SharedInstant, Span};
+use crate::vector::Planar;
+
+/// How wrong receivers would be if the same budget told all of them of every k-th DR vector. What fairness may cost
+/// is measured by it.
+///
+/// Nobody has to be told that way to know: the exported path and everybody's delay say where they would place the
+/// entity. What delays do not say, losses and stalls, makes receivers as wrong however they are told: it is known
+/// from receipts, and added.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Yardstick {
+    entities: BTreeMap<EntityId, Track>,
+    /// Of all entities together.
+    sum: Error,
+    /// The mean account of those who were looked at last.
+    account: f64,
+}
+
+/// Mean distances between the entity and where receivers place it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Error {
+    /// If all were told of every k-th DR vector.
+    every_kth: f64,
+    /// As things are, for all that was known at the time.
+    believed: f64,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Track {
+    /// How many DR vectors were generated since all would have been told of one.
+    passed_over: u64,
+    /// When those were generated that all would have been told of, the oldest first.
+    told: VecDeque<SharedInstant>,
+    until: Option<SharedInstant>,
+    /// At `until`.
+    now: Error,
+    /// Averaged over the time that accounts know of.
+    mean: Error,
+}
+
+/// At most so many receivers are looked at, evenly over all of them. A decision must not cost much more because of it,
+/// and for the mean of all delays so many are enough.
+const LOOKED_AT_MAX: usize = 8;
+/// How often it is looked, however many triggers there are: far more often than any error comes and goes.
+const STEP: Span = Span::from_millis(50);
+/// So many may be under way. At three a second, more than the ledger remembers.
+const UNDER_WAY_MAX: usize = 64;
+
+impl Yardstick {
+    /// A DR vector was generated; all would be told of one in `every`.
+    pub(super) fn on_trigger<V: Planar>(&mut self, scene: &Scene<'_, V>, every: f64) {
+        let track = self.entities.entry(scene.entity).or_default();
+        if track.passed_over == 0 {
+            if track.told.len() == UNDER_WAY_MAX {
+                track.told.pop_front();
+            }
+            track.told.push_back(scene.vector.generated_at);
+        }
+        track.passed_over += 1;
+        if track.passed_over as f64 >= every.round() {
+            track.passed_over = 0;
+        }
+    }
+
+    pub(super) fn forget(&mut self, entity: EntityId) {
+        if let Some(track) = self.entities.remove(&entity) {
+            self.sum.every_kth -= track.mean.every_kth;
+            self.sum.believed -= track.mean.believed;
+        }
+    }
+
+    /// Looks at what receivers place by now. Answers with the mean error over the one that telling all of every k-th
+    /// would have led to; nothing before there is any.
+    pub(super) fn compare<V: Planar>(&mut self, scene: &Scene<'_, V>) -> Option<f64> {
+        let track = self.entities.get_mut(&scene.entity)?;
+        let before = track.mean;
+        if let Some(account) = track.look(scene) {
+            self.sum.every_kth += track.mean.every_kth - before.every_kth;
+            self.sum.believed += track.mean.believed - before.believed;
+            self.account = account;
+        }
+        let of_one = 1.0 / self.entities.len() as f64;
+        let account = self.account * of_one;
+        let unforeseen = (account - self.sum.believed * of_one).max(0.0);
+        let every_kth = self.sum.every_kth * of_one + unforeseen;
+        (every_kth > 0.0).then(|| account / every_kth).filter(|times| times.is_finite())
+    }
+}
+
+impl Track {
+    /// Answers with the mean account of those it looked at; with nothing, if it has just looked.
+    fn look<V: Planar>(&mut self, scene: &Scene<'_, V>) -> Option<f64> {
+        let passed = self.until.map(|until| scene.now - until);
+        if passed.is_some_and(|passed| passed < STEP) {
+            return None;
+        }
+        let (now, account) = self.looked_at(scene)?;
+        if scene.account_secs > 0.0 {
+            let share = (passed.unwrap_or(Span::ZERO).as_secs_f64() / scene.account_secs).min(1.0);
+            let learn = |mean: &mut f64, was: f64, is: f64| *mean += (0.5 * (was + is) - *mean) * share;
+            learn(&mut self.mean.every_kth, self.now.every_kth, now.every_kth);
+            learn(&mut self.mean.believed, self.now.believed, now.believed);
+        }
+        self.now = now;
+        self.until = Some(scene.now);
+        Some(account)
+    }
+
+    fn looked_at<V: Planar>(&self, scene: &Scene<'_, V>) -> Option<(Error, f64)> {
+        let here = scene.ledger.exported()?.position_at(scene.now);
+        let mut heard = [SharedInstant::ZERO; LOOKED_AT_MAX];
+        let (mut heard_count, mut count) = (0, 0);
+        let (mut believed, mut accounts) = (0.0, 0.0);
+        let every = scene.candidates.len().div_ceil(LOOKED_AT_MAX).max(1);
+        for (candidate, page) in with_pages(scene).step_by(every) {
+            count += 1;
+            accounts += candidate.account.max(0.0);
+            if let Belief::Places(placed) = page.belief_at(scene.now) {
+                believed += here.distance(placed.position_at(scene.now));
+            }
+            if let Some(told) = self.heard_by(scene.now - delay_of(candidate, scene.now)) {
+                heard[heard_count] = told;
+                heard_count += 1;
+            }
+        }
+        if count == 0 {
+            return None;
+        }
+        let every_kth = distances(scene, here, &mut heard[..heard_count]);
+        let of_one = 1.0 / f64::from(count);
+        Some((Error { every_kth: every_kth * of_one, believed: believed * of_one }, accounts * of_one))
+    }
+
+    /// What somebody would follow to whom nothing has come that was sent after `sent_by`.
+    fn heard_by(&self, sent_by: SharedInstant) -> Option<SharedInstant> {
+        let heard = self.told.partition_point(|told| *told <= sent_by);
+        heard.checked_sub(1).map(|newest| self.told[newest])
+    }
+}
+
+/// How far it is from `here` to where those place the entity who follow what was generated at these instants, summed up.
+fn distances<V: Planar>(scene: &Scene<'_, V>, here: V, followed: &mut [SharedInstant]) -> f64 {
+    followed.sort_unstable();
+    let Some(oldest) = followed.first() else { return 0.0 };
+    let mut left = followed.iter().rev().peekable();
+    let mut sum = 0.0;
+    for (since, path) in scene.ledger.exported_back_to(*oldest) {
+        while left.next_if(|generated_at| **generated_at >= since).is_some() {
+            sum += here.distance(path.position_at(scene.now));
+        }
+    }
+    sum
+}
