@@ -22,8 +22,8 @@ pub(crate) fn bench() -> Table {
         "Congestion controllers: how long datagrams wait to leave (ms), 50 ms one way, 8 ships that twist and turn",
     )
     .note(format!(
-        "{:<12} {:>6} {:>10} {:>10} {:>10} {:>8} {:>10}",
-        "", "loss", "sent/s", "mean", "max", "late", "waited"
+        "{:<12} {:>6} {:>10} {:>10} {:>10} {:>8} {:>10} {:>10}",
+        "", "loss", "sent/s", "mean", "max", "late", "held back", "waited"
     ));
     for congestion in [Congestion::Steady, Congestion::Cubic, Congestion::NewReno, Congestion::Bbr] {
         for loss in LOSSES {
@@ -32,7 +32,7 @@ pub(crate) fn bench() -> Table {
         }
     }
     table
-        .note("late: waited longer than a tick of 60 Hz. waited: share of the time in which one was waiting.")
+        .note("late: waited longer than a tick of 60 Hz. held back: was still there after the connection's turn. waited: share of the time in which one was waiting.")
 }
 
 fn run(congestion: Congestion, loss: f64) -> (Departures, Statistics) {
@@ -57,12 +57,13 @@ fn row(congestion: Congestion, loss: f64, departures: &Departures, statistics: &
     let count = departures.count.max(1) as f64;
     let mean_ms = departures.waited.as_secs_f64() * 1e3 / count;
     format!(
-        "{:<12} {:>5.0}% {:>10.1} {mean_ms:>10.3} {:>10.2} {:>7.1}% {:>9.1}%",
+        "{:<12} {:>5.0}% {:>10.1} {mean_ms:>10.3} {:>10.2} {:>7.1}% {:>9.1}% {:>9.1}%",
         format!("{congestion:?}"),
         100.0 * loss,
         statistics.datagrams_sent as f64 / RUN_FOR.as_secs_f64(),
         departures.waited_max.as_secs_f64() * 1e3,
         100.0 * departures.late as f64 / count,
+        100.0 * departures.held_back as f64 / count,
         100.0 * departures.waited.as_secs_f64() / RUN_FOR.as_secs_f64(),
     )
 }

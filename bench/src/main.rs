@@ -33,9 +33,9 @@ const BENCHES: [Bench; 11] = [
     ("schedule-server", schedule::bench_server),
     ("middleman", middleman::bench),
     ("predict", predict::bench),
-    ("time-warp", time_warp::bench),
     ("congestion", congestion::bench),
     ("memory", memory::bench),
+    ("time-warp", time_warp::bench),
 ];
 
 fn main() -> ExitCode {

@@ -27,7 +27,7 @@ use crate::pace::{Pause, pause};
 pub struct NetClientConfig {
     /// Which server it believes.
     pub trust: Trust,
-    /// What it asks the server to be, for [`Trust::Certificates`]. Default `localhost`.
+    /// What it asks the server to be, for [`Trust::Certificates`]. Default `localhost`. By WebTransport it is the address itself.
     pub server_name: String,
     /// What the connection is made of. Default [`Transport::Quic`]; WebTransport is for those who test what browsers do.
     pub transport: Transport,

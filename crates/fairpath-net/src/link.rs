@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use fairpath::session::limits::{CALL_BYTES_MAX, STREAM_MESSAGE_BYTES_MAX, UNORDERED_WINDOW};
@@ -244,9 +244,21 @@ pub(crate) async fn listen<E: Ear>(link: &Link, stream: Receiving, ear: &Arc<E>)
     link.reason()
 }
 
+/// Datagrams that are looked at in a second, and at once. An honest peer sends one for each frame and a few more; beyond
+/// this they are dropped unread, as a full link would.
+const DATAGRAMS_PER_SEC: f64 = 1_000.0;
+
 async fn listen_to_datagrams(link: &Link, ear: &impl Ear) {
+    let mut tokens = DATAGRAMS_PER_SEC;
+    let mut refilled_at = Instant::now();
     while let Ok(bytes) = link.read_datagram().await {
-        ear.hear_datagram(&bytes);
+        let elapsed = refilled_at.elapsed().as_secs_f64();
+        refilled_at = Instant::now();
+        tokens = (tokens + elapsed * DATAGRAMS_PER_SEC).min(DATAGRAMS_PER_SEC);
+        if tokens >= 1.0 {
+            tokens -= 1.0;
+            ear.hear_datagram(&bytes);
+        }
     }
 }
 

@@ -24,8 +24,10 @@ pub struct Departures {
     pub waited: Duration,
     /// How long the one waited that waited longest.
     pub waited_max: Duration,
-    /// How many waited longer than a tick of 60 Hz.
+    /// How many waited longer than a tick of 60 Hz: held back, or the machine was busy.
     pub late: u64,
+    /// How many were held back: the connection had its turn, and they were still there.
+    pub held_back: u64,
 }
 
 /// What leaves for one peer.
@@ -36,6 +38,7 @@ pub(crate) struct Outlet {
     letters: mpsc::Sender<Vec<u8>>,
     /// When the datagram was handed over that may not have left yet.
     handed_at: Option<Instant>,
+    is_held_back: bool,
     departures: Departures,
 }
 
@@ -60,7 +63,14 @@ impl Outlet {
         tokio::spawn(write_stream(sending, waiting, Arc::clone(wake)));
         let (letters, waiting) = mpsc::channel(WAITING_MAX);
         tokio::spawn(write_letters(Arc::clone(&link), waiting, Arc::clone(wake)));
-        Self { link, stream, letters, handed_at: None, departures: Departures::default() }
+        Self {
+            link,
+            stream,
+            letters,
+            handed_at: None,
+            is_held_back: false,
+            departures: Departures::default(),
+        }
     }
 
     /// Lets out what the voice has to say, as far as it can leave now.
@@ -75,6 +85,7 @@ impl Outlet {
             pumped.has_sent = true;
         }
         if !self.link.is_clear() {
+            self.is_held_back = true;
             pumped.is_blocked = true;
             return pumped;
         }
@@ -107,6 +118,7 @@ impl Outlet {
         self.departures.waited += waited;
         self.departures.waited_max = self.departures.waited_max.max(waited);
         self.departures.late += u64::from(waited > TICK);
+        self.departures.held_back += u64::from(std::mem::take(&mut self.is_held_back));
     }
 }
 

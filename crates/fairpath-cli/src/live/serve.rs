@@ -1,5 +1,6 @@
 //! `fairpath serve`
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use fairpath::place::Placement;
 use fairpath::session::{
-    Budget, CloseReason, Refusal, Server, ServerConfig, ServerEvent, SpeedCheck, TeleportCheck,
+    Budget, ClientId, CloseReason, Refusal, Server, ServerConfig, ServerEvent, SpeedCheck, TeleportCheck,
 };
 use fairpath::vector::Vec2;
 use fairpath_lab::fairness::Contender;
@@ -101,6 +102,7 @@ impl Arguments {
         let (mut pace, mut screen) = (Pace::new(), Screen::new());
         while !end.is_here() {
             frame(&server, crew.as_mut(), journal.as_mut(), &mut tally)?;
+            tally.look(&server);
             screen.draw(|| tally.as_screen(&server));
             pace.wait();
         }
@@ -191,12 +193,42 @@ struct Tally {
     lost: u64,
     refused: Vec<(Refusal, u64)>,
     closed: Vec<(CloseReason, u64)>,
+    /// How everybody's connection was when it was last looked at, those who have gone too.
+    seen: BTreeMap<ClientId, PeerStatus>,
+    seen_at: Instant,
 }
+
+/// Clients that are remembered after they have gone; the oldest are forgotten first.
+const SEEN_MAX: usize = 1024;
+/// How often everybody is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 impl Tally {
     fn new() -> Self {
-        let (refused, closed) = (Vec::new(), Vec::new());
-        Self { began: Instant::now(), joined: 0, resumed: 0, lost: 0, refused, closed }
+        let began = Instant::now();
+        Self {
+            began,
+            joined: 0,
+            resumed: 0,
+            lost: 0,
+            refused: Vec::new(),
+            closed: Vec::new(),
+            seen: BTreeMap::new(),
+            seen_at: began,
+        }
+    }
+
+    /// Remembers how everybody is, now and then.
+    fn look(&mut self, server: &NetServer<Vec2>) {
+        if self.seen_at.elapsed() < LOOK_EVERY {
+            return;
+        }
+        self.seen_at = Instant::now();
+        let known = server.status().into_iter().filter_map(|peer| Some((peer.client?, peer)));
+        self.seen.extend(known.filter(|(_, peer)| peer.session.is_some()));
+        while self.seen.len() > SEEN_MAX {
+            self.seen.pop_first();
+        }
     }
 
     fn note(&mut self, event: &ServerEvent) {
@@ -238,7 +270,12 @@ impl Tally {
     }
 
     fn as_json(&self, server: &NetServer<Vec2>) -> Value {
-        let status = server.status();
+        let (connected, objects) = server.frame(|session, _| {
+            let connected: Vec<_> =
+                session.clients().filter(|client| session.is_connected(*client)).collect();
+            (connected, session.objects().count())
+        });
+        let peer = |(client, peer): (&ClientId, &PeerStatus)| peer_as_json(peer, connected.contains(client));
         let door = server.door_statistics();
         let counts =
             |names: Vec<(String, u64)>| names.into_iter().map(|(name, n)| (name, json!(n))).collect();
@@ -252,19 +289,20 @@ impl Tally {
             "joined": self.joined,
             "resumed": self.resumed,
             "sessions_lost": self.lost,
-            "objects": server.frame(|session, _| session.objects().count()),
+            "objects": objects,
             "refused": refused,
             "closed": closed,
             "door": { "retried": door.retried, "refused": door.refused, "failed": door.failed },
             "resident_bytes": resident_bytes(),
-            "clients": status.iter().map(peer_as_json).collect::<Vec<_>>(),
+            "clients": self.seen.iter().map(peer).collect::<Vec<_>>(),
         })
     }
 }
 
-fn peer_as_json(peer: &PeerStatus) -> Value {
+fn peer_as_json(peer: &PeerStatus, is_connected: bool) -> Value {
     json!({
         "client": peer.client.map(|client| client.0),
+        "is_connected": is_connected,
         "address": peer.address.to_string(),
         "transport": match peer.transport {
             Transport::Quic => "quic",
@@ -274,6 +312,7 @@ fn peer_as_json(peer: &PeerStatus) -> Value {
         "departures": {
             "count": peer.departures.count,
             "late": peer.departures.late,
+            "held_back": peer.departures.held_back,
             "waited_mean_ms": peer.departures.waited.as_secs_f64() * 1e3 / (peer.departures.count.max(1) as f64),
             "waited_max_ms": peer.departures.waited_max.as_secs_f64() * 1e3,
         },

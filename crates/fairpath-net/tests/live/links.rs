@@ -41,11 +41,11 @@ fn thirty_percent_loss() {
     let world = fly_through(link, Transport::Quic);
     let lost = |event: &ClientEvent| matches!(event, ClientEvent::SessionLost { .. });
     assert!(!world.pilots.iter().any(|pilot| pilot.was_told(lost)), "nobody lost a session");
-    // The congestion window never shuts: what waits does so for less than a tick, except where the machine stalls.
+    // The congestion window never shuts: what is handed over leaves in the connection's next turn. A few may meet a full socket.
     for peer in world.server.status() {
         let departures = peer.departures;
         assert!(departures.count > 30, "{departures:?}");
-        assert!(departures.late * 10 <= departures.count, "{departures:?}");
+        assert!(departures.held_back * 20 <= departures.count, "{departures:?}");
     }
 }
 

@@ -1,0 +1,139 @@
+//! Goal: `serve`, `bots` and `record` do what their help says, as a stranger would use them. Method: the real programs, over real
+//! sockets; nothing is said about how fast they are.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use fairpath_lab::trace::read_states;
+use fairpath_sim::trace::StateKind;
+use serde_json::Value;
+
+fn program(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fairpath"));
+    command.args(arguments);
+    command
+}
+
+/// A server at work.
+struct Serving {
+    program: Child,
+    address: String,
+    pin: String,
+}
+
+impl Serving {
+    fn start(arguments: &[&str]) -> Self {
+        let mut program = program(&["serve", "--listen", "127.0.0.1:0", "--json"])
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let mut stderr = BufReader::new(program.stderr.take().expect("piped"));
+        let mut greeting = String::new();
+        stderr.read_line(&mut greeting).expect("a greeting");
+        // It goes on talking, and nobody may close its mouth.
+        std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
+        let words: Vec<&str> = greeting.split_whitespace().collect();
+        let ["listening", "on", address, "fingerprint", pin] = words[..] else { panic!("{greeting}") };
+        Self { program, address: address.trim_end_matches(',').into(), pin: pin.into() }
+    }
+
+    /// Runs a client of this server to its end.
+    fn visit(&self, command: &[&str]) -> Output {
+        let output = program(command)
+            .args(["--connect", &self.address, "--pin", &self.pin])
+            .output()
+            .expect("it starts");
+        assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+        output
+    }
+
+    /// As Ctrl-C does; the summary.
+    fn interrupt(mut self) -> Value {
+        let killed = Command::new("kill").args(["-INT", &self.program.id().to_string()]).status();
+        assert!(killed.expect("there is a kill").success());
+        let mut text = String::new();
+        self.program.stdout.take().expect("piped").read_to_string(&mut text).expect("text");
+        assert!(self.program.wait().expect("it ends").success());
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+    }
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("no number: {value}"))
+}
+
+fn path_text(path: &Path) -> &str {
+    path.to_str().expect("a plain path")
+}
+
+#[test]
+fn bots_play_on_a_server_and_all_say_what_they_saw() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let recording = folder.path().join("bots.parquet");
+    let seen = folder.path().join("seen.parquet");
+    let server = Serving::start(&["--tanks", "2"]);
+    let bots = server.visit(&["bots", "3", "--for", "4s", "--json", "--out", path_text(&recording)]);
+    let bots: Value = serde_json::from_slice(&bots.stdout).expect("one line of JSON");
+    let watched = server.visit(&["record", path_text(&seen), "--for", "3s", "--json"]);
+    let watched: Value = serde_json::from_slice(&watched.stdout).expect("one line of JSON");
+    let summary = server.interrupt();
+
+    let rows = bots["bots"].as_array().expect("bots");
+    assert_eq!(rows.len(), 3);
+    for bot in rows {
+        assert!(number(&bot["error"]["samples"]) > 0.0, "everybody saw others: {bot}");
+        assert!(number(&bot["session"]["vectors_received"]) > 0.0, "{bot}");
+        assert_eq!(bot["refused"], 0, "{bot}");
+        assert_eq!(bot["sessions_lost"], 0, "{bot}");
+    }
+    assert!(number(&watched["states"]) > 0.0);
+    assert_eq!(summary["joined"], 4);
+    assert_eq!(summary["clients"].as_array().map(Vec::len), Some(4), "{summary}");
+    assert!(number(&summary["clients"][0]["session"]["rtt_ms"]) > 0.0, "{summary}");
+    assert!(number(&summary["door"]["retried"]) >= 4.0, "everybody proved an address: {summary}");
+    assert!(number(&summary["objects"]) >= 2.0, "the server's own tanks are still there: {summary}");
+
+    let (metadata, states) = read_states(std::fs::read(&recording).expect("written")).expect("a trace");
+    assert_eq!(metadata.title, "tanks-bots");
+    let of_kind = |kind| states.iter().filter(|row| row.kind == kind).count();
+    assert!(of_kind(StateKind::Truth) > 0 && of_kind(StateKind::Placed) > of_kind(StateKind::Truth));
+    let (_, states) = read_states(std::fs::read(&seen).expect("written")).expect("a trace");
+    assert!(states.iter().all(|row| row.kind == StateKind::Placed && row.viewer.is_some()));
+}
+
+#[test]
+fn a_certificate_of_ones_own_is_trusted_and_browsers_come_on_the_same_port() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let certificate = folder.path().join("server.pem");
+    let server =
+        Serving::start(&["--save-certificate", path_text(&certificate), "--scheduler", "error-index"]);
+    let bots = program(&["bots", "2", "--web", "--for", "3s", "--json"])
+        .args(["--connect", &server.address, "--trust", path_text(&certificate), "--name", "127.0.0.1"])
+        .output()
+        .expect("it starts");
+    assert!(bots.status.success(), "{}", String::from_utf8_lossy(&bots.stderr));
+    let summary = server.interrupt();
+    assert_eq!(summary["joined"], 2, "{summary}");
+    assert_eq!(summary["clients"][0]["transport"], "webtransport", "{summary}");
+}
+
+#[test]
+fn what_is_wrong_is_said_in_one_line() {
+    let cases: [(&[&str], &str); 6] = [
+        (&["serve", "--listen", "nowhere"], "--listen nowhere"),
+        (&["serve", "--scheduler", "best"], "there is no scheduler"),
+        (&["serve", "--placement", "near"], "--placement near"),
+        (&["serve", "--out", "match.txt"], "--out match.txt"),
+        (&["bots", "--pin", "12"], "--pin 12"),
+        (&["record", "seen.parquet", "--trust", "no-such-file.pem"], "no-such-file.pem"),
+    ];
+    for (arguments, complaint) in cases {
+        let output = program(arguments).output().expect("it starts");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {text}");
+        assert!(text.contains(complaint) && text.lines().count() == 1, "{arguments:?}: {text}");
+    }
+}
