@@ -4,7 +4,11 @@ use crate::experiment::Experiment;
 
 mod ei;
 mod honesty;
+mod play_patterns;
 mod x1;
+mod x10;
+mod x11;
+mod x12;
 mod x17;
 mod x2;
 mod x3;
@@ -25,6 +29,9 @@ pub fn all() -> &'static [&'static dyn Experiment] {
         &x6::X6,
         &x7::X7,
         &x8::X8,
+        &x10::X10,
+        &x11::X11,
+        &x12::X12,
         &x17::X17,
         &ei::ErrorIndexTable,
         &honesty::Honesty,
