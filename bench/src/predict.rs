@@ -1,13 +1,13 @@
 //! "Where will it be in 0.3 to 2.1 s", asked of every predictor.
 
 use fairpath::predict::{
-    Body, Condition, ConstantInputAcceleration, ConstantInputPosition, ConstantInputVelocity, Ekb, Fading,
-    Grid, Hm, HybridEkb, HybridOaekb, Is, Known, Linear, Oaekb, Other, Predictor, Relation, Ridge, TICK_SECS,
-    Tdm,
+    Adaptive, Body, Condition, ConstantInputAcceleration, ConstantInputPosition, ConstantInputVelocity, Ekb,
+    Fading, Grid, Hm, HybridEkb, HybridOaekb, Is, Known, Linear, Oaekb, Objective, Other, Predictor,
+    Relation, Ridge, TICK_SECS, TICKS_AHEAD_MAX, Tdm,
 };
 use fairpath::random::Random;
 use fairpath::vector::Vec2;
-use fairpath_games::ethereal::{Keys, Map};
+use fairpath_games::ethereal::{Keys, Map, TOP_SPEED};
 
 use crate::measure::{Contender, Table};
 
@@ -17,6 +17,8 @@ const HORIZONS: [u32; 7] = [18, 36, 54, 72, 90, 108, 126];
 const SUBJECTS: usize = 32;
 const HISTORY: usize = 130;
 const CROWDS: [usize; 2] = [16, 64];
+/// How long the adaptive predictor has watched before it is asked: as long as the farthest it learns to look ahead.
+const WARM_UP_TICKS: u32 = TICKS_AHEAD_MAX;
 /// Those whose cost should grow no faster than the crowd.
 const LINEAR_IN_PLAYERS: [&str; 6] = ["EKB", "OAEKB", "hybrid EKB", "hybrid OAEKB", "IS", "HM"];
 
@@ -32,6 +34,8 @@ pub(crate) fn bench() -> Table {
         for predictor in predictors(&map) {
             contenders.push(contender(predictor, players, scenes, &grid));
         }
+        contenders.push(adaptive_predicts(players, scenes, &grid));
+        contenders.push(adaptive_learns(players, scenes, &grid));
     }
     let table = Table::measure("Where will it be: one query of 7 horizons, 300 to 2100 ms", contenders);
     LINEAR_IN_PLAYERS
@@ -41,6 +45,7 @@ pub(crate) fn bench() -> Table {
             table.note(format!("{name}: 64 players cost {ratio:.2} times as much as 16"))
         })
         .note("goal: at most 4 times, linear in players")
+        .note("adaptive: goal at most 1000 ns per query; it learns at every third tick, and the row is the mean over all")
 }
 
 fn row(name: &str, players: usize) -> String {
@@ -66,6 +71,42 @@ fn contender<'a>(
         }
         sum
     })
+}
+
+/// What a game pays for when it asks. What was learned is there, but nothing is learned now.
+fn adaptive_predicts<'a>(players: usize, scenes: &'a [Scene], grid: &'a Grid) -> Contender<'a> {
+    let mut predictor = adaptive();
+    for _ in 0..WARM_UP_TICKS {
+        for (subject, scene) in scenes.iter().enumerate() {
+            predictor.learn(subject, &scene.known(grid));
+        }
+    }
+    Contender::new(row("adaptive, predict", players), scenes.len(), move || {
+        let mut positions = [Vec2::default(); HORIZONS.len()];
+        let mut sum = 0.0;
+        for (subject, scene) in scenes.iter().enumerate() {
+            if predictor.predict(subject, &scene.known(grid), &HORIZONS, &mut positions).is_ok() {
+                sum += positions[HORIZONS.len() - 1].x;
+            }
+        }
+        sum
+    })
+}
+
+/// What a game pays for at every tick of every player, asked or not.
+fn adaptive_learns<'a>(players: usize, scenes: &'a [Scene], grid: &'a Grid) -> Contender<'a> {
+    let mut predictor = adaptive();
+    let learn = move || {
+        for (subject, scene) in scenes.iter().enumerate() {
+            predictor.learn(subject, &scene.known(grid));
+        }
+        0.0
+    };
+    Contender::new(row("adaptive, learn", players), scenes.len(), learn)
+}
+
+fn adaptive() -> Adaptive {
+    Adaptive::new(TOP_SPEED, Objective::Mean)
 }
 
 fn predictors(map: &Map) -> Vec<Box<dyn Predictor>> {

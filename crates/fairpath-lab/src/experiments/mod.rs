@@ -6,7 +6,11 @@ pub use x15::X15;
 
 mod ei;
 mod honesty;
+mod play_patterns;
 mod x1;
+mod x10;
+mod x11;
+mod x12;
 mod x15;
 mod x17;
 mod x2;
@@ -28,6 +32,9 @@ pub fn all() -> &'static [&'static dyn Experiment] {
         &x6::X6,
         &x7::X7,
         &x8::X8,
+        &x10::X10,
+        &x11::X11,
+        &x12::X12,
         &x15::X15 { recordings: &[] },
         &x17::X17,
         &ei::ErrorIndexTable,

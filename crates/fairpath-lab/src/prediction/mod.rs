@@ -23,7 +23,7 @@ use crate::experiment::CannotRun;
 use crate::show;
 
 /// What the predictors are told about a match; an error if nobody moves in it.
-fn stage(watched: &Watched) -> Result<Stage, CannotRun> {
+pub(crate) fn stage(watched: &Watched) -> Result<Stage, CannotRun> {
     let stage = Stage::of(&watched.play);
     if stage.top_speed > 0.0 {
         return Ok(stage);
@@ -35,7 +35,7 @@ fn stage(watched: &Watched) -> Result<Stage, CannotRun> {
 }
 
 /// How lengths were scaled, in a sentence.
-fn scale_note(watched: &Watched, stage: &Stage) -> String {
+pub(crate) fn scale_note(watched: &Watched, stage: &Stage) -> String {
     let unit = watched.play.unit;
     format!(
         "{}: {} players, {} s of motion. Top speed (99.9th percentile over half seconds) {} {unit}/s, so one pixel of S2 is {} {unit}.",

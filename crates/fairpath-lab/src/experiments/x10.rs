@@ -1,0 +1,225 @@
+//! X10: how far off are predictions that know how people play?
+
+use fairpath_eval::evaluate::Summary;
+
+use super::play_patterns::{
+    Acceleration, Beside, Entrant, Field, HORIZONS, HYBRIDS, IS, OAEKB, PAPERS, PaperNumbers, S2, Season,
+    TDM, columns_begin, millis,
+};
+use crate::cells;
+use crate::experiment::{CannotRun, Experiment, Progress, Settings};
+use crate::figure::{Axis, Figure, Line, Plot};
+use crate::judge;
+use crate::outcome::{Claim, Column, Outcome, Rows};
+use crate::prediction::{HORIZONS_MS, Window, picture};
+
+pub(super) struct X10;
+
+impl Experiment for X10 {
+    fn id(&self) -> &'static str {
+        "X10"
+    }
+
+    fn title(&self) -> &'static str {
+        "Play patterns: how far off are predictions?"
+    }
+
+    fn source(&self) -> &'static str {
+        "S2 tables 3, 5"
+    }
+
+    fn about(&self) -> &'static str {
+        "At every tick of every player, every predictor of S2 says where that player will be 0.3 to 2.1 s later, and is scored where the \
+         player really was. The matches are new ones of Ethereal's bots, with walls, health and ammunition known; a recording with \
+         --motion, where they are not. S2's table 5 stands beside ours. Our own adaptive predictor plays along and has no part in \
+         the claims. Intervals are 95 %, Student's t over players."
+    }
+
+    fn run(&self, settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRun> {
+        let season = Season::of(settings, progress)?;
+        Ok(outcome(&season, progress))
+    }
+}
+
+fn outcome(season: &Season, progress: &dyn Progress) -> Outcome {
+    let field = season.field(&HORIZONS, progress);
+    let mut outcome = Outcome::new(rows(&field)).headline(headline(&field));
+    outcome.claims = Acceleration::BOTH.into_iter().flat_map(|known| claims(&field, known)).collect();
+    outcome.figures = vec![errors(&field), papers_errors()];
+    outcome.figures.extend(pictures(season, &field));
+    outcome.notes = season.notes();
+    outcome
+}
+
+/// From which delay on a claim is about: an index into [`HORIZONS`].
+const FROM_600_MS: usize = 1;
+const FROM_900_MS: usize = 2;
+const FROM_1200_MS: usize = 3;
+
+fn claims(field: &Field, known: Acceleration) -> [Claim; 5] {
+    let (when, suffix) = (known.shown(), known.suffix());
+    let claim = |id: &str, text: &str, why: &str, judge: &dyn Fn(&Field) -> Option<judge::Judgement>| {
+        field.claim(format!("X10.{id}{suffix}"), format!("{when} {text}"), why, judge)
+    };
+    let means = |name: &str| field.of(name, known).map(means);
+    [
+        claim(
+            "oaekb-lowest",
+            "OAEKB has the lowest mean error of S2's six from 600 ms on",
+            WHY_NOT_LOWEST,
+            &|field| {
+                let own = means(OAEKB)?;
+                let others: Vec<&str> = PAPERS.into_iter().filter(|name| *name != OAEKB).collect();
+                let best = least(&field.among(&others, known));
+                Some(judge::below_in_every(own.into_iter().zip(best).skip(FROM_600_MS)))
+            },
+        )
+        .unit("× the best of the others, at worst")
+        .paper("lowest, 0.97–0.98 of EKB's"),
+        claim("slope", "OAEKB's mean error grows less and less with delay, from 600 ms on", "", &|_| {
+            let own = means(OAEKB)?;
+            let slopes: Vec<f64> = own.windows(2).skip(FROM_600_MS).map(|pair| pair[1] - pair[0]).collect();
+            Some(judge::below_in_every(slopes.windows(2).map(|pair| (pair[1], pair[0]))))
+        })
+        .unit("× the slope before, at worst")
+        .paper("0.82–0.87"),
+        claim("hybrids-tdm", "both hybrids beat TDM from 900 ms on", WHY_NOT_TDM, &|_| {
+            let tdm = means(TDM)?;
+            let pairs = HYBRIDS
+                .iter()
+                .filter_map(|name| means(name))
+                .flat_map(|hybrid| hybrid.into_iter().zip(tdm.clone()).skip(FROM_900_MS).collect::<Vec<_>>());
+            Some(judge::below_in_every(pairs))
+        })
+        .unit("× TDM, at worst")
+        .paper("0.97 at 900 ms, 0.77 at 2100 ms"),
+        claim("hybrids-is", "both hybrids beat IS from 1200 ms on", WHY_NOT_IS, &|_| {
+            let is = means(IS)?;
+            let pairs = HYBRIDS
+                .iter()
+                .filter_map(|name| means(name))
+                .flat_map(|hybrid| hybrid.into_iter().zip(is.clone()).skip(FROM_1200_MS).collect::<Vec<_>>());
+            Some(judge::below_in_every(pairs))
+        })
+        .unit("× IS, at worst")
+        .paper("0.98 at 1200 ms, 0.94 at 2100 ms"),
+        claim("tdm-near", "TDM is best or near best at 300 ms", WHY_NOT_NEAR, &|field| {
+            let best = least(&field.among(&PAPERS, known));
+            Some(judge::at_most(means(TDM)?[0] / best[0], 1.0 + judge::ABOUT))
+        })
+        .unit("× the best")
+        .paper("the best"),
+    ]
+}
+
+const WHY_NOT_LOWEST: &str = "";
+const WHY_NOT_TDM: &str = "";
+const WHY_NOT_IS: &str = "";
+const WHY_NOT_NEAR: &str = "";
+
+fn means(summary: &Summary) -> Vec<f64> {
+    summary.horizons.iter().map(|at| at.mean).collect()
+}
+
+/// The least mean error at each delay.
+fn least(summaries: &[&Summary]) -> Vec<f64> {
+    let at = |index: usize| {
+        summaries.iter().map(|summary| summary.horizons[index].mean).fold(f64::INFINITY, f64::min)
+    };
+    (0..HORIZONS.len()).map(at).collect()
+}
+
+fn headline(field: &Field) -> Rows {
+    let beside = Beside { unit: &field.unit, paper_unit: "px", decimals: 1, total: None };
+    field.beside_the_paper(beside, means, |paper| paper.mean.to_vec())
+}
+
+fn rows(field: &Field) -> Rows {
+    let unit = &field.unit;
+    let mut columns = columns_begin();
+    columns.extend([
+        Column::number("horizon_ms", "delay", "ms").decimals(0),
+        Column::number("mean", "mean error", unit),
+        Column::number("median", "median error", unit),
+        Column::number("players_mean", "mean over players", unit),
+        Column::number("players_mean_low", "from", unit),
+        Column::number("players_mean_high", "to", unit),
+        Column::number("predictions", "predictions", ""),
+        Column::number("paper_mean_px", "S2's mean error", "px").decimals(1),
+    ]);
+    let mut rows = Rows::new(columns);
+    for (entrant, summary) in field.scored() {
+        let paper = PaperNumbers::of(entrant.name);
+        for (index, at) in summary.horizons.iter().enumerate() {
+            let over_players = at.mean_over_players;
+            let mut row = field.row_begin(&entrant);
+            row.extend(cells![
+                millis(at.ticks),
+                at.mean,
+                at.median,
+                over_players.mean,
+                over_players.low(),
+                over_players.high(),
+                at.predictions,
+                paper.map(|paper| paper.mean[index]),
+            ]);
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+fn errors(field: &Field) -> Figure {
+    let line = |(entrant, summary): (Entrant, &Summary)| {
+        Line::new(entrant.label(), HORIZONS_MS.into_iter().zip(means(summary)).collect::<Vec<_>>())
+    };
+    Figure::new(
+        "x10-error",
+        "Mean error by delay",
+        Axis::new("delay", "ms"),
+        Axis::new("mean error", &field.unit).logarithmic(),
+        Plot::Lines(field.scored().map(line).collect()),
+    )
+    .caption("How far off predictions are on average. Lower is better.")
+}
+
+fn papers_errors() -> Figure {
+    let line = |paper: &PaperNumbers| {
+        Line::new(paper.name, HORIZONS_MS.into_iter().zip(paper.mean).collect::<Vec<_>>())
+    };
+    Figure::new(
+        "x10-error-s2",
+        "The same in S2",
+        Axis::new("delay", "ms"),
+        Axis::new("mean error", "px").logarithmic(),
+        Plot::Lines(S2.iter().map(line).collect()),
+    )
+    .caption("S2's table 5, on its own game with people playing.")
+}
+
+/// A few seconds of the first match through every predictor's eyes, shown what is measured.
+fn pictures(season: &Season, field: &Field) -> Vec<Figure> {
+    let (watched, stage) = season.first();
+    let Some(window) = Window::typical(&watched.play) else { return Vec::new() };
+    let shown = field.scored().filter(|(entrant, _)| entrant.acceleration != Some(Acceleration::Unknown));
+    shown.filter_map(|(entrant, _)| picture("x10", watched, entrant.candidate(), stage, window)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Silent;
+    use crate::judge::Verdict;
+
+    /// Half a minute is enough to see everything there is in a report.
+    #[test]
+    fn a_short_match_has_all_numbers_claims_and_pictures() {
+        let season = Season::of_ethereal(21, 1, 30, &Silent).unwrap();
+        let outcome = outcome(&season, &Silent);
+        assert_eq!(outcome.rows.len(), 11 * 7);
+        assert_eq!(outcome.headline.as_ref().map(Rows::len), Some(11 + 6), "S2's six stand beside ours");
+        assert_eq!(outcome.claims.len(), 10);
+        assert!(outcome.claims.iter().all(|claim| claim.judgement.verdict != Verdict::NotApplicable));
+        assert!(outcome.figures.iter().any(|figure| figure.id == "x10-picture-ekb"));
+    }
+}

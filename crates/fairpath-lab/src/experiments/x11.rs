@@ -1,0 +1,185 @@
+//! X11: how often do predictions that know how people play hit?
+
+use fairpath_eval::evaluate::Summary;
+
+use super::play_patterns::{
+    Acceleration, Beside, EKB, Entrant, Field, HORIZONS, HYBRIDS, IS, OAEKB, PaperNumbers, S2, Season, TDM,
+    columns_begin, millis,
+};
+use crate::cells;
+use crate::experiment::{CannotRun, Experiment, Progress, Settings};
+use crate::figure::{Axis, Bars, Figure, Line, Plot};
+use crate::judge::{self, Judgement};
+use crate::outcome::{Claim, Column, Outcome, Rows};
+use crate::prediction::HORIZONS_MS;
+
+pub(super) struct X11;
+
+impl Experiment for X11 {
+    fn id(&self) -> &'static str {
+        "X11"
+    }
+
+    fn title(&self) -> &'static str {
+        "Play patterns: how often do predictions hit?"
+    }
+
+    fn source(&self) -> &'static str {
+        "S2 tables 4, 6, fig 8, 12"
+    }
+
+    fn about(&self) -> &'static str {
+        "The predictions of X10, counted instead of averaged: a hit is within 45 pixels of where the player really was (scaled by top \
+         speed on a recording), and the total is the mean over the seven delays. S2's table 6 stands beside ours."
+    }
+
+    fn run(&self, settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRun> {
+        let season = Season::of(settings, progress)?;
+        Ok(outcome(&season, progress))
+    }
+}
+
+fn outcome(season: &Season, progress: &dyn Progress) -> Outcome {
+    let field = season.field(&HORIZONS, progress);
+    let mut outcome = Outcome::new(rows(&field)).headline(headline(&field));
+    outcome.claims = Acceleration::BOTH.into_iter().flat_map(|known| claims(&field, known)).collect();
+    outcome.figures = vec![hits(&field), totals(&field)];
+    outcome.notes = season.notes();
+    outcome
+}
+
+fn claims(field: &Field, known: Acceleration) -> [Claim; 3] {
+    let (when, suffix) = (known.shown(), known.suffix());
+    let claim = |id: &str, text: &str, why: &str, judge: &dyn Fn(&Field) -> Option<Judgement>| {
+        field.claim(format!("X11.{id}{suffix}"), format!("{when} {text}"), why, judge)
+    };
+    let total = |name: &str| field.of(name, known).map(|summary| summary.hits_total);
+    let totals = |names: &[&str]| names.iter().filter_map(|name| total(name)).collect::<Vec<f64>>();
+    let highest = |totals: &[f64]| totals.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    [
+        claim("hybrids-highest", "the hybrids have the most hits in total", WHY_NOT_HIGHEST, &|_| {
+            let hybrids = totals(&HYBRIDS);
+            let others = highest(&totals(&[TDM, IS, EKB, OAEKB]));
+            Some(judge::above_in_every(hybrids.into_iter().map(|hybrid| (hybrid, others))))
+        })
+        .unit("× the best of the others, at worst")
+        .paper("17.7 and 17.6 %, the best other 16.9 %"),
+        claim("tdm-close", "TDM's total is close to the better hybrid's", WHY_NOT_CLOSE, &|_| {
+            Some(judge::about_points(total(TDM)?, highest(&totals(&HYBRIDS))))
+        })
+        .unit("%")
+        .paper("16.9 % beside 17.7 %"),
+        claim("oaekb-above-ekb", "OAEKB has more hits in total than EKB", "", &|_| {
+            Some(judge::above(total(OAEKB)?, total(EKB)?))
+        })
+        .unit("%")
+        .paper("14.1 % above 12.9 %"),
+    ]
+}
+
+const WHY_NOT_HIGHEST: &str = "";
+const WHY_NOT_CLOSE: &str = "";
+
+fn headline(field: &Field) -> Rows {
+    let beside = Beside { unit: "%", paper_unit: "%", decimals: 1, total: Some("total") };
+    let with_total = |mut hits: Vec<f64>, total: f64| {
+        hits.push(total);
+        hits
+    };
+    field.beside_the_paper(
+        beside,
+        |summary| with_total(percents(summary), summary.hits_total),
+        |paper| with_total(paper.hits.to_vec(), paper.hits_total),
+    )
+}
+
+fn percents(summary: &Summary) -> Vec<f64> {
+    summary.horizons.iter().map(|at| at.hits_percent).collect()
+}
+
+fn rows(field: &Field) -> Rows {
+    let mut columns = columns_begin();
+    columns.extend([
+        Column::number("horizon_ms", "delay", "ms").decimals(0),
+        Column::number("hits_percent", "hits", "%").decimals(1),
+        Column::number("players_hits_low_percent", "over players, from", "%").decimals(1),
+        Column::number("players_hits_high_percent", "to", "%").decimals(1),
+        Column::number("hits_total_percent", "hits, all delays", "%").decimals(1),
+        Column::number("predictions", "predictions", ""),
+        Column::number("paper_hits_percent", "S2's hits", "%").decimals(1),
+        Column::number("paper_hits_total_percent", "S2's hits, all delays", "%").decimals(1),
+    ]);
+    let mut rows = Rows::new(columns);
+    for (entrant, summary) in field.scored() {
+        let paper = PaperNumbers::of(entrant.name);
+        for (index, at) in summary.horizons.iter().enumerate() {
+            let mut row = field.row_begin(&entrant);
+            row.extend(cells![
+                millis(at.ticks),
+                at.hits_percent,
+                at.hits_over_players.low(),
+                at.hits_over_players.high(),
+                summary.hits_total,
+                at.predictions,
+                paper.map(|paper| paper.hits[index]),
+                paper.map(|paper| paper.hits_total),
+            ]);
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+fn hits(field: &Field) -> Figure {
+    let line = |(entrant, summary): (Entrant, &Summary)| {
+        Line::new(entrant.label(), HORIZONS_MS.into_iter().zip(percents(summary)).collect::<Vec<_>>())
+    };
+    Figure::new(
+        "x11-hits",
+        "Hits by delay",
+        Axis::new("delay", "ms"),
+        Axis::new("within the hit radius", "%"),
+        Plot::Lines(field.scored().map(line).collect()),
+    )
+    .caption("How many predictions are near enough to hit. Higher is better. S2's figures 8 and 12.")
+}
+
+fn totals(field: &Field) -> Figure {
+    let scored: Vec<(Entrant, &Summary)> = field.scored().collect();
+    let bars = Bars::new(scored.iter().map(|(entrant, _)| entrant.label()).collect::<Vec<_>>())
+        .series("ours", scored.iter().map(|(_, summary)| summary.hits_total).collect::<Vec<_>>())
+        .series("S2", scored.iter().map(|(entrant, _)| paper_total(entrant)).collect::<Vec<_>>());
+    Figure::new(
+        "x11-totals",
+        "Hits over all delays, beside S2's",
+        Axis::new("", ""),
+        Axis::new("hits, mean over the delays", "%"),
+        Plot::Bars(bars),
+    )
+    .caption("S2's people are harder to hit than most bots and most recordings: compare the order, not the height.")
+}
+
+/// Not a number, which draws nothing, for who is not in S2.
+fn paper_total(entrant: &Entrant) -> f64 {
+    let is_meant = entrant.acceleration != Some(Acceleration::Measured);
+    let paper = S2.iter().find(|paper| is_meant && paper.name == entrant.name);
+    paper.map_or(f64::NAN, |paper| paper.hits_total)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Silent;
+
+    #[test]
+    fn a_short_match_has_a_total_for_everybody() {
+        let season = Season::of_ethereal(22, 1, 20, &Silent).unwrap();
+        let outcome = outcome(&season, &Silent);
+        assert_eq!(outcome.rows.len(), 11 * 7);
+        assert_eq!(outcome.claims.len(), 6);
+        let headline = outcome.headline.as_ref().unwrap();
+        assert_eq!(headline.len(), 11 + 6);
+        let totals: Vec<f64> = headline.shown().iter().map(|row| row[10].parse().unwrap()).collect();
+        assert!(totals.iter().all(|total| (0.0..=100.0).contains(total)), "{totals:?}");
+    }
+}
