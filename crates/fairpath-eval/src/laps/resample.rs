@@ -1,4 +1,4 @@
-use fairpath::predict::{Body, DrivenLap, TICK_RATE};
+use fairpath::predict::{Body, LapPart, TICK_RATE};
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::{Vec2, Vector};
 
@@ -55,8 +55,8 @@ impl TimedLap {
     }
 
     /// The runs as a trend line wants them.
-    pub fn driven(&self) -> impl Iterator<Item = DrivenLap<'_>> {
-        self.runs.iter().map(|run| DrivenLap { known: &run.known, places: &run.places })
+    pub fn parts(&self) -> Vec<LapPart<'_>> {
+        self.runs.iter().map(|run| LapPart { known: &run.known, places: &run.places }).collect()
     }
 
     /// How many ticks it has.

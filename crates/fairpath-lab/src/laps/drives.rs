@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use fairpath::predict::{DrivenLap, LapShape, TICK_RATE, TICKS_AHEAD_MAX, TrendLine};
+use fairpath::predict::{LapPart, LapShape, TICK_RATE, TICKS_AHEAD_MAX, TrendLine};
 use fairpath_eval::laps::{Contender, Summary, TimedLap, errors, shape_of};
 use fairpath_eval::recording::RecordedLap;
 
@@ -85,7 +85,7 @@ impl Drives {
 
     /// The trend line of these laps.
     pub fn line(&self, laps: &[&TimedLap]) -> Result<Arc<TrendLine>, CannotRun> {
-        let driven: Vec<DrivenLap<'_>> = laps.iter().flat_map(|lap| lap.driven()).collect();
+        let driven: Vec<Vec<LapPart<'_>>> = laps.iter().map(|lap| lap.parts()).collect();
         match TrendLine::from_laps(&driven, self.shape, TrendLine::SMOOTHING) {
             Ok(line) => Ok(Arc::new(line)),
             Err(error) => Err(CannotRun {

@@ -22,7 +22,7 @@ pub(crate) fn figures(id: &str, drives: &Drives, fared: &[Fared]) -> Result<Vec<
     let Some((judged, run, first)) = window(drives) else { return Ok(figures) };
     let teachers = drives.teachers(judged);
     let line = drives.line(&teachers)?;
-    figures.push(track(id, drives, &line, &run.places[first..first + WINDOW_TICKS]));
+    figures.push(track(id, drives, judged, &line, &run.places[first..first + WINDOW_TICKS]));
     for contender in DRAWN {
         let mut predictor = contender.taught(&line, &teachers);
         let fans = Fans::of(&mut *predictor, run, first).map_err(|missing| CannotRun {
@@ -55,9 +55,12 @@ fn errors(id: &str, drives: &Drives, fared: &[Fared]) -> Figure {
     .caption("On laps that taught nothing; bands are 95 % over laps. The lower the better.")
 }
 
-/// The seconds of the first judged lap that turn most: on a straight everybody is right.
+/// The seconds that turn most, on the lap that took neither long nor short: on a straight everybody is right, and off the
+/// road nobody.
 fn window(drives: &Drives) -> Option<(usize, &LapRun, usize)> {
-    let judged = drives.judged();
+    let mut by_ticks: Vec<usize> = (0..drives.judged().len()).collect();
+    by_ticks.sort_by_key(|number| drives.judged()[*number].ticks());
+    let usual = *by_ticks.get(by_ticks.len() / 2)?;
     let turn = |run: &LapRun, first: usize| -> f64 {
         let known = &run.known[first..first + WINDOW_TICKS];
         let turns = known.windows(2).map(|pair| {
@@ -66,21 +69,20 @@ fn window(drives: &Drives) -> Option<(usize, &LapRun, usize)> {
         });
         turns.sum()
     };
-    let lap = judged.first()?;
-    let windows = lap.runs.iter().flat_map(|run| {
+    let windows = drives.judged()[usual].runs.iter().flat_map(|run| {
         let last = run.places.len().checked_sub(WINDOW_TICKS + AHEAD_TICKS as usize);
         let firsts = last.map(|last| (FAN_TICKS..last).step_by(FAN_TICKS)).into_iter().flatten();
         firsts.map(move |first| (run, first))
     });
     let (run, first) = windows.max_by(|one, other| turn(one.0, one.1).total_cmp(&turn(other.0, other.1)))?;
-    Some((0, run, first))
+    Some((usual, run, first))
 }
 
 /// All of the track: what laps have in common, one judged lap, and where the pictures are.
-fn track(id: &str, drives: &Drives, line: &TrendLine, shown: &[Vec2]) -> Figure {
+fn track(id: &str, drives: &Drives, judged: usize, line: &TrendLine, shown: &[Vec2]) -> Figure {
     let steps = (line.length() / 3.0) as usize;
     let along = (0..=steps).map(|step| line.position_at(line.length() * step as f64 / steps as f64));
-    let lap: &TimedLap = &drives.judged()[0];
+    let lap: &TimedLap = &drives.judged()[judged];
     let driven =
         lap.runs.iter().flat_map(|run| run.places.iter().step_by(6).map(point).chain([(f64::NAN, f64::NAN)]));
     let paths = vec![

@@ -75,8 +75,7 @@ pub use ridge::Ridge;
 pub use step::Step;
 pub use tdm::Tdm;
 pub use trend_line::{
-    DrivenLap, Foot, LapShape, NODES_MAX, S4TrendLine, SpeedRule, TrendLine, TrendLineError,
-    TrendLinePredictor,
+    Foot, LapPart, LapShape, NODES_MAX, S4TrendLine, SpeedRule, TrendLine, TrendLineError, TrendLinePredictor,
 };
 
 use std::fmt::Debug;

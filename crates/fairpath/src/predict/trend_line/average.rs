@@ -2,7 +2,7 @@ use crate::predict::TICK_SECS;
 use crate::vector::{Vec2, Vector};
 
 use super::course::{Course, Foot, NODES_MIN};
-use super::{LapShape, NODES_MAX, TrendLineError};
+use super::{LapPart, LapShape, NODES_MAX, TrendLineError};
 
 /// How often laps are measured against their mean, and the mean moved to where they are. The first time the line is one of
 /// the laps; the corrections shrink by about ten each time.
@@ -18,22 +18,42 @@ const JUMP_MAX: f64 = 0.05;
 /// The mean of laps: for every place along it the mean of where they cross it, and of how fast.
 ///
 /// A mean over *time* would be no line that anybody drove: whoever brakes early is elsewhere at the same instant.
-pub(super) fn average(laps: &[&[Vec2]], shape: LapShape, smoothing: f64) -> Result<Course, TrendLineError> {
+pub(super) fn average(
+    laps: &[&[LapPart<'_>]],
+    shape: LapShape,
+    smoothing: f64,
+) -> Result<Course, TrendLineError> {
     let smoother = Smoother { shape, deviation: NODES_PER_SMOOTHING };
     let mut course = first_guess(laps, smoothing / NODES_PER_SMOOTHING, &smoother)?;
     for _ in 0..ROUNDS {
         let mut crossings = Crossings::new(&course);
-        for lap in laps {
-            crossings.add(&course, lap);
+        for part in laps.iter().copied().flatten() {
+            crossings.add(&course, part.places);
         }
         course = crossings.corrected(&course, &smoother);
     }
     Ok(course)
 }
 
-/// The lap of middle length, made even.
-fn first_guess(laps: &[&[Vec2]], spacing: f64, smoother: &Smoother) -> Result<Course, TrendLineError> {
-    let mut by_length: Vec<(f64, &[Vec2])> = laps.iter().map(|lap| (way(lap), *lap)).collect();
+/// Where a lap's places have their feet, one after another.
+pub(super) fn feet<'a>(course: &'a Course, places: &'a [Vec2]) -> impl Iterator<Item = Foot> + 'a {
+    /// A car's way is seen over a quarter of a second, so that noise does not turn it round.
+    const LOOK: usize = 8;
+    let mut before = None;
+    places.iter().enumerate().map(move |(tick, place)| {
+        let way = places[(tick + LOOK).min(places.len() - 1)] - places[tick.saturating_sub(LOOK)];
+        let foot = course.foot(*place, way, before);
+        before = Some(foot.along);
+        foot
+    })
+}
+
+/// The lap of middle length, made even. Gaps in it are bridged straight.
+fn first_guess(laps: &[&[LapPart<'_>]], spacing: f64, smoother: &Smoother) -> Result<Course, TrendLineError> {
+    let places = |lap: &[LapPart<'_>]| lap.iter().flat_map(|part| part.places.iter().copied()).collect();
+    let whole: Vec<Vec<Vec2>> = laps.iter().map(|lap| places(lap)).collect();
+    let mut by_length: Vec<(f64, &[Vec2])> =
+        whole.iter().filter(|lap| lap.len() > 1).map(|lap| (way(lap), lap.as_slice())).collect();
     by_length.sort_by(|one, other| one.0.total_cmp(&other.0));
     let (_, middle) = *by_length.get(by_length.len() / 2).ok_or(TrendLineError::NoLaps)?;
     let mut path = middle.to_vec();
@@ -91,13 +111,11 @@ impl Crossings {
         Self { counts: nothing.clone(), offsets: nothing.clone(), speeds: nothing }
     }
 
-    fn add(&mut self, course: &Course, lap: &[Vec2]) {
+    fn add(&mut self, course: &Course, places: &[Vec2]) {
         let mut before: Option<(Vec2, Foot)> = None;
-        for place in lap {
-            let foot = course.foot_from(*place, before.map(|(_, last)| last.along));
+        for (place, foot) in places.iter().zip(feet(course, places)) {
             if let Some((from, last)) = before {
-                let speed = from.distance(*place) / TICK_SECS;
-                self.cross(course, last, foot, speed);
+                self.cross(course, last, foot, from.distance(*place) / TICK_SECS);
             }
             before = Some((*place, foot));
         }

@@ -24,6 +24,8 @@ struct Node {
     position: Vec2,
     /// The second derivative by arc length.
     bend: Vec2,
+    /// Which way the line goes, of any length.
+    way: Vec2,
     /// Usual speed.
     speed: f64,
     /// How near any piece of the line comes to this node that is more than [`NEIGHBOURS`] nodes away along it.
@@ -70,6 +72,7 @@ impl Course {
         let nodes = positions.iter().zip(bends).zip(speeds).map(|((position, bend), speed)| Node {
             position: *position,
             bend,
+            way: Vec2::ZERO,
             speed: speed.max(slowest),
             clearance: f64::INFINITY,
         });
@@ -81,6 +84,7 @@ impl Course {
             segments_by_time: Vec::new(),
             blocks: Vec::new(),
         };
+        course.reckon_ways();
         course.reckon_times();
         course.reckon_blocks();
         course.reckon_clearances();
@@ -175,35 +179,30 @@ impl Course {
         }
     }
 
-    /// The foot of the perpendicular, wherever it is; of several the nearest.
-    pub(super) fn foot(&self, place: Vec2) -> Foot {
-        self.foot_at(self.nearest(place, |_| true).0, place)
+    /// The foot of the perpendicular; of several the nearest at which the line does not go against `way`. Out and back on
+    /// one road are two lines beside each other. Without a way, or where all goes against it, the nearest of all.
+    ///
+    /// Found more quickly if it is near a place along the line where it was before; it is the same foot in any case.
+    pub(super) fn foot(&self, place: Vec2, way: Vec2, before: Option<f64>) -> Foot {
+        let node = before.and_then(|along| self.nearest_around(place, way, along)).unwrap_or_else(|| {
+            let nearest = self.nearest(place, |node| self.goes_with(node, way));
+            if nearest.1 < f64::INFINITY { nearest.0 } else { self.nearest(place, |_| true).0 }
+        });
+        self.foot_at(node, place)
     }
 
-    /// The same, found more quickly if it is near a place along the line where it was before.
-    pub(super) fn foot_near(&self, place: Vec2, along: f64) -> Foot {
-        match self.nearest_around(place, along) {
-            Some(node) => self.foot_at(node, place),
-            None => self.foot(place),
-        }
+    fn goes_with(&self, node: usize, way: Vec2) -> bool {
+        self.nodes[node].way.dot(way) >= 0.0
     }
 
-    /// The same, near where it was before if that is known.
-    pub(super) fn foot_from(&self, place: Vec2, along: Option<f64>) -> Foot {
-        match along {
-            Some(along) => self.foot_near(place, along),
-            None => self.foot(place),
-        }
-    }
-
-    /// The nearest node, if looking around there is enough to be sure of it.
-    fn nearest_around(&self, place: Vec2, along: f64) -> Option<usize> {
+    /// The nearest node that goes with a way, if looking around there is enough to be sure of it.
+    fn nearest_around(&self, place: Vec2, way: Vec2, along: f64) -> Option<usize> {
         let (segment, ..) = self.segment(along);
         let mut nearest = (0, 0, f64::INFINITY);
         for steps in 0..=2 * WINDOW {
             let Some(node) = self.step(segment, steps as isize - WINDOW as isize) else { continue };
             let distance = (self.nodes[node].position - place).length_squared();
-            if distance < nearest.2 {
+            if distance < nearest.2 && self.goes_with(node, way) {
                 nearest = (node, steps.abs_diff(WINDOW), distance);
             }
         }
@@ -302,6 +301,13 @@ impl Course {
         let (a, b) = (1.0 - share, share);
         let bend = next.bend * (3.0 * b * b - 1.0) - here.bend * (3.0 * a * a - 1.0);
         (next.position - here.position) * (1.0 / self.spacing) + bend * (self.spacing / 6.0)
+    }
+
+    fn reckon_ways(&mut self) {
+        for node in 0..self.nodes.len() {
+            let end = |steps: isize| self.nodes[self.step(node, steps).unwrap_or(node)].position;
+            self.nodes[node].way = end(1) - end(-1);
+        }
     }
 
     fn reckon_times(&mut self) {

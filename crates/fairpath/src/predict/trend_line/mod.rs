@@ -43,7 +43,7 @@ use weights::Learned;
 /// What laps have in common: a line, the usual speed along it, and what both are worth.
 ///
 /// ```
-/// use fairpath::predict::{Body, DrivenLap, LapShape, TrendLine};
+/// use fairpath::predict::{Body, LapPart, LapShape, TrendLine};
 /// use fairpath::vector::Vec2;
 ///
 /// // Round and round at 100 m from the middle, 20 m/s, seen 60 times a second.
@@ -53,10 +53,10 @@ use weights::Learned;
 /// };
 /// let known: Vec<Body> = (0..1885).map(body).collect();
 /// let places: Vec<Vec2> = known.iter().map(|body| body.position).collect();
-/// let lap = DrivenLap { known: &known, places: &places };
-/// let line = TrendLine::from_laps(&[lap, lap], LapShape::Circuit, TrendLine::SMOOTHING)?;
+/// let lap = vec![LapPart { known: &known, places: &places }];
+/// let line = TrendLine::from_laps(&[lap.clone(), lap], LapShape::Circuit, TrendLine::SMOOTHING)?;
 /// assert!((line.length() - 628.3).abs() < 0.5);
-/// assert!((line.foot(Vec2::new(97.0, 0.0)).offset - 3.0).abs() < 0.01);
+/// assert!((line.foot(Vec2::new(97.0, 0.0), Vec2::new(0.0, 1.0)).offset - 3.0).abs() < 0.01);
 /// # Ok::<(), fairpath::predict::TrendLineError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -67,9 +67,9 @@ pub struct TrendLine {
     width: f64,
 }
 
-/// A lap, tick by tick.
+/// A part of a lap without a gap, tick by tick. Most laps are one part.
 #[derive(Clone, Copy, Debug)]
-pub struct DrivenLap<'a> {
+pub struct LapPart<'a> {
     /// What was known at each tick, as it will be when predictions are wanted: with the same delay and noise.
     pub known: &'a [Body],
     /// Where the car really was at each of these ticks. Missing at the end where nobody knows.
@@ -116,31 +116,26 @@ impl TrendLine {
 
     /// The mean of these laps, smoothed over a length such as [`SMOOTHING`](Self::SMOOTHING), and weights learned by
     /// predicting each lap from others. Of one lap alone nothing can be learned: then the line is simply followed.
+    ///
+    /// A lap is its parts, in order.
     pub fn from_laps(
-        laps: &[DrivenLap<'_>],
+        laps: &[Vec<LapPart<'_>>],
         shape: LapShape,
         smoothing: f64,
     ) -> Result<Self, TrendLineError> {
         if !(smoothing.is_finite() && smoothing > 0.0) {
             return Err(TrendLineError::BadSmoothing);
         }
-        let is_sound = |lap: &DrivenLap<'_>| {
-            lap.places.len() <= lap.known.len()
-                && lap.places.iter().all(|place| place.is_finite())
-                && lap.known.iter().all(Body::is_finite)
-        };
-        if !laps.iter().all(is_sound) {
+        let parts = || laps.iter().flatten();
+        if !parts().all(LapPart::is_sound) {
             return Err(TrendLineError::BadLap);
         }
-        let laps: Vec<DrivenLap<'_>> = laps.iter().filter(|lap| lap.places.len() > 1).copied().collect();
-        let places: Vec<&[Vec2]> = laps.iter().map(|lap| lap.places).collect();
-        let course = average::average(&places, shape, smoothing)?;
+        let laps: Vec<&[LapPart<'_>]> = laps.iter().map(Vec::as_slice).collect();
+        let course = average::average(&laps, shape, smoothing)?;
         let weights = Learned::from_laps(&laps, shape, smoothing)?;
-        let width = places
-            .iter()
-            .flat_map(|lap| lap.iter())
-            .map(|place| course.foot(*place).offset.abs())
-            .fold(course.spacing(), f64::max);
+        let offsets =
+            parts().flat_map(|part| average::feet(&course, part.places)).map(|foot| foot.offset.abs());
+        let width = offsets.fold(course.spacing(), f64::max);
         Ok(Self { course, weights, width })
     }
 
@@ -184,14 +179,15 @@ impl TrendLine {
         self.course.speed_at(along)
     }
 
-    /// The foot of the perpendicular from a place to the line; of several the nearest.
-    pub fn foot(&self, place: Vec2) -> Foot {
-        self.course.foot(place)
+    /// The foot of the perpendicular from a place to the line; of several the nearest at which the line does not go against
+    /// `way`: out and back on one road are two lines beside each other. Zero is no way, and the nearest of all is found.
+    pub fn foot(&self, place: Vec2, way: Vec2) -> Foot {
+        self.course.foot(place, way, None)
     }
 
     /// The same foot, found more quickly if it is near that place along the line.
-    pub fn foot_near(&self, place: Vec2, along: f64) -> Foot {
-        self.course.foot_near(place, along)
+    pub fn foot_near(&self, place: Vec2, way: Vec2, along: f64) -> Foot {
+        self.course.foot(place, way, Some(along))
     }
 
     /// Where a body goes from here, unless the line has nothing to say about it: it is not on the track, or drives
@@ -201,10 +197,19 @@ impl TrendLine {
         if !body.is_finite() {
             return None;
         }
-        let foot = self.course.foot_from(body.position, hint);
+        let way = outlook::pace(history);
+        let foot = self.course.foot(body.position, way, hint);
         let is_on_track = foot.offset.abs() <= WIDTHS_MAX * self.width;
-        let is_forward = self.course.tangent_at(foot.along).dot(body.velocity) >= 0.0;
+        let is_forward = self.course.tangent_at(foot.along).dot(way) >= 0.0;
         (is_on_track && is_forward).then(|| Outlook::new(&self.course, foot, history))
+    }
+}
+
+impl LapPart<'_> {
+    fn is_sound(&self) -> bool {
+        self.places.len() <= self.known.len()
+            && self.places.iter().all(|place| place.is_finite())
+            && self.known.iter().all(Body::is_finite)
     }
 }
 

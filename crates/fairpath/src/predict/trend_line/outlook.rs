@@ -4,7 +4,7 @@ use crate::vector::{Vec2, Vector};
 use super::course::{Course, Foot};
 
 /// How many vectors an [`Outlook`] draws.
-pub(super) const FEATURES: usize = 10;
+pub(super) const FEATURES: usize = 15;
 
 /// How much farther than the plain line somebody comes, as a sum of these, each with a weight.
 pub(super) type Features = [Vec2; FEATURES];
@@ -15,10 +15,19 @@ pub(super) const FOLLOW: usize = 0;
 
 /// Over how many ticks a car's past is compared with the line's. The shortest sees the turn of this instant and much noise,
 /// the longest neither.
-const LOOK_BACK: [usize; 3] = [2, 6, 15];
+const LOOK_BACK: [usize; 5] = [2, 6, 15, 30, 60];
+/// The one that is followed unless something better is learned: 100 ms.
+const USUAL: usize = 1;
+/// The one by which noise is told from motion: a second.
+const LONGEST: usize = LOOK_BACK.len() - 1;
 
-/// Beyond this a car is not taken to be faster than usual, or to have come farther than the line: it has jumped.
+/// How long a car is watched to see how much faster than usual it drives, in ticks. Half a second: by then the noise of
+/// a cheap receiver is a few per cent of a car's speed, and the driver has hardly changed his mind.
+const PACE_TICKS: usize = 30;
+/// Nobody drives more than twice as fast as usual.
 const RATIO_MAX: f64 = 2.0;
+/// Beyond this a car has not come farther than the line: it has jumped.
+const STRETCH_MAX: f64 = 4.0;
 
 /// What a line says about where somebody goes from here.
 #[derive(Clone, Copy, Debug)]
@@ -31,10 +40,15 @@ pub(super) struct Outlook<'a> {
     time: f64,
     /// To the left of the line at the foot.
     left: Vec2,
-    /// How much faster than usual it drives.
+    /// How fast it drives, and how much faster than usual that is.
+    speed: f64,
     ratio: f64,
+    /// The same by the pace of the last half second.
+    pace_ratio: f64,
     /// How the line's way must be turned and stretched to be the car's, by what both did in the past.
     likeness: [Likeness; LOOK_BACK.len()],
+    /// How the car's past differs from the line's, made like the car over the longest time.
+    strayed: [Vec2; 3],
     /// The acceleration that the line would have here.
     line_acceleration: Vec2,
     /// What the measured acceleration has more than that.
@@ -46,24 +60,33 @@ impl<'a> Outlook<'a> {
         let body = history.last().copied().unwrap_or_default();
         let (start, time) = (course.position_at(foot.along), course.time_at(foot.along));
         let (tangent, usual) = (course.tangent_at(foot.along), course.speed_at(foot.along));
-        let ratio = (body.velocity.length() / usual).min(RATIO_MAX);
-        let heading = Likeness::of(body.velocity, tangent * (usual * ratio));
-        let likeness = LOOK_BACK.map(|ticks| {
-            let ticks = ticks.min(history.len().saturating_sub(1));
-            if ticks == 0 {
-                return heading;
+        let speed = body.velocity.length();
+        let ratio_of = |speed: f64| (speed / usual).min(RATIO_MAX);
+        let (ratio, pace_ratio) = (ratio_of(speed), ratio_of(pace(history).length()));
+        let own = |ticks: usize| body.position - history[history.len() - 1 - ticks].position;
+        let line = |ticks: usize, ratio: f64| {
+            start - course.position_at(course.along_at(time - ratio * ticks as f64 * TICK_SECS))
+        };
+        let known = history.len().saturating_sub(1);
+        let mut likeness = [Likeness::of(body.velocity, tangent * (usual * ratio)); LOOK_BACK.len()];
+        let mut strayed = [Vec2::ZERO; 3];
+        if known > 0 {
+            for (place, likeness) in likeness.iter_mut().enumerate() {
+                let ticks = LOOK_BACK[place].min(known);
+                let ratio = if place == LONGEST { pace_ratio } else { ratio };
+                *likeness = Likeness::of(own(ticks), line(ticks, ratio));
             }
-            let own = body.position - history[history.len() - 1 - ticks].position;
-            let before = course.along_at(time - ratio * ticks as f64 * TICK_SECS);
-            Likeness::of(own, start - course.position_at(before))
-        });
+            for (strayed, ticks) in strayed.iter_mut().zip(LOOK_BACK) {
+                let ticks = ticks.min(known);
+                *strayed = own(ticks) - likeness[LONGEST].applied(line(ticks, pace_ratio));
+            }
+        }
         let driven = usual * ratio;
         let along = tangent * (driven * ratio * course.speed_slope_at(foot.along));
         let across = tangent.perpendicular() * (driven * driven * course.curvature_at(foot.along));
-        let line_acceleration = likeness[1].applied(along + across);
-        // Zero means that nobody measured it.
-        let own_acceleration =
-            if body.acceleration == Vec2::ZERO { Vec2::ZERO } else { body.acceleration - line_acceleration };
+        let line_acceleration = likeness[USUAL].applied(along + across);
+        // Without a past nobody can have measured it.
+        let own_acceleration = if known > 0 { body.acceleration - line_acceleration } else { Vec2::ZERO };
         Self {
             course,
             body,
@@ -71,8 +94,11 @@ impl<'a> Outlook<'a> {
             start,
             time,
             left: tangent.perpendicular(),
+            speed,
             ratio,
+            pace_ratio,
             likeness,
+            strayed,
             line_acceleration,
             own_acceleration,
         }
@@ -89,27 +115,44 @@ impl<'a> Outlook<'a> {
     }
 
     pub(super) fn features(&self, secs: f64) -> Features {
-        let straight = self.straight(secs);
         let end = self.course.along_at(self.time + self.ratio * secs);
         let way = self.course.position_at(end) - self.start;
-        let steady =
-            self.course.position_at(self.foot.along + self.body.velocity.length() * secs) - self.start;
+        let paced_end = self.course.along_at(self.time + self.pace_ratio * secs);
+        let paced = self.course.position_at(paced_end) - self.start;
+        let steady = self.course.position_at(self.foot.along + self.speed * secs) - self.start;
         let left = self.course.tangent_at(end).perpendicular();
-        let [near, middle, far] = self.likeness;
-        let followed = middle.applied(way);
+        let followed = self.likeness[USUAL].applied(way);
+        let like = |place: usize| self.likeness[place].applied(way) - followed;
         let reach = 0.5 * secs * secs;
         [
-            followed - straight,
+            followed - self.straight(secs),
             self.own_acceleration * reach,
             self.line_acceleration * reach,
-            near.applied(way) - followed,
-            far.applied(way) - followed,
+            like(0),
+            like(2),
+            like(3),
+            self.likeness[LONGEST].applied(paced) - followed,
             way - followed,
-            middle.applied(steady) - followed,
+            self.likeness[USUAL].applied(steady) - followed,
             (left - self.left) * self.foot.offset,
             left * (self.foot.offset * secs),
             way * (1.0 - self.ratio),
+            self.strayed[0],
+            self.strayed[1],
+            self.strayed[2],
         ]
+    }
+}
+
+/// The mean velocity of the last half second, or as much of it as is known.
+pub(super) fn pace(history: &[Body]) -> Vec2 {
+    let Some(newest) = history.last() else { return Vec2::ZERO };
+    match PACE_TICKS.min(history.len() - 1) {
+        0 => newest.velocity,
+        ticks => {
+            let oldest = history[history.len() - 1 - ticks];
+            (newest.position - oldest.position) * (1.0 / (ticks as f64 * TICK_SECS))
+        }
     }
 }
 
@@ -126,7 +169,7 @@ impl Likeness {
         }
         let along = one.dot(other) / squared;
         let across = other.perpendicular().dot(one) / squared;
-        Self(Vec2::new(along, across).clamp_length(RATIO_MAX))
+        Self(Vec2::new(along, across).clamp_length(STRETCH_MAX))
     }
 
     fn applied(self, to: Vec2) -> Vec2 {

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use super::TrendLine;
+use super::outlook::pace;
 use super::predictor::remember;
 use crate::predict::{Known, Missing, Predictor, SUBJECTS_MAX, TICK_SECS};
 use crate::vector::{Vec2, Vector};
@@ -68,7 +69,8 @@ impl Predictor for S4TrendLine {
         positions: &mut [Vec2],
     ) -> Result<(), Missing> {
         let place = known.newest().position;
-        let foot = self.line.course.foot_from(place, self.feet.get(subject).copied().flatten());
+        let foot =
+            self.line.course.foot(place, pace(known.history), self.feet.get(subject).copied().flatten());
         let tangent = self.line.tangent_at(foot.along);
         let pace = self.subjects.get(subject).copied().unwrap_or_default();
         for (ticks, position) in ticks.iter().zip(positions) {

@@ -4,8 +4,8 @@ use crate::vector::{Vec2, Vector};
 
 use super::average::average;
 use super::course::Course;
-use super::outlook::{FEATURES, FOLLOW, Outlook};
-use super::{DrivenLap, LapShape, TrendLineError};
+use super::outlook::{FEATURES, FOLLOW, Outlook, pace};
+use super::{LapPart, LapShape, TrendLineError};
 
 /// For how far ahead weights are learned, in ticks; between these they change evenly.
 const KNOTS: [u32; 14] = [3, 6, 9, 12, 15, 18, 24, 36, 60, 90, 120, 180, 240, TICKS_AHEAD_MAX];
@@ -34,7 +34,7 @@ pub(super) struct Learned {
 impl Learned {
     /// Those that would have been best for these laps, each of them predicted by a line of others.
     pub(super) fn from_laps(
-        laps: &[DrivenLap<'_>],
+        laps: &[&[LapPart<'_>]],
         shape: LapShape,
         smoothing: f64,
     ) -> Result<Self, TrendLineError> {
@@ -47,11 +47,11 @@ impl Learned {
         for group in 0..groups {
             let is_of_group = |number: &usize| number % groups == group;
             let others = (0..laps.len()).filter(|number| !is_of_group(number));
-            let others: Vec<&[Vec2]> = others.map(|number| laps[number].places).collect();
+            let others: Vec<&[LapPart<'_>]> = others.map(|number| laps[number]).collect();
             let course = average(&others, shape, smoothing)?;
-            for number in (0..laps.len()).filter(is_of_group) {
-                by_history.take(&course, &laps[number], |history| history);
-                by_vector.take(&course, &laps[number], |history| &history[history.len() - 1..]);
+            for part in (0..laps.len()).filter(is_of_group).flat_map(|number| laps[number]) {
+                by_history.take(&course, part, |history| history);
+                by_vector.take(&course, part, |history| &history[history.len() - 1..]);
             }
         }
         Ok(Self { by_history: by_history.learned(), by_vector: by_vector.learned() })
@@ -71,17 +71,17 @@ impl Lessons {
         Self { scales: *scales, regressions: following.0.map(|weights| Regression::new(weights, 1.0)) }
     }
 
-    /// Learns from one lap, of whose past so much is `seen`.
-    fn take(&mut self, course: &Course, lap: &DrivenLap<'_>, seen: impl Fn(&[Body]) -> &[Body]) {
+    /// Learns from a part of a lap, of whose past so much is `seen`.
+    fn take(&mut self, course: &Course, part: &LapPart<'_>, seen: impl Fn(&[Body]) -> &[Body]) {
         let mut along = None;
-        for tick in lessons(lap, KNOTS[0]) {
-            let history = seen(&lap.known[..=tick]);
-            let now = lap.known[tick].position;
-            let foot = course.foot_from(now, along);
+        for tick in lessons(part, KNOTS[0]) {
+            let history = seen(&part.known[..=tick]);
+            let now = part.known[tick].position;
+            let foot = course.foot(now, pace(history), along);
             along = Some(foot.along);
             let outlook = Outlook::new(course, foot, history);
             for ((ticks, scale), regression) in KNOTS.iter().zip(self.scales).zip(&mut self.regressions) {
-                let Some(place) = lap.places.get(tick + *ticks as usize) else { break };
+                let Some(place) = part.places.get(tick + *ticks as usize) else { break };
                 if scale > 0.0 {
                     let secs = f64::from(*ticks) * TICK_SECS;
                     let came = (*place - now - outlook.straight(secs)) * (1.0 / scale);
@@ -125,19 +125,19 @@ impl Weights {
     }
 }
 
-/// From which ticks of a lap it is known where the car was so many ticks later.
-fn lessons(lap: &DrivenLap<'_>, ticks_ahead: u32) -> impl Iterator<Item = usize> {
-    (FIRST_LESSON..lap.places.len().saturating_sub(ticks_ahead as usize)).step_by(LESSON_TICKS)
+/// From which ticks of a part it is known where the car was so many ticks later.
+fn lessons(part: &LapPart<'_>, ticks_ahead: u32) -> impl Iterator<Item = usize> {
+    (FIRST_LESSON..part.places.len().saturating_sub(ticks_ahead as usize)).step_by(LESSON_TICKS)
 }
 
 /// How wrong the plain line usually is: the measure of everything else.
-fn straight_error(laps: &[DrivenLap<'_>], ticks: u32) -> f64 {
+fn straight_error(laps: &[&[LapPart<'_>]], ticks: u32) -> f64 {
     let (mut sum, mut count) = (0.0, 0.0);
-    for lap in laps {
-        for tick in lessons(lap, ticks) {
-            let now = lap.known[tick];
+    for part in laps.iter().copied().flatten() {
+        for tick in lessons(part, ticks) {
+            let now = part.known[tick];
             let straight = now.position + now.velocity * (f64::from(ticks) * TICK_SECS);
-            sum += straight.distance(lap.places[tick + ticks as usize]);
+            sum += straight.distance(part.places[tick + ticks as usize]);
             count += 1.0;
         }
     }
