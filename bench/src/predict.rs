@@ -1,13 +1,17 @@
-//! "Where will it be in 0.3 to 2.1 s", asked of every predictor.
+//! "Where will it be in 0.3 to 2.1 s", asked of every predictor; of the trend line about cars on a track.
+
+use std::sync::Arc;
 
 use fairpath::predict::{
     Adaptive, Body, Condition, ConstantInputAcceleration, ConstantInputPosition, ConstantInputVelocity, Ekb,
-    Fading, Grid, Hm, HybridEkb, HybridOaekb, Is, Known, Linear, Oaekb, Objective, Other, Predictor,
-    Relation, Ridge, TICK_SECS, TICKS_AHEAD_MAX, Tdm,
+    Fading, Grid, Hm, HybridEkb, HybridOaekb, Is, Known, LapPart, LapShape, Linear, Oaekb, Objective, Other,
+    Predictor, Relation, Ridge, S4TrendLine, SpeedRule, TICK_SECS, TICKS_AHEAD_MAX, Tdm, TrendLine,
+    TrendLinePredictor,
 };
 use fairpath::random::Random;
 use fairpath::vector::Vec2;
 use fairpath_games::ethereal::{Keys, Map, TOP_SPEED};
+use fairpath_games::race::{LapDice, Preset, RaceConfig, Track, record_laps};
 
 use crate::measure::{Contender, Table};
 
@@ -29,6 +33,7 @@ pub(crate) fn bench() -> Table {
         let mut random = Random::from_seed(players as u64);
         (0..SUBJECTS).map(|_| Scene::new(players, &map, &mut random)).collect::<Vec<_>>()
     });
+    let drive = Drive::new();
     let mut contenders = Vec::new();
     for (players, scenes) in CROWDS.into_iter().zip(&crowds) {
         for predictor in predictors(&map) {
@@ -37,6 +42,7 @@ pub(crate) fn bench() -> Table {
         contenders.push(adaptive_predicts(players, scenes, &grid));
         contenders.push(adaptive_learns(players, scenes, &grid));
     }
+    contenders.extend(drive.contenders());
     let table = Table::measure("Where will it be: one query of 7 horizons, 300 to 2100 ms", contenders);
     LINEAR_IN_PLAYERS
         .into_iter()
@@ -44,7 +50,7 @@ pub(crate) fn bench() -> Table {
             let ratio = table.ratio(&row(name, CROWDS[1]), &row(name, CROWDS[0]));
             table.note(format!("{name}: 64 players cost {ratio:.2} times as much as 16"))
         })
-        .note("goal: at most 4 times, linear in players")
+        .note("goal: at most 4 times, linear in players; the trend line below 1 µs")
         .note("adaptive: goal at most 1000 ns per query; it learns at every third tick, and the row is the mean over all")
 }
 
@@ -125,6 +131,68 @@ fn predictors(map: &Map) -> Vec<Box<dyn Predictor>> {
         Box::new(HybridEkb::default()),
         Box::new(HybridOaekb::default()),
     ]
+}
+
+/// Cars all around a track, and the line that laps have worn into it.
+struct Drive {
+    line: Arc<TrendLine>,
+    laps: Vec<Vec<Body>>,
+}
+
+impl Drive {
+    fn new() -> Self {
+        let track = Arc::new(Track::preset(Preset::Harbour));
+        let laps = record_laps(&track, RaceConfig::default(), 2, LapDice::Learning(1)).unwrap_or_default();
+        let laps: Vec<Vec<Body>> = laps
+            .iter()
+            .map(|lap| {
+                let pairs = lap.samples.windows(2).map(|pair| (pair[0].position, pair[1].position));
+                let body = |(from, to): (Vec2, Vec2)| Body {
+                    position: to,
+                    velocity: (to - from) * (1.0 / TICK_SECS),
+                    ..Body::default()
+                };
+                pairs.map(body).collect()
+            })
+            .collect();
+        let places: Vec<Vec<Vec2>> =
+            laps.iter().map(|lap| lap.iter().map(|body| body.position).collect()).collect();
+        let parts = laps.iter().zip(&places).map(|(known, places)| vec![LapPart { known, places }]);
+        let parts: Vec<Vec<LapPart<'_>>> = parts.collect();
+        let line = TrendLine::from_laps(&parts, LapShape::Circuit, TrendLine::SMOOTHING);
+        Self { line: Arc::new(line.expect("eight laps make a line")), laps }
+    }
+
+    /// Each car a tick farther at every question, as in a race.
+    fn contenders(&self) -> Vec<Contender<'_>> {
+        let predictors: [Box<dyn Predictor>; 2] = [
+            Box::new(TrendLinePredictor::new(Arc::clone(&self.line))),
+            Box::new(S4TrendLine::new(Arc::clone(&self.line), SpeedRule::Differences)),
+        ];
+        let contender = |mut predictor: Box<dyn Predictor>| {
+            let mut ticks: Vec<usize> = (0..SUBJECTS).map(|subject| 60 * (subject + 1)).collect();
+            Contender::new(predictor.name().to_owned(), SUBJECTS, move || {
+                let mut positions = [Vec2::default(); HORIZONS.len()];
+                let mut sum = 0.0;
+                for (subject, tick) in ticks.iter_mut().enumerate() {
+                    let lap = &self.laps[subject % self.laps.len()];
+                    *tick = if *tick < lap.len() { *tick + 1 } else { 61 };
+                    let known = Known {
+                        history: &lap[..(*tick).min(lap.len())],
+                        condition: Condition::default(),
+                        others: &[],
+                        world: None,
+                        inputs: &[],
+                    };
+                    if predictor.predict(subject, &known, &HORIZONS, &mut positions).is_ok() {
+                        sum += positions[HORIZONS.len() - 1].x;
+                    }
+                }
+                sum
+            })
+        };
+        predictors.into_iter().map(contender).collect()
+    }
 }
 
 /// A player that turns now and then, among others on Ethereal's map.

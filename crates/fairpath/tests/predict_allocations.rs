@@ -5,11 +5,12 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::sync::Arc;
 
 use fairpath::predict::{
     Body, Condition, ConstantInputAcceleration, ConstantInputPosition, ConstantInputVelocity, Ekb, Fading,
-    Grid, Hm, HybridEkb, HybridOaekb, Is, Known, Linear, Oaekb, Other, Predictor, Relation, Ridge, Step,
-    TICK_SECS, Tdm,
+    Grid, Hm, HybridEkb, HybridOaekb, Is, Known, LapPart, LapShape, Linear, Oaekb, Other, Predictor,
+    Relation, Ridge, S4TrendLine, SpeedRule, Step, TICK_SECS, Tdm, TrendLine, TrendLinePredictor,
 };
 use fairpath::random::Random;
 use fairpath::vector::Vec2;
@@ -57,6 +58,19 @@ impl Step for Push {
     }
 }
 
+/// Laps so different that everybody is on the track.
+fn line() -> Arc<TrendLine> {
+    let lap = |radius: f64| -> Vec<Body> {
+        let position = |tick: u32| Vec2::from_heading(f64::from(tick) * 0.003) * radius;
+        (0..2094).map(|tick| Body { position: position(tick), ..Body::default() }).collect()
+    };
+    let laps = [lap(100.0), lap(2000.0)];
+    let places = laps.clone().map(|lap| lap.iter().map(|body| body.position).collect::<Vec<_>>());
+    let parts = laps.iter().zip(&places).map(|(known, places)| vec![LapPart { known, places }]);
+    let parts: Vec<Vec<LapPart<'_>>> = parts.collect();
+    Arc::new(TrendLine::from_laps(&parts, LapShape::Circuit, TrendLine::SMOOTHING).expect("laps"))
+}
+
 #[test]
 fn questions_cost_no_memory() {
     let predictors: Vec<Box<dyn Predictor>> = vec![
@@ -73,6 +87,8 @@ fn questions_cost_no_memory() {
         Box::new(HybridOaekb::default()),
         Box::new(Fading::new(0.3)),
         Box::new(Ridge::default()),
+        Box::new(TrendLinePredictor::new(line())),
+        Box::new(S4TrendLine::new(line(), SpeedRule::Recursion)),
     ];
     let mut random = Random::from_seed(11);
     let walls = (0..1600).map(|_| random.chance(0.2)).collect();

@@ -5,6 +5,7 @@ mod baselines;
 mod ekb;
 mod live;
 mod scenes;
+mod trend_line;
 mod walls;
 
 use fairpath::predict::{
