@@ -12,7 +12,7 @@ use fairpath::session::{
     Class, ClassId, Client, ClientConfig, ClientEvent, Delivery, Server, ServerConfig, SpeedCheck,
 };
 use fairpath::time::Span;
-use fairpath::vector::{Vec2, Vector};
+use fairpath::vector::Vec2;
 use fairpath::{EntityId, Observation, State, Trigger};
 use fairpath_net::middleman::{Middleman, MiddlemanConfig};
 use fairpath_net::{Identity, NetClient, NetClientConfig, NetServer, NetServerConfig, Trust};
