@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use fairpath_lab::experiment::Settings;
-use fairpath_lab::prediction::{self, Candidate, Evaluation, HORIZONS_MS, Packets, Watched};
+use fairpath_lab::prediction::{self, AdaptiveClaims, Candidate, Evaluation, HORIZONS_MS, Packets, Watched};
 
 use crate::BadInput;
 use crate::lab::{self, Told};
@@ -16,12 +16,14 @@ use crate::print::quoted;
 #[command(after_help = "Examples:\n  \
         fairpath lab eval --trace match.csv.gz\n  \
         fairpath lab eval --trace one.csv.gz two.parquet duel.xml --predictors line,tdm --horizons 300,1000 --picture\n  \
+        fairpath lab eval --trace one.csv.gz two.csv.gz --claims\n  \
         fairpath lab eval --trace match.csv.gz --hit-radius 0.5 --json | jq '.rows[] | {predictor, horizon_ms, mean}'\n\n\
         A recording is CSV with the header t,entity,team,x,y (NAME.breaks.csv.gz beside NAME.csv.gz is used), BZFlag's path, what\n\
         `fairpath lab record` wrote, or a match of Ethereal as XML. A world is a grid: a first line such as `low -40 -20 cell 2.5`,\n\
         then a row of cells per line with # for walls; or a map in Ethereal's letters.\n\n\
         results.json and --json have one row per recording, predictor and horizon: mean, median, hits_percent, the mean over players\n\
-        with its 95 % interval, the ratio to the line, and hits_total_percent and packets_per_s over all horizons.\n\n\
+        with its 95 % interval, the ratio to the line, and hits_total_percent and packets_per_s over all horizons. With --claims there is one\n\
+        row per recording, mode and measure: ours, the best of the others, who that is, and whether ours is within what we claim.\n\n\
         Exit code: 0 done, 2 bad input.")]
 pub(crate) struct Eval {
     /// Recordings to score on
@@ -45,6 +47,9 @@ pub(crate) struct Eval {
     /// Draw a few seconds of play for every predictor
     #[arg(long)]
     picture: bool,
+    /// Hold the adaptive predictor against all others: mean error, hits and packets, in one table
+    #[arg(long, conflicts_with_all = ["predictors", "picture"])]
+    claims: bool,
     #[command(flatten)]
     told: Told,
 }
@@ -75,8 +80,14 @@ impl Eval {
         let watched = open_all(&self.trace, self.world.as_deref())?;
         let evaluation =
             Evaluation { watched, candidates, horizons_ms, hit_radius, threshold, pictures: self.picture };
-        let out = self.told.out_or(Path::new("fairpath-out").join("eval"));
-        lab::run_one(&evaluation, &Settings::default(), &self.command_line(), &out, &self.told)?;
+        let command = self.command_line();
+        let out = |name: &str| self.told.out_or(Path::new("fairpath-out").join(name));
+        if self.claims {
+            let claims = AdaptiveClaims { evaluation };
+            lab::run_one(&claims, &Settings::default(), &command, &out("claims"), &self.told)?;
+        } else {
+            lab::run_one(&evaluation, &Settings::default(), &command, &out("eval"), &self.told)?;
+        }
         Ok(ExitCode::SUCCESS)
     }
 
@@ -84,7 +95,9 @@ impl Eval {
     fn command_line(&self) -> String {
         let mut line = format!("fairpath lab eval --trace {}", traces(&self.trace));
         let mut add = |option: &str, value: &str| line += &format!(" {option} {}", quoted(value));
-        add("--predictors", &self.predictors);
+        if !self.claims {
+            add("--predictors", &self.predictors);
+        }
         let options = [
             ("--horizons", &self.horizons),
             ("--hit-radius", &self.hit_radius),
@@ -100,6 +113,9 @@ impl Eval {
         }
         if self.picture {
             line += " --picture";
+        }
+        if self.claims {
+            line += " --claims";
         }
         line
     }

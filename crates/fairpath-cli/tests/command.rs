@@ -529,6 +529,40 @@ fn predictors_are_scored_on_a_recording() {
 }
 
 #[test]
+fn the_adaptive_predictor_is_held_against_all_others() {
+    let room = Room::new();
+    room.file("match.csv", &a_small_match());
+    let eval = ["lab", "eval", "--trace", "match.csv", "match.csv", "--claims"];
+    let output = room.run(&[&eval[..], &["--json"]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["command"], "fairpath lab eval --trace match.csv match.csv --claims");
+    let rows = json["rows"].as_array().unwrap();
+    assert_eq!(
+        rows.len(),
+        2 * (2 * 9 + 1),
+        "seven horizons, hits and packets in both modes, and live packets"
+    );
+    for row in rows.iter().filter(|row| row["ratio"].is_number()) {
+        let numbers = [&row["ours"], &row["best"], &row["ratio"]].map(|number| number.as_f64().unwrap());
+        assert!((numbers[0] / numbers[1] - numbers[2]).abs() < 1e-9, "{row}");
+        let is_live = row["mode"] == "live";
+        assert_eq!(row["within"] == "yes", numbers[2] <= if is_live { 0.8 } else { 1.02 }, "{row}");
+    }
+    let claims = json["claims"].as_array().unwrap();
+    assert_eq!(claims.len(), 7);
+    let worst = rows.iter().filter(|row| row["mode"] == "mean" && row["measure"] == "mean error");
+    let worst = worst.map(|row| row["ratio"].as_f64().unwrap()).fold(0.0, f64::max);
+    assert_eq!(claims[0]["measured"].as_f64(), Some(worst), "a claim is as good as its worst row");
+    assert!(room.path().join("fairpath-out/claims/ap-mean.svg").is_file());
+    assert_eq!(
+        room.run(&[&eval[..], &["--picture"]].concat()).status.code(),
+        Some(2),
+        "pictures are another question"
+    );
+}
+
+#[test]
 fn packets_are_counted_beside_the_fewest_there_could_be() {
     let room = Room::new();
     room.file("match.csv", &a_small_match());

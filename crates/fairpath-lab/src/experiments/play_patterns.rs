@@ -5,11 +5,9 @@
 //! a recording, where they are not. Nothing was tuned on them: their seeds are drawn anew from the seed of the run, and
 //! S2's predictors have S2's parameters.
 //!
-//! TDM keeps the acceleration, and is a line where none is known. S2 does not say which it was, but its column
-//! for TDM grows like a line's. So whoever makes use of an acceleration enters twice: once shown none, and once
-//! shown the measured one.
+//! S2 leaves two things open, and both decide who wins, so both are played: see [`Version`].
 
-use fairpath::predict::{Missing, TICK_SECS};
+use fairpath::predict::{Ekb, EkbConfig, HybridEkb, HybridOaekb, Missing, Oaekb, Predictor, TICK_SECS};
 use fairpath::random::Random;
 use fairpath::vector::{Vec2, Vector};
 use fairpath_eval::candidates::{self, Candidate, Stage};
@@ -26,9 +24,9 @@ use crate::{cells, show};
 /// S2's delays, in ticks: 300 to 2100 ms.
 pub(super) const HORIZONS: [u32; 7] = [18, 36, 54, 72, 90, 108, 126];
 
-/// How many matches, and how long each is: 24 minutes of play, of which players are dead for a part. Ratios between
-/// predictors move by one or two per cent from seed to seed.
-const MATCHES: usize = 8;
+/// How many matches, and how long each is: 12 minutes of play of eight. Ratios between predictors then move by one or
+/// two per cent from seed to seed.
+const MATCHES: usize = 4;
 const MATCH_SECS: u32 = 180;
 
 /// Everybody's matches, as two kinds of receivers see them.
@@ -44,21 +42,25 @@ struct Scene {
     stage: Stage,
 }
 
-/// Whether predictors are shown accelerations.
+/// How S2 is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Acceleration {
-    /// None is known: TDM is a line.
-    Unknown,
-    /// That of the last tick, or, in recordings, over the last 100 ms.
+pub(super) enum Version {
+    /// No acceleration is known, so that TDM is a line: S2's column for TDM grows like one. EKB turns to its
+    /// pattern in l = 0.1 ticks per pixel to the nearest player, as S2's text and its table 1 have it.
+    Usual,
+    /// The same, but accelerations are known: that of the last tick or, in recordings, over the last 100 ms.
     Measured,
+    /// The same as usual, but EKB's transition is equation 17 as printed, which has no l: a tick per pixel, and so
+    /// nearly always the longest one, a second.
+    AsPrinted,
 }
 
-/// A predictor, and what it is shown.
+/// A predictor, and how it is read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entrant {
     pub(super) name: &'static str,
-    /// Nothing where it makes no difference.
-    pub(super) acceleration: Option<Acceleration>,
+    /// Nothing where all versions are the same.
+    pub(super) version: Option<Version>,
 }
 
 /// How an entrant fared in all matches together, or what it lacked.
@@ -144,8 +146,10 @@ impl Season {
         };
         vec![
             format!("{played} Hit radius and packet threshold: {} {unit}.", show(first.stage.hit_radius())),
-            "TDM and the hybrids enter twice. Shown no acceleration, TDM is the line, and so it looks in S2's tables, where its error \
-             grows in proportion to the delay. Shown the measured one, it keeps for two seconds what a key press causes for a tenth of one."
+            "S2 leaves two things open. Whether TDM knew an acceleration: shown none it is the line, and so it looks in S2's tables, where its \
+             error grows in proportion to the delay; shown the measured one, it keeps for two seconds what a key press causes for a tenth \
+             of one. And how fast EKB turns to its pattern: by the text in 0.1 ticks per pixel to the nearest player, by equation 17 as \
+             printed, which lacks that factor, nearly always in a second. Each is a version here, and claims are judged in all of them."
                 .into(),
         ]
     }
@@ -164,15 +168,15 @@ impl Scene {
     }
 
     fn score(&self, entrant: Entrant, horizons: &[u32]) -> Result<Vec<PlayerScore>, Missing> {
-        let play = match entrant.acceleration {
-            Some(Acceleration::Unknown) => &self.without_acceleration,
-            Some(Acceleration::Measured) | None => &self.watched.play,
+        let play = match entrant.version {
+            Some(Version::Usual | Version::AsPrinted) => &self.without_acceleration,
+            Some(Version::Measured) | None => &self.watched.play,
         };
         let length = self.stage.hit_radius();
         let Ok(question) = Question::new(horizons.to_vec(), length, length) else {
             unreachable!("somebody moves, and the horizons are ours")
         };
-        score(play, &mut *entrant.candidate().make(&self.stage), &question)
+        score(play, &mut *entrant.make(&self.stage), &question)
     }
 }
 
@@ -194,23 +198,24 @@ fn ethereal(seed: u64, number: usize, secs: u32) -> Result<Play, CannotRun> {
     Play::from_ethereal(recording, None).map_err(|error| cannot_be_played(error.to_string()))
 }
 
-/// Everybody in S2's tables, and ours.
+/// Everybody in S2's tables in all versions that differ, and ours.
 fn entrants() -> Vec<Entrant> {
-    let same = |name| Entrant { name, acceleration: None };
-    let with = |name, acceleration| Entrant { name, acceleration: Some(acceleration) };
-    vec![
-        with(TDM, Acceleration::Unknown),
-        with(TDM, Acceleration::Measured),
+    let same = |name| [Entrant { name, version: None }].to_vec();
+    let versions = |name, versions: &[Version]| {
+        let entrant = |version: &Version| Entrant { name, version: Some(*version) };
+        versions.iter().map(entrant).collect::<Vec<_>>()
+    };
+    [
+        versions(TDM, &[Version::Usual, Version::Measured]),
         same(IS),
-        same(EKB),
-        same(OAEKB),
-        with(HYBRID_EKB, Acceleration::Unknown),
-        with(HYBRID_EKB, Acceleration::Measured),
-        with(HYBRID_OAEKB, Acceleration::Unknown),
-        with(HYBRID_OAEKB, Acceleration::Measured),
+        versions(EKB, &[Version::Usual, Version::AsPrinted]),
+        versions(OAEKB, &[Version::Usual, Version::AsPrinted]),
+        versions(HYBRID_EKB, &Version::ALL),
+        versions(HYBRID_OAEKB, &Version::ALL),
         same(ADAPTIVE),
         same(ADAPTIVE_HITS),
     ]
+    .concat()
 }
 
 pub(super) const TDM: &str = "tdm";
@@ -225,29 +230,32 @@ const ADAPTIVE_HITS: &str = "adaptive-hits";
 pub(super) const PAPERS: [&str; 6] = [TDM, IS, EKB, OAEKB, HYBRID_EKB, HYBRID_OAEKB];
 pub(super) const HYBRIDS: [&str; 2] = [HYBRID_EKB, HYBRID_OAEKB];
 
-impl Acceleration {
-    pub(super) const BOTH: [Self; 2] = [Self::Unknown, Self::Measured];
+impl Version {
+    pub(super) const ALL: [Self; 3] = [Self::Usual, Self::Measured, Self::AsPrinted];
 
     fn as_str(self) -> &'static str {
         match self {
-            Self::Unknown => "unknown",
-            Self::Measured => "measured",
+            Self::Usual => "usual",
+            Self::Measured => "measured acceleration",
+            Self::AsPrinted => "eq. 17 as printed",
         }
     }
 
     /// What the ids of claims end in.
     pub(super) fn suffix(self) -> &'static str {
         match self {
-            Self::Unknown => "",
+            Self::Usual => "",
             Self::Measured => "-measured",
+            Self::AsPrinted => "-printed",
         }
     }
 
     /// What sentences begin with.
     pub(super) fn shown(self) -> &'static str {
         match self {
-            Self::Unknown => "no acceleration known:",
+            Self::Usual => "no acceleration known:",
             Self::Measured => "measured acceleration:",
+            Self::AsPrinted => "eq. 17 as printed:",
         }
     }
 }
@@ -259,30 +267,50 @@ impl Entrant {
         candidate
     }
 
-    pub(super) fn label(&self) -> String {
-        match self.acceleration {
-            Some(Acceleration::Measured) => format!("{}, measured", self.name),
-            Some(Acceleration::Unknown) | None => self.name.to_owned(),
+    fn make(&self, stage: &Stage) -> Box<dyn Predictor> {
+        if self.version != Some(Version::AsPrinted) {
+            return self.candidate().make(stage);
+        }
+        let config = EkbConfig { transition_ticks_per_unit: 1.0, ..EkbConfig::default() };
+        let config = config.for_top_speed(stage.top_speed);
+        match self.name {
+            EKB => Box::new(Ekb::new(config)),
+            OAEKB => Box::new(Oaekb::new(config)),
+            HYBRID_EKB => Box::new(HybridEkb::new(config)),
+            HYBRID_OAEKB => Box::new(HybridOaekb::new(config)),
+            name => unreachable!("{name} has no transition"),
         }
     }
 
-    fn acceleration_cell(&self) -> Cell {
-        self.acceleration.map(Acceleration::as_str).into()
+    pub(super) fn label(&self) -> String {
+        match self.version {
+            Some(Version::Measured) => format!("{}, measured", self.name),
+            Some(Version::AsPrinted) => format!("{}, printed", self.name),
+            Some(Version::Usual) | None => self.name.to_owned(),
+        }
+    }
+
+    /// Whether S2's own numbers stand beside it.
+    pub(super) fn is_usual(&self) -> bool {
+        self.version.is_none_or(|version| version == Version::Usual)
+    }
+
+    fn version_cell(&self) -> Cell {
+        self.version.map(Version::as_str).into()
     }
 }
 
 impl Field {
-    /// How one of that name fared; nothing if it lacked something.
-    pub(super) fn of(&self, name: &str, acceleration: Acceleration) -> Option<&Summary> {
-        let is_meant = |fared: &&Fared| {
-            fared.entrant.name == name && fared.entrant.acceleration.is_none_or(|own| own == acceleration)
-        };
-        self.all.iter().find(is_meant)?.summary.as_ref().ok()
+    /// How one of that name fared in a version; who has no such version is as usual. Nothing if it lacked something.
+    pub(super) fn of(&self, name: &str, version: Version) -> Option<&Summary> {
+        let own = || self.all.iter().filter(|fared| fared.entrant.name == name);
+        let exactly = own().find(|fared| fared.entrant.version == Some(version));
+        exactly.or_else(|| own().find(|fared| fared.entrant.is_usual()))?.summary.as_ref().ok()
     }
 
     /// Those of these names that could be scored.
-    pub(super) fn among(&self, names: &[&str], acceleration: Acceleration) -> Vec<&Summary> {
-        names.iter().filter_map(|name| self.of(name, acceleration)).collect()
+    pub(super) fn among(&self, names: &[&str], version: Version) -> Vec<&Summary> {
+        names.iter().filter_map(|name| self.of(name, version)).collect()
     }
 
     /// Everybody who could be scored.
@@ -320,7 +348,7 @@ impl Field {
     ) -> Rows {
         let mut columns = vec![
             Column::text("predictor", "predictor"),
-            Column::text("acceleration", "acceleration"),
+            Column::text("version", "version"),
             Column::text("whose", "whose"),
         ];
         columns.extend(HORIZONS_MS.iter().map(|millis| {
@@ -330,7 +358,7 @@ impl Field {
         columns.push(Column::text("unit", "unit"));
         let mut rows = Rows::new(columns);
         let mut push = |entrant: &Entrant, whose: &str, numbers: Option<Vec<f64>>, unit: &str| {
-            let mut row = cells![entrant.name, entrant.acceleration_cell(), whose];
+            let mut row = cells![entrant.name, entrant.version_cell(), whose];
             let missing = || vec![Cell::Missing; HORIZONS.len() + usize::from(what.total.is_some())];
             row.extend(numbers.map_or_else(missing, |numbers| numbers.into_iter().map(Cell::from).collect()));
             row.push(unit.into());
@@ -338,7 +366,7 @@ impl Field {
         };
         for Fared { entrant, summary } in &self.all {
             push(entrant, "ours", summary.as_ref().ok().map(&own), what.unit);
-            if entrant.acceleration != Some(Acceleration::Measured)
+            if entrant.is_usual()
                 && let Some(numbers) = PaperNumbers::of(entrant.name)
             {
                 push(entrant, "S2", Some(paper(numbers)), what.paper_unit);
@@ -349,7 +377,7 @@ impl Field {
 
     /// The first columns of a row for machines.
     pub(super) fn row_begin(&self, entrant: &Entrant) -> Vec<Cell> {
-        cells![entrant.name, entrant.acceleration_cell()]
+        cells![entrant.name, entrant.version_cell()]
     }
 }
 
@@ -365,7 +393,7 @@ pub(super) struct Beside<'a> {
 
 /// The columns that go with [`Field::row_begin`].
 pub(super) fn columns_begin() -> Vec<Column> {
-    vec![Column::text("predictor", "predictor"), Column::text("acceleration", "acceleration")]
+    vec![Column::text("predictor", "predictor"), Column::text("version", "version")]
 }
 
 pub(super) fn millis(ticks: u32) -> f64 {
@@ -447,22 +475,27 @@ mod tests {
         let season = Season::of_ethereal(5, 1, 20, &Silent).unwrap();
         let field = season.field(&[18, 60], &Silent);
         assert_eq!(field.scored().count(), entrants().len(), "everything is known on Ethereal");
-        let scene = &season.scenes[0];
-        let line = Entrant { name: "line", acceleration: None };
-        let line = Summary::of(&scene.score(line, &[18, 60]).unwrap());
-        let tdm = |acceleration| field.of(TDM, acceleration).unwrap();
-        assert_eq!(tdm(Acceleration::Unknown), &line);
-        assert!(
-            tdm(Acceleration::Measured).horizons[1].mean > line.horizons[1].mean,
-            "it overshoots every turn"
-        );
+        let scored = |name, version| {
+            Summary::of(&season.scenes[0].score(Entrant { name, version }, &[18, 60]).unwrap())
+        };
+        let tdm = |version| field.of(TDM, version).unwrap();
+        assert_eq!(tdm(Version::Usual), &scored("line", None));
+        assert_eq!(tdm(Version::AsPrinted), tdm(Version::Usual), "it has no transition");
+        let overshot = tdm(Version::Measured).horizons[1].mean > tdm(Version::Usual).horizons[1].mean;
+        assert!(overshot, "every turn");
         for name in [IS, EKB, OAEKB, ADAPTIVE] {
-            let shown = |acceleration| {
-                let entrant = Entrant { name, acceleration: Some(acceleration) };
-                Summary::of(&scene.score(entrant, &[18, 60]).unwrap())
-            };
-            assert_eq!(shown(Acceleration::Unknown), shown(Acceleration::Measured), "{name}");
+            assert_eq!(scored(name, Some(Version::Usual)), scored(name, Some(Version::Measured)), "{name}");
         }
+    }
+
+    #[test]
+    fn a_slow_transition_begins_as_the_line_does() {
+        let season = Season::of_ethereal(6, 1, 20, &Silent).unwrap();
+        let field = season.field(&[6], &Silent);
+        let mean = |name, version| field.of(name, version).unwrap().horizons[0].mean;
+        let line = mean(TDM, Version::Usual);
+        let off_the_line = |version| mean(EKB, version) - line;
+        assert!(off_the_line(Version::AsPrinted).abs() < 0.5 * off_the_line(Version::Usual).abs());
     }
 
     #[test]

@@ -94,7 +94,7 @@ impl Evaluation {
         Ok(question.horizons().to_vec())
     }
 
-    fn question(&self, stage: &Stage) -> Result<Question, CannotRun> {
+    pub(super) fn question(&self, stage: &Stage) -> Result<Question, CannotRun> {
         let usual = stage.hit_radius();
         let (hit_radius, threshold) = (self.hit_radius.unwrap_or(usual), self.threshold.unwrap_or(usual));
         Question::new(self.horizons()?, hit_radius, threshold)

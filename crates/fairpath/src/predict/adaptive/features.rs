@@ -125,28 +125,56 @@ struct Side {
 
 impl Neighbours {
     fn around(place: Vec2, known: &Known<'_>, scale: f64) -> Self {
-        let side = |relation: Relation| {
-            let mut side = Side::default();
-            let mut count = 0.0;
-            let mut nearest = (f64::INFINITY, Vec2::ZERO);
-            for other in known.others.iter().filter(|other| other.relation == relation) {
-                let way = (other.body.position - place) * scale;
-                side.towards += way;
-                side.velocity += other.body.velocity * scale;
-                count += 1.0;
-                let distance = way.length_squared();
-                if distance < nearest.0 {
-                    nearest = (distance, way);
-                }
-            }
-            if count > 0.0 {
-                side.towards = side.towards * (1.0 / count);
-                side.velocity = side.velocity * (1.0 / count);
-                side.nearest = nearest.1 * libm::exp(-nearest.1.length() / NEAR);
-            }
-            side
-        };
-        Self { friends: side(Relation::Friend), enemies: side(Relation::Enemy) }
+        let (mut friends, mut enemies) = (Count::default(), Count::default());
+        for other in known.others {
+            let side = match other.relation {
+                Relation::Friend => &mut friends,
+                Relation::Enemy => &mut enemies,
+            };
+            side.add((other.body.position - place) * scale, other.body.velocity * scale);
+        }
+        Self { friends: friends.side(), enemies: enemies.side() }
+    }
+}
+
+/// One team, while it is being counted.
+#[derive(Clone, Copy, Debug)]
+struct Count {
+    count: f64,
+    towards: Vec2,
+    velocity: Vec2,
+    nearest: Vec2,
+    nearest_squared: f64,
+}
+
+impl Default for Count {
+    fn default() -> Self {
+        let [towards, velocity, nearest] = [Vec2::ZERO; 3];
+        Self { count: 0.0, towards, velocity, nearest, nearest_squared: f64::INFINITY }
+    }
+}
+
+impl Count {
+    fn add(&mut self, way: Vec2, velocity: Vec2) {
+        self.count += 1.0;
+        self.towards += way;
+        self.velocity += velocity;
+        let squared = way.length_squared();
+        if squared < self.nearest_squared {
+            (self.nearest, self.nearest_squared) = (way, squared);
+        }
+    }
+
+    fn side(&self) -> Side {
+        if self.count == 0.0 {
+            return Side::default();
+        }
+        let each = 1.0 / self.count;
+        Side {
+            towards: self.towards * each,
+            velocity: self.velocity * each,
+            nearest: self.nearest * libm::exp(-self.nearest.length() / NEAR),
+        }
     }
 }
 

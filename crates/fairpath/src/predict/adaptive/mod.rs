@@ -176,27 +176,30 @@ impl Predictor for Adaptive {
     ) -> Result<(), Missing> {
         let sketch = Sketch::of(known, &self.arena, self.top_speed);
         let start = known.newest().position;
-        let (mut before, mut after) = ((0, Vec2::ZERO), (0, Vec2::ZERO));
-        let mut next = 0;
+        let mut ways = [None; KNOTS.len()];
+        let mut way_at = |knot: usize| *ways[knot].get_or_insert_with(|| self.way_at(knot, subject, &sketch));
         for (&ticks, position) in ticks.iter().zip(positions) {
-            while after.0 < ticks && next < KNOTS.len() {
-                before = after;
-                after = (KNOTS[next], self.way_at(next, subject, &sketch));
-                next += 1;
-            }
-            *position = start + between(before, after, ticks);
+            let after = KNOTS.partition_point(|knot| *knot < ticks);
+            *position = start + way(ticks, after, &mut way_at);
         }
         Ok(())
     }
 }
 
-/// Straight from knot to knot; beyond the last one it stays.
-fn between(before: (u32, Vec2), after: (u32, Vec2), ticks: u32) -> Vec2 {
-    if ticks >= after.0 {
-        return after.1;
+/// The way to a tick: straight from knot to knot, of which `after` is the first that does not come before the tick;
+/// beyond the last one it stays. Only knots that matter are asked.
+fn way(ticks: u32, after: usize, way_at: &mut impl FnMut(usize) -> Vec2) -> Vec2 {
+    let Some(&knot) = KNOTS.get(after) else { return way_at(KNOTS.len() - 1) };
+    let after_way = way_at(after);
+    if ticks == knot {
+        return after_way;
     }
-    let part = f64::from(ticks - before.0) / f64::from(after.0 - before.0);
-    before.1 + (after.1 - before.1) * part
+    let (before, before_way) = match after.checked_sub(1) {
+        Some(before) => (KNOTS[before], way_at(before)),
+        None => (0, Vec2::ZERO),
+    };
+    let part = f64::from(ticks - before) / f64::from(knot - before);
+    before_way + (after_way - before_way) * part
 }
 
 impl Objective {
