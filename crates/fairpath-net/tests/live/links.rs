@@ -18,6 +18,10 @@ fn fly_through(link: LinkConfig, transport: Transport) -> World {
     world.until("everybody has a ship", |world| world.pilots.iter().all(|pilot| pilot.ship.is_some()));
     world.pilots.iter_mut().for_each(|pilot| pilot.calls = true);
     world.until("forty calls were made", |world| world.pilots.iter().all(|pilot| pilot.called >= 40));
+    // Flying, for at rest there is little to send; a quick machine calls forty times before there was much to lose.
+    world.until("sixty datagrams have left for everybody", |world| {
+        world.server.status().iter().all(|peer| peer.departures.count >= 60)
+    });
     world.settle();
     world.assert_promises_kept();
     world
@@ -44,7 +48,6 @@ fn thirty_percent_loss() {
     // The congestion window never shuts: what is handed over leaves in the connection's next turn. A few may meet a full socket.
     for peer in world.server.status() {
         let departures = peer.departures;
-        assert!(departures.count > 30, "{departures:?}");
         assert!(departures.held_back * 20 <= departures.count, "{departures:?}");
     }
 }
