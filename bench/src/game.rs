@@ -98,10 +98,15 @@ impl Game {
         Self { dispatcher, random, now, tick: 0, kind, tanks, delays, under_way }
     }
 
-    /// The first tank's next trigger, and what it makes leave.
-    pub(crate) fn trigger(&mut self) -> Vec<Departure> {
+    /// Some time later the first tank turns, of which nobody knows yet.
+    pub(crate) fn drive_on(&mut self) {
         self.now += INTERVAL;
         self.turn(0);
+    }
+
+    /// The first tank's trigger fires, and what that makes leave.
+    pub(crate) fn trigger(&mut self) -> Vec<Departure> {
+        self.dispatcher.on_generated(&self.tanks[0], Reason::Distance, self.now);
         self.dispatcher.poll_departures(None, self.now)
     }
 
@@ -113,6 +118,7 @@ impl Game {
         for tank in 0..self.tanks.len() {
             if self.random.chance(turns) {
                 self.turn(tank);
+                self.dispatcher.on_generated(&self.tanks[tank], Reason::Distance, self.now);
             }
         }
         let mut departures = Vec::new();
@@ -155,6 +161,5 @@ impl Game {
         vector.generated_at = self.now;
         vector.generation = vector.generation.next();
         vector.motion = self.kind.from_state(&state);
-        self.dispatcher.on_generated(vector, Reason::Distance, self.now);
     }
 }

@@ -57,8 +57,10 @@ impl DelayEstimate {
     }
 }
 
+/// To the nearest microsecond. Delays are bounded, so a truncation will do: it is asked for every receiver at every trigger, and
+/// `round` is a call where the processor has no instruction for it.
 fn micros(micros: f64) -> Span {
-    Span::from_micros(micros.round() as i64)
+    Span::from_micros((micros + 0.5f64.copysign(micros)) as i64)
 }
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ pub struct Claims {
     len: usize,
     /// What is due, and in which order it leaves. Reused from poll to poll.
     due: Vec<Claim>,
-    places: Vec<u128>,
+    places: Vec<u64>,
     emptied: Vec<usize>,
 }
 
@@ -121,8 +121,8 @@ impl Claims {
         self.agenda.first_due()
     }
 
-    /// Takes out what is due for `receiver`, or for anybody, the heaviest first; equally heavy ones in the order of
-    /// receivers, and for each the one that has waited longest.
+    /// Takes out what is due for `receiver`, or for anybody, the heaviest first; equally heavy ones, to one part in a million,
+    /// in the order of receivers, and for each the one that has waited longest.
     pub fn take_due(&mut self, receiver: Option<ReceiverId>, now: SharedInstant) -> Vec<Claim> {
         self.drain_due(receiver, now).collect()
     }
@@ -258,18 +258,19 @@ fn take_due(bag: &mut Vec<Waiting>, now: SharedInstant, taken: &mut Vec<Claim>) 
     Some(left)
 }
 
-/// Where a claim stands among others that are due: how light it is, then how late it was taken out. One number is
-/// quicker to sort than the claim itself.
-fn place_of(claim: &Claim, index: u32) -> u128 {
-    u128::from(lightness(claim.weight)) << 32 | u128::from(index)
+/// Where a claim stands among others that are due: how light it is, then how late it was taken out. One number that fits
+/// a register is quicker to sort than the claim itself.
+fn place_of(claim: &Claim, index: u32) -> u64 {
+    u64::from(lightness(claim.weight)) << 32 | u64::from(index)
 }
 
-/// A number that is the smaller, the heavier a weight is by `f64::total_cmp`.
-fn lightness(weight: f64) -> u64 {
-    let bits = weight.to_bits();
-    let is_negative = bits >> 63 == 1;
+/// A number that is the smaller, the heavier a weight is by `f64::total_cmp`, as far as its upper half tells: to one part in
+/// a million.
+fn lightness(weight: f64) -> u32 {
+    let bits = (weight.to_bits() >> 32) as u32;
+    let is_negative = bits >> 31 == 1;
     // Of negative numbers the one with more bits is the smaller.
-    if is_negative { bits } else { !bits & !(1 << 63) }
+    if is_negative { bits } else { !bits & !(1 << 31) }
 }
 
 #[cfg(test)]

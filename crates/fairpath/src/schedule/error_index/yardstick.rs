@@ -139,8 +139,8 @@ impl Track {
 
     /// What somebody would follow to whom nothing has come that was sent after `sent_by`.
     fn heard_by(&self, sent_by: SharedInstant) -> Option<SharedInstant> {
-        let heard = self.told.partition_point(|told| *told <= sent_by);
-        heard.checked_sub(1).map(|newest| self.told[newest])
+        // Mostly the last or the last but one.
+        self.told.iter().rev().find(|told| **told <= sent_by).copied()
     }
 }
 
