@@ -110,7 +110,7 @@ impl Fairness {
             model: model(&self.model)?,
             games: self.seeds()?,
         };
-        let settings = Settings { seed: self.seed, motion: self.motion.open()?, delays: None, jitter: None };
+        let settings = Settings { seed: self.seed, motion: self.motion.open()?, ..Settings::default() };
         let out = self.told.out_or(Path::new("fairpath-out").join("fairness"));
         lab::run_one(&exploration, &settings, &self.command_line(), &out, &self.told)?;
         Ok(ExitCode::SUCCESS)

@@ -66,6 +66,10 @@ pub(crate) struct Run {
     /// Delays vary evenly by up to this many ms to either side
     #[arg(long, value_name = "MS", value_parser = delay)]
     jitter: Option<Span>,
+    /// How many tanks drive in the experiments on fairness (X2 to X8, X17, EI, H), instead of their own number: the
+    /// more, the less is chance
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    tanks: Option<u64>,
     /// Recorded laps that X15 is to be judged on beside its own: CSV, plain or gzipped
     #[arg(long, value_name = "FILE", num_args = 1..)]
     laps: Vec<PathBuf>,
@@ -171,6 +175,7 @@ impl Run {
             motion: self.motion.open()?,
             delays: self.delays.clone(),
             jitter: self.jitter,
+            tanks: self.tanks,
         };
         let any_refuted = if self.experiment.eq_ignore_ascii_case(ALL) {
             self.run_all(&settings)?
@@ -223,6 +228,9 @@ impl Run {
         }
         if let Some(jitter) = self.jitter {
             line += &format!(" --jitter {}", jitter.as_millis_f64());
+        }
+        if let Some(tanks) = self.tanks {
+            line += &format!(" --tanks {tanks}");
         }
         if !self.laps.is_empty() {
             line += &format!(" --laps {}", print::all_quoted(&self.laps));

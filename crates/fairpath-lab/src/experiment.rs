@@ -37,6 +37,9 @@ pub struct Settings {
     pub delays: Option<Vec<Span>>,
     /// Delays vary evenly by up to this much to either side; the experiment's own choice if not given.
     pub jitter: Option<Span>,
+    /// How many tanks drive in the experiments on fairness, each a game of its own, instead of their own number: more, and
+    /// chance has less to say.
+    pub tanks: Option<u64>,
 }
 
 /// A recording, and what to call it.

@@ -24,8 +24,9 @@ const DELAYS_MS: [i64; 3] = [800, 500, 200];
 /// None, and the most that the papers' test bed has: honest receivers behind it must not be taken for liars.
 const JITTERS_MS: [i64; 2] = [0, 180];
 /// How many tanks, each a game of its own with dice of its own, and how long they are watched. An effect of 5 % must
-/// stand out from what the probabilistic budget's dice do by themselves.
-const TANKS: u64 = 16;
+/// stand out from what chance does by itself: one copy that leaves otherwise makes every later one another, and the worst of thirty
+/// cases of 16 tanks was above 5 % on two seeds of five without meaning it.
+const TANKS: u64 = 32;
 const TANK_LENGTH: Span = Span::from_secs(180);
 /// What the liar's link loses where it acknowledges what it never got; so does an honest receiver's that it is compared to.
 const LOSS: f64 = 0.2;
@@ -224,6 +225,8 @@ struct Effect {
     gain: f64,
     /// What it cost the honest receiver that it cost most; below zero all of them gained.
     harm: f64,
+    /// Who that is.
+    harmed: usize,
 }
 
 impl Effect {
@@ -253,7 +256,16 @@ impl Played {
         let (lied, honest) = (self.score(case).receivers(), self.score(case.honest()).receivers());
         let change = |receiver: usize| lied[receiver] / honest[receiver] - 1.0;
         let others = (0..self.delays.len()).filter(|receiver| *receiver != case.liar);
-        Effect { gain: -change(case.liar), harm: others.map(change).fold(f64::NEG_INFINITY, f64::max) }
+        let harmed = others.max_by(|one, other| change(*one).total_cmp(&change(*other)));
+        let harmed = harmed.expect("there are two receivers or more");
+        Effect { gain: -change(case.liar), harm: change(harmed), harmed }
+    }
+
+    /// Between what the change of a receiver's error lies, for all that chance lets us see.
+    fn interval_of_change(&self, case: Case, receiver: usize) -> Option<(f64, f64)> {
+        let (lied, honest) = (self.score(case), self.score(case.honest()));
+        let (low, high) = ratio(lied, honest, Measure::Receiver(receiver), self.seed).interval?;
+        Some((low - 1.0, high - 1.0))
     }
 
     fn lying(&self) -> impl Iterator<Item = (Case, Effect)> + '_ {
@@ -390,6 +402,9 @@ impl Played {
             let worst =
                 |guard: Guard| self.worst(contender, guard, bounded.of, |case| (bounded.is_meant)(case.lie));
             let (guarded, unguarded) = (worst(bounded.guard), worst(Guard::None));
+            let interval = (bounded.interval)(self, guarded).map_or_else(String::new, |(low, high)| {
+                format!(", 95 % interval {:.1} to {:.1} %", 100.0 * low, 100.0 * high)
+            });
             Claim::new(
                 format!("H.{id}-{}", contender.name()),
                 format!("{}: {text} {:.0} %", contender.label(), 100.0 * bound),
@@ -397,7 +412,7 @@ impl Played {
             )
             .unit("of the error when honest")
             .remark(format!(
-                "the most by {}; without safeguards {:.1} %, by {}",
+                "the most by {}{interval}; without safeguards {:.1} %, by {}",
                 self.shown(guarded.0),
                 100.0 * (bounded.of)(&unguarded.1),
                 self.shown(unguarded.0)
@@ -405,8 +420,21 @@ impl Played {
         };
         let holds_back: fn(Lie) -> bool = |lie| matches!(lie, Lie::HoldsBack(_));
         let slightly: fn(Lie) -> bool = |lie| SLIGHT.map(Lie::Overstates).contains(&lie);
-        let gain = |guard, is_meant| Bounded { guard, is_meant, of: Effect::gain };
-        let harm = |guard, is_meant| Bounded { guard, is_meant, of: Effect::harm };
+        let gain = |guard, is_meant| Bounded {
+            guard,
+            is_meant,
+            of: Effect::gain,
+            interval: |played, (case, _)| {
+                let (low, high) = played.interval_of_change(case, case.liar)?;
+                Some((-high, -low))
+            },
+        };
+        let harm = |guard, is_meant| Bounded {
+            guard,
+            is_meant,
+            of: Effect::harm,
+            interval: |played, (case, effect)| played.interval_of_change(case, effect.harmed),
+        };
         vec![
             claim(
                 "gain",
@@ -523,6 +551,7 @@ struct Bounded {
     guard: Guard,
     is_meant: fn(Lie) -> bool,
     of: fn(&Effect) -> f64,
+    interval: fn(&Played, (Case, Effect)) -> Option<(f64, f64)>,
 }
 
 fn how_it_is_played() -> [String; 2] {

@@ -19,6 +19,8 @@ pub enum Measure {
     Spread,
     /// [`Score::mean`].
     Mean,
+    /// The error of this receiver, one of [`Score::receivers`].
+    Receiver(usize),
     /// [`Score::vectors`].
     Vectors,
 }
@@ -89,16 +91,18 @@ impl<'a> Units<'a> {
 
 /// The measure of a game that consists of these stretches.
 fn measured(game: &Game, measure: Measure, stretches: &[usize]) -> f64 {
-    if measure == Measure::Vectors {
-        return stretches.iter().map(|stretch| game.stretch_vectors[*stretch] as f64).sum();
-    }
     let mut errors = vec![0.0; game.errors.len()];
     for stretch in stretches {
         for (sum, error) in errors.iter_mut().zip(&game.stretches[*stretch]) {
             *sum += error;
         }
     }
-    if measure == Measure::Mean { mean(&errors) } else { spread(&errors) }
+    match measure {
+        Measure::Spread => spread(&errors),
+        Measure::Mean => mean(&errors),
+        Measure::Receiver(receiver) => errors[receiver],
+        Measure::Vectors => stretches.iter().map(|stretch| game.stretch_vectors[*stretch] as f64).sum(),
+    }
 }
 
 #[cfg(test)]
@@ -119,7 +123,7 @@ mod tests {
     fn proportional_pairs_leave_no_doubt() {
         let base = score(&[&[[1.0, 3.0]], &[[2.0, 8.0]], &[[4.0, 6.0]], &[[1.0, 2.0]]]);
         let half = score(&[&[[0.5, 1.5]], &[[1.0, 4.0]], &[[2.0, 3.0]], &[[0.5, 1.0]]]);
-        for measure in [Measure::Spread, Measure::Mean] {
+        for measure in [Measure::Spread, Measure::Mean, Measure::Receiver(1)] {
             let Ratio { value, interval } = ratio(&half, &base, measure, 1);
             let (low, high) = interval.unwrap();
             assert!((value - 0.5).abs() < 1e-12 && (low - 0.5).abs() < 1e-12 && (high - 0.5).abs() < 1e-12);

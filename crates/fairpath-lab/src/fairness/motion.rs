@@ -71,11 +71,11 @@ impl Motion {
         Ok(motion)
     }
 
-    /// The recording that was asked for, or else tanks: `tanks` of them, `length` each.
+    /// The recording that was asked for, or else tanks: as many as were asked for, or else `tanks`, `length` each.
     pub fn of(settings: &Settings, tanks: u64, length: Span) -> Result<Self, CannotRun> {
         match &settings.motion {
             Some(recorded) => Self::recorded(recorded, 1),
-            None => Ok(Self::tanks(settings.seed, tanks, length)),
+            None => Ok(Self::tanks(settings.seed, settings.tanks.unwrap_or(tanks), length)),
         }
     }
 
