@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use fairpath::time::Span;
 use fairpath_lab::experiment::{Experiment, Progress, Settings, Silent};
-use fairpath_lab::experiments::X15;
+use fairpath_lab::experiments::{X9, X15};
 use fairpath_lab::index::{self, Entry};
 use fairpath_lab::record::TanksMatch;
 use fairpath_lab::run::RunError;
@@ -18,6 +18,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::BadInput;
 use crate::fairness::Fairness;
 use crate::laps::{Laps, open_all};
+use crate::live::stage::Processes;
 use crate::motion::MotionOptions;
 use crate::prediction::{CountPackets, Eval};
 use crate::print;
@@ -158,6 +159,9 @@ pub(crate) fn execute(command: Command) -> Result<ExitCode, BadInput> {
     }
 }
 
+/// The experiment that is played by processes: not one of all, for it takes its time whatever the machine.
+const LIVE: X9<'static> = X9 { stage: &Processes };
+
 /// What `lab run` takes for every experiment there is.
 const ALL: &str = "all";
 
@@ -178,6 +182,7 @@ impl Run {
             let recordings = open_all(&self.laps)?;
             let with_laps = X15 { recordings: &recordings };
             let experiment = if self.laps.is_empty() { find(&self.experiment)? } else { &with_laps };
+            let experiment = if experiment.id() == LIVE.id() { &LIVE } else { experiment };
             let out = self.told.out_or(Path::new("fairpath-out").join(experiment.id()));
             run_one(experiment, &settings, &self.command_line(experiment.id()), &out, &self.told)?
         };

@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use fairpath::EntityId;
 use fairpath::session::{Budget, Client, ClientConfig, ClientEvent};
-use fairpath::time::{SharedInstant, Span};
+use fairpath::time::{Now, Span};
 use fairpath::vector::{Vec2, Vector};
+use fairpath::{EntityId, State};
 use fairpath_net::{NetClient, NetClientConfig, Reach, Transport, unguessable_random};
 use serde_json::{Value, json};
 
@@ -82,7 +82,10 @@ impl Arguments {
             screen.draw(|| as_screen(&bots, began));
             pace.wait();
         }
-        let summary = as_json(&bots, began);
+        let mut summary = as_json(&bots, began);
+        if let Some(clock) = journal.as_ref().and_then(Journal::clock_as_json) {
+            summary["clock"] = clock;
+        }
         for bot in bots {
             bot.client.leave(LEAVE_WITHIN);
         }
@@ -154,11 +157,19 @@ impl Bot {
     }
 
     /// The truth about its own tank, now.
-    fn truth(&self) -> Option<(EntityId, u16, Vec2, fairpath::State<Vec2>, SharedInstant)> {
-        let shared = self.client.frame(|session, now| session.clock_now(now))?.shared;
-        let (object, life, state) = self.crew.as_ref()?.truths(shared).next()?;
-        Some((object, life, state.position, state, shared))
+    fn truth(&self) -> Option<Truth> {
+        let now = self.client.frame(|session, now| session.clock_now(now))?;
+        let (object, life, state) = self.crew.as_ref()?.truths(now.shared).next()?;
+        Some(Truth { object, life, state, now })
     }
+}
+
+/// Where a bot's own tank is.
+struct Truth {
+    object: EntityId,
+    life: u16,
+    state: State<Vec2>,
+    now: Now,
 }
 
 /// How wrong a bot was about the others.
@@ -206,25 +217,32 @@ impl Errors {
 fn sample(bots: &mut [Bot], mut journal: Option<&mut Journal>) {
     let truths: Vec<_> = bots.iter().map(Bot::truth).collect();
     if let Some(journal) = journal.as_deref_mut() {
-        for (object, life, _, state, at) in truths.iter().flatten() {
-            journal.truth(*at, *object, *life, state);
+        for (bot, truth) in bots.iter().zip(&truths) {
+            let Some(Truth { object, life, state, now }) = truth else { continue };
+            journal.truth(*now, *object, *life, state);
+            bot.client.frame(|session, local| {
+                journal.clock(*now, session.clock_uncertainty(local));
+                if let Some(vector) = session.followed(*object) {
+                    journal.exported(*now, vector);
+                }
+            });
         }
     }
     for (viewer, bot) in bots.iter_mut().enumerate() {
         let others = truths.iter().enumerate().filter(|(owner, _)| *owner != viewer);
-        for (object, _, truth, _, truth_at) in others.filter_map(|(_, truth)| truth.as_ref()) {
-            let Some((placed, shared)) = bot.client.frame(|session, now| {
-                let shared = session.clock_now(now)?.shared;
-                Some((session.place(*object, now)?, shared))
-            }) else {
+        for truth in others.filter_map(|(_, truth)| truth.as_ref()) {
+            let Some((placed, now)) = bot
+                .client
+                .frame(|session, now| Some((session.place(truth.object, now)?, session.clock_now(now)?)))
+            else {
                 continue;
             };
             // Asked a little later than the truth, and so taken back by so much.
-            let since = (shared - *truth_at).as_secs_f64().clamp(-MOMENT, MOMENT);
+            let since = (now.shared - truth.now.shared).as_secs_f64().clamp(-MOMENT, MOMENT);
             let then = placed.position - placed.velocity * since;
-            bot.errors.note(then.distance(*truth));
+            bot.errors.note(then.distance(truth.state.position));
             if let Some(journal) = journal.as_deref_mut() {
-                journal.placed(shared, *object, bot.number, &placed);
+                journal.placed(now, truth.object, bot.number, &placed);
             }
         }
     }

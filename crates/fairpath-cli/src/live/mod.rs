@@ -8,6 +8,7 @@ mod crew;
 mod journal;
 pub(crate) mod record;
 pub(crate) mod serve;
+pub(crate) mod stage;
 
 use std::io::{IsTerminal, Write};
 use std::net::{SocketAddr, ToSocketAddrs};

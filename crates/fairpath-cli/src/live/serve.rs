@@ -11,6 +11,7 @@ use fairpath::place::Placement;
 use fairpath::session::{
     Budget, ClientId, CloseReason, Refusal, Server, ServerConfig, ServerEvent, SpeedCheck, TeleportCheck,
 };
+use fairpath::time::Now;
 use fairpath::vector::Vec2;
 use fairpath_lab::fairness::Contender;
 use fairpath_net::{
@@ -172,11 +173,13 @@ fn frame(
             truths.extend(crew.truths(now));
         }
         if let Some(journal) = journal {
+            // A server's clock is the shared one.
+            let now = Now::synchronised(now);
             for (object, life, state) in &truths {
                 journal.truth(now, *object, *life, state);
             }
             for object in session.objects().filter(|object| session.class(*object) == Some(TANK)) {
-                if let Some(state) = session.place(object, now) {
+                if let Some(state) = session.place(object, now.shared) {
                     journal.placed(now, object, 0, &state);
                 }
             }
