@@ -70,6 +70,9 @@ pub(crate) struct Run {
     /// Recorded laps that X15 is to be judged on beside its own: CSV, plain or gzipped
     #[arg(long, value_name = "FILE", num_args = 1..)]
     laps: Vec<PathBuf>,
+    /// How long X9 plays, in real time [default: 130]
+    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u32).range(15..=3600))]
+    seconds: Option<u32>,
     #[command(flatten)]
     told: Told,
     /// Exit with 1 if a claim does not hold
@@ -140,7 +143,8 @@ results.json and --json have:
   rows[]     one object per row of the table, the same keys in each; a key ends in its unit
   claims[]   id, text, held (true, false, or null where it does not apply), measured, unit, expected, paper, remark
   figures[], notes[]
-With `all` there is a folder for each experiment, an index.html that leads to them, and --json prints a list.
+With `all` there is a folder for each experiment, an index.html that leads to them, and --json prints a list; X9, which is
+played by processes in real time, is passed over.
 
 Exit code: 0 done, 1 a claim does not hold (only with --strict), 2 bad input.";
 
@@ -159,9 +163,6 @@ pub(crate) fn execute(command: Command) -> Result<ExitCode, BadInput> {
     }
 }
 
-/// The experiment that is played by processes: not one of all, for it takes its time whatever the machine.
-const LIVE: X9<'static> = X9 { stage: &Processes };
-
 /// What `lab run` takes for every experiment there is.
 const ALL: &str = "all";
 
@@ -169,6 +170,9 @@ impl Run {
     fn execute(self) -> Result<ExitCode, BadInput> {
         if !self.laps.is_empty() && !self.experiment.eq_ignore_ascii_case("X15") {
             return Err("only X15 takes --laps: run it, or leave them out".into());
+        }
+        if self.seconds.is_some() && !self.experiment.eq_ignore_ascii_case("X9") {
+            return Err("only X9 takes --seconds: run it, or leave them out".into());
         }
         let settings = Settings {
             seed: self.seed,
@@ -182,7 +186,8 @@ impl Run {
             let recordings = open_all(&self.laps)?;
             let with_laps = X15 { recordings: &recordings };
             let experiment = if self.laps.is_empty() { find(&self.experiment)? } else { &with_laps };
-            let experiment = if experiment.id() == LIVE.id() { &LIVE } else { experiment };
+            let live = X9 { stage: &Processes, length: self.seconds.map_or(X9::LENGTH, seconds) };
+            let experiment = if experiment.id() == live.id() { &live } else { experiment };
             let out = self.told.out_or(Path::new("fairpath-out").join(experiment.id()));
             run_one(experiment, &settings, &self.command_line(experiment.id()), &out, &self.told)?
         };
@@ -228,6 +233,9 @@ impl Run {
         }
         if let Some(jitter) = self.jitter {
             line += &format!(" --jitter {}", jitter.as_millis_f64());
+        }
+        if let Some(seconds) = self.seconds {
+            line += &format!(" --seconds {seconds}");
         }
         if !self.laps.is_empty() {
             line += &format!(" --laps {}", print::all_quoted(&self.laps));
@@ -280,6 +288,10 @@ fn find(id: &str) -> Result<&'static dyn Experiment, BadInput> {
         let known: Vec<&str> = experiments::all().iter().map(|experiment| experiment.id()).collect();
         BadInput::from(format!("there is no experiment {id:?}: choose one of {}", known.join(", ")))
     })
+}
+
+fn seconds(seconds: u32) -> Span {
+    Span::from_secs(seconds.into())
 }
 
 /// The longest delay that can be asked for. A minute: to the Moon and back 20 times; more is a slip of the unit.

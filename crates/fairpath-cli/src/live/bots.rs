@@ -13,7 +13,7 @@ use fairpath::{EntityId, State};
 use fairpath_net::{NetClient, NetClientConfig, Reach, Transport, unguessable_random};
 use serde_json::{Value, json};
 
-use super::crew::{At, Crew, show};
+use super::crew::{At, Crew, Habit, show};
 use super::journal::{Journal, Recording};
 use super::serve::resident_bytes;
 use super::{
@@ -39,6 +39,9 @@ pub(crate) struct Arguments {
     /// The first bot's number: teams and tempers follow from it
     #[arg(long, value_name = "N", default_value_t = 0)]
     first: u32,
+    /// How they drive: bot, straight, circle or random
+    #[arg(long, value_name = "HABIT", default_value = "bot")]
+    drive: String,
     /// Only watch, and drive nothing
     #[arg(long)]
     watch: bool,
@@ -100,7 +103,8 @@ impl Arguments {
 
     fn bot(&self, index: u32) -> Result<Bot, BadInput> {
         let number = self.first + index;
-        let crew = if self.watch { None } else { Some(Crew::lone_bot(number, self.seed)?) };
+        let habit = Habit::by_name(&self.drive)?;
+        let crew = if self.watch { None } else { Some(Crew::lone(number, self.seed, habit)?) };
         let session = Client::new(ClientConfig::new(self.telling.classes()?), unguessable_random());
         let config = NetClientConfig {
             server_name: self.connecting.name.clone(),

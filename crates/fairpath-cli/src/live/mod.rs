@@ -20,7 +20,8 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use fairpath::Trigger;
 use fairpath::motion::MotionKind;
-use fairpath::session::{Class, ClassId, Statistics};
+use fairpath::schedule::DispatcherConfig;
+use fairpath::session::{Class, ClassId, Rates, Statistics};
 use fairpath::time::Span;
 use fairpath_net::middleman::parse_span;
 use fairpath_net::{Fingerprint, Trust};
@@ -45,7 +46,13 @@ struct Telling {
     /// What others take a tank to do meanwhile: linear or circular
     #[arg(long, value_name = "MODEL", default_value = "circular")]
     model: String,
+    /// Tell only what is off and what the scheduler wants told: no heartbeats, no promises
+    #[arg(long)]
+    as_in_the_papers: bool,
 }
+
+/// Longer than anything lasts.
+const NEVER: Span = Span::from_secs(1_000_000);
 
 impl Telling {
     fn classes(&self) -> Result<[(ClassId, Class); 2], BadInput> {
@@ -57,8 +64,19 @@ impl Telling {
             "circular" => MotionKind::Circular,
             other => return Err(BadInput::of("--model", other, "choose linear or circular")),
         };
-        let class = || Class::new(Trigger::within(self.threshold));
+        let class = || {
+            if self.as_in_the_papers {
+                let rates = Rates { interval_max: NEVER, ..Rates::default() };
+                Class::new(Trigger::Distance { threshold: self.threshold }).with_rates(rates)
+            } else {
+                Class::new(Trigger::within(self.threshold))
+            }
+        };
         Ok([(TANK, class().with_model(model)), (SHOT, class())])
+    }
+
+    fn dispatcher(&self) -> DispatcherConfig {
+        if self.as_in_the_papers { DispatcherConfig::as_in_the_papers() } else { DispatcherConfig::default() }
     }
 }
 

@@ -134,6 +134,7 @@ impl Arguments {
             placement,
             budget,
             clients_max: self.clients_max,
+            dispatcher: self.telling.dispatcher(),
             ..ServerConfig::new(self.telling.classes()?, new_epoch())
         };
         let teleport = TeleportCheck { speed_max: SPEED_MAX, slack: TELEPORT_SLACK, allows_jumps: true };

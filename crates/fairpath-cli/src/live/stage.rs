@@ -113,7 +113,7 @@ impl Play {
                 "--for",
                 &in_seconds(length),
             ];
-            cast.receivers.push(self.start(&name, &[&to[..], &DIARY].concat())?);
+            cast.receivers.push(self.start(&name, &[&to[..], &telling(scene), &DIARY].concat())?);
             cast._middlemen.push(middleman);
         }
         Ok(cast)
@@ -131,7 +131,7 @@ impl Play {
         let rest = ["--budget", "1", "--json", "--for", &lasting];
         self.start(
             &format!("{number}-server"),
-            &[&["serve", "--listen", "127.0.0.1:0"], &how[..], &rest].concat(),
+            &[&["serve", "--listen", "127.0.0.1:0"], &how[..], &rest, &telling(scene)].concat(),
         )
     }
 
@@ -141,7 +141,8 @@ impl Play {
         let left = cast.ends_at.saturating_duration_since(Instant::now() + OWNER_ENDS_BEFORE);
         let (seed, lasting) = (cast.scene.seed.to_string(), in_seconds(left));
         let to = ["bots", "1", "--connect", &cast.address, "--pin", &cast.pin, "--out", &out];
-        self.start(&name, &[&to[..], &["--seed", &seed, "--for", &lasting], &DIARY].concat())
+        let how = ["--drive", "random", "--seed", &seed, "--for", &lasting];
+        self.start(&name, &[&to[..], &how, &telling(cast.scene), &DIARY].concat())
     }
 
     /// Waits until everybody has ended.
@@ -269,6 +270,13 @@ impl Drop for Actor {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// How motion is told in a scene, the same for everybody in it. A tank is taken to go straight on, as in S0.
+fn telling(scene: &Scene) -> Vec<&'static str> {
+    let telling = ["--model", "linear", "--threshold", if scene.is_bare { "0.1" } else { "0.3" }];
+    let bare = scene.is_bare.then_some("--as-in-the-papers");
+    telling.into_iter().chain(bare).collect()
 }
 
 /// The middleman before a receiver.

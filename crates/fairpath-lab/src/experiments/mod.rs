@@ -34,7 +34,7 @@ pub fn all() -> &'static [&'static dyn Experiment] {
         &x6::X6,
         &x7::X7,
         &x8::X8,
-        &x9::X9 { stage: &x9::Nowhere },
+        &x9::X9 { stage: &x9::Nowhere, length: x9::X9::LENGTH },
         &x10::X10,
         &x11::X11,
         &x12::X12,

@@ -151,6 +151,11 @@ impl<V: Planar> Ledger<V> {
         }
     }
 
+    /// Whether there are copies to this receiver of which more may be heard.
+    pub(crate) fn has_open(&self, receiver: ReceiverId) -> bool {
+        self.pairs.get(&receiver).is_some_and(Pair::has_open)
+    }
+
     /// Brings the books up to `now`.
     pub fn advance(&mut self, now: SharedInstant) {
         for pair in self.pairs.values_mut() {

@@ -450,6 +450,9 @@ impl Channel {
         for (at, departure) in departures.into_iter().enumerate() {
             let entity = departure.claim.entity;
             if at >= count {
+                if departure.is_promise {
+                    self.manifest.look_again(now.shared);
+                }
                 let room_at = self.budget.when(Self::SPEAK_BYTES, now.local);
                 hold(dispatcher, departure, now.shared + (room_at - now.local).max(Span::ZERO));
                 continue;

@@ -798,8 +798,10 @@ impl<V: Planar> Client<V> {
 
     /// What was refused to exist does not.
     fn refused(&mut self, object: EntityId, refusal: Refusal) {
-        let never_existed =
-            matches!(refusal, Refusal::UnknownClass | Refusal::UnknownId | Refusal::TooManyObjects);
+        let never_existed = matches!(
+            refusal,
+            Refusal::UnknownClass | Refusal::UnknownId | Refusal::TooManyObjects | Refusal::NotCreated
+        );
         if never_existed {
             self.forget(object);
         }
