@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use fairpath::session::{Budget, Client, ClientConfig, ClientEvent};
+use fairpath::session::{Budget, Client, ClientEvent};
 use fairpath::time::{Now, Span};
 use fairpath::vector::{Vec2, Vector};
 use fairpath::{EntityId, State};
@@ -105,7 +105,7 @@ impl Arguments {
         let number = self.first + index;
         let habit = Habit::by_name(&self.drive)?;
         let crew = if self.watch { None } else { Some(Crew::lone(number, self.seed, habit)?) };
-        let session = Client::new(ClientConfig::new(self.telling.classes()?), unguessable_random());
+        let session = Client::new(self.telling.client()?, unguessable_random());
         let config = NetClientConfig {
             server_name: self.connecting.name.clone(),
             transport: if self.web { Transport::WebTransport } else { Transport::Quic },

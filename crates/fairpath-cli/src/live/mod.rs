@@ -21,7 +21,7 @@ use clap::Args;
 use fairpath::Trigger;
 use fairpath::motion::MotionKind;
 use fairpath::schedule::DispatcherConfig;
-use fairpath::session::{Class, ClassId, Rates, Statistics};
+use fairpath::session::{Class, ClassId, ClientConfig, Rates, Statistics};
 use fairpath::time::Span;
 use fairpath_net::middleman::parse_span;
 use fairpath_net::{Fingerprint, Trust};
@@ -46,7 +46,7 @@ struct Telling {
     /// What others take a tank to do meanwhile: linear or circular
     #[arg(long, value_name = "MODEL", default_value = "circular")]
     model: String,
-    /// Tell only what is off and what the scheduler wants told: no heartbeats, no promises
+    /// Tell only what is off and what the scheduler wants told: no heartbeats, no promises, and nobody freezes
     #[arg(long)]
     as_in_the_papers: bool,
 }
@@ -76,7 +76,17 @@ impl Telling {
     }
 
     fn dispatcher(&self) -> DispatcherConfig {
-        if self.as_in_the_papers { DispatcherConfig::as_in_the_papers() } else { DispatcherConfig::default() }
+        if self.as_in_the_papers {
+            DispatcherConfig { horizon: NEVER, ..DispatcherConfig::as_in_the_papers() }
+        } else {
+            DispatcherConfig::default()
+        }
+    }
+
+    /// A client that is told like this.
+    fn client(&self) -> Result<ClientConfig, BadInput> {
+        let horizon = self.dispatcher().horizon;
+        Ok(ClientConfig { horizon, ..ClientConfig::new(self.classes()?) })
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use fairpath::session::{Client, ClientConfig};
+use fairpath::session::Client;
 use fairpath_net::{NetClient, NetClientConfig, Reach, unguessable_random};
 use serde_json::json;
 
@@ -40,7 +40,7 @@ Exit code: 0 done, 2 bad input.";
 impl Arguments {
     pub(crate) fn execute(self) -> Result<ExitCode, BadInput> {
         let mut journal = Journal::begin(&self.out, &self.stamping, "tanks-seen", 0)?;
-        let session = Client::new(ClientConfig::new(self.telling.classes()?), unguessable_random());
+        let session = Client::new(self.telling.client()?, unguessable_random());
         let config = NetClientConfig {
             server_name: self.connecting.name.clone(),
             ..NetClientConfig::new(self.connecting.trust()?)

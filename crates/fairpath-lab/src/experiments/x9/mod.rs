@@ -43,7 +43,8 @@ pub struct Scene {
     pub placement: Placement,
     /// Who decides who is told when; where it has a budget, that is one DR vector per trigger.
     pub scheduler: Contender,
-    /// Whether nothing is told but what the scheduler wants, as in the papers: no heartbeats, and no promises to whom it neglects.
+    /// Whether nothing is told but what the scheduler wants, as in the papers: no heartbeats, no promises to whom it neglects, and
+    /// nobody freezes.
     pub is_bare: bool,
     /// For each receiver, the way to the server and the way back.
     pub ways: Vec<Ways>,
@@ -387,6 +388,9 @@ fn notes(measured: &[Measured]) -> Vec<String> {
              there is not known.",
             measure::GAP_US_MAX / 1000
         ),
+        "1/3 base and error-index are compared as in the papers: only what the scheduler wants is told, without heartbeats, without promises to \
+         whom it neglects, and nobody freezes. As shipped, both send less or more than one DR vector per trigger, and are not compared."
+            .into(),
         "The after error is the distance to what the owner exported, in frames in which a receiver reckons by the owner's newest DR \
          vector. Triggers and DR vectors are counted from the owner's first to its last; everybody else is there before and after."
             .into(),
