@@ -140,3 +140,88 @@ impl<'a> News<'a> {
 fn distance(one: (f64, f64), other: (f64, f64)) -> f64 {
     (one.0 - other.0).hypot(one.1 - other.1)
 }
+
+#[cfg(test)]
+mod tests {
+    use fairpath::place::Placement;
+    use fairpath::time::Span;
+
+    use super::*;
+    use crate::experiments::x9::Ways;
+    use crate::fairness::{Contender, mean};
+
+    const SPEED: f64 = 10.0;
+    const FRAME_US: i64 = 16_000;
+
+    /// A tank that drives along +x at [`SPEED`], seen by somebody who takes it to be `behind_us` behind.
+    fn state(t_us: i64, kind: StateKind, behind_us: i64) -> StateRow {
+        let x = SPEED * (t_us - behind_us) as f64 * 1e-6;
+        StateRow { t_us, entity: 7, kind, x, vx: SPEED, ..StateRow::default() }
+    }
+
+    fn looks(phase_us: i64, kind: StateKind, behind_us: i64) -> Vec<StateRow> {
+        (0..1000).map(|frame| state(phase_us + frame * FRAME_US, kind, behind_us)).collect()
+    }
+
+    /// A DR vector each second, known `delay_us` later.
+    fn news(delay_us: i64, viewer: Option<u32>) -> Vec<FollowedRow> {
+        let row = |second: i64| {
+            let generated_us = second * 1_000_000;
+            FollowedRow { t_us: generated_us + delay_us, viewer, entity: 7, life: 0, generated_us }
+        };
+        (0..16).map(row).collect()
+    }
+
+    fn scene(receivers: usize) -> Scene {
+        Scene {
+            name: "test",
+            placement: Placement::Global,
+            scheduler: Contender::Broadcast,
+            is_bare: false,
+            ways: vec![Ways { up: Span::ZERO, down: Span::ZERO }; receivers],
+            jitter: Span::ZERO,
+            length: Span::from_secs(16),
+            seed: 1,
+        }
+    }
+
+    fn played(behind_us: i64) -> Played {
+        let mut states = looks(0, StateKind::Truth, 0);
+        states.extend(looks(0, StateKind::Exported, 0));
+        states.sort_by_key(|row| row.t_us);
+        let owner = Diary { states, followed: news(0, None), ..Diary::default() };
+        let states = looks(5_000, StateKind::Placed, behind_us);
+        let receiver = Diary { states, followed: news(300_000, Some(1)), vectors: 16, ..Diary::default() };
+        Played { owner, receivers: vec![receiver] }
+    }
+
+    #[test]
+    fn who_is_behind_by_a_time_is_off_by_that_much_of_the_way() {
+        let measured = measure(&scene(1), &played(50_000)).expect("everybody saw the tank");
+        let seen = &measured.receivers[0];
+        assert!((mean(&seen.errors) - 0.5).abs() < 1e-9 && (mean(&seen.export_errors) - 0.5).abs() < 1e-9);
+        assert!((measured.speed_max - SPEED).abs() < 1e-9);
+        assert_eq!((measured.triggers, seen.vectors, seen.unmeasured), (16, 16, 0));
+        // Of each second the first 0.3 s pass before the news is there.
+        let share = seen.after.len() as f64 / seen.errors.len() as f64;
+        assert!((share - 0.7).abs() < 0.02, "{share}");
+    }
+
+    #[test]
+    fn the_truth_is_not_guessed_across_a_gap() {
+        let mut played = played(0);
+        played.owner.states.retain(|row| !(8_000_000..8_500_000).contains(&row.t_us));
+        let measured = measure(&scene(1), &played).expect("everybody saw the tank");
+        let seen = &measured.receivers[0];
+        assert!((30..=33).contains(&seen.unmeasured), "half a second of frames: {}", seen.unmeasured);
+        assert!(mean(&seen.errors) < 1e-9);
+    }
+
+    #[test]
+    fn who_saw_nothing_makes_a_scene_worthless() {
+        let mut blind = played(0);
+        blind.receivers[0].states.clear();
+        assert!(measure(&scene(1), &blind).is_none());
+        assert!(measure(&scene(2), &played(0)).is_none(), "one of two is missing");
+    }
+}
