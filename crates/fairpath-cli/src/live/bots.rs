@@ -89,15 +89,15 @@ impl Arguments {
         if let Some(clock) = journal.as_ref().and_then(Journal::clock_as_json) {
             summary["clock"] = clock;
         }
+        let last_screen = as_screen(&bots, began);
         for bot in bots {
             bot.client.leave(LEAVE_WITHIN);
         }
         if let Some(journal) = journal {
             eprintln!("{}", journal.finish()?);
         }
-        if self.reporting.json {
-            print::to_stdout(&format!("{summary}\n"))?;
-        }
+        let said = if self.reporting.json { format!("{summary}\n") } else { last_screen };
+        print::to_stdout(&said)?;
         Ok(ExitCode::SUCCESS)
     }
 

@@ -132,7 +132,7 @@ struct Reporting {
     /// End after this long, such as 60s; otherwise at Ctrl-C
     #[arg(long = "for", value_name = "TIME", allow_hyphen_values = true)]
     lasting: Option<String>,
-    /// Print a summary as JSON at the end, on one line
+    /// Print the summary at the end as JSON, on one line
     #[arg(long)]
     json: bool,
 }

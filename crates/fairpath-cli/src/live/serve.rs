@@ -107,14 +107,16 @@ impl Arguments {
             screen.draw(|| tally.as_screen(&server));
             pace.wait();
         }
-        let summary = tally.as_json(&server);
+        let said = if self.reporting.json {
+            format!("{}\n", tally.as_json(&server))
+        } else {
+            tally.as_screen(&server)
+        };
         server.shutdown(SHUTDOWN_WITHIN);
         if let Some(journal) = journal {
             eprintln!("{}", journal.finish()?);
         }
-        if self.reporting.json {
-            print::to_stdout(&format!("{summary}\n"))?;
-        }
+        print::to_stdout(&said)?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -194,6 +196,8 @@ struct Tally {
     began: Instant,
     joined: u64,
     resumed: u64,
+    /// Sessions that are over: with nothing left to say, and with something that was promised.
+    ended: u64,
     lost: u64,
     refused: Vec<(Refusal, u64)>,
     closed: Vec<(CloseReason, u64)>,
@@ -214,6 +218,7 @@ impl Tally {
             began,
             joined: 0,
             resumed: 0,
+            ended: 0,
             lost: 0,
             refused: Vec::new(),
             closed: Vec::new(),
@@ -239,6 +244,7 @@ impl Tally {
         match event {
             ServerEvent::Joined(_) => self.joined += 1,
             ServerEvent::Resumed(_) => self.resumed += 1,
+            ServerEvent::SessionLost { undelivered, .. } if undelivered.is_empty() => self.ended += 1,
             ServerEvent::SessionLost { .. } => self.lost += 1,
             ServerEvent::Refused { refusal, .. } => count(&mut self.refused, *refusal),
             ServerEvent::Closed { reason, .. } => count(&mut self.closed, *reason),
@@ -292,6 +298,7 @@ impl Tally {
             "secs": self.began.elapsed().as_secs_f64(),
             "joined": self.joined,
             "resumed": self.resumed,
+            "sessions_ended": self.ended,
             "sessions_lost": self.lost,
             "objects": objects,
             "refused": refused,

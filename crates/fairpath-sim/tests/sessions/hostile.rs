@@ -313,7 +313,8 @@ impl Interceptor<Vec2> for HouseRules {
     }
 
     fn check_creation(&mut self, _: &Update<'_, Vec2>, creation: &mut Vec<u8>) -> Result<(), Refusal> {
-        if creation == b"bomb" { Err(Refusal::Vetoed) } else { Ok(creation.push(b'!')) }
+        creation.push(b'!');
+        if creation == b"bomb!" { Err(Refusal::Vetoed) } else { Ok(()) }
     }
 }
 

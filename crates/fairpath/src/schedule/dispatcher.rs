@@ -283,7 +283,7 @@ impl<V: Planar> Dispatcher<V> {
     /// A copy really left, at this cost in the budget's unit. The name is for its receipt.
     pub fn on_departed(&mut self, claim: &Claim, at: SharedInstant, cost: f64) -> Option<CopyId> {
         let receiver = self.receivers.get_mut(&claim.receiver)?;
-        let delay = claim.delay.or(receiver.likely_delay());
+        let delay = claim.delay.or_else(|| receiver.likely_delay());
         let entity = self.entities.get_mut(&claim.entity)?;
         receiver.told.insert(claim.entity);
         let vector = entity.recent.get(claim.generated_at);
