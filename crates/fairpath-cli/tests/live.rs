@@ -179,7 +179,9 @@ fn x9_leaves_nobody_behind_when_it_is_interrupted() {
 
 #[test]
 fn what_is_wrong_is_said_in_one_line() {
-    let cases: [(&[&str], &str); 11] = [
+    let nobody = "0".repeat(64);
+    let cases: [(&[&str], &str); 12] = [
+        (&["bots", "1", "--connect", "127.0.0.1:9", "--pin", &nobody, "--for", "1s"], "no server answered"),
         (&["lab", "run", "X9", "--motion", "walk.csv"], "walk.csv"),
         (&["lab", "run", "X9", "--delays", "300"], "give from 2 to 8 --delays"),
         (&["lab", "run", "X1", "--seconds", "20"], "only X9 takes --seconds"),

@@ -10,6 +10,7 @@ use fairpath::session::{Budget, Client, ClientEvent};
 use fairpath::time::{Now, Span};
 use fairpath::vector::{Vec2, Vector};
 use fairpath::{EntityId, State};
+use fairpath_lab::fairness::{mean, spread};
 use fairpath_net::{NetClient, NetClientConfig, Reach, Transport, unguessable_random};
 use serde_json::{Value, json};
 
@@ -60,7 +61,7 @@ Examples:
 
 Errors are between where a bot has another bot's tank and where that really is, in units; only bots of the same process
 know that of each other. A recording (--out) has the truth of all bots here, and where each of them has the others.
-Exit code: 0 done, 2 bad input.";
+Exit code: 0 done, 2 bad input, or nobody answered.";
 
 /// Errors are looked at so often.
 const SAMPLE_EVERY: Duration = Duration::from_millis(50);
@@ -90,11 +91,15 @@ impl Arguments {
             summary["clock"] = clock;
         }
         let last_screen = as_screen(&bots, began);
+        let has_connected = bots.is_empty() || bots.iter().any(|bot| bot.client.status().connections > 0);
         for bot in bots {
             bot.client.leave(LEAVE_WITHIN);
         }
         if let Some(journal) = journal {
             eprintln!("{}", journal.finish()?);
+        }
+        if !has_connected {
+            return Err(self.connecting.nobody_answered());
         }
         let said = if self.reporting.json { format!("{summary}\n") } else { last_screen };
         print::to_stdout(&said)?;
@@ -259,10 +264,8 @@ const MOMENT: f64 = 0.05;
 fn accuracy_and_spread(bots: &[Bot]) -> (f64, f64) {
     let means: Vec<f64> =
         bots.iter().filter(|bot| bot.errors.count > 0).map(|bot| bot.errors.mean()).collect();
-    let count = means.len().max(1) as f64;
-    let mean = means.iter().sum::<f64>() / count;
-    let variance = means.iter().map(|error| (error - mean) * (error - mean)).sum::<f64>() / count;
-    (mean, variance.sqrt())
+    // Of nothing both would be −0.
+    if means.is_empty() { (0.0, 0.0) } else { (mean(&means), spread(&means)) }
 }
 
 fn as_screen(bots: &[Bot], began: Instant) -> String {

@@ -112,6 +112,13 @@ impl Connecting {
         address("--connect", &self.connect)
     }
 
+    /// All the time there was no connection.
+    fn nobody_answered(&self) -> BadInput {
+        let fix =
+            "no server answered that we trust; see whether it runs, and what it says its fingerprint is";
+        BadInput::of("--connect", &self.connect, fix)
+    }
+
     fn trust(&self) -> Result<Trust, BadInput> {
         match (&self.pin, &self.trust) {
             (Some(pin), _) => {

@@ -35,7 +35,7 @@ Examples:
 
 A watcher knows only what it is told: all its states are `placed`. For the truth beside it record where the tanks are driven, with
 `fairpath serve --out` or `fairpath bots --out`.
-Exit code: 0 done, 2 bad input.";
+Exit code: 0 done, 2 bad input, or nobody answered.";
 
 impl Arguments {
     pub(crate) fn execute(self) -> Result<ExitCode, BadInput> {
@@ -79,7 +79,11 @@ impl Arguments {
             "clock": journal.clock_as_json(),
             "session": statistics_as_json(&client.status().session),
         });
+        let has_connected = client.status().connections > 0;
         drop(client);
+        if !has_connected {
+            return Err(self.connecting.nobody_answered());
+        }
         let written = journal.finish()?;
         if self.reporting.json {
             print::to_stdout(&format!("{summary}\n"))?;
