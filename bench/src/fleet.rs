@@ -7,7 +7,7 @@ use fairpath::random::Random;
 use fairpath::schedule::Broadcast;
 use fairpath::session::{Class, ClassId, Client, ClientConfig, Server, ServerConfig};
 use fairpath::time::SharedInstant;
-use fairpath::vector::Vec2;
+use fairpath::vector::{Vec2, Vector};
 use fairpath::{EntityId, Observation, State, Trigger};
 use fairpath_net::{
     Congestion, Fingerprint, Identity, NetClient, NetClientConfig, NetServer, NetServerConfig, Trust,
@@ -21,6 +21,8 @@ const FRAME: Duration = Duration::from_millis(16);
 
 pub(crate) struct Fleet {
     pub(crate) server: NetServer<Vec2>,
+    /// Whether ships move; else they stand where they are.
+    pub(crate) is_sailing: bool,
     ships: Vec<Ship>,
     random: Random,
 }
@@ -38,7 +40,7 @@ impl Fleet {
         edit(&mut config);
         let session = Server::new(ServerConfig::new(classes(), 1), Box::new(Broadcast), unguessable_random());
         let server = NetServer::bind(config, session).expect("the loopback has ports");
-        let mut fleet = Self { server, ships: Vec::new(), random: Random::from_seed(1) };
+        let mut fleet = Self { server, is_sailing: true, ships: Vec::new(), random: Random::from_seed(1) };
         fleet.launch(ships);
         fleet
     }
@@ -53,11 +55,15 @@ impl Fleet {
 
     /// Every ship moves, and sometimes turns; then a frame passes.
     pub(crate) fn frame(&mut self) {
-        let Self { server, ships, random } = self;
+        let Self { server, is_sailing, ships, random } = self;
         server.frame(|session, now| {
             while session.poll_event().is_some() {}
             for ship in ships.iter_mut() {
-                ship.sail(random, now);
+                if *is_sailing {
+                    ship.sail(random, now);
+                } else {
+                    (ship.at, ship.state.velocity) = (now, Vec2::ZERO);
+                }
                 session.observe(ship.object, Observation::Moved(ship.state), now).expect("its own");
             }
         });

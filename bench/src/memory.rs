@@ -21,27 +21,58 @@ const SETTLE: Duration = Duration::from_secs(8);
 pub(crate) const AS_CLIENTS: &str = "--as-idle-clients";
 
 pub(crate) fn bench() -> Table {
+    let (per_client, resident_idle) = idle_clients();
+    let mut fleet = Fleet::new(0, |_| {});
+    let empty = settled(&mut fleet);
+    fleet.launch(ENTITIES);
+    let unseen = sailed_and_settled(&mut fleet);
+    let clients = Clients::start(&fleet);
+    clients.wait_for(&mut fleet, CLIENTS);
+    let seen = sailed_and_settled(&mut fleet);
+    drop(clients);
+    clients_gone(&mut fleet);
+    let unseen_again = settled(&mut fleet);
+    let (entities, pairs) = (ENTITIES as f64, (CLIENTS * ENTITIES) as f64);
+    let secs = SETTLE.as_secs();
+    let rows = [
+        ("an idle client: session, QUIC and TLS".to_owned(), per_client),
+        (
+            format!("an entity that twisted and turned for {secs} s, seen by nobody"),
+            (unseen - empty) / entities,
+        ),
+        (format!("what it remembers of {secs} s more"), (unseen_again - unseen) / entities),
+        (
+            "an entity and one receiver, once all is confirmed".to_owned(),
+            (seen - unseen_again - per_client * CLIENTS as f64) / pairs,
+        ),
+    ];
+    let table = Table::of_notes(&format!(
+        "Memory of a server: {CLIENTS} clients, {ENTITIES} entities (bytes that are allocated)"
+    ));
+    let table =
+        rows.iter().fold(table, |table, (name, bytes)| table.note(format!("{name:<58} {bytes:>12.0}")));
+    table.note(format!("{:<58} {resident_idle:>12}", "resident with idle clients, by the system"))
+}
+
+/// What one costs, and what the system says of all of it.
+fn idle_clients() -> (f64, String) {
     let mut fleet = Fleet::new(0, |_| {});
     let empty = settled(&mut fleet);
     let clients = Clients::start(&fleet);
     clients.wait_for(&mut fleet, CLIENTS);
     let idle = settled(&mut fleet);
-    let resident_idle = resident();
-    fleet.launch(ENTITIES);
-    let busy = settled(&mut fleet);
+    let resident = resident();
     drop(clients);
     clients_gone(&mut fleet);
-    let alone = settled(&mut fleet);
-    let per_client = (idle - empty) / CLIENTS as f64;
-    let per_entity = (alone - empty) / ENTITIES as f64;
-    let per_pair = (busy - idle - per_entity * ENTITIES as f64) / (CLIENTS * ENTITIES) as f64;
-    Table::of_notes(&format!(
-        "Memory of a server: {CLIENTS} clients, {ENTITIES} entities (bytes that are allocated)"
-    ))
-    .note(format!("{:<58} {:>12.0}", "an idle client: session, QUIC and TLS", per_client))
-    .note(format!("{:<58} {:>12.0}", "an entity of the server's that nobody sees", per_entity))
-    .note(format!("{:<58} {:>12.0}", "an entity and one receiver who is told of it", per_pair))
-    .note(format!("{:<58} {:>12}", "resident with idle clients, by the system", resident_idle))
+    ((idle - empty) / CLIENTS as f64, resident)
+}
+
+/// Everything moves for a while; then it stands, and what is allocated then is what is kept.
+fn sailed_and_settled(fleet: &mut Fleet) -> f64 {
+    fleet.is_sailing = true;
+    settled(fleet);
+    fleet.is_sailing = false;
+    settled(fleet)
 }
 
 /// Lets everything go on for a while, and says what is allocated then.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use fairpath::time::Span;
 use fairpath_lab::experiment::{Experiment, Progress, Settings, Silent};
-use fairpath_lab::experiments::X15;
+use fairpath_lab::experiments::{X9, X15};
 use fairpath_lab::index::{self, Entry};
 use fairpath_lab::record::TanksMatch;
 use fairpath_lab::run::RunError;
@@ -18,6 +18,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::BadInput;
 use crate::fairness::Fairness;
 use crate::laps::{Laps, open_all};
+use crate::live::stage::Processes;
 use crate::motion::MotionOptions;
 use crate::prediction::{CountPackets, Eval};
 use crate::print;
@@ -73,6 +74,9 @@ pub(crate) struct Run {
     /// Recorded laps that X15 is to be judged on beside its own: CSV, plain or gzipped
     #[arg(long, value_name = "FILE", num_args = 1..)]
     laps: Vec<PathBuf>,
+    /// How long X9 plays, in real time [default: 130]
+    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u32).range(15..=3600))]
+    seconds: Option<u32>,
     #[command(flatten)]
     told: Told,
     /// Exit with 1 if a claim does not hold
@@ -143,7 +147,8 @@ results.json and --json have:
   rows[]     one object per row of the table, the same keys in each; a key ends in its unit
   claims[]   id, text, held (true, false, or null where it does not apply), measured, unit, expected, paper, remark
   figures[], notes[]
-With `all` there is a folder for each experiment, an index.html that leads to them, and --json prints a list.
+With `all` there is a folder for each experiment, an index.html that leads to them, and --json prints a list; X9, which is
+played by processes in real time, is passed over.
 
 Exit code: 0 done, 1 a claim does not hold (only with --strict), 2 bad input.";
 
@@ -170,6 +175,9 @@ impl Run {
         if !self.laps.is_empty() && !self.experiment.eq_ignore_ascii_case("X15") {
             return Err("only X15 takes --laps: run it, or leave them out".into());
         }
+        if self.seconds.is_some() && !self.experiment.eq_ignore_ascii_case("X9") {
+            return Err("only X9 takes --seconds: run it, or leave them out".into());
+        }
         let settings = Settings {
             seed: self.seed,
             motion: self.motion.open()?,
@@ -183,6 +191,8 @@ impl Run {
             let recordings = open_all(&self.laps)?;
             let with_laps = X15 { recordings: &recordings };
             let experiment = if self.laps.is_empty() { find(&self.experiment)? } else { &with_laps };
+            let live = X9 { stage: &Processes, length: self.seconds.map_or(X9::LENGTH, seconds) };
+            let experiment = if experiment.id() == live.id() { &live } else { experiment };
             let out = self.told.out_or(Path::new("fairpath-out").join(experiment.id()));
             run_one(experiment, &settings, &self.command_line(experiment.id()), &out, &self.told)?
         };
@@ -231,6 +241,9 @@ impl Run {
         }
         if let Some(tanks) = self.tanks {
             line += &format!(" --tanks {tanks}");
+        }
+        if let Some(seconds) = self.seconds {
+            line += &format!(" --seconds {seconds}");
         }
         if !self.laps.is_empty() {
             line += &format!(" --laps {}", print::all_quoted(&self.laps));
@@ -283,6 +296,10 @@ fn find(id: &str) -> Result<&'static dyn Experiment, BadInput> {
         let known: Vec<&str> = experiments::all().iter().map(|experiment| experiment.id()).collect();
         BadInput::from(format!("there is no experiment {id:?}: choose one of {}", known.join(", ")))
     })
+}
+
+fn seconds(seconds: u32) -> Span {
+    Span::from_secs(seconds.into())
 }
 
 /// The longest delay that can be asked for. A minute: to the Moon and back 20 times; more is a slip of the unit.

@@ -85,7 +85,10 @@ pub(crate) fn entry(entry: &Entry) -> String {
 
 /// The experiments there are, one per line.
 pub(crate) fn list(experiments: &[&dyn Experiment]) -> String {
-    let line = |each: &&dyn Experiment| format!("{:<4} {}  ({})\n", each.id(), each.title(), each.source());
+    let line = |each: &&dyn Experiment| {
+        let how = if each.is_repeatable() { "" } else { "  live, two minutes, not with all" };
+        format!("{:<4} {}  ({}){how}\n", each.id(), each.title(), each.source())
+    };
     experiments.iter().map(line).collect()
 }
 

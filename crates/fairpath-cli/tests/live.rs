@@ -120,9 +120,73 @@ fn a_certificate_of_ones_own_is_trusted_and_browsers_come_on_the_same_port() {
     assert_eq!(summary["clients"][0]["transport"], "webtransport", "{summary}");
 }
 
+/// What X9 says where a machine has no time for it.
+const TOO_BUSY: &str = "not everybody saw the tank long enough";
+
+#[test]
+fn x9_is_played_by_processes_and_written_down() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("x9");
+    let output = program(&["lab", "run", "x9", "--seconds", "16", "--delays", "150,100", "--json"])
+        .args(["--out", path_text(&out)])
+        .output()
+        .expect("it starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    if said.contains(TOO_BUSY) {
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        return;
+    }
+    assert!(output.status.success(), "{said}");
+    let results: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let rows = results["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 8 * 2, "eight scenes, two receivers: {results}");
+    for row in rows {
+        assert!(number(&row["error_mean"]) > 0.0 && number(&row["secs"]) > 0.0, "{row}");
+        assert!(number(&row["clock_stated_ms"]) >= 100.0, "half a round trip at least: {row}");
+    }
+    assert_eq!(results["claims"].as_array().map(Vec::len), Some(8));
+    assert!(out.join("report.html").is_file() && out.join("x9-accuracy.svg").is_file());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn x9_leaves_nobody_behind_when_it_is_interrupted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let children = || {
+        let processes = std::fs::read_dir("/proc").expect("processes").flatten();
+        let lines = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
+        let mark = path_text(folder.path()).as_bytes();
+        lines.filter(|line| line.windows(mark.len()).any(|part| part == mark)).count()
+    };
+    let playing = program(&["lab", "run", "X9", "--out", path_text(&folder.path().join("x9"))])
+        .env("TMPDIR", folder.path())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    // Itself, and the first receivers; if they never come the test does not end, and says by that where it is.
+    while children() < 3 {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let killed = Command::new("kill").args(["-INT", &playing.id().to_string()]).status();
+    assert!(killed.expect("there is a kill").success());
+    let output = playing.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), said.lines().count()), (Some(2), 1), "{said}");
+    assert!(said.contains("interrupted"), "{said}");
+    assert_eq!(children(), 0);
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0, "and nothing is left");
+}
+
 #[test]
 fn what_is_wrong_is_said_in_one_line() {
-    let cases: [(&[&str], &str); 6] = [
+    let nobody = "0".repeat(64);
+    let cases: [(&[&str], &str); 12] = [
+        (&["bots", "1", "--connect", "127.0.0.1:9", "--pin", &nobody, "--for", "1s"], "no server answered"),
+        (&["lab", "run", "X9", "--motion", "walk.csv"], "walk.csv"),
+        (&["lab", "run", "X9", "--delays", "300"], "give from 2 to 8 --delays"),
+        (&["lab", "run", "X1", "--seconds", "20"], "only X9 takes --seconds"),
+        (&["bots", "--pin", "12", "--drive", "fast"], "--drive fast"),
+        (&["record", "seen.csv", "--pin", "12", "--stamp", "atomic"], "--stamp atomic"),
         (&["serve", "--listen", "nowhere"], "--listen nowhere"),
         (&["serve", "--scheduler", "best"], "there is no scheduler"),
         (&["serve", "--placement", "near"], "--placement near"),

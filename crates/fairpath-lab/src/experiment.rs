@@ -1,7 +1,7 @@
 //! The frame every experiment fits in: settings in, an outcome out.
 //!
 //! An experiment reads no file, no clock and no global generator, so the same settings give the same outcome to the
-//! bit, on one thread or on many.
+//! bit, on one thread or on many. The one that is played live says that it is not like that.
 
 use std::fmt;
 
@@ -22,7 +22,11 @@ pub trait Experiment: Sync {
     fn source(&self) -> &'static str;
     /// What is set up and measured, in a few sentences. Stands at the top of the report.
     fn about(&self) -> &'static str;
-    /// Does it. The outcome depends on the settings alone.
+    /// Whether the same settings give the same numbers: true, unless it is played in real time.
+    fn is_repeatable(&self) -> bool {
+        true
+    }
+    /// Does it. The outcome depends on the settings alone, if it [is repeatable](Self::is_repeatable).
     fn run(&self, settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRun>;
 }
 

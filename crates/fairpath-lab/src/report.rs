@@ -100,9 +100,14 @@ impl Report<'_> {
     }
 
     fn repeat(&self) -> String {
+        let again = if self.experiment.is_repeatable() {
+            "The same command gives the same numbers to the bit."
+        } else {
+            "It is played in real time: the same command gives similar numbers."
+        };
         format!(
             "<section>\n<h2>Repeat it</h2>\n<pre><code>{}</code></pre>\n\
-             <p class=\"facts\">fairpath {}, seed {}. The same command gives the same numbers to the bit. \
+             <p class=\"facts\">fairpath {}, seed {}. {again} \
              For machines: <a href=\"{file}\">{file}</a>.</p>\n</section>\n",
             escaped(&self.results.command),
             escaped(self.results.version),

@@ -5,12 +5,15 @@
 //! | `NAME.parquet` or `NAME.csv` | the states: this one is a recording by itself |
 //! | `NAME.inputs.…` | what players did |
 //! | `NAME.sends.…`, `NAME.receipts.…` | what travelled, if anything did |
+//! | `NAME.followed.…` | which DR vector was reckoned by, if that was written down |
 //! | `NAME.metadata.csv` | about the run: one row; Parquet keeps it as notes in every table instead |
 
 use std::path::Path;
 
 use fairpath_sim::csv::CsvError;
-use fairpath_sim::trace::{InputRow, Metadata, ReceiptKind, ReceiptRow, SendRow, StateKind, StateRow, Trace};
+use fairpath_sim::trace::{
+    FollowedRow, InputRow, Metadata, ReceiptKind, ReceiptRow, SendRow, StateKind, StateRow, Trace,
+};
 
 use crate::files::OutputFile;
 use crate::table::{Column, Table, TableError};
@@ -52,6 +55,9 @@ pub fn to_files(trace: &Trace, name: &str, format: TraceFormat) -> Result<Vec<Ou
     if !trace.receipts.is_empty() {
         files.push(file(name, ".receipts", &trace.receipts, &trace.metadata, format)?);
     }
+    if !trace.followed.is_empty() {
+        files.push(file(name, ".followed", &trace.followed, &trace.metadata, format)?);
+    }
     if format == TraceFormat::Csv {
         let bytes = trace.metadata.to_csv()?.into_bytes();
         files.push(OutputFile { name: format!("{name}.metadata.csv"), bytes });
@@ -78,6 +84,11 @@ fn file<R: TraceRow>(
 pub fn read_states(parquet: Vec<u8>) -> Result<(Metadata, Vec<StateRow>), TraceTableError> {
     let table = Table::from_parquet(parquet)?;
     Ok((metadata_of(&table)?, StateRow::from_table(&table)?))
+}
+
+/// Which DR vectors were reckoned by, from the bytes of a Parquet file.
+pub fn read_followed(parquet: Vec<u8>) -> Result<Vec<FollowedRow>, TraceTableError> {
+    FollowedRow::from_table(&Table::from_parquet(parquet)?)
 }
 
 /// A row of a trace that can be kept in a file.
@@ -192,6 +203,7 @@ rows! {
     StateRow { t_us, entity, life, kind, viewer, x, y, z, vx, vy, vz, qw, qx, qy, qz, is_break }
     SendRow { t_us, sender, receiver, entity, life, generation, generated_us, packet, bytes }
     ReceiptRow { t_us, receiver, sender, entity, life, generation, sent_us, packet, kind, known_us }
+    FollowedRow { t_us, viewer, entity, life, generated_us }
     InputRow { t_us, player, entity, sequence, buttons, axis_0, axis_1, axis_2, axis_3 }
 }
 
@@ -274,6 +286,12 @@ mod tests {
         assert!(matches!(wrong, Err(TraceTableError::Missing(name)) if name == "kind"));
 
         trace.receipts.clear();
+        trace.followed.push(FollowedRow { t_us: 5, generated_us: -1, viewer: Some(2), ..Default::default() });
+        let files = to_files(&trace, "sea", TraceFormat::Parquet).unwrap();
+        assert_eq!(files[2].name, "sea.followed.parquet");
+        assert_eq!(read_followed(files[2].bytes.clone()).unwrap(), trace.followed);
+
+        trace.followed.clear();
         let files = to_files(&trace, "sea", TraceFormat::Csv).unwrap();
         let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
         assert_eq!(names, ["sea.inputs.csv", "sea.sends.csv", "sea.metadata.csv", "sea.csv"]);

@@ -223,7 +223,7 @@ impl<'a> Reader<'a> {
             19 => self.ids("ids"),
             20 => {
                 let (object, reason) = (self.small()?, self.u8()?);
-                if reason > 11 {
+                if reason > 12 {
                     return Err(Refused("no such reason"));
                 }
                 self.say(format!("refused object {object} reason {reason}\n"));

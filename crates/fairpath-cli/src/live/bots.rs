@@ -6,14 +6,15 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use fairpath::EntityId;
-use fairpath::session::{Budget, Client, ClientConfig, ClientEvent};
-use fairpath::time::{SharedInstant, Span};
+use fairpath::session::{Budget, Client, ClientEvent};
+use fairpath::time::{Now, Span};
 use fairpath::vector::{Vec2, Vector};
+use fairpath::{EntityId, State};
+use fairpath_lab::fairness::{mean, spread};
 use fairpath_net::{NetClient, NetClientConfig, Reach, Transport, unguessable_random};
 use serde_json::{Value, json};
 
-use super::crew::{At, Crew, show};
+use super::crew::{At, Crew, Habit, show};
 use super::journal::{Journal, Recording};
 use super::serve::resident_bytes;
 use super::{
@@ -39,6 +40,9 @@ pub(crate) struct Arguments {
     /// The first bot's number: teams and tempers follow from it
     #[arg(long, value_name = "N", default_value_t = 0)]
     first: u32,
+    /// How they drive: bot, straight, circle or random
+    #[arg(long, value_name = "HABIT", default_value = "bot")]
+    drive: String,
     /// Only watch, and drive nothing
     #[arg(long)]
     watch: bool,
@@ -57,7 +61,7 @@ Examples:
 
 Errors are between where a bot has another bot's tank and where that really is, in units; only bots of the same process
 know that of each other. A recording (--out) has the truth of all bots here, and where each of them has the others.
-Exit code: 0 done, 2 bad input.";
+Exit code: 0 done, 2 bad input, or nobody answered.";
 
 /// Errors are looked at so often.
 const SAMPLE_EVERY: Duration = Duration::from_millis(50);
@@ -82,23 +86,31 @@ impl Arguments {
             screen.draw(|| as_screen(&bots, began));
             pace.wait();
         }
-        let summary = as_json(&bots, began);
+        let mut summary = as_json(&bots, began);
+        if let Some(clock) = journal.as_ref().and_then(Journal::clock_as_json) {
+            summary["clock"] = clock;
+        }
+        let last_screen = as_screen(&bots, began);
+        let has_connected = bots.is_empty() || bots.iter().any(|bot| bot.client.status().connections > 0);
         for bot in bots {
             bot.client.leave(LEAVE_WITHIN);
         }
         if let Some(journal) = journal {
             eprintln!("{}", journal.finish()?);
         }
-        if self.reporting.json {
-            print::to_stdout(&format!("{summary}\n"))?;
+        if !has_connected {
+            return Err(self.connecting.nobody_answered());
         }
+        let said = if self.reporting.json { format!("{summary}\n") } else { last_screen };
+        print::to_stdout(&said)?;
         Ok(ExitCode::SUCCESS)
     }
 
     fn bot(&self, index: u32) -> Result<Bot, BadInput> {
         let number = self.first + index;
-        let crew = if self.watch { None } else { Some(Crew::lone_bot(number, self.seed)?) };
-        let session = Client::new(ClientConfig::new(self.telling.classes()?), unguessable_random());
+        let habit = Habit::by_name(&self.drive)?;
+        let crew = if self.watch { None } else { Some(Crew::lone(number, self.seed, habit)?) };
+        let session = Client::new(self.telling.client()?, unguessable_random());
         let config = NetClientConfig {
             server_name: self.connecting.name.clone(),
             transport: if self.web { Transport::WebTransport } else { Transport::Quic },
@@ -154,11 +166,19 @@ impl Bot {
     }
 
     /// The truth about its own tank, now.
-    fn truth(&self) -> Option<(EntityId, u16, Vec2, fairpath::State<Vec2>, SharedInstant)> {
-        let shared = self.client.frame(|session, now| session.clock_now(now))?.shared;
-        let (object, life, state) = self.crew.as_ref()?.truths(shared).next()?;
-        Some((object, life, state.position, state, shared))
+    fn truth(&self) -> Option<Truth> {
+        let now = self.client.frame(|session, now| session.clock_now(now))?;
+        let (object, life, state) = self.crew.as_ref()?.truths(now.shared).next()?;
+        Some(Truth { object, life, state, now })
     }
+}
+
+/// Where a bot's own tank is.
+struct Truth {
+    object: EntityId,
+    life: u16,
+    state: State<Vec2>,
+    now: Now,
 }
 
 /// How wrong a bot was about the others.
@@ -206,25 +226,32 @@ impl Errors {
 fn sample(bots: &mut [Bot], mut journal: Option<&mut Journal>) {
     let truths: Vec<_> = bots.iter().map(Bot::truth).collect();
     if let Some(journal) = journal.as_deref_mut() {
-        for (object, life, _, state, at) in truths.iter().flatten() {
-            journal.truth(*at, *object, *life, state);
+        for (bot, truth) in bots.iter().zip(&truths) {
+            let Some(Truth { object, life, state, now }) = truth else { continue };
+            journal.truth(*now, *object, *life, state);
+            bot.client.frame(|session, local| {
+                journal.clock(*now, session.clock_uncertainty(local));
+                if let Some(vector) = session.followed(*object) {
+                    journal.exported(*now, vector);
+                }
+            });
         }
     }
     for (viewer, bot) in bots.iter_mut().enumerate() {
         let others = truths.iter().enumerate().filter(|(owner, _)| *owner != viewer);
-        for (object, _, truth, _, truth_at) in others.filter_map(|(_, truth)| truth.as_ref()) {
-            let Some((placed, shared)) = bot.client.frame(|session, now| {
-                let shared = session.clock_now(now)?.shared;
-                Some((session.place(*object, now)?, shared))
-            }) else {
+        for truth in others.filter_map(|(_, truth)| truth.as_ref()) {
+            let Some((placed, now)) = bot
+                .client
+                .frame(|session, now| Some((session.place(truth.object, now)?, session.clock_now(now)?)))
+            else {
                 continue;
             };
             // Asked a little later than the truth, and so taken back by so much.
-            let since = (shared - *truth_at).as_secs_f64().clamp(-MOMENT, MOMENT);
+            let since = (now.shared - truth.now.shared).as_secs_f64().clamp(-MOMENT, MOMENT);
             let then = placed.position - placed.velocity * since;
-            bot.errors.note(then.distance(*truth));
+            bot.errors.note(then.distance(truth.state.position));
             if let Some(journal) = journal.as_deref_mut() {
-                journal.placed(shared, *object, bot.number, &placed);
+                journal.placed(now, truth.object, bot.number, &placed);
             }
         }
     }
@@ -237,10 +264,8 @@ const MOMENT: f64 = 0.05;
 fn accuracy_and_spread(bots: &[Bot]) -> (f64, f64) {
     let means: Vec<f64> =
         bots.iter().filter(|bot| bot.errors.count > 0).map(|bot| bot.errors.mean()).collect();
-    let count = means.len().max(1) as f64;
-    let mean = means.iter().sum::<f64>() / count;
-    let variance = means.iter().map(|error| (error - mean) * (error - mean)).sum::<f64>() / count;
-    (mean, variance.sqrt())
+    // Of nothing both would be −0.
+    if means.is_empty() { (0.0, 0.0) } else { (mean(&means), spread(&means)) }
 }
 
 fn as_screen(bots: &[Bot], began: Instant) -> String {

@@ -8,7 +8,8 @@ use fairpath::time::{LocalInstant, SharedInstant, Span};
 use fairpath::vector::Vec2;
 use fairpath::{EntityId, Observation, State};
 use fairpath_games::tanks::{
-    Bot, Driver, Ground, Match, MovingKind, SeenShot, SeenTank, Tanks, TanksConfig, Team, Temperament, View,
+    Bot, Driver, Ground, Match, MovingKind, Script, SeenShot, SeenTank, Tanks, TanksConfig, Team,
+    Temperament, View,
 };
 
 use super::{ALIVE, SHOT, TANK};
@@ -24,6 +25,31 @@ pub(crate) struct Crew {
     /// When tick zero was; set by the first look at the clock.
     began: Option<SharedInstant>,
     told: BTreeMap<EntityId, Told>,
+}
+
+/// How a tank is driven.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Habit {
+    /// As bots play.
+    Bot,
+    /// Straight on.
+    Straight,
+    /// Round and round.
+    Circle,
+    /// Other speeds and turns at random times: what the laboratory's tanks do.
+    Random,
+}
+
+impl Habit {
+    pub(crate) fn by_name(name: &str) -> Result<Self, BadInput> {
+        match name {
+            "bot" => Ok(Self::Bot),
+            "straight" => Ok(Self::Straight),
+            "circle" => Ok(Self::Circle),
+            "random" => Ok(Self::Random),
+            other => Err(BadInput::of("--drive", other, "choose bot, straight, circle or random")),
+        }
+    }
 }
 
 /// What the session was told of one thing here.
@@ -52,14 +78,19 @@ impl Crew {
         Ok(Self::new(Match::of_bots(config, seed)?))
     }
 
-    /// One bot alone on the field of this seed: the others are elsewhere.
-    pub(crate) fn lone_bot(number: u32, seed: u64) -> Result<Self, BadInput> {
+    /// One tank alone on the field of this seed: the others are elsewhere.
+    pub(crate) fn lone(number: u32, seed: u64, habit: Habit) -> Result<Self, BadInput> {
         let map = Tanks::new(TanksConfig::default(), seed)?.map().clone();
         let tanks = if number.is_multiple_of(2) { [1, 0] } else { [0, 1] };
         let config = TanksConfig { tanks, ground: Ground::Given(map), ..TanksConfig::default() };
         let temperament = Temperament::ALL[number as usize / 2 % Temperament::ALL.len()];
         let dice = seed.wrapping_add(1 + u64::from(number));
-        let game = Match::new(config, dice, |_, _, random| Driver::Bot(Bot::new(temperament, random)))?;
+        let game = Match::new(config, dice, |_, _, random| match habit {
+            Habit::Bot => Driver::Bot(Bot::new(temperament, random)),
+            Habit::Straight => Driver::Script(Script::STRAIGHT),
+            Habit::Circle => Driver::Script(Script::CIRCLE),
+            Habit::Random => Driver::Script(Script::random(random)),
+        })?;
         Ok(Self::new(game))
     }
 

@@ -8,6 +8,7 @@ mod crew;
 mod journal;
 pub(crate) mod record;
 pub(crate) mod serve;
+pub(crate) mod stage;
 
 use std::io::{IsTerminal, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -19,7 +20,8 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use fairpath::Trigger;
 use fairpath::motion::MotionKind;
-use fairpath::session::{Class, ClassId, Statistics};
+use fairpath::schedule::DispatcherConfig;
+use fairpath::session::{Class, ClassId, ClientConfig, Rates, Statistics};
 use fairpath::time::Span;
 use fairpath_net::middleman::parse_span;
 use fairpath_net::{Fingerprint, Trust};
@@ -44,7 +46,13 @@ struct Telling {
     /// What others take a tank to do meanwhile: linear or circular
     #[arg(long, value_name = "MODEL", default_value = "circular")]
     model: String,
+    /// Tell only what is off and what the scheduler wants told: no heartbeats, no promises, and nobody freezes
+    #[arg(long)]
+    as_in_the_papers: bool,
 }
+
+/// Longer than anything lasts.
+const NEVER: Span = Span::from_secs(1_000_000);
 
 impl Telling {
     fn classes(&self) -> Result<[(ClassId, Class); 2], BadInput> {
@@ -56,8 +64,29 @@ impl Telling {
             "circular" => MotionKind::Circular,
             other => return Err(BadInput::of("--model", other, "choose linear or circular")),
         };
-        let class = || Class::new(Trigger::within(self.threshold));
+        let class = || {
+            if self.as_in_the_papers {
+                let rates = Rates { interval_max: NEVER, ..Rates::default() };
+                Class::new(Trigger::Distance { threshold: self.threshold }).with_rates(rates)
+            } else {
+                Class::new(Trigger::within(self.threshold))
+            }
+        };
         Ok([(TANK, class().with_model(model)), (SHOT, class())])
+    }
+
+    fn dispatcher(&self) -> DispatcherConfig {
+        if self.as_in_the_papers {
+            DispatcherConfig { horizon: NEVER, ..DispatcherConfig::as_in_the_papers() }
+        } else {
+            DispatcherConfig::default()
+        }
+    }
+
+    /// A client that is told like this.
+    fn client(&self) -> Result<ClientConfig, BadInput> {
+        let horizon = self.dispatcher().horizon;
+        Ok(ClientConfig { horizon, ..ClientConfig::new(self.classes()?) })
     }
 }
 
@@ -83,6 +112,13 @@ impl Connecting {
         address("--connect", &self.connect)
     }
 
+    /// All the time there was no connection.
+    fn nobody_answered(&self) -> BadInput {
+        let fix =
+            "no server answered that we trust; see whether it runs, and what it says its fingerprint is";
+        BadInput::of("--connect", &self.connect, fix)
+    }
+
     fn trust(&self) -> Result<Trust, BadInput> {
         match (&self.pin, &self.trust) {
             (Some(pin), _) => {
@@ -103,7 +139,7 @@ struct Reporting {
     /// End after this long, such as 60s; otherwise at Ctrl-C
     #[arg(long = "for", value_name = "TIME", allow_hyphen_values = true)]
     lasting: Option<String>,
-    /// Print a summary as JSON at the end, on one line
+    /// Print the summary at the end as JSON, on one line
     #[arg(long)]
     json: bool,
 }

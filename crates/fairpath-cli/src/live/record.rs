@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use fairpath::session::{Client, ClientConfig};
+use fairpath::session::Client;
 use fairpath_net::{NetClient, NetClientConfig, Reach, unguessable_random};
+use serde_json::json;
 
-use super::journal::Recording;
-use super::{Connecting, Pace, Reporting, Screen, TANK, Telling};
+use super::journal::{Journal, Stamping};
+use super::{Connecting, Pace, Reporting, Screen, TANK, Telling, statistics_as_json};
 use crate::{BadInput, print};
 
 /// Watch a tank server, and write down where its tanks are seen
@@ -18,9 +19,8 @@ pub(crate) struct Arguments {
     /// NAME.parquet or NAME.csv
     #[arg(value_name = "FILE")]
     out: PathBuf,
-    /// Which instant is zero in the recording, in microseconds since 1970 [default: its first]
-    #[arg(long, value_name = "MICROS")]
-    zero: Option<i64>,
+    #[command(flatten)]
+    stamping: Stamping,
     #[command(flatten)]
     connecting: Connecting,
     #[command(flatten)]
@@ -35,13 +35,12 @@ Examples:
 
 A watcher knows only what it is told: all its states are `placed`. For the truth beside it record where the tanks are driven, with
 `fairpath serve --out` or `fairpath bots --out`.
-Exit code: 0 done, 2 bad input.";
+Exit code: 0 done, 2 bad input, or nobody answered.";
 
 impl Arguments {
     pub(crate) fn execute(self) -> Result<ExitCode, BadInput> {
-        let recording = Recording { out: Some(self.out.clone()), zero: self.zero };
-        let mut journal = recording.begin("tanks-seen", 0)?.ok_or_else(|| BadInput("name a file".into()))?;
-        let session = Client::new(ClientConfig::new(self.telling.classes()?), unguessable_random());
+        let mut journal = Journal::begin(&self.out, &self.stamping, "tanks-seen", 0)?;
+        let session = Client::new(self.telling.client()?, unguessable_random());
         let config = NetClientConfig {
             server_name: self.connecting.name.clone(),
             ..NetClientConfig::new(self.connecting.trust()?)
@@ -49,31 +48,45 @@ impl Arguments {
         let client: NetClient<fairpath::vector::Vec2> =
             NetClient::connect(self.connecting.address()?, config, session)?;
         let end = self.reporting.end()?;
-        let (mut pace, mut screen, mut count) = (Pace::new(), Screen::new(), 0u64);
+        let (mut pace, mut screen, mut count, mut known_as) = (Pace::new(), Screen::new(), 0u64, None);
         while !end.is_here() && !matches!(client.reach(), Reach::Over(_)) {
             client.frame(|session, now| {
                 while session.poll_event().is_some() {}
-                let (Some(shared), Some(id)) = (session.clock_now(now).map(|now| now.shared), session.id())
-                else {
-                    return;
-                };
+                let (Some(both), Some(id)) = (session.clock_now(now), session.id()) else { return };
+                if session.is_connected() && known_as.replace(id) != Some(id) {
+                    eprintln!("connected as client {}", id.0);
+                }
+                journal.clock(both, session.clock_uncertainty(now));
                 let tanks: Vec<_> =
                     session.objects().filter(|object| session.class(*object) == Some(TANK)).collect();
                 for object in tanks {
                     if let Some(state) = session.place(object, now) {
-                        journal.placed(shared, object, id.0, &state);
+                        journal.placed(both, object, id.0, &state);
                         count += 1;
+                    }
+                    if let Some(vector) = session.followed(object) {
+                        journal.followed(both, Some(id.0), vector);
                     }
                 }
             });
             screen.draw(|| format!("{count} states seen\n"));
             pace.wait();
         }
+        let summary = json!({
+            "states": count,
+            "out": self.out.display().to_string(),
+            "client": client.frame(|session, _| session.id()).map(|id| id.0),
+            "clock": journal.clock_as_json(),
+            "session": statistics_as_json(&client.status().session),
+        });
+        let has_connected = client.status().connections > 0;
         drop(client);
+        if !has_connected {
+            return Err(self.connecting.nobody_answered());
+        }
         let written = journal.finish()?;
         if self.reporting.json {
-            let out = self.out.display().to_string();
-            print::to_stdout(&format!("{}\n", serde_json::json!({ "states": count, "out": out })))?;
+            print::to_stdout(&format!("{summary}\n"))?;
         }
         eprintln!("{written}");
         Ok(ExitCode::SUCCESS)

@@ -11,6 +11,7 @@ use fairpath::place::Placement;
 use fairpath::session::{
     Budget, ClientId, CloseReason, Refusal, Server, ServerConfig, ServerEvent, SpeedCheck, TeleportCheck,
 };
+use fairpath::time::Now;
 use fairpath::vector::Vec2;
 use fairpath_lab::fairness::Contender;
 use fairpath_net::{
@@ -106,14 +107,16 @@ impl Arguments {
             screen.draw(|| tally.as_screen(&server));
             pace.wait();
         }
-        let summary = tally.as_json(&server);
+        let said = if self.reporting.json {
+            format!("{}\n", tally.as_json(&server))
+        } else {
+            tally.as_screen(&server)
+        };
         server.shutdown(SHUTDOWN_WITHIN);
         if let Some(journal) = journal {
             eprintln!("{}", journal.finish()?);
         }
-        if self.reporting.json {
-            print::to_stdout(&format!("{summary}\n"))?;
-        }
+        print::to_stdout(&said)?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -133,6 +136,7 @@ impl Arguments {
             placement,
             budget,
             clients_max: self.clients_max,
+            dispatcher: self.telling.dispatcher(),
             ..ServerConfig::new(self.telling.classes()?, new_epoch())
         };
         let teleport = TeleportCheck { speed_max: SPEED_MAX, slack: TELEPORT_SLACK, allows_jumps: true };
@@ -172,11 +176,13 @@ fn frame(
             truths.extend(crew.truths(now));
         }
         if let Some(journal) = journal {
+            // A server's clock is the shared one.
+            let now = Now::synchronised(now);
             for (object, life, state) in &truths {
                 journal.truth(now, *object, *life, state);
             }
             for object in session.objects().filter(|object| session.class(*object) == Some(TANK)) {
-                if let Some(state) = session.place(object, now) {
+                if let Some(state) = session.place(object, now.shared) {
                     journal.placed(now, object, 0, &state);
                 }
             }
@@ -190,6 +196,8 @@ struct Tally {
     began: Instant,
     joined: u64,
     resumed: u64,
+    /// Sessions that are over: with nothing left to say, and with something that was promised.
+    ended: u64,
     lost: u64,
     refused: Vec<(Refusal, u64)>,
     closed: Vec<(CloseReason, u64)>,
@@ -210,6 +218,7 @@ impl Tally {
             began,
             joined: 0,
             resumed: 0,
+            ended: 0,
             lost: 0,
             refused: Vec::new(),
             closed: Vec::new(),
@@ -235,6 +244,7 @@ impl Tally {
         match event {
             ServerEvent::Joined(_) => self.joined += 1,
             ServerEvent::Resumed(_) => self.resumed += 1,
+            ServerEvent::SessionLost { undelivered, .. } if undelivered.is_empty() => self.ended += 1,
             ServerEvent::SessionLost { .. } => self.lost += 1,
             ServerEvent::Refused { refusal, .. } => count(&mut self.refused, *refusal),
             ServerEvent::Closed { reason, .. } => count(&mut self.closed, *reason),
@@ -288,6 +298,7 @@ impl Tally {
             "secs": self.began.elapsed().as_secs_f64(),
             "joined": self.joined,
             "resumed": self.resumed,
+            "sessions_ended": self.ended,
             "sessions_lost": self.lost,
             "objects": objects,
             "refused": refused,

@@ -2,6 +2,7 @@
 
 use crate::experiment::Experiment;
 
+pub use x9::{ClockSeen, Diary, Played, Scene, Stage, Ways, X9};
 pub use x15::X15;
 
 mod ei;
@@ -20,6 +21,7 @@ mod x5;
 mod x6;
 mod x7;
 mod x8;
+mod x9;
 
 /// All of them, in the order of their numbers; ours come last.
 pub fn all() -> &'static [&'static dyn Experiment] {
@@ -32,6 +34,7 @@ pub fn all() -> &'static [&'static dyn Experiment] {
         &x6::X6,
         &x7::X7,
         &x8::X8,
+        &x9::X9 { stage: &x9::Nowhere, length: x9::X9::LENGTH },
         &x10::X10,
         &x11::X11,
         &x12::X12,

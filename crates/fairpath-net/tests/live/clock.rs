@@ -44,6 +44,10 @@ fn looks(world: &mut World, clients: &[NetClient<Vec2>], count: usize) -> Vec<Lo
     looks
 }
 
+fn worst(looks: &[Look]) -> Span {
+    looks.iter().map(|look| look.off.abs()).max().unwrap_or(Span::ZERO)
+}
+
 fn wrong_clocks(world: &World, count: i64) -> Vec<NetClient<Vec2>> {
     let connect = |number: i64| {
         let trust = Trust::Pinned(vec![world.server.fingerprint()]);
@@ -61,6 +65,7 @@ fn the_stated_uncertainty_covers_the_truth_on_symmetric_links() {
     let clients = wrong_clocks(&world, 3);
     let looks = looks(&mut world, &clients, 300);
     let covered = looks.iter().filter(|look| look.off.abs() <= look.stated).count();
+    println!("covered {covered} of {}, off by {:?} at worst", looks.len(), worst(&looks));
     assert!(covered * 100 >= looks.len() * 95, "{covered} of {}", looks.len());
     assert!(looks.iter().all(|look| look.stated < millis(1_000)), "and it says something");
 }
@@ -76,6 +81,7 @@ fn unequal_ways_put_the_clock_off_by_half_of_what_they_differ() {
     let mut offs: Vec<i64> = looks.iter().map(|look| look.off.as_micros()).collect();
     offs.sort_unstable();
     let median = Span::from_micros(offs[offs.len() / 2]);
+    println!("ways of 20 and 220 ms: off by {median:?} in the median");
     // Nobody can know which way took longer: half of 200 ms, and the stated uncertainty has room for it.
     assert!((median.abs() - millis(100)).abs() < millis(30), "{median:?}");
     let covered = looks.iter().filter(|look| look.off.abs() <= look.stated).count();

@@ -170,6 +170,23 @@ row! {
 }
 
 row! {
+    /// From when on somebody reckoned by which DR vector.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct FollowedRow {
+        /// The first look at which it was so.
+        pub t_us: i64 as "t_us",
+        /// On whose screen; empty for the owner, who reckons by the newest one it has exported.
+        pub viewer: Option<u32> as "viewer",
+        /// Which entity it is about.
+        pub entity: u32 as "entity",
+        /// Which of that entity's lives, as the wire counts them.
+        pub life: u16 as "life",
+        /// When it was generated, by which it is known: no two of an entity are generated at one instant.
+        pub generated_us: i64 as "generated_us",
+    }
+}
+
+row! {
     /// What a player did.
     #[derive(Clone, Copy, Debug, Default, PartialEq)]
     pub struct InputRow {
@@ -213,7 +230,7 @@ macro_rules! tables {
     )+};
 }
 
-tables!(StateRow, SendRow, ReceiptRow, InputRow);
+tables!(StateRow, SendRow, ReceiptRow, FollowedRow, InputRow);
 
 impl Metadata {
     /// The names of the columns, from left to right.

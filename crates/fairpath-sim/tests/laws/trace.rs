@@ -3,7 +3,7 @@
 use fairpath_laws::{law, proptest::prelude::*};
 use fairpath_sim::csv::CsvProblem;
 use fairpath_sim::trace::{
-    InputRow, LengthUnit, Metadata, ReceiptKind, ReceiptRow, SendRow, StateKind, StateRow, Trace,
+    FollowedRow, InputRow, LengthUnit, Metadata, ReceiptKind, ReceiptRow, SendRow, StateKind, StateRow, Trace,
 };
 
 /// Any finite number, by its bits: huge, tiny, subnormal, −0.
@@ -74,6 +74,18 @@ fn receipt() -> impl Strategy<Value = ReceiptRow> {
     })
 }
 
+fn followed() -> impl Strategy<Value = FollowedRow> {
+    (any::<[i64; 2]>(), any::<Option<u32>>(), any::<u32>(), any::<u16>()).prop_map(
+        |([t_us, generated_us], viewer, entity, life)| FollowedRow {
+            t_us,
+            viewer,
+            entity,
+            life,
+            generated_us,
+        },
+    )
+}
+
 fn input() -> impl Strategy<Value = InputRow> {
     (any::<i64>(), any::<[u32; 3]>(), any::<u64>(), prop::array::uniform4(number())).prop_map(
         |(t_us, [player, entity, buttons], sequence, [axis_0, axis_1, axis_2, axis_3])| InputRow {
@@ -120,13 +132,15 @@ fn trace() -> impl Strategy<Value = Trace> {
         prop::collection::vec(state(), 0..8),
         prop::collection::vec(send(), 0..8),
         prop::collection::vec(receipt(), 0..8),
+        prop::collection::vec(followed(), 0..8),
         prop::collection::vec(input(), 0..8),
     );
-    (metadata(), tables).prop_map(|(metadata, (states, sends, receipts, inputs))| Trace {
+    (metadata(), tables).prop_map(|(metadata, (states, sends, receipts, followed, inputs))| Trace {
         metadata,
         states,
         sends,
         receipts,
+        followed,
         inputs,
     })
 }
@@ -137,12 +151,14 @@ fn rewritten(trace: &Trace) -> Trace {
     let states = StateRow::to_csv(&trace.states).unwrap();
     let sends = SendRow::to_csv(&trace.sends).unwrap();
     let receipts = ReceiptRow::to_csv(&trace.receipts).unwrap();
+    let followed = FollowedRow::to_csv(&trace.followed).unwrap();
     let inputs = InputRow::to_csv(&trace.inputs).unwrap();
     Trace {
         metadata: Metadata::from_csv(metadata.as_bytes()).unwrap(),
         states: StateRow::from_csv(states.as_bytes()).unwrap(),
         sends: SendRow::from_csv(sends.as_bytes()).unwrap(),
         receipts: ReceiptRow::from_csv(receipts.as_bytes()).unwrap(),
+        followed: FollowedRow::from_csv(followed.as_bytes()).unwrap(),
         inputs: InputRow::from_csv(inputs.as_bytes()).unwrap(),
     }
 }
@@ -162,13 +178,16 @@ fn text_keeps_every_bit() {
 
 #[test]
 fn the_digest_sees_every_number() {
-    law!((trace(), any::<prop::sample::Index>(), 0usize..4), |(trace, index, table)| {
+    law!((trace(), any::<prop::sample::Index>(), 0usize..5), |(trace, index, table)| {
         let mut other = trace.clone();
         match table {
             0 if !trace.states.is_empty() => other.states[index.index(trace.states.len())].vz += 1.0,
             1 if !trace.sends.is_empty() => other.sends[index.index(trace.sends.len())].packet ^= 1,
             2 if !trace.receipts.is_empty() => {
                 other.receipts.pop();
+            }
+            3 if !trace.followed.is_empty() => {
+                other.followed[index.index(trace.followed.len())].generated_us ^= 1;
             }
             _ => other.metadata.seed ^= 1,
         }

@@ -7,8 +7,8 @@ use fairpath::session::message::{
     Announcement, Call, Datagram, Group, Hello, Letter, Message, Part, SESSION_VERSION,
 };
 use fairpath::session::{
-    ClassId, ClientId, CloseReason, ConnectionId, Gate, Party, Refusal, Server, ServerEvent, SpeedCheck,
-    Target, TeleportCheck, Token,
+    ClassId, ClientId, CloseReason, ConnectionId, Gate, Interceptor, Party, Refusal, Server, ServerEvent,
+    SpeedCheck, Target, TeleportCheck, Token, Update,
 };
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::{Vec2, Vector};
@@ -296,4 +296,67 @@ fn a_stolen_token_of_another_run_is_worth_nothing() {
     impostor.say(&Message::Hello(Hello { resume: Some(resume), ..hello() }));
     assert_eq!(impostor.closed(), None);
     assert!(matches!(impostor.server.poll_event(), Some(ServerEvent::Joined(_))), "it is somebody new");
+}
+
+/// Wants names in capitals, no bombs, and no more than nine lives.
+#[derive(Debug)]
+struct HouseRules;
+
+impl Interceptor<Vec2> for HouseRules {
+    fn check_state(&mut self, _: &Update<'_, Vec2>, group: u8, value: &mut Vec<u8>) -> Result<(), Refusal> {
+        match group {
+            0 => value.make_ascii_uppercase(),
+            1 if value.first() > Some(&9) => return Err(Refusal::Vetoed),
+            _ => value.extend([0; 500]),
+        }
+        Ok(())
+    }
+
+    fn check_creation(&mut self, _: &Update<'_, Vec2>, creation: &mut Vec<u8>) -> Result<(), Refusal> {
+        creation.push(b'!');
+        if creation == b"bomb!" { Err(Refusal::Vetoed) } else { Ok(()) }
+    }
+}
+
+#[test]
+fn the_game_may_veto_or_change_states_and_creations_too() {
+    let mut impostor = Impostor::greeted(server(1).with_interceptor(HouseRules));
+    let group = |group, number, bytes: &[u8]| Group { group, number, bytes: bytes.to_vec() };
+    let made = |id, creation: &[u8], groups| Announcement {
+        creation: creation.to_vec(),
+        groups,
+        ..announcement(EntityId(id), SHIP)
+    };
+    impostor.say(&Message::Create(made(1, b"ship", vec![group(0, 1, b"anna")])));
+    impostor.say(&Message::Create(made(2, b"bomb", vec![])));
+    impostor.say(&Message::Create(made(3, b"ship", vec![group(1, 1, &[10])])));
+    assert_eq!(impostor.refusals(), [Refusal::NotCreated, Refusal::NotCreated]);
+    assert_eq!(impostor.server.objects().collect::<Vec<_>>(), [EntityId(1)]);
+    assert_eq!(impostor.server.creation(EntityId(1)), Some(&b"ship!"[..]));
+    assert_eq!(impostor.server.state(EntityId(1), 0), Some(&b"ANNA"[..]));
+
+    let state = |value| vec![Part::State(EntityId(1), value)];
+    impostor.send(&[], state(group(0, 2, b"otto")));
+    impostor.send(&[], state(group(1, 3, &[10])));
+    impostor.send(&[], state(group(2, 4, &[1; 900])));
+    assert_eq!(impostor.refusals(), [Refusal::Vetoed, Refusal::Vetoed], "the last is too long by now");
+    assert_eq!(impostor.server.state(EntityId(1), 0), Some(&b"OTTO"[..]));
+    assert_eq!(impostor.server.state(EntityId(1), 1), None);
+    assert_eq!(impostor.server.state(EntityId(1), 2), None);
+    assert_eq!(impostor.closed(), None);
+}
+
+#[test]
+fn whoever_is_refused_does_not_run_out_of_ids() {
+    let mut impostor = Impostor::greeted(server(1));
+    let mut granted = 0;
+    for id in 1..=200 {
+        impostor.now += Span::from_millis(100);
+        impostor.say(&Message::Create(announcement(EntityId(id), ClassId(77))));
+        assert_eq!(impostor.refusals(), [Refusal::UnknownClass], "id {id} is known");
+        while impostor.server.poll_stream(impostor.connection, impostor.now).is_some() {
+            granted += 1;
+        }
+    }
+    assert!(granted > 200, "every refusal is told, and now and then there are more ids: {granted}");
 }

@@ -64,6 +64,21 @@ fn thirty_percent_loss_reordering_and_duplication_do_no_harm() {
     assert!((0.2..0.4).contains(&loss), "measured loss {loss}");
 }
 
+#[test]
+fn the_longest_way_that_is_served_is_played_on() {
+    let mut world = world(13, LinkConfig::default().delay(Span::from_millis(800)), 2);
+    let ships = launch(&mut world);
+    let mut worst: f64 = 0.0;
+    world.run_for(Span::from_secs(20), |world, now| {
+        fly(world, &ships, now);
+        if now.as_secs_f64() > 15.0 {
+            worst = worst.max(error(world, 0, ships[1], 1).expect("seen by now"));
+        }
+    });
+    // Two ways of 0.8 s: a ship leaves its line by half of 10 u/s² · 1.6² s².
+    assert!(worst < 15.0, "worst {worst}");
+}
+
 /// How far off, on average, one client places another's ship that flies straight on, in space.
 fn mean_error_in_space(placement: Placement) -> f64 {
     let truth = |now: SharedInstant| {

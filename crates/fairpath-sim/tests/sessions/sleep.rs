@@ -128,3 +128,13 @@ fn a_moving_object_is_told_without_any_tick() {
     assert!(placed.position.distance(held.position) < 1e-9, "the newest has arrived");
     assert!(pair.wakes < 3_000, "{} times in seven seconds", pair.wakes);
 }
+
+#[test]
+fn an_object_that_nobody_observes_wakes_nobody_all_the_time() {
+    let mut pair = Pair::new();
+    pair.run_until(SharedInstant::from_millis(5_000));
+    pair.server.create(BALL, b"", pair.now).expect("room");
+    pair.wakes = 0;
+    pair.run_until(pair.now + Span::from_secs(10));
+    assert!(pair.wakes < 400, "{} times in ten seconds", pair.wakes);
+}

@@ -187,6 +187,11 @@ impl ClockSync {
         Some(self.rival.map_or(believed, |rival| believed.max(rival.bounds.farthest_from(shown, local))))
     }
 
+    /// Whether there were enough exchanges that more will hardly make it better, and none contradicts the others.
+    pub const fn is_settled(&self) -> bool {
+        self.accepted_count >= self.config.settled_after && self.rival.is_none()
+    }
+
     /// Counts the jumps of shared time after the first exchange. Instants of different epochs do not compare:
     /// whoever keeps shared instants forgets them when this changes.
     pub const fn epoch(&self) -> u32 {
@@ -243,8 +248,7 @@ impl ClockSync {
     }
 
     fn interval(&self) -> Span {
-        let settled = self.accepted_count >= self.config.settled_after && self.rival.is_none();
-        if settled { self.config.interval_relaxed } else { self.config.interval_fast }
+        if self.is_settled() { self.config.interval_relaxed } else { self.config.interval_fast }
     }
 
     fn give_up_on_old_requests(&mut self, now: LocalInstant) {

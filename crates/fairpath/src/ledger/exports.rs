@@ -1,6 +1,6 @@
 use std::collections::VecDeque;
 
-use super::REMEMBERED_MAX;
+use super::{FORGOTTEN_AFTER, REMEMBERED, REMEMBERED_MAX};
 use crate::dr_vector::DrVector;
 use crate::error::{self, Path};
 use crate::number::Life;
@@ -56,6 +56,7 @@ impl<V: Planar> Exports<V> {
     }
 
     pub(super) fn push(&mut self, vector: &DrVector<V>) {
+        self.forget_old();
         if self.pieces.len() == REMEMBERED_MAX {
             self.pieces.pop_front();
             self.first += 1;
@@ -112,8 +113,24 @@ impl<V: Planar> Exports<V> {
 
     /// The same, if it is so old that it will soon be forgotten.
     pub(super) fn get_if_old(&self, index: u64) -> Option<&Exported<V>> {
-        let is_old = self.pieces.len() > REMEMBERED_MAX / 2 && index < self.first + REMEMBERED_MAX as u64 / 4;
-        if is_old { self.get(index) } else { None }
+        let is_one_of_many =
+            self.pieces.len() > REMEMBERED_MAX / 2 && index < self.first + REMEMBERED_MAX as u64 / 4;
+        if is_one_of_many || self.ended_before(index, REMEMBERED) { self.get(index) } else { None }
+    }
+
+    /// Forgets what ended long before the newest DR vector so far: not the one that is about to come, for pages have
+    /// looked only at those that are here.
+    fn forget_old(&mut self) {
+        while self.ended_before(self.first, FORGOTTEN_AFTER) {
+            self.pieces.pop_front();
+            self.first += 1;
+        }
+    }
+
+    /// Whether a piece ended so long before the newest one began.
+    fn ended_before(&self, index: u64, span: Span) -> bool {
+        let (next, newest) = (self.get(index + 1), self.newest());
+        next.zip(newest).is_some_and(|(next, newest)| newest.since - next.since > span)
     }
 
     /// The error of a receiver that follows `belief` all the way from `from` to `to`.

@@ -38,6 +38,12 @@ pub const LATENESS_MAX: Span = Span::from_secs(10);
 /// seconds for the copy itself to be under way.
 const REMEMBERED: Span = Span::from_secs(15);
 
+/// How long after its end a piece of the exported path is forgotten: twice as long as anything that was told during it
+/// can be open, so that whoever still follows it has long kept it. Shorter, and late receipts are booked in part; longer, and
+/// an entity that turns ten times a second remembers 7 kB more for each second.
+const FORGOTTEN_AFTER: Span = Span::from_secs(30);
+const _: () = assert!(FORGOTTEN_AFTER.as_micros() >= 2 * REMEMBERED.as_micros());
+
 /// How many DR vectors of the past, and how many copies for each receiver, are remembered: 100 a second.
 const REMEMBERED_MAX: usize = 1500;
 const _: () = assert!(REMEMBERED_MAX as i64 * 10_000 >= REMEMBERED.as_micros());
@@ -143,6 +149,11 @@ impl<V: Planar> Ledger<V> {
         if let Some(pair) = self.pairs.get_mut(&receiver) {
             pair.complete(&self.exports, until, patience);
         }
+    }
+
+    /// Whether there are copies to this receiver of which more may be heard.
+    pub(crate) fn has_open(&self, receiver: ReceiverId) -> bool {
+        self.pairs.get(&receiver).is_some_and(Pair::has_open)
     }
 
     /// Brings the books up to `now`.

@@ -208,6 +208,10 @@ impl<V: Planar> Pair<V> {
         self.fold_what_is_certain();
     }
 
+    pub(super) fn has_open(&self) -> bool {
+        !self.copies.is_empty()
+    }
+
     pub(super) fn standing(&self, exports: &Exports<V>) -> Standing {
         Standing {
             accumulated: self.accumulated,

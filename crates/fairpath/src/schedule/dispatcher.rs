@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::directory::Directory;
 use super::promises::Promises;
@@ -123,6 +123,8 @@ struct Receiver {
     account: Account,
     delay: DelayEstimate,
     witness: Witness,
+    /// Of which entities copies may be under way to it: nobody else's books change when it reports.
+    told: BTreeSet<EntityId>,
 }
 
 impl Receiver {
@@ -157,7 +159,12 @@ impl<V: Planar> Dispatcher<V> {
         let account = Account::joining(self.config.half_life, &others, now);
         self.receivers.insert(
             receiver,
-            Receiver { account, delay: DelayEstimate::default(), witness: Witness::default() },
+            Receiver {
+                account,
+                delay: DelayEstimate::default(),
+                witness: Witness::default(),
+                told: BTreeSet::new(),
+            },
         );
         let entities: Vec<EntityId> = self.entities.keys().copied().collect();
         for entity in entities {
@@ -182,6 +189,9 @@ impl<V: Planar> Dispatcher<V> {
         for receiver in gone.ledger.receivers() {
             self.claims.forget_pair(entity, receiver);
             self.promises.forget_pair(entity, receiver);
+            if let Some(book) = self.receivers.get_mut(&receiver) {
+                book.told.remove(&entity);
+            }
         }
         self.scheduler.on_left(Left::Entity(entity));
     }
@@ -200,6 +210,9 @@ impl<V: Planar> Dispatcher<V> {
     pub fn hide(&mut self, entity: EntityId, receiver: ReceiverId) {
         if let Some(hidden) = self.entities.get_mut(&entity) {
             hidden.ledger.leave(receiver);
+            if let Some(book) = self.receivers.get_mut(&receiver) {
+                book.told.remove(&entity);
+            }
             self.claims.forget_pair(entity, receiver);
             self.promises.forget_pair(entity, receiver);
             self.scheduler.on_left(Left::Pair(entity, receiver));
@@ -275,8 +288,10 @@ impl<V: Planar> Dispatcher<V> {
 
     /// A copy really left, at this cost in the budget's unit. The name is for its receipt.
     pub fn on_departed(&mut self, claim: &Claim, at: SharedInstant, cost: f64) -> Option<CopyId> {
-        let delay = claim.delay.or(self.receivers.get(&claim.receiver)?.likely_delay());
+        let receiver = self.receivers.get_mut(&claim.receiver)?;
+        let delay = claim.delay.or_else(|| receiver.likely_delay());
         let entity = self.entities.get_mut(&claim.entity)?;
+        receiver.told.insert(claim.entity);
         let vector = entity.recent.get(claim.generated_at);
         self.claims.forget_repeated(claim.entity, claim.receiver, vector.generated_at);
         self.scheduler.on_departed(claim.entity, claim.receiver, at, cost);
@@ -367,9 +382,11 @@ impl<V: Planar> Dispatcher<V> {
             None => until.min(now),
         };
         let patience = book.delay.high().unwrap_or(self.config.horizon);
-        for entity in self.entities.values_mut() {
+        book.told.retain(|entity| {
+            let Some(entity) = self.entities.get_mut(entity) else { return false };
             entity.ledger.on_complete(receiver, until, patience);
-        }
+            entity.ledger.has_open(receiver)
+        });
     }
 
     /// The newest DR vector of an entity.

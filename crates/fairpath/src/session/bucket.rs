@@ -22,9 +22,10 @@ impl Bucket {
         self.level
     }
 
-    /// Takes so much out, into debt if it must be.
+    /// Takes so much out, into debt if it must be: as deep as a burst and no deeper. A long message on a stream must not
+    /// silence motion for seconds.
     pub(super) fn spend(&mut self, amount: f64) {
-        self.level -= amount;
+        self.level = (self.level - amount).max(-self.burst);
     }
 
     /// Takes so much out if it is there.
@@ -46,6 +47,16 @@ impl Bucket {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn its_debt_is_paid_off_within_two_bursts() {
+        let mut bucket = Bucket::new(100.0, 50.0);
+        let at = LocalInstant::from_millis;
+        bucket.level(at(0));
+        bucket.spend(1e9);
+        assert_eq!(bucket.when(50.0, at(0)), at(1_000));
+        assert!(!bucket.try_spend(1.0, at(500)) && bucket.try_spend(50.0, at(1_000)));
+    }
 
     #[test]
     fn it_gives_its_burst_at_once_and_its_rate_for_ever() {

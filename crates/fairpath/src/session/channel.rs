@@ -444,12 +444,14 @@ impl Channel {
             let empty: [DrVector<V>; 0] = [];
             encode_updates(precision, &header, &empty, &mut updates).expect("a header is always sound");
         }
-        let bytes_each = updates.len() as f64 / count.max(1) as f64;
         // Receipts name DR vectors by their place, in the order of entities.
         let mut copies = BTreeMap::new();
         for (at, departure) in departures.into_iter().enumerate() {
             let entity = departure.claim.entity;
             if at >= count {
+                if departure.is_promise {
+                    self.manifest.look_again(now.shared);
+                }
                 let room_at = self.budget.when(Self::SPEAK_BYTES, now.local);
                 hold(dispatcher, departure, now.shared + (room_at - now.local).max(Span::ZERO));
                 continue;
@@ -457,7 +459,8 @@ impl Channel {
             draft.has_news = true;
             self.manifest.on_departed(entity, now.shared);
             self.statistics.vectors_sent += 1;
-            if let Some(copy) = dispatcher.on_departed(&departure.claim, now.shared, bytes_each) {
+            // Bytes are what the channel has a budget of; a scheduler's is in DR vectors.
+            if let Some(copy) = dispatcher.on_departed(&departure.claim, now.shared, 1.0) {
                 copies.insert(entity, copy);
             }
         }

@@ -294,6 +294,14 @@ impl<V: Planar> Client<V> {
         }
     }
 
+    /// The DR vector that [`place`](Self::place) reckons by: of this client's own object the newest one exported.
+    pub fn followed(&self, object: EntityId) -> Option<&DrVector<V>> {
+        match &self.objects.get(&object)?.role {
+            Role::Mine(owner, _) => owner.exported(),
+            Role::Theirs(replica) => replica.followed(),
+        }
+    }
+
     /// What to show of an object: [`place`](Self::place), with corrections bent so that the eye can follow.
     pub fn draw(&mut self, object: EntityId, now: LocalInstant) -> Option<State<V>> {
         let now = self.clock_now(now)?;
@@ -634,10 +642,12 @@ impl<V: Planar> Client<V> {
     }
 
     /// The session begins for the application once the clock is good enough. A greeting that had to be sent again and again
-    /// says little about the time: corrected later, the clock would jump.
+    /// says little about the time: corrected later, the clock would jump. On a link so long that nothing better is to be had, a
+    /// clock that has settled must do.
     fn synchronise(&mut self, now: LocalInstant) {
         let good_enough = self.config.clock.step_beyond.scaled(0.5);
-        if self.clock.uncertainty(now).is_none_or(|uncertainty| uncertainty > good_enough) {
+        let is_vague = self.clock.uncertainty(now).is_none_or(|uncertainty| uncertainty > good_enough);
+        if is_vague && !self.clock.is_settled() {
             return;
         }
         let (Some(identity), Some(now)) = (self.identity, self.clock_now(now)) else { return };
@@ -788,8 +798,10 @@ impl<V: Planar> Client<V> {
 
     /// What was refused to exist does not.
     fn refused(&mut self, object: EntityId, refusal: Refusal) {
-        let never_existed =
-            matches!(refusal, Refusal::UnknownClass | Refusal::UnknownId | Refusal::TooManyObjects);
+        let never_existed = matches!(
+            refusal,
+            Refusal::UnknownClass | Refusal::UnknownId | Refusal::TooManyObjects | Refusal::NotCreated
+        );
         if never_existed {
             self.forget(object);
         }

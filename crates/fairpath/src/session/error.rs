@@ -105,6 +105,8 @@ coded! {
         Vetoed = 10, "vetoed by the game";
         /// Whoever was called has too much waiting already.
         CalleeBusy = 11, "whoever was called cannot take more";
+        /// The game does not want this object to be.
+        NotCreated = 12, "the game does not want it to be";
     }
 }
 

@@ -23,10 +23,27 @@ pub struct Update<'a, V: Planar> {
     pub now: SharedInstant,
 }
 
-/// May refuse or change an update. Asked in the order they were installed; the first refusal counts.
+/// May refuse or change what clients say of their objects. Asked in the order they were installed; the first refusal counts.
+///
+/// Each looks at what it knows about and passes the rest. What is changed is what the server and all others believe; the owner
+/// itself goes on believing what it said.
 pub trait Interceptor<V: Planar>: Debug + Send {
-    /// Passes the update, changes it, or refuses it. What is changed is rounded again as the wire does.
-    fn check(&mut self, update: &Update<'_, V>, vector: &mut DrVector<V>) -> Result<(), Refusal>;
+    /// Passes an update of its motion, changes it, or refuses it. What is changed is rounded again as the wire does.
+    fn check(&mut self, _: &Update<'_, V>, _: &mut DrVector<V>) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    /// Passes a new value of a state group, changes it, or refuses it; also those that an object is created with. One that has
+    /// become too long for a group is refused.
+    fn check_state(&mut self, _: &Update<'_, V>, _group: u8, _value: &mut Vec<u8>) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    /// Passes the creation of an object, changes what it is created with, or refuses it: then there is no such object, and its
+    /// owner is told [`Refusal::NotCreated`], whatever the reason here.
+    fn check_creation(&mut self, _: &Update<'_, V>, _creation: &mut Vec<u8>) -> Result<(), Refusal> {
+        Ok(())
+    }
 }
 
 /// Refuses what is faster than it can be.

@@ -1,6 +1,7 @@
 //! Which objects one peer is told of, and how often it may and must be.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use super::class::Rates;
 use crate::number::{EntityId, ReceiverId};
@@ -12,6 +13,8 @@ use crate::vector::Planar;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Manifest {
     items: BTreeMap<EntityId, Item>,
+    /// Nothing must be told before this. It may be early, for what was told meanwhile, and never late.
+    due: Option<SharedInstant>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -30,10 +33,21 @@ impl Manifest {
     /// What a claim without weight counts: less than any error that matters, more than nothing, so that waiting
     /// makes it heavier.
     const WEIGHT_FLOOR: f64 = 1e-3;
+    /// What must be told is looked for no more often than this: all that a peer knows is walked through. Objects that nobody has
+    /// observed yet are due all the time. 50 ms late is little against intervals of seconds.
+    const LOOK_EVERY: Span = Span::from_millis(50);
 
     /// The peer is to be told of this object.
     pub(super) fn add(&mut self, object: EntityId, rates: Rates, now: SharedInstant) {
-        self.items.entry(object).or_insert(Item { rates, since: now, last_sent: None });
+        if let Entry::Vacant(place) = self.items.entry(object) {
+            place.insert(Item { rates, since: now, last_sent: None });
+            self.look_again(now);
+        }
+    }
+
+    /// Something must be told, as far as is known here.
+    pub(super) fn look_again(&mut self, now: SharedInstant) {
+        self.due = Some(self.due.map_or(now, |due| due.min(now)));
     }
 
     /// It is to be told no more.
@@ -50,6 +64,7 @@ impl Manifest {
         for item in self.items.values_mut() {
             (item.since, item.last_sent) = (now, None);
         }
+        self.due = Some(now);
     }
 
     pub(super) fn on_departed(&mut self, object: EntityId, now: SharedInstant) {
@@ -61,7 +76,7 @@ impl Manifest {
     /// What may leave for this peer now, the most urgent first: what the scheduler claims, what the peer was never told
     /// of, and what is over its longest interval. What comes too soon after the last goes back until it may leave.
     pub(super) fn gather<V: Planar>(
-        &self,
+        &mut self,
         dispatcher: &mut Dispatcher<V>,
         receiver: ReceiverId,
         now: SharedInstant,
@@ -79,7 +94,8 @@ impl Manifest {
                 *entry = departure;
             }
         }
-        for (object, item) in self.items.iter().filter(|(_, item)| item.latest() <= now) {
+        let is_due = self.due.is_some_and(|due| due <= now);
+        for (object, item) in self.items.iter().filter(|(_, item)| is_due && item.latest() <= now) {
             let Some(generated_at) = dispatcher.newest(*object).map(|vector| vector.generated_at) else {
                 continue;
             };
@@ -95,6 +111,10 @@ impl Manifest {
                 is_promise: true,
             });
         }
+        if is_due {
+            let soon = now + Self::LOOK_EVERY;
+            self.due = self.items.values().map(|item| item.latest().max(soon)).min();
+        }
         let mut gathered: Vec<Departure> = gathered.into_values().collect();
         gathered
             .sort_by(|one, other| self.urgency(&other.claim, now).total_cmp(&self.urgency(&one.claim, now)));
@@ -103,7 +123,7 @@ impl Manifest {
 
     /// When [`gather`](Self::gather) has something that no scheduler claims.
     pub(super) fn poll_deadline(&self) -> Option<SharedInstant> {
-        self.items.values().map(Item::latest).min()
+        self.due.filter(|_| !self.items.is_empty())
     }
 
     /// A claim's weight, and more the longer the peer has not been told: what does not fit gains weight.

@@ -115,7 +115,7 @@ impl Newest {
 
     /// The object is gone from there.
     pub(super) fn forget(&mut self, object: EntityId) {
-        self.waiting.retain(|slot, _| slot.object() != Some(object));
+        remove_of(&mut self.waiting, object);
     }
 
     pub(super) fn into_undelivered(self) -> Vec<Part> {
@@ -151,6 +151,45 @@ impl Heard {
 
     /// The object is gone.
     pub(super) fn forget(&mut self, object: EntityId) {
-        self.numbers.retain(|slot, _| slot.object() != Some(object));
+        remove_of(&mut self.numbers, object);
+    }
+}
+
+/// Removes what is about an object. Objects come and go by the second among many that stay, so it looks only where its slots are.
+fn remove_of<T>(slots: &mut BTreeMap<Slot, T>, object: EntityId) {
+    let calls = |target| Slot::Call(target, 0)..=Slot::Call(target, u32::MAX);
+    let places = [
+        Slot::State(object, 0)..=Slot::State(object, u8::MAX),
+        calls(Target::Owner(object)),
+        calls(Target::Viewers(object)),
+    ];
+    for place in places {
+        while let Some(slot) = slots.range(place.clone()).next().map(|(slot, _)| *slot) {
+            slots.remove(&slot);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_is_about_an_object_is_forgotten_and_nothing_else() {
+        let mut heard = Heard::default();
+        let targets = |object| [Target::Owner(object), Target::Viewers(object)];
+        let slots_of = |object| {
+            let states = [0, 7, u8::MAX].map(|group| Slot::State(object, group));
+            let calls = targets(object).into_iter().flat_map(|to| [0, u32::MAX].map(|it| Slot::Call(to, it)));
+            states.into_iter().chain(calls)
+        };
+        let all: Vec<Slot> = (1..=3).flat_map(|object| slots_of(EntityId(object))).collect();
+        for slot in all.iter().chain(&[Slot::Call(Target::Connection, 5)]) {
+            assert_eq!(heard.is_news(*slot, 1), Ok(true));
+        }
+        heard.forget(EntityId(2));
+        let left = all.iter().filter(|slot| slot.object() != Some(EntityId(2))).count() + 1;
+        assert_eq!(heard.numbers.len(), left);
+        assert!(heard.numbers.keys().all(|slot| slot.object() != Some(EntityId(2))));
     }
 }

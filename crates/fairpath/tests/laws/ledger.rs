@@ -280,3 +280,30 @@ fn memory_is_bounded_however_silent_a_receiver_is() {
     let standing = ledger.standing(RECEIVER).unwrap();
     assert!(standing.unsettled > 10_000, "given up on: {}", standing.unsettled);
 }
+
+/// Whoever still follows a DR vector that the exported path has long forgotten keeps it, and is booked exactly.
+#[test]
+fn who_is_told_once_is_booked_exactly_long_after_the_path_has_forgotten() {
+    law!((any::<u64>(), 0.1..40.0f64), |(seed, pause)| {
+        let mut story = story(seed, MotionKind::Circular, 0.5, 0.0);
+        // One life, told of once, and then a pause and as much again: more than a minute and a half in all.
+        story.lives.fill(0);
+        story.vectors.iter_mut().for_each(|vector| vector.life = Life::default());
+        let first = story.vectors[0].generated_at;
+        let shift = story.end - first + secs(pause).rounded_to(Span::from_millis(1));
+        let later: Vec<_> = story
+            .vectors
+            .iter()
+            .map(|vector| DrVector { generated_at: vector.generated_at + shift, ..*vector })
+            .collect();
+        story.lives.extend(later.iter().map(|_| 0));
+        story.vectors.extend(later);
+        let arrives = Some(first + secs(0.2));
+        story.copies = vec![Sent { index: 0, at: first, arrives, reported: Some(first + secs(0.4)) }];
+        story.end += shift;
+        let books = story.ledger(true, story.end).standing(RECEIVER).unwrap().accumulated;
+        let truth = story.omniscient(story.end);
+        prop_assert!((books - truth).abs() < 1e-6 * (1.0 + truth), "ledger {books} truth {truth}");
+        Ok(())
+    });
+}

@@ -23,6 +23,8 @@ pub(super) struct Member<V: Planar> {
     pub(super) heard_at: SharedInstant,
     /// What it was told of, and what is its own.
     pub(super) seen: BTreeSet<EntityId>,
+    /// What is its own.
+    pub(super) owned: BTreeSet<EntityId>,
     /// Ids it may still use.
     pub(super) granted: BTreeSet<u32>,
     /// What came about those before they were created, and when it was sent.
@@ -44,6 +46,7 @@ impl<V: Planar> Member<V> {
             detached_at: None,
             heard_at: now,
             seen: BTreeSet::new(),
+            owned: BTreeSet::new(),
             granted: BTreeSet::new(),
             early: BTreeMap::new(),
             is_overfull: false,

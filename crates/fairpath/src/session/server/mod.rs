@@ -65,8 +65,9 @@ struct Connection {
 }
 
 impl<V: Planar> Server<V> {
-    /// A server without clients yet, whose updates this scheduler spreads. Live, seed `random` so that nobody can guess
-    /// it: receipts are proven with it.
+    /// A server without clients yet, whose updates this scheduler spreads. If it has a budget, that is in DR vectors for each
+    /// trigger of any object; bytes are counted for each client ([`Budget`](super::Budget)). Live, seed `random` so that
+    /// nobody can guess it: receipts are proven with it.
     pub fn new(config: ServerConfig, scheduler: Box<dyn Scheduler<V>>, random: Random) -> Self {
         Self {
             dispatcher: Dispatcher::new(config.dispatcher, scheduler, random.fork(0)),

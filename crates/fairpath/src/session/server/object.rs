@@ -73,7 +73,7 @@ impl<V: Planar> Server<V> {
     /// Shows a new object to whom it concerns.
     pub(super) fn show_to_all(&mut self, object: EntityId, now: SharedInstant) {
         for client in self.members.keys().copied().collect::<Vec<_>>() {
-            self.look(client, object, now);
+            self.look(client, Some(object), now);
         }
     }
 
@@ -86,31 +86,40 @@ impl<V: Planar> Server<V> {
     }
 
     pub(super) fn refresh_scope_of(&mut self, client: ClientId, now: SharedInstant) {
-        for object in self.objects.keys().copied().collect::<Vec<_>>() {
-            self.look(client, object, now);
+        self.look(client, None, now);
+    }
+
+    /// What a client sees may have changed: of all objects, or of this one.
+    fn look(&mut self, client: ClientId, only: Option<EntityId>, now: SharedInstant) {
+        for (object, is_to_be_seen) in self.changes_of_sight(client, only, now) {
+            if is_to_be_seen { self.enter(client, object, now) } else { self.leave(client, object, false) }
         }
     }
 
-    /// Whether a client sees an object may have changed.
-    fn look(&mut self, client: ClientId, object: EntityId, now: SharedInstant) {
-        let Some(member) = self.members.get(&client) else { return };
-        let is_seen = member.seen.contains(&object);
-        match (is_seen, self.should_see(client, object, is_seen, now)) {
-            (false, true) => self.enter(client, object, now),
-            (true, false) => self.leave(client, object, false),
-            _ => {}
-        }
-    }
-
-    fn should_see(&mut self, client: ClientId, object: EntityId, is_seen: bool, now: SharedInstant) -> bool {
-        let (Some(scope), Some(known)) = (&mut self.scope, self.objects.get(&object)) else { return true };
-        if known.owner == Party::Client(client) {
-            return true;
-        }
-        let is_eye = |(_, it): &(&EntityId, &Object<V>)| it.owner == Party::Client(client);
-        let eyes = self.objects.iter().filter(is_eye);
-        let eyes: Vec<Sight<'_, V>> = eyes.map(|(eye, it)| it.sight(*eye, now)).collect();
-        scope.sees(client, &known.sight(object, now), &eyes, is_seen)
+    /// What a client is to see that it does not, and what not that it does.
+    fn changes_of_sight(
+        &mut self,
+        client: ClientId,
+        only: Option<EntityId>,
+        now: SharedInstant,
+    ) -> Vec<(EntityId, bool)> {
+        let Self { members, objects, scope, .. } = self;
+        let Some(member) = members.get(&client) else { return Vec::new() };
+        let eyes = member.owned.iter().filter_map(|eye| Some(objects.get(eye)?.sight(*eye, now)));
+        let eyes: Vec<Sight<'_, V>> = if scope.is_some() { eyes.collect() } else { Vec::new() };
+        let (from, to) = only.map_or((EntityId(0), EntityId(u32::MAX)), |object| (object, object));
+        let looked_at = objects.range(from..=to).map(|(object, known)| {
+            let is_seen = member.seen.contains(object);
+            let is_to_be_seen = match scope {
+                Some(scope) if known.owner != Party::Client(client) => {
+                    scope.sees(client, &known.sight(*object, now), &eyes, is_seen)
+                }
+                _ => true,
+            };
+            (*object, is_seen, is_to_be_seen)
+        });
+        let changes = looked_at.filter(|(_, is_seen, is_to_be_seen)| is_seen != is_to_be_seen);
+        changes.map(|(object, _, is_to_be_seen)| (object, is_to_be_seen)).collect()
     }
 
     fn enter(&mut self, client: ClientId, object: EntityId, now: SharedInstant) {
@@ -146,9 +155,8 @@ impl<V: Planar> Server<V> {
 
     /// The object is gone, for everybody but the client that said so itself.
     pub(super) fn remove_by(&mut self, object: EntityId, by: Option<ClientId>) -> bool {
-        if self.objects.remove(&object).is_none() {
-            return false;
-        }
+        let Some(removed) = self.objects.remove(&object) else { return false };
+        self.disown(removed.owner, object);
         for client in self.members.keys().copied().collect::<Vec<_>>() {
             if self.sees(client, object) {
                 if Some(client) == by {
@@ -163,6 +171,14 @@ impl<V: Planar> Server<V> {
         self.dispatcher.remove(object);
         self.relay.forget(object);
         true
+    }
+
+    fn disown(&mut self, owner: Party, object: EntityId) {
+        if let Party::Client(client) = owner
+            && let Some(member) = self.members.get_mut(&client)
+        {
+            member.owned.remove(&object);
+        }
     }
 
     pub(super) fn remove(&mut self, object: EntityId) -> bool {
@@ -193,8 +209,12 @@ impl<V: Planar> Server<V> {
             }
             _ => {}
         }
+        self.disown(from, object);
         if let Party::Client(client) = to {
-            self.look(client, object, now);
+            if let Some(member) = self.members.get_mut(&client) {
+                member.owned.insert(object);
+            }
+            self.look(client, Some(object), now);
             if let Some(member) = self.members.get_mut(&client) {
                 member.channel.manifest.remove(object);
                 self.dispatcher.hide(object, client.receiver());

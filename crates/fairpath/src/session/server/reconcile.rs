@@ -7,7 +7,9 @@ use crate::number::EntityId;
 use crate::place::{Acceptance, Arrival, Placement};
 use crate::session::channel::Incoming;
 use crate::session::interceptor::Update;
-use crate::session::limits::{IDS_LOW, OBJECTS_MAX, OBJECTS_PER_CLIENT_MAX};
+use crate::session::limits::{
+    CREATION_BYTES_MAX, DATAGRAM_ITEM_BYTES_MAX, IDS_LOW, OBJECTS_MAX, OBJECTS_PER_CLIENT_MAX,
+};
 use crate::session::message::{Announcement, Call, Group, Message, Target};
 use crate::session::{ClientId, CloseReason, Delivery, Party, Refusal};
 use crate::time::{LocalInstant, Now, SharedInstant, Span};
@@ -168,11 +170,58 @@ impl<V: Planar> Server<V> {
             return self.refuse(client, object, Refusal::NotOwner, now);
         }
         let Some(member) = self.members.get_mut(&client) else { return };
-        if member.channel.is_news(object, &group) {
-            let number = group.group;
-            self.spread_state(object, number, group.bytes);
-            self.events.push_back(ServerEvent::StateChanged { object, group: number });
+        if !member.channel.is_news(object, &group) {
+            return;
         }
+        let Group { group, mut bytes, .. } = group;
+        match self.intercept_state(client, object, group, &mut bytes, now) {
+            Ok(()) => {
+                self.spread_state(object, group, bytes);
+                self.events.push_back(ServerEvent::StateChanged { object, group });
+            }
+            Err(refusal) => self.refuse(client, object, refusal, now),
+        }
+    }
+
+    /// What is left of a state group's value when everybody had a look at it.
+    fn intercept_state(
+        &mut self,
+        client: ClientId,
+        object: EntityId,
+        group: u8,
+        value: &mut Vec<u8>,
+        now: SharedInstant,
+    ) -> Result<(), Refusal> {
+        let known = self.objects.get(&object).ok_or(Refusal::UnknownObject)?;
+        let believed = match &known.role {
+            Role::Theirs(replica) => replica.followed(),
+            Role::Mine(_) => None,
+        };
+        let update = Update { client, object, class: known.class, believed, now };
+        for interceptor in &mut self.interceptors {
+            interceptor.check_state(&update, group, value)?;
+        }
+        if value.len() <= DATAGRAM_ITEM_BYTES_MAX { Ok(()) } else { Err(Refusal::Vetoed) }
+    }
+
+    /// What is left of a creation when everybody had a look at it.
+    fn intercept_creation(
+        &mut self,
+        client: ClientId,
+        announcement: &mut Announcement,
+        now: SharedInstant,
+    ) -> Result<(), Refusal> {
+        let Announcement { object, class, creation, groups, .. } = announcement;
+        let update = Update { client, object: *object, class: *class, believed: None, now };
+        for interceptor in &mut self.interceptors {
+            interceptor.check_creation(&update, creation)?;
+            for group in groups.iter_mut() {
+                interceptor.check_state(&update, group.group, &mut group.bytes)?;
+            }
+        }
+        let fits = creation.len() <= CREATION_BYTES_MAX
+            && groups.iter().all(|group| group.bytes.len() <= DATAGRAM_ITEM_BYTES_MAX);
+        if fits { Ok(()) } else { Err(Refusal::Vetoed) }
     }
 
     // ── requests on the stream ──────────────────────────────────────────────────────────────────────────
@@ -203,31 +252,44 @@ impl<V: Planar> Server<V> {
         Ok(())
     }
 
-    fn create_for(&mut self, client: ClientId, announcement: Announcement, now: SharedInstant) {
-        if let Err(refusal) = self.may_create(client, &announcement) {
+    fn create_for(&mut self, client: ClientId, mut announcement: Announcement, now: SharedInstant) {
+        let allowed = self.may_create(client, &announcement).and_then(|()| {
+            let passed = self.intercept_creation(client, &mut announcement, now);
+            passed.map_err(|_| Refusal::NotCreated)
+        });
+        // Used, whether anything comes of it or not: the client will not use it again.
+        let early = self.use_id(client, announcement.object);
+        if let Err(refusal) = allowed {
             return self.refuse(client, announcement.object, refusal, now);
         }
         let replica = self.replica();
         let Some(member) = self.members.get_mut(&client) else { return };
-        member.granted.remove(&announcement.object.0);
         member.seen.insert(announcement.object);
+        member.owned.insert(announcement.object);
         member.channel.hear_groups(&announcement);
-        let early = member.early.remove(&announcement.object);
-        let is_low = member.granted.len() <= IDS_LOW as usize;
         let Announcement { object, class, creation, groups, .. } = announcement;
         let mut made = Object::new(class, Party::Client(client), creation, Role::Theirs(Box::new(replica)));
         made.groups = groups.into_iter().map(|group| (group.group, group.bytes)).collect();
         self.objects.insert(object, made);
         self.show_to_all(object, now);
         self.events.push_back(ServerEvent::Created { object, by: client });
-        if is_low {
-            self.grant_ids(client);
-        }
         if let Some((vector, sent_at)) = early
             && let Err(refusal) = self.accept(client, &vector, sent_at, now)
         {
             self.refuse(client, object, refusal, now);
         }
+    }
+
+    /// An id is not to be used again; more are granted when few are left. What came about the object before it was created, if
+    /// anything.
+    fn use_id(&mut self, client: ClientId, object: EntityId) -> Option<(DrVector<V>, SharedInstant)> {
+        let member = self.members.get_mut(&client)?;
+        let was_granted = member.granted.remove(&object.0);
+        let early = member.early.remove(&object);
+        if was_granted && member.granted.len() <= IDS_LOW as usize {
+            self.grant_ids(client);
+        }
+        early
     }
 
     fn may_create(&self, client: ClientId, announcement: &Announcement) -> Result<(), Refusal> {
@@ -242,11 +304,12 @@ impl<V: Planar> Server<V> {
 
     /// Whether a client may have one more of this class.
     fn may_own(&self, client: ClientId, class: crate::session::ClassId) -> Result<(), Refusal> {
-        let owned = || self.objects.values().filter(|object| object.owner == Party::Client(client));
+        let Some(member) = self.members.get(&client) else { return Err(Refusal::UnknownId) };
+        let of_class = member.owned.iter().filter(|object| self.class(**object) == Some(class)).count();
         let of_class_max = self.config.classes.get(&class).map_or(0, |class| class.per_client_max);
         let has_room = self.objects.len() < OBJECTS_MAX
-            && owned().count() < OBJECTS_PER_CLIENT_MAX
-            && owned().filter(|object| object.class == class).count() < of_class_max;
+            && member.owned.len() < OBJECTS_PER_CLIENT_MAX
+            && of_class < of_class_max;
         if has_room { Ok(()) } else { Err(Refusal::TooManyObjects) }
     }
 
