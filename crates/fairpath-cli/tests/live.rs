@@ -158,13 +158,14 @@ fn x9_leaves_nobody_behind_when_it_is_interrupted() {
         let mark = path_text(folder.path()).as_bytes();
         lines.filter(|line| line.windows(mark.len()).any(|part| part == mark)).count()
     };
-    let playing = program(&["lab", "run", "X9", "--out", path_text(&folder.path().join("x9"))])
+    let mut playing = program(&["lab", "run", "X9", "--out", path_text(&folder.path().join("x9"))])
         .env("TMPDIR", folder.path())
         .stderr(Stdio::piped())
         .spawn()
         .expect("it starts");
-    // Itself, and the first receivers; if they never come the test does not end, and says by that where it is.
+    // Itself, and the first receivers.
     while children() < 3 {
+        assert!(playing.try_wait().expect("it can be asked").is_none(), "it ended by itself");
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     let killed = Command::new("kill").args(["-INT", &playing.id().to_string()]).status();
