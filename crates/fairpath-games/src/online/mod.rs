@@ -11,13 +11,16 @@
 //! - [`Screen`] is what a player looks at: [`Heard`] as it arrives, [`Extrapolated`] by the player's own hands, or
 //!   [`Prototyped`] as S3 did it first
 //! - [`Way`] is both ends and simulated links between them, for experiments and for play in one process
+//! - [`Portable`] is a state that can travel as bytes, with every bit it has
 //!
 //! Whoever has real sockets takes the ends and carries their words.
 
 mod host;
+mod message;
 mod screen;
 mod way;
 
 pub use host::{Host, PADDING};
+pub use message::{BadMessage, Portable, Reader, Writer, read_input, read_reply, write_input, write_reply};
 pub use screen::{Extrapolated, Heard, Prototyped, Screen};
 pub use way::Way;

@@ -1,9 +1,7 @@
 //! What a player looks at.
 
 use fairpath::State;
-use fairpath::compensate::{
-    ENTRIES_DEFAULT, FreeRunning, PositionOffset, Prototype, Reply, Simulate,
-};
+use fairpath::compensate::{ENTRIES_DEFAULT, FreeRunning, PositionOffset, Prototype, Reply, Simulate};
 use fairpath::converge::{Convergence, Drawn};
 use fairpath::time::{LocalInstant, Now, TickRate};
 use fairpath::vector::Vec2;

@@ -13,13 +13,14 @@ use fairpath::converge::{Algorithm, Convergence};
 use fairpath::motion::MotionKind;
 use fairpath::number::{EntityId, Life};
 use fairpath::place::{Arrival, Placement, Replica};
+use fairpath::random::Random;
 use fairpath::time::{Now, SharedInstant, Span};
 use fairpath::trigger::Trigger;
 use fairpath::vector::{Vec2, Vector};
 use fairpath::{DrVector, Owner, State};
 use fairpath_games::tanks::{
-    Event, Match, Rectangle, SHOT_RADIUS, SeenTank, Shot, ShotEnd, TANK_LENGTH, TANK_WIDTH, TICK_RATE, Tanks,
-    TanksConfig, Team, View,
+    Bot, Driver, Event, Ground, Match, Rectangle, SHOT_RADIUS, Script, SeenTank, Shot, ShotEnd, TANK_LENGTH,
+    TANK_WIDTH, TICK_RATE, Tank, Tanks, TanksConfig, Team, Temperament, View,
 };
 
 use super::Smoothness;
@@ -27,6 +28,8 @@ use super::Smoothness;
 /// A match under delay.
 #[derive(Clone, Debug)]
 pub struct Trial {
+    /// Who is shot at.
+    pub targets: Targets,
     /// How old news is.
     pub lag: Span,
     /// How others are placed.
@@ -41,6 +44,15 @@ pub struct Trial {
     pub secs: u32,
     /// Map, bots and dice follow from it.
     pub seed: u64,
+}
+
+/// Who is shot at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Targets {
+    /// Everybody is a bot: they drive at each other, shoot, and dodge what they see coming.
+    Bots,
+    /// The other team drives straight on, in circles and at random, shoots at nobody and dodges nothing; no boxes.
+    Drivers,
 }
 
 /// Who says whether a shot hits.
@@ -101,6 +113,7 @@ impl Trial {
     /// The usual match: four minutes of five against five, rewound by at most 250 ms.
     pub fn new(lag: Span, placement: Placement, seed: u64) -> Self {
         Self {
+            targets: Targets::Bots,
             lag,
             placement,
             model: MotionKind::Circular,
@@ -113,7 +126,7 @@ impl Trial {
 
     /// Plays it.
     pub fn run(&self) -> Shots {
-        let mut game = Match::of_bots(TanksConfig::default(), self.seed).expect("the default rules are sound");
+        let mut game = self.game();
         let mut news = News::new(self, game.tanks().tanks().len());
         let mut flights: Vec<Flight> = Vec::new();
         let mut shots = Shots { smoothness: Smoothness::new(JUMP), ..Shots::default() };
@@ -130,6 +143,32 @@ impl Trial {
         }
         shots.smoothness.merge(&news.smoothness);
         shots
+    }
+}
+
+impl Trial {
+    /// The match about to begin.
+    pub fn game(&self) -> Match {
+        let game = match self.targets {
+            Targets::Bots => Match::of_bots(TanksConfig::default(), self.seed),
+            Targets::Drivers => {
+                let config = TanksConfig { ground: Ground::Generated { boxes: 0 }, ..TanksConfig::default() };
+                Match::new(config, self.seed, |tanks, id, random| match tanks.tank(id).map(Tank::team) {
+                    Some(Team::Blue) => Driver::Script(script(id, random)),
+                    _ => Driver::Bot(Bot::new(Temperament::Hunter, random)),
+                })
+            }
+        };
+        game.expect("the usual rules are sound")
+    }
+}
+
+/// Each kind of motion in turn.
+fn script(id: EntityId, random: Random) -> Script {
+    match id.0 % 3 {
+        0 => Script::STRAIGHT,
+        1 => Script::CIRCLE,
+        _ => Script::random(random),
     }
 }
 
@@ -155,7 +194,8 @@ impl News {
         let algorithm = trial.convergence.unwrap_or(Algorithm::Snap);
         let convergence = Convergence { algorithm, snap_beyond: SNAP_BEYOND, ..Convergence::default() };
         let owner = |number| Owner::new(EntityId(number), Trigger::within(THRESHOLD)).with_model(trial.model);
-        let config = TimeWarpConfig { history: trial.lag + Span::from_secs(1), rewind_max: Span::from_secs(10) };
+        let config =
+            TimeWarpConfig { history: trial.lag + Span::from_secs(1), rewind_max: Span::from_secs(10) };
         Self {
             lag: trial.lag,
             rewind_max: trial.rewind_max,
@@ -205,7 +245,11 @@ impl News {
         view.tanks = self
             .on_screen()
             .filter(|moment| moment.entity != view.me)
-            .map(|Moment { entity, state, .. }| SeenTank { id: entity, team: self.teams[entity.0 as usize], state })
+            .map(|Moment { entity, state, .. }| SeenTank {
+                id: entity,
+                team: self.teams[entity.0 as usize],
+                state,
+            })
             .collect();
         for seen in &view.tanks {
             if let Some(real) = self.present.iter().find(|moment| moment.entity == seen.id) {

@@ -1,6 +1,7 @@
 //! One run of the jet car on a screen of some kind.
 
 use fairpath::State;
+use fairpath::compensate::Simulate;
 use fairpath::converge::{Algorithm, Convergence};
 use fairpath::random::Random;
 use fairpath::time::{Now, SharedInstant, Span};
@@ -38,6 +39,9 @@ pub enum Sight {
     Simulated,
     /// The same as it is drawn: the own car's corrections bent along this curve.
     Drawn(Algorithm),
+    /// As [`Simulated`](Self::Simulated), and the server holds an order for the player: while a gust blows, thrust against it.
+    /// S3's contingency, fired where the event is. The screen plays it on as well.
+    Guarded,
 }
 
 /// How a run went.
@@ -67,6 +71,7 @@ impl Sight {
             Self::Prototype => "on, prototype",
             Self::Simulated => "on",
             Self::Drawn(algorithm) => curve_name(algorithm),
+            Self::Guarded => "on, contingency",
         }
     }
 }
@@ -81,23 +86,29 @@ impl Trial {
         };
         match self.sight {
             Sight::Old | Sight::UsedTo => {
-                self.play(skill, Heard::new(start, TICK_RATE), |_, _, _, _, scene| scene)
+                self.play(&self.rules, skill, Heard::new(start, TICK_RATE), as_it_is)
             }
-            Sight::Prototype => self.play(skill, Prototyped::new(start, TICK_RATE), |_, _, _, _, scene| scene),
+            Sight::Prototype => self.play(&self.rules, skill, Prototyped::new(start, TICK_RATE), as_it_is),
             Sight::Simulated => {
                 let screen = Extrapolated::new(start, TICK_RATE, Convergence::default(), own_car);
-                self.play(skill, screen, |_, _, _, _, scene| scene)
+                self.play(&self.rules, skill, screen, as_it_is)
+            }
+            Sight::Guarded => {
+                let screen = Extrapolated::new(start, TICK_RATE, Convergence::default(), own_car);
+                self.play(&Guarded(self.rules), skill, screen, as_it_is)
             }
             Sight::Drawn(algorithm) => {
-                let convergence = Convergence { algorithm, snap_beyond: SNAP_BEYOND_PX, ..Convergence::default() };
+                let convergence =
+                    Convergence { algorithm, snap_beyond: SNAP_BEYOND_PX, ..Convergence::default() };
                 let screen = Extrapolated::new(start, TICK_RATE, convergence, own_car);
-                self.play(skill, screen, draw)
+                self.play(&self.rules, skill, screen, draw)
             }
         }
     }
 
-    fn play<S: Screen<JetCarConfig>>(
+    fn play<G: Simulate<State = Scene, Input = Input>, S: Screen<G>>(
         &self,
+        rules: &G,
         skill: Skill,
         screen: S,
         mut look: impl FnMut(&S, Now, &mut Smoothness, &mut Option<u16>, Scene) -> Scene,
@@ -106,7 +117,7 @@ impl Trial {
         let mut game = JetCar::new(self.rules, self.seed).expect("the usual rules are sound");
         let mut bot = Bot::new(skill, dice.fork(1 << 32));
         let link = half_each_way(self.rtt, self.jitter);
-        let mut way = Way::<JetCarConfig, S>::new(&link, &dice.fork(1 << 33), TICK_RATE, Input::IDLE, screen);
+        let mut way = Way::<G, S>::new(&link, &dice.fork(1 << 33), TICK_RATE, Input::IDLE, screen);
         // The player's frames and the server's ticks are not in step.
         let phase = TICK_RATE.begin(1).scaled(dice.fork(1 << 34).unit());
         let watches = matches!(self.sight, Sight::Drawn(_));
@@ -117,16 +128,20 @@ impl Trial {
                 break;
             }
             let frame_at = SharedInstant::ZERO + TICK_RATE.begin(tick) + phase;
-            way.frame(&self.rules, frame_at, |screen, now| {
+            way.frame(rules, frame_at, |screen, now| {
                 if watches || bot.is_looking(now.shared) {
-                    let scene = look(screen, now, &mut smoothness, &mut life, screen.show(&self.rules, now));
+                    let scene = look(screen, now, &mut smoothness, &mut life, screen.show(rules, now));
                     bot.drive(&self.rules, now.shared, &scene)
                 } else {
                     bot.held(now.shared)
                 }
             });
             way.tick(SharedInstant::ZERO + TICK_RATE.begin(tick + 1), |input| {
-                game.step(*input, 1);
+                let is_guarded = self.sight == Sight::Guarded;
+                game.step(
+                    if is_guarded { against_wind(&self.rules, game.scene(), *input) } else { *input },
+                    1,
+                );
                 game.scene().clone()
             });
         }
@@ -138,6 +153,32 @@ impl Trial {
             smoothness,
         }
     }
+}
+
+/// Rules under which a gust is answered where it blows.
+struct Guarded(JetCarConfig);
+
+impl Simulate for Guarded {
+    type State = Scene;
+    type Input = Input;
+
+    fn step(&self, scene: &mut Scene, input: &Input, ticks: u32) {
+        for _ in 0..ticks {
+            let input = against_wind(&self.0, scene, *input);
+            scene.step(&self.0, input, 1);
+        }
+    }
+}
+
+/// What the hands do, and against the wind what the thrusters can do beyond that.
+fn against_wind(rules: &JetCarConfig, scene: &Scene, input: Input) -> Input {
+    let Some(gust) = scene.gust else { return input };
+    let per_tick = (rules.thrust / 10.0).max(f64::MIN_POSITIVE);
+    Input::new(input.right - gust.push.x / per_tick, input.down - gust.push.y / per_tick)
+}
+
+fn as_it_is<S>(_: &S, _: Now, _: &mut Smoothness, _: &mut Option<u16>, scene: Scene) -> Scene {
+    scene
 }
 
 fn own_car(scene: &Scene) -> State<Vec2> {

@@ -131,11 +131,7 @@ impl Race {
             });
         }
         let [client_secs, server_secs] = [CLIENT, SERVER].map(|seat| finished_secs(race.scene(), seat));
-        Finish {
-            client_secs,
-            server_secs,
-            swings_per_minute: 60.0 * f64::from(swings.count) / client_secs,
-        }
+        Finish { client_secs, server_secs, swings_per_minute: 60.0 * f64::from(swings.count) / client_secs }
     }
 }
 

@@ -4,6 +4,7 @@ use crate::experiment::Experiment;
 
 pub use x15::X15;
 
+mod delay;
 mod ei;
 mod honesty;
 mod play_patterns;
@@ -45,6 +46,7 @@ pub fn all() -> &'static [&'static dyn Experiment] {
         &x17::X17,
         &ei::ErrorIndexTable,
         &honesty::Honesty,
+        &delay::HiddenDelay,
     ]
 }
 

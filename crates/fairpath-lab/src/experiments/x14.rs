@@ -2,7 +2,7 @@
 
 use fairpath::random::Random;
 use fairpath::time::Span;
-use fairpath_games::sailing::{Current, SailingConfig, Trim, Wind, from_south};
+use fairpath_games::sailing::{Current, SailingConfig, Shift, Trim, Wind, from_south, from_west};
 
 use crate::cells;
 use crate::delay::sailing::{Finish, Race};
@@ -18,6 +18,8 @@ pub(super) struct X14;
 const RTTS_MS: [i64; 8] = [0, 50, 100, 200, 300, 700, 1100, 1500];
 /// Between which S3 saw its bump come and go.
 const BUMP_MS: [i64; 4] = [500, 600, 800, 900];
+/// At which the agents' luck with the first shift is looked into.
+const LUCK_MS: [i64; 3] = [100, 300, 700];
 /// S3's runs of each kind.
 const RUNS: u64 = 15;
 /// What S3's middleman kept to: ±5 ms.
@@ -59,14 +61,18 @@ enum Weather {
     Steady,
     QuickShifts,
     Current,
+    /// As the first, but the first shift comes at another time in every race.
+    AnyPhase,
 }
 
 impl Weather {
+    /// S3's.
     const ALL: [Self; 4] = [Self::SlowShifts, Self::Steady, Self::QuickShifts, Self::Current];
 
-    fn rules(self) -> SailingConfig {
+    fn rules(self, seed: u64) -> SailingConfig {
         let usual = SailingConfig::default();
         match self {
+            Self::AnyPhase => SailingConfig { wind: any_phase(seed), ..usual },
             Self::SlowShifts => SailingConfig { wind: Wind::west_and_south(20.0), ..usual },
             Self::Steady => usual,
             Self::QuickShifts => SailingConfig { wind: Wind::west_and_south(5.0), ..usual },
@@ -77,12 +83,13 @@ impl Weather {
     /// S3 names the simple agent for the first and the optimal one for the third; for the steady winds, where one decision is
     /// all the sail needs, ours is the optimal one.
     fn trim(self) -> Trim {
-        if self == Self::SlowShifts { Trim::Simple } else { Trim::Optimal }
+        if matches!(self, Self::SlowShifts | Self::AnyPhase) { Trim::Simple } else { Trim::Optimal }
     }
 
     fn name(self) -> &'static str {
         match self {
             Self::SlowShifts => "W↔S every 20 s, simple agent",
+            Self::AnyPhase => "the same, first shift at any time",
             Self::Steady => "steady W, optimal agent",
             Self::QuickShifts => "W↔S every 5 s, optimal agent",
             Self::Current => "steady W and a current, optimal agent",
@@ -92,6 +99,7 @@ impl Weather {
     fn id(self) -> &'static str {
         match self {
             Self::SlowShifts => "slow-shifts",
+            Self::AnyPhase => "any-phase",
             Self::Steady => "steady",
             Self::QuickShifts => "quick-shifts",
             Self::Current => "current",
@@ -128,11 +136,14 @@ impl Sailed {
         }
         if settings.delays.is_none() {
             kinds.extend(BUMP_MS.map(|rtt| (Weather::Current, Span::from_millis(rtt), true)));
+            for is_compensated in [false, true] {
+                kinds.extend(LUCK_MS.map(|rtt| (Weather::AnyPhase, Span::from_millis(rtt), is_compensated)));
+            }
         }
         let dice = Random::from_seed(settings.seed).fork(14);
         let seeds: Vec<u64> = (0..RUNS).map(|run| dice.fork(run).bits()).collect();
         let race = |(weather, rtt, is_compensated): &(Weather, Span, bool), seed: u64| Race {
-            rules: weather.rules(),
+            rules: weather.rules(seed),
             trim: weather.trim(),
             rtt: *rtt,
             jitter,
@@ -148,7 +159,8 @@ impl Sailed {
     }
 
     fn cell(&self, weather: Weather, rtt: Span, is_compensated: bool) -> Option<&Cell> {
-        let wanted = |cell: &&Cell| (cell.weather, cell.rtt, cell.is_compensated) == (weather, rtt, is_compensated);
+        let wanted =
+            |cell: &&Cell| (cell.weather, cell.rtt, cell.is_compensated) == (weather, rtt, is_compensated);
         self.cells.iter().find(wanted)
     }
 
@@ -206,7 +218,8 @@ impl Sailed {
         let (off, on) = self.far().fold((0.0, 0.0), |(off, on), rtt| {
             (off + self.loss(weather, rtt, false), on + self.loss(weather, rtt, true))
         });
-        let judgement = if self.far().next().is_none() { judge::not_applicable() } else { judge::most(1.0 - on / off) };
+        let judgement =
+            if self.far().next().is_none() { judge::not_applicable() } else { judge::most(1.0 - on / off) };
         let each: Vec<String> = self
             .far()
             .map(|rtt| {
@@ -225,10 +238,16 @@ impl Sailed {
     }
 
     fn none_needed(&self) -> Claim {
-        let all = self.rtts.iter().flat_map(|rtt| [false, true].map(|is_on| self.loss(Weather::Steady, *rtt, is_on).abs()));
+        let all = self
+            .rtts
+            .iter()
+            .flat_map(|rtt| [false, true].map(|is_on| self.loss(Weather::Steady, *rtt, is_on).abs()));
         Claim::new(
             "X14.steady",
-            format!("{}: no disadvantage at any round trip, with or without compensation", Weather::Steady.name()),
+            format!(
+                "{}: no disadvantage at any round trip, with or without compensation",
+                Weather::Steady.name()
+            ),
             judge::at_most(100.0 * all.fold(0.0, f64::max), 100.0 * judge::ABOUT),
         )
         .unit("% at most")
@@ -239,8 +258,11 @@ impl Sailed {
     fn suffers_from_quick_shifts(&self) -> Claim {
         let farthest = self.rtts.iter().max().copied().unwrap_or(Span::ZERO);
         let loss = 100.0 * self.loss(Weather::QuickShifts, farthest, true);
-        let judgement =
-            if self.far().next().is_none() { judge::not_applicable() } else { judge::above(loss, 100.0 * judge::ABOUT) };
+        let judgement = if self.far().next().is_none() {
+            judge::not_applicable()
+        } else {
+            judge::above(loss, 100.0 * judge::ABOUT)
+        };
         Claim::new(
             "X14.quick-suffers",
             format!("{}: the far one suffers, compensated or not", Weather::QuickShifts.name()),
@@ -255,7 +277,8 @@ impl Sailed {
             .rtts
             .iter()
             .map(|rtt| {
-                let [off, on] = [false, true].map(|is_on| 100.0 * self.loss(Weather::QuickShifts, *rtt, is_on));
+                let [off, on] =
+                    [false, true].map(|is_on| 100.0 * self.loss(Weather::QuickShifts, *rtt, is_on));
                 (*rtt, on - off)
             })
             .collect();
@@ -297,11 +320,25 @@ impl Sailed {
         .unit("% at the best of 50 to 300 ms")
         .paper("slightly outperforms")
         .remark(format!(
-            "{}. The simple agent judges its last change by a speed that still answers to the ones before; when it looks, and after \
-             which change, decides what it learns. A few tens of milliseconds shift that by chance, either way: it is luck of the phase, \
-             not skill",
-            each.join(", ")
+            "{}. With the first shift at any time: {}. The simple agent takes a boat that slows down for a sail that is wrong, though it may only \
+             have been too fast for the wind: when it looks decides what it learns. S3's pattern is the same in every race, so whatever a \
+             delay does to those looks it does 15 times",
+            each.join(", "),
+            self.with_other_luck()
         ))
+    }
+
+    /// The same races with the first shift at another time in each.
+    fn with_other_luck(&self) -> String {
+        let cells = self.cells.iter().filter(|cell| cell.weather == Weather::AnyPhase);
+        let each: Vec<String> = cells
+            .map(|cell| {
+                let switch = if cell.is_compensated { "on" } else { "off" };
+                let (mean, half) = (100.0 * cell.loss.mean, 100.0 * cell.loss.half_width());
+                format!("{} {switch} {mean:+.1} ± {half:.1}", in_ms(cell.rtt))
+            })
+            .collect();
+        if each.is_empty() { "not sailed".into() } else { each.join(", ") }
     }
 
     /// S3's second oddity.
@@ -360,9 +397,15 @@ impl Sailed {
         };
         let number = 9 + Weather::ALL.iter().position(|one| *one == weather).unwrap_or(0);
         let caption = match weather {
-            Weather::SlowShifts => "The simple agent learns from what its boat does, and so suffers when it sees that late.",
-            Weather::Steady => "One decision is enough: delay costs the way of the first input and nothing else.",
-            Weather::QuickShifts => "A shift is over before an answer to it arrives, and nothing at the client can foresee it.",
+            Weather::SlowShifts | Weather::AnyPhase => {
+                "The simple agent learns from what its boat does, and so suffers when it sees that late."
+            }
+            Weather::Steady => {
+                "One decision is enough: delay costs the way of the first input and nothing else."
+            }
+            Weather::QuickShifts => {
+                "A shift is over before an answer to it arrives, and nothing at the client can foresee it."
+            }
             Weather::Current => "The rudder is needed all the way: without feedback the boat swings.",
         };
         Figure::new(
@@ -389,6 +432,17 @@ impl Cell {
             server_secs: mean(|run| run.server_secs),
         }
     }
+}
+
+/// W↔S every 20 s, with the first shift within the first 20.
+fn any_phase(seed: u64) -> Wind {
+    /// Longer than any race is let go on.
+    const SHIFTS: usize = 32;
+    const SECS: f64 = 20.0;
+    let first = SECS * Random::from_seed(seed).fork(0x1CE).between(0.05, 1.0);
+    let winds = [from_west(20.0), from_south(20.0)].into_iter().cycle();
+    let secs = std::iter::once(first).chain(std::iter::repeat(SECS));
+    Wind::Pattern(winds.zip(secs).take(SHIFTS).map(|(wind, secs)| Shift { wind, secs }).collect())
 }
 
 fn applies(applies: bool, judgement: Judgement) -> Judgement {
