@@ -67,7 +67,7 @@ impl Sight {
     pub fn name(self) -> &'static str {
         match self {
             Self::Old => "off, not used to it",
-            Self::UsedTo => "off",
+            Self::UsedTo => "off, used to it",
             Self::Prototype => "on, prototype",
             Self::Simulated => "on",
             Self::Drawn(algorithm) => curve_name(algorithm),

@@ -383,8 +383,10 @@ impl Played {
         let line = |sight: &Sight| {
             let cells: Vec<&Cell> =
                 self.cells.iter().filter(|cell| (cell.weather, cell.sight) == (weather, *sight)).collect();
+            // A score of runs that ended early says nothing: S3 left it out as well.
+            let drawn = |cell: &Cell| if cell.lost_share < judge::MOST { cell.score.mean } else { f64::NAN };
             let points: Vec<(f64, f64)> =
-                cells.iter().map(|cell| (cell.rtt.as_millis_f64(), cell.score.mean)).collect();
+                cells.iter().map(|cell| (cell.rtt.as_millis_f64(), drawn(cell))).collect();
             let band: Vec<(f64, f64)> = cells.iter().map(|cell| cell.score.interval).collect();
             Line::new(sight.name(), points).band(band)
         };
@@ -392,12 +394,11 @@ impl Played {
             Weather::Calm => (
                 7,
                 "Without compensation the score falls to that of a parked car; with it the car stays under control until new \
-                                  obstructions cannot be seen in time.",
+                 obstructions cannot be seen in time. Lines end where most runs lose all three cars.",
             ),
             Weather::Windy => (
                 8,
-                "Nobody can foresee a gust: both suffer. Lines that rise again at long round trips are runs that lost all three \
-                                   cars early and had no time to lose points.",
+                "Nobody can foresee a gust: both suffer. Lines end where most runs lose all three cars before the time is up.",
             ),
         };
         Figure::new(

@@ -320,9 +320,9 @@ impl Sailed {
         .unit("% at the best of 50 to 300 ms")
         .paper("slightly outperforms")
         .remark(format!(
-            "{}. With the first shift at any time: {}. The simple agent takes a boat that slows down for a sail that is wrong, though it may only \
-             have been too fast for the wind: when it looks decides what it learns. S3's pattern is the same in every race, so whatever a \
-             delay does to those looks it does 15 times",
+            "{}. With the first shift at another time in every race: {}; there nobody is ahead beyond chance. The simple agent takes a boat that slows \
+             down for a sail that is wrong, though it may only have been too fast for the wind, so what it learns depends on when it looks. \
+             S3's pattern is the same in every race, and whatever a delay does to those looks it does 15 times",
             each.join(", "),
             self.with_other_luck()
         ))

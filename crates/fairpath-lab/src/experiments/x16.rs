@@ -16,8 +16,13 @@ pub(super) struct X16;
 
 /// One-way delays, as in the paper's test bed.
 const DELAYS_MS: [i64; 3] = [100, 300, 800];
-/// How many matches of each kind: some hundred shots each.
-const MATCHES: u64 = 12;
+/// How many matches of each kind: against drivers some hundred shots each, against bots twice as many.
+const fn matches(targets: Targets) -> u64 {
+    match targets {
+        Targets::Drivers => 24,
+        Targets::Bots => 12,
+    }
+}
 
 impl Experiment for X16 {
     fn id(&self) -> &'static str {
@@ -49,7 +54,12 @@ impl Experiment for X16 {
             "Hit rate is hits per shot. A screen that shows the present has nothing to rewind, so time warp only applies to local placement: \
              there it rewinds by the delay. Warped hits are judged beside the match and change nothing in it."
                 .into(),
-            format!("{MATCHES} matches each, the same maps and bots for all; bands are 95 % bootstrap intervals over matches."),
+            format!(
+                "{} matches each against drivers and {} against bots, the same maps and dice for all; bands are 95 % bootstrap intervals \
+                 over matches.",
+                matches(Targets::Drivers),
+                matches(Targets::Bots)
+            ),
         ];
         Ok(outcome)
     }
@@ -86,18 +96,22 @@ impl Fought {
             }
         }
         let dice = Random::from_seed(settings.seed).fork(16);
-        let seeds: Vec<u64> = (0..MATCHES).map(|number| dice.fork(number).bits()).collect();
         let trials: Vec<Trial> = kinds
             .iter()
             .flat_map(|(targets, delay, placement)| {
-                seeds.iter().map(|seed| Trial { targets: *targets, ..Trial::new(*delay, *placement, *seed) })
+                (0..matches(*targets)).map(|number| Trial {
+                    targets: *targets,
+                    ..Trial::new(*delay, *placement, dice.fork(number).bits())
+                })
             })
             .collect();
         progress.begin("fighting", trials.len() as u64);
-        let played = map_in_order(&trials, progress, Trial::run);
-        let cells =
-            kinds.iter().zip(played.chunks(seeds.len())).map(|(kind, matches)| Cell::new(*kind, matches));
-        Self { delays, cells: cells.collect() }
+        let mut played = map_in_order(&trials, progress, Trial::run).into_iter();
+        let cells = kinds.iter().map(|kind| {
+            Cell::new(*kind, &played.by_ref().take(matches(kind.0) as usize).collect::<Vec<Shots>>())
+        });
+        let cells = cells.collect();
+        Self { delays, cells }
     }
 
     fn cell(&self, targets: Targets, delay: Span, placement: Placement) -> &Cell {
@@ -177,9 +191,12 @@ impl Fought {
             .map(|(delay, gain)| format!("{:+.1} ± {:.1} at {}", gain.mean, gain.half_width(), in_ms(*delay)))
             .collect();
         let why = match targets {
-            Targets::Drivers => "",
+            Targets::Drivers => {
+                ". At 100 ms a tank is shown a third of its length behind, which a hit forgives; at 300 and 800 ms it does not"
+            }
             Targets::Bots => {
-                ". Bots drive at each other, so most of what is shown late lies along the line of fire, and they dodge: what a                  victim does while the shot flies (up to 2.5 s) decides far more than where it was shown"
+                ". Bots drive at each other, so most of what is shown late lies along the line of fire, and they dodge: what a victim does \
+                 while the shot flies (up to 2.5 s) decides far more than where it was shown"
             }
         };
         Claim::new(
