@@ -20,6 +20,8 @@ pub(crate) mod serve;
 mod tests;
 pub(crate) mod trials;
 
+use std::time::Duration;
+
 use fairpath::session::{Budget, Class, ClassId};
 
 /// The player's hands, at the server: [`write_input`](fairpath_games::online::write_input).
@@ -37,3 +39,6 @@ const BUDGET: Budget = Budget { bytes_per_sec: 64_000, burst_bytes: 8_000 };
 
 /// Nothing here is dead-reckoned: whole states travel.
 const CLASSES: [(ClassId, Class); 0] = [];
+
+/// How long an attempt to connect may take. 20 s: a handshake is four round trips, and the experiments go up to 1.6 s each.
+const CONNECT_WITHIN: Duration = Duration::from_secs(20);

@@ -12,7 +12,7 @@ use fairpath_games::online::{Extrapolated, Screen, read_reply, write_input};
 use fairpath_net::{NetClient, NetClientConfig, Reach, Trust, unguessable_random};
 
 use super::hosted::Hosted;
-use super::{AGAIN, BUDGET, CLASSES, INPUT, STATE, WELCOME};
+use super::{AGAIN, BUDGET, CLASSES, CONNECT_WITHIN, INPUT, STATE, WELCOME};
 use crate::BadInput;
 
 /// A player somewhere, and the run at a server.
@@ -36,7 +36,8 @@ impl<H: Hosted> Remote<H> {
     ) -> Result<Self, BadInput> {
         let session = ClientConfig { budget: BUDGET, ..ClientConfig::new(CLASSES) };
         let session = Client::<Vec2>::new(session, unguessable_random());
-        let config = NetClientConfig { budget: BUDGET, ..NetClientConfig::new(trust) };
+        let config =
+            NetClientConfig { budget: BUDGET, connect_within: CONNECT_WITHIN, ..NetClientConfig::new(trust) };
         Ok(Self {
             client: NetClient::connect(server, config, session)?,
             screen: Extrapolated::new(scene, H::TICK_RATE, convergence, H::own),

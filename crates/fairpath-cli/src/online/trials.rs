@@ -30,6 +30,7 @@ use fairpath_net::{
 };
 use fairpath_sim::LinkConfig;
 
+use super::CONNECT_WITHIN;
 use super::hosted::{GUEST, Hosted, HostedJetCar, HostedSailing};
 use super::remote::Remote;
 use super::room::{Room, Statistics};
@@ -353,7 +354,8 @@ impl LiveArena {
             .map_err(|error| cannot(error.into()))?;
         let middleman = middleman(server.address(), delay)?;
         let session = Client::<Vec2>::new(ClientConfig::new(classes), unguessable_random());
-        let config = NetClientConfig::new(Trust::Pinned(vec![server.fingerprint()]));
+        let trust = Trust::Pinned(vec![server.fingerprint()]);
+        let config = NetClientConfig { connect_within: CONNECT_WITHIN, ..NetClientConfig::new(trust) };
         let client =
             NetClient::connect(middleman.address(), config, session).map_err(|error| cannot(error.into()))?;
         let create = |_: &_| server.frame(|session, now| session.create(TANK, b"", now));
