@@ -154,13 +154,15 @@ fn run<G: Playable>(game: &mut G, terminal: &mut Terminal) -> io::Result<()> {
     let mut began = Instant::now();
     let mut next_frame = began;
     loop {
-        while let Some(key) = terminal.key_until(next_frame)? {
+        // Ticks come more often than frames: what the hands do must not wait for a picture.
+        let next_tick =
+            began + Duration::from_micros(G::TICK_RATE.begin(played + 1).as_micros().unsigned_abs());
+        while let Some(key) = terminal.key_until(next_frame.min(next_tick))? {
             if key == Key::Quit {
                 return Ok(());
             }
             game.press(key);
         }
-        next_frame = Instant::now() + FRAME;
         let mut elapsed = Span::from_micros(began.elapsed().as_micros() as i64);
         let behind = elapsed - G::TICK_RATE.begin(played);
         if behind > CATCH_UP_MAX {
@@ -171,8 +173,11 @@ fn run<G: Playable>(game: &mut G, terminal: &mut Terminal) -> io::Result<()> {
             played += 1;
             game.tick(SharedInstant::ZERO + G::TICK_RATE.begin(played));
         }
-        let mut canvas = terminal.canvas()?;
-        game.draw(&mut canvas);
-        terminal.show(&canvas)?;
+        if Instant::now() >= next_frame {
+            next_frame = Instant::now() + FRAME;
+            let mut canvas = terminal.canvas()?;
+            game.draw(&mut canvas);
+            terminal.show(&canvas)?;
+        }
     }
 }
