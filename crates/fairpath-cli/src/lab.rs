@@ -20,6 +20,7 @@ use crate::fairness::Fairness;
 use crate::laps::{Laps, open_all};
 use crate::live::stage::Processes;
 use crate::motion::MotionOptions;
+use crate::online;
 use crate::prediction::{CountPackets, Eval};
 use crate::print;
 
@@ -77,6 +78,9 @@ pub(crate) struct Run {
     /// How long X9 plays, in real time [default: 130]
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u32).range(15..=3600))]
     seconds: Option<u32>,
+    /// Over real sockets through a middleman, in real time, instead of in virtual time: X13, X14 and X16
+    #[arg(long)]
+    live: bool,
     #[command(flatten)]
     told: Told,
     /// Exit with 1 if a claim does not hold
@@ -137,6 +141,7 @@ Examples:
   fairpath lab run all --seed 7 --out everything
   fairpath lab run X1 --motion match.csv.gz --delays 100,300,800 --jitter 20 --out my-match
   fairpath lab run X1 --json | jq '.claims[] | {id, held, measured}'
+  fairpath lab run X13 --live
 
 A recording has the header `t,entity,team,x,y` (s, m; NAME.breaks.csv.gz beside NAME.csv.gz with `t,entity,reason` is
 used as well) or BZFlag's `t_ms,player,team,…,x,y,z,vx,vy,vz,azimuth,angvel,life,forced,…`, or it is what
@@ -185,7 +190,13 @@ impl Run {
             jitter: self.jitter,
             tanks: self.tanks,
         };
-        let any_refuted = if self.experiment.eq_ignore_ascii_case(ALL) {
+        let any_refuted = if self.live {
+            let experiment = online::trials::find(&self.experiment)
+                .ok_or_else(|| BadInput::of("--live", &self.experiment, "choose one of X13, X14, X16"))?;
+            let usual = Path::new("fairpath-out").join(format!("{}-live", experiment.id()));
+            let command = format!("{} --live", self.command_line(experiment.id()));
+            run_one(experiment, &settings, &command, &self.told.out_or(usual), &self.told)?
+        } else if self.experiment.eq_ignore_ascii_case(ALL) {
             self.run_all(&settings)?
         } else {
             let recordings = open_all(&self.laps)?;

@@ -17,6 +17,7 @@ mod laps;
 mod live;
 mod middleman;
 mod motion;
+mod online;
 mod play;
 mod prediction;
 mod print;
@@ -43,7 +44,7 @@ enum Command {
     Dis(dis::Command),
     /// Make the network between a client and a server worse: a UDP proxy with delay, jitter, loss and more
     Middleman(Box<middleman::Arguments>),
-    /// Run a tank server, for bots, browsers and `record`
+    /// Run a server: tanks for bots, browsers and `record`, or a game for `play --connect`
     Serve(Box<live::serve::Arguments>),
     /// Let bots play on a tank server, each over a connection of its own, and say what they see
     Bots(Box<live::bots::Arguments>),

@@ -1,87 +1,73 @@
 //! What delay does to the jet car's bot: its mean score over some seeds, on a screen that is old by a round trip (as it
 //! comes, and when it is used to that), and on one that plays on what the server has not seen yet. The experiment itself
-//! is the laboratory's; this shows that the game can tell good play from bad.
+//! is the laboratory's (X13); this shows in a few lines how the two ends are put together.
 //!
 //! `cargo run --release -p fairpath-games --example jet_car_delay -- [SEEDS]`
 
-use std::collections::VecDeque;
-
+use fairpath::converge::Convergence;
 use fairpath::random::Random;
-use fairpath::time::Span;
-use fairpath_games::jet_car::{Bot, Input, JetCar, JetCarConfig, Scene, Skill};
+use fairpath::time::{SharedInstant, Span};
+use fairpath_games::jet_car::{Bot, Input, JetCar, JetCarConfig, Scene, Skill, TICK_RATE};
+use fairpath_games::online::{Extrapolated, Heard, Screen, Way};
+use fairpath_sim::LinkConfig;
 
-const RTTS_MS: [usize; 8] = [0, 20, 40, 100, 200, 400, 800, 1600];
+const RTTS_MS: [i64; 8] = [0, 20, 40, 100, 200, 400, 800, 1600];
 
 fn main() {
     let seeds: u64 = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(8);
-    let calm = JetCarConfig::default();
-    println!("parked: {:.0}", mean(seeds, |seed| parked(calm, seed)));
-    println!("mean score (lives lost)     calm                                  windy");
+    println!("mean score (cars lost)      calm                                  windy");
     println!("rtt_ms         old    used to it   predicted         old    used to it   predicted");
-    for rtt_ms in RTTS_MS {
-        let mut line = format!("{rtt_ms:6}");
-        for config in [calm, JetCarConfig::windy()] {
-            for screen in [Screen::Old, Screen::OldAsEver, Screen::Predicted] {
-                let runs: Vec<Scene> = (0..seeds).map(|seed| play(config, seed, rtt_ms, screen)).collect();
-                let score = runs.iter().map(|run| f64::from(run.score)).sum::<f64>() / seeds as f64;
-                let lost = runs.iter().map(|run| f64::from(3 - run.lives)).sum::<f64>() / seeds as f64;
-                line += &format!(" {score:6.0} ({lost:3.1})");
-            }
+    for rtt in RTTS_MS.map(Span::from_millis) {
+        let mut line = format!("{:6}", rtt.as_millis_f64());
+        for rules in [JetCarConfig::default(), JetCarConfig::windy()] {
+            let (fresh, used_to) = (Skill::default(), Skill::default().used_to(rtt));
+            let heard = || Heard::new(Scene::new(&rules), TICK_RATE);
+            let extrapolated = || {
+                let own = |scene: &Scene| scene.car.state();
+                Extrapolated::new(Scene::new(&rules), TICK_RATE, Convergence::default(), own)
+            };
+            line += &mean(seeds, |seed| play(rules, seed, rtt, fresh, heard()));
+            line += &mean(seeds, |seed| play(rules, seed, rtt, used_to, heard()));
+            line += &mean(seeds, |seed| play(rules, seed, rtt, fresh, extrapolated()));
         }
         println!("{line}");
     }
 }
 
-/// What the player sees.
-#[derive(Clone, Copy, PartialEq)]
-enum Screen {
-    /// What the server sent, half a round trip ago.
-    Old,
-    /// The same, and the player is used to it.
-    OldAsEver,
-    /// What will be when an input from now arrives, as far as that can be known.
-    Predicted,
-}
-
 /// A run over a link with this round trip, half of it each way.
-fn play(config: JetCarConfig, seed: u64, rtt_ms: usize, screen: Screen) -> Scene {
-    let Ok(mut game) = JetCar::new(config, seed) else { unreachable!("the default rules are sound") };
-    let skill = match screen {
-        Screen::OldAsEver => Skill::default().used_to(Span::from_millis(rtt_ms as i64)),
-        Screen::Old | Screen::Predicted => Skill::default(),
-    };
-    let mut bot = Bot::new(skill, Random::from_seed(seed).fork(1 << 32));
-    let one_way = rtt_ms / 20;
-    let mut uplink: VecDeque<Input> = vec![Input::IDLE; one_way].into();
-    let mut downlink: VecDeque<Scene> = vec![game.scene().clone(); one_way].into();
-    let mut unseen: VecDeque<Input> = VecDeque::new();
-    let mut now = game.scene().now();
-    while !game.is_over() {
-        downlink.push_back(game.scene().clone());
-        let Some(mut shown) = downlink.pop_front() else { unreachable!("just pushed") };
-        if screen == Screen::Predicted && bot.is_looking(now) {
-            for input in &unseen {
-                shown.step(&config, *input, 1);
+fn play<S: Screen<JetCarConfig>>(
+    rules: JetCarConfig,
+    seed: u64,
+    rtt: Span,
+    skill: Skill,
+    screen: S,
+) -> Scene {
+    let Ok(mut game) = JetCar::new(rules, seed) else { unreachable!("the default rules are sound") };
+    let dice = Random::from_seed(seed);
+    let mut bot = Bot::new(skill, dice.fork(1 << 32));
+    let link = LinkConfig::default().delay(rtt.scaled(0.5));
+    let mut way = Way::new(&link, &dice, TICK_RATE, Input::IDLE, screen);
+    for tick in 0.. {
+        if game.is_over() {
+            break;
+        }
+        way.frame(&rules, SharedInstant::ZERO + TICK_RATE.begin(tick), |screen, now| {
+            if bot.is_looking(now.shared) {
+                bot.drive(&rules, now.shared, &screen.show(&rules, now))
+            } else {
+                bot.held(now.shared)
             }
-        }
-        let input = bot.drive(&config, now, &shown);
-        uplink.push_back(input);
-        unseen.push_back(input);
-        if unseen.len() > 2 * one_way {
-            unseen.pop_front();
-        }
-        now += Span::from_millis(10);
-        game.step(uplink.pop_front().unwrap_or_default(), 1);
+        });
+        way.tick(SharedInstant::ZERO + TICK_RATE.begin(tick + 1), |input| {
+            game.step(*input, 1);
+            game.scene().clone()
+        });
     }
     game.scene().clone()
 }
 
-fn parked(config: JetCarConfig, seed: u64) -> f64 {
-    let Ok(mut game) = JetCar::new(config, seed) else { unreachable!("the default rules are sound") };
-    game.step(Input::IDLE, config.ticks() as u32);
-    f64::from(game.scene().score)
-}
-
-fn mean(seeds: u64, of: impl Fn(u64) -> f64) -> f64 {
-    (0..seeds).map(of).sum::<f64>() / seeds as f64
+fn mean(seeds: u64, run: impl Fn(u64) -> Scene) -> String {
+    let runs: Vec<Scene> = (0..seeds).map(run).collect();
+    let of = |part: fn(&Scene) -> f64| runs.iter().map(part).sum::<f64>() / seeds as f64;
+    format!(" {:6.0} ({:3.1})", of(|run| f64::from(run.score)), of(|run| f64::from(3 - run.lives)))
 }

@@ -9,6 +9,7 @@
 //! - [`race`]: cars on walled tracks, laps, four drivers with lines and mistakes of their own
 //! - [`jet_car`]: a car with thrusters and no brakes among things that come down; needs feedback
 //! - [`sailing`]: a boat, a sail on a rope, a rudder, shifting winds, and a buoy to reach before the opponent
+//! - [`online`]: both ends of a game whose player is far from its server
 //! - [`shared`]: what games have in common: logs, replays and traces
 //!
 //! Ten seconds of two against two:
@@ -37,6 +38,7 @@
 
 pub mod ethereal;
 pub mod jet_car;
+pub mod online;
 pub mod race;
 pub mod sailing;
 pub mod shared;

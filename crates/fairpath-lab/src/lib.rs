@@ -14,6 +14,7 @@
 //! - [`fairness`] plays schedulers against each other
 //! - [`prediction`] scores predictors on recordings, and counts the packets they need
 //! - [`laps`] judges predictors on laps that others taught
+//! - [`delay`] plays games on screens that are old, or that play on what the server has not seen
 //! - [`truth`] holds the real paths that experiments measure against
 //! - [`dis_check`] compares the DIS models with a file of expected values
 //!
@@ -46,6 +47,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod delay;
 pub mod dis_check;
 pub mod experiment;
 pub mod experiments;

@@ -255,7 +255,7 @@ fn statistics_as_cells(statistics: &Statistics, secs: f64) -> String {
     )
 }
 
-fn address(option: &str, text: &str) -> Result<SocketAddr, BadInput> {
+pub(crate) fn address(option: &str, text: &str) -> Result<SocketAddr, BadInput> {
     let found = text.to_socket_addrs().ok().and_then(|mut addresses| addresses.next());
     found.ok_or_else(|| BadInput::of(option, text, "give HOST:PORT such as 127.0.0.1:7777"))
 }

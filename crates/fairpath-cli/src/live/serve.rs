@@ -24,12 +24,15 @@ use super::journal::{Journal, Recording};
 use super::{
     Pace, Reporting, STATISTICS_HEAD, Screen, TANK, Telling, address, statistics_as_cells, statistics_as_json,
 };
-use crate::{BadInput, print};
+use crate::{BadInput, online, print};
 
-/// Run a tank server, for bots, browsers and `record`
+/// Run a server: tanks for bots, browsers and `record`, or a game for `play --connect`
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
+    /// What to play: tanks, or one of the games for one with a run for each guest (jet-car, jet-car-wind, sailing, sailing-shifts)
+    #[arg(long, value_name = "GAME", default_value = "tanks")]
+    game: String,
     /// Where to listen; port 0 lets the system choose
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7777")]
     listen: String,
@@ -77,6 +80,7 @@ pub(crate) struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   fairpath serve --tanks 6
+  fairpath serve --game jet-car
   fairpath serve --scheduler error-index --budget 1 --receivers 3 --for 60s --json
   fairpath serve --listen 0.0.0.0:7777 --certificate chain.pem --key key.pem
 
@@ -93,6 +97,9 @@ const SHUTDOWN_WITHIN: Duration = Duration::from_secs(2);
 
 impl Arguments {
     pub(crate) fn execute(self) -> Result<ExitCode, BadInput> {
+        if self.game != "tanks" {
+            return self.execute_online();
+        }
         let mut crew = if self.tanks == 0 { None } else { Some(Crew::of_bots(self.tanks, self.seed)?) };
         let mut journal = self.recording.begin("tanks-server", self.seed)?;
         let server = self.bind()?;
@@ -120,6 +127,31 @@ impl Arguments {
         Ok(ExitCode::SUCCESS)
     }
 
+    /// The games of `play`, which are not dead-reckoned: only what everybody listens with matters to them.
+    fn execute_online(self) -> Result<ExitCode, BadInput> {
+        let end = self.reporting.end()?;
+        let request = online::serve::Request {
+            listen: address("--listen", &self.listen)?,
+            identity: self.identity()?,
+            seed: self.seed,
+            clients_max: self.clients_max,
+            is_over: &|| end.is_here(),
+            prints_json: self.reporting.json,
+        };
+        online::serve::serve(&self.game, request)
+    }
+
+    fn identity(&self) -> Result<Identity, BadInput> {
+        let identity = match (&self.certificate, &self.key) {
+            (Some(certificate), Some(key)) => Identity::load(certificate, key)?,
+            _ => Identity::local(&[])?,
+        };
+        if let Some(path) = &self.save_certificate {
+            identity.save_certificates(path)?;
+        }
+        Ok(identity)
+    }
+
     fn bind(&self) -> Result<NetServer<Vec2>, BadInput> {
         let budget = Budget { bytes_per_sec: self.bytes_per_sec, ..Budget::default() };
         let placement = match self.placement.as_str() {
@@ -143,14 +175,7 @@ impl Arguments {
         let session = Server::new(config, scheduler, unguessable_random())
             .with_interceptor(SpeedCheck { speed_max: SPEED_MAX })
             .with_interceptor(teleport);
-        let identity = match (&self.certificate, &self.key) {
-            (Some(certificate), Some(key)) => Identity::load(certificate, key)?,
-            _ => Identity::local(&[])?,
-        };
-        if let Some(path) = &self.save_certificate {
-            identity.save_certificates(path)?;
-        }
-        let mut config = NetServerConfig::new(address("--listen", &self.listen)?, identity);
+        let mut config = NetServerConfig::new(address("--listen", &self.listen)?, self.identity()?);
         config.budget = budget;
         config.limits.per_address_max = self.clients_max.max(config.limits.per_address_max);
         config.clock = Clock::unix();

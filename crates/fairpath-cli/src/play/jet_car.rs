@@ -10,13 +10,15 @@ use fairpath_games::jet_car::{Bot, Driver, Input, JetCar, JetCarConfig, Pace, Sc
 use super::canvas::{Area, Canvas};
 use super::link::Way;
 use super::terminal::Key;
-use super::{Common, Playable};
+use super::{Common, Online, Playable};
 use crate::BadInput;
+use crate::online::hosted::HostedJetCar;
 
 pub(super) const HELP: &str = "Keys: arrows or w a s d fire a thruster, space lets go, r begins again, q quits.\n\
     Whatever passes by is worth 1, a hit costs 4, the walls cost a car.\n\n\
     Example:\n  fairpath play jet-car\n  fairpath play jet-car --wind --lag 400\n  \
-    fairpath play jet-car --lag 400 --compensate on\n  fairpath play jet-car --bot --lag 200";
+    fairpath play jet-car --lag 400 --compensate on\n  fairpath play jet-car --bot --lag 200\n  \
+    fairpath play jet-car --connect 127.0.0.1:7777 --pin FINGERPRINT --compensate on";
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -67,13 +69,18 @@ impl Player {
         };
         let way = Way::new(&common, TICK_RATE, Input::IDLE, server.scene().clone(), |scene: &Scene| {
             scene.car.state()
-        });
+        })
+        .to(common.online.far_end::<HostedJetCar>(server.scene())?);
         let now = SharedInstant::ZERO;
         Ok(Self { rules, common, server, way, driver, thrusters: Default::default(), now, began: now })
     }
 
     fn again(&mut self) {
-        let common = Common { seed: self.common.seed.wrapping_add(1), ..self.common };
+        if self.way.again() {
+            return;
+        }
+        let common =
+            Common { seed: self.common.seed.wrapping_add(1), online: Online::default(), ..self.common };
         if let Ok(next) = Self::new(self.rules, common) {
             *self = Self { now: self.now, began: self.now, ..next };
         }
@@ -116,7 +123,7 @@ impl Playable for Player {
 
     fn draw(&self, canvas: &mut Canvas) {
         let scene = self.way.shown();
-        draw_status(canvas, &self.rules, scene, &self.common.lag_in_words());
+        draw_status(canvas, &self.rules, scene, &self.common.lag_in_words(self.way.standing()));
         draw_field(canvas, &self.rules, scene, self.way.drawn_own().position);
         if scene.is_over(&self.rules) {
             let row = canvas.height() / 2;
@@ -126,8 +133,9 @@ impl Playable for Player {
     }
 
     fn farewell(&self) -> String {
-        let Scene { score, lives, .. } = self.server.scene();
-        let secs = self.server.scene().now().as_secs_f64().min(f64::from(self.rules.secs));
+        let scene = if self.way.standing().is_some() { self.way.shown() } else { self.server.scene() };
+        let Scene { score, lives, .. } = scene;
+        let secs = scene.now().as_secs_f64().min(f64::from(self.rules.secs));
         format!("jet car: {score} points and {lives} cars left after {secs:.0} s")
     }
 }
@@ -204,11 +212,11 @@ pub(super) fn arrow(way: Vec2) -> char {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Switch;
+    use super::super::{Online, Switch};
     use super::*;
 
     fn player(bot: bool, lag: u32) -> Player {
-        with(Common { seed: 1, lag, compensate: Switch::Off, bot })
+        with(Common { seed: 1, lag, compensate: Switch::Off, bot, online: Online::default() })
     }
 
     fn with(common: Common) -> Player {
@@ -251,7 +259,8 @@ mod tests {
 
     #[test]
     fn with_compensation_a_press_shows_at_once_and_the_bot_scores_more() {
-        let mut hands = with(Common { seed: 1, lag: 200, compensate: Switch::On, bot: false });
+        let mut hands =
+            with(Common { seed: 1, lag: 200, compensate: Switch::On, bot: false, online: Online::default() });
         hands.press(Key::Right);
         play(&mut hands, 0, 5);
         assert!(hands.way.shown().car.velocity.x > 0.0);
@@ -260,7 +269,8 @@ mod tests {
 
         let score = |compensate| {
             let runs = (1..=4).map(|seed| {
-                let mut bot = with(Common { seed, lag: 400, compensate, bot: true });
+                let mut bot =
+                    with(Common { seed, lag: 400, compensate, bot: true, online: Online::default() });
                 play(&mut bot, 0, 12_000);
                 bot.server.scene().score
             });

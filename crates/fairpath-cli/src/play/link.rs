@@ -2,13 +2,14 @@
 
 use fairpath::State;
 use fairpath::compensate::{Epoch, FreeRunning, HeldInput, Reply, Simulate};
-use fairpath::converge::{Convergence, Drawn};
+use fairpath::converge::{Algorithm, Convergence, Drawn};
 use fairpath::random::Random;
 use fairpath::time::{LocalInstant, Now, SharedInstant, Span, TickRate};
 use fairpath::vector::Vec2;
 use fairpath_sim::{Link, LinkConfig};
 
 use super::{Common, Switch};
+use crate::online::remote::{FarEnd, Standing};
 
 /// Two links with half the round trip each, and what a client makes of what arrives.
 ///
@@ -27,7 +28,13 @@ pub(super) struct Way<G: Simulate> {
     own: fn(&G::State) -> State<Vec2>,
     drawn: Drawn<Vec2>,
     drawn_own: State<Vec2>,
+    /// A server elsewhere, instead of the one here.
+    far: Option<Box<dyn FarEnd<G>>>,
 }
+
+/// Less than the way from a wall to where the next car begins, and from a gust to where it is felt.
+pub(super) const CONVERGENCE: Convergence =
+    Convergence { algorithm: Algorithm::Cubic, blend: Span::from_millis(200), snap_beyond: 150.0 };
 
 impl<G: Simulate> Way<G> {
     /// A way as asked for, on which `input` and `scene` have arrived before. `own` is the player's part of a scene.
@@ -40,8 +47,6 @@ impl<G: Simulate> Way<G> {
     ) -> Self {
         /// Beyond the round trip, for what is sent while an answer is on its way through this process.
         const SPARE_ENTRIES: u32 = 16;
-        /// Less than the way from a wall to where the next car begins, and from a gust to where it is felt.
-        const JUMP: f64 = 150.0;
         let config = LinkConfig::default().delay(Span::from_micros(i64::from(common.lag) * 500));
         let entries = SPARE_ENTRIES + common.lag.saturating_mul(tick_rate.as_hz()) / 1000;
         // Without jitter or loss there is nothing to draw.
@@ -57,8 +62,25 @@ impl<G: Simulate> Way<G> {
             drawn_own: own(&scene),
             shown: scene,
             own,
-            drawn: Drawn::new(Convergence { snap_beyond: JUMP, ..Convergence::default() }),
+            drawn: Drawn::new(CONVERGENCE),
+            far: None,
         }
+    }
+
+    /// The same with a server elsewhere.
+    pub(super) fn to(mut self, far: Option<Box<dyn FarEnd<G>>>) -> Self {
+        self.far = far;
+        self
+    }
+
+    /// How it stands with a server elsewhere, if it is elsewhere.
+    pub(super) fn standing(&self) -> Option<Standing> {
+        self.far.as_ref().map(|far| far.standing())
+    }
+
+    /// Asks a server elsewhere for another run; `false` if there is none.
+    pub(super) fn again(&self) -> bool {
+        self.far.as_ref().inspect(|far| far.again()).is_some()
     }
 
     /// What the player's screen shows: the newest scene that has arrived, played on if there is compensation.
@@ -81,6 +103,10 @@ impl<G: Simulate> Way<G> {
     ) {
         // Nothing here is large enough to wait in a queue.
         const SIZE_BYTES: u32 = 0;
+        if let Some(far) = &mut self.far {
+            (self.shown, self.drawn_own) = far.play(rules, input, self.compensates);
+            return;
+        }
         let local = LocalInstant::from_micros(now.as_micros());
         self.up.send(now, SIZE_BYTES, (self.client.input(local, input.clone()), input));
         while let Some(arrival) = self.up.poll(now) {
@@ -110,6 +136,7 @@ impl<G: Simulate> Way<G> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Online;
     use super::*;
 
     const TICK_RATE: TickRate = TickRate::hz(100);
@@ -127,7 +154,7 @@ mod tests {
     /// What is shown after each tick, if tick n has input n.
     fn shown(lag_ms: u32, compensates: bool) -> Vec<i64> {
         let compensate = if compensates { Switch::On } else { Switch::Off };
-        let common = Common { seed: 1, lag: lag_ms, compensate, bot: false };
+        let common = Common { seed: 1, lag: lag_ms, compensate, bot: false, online: Online::default() };
         let mut way = Way::<Sum>::new(&common, TICK_RATE, 0, 0, |_| State::default());
         let mut sum = 0;
         (1..=30_i64)

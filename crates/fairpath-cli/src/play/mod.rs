@@ -9,7 +9,7 @@
 //!
 //! The server, the player and the link between them live in this one process, but meet only through the link: what is
 //! drawn is what arrived, with `--compensate on` played on by the player's own inputs, and what the server plays is the
-//! input that arrived.
+//! input that arrived. With `--connect` the server is elsewhere, and the link is the network.
 
 use std::io;
 use std::process::ExitCode;
@@ -17,8 +17,11 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand, ValueEnum};
 use fairpath::time::{SharedInstant, Span, TickRate};
+use fairpath_net::{Fingerprint, Trust};
 
 use crate::BadInput;
+use crate::online::hosted::Hosted;
+use crate::online::remote::{FarEnd, Remote, Standing};
 use canvas::Canvas;
 use terminal::{Key, Terminal};
 
@@ -53,6 +56,36 @@ struct Common {
     /// Let the synthetic player play
     #[arg(long)]
     bot: bool,
+    #[command(flatten)]
+    online: Online,
+}
+
+/// A server elsewhere, if one is named. Rules and weather are then the server's, and the delay is what the network has.
+#[derive(Args, Clone, Default)]
+struct Online {
+    /// Play on this server, or through a middleman before it, instead of in this process
+    #[arg(long, value_name = "HOST:PORT", requires = "pin", conflicts_with = "lag")]
+    connect: Option<String>,
+    /// The fingerprint of its certificate, as `serve` prints it
+    #[arg(long, value_name = "FINGERPRINT", requires = "connect")]
+    pin: Option<String>,
+}
+
+impl Online {
+    /// Begins to connect, if a server is named.
+    fn far_end<H: Hosted + 'static>(
+        &self,
+        scene: &H::Scene,
+    ) -> Result<Option<Box<dyn FarEnd<H::Rules>>>, BadInput> {
+        let (Some(connect), Some(pin)) = (&self.connect, &self.pin) else { return Ok(None) };
+        let pin: Fingerprint = pin
+            .parse()
+            .map_err(|error: fairpath_net::NotAFingerprint| BadInput::of("--pin", pin, &error.to_string()))?;
+        let server = crate::live::address("--connect", connect)?;
+        let trust = Trust::Pinned(vec![pin]);
+        let far = Remote::<H>::connect(server, trust, scene.clone(), link::CONVERGENCE)?;
+        Ok(Some(Box::new(far)))
+    }
 }
 
 /// On or off.
@@ -64,9 +97,16 @@ enum Switch {
 
 impl Common {
     /// The delay in a few words, for the status line.
-    fn lag_in_words(&self) -> String {
+    fn lag_in_words(&self, standing: Option<Standing>) -> String {
         let compensated = if self.compensate == Switch::On { ", compensated" } else { "" };
-        format!("lag {} ms{compensated}", self.lag)
+        match standing {
+            None => format!("lag {} ms{compensated}", self.lag),
+            Some(Standing::Playing(None)) => format!("connected{compensated}"),
+            Some(Standing::Playing(Some(rtt))) => {
+                format!("round trip {:.0} ms{compensated}", rtt.as_millis_f64())
+            }
+            Some(Standing::Waiting(words) | Standing::Over(words)) => words,
+        }
     }
 }
 
@@ -114,13 +154,15 @@ fn run<G: Playable>(game: &mut G, terminal: &mut Terminal) -> io::Result<()> {
     let mut began = Instant::now();
     let mut next_frame = began;
     loop {
-        while let Some(key) = terminal.key_until(next_frame)? {
+        // Ticks come more often than frames: what the hands do must not wait for a picture.
+        let next_tick =
+            began + Duration::from_micros(G::TICK_RATE.begin(played + 1).as_micros().unsigned_abs());
+        while let Some(key) = terminal.key_until(next_frame.min(next_tick))? {
             if key == Key::Quit {
                 return Ok(());
             }
             game.press(key);
         }
-        next_frame = Instant::now() + FRAME;
         let mut elapsed = Span::from_micros(began.elapsed().as_micros() as i64);
         let behind = elapsed - G::TICK_RATE.begin(played);
         if behind > CATCH_UP_MAX {
@@ -131,8 +173,11 @@ fn run<G: Playable>(game: &mut G, terminal: &mut Terminal) -> io::Result<()> {
             played += 1;
             game.tick(SharedInstant::ZERO + G::TICK_RATE.begin(played));
         }
-        let mut canvas = terminal.canvas()?;
-        game.draw(&mut canvas);
-        terminal.show(&canvas)?;
+        if Instant::now() >= next_frame {
+            next_frame = Instant::now() + FRAME;
+            let mut canvas = terminal.canvas()?;
+            game.draw(&mut canvas);
+            terminal.show(&canvas)?;
+        }
     }
 }

@@ -13,8 +13,9 @@ use super::canvas::{Area, Canvas};
 use super::jet_car::arrow;
 use super::link::Way;
 use super::terminal::Key;
-use super::{Common, Playable};
+use super::{Common, Online, Playable};
 use crate::BadInput;
+use crate::online::hosted::HostedSailing;
 
 pub(super) const HELP: &str = "Keys: left and right turn the rudder, down straightens it; w lets the sheet out, s hauls it in;\n\
     with --wind god, i and k raise and calm the wind, j and l turn it; r begins again, q quits.\n\
@@ -75,6 +76,7 @@ enum Opponent {
 
 impl Options {
     pub(super) fn game(self) -> Result<Player, BadInput> {
+        let is_online = self.common.online.connect.is_some();
         let wind = match self.wind {
             WindKind::West => Wind::Constant(from_west(20.0)),
             WindKind::South => Wind::Constant(from_south(20.0)),
@@ -93,7 +95,8 @@ impl Options {
             Opponent::Simple => Some(Trim::Simple),
             Opponent::Optimal => Some(Trim::Optimal),
         };
-        let boats = if opponent.is_some() { 2 } else { 1 };
+        // At a server elsewhere there is always somebody.
+        let boats = if opponent.is_some() || is_online { 2 } else { 1 };
         let rules = SailingConfig { boats, wind, current, ..SailingConfig::default() };
         Player::new(rules, opponent, self.common)
     }
@@ -136,7 +139,8 @@ impl Player {
         Ok(Self {
             way: Way::new(&common, TICK_RATE, hands, server.scene().clone(), |scene: &Scene| {
                 scene.boats[OWN].state()
-            }),
+            })
+            .to(common.online.far_end::<HostedSailing>(server.scene())?),
             helm: Helm { rules: rules.clone(), seat: OWN },
             rival: opponent.map(Agent::new),
             rules,
@@ -151,7 +155,11 @@ impl Player {
     }
 
     fn again(&mut self) {
-        let common = Common { seed: self.common.seed.wrapping_add(1), ..self.common };
+        if self.way.again() {
+            return;
+        }
+        let common =
+            Common { seed: self.common.seed.wrapping_add(1), online: Online::default(), ..self.common };
         if let Ok(next) = Self::new(self.rules.clone(), self.opponent, common) {
             *self = Self { now: self.now, began: self.now, ..next };
         }
@@ -217,7 +225,7 @@ impl Playable for Player {
         let Some(view) = View::of(scene, &self.rules, OWN) else { return };
         draw_sea(canvas, &view);
         draw_mini_map(canvas, &view);
-        draw_status(canvas, &view, scene, &self.common.lag_in_words());
+        draw_status(canvas, &view, scene, &self.common.lag_in_words(self.way.standing()));
         if let Some(tick) = view.own.finished_at {
             let secs = tick as f64 * TICK_RATE.step_secs();
             let row = canvas.height() / 2 - 3;
@@ -231,7 +239,7 @@ impl Playable for Player {
     }
 
     fn farewell(&self) -> String {
-        let scene = self.server.scene();
+        let scene = if self.way.standing().is_some() { self.way.shown() } else { self.server.scene() };
         let boat = &scene.boats[OWN];
         match boat.finished_at {
             Some(tick) => {
@@ -349,11 +357,11 @@ fn draw_status(canvas: &mut Canvas, view: &View, scene: &Scene, lag: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Switch;
+    use super::super::{Online, Switch};
     use super::*;
 
     fn player(bot: bool, wind: WindKind) -> Player {
-        let common = Common { seed: 1, lag: 0, compensate: Switch::On, bot };
+        let common = Common { seed: 1, lag: 0, compensate: Switch::On, bot, online: Online::default() };
         let options = Options { common, wind, current: CurrentKind::Shifting, opponent: Opponent::Optimal };
         options.game().ok().expect("sound rules")
     }

@@ -40,6 +40,7 @@ mod bot;
 mod config;
 mod dice;
 mod input;
+mod message;
 mod predict;
 mod run;
 mod scene;

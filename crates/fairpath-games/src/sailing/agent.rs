@@ -68,7 +68,10 @@ impl Agent {
             return;
         }
         self.judge_at = now + TRIAL;
-        if !boat.is_tight {
+        if self.sheet <= 0.0 {
+            // Nothing is left to haul in: a sail along the boat never draws, and only looks like one that flaps.
+            self.way = 1.0;
+        } else if !boat.is_tight {
             self.way = -1.0;
         } else if boat.speed < self.speed_before {
             self.way = -self.way;

@@ -42,6 +42,7 @@ mod agent;
 mod boat;
 mod config;
 mod input;
+mod message;
 mod predict;
 mod regatta;
 mod scene;

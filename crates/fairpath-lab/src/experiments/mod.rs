@@ -5,6 +5,7 @@ use crate::experiment::Experiment;
 pub use x9::{ClockSeen, Diary, Played, Scene, Stage, Ways, X9};
 pub use x15::X15;
 
+mod delay;
 mod ei;
 mod honesty;
 mod play_patterns;
@@ -12,7 +13,10 @@ mod x1;
 mod x10;
 mod x11;
 mod x12;
+mod x13;
+mod x14;
 mod x15;
+mod x16;
 mod x17;
 mod x2;
 mod x3;
@@ -38,10 +42,14 @@ pub fn all() -> &'static [&'static dyn Experiment] {
         &x10::X10,
         &x11::X11,
         &x12::X12,
+        &x13::X13,
+        &x14::X14,
         &x15::X15 { recordings: &[] },
+        &x16::X16,
         &x17::X17,
         &ei::ErrorIndexTable,
         &honesty::Honesty,
+        &delay::HiddenDelay,
     ]
 }
 
