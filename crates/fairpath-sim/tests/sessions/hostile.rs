@@ -257,9 +257,11 @@ fn ids_and_classes_that_were_not_granted_are_refused() {
     let mut impostor = Impostor::greeted(server(1));
     impostor.say(&Message::Create(announcement(EntityId(5_000), SHIP)));
     impostor.say(&Message::Create(announcement(EntityId(2), ClassId(77))));
+    impostor.say(&Message::Create(announcement(EntityId(3), SHIP)));
+    impostor.say(&Message::Create(announcement(EntityId(3), SHIP)));
     impostor.say(&Message::Create(announcement(EntityId(2), SHIP)));
-    impostor.say(&Message::Create(announcement(EntityId(2), SHIP)));
-    assert_eq!(impostor.refusals(), [Refusal::UnknownId, Refusal::UnknownClass, Refusal::UnknownId]);
+    let unknown = Refusal::UnknownId;
+    assert_eq!(impostor.refusals(), [unknown, Refusal::UnknownClass, unknown, unknown], "an id serves once");
     assert_eq!(impostor.server.objects().count(), 1);
 }
 
