@@ -192,7 +192,7 @@ impl Fought {
             .collect();
         let why = match targets {
             Targets::Drivers => {
-                ". At 100 ms a tank is shown a third of its length behind, which a hit forgives; at 300 and 800 ms it does not"
+                ". At 100 ms a tank is shown a third of its length behind, which a hit mostly forgives; two lengths at 800 ms it does not"
             }
             Targets::Bots => {
                 ". Bots drive at each other, so most of what is shown late lies along the line of fire, and they dodge: what a victim does \
