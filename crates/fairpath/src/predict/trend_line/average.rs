@@ -61,7 +61,7 @@ fn first_guess(laps: &[&[LapPart<'_>]], spacing: f64, smoother: &Smoother) -> Re
         path.push(middle[0]);
     }
     let count = (way(&path) / spacing).round();
-    if !(count >= NODES_MIN as f64) {
+    if count.is_nan() || count < NODES_MIN as f64 {
         return Err(TrendLineError::TooShort);
     }
     if count > NODES_MAX as f64 {
@@ -210,7 +210,7 @@ impl Smoother {
         (0..values.len() as isize)
             .map(|place| {
                 let terms = (-reach..=reach).zip(&weights);
-                let zero = values[0] - values[0];
+                let zero = values[0] * 0.0;
                 terms.fold(zero, |sum, (steps, weight)| {
                     sum + self.value(values, place + steps) * (*weight / whole)
                 })

@@ -169,7 +169,7 @@ impl Likeness {
     /// What makes `other` into `one`, within reason.
     fn of(one: Vec2, other: Vec2) -> Self {
         let squared = other.length_squared();
-        if !(squared > f64::MIN_POSITIVE) {
+        if squared.is_nan() || squared <= f64::MIN_POSITIVE {
             return Self(Vec2::new(1.0, 0.0));
         }
         let along = one.dot(other) / squared;
