@@ -205,8 +205,8 @@ fn live_models_send_when_they_are_off() {
     let stage = Stage { top_speed: 3.0, game: None };
     let packets = |name: &str, place: fn(usize, f64) -> Vec2| {
         let recording = read(&recorded(60, 20, &[("a", 1)], place), None);
-        let moments = live::moments_of_stretch(&recording.stretches[0]);
-        live::packets(&moments, &mut *Live::by_name(name).unwrap().make(&stage, 0.5), 0.5)
+        let path = live::path_of_stretch(&recording.stretches[0]).expect("it has samples");
+        live::packets(&[vec![path]], &mut *Live::by_name(name).unwrap().make(&stage, 0.5), 0.5)
     };
     let circle = |_, t: f64| Vec2::from_heading(0.6 * t) * 5.0;
     assert_eq!(packets("line", |_, t| Vec2::new(3.0 * t, 1.0)), 1);

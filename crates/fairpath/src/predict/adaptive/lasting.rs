@@ -7,9 +7,8 @@
 
 use std::collections::VecDeque;
 
-use super::features::Sketch;
 use super::gate::{Experience, Gate};
-use super::{Adaptive, Objective, SUBJECTS_MAX};
+use super::{Adaptive, AdaptiveConfig, Objective, SUBJECTS_MAX};
 use crate::motion::{Linear, Motion, MotionKind};
 use crate::predict::{Known, Missing, Predictor, TICK_SECS};
 use crate::state::State;
@@ -59,9 +58,9 @@ impl LastingMotion {
     /// For a game in which nobody is much faster than `top_speed`, and DR vectors that may be off by `threshold`.
     pub fn new(top_speed: f64, threshold: f64) -> Self {
         Self {
-            path: Adaptive::new(top_speed, Objective::Mean),
+            path: Adaptive::new(top_speed, Objective::Hits { radius: threshold }),
             threshold,
-            gate: Gate::new(),
+            gate: Gate::new(&AdaptiveConfig::default()),
             subjects: Vec::new(),
         }
     }
@@ -99,7 +98,7 @@ impl LastingMotion {
     /// per second.
     pub fn choose(&mut self, subject: usize, known: &Known<'_>, turn_rate: f64) -> Motion<Vec2> {
         let choices = self.choices(subject, known, turn_rate);
-        let context = Sketch::of(known, &self.path.arena, self.path.top_speed).context;
+        let context = self.path.sketch(known).context;
         let Some(trials) = self.subjects.get_mut(subject) else { return choices[0] };
         if trials.running.len() == TRIALS_MAX {
             trials.running.pop_front();
