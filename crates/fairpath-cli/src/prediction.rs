@@ -5,7 +5,9 @@ use std::process::ExitCode;
 
 use clap::Args;
 use fairpath_lab::experiment::Settings;
-use fairpath_lab::prediction::{self, AdaptiveClaims, Candidate, Evaluation, HORIZONS_MS, Packets, Tuning, Watched};
+use fairpath_lab::prediction::{
+    self, AdaptiveClaims, Candidate, Evaluation, HORIZONS_MS, Packets, Tuning, Watched,
+};
 
 use crate::BadInput;
 use crate::lab::{self, Told};

@@ -607,6 +607,29 @@ fn the_adaptive_predictor_is_held_against_all_others() {
 }
 
 #[test]
+fn numbers_are_chosen_without_the_recording_they_are_judged_on() {
+    let room = Room::new();
+    room.file("match.csv", &a_small_match());
+    room.file("again.csv", &a_small_match());
+    let output = room.run(&["lab", "tune", "--trace", "match.csv", "again.csv", "--json"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let rows = json["rows"].as_array().unwrap();
+    let left_out: Vec<&str> = rows.iter().map(|row| row["left_out"].as_str().unwrap()).collect();
+    assert_eq!(left_out, ["match.csv", "again.csv", "nothing"]);
+    // The two are the same match, so whichever is left out, the other one says the same.
+    let chosen = |row: &Value| {
+        let mut row = row.as_object().unwrap().clone();
+        row.remove("left_out");
+        row
+    };
+    assert_eq!(chosen(&rows[0]).len(), 9);
+    assert_eq!(chosen(&rows[0]), chosen(&rows[1]));
+    assert_eq!(json["claims"].as_array().unwrap().len(), 6);
+    assert!(room.refused(&["lab", "tune", "--trace", "match.csv"]).contains("give two or more"));
+}
+
+#[test]
 fn packets_are_counted_beside_the_fewest_there_could_be() {
     let room = Room::new();
     room.file("match.csv", &a_small_match());

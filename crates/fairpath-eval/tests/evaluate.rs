@@ -216,6 +216,32 @@ fn live_models_send_when_they_are_off() {
 }
 
 #[test]
+fn a_live_model_that_learns_does_so_from_everybody() {
+    let stage = Stage { top_speed: 8.0, game: None };
+    let circle = |number: usize, t: f64| {
+        Vec2::from_heading(1.5 * t + number as f64) * 5.0 + Vec2::new(60.0 * number as f64, 0.0)
+    };
+    let names = [("a", 1), ("b", 1), ("c", 2), ("d", 2)];
+    let recording = read(&recorded(60, 20, &names, circle), None);
+    let paths: Vec<Vec<live::Path>> = recording
+        .stretches
+        .iter()
+        .map(|stretch| live::path_of_stretch(stretch).into_iter().collect())
+        .collect();
+    let packets = |name: &str, players: &[Vec<live::Path>]| {
+        live::packets(players, &mut *Live::by_name(name).unwrap().make(&stage, 0.5), 0.5)
+    };
+    let one_by_one = |name: &str| -> usize { paths.chunks(1).map(|player| packets(name, player)).sum() };
+    assert_eq!(
+        packets("line", &paths),
+        one_by_one("line"),
+        "who does not learn does not care who else is there"
+    );
+    let (together, alone) = (packets("adaptive", &paths), one_by_one("adaptive"));
+    assert!(together < alone && alone < one_by_one("line"), "{together} {alone}");
+}
+
+#[test]
 fn ethereal_is_seen_with_health_keys_and_walls() {
     let mut game = Match::of_bots(EtherealConfig::default(), 7).unwrap().with_recording();
     for _ in 0..1800 {

@@ -53,7 +53,8 @@ fn open_ethereal(path: &Path, bytes: &[u8], world: Option<&World>) -> Result<Wat
         _ => None,
     };
     let play = Play::from_ethereal(&recording, map).map_err(|error| cannot_see(path, error))?;
-    let paths = play.players.iter().map(|player| player.runs.iter().filter_map(path_of_run).collect()).collect();
+    let paths =
+        play.players.iter().map(|player| player.runs.iter().filter_map(path_of_run).collect()).collect();
     Ok(Watched { file: file_name(path), play, paths })
 }
 

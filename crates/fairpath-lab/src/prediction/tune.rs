@@ -31,11 +31,7 @@ const KNOBS: [Knob; 9] = [
         values: [10_000.0, 50_000.0, 250_000.0],
         of: |config| &mut config.regression_lessons,
     },
-    Knob {
-        name: "regression_doubt",
-        values: [1.0, 10.0, 100.0],
-        of: |config| &mut config.regression_doubt,
-    },
+    Knob { name: "regression_doubt", values: [1.0, 10.0, 100.0], of: |config| &mut config.regression_doubt },
     Knob {
         name: "regression_rightness",
         values: [0.05, 0.2, 0.8],

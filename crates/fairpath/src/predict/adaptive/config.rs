@@ -29,8 +29,9 @@ pub struct AdaptiveConfig {
     /// Turns are believed up to this, in radians per second. Default 8: beyond it they are the jitter of a standing
     /// player.
     pub turn_rate_max: f64,
-    /// What a hit radius more of distance costs [who aims at hits](super::Objective::Hits), in hits. At 0 a guess that is a
-    /// little off is worth no more than one that is far off; at 1 only distance counts.
+    /// What a hit radius more of distance costs [who aims at hits](super::Objective::Hits), in hits. Default 0.1: ten radii
+    /// are worth a hit. At 0, where nothing hits, a guess that is a little off is worth no more than one that is far off,
+    /// and the mean error rises by up to a fifth; at 1 only distance counts.
     pub distance_in_hits: f64,
 }
 
@@ -56,7 +57,7 @@ impl Default for AdaptiveConfig {
             others_cases: 300.0,
             neighbour_reach: 0.6,
             turn_rate_max: 8.0,
-            distance_in_hits: 0.0,
+            distance_in_hits: 0.1,
         }
     }
 }

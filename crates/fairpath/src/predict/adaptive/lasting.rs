@@ -1,7 +1,7 @@
 //! The owner's side: which motion to put into a DR vector so that it stays true for longest.
 //!
 //! The velocity of this instant is seldom the best one to send: who has just begun to turn or to brake will not keep
-//! it. The owner knows its own past well, so it may send the velocity *towards where it expects to be*, or an arc where
+//! it. The owner knows its own past well, and a server that owns everybody knows all of them, so it may send the velocity *towards where it expects to be*, or an arc where
 //! turns last. Receivers draw a line or an arc as ever, and nothing more is on the wire; only it lasts longer, and
 //! fewer are needed.
 
@@ -57,10 +57,13 @@ struct Trial {
 impl LastingMotion {
     /// For a game in which nobody is much faster than `top_speed`, and DR vectors that may be off by `threshold`.
     pub fn new(top_speed: f64, threshold: f64) -> Self {
+        // Within the threshold or not: how far beyond it does not matter to what lasts.
+        let config = AdaptiveConfig { distance_in_hits: 0.0, ..AdaptiveConfig::default() };
+        let objective = Objective::Hits { radius: threshold };
         Self {
-            path: Adaptive::new(top_speed, Objective::Hits { radius: threshold }),
+            path: Adaptive::with_config(top_speed, objective, config),
             threshold,
-            gate: Gate::new(&AdaptiveConfig::default()),
+            gate: Gate::new(&config),
             subjects: Vec::new(),
         }
     }

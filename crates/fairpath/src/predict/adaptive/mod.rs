@@ -11,18 +11,19 @@
 //!                               └──▶ stay                  ┘    for this player? ──▶ position
 //! ```
 //!
-//! - The regression is the strongest guess: a weighted sum of eighteen vectors (past velocities, the turn, the
-//!   way to the middle of the arena, to friends, to enemies), learned while playing from everybody together.
+//! - The regression is the strongest guess: a weighted sum of nineteen vectors (past velocities, the turn, the
+//!   way to the middle of the arena, to friends, to enemies, what is pressed where that is known), learned while
+//!   playing from everybody together.
 //! - The gate knows the mean cost of each guess per kind of situation, and follows the leader.
 //!
 //! Nothing is shipped: all it knows it learned in this match. It answers for a few [`KNOTS`] and runs straight
 //! between them.
 //!
-//! Ten numbers were chosen by hand: the memory, doubt and rightness of the regression, the memory and the two patience
-//! numbers of the gate, [`LESSON_TICKS`], the reach of a neighbour, the limit of a turn, and the softness of a hit. So
-//! were the vectors, how far they look back, and the limits between situations. All of that was chosen with six team
-//! recordings (HaxBall, QuakeWorld, Rocket League) in view, and a dozen variants were compared on them: how well it
-//! does there says less than how well it does on a recording nobody had seen.
+//! Ten numbers were chosen by what works: the nine of [`AdaptiveConfig`] and [`LESSON_TICKS`]. `fairpath lab tune` chooses
+//! the nine anew for each recording from all others, and says what that is worth on the one left out. The rest follows
+//! from rules: it looks back two seconds and halves that four times, parts situations at a half, an eighth and a 32nd of
+//! the top speed, asks at S2's delays and some nearer and farther ones, and fades as the two baselines do. Which vectors
+//! and guesses there are was decided with six team recordings (HaxBall, QuakeWorld, Rocket League) in view.
 
 mod config;
 mod features;
@@ -138,8 +139,9 @@ impl Adaptive {
             let lessons_ago = (knot.ticks / LESSON_TICKS) as usize;
             let Some(seen) = subject.past.get(lessons_ago - 1) else { break };
             let came = (place - seen.place) * scale;
-            let costs =
-                knot.guesses(&seen.sketch).map(|guess| self.objective.cost((guess - came).length(), scale, &self.config));
+            let costs = knot
+                .guesses(&seen.sketch)
+                .map(|guess| self.objective.cost((guess - came).length(), scale, &self.config));
             knot.gate.handle_costs(own, seen.sketch.context, &costs);
             knot.regression.handle_lesson(&seen.sketch.features, came);
         }
