@@ -25,7 +25,7 @@ const LIVE: &str = "adaptive";
 /// Of the field, but in no paper.
 const NOT_IN_PAPERS: [&str; 3] = ["fading-0.3", "fading-1", "ridge"];
 /// The same as the line and as TDM: input schemes that look at no input.
-const TWINS: [&str; 2] = ["constant-velocity", "constant-acceleration"];
+pub(super) const TWINS: [&str; 2] = ["constant-velocity", "constant-acceleration"];
 
 /// At most this times the best counts as tied.
 const TIED: f64 = 1.02;

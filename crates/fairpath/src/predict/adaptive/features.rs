@@ -41,6 +41,7 @@ const LOOK_BACK: [usize; 5] = [7, 15, 30, 60, 120];
 
 /// Over how many ticks a turn is measured.
 const TURN_TICKS: usize = 6;
+
 impl Sketch {
     pub(super) fn of(known: &Known<'_>, arena: &Arena, top_speed: f64, config: &AdaptiveConfig) -> Self {
         let scale = 1.0 / top_speed;
