@@ -21,7 +21,7 @@ use crate::laps::{Laps, open_all};
 use crate::live::stage::Processes;
 use crate::motion::MotionOptions;
 use crate::online;
-use crate::prediction::{CountPackets, Eval};
+use crate::prediction::{CountPackets, Eval, Tune};
 use crate::print;
 
 #[derive(Subcommand)]
@@ -36,6 +36,8 @@ pub(crate) enum Command {
     Eval(Box<Eval>),
     /// Count the packets that keep receivers within a threshold, beside the fewest there could be
     Packets(CountPackets),
+    /// Choose the adaptive predictor's numbers, leaving each recording out in turn
+    Tune(Tune),
     /// Predict recorded laps, each by a line that the others have worn into the track
     Laps(Laps),
     /// List the experiments there are
@@ -164,6 +166,7 @@ pub(crate) fn execute(command: Command) -> Result<ExitCode, BadInput> {
         Command::Fairness(fairness) => fairness.execute(),
         Command::Eval(eval) => eval.execute(),
         Command::Packets(packets) => packets.execute(),
+        Command::Tune(tune) => tune.execute(),
         Command::Laps(laps) => laps.execute(),
         Command::List => {
             print::to_stdout(&print::list(experiments::all()))?;

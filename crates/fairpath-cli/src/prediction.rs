@@ -1,11 +1,13 @@
-//! `fairpath lab eval` and `fairpath lab packets`
+//! `fairpath lab eval`, `fairpath lab packets` and `fairpath lab tune`
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
 use fairpath_lab::experiment::Settings;
-use fairpath_lab::prediction::{self, AdaptiveClaims, Candidate, Evaluation, HORIZONS_MS, Packets, Watched};
+use fairpath_lab::prediction::{
+    self, AdaptiveClaims, Candidate, Evaluation, HORIZONS_MS, Packets, Tuning, Watched,
+};
 
 use crate::BadInput;
 use crate::lab::{self, Told};
@@ -67,6 +69,21 @@ pub(crate) struct CountPackets {
     /// How far receivers may be off [default: S2's 45 pixels, scaled by top speed]
     #[arg(long, value_name = "G", allow_hyphen_values = true)]
     threshold: Option<String>,
+    #[command(flatten)]
+    told: Told,
+}
+
+/// Choose the adaptive predictor's numbers, leaving each recording out in turn
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+        fairpath lab tune --trace one.csv.gz two.csv.gz three.csv.gz\n\n\
+        The first table judges each recording with numbers that were chosen on all others; results.json has the numbers, and in its\n\
+        last row those that are chosen if nothing is left out. Takes minutes.\n\n\
+        Exit code: 0 done, 2 bad input.")]
+pub(crate) struct Tune {
+    /// Recordings to choose on, at least two
+    #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
+    trace: Vec<PathBuf>,
     #[command(flatten)]
     told: Told,
 }
@@ -134,6 +151,16 @@ impl CountPackets {
         let threshold =
             self.threshold.as_ref().map_or_else(String::new, |text| format!(" --threshold {}", quoted(text)));
         format!("fairpath lab packets --trace {}{threshold}", traces(&self.trace))
+    }
+}
+
+impl Tune {
+    pub(crate) fn execute(self) -> Result<ExitCode, BadInput> {
+        let tuning = Tuning { watched: open_all(&self.trace, None)? };
+        let command = format!("fairpath lab tune --trace {}", traces(&self.trace));
+        let out = self.told.out_or(Path::new("fairpath-out").join("tune"));
+        lab::run_one(&tuning, &Settings::default(), &command, &out, &self.told)?;
+        Ok(ExitCode::SUCCESS)
     }
 }
 

@@ -411,6 +411,50 @@ fn whatever_is_wrong_with_fairness_is_one_line() {
 }
 
 #[test]
+fn laps_are_predicted_by_each_other() {
+    let room = Room::new();
+    room.file("laps.csv", &laps());
+    let output = room.run(&["lab", "laps", "--trace", "laps.csv", "--horizons", "50,1000", "--json"]);
+    assert_eq!(text(&output.stderr), "");
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["command"], "fairpath lab laps --trace laps.csv --horizons 50,1000");
+    assert_eq!(json["rows"].as_array().unwrap().len(), 14);
+    assert!(room.path().join("fairpath-out/laps/report.html").is_file());
+}
+
+#[test]
+fn whatever_is_wrong_with_laps_is_one_line() {
+    let room = Room::new();
+    room.file("laps.csv", &laps());
+    room.file("walk.csv", "t,entity,team,x,y\n0,1,1,0,0\n");
+    let cases: [(&[&str], &str); 5] = [
+        (&["lab", "laps", "--trace", "walk.csv"], "walk.csv: row 1, column lap: missing"),
+        (&["lab", "laps", "--trace", "none.csv"], "none.csv: there is no such file"),
+        (&["lab", "laps", "--trace", "laps.csv", "--horizons", "soon"], "--horizons soon: give milliseconds"),
+        (&["lab", "laps", "--trace", "laps.csv", "--rate", "0"], "--rate 0: give samples a second"),
+        (&["lab", "run", "X1", "--laps", "laps.csv"], "only X15 takes --laps"),
+    ];
+    for (arguments, begins) in cases {
+        let line = room.refused(arguments);
+        assert!(line.contains(begins), "{line}");
+    }
+}
+
+/// Three laps round an ellipse.
+fn laps() -> String {
+    let mut csv = String::from("lap,t,x,y\n");
+    for lap in 0..3 {
+        let size = 1.0 + 0.01 * f64::from(lap);
+        for frame in 0..1200 {
+            let turn = f64::from(frame) / 1200.0 * std::f64::consts::TAU;
+            let (x, y) = (110.0 * size * turn.cos(), 50.0 * size * turn.sin());
+            csv += &format!("{lap},{:.4},{x:.4},{y:.4}\n", f64::from(frame) / 60.0);
+        }
+    }
+    csv
+}
+
+#[test]
 fn every_command_has_help_with_an_example() {
     let commands: [&[&str]; 9] = [
         &[],
@@ -567,6 +611,29 @@ fn the_adaptive_predictor_is_held_against_all_others() {
         Some(2),
         "pictures are another question"
     );
+}
+
+#[test]
+fn numbers_are_chosen_without_the_recording_they_are_judged_on() {
+    let room = Room::new();
+    room.file("match.csv", &a_small_match());
+    room.file("again.csv", &a_small_match());
+    let output = room.run(&["lab", "tune", "--trace", "match.csv", "again.csv", "--json"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let rows = json["rows"].as_array().unwrap();
+    let left_out: Vec<&str> = rows.iter().map(|row| row["left_out"].as_str().unwrap()).collect();
+    assert_eq!(left_out, ["match.csv", "again.csv", "nothing"]);
+    // The two are the same match, so whichever is left out, the other one says the same.
+    let chosen = |row: &Value| {
+        let mut row = row.as_object().unwrap().clone();
+        row.remove("left_out");
+        row
+    };
+    assert_eq!(chosen(&rows[0]).len(), 9);
+    assert_eq!(chosen(&rows[0]), chosen(&rows[1]));
+    assert_eq!(json["claims"].as_array().unwrap().len(), 6);
+    assert!(room.refused(&["lab", "tune", "--trace", "match.csv"]).contains("give two or more"));
 }
 
 #[test]

@@ -205,14 +205,41 @@ fn live_models_send_when_they_are_off() {
     let stage = Stage { top_speed: 3.0, game: None };
     let packets = |name: &str, place: fn(usize, f64) -> Vec2| {
         let recording = read(&recorded(60, 20, &[("a", 1)], place), None);
-        let moments = live::moments_of_stretch(&recording.stretches[0]);
-        live::packets(&moments, &mut *Live::by_name(name).unwrap().make(&stage, 0.5), 0.5)
+        let path = live::path_of_stretch(&recording.stretches[0]).expect("it has samples");
+        live::packets(&[vec![path]], &mut *Live::by_name(name).unwrap().make(&stage, 0.5), 0.5)
     };
     let circle = |_, t: f64| Vec2::from_heading(0.6 * t) * 5.0;
     assert_eq!(packets("line", |_, t| Vec2::new(3.0 * t, 1.0)), 1);
     let (line, quadratic, circular) =
         (packets("line", circle), packets("tdm", circle), packets("circular", circle));
     assert!(circular < quadratic && quadratic < line, "{circular} {quadratic} {line}");
+}
+
+#[test]
+fn a_live_model_that_learns_does_so_from_everybody() {
+    let stage = Stage { top_speed: 8.0, game: None };
+    let circle = |_, t: f64| Vec2::from_heading(1.5 * t) * 5.0;
+    let recording = read(&recorded(60, 6, &[("a", 1)], circle), None);
+    let path = live::path_of_stretch(&recording.stretches[0]).expect("it has samples");
+    // One after the other: what the first ones taught helps with the last.
+    let players: Vec<Vec<live::Path>> = (0..5)
+        .map(|number| {
+            let mut path = path.clone();
+            path.moments.iter_mut().for_each(|moment| moment.secs += 10.0 * f64::from(number));
+            vec![path]
+        })
+        .collect();
+    let packets = |name: &str, players: &[Vec<live::Path>]| {
+        live::packets(players, &mut *Live::by_name(name).unwrap().make(&stage, 0.5), 0.5)
+    };
+    let one_by_one = |name: &str| -> usize { players.chunks(1).map(|player| packets(name, player)).sum() };
+    assert_eq!(
+        packets("line", &players),
+        one_by_one("line"),
+        "who does not learn does not care who else is there"
+    );
+    let (together, alone) = (packets("adaptive", &players), one_by_one("adaptive"));
+    assert!(2 * together < alone, "{together} together, {alone} one by one");
 }
 
 #[test]

@@ -157,6 +157,6 @@ impl Run {
     }
 }
 
-fn relation(own_team: u32, their_team: u32) -> Relation {
+pub(crate) fn relation(own_team: u32, their_team: u32) -> Relation {
     if own_team != 0 && own_team == their_team { Relation::Friend } else { Relation::Enemy }
 }

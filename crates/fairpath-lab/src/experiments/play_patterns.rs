@@ -16,6 +16,7 @@ use fairpath_eval::play::Play;
 use fairpath_games::ethereal::{EtherealConfig, Ground, Match, TICKS_PER_SECOND};
 
 use crate::experiment::{CannotRun, Progress, Recorded, Settings, map_in_order};
+use crate::figure::{Bars, Line, Plot};
 use crate::judge::{self, Judgement, Verdict};
 use crate::outcome::{Cell, Claim, Column, Rows};
 use crate::prediction::{HORIZONS_MS, Watched, scale_note, stage};
@@ -133,7 +134,10 @@ impl Season {
         let [first, ..] = &self.scenes[..] else { return Vec::new() };
         let unit = first.watched.play.unit;
         let played = if self.is_recorded {
-            scale_note(&first.watched, &first.stage)
+            format!(
+                "{} Where the walls are is not known: OAEKB and hybrid OAEKB take no part, and what is claimed of both hybrids is judged by hybrid EKB.",
+                scale_note(&first.watched, &first.stage)
+            )
         } else {
             let secs: f64 = self.scenes.iter().map(|scene| scene.watched.play.secs()).sum();
             format!(
@@ -228,6 +232,9 @@ const ADAPTIVE: &str = "adaptive";
 const ADAPTIVE_HITS: &str = "adaptive-hits";
 /// S2's six.
 pub(super) const PAPERS: [&str; 6] = [TDM, IS, EKB, OAEKB, HYBRID_EKB, HYBRID_OAEKB];
+/// They and ours, in the order of figures.
+pub(super) const EVERYBODY: [&str; 8] =
+    [TDM, IS, EKB, OAEKB, HYBRID_EKB, HYBRID_OAEKB, ADAPTIVE, ADAPTIVE_HITS];
 pub(super) const HYBRIDS: [&str; 2] = [HYBRID_EKB, HYBRID_OAEKB];
 
 impl Version {
@@ -241,7 +248,7 @@ impl Version {
         }
     }
 
-    /// What the ids of claims end in.
+    /// What the ids of claims and figures end in.
     pub(super) fn suffix(self) -> &'static str {
         match self {
             Self::Usual => "",
@@ -282,14 +289,6 @@ impl Entrant {
         }
     }
 
-    pub(super) fn label(&self) -> String {
-        match self.version {
-            Some(Version::Measured) => format!("{}, measured", self.name),
-            Some(Version::AsPrinted) => format!("{}, printed", self.name),
-            Some(Version::Usual) | None => self.name.to_owned(),
-        }
-    }
-
     /// Whether S2's own numbers stand beside it.
     pub(super) fn is_usual(&self) -> bool {
         self.version.is_none_or(|version| version == Version::Usual)
@@ -303,9 +302,15 @@ impl Entrant {
 impl Field {
     /// How one of that name fared in a version; who has no such version is as usual. Nothing if it lacked something.
     pub(super) fn of(&self, name: &str, version: Version) -> Option<&Summary> {
-        let own = || self.all.iter().filter(|fared| fared.entrant.name == name);
-        let exactly = own().find(|fared| fared.entrant.version == Some(version));
-        exactly.or_else(|| own().find(|fared| fared.entrant.is_usual()))?.summary.as_ref().ok()
+        self.exactly(name, version).or_else(|| self.exactly(name, Version::Usual))
+    }
+
+    fn exactly(&self, name: &str, version: Version) -> Option<&Summary> {
+        let is_meant = |entrant: &Entrant| {
+            entrant.name == name
+                && (entrant.version == Some(version) || version == Version::Usual && entrant.is_usual())
+        };
+        self.all.iter().find(|fared| is_meant(&fared.entrant))?.summary.as_ref().ok()
     }
 
     /// Those of these names that could be scored.
@@ -373,6 +378,26 @@ impl Field {
             }
         }
         rows
+    }
+
+    /// A line over the delays for everybody in one version.
+    pub(super) fn lines(&self, version: Version, value: impl Fn(&Summary) -> Vec<f64>) -> Plot {
+        let line = |name: &&str| {
+            let values = value(self.of(name, version)?);
+            Some(Line::new(*name, HORIZONS_MS.into_iter().zip(values).collect::<Vec<_>>()))
+        };
+        Plot::Lines(EVERYBODY.iter().filter_map(line).collect())
+    }
+
+    /// A group of bars for everybody, one bar for each version of it: the value, and where it may lie.
+    pub(super) fn bars(&self, value: impl Fn(&Summary) -> (f64, (f64, f64))) -> Bars {
+        let nothing = (f64::NAN, (f64::NAN, f64::NAN));
+        let names: Vec<String> = EVERYBODY.iter().map(|name| (*name).to_owned()).collect();
+        Version::ALL.into_iter().fold(Bars::new(names), |bars, version| {
+            let of = |name: &&str| self.exactly(name, version).map_or(nothing, &value);
+            let (values, ranges): (Vec<_>, Vec<_>) = EVERYBODY.iter().map(of).unzip();
+            bars.series_with_ranges(version.as_str(), values, ranges)
+        })
     }
 
     /// The first columns of a row for machines.

@@ -3,15 +3,14 @@
 use fairpath_eval::evaluate::Summary;
 
 use super::play_patterns::{
-    Beside, EKB, Entrant, Field, HORIZONS, HYBRIDS, IS, OAEKB, PaperNumbers, Season, TDM, Version,
+    Beside, EKB, EVERYBODY, Field, HORIZONS, HYBRIDS, IS, OAEKB, PaperNumbers, Season, TDM, Version,
     columns_begin, millis,
 };
 use crate::cells;
 use crate::experiment::{CannotRun, Experiment, Progress, Settings};
-use crate::figure::{Axis, Bars, Figure, Line, Plot};
+use crate::figure::{Axis, Figure, Plot};
 use crate::judge::{self, Judgement};
 use crate::outcome::{Claim, Column, Outcome, Rows};
-use crate::prediction::HORIZONS_MS;
 
 pub(super) struct X11;
 
@@ -43,7 +42,8 @@ fn outcome(season: &Season, progress: &dyn Progress) -> Outcome {
     let field = season.field(&HORIZONS, progress);
     let mut outcome = Outcome::new(rows(&field)).headline(headline(&field));
     outcome.claims = Version::ALL.into_iter().flat_map(|version| claims(&field, version)).collect();
-    outcome.figures = vec![hits(&field), totals(&field)];
+    outcome.figures = vec![totals(&field)];
+    outcome.figures.extend(Version::ALL.map(|version| hits(&field, version)));
     outcome.notes = season.notes();
     outcome
 }
@@ -133,39 +133,29 @@ fn rows(field: &Field) -> Rows {
     rows
 }
 
-fn hits(field: &Field) -> Figure {
-    let line = |(entrant, summary): (Entrant, &Summary)| {
-        Line::new(entrant.label(), HORIZONS_MS.into_iter().zip(percents(summary)).collect::<Vec<_>>())
-    };
+fn hits(field: &Field, version: Version) -> Figure {
     Figure::new(
-        "x11-hits",
-        "Hits by delay",
+        format!("x11-hits{}", version.suffix()),
+        format!("Hits by delay, {}", version.shown().trim_end_matches(':')),
         Axis::new("delay", "ms"),
         Axis::new("within the hit radius", "%"),
-        Plot::Lines(field.scored().map(line).collect()),
+        field.lines(version, percents),
     )
     .caption("How many predictions are near enough to hit. Higher is better. S2's figures 8 and 12.")
 }
 
 fn totals(field: &Field) -> Figure {
-    let scored: Vec<(Entrant, &Summary)> = field.scored().collect();
-    let bars = Bars::new(scored.iter().map(|(entrant, _)| entrant.label()).collect::<Vec<_>>())
-        .series("ours", scored.iter().map(|(_, summary)| summary.hits_total).collect::<Vec<_>>())
-        .series("S2", scored.iter().map(|(entrant, _)| paper_total(entrant)).collect::<Vec<_>>());
+    let total = |summary: &Summary| (summary.hits_total, (f64::NAN, f64::NAN));
+    // Not a number, which draws nothing, for who is not in S2.
+    let in_paper = |name: &&str| PaperNumbers::of(name).map_or(f64::NAN, |paper| paper.hits_total);
     Figure::new(
         "x11-totals",
         "Hits over all delays, beside S2's",
         Axis::new("", ""),
         Axis::new("hits, mean over the delays", "%"),
-        Plot::Bars(bars),
+        Plot::Bars(field.bars(total).series("S2", EVERYBODY.iter().map(in_paper).collect::<Vec<_>>())),
     )
-    .caption("S2's people are harder to hit than most bots and most recordings: compare the order, not the height.")
-}
-
-/// Not a number, which draws nothing, for who is not in S2.
-fn paper_total(entrant: &Entrant) -> f64 {
-    let paper = PaperNumbers::of(entrant.name).filter(|_| entrant.is_usual());
-    paper.map_or(f64::NAN, |paper| paper.hits_total)
+    .caption("S2's people are not our bots: compare the order, not the height.")
 }
 
 #[cfg(test)]

@@ -3,11 +3,11 @@
 use fairpath_eval::evaluate::Summary;
 
 use super::play_patterns::{
-    EKB, Entrant, Field, HORIZONS, HYBRID_EKB, HYBRIDS, IS, Season, TDM, Version, columns_begin,
+    EKB, Field, HORIZONS, HYBRID_EKB, HYBRIDS, IS, Season, TDM, Version, columns_begin,
 };
 use crate::cells;
 use crate::experiment::{CannotRun, Experiment, Progress, Settings};
-use crate::figure::{Axis, Bars, Figure, Plot};
+use crate::figure::{Axis, Figure, Plot};
 use crate::judge::{self, Judgement};
 use crate::outcome::{Claim, Column, Outcome, Rows};
 
@@ -109,20 +109,16 @@ fn rows(field: &Field) -> Rows {
 }
 
 fn packets(field: &Field) -> Figure {
-    let scored: Vec<(Entrant, &Summary)> = field.scored().collect();
-    let ranges = scored.iter().map(|(_, summary)| summary.packets_over_players);
-    let bars = Bars::new(scored.iter().map(|(entrant, _)| entrant.label()).collect::<Vec<_>>())
-        .series_with_ranges(
-            "packets",
-            scored.iter().map(|(_, summary)| summary.packets_per_sec).collect::<Vec<_>>(),
-            ranges.map(|interval| (interval.low(), interval.high())).collect::<Vec<_>>(),
-        );
+    let rate = |summary: &Summary| {
+        let over_players = summary.packets_over_players;
+        (summary.packets_per_sec, (over_players.low(), over_players.high()))
+    };
     Figure::new(
         "x12-packets",
         "Packets per player and second",
         Axis::new("", ""),
         Axis::new("packets per player", "1/s"),
-        Plot::Bars(bars),
+        Plot::Bars(field.bars(rate)),
     )
     .caption("How often a prediction had to be replaced to stay within the threshold; whiskers are 95 % over players. Lower is better.")
 }

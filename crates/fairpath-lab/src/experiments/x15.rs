@@ -9,6 +9,7 @@ use fairpath_eval::recording::RecordedLap;
 use fairpath_games::race::{Lap, LapDice, Preset, RaceConfig, Shape, Track, record_laps};
 
 use crate::experiment::{CannotRun, Experiment, Progress, Settings};
+use crate::judge;
 use crate::laps::{
     Drives, HORIZONS_MS, LapFile, Tables, claim_below, claims, figures, horizons_in_ticks, note,
 };
@@ -63,7 +64,11 @@ impl Experiment for X15<'_> {
         let horizons = horizons_in_ticks(&HORIZONS_MS)?;
         let mut tables = Tables::new(&horizons);
         let mut outcome = Outcome::default();
-        for drives in self.drives(settings.seed)? {
+        let all = self.drives(settings)?;
+        if all.is_empty() {
+            return Ok(without_laps());
+        }
+        for drives in all {
             let fared = drives.run(&horizons, progress)?;
             tables.add(&drives, &fared);
             let claim = |id: &str, one: Contender, other: Contender| {
@@ -95,16 +100,29 @@ impl Experiment for X15<'_> {
 }
 
 impl X15<'_> {
-    fn drives(&self, seed: u64) -> Result<Vec<Drives>, CannotRun> {
+    /// Our own tracks, unless it is recorded motion that is wanted, and the recorded laps.
+    fn drives(&self, settings: &Settings) -> Result<Vec<Drives>, CannotRun> {
         let mut all = Vec::new();
-        for preset in Preset::ALL {
-            all.push(race(preset, seed)?);
+        if settings.motion.is_none() {
+            for preset in Preset::ALL {
+                all.push(race(preset, settings.seed)?);
+            }
         }
         for file in self.recordings {
             all.push(Drives::recorded(file, None)?);
         }
         Ok(all)
     }
+}
+
+/// What there is to say about motion that has no laps.
+fn without_laps() -> Outcome {
+    let claim = Claim::new(
+        "X15.paper",
+        "the trend line is nearer than TDM at every horizon up to 300 ms",
+        judge::not_applicable(),
+    );
+    Outcome::default().claim(claim.remark("Recorded motion has no laps: give recorded laps with --laps"))
 }
 
 /// Laps on one of our own tracks; those that judge have other dice than those that teach, whatever the seed.

@@ -31,8 +31,8 @@ const HEADING_HEIGHT: i32 = 36;
 const MARKS_MAX: usize = 14;
 
 /// Okabe and Ito's palette, in an order that keeps the first few apart in grey print as well. Yellow is left out: on
-/// white it is hard to see.
-const PALETTE: [RGBColor; 7] = [
+/// white it is hard to see; a wine red of Tol's takes its place.
+const PALETTE: [RGBColor; 8] = [
     RGBColor(0x00, 0x72, 0xB2),
     RGBColor(0xD5, 0x5E, 0x00),
     RGBColor(0x00, 0x9E, 0x73),
@@ -40,6 +40,7 @@ const PALETTE: [RGBColor; 7] = [
     RGBColor(0xE6, 0x9F, 0x00),
     RGBColor(0x56, 0xB4, 0xE9),
     RGBColor(0x3A, 0x3A, 0x3A),
+    RGBColor(0x88, 0x22, 0x55),
 ];
 const PAPER: RGBColor = RGBColor(0xFF, 0xFF, 0xFF);
 const INK: RGBColor = RGBColor(0x1B, 0x1F, 0x24);
@@ -318,6 +319,9 @@ impl Canvas<'_> {
 
     fn bar_series(&mut self, index: usize, series: &BarSeries, slot: f64, offset: f64, width: f64) {
         let zero = self.layout.y_at(0.0);
+        // All bars of a series say their values, or none does.
+        let values = || series.values.iter().copied().filter(|value| value.is_finite());
+        let has_labels = values().all(|value| text_width(&show(value), VALUE_SIZE) <= width as i32 + 8);
         for (group, &value) in series.values.iter().enumerate().filter(|(_, value)| value.is_finite()) {
             let from = f64::from(self.layout.left) + slot * (group as f64 + 0.5) + offset;
             let (left, right) =
@@ -328,8 +332,8 @@ impl Canvas<'_> {
             let range = series.ranges.as_ref().and_then(|ranges| ranges.get(group)).copied();
             let highest =
                 range.map_or(top, |(low, high)| self.whisker((left + right) / 2, low, high).min(top));
-            let label = show(value);
-            if text_width(&label, VALUE_SIZE) <= width as i32 + 8 {
+            if has_labels {
+                let label = show(value);
                 let place = ((left + right) / 2 / FINE, highest.min(zero) / FINE - 9);
                 self.text(&label, place, Text { across: HPos::Center, ..Text::new(VALUE_SIZE, INK) });
             }
@@ -458,15 +462,16 @@ impl Canvas<'_> {
         self.root.draw(&PathElement::new(places.to_vec(), style)).expect(IN_MEMORY);
     }
 
-    /// Text in a narrow column, broken at spaces (and where it asks for it), line below line.
+    /// Text in a narrow column, broken at spaces and after hyphens (and where it asks for it), line below line.
     fn wrapped(&mut self, text: &str, middle: i32, top: i32, width: i32) {
         let mut lines: Vec<String> = Vec::new();
         for part in text.split('\n') {
             lines.push(String::new());
-            for word in part.split(' ') {
+            for word in part.split_inclusive([' ', '-']) {
                 let line = lines.last_mut().expect("there is always one");
-                if line.is_empty() || text_width(line, TICK_SIZE) + text_width(word, TICK_SIZE) + 4 <= width {
-                    *line = if line.is_empty() { word.into() } else { format!("{line} {word}") };
+                let longer = format!("{line}{word}");
+                if line.is_empty() || text_width(longer.trim_end(), TICK_SIZE) <= width {
+                    *line = longer;
                 } else {
                     lines.push(word.into());
                 }
@@ -474,7 +479,7 @@ impl Canvas<'_> {
         }
         for (index, line) in lines.iter().take(3).enumerate() {
             let style = Text { across: HPos::Center, ..Text::new(TICK_SIZE, PALE_INK) };
-            self.text(line, (middle, top + 15 * index as i32), style);
+            self.text(line.trim_end(), (middle, top + 15 * index as i32), style);
         }
     }
 

@@ -25,7 +25,7 @@ const LIVE: &str = "adaptive";
 /// Of the field, but in no paper.
 const NOT_IN_PAPERS: [&str; 3] = ["fading-0.3", "fading-1", "ridge"];
 /// The same as the line and as TDM: input schemes that look at no input.
-const TWINS: [&str; 2] = ["constant-velocity", "constant-acceleration"];
+pub(super) const TWINS: [&str; 2] = ["constant-velocity", "constant-acceleration"];
 
 /// At most this times the best counts as tied.
 const TIED: f64 = 1.02;
@@ -66,7 +66,7 @@ impl Experiment for AdaptiveClaims {
             notes.push(scale_note(watched, &stage));
         }
         let mut outcome = Outcome::new(rows(&contests)).headline(headline(&contests));
-        outcome.claims = MODES.iter().flat_map(|mode| claims(&contests, *mode)).collect();
+        outcome.claims = of_both_modes(&contests);
         outcome.claims.push(live_claim(&contests));
         outcome.figures = MODES.map(|mode| figure(&contests, mode)).to_vec();
         outcome.notes = notes;
@@ -80,7 +80,7 @@ impl Experiment for AdaptiveClaims {
 }
 
 /// How everybody fared on one recording.
-struct Contest {
+pub(super) struct Contest {
     file: String,
     unit: String,
     /// Ours, in the order of [`MODES`].
@@ -113,7 +113,7 @@ struct Compared {
 }
 
 impl Contest {
-    fn of(watched: &Watched, stage: &Stage, question: &Question, progress: &dyn Progress) -> Self {
+    pub(super) fn of(watched: &Watched, stage: &Stage, question: &Question, progress: &dyn Progress) -> Self {
         let everybody: Vec<Candidate> =
             candidates::all().iter().copied().filter(|candidate| !TWINS.contains(&candidate.name)).collect();
         progress.begin(&watched.file, everybody.len() as u64);
@@ -131,6 +131,11 @@ impl Contest {
             field,
             live: [LIVE, "line"].map(|name| live_packets(watched, stage, question.threshold, name)),
         }
+    }
+
+    /// The same field against ours with other numbers, in the order of [`MODES`].
+    pub(super) fn with_ours(self, ours: Vec<Summary>) -> Self {
+        Self { ours, ..self }
     }
 
     fn measures(&self) -> Vec<Measure> {
@@ -185,11 +190,12 @@ impl Measure {
 
 fn live_packets(watched: &Watched, stage: &Stage, threshold: f64, name: &str) -> usize {
     let Some(model) = Live::by_name(name) else { unreachable!("{name} has a live form") };
-    let of_player = |paths: &Vec<Vec<live::Moment>>| -> usize {
-        let mut model = model.make(stage, threshold);
-        paths.iter().map(|path| live::packets(path, &mut *model, threshold)).sum()
-    };
-    watched.paths.iter().map(of_player).sum()
+    live::packets(&watched.paths, &mut *model.make(stage, threshold), threshold)
+}
+
+/// Mean error, hits and packets, for each mode.
+pub(super) fn of_both_modes(contests: &[Contest]) -> Vec<Claim> {
+    MODES.iter().flat_map(|mode| claims(contests, *mode)).collect()
 }
 
 fn claims(contests: &[Contest], (name, aim): (&str, &str)) -> [Claim; 3] {
@@ -309,7 +315,7 @@ fn rows(contests: &[Contest]) -> Rows {
 }
 
 /// One row per recording and mode: how many times the best it is.
-fn headline(contests: &[Contest]) -> Rows {
+pub(super) fn headline(contests: &[Contest]) -> Rows {
     let mut columns = vec![Column::text("recording", "recording"), Column::text("mode", "aims at")];
     let horizons = contests.first().map_or(0, |contest| contest.ours[0].horizons.len());
     columns.extend((0..horizons).map(|index| {

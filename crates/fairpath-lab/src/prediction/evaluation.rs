@@ -2,6 +2,7 @@ use fairpath::predict::{Missing, TICK_RATE, TICKS_AHEAD_MAX};
 use fairpath_eval::candidates::{self, Candidate, Stage};
 use fairpath_eval::evaluate::{HorizonSummary, Interval, Question, Summary, score};
 
+use super::claims::TWINS;
 use super::{Watched, Window, picture, scale_note, stage};
 use crate::experiment::{CannotRun, Experiment, Progress, Settings, map_in_order};
 use crate::figure::{Axis, Bars, Figure, Line, Plot};
@@ -254,8 +255,10 @@ const LINES_WITH_BANDS_MAX: usize = 5;
 fn figures(number: usize, watched: &Watched, fared: &[Fared]) -> Vec<Figure> {
     let unit = watched.play.unit.to_string();
     let file = &watched.file;
+    // Twins would lie on top of each other.
+    let drawn = fared.iter().filter(|fared| !TWINS.contains(&fared.candidate.name));
     let summaries: Vec<(&str, &Summary)> =
-        fared.iter().filter_map(|fared| Some((fared.candidate.name, fared.summary.as_ref().ok()?))).collect();
+        drawn.filter_map(|fared| Some((fared.candidate.name, fared.summary.as_ref().ok()?))).collect();
     let with_bands = summaries.len() <= LINES_WITH_BANDS_MAX;
     let lines = |value: fn(&HorizonSummary) -> f64, interval: fn(&HorizonSummary) -> Interval| {
         let line = |(name, summary): &(&str, &Summary)| {

@@ -3,6 +3,7 @@
 //! - [`open`] reads a match: a team recording, BZFlag's path, a trace, or Ethereal's XML
 //! - [`Evaluation`] is what `fairpath lab eval` runs, [`Packets`] what `fairpath lab packets` runs
 //! - [`AdaptiveClaims`], `fairpath lab eval --claims`, holds our own predictor against all others
+//! - [`Tuning`], `fairpath lab tune`, chooses its numbers, leaving each recording out in turn
 //! - [`picture`] draws a few seconds of play with predictions fanned out
 //!
 //! The numbers themselves come from [`fairpath_eval`]; here are the files, the cores and the plots.
@@ -12,12 +13,14 @@ mod evaluation;
 mod open;
 mod packets;
 mod picture;
+mod tune;
 
 pub use claims::AdaptiveClaims;
 pub use evaluation::{Evaluation, HORIZONS_MS};
 pub use open::{Watched, World, open, open_world};
 pub use packets::Packets;
 pub use picture::{Window, picture};
+pub use tune::Tuning;
 
 pub use fairpath_eval::candidates::Candidate;
 use fairpath_eval::candidates::Stage;

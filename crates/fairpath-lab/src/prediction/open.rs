@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use fairpath::predict::Grid;
-use fairpath_eval::live::{Moment, moments_of_run, moments_of_stretch};
+use fairpath_eval::live::{self, path_of_run, path_of_stretch};
 use fairpath_eval::play::{EtherealError, Play, WorldError, read_world};
 use fairpath_eval::recording::Recording;
 use fairpath_games::ethereal;
@@ -16,7 +16,7 @@ pub struct Watched {
     /// Everybody at every tick.
     pub play: Play,
     /// For each player of the play the paths it took, sample by sample, as its owner knew them.
-    pub paths: Vec<Vec<Vec<Moment>>>,
+    pub paths: Vec<Vec<live::Path>>,
 }
 
 /// A world that was opened.
@@ -53,7 +53,8 @@ fn open_ethereal(path: &Path, bytes: &[u8], world: Option<&World>) -> Result<Wat
         _ => None,
     };
     let play = Play::from_ethereal(&recording, map).map_err(|error| cannot_see(path, error))?;
-    let paths = play.players.iter().map(|player| player.runs.iter().map(moments_of_run).collect()).collect();
+    let paths =
+        play.players.iter().map(|player| player.runs.iter().filter_map(path_of_run).collect()).collect();
     Ok(Watched { file: file_name(path), play, paths })
 }
 
@@ -61,9 +62,9 @@ fn cannot_see(path: &Path, error: EtherealError) -> OpenError {
     OpenError::Ethereal { path: path.into(), error }
 }
 
-fn paths_of(recording: &Recording, player: &str) -> Vec<Vec<Moment>> {
+fn paths_of(recording: &Recording, player: &str) -> Vec<live::Path> {
     let own = recording.players().filter(|stretch| recording.entities[stretch.entity].name == player);
-    own.map(moments_of_stretch).collect()
+    own.filter_map(path_of_stretch).collect()
 }
 
 /// Opens a world: a grid of walls, see [`read_world`], or a map in Ethereal's letters.

@@ -1,6 +1,6 @@
 use fairpath_eval::candidates::{self, Stage};
-use fairpath_eval::live::{self, Live, Moment};
-use fairpath_eval::offline::{fewest_free, fewest_pinned, greedy_pinned, points_of};
+use fairpath_eval::live::{self, Live, Path};
+use fairpath_eval::offline::{Point, fewest_free, fewest_pinned, greedy_pinned, points_of};
 
 use super::{Watched, scale_note, stage};
 use crate::experiment::{CannotRun, Experiment, Progress, Settings, map_in_order};
@@ -31,7 +31,7 @@ impl Experiment for Packets {
     }
 
     fn about(&self) -> &'static str {
-        "An owner that sees its own path sample by sample sends a DR vector whenever its last one is off by more than the threshold; what \
+        "An owner that sees all paths sample by sample, as a server does, sends a DR vector whenever a player's last one is off by more than the threshold; what \
          receivers place is a pure function of that one DR vector. Beside every model that has such a form stand the optima for \
          lines: the fewest segments that stay within the threshold at every sample, by somebody who knows the future, with the \
          start free or at the path. Respawns, teleports and gaps begin anew for everybody."
@@ -43,9 +43,7 @@ impl Experiment for Packets {
         for (number, watched) in (1..).zip(&self.watched) {
             let stage = stage(watched)?;
             let threshold = self.threshold.unwrap_or_else(|| stage.hit_radius());
-            progress.begin(&watched.file, watched.paths.len() as u64);
-            let counts = map_in_order(&watched.paths, progress, |paths| Counts::of(paths, &stage, threshold));
-            let total = counts.into_iter().fold(Counts::default(), Counts::plus);
+            let total = Counts::of(watched, &stage, threshold, progress);
             total.put(watched, &mut headline);
             total.put(watched, &mut rows);
             put_those_without(watched, &mut rows);
@@ -60,7 +58,7 @@ impl Experiment for Packets {
 }
 
 /// How many packets everybody needed.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Counts {
     /// In the order of [`live::all`].
     live: Vec<usize>,
@@ -71,35 +69,20 @@ struct Counts {
 }
 
 impl Counts {
-    /// One player. A model that learns does so along all of its paths.
-    fn of(paths: &[Vec<Moment>], stage: &Stage, threshold: f64) -> Self {
-        let count = |live: &Live| {
-            let mut model = live.make(stage, threshold);
-            paths.iter().map(|path| live::packets(path, &mut *model, threshold)).sum()
-        };
-        let points: Vec<_> = paths.iter().map(|path| points_of(path)).collect();
-        let secs = |path: &Vec<Moment>| path.last().map_or(0.0, |last| last.secs);
-        Self {
-            live: live::all().iter().map(count).collect(),
-            free: points.iter().map(|points| fewest_free(points, threshold)).sum(),
-            pinned: points.iter().map(|points| fewest_pinned(points, threshold)).sum(),
-            greedy_pinned: points.iter().map(|points| greedy_pinned(points, threshold)).sum(),
-            secs: paths.iter().map(secs).sum(),
-        }
-    }
-
-    fn plus(self, other: Self) -> Self {
-        let live = if self.live.is_empty() {
-            other.live
-        } else {
-            self.live.iter().zip(&other.live).map(|(one, another)| one + another).collect()
-        };
+    /// A model that learns does so from all players' paths.
+    fn of(watched: &Watched, stage: &Stage, threshold: f64, progress: &dyn Progress) -> Self {
+        let steps = live::all().len() + watched.paths.len();
+        progress.begin(&watched.file, steps as u64);
+        let live = map_in_order(live::all(), progress, |live| {
+            live::packets(&watched.paths, &mut *live.make(stage, threshold), threshold)
+        });
+        let optima = map_in_order(&watched.paths, progress, |paths| Optima::of(paths, threshold));
         Self {
             live,
-            free: self.free + other.free,
-            pinned: self.pinned + other.pinned,
-            greedy_pinned: self.greedy_pinned + other.greedy_pinned,
-            secs: self.secs + other.secs,
+            free: optima.iter().map(|optima| optima.free).sum(),
+            pinned: optima.iter().map(|optima| optima.pinned).sum(),
+            greedy_pinned: optima.iter().map(|optima| optima.greedy_pinned).sum(),
+            secs: watched.paths.iter().flatten().map(secs_of).sum(),
         }
     }
 
@@ -143,6 +126,27 @@ impl Counts {
         )
         .caption("What it costs to keep every receiver within the threshold. The optima know the future; nobody can send less with lines.")
     }
+}
+
+/// How few lines would have done for one player.
+struct Optima {
+    free: usize,
+    pinned: usize,
+    greedy_pinned: usize,
+}
+
+impl Optima {
+    fn of(paths: &[Path], threshold: f64) -> Self {
+        let sum = |fewest: fn(&[Point], f64) -> usize| {
+            paths.iter().map(|path| fewest(&points_of(&path.moments), threshold)).sum()
+        };
+        Self { free: sum(fewest_free), pinned: sum(fewest_pinned), greedy_pinned: sum(greedy_pinned) }
+    }
+}
+
+fn secs_of(path: &Path) -> f64 {
+    let (Some(first), Some(last)) = (path.moments.first(), path.moments.last()) else { return 0.0 };
+    last.secs - first.secs
 }
 
 /// Why some predictors have no number here.

@@ -55,7 +55,7 @@ mod step;
 mod tdm;
 mod trend_line;
 
-pub use adaptive::{Adaptive, KNOTS, LESSON_TICKS, LastingMotion, Objective, SUBJECTS_MAX};
+pub use adaptive::{Adaptive, AdaptiveConfig, KNOTS, LESSON_TICKS, LastingMotion, Objective, SUBJECTS_MAX};
 pub use constant_acceleration::ConstantAcceleration;
 pub use constant_input_acceleration::ConstantInputAcceleration;
 pub use constant_input_position::ConstantInputPosition;

@@ -12,27 +12,38 @@ pub(super) struct Regression<const FEATURES: usize> {
     doubt: [[f64; FEATURES]; FEATURES],
     /// How wrong it usually is.
     usual_error: f64,
+    config: RegressionConfig,
+}
+
+/// How a [`Regression`] learns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct RegressionConfig {
+    /// How many of the last lessons count. Fifty thousand: five minutes of eight players.
+    pub(super) lessons: f64,
+    /// Doubt at the start, in features' units squared, which are such that usual ones are about 1. Ten: next to
+    /// nothing is known but what the start says.
+    pub(super) doubt: f64,
+    /// A lesson counts by one over how wrong it was, in usual errors, but not by less than this: below it is
+    /// measurement noise. A fifth: one that was almost right counts five times the usual one.
+    pub(super) rightness: f64,
+}
+
+impl Default for RegressionConfig {
+    fn default() -> Self {
+        Self { lessons: 50_000.0, doubt: 10.0, rightness: 0.2 }
+    }
 }
 
 impl<const FEATURES: usize> Regression<FEATURES> {
-    /// What a lesson is worth after one more: the last fifty thousand count, five minutes of eight players.
-    /// Less would forget a player while he waits to respawn; 1 never follows a change of mind.
-    const MEMORY: f64 = 0.99998;
-    /// Doubt at the start, in features' units squared, which are such that usual ones are about 1: next to nothing is known
-    /// but what the start says.
-    const DOUBT: f64 = 10.0;
     /// Forgetting stops where doubt has grown to this: what never happens must not be forgotten into infinity.
     const DOUBT_MAX: f64 = 1e4;
-    /// A lesson that was almost right counts at most five times the usual one: below that it is measurement noise.
-    const RIGHT: f64 = 0.2;
-
     /// Starts from these weights, and from how wrong they usually are.
-    pub(super) fn new(weights: [f64; FEATURES], usual_error: f64) -> Self {
+    pub(super) fn new(weights: [f64; FEATURES], usual_error: f64, config: RegressionConfig) -> Self {
         let mut doubt = [[0.0; FEATURES]; FEATURES];
         for (place, row) in doubt.iter_mut().enumerate() {
-            row[place] = Self::DOUBT;
+            row[place] = config.doubt;
         }
-        Self { weights, doubt, usual_error }
+        Self { weights, doubt, usual_error, config }
     }
 
     /// What it has learned so far.
@@ -53,17 +64,18 @@ impl<const FEATURES: usize> Regression<FEATURES> {
     pub(super) fn handle_lesson(&mut self, features: &[Vec2; FEATURES], came: Vec2) {
         let error = (came - self.answer(features)).length();
         self.usual_error += 0.001 * (error - self.usual_error);
-        let unlike = (error / self.usual_error.max(f64::MIN_POSITIVE)).max(Self::RIGHT);
+        let unlike = (error / self.usual_error.max(f64::MIN_POSITIVE)).max(self.config.rightness);
         self.handle_component(&features.map(|feature| feature.x), came.x, unlike);
         self.handle_component(&features.map(|feature| feature.y), came.y, unlike);
     }
 
     fn handle_component(&mut self, features: &[f64; FEATURES], came: f64, noise: f64) {
+        let memory = 1.0 - 1.0 / self.config.lessons;
         let doubtful = self.doubt.map(|row| dot(&row, features));
-        let gain = 1.0 / (Self::MEMORY * noise + dot(features, &doubtful));
+        let gain = 1.0 / (memory * noise + dot(features, &doubtful));
         let surprise = came - dot(&self.weights, features);
         let is_vague = self.doubt.iter().enumerate().any(|(place, row)| row[place] > Self::DOUBT_MAX);
-        let growth = if is_vague { 1.0 } else { 1.0 / Self::MEMORY };
+        let growth = if is_vague { 1.0 } else { 1.0 / memory };
         for place in 0..FEATURES {
             let step = doubtful[place] * gain;
             self.weights[place] += step * surprise;

@@ -1,8 +1,9 @@
+use super::AdaptiveConfig;
 use crate::predict::{Body, Known, Relation, TICK_SECS};
 use crate::vector::{Vec2, Vector};
 
 /// How many vectors a [`Sketch`] draws.
-pub(super) const FEATURES: usize = 18;
+pub(super) const FEATURES: usize = 19;
 
 /// What the subject's situation looks like, as vectors that turn and shift with the scene. All lengths are in top
 /// speeds: how far one comes in a second.
@@ -12,7 +13,11 @@ pub(super) type Features = [Vec2; FEATURES];
 pub(super) const VELOCITY: usize = 0;
 
 /// In how many kinds of situation experts are told apart.
-pub(super) const CONTEXTS: usize = 5 * 4 * 4;
+pub(super) const CONTEXTS: usize = LEVELS * LEVELS * LEVELS;
+
+/// What parts none from little, some and much, in top speeds: half of it, and each a quarter of the next.
+const LIMITS: [f64; 3] = [1.0 / 32.0, 1.0 / 8.0, 1.0 / 2.0];
+const LEVELS: usize = LIMITS.len() + 1;
 
 /// What is seen of a subject when a prediction is made.
 #[derive(Clone, Copy, Debug)]
@@ -30,28 +35,24 @@ pub(super) struct Arena {
     squares: f64,
 }
 
-/// Looking back this far, in ticks, for mean velocities: what the hands do now, a dodge, a turn, a run, a plan.
-const LOOK_BACK: [usize; 5] = [6, 15, 30, 60, 120];
+/// Looking back this far, in ticks, for mean velocities: two seconds, halved four times. What the hands do now, a dodge, a
+/// turn, a run, a plan.
+const LOOK_BACK: [usize; 5] = [7, 15, 30, 60, 120];
 
 /// Over how many ticks a turn is measured.
 const TURN_TICKS: usize = 6;
-/// Turns are believed up to this, in radians per second: beyond it they are jitter of a standing player.
-const TURN_RATE_MAX: f64 = 8.0;
-
-/// How far a single neighbour's pull reaches, in seconds at top speed: it falls to 1/e.
-const NEAR: f64 = 0.6;
 
 impl Sketch {
-    pub(super) fn of(known: &Known<'_>, arena: &Arena, top_speed: f64) -> Self {
+    pub(super) fn of(known: &Known<'_>, arena: &Arena, top_speed: f64, config: &AdaptiveConfig) -> Self {
         let scale = 1.0 / top_speed;
         let now = known.newest();
         let velocity = now.velocity * scale;
         let means = LOOK_BACK.map(|ticks| mean_velocity(known.history, ticks) * scale);
         let before = back(known.history, TURN_TICKS).velocity * scale;
-        let turn_rate = turn_rate(before, velocity);
+        let turn_rate = turn_rate(before, velocity).clamp(-config.turn_rate_max, config.turn_rate_max);
         let speed = velocity.length();
         let (inward, inward_far) = arena.pulls(now.position);
-        let neighbours = Neighbours::around(now.position, known, scale);
+        let neighbours = Neighbours::around(now.position, known, scale, config.neighbour_reach);
         let features = [
             velocity,
             means[0],
@@ -71,6 +72,7 @@ impl Sketch {
             neighbours.enemies.velocity,
             neighbours.friends.nearest,
             neighbours.enemies.nearest,
+            known.inputs.last().copied().unwrap_or_default(),
         ];
         Self {
             features,
@@ -80,12 +82,10 @@ impl Sketch {
 }
 
 /// The kind of situation: how fast, how steady over the last quarter of a second, how steady over the last second; all
-/// in top speeds. The limits part standing from moving, a walk from a run, and a straight run from a turn.
+/// in top speeds, and each one of none, little, some and much.
 fn context(speed: f64, dodge: f64, turn: f64) -> usize {
-    let place = |value: f64, limits: &[f64]| limits.iter().filter(|limit| value >= **limit).count();
-    place(speed, &[0.02, 0.3, 0.6, 0.85]) * 16
-        + place(dodge, &[0.03, 0.12, 0.3]) * 4
-        + place(turn, &[0.05, 0.2, 0.5])
+    let place = |value: f64| LIMITS.iter().filter(|limit| value >= **limit).count();
+    (place(speed) * LEVELS + place(dodge)) * LEVELS + place(turn)
 }
 
 impl Arena {
@@ -124,7 +124,7 @@ struct Side {
 }
 
 impl Neighbours {
-    fn around(place: Vec2, known: &Known<'_>, scale: f64) -> Self {
+    fn around(place: Vec2, known: &Known<'_>, scale: f64, reach: f64) -> Self {
         let (mut friends, mut enemies) = (Count::default(), Count::default());
         for other in known.others {
             let side = match other.relation {
@@ -133,7 +133,7 @@ impl Neighbours {
             };
             side.add((other.body.position - place) * scale, other.body.velocity * scale);
         }
-        Self { friends: friends.side(), enemies: enemies.side() }
+        Self { friends: friends.side(reach), enemies: enemies.side(reach) }
     }
 }
 
@@ -165,7 +165,7 @@ impl Count {
         }
     }
 
-    fn side(&self) -> Side {
+    fn side(&self, reach: f64) -> Side {
         if self.count == 0.0 {
             return Side::default();
         }
@@ -173,7 +173,7 @@ impl Count {
         Side {
             towards: self.towards * each,
             velocity: self.velocity * each,
-            nearest: self.nearest * libm::exp(-self.nearest.length() / NEAR),
+            nearest: self.nearest * libm::exp(-self.nearest.length() / reach),
         }
     }
 }
@@ -194,5 +194,5 @@ fn mean_velocity(history: &[Body], ticks: usize) -> Vec2 {
 
 fn turn_rate(before: Vec2, now: Vec2) -> f64 {
     let angle = libm::atan2(before.x * now.y - before.y * now.x, before.x * now.x + before.y * now.y);
-    (angle / (TURN_TICKS as f64 * TICK_SECS)).clamp(-TURN_RATE_MAX, TURN_RATE_MAX)
+    angle / (TURN_TICKS as f64 * TICK_SECS)
 }

@@ -1,3 +1,4 @@
+use super::AdaptiveConfig;
 use super::features::CONTEXTS;
 
 /// Knows which of `EXPERTS` guesses has cost least in situations like this one: by everybody's experience, and more and
@@ -8,6 +9,10 @@ use super::features::CONTEXTS;
 pub(super) struct Gate<const EXPERTS: usize> {
     everywhere: Costs<EXPERTS>,
     here: Vec<Costs<EXPERTS>>,
+    /// What a case is worth after one more.
+    memory: f64,
+    common_cases: f64,
+    others_cases: f64,
 }
 
 /// One subject's own experience.
@@ -23,17 +28,15 @@ struct Costs<const EXPERTS: usize> {
     costs: [f64; EXPERTS],
 }
 
-/// What a case is worth after one more: the last three thousand count.
-const MEMORY: f64 = 0.9997;
-/// Until a situation was met this often, what is true everywhere counts more than what was seen in it.
-const COMMON_CASES: f64 = 100.0;
-/// Until a subject was seen this often in a situation, everybody's experience counts more than its own: a player's
-/// habits show after a minute or so.
-const OTHERS_CASES: f64 = 300.0;
-
 impl<const EXPERTS: usize> Gate<EXPERTS> {
-    pub(super) fn new() -> Self {
-        Self { everywhere: Costs::NONE, here: vec![Costs::NONE; CONTEXTS] }
+    pub(super) fn new(config: &AdaptiveConfig) -> Self {
+        Self {
+            everywhere: Costs::NONE,
+            here: vec![Costs::NONE; CONTEXTS],
+            memory: 1.0 - 1.0 / config.gate_cases,
+            common_cases: config.common_cases,
+            others_cases: config.others_cases,
+        }
     }
 
     /// The expert to follow; of equals the first.
@@ -41,8 +44,8 @@ impl<const EXPERTS: usize> Gate<EXPERTS> {
         let (here, own) = (&self.here[context], &own.here[context]);
         let mut leader = (0, f64::INFINITY);
         for expert in 0..EXPERTS {
-            let common = here.expected(expert, self.everywhere.mean(expert), COMMON_CASES);
-            let expected = own.expected(expert, common, OTHERS_CASES);
+            let common = here.expected(expert, self.everywhere.mean(expert), self.common_cases);
+            let expected = own.expected(expert, common, self.others_cases);
             if expected < leader.1 {
                 leader = (expert, expected);
             }
@@ -57,9 +60,9 @@ impl<const EXPERTS: usize> Gate<EXPERTS> {
         context: usize,
         costs: &[f64; EXPERTS],
     ) {
-        self.everywhere.add(costs);
-        self.here[context].add(costs);
-        own.here[context].add(costs);
+        for experience in [&mut self.everywhere, &mut self.here[context], &mut own.here[context]] {
+            experience.add(costs, self.memory);
+        }
     }
 }
 
@@ -72,10 +75,10 @@ impl<const EXPERTS: usize> Experience<EXPERTS> {
 impl<const EXPERTS: usize> Costs<EXPERTS> {
     const NONE: Self = Self { cases: 0.0, costs: [0.0; EXPERTS] };
 
-    fn add(&mut self, costs: &[f64; EXPERTS]) {
-        self.cases = self.cases * MEMORY + 1.0;
+    fn add(&mut self, costs: &[f64; EXPERTS], memory: f64) {
+        self.cases = self.cases * memory + 1.0;
         for (sum, cost) in self.costs.iter_mut().zip(costs) {
-            *sum = *sum * MEMORY + cost;
+            *sum = *sum * memory + cost;
         }
     }
 

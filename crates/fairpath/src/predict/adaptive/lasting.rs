@@ -1,15 +1,14 @@
 //! The owner's side: which motion to put into a DR vector so that it stays true for longest.
 //!
 //! The velocity of this instant is seldom the best one to send: who has just begun to turn or to brake will not keep
-//! it. The owner knows its own past well, so it may send the velocity *towards where it expects to be*, or an arc where
+//! it. The owner knows its own past well, and a server that owns everybody knows all of them, so it may send the velocity *towards where it expects to be*, or an arc where
 //! turns last. Receivers draw a line or an arc as ever, and nothing more is on the wire; only it lasts longer, and
 //! fewer are needed.
 
 use std::collections::VecDeque;
 
-use super::features::Sketch;
 use super::gate::{Experience, Gate};
-use super::{Adaptive, Objective, SUBJECTS_MAX};
+use super::{Adaptive, AdaptiveConfig, Objective, SUBJECTS_MAX};
 use crate::motion::{Linear, Motion, MotionKind};
 use crate::predict::{Known, Missing, Predictor, TICK_SECS};
 use crate::state::State;
@@ -58,10 +57,13 @@ struct Trial {
 impl LastingMotion {
     /// For a game in which nobody is much faster than `top_speed`, and DR vectors that may be off by `threshold`.
     pub fn new(top_speed: f64, threshold: f64) -> Self {
+        // Within the threshold or not: how far beyond it does not matter to what lasts.
+        let config = AdaptiveConfig { distance_in_hits: 0.0, ..AdaptiveConfig::default() };
+        let objective = Objective::Hits { radius: threshold };
         Self {
-            path: Adaptive::new(top_speed, Objective::Mean),
+            path: Adaptive::with_config(top_speed, objective, config),
             threshold,
-            gate: Gate::new(),
+            gate: Gate::new(&config),
             subjects: Vec::new(),
         }
     }
@@ -99,7 +101,7 @@ impl LastingMotion {
     /// per second.
     pub fn choose(&mut self, subject: usize, known: &Known<'_>, turn_rate: f64) -> Motion<Vec2> {
         let choices = self.choices(subject, known, turn_rate);
-        let context = Sketch::of(known, &self.path.arena, self.path.top_speed).context;
+        let context = self.path.sketch(known).context;
         let Some(trials) = self.subjects.get_mut(subject) else { return choices[0] };
         if trials.running.len() == TRIALS_MAX {
             trials.running.pop_front();

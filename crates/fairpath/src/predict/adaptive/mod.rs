@@ -11,23 +11,26 @@
 //!                               └──▶ stay                  ┘    for this player? ──▶ position
 //! ```
 //!
-//! - The regression is the strongest guess: a weighted sum of eighteen vectors (past velocities, the turn, the
-//!   way to the middle of the arena, to friends, to enemies), learned while playing from everybody together.
+//! - The regression is the strongest guess: a weighted sum of nineteen vectors (past velocities, the turn, the
+//!   way to the middle of the arena, to friends, to enemies, what is pressed where that is known), learned while
+//!   playing from everybody together.
 //! - The gate knows the mean cost of each guess per kind of situation, and follows the leader.
 //!
 //! Nothing is shipped: all it knows it learned in this match. It answers for a few [`KNOTS`] and runs straight
 //! between them.
 //!
-//! Ten numbers were chosen by hand: the memory, doubt and rightness of the regression, the memory and the two patience
-//! numbers of the gate, [`LESSON_TICKS`], the reach of a neighbour, the limit of a turn, and the softness of a hit. So
-//! were the vectors, how far they look back, and the limits between situations. All of that was chosen with six team
-//! recordings (HaxBall, QuakeWorld, Rocket League) in view, and a dozen variants were compared on them: how well it
-//! does there says less than how well it does on a recording nobody had seen.
+//! Ten numbers were chosen by what works: the nine of [`AdaptiveConfig`] and [`LESSON_TICKS`]. `fairpath lab tune` chooses
+//! the nine anew for each recording from all others, and says what that is worth on the one left out. The rest follows
+//! from rules: it looks back two seconds and halves that four times, parts situations at a half, an eighth and a 32nd of
+//! the top speed, asks at S2's delays and some nearer and farther ones, and fades as the two baselines do. Which vectors
+//! and guesses there are was decided with six team recordings (HaxBall, QuakeWorld, Rocket League) in view.
 
+mod config;
 mod features;
 mod gate;
 mod lasting;
 
+pub use config::AdaptiveConfig;
 pub use lasting::LastingMotion;
 
 use std::collections::VecDeque;
@@ -57,6 +60,7 @@ pub struct Adaptive {
     name: &'static str,
     top_speed: f64,
     objective: Objective,
+    config: AdaptiveConfig,
     arena: Arena,
     knots: Vec<Knot>,
     subjects: Vec<Subject>,
@@ -113,13 +117,18 @@ impl Adaptive {
     /// For a game in which nobody is much faster than `top_speed`, in units per second. It sets the scale only: off by
     /// a factor of two does little harm.
     pub fn new(top_speed: f64, objective: Objective) -> Self {
+        Self::with_config(top_speed, objective, AdaptiveConfig::default())
+    }
+
+    /// The same with other numbers.
+    pub fn with_config(top_speed: f64, objective: Objective, config: AdaptiveConfig) -> Self {
         let top_speed = if top_speed.is_finite() && top_speed > 0.0 { top_speed } else { 1.0 };
         let name = match objective {
             Objective::Mean => "adaptive",
             Objective::Hits { .. } => "adaptive (hits)",
         };
-        let knots = KNOTS.map(Knot::new).into();
-        Self { name, top_speed, objective, arena: Arena::default(), knots, subjects: Vec::new() }
+        let knots = KNOTS.map(|ticks| Knot::new(ticks, &config)).into();
+        Self { name, top_speed, objective, config, arena: Arena::default(), knots, subjects: Vec::new() }
     }
 
     /// Sets every waiting situation against what came of it.
@@ -130,11 +139,16 @@ impl Adaptive {
             let lessons_ago = (knot.ticks / LESSON_TICKS) as usize;
             let Some(seen) = subject.past.get(lessons_ago - 1) else { break };
             let came = (place - seen.place) * scale;
-            let costs =
-                knot.guesses(&seen.sketch).map(|guess| self.objective.cost((guess - came).length(), scale));
+            let costs = knot
+                .guesses(&seen.sketch)
+                .map(|guess| self.objective.cost((guess - came).length(), scale, &self.config));
             knot.gate.handle_costs(own, seen.sketch.context, &costs);
             knot.regression.handle_lesson(&seen.sketch.features, came);
         }
+    }
+
+    fn sketch(&self, known: &Known<'_>) -> Sketch {
+        Sketch::of(known, &self.arena, self.top_speed, &self.config)
     }
 
     /// How far the subject will have come at a knot.
@@ -165,7 +179,7 @@ impl Predictor for Adaptive {
         }
         self.arena.handle_place(place);
         self.learn_from(subject, place);
-        let sketch = Sketch::of(known, &self.arena, self.top_speed);
+        let sketch = self.sketch(known);
         self.subjects[subject].remember(Seen { sketch, place });
     }
 
@@ -176,7 +190,7 @@ impl Predictor for Adaptive {
         ticks: &[u32],
         positions: &mut [Vec2],
     ) -> Result<(), Missing> {
-        let sketch = Sketch::of(known, &self.arena, self.top_speed);
+        let sketch = self.sketch(known);
         let start = known.newest().position;
         let mut ways = [None; KNOTS.len()];
         let mut way_at = |knot: usize| *ways[knot].get_or_insert_with(|| self.way_at(knot, subject, &sketch));
@@ -206,28 +220,29 @@ fn way(ticks: u32, after: usize, way_at: &mut impl FnMut(usize) -> Vec2) -> Vec2
 
 impl Objective {
     /// What it costs to be off by so much, in top speeds.
-    fn cost(self, off: f64, scale: f64) -> f64 {
+    fn cost(self, off: f64, scale: f64, config: &AdaptiveConfig) -> f64 {
         match self {
             Self::Mean => off,
-            // A soft edge: what nearly hits is better than what is far off, and may hit next time.
+            // A soft edge: what nearly hits is better than what is far off, and may hit next time. Where hardly anything
+            // hits, the distance decides.
             Self::Hits { radius } => {
                 let off = off / (radius * scale);
-                1.0 - libm::exp(-off * off)
+                1.0 - libm::exp(-off * off) + config.distance_in_hits * off
             }
         }
     }
 }
 
 impl Knot {
-    fn new(ticks: u32) -> Self {
+    fn new(ticks: u32, config: &AdaptiveConfig) -> Self {
         let secs = f64::from(ticks) * TICK_SECS;
         let mut line = [0.0; FEATURES];
         line[VELOCITY] = secs;
         let fading = |rest: f64| rest * (1.0 - libm::exp(-secs / rest));
         Self {
             ticks,
-            regression: Regression::new(line, 0.1 * secs),
-            gate: Gate::new(),
+            regression: Regression::new(line, 0.1 * secs, config.regression()),
+            gate: Gate::new(config),
             carried: [secs, fading(1.0), fading(0.3), 0.0],
         }
     }

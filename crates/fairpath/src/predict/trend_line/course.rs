@@ -9,13 +9,16 @@ use super::LapShape;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Course {
     shape: LapShape,
-    /// From node to node.
+    /// From node to node, and its inverse.
     spacing: f64,
+    nodes_per_length: f64,
+    length: f64,
     nodes: Vec<Node>,
     /// Seconds from the start to each node; on a circuit one more, for the whole round.
     times: Vec<f64>,
     /// In which segment a drive is after each equal part of the whole time, so that nobody has to search.
     segments_by_time: Vec<u32>,
+    buckets_per_sec: f64,
     blocks: Vec<Block>,
 }
 
@@ -49,9 +52,9 @@ pub struct Foot {
 }
 
 const BLOCK: usize = 16;
-/// Nodes to either side within which the line is one piece. 8 of them, 2 m apart, are 16 m: what is less than half of
-/// that beside the line is found by looking at these alone.
-const NEIGHBOURS: usize = 8;
+/// Nodes to either side within which the line is one piece. 5 of them, 2 m apart, are 10 m: what is less than half of
+/// that beside the line is found by looking at these alone, as nearly all cars are.
+const NEIGHBOURS: usize = 5;
 /// Nodes to either side of the last known one in which the next is looked for first.
 const WINDOW: usize = 2 * NEIGHBOURS;
 /// Fewest nodes of a line: that window must not meet itself.
@@ -79,11 +82,15 @@ impl Course {
         let mut course = Self {
             shape,
             spacing,
+            nodes_per_length: 1.0 / spacing,
+            length: 0.0,
             nodes: nodes.collect(),
             times: Vec::new(),
             segments_by_time: Vec::new(),
+            buckets_per_sec: 0.0,
             blocks: Vec::new(),
         };
+        course.length = spacing * course.segments() as f64;
         course.reckon_ways();
         course.reckon_times();
         course.reckon_blocks();
@@ -100,7 +107,7 @@ impl Course {
     }
 
     pub(super) fn length(&self) -> f64 {
-        self.spacing * self.segments() as f64
+        self.length
     }
 
     /// How long the whole line takes at its usual speed.
@@ -114,27 +121,27 @@ impl Course {
 
     /// Where the line is; beyond the ends of a stage it goes on straight.
     pub(super) fn position_at(&self, along: f64) -> Vec2 {
-        let Place { here, next, share, beyond } = self.place(along);
-        let (a, b) = (1.0 - share, share);
-        let curve = here.bend * (a * a * a - a) + next.bend * (b * b * b - b);
-        let position = here.position * a + next.position * b + curve * (self.spacing * self.spacing / 6.0);
-        if beyond == 0.0 { position } else { position + self.slope(here, next, share) * beyond }
+        self.position(&self.place(along))
     }
 
     /// Which way the line goes, as a unit vector.
     pub(super) fn tangent_at(&self, along: f64) -> Vec2 {
-        let Place { here, next, share, .. } = self.place(along);
-        self.slope(here, next, share).normalize_or_zero()
+        self.slope(&self.place(along)).normalize_or_zero()
+    }
+
+    /// Where it is, and its derivative there: as long as 1, but for what a cubic cannot do.
+    pub(super) fn position_and_slope_at(&self, along: f64) -> (Vec2, Vec2) {
+        let place = self.place(along);
+        (self.position(&place), self.slope(&place))
     }
 
     /// How much it bends, in radians per unit of length, positive to the left.
     pub(super) fn curvature_at(&self, along: f64) -> f64 {
-        let Place { here, next, share, beyond } = self.place(along);
-        if beyond != 0.0 {
+        let place = self.place(along);
+        if place.beyond != 0.0 {
             return 0.0;
         }
-        let bend = here.bend * (1.0 - share) + next.bend * share;
-        self.slope(here, next, share).normalize_or_zero().perpendicular().dot(bend)
+        self.slope(&place).normalize_or_zero().perpendicular().dot(place.bend())
     }
 
     /// How fast it is usually driven.
@@ -146,14 +153,14 @@ impl Course {
     /// How fast that changes, per unit of length.
     pub(super) fn speed_slope_at(&self, along: f64) -> f64 {
         let Place { here, next, beyond, .. } = self.place(along);
-        if beyond != 0.0 { 0.0 } else { (next.speed - here.speed) / self.spacing }
+        if beyond != 0.0 { 0.0 } else { (next.speed - here.speed) * self.nodes_per_length }
     }
 
     /// After how many seconds a drive at the usual speed is there.
     pub(super) fn time_at(&self, along: f64) -> f64 {
         let (segment, share, beyond) = self.segment(along);
         let (from, to) = (self.times[segment], self.times[segment + 1]);
-        from + (to - from) * share + beyond * ((to - from) / self.spacing)
+        from + (to - from) * (share + beyond * self.nodes_per_length)
     }
 
     /// Where a drive at the usual speed is after so many seconds: [`time_at`](Self::time_at) the other way round. On
@@ -161,7 +168,7 @@ impl Course {
     pub(super) fn along_at(&self, time: f64) -> f64 {
         let (whole, rounds) = (self.secs(), self.rounds(time));
         let time = time - rounds * whole;
-        let part = time / whole * self.segments_by_time.len() as f64;
+        let part = time * self.buckets_per_sec;
         let bucket = (part.max(0.0) as usize).min(self.segments_by_time.len() - 1);
         let mut segment = self.segments_by_time[bucket] as usize;
         while segment + 1 < self.segments() && self.times[segment + 1] <= time {
@@ -174,6 +181,7 @@ impl Course {
 
     fn rounds(&self, time: f64) -> f64 {
         match self.shape {
+            LapShape::Circuit if (0.0..self.secs()).contains(&time) => 0.0,
             LapShape::Circuit => (time / self.secs()).floor(),
             LapShape::Stage => 0.0,
         }
@@ -191,6 +199,7 @@ impl Course {
         self.foot_at(node, place)
     }
 
+    #[inline]
     fn goes_with(&self, node: usize, way: Vec2) -> bool {
         self.nodes[node].way.dot(way) >= 0.0
     }
@@ -239,27 +248,30 @@ impl Course {
         let middle = node as f64 * self.spacing;
         let mut along = middle;
         for _ in 0..STEPS {
-            let Place { here, next, share, .. } = self.place(along);
-            let slope = self.slope(here, next, share);
-            let bend = here.bend * (1.0 - share) + next.bend * share;
-            let gap = place - self.position_at(along);
+            let there = self.place(along);
+            let slope = self.slope(&there);
+            let gap = place - self.position(&there);
             // Where somebody is farther inside than the bend's centre there is no foot to converge to.
-            let fall = (slope.length_squared() - gap.dot(bend)).max(0.2);
+            let fall = (slope.length_squared() - gap.dot(there.bend())).max(0.2);
             let step = gap.dot(slope) / fall;
             along = (along + step).clamp(middle - self.spacing, middle + self.spacing);
         }
         let along = self.wrapped(along);
-        let offset = self.tangent_at(along).perpendicular().dot(place - self.position_at(along));
+        let (position, slope) = self.position_and_slope_at(along);
+        let offset = slope.normalize_or_zero().perpendicular().dot(place - position);
         Foot { along, offset }
     }
 
-    pub(super) fn wrapped(&self, along: f64) -> f64 {
+    #[inline]
+    fn wrapped(&self, along: f64) -> f64 {
         match self.shape {
+            // Nearly everything is within the first round: a division would cost more than all the rest.
+            LapShape::Circuit if (0.0..self.length).contains(&along) => along,
             // A whole round is none; rounding may leave just that.
             LapShape::Circuit => {
-                Some(along.rem_euclid(self.length())).filter(|a| *a < self.length()).unwrap_or(0.0)
+                Some(along.rem_euclid(self.length)).filter(|a| *a < self.length).unwrap_or(0.0)
             }
-            LapShape::Stage => along.clamp(0.0, self.length()),
+            LapShape::Stage => along.clamp(0.0, self.length),
         }
     }
 
@@ -271,6 +283,7 @@ impl Course {
     }
 
     /// The node so many steps from another; nobody beyond the ends of a stage.
+    #[inline]
     fn step(&self, node: usize, steps: isize) -> Option<usize> {
         match self.shape {
             LapShape::Circuit => Some((node as isize + steps).rem_euclid(self.nodes.len() as isize) as usize),
@@ -279,28 +292,40 @@ impl Course {
     }
 
     /// In which segment a place is, how far through it, and how far beyond an end.
+    #[inline]
     fn segment(&self, along: f64) -> (usize, f64, f64) {
         let within = self.wrapped(along);
         let beyond = match self.shape {
             LapShape::Circuit => 0.0,
             LapShape::Stage => along - within,
         };
-        let nodes = within / self.spacing;
+        let nodes = within * self.nodes_per_length;
         let segment = (nodes as usize).min(self.segments() - 1);
         (segment, nodes - segment as f64, beyond)
     }
 
+    #[inline]
     fn place(&self, along: f64) -> Place<'_> {
         let (segment, share, beyond) = self.segment(along);
         let next = if segment + 1 == self.nodes.len() { 0 } else { segment + 1 };
         Place { here: &self.nodes[segment], next: &self.nodes[next], share, beyond }
     }
 
-    /// The derivative by arc length: almost a unit vector.
-    fn slope(&self, here: &Node, next: &Node, share: f64) -> Vec2 {
+    #[inline]
+    fn position(&self, place: &Place<'_>) -> Vec2 {
+        let Place { here, next, share, beyond } = *place;
+        let (a, b) = (1.0 - share, share);
+        let curve = here.bend * (a * a * a - a) + next.bend * (b * b * b - b);
+        let position = here.position * a + next.position * b + curve * (self.spacing * self.spacing / 6.0);
+        if beyond == 0.0 { position } else { position + self.slope(place) * beyond }
+    }
+
+    #[inline]
+    fn slope(&self, place: &Place<'_>) -> Vec2 {
+        let Place { here, next, share, .. } = *place;
         let (a, b) = (1.0 - share, share);
         let bend = next.bend * (3.0 * b * b - 1.0) - here.bend * (3.0 * a * a - 1.0);
-        (next.position - here.position) * (1.0 / self.spacing) + bend * (self.spacing / 6.0)
+        (next.position - here.position) * self.nodes_per_length + bend * (self.spacing / 6.0)
     }
 
     fn reckon_ways(&mut self) {
@@ -318,6 +343,7 @@ impl Course {
             time += self.spacing * 0.5 * (1.0 / here.speed + 1.0 / next.speed);
             self.times.push(time);
         }
+        self.buckets_per_sec = self.segments() as f64 / time;
         let mut segment = 0;
         self.segments_by_time = (0..self.segments())
             .map(|bucket| {
@@ -361,12 +387,20 @@ impl Course {
 }
 
 /// A place between two nodes.
+#[derive(Clone, Copy)]
 struct Place<'a> {
     here: &'a Node,
     next: &'a Node,
     share: f64,
     /// How far beyond the end of a stage, or before its beginning.
     beyond: f64,
+}
+
+impl Place<'_> {
+    /// The second derivative by arc length.
+    fn bend(&self) -> Vec2 {
+        self.here.bend * (1.0 - self.share) + self.next.bend * self.share
+    }
 }
 
 fn spacing(shape: LapShape, positions: &[Vec2]) -> f64 {

@@ -58,8 +58,9 @@ pub(super) struct Outlook<'a> {
 impl<'a> Outlook<'a> {
     pub(super) fn new(course: &'a Course, foot: Foot, history: &[Body]) -> Self {
         let body = history.last().copied().unwrap_or_default();
-        let (start, time) = (course.position_at(foot.along), course.time_at(foot.along));
-        let (tangent, usual) = (course.tangent_at(foot.along), course.speed_at(foot.along));
+        let (start, slope) = course.position_and_slope_at(foot.along);
+        let (time, usual) = (course.time_at(foot.along), course.speed_at(foot.along));
+        let tangent = slope.normalize_or_zero();
         let speed = body.velocity.length();
         let ratio_of = |speed: f64| (speed / usual).min(RATIO_MAX);
         let (ratio, pace_ratio) = (ratio_of(speed), ratio_of(pace(history).length()));
@@ -71,14 +72,17 @@ impl<'a> Outlook<'a> {
         let mut likeness = [Likeness::of(body.velocity, tangent * (usual * ratio)); LOOK_BACK.len()];
         let mut strayed = [Vec2::ZERO; 3];
         if known > 0 {
-            for (place, likeness) in likeness.iter_mut().enumerate() {
+            let ticks = LOOK_BACK[LONGEST].min(known);
+            likeness[LONGEST] = Likeness::of(own(ticks), line(ticks, pace_ratio));
+            // Over so short a time the line is as good as straight: what another pace would have made of it is in proportion.
+            let paced = if ratio > 0.0 { pace_ratio / ratio } else { 0.0 };
+            for place in 0..LONGEST {
                 let ticks = LOOK_BACK[place].min(known);
-                let ratio = if place == LONGEST { pace_ratio } else { ratio };
-                *likeness = Likeness::of(own(ticks), line(ticks, ratio));
-            }
-            for (strayed, ticks) in strayed.iter_mut().zip(LOOK_BACK) {
-                let ticks = ticks.min(known);
-                *strayed = own(ticks) - likeness[LONGEST].applied(line(ticks, pace_ratio));
+                let (own, line) = (own(ticks), line(ticks, ratio));
+                likeness[place] = Likeness::of(own, line);
+                if let Some(strayed) = strayed.get_mut(place) {
+                    *strayed = own - likeness[LONGEST].applied(line * paced);
+                }
             }
         }
         let driven = usual * ratio;
@@ -93,7 +97,7 @@ impl<'a> Outlook<'a> {
             foot,
             start,
             time,
-            left: tangent.perpendicular(),
+            left: slope.perpendicular(),
             speed,
             ratio,
             pace_ratio,
@@ -116,11 +120,12 @@ impl<'a> Outlook<'a> {
 
     pub(super) fn features(&self, secs: f64) -> Features {
         let end = self.course.along_at(self.time + self.ratio * secs);
-        let way = self.course.position_at(end) - self.start;
+        let (there, slope) = self.course.position_and_slope_at(end);
+        let way = there - self.start;
         let paced_end = self.course.along_at(self.time + self.pace_ratio * secs);
         let paced = self.course.position_at(paced_end) - self.start;
         let steady = self.course.position_at(self.foot.along + self.speed * secs) - self.start;
-        let left = self.course.tangent_at(end).perpendicular();
+        let left = slope.perpendicular();
         let followed = self.likeness[USUAL].applied(way);
         let like = |place: usize| self.likeness[place].applied(way) - followed;
         let reach = 0.5 * secs * secs;

@@ -1,4 +1,4 @@
-use crate::predict::regression::Regression;
+use crate::predict::regression::{Regression, RegressionConfig};
 use crate::predict::{Body, TICK_SECS, TICKS_AHEAD_MAX};
 use crate::vector::{Vec2, Vector};
 
@@ -68,7 +68,12 @@ struct Lessons {
 impl Lessons {
     fn new(scales: &[f64; KNOTS.len()]) -> Self {
         let following = Weights::following();
-        Self { scales: *scales, regressions: following.0.map(|weights| Regression::new(weights, 1.0)) }
+        Self {
+            scales: *scales,
+            regressions: following
+                .0
+                .map(|weights| Regression::new(weights, 1.0, RegressionConfig::default())),
+        }
     }
 
     /// Learns from a part of a lap, of whose past so much is `seen`.
