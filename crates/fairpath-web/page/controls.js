@@ -54,7 +54,7 @@ export class Controls {
       pause.textContent = this.show.isPaused ? "▶ Play" : "❚❚ Pause";
       pause.setAttribute("aria-pressed", this.show.isPaused);
     };
-    pause.title = "Space";
+    pause.title = "P; where nothing is fired, the space bar too";
     this.togglePause = () => {
       this.show.isPaused = !this.show.isPaused;
       remember("paused", this.show.isPaused ? "1" : "", "");
@@ -64,7 +64,7 @@ export class Controls {
     paused();
     const speed = element("select");
     speed.setAttribute("aria-label", "Speed");
-    speed.style.width = "auto";
+    speed.style.width = "4.9rem";
     for (const times of SPEEDS) {
       const option = element("option");
       option.value = times;
@@ -77,7 +77,7 @@ export class Controls {
       remember("speed", speed.value, 1);
     });
     const dice = element("button");
-    dice.textContent = "⚂ Other dice";
+    dice.textContent = "↻ Other dice";
     dice.title = "Begins again with another seed: other motion, other luck";
     dice.addEventListener("click", () => this.show.again(this.show.seed + 1));
     const wrap = element("div", "control");
@@ -135,14 +135,18 @@ export class Controls {
       const list = element("select");
       list.name = knob.name;
       list.setAttribute("aria-label", label);
+      const words = element("small");
       choices.forEach((choice, value) => {
         const option = element("option");
-        Object.assign(option, { value, textContent: choice });
+        Object.assign(option, { value, textContent: [choice].flat()[0] });
         list.append(option);
       });
       list.addEventListener("change", () => this.set(knob.name, Number(list.value)));
-      knob.reflect = (value) => (list.value = value);
-      control.append(list);
+      knob.reflect = (value) => {
+        list.value = value;
+        words.textContent = [choices[value]].flat()[1] ?? "";
+      };
+      control.append(list, words);
       return control;
     }
     const group = element("div", "choices");

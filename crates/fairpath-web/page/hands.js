@@ -15,6 +15,8 @@ addEventListener("keydown", (event) => {
     event.preventDefault();
     if (show?.scene.fires) held.add("Space");
     else if (!event.repeat) show?.controls.togglePause();
+  } else if (event.code === "KeyP" && !event.repeat) {
+    show?.controls.togglePause();
   } else if (event.code in KEYS && show?.view.steers && !(isTyping(event) && event.code.startsWith("Arrow"))) {
     event.preventDefault();
     held.add(event.code);
@@ -42,6 +44,12 @@ export class Hands {
     });
     stick.addEventListener("pointermove", (event) => event.pressure > 0 && move(event));
     for (const end of ["pointerup", "pointercancel"]) stick.addEventListener(end, () => this.lean(stick, 0, 0));
+  }
+
+  // A button under a thumb is the space bar.
+  pull(isDown) {
+    if (isDown) held.add("Space");
+    else held.delete("Space");
   }
 
   lean(stick, x, y) {

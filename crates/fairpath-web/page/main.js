@@ -5,8 +5,10 @@ import { Controls } from "./controls.js";
 import { Hands } from "./hands.js";
 import * as screens from "./scenes/screens.js";
 import * as told from "./scenes/told.js";
+import * as guess from "./scenes/guess.js";
+import * as play from "./scenes/play.js";
 
-const SCENES = { screens, told };
+const SCENES = { screens, told, guess, play };
 const TICKS_PER_SECOND = 60;
 // Whoever was away for longer does not want to see all of it at once.
 const CATCH_UP_SECONDS_MAX = 0.1;
@@ -20,6 +22,7 @@ class Show {
     this.isPaused = address("paused") !== null;
     this.seed = Math.min(SEED_MAX, Math.max(0, Math.floor(Number(address("seed") ?? 1)) || 0));
     this.main = document.getElementById("scene");
+    this.main.classList.remove("steers");
     this.main.innerHTML = this.scene.html;
     this.stage = Stage.of(name, this.seed);
     this.hands = new Hands(this.main);

@@ -52,6 +52,15 @@ impl Stage {
         numbers
     }
 
+    /// What never moves, as lines: for each how many points, and their x and y.
+    pub fn ground(&self) -> Vec<f64> {
+        let line = |line: Vec<fairpath::Vec2>| {
+            let points = line.iter().flat_map(|point| [point.x, point.y]);
+            std::iter::once(line.len() as f64).chain(points).collect::<Vec<_>>()
+        };
+        self.scene.ground().into_iter().flat_map(line).collect()
+    }
+
     /// 64 bits that stand for the frame, as sixteen hexadecimal digits.
     pub fn digest(&self) -> String {
         scene::digest(self.scene.as_ref()).to_string()
@@ -69,7 +78,8 @@ impl Stage {
 
     /// Draws one of its charts; `scale` is how many of the canvas's pixels one of the page's is. False if there is none.
     pub fn chart(&self, number: u32, canvas: HtmlCanvasElement, is_dark: bool, scale: f64) -> bool {
-        let (Some(chart), Some(backend)) = (self.scene.chart(number), CanvasBackend::with_canvas_object(canvas))
+        let (Some(chart), Some(backend)) =
+            (self.scene.chart(number), CanvasBackend::with_canvas_object(canvas))
         else {
             return false;
         };

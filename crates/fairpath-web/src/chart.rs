@@ -43,8 +43,11 @@ pub const PALETTE: [RGBColor; 6] = [
     RGBColor(0x00, 0x9e, 0x73),
     RGBColor(0xcc, 0x79, 0xa7),
     RGBColor(0xd5, 0x5e, 0x00),
-    RGBColor(0x00, 0x72, 0xb2),
+    BLUE,
 ];
+const BLUE: RGBColor = RGBColor(0x00, 0x72, 0xb2);
+/// The same blue, lighter: the other one is hard to see on black.
+const BLUE_IN_THE_DARK: RGBColor = RGBColor(0x3f, 0x9b, 0xd6);
 
 impl Chart {
     /// Draws it on all of an area. The area is not cleared: what is behind it shines through.
@@ -78,7 +81,10 @@ impl Chart {
             .y_label_formatter(&short)
             .draw()?;
         for series in &self.series {
-            let colour = PALETTE[series.colour as usize % PALETTE.len()];
+            let colour = match PALETTE[series.colour as usize % PALETTE.len()] {
+                BLUE if look.is_dark => BLUE_IN_THE_DARK,
+                colour => colour,
+            };
             let style = colour.stroke_width(size(2.0).max(1));
             chart.draw_series(LineSeries::new(series.points.iter().copied(), style))?;
         }

@@ -6,6 +6,9 @@
 //! - [`scene`]: what a scene is: ticks, knobs, and a frame of plain numbers
 //! - [`screens`]: one tank, three screens
 //! - [`told`]: who gets told
+//! - [`guess`]: guess the future
+//! - [`play`]: drive over a bad network
+//! - `browser`: what JavaScript sees of all that
 //! - [`chart`]: lines over time, drawn by plotters
 //!
 //! The folder `page` beside the sources has what is written by hand for the browser; `cargo xtask page` puts both together.
@@ -16,8 +19,10 @@
 #![cfg_attr(not(target_arch = "wasm32"), forbid(unsafe_code))]
 
 #[cfg(target_arch = "wasm32")]
-mod browser;
+pub mod browser;
 pub mod chart;
+pub mod guess;
+pub mod play;
 pub mod scene;
 pub mod screens;
 pub mod told;

@@ -2,6 +2,7 @@
 
 use fairpath::random::Random;
 use fairpath::time::{SharedInstant, TickRate};
+use fairpath::vector::Vec2;
 use fairpath_sim::Digest;
 
 use crate::chart::Chart;
@@ -24,6 +25,10 @@ pub trait Scene {
     fn tick(&mut self);
     /// Everything there is to draw, as plain numbers in the order that each scene's own page states.
     fn frame(&self, out: &mut Vec<f64>);
+    /// What never moves, as lines; closed ones end where they begin.
+    fn ground(&self) -> Vec<Vec<Vec2>> {
+        Vec::new()
+    }
     /// One of its charts, counted from zero.
     fn chart(&self, _number: u32) -> Option<Chart> {
         None
@@ -74,13 +79,15 @@ impl Knob {
 }
 
 /// The scenes there are, by the name they have in the page's address.
-pub const NAMES: [&str; 2] = ["screens", "told"];
+pub const NAMES: [&str; 4] = ["screens", "told", "guess", "play"];
 
 /// The scene of this name, at its beginning.
 pub fn scene(name: &str, seed: u64) -> Option<Box<dyn Scene>> {
     Some(match name {
         "screens" => Box::new(crate::screens::Screens::new(seed)),
         "told" => Box::new(crate::told::Told::new(seed)),
+        "guess" => Box::new(crate::guess::Guess::new(seed)),
+        "play" => Box::new(crate::play::Play::new(seed)),
         _ => return None,
     })
 }

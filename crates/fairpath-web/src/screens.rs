@@ -250,8 +250,7 @@ impl Scene for Screens {
             let oldest = trail.len() - points;
             out.extend(trail.iter().skip(oldest).flat_map(|point| [point.x, point.y]));
         }
-        let recent =
-            || self.marks.iter().filter(|(at, _)| now - *at <= TICK_RATE.begin(TRAIL_TICKS as i64));
+        let recent = || self.marks.iter().filter(|(at, _)| now - *at <= TICK_RATE.begin(TRAIL_TICKS as i64));
         out.push(recent().count() as f64);
         out.extend(recent().flat_map(|(_, point)| [point.x, point.y]));
     }
@@ -307,7 +306,8 @@ mod tests {
     #[test]
     fn the_farther_away_the_more_wrong() {
         let scene = played(&[], 60);
-        let [near, middle, far] = scene.receivers.each_ref().map(|receiver| receiver.measured()[0].error.mean());
+        let [near, middle, far] =
+            scene.receivers.each_ref().map(|receiver| receiver.measured()[0].error.mean());
         assert!(near < middle && middle < far, "{near} {middle} {far}");
     }
 

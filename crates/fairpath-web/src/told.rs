@@ -113,9 +113,10 @@ impl Heat {
         .expect("the configuration for a lone tank is sound");
         let links: Vec<LinkConfig> = (0..RECEIVERS).map(|receiver| settings.link(receiver)).collect();
         // All lanes throw the same dice: who gets lost in one would have in the others.
-        let lanes = settings.schedulers().iter().map(|scheduler| {
-            Lane::new(*scheduler, settings.budget, &links, &dice.fork(LINKS), begin(0))
-        });
+        let lanes = settings
+            .schedulers()
+            .iter()
+            .map(|scheduler| Lane::new(*scheduler, settings.budget, &links, &dice.fork(LINKS), begin(0)));
         let trigger =
             Trigger::AnyOf(vec![Trigger::Distance { threshold: THRESHOLD }, Trigger::Every(HEARTBEAT)]);
         Self {
@@ -234,7 +235,8 @@ impl Scene for Told {
     fn chart(&self, number: u32) -> Option<Chart> {
         let lanes = self.heat.lanes.iter().enumerate();
         let series = lanes.map(|(colour, lane)| Series {
-            colour: colour as u32,
+            // The first three are the receivers'.
+            colour: RECEIVERS as u32 + colour as u32,
             points: lane
                 .written()
                 .iter()

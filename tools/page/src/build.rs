@@ -79,7 +79,13 @@ fn bind(folder: &Path) -> Done {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     let module = target.join(TARGET).join("web/fairpath_web.wasm");
     let mut bindgen = Bindgen::new();
-    let made = bindgen.input_path(&module).out_name("fairpath").typescript(false).web(true);
+    let made = bindgen
+        .input_path(&module)
+        .out_name("fairpath")
+        .typescript(false)
+        .remove_name_section(true)
+        .remove_producers_section(true)
+        .web(true);
     made.and_then(|bindgen| bindgen.generate(folder)).map_err(|error| Failed(format!("{error:#}")))
 }
 
@@ -98,7 +104,11 @@ fn copy(from: &Path, to: &Path) -> Done {
 
 fn report_size(module: &Path) -> Done {
     let bytes = std::fs::metadata(module)?.len();
-    eprintln!("the library is {:.0} KB of WebAssembly (at most {} KB)", bytes as f64 / 1e3, WASM_BYTES_MAX / 1000);
+    eprintln!(
+        "the library is {:.0} KB of WebAssembly (at most {} KB)",
+        bytes as f64 / 1e3,
+        WASM_BYTES_MAX / 1000
+    );
     if bytes > WASM_BYTES_MAX {
         return Err(Failed(format!("{bytes} bytes of WebAssembly are more than {WASM_BYTES_MAX}")));
     }

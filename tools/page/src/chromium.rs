@@ -144,7 +144,9 @@ impl Chromium {
         while self.evaluate(tab, expression)? != json!(true) {
             if begun.elapsed() > PATIENCE {
                 let complaints = self.complaints.join("; ");
-                return Err(Failed(format!("waited in vain for `{expression}`; the page says: {complaints:?}")));
+                return Err(Failed(format!(
+                    "waited in vain for `{expression}`; the page says: {complaints:?}"
+                )));
             }
             std::thread::sleep(PAUSE);
         }
@@ -196,8 +198,12 @@ impl Chromium {
     fn note(&mut self, message: &Value) {
         let parameters = &message["params"];
         let complaint = match message["method"].as_str() {
-            Some("Runtime.exceptionThrown") => parameters["exceptionDetails"]["exception"]["description"].clone(),
-            Some("Runtime.consoleAPICalled") if parameters["type"] == "error" || parameters["type"] == "warning" => {
+            Some("Runtime.exceptionThrown") => {
+                parameters["exceptionDetails"]["exception"]["description"].clone()
+            }
+            Some("Runtime.consoleAPICalled")
+                if parameters["type"] == "error" || parameters["type"] == "warning" =>
+            {
                 parameters["args"].clone()
             }
             Some("Log.entryAdded") if parameters["entry"]["level"] == "error" => parameters["entry"].clone(),

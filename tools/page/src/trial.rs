@@ -47,7 +47,10 @@ fn try_scene(browser: &mut Chromium, page: &str, name: &str) -> Done {
 
 /// Frames come, time passes, and the picture changes.
 fn it_moves(browser: &mut Chromium, tab: &Tab) -> Done {
-    browser.evaluate(tab, "window.before = { digest: fairpath.show.stage.digest(), frames: fairpath.show.frames }")?;
+    browser.evaluate(
+        tab,
+        "window.before = { digest: fairpath.show.stage.digest(), frames: fairpath.show.frames }",
+    )?;
     browser.wait_for(tab, "fairpath.show.stage.digest() !== before.digest")?;
     browser.wait_for(tab, "fairpath.show.frames > before.frames + 3")?;
     // Something is drawn: not all pixels are alike.
@@ -58,8 +61,8 @@ fn it_moves(browser: &mut Chromium, tab: &Tab) -> Done {
 }
 
 fn it_pauses(browser: &mut Chromium, tab: &Tab) -> Done {
-    browser.key(tab, "Space", true)?;
-    browser.key(tab, "Space", false)?;
+    browser.key(tab, "KeyP", true)?;
+    browser.key(tab, "KeyP", false)?;
     browser.wait_for(tab, "fairpath.show.isPaused")?;
     let before = browser.evaluate(tab, "[fairpath.show.stage.digest(), fairpath.show.frames]")?;
     browser.wait_for(tab, &format!("fairpath.show.frames > {} + 5", before[1]))?;
@@ -99,11 +102,14 @@ fn it_answers_to_its_controls(browser: &mut Chromium, tab: &Tab, name: &str) -> 
         );
         browser.evaluate(tab, &operate)?;
         browser.wait_for(tab, &format!("fairpath.show.controls.value('{}') === {value}", knob.name))?;
-        browser.wait_for(tab, &format!("Number(new URLSearchParams(location.search).get('{}')) === {value}", knob.name))?;
+        browser.wait_for(
+            tab,
+            &format!("Number(new URLSearchParams(location.search).get('{}')) === {value}", knob.name),
+        )?;
     }
     // A reload shows the same controls, and the scene still runs.
-    browser.evaluate(tab, "window.before = undefined; location.reload()")?;
-    browser.wait_for(tab, "typeof window.before === 'undefined' && (window.fairpath?.show?.frames ?? 0) > 3")?;
+    browser.evaluate(tab, "window.isOld = true; location.reload()")?;
+    browser.wait_for(tab, "!window.isOld && (window.fairpath?.show?.frames ?? 0) > 3")?;
     for knob in native.knobs() {
         let value = if knob.usual == knob.high { knob.low } else { knob.high };
         browser.wait_for(tab, &format!("fairpath.show.controls.value('{}') === {value}", knob.name))?;
@@ -117,14 +123,17 @@ fn compare_bits(browser: &mut Chromium, page: &str) -> Done {
     browser.wait_for(&tab, "!!window.fairpath")?;
     for name in scene::NAMES {
         let mut native = scene::scene(name, SEED.into()).expect("it has a name");
-        let mut play = format!("(() => {{ const stage = fairpath.Stage.of('{name}', {SEED}); const seen = [];");
+        let mut play =
+            format!("(() => {{ const stage = fairpath.Stage.of('{name}', {SEED}); const seen = [];");
         let mut expected = Vec::new();
         for (knob, value) in turns(native.as_ref()) {
             scene::turn(native.as_mut(), knob, value);
             native.steer(0.5, 1.0, true);
             (0..TICKS).for_each(|_| native.tick());
             expected.push(json!(scene::digest(native.as_ref()).to_string()));
-            play += &format!("stage.turn('{knob}', {value}); stage.steer(0.5, 1, true); stage.step({TICKS}); seen.push(stage.digest());");
+            play += &format!(
+                "stage.turn('{knob}', {value}); stage.steer(0.5, 1, true); stage.step({TICKS}); seen.push(stage.digest());"
+            );
         }
         play += "stage.free(); return seen; })()";
         let seen = browser.evaluate(&tab, &play)?;

@@ -6,9 +6,9 @@ use fairpath::random::Random;
 use fairpath::time::{SharedInstant, Span, TickRate};
 use fairpath::vector::{Vec2, Vector};
 use fairpath_games::jet_car::{Bot, Driver, Input, JetCar, JetCarConfig, Pace, Scene, Skill, TICK_RATE};
+use fairpath_games::shared::Way;
 
 use super::canvas::{Area, Canvas};
-use super::link::Way;
 use super::terminal::Key;
 use super::{Common, Playable};
 use crate::BadInput;
@@ -65,9 +65,14 @@ impl Player {
         } else {
             Driver::Hands(Input::IDLE)
         };
-        let way = Way::new(&common, TICK_RATE, Input::IDLE, server.scene().clone(), |scene: &Scene| {
-            scene.car.state()
-        });
+        let way = Way::new(
+            common.round_trip(),
+            common.compensates(),
+            TICK_RATE,
+            Input::IDLE,
+            server.scene().clone(),
+            |scene: &Scene| scene.car.state(),
+        );
         let now = SharedInstant::ZERO;
         Ok(Self { rules, common, server, way, driver, thrusters: Default::default(), now, began: now })
     }

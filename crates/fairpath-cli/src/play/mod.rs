@@ -3,11 +3,10 @@
 //! | room | what is in it |
 //! | --- | --- |
 //! | `jet_car`, `sailing` | one game each: its options, its keys, its picture |
-//! | `link` | the server in this process, and the way to it and back |
 //! | `canvas` | a picture made of characters |
 //! | `terminal` | raw mode, keys and colours, and everything put back in the end |
 //!
-//! The server, the player and the link between them live in this one process, but meet only through the link: what is
+//! The server, the player and the [`Way`](fairpath_games::shared::Way) between them live in this one process, but meet only there: what is
 //! drawn is what arrived, with `--compensate on` played on by the player's own inputs, and what the server plays is the
 //! input that arrived.
 
@@ -24,7 +23,6 @@ use terminal::{Key, Terminal};
 
 mod canvas;
 mod jet_car;
-mod link;
 mod sailing;
 mod terminal;
 
@@ -63,6 +61,14 @@ enum Switch {
 }
 
 impl Common {
+    fn round_trip(&self) -> Span {
+        Span::from_millis(self.lag.into())
+    }
+
+    fn compensates(&self) -> bool {
+        self.compensate == Switch::On
+    }
+
     /// The delay in a few words, for the status line.
     fn lag_in_words(&self) -> String {
         let compensated = if self.compensate == Switch::On { ", compensated" } else { "" };

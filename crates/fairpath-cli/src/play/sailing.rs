@@ -8,10 +8,10 @@ use fairpath_games::sailing::{
     Agent, Crew, Current, Helm, Input, KNOT, Sailing, SailingConfig, Scene, TICK_RATE, Trim, View, Wind,
     from_south, from_west,
 };
+use fairpath_games::shared::Way;
 
 use super::canvas::{Area, Canvas};
 use super::jet_car::arrow;
-use super::link::Way;
 use super::terminal::Key;
 use super::{Common, Playable};
 use crate::BadInput;
@@ -134,9 +134,14 @@ impl Player {
         let hands = Input::new(0.5, 0.0);
         let crew = if common.bot { Crew::Agent(Agent::new(Trim::Optimal)) } else { Crew::Hands(hands) };
         Ok(Self {
-            way: Way::new(&common, TICK_RATE, hands, server.scene().clone(), |scene: &Scene| {
-                scene.boats[OWN].state()
-            }),
+            way: Way::new(
+                common.round_trip(),
+                common.compensates(),
+                TICK_RATE,
+                hands,
+                server.scene().clone(),
+                |scene: &Scene| scene.boats[OWN].state(),
+            ),
             helm: Helm { rules: rules.clone(), seat: OWN },
             rival: opponent.map(Agent::new),
             rules,

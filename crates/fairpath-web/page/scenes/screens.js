@@ -6,12 +6,11 @@ export const WARM_UP_TICKS = 240;
 
 export const html = `
 <h1>One tank, three screens</h1>
-<p class="look">The dark tank is real. The coloured ones are where three players, near and far away, see it at this very moment.
-Choose how a screen reads the messages it gets, and watch the arrows: they are the error.</p>
+<p class="look">The solid tank is real; the coloured ones are where three players see it at this very moment, and the arrows are how wrong that is.</p>
 <p class="verdict"></p>
 <div class="scene">
   <div class="stage">
-    <canvas class="field" style="height: min(56vh, 460px)" role="img" aria-label="A tank from above, and three ghosts of it"></canvas>
+    <canvas class="field" role="img" aria-label="A tank from above, and three ghosts of it"></canvas>
     <div class="legend">
       <span><i style="--c: var(--ink)"></i>the real tank and its way</span>
       <span><i class="dashed"></i>what its owner has told</span>

@@ -21,8 +21,7 @@ const SCHEDULERS = [
 
 export const html = `
 <h1>Who gets told</h1>
-<p class="look">Three players see the same tank, but there is budget to tell only one of them each time it turns. Watch the bars grow: each is how wrong one player has been so far.
-Fair means equally long; good means short.</p>
+<p class="look">There is budget to tell only one of three players each time the tank turns, and each bar is how wrong one of them has been so far: fair is equally long, good is short.</p>
 <p class="verdict"></p>
 <div class="scene">
   <div class="stage">
@@ -53,7 +52,7 @@ Fair means equally long; good means short.</p>
   <div class="controls"></div>
 </div>`;
 
-const names = SCHEDULERS.map(([name, words]) => `${name}: ${words}`);
+const names = SCHEDULERS;
 export const controls = [
   {
     title: "Who decides",
@@ -62,7 +61,7 @@ export const controls = [
       { knob: "first", label: "First", select: true, choices: names },
       { knob: "second", label: "Second", select: true, choices: names },
       { knob: "third", label: "Third", select: true, choices: names },
-      { knob: "budget", label: "Budget", unit: "messages a turn", explain: "For three players; 3 is enough for everybody" },
+      { knob: "budget", label: "Budget: messages", unit: "per turn", explain: "For three players; 3 is enough for everybody" },
     ],
   },
   {

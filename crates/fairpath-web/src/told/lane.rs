@@ -82,8 +82,9 @@ impl Lane {
         for receiver in 0..links.len() {
             dispatcher.join(ReceiverId(receiver as u32), begin);
         }
-        let screen =
-            |(number, link): (u64, &LinkConfig)| Screen::new(link, config.horizon, &random.fork(number), begin);
+        let screen = |(number, link): (u64, &LinkConfig)| {
+            Screen::new(link, config.horizon, &random.fork(number), begin)
+        };
         Self {
             scheduler,
             dispatcher,
@@ -240,13 +241,7 @@ impl Lane {
         let arrivals: Vec<SharedInstant> = screen.back.send(at, bytes.len() as u32).arrivals().collect();
         for back_at in arrivals {
             self.agenda.schedule(back_at, Event::Feedback { from, bytes: bytes.clone() });
-            self.show(Flight {
-                receiver: from,
-                is_receipt: true,
-                is_lost: false,
-                began: at,
-                ends: back_at,
-            });
+            self.show(Flight { receiver: from, is_receipt: true, is_lost: false, began: at, ends: back_at });
         }
     }
 

@@ -1,4 +1,4 @@
-//! The server in this process, and the way to it and back.
+//! A server in this process, and the way to it and back.
 
 use fairpath::State;
 use fairpath::compensate::{Epoch, FreeRunning, HeldInput, Reply, Simulate};
@@ -8,14 +8,13 @@ use fairpath::time::{LocalInstant, Now, SharedInstant, Span, TickRate};
 use fairpath::vector::Vec2;
 use fairpath_sim::{Link, LinkConfig};
 
-use super::{Common, Switch};
-
 /// Two links with half the round trip each, and what a client makes of what arrives.
 ///
 /// The server free-runs: each tick it plays the newest input that has arrived, and answers with its scene. With
 /// compensation the client plays that scene on with what the server has not seen yet, and draws its own car or boat so that
 /// the eye can follow when the server knew better: a gust moves it by a round trip of wind at once.
-pub(super) struct Way<G: Simulate> {
+#[derive(Debug)]
+pub struct Way<G: Simulate> {
     up: Link<(LocalInstant, G::Input)>,
     down: Link<Reply<G::State>>,
     hands: HeldInput<G::Input>,
@@ -30,29 +29,28 @@ pub(super) struct Way<G: Simulate> {
 }
 
 impl<G: Simulate> Way<G> {
-    /// A way as asked for, on which `input` and `scene` have arrived before. `own` is the player's part of a scene.
-    pub(super) fn new(
-        common: &Common,
+    /// A way with this round trip, on which `input` and `scene` have arrived before. `own` is the player's part of a scene. With
+    /// compensation what is shown is played on by what the server has not seen yet.
+    pub fn new(
+        round_trip: Span,
+        compensates: bool,
         tick_rate: TickRate,
         input: G::Input,
         scene: G::State,
         own: fn(&G::State) -> State<Vec2>,
     ) -> Self {
-        /// Beyond the round trip, for what is sent while an answer is on its way through this process.
-        const SPARE_ENTRIES: u32 = 16;
         /// Less than the way from a wall to where the next car begins, and from a gust to where it is felt.
         const JUMP: f64 = 150.0;
-        let config = LinkConfig::default().delay(Span::from_micros(i64::from(common.lag) * 500));
-        let entries = SPARE_ENTRIES + common.lag.saturating_mul(tick_rate.as_hz()) / 1000;
+        let config = half_of(round_trip);
         // Without jitter or loss there is nothing to draw.
         let dice = Random::from_seed(0);
         Self {
             up: Link::new(config.clone(), dice.fork(0)),
             down: Link::new(config, dice.fork(1)),
             hands: HeldInput::new(input),
-            client: FreeRunning::new(scene.clone(), tick_rate, entries as usize),
+            client: FreeRunning::new(scene.clone(), tick_rate, entries(round_trip, tick_rate)),
             tick_rate,
-            compensates: common.compensate == Switch::On,
+            compensates,
             ticks: 0,
             drawn_own: own(&scene),
             shown: scene,
@@ -61,18 +59,30 @@ impl<G: Simulate> Way<G> {
         }
     }
 
+    /// Another round trip from now on; what is under way keeps its own. No longer than the one it began with, or inputs would
+    /// be forgotten before they are acknowledged.
+    pub fn set_round_trip(&mut self, round_trip: Span) {
+        self.up.model_mut().reconfigure(half_of(round_trip));
+        self.down.model_mut().reconfigure(half_of(round_trip));
+    }
+
+    /// Whether what is shown is played on.
+    pub fn set_compensates(&mut self, compensates: bool) {
+        self.compensates = compensates;
+    }
+
     /// What the player's screen shows: the newest scene that has arrived, played on if there is compensation.
-    pub(super) fn shown(&self) -> &G::State {
+    pub fn shown(&self) -> &G::State {
         &self.shown
     }
 
     /// The player's own part of it as it is drawn: corrections bend this, and nothing else.
-    pub(super) fn drawn_own(&self) -> &State<Vec2> {
+    pub fn drawn_own(&self) -> &State<Vec2> {
         &self.drawn_own
     }
 
     /// One tick: the input leaves, the server plays the newest that has arrived, and its scene leaves.
-    pub(super) fn tick(
+    pub fn tick(
         &mut self,
         rules: &G,
         now: SharedInstant,
@@ -108,6 +118,18 @@ impl<G: Simulate> Way<G> {
     }
 }
 
+/// One direction of a round trip.
+fn half_of(round_trip: Span) -> LinkConfig {
+    LinkConfig::default().delay(round_trip.scaled(0.5))
+}
+
+/// How many inputs may be unacknowledged at once.
+fn entries(round_trip: Span, tick_rate: TickRate) -> usize {
+    /// Beyond the round trip, for what is sent while an answer is on its way through this process.
+    const SPARE_ENTRIES: usize = 16;
+    SPARE_ENTRIES + tick_rate.running_at(round_trip).unsigned_abs() as usize
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,10 +147,9 @@ mod tests {
     }
 
     /// What is shown after each tick, if tick n has input n.
-    fn shown(lag_ms: u32, compensates: bool) -> Vec<i64> {
-        let compensate = if compensates { Switch::On } else { Switch::Off };
-        let common = Common { seed: 1, lag: lag_ms, compensate, bot: false };
-        let mut way = Way::<Sum>::new(&common, TICK_RATE, 0, 0, |_| State::default());
+    fn shown(lag_ms: i64, compensates: bool) -> Vec<i64> {
+        let round_trip = Span::from_millis(lag_ms);
+        let mut way = Way::<Sum>::new(round_trip, compensates, TICK_RATE, 0, 0, |_| State::default());
         let mut sum = 0;
         (1..=30_i64)
             .map(|tick| {
