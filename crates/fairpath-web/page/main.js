@@ -58,7 +58,7 @@ class Show {
     const ticks = Math.floor(this.owed);
     this.owed -= ticks;
     if (ticks > 0) this.stage.step(ticks);
-    const numbers = this.stage.frame();
+    const numbers = this.view.numbers?.() ?? this.stage.frame();
     const simulated = performance.now();
     this.view.draw(numbers, seconds);
     this.frames += 1;
@@ -74,6 +74,7 @@ let show;
 
 function open(name) {
   const known = name in SCENES ? name : "screens";
+  show?.view.close?.();
   show?.stage.free();
   show = undefined;
   for (const link of document.querySelectorAll("nav a")) {

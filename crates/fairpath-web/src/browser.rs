@@ -1,11 +1,16 @@
-//! What JavaScript sees: one class, strings and flat arrays.
+//! What JavaScript sees: two classes, strings and flat arrays.
 
+use fairpath::motion::MotionKind;
+use fairpath::random::Random;
+use fairpath::time::LocalInstant;
+use fairpath::vector::Vec2;
 use plotters::drawing::IntoDrawingArea;
 use plotters_canvas::CanvasBackend;
 use wasm_bindgen::prelude::wasm_bindgen;
 use web_sys::HtmlCanvasElement;
 
 use crate::chart::Look;
+use crate::live::Live;
 use crate::scene::{self, Scene};
 
 /// A scene on the page.
@@ -54,11 +59,7 @@ impl Stage {
 
     /// What never moves, as lines: for each how many points, and their x and y.
     pub fn ground(&self) -> Vec<f64> {
-        let line = |line: Vec<fairpath::Vec2>| {
-            let points = line.iter().flat_map(|point| [point.x, point.y]);
-            std::iter::once(line.len() as f64).chain(points).collect::<Vec<_>>()
-        };
-        self.scene.ground().into_iter().flat_map(line).collect()
+        flat(self.scene.ground())
     }
 
     /// 64 bits that stand for the frame, as sixteen hexadecimal digits.
@@ -85,4 +86,111 @@ impl Stage {
         };
         chart.draw(&backend.into_drawing_area(), Look { is_dark, scale }).is_ok()
     }
+}
+
+/// For each line how many points it has, and their x and y.
+fn flat(lines: Vec<Vec<Vec2>>) -> Vec<f64> {
+    let line = |line: Vec<Vec2>| {
+        let points = line.iter().flat_map(|point| [point.x, point.y]);
+        std::iter::once(line.len() as f64).chain(points).collect::<Vec<_>>()
+    };
+    lines.into_iter().flat_map(line).collect()
+}
+
+/// A session with a tank server. JavaScript carries its bytes, and says what time it is on its own clock, in ms.
+#[wasm_bindgen]
+pub struct Session {
+    live: Live,
+}
+
+#[wasm_bindgen]
+impl Session {
+    /// For a server with this field; `chance` and `luck` must be unguessable.
+    pub fn begin(seed: u32, threshold: f64, is_circular: bool, chance: u32, luck: u32) -> Option<Session> {
+        let model = if is_circular { MotionKind::Circular } else { MotionKind::Linear };
+        let random = Random::from_seed(u64::from(chance) << 32 | u64::from(luck));
+        Live::new(seed.into(), threshold, model, random).ok().map(|live| Self { live })
+    }
+
+    /// There is a connection.
+    pub fn connected(&mut self, now: f64) {
+        self.live.session().handle_connected(local(now));
+    }
+
+    /// It is gone.
+    pub fn disconnected(&mut self, now: f64) {
+        self.live.session().handle_disconnected(None, local(now));
+    }
+
+    /// The ordered stream brought this.
+    pub fn hear_stream(&mut self, bytes: &[u8], now: f64) {
+        self.live.session().handle_stream(bytes, local(now));
+    }
+
+    /// A stream of its own brought this.
+    pub fn hear_letter(&mut self, bytes: &[u8], now: f64) {
+        self.live.session().handle_message(bytes, local(now));
+    }
+
+    /// A datagram came.
+    pub fn hear_datagram(&mut self, bytes: &[u8], now: f64) {
+        self.live.session().handle_datagram(bytes, local(now));
+    }
+
+    /// What is to go onto the ordered stream.
+    pub fn poll_stream(&mut self, now: f64) -> Option<Vec<u8>> {
+        self.live.session().handle_timeout(local(now));
+        self.live.session().poll_stream(local(now))
+    }
+
+    /// What is to go onto a stream of its own.
+    pub fn poll_letter(&mut self) -> Option<Vec<u8>> {
+        self.live.session().poll_message()
+    }
+
+    /// The next datagram, of at most so many bytes.
+    pub fn poll_datagram(&mut self, now: f64, bytes_max: u32) -> Option<Vec<u8>> {
+        self.live.session().poll_datagram(local(now), bytes_max as usize)
+    }
+
+    /// Whether the session wants the connection closed.
+    pub fn poll_close(&mut self) -> bool {
+        self.live.session().poll_close().is_some()
+    }
+
+    /// Whether there is a session, and it is not silent.
+    pub fn is_connected(&self) -> bool {
+        self.live.is_connected()
+    }
+
+    /// How many sessions there have been.
+    pub fn sessions(&self) -> u32 {
+        self.live.sessions()
+    }
+
+    /// One frame: the hands drive.
+    pub fn drive(&mut self, right: f64, ahead: f64, now: f64) {
+        self.live.drive(right, ahead, local(now));
+    }
+
+    /// Everything there is to draw.
+    pub fn frame(&mut self, now: f64) -> Vec<f64> {
+        let mut numbers = Vec::new();
+        self.live.frame(local(now), &mut numbers);
+        numbers
+    }
+
+    /// Microseconds on the shared clock, x and y of the own tank then; nothing before anybody knows.
+    pub fn truth(&mut self, now: f64) -> Vec<f64> {
+        self.live.truth(local(now)).map_or_else(Vec::new, |(at, place)| vec![at as f64, place.x, place.y])
+    }
+
+    /// The field's walls and boxes.
+    pub fn ground(&self) -> Vec<f64> {
+        flat(self.live.ground())
+    }
+}
+
+fn local(now_ms: f64) -> LocalInstant {
+    LocalInstant::from_micros((now_ms * 1e3) as i64)
 }

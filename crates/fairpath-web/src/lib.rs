@@ -7,7 +7,7 @@
 //! - [`screens`]: one tank, three screens
 //! - [`told`]: who gets told
 //! - [`guess`]: guess the future
-//! - [`play`]: drive over a bad network
+//! - [`play`]: drive over a bad network; [`live`]: over a real one
 //! - `browser`: what JavaScript sees of all that
 //! - [`chart`]: lines over time, drawn by plotters
 //!
@@ -22,6 +22,7 @@
 pub mod browser;
 pub mod chart;
 pub mod guess;
+pub mod live;
 pub mod play;
 pub mod scene;
 pub mod screens;

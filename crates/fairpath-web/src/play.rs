@@ -17,6 +17,7 @@ use fairpath::time::{SharedInstant, Span, TickRate};
 use fairpath::vector::{Vec2, Vector};
 use fairpath_games::shared::Way;
 
+pub(crate) use self::tanks::field;
 use crate::chart::{Chart, Series};
 use crate::scene::{Knob, Scene, TICK_RATE, begin};
 
@@ -91,7 +92,7 @@ impl Thing {
         Self { kind, position, heading, sizes: [0.0; 2], team: 0, is_own: false }
     }
 
-    fn write(&self, out: &mut Vec<f64>) {
+    pub(crate) fn write(&self, out: &mut Vec<f64>) {
         out.extend([f64::from(self.kind as u8), self.position.x, self.position.y, self.heading]);
         out.extend(self.sizes);
         out.extend([f64::from(self.team), f64::from(u8::from(self.is_own))]);

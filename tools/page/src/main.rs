@@ -4,6 +4,7 @@
 
 mod build;
 mod chromium;
+mod live;
 mod photograph;
 mod trial;
 

@@ -7,10 +7,11 @@ use serde_json::json;
 
 use crate::build::build;
 use crate::chromium::{Chromium, Tab, Viewport};
-use crate::{Done, Failed, root};
+use crate::{Done, Failed, live, root};
 
 pub(crate) fn run() -> Done {
-    let server = serve()?;
+    let files = build(&root().join("target/page"))?;
+    let server = PageServer::bind(([127, 0, 0, 1], 0).into(), files.clone())?;
     let page = format!("http://{}/", server.address());
     let mut browser = Chromium::start()?;
     for name in scene::NAMES {
@@ -19,6 +20,8 @@ pub(crate) fn run() -> Done {
     }
     eprintln!("  bits");
     compare_bits(&mut browser, &page)?;
+    eprintln!("  the real network");
+    live::run(&mut browser, &files)?;
     Ok(())
 }
 

@@ -24,6 +24,9 @@ pub(super) struct Page {
 /// The files that the build took in; none in a plain build.
 const FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/page.rs"));
 
+/// The file that tells the page about the server.
+const SERVER: &str = "server.json";
+
 impl Page {
     /// Serves it if it was asked for, and with it what a page must know about the server to play there.
     pub(super) fn serve(&self, server: &Value) -> Result<Option<PageServer>, BadInput> {
@@ -35,9 +38,11 @@ impl Page {
         }
         let mut files: Vec<PageFile> = FILES
             .iter()
+            // On a plain web host there is no server: that is what its file says.
+            .filter(|(path, _)| *path != SERVER)
             .map(|(path, bytes)| PageFile { path: (*path).into(), bytes: (*bytes).into() })
             .collect();
-        files.push(PageFile { path: "server.json".into(), bytes: server.to_string().into_bytes().into() });
+        files.push(PageFile { path: SERVER.into(), bytes: server.to_string().into_bytes().into() });
         let page =
             PageServer::bind(address("--page", wished)?, files).map_err(|error| match error.kind() {
                 ErrorKind::AddrInUse => {

@@ -1,5 +1,8 @@
 // Play: a tank, a jet car, a boat or a race car over a bad network.
+import { address, remember } from "../address.js";
+import { element } from "../controls.js";
 import { Camera, begin, chart, colour, label } from "../draw.js";
+import { Network, findServer } from "../network.js";
 
 export const title = "Play";
 export const fires = true;
@@ -110,6 +113,39 @@ export class View {
     for (const [kind, isDown] of [["pointerdown", true], ["pointerup", false], ["pointercancel", false]])
       fire.addEventListener(kind, () => show.hands.pull(isDown));
     this.readGround();
+    this.offerNetwork();
+  }
+
+  // Where a tank server serves this page, one can play there.
+  async offerNetwork() {
+    const server = await findServer();
+    if (!server || typeof WebTransport === "undefined") return;
+    const panel = element("section", "panel");
+    panel.innerHTML = `<h2>Where</h2><div class="choices" role="radiogroup" aria-label="Where">
+      <label><input type="radio" name="network" value="simulated"><span>In this page<small>The server and the network are simulated.</small></span></label>
+      <label><input type="radio" name="network" value="real"><span>At the server<small>Tanks, over the real network, with everybody who is there. Nobody is hit.</small></span></label></div>`;
+    this.show.main.querySelector(".controls").prepend(panel);
+    const choose = (isReal) => {
+      this.network?.end();
+      this.network = isReal ? new Network(server) : undefined;
+      remember("network", isReal ? "real" : "", "");
+      this.readGround();
+    };
+    for (const input of panel.querySelectorAll("input")) {
+      input.checked = (input.value === "real") === (address("network") === "real");
+      input.addEventListener("change", () => choose(input.value === "real"));
+    }
+    if (address("network") === "real") choose(true);
+  }
+
+  close() {
+    this.network?.end();
+  }
+
+  // The real network's frame, where that is played.
+  numbers() {
+    const { right, ahead } = this.show.hands;
+    return this.network?.frame(right, ahead);
   }
 
   turned(knob) {
@@ -117,7 +153,7 @@ export class View {
   }
 
   readGround() {
-    const numbers = this.show.stage.ground();
+    const numbers = (this.network?.session ?? this.show.stage).ground();
     this.ground = [];
     for (let at = 0; at < numbers.length; ) {
       const count = numbers[at];
@@ -134,11 +170,18 @@ export class View {
     this.slow -= seconds;
     if (this.slow > 0) return;
     this.slow = 0.2;
+    if (this.network) return this.sayNetwork(frame);
     const game = GAMES[frame.game];
     this.status.textContent = game.status(frame.status);
     const lag = this.show.controls.value("lag");
     this.verdict.innerHTML = `With ${lag} ms there and back, your screen is off by <b>${frame.own.toFixed(1)}</b> about yourself and by <b>${frame.others.toFixed(1)}</b> about the others (${game.unit}); the bots by 0.`;
     chart(this.show.stage, 0, this.chart);
+  }
+
+  sayNetwork({ status: [roundTrip, uncertainty, tanks, updates] }) {
+    this.verdict.innerHTML = `<b>${this.network.says()}</b>`;
+    this.status.textContent = `round trip ${roundTrip.toFixed(0)} ms · clock ± ${uncertainty.toFixed(1)} ms · ${tanks} other tanks · ${updates} updates received`;
+    begin(this.chart);
   }
 
   drawField(frame) {
@@ -152,7 +195,7 @@ export class View {
     if (frame.game !== 1) camera.grid(context, frame.game === 2 ? 50 : 20);
     for (const line of this.ground) camera.path(context, line, colour("ink"), { width: 2, alpha: 0.75 });
     for (const thing of frame.things) this.drawThing(context, thing, frame.game);
-    this.drawTruth(context, frame);
+    if (!this.network) this.drawTruth(context, frame);
     if (frame.windX !== 0 || frame.windY !== 0) this.drawWind(context, frame);
   }
 

@@ -80,7 +80,8 @@ impl Game for Sailing {
                 ..Thing::new(Kind::Boat, position, heading)
             }
         };
-        std::iter::once(buoy).chain(shown.boats.iter().enumerate().map(boat)).collect()
+        // The own boat last: it is drawn on top.
+        std::iter::once(buoy).chain(shown.boats.iter().enumerate().rev().map(boat)).collect()
     }
 
     fn camera(&self, own: &State<Vec2>) -> (Vec2, f64) {
@@ -90,7 +91,12 @@ impl Game for Sailing {
     /// Seconds, feet to the buoy, the opponent's, and how far the sheet is out.
     fn status(&self, shown: &Scene) -> [f64; 4] {
         let left = |seat: usize| shown.boats[seat].position.distance(self.rules.buoy);
-        [shown.now().as_secs_f64(), left(OWN), left(OWN + 1), shown.boats[OWN].sheet]
+        [
+            shown.now().as_secs_f64(),
+            left(OWN),
+            left(OWN + 1),
+            shown.boats[OWN].sheet / std::f64::consts::FRAC_PI_2,
+        ]
     }
 
     fn wind(&self, shown: &Scene) -> Vec2 {

@@ -5,7 +5,7 @@ use fairpath::random::Random;
 use fairpath::time::{SharedInstant, TickRate};
 use fairpath::vector::Vec2;
 use fairpath_games::tanks::{
-    Bot, Driver, Input, Match, TICK_RATE, Tanks as World, TanksConfig, Team, Temperament,
+    Bot, Driver, Input, Map, Match, TICK_RATE, Tanks as World, TanksConfig, Team, Temperament,
 };
 
 use super::{Game, Hands, Kind, Thing};
@@ -118,15 +118,19 @@ impl Game for Tanks {
     }
 
     fn ground(&self) -> Vec<Vec<Vec2>> {
-        let map = self.game.tanks().map();
-        let half = map.half_side();
-        let corner = |x: f64, y: f64| Vec2::new(x * half, y * half);
-        let walls = vec![corner(-1.0, -1.0), corner(1.0, -1.0), corner(1.0, 1.0), corner(-1.0, 1.0)];
-        let boxes = map.boxes().iter().map(|one| one.corners().to_vec());
-        let closed = |mut line: Vec<Vec2>| {
-            line.push(line[0]);
-            line
-        };
-        std::iter::once(walls).chain(boxes).map(closed).collect()
+        field(self.game.tanks().map())
     }
+}
+
+/// The walls and boxes of a field, as closed lines.
+pub(crate) fn field(map: &Map) -> Vec<Vec<Vec2>> {
+    let half = map.half_side();
+    let corner = |x: f64, y: f64| Vec2::new(x * half, y * half);
+    let walls = vec![corner(-1.0, -1.0), corner(1.0, -1.0), corner(1.0, 1.0), corner(-1.0, 1.0)];
+    let boxes = map.boxes().iter().map(|one| one.corners().to_vec());
+    let closed = |mut line: Vec<Vec2>| {
+        line.push(line[0]);
+        line
+    };
+    std::iter::once(walls).chain(boxes).map(closed).collect()
 }
