@@ -36,7 +36,7 @@ pub struct Look {
     pub scale: f64,
 }
 
-/// Okabe and Ito's colours, which everybody can tell apart; black is the axes', and yellow is too light for paper.
+/// Okabe and Ito's colours, which everybody can tell apart; black is the axes', and yellow is for dark pages only.
 pub const PALETTE: [RGBColor; 6] = [
     RGBColor(0xe6, 0x9f, 0x00),
     RGBColor(0x56, 0xb4, 0xe9),
@@ -46,8 +46,8 @@ pub const PALETTE: [RGBColor; 6] = [
     BLUE,
 ];
 const BLUE: RGBColor = RGBColor(0x00, 0x72, 0xb2);
-/// The same blue, lighter: the other one is hard to see on black.
-const BLUE_IN_THE_DARK: RGBColor = RGBColor(0x3f, 0x9b, 0xd6);
+/// What stands for the blue on black, where it is hard to see: their yellow.
+const BLUE_IN_THE_DARK: RGBColor = RGBColor(0xf0, 0xe4, 0x42);
 
 impl Chart {
     /// Draws it on all of an area. The area is not cleared: what is behind it shines through.

@@ -17,7 +17,7 @@ const HORIZONS = 7;
 
 export const html = `
 <h1>Guess the future</h1>
-<p class="look">Each fan of coloured lines is where six predictors expect a player to go; the dark line is where that player really went.</p>
+<p class="look">Each fan of coloured lines is where six predictors expect a player to go; the heavy line is where that player really went.</p>
 <p class="verdict"></p>
 <div class="scene">
   <div class="stage">

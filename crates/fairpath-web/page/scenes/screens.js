@@ -157,13 +157,15 @@ export class View {
   drawLabels(context, frame) {
     const camera = this.camera;
     const taken = [];
+    // Beside the way, so that they hide no tank; those that would meet are put one above the other.
+    const isSteep = Math.abs(Math.sin(frame.heading)) > 0.7;
     const place = (x, y, text, style) => {
       const [px, py] = camera.point(x, y);
-      // Labels of tanks that are at one place are put one above the other.
-      let top = py - camera.zoom * 4 - 8;
-      while (taken.some((other) => Math.abs(other.x - px) < 90 && Math.abs(other.y - top) < 17)) top -= 17;
-      taken.push({ x: px, y: top });
-      label(context, px, top, text, style);
+      const left = px + (isSteep ? camera.zoom * 4 + 52 : 0);
+      let top = py - (isSteep ? 0 : camera.zoom * 4 + 10);
+      while (taken.some((other) => Math.abs(other.x - left) < 96 && Math.abs(other.y - top) < 17)) top -= 17;
+      taken.push({ x: left, y: top });
+      label(context, left, top, text, style);
     };
     place(frame.x, frame.y, "real", colour("ink"));
     frame.screens.forEach((screen, number) => {
