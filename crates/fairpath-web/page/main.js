@@ -7,8 +7,9 @@ import * as screens from "./scenes/screens.js";
 import * as told from "./scenes/told.js";
 import * as guess from "./scenes/guess.js";
 import * as play from "./scenes/play.js";
+import * as report from "./scenes/report.js";
 
-const SCENES = { screens, told, guess, play };
+const SCENES = { screens, told, guess, play, report };
 const TICKS_PER_SECOND = 60;
 // Whoever was away for longer does not want to see all of it at once.
 const CATCH_UP_SECONDS_MAX = 0.1;
@@ -71,20 +72,30 @@ class Show {
 }
 
 let show;
+let page;
 
 function open(name) {
   const known = name in SCENES ? name : "screens";
   show?.view.close?.();
   show?.stage.free();
-  show = undefined;
+  page?.close();
+  show = page = undefined;
   for (const link of document.querySelectorAll("nav a")) {
     if (link.dataset.scene === known) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
   document.title = `${SCENES[known].title} · Fairpath`;
-  show = new Show(known);
+  const main = document.getElementById("scene");
+  Object.assign(main, { ondrop: null, ondragover: null });
+  if (SCENES[known].Page) {
+    main.innerHTML = SCENES[known].html;
+    page = new SCENES[known].Page(main);
+  } else {
+    show = new Show(known);
+  }
+  document.getElementById("cost").hidden = !show;
   // For the curious, and for the tests.
-  window.fairpath = { show, Stage };
+  window.fairpath = { show, page, Stage };
 }
 
 function navigate(event, name) {
@@ -114,8 +125,8 @@ function loop() {
   const next = (now) => {
     const seconds = Math.max(0, now - last) / 1000;
     last = now;
-    show.frame(seconds);
-    if (now - shown > 500) {
+    show?.frame(seconds);
+    if (show && now - shown > 500) {
       shown = now;
       const { simulation, drawing } = show.costs;
       cost.textContent = `simulation ${simulation.toFixed(1)} ms · drawing ${drawing.toFixed(1)} ms`;

@@ -1,4 +1,4 @@
-//! What JavaScript sees: two classes, strings and flat arrays.
+//! What JavaScript sees: three classes, strings and flat arrays.
 
 use fairpath::motion::MotionKind;
 use fairpath::random::Random;
@@ -11,6 +11,7 @@ use web_sys::HtmlCanvasElement;
 
 use crate::chart::Look;
 use crate::live::Live;
+use crate::report;
 use crate::scene::{self, Scene};
 
 /// A scene on the page.
@@ -193,4 +194,38 @@ impl Session {
 
 fn local(now_ms: f64) -> LocalInstant {
     LocalInstant::from_micros((now_ms * 1e3) as i64)
+}
+
+/// The evaluator.
+#[wasm_bindgen]
+pub struct Evaluation {
+    evaluation: report::Evaluation,
+}
+
+#[wasm_bindgen]
+impl Evaluation {
+    /// Reads a recording, or throws what is wrong with it.
+    pub fn of(name: &str, bytes: &[u8]) -> Result<Evaluation, String> {
+        report::Evaluation::of(name, bytes).map(|evaluation| Self { evaluation })
+    }
+
+    /// Everybody who can be asked, one a line.
+    pub fn names() -> String {
+        report::Evaluation::names().collect::<Vec<_>>().join("\n")
+    }
+
+    /// Players, seconds and the hit radius.
+    pub fn size(&self) -> Vec<f64> {
+        self.evaluation.size().to_vec()
+    }
+
+    /// What lengths are counted in.
+    pub fn unit(&self) -> String {
+        self.evaluation.unit()
+    }
+
+    /// How one of them fares, or nothing.
+    pub fn score(&self, number: usize) -> Option<Vec<f64>> {
+        self.evaluation.score(number)
+    }
 }

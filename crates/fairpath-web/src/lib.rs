@@ -8,6 +8,7 @@
 //! - [`told`]: who gets told
 //! - [`guess`]: guess the future
 //! - [`play`]: drive over a bad network; [`live`]: over a real one
+//! - [`report`]: the evaluator, for files that are dropped onto the page
 //! - `browser`: what JavaScript sees of all that
 //! - [`chart`]: lines over time, drawn by plotters
 //!
@@ -24,6 +25,7 @@ pub mod chart;
 pub mod guess;
 pub mod live;
 pub mod play;
+pub mod report;
 pub mod scene;
 pub mod screens;
 pub mod told;

@@ -2,6 +2,7 @@
 //! native library computes.
 
 use fairpath_net::PageServer;
+use fairpath_web::report::Evaluation;
 use fairpath_web::scene::{self, Scene};
 use serde_json::json;
 
@@ -18,6 +19,8 @@ pub(crate) fn run() -> Done {
         eprintln!("  scene {name}");
         try_scene(&mut browser, &page, name)?;
     }
+    eprintln!("  report");
+    try_report(&mut browser, &page)?;
     eprintln!("  bits");
     compare_bits(&mut browser, &page)?;
     eprintln!("  the real network");
@@ -46,6 +49,55 @@ fn try_scene(browser: &mut Chromium, page: &str, name: &str) -> Done {
         browser.close(tab)?;
     }
     Ok(())
+}
+
+/// Somebody's results are shown, and somebody's recording is evaluated to the native evaluator's bits.
+fn try_report(browser: &mut Chromium, page: &str) -> Done {
+    let tab = browser.open(&format!("{page}?scene=report"), Viewport::DESKTOP)?;
+    browser.wait_for(&tab, "!!window.fairpath?.page")?;
+    let results = json!({
+        "schema": 1, "experiment": "X0", "title": "A trial", "source": "nowhere", "seed": 7, "command": "none", "rows": [{ "x": 1.5 }],
+        "claims": [{ "id": "X0.a", "text": "<b>one</b> is one", "held": true, "measured": 1.0, "unit": null, "expected": "1", "paper": null }],
+        "figures": [], "notes": ["a note"],
+    });
+    let read = |name: &str, text: &str| {
+        format!("fairpath.page.readFiles([new File([{}], '{name}')]).then(() => true)", json!(text))
+    };
+    browser.evaluate(&tab, &read("results.json", &results.to_string()))?;
+    browser.wait_for(
+        &tab,
+        "document.querySelector('.results td:nth-child(2)')?.textContent === '<b>one</b> is one'",
+    )?;
+    let csv = recording();
+    browser.evaluate(&tab, &read("walk.csv", &csv))?;
+    browser.wait_for(&tab, "fairpath.page.isEvaluated === true")?;
+    let seen = browser.evaluate(&tab, "fairpath.page.scores.map(one => one && [...one])")?;
+    let native = Evaluation::of("walk.csv", csv.as_bytes())?;
+    let expected: Vec<_> = (0..Evaluation::names().count()).map(|number| native.score(number)).collect();
+    if seen != json!(expected) {
+        return Err(Failed(format!("the browser's evaluator says {seen}, natively it is {expected:?}")));
+    }
+    browser.evaluate(&tab, &read("nonsense.csv", "hello"))?;
+    browser.wait_for(&tab, "document.querySelector('.evaluation').textContent.includes('nonsense.csv')")?;
+    let complaints = browser.complaints();
+    if !complaints.is_empty() {
+        return Err(Failed(format!("the report complains: {}", complaints.join("\n"))));
+    }
+    browser.close(tab)
+}
+
+/// Three who walk about, by a rule that needs no dice.
+fn recording() -> String {
+    let mut rows = String::from("t,entity,team,x,y\n");
+    for sample in 0..600_u32 {
+        for (entity, phase) in [("ann", 0), ("bob", 71), ("cleo", 153)] {
+            // To and fro along one axis, in steps along the other.
+            let (turn, leg) = ((sample + phase) % 160, (sample + phase) / 160);
+            let x = f64::from(if turn < 80 { turn } else { 160 - turn }) * 0.2;
+            rows += &format!("{},{entity},{},{x},{}\n", f64::from(sample) * 0.05, 1 + phase % 2, leg * 2);
+        }
+    }
+    rows
 }
 
 /// Frames come, time passes, and the picture changes.

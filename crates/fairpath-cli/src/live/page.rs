@@ -1,6 +1,7 @@
 //! The page that `serve` shows to browsers.
 
 use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use clap::Args;
@@ -16,6 +17,9 @@ pub(super) struct Page {
     /// Also serve the page to browsers there, or at 127.0.0.1:7780
     #[arg(long, value_name = "HOST:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1:7780")]
     page: Option<String>,
+    /// What `lab run` wrote, for the page's report; nothing if there is no such folder
+    #[arg(long, value_name = "DIR", default_value = "fairpath-out")]
+    results: PathBuf,
     /// And open it in this machine's browser
     #[arg(long, requires = "page")]
     open: bool,
@@ -23,6 +27,11 @@ pub(super) struct Page {
 
 /// The files that the build took in; none in a plain build.
 const FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/page.rs"));
+
+/// The file that names the results there are.
+const RESULTS: &str = "results/index.json";
+/// How much of a results folder is served. Each experiment writes a few hundred KB.
+const RESULTS_BYTES_MAX: u64 = 64 << 20;
 
 /// The file that tells the page about the server.
 const SERVER: &str = "server.json";
@@ -39,17 +48,17 @@ impl Page {
         let mut files: Vec<PageFile> = FILES
             .iter()
             // On a plain web host there is no server: that is what its file says.
-            .filter(|(path, _)| *path != SERVER)
+            .filter(|(path, _)| *path != SERVER && *path != RESULTS)
             .map(|(path, bytes)| PageFile { path: (*path).into(), bytes: (*bytes).into() })
             .collect();
         files.push(PageFile { path: SERVER.into(), bytes: server.to_string().into_bytes().into() });
-        let page =
-            PageServer::bind(address("--page", wished)?, files).map_err(|error| match error.kind() {
-                ErrorKind::AddrInUse => {
-                    BadInput::of("--page", wished, "somebody listens there already; try port 0")
-                }
-                _ => BadInput::of("--page", wished, &error.to_string()),
-            })?;
+        let page = files.extend(results_in(&self.results));
+        PageServer::bind(address("--page", wished)?, files).map_err(|error| match error.kind() {
+            ErrorKind::AddrInUse => {
+                BadInput::of("--page", wished, "somebody listens there already; try port 0")
+            }
+            _ => BadInput::of("--page", wished, &error.to_string()),
+        })?;
         let url = format!("http://{}/", page.address());
         eprintln!("the page is at {url}");
         if self.open && !open(&url) {
@@ -57,6 +66,34 @@ impl Page {
         }
         Ok(Some(page))
     }
+}
+
+/// Results and plots of every experiment in a folder, and a list of the former.
+fn results_in(folder: &Path) -> Vec<PageFile> {
+    let mut files = Vec::new();
+    let mut names = Vec::new();
+    let mut bytes_left = RESULTS_BYTES_MAX;
+    let entries = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut experiments: Vec<PathBuf> = entries(folder).map(|entry| entry.path()).collect();
+    experiments.sort();
+    for experiment in experiments {
+        for entry in entries(&experiment) {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let size = entry.metadata().map_or(u64::MAX, |about| about.len());
+            if !(name == "results.json" || name.ends_with(".svg")) || size > bytes_left {
+                continue;
+            }
+            let Ok(bytes) = std::fs::read(entry.path()) else { continue };
+            bytes_left -= size;
+            let inside = experiment.file_name().unwrap_or_default().to_string_lossy();
+            let path = format!("{inside}/{name}");
+            files.push(PageFile { path: format!("results/{path}").into(), bytes: bytes.into() });
+            names.extend((name == "results.json").then_some(path));
+        }
+    }
+    let index = serde_json::to_vec(&names).expect("strings are JSON");
+    files.push(PageFile { path: RESULTS.into(), bytes: index.into() });
+    files
 }
 
 /// Shows an address in whatever this machine calls its browser; false where it has none.

@@ -29,8 +29,8 @@ export const html = `
       what remains is news that is still under way.</p>
       <dl>
         <dt>Error</dt><dd>how far a screen's tank is from the real one, in units; a tank is 6 long and drives 25 a second.</dd>
-        <dt>News under way</dt><dd>how far off a screen is from what the owner has told, while a newer message is travelling (the papers' <i>before export error</i>).</dd>
-        <dt>Once it is there</dt><dd>the same after the newest message has arrived (<i>after export error</i>). With a shared clock it is exactly zero.</dd>
+        <dt>On its way</dt><dd>how far off a screen is from what the owner has told, while a newer message is travelling (the papers' <i>before export error</i>).</dd>
+        <dt>Arrived</dt><dd>the same after the newest message has arrived (<i>after export error</i>). With a shared clock it is exactly zero.</dd>
         <dt>Jitter, loss</dt><dd>messages are up to so much earlier or later than usual; so many never arrive.</dd>
       </dl>
     </details>
@@ -190,13 +190,13 @@ function makeCard(place, name) {
   card.className = "card";
   card.style.setProperty("--c", `var(--${name})`);
   const row = (text, key) => `<span data-key="${key}">${text}</span><div class="bar"><span data-bar="${key}"></span></div><b data-value="${key}"></b>`;
-  card.innerHTML = `<h3></h3><div class="big"><span></span> <small>units off now</small></div>
-    <div class="bars">${row("News under way", "before")}${row("Once it is there", "after")}</div>
+  card.innerHTML = `<h3></h3><div class="big"><span></span> <small>off now</small></div>
+    <div class="bars">${row("On its way", "before")}${row("Arrived", "after")}</div>
     <div class="bars" title="Mean error of each way of placing, on the same messages">${WAYS.slice(0, 3).map((way, number) => row(way, number)).join("")}</div>`;
   place.append(card);
   const find = (selector) => card.querySelector(selector);
   return (screen, delay, placement, greatest) => {
-    find("h3").textContent = `${delay} ms away`;
+    find("h3").innerHTML = `${delay} ms <span>away</span>`;
     find(".big span").textContent = screen.error.toFixed(1);
     const fill = (key, value) => {
       find(`[data-value="${key}"]`).textContent = value.toFixed(2);

@@ -10,7 +10,7 @@ const LANES = ["one", "two", "three"];
 // As the knobs count them; the second name is what a newcomer understands.
 const SCHEDULERS = [
   ["Base", "everybody, every time, whatever it costs"],
-  ["1/3 base", "everybody, but only every third time"],
+  ["1/n base", "everybody, but only as often as the budget allows"],
   ["Scheduling #1", "everybody, the far ones first"],
   ["Relative error", "whoever is worse off than the others"],
   ["Fixed probability", "dice decide, all alike"],
@@ -124,7 +124,7 @@ export class View {
     this.slow -= seconds;
     if (this.slow <= 0) {
       this.slow = 0.25;
-      this.verdict.innerHTML = sentence(frame);
+      this.verdict.innerHTML = sentence(frame, this.show.controls.value("budget"));
       this.charts.forEach((canvas, number) => chart(this.show.stage, number, canvas));
     }
     this.over = frame.seconds >= frame.wholeSeconds && !this.show.isPaused ? this.over + seconds : 0;
@@ -150,7 +150,7 @@ export class View {
   drawLane(lane, number, frame) {
     const { context, width } = begin(this.canvases[number]);
     const isNarrow = width < 520;
-    const [name] = SCHEDULERS[lane.scheduler];
+    const name = nameOf(lane.scheduler, this.show.controls.value("budget"));
     const delays = RECEIVERS.map((receiver) => this.show.controls.value(receiver));
     context.fillStyle = colour(LANES[number]);
     context.fillRect(0, 0, 5, LANE_HEIGHT);
@@ -217,13 +217,19 @@ export class View {
   }
 }
 
-function sentence({ seconds, lanes }) {
+// Whoever can tell everybody only every third time is called 1/3 base.
+function nameOf(scheduler, budget) {
+  const every = Math.max(1, Math.round(RECEIVERS.length / budget));
+  return scheduler === 1 ? `1/${every} base` : SCHEDULERS[scheduler][0];
+}
+
+function sentence({ seconds, lanes }, budget) {
   const [first, ...others] = lanes;
   const last = others.at(-1);
   if (!last || seconds < 5 || first.spread === 0) return "";
   const percent = (part, whole) => `${((100 * part) / whole).toFixed(0)} %`;
   const cost = percent(last.copies, first.copies);
-  const [ours, theirs] = [SCHEDULERS[last.scheduler][0], SCHEDULERS[first.scheduler][0]];
+  const [ours, theirs] = [last, first].map((lane) => nameOf(lane.scheduler, budget));
   return `After ${seconds.toFixed(0)} s, for ${cost} of the messages, <b>${ours}</b> leaves <b>${percent(last.spread, first.spread)}</b> of the unfairness
     and <b>${percent(last.mean, first.mean)}</b> of the error of ${theirs}.`;
 }
