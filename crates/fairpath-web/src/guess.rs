@@ -115,7 +115,7 @@ impl Guess {
         }
         while self.tally.until <= self.now {
             self.count_tick(self.tally.until);
-            if self.tally.until % SAMPLE_TICKS == 0 {
+            if self.tally.until.is_multiple_of(SAMPLE_TICKS) {
                 let mean = |number: usize| self.tally.sums[number] / self.tally.counts[number].max(1) as f64;
                 self.tally.written.push(std::array::from_fn(mean));
             }
@@ -288,8 +288,12 @@ impl Guess {
         let place = run.truth[index];
         out.extend([1.0, f64::from(run.team), place.x, place.y]);
         for horizon in HORIZONS {
-            let there =
-                run.truth.get(index + horizon as usize).or(run.truth.last()).copied().unwrap_or(place);
+            let there = run
+                .truth
+                .get(index + horizon as usize)
+                .or_else(|| run.truth.last())
+                .copied()
+                .unwrap_or(place);
             out.extend([there.x, there.y]);
         }
         for predictor in 0..SHOWN.len() {

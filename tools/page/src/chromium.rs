@@ -132,7 +132,7 @@ impl Chromium {
         let parameters = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
         let answer = self.ask(Some(tab), "Runtime.evaluate", parameters)?;
         if let Some(thrown) = answer.get("exceptionDetails") {
-            let text = thrown["exception"]["description"].as_str().or(thrown["text"].as_str());
+            let text = thrown["exception"]["description"].as_str().or_else(|| thrown["text"].as_str());
             return Err(Failed(format!("`{expression}`: {}", text.unwrap_or("an exception"))));
         }
         Ok(answer["result"]["value"].clone())

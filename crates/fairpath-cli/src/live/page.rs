@@ -52,13 +52,14 @@ impl Page {
             .map(|(path, bytes)| PageFile { path: (*path).into(), bytes: (*bytes).into() })
             .collect();
         files.push(PageFile { path: SERVER.into(), bytes: server.to_string().into_bytes().into() });
-        let page = files.extend(results_in(&self.results));
-        PageServer::bind(address("--page", wished)?, files).map_err(|error| match error.kind() {
-            ErrorKind::AddrInUse => {
-                BadInput::of("--page", wished, "somebody listens there already; try port 0")
-            }
-            _ => BadInput::of("--page", wished, &error.to_string()),
-        })?;
+        files.extend(results_in(&self.results));
+        let page =
+            PageServer::bind(address("--page", wished)?, files).map_err(|error| match error.kind() {
+                ErrorKind::AddrInUse => {
+                    BadInput::of("--page", wished, "somebody listens there already; try port 0")
+                }
+                _ => BadInput::of("--page", wished, &error.to_string()),
+            })?;
         let url = format!("http://{}/", page.address());
         eprintln!("the page is at {url}");
         if self.open && !open(&url) {
