@@ -23,7 +23,7 @@ pub struct Stage {
 #[wasm_bindgen]
 impl Stage {
     /// The scene of this name, or nothing.
-    pub fn of(name: &str, seed: u32) -> Option<Stage> {
+    pub fn of(name: &str, seed: u32) -> Option<Self> {
         Some(Self { scene: scene::scene(name, seed.into())? })
     }
 
@@ -107,7 +107,7 @@ pub struct Session {
 #[wasm_bindgen]
 impl Session {
     /// For a server with this field; `chance` and `luck` must be unguessable.
-    pub fn begin(seed: u32, threshold: f64, is_circular: bool, chance: u32, luck: u32) -> Option<Session> {
+    pub fn begin(seed: u32, threshold: f64, is_circular: bool, chance: u32, luck: u32) -> Option<Self> {
         let model = if is_circular { MotionKind::Circular } else { MotionKind::Linear };
         let random = Random::from_seed(u64::from(chance) << 32 | u64::from(luck));
         Live::new(seed.into(), threshold, model, random).ok().map(|live| Self { live })
@@ -205,7 +205,7 @@ pub struct Evaluation {
 #[wasm_bindgen]
 impl Evaluation {
     /// Reads a recording, or throws what is wrong with it.
-    pub fn of(name: &str, bytes: &[u8]) -> Result<Evaluation, String> {
+    pub fn of(name: &str, bytes: &[u8]) -> Result<Self, String> {
         report::Evaluation::of(name, bytes).map(|evaluation| Self { evaluation })
     }
 

@@ -1,7 +1,7 @@
 //! Who gets told: schedulers side by side, on the same motion, through the same links, at the same budget.
 //!
 //! One owner cuts DR vectors and three receivers want them; there is budget for some of the copies only. Every scheduler
-//! decides for itself who is told, in a lane of its own, and an omniscient [`Tally`](tally::Tally) integrates how wrong each receiver has been.
+//! decides for itself who is told, in a lane of its own, and an omniscient tally integrates how wrong each receiver has been.
 //! It is the laboratory's fairness experiment, tick by tick; a test holds it to the laboratory's numbers.
 //!
 //! What is shown follows from the seed, the knobs and the tick alone: turning a knob plays the heat again up to the same
