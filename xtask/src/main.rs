@@ -7,12 +7,14 @@ use std::process::ExitCode;
 use steps::{Step, cargo, run_all};
 
 const HELP: &str = "\
-cargo xtask demo [ARGS]    run experiment X1, write its report and say where to open it
-cargo xtask test           everything that must hold: format, lints, tests, documentation
+cargo xtask demo [ARGS]    build the page, start a server with bots, and open the page; ARGS are those of `fairpath serve`
+cargo xtask page [--out DIR]          write the page's files for any web host (default target/page)
+cargo xtask screenshots [--out DIR]   photograph every scene in headless Chromium (default docs/screenshots)
+cargo xtask test           everything that must hold: format, lints, tests, documentation, the page in a browser
 cargo xtask bench [NAME]   how fast we are, as ratios measured in one run
 cargo xtask fuzz [SECS]    every fuzz target for SECS seconds each (default 60); needs cargo-fuzz
 
-Example: cargo xtask demo --seed 7
+Example: cargo xtask demo --tanks 12
 ";
 
 fn main() -> ExitCode {
@@ -23,6 +25,8 @@ fn main() -> ExitCode {
     };
     match command {
         "demo" => run_all(demo(rest)),
+        "page" => with_out(rest, "target/page", |folder| page("build", Some(folder))),
+        "screenshots" => with_out(rest, "docs/screenshots", |folder| page("photograph", Some(folder))),
         "test" => run_all(test()),
         "bench" => run_all(bench(rest)),
         "fuzz" => fuzz(rest),
@@ -37,10 +41,36 @@ fn main() -> ExitCode {
     }
 }
 
+/// The page is built first, and then taken into the program that serves it.
 fn demo(arguments: &[String]) -> Vec<Step> {
-    let run =
-        cargo(["run", "--release", "--package", "fairpath-cli", "--", "lab", "run", "X1"]).args(arguments);
-    vec![run.named("experiment X1: local and global placement")]
+    const FOLDER: &str = "target/page";
+    let serve = ["run", "--release", "--package", "fairpath-cli", "--", "serve", "--page", "--open"];
+    let usual = ["--tanks".to_owned(), "6".to_owned()];
+    let has_tanks = arguments.iter().any(|argument| argument.starts_with("--tanks"));
+    let usual = if has_tanks { &[][..] } else { &usual[..] };
+    let serve = cargo(serve).args(usual).args(arguments);
+    vec![
+        cargo(["run", "--release", "--package", "fairpath-page", "--", "build", FOLDER])
+            .named("the page: library, simulator and games as WebAssembly"),
+        serve.env("FAIRPATH_PAGE", &steps::in_root(FOLDER)).named("a server with bots; Ctrl-C ends it"),
+    ]
+}
+
+fn page(what: &str, folder: Option<&str>) -> Vec<Step> {
+    let words = ["run", "--package", "fairpath-page", "--", what].into_iter().chain(folder);
+    vec![cargo(words).named("the page")]
+}
+
+/// For commands that take `--out DIR` and nothing else.
+fn with_out(arguments: &[String], usual: &str, steps: impl FnOnce(&str) -> Vec<Step>) -> ExitCode {
+    match arguments {
+        [] => run_all(steps(usual)),
+        [out, folder] if out == "--out" => run_all(steps(folder)),
+        _ => {
+            eprintln!("error: only `--out DIR` is known here, such as `--out {usual}`");
+            ExitCode::from(2)
+        }
+    }
 }
 
 fn test() -> Vec<Step> {
@@ -61,6 +91,21 @@ fn test() -> Vec<Step> {
         cargo(["doc", "--workspace", "--all-features", "--no-deps"])
             .env("RUSTDOCFLAGS", "-D warnings")
             .named("documentation"),
+    );
+    // First this: it fetches the target that the lints need.
+    steps.extend(page("try", None));
+    steps.push(
+        cargo([
+            "clippy",
+            "--package",
+            "fairpath-web",
+            "--target",
+            "wasm32-unknown-unknown",
+            "--",
+            "-D",
+            "warnings",
+        ])
+        .named("lints of the page"),
     );
     if steps::is_installed(["deny", "--version"]) {
         steps.push(cargo(["deny", "--all-features", "check", "licenses", "bans"]).named("licences"));

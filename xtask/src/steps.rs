@@ -88,6 +88,11 @@ pub(crate) fn fuzz_targets() -> Vec<String> {
     names
 }
 
+/// A folder of the repository, from anywhere.
+pub(crate) fn in_root(folder: &str) -> String {
+    root().join(folder).display().to_string()
+}
+
 fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().expect("xtask lies in the repository's root").to_owned()

@@ -5,6 +5,7 @@
 //!
 //! * [`NetServer`] and [`NetClient`]: a [session](fairpath::session) on QUIC, and on WebTransport for browsers.
 //! * [`Identity`], [`Trust`], [`ConnectTokens`]: who proves what to whom.
+//! * [`PageServer`]: the files of a page, for browsers.
 //! * [`middleman`]: a UDP proxy that makes the network between any client and any server as bad as you ask.
 //!
 //! ```
@@ -52,6 +53,7 @@ mod link;
 pub mod middleman;
 mod outlet;
 mod pace;
+mod page;
 mod server;
 mod tokens;
 
@@ -64,6 +66,7 @@ pub use doorkeeper::Limits;
 pub use identity::{Fingerprint, Identity, IdentityError, NotAFingerprint, Trust};
 pub use link::Transport;
 pub use outlet::Departures;
+pub use page::{PageFile, PageServer};
 pub use server::{BindError, DoorStatistics, NetServer, NetServerConfig, PeerStatus};
 pub use tokens::{BearerTooLong, ConnectTokens};
 

@@ -6,6 +6,7 @@
 pub(crate) mod bots;
 mod crew;
 mod journal;
+mod page;
 pub(crate) mod record;
 pub(crate) mod serve;
 pub(crate) mod stage;

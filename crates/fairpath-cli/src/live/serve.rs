@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 
 use super::crew::{At, Crew};
 use super::journal::{Journal, Recording};
+use super::page::Page;
 use super::{
     Pace, Reporting, STATISTICS_HEAD, Screen, TANK, Telling, address, statistics_as_cells, statistics_as_json,
 };
@@ -75,12 +76,15 @@ pub(crate) struct Arguments {
     recording: Recording,
     #[command(flatten)]
     reporting: Reporting,
+    #[command(flatten)]
+    page: Page,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   fairpath serve --tanks 6
   fairpath serve --game jet-car
+  fairpath serve --tanks 6 --page --open
   fairpath serve --scheduler error-index --budget 1 --receivers 3 --for 60s --json
   fairpath serve --listen 0.0.0.0:7777 --certificate chain.pem --key key.pem
 
@@ -106,6 +110,14 @@ impl Arguments {
         let end = self.reporting.end()?;
         eprintln!("listening on {}, fingerprint {}", server.address(), server.fingerprint());
         eprintln!("  fairpath bots --connect {} --pin {}", server.address(), server.fingerprint());
+        // Until the end of this function: whoever drops it ends it.
+        let _page = self.page.serve(&json!({
+            "address": server.address().to_string(),
+            "fingerprint": server.fingerprint().to_string(),
+            "threshold": self.telling.threshold,
+            "model": self.telling.model,
+            "seed": self.seed,
+        }))?;
         let mut tally = Tally::new();
         let (mut pace, mut screen) = (Pace::new(), Screen::new());
         while !end.is_here() {

@@ -6,9 +6,10 @@ use fairpath::random::Random;
 use fairpath::time::{SharedInstant, Span, TickRate};
 use fairpath::vector::{Vec2, Vector};
 use fairpath_games::jet_car::{Bot, Driver, Input, JetCar, JetCarConfig, Pace, Scene, Skill, TICK_RATE};
+use fairpath_games::shared::Way;
 
 use super::canvas::{Area, Canvas};
-use super::link::Way;
+use super::link::Link;
 use super::terminal::Key;
 use super::{Common, Online, Playable};
 use crate::BadInput;
@@ -41,7 +42,7 @@ pub(super) struct Player {
     rules: JetCarConfig,
     common: Common,
     server: JetCar,
-    way: Way<JetCarConfig>,
+    link: Link<JetCarConfig>,
     driver: Driver,
     thrusters: [Thruster; 2],
     now: SharedInstant,
@@ -67,16 +68,22 @@ impl Player {
         } else {
             Driver::Hands(Input::IDLE)
         };
-        let way = Way::new(&common, TICK_RATE, Input::IDLE, server.scene().clone(), |scene: &Scene| {
-            scene.car.state()
-        })
-        .to(common.online.far_end::<HostedJetCar>(server.scene())?);
+        let way = Way::new(
+            common.round_trip(),
+            common.compensates(),
+            TICK_RATE,
+            Input::IDLE,
+            server.scene().clone(),
+            |scene: &Scene| scene.car.state(),
+        );
+        let far = common.online.far_end::<HostedJetCar>(server.scene())?;
+        let link = Link::new(way, far, common.compensates());
         let now = SharedInstant::ZERO;
-        Ok(Self { rules, common, server, way, driver, thrusters: Default::default(), now, began: now })
+        Ok(Self { rules, common, server, link, driver, thrusters: Default::default(), now, began: now })
     }
 
     fn again(&mut self) {
-        if self.way.again() {
+        if self.link.again() {
             return;
         }
         let common =
@@ -113,18 +120,18 @@ impl Playable for Player {
             *input = Input::new(right, down);
         }
         let on_clock = SharedInstant::ZERO + (now - self.began);
-        let input = self.driver.drive(&self.rules, on_clock, self.way.shown());
+        let input = self.driver.drive(&self.rules, on_clock, self.link.shown());
         let server = &mut self.server;
-        self.way.tick(&self.rules, on_clock, input, |received| {
+        self.link.tick(&self.rules, on_clock, input, |received| {
             server.step(*received, 1);
             server.scene().clone()
         });
     }
 
     fn draw(&self, canvas: &mut Canvas) {
-        let scene = self.way.shown();
-        draw_status(canvas, &self.rules, scene, &self.common.lag_in_words(self.way.standing()));
-        draw_field(canvas, &self.rules, scene, self.way.drawn_own().position);
+        let scene = self.link.shown();
+        draw_status(canvas, &self.rules, scene, &self.common.lag_in_words(self.link.standing()));
+        draw_field(canvas, &self.rules, scene, self.link.drawn_own().position);
         if scene.is_over(&self.rules) {
             let row = canvas.height() / 2;
             canvas.centred(row, &format!(" It is over: {} points ", scene.score), Color::Yellow);
@@ -133,7 +140,7 @@ impl Playable for Player {
     }
 
     fn farewell(&self) -> String {
-        let scene = if self.way.standing().is_some() { self.way.shown() } else { self.server.scene() };
+        let scene = if self.link.standing().is_some() { self.link.shown() } else { self.server.scene() };
         let Scene { score, lives, .. } = scene;
         let secs = scene.now().as_secs_f64().min(f64::from(self.rules.secs));
         format!("jet car: {score} points and {lives} cars left after {secs:.0} s")
@@ -263,7 +270,7 @@ mod tests {
             with(Common { seed: 1, lag: 200, compensate: Switch::On, bot: false, online: Online::default() });
         hands.press(Key::Right);
         play(&mut hands, 0, 5);
-        assert!(hands.way.shown().car.velocity.x > 0.0);
+        assert!(hands.link.shown().car.velocity.x > 0.0);
         assert_eq!(hands.server.scene().car.velocity.x, 0.0, "it is still on its way");
         assert!(picture(&hands).contains("lag 200 ms, compensated"));
 

@@ -1,99 +1,75 @@
-//! The server in this process, and the way to it and back.
+//! The way to the server and back: a simulated one in this process, or a real one.
 
 use fairpath::State;
-use fairpath::compensate::{Epoch, FreeRunning, HeldInput, Reply, Simulate};
-use fairpath::converge::{Algorithm, Convergence, Drawn};
-use fairpath::random::Random;
-use fairpath::time::{LocalInstant, Now, SharedInstant, Span, TickRate};
+use fairpath::compensate::Simulate;
+use fairpath::time::SharedInstant;
 use fairpath::vector::Vec2;
-use fairpath_sim::{Link, LinkConfig};
+use fairpath_games::shared::Way;
 
-use super::{Common, Switch};
 use crate::online::remote::{FarEnd, Standing};
 
-/// Two links with half the round trip each, and what a client makes of what arrives.
-///
-/// The server free-runs: each tick it plays the newest input that has arrived, and answers with its scene. With
-/// compensation the client plays that scene on with what the server has not seen yet, and draws its own car or boat so that
-/// the eye can follow when the server knew better: a gust moves it by a round trip of wind at once.
-pub(super) struct Way<G: Simulate> {
-    up: Link<(LocalInstant, G::Input)>,
-    down: Link<Reply<G::State>>,
-    hands: HeldInput<G::Input>,
-    client: FreeRunning<G>,
-    tick_rate: TickRate,
-    compensates: bool,
-    ticks: u64,
-    shown: G::State,
-    own: fn(&G::State) -> State<Vec2>,
-    drawn: Drawn<Vec2>,
-    drawn_own: State<Vec2>,
-    /// A server elsewhere, instead of the one here.
-    far: Option<Box<dyn FarEnd<G>>>,
+/// Where the server is, and what the player's screen shows of it.
+pub(super) enum Link<G: Simulate> {
+    /// In this process, at the end of a simulated way.
+    Here(Box<Way<G>>),
+    /// Elsewhere.
+    Elsewhere {
+        far: Box<dyn FarEnd<G>>,
+        compensates: bool,
+        shown: G::State,
+        /// The player's own part of it as it is drawn.
+        drawn_own: State<Vec2>,
+    },
 }
 
-/// Less than the way from a wall to where the next car begins, and from a gust to where it is felt.
-pub(super) const CONVERGENCE: Convergence =
-    Convergence { algorithm: Algorithm::Cubic, blend: Span::from_millis(200), snap_beyond: 150.0 };
-
-impl<G: Simulate> Way<G> {
-    /// A way as asked for, on which `input` and `scene` have arrived before. `own` is the player's part of a scene.
-    pub(super) fn new(
-        common: &Common,
-        tick_rate: TickRate,
-        input: G::Input,
-        scene: G::State,
-        own: fn(&G::State) -> State<Vec2>,
-    ) -> Self {
-        /// Beyond the round trip, for what is sent while an answer is on its way through this process.
-        const SPARE_ENTRIES: u32 = 16;
-        let config = LinkConfig::default().delay(Span::from_micros(i64::from(common.lag) * 500));
-        let entries = SPARE_ENTRIES + common.lag.saturating_mul(tick_rate.as_hz()) / 1000;
-        // Without jitter or loss there is nothing to draw.
-        let dice = Random::from_seed(0);
-        Self {
-            up: Link::new(config.clone(), dice.fork(0)),
-            down: Link::new(config, dice.fork(1)),
-            hands: HeldInput::new(input),
-            client: FreeRunning::new(scene.clone(), tick_rate, entries as usize),
-            tick_rate,
-            compensates: common.compensate == Switch::On,
-            ticks: 0,
-            drawn_own: own(&scene),
-            shown: scene,
-            own,
-            drawn: Drawn::new(CONVERGENCE),
-            far: None,
+impl<G: Simulate> Link<G> {
+    /// Over this way, unless the server is elsewhere.
+    pub(super) fn new(way: Way<G>, far: Option<Box<dyn FarEnd<G>>>, compensates: bool) -> Self {
+        match far {
+            None => Self::Here(Box::new(way)),
+            Some(far) => {
+                let (shown, drawn_own) = (way.shown().clone(), *way.drawn_own());
+                Self::Elsewhere { far, compensates, shown, drawn_own }
+            }
         }
-    }
-
-    /// The same with a server elsewhere.
-    pub(super) fn to(mut self, far: Option<Box<dyn FarEnd<G>>>) -> Self {
-        self.far = far;
-        self
     }
 
     /// How it stands with a server elsewhere, if it is elsewhere.
     pub(super) fn standing(&self) -> Option<Standing> {
-        self.far.as_ref().map(|far| far.standing())
+        match self {
+            Self::Here(_) => None,
+            Self::Elsewhere { far, .. } => Some(far.standing()),
+        }
     }
 
     /// Asks a server elsewhere for another run; `false` if there is none.
     pub(super) fn again(&self) -> bool {
-        self.far.as_ref().inspect(|far| far.again()).is_some()
+        match self {
+            Self::Here(_) => false,
+            Self::Elsewhere { far, .. } => {
+                far.again();
+                true
+            }
+        }
     }
 
     /// What the player's screen shows: the newest scene that has arrived, played on if there is compensation.
     pub(super) fn shown(&self) -> &G::State {
-        &self.shown
+        match self {
+            Self::Here(way) => way.shown(),
+            Self::Elsewhere { shown, .. } => shown,
+        }
     }
 
     /// The player's own part of it as it is drawn: corrections bend this, and nothing else.
     pub(super) fn drawn_own(&self) -> &State<Vec2> {
-        &self.drawn_own
+        match self {
+            Self::Here(way) => way.drawn_own(),
+            Self::Elsewhere { drawn_own, .. } => drawn_own,
+        }
     }
 
-    /// One tick: the input leaves, the server plays the newest that has arrived, and its scene leaves.
+    /// One tick: the input leaves, and a server in this process plays the newest that has arrived.
     pub(super) fn tick(
         &mut self,
         rules: &G,
@@ -101,98 +77,11 @@ impl<G: Simulate> Way<G> {
         input: G::Input,
         server: impl FnOnce(&G::Input) -> G::State,
     ) {
-        // Nothing here is large enough to wait in a queue.
-        const SIZE_BYTES: u32 = 0;
-        if let Some(far) = &mut self.far {
-            (self.shown, self.drawn_own) = far.play(rules, input, self.compensates);
-            return;
+        match self {
+            Self::Here(way) => way.tick(rules, now, input, server),
+            Self::Elsewhere { far, compensates, shown, drawn_own } => {
+                (*shown, *drawn_own) = far.play(rules, input, *compensates);
+            }
         }
-        let local = LocalInstant::from_micros(now.as_micros());
-        self.up.send(now, SIZE_BYTES, (self.client.input(local, input.clone()), input));
-        while let Some(arrival) = self.up.poll(now) {
-            let (stamp, input) = arrival.payload;
-            self.hands.receive(stamp, input);
-        }
-        let tick = self.tick_rate.begin(1);
-        let state = server(self.hands.play(tick));
-        self.ticks += 1;
-        let (acknowledged, applied) = self.hands.acknowledged();
-        let reply = Reply { epoch: Epoch(1), tick: self.ticks, state, acknowledged, applied };
-        self.down.send(now, SIZE_BYTES, reply);
-        // To the end of the tick that was just played, as the server has it.
-        let end = Now { local: local + tick, shared: now };
-        while let Some(arrival) = self.down.poll(now) {
-            self.client.accept_bending(rules, arrival.payload, end, &mut self.drawn, self.own);
-        }
-        if self.compensates {
-            self.shown = self.client.predict(rules, end.local).state;
-            self.drawn_own = self.drawn.at(end, &(self.own)(&self.shown));
-        } else {
-            self.shown = self.client.heard().clone();
-            self.drawn_own = (self.own)(&self.shown);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::Online;
-    use super::*;
-
-    const TICK_RATE: TickRate = TickRate::hz(100);
-
-    /// Adds up its inputs.
-    struct Sum;
-    impl Simulate for Sum {
-        type State = i64;
-        type Input = i64;
-        fn step(&self, sum: &mut i64, input: &i64, ticks: u32) {
-            *sum += input * i64::from(ticks);
-        }
-    }
-
-    /// What is shown after each tick, if tick n has input n.
-    fn shown(lag_ms: u32, compensates: bool) -> Vec<i64> {
-        let compensate = if compensates { Switch::On } else { Switch::Off };
-        let common = Common { seed: 1, lag: lag_ms, compensate, bot: false, online: Online::default() };
-        let mut way = Way::<Sum>::new(&common, TICK_RATE, 0, 0, |_| State::default());
-        let mut sum = 0;
-        (1..=30_i64)
-            .map(|tick| {
-                way.tick(&Sum, SharedInstant::from_millis(10 * tick), tick, |input| {
-                    sum += *input;
-                    sum
-                });
-                *way.shown()
-            })
-            .collect()
-    }
-
-    fn sum_to(tick: i64) -> i64 {
-        tick * (tick + 1) / 2
-    }
-
-    #[test]
-    fn an_input_shows_one_round_trip_later() {
-        let shows = shown(100, false);
-        assert_eq!(shows[..10], [0; 10], "nothing is back before 100 ms");
-        assert!(shows.iter().zip(1..).skip(10).all(|(shown, tick)| *shown == sum_to(tick - 10)), "{shows:?}");
-    }
-
-    #[test]
-    fn with_compensation_it_shows_at_once() {
-        for lag_ms in [0, 100, 200, 1_000] {
-            let shows = shown(lag_ms, true);
-            assert!(
-                shows.iter().zip(1..).all(|(shown, tick)| *shown == sum_to(tick)),
-                "{lag_ms} ms: {shows:?}"
-            );
-        }
-    }
-
-    #[test]
-    fn without_lag_it_shows_at_once() {
-        let shows = shown(0, false);
-        assert!(shows.iter().zip(1..).all(|(shown, tick)| *shown == sum_to(tick)), "{shows:?}");
     }
 }

@@ -3,11 +3,10 @@
 //! | room | what is in it |
 //! | --- | --- |
 //! | `jet_car`, `sailing` | one game each: its options, its keys, its picture |
-//! | `link` | the server in this process, and the way to it and back |
 //! | `canvas` | a picture made of characters |
 //! | `terminal` | raw mode, keys and colours, and everything put back in the end |
 //!
-//! The server, the player and the link between them live in this one process, but meet only through the link: what is
+//! The server, the player and the [`Way`](fairpath_games::shared::Way) between them live in this one process, but meet only there: what is
 //! drawn is what arrived, with `--compensate on` played on by the player's own inputs, and what the server plays is the
 //! input that arrived. With `--connect` the server is elsewhere, and the link is the network.
 
@@ -17,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand, ValueEnum};
 use fairpath::time::{SharedInstant, Span, TickRate};
+use fairpath_games::shared::CONVERGENCE;
 use fairpath_net::{Fingerprint, Trust};
 
 use crate::BadInput;
@@ -83,7 +83,7 @@ impl Online {
             .map_err(|error: fairpath_net::NotAFingerprint| BadInput::of("--pin", pin, &error.to_string()))?;
         let server = crate::live::address("--connect", connect)?;
         let trust = Trust::Pinned(vec![pin]);
-        let far = Remote::<H>::connect(server, trust, scene.clone(), link::CONVERGENCE)?;
+        let far = Remote::<H>::connect(server, trust, scene.clone(), CONVERGENCE)?;
         Ok(Some(Box::new(far)))
     }
 }
@@ -96,6 +96,14 @@ enum Switch {
 }
 
 impl Common {
+    fn round_trip(&self) -> Span {
+        Span::from_millis(self.lag.into())
+    }
+
+    fn compensates(&self) -> bool {
+        self.compensate == Switch::On
+    }
+
     /// The delay in a few words, for the status line.
     fn lag_in_words(&self, standing: Option<Standing>) -> String {
         let compensated = if self.compensate == Switch::On { ", compensated" } else { "" };

@@ -8,10 +8,11 @@ use fairpath_games::sailing::{
     Agent, Crew, Current, Helm, Input, KNOT, Sailing, SailingConfig, Scene, TICK_RATE, Trim, View, Wind,
     from_south, from_west,
 };
+use fairpath_games::shared::Way;
 
 use super::canvas::{Area, Canvas};
 use super::jet_car::arrow;
-use super::link::Way;
+use super::link::Link;
 use super::terminal::Key;
 use super::{Common, Online, Playable};
 use crate::BadInput;
@@ -111,7 +112,7 @@ pub(super) struct Player {
     /// Sails at the server, and sees what is there.
     rival: Option<Agent>,
     helm: Helm,
-    way: Way<Helm>,
+    link: Link<Helm>,
     crew: Crew,
     wind_until: SharedInstant,
     now: SharedInstant,
@@ -136,11 +137,17 @@ impl Player {
         let server = Sailing::new(rules.clone(), common.seed)?;
         let hands = Input::new(0.5, 0.0);
         let crew = if common.bot { Crew::Agent(Agent::new(Trim::Optimal)) } else { Crew::Hands(hands) };
+        let way = Way::new(
+            common.round_trip(),
+            common.compensates(),
+            TICK_RATE,
+            hands,
+            server.scene().clone(),
+            |scene: &Scene| scene.boats[OWN].state(),
+        );
+        let far = common.online.far_end::<HostedSailing>(server.scene())?;
         Ok(Self {
-            way: Way::new(&common, TICK_RATE, hands, server.scene().clone(), |scene: &Scene| {
-                scene.boats[OWN].state()
-            })
-            .to(common.online.far_end::<HostedSailing>(server.scene())?),
+            link: Link::new(way, far, common.compensates()),
             helm: Helm { rules: rules.clone(), seat: OWN },
             rival: opponent.map(Agent::new),
             rules,
@@ -155,7 +162,7 @@ impl Player {
     }
 
     fn again(&mut self) {
-        if self.way.again() {
+        if self.link.again() {
             return;
         }
         let common =
@@ -207,9 +214,9 @@ impl Playable for Player {
             (input.wind_turn, input.wind_rise) = (0.0, 0.0);
         }
         let on_clock = SharedInstant::ZERO + (now - self.began);
-        let input = self.crew.sail(&self.rules, on_clock, self.way.shown(), OWN);
-        let Self { way, helm, server, rival, rules, .. } = self;
-        way.tick(helm, on_clock, input, |received| {
+        let input = self.crew.sail(&self.rules, on_clock, self.link.shown(), OWN);
+        let Self { link, helm, server, rival, rules, .. } = self;
+        link.tick(helm, on_clock, input, |received| {
             let scene = server.scene();
             let rival = rival.as_mut().map(|agent| agent.sail(rules, scene.now(), scene, OWN + 1));
             server.step(&[*received, rival.unwrap_or_default()], 1);
@@ -218,14 +225,14 @@ impl Playable for Player {
     }
 
     fn draw(&self, canvas: &mut Canvas) {
-        let mut scene = self.way.shown().clone();
-        let drawn = self.way.drawn_own();
+        let mut scene = self.link.shown().clone();
+        let drawn = self.link.drawn_own();
         (scene.boats[OWN].position, scene.boats[OWN].heading) = (drawn.position, drawn.orientation);
         let scene = &scene;
         let Some(view) = View::of(scene, &self.rules, OWN) else { return };
         draw_sea(canvas, &view);
         draw_mini_map(canvas, &view);
-        draw_status(canvas, &view, scene, &self.common.lag_in_words(self.way.standing()));
+        draw_status(canvas, &view, scene, &self.common.lag_in_words(self.link.standing()));
         if let Some(tick) = view.own.finished_at {
             let secs = tick as f64 * TICK_RATE.step_secs();
             let row = canvas.height() / 2 - 3;
@@ -239,7 +246,7 @@ impl Playable for Player {
     }
 
     fn farewell(&self) -> String {
-        let scene = if self.way.standing().is_some() { self.way.shown() } else { self.server.scene() };
+        let scene = if self.link.standing().is_some() { self.link.shown() } else { self.server.scene() };
         let boat = &scene.boats[OWN];
         match boat.finished_at {
             Some(tick) => {
@@ -408,7 +415,7 @@ mod tests {
             player.press(key);
         }
         play(&mut player, 100);
-        let scene = player.way.shown();
+        let scene = player.link.shown();
         assert!((scene.boats[OWN].rudder.to_degrees() - 18.0).abs() < 1e-6);
         assert!((scene.boats[OWN].sheet.to_degrees() - 49.5).abs() < 1e-6);
         let turned = scene.wind.heading().to_degrees();

@@ -19,7 +19,7 @@ mod score;
 mod statistics;
 mod walk;
 
-pub use score::{HorizonScore, PlayerScore, score};
+pub use score::{HorizonScore, PlayerScore, Restarts, score};
 pub use statistics::{Interval, confidence_interval};
 pub use walk::{Step, walk};
 

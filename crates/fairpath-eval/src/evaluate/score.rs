@@ -83,8 +83,10 @@ fn error(predicted: Vec2, truth: Vec2) -> f64 {
     if distance.is_nan() { f64::INFINITY } else { distance }
 }
 
-/// Follows one prediction until it is off by more than the threshold, then starts the next.
-struct Restarts {
+/// Follows one prediction until it is off by more than the threshold, then starts the next: how many packets a predictor
+/// costs with one player.
+#[derive(Clone, Debug)]
+pub struct Restarts {
     threshold: f64,
     /// 1, 2, … up to as far as one may ask.
     ticks: Vec<u32>,
@@ -94,12 +96,19 @@ struct Restarts {
 }
 
 impl Restarts {
-    fn new(threshold: f64) -> Self {
+    /// Nothing is followed yet.
+    pub fn new(threshold: f64) -> Self {
         let ticks: Vec<u32> = (1..=TICKS_AHEAD_MAX).collect();
         Self { threshold, predicted: vec![Vec2::ZERO; ticks.len()], ticks, begun: 0, count: 0 }
     }
 
-    fn tick(
+    /// How often it had to start again.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The next tick of that player, in order.
+    pub fn tick(
         &mut self,
         predictor: &mut dyn Predictor,
         known: &Known<'_>,

@@ -13,7 +13,7 @@ use crate::shared::{InputLog, OutOfRange};
 
 /// Who plays.
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "there is one of them, and the usual one is the large one")]
+#[allow(clippy::large_enum_variant, reason = "there is one of them, and the usual one is the large one")]
 pub enum Driver {
     /// Somebody who decides from what is shown.
     Bot(Bot),

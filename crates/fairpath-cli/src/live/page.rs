@@ -1,0 +1,111 @@
+//! The page that `serve` shows to browsers.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use clap::Args;
+use fairpath_net::{PageFile, PageServer};
+use serde_json::Value;
+
+use super::address;
+use crate::BadInput;
+
+/// A page for browsers.
+#[derive(Args, Clone, Debug)]
+pub(super) struct Page {
+    /// Also serve the page to browsers there, or at 127.0.0.1:7780
+    #[arg(long, value_name = "HOST:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1:7780")]
+    page: Option<String>,
+    /// What `lab run` wrote, for the page's report; nothing if there is no such folder
+    #[arg(long, value_name = "DIR", default_value = "fairpath-out")]
+    results: PathBuf,
+    /// And open it in this machine's browser
+    #[arg(long, requires = "page")]
+    open: bool,
+}
+
+/// The files that the build took in; none in a plain build.
+const FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/page.rs"));
+
+/// The file that names the results there are.
+const RESULTS: &str = "results/index.json";
+/// How much of a results folder is served. Each experiment writes a few hundred KB.
+const RESULTS_BYTES_MAX: u64 = 64 << 20;
+
+/// The file that tells the page about the server.
+const SERVER: &str = "server.json";
+
+impl Page {
+    /// Serves it if it was asked for, and with it what a page must know about the server to play there.
+    pub(super) fn serve(&self, server: &Value) -> Result<Option<PageServer>, BadInput> {
+        let Some(wished) = &self.page else { return Ok(None) };
+        if FILES.is_empty() {
+            return Err(BadInput(
+                "this build has no page in it: `cargo xtask demo` makes one that has, `cargo xtask page` writes the page's files".into(),
+            ));
+        }
+        let mut files: Vec<PageFile> = FILES
+            .iter()
+            // On a plain web host there is no server: that is what its file says.
+            .filter(|(path, _)| *path != SERVER && *path != RESULTS)
+            .map(|(path, bytes)| PageFile { path: (*path).into(), bytes: (*bytes).into() })
+            .collect();
+        files.push(PageFile { path: SERVER.into(), bytes: server.to_string().into_bytes().into() });
+        files.extend(results_in(&self.results));
+        let page =
+            PageServer::bind(address("--page", wished)?, files).map_err(|error| match error.kind() {
+                ErrorKind::AddrInUse => {
+                    BadInput::of("--page", wished, "somebody listens there already; try port 0")
+                }
+                _ => BadInput::of("--page", wished, &error.to_string()),
+            })?;
+        let url = format!("http://{}/", page.address());
+        eprintln!("the page is at {url}");
+        if self.open && !open(&url) {
+            eprintln!("no browser could be opened: visit {url}");
+        }
+        Ok(Some(page))
+    }
+}
+
+/// Results and plots of every experiment in a folder, and a list of the former.
+fn results_in(folder: &Path) -> Vec<PageFile> {
+    let mut files = Vec::new();
+    let mut names = Vec::new();
+    let mut bytes_left = RESULTS_BYTES_MAX;
+    let entries = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut experiments: Vec<PathBuf> = entries(folder).map(|entry| entry.path()).collect();
+    experiments.sort();
+    for experiment in experiments {
+        for entry in entries(&experiment) {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let size = entry.metadata().map_or(u64::MAX, |about| about.len());
+            if !(name == "results.json" || name.ends_with(".svg")) || size > bytes_left {
+                continue;
+            }
+            let Ok(bytes) = std::fs::read(entry.path()) else { continue };
+            bytes_left -= size;
+            let inside = experiment.file_name().unwrap_or_default().to_string_lossy();
+            let path = format!("{inside}/{name}");
+            files.push(PageFile { path: format!("results/{path}").into(), bytes: bytes.into() });
+            names.extend((name == "results.json").then_some(path));
+        }
+    }
+    let index = serde_json::to_vec(&names).expect("strings are JSON");
+    files.push(PageFile { path: RESULTS.into(), bytes: index.into() });
+    files
+}
+
+/// Shows an address in whatever this machine calls its browser; false where it has none.
+fn open(url: &str) -> bool {
+    const WAYS: [(&str, &[&str]); 3] = [("xdg-open", &[]), ("open", &[]), ("cmd", &["/C", "start"])];
+    let has_screen = cfg!(not(target_os = "linux"))
+        || ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| std::env::var_os(name).is_some());
+    has_screen
+        && WAYS.iter().any(|(program, before)| {
+            let mut command = Command::new(program);
+            command.args(*before).arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            command.status().is_ok_and(|status| status.success())
+        })
+}

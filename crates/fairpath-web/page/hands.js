@@ -1,0 +1,78 @@
+// A person's hands: arrow keys or W A S D, the space bar, or a stick under a thumb.
+
+const KEYS = {
+  ArrowUp: [0, 1], KeyW: [0, 1], ArrowDown: [0, -1], KeyS: [0, -1],
+  ArrowLeft: [-1, 0], KeyA: [-1, 0], ArrowRight: [1, 0], KeyD: [1, 0],
+};
+
+const held = new Set();
+const isTyping = (event) => ["INPUT", "SELECT", "TEXTAREA"].includes(event.target?.tagName);
+
+addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const { show } = window.fairpath ?? {};
+  if (event.code === "Space" && event.target?.tagName !== "BUTTON" && !isTyping(event)) {
+    event.preventDefault();
+    if (show?.scene.fires) held.add("Space");
+    else if (!event.repeat) show?.controls.togglePause();
+  } else if (event.code === "KeyP" && !event.repeat) {
+    show?.controls.togglePause();
+  } else if (event.code in KEYS && show?.view.steers && !(isTyping(event) && event.code.startsWith("Arrow"))) {
+    event.preventDefault();
+    held.add(event.code);
+  }
+});
+addEventListener("keyup", (event) => held.delete(event.code));
+addEventListener("blur", () => held.clear());
+
+export class Hands {
+  constructor(main) {
+    held.clear();
+    this.stick = { x: 0, y: 0 };
+    const stick = main.querySelector(".stick");
+    if (!stick) return;
+    const move = (event) => {
+      const { left, top, width, height } = stick.getBoundingClientRect();
+      const x = ((event.clientX - left) / width) * 2 - 1;
+      const y = 1 - ((event.clientY - top) / height) * 2;
+      const length = Math.max(1, Math.sqrt(x * x + y * y));
+      this.lean(stick, x / length, y / length);
+    };
+    stick.addEventListener("pointerdown", (event) => {
+      stick.setPointerCapture(event.pointerId);
+      move(event);
+    });
+    stick.addEventListener("pointermove", (event) => event.pressure > 0 && move(event));
+    for (const end of ["pointerup", "pointercancel"]) stick.addEventListener(end, () => this.lean(stick, 0, 0));
+  }
+
+  // A button under a thumb is the space bar.
+  pull(isDown) {
+    if (isDown) held.add("Space");
+    else held.delete("Space");
+  }
+
+  lean(stick, x, y) {
+    this.stick = { x, y };
+    stick.style.setProperty("--x", x);
+    stick.style.setProperty("--y", y);
+  }
+
+  axis(which) {
+    const keys = [...held].reduce((sum, code) => sum + (KEYS[code]?.[which] ?? 0), 0);
+    const stick = which === 0 ? this.stick.x : this.stick.y;
+    return Math.max(-1, Math.min(1, keys + stick));
+  }
+
+  get right() {
+    return this.axis(0);
+  }
+
+  get ahead() {
+    return this.axis(1);
+  }
+
+  get fires() {
+    return held.has("Space");
+  }
+}

@@ -1,0 +1,148 @@
+// The page's own loop: it counts time, asks the scene for ticks, and lets it be drawn. What is true is decided in Rust.
+import init, { Stage } from "./fairpath.js";
+import { address, remember } from "./address.js";
+import { Controls } from "./controls.js";
+import { Hands } from "./hands.js";
+import * as screens from "./scenes/screens.js";
+import * as told from "./scenes/told.js";
+import * as guess from "./scenes/guess.js";
+import * as play from "./scenes/play.js";
+import * as report from "./scenes/report.js";
+
+const SCENES = { screens, told, guess, play, report };
+const TICKS_PER_SECOND = 60;
+// Whoever was away for longer does not want to see all of it at once.
+const CATCH_UP_SECONDS_MAX = 0.1;
+const SEED_MAX = 0xffffffff;
+
+class Show {
+  constructor(name) {
+    this.name = name;
+    this.scene = SCENES[name];
+    this.speed = Number(address("speed") ?? 1) || 1;
+    this.isPaused = address("paused") !== null;
+    this.seed = Math.min(SEED_MAX, Math.max(0, Math.floor(Number(address("seed") ?? 1)) || 0));
+    this.main = document.getElementById("scene");
+    this.main.classList.remove("steers");
+    this.main.innerHTML = this.scene.html;
+    this.stage = Stage.of(name, this.seed);
+    this.hands = new Hands(this.main);
+    this.controls = new Controls(this.main.querySelector(".controls"), this);
+    this.view = new this.scene.View(this);
+    this.owed = 0;
+    this.frames = 0;
+    this.costs = { simulation: 0, drawing: 0 };
+    // So that there is something to see at first sight, not three empty screens.
+    this.stage.step(this.scene.WARM_UP_TICKS ?? 0);
+  }
+
+  // A knob of the scene, from the controls or the address.
+  turn(knob, value) {
+    this.stage.turn(knob, value);
+    this.view.turned?.(knob, value);
+  }
+
+  again(seed) {
+    this.seed = seed;
+    remember("seed", seed, 1);
+    this.stage.free();
+    this.stage = Stage.of(this.name, seed);
+    this.controls.turnAll();
+    this.stage.step(this.scene.WARM_UP_TICKS ?? 0);
+  }
+
+  frame(seconds) {
+    const begun = performance.now();
+    const { right, ahead, fires } = this.hands;
+    this.stage.steer(right, ahead, fires);
+    this.owed += this.isPaused ? 0 : Math.min(seconds, CATCH_UP_SECONDS_MAX) * TICKS_PER_SECOND * this.speed;
+    const ticks = Math.floor(this.owed);
+    this.owed -= ticks;
+    if (ticks > 0) this.stage.step(ticks);
+    const numbers = this.view.numbers?.() ?? this.stage.frame();
+    const simulated = performance.now();
+    this.view.draw(numbers, seconds);
+    this.frames += 1;
+    const drawn = performance.now();
+    // Smoothed over about a second, or nobody could read it.
+    const smooth = (old, now) => old + (now - old) / 30;
+    this.costs.simulation = smooth(this.costs.simulation, simulated - begun);
+    this.costs.drawing = smooth(this.costs.drawing, drawn - simulated);
+  }
+}
+
+let show;
+let page;
+
+function open(name) {
+  const known = name in SCENES ? name : "screens";
+  show?.view.close?.();
+  show?.stage.free();
+  page?.close();
+  show = page = undefined;
+  for (const link of document.querySelectorAll("nav a")) {
+    if (link.dataset.scene === known) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  document.title = `${SCENES[known].title} · Fairpath`;
+  const main = document.getElementById("scene");
+  Object.assign(main, { ondrop: null, ondragover: null });
+  if (SCENES[known].Page) {
+    main.innerHTML = SCENES[known].html;
+    page = new SCENES[known].Page(main);
+  } else {
+    show = new Show(known);
+  }
+  document.getElementById("cost").hidden = !show;
+  // For the curious, and for the tests.
+  window.fairpath = { show, page, Stage };
+}
+
+function navigate(event, name) {
+  event.preventDefault();
+  history.pushState(null, "", name === "screens" ? "?" : `?scene=${name}`);
+  open(name);
+}
+
+function fill() {
+  const nav = document.querySelector("nav");
+  for (const [name, scene] of Object.entries(SCENES)) {
+    const link = document.createElement("a");
+    link.href = `?scene=${name}`;
+    link.dataset.scene = name;
+    link.textContent = scene.title;
+    link.addEventListener("click", (event) => navigate(event, name));
+    nav.append(link);
+  }
+  document.querySelector(".name").addEventListener("click", (event) => navigate(event, "screens"));
+  addEventListener("popstate", () => open(address("scene")));
+}
+
+function loop() {
+  let last = performance.now();
+  let shown = 0;
+  const cost = document.getElementById("cost");
+  const next = (now) => {
+    const seconds = Math.max(0, now - last) / 1000;
+    last = now;
+    show?.frame(seconds);
+    if (show && now - shown > 500) {
+      shown = now;
+      const { simulation, drawing } = show.costs;
+      cost.textContent = `simulation ${simulation.toFixed(1)} ms · drawing ${drawing.toFixed(1)} ms`;
+    }
+    requestAnimationFrame(next);
+  };
+  requestAnimationFrame(next);
+}
+
+try {
+  await init({ module_or_path: new URL("fairpath_bg.wasm", import.meta.url) });
+  fill();
+  open(address("scene"));
+  loop();
+} catch (error) {
+  const main = document.getElementById("scene");
+  main.innerHTML = `<p class="failed">The page could not start: its library did not load. Reload it; if that does not help, the browser may be too old for WebAssembly.</p>`;
+  throw error;
+}

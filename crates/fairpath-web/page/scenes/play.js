@@ -1,0 +1,345 @@
+// Play: a tank, a jet car, a boat or a race car over a bad network.
+import { address, remember } from "../address.js";
+import { element } from "../controls.js";
+import { Camera, begin, chart, colour, label } from "../draw.js";
+import { Network, findServer } from "../network.js";
+
+export const title = "Play";
+export const fires = true;
+
+const GAMES = [
+  {
+    name: "Tank",
+    words: "Arrow keys or W A S D drive, space fires. You are the tank with the ring.",
+    status: ([kills, deaths, own, other]) => `hits ${kills} · lost ${deaths} · flags ${own} : ${other}`,
+    unit: "units; a tank is 6 long",
+  },
+  {
+    name: "Jet car",
+    words: "Thrusters and no brakes: arrow keys push. Let things pass (+1), do not touch them (−4), keep off the walls.",
+    status: ([score, lives, left, isOver]) => (isOver ? `over: ${score} points` : `score ${score} · cars ${lives} · ${left.toFixed(0)} s left`),
+    unit: "pixels; the car is 36 wide",
+  },
+  {
+    name: "Boat",
+    words: "Left and right steer, up lets the sail out, down pulls it in. Be at the red buoy before the other boat.",
+    status: ([seconds, own, other, sheet]) => `${seconds.toFixed(0)} s · ${own.toFixed(0)} ft to go, the other ${other.toFixed(0)} · sheet ${(100 * sheet).toFixed(0)} % out`,
+    unit: "feet; a boat is 24 long",
+  },
+  {
+    name: "Race car",
+    words: "Up is throttle, down is brake, left and right steer. Three others drive the same road.",
+    status: ([laps, place, last, speed]) => `place ${place} · laps ${laps}${last > 0 ? ` · last ${last.toFixed(1)} s` : ""} · ${(3.6 * speed).toFixed(0)} km/h`,
+    unit: "metres",
+  },
+];
+
+export const html = `
+<h1>Play</h1>
+<p class="look">Drive with lag between your hands and your eyes, then turn on compensation: your own machine obeys at once again.</p>
+<p class="verdict"></p>
+<div class="scene">
+  <div class="stage">
+    <canvas class="field play" role="img" aria-label="The game" tabindex="0"></canvas>
+    <div class="legend"><span class="status"></span></div>
+    <div class="stick" role="application" aria-label="Drive"></div>
+    <div class="buttons" style="justify-content: center"><button class="fire" hidden>Fire</button></div>
+    <div class="charts"><figure><figcaption><b style="color: var(--three)">You</b> and <b style="color: var(--two)">the others</b>: how far off your screen is, when it counts</figcaption><canvas class="chart"></canvas></figure></div>
+    <details>
+      <summary>What am I looking at?</summary>
+      <p>The server decides where everything is. What you press takes half a round trip to get there, and what happens takes as long to come back: without help you steer a machine that
+      answers late, and see everybody where they were.</p>
+      <p>With <i>compensation</i> your screen does not wait: it takes the newest that has come from the server and plays on what you have pressed since, with the server's own rules.
+      When the server's answer comes, it is compared; a difference is bent away so that the eye can follow.</p>
+      <p>The bots sit at the server and see everything as it is. "Off by" compares what your screen shows with what is there at the server when what you do about it
+      arrives. The pale outline is your machine as it is at the server at this moment.</p>
+    </details>
+  </div>
+  <div class="controls"></div>
+</div>`;
+
+export const controls = [
+  {
+    title: "The game",
+    controls: [
+      { knob: "game", choices: GAMES.map(({ name, words }) => [name, words]), select: true, label: "You drive a" },
+      { knob: "driver", label: "At the wheel", select: true, choices: ["you", "a bot, on your screen"] },
+    ],
+  },
+  {
+    title: "Your network",
+    controls: [
+      { knob: "lag", label: "Round trip", unit: "ms", explain: "From your hands to the server and back to your eyes" },
+      { knob: "compensation", choices: [["Off", "Your screen shows what has arrived."], ["On", "Your screen plays on what the server has not seen yet."]] },
+    ],
+  },
+];
+
+// The frame's numbers by name; their order is that of `Play` in Rust.
+export function read(numbers) {
+  let at = 0;
+  const take = (count) => numbers.subarray(at, (at += count));
+  const [seconds, game] = take(2);
+  const [x, y, width, trueX, trueY, trueHeading] = take(6);
+  const [own, others, ownNow, othersNow] = take(4);
+  const status = [...take(4)];
+  const [windX, windY, count] = take(3);
+  const things = Array.from({ length: count }, () => {
+    const [kind, tx, ty, heading, a, b, team, isOwn] = take(8);
+    return { kind, x: tx, y: ty, heading, a, b, team, isOwn: isOwn > 0 };
+  });
+  return { seconds, game, x, y, width, trueX, trueY, trueHeading, own, others, ownNow, othersNow, status, windX, windY, things };
+}
+
+const [TANK, SHOT, JET_CAR, OBSTRUCTION, BOAT, BUOY, CAR, FLAG] = Array.from({ length: 8 }, (_, index) => index);
+const TEAMS = ["two", "three"];
+const SEATS = ["three", "two", "far", "one"];
+
+export class View {
+  steers = true;
+
+  constructor(show) {
+    this.show = show;
+    this.field = show.main.querySelector(".field");
+    this.chart = show.main.querySelector(".chart");
+    this.verdict = show.main.querySelector(".verdict");
+    this.status = show.main.querySelector(".status");
+    this.camera = new Camera(150, 80);
+    this.slow = 0;
+    this.ground = [];
+    show.main.classList.add("steers");
+    const fire = show.main.querySelector(".fire");
+    fire.hidden = matchMedia("(hover: hover)").matches;
+    for (const [kind, isDown] of [["pointerdown", true], ["pointerup", false], ["pointercancel", false]])
+      fire.addEventListener(kind, () => show.hands.pull(isDown));
+    this.readGround();
+    this.offerNetwork();
+  }
+
+  // Where a tank server serves this page, one can play there.
+  async offerNetwork() {
+    const server = await findServer();
+    if (!server || typeof WebTransport === "undefined") return;
+    const panel = element("section", "panel");
+    panel.innerHTML = `<h2>Where</h2><div class="choices" role="radiogroup" aria-label="Where">
+      <label><input type="radio" name="network" value="simulated"><span>In this page<small>The server and the network are simulated.</small></span></label>
+      <label><input type="radio" name="network" value="real"><span>At the server<small>Tanks, over the real network, with everybody who is there. Nobody is hit.</small></span></label></div>`;
+    this.show.main.querySelector(".controls").prepend(panel);
+    const choose = (isReal) => {
+      this.network?.end();
+      this.network = isReal ? new Network(server) : undefined;
+      remember("network", isReal ? "real" : "", "");
+      this.readGround();
+    };
+    for (const input of panel.querySelectorAll("input")) {
+      input.checked = (input.value === "real") === (address("network") === "real");
+      input.addEventListener("change", () => choose(input.value === "real"));
+    }
+    if (address("network") === "real") choose(true);
+  }
+
+  close() {
+    this.network?.end();
+  }
+
+  // The real network's frame, where that is played.
+  numbers() {
+    const { right, ahead } = this.show.hands;
+    return this.network?.frame(right, ahead);
+  }
+
+  turned(knob) {
+    if (knob === "game") this.readGround();
+  }
+
+  readGround() {
+    const numbers = (this.network?.session ?? this.show.stage).ground();
+    this.ground = [];
+    for (let at = 0; at < numbers.length; ) {
+      const count = numbers[at];
+      this.ground.push(numbers.subarray(at + 1, at + 1 + 2 * count));
+      at += 1 + 2 * count;
+    }
+    this.stage = this.show.stage;
+  }
+
+  draw(numbers, seconds) {
+    const frame = read(numbers);
+    if (this.stage !== this.show.stage) this.readGround();
+    this.drawField(frame);
+    this.slow -= seconds;
+    if (this.slow > 0) return;
+    this.slow = 0.2;
+    if (this.network) return this.sayNetwork(frame);
+    const game = GAMES[frame.game];
+    this.status.textContent = game.status(frame.status);
+    const lag = this.show.controls.value("lag");
+    this.verdict.innerHTML = `With ${lag} ms there and back, your screen is off by <b>${frame.own.toFixed(1)}</b> about yourself and by <b>${frame.others.toFixed(1)}</b> about the others (${game.unit}); the bots by 0.`;
+    chart(this.show.stage, 0, this.chart);
+  }
+
+  sayNetwork({ status: [roundTrip, uncertainty, tanks, updates] }) {
+    this.verdict.innerHTML = `<b>${this.network.says()}</b>`;
+    this.status.textContent = `round trip ${roundTrip.toFixed(0)} ms · clock ± ${uncertainty.toFixed(1)} ms · ${tanks} other tanks · ${updates} updates received`;
+    begin(this.chart);
+  }
+
+  drawField(frame) {
+    const { context, width, height } = begin(this.field);
+    const camera = this.camera;
+    camera.unitsWide = frame.width;
+    camera.unitsHigh = frame.game === 1 ? frame.width : frame.width * 0.45;
+    camera.aim(width, height);
+    camera.x = frame.x;
+    camera.y = frame.y;
+    if (frame.game !== 1) camera.grid(context, frame.game === 2 ? 50 : 20);
+    for (const line of this.ground) camera.path(context, line, colour("ink"), { width: 2, alpha: 0.75 });
+    for (const thing of frame.things) this.drawThing(context, thing, frame.game);
+    if (!this.network) this.drawTruth(context, frame);
+    if (frame.windX !== 0 || frame.windY !== 0) this.drawWind(context, frame);
+  }
+
+  drawThing(context, thing, game) {
+    const camera = this.camera;
+    const [px, py] = camera.point(thing.x, thing.y);
+    switch (thing.kind) {
+      case TANK:
+        camera.tank(context, thing.x, thing.y, thing.heading, colour(TEAMS[thing.team]));
+        break;
+      case SHOT:
+        disc(context, px, py, Math.max(3, camera.zoom * 0.6), colour(TEAMS[thing.team]));
+        break;
+      case FLAG:
+        context.fillStyle = colour(TEAMS[thing.team]);
+        context.fillRect(px, py - 16, 12, 8);
+        context.fillRect(px, py - 16, 2, 20);
+        break;
+      case OBSTRUCTION: {
+        const [w, h] = [thing.a * camera.zoom, thing.b * camera.zoom];
+        context.fillStyle = colour(["middle", "near", "two"][thing.team]);
+        context.beginPath();
+        context.roundRect(px - w / 2, py - h / 2, w, h, 4);
+        context.fill();
+        break;
+      }
+      case JET_CAR: {
+        const size = thing.a * camera.zoom;
+        context.fillStyle = colour("three");
+        context.beginPath();
+        context.roundRect(px - size / 2, py - size / 2, size, size, 6);
+        context.fill();
+        break;
+      }
+      case BUOY:
+        disc(context, px, py, Math.max(6, thing.a * camera.zoom), colour("two"));
+        label(context, px, py - Math.max(6, thing.a * camera.zoom) - 10, "buoy", colour("two"));
+        this.drawPointer(context, thing);
+        break;
+      case BOAT:
+        this.drawBoat(context, thing, px, py);
+        break;
+      case CAR: {
+        const [length, width] = [4.6 * camera.zoom, 2.2 * camera.zoom];
+        context.save();
+        context.translate(px, py);
+        context.rotate(-thing.heading);
+        context.fillStyle = colour(SEATS[thing.team % SEATS.length]);
+        context.beginPath();
+        context.roundRect(-length / 2, -width / 2, length, width, width / 3);
+        context.fill();
+        context.fillStyle = colour("field");
+        context.fillRect(length * 0.08, -width * 0.32, length * 0.16, width * 0.64);
+        context.restore();
+        break;
+      }
+    }
+    if (thing.isOwn && game !== 1) {
+      context.strokeStyle = colour("ink");
+      context.lineWidth = 2;
+      context.beginPath();
+      context.arc(px, py, camera.zoom * (game === 2 ? 17 : game === 3 ? 4 : 5.2), 0, 7);
+      context.stroke();
+    }
+  }
+
+  // Where something out of sight is.
+  drawPointer(context, { x, y }) {
+    const { width, height } = this.camera;
+    const [px, py] = this.camera.point(x, y);
+    if (px > 0 && py > 0 && px < width && py < height) return;
+    const [dx, dy] = [px - width / 2, py - height / 2];
+    const reach = Math.min((width / 2 - 46) / Math.abs(dx || 1), (height / 2 - 24) / Math.abs(dy || 1));
+    const [ex, ey] = [width / 2 + dx * reach, height / 2 + dy * reach];
+    disc(context, ex, ey, 6, colour("two"));
+    label(context, ex, ey + 14, "buoy", colour("two"));
+  }
+
+  drawBoat(context, { heading, a: sail, b: isTight, team }, px, py) {
+    const length = 24 * this.camera.zoom;
+    context.save();
+    context.translate(px, py);
+    context.rotate(-heading);
+    context.fillStyle = colour(SEATS[team % SEATS.length]);
+    context.beginPath();
+    context.moveTo(length / 2, 0);
+    context.quadraticCurveTo(0, -length / 4, -length / 2, -length / 7);
+    context.lineTo(-length / 2, length / 7);
+    context.quadraticCurveTo(0, length / 4, length / 2, 0);
+    context.fill();
+    // The boom goes astern, and out by as much as the wind takes it; y is down here.
+    context.rotate(Math.PI - sail);
+    context.strokeStyle = isTight > 0 ? colour("ink") : colour("quiet");
+    context.lineWidth = 3;
+    if (isTight === 0) context.setLineDash([4, 3]);
+    context.beginPath();
+    context.moveTo(-length * 0.1, 0);
+    context.lineTo(length * 0.55, 0);
+    context.stroke();
+    context.restore();
+  }
+
+  drawTruth(context, { game, trueX, trueY, trueHeading }) {
+    const camera = this.camera;
+    const y = game === 1 ? 480 - trueY : trueY;
+    const [px, py] = camera.point(trueX, y);
+    const [length, width] = [[6, 2.8], [36, 36], [24, 9], [4.6, 2.2]][game].map((size) => size * camera.zoom);
+    context.save();
+    context.translate(px, py);
+    context.rotate(-trueHeading);
+    context.globalAlpha = 0.6;
+    context.strokeStyle = colour("ink");
+    context.setLineDash([4, 3]);
+    context.lineWidth = 1.5;
+    context.strokeRect(-length / 2, -width / 2, length, width);
+    context.restore();
+  }
+
+  drawWind(context, { windX, windY }) {
+    const strength = Math.sqrt(windX * windX + windY * windY);
+    const [x, y] = [46, 46];
+    context.save();
+    context.translate(x, y);
+    context.rotate(-Math.atan2(windY, windX));
+    context.strokeStyle = colour("accent");
+    context.fillStyle = colour("accent");
+    context.lineWidth = 3;
+    context.beginPath();
+    context.moveTo(-20, 0);
+    context.lineTo(14, 0);
+    context.stroke();
+    context.beginPath();
+    context.moveTo(22, 0);
+    context.lineTo(10, -7);
+    context.lineTo(10, 7);
+    context.fill();
+    context.restore();
+    label(context, x, y + 34, strength > 0 ? "wind" : "", colour("accent"));
+  }
+}
+
+function disc(context, x, y, radius, style) {
+  context.fillStyle = style;
+  context.beginPath();
+  context.arc(x, y, radius, 0, 7);
+  context.fill();
+}

@@ -1,0 +1,231 @@
+//! What JavaScript sees: three classes, strings and flat arrays.
+
+use fairpath::motion::MotionKind;
+use fairpath::random::Random;
+use fairpath::time::LocalInstant;
+use fairpath::vector::Vec2;
+use plotters::drawing::IntoDrawingArea;
+use plotters_canvas::CanvasBackend;
+use wasm_bindgen::prelude::wasm_bindgen;
+use web_sys::HtmlCanvasElement;
+
+use crate::chart::Look;
+use crate::live::Live;
+use crate::report;
+use crate::scene::{self, Scene};
+
+/// A scene on the page.
+#[wasm_bindgen]
+pub struct Stage {
+    scene: Box<dyn Scene>,
+}
+
+#[wasm_bindgen]
+impl Stage {
+    /// The scene of this name, or nothing.
+    pub fn of(name: &str, seed: u32) -> Option<Self> {
+        Some(Self { scene: scene::scene(name, seed.into())? })
+    }
+
+    /// Its knobs, one a line: name, least, greatest, step, at first.
+    pub fn knobs(&self) -> String {
+        let line = |knob: &scene::Knob| {
+            let scene::Knob { name, low, high, step, usual } = knob;
+            format!("{name} {low} {high} {step} {usual}")
+        };
+        self.scene.knobs().iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Turns a knob to the nearest value it can have; false if there is none of that name.
+    pub fn turn(&mut self, knob: &str, value: f64) -> bool {
+        scene::turn(self.scene.as_mut(), knob, value)
+    }
+
+    /// What a person's hands do.
+    pub fn steer(&mut self, right: f64, ahead: f64, fires: bool) {
+        self.scene.steer(right, ahead, fires);
+    }
+
+    /// Plays so many ticks.
+    pub fn step(&mut self, ticks: u32) {
+        (0..ticks).for_each(|_| self.scene.tick());
+    }
+
+    /// Everything there is to draw.
+    pub fn frame(&self) -> Vec<f64> {
+        let mut numbers = Vec::new();
+        self.scene.frame(&mut numbers);
+        numbers
+    }
+
+    /// What never moves, as lines: for each how many points, and their x and y.
+    pub fn ground(&self) -> Vec<f64> {
+        flat(self.scene.ground())
+    }
+
+    /// 64 bits that stand for the frame, as sixteen hexadecimal digits.
+    pub fn digest(&self) -> String {
+        scene::digest(self.scene.as_ref()).to_string()
+    }
+
+    /// Something about the scene in words.
+    pub fn words(&self, about: &str) -> String {
+        self.scene.words(about)
+    }
+
+    /// Reads a file; what is wrong with it, or nothing.
+    pub fn read(&mut self, name: &str, bytes: &[u8]) -> Option<String> {
+        self.scene.read(name, bytes).err()
+    }
+
+    /// Draws one of its charts; `scale` is how many of the canvas's pixels one of the page's is. False if there is none.
+    pub fn chart(&self, number: u32, canvas: HtmlCanvasElement, is_dark: bool, scale: f64) -> bool {
+        let (Some(chart), Some(backend)) =
+            (self.scene.chart(number), CanvasBackend::with_canvas_object(canvas))
+        else {
+            return false;
+        };
+        chart.draw(&backend.into_drawing_area(), Look { is_dark, scale }).is_ok()
+    }
+}
+
+/// For each line how many points it has, and their x and y.
+fn flat(lines: Vec<Vec<Vec2>>) -> Vec<f64> {
+    let line = |line: Vec<Vec2>| {
+        let points = line.iter().flat_map(|point| [point.x, point.y]);
+        std::iter::once(line.len() as f64).chain(points).collect::<Vec<_>>()
+    };
+    lines.into_iter().flat_map(line).collect()
+}
+
+/// A session with a tank server. JavaScript carries its bytes, and says what time it is on its own clock, in ms.
+#[wasm_bindgen]
+pub struct Session {
+    live: Live,
+}
+
+#[wasm_bindgen]
+impl Session {
+    /// For a server with this field; `chance` and `luck` must be unguessable.
+    pub fn begin(seed: u32, threshold: f64, is_circular: bool, chance: u32, luck: u32) -> Option<Self> {
+        let model = if is_circular { MotionKind::Circular } else { MotionKind::Linear };
+        let random = Random::from_seed(u64::from(chance) << 32 | u64::from(luck));
+        Live::new(seed.into(), threshold, model, random).ok().map(|live| Self { live })
+    }
+
+    /// There is a connection.
+    pub fn connected(&mut self, now: f64) {
+        self.live.session().handle_connected(local(now));
+    }
+
+    /// It is gone.
+    pub fn disconnected(&mut self, now: f64) {
+        self.live.session().handle_disconnected(None, local(now));
+    }
+
+    /// The ordered stream brought this.
+    pub fn hear_stream(&mut self, bytes: &[u8], now: f64) {
+        self.live.session().handle_stream(bytes, local(now));
+    }
+
+    /// A stream of its own brought this.
+    pub fn hear_letter(&mut self, bytes: &[u8], now: f64) {
+        self.live.session().handle_message(bytes, local(now));
+    }
+
+    /// A datagram came.
+    pub fn hear_datagram(&mut self, bytes: &[u8], now: f64) {
+        self.live.session().handle_datagram(bytes, local(now));
+    }
+
+    /// What is to go onto the ordered stream.
+    pub fn poll_stream(&mut self, now: f64) -> Option<Vec<u8>> {
+        self.live.session().handle_timeout(local(now));
+        self.live.session().poll_stream(local(now))
+    }
+
+    /// What is to go onto a stream of its own.
+    pub fn poll_letter(&mut self) -> Option<Vec<u8>> {
+        self.live.session().poll_message()
+    }
+
+    /// The next datagram, of at most so many bytes.
+    pub fn poll_datagram(&mut self, now: f64, bytes_max: u32) -> Option<Vec<u8>> {
+        self.live.session().poll_datagram(local(now), bytes_max as usize)
+    }
+
+    /// Whether the session wants the connection closed.
+    pub fn poll_close(&mut self) -> bool {
+        self.live.session().poll_close().is_some()
+    }
+
+    /// Whether there is a session, and it is not silent.
+    pub fn is_connected(&self) -> bool {
+        self.live.is_connected()
+    }
+
+    /// How many sessions there have been.
+    pub fn sessions(&self) -> u32 {
+        self.live.sessions()
+    }
+
+    /// One frame: the hands drive.
+    pub fn drive(&mut self, right: f64, ahead: f64, now: f64) {
+        self.live.drive(right, ahead, local(now));
+    }
+
+    /// Everything there is to draw.
+    pub fn frame(&mut self, now: f64) -> Vec<f64> {
+        let mut numbers = Vec::new();
+        self.live.frame(local(now), &mut numbers);
+        numbers
+    }
+
+    /// Microseconds on the shared clock, x and y of the own tank then; nothing before anybody knows.
+    pub fn truth(&mut self, now: f64) -> Vec<f64> {
+        self.live.truth(local(now)).map_or_else(Vec::new, |(at, place)| vec![at as f64, place.x, place.y])
+    }
+
+    /// The field's walls and boxes.
+    pub fn ground(&self) -> Vec<f64> {
+        flat(self.live.ground())
+    }
+}
+
+fn local(now_ms: f64) -> LocalInstant {
+    LocalInstant::from_micros((now_ms * 1e3) as i64)
+}
+
+/// The evaluator.
+#[wasm_bindgen]
+pub struct Evaluation {
+    evaluation: report::Evaluation,
+}
+
+#[wasm_bindgen]
+impl Evaluation {
+    /// Reads a recording, or throws what is wrong with it.
+    pub fn of(name: &str, bytes: &[u8]) -> Result<Self, String> {
+        report::Evaluation::of(name, bytes).map(|evaluation| Self { evaluation })
+    }
+
+    /// Everybody who can be asked, one a line.
+    pub fn names() -> String {
+        report::Evaluation::names().collect::<Vec<_>>().join("\n")
+    }
+
+    /// Players, seconds and the hit radius.
+    pub fn size(&self) -> Vec<f64> {
+        self.evaluation.size().to_vec()
+    }
+
+    /// What lengths are counted in.
+    pub fn unit(&self) -> String {
+        self.evaluation.unit()
+    }
+
+    /// How one of them fares, or nothing.
+    pub fn score(&self, number: usize) -> Option<Vec<f64>> {
+        self.evaluation.score(number)
+    }
+}

@@ -1,0 +1,128 @@
+//! Charts as data, and how plotters draws them.
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+
+/// Lines over something, mostly over time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Chart {
+    /// What the x axis counts.
+    pub x: String,
+    /// What the y axis counts.
+    pub y: String,
+    /// From where to where x goes; otherwise as far as there are points.
+    pub x_range: Option<(f64, f64)>,
+    /// How high it is at least, so that noise is not blown up to the full height.
+    pub y_least: f64,
+    /// The lines.
+    pub series: Vec<Series>,
+}
+
+/// One line.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Series {
+    /// Which of the page's colours, counted from zero.
+    pub colour: u32,
+    /// x and y.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// How the page looks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Look {
+    /// Whether the background is dark.
+    pub is_dark: bool,
+    /// How many of the canvas's pixels one of the page's is.
+    pub scale: f64,
+}
+
+/// Okabe and Ito's colours, which everybody can tell apart; black is the axes', and yellow is for dark pages only.
+pub const PALETTE: [RGBColor; 6] = [
+    RGBColor(0xe6, 0x9f, 0x00),
+    RGBColor(0x56, 0xb4, 0xe9),
+    RGBColor(0x00, 0x9e, 0x73),
+    RGBColor(0xcc, 0x79, 0xa7),
+    RGBColor(0xd5, 0x5e, 0x00),
+    BLUE,
+];
+const BLUE: RGBColor = RGBColor(0x00, 0x72, 0xb2);
+/// What stands for the blue on black, where it is hard to see: their yellow.
+const BLUE_IN_THE_DARK: RGBColor = RGBColor(0xf0, 0xe4, 0x42);
+
+impl Chart {
+    /// Draws it on all of an area. The area is not cleared: what is behind it shines through.
+    pub fn draw<B: DrawingBackend>(
+        &self,
+        area: &DrawingArea<B, Shift>,
+        look: Look,
+    ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
+        let size = |pixels: f64| (pixels * look.scale).round() as u32;
+        let ink = if look.is_dark { RGBColor(0xc9, 0xd1, 0xd9) } else { RGBColor(0x44, 0x4c, 0x56) };
+        let font = ("system-ui, sans-serif", f64::from(size(12.0))).into_font().color(&ink);
+        let (x, y) = self.ranges();
+        let mut chart = ChartBuilder::on(area)
+            .margin(size(4.0))
+            .x_label_area_size(size(34.0))
+            .y_label_area_size(size(46.0))
+            .build_cartesian_2d(x.0..x.1, y.0..y.1)?;
+        chart
+            .configure_mesh()
+            .disable_x_mesh()
+            .light_line_style(TRANSPARENT)
+            .bold_line_style(ink.mix(0.15))
+            .axis_style(ink.mix(0.5))
+            .label_style(font.clone())
+            .axis_desc_style(font)
+            .x_desc(&self.x)
+            .y_desc(&self.y)
+            .x_labels(6)
+            .y_labels(4)
+            .x_label_formatter(&short)
+            .y_label_formatter(&short)
+            .draw()?;
+        for series in &self.series {
+            let colour = match PALETTE[series.colour as usize % PALETTE.len()] {
+                BLUE if look.is_dark => BLUE_IN_THE_DARK,
+                colour => colour,
+            };
+            let style = colour.stroke_width(size(2.0).max(1));
+            chart.draw_series(LineSeries::new(series.points.iter().copied(), style))?;
+        }
+        Ok(())
+    }
+
+    fn ranges(&self) -> ((f64, f64), (f64, f64)) {
+        let points = || self.series.iter().flat_map(|series| &series.points);
+        let top = points().map(|(_, y)| *y).fold(self.y_least, f64::max) * 1.05;
+        let last = points().map(|(x, _)| *x).fold(1.0, f64::max);
+        (self.x_range.unwrap_or((0.0, last)), (0.0, top))
+    }
+}
+
+/// No more digits than a glance can take in.
+fn short(number: &f64) -> String {
+    let decimals = if number.abs() >= 10.0 || number.fract() == 0.0 { 0 } else { 1 };
+    format!("{number:.decimals$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chart_shows_its_axes_and_lines() {
+        let chart = Chart {
+            x: "seconds".into(),
+            y: "error".into(),
+            series: vec![Series { colour: 1, points: vec![(0.0, 1.0), (1.0, 3.0)] }],
+            ..Chart::default()
+        };
+        let mut svg = String::new();
+        let area = SVGBackend::with_string(&mut svg, (300, 200)).into_drawing_area();
+        chart.draw(&area, Look { is_dark: false, scale: 1.0 }).expect("strings do not fail");
+        area.present().expect("strings do not fail");
+        drop(area);
+        assert!(svg.contains("seconds") && svg.contains("error"), "{svg}");
+        assert!(svg.contains("#56B4E9"), "{svg}");
+    }
+}

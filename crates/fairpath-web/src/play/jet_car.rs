@@ -1,0 +1,103 @@
+use fairpath::State;
+use fairpath::random::Random;
+use fairpath::time::{SharedInstant, TickRate};
+use fairpath::vector::{Vec2, Vector};
+use fairpath_games::jet_car::{Bot, Input, JetCar as Server, JetCarConfig, Scene, Skill, TICK_RATE};
+
+use super::{Game, Hands, Kind, Thing};
+
+/// A car with thrusters and no brakes, among things that come down.
+pub(super) struct JetCar {
+    rules: JetCarConfig,
+    server: Server,
+    bot: Bot,
+}
+
+impl JetCar {
+    pub(super) fn new(seed: u64) -> Self {
+        let rules = JetCarConfig::default();
+        let server = Server::new(rules, seed).expect("the usual rules are sound");
+        let bot = Bot::new(Skill::default(), Random::from_seed(seed).fork(u64::MAX));
+        Self { rules, server, bot }
+    }
+
+    /// The page's y is up.
+    fn upright(&self, place: Vec2) -> Vec2 {
+        Vec2::new(place.x, self.rules.height - place.y)
+    }
+}
+
+impl Game for JetCar {
+    type Rules = JetCarConfig;
+    const TICK_RATE: TickRate = TICK_RATE;
+
+    fn rules(&self) -> JetCarConfig {
+        self.rules
+    }
+
+    fn idle(&self) -> Input {
+        Input::IDLE
+    }
+
+    fn truth(&self) -> Scene {
+        self.server.scene().clone()
+    }
+
+    fn serve(&mut self, input: &Input) {
+        self.server.step(*input, 1);
+    }
+
+    fn decide(&mut self, hands: Hands, now: SharedInstant, shown: &Scene) -> Input {
+        if hands.is_bot {
+            return self.bot.drive(&self.rules, now, shown);
+        }
+        Input::new(hands.right, -hands.ahead)
+    }
+
+    fn own(scene: &Scene) -> State<Vec2> {
+        scene.car.state()
+    }
+
+    fn others(&self, scene: &Scene) -> Vec<(u32, Vec2)> {
+        scene.obstructions.iter().map(|one| (one.number, one.position)).collect()
+    }
+
+    fn things(&self, shown: &Scene, own: &State<Vec2>) -> Vec<Thing> {
+        let obstruction = |one: &fairpath_games::jet_car::Obstruction| {
+            let extent = one.extent(&self.rules);
+            Thing {
+                sizes: [extent.x, extent.y],
+                team: one.pace as u32,
+                ..Thing::new(Kind::Obstruction, self.upright(one.position), 0.0)
+            }
+        };
+        let mut things: Vec<Thing> = shown.obstructions.iter().map(obstruction).collect();
+        let size = self.rules.car_size;
+        things.push(Thing {
+            sizes: [size, size],
+            is_own: true,
+            ..Thing::new(Kind::JetCar, self.upright(own.position), 0.0)
+        });
+        things
+    }
+
+    fn camera(&self, _own: &State<Vec2>) -> (Vec2, f64) {
+        (Vec2::new(self.rules.width, self.rules.height) * 0.5, 1.1 * self.rules.width)
+    }
+
+    /// Score, cars left, seconds left, and whether it is over.
+    fn status(&self, shown: &Scene) -> [f64; 4] {
+        let left = f64::from(self.rules.secs) - shown.now().as_secs_f64();
+        let is_over = f64::from(u8::from(shown.is_over(&self.rules)));
+        [f64::from(shown.score), shown.lives.into(), left.max(0.0), is_over]
+    }
+
+    fn wind(&self, shown: &Scene) -> Vec2 {
+        shown.gust.map_or(Vec2::ZERO, |gust| Vec2::new(gust.push.x, -gust.push.y))
+    }
+
+    fn ground(&self) -> Vec<Vec<Vec2>> {
+        let Vec2 { x, y } = Vec2::new(self.rules.width, self.rules.height);
+        [0.0, x].map(|wall| vec![Vec2::new(wall, 0.0), Vec2::new(wall, y)]).to_vec()
+    }
+}

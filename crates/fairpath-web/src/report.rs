@@ -1,0 +1,72 @@
+//! The evaluator, for recordings that somebody drops onto the page: `fairpath lab eval` in a browser.
+
+use fairpath_eval::candidates::{Stage, all};
+use fairpath_eval::evaluate::{Question, Summary, score};
+use fairpath_eval::play::Play;
+use fairpath_eval::recording::{self, Source};
+
+use crate::guess::HORIZONS;
+
+/// A recording, and what is asked about it.
+pub struct Evaluation {
+    play: Play,
+    stage: Stage,
+    question: Question,
+}
+
+impl Evaluation {
+    /// Reads a recording; says what is wrong with it.
+    pub fn of(name: &str, bytes: &[u8]) -> Result<Self, String> {
+        let recording = recording::read(Source { name, bytes }, None).map_err(|error| error.to_string())?;
+        let play = Play::from_recording(&recording.without_height());
+        let stage = Stage::of(&play);
+        let question = Question::new(HORIZONS.to_vec(), stage.hit_radius(), stage.hit_radius())
+            .map_err(|_| format!("{name} has nobody in it who moves"))?;
+        Ok(Self { play, stage, question })
+    }
+
+    /// Everybody who can be asked, by name.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        all().iter().map(|candidate| candidate.name)
+    }
+
+    /// How many players there are, how many seconds they move together, and the hit radius.
+    pub fn size(&self) -> [f64; 3] {
+        [self.play.players.len() as f64, self.play.secs(), self.stage.hit_radius()]
+    }
+
+    /// What lengths are counted in.
+    pub fn unit(&self) -> String {
+        self.play.unit.to_string()
+    }
+
+    /// How one of them fares: the mean error at each horizon, the share of hits in per cent, packets per player and second;
+    /// nothing if it would have to know more than the recording says.
+    pub fn score(&self, number: usize) -> Option<Vec<f64>> {
+        let mut predictor = all().get(number)?.make(&self.stage);
+        let players = score(&self.play, predictor.as_mut(), &self.question).ok()?;
+        let summary = Summary::of(&players);
+        let means = summary.horizons.iter().map(|horizon| horizon.mean);
+        Some(means.chain([summary.hits_total, summary.packets_per_sec]).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_scores_a_recording_and_refuses_nonsense() {
+        let mut rows = String::from("t,entity,team,x,y\n");
+        for sample in 0..400 {
+            let secs = f64::from(sample) * 0.05;
+            rows += &format!("{secs},ann,1,{},0\n", 4.0 * secs);
+        }
+        let evaluation = Evaluation::of("walk.csv", rows.as_bytes()).expect("a recording");
+        let line = evaluation.score(0).expect("a line needs nothing");
+        assert!(line[..HORIZONS.len()].iter().all(|mean| *mean < 0.05), "a line predicts a line: {line:?}");
+        let oaekb = Evaluation::names().position(|name| name == "oaekb").expect("it is there");
+        assert_eq!(evaluation.score(oaekb), None, "nobody knows the walls");
+        assert!(Evaluation::of("nonsense.csv", b"hello").is_err());
+    }
+}

@@ -1,0 +1,293 @@
+//! Headless Chromium, driven through the DevTools protocol.
+//!
+//! The protocol goes through a pipe: JSON with a zero byte after each message. A shell puts our pipe where the browser expects
+//! it (descriptors 3 and 4), so that neither a WebSocket nor a free port is needed.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{Done, Failed};
+
+/// How long anything may take. Not a measure of anything: machines stall, and a test must not fail for that.
+const PATIENCE: Duration = Duration::from_secs(180);
+/// Between two looks at something that is not so yet.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// A browser, which ends when it is dropped.
+pub(crate) struct Chromium {
+    child: Child,
+    to: ChildStdin,
+    from: Receiver<Value>,
+    asked: u64,
+    /// What the pages complained about.
+    complaints: Vec<String>,
+    _profile: TempDir,
+}
+
+/// How a page is looked at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Viewport {
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    pub(crate) is_dark: bool,
+    pub(crate) is_phone: bool,
+}
+
+/// One tab.
+pub(crate) struct Tab {
+    session: String,
+    target: String,
+}
+
+impl Viewport {
+    pub(crate) const DESKTOP: Self = Self { width: 1280, height: 900, is_dark: false, is_phone: false };
+    pub(crate) const PHONE: Self = Self { width: 390, height: 844, is_dark: false, is_phone: true };
+
+    pub(crate) fn dark(self) -> Self {
+        Self { is_dark: true, ..self }
+    }
+}
+
+impl Chromium {
+    /// Starts the browser; installs Debian's first where there is none and that is allowed.
+    pub(crate) fn start() -> Done<Self> {
+        let program = find()?;
+        let profile = TempDir::new()?;
+        let arguments = [
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--disable-extensions",
+            "--disable-background-networking",
+            "--disable-background-timer-throttling",
+            "--disable-renderer-backgrounding",
+            "--no-first-run",
+            "--hide-scrollbars",
+            "--mute-audio",
+            "--remote-debugging-pipe",
+        ];
+        let mut child = Command::new("sh")
+            .args(["-c", r#"exec "$@" 3<&0 4>&1 0</dev/null 1>/dev/null 2>/dev/null"#, "sh", &program])
+            .args(arguments)
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let to = child.stdin.take().expect("it is piped");
+        let out = child.stdout.take().expect("it is piped");
+        let (tell, from) = channel();
+        std::thread::spawn(move || {
+            for message in BufReader::new(out).split(0).map_while(Result::ok) {
+                let Ok(message) = serde_json::from_slice(&message) else { return };
+                if tell.send(message).is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(Self { child, to, from, asked: 0, complaints: Vec::new(), _profile: profile })
+    }
+
+    /// Opens an address in a new tab.
+    pub(crate) fn open(&mut self, address: &str, viewport: Viewport) -> Done<Tab> {
+        let target = self.ask(None, "Target.createTarget", json!({ "url": "about:blank" }))?;
+        let target = target["targetId"].as_str().unwrap_or_default().to_owned();
+        let attach = json!({ "targetId": target, "flatten": true });
+        let session = self.ask(None, "Target.attachToTarget", attach)?;
+        let tab = Tab { session: session["sessionId"].as_str().unwrap_or_default().to_owned(), target };
+        for domain in ["Page.enable", "Runtime.enable", "Log.enable"] {
+            self.ask(Some(&tab), domain, json!({}))?;
+        }
+        self.look_as(&tab, viewport)?;
+        self.ask(Some(&tab), "Page.navigate", json!({ "url": address }))?;
+        Ok(tab)
+    }
+
+    /// Changes what it is looked at with.
+    pub(crate) fn look_as(&mut self, tab: &Tab, viewport: Viewport) -> Done {
+        let Viewport { width, height, is_dark, is_phone } = viewport;
+        let scale = if is_phone { 2 } else { 1 };
+        let metrics =
+            json!({ "width": width, "height": height, "deviceScaleFactor": scale, "mobile": is_phone });
+        self.ask(Some(tab), "Emulation.setDeviceMetricsOverride", metrics)?;
+        let touch = json!({ "enabled": is_phone });
+        self.ask(Some(tab), "Emulation.setTouchEmulationEnabled", touch)?;
+        let scheme = if is_dark { "dark" } else { "light" };
+        let features = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
+        self.ask(Some(tab), "Emulation.setEmulatedMedia", features)?;
+        Ok(())
+    }
+
+    pub(crate) fn close(&mut self, tab: Tab) -> Done {
+        self.ask(None, "Target.closeTarget", json!({ "targetId": tab.target })).map(|_| ())
+    }
+
+    /// What an expression is in the page; promises are waited for.
+    pub(crate) fn evaluate(&mut self, tab: &Tab, expression: &str) -> Done<Value> {
+        let parameters = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
+        let answer = self.ask(Some(tab), "Runtime.evaluate", parameters)?;
+        if let Some(thrown) = answer.get("exceptionDetails") {
+            let text = thrown["exception"]["description"].as_str().or_else(|| thrown["text"].as_str());
+            return Err(Failed(format!("`{expression}`: {}", text.unwrap_or("an exception"))));
+        }
+        Ok(answer["result"]["value"].clone())
+    }
+
+    /// Waits until an expression is true.
+    pub(crate) fn wait_for(&mut self, tab: &Tab, expression: &str) -> Done {
+        let begun = Instant::now();
+        while self.evaluate(tab, expression)? != json!(true) {
+            if begun.elapsed() > PATIENCE {
+                let complaints = self.complaints.join("; ");
+                return Err(Failed(format!(
+                    "waited in vain for `{expression}`; the page says: {complaints:?}"
+                )));
+            }
+            std::thread::sleep(PAUSE);
+        }
+        Ok(())
+    }
+
+    /// A key goes down or up, as under a person's hands.
+    pub(crate) fn key(&mut self, tab: &Tab, code: &str, is_down: bool) -> Done {
+        let kind = if is_down { "rawKeyDown" } else { "keyUp" };
+        let event = json!({ "type": kind, "code": code, "key": code });
+        self.ask(Some(tab), "Input.dispatchKeyEvent", event).map(|_| ())
+    }
+
+    /// A picture of what is in view, as PNG.
+    pub(crate) fn photograph(&mut self, tab: &Tab) -> Done<Vec<u8>> {
+        let answer = self.ask(Some(tab), "Page.captureScreenshot", json!({ "format": "png" }))?;
+        decode_base64(answer["data"].as_str().unwrap_or_default())
+            .ok_or_else(|| Failed("the browser sent a picture that is none".into()))
+    }
+
+    /// Errors and warnings of all pages since this was last asked.
+    pub(crate) fn complaints(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.complaints)
+    }
+
+    fn ask(&mut self, tab: Option<&Tab>, method: &str, parameters: Value) -> Done<Value> {
+        self.asked += 1;
+        let mut message = json!({ "id": self.asked, "method": method, "params": parameters });
+        if let Some(tab) = tab {
+            message["sessionId"] = json!(tab.session);
+        }
+        self.to.write_all(message.to_string().as_bytes())?;
+        self.to.write_all(&[0])?;
+        self.to.flush()?;
+        loop {
+            let Ok(message) = self.from.recv_timeout(PATIENCE) else {
+                return Err(Failed(format!("Chromium does not answer {method}: did it crash?")));
+            };
+            if message["id"] == json!(self.asked) {
+                return match message.get("error") {
+                    Some(error) => Err(Failed(format!("{method}: {error}"))),
+                    None => Ok(message["result"].clone()),
+                };
+            }
+            self.note(&message);
+        }
+    }
+
+    fn note(&mut self, message: &Value) {
+        let parameters = &message["params"];
+        let complaint = match message["method"].as_str() {
+            Some("Runtime.exceptionThrown") => {
+                parameters["exceptionDetails"]["exception"]["description"].clone()
+            }
+            Some("Runtime.consoleAPICalled")
+                if parameters["type"] == "error" || parameters["type"] == "warning" =>
+            {
+                parameters["args"].clone()
+            }
+            Some("Log.entryAdded") if parameters["entry"]["level"] == "error" => parameters["entry"].clone(),
+            _ => return,
+        };
+        self.complaints.push(complaint.to_string());
+    }
+}
+
+impl Drop for Chromium {
+    fn drop(&mut self) {
+        // Asked first, so that it ends its own children; then for good.
+        let close = json!({ "id": 0, "method": "Browser.close" }).to_string();
+        let is_asked = self.to.write_all(close.as_bytes()).and_then(|()| self.to.write_all(&[0])).is_ok();
+        let begun = Instant::now();
+        while is_asked && begun.elapsed() < Duration::from_secs(10) {
+            if matches!(self.child.try_wait(), Ok(Some(_)) | Err(_)) {
+                return;
+            }
+            std::thread::sleep(PAUSE);
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The browser's program, installed from Debian where it is missing and we may.
+fn find() -> Done<String> {
+    const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+    let is_there = |name: &&str| {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&path).any(|folder| folder.join(name).is_file())
+    };
+    if let Ok(chosen) = std::env::var("CHROMIUM") {
+        return Ok(chosen);
+    }
+    if let Some(name) = NAMES.iter().find(|name| is_there(name)) {
+        return Ok((*name).into());
+    }
+    eprintln!("there is no Chromium here: trying to install Debian's");
+    let install = "apt-get update --quiet && apt-get install --yes --quiet --no-install-recommends chromium";
+    let installed = Command::new("sh").args(["-c", install]).stdin(Stdio::null()).status();
+    if installed.is_ok_and(|status| status.success()) && is_there(&NAMES[0]) {
+        return Ok(NAMES[0].into());
+    }
+    Err(Failed(
+        "the page is tried in Chromium, and there is none: install it (Debian: `apt-get install chromium` as root), or say \
+         where it is with CHROMIUM=/path/to/chromium"
+            .into(),
+    ))
+}
+
+/// Plain base64 with padding, as the protocol sends pictures.
+fn decode_base64(text: &str) -> Option<Vec<u8>> {
+    let value = |byte: u8| match byte {
+        b'A'..=b'Z' => Some(byte - b'A'),
+        b'a'..=b'z' => Some(byte - b'a' + 26),
+        b'0'..=b'9' => Some(byte - b'0' + 52),
+        b'+' => Some(62),
+        b'/' => Some(63),
+        _ => None,
+    };
+    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
+    for four in text.trim_end_matches('=').as_bytes().chunks(4) {
+        let mut bits = 0u32;
+        for byte in four {
+            bits = bits << 6 | u32::from(value(*byte)?);
+        }
+        let count = four.len() * 6 / 8;
+        bits <<= 32 - 6 * four.len();
+        bytes.extend_from_slice(&bits.to_be_bytes()[..count]);
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_of_known_texts() {
+        assert_eq!(decode_base64("aGVsbG8gd29ybGQ=").as_deref(), Some(&b"hello world"[..]));
+        assert_eq!(decode_base64("aGVsbG8=").as_deref(), Some(&b"hello"[..]));
+        assert_eq!(decode_base64("aGVs").as_deref(), Some(&b"hel"[..]));
+        assert_eq!(decode_base64("a*Vs"), None);
+    }
+}

@@ -1,0 +1,47 @@
+//! A picture of each scene, for the README and for whoever changes the page.
+
+use std::path::Path;
+
+use crate::Done;
+use crate::chromium::{Chromium, Viewport};
+use crate::trial::serve;
+
+/// What is photographed: a file's name, an address, after how many ticks there is something to see, and what to wait for then.
+const PICTURES: [(&str, &str, u32, &str); 8] = [
+    ("screens", "?scene=screens&seed=3", 600, FAR_OFF),
+    ("screens-global", "?scene=screens&seed=3&placement=2", 600, "stage.frame()[47] > 2"),
+    ("told", "?scene=told&seed=1", 4200, "true"),
+    ("guess", "?scene=guess&seed=2&at=12", 60, "true"),
+    ("play-tank", "?scene=play&driver=1&compensation=1", 900, "true"),
+    ("play-jet-car", "?scene=play&game=1&driver=1&compensation=1&lag=400", 900, "true"),
+    ("play-boat", "?scene=play&game=2&driver=1&lag=500", 900, "true"),
+    ("play-race-car", "?scene=play&game=3&driver=1&lag=300", 900, "true"),
+];
+
+/// The far screen is off by two tanks and a half.
+const FAR_OFF: &str = "stage.frame()[47] > 19";
+
+/// Writes every picture at a desk, light and dark, and on a phone.
+pub(crate) fn run(folder: &Path) -> Done {
+    let server = serve()?;
+    let mut browser = Chromium::start()?;
+    std::fs::create_dir_all(folder)?;
+    for (name, address, ticks, until) in PICTURES {
+        for (suffix, viewport) in [
+            ("", Viewport::DESKTOP),
+            ("-dark", Viewport::DESKTOP.dark()),
+            ("-phone", Viewport::PHONE),
+            ("-phone-dark", Viewport::PHONE.dark()),
+        ] {
+            let tab = browser.open(&format!("http://{}/{address}&paused=1", server.address()), viewport)?;
+            browser.wait_for(&tab, "(window.fairpath?.show?.frames ?? 0) > 2")?;
+            browser.evaluate(&tab, &format!("{{ const stage = fairpath.show.stage; stage.step({ticks}); for (let tick = 0; tick < 600 && !({until}); tick += 1) stage.step(1); Object.assign(fairpath.show.view, {{ slow: 0, isFirst: true }}); window.seen = fairpath.show.frames; }}"))?;
+            browser.wait_for(&tab, "fairpath.show.frames > seen + 20")?;
+            let file = folder.join(format!("{name}{suffix}.png"));
+            std::fs::write(&file, browser.photograph(&tab)?)?;
+            eprintln!("  {}", file.display());
+            browser.close(tab)?;
+        }
+    }
+    Ok(())
+}
