@@ -5,6 +5,7 @@
 mod pipe;
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 
 use fairpath::random::Random;
 use fairpath::session::{Client, CloseReason, ConnectionId, Server, Token};
@@ -34,6 +35,37 @@ pub struct SessionWorld<V: Planar> {
     tokens: Random,
     started: SharedInstant,
     frame: i64,
+    tap: Option<Box<dyn Tap<V>>>,
+}
+
+/// Sees every datagram of a world as it leaves and once it was dealt with, and may change what leaves: for those who
+/// check, and for those who lie.
+pub trait Tap<V: Planar>: Debug + Send {
+    /// A datagram is about to leave a client.
+    fn on_client_sends(&mut self, _client: usize, _now: SharedInstant, _datagram: &mut Vec<u8>) {}
+
+    /// A datagram is about to leave the server.
+    fn on_server_sends(&mut self, _client: usize, _now: SharedInstant, _datagram: &mut Vec<u8>) {}
+
+    /// A client has dealt with a datagram.
+    fn on_client_heard(
+        &mut self,
+        _index: usize,
+        _now: SharedInstant,
+        _datagram: &[u8],
+        _client: &mut Client<V>,
+    ) {
+    }
+
+    /// The server has dealt with a client's datagram.
+    fn on_server_heard(
+        &mut self,
+        _index: usize,
+        _now: SharedInstant,
+        _datagram: &[u8],
+        _server: &mut Server<V>,
+    ) {
+    }
 }
 
 /// A client and its end of a transport.
@@ -76,7 +108,15 @@ impl<V: Planar> SessionWorld<V> {
             tokens: Random::from_seed(seed).fork(1),
             started: SharedInstant::ZERO,
             frame: 0,
+            tap: None,
         }
+    }
+
+    /// Lets somebody listen in.
+    #[must_use]
+    pub fn with_tap(mut self, tap: impl Tap<V> + 'static) -> Self {
+        self.tap = Some(Box::new(tap));
+        self
     }
 
     /// The true time, which is the server's.
@@ -131,6 +171,15 @@ impl<V: Planar> SessionWorld<V> {
             seat.client.handle_disconnected(None, local);
             seat.try_at = self.network.now();
         }
+    }
+
+    /// A client's machine dies, and another client is started in its place: of the session it knows nothing. It connects
+    /// after a second.
+    pub fn restart_client(&mut self, index: usize, client: Client<V>) {
+        let seat = &mut self.seats[index];
+        seat.client = client;
+        seat.pipe = None;
+        seat.try_at = self.network.now() + RECONNECT_EVERY;
     }
 
     /// The server dies and another one starts: of the transports it knows nothing.
@@ -216,7 +265,12 @@ impl<V: Planar> SessionWorld<V> {
         }
         arrived.streams.iter().for_each(|bytes| self.server.handle_stream(id, bytes, now));
         arrived.letters.iter().for_each(|bytes| self.server.handle_message(id, bytes, now));
-        arrived.datagrams.iter().for_each(|bytes| self.server.handle_datagram(id, bytes, now));
+        for bytes in &arrived.datagrams {
+            self.server.handle_datagram(id, bytes, now);
+            if let Some(tap) = &mut self.tap {
+                tap.on_server_heard(from.0 as usize - 1, now, bytes, &mut self.server);
+            }
+        }
         if let Some(reason) = arrived.closed {
             self.ends.remove(&key);
             self.server.handle_disconnected(id, reason, now);
@@ -234,7 +288,10 @@ impl<V: Planar> SessionWorld<V> {
                 pipe.push_letter(bytes);
             }
             packets.extend(pipe.poll(now).into_iter().map(|packet| (*to, packet)));
-            while let Some(bytes) = self.server.poll_datagram(*id, now, DATAGRAM_BYTES_MAX) {
+            while let Some(mut bytes) = self.server.poll_datagram(*id, now, DATAGRAM_BYTES_MAX) {
+                if let Some(tap) = &mut self.tap {
+                    tap.on_server_sends(to.0 as usize - 1, now, &mut bytes);
+                }
                 packets.push((*to, pipe.datagram(bytes)));
             }
         }
@@ -260,7 +317,12 @@ impl<V: Planar> SessionWorld<V> {
         let arrived = pipe.handle(packet);
         arrived.streams.iter().for_each(|bytes| seat.client.handle_stream(bytes, local));
         arrived.letters.iter().for_each(|bytes| seat.client.handle_message(bytes, local));
-        arrived.datagrams.iter().for_each(|bytes| seat.client.handle_datagram(bytes, local));
+        for bytes in &arrived.datagrams {
+            seat.client.handle_datagram(bytes, local);
+            if let Some(tap) = &mut self.tap {
+                tap.on_client_heard(index, now, bytes, &mut seat.client);
+            }
+        }
         if let Some(reason) = arrived.closed {
             seat.pipe = None;
             seat.try_at = now + RECONNECT_EVERY;
@@ -282,7 +344,10 @@ impl<V: Planar> SessionWorld<V> {
                 pipe.push_letter(bytes);
             }
             packets = pipe.poll(now);
-            while let Some(bytes) = seat.client.poll_datagram(local, DATAGRAM_BYTES_MAX) {
+            while let Some(mut bytes) = seat.client.poll_datagram(local, DATAGRAM_BYTES_MAX) {
+                if let Some(tap) = &mut self.tap {
+                    tap.on_client_sends(index, now, &mut bytes);
+                }
                 packets.push(pipe.datagram(bytes));
             }
             if let Some(reason) = seat.client.poll_close() {

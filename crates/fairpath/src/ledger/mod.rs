@@ -39,7 +39,7 @@ pub const LATENESS_MAX: Span = Span::from_secs(10);
 const REMEMBERED: Span = Span::from_secs(15);
 
 /// How many DR vectors of the past, and how many copies for each receiver, are remembered: 100 a second.
-const REMEMBERED_MAX: usize = 1500;
+pub const REMEMBERED_MAX: usize = 1500;
 const _: () = assert!(REMEMBERED_MAX as i64 * 10_000 >= REMEMBERED.as_micros());
 
 /// The books of one entity: one page for each receiver that is told of it.
@@ -74,6 +74,11 @@ impl<V: Planar> Ledger<V> {
     /// Whether there is a page for this receiver.
     pub fn has_page(&self, receiver: ReceiverId) -> bool {
         self.pairs.contains_key(&receiver)
+    }
+
+    /// How many copies for this receiver are remembered, because their fate is open or can still change the books.
+    pub fn remembered(&self, receiver: ReceiverId) -> usize {
+        self.pairs.get(&receiver).map_or(0, Pair::remembered)
     }
 
     /// Whose pages there are, in order.

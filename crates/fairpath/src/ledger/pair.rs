@@ -231,6 +231,10 @@ impl<V: Planar> Pair<V> {
         self.unsettled == 0 && !self.copies.iter().any(|copy| matches!(copy.fate, Fate::Expected(_)))
     }
 
+    pub(super) fn remembered(&self) -> usize {
+        self.copies.len()
+    }
+
     /// Whether what it is known to follow is within `tolerance` of the exported path at `at`.
     pub(super) fn has_confirmed(&self, exports: &Exports<V>, tolerance: f64, at: SharedInstant) -> bool {
         let newest = self.base.max(self.gist.newest_reported);

@@ -13,6 +13,7 @@ use super::limits::{
 use super::message::{
     Announcement, Call, Frames, Group, Hello, Message, Outcome, Resume, SESSION_VERSION, Target, Welcome,
 };
+use super::queues::Queues;
 use super::statistics::Statistics;
 use super::undelivered::Undelivered;
 use super::{Budget, ClientId, Delivery, Party, Token};
@@ -578,6 +579,19 @@ impl<V: Planar> Client<V> {
     pub fn statistics(&self) -> Statistics {
         let error_per_sec = self.dispatcher.account(SERVER).map_or(0.0, |account| account.rate());
         Statistics { error_per_sec, ..self.channel.statistics() }
+    }
+
+    /// How much is kept for the server, and of it.
+    pub fn queues(&self) -> Queues {
+        Queues { early: self.early.len(), events: self.events.len(), ..self.channel.queues() }
+    }
+
+    /// The DR vector by which an object is placed: the newest heard, or of this client's own the newest exported.
+    pub fn followed(&self, object: EntityId) -> Option<&DrVector<V>> {
+        match &self.objects.get(&object)?.role {
+            Role::Mine(owner, _) => owner.exported(),
+            Role::Theirs(replica) => replica.followed(),
+        }
     }
 
     // ── the reconcile step ──────────────────────────────────────────────────────────────────────────────
