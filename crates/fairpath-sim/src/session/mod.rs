@@ -41,11 +41,8 @@ pub struct SessionWorld<V: Planar> {
 /// Sees every datagram of a world as it leaves and once it was dealt with, and may change what leaves: for those who
 /// check, and for those who lie.
 pub trait Tap<V: Planar>: Debug + Send {
-    /// A datagram is about to leave a client.
-    fn on_client_sends(&mut self, _client: usize, _now: SharedInstant, _datagram: &mut Vec<u8>) {}
-
-    /// A datagram is about to leave the server.
-    fn on_server_sends(&mut self, _client: usize, _now: SharedInstant, _datagram: &mut Vec<u8>) {}
+    /// A datagram is about to leave a client or the server, on one of its transports.
+    fn on_sends(&mut self, _way: Way, _now: SharedInstant, _datagram: &mut Vec<u8>) {}
 
     /// A client has dealt with a datagram.
     fn on_client_heard(
@@ -66,6 +63,17 @@ pub trait Tap<V: Planar>: Debug + Send {
         _server: &mut Server<V>,
     ) {
     }
+}
+
+/// Between whom a datagram travels, and which way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Way {
+    /// The client at one end.
+    pub client: usize,
+    /// Which of its transports, counted from zero.
+    pub connection: u64,
+    /// Whether the server is at the far end.
+    pub is_up: bool,
 }
 
 /// A client and its end of a transport.
@@ -133,6 +141,11 @@ impl<V: Planar> SessionWorld<V> {
     pub fn client_now(&mut self, index: usize) -> (&mut Client<V>, LocalInstant) {
         let local = self.network.local_now(peer(index));
         (&mut self.seats[index].client, local)
+    }
+
+    /// A client, and the server.
+    pub fn client_and_server(&mut self, index: usize) -> (&mut Client<V>, &Server<V>) {
+        (&mut self.seats[index].client, &self.server)
     }
 
     /// How many clients there are.
@@ -280,7 +293,7 @@ impl<V: Planar> SessionWorld<V> {
     fn pump_server(&mut self) {
         let now = self.now();
         let mut packets = Vec::new();
-        for ((to, _), (id, pipe)) in &mut self.ends {
+        for ((to, connection), (id, pipe)) in &mut self.ends {
             while let Some(bytes) = self.server.poll_stream(*id, now) {
                 pipe.push_stream(bytes);
             }
@@ -290,7 +303,8 @@ impl<V: Planar> SessionWorld<V> {
             packets.extend(pipe.poll(now).into_iter().map(|packet| (*to, packet)));
             while let Some(mut bytes) = self.server.poll_datagram(*id, now, DATAGRAM_BYTES_MAX) {
                 if let Some(tap) = &mut self.tap {
-                    tap.on_server_sends(to.0 as usize - 1, now, &mut bytes);
+                    let way = Way { client: to.0 as usize - 1, connection: *connection, is_up: false };
+                    tap.on_sends(way, now, &mut bytes);
                 }
                 packets.push((*to, pipe.datagram(bytes)));
             }
@@ -346,7 +360,8 @@ impl<V: Planar> SessionWorld<V> {
             packets = pipe.poll(now);
             while let Some(mut bytes) = seat.client.poll_datagram(local, DATAGRAM_BYTES_MAX) {
                 if let Some(tap) = &mut self.tap {
-                    tap.on_client_sends(index, now, &mut bytes);
+                    let way = Way { client: index, connection: pipe.connection(), is_up: true };
+                    tap.on_sends(way, now, &mut bytes);
                 }
                 packets.push(pipe.datagram(bytes));
             }
