@@ -8,7 +8,7 @@ use super::class::{Class, ClassId};
 use super::error::{CallError, CloseReason, ObjectError, Refusal};
 use super::limits::{
     CREATION_BYTES_MAX, DATAGRAM_ITEM_BYTES_MAX, EARLY_MAX, EVENTS_MAX, GROUPS_MAX, OBJECTS_PER_CLIENT_MAX,
-    RESUME_WITHIN, SILENCE_MAX,
+    OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX, RESUME_WITHIN, SILENCE_MAX,
 };
 use super::message::{
     Announcement, Call, Frames, Group, Hello, Message, Outcome, Resume, SESSION_VERSION, Target, Welcome,
@@ -149,6 +149,8 @@ pub struct Client<V: Planar> {
     objects: BTreeMap<EntityId, Object<V>>,
     /// Of whom something was heard before they entered.
     early: BTreeMap<EntityId, Replica<V>>,
+    /// Independent messages that overtook the greeting, or came before the clock was known.
+    early_letters: Vec<Vec<u8>>,
     ids: VecDeque<Range<u32>>,
     closing: Option<CloseReason>,
     events: VecDeque<ClientEvent>,
@@ -215,6 +217,7 @@ impl<V: Planar> Client<V> {
             dispatcher,
             objects: BTreeMap::new(),
             early: BTreeMap::new(),
+            early_letters: Vec::new(),
             ids: VecDeque::new(),
             closing: None,
             events: VecDeque::new(),
@@ -449,6 +452,9 @@ impl<V: Planar> Client<V> {
 
     /// An independent message came.
     pub fn handle_message(&mut self, bytes: &[u8], now: LocalInstant) {
+        if matches!(self.phase, Phase::Greeting | Phase::Established) && !self.is_connected() {
+            return self.keep_letter(bytes, now);
+        }
         let Some(now) = self.heard(now) else { return };
         match self.channel.handle_letter(bytes, now) {
             Ok(Some(call)) => self.called(call),
@@ -659,6 +665,7 @@ impl<V: Planar> Client<V> {
         self.clock_epoch = self.clock.epoch();
         self.dispatcher.join(SERVER, now.shared);
         self.events.push_back(ClientEvent::Connected(identity.client));
+        self.open_early_letters(now.local);
         self.drain_frames(now.local);
     }
 
@@ -674,6 +681,22 @@ impl<V: Planar> Client<V> {
     fn called(&mut self, call: Call) {
         let Call { target, from, method, bytes } = call;
         self.events.push_back(ClientEvent::Called { from, target, method, bytes });
+    }
+
+    /// The transport will not bring it again: it waits until the session begins for the application.
+    fn keep_letter(&mut self, bytes: &[u8], now: LocalInstant) {
+        self.heard_at = now;
+        let kept: usize = self.early_letters.iter().map(Vec::len).sum();
+        if kept + bytes.len() > OUTBOX_BYTES_MAX || self.early_letters.len() >= OUTBOX_MESSAGES_MAX {
+            return self.close(CloseReason::OutOfPlace, now);
+        }
+        self.early_letters.push(bytes.to_vec());
+    }
+
+    fn open_early_letters(&mut self, now: LocalInstant) {
+        for letter in std::mem::take(&mut self.early_letters) {
+            self.handle_message(&letter, now);
+        }
     }
 
     // ── what the server says on the stream ──────────────────────────────────────────────────────────────
@@ -740,7 +763,9 @@ impl<V: Planar> Client<V> {
         self.detached_at = None;
         self.placement = welcome.placement;
         self.identity = Some(Identity { client: welcome.client, token: welcome.token, epoch: welcome.epoch });
-        if !self.is_synchronised {
+        if self.is_synchronised {
+            self.open_early_letters(now);
+        } else {
             self.synchronise(now);
         }
         Ok(())
@@ -828,6 +853,7 @@ impl<V: Planar> Client<V> {
             self.phase = Phase::Idle;
         }
         self.channel.drop_greetings();
+        self.early_letters.clear();
         self.dispatcher.leave(SERVER);
         // A server that does not answer is no news to who has no connection.
         if was_connected || reason.is_some_and(|reason| reason != CloseReason::Silent) {
