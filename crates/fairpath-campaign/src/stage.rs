@@ -153,7 +153,7 @@ impl<'a> Stage<'a> {
             lies: (0..self.plan.clients)
                 .map(|client| self.plan.liars.iter().find(|(liar, _)| *liar == client).map(|(_, by)| *by))
                 .collect(),
-            taken_in: vec![0; self.plan.clients],
+            taken_in: vec![(0, 0); self.plan.clients],
         };
         let mut world = World::new(self.plan.seed, LinkConfig::default(), server, clients).with_tap(ear);
         for index in 0..self.plan.clients {
@@ -258,10 +258,9 @@ impl<'a> Stage<'a> {
                     self.budgets.on_sent(way, bytes, ppm, at, findings);
                     self.digest.u64(way.client as u64).i64(at.as_micros()).u64(bytes as u64);
                 }
-                Seen::Heard { client, receiver, at, vectors, followed } => {
-                    let session = (client, self.seats[client].session);
+                Seen::Heard { client, session, receiver, at, vectors, followed } => {
                     for vector in &followed {
-                        self.placed.on_followed(session, vector, at, findings);
+                        self.placed.on_followed((client, session), vector, at, findings);
                     }
                     for vector in &vectors {
                         self.ledgers.on_heard(receiver, vector, at);
@@ -288,7 +287,7 @@ impl<'a> Stage<'a> {
                     seat.groups.clear();
                 }
                 ClientEvent::ObjectLeft { object, .. } => {
-                    self.placed.on_left((index, session), object);
+                    self.placed.on_left(index, object);
                     if seat.tank == Some(object) {
                         seat.tank = None;
                     }
@@ -419,7 +418,8 @@ impl<'a> Stage<'a> {
                 {
                     seat.tank = None;
                     seat.groups.clear();
-                    self.placed.on_left((who, seat.session), tank);
+                    self.placed.on_left(who, tank);
+                    self.calls.excuse(&format!("~o{}@{}", tank.0, self.epoch));
                 }
             }
             Incident::Chatter(who, count, bytes) => {
@@ -590,6 +590,8 @@ impl<'a> Stage<'a> {
     // ── what there is to see ────────────────────────────────────────────────────────────────────────────
 
     fn look_around(&mut self, world: &mut World, now: SharedInstant) {
+        // The books have seen what was done in this frame; so must those who compare.
+        self.hear_witnesses();
         for index in 0..self.plan.clients {
             self.look_at_client(world, index, now);
         }
@@ -618,7 +620,6 @@ impl<'a> Stage<'a> {
         self.bounds.on_queues(&format!("client {index}"), &client.queues(), now, &mut self.findings);
         for object in client.objects().collect::<Vec<_>>() {
             let Some(followed) = client.followed(object).copied() else { continue };
-            self.placed.on_followed((index, session), &followed, now, &mut self.findings);
             let Some(state) = client.place(object, local) else { continue };
             self.digest.f64(state.position.x).f64(state.position.y);
             if client.owner(object) != id.map(Party::Client) {
@@ -641,7 +642,14 @@ impl<'a> Stage<'a> {
                 let Some(standing) = ledger.standing(receiver) else { continue };
                 self.bounds.on_copies(ledger.remembered(receiver), now, &mut self.findings);
                 self.digest.f64(standing.accumulated);
-                if let Some(clock_error) = clock_error.filter(|_| is_honest) {
+                let owner = world.server.owner(object);
+                let by_sound_clock = match owner {
+                    Some(Party::Client(owner)) => self.seats.iter().enumerate().any(|(owner_index, seat)| {
+                        seat.id == Some(owner) && self.plan.has_sound_clock(owner_index)
+                    }),
+                    _ => true,
+                };
+                if let Some(clock_error) = clock_error.filter(|_| is_honest && by_sound_clock) {
                     let is_settled = ledger.is_settled(receiver);
                     let said = Said { accumulated: standing.accumulated, is_settled };
                     let pair = (object, receiver);

@@ -35,6 +35,7 @@ pub(crate) enum Seen {
     /// A client took in a datagram with these DR vectors, and follows those now.
     Heard {
         client: usize,
+        session: u32,
         receiver: ReceiverId,
         at: SharedInstant,
         vectors: Vec<DrVector<Vec2>>,
@@ -112,8 +113,8 @@ pub(crate) struct Ear {
     pub(crate) log: Log,
     /// By how much each client says that datagrams came later than they did.
     pub(crate) lies: Vec<Option<Span>>,
-    /// How many datagrams each client had taken in so far.
-    pub(crate) taken_in: Vec<u64>,
+    /// How many datagrams each client had taken in so far in its session, and how many sessions it has had.
+    pub(crate) taken_in: Vec<(u64, u32)>,
 }
 
 impl Tap<Vec2> for Ear {
@@ -134,9 +135,13 @@ impl Tap<Vec2> for Ear {
         client: &mut Client<Vec2>,
     ) {
         // Repeated ones, and those before its clock is known, it does not look at.
-        let taken_in = client.statistics().datagrams_received;
-        let is_taken_in = std::mem::replace(&mut self.taken_in[index], taken_in) != taken_in;
-        let (true, Some(id)) = (is_taken_in, client.id()) else { return };
+        let count = client.statistics().datagrams_received;
+        let (before, session) = &mut self.taken_in[index];
+        let is_taken_in = *before != count;
+        // A new session counts from the beginning.
+        *session += u32::from(count < *before);
+        *before = count;
+        let (true, Some(id), session) = (is_taken_in, client.id(), *session) else { return };
         let Ok(datagram) = Datagram::decode(datagram) else { return };
         let Ok(updates) = decode_updates::<Vec2>(&Precision::default(), now, datagram.updates) else { return };
         if !updates.vectors.is_empty() {
@@ -144,7 +149,7 @@ impl Tap<Vec2> for Ear {
             let followed = updates.vectors.iter().filter_map(|vector| client.followed(vector.entity).copied());
             let followed = followed.collect();
             let vectors = updates.vectors;
-            self.log.note(Seen::Heard { client: index, receiver, at: now, vectors, followed });
+            self.log.note(Seen::Heard { client: index, session, receiver, at: now, vectors, followed });
         }
     }
 }

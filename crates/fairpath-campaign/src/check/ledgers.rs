@@ -48,6 +48,8 @@ struct Page {
     /// The distances between what was followed before and after each arrival, summed up.
     jumps: f64,
     until: Option<SharedInstant>,
+    /// Since when the ledger has been off, whenever it said that it was settled.
+    off_since: Option<SharedInstant>,
 }
 
 /// What the ledger says of a pair.
@@ -70,6 +72,10 @@ impl Ledgers {
     pub(crate) fn new(horizon: Span) -> Self {
         Self { horizon, objects: BTreeMap::new(), pages: BTreeMap::new() }
     }
+
+    /// How long a settled ledger may be off. A copy that is overdue is taken for lost, and if it arrives after all, the
+    /// ledger learns of it with its receipt.
+    const LEARNS_WITHIN: Span = Span::from_secs(3);
 
     /// The server was given a DR vector, and told these of it, or will.
     pub(crate) fn on_generated(&mut self, vector: &DrVector<Vec2>, now: SharedInstant, receivers: &[ReceiverId]) {
@@ -151,9 +157,13 @@ impl Ledgers {
         let tolerance = delta * (page.jumps + 25.0 * delta * arrivals) + late + 0.02 * page.integral + 0.01;
         let truth = page.integral;
         let off = said.accumulated - truth;
-        findings.check(Law::Ledger, now, off.abs() <= tolerance, || {
+        if off.abs() <= tolerance {
+            page.off_since = None;
+        }
+        let off_since = if off.abs() <= tolerance { now } else { *page.off_since.get_or_insert(now) };
+        findings.check(Law::Ledger, now, now - off_since < Self::LEARNS_WITHIN, || {
             format!(
-                "the ledger says {:.3} of object {} and receiver {}, the truth is {truth:.3} ± {tolerance:.3}",
+                "for seconds the ledger says {:.3} of object {} and receiver {}, the truth is {truth:.3} ± {tolerance:.3}",
                 said.accumulated, entity.0, receiver.0
             )
         });

@@ -69,8 +69,8 @@ impl Placed {
     }
 
     /// An object is to be seen no more: when it comes again it begins anew.
-    pub(crate) fn on_left(&mut self, session: (usize, u32), object: EntityId) {
-        self.followed.remove(&(session, object));
+    pub(crate) fn on_left(&mut self, viewer: usize, object: EntityId) {
+        self.followed.retain(|((who, _), about), _| (*who, *about) != (viewer, object));
     }
 
     /// The server passes this on.
