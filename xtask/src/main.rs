@@ -1,5 +1,6 @@
 //! Everything a person or CI runs in this repository: `cargo xtask` lists it.
 
+mod mutants;
 mod steps;
 
 use std::process::ExitCode;
@@ -10,6 +11,8 @@ const HELP: &str = "\
 cargo xtask demo [ARGS]    run experiment X1, write its report and say where to open it
 cargo xtask test           everything that must hold: format, lints, tests, documentation
 cargo xtask bench [NAME]   how fast we are, as ratios measured in one run
+cargo xtask sim [ARGS]     worlds drawn from seeds, broken, healed and checked: --seeds N, --from S, --seed S;
+                           --mutants breaks the library on purpose and shows that it is noticed
 cargo xtask fuzz [SECS]    every fuzz target for SECS seconds each (default 60); needs cargo-fuzz
 
 Example: cargo xtask demo --seed 7
@@ -25,6 +28,8 @@ fn main() -> ExitCode {
         "demo" => run_all(demo(rest)),
         "test" => run_all(test()),
         "bench" => run_all(bench(rest)),
+        "sim" if rest == ["--mutants"] => mutants::hunt(),
+        "sim" => run_all(sim(rest)),
         "fuzz" => fuzz(rest),
         "--help" | "-h" | "help" => {
             print!("{HELP}");
@@ -71,6 +76,11 @@ fn test() -> Vec<Step> {
 fn bench(arguments: &[String]) -> Vec<Step> {
     let run = cargo(["run", "--release", "--package", "fairpath-bench", "--"]).args(arguments);
     vec![run.named("benches")]
+}
+
+fn sim(arguments: &[String]) -> Vec<Step> {
+    let run = cargo(["run", "--release", "--package", "fairpath-campaign", "--"]).args(arguments);
+    vec![run.named("campaign")]
 }
 
 fn fuzz(arguments: &[String]) -> ExitCode {

@@ -88,7 +88,7 @@ pub(crate) fn fuzz_targets() -> Vec<String> {
     names
 }
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().expect("xtask lies in the repository's root").to_owned()
 }

@@ -29,4 +29,4 @@ mod witness;
 pub use campaign::{Campaign, Failure, REGRESSIONS, Tally, replay_line};
 pub use check::{Findings, Law, Violation};
 pub use plan::{Drivers, Incident, Plan, SchedulerPlan};
-pub use stage::{Outcome, run};
+pub use stage::{Outcome, run, run_traced};

@@ -1,9 +1,10 @@
 //! Plays seeds of the campaign; `cargo xtask sim` runs it.
 
+use std::fmt::Debug;
 use std::process::ExitCode;
 
 use clap::Parser;
-use fairpath_campaign::{Campaign, Failure, Law, Plan, Tally, replay_line, run};
+use fairpath_campaign::{Campaign, Failure, Law, Plan, Tally, replay_line, run_traced};
 
 /// Whole worlds drawn from seeds, broken, healed and checked.
 #[derive(Debug, Parser)]
@@ -18,6 +19,9 @@ struct Arguments {
     /// Only this one, with its plan.
     #[arg(long, conflicts_with_all = ["seeds", "from"])]
     seed: Option<u64>,
+    /// With `--seed`: everything that the witnesses saw.
+    #[arg(long, requires = "seed")]
+    trace: bool,
     /// Stop at the first that breaks a law.
     #[arg(long)]
     first: bool,
@@ -31,16 +35,21 @@ const TOLD_MAX: usize = 20;
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     if let Some(seed) = arguments.seed {
-        return play_one(seed);
+        return play_one(seed, arguments.trace);
     }
     let campaign = Campaign { from: arguments.from, seeds: arguments.seeds };
     if arguments.first { play_to_first(campaign) } else { play_all(campaign) }
 }
 
-fn play_one(seed: u64) -> ExitCode {
+fn play_one(seed: u64, is_traced: bool) -> ExitCode {
     let plan = Plan::from_seed(seed);
     println!("{plan}");
-    let outcome = run(&plan);
+    let trace = |seen: &dyn Debug| {
+        if is_traced {
+            println!("{seen:?}");
+        }
+    };
+    let outcome = run_traced(&plan, trace);
     println!("{:.1} s, digest {:016x}", outcome.lasted.as_secs_f64(), outcome.digest);
     match outcome.findings.violation {
         None => {

@@ -173,7 +173,7 @@ impl Plan {
     pub fn from_seed(seed: u64) -> Self {
         let random = &mut Random::from_seed(seed).fork(0xCA3F);
         let clients = draw_clients(random);
-        let secs = if clients > 12 { random.between(6.0, 9.0) } else { random.between(8.0, 20.0) };
+        let secs = if clients > 12 { random.between(5.0, 8.0) } else { random.between(5.0, 14.0) };
         let heals_at = SharedInstant::from_secs_f64(secs);
         let temper = Temper::draw(random);
         let mut plan = Self {
@@ -274,7 +274,8 @@ impl Temper {
         [0, 1].map(|way| {
             let delay = if self.asymmetry && way == 1 { delay * random.between(0.3, 1.0) } else { delay };
             let loss = self.loss * random.unit();
-            let loss = if self.bursts { Loss::bursts(loss, random.between(2.0, 12.0)) } else { Loss::each(loss) };
+            let loss =
+                if self.bursts { Loss::bursts(loss, random.between(2.0, 12.0)) } else { Loss::each(loss) };
             let mut link = LinkConfig::default()
                 .delay(Span::from_secs_f64(delay / 1e3))
                 .jitter_uniform(Span::from_secs_f64(jitter / 1e3))
@@ -343,10 +344,10 @@ impl Temper {
 /// Mostly a handful: what goes wrong between three goes wrong between thirty, and costs a hundredth.
 fn draw_clients(random: &mut Random) -> usize {
     let few = 2 + random.below(3);
-    (match random.below(200) {
-        0..=149 => few,
-        150..=189 => 3 + random.below(5),
-        190..=198 => 6 + random.below(11),
+    (match random.below(1_000) {
+        0..=799 => few,
+        800..=974 => 3 + random.below(4),
+        975..=997 => 6 + random.below(11),
         _ => 17 + random.below(48),
     }) as usize
 }
@@ -426,7 +427,8 @@ fn link_line(link: &LinkConfig) -> String {
         line += &format!(" x2 {:.0}%", 100.0 * link.duplicate_ratio);
     }
     if link.reorder_ratio > 0.0 {
-        line += &format!(" late {:.0}%+{:.0}", 100.0 * link.reorder_ratio, link.reorder_extra.as_millis_f64());
+        line +=
+            &format!(" late {:.0}%+{:.0}", 100.0 * link.reorder_ratio, link.reorder_extra.as_millis_f64());
     }
     if let Some(rate) = link.rate {
         line += &format!(" {} B/s", rate.bytes_per_sec);

@@ -1,14 +1,15 @@
 //! Plays a plan: moves the tanks, makes the calls, lets things go wrong, and tells those who check what there is to see.
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 
 use fairpath::motion::MotionKind;
 use fairpath::number::EntityId;
 use fairpath::random::Random;
 use fairpath::schedule::{DispatcherConfig, Trust};
 use fairpath::session::{
-    Class, ClassId, Client, ClientConfig, ClientEvent, ClientId, Delivery, Party, Rates, Server, ServerConfig,
-    ServerEvent, SpeedCheck, Target, Within,
+    Class, ClassId, Client, ClientConfig, ClientEvent, ClientId, Delivery, Party, Rates, Server,
+    ServerConfig, ServerEvent, SpeedCheck, Target, Within,
 };
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::{Vec2, Vector};
@@ -35,7 +36,12 @@ pub struct Outcome {
 
 /// Plays a plan to its end, or to the first violation.
 pub fn run(plan: &Plan) -> Outcome {
-    let mut stage = Stage::new(plan);
+    run_traced(plan, |_| {})
+}
+
+/// The same, and tells of everything that the witnesses saw, line by line.
+pub fn run_traced(plan: &Plan, mut trace: impl FnMut(&dyn Debug)) -> Outcome {
+    let mut stage = Stage::new(plan, &mut trace);
     let mut world = stage.world();
     for (client, _) in &plan.late {
         world.absent(*client);
@@ -45,7 +51,11 @@ pub fn run(plan: &Plan) -> Outcome {
     while stage.findings.violation.is_none() && !stage.is_over {
         world.run_for(SCENE, |world, now| stage.frame(world, now));
     }
-    Outcome { findings: stage.findings, digest: stage.digest.value(), lasted: world.now() - SharedInstant::ZERO }
+    Outcome {
+        findings: stage.findings,
+        digest: stage.digest.value(),
+        lasted: world.now() - SharedInstant::ZERO,
+    }
 }
 
 type World = SessionWorld<Vec2>;
@@ -55,13 +65,14 @@ const DRONE: ClassId = ClassId(2);
 const BALL: ClassId = ClassId(3);
 
 /// For how long everything still moves once the links are good.
-const MOVES_ON: Span = Span::from_secs(2);
+const MOVES_ON: Span = Span::from_millis(1_500);
 /// How long everything is at rest before it is asked for the first time whether everybody knows.
-const RESTS: Span = Span::from_secs(3);
+const RESTS: Span = Span::from_secs(2);
 
 /// A plan being played.
 struct Stage<'a> {
     plan: &'a Plan,
+    trace: &'a mut dyn FnMut(&dyn Debug),
     random: Random,
     log: Log,
     game: Match,
@@ -116,10 +127,11 @@ enum Ending {
 }
 
 impl<'a> Stage<'a> {
-    fn new(plan: &'a Plan) -> Self {
+    fn new(plan: &'a Plan, trace: &'a mut dyn FnMut(&dyn Debug)) -> Self {
         let random = Random::from_seed(plan.seed).fork(0x57A6);
         Self {
             plan,
+            trace,
             log: Log::default(),
             game: game(plan),
             seats: vec![Seat::default(); plan.clients],
@@ -181,7 +193,8 @@ impl<'a> Stage<'a> {
         };
         let scheduler = Box::new(Witness { inner: plan.scheduler.build(), log: self.log.clone() });
         let random = Random::from_seed(plan.seed).fork(0x5E00 + self.epoch);
-        let mut server = Server::new(config, scheduler, random).with_interceptor(SpeedCheck { speed_max: 40.0 });
+        let mut server =
+            Server::new(config, scheduler, random).with_interceptor(SpeedCheck { speed_max: 40.0 });
         if let Some(sight) = plan.sight {
             server = server.with_scope(Within { enter: sight, leave: sight * 1.2 });
         }
@@ -237,6 +250,7 @@ impl<'a> Stage<'a> {
     fn hear_witnesses(&mut self) {
         let findings = &mut self.findings;
         for seen in self.log.drain() {
+            (self.trace)(&seen);
             match seen {
                 Seen::Generated { vector, now, receivers, claimed, new } => {
                     self.placed.on_generated(&vector, now, findings);
@@ -272,17 +286,23 @@ impl<'a> Stage<'a> {
 
     fn hear_client(&mut self, world: &mut World, index: usize, now: SharedInstant) {
         while let Some(event) = world.client(index).poll_event() {
+            (self.trace)(&(now, index, &event));
             let seat = &mut self.seats[index];
             let session = seat.session;
             match event {
                 ClientEvent::Connected(id) => {
                     self.next_session += 1;
                     let Seat { starts, drifts, .. } = *seat;
-                    *seat = Seat { session: self.next_session, id: Some(id), starts, drifts, ..Seat::default() };
+                    *seat =
+                        Seat { session: self.next_session, id: Some(id), starts, drifts, ..Seat::default() };
                 }
                 ClientEvent::SessionLost { undelivered } => {
                     self.calls.on_lost(&format!("c{index}.{session}>"), &undelivered);
                     self.calls.excuse(&format!("c{index}.{session}~"));
+                    if let Some(tank) = seat.tank {
+                        // The server may not know yet, and keep what others say to its owner.
+                        self.calls.excuse(&format!("~o{}@", tank.0));
+                    }
                     (seat.id, seat.tank) = (None, None);
                     seat.groups.clear();
                 }
@@ -310,6 +330,7 @@ impl<'a> Stage<'a> {
     fn hear_server(&mut self, world: &mut World, now: SharedInstant) {
         let epoch = self.epoch;
         while let Some(event) = world.server.poll_event() {
+            (self.trace)(&(now, &event));
             match event {
                 ServerEvent::SessionLost { client, undelivered } => {
                     self.calls.on_lost(&format!("s{epoch}.{}>", client.0), &undelivered);
@@ -564,7 +585,9 @@ impl<'a> Stage<'a> {
         let Some(tank) = self.seats[other].tank.filter(|_| other != index) else { return };
         let name = format!("c{index}.{}~o{}@{}", self.seats[index].session, tank.0, self.epoch);
         let parcel = self.calls.next(&name, delivery);
-        if world.client(index).call_owner(tank, 2, &parcel.to_bytes(8), delivery).is_ok() {
+        // Each caller has its own: of newest calls to one method the newest counts, whoever made it.
+        let method = 100 + index as u32;
+        if world.client(index).call_owner(tank, method, &parcel.to_bytes(8), delivery).is_ok() {
             self.calls.on_sent(parcel);
         }
     }
@@ -612,7 +635,13 @@ impl<'a> Stage<'a> {
         let (Some(clock), Some(unsure)) = (client.clock_now(local), client.clock_uncertainty(local)) else {
             return;
         };
-        self.clocks.on_reading((index, session), (clock.local, clock.shared), unsure, now, &mut self.findings);
+        self.clocks.on_reading(
+            (index, session),
+            (clock.local, clock.shared),
+            unsure,
+            now,
+            &mut self.findings,
+        );
         self.digest.i64(clock.shared.as_micros());
         if !(self.frame + index as u64).is_multiple_of(6) {
             return;
@@ -634,29 +663,39 @@ impl<'a> Stage<'a> {
             let Some(id) = self.seats[index].id.filter(|id| world.client(index).id() == Some(*id)) else {
                 continue;
             };
-            let is_honest = !self.plan.is_liar(index) && (!self.plan.trusts || self.plan.is_symmetric(index));
-            let clock_error = self.clocks.worst(index).filter(|error| *error < Span::from_millis(45));
+            // Where reports are doubted, arrivals are booked otherwise than they were on purpose.
+            let is_believed = !self.plan.is_liar(index) && !self.plan.trusts;
+            let clock_error = self.good_clock_error(index);
             let receiver = id.receiver();
             for object in world.server.objects() {
                 let Some(ledger) = world.server.dispatcher().ledger(object) else { continue };
                 let Some(standing) = ledger.standing(receiver) else { continue };
                 self.bounds.on_copies(ledger.remembered(receiver), now, &mut self.findings);
                 self.digest.f64(standing.accumulated);
-                let owner = world.server.owner(object);
-                let by_sound_clock = match owner {
-                    Some(Party::Client(owner)) => self.seats.iter().enumerate().any(|(owner_index, seat)| {
-                        seat.id == Some(owner) && self.plan.has_sound_clock(owner_index)
-                    }),
-                    _ => true,
-                };
-                if let Some(clock_error) = clock_error.filter(|_| is_honest && by_sound_clock) {
+                let owners_error = self.owners_clock_error(world.server.owner(object));
+                if let Some(clock_error) = clock_error.zip(owners_error).filter(|_| is_believed) {
+                    let clock_error = clock_error.0 + clock_error.1;
                     let is_settled = ledger.is_settled(receiver);
                     let said = Said { accumulated: standing.accumulated, is_settled };
                     let pair = (object, receiver);
-                    self.ledgers.compare(pair, said, clock_error, self.plan.trusts, now, &mut self.findings);
+                    let truth = self.ledgers.compare(pair, said, clock_error, now, &mut self.findings);
+                    (self.trace)(&(now, pair, said, truth));
                 }
             }
         }
+    }
+
+    /// How wrong the clock was by which an object's DR vectors are stamped.
+    fn owners_clock_error(&self, owner: Option<Party>) -> Option<Span> {
+        let Some(Party::Client(id)) = owner else { return Some(Span::ZERO) };
+        let index = self.seats.iter().position(|seat| seat.id == Some(id))?;
+        self.good_clock_error(index).filter(|_| self.plan.has_sound_clock(index))
+    }
+
+    /// How wrong a client's clock was at most, if it is good enough to compare ledgers by.
+    fn good_clock_error(&self, index: usize) -> Option<Span> {
+        // What the dispatcher takes for honest is 50 ms.
+        self.clocks.worst(index).filter(|error| *error < Span::from_millis(45))
     }
 
     fn ask_whether_all_is_well(&mut self, world: &mut World, now: SharedInstant) {

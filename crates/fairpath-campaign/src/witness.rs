@@ -10,8 +10,8 @@ use fairpath::DrVector;
 use fairpath::number::{EntityId, PacketNumber, ReceiverId};
 use fairpath::random::Random;
 use fairpath::schedule::{Claims, Left, Scene, Scheduler};
-use fairpath::session::message::{Datagram, Part};
 use fairpath::session::Client;
+use fairpath::session::message::{Datagram, Part};
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::Vec2;
 use fairpath::wire::{Precision, decode_feedback, decode_updates, encode_feedback};
@@ -21,7 +21,13 @@ use fairpath_sim::{Tap, Way};
 #[derive(Clone, Debug)]
 pub(crate) enum Seen {
     /// The server's dispatcher was given a DR vector, at which time it brought the entity's books up to `now`.
-    Generated { vector: DrVector<Vec2>, now: SharedInstant, receivers: Vec<ReceiverId>, claimed: usize, new: usize },
+    Generated {
+        vector: DrVector<Vec2>,
+        now: SharedInstant,
+        receivers: Vec<ReceiverId>,
+        claimed: usize,
+        new: usize,
+    },
     /// The scheduler asked to look again: the entity's books were brought up to `now`.
     Looked { entity: EntityId, now: SharedInstant },
     /// A copy left the server.
@@ -119,12 +125,12 @@ pub(crate) struct Ear {
 
 impl Tap<Vec2> for Ear {
     fn on_sends(&mut self, way: Way, now: SharedInstant, datagram: &mut Vec<u8>) {
+        self.log.note(Seen::Sent { way, at: now, bytes: datagram.len() });
         if let Some(by) = self.lies[way.client].filter(|_| way.is_up)
             && let Some(lie) = with_later_receipts(datagram, now, by)
         {
             *datagram = lie;
         }
-        self.log.note(Seen::Sent { way, at: now, bytes: datagram.len() });
     }
 
     fn on_client_heard(
@@ -137,16 +143,20 @@ impl Tap<Vec2> for Ear {
         // Repeated ones, and those before its clock is known, it does not look at.
         let count = client.statistics().datagrams_received;
         let (before, session) = &mut self.taken_in[index];
-        let is_taken_in = *before != count;
-        // A new session counts from the beginning.
-        *session += u32::from(count < *before);
-        *before = count;
+        if count < *before {
+            // A new session counts from the beginning.
+            (*before, *session) = (0, *session + 1);
+        }
+        let is_taken_in = std::mem::replace(before, count) != count;
         let (true, Some(id), session) = (is_taken_in, client.id(), *session) else { return };
         let Ok(datagram) = Datagram::decode(datagram) else { return };
-        let Ok(updates) = decode_updates::<Vec2>(&Precision::default(), now, datagram.updates) else { return };
+        let Ok(updates) = decode_updates::<Vec2>(&Precision::default(), now, datagram.updates) else {
+            return;
+        };
         if !updates.vectors.is_empty() {
             let receiver = id.receiver();
-            let followed = updates.vectors.iter().filter_map(|vector| client.followed(vector.entity).copied());
+            let followed =
+                updates.vectors.iter().filter_map(|vector| client.followed(vector.entity).copied());
             let followed = followed.collect();
             let vectors = updates.vectors;
             self.log.note(Seen::Heard { client: index, session, receiver, at: now, vectors, followed });

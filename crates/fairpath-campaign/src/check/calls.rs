@@ -132,7 +132,9 @@ impl Calls {
 
     /// The sender's session is lost, and names what may not have arrived. Lanes are told by how their names begin.
     pub(crate) fn on_lost(&mut self, prefix: &str, undelivered: &[Undelivered]) {
-        for lane in self.lanes.iter_mut().filter(|lane| lane.name.starts_with(prefix) && lane.end == End::Open) {
+        for lane in
+            self.lanes.iter_mut().filter(|lane| lane.name.starts_with(prefix) && lane.end == End::Open)
+        {
             lane.end = End::Lost;
         }
         for item in undelivered {
@@ -147,7 +149,10 @@ impl Calls {
 
     /// Nothing is owed any more in lanes whose names hold this.
     pub(crate) fn excuse(&mut self, part: &str) {
-        self.lanes.iter_mut().filter(|lane| lane.name.contains(part)).for_each(|lane| lane.end = End::Excused);
+        self.lanes
+            .iter_mut()
+            .filter(|lane| lane.name.contains(part))
+            .for_each(|lane| lane.end = End::Excused);
     }
 
     /// A message that is owed and has not come, if there is one.
@@ -155,7 +160,9 @@ impl Calls {
         self.lanes.iter().find_map(|lane| {
             let number = lane.owed()?;
             let Lane { name, delivery, sent, end, .. } = lane;
-            Some(format!("{number} of {sent} of {name} ({delivery:?}, {end:?}) has not come and is not named"))
+            Some(format!(
+                "{number} of {sent} of {name} ({delivery:?}, {end:?}) has not come and is not named"
+            ))
         })
     }
 }

@@ -62,7 +62,8 @@ impl Clocks {
         self.seen.insert(client, Reading { session, unsure, local, shared, since });
         if let Some(before) = before {
             let (passed, ran) = (local - before.local, shared - before.shared);
-            let is_steady = ran >= Span::ZERO && (ran - passed).abs() <= passed.scaled(0.05) + Span::from_micros(2);
+            let is_steady =
+                ran >= Span::ZERO && (ran - passed).abs() <= passed.scaled(0.05) + Span::from_micros(2);
             findings.check(Law::Clock, now, is_steady, || {
                 format!("client {client}'s shared clock ran {ran:?} while {passed:?} passed")
             });
@@ -112,7 +113,8 @@ impl Clocks {
         let settled = jitter + Self::SETTLED_ERROR_MAX;
         let allowed = settled.max(reading.unsure - settling.scaled(Self::MADE_GOOD));
         let error = reading.shared - now;
-        (error.abs() > allowed).then(|| format!("client {client}'s clock is {error:?} off, not within {allowed:?}"))
+        (error.abs() > allowed)
+            .then(|| format!("client {client}'s clock is {error:?} off, not within {allowed:?}"))
     }
 
     fn is_excused(&self, client: usize, since: SharedInstant) -> bool {

@@ -8,10 +8,14 @@
 //! server heard of it, there: the ledger corrects arrivals, it does not take back what it booked of an owner far away.
 //!
 //! Tolerance: receivers say when something arrived by their own clock. If every arrival is booked at most δ off, the
-//! integral is off by δ times the distance between what was followed before and after, summed over arrivals; δ is how
-//! wrong the receiver's clock really was at most, the grid of receipts, and where reports are doubted, for how long a
-//! receipt may wait. Corrections of the past see generation times, not when the server heard: that adds the time between
-//! the two, times the distance between the two exported paths. What is left is 2 % and a hundredth of a unit-second.
+//! integral is off by δ times the distance between what was followed before and after, summed over arrivals; twice that
+//! is allowed, because arrivals may change places. δ is how wrong the receiver's and the owner's clocks really were at
+//! most, and the grid of receipts. Corrections of the past see generation times, not when the server heard: that adds
+//! the time between the two, times the distance between the two exported paths. What is left is 2 % and a hundredth of
+//! a unit-second.
+//!
+//! Not compared: liars; clocks that were ever off by more than 45 ms, a receiver's or an owner's; and worlds whose server
+//! doubts reports (`Trust`), since it books arrivals otherwise than reported on purpose.
 
 use std::collections::BTreeMap;
 
@@ -65,9 +69,6 @@ impl Ledgers {
     const STEP: Span = Span::from_millis(4);
     /// What receipts say is rounded to this, twice.
     const RECEIPT_GRID: Span = Span::from_millis(2);
-    /// For how long a receipt waits at most, and half a frame of arrival: where reports are doubted, so much of a round
-    /// trip may be taken for the way.
-    const RECEIPT_WAITS: Span = Span::from_millis(45);
 
     pub(crate) fn new(horizon: Span) -> Self {
         Self { horizon, objects: BTreeMap::new(), pages: BTreeMap::new() }
@@ -78,7 +79,12 @@ impl Ledgers {
     const LEARNS_WITHIN: Span = Span::from_secs(3);
 
     /// The server was given a DR vector, and told these of it, or will.
-    pub(crate) fn on_generated(&mut self, vector: &DrVector<Vec2>, now: SharedInstant, receivers: &[ReceiverId]) {
+    pub(crate) fn on_generated(
+        &mut self,
+        vector: &DrVector<Vec2>,
+        now: SharedInstant,
+        receivers: &[ReceiverId],
+    ) {
         let exports = self.objects.entry(vector.entity).or_default();
         let begins = vector.generated_at.max(exports.booked_until);
         if let Some((_, last)) = exports.pieces.last() {
@@ -116,7 +122,10 @@ impl Ledgers {
 
     /// A receiver took this in.
     pub(crate) fn on_heard(&mut self, receiver: ReceiverId, vector: &DrVector<Vec2>, now: SharedInstant) {
-        let Some(page) = self.pages.get_mut(&(vector.entity, receiver)) else { return };
+        // What an earlier run of the server sent may still be under way.
+        let exported = self.objects.get(&vector.entity);
+        let is_known = exported.is_some_and(|it| it.pieces.iter().rev().any(|(_, piece)| piece == vector));
+        let Some(page) = self.pages.get_mut(&(vector.entity, receiver)).filter(|_| is_known) else { return };
         let before = page.followed.last().map(|(_, before)| *before);
         if before.is_some_and(|before| before.generated_at >= vector.generated_at) {
             return;
@@ -133,28 +142,28 @@ impl Ledgers {
         *self = Self::new(self.horizon);
     }
 
-    /// Compares what the ledger says of a pair, whose receiver's clock was at most so wrong.
+    /// Compares what the ledger says of a pair, whose receiver's clock was at most so wrong. Answers with the truth and
+    /// the tolerance, if the ledger says that it is settled.
     pub(crate) fn compare(
         &mut self,
         (entity, receiver): (EntityId, ReceiverId),
         said: Said,
         clock_error: Span,
-        is_doubted: bool,
         now: SharedInstant,
         findings: &mut Findings,
-    ) {
-        let Some(exports) = self.objects.get(&entity) else { return };
-        let Some(page) = self.pages.get_mut(&(entity, receiver)) else { return };
+    ) -> Option<(f64, f64)> {
+        let exports = self.objects.get(&entity)?;
+        let page = self.pages.get_mut(&(entity, receiver))?;
         page.integrate(exports, self.horizon);
         if !said.is_settled {
-            return;
+            return None;
         }
-        let waits = if is_doubted { Self::RECEIPT_WAITS } else { Span::ZERO };
-        let delta = (clock_error + Self::RECEIPT_GRID + waits).as_secs_f64();
+        let delta = (clock_error + Self::RECEIPT_GRID).as_secs_f64();
         let since = page.followed.first().map_or(exports.booked_until, |(at, _)| *at);
         let late: f64 = exports.late.iter().filter(|(at, _)| *at >= since).map(|(_, amount)| amount).sum();
         let arrivals = page.followed.len() as f64;
-        let tolerance = delta * (page.jumps + 25.0 * delta * arrivals) + late + 0.02 * page.integral + 0.01;
+        let tolerance =
+            2.0 * delta * (page.jumps + 25.0 * delta * arrivals) + late + 0.02 * page.integral + 0.01;
         let truth = page.integral;
         let off = said.accumulated - truth;
         if off.abs() <= tolerance {
@@ -167,6 +176,7 @@ impl Ledgers {
                 said.accumulated, entity.0, receiver.0
             )
         });
+        Some((truth, tolerance))
     }
 }
 
@@ -182,8 +192,8 @@ impl Page {
             if let (Some(followed), Some(exported)) = (followed, exported)
                 && followed.life == exported.life
             {
-                let is_same = followed.generated_at == exported.generated_at
-                    && next <= followed.generated_at + horizon;
+                let is_same =
+                    followed.generated_at == exported.generated_at && next <= followed.generated_at + horizon;
                 if !is_same {
                     self.integral += area(exported, followed, (at, next), horizon);
                 }

@@ -74,7 +74,12 @@ impl Placed {
     }
 
     /// The server passes this on.
-    pub(crate) fn on_generated(&mut self, vector: &DrVector<Vec2>, now: SharedInstant, findings: &mut Findings) {
+    pub(crate) fn on_generated(
+        &mut self,
+        vector: &DrVector<Vec2>,
+        now: SharedInstant,
+        findings: &mut Findings,
+    ) {
         let before = self.passed_on.insert(vector.entity, vector.generated_at);
         let is_newer = before.is_none_or(|before| vector.generated_at > before);
         findings.check(Law::Placed, now, is_newer, || {
