@@ -182,7 +182,16 @@ struct Object<V: Planar> {
     term: u64,
     creation: Vec<u8>,
     groups: BTreeMap<u8, Vec<u8>>,
+    /// What the server says meanwhile of groups that were set here: it counts once the object is somebody else's.
+    overruled: BTreeMap<u8, Vec<u8>>,
     role: Role<V>,
+}
+
+impl<V: Planar> Object<V> {
+    fn new(class: ClassId, owner: Party, term: u64, creation: Vec<u8>, role: Role<V>) -> Self {
+        let (groups, overruled) = (BTreeMap::new(), BTreeMap::new());
+        Self { class, owner, term, creation, groups, overruled, role }
+    }
 }
 
 #[derive(Debug)]
@@ -255,9 +264,7 @@ impl<V: Planar> Client<V> {
         grant.start += 1;
         self.channel.manifest.add(object, kind.rates, shared);
         let role = Role::Mine(Box::new(watch(object, kind, self.config.precision)), 0);
-        let creation = creation.to_vec();
-        self.objects
-            .insert(object, Object { class, owner, term: 0, creation, groups: BTreeMap::new(), role });
+        self.objects.insert(object, Object::new(class, owner, 0, creation.to_vec(), role));
         Ok(object)
     }
 
@@ -672,7 +679,12 @@ impl<V: Planar> Client<V> {
     fn change_state(&mut self, object: EntityId, group: Group) {
         let Some(known) = self.objects.get_mut(&object) else { return };
         let is_mine = matches!(&known.role, Role::Mine(_, set) if set >> group.group & 1 == 1);
-        if self.channel.is_news(object, &group) && !is_mine {
+        if !self.channel.is_news(object, &group) {
+            return;
+        }
+        if is_mine {
+            known.overruled.insert(group.group, group.bytes);
+        } else {
             known.groups.insert(group.group, group.bytes);
             self.events.push_back(ClientEvent::StateChanged { object, group: group.group });
         }
@@ -775,9 +787,10 @@ impl<V: Planar> Client<V> {
         self.channel.hear_groups(&announcement);
         let Announcement { object, class, owner, term, creation, groups } = announcement;
         let replica = self.early.remove(&object).unwrap_or_else(|| replica(&self.config, self.placement));
-        let groups = groups.into_iter().map(|group| (group.group, group.bytes)).collect();
         let role = Role::Theirs(Box::new(replica));
-        self.objects.insert(object, Object { class, owner: Party::Server, term, creation, groups, role });
+        let mut known = Object::new(class, Party::Server, term, creation, role);
+        known.groups = groups.into_iter().map(|group| (group.group, group.bytes)).collect();
+        self.objects.insert(object, known);
         self.take_sides(object, owner, now);
         self.events.push_back(ClientEvent::ObjectEntered { object, class, owner });
     }
@@ -811,8 +824,12 @@ impl<V: Planar> Client<V> {
                 }
                 self.channel.manifest.add(object, kind.rates, now.shared);
                 known.role = Role::Mine(Box::new(watch), 0);
+                known.overruled.clear();
             }
-            Role::Mine(watch, _) if !is_mine => {
+            Role::Mine(watch, set) if !is_mine => {
+                // What was set here may have come too late. The server tells what counts.
+                known.groups.retain(|group, _| set >> group & 1 == 0);
+                known.groups.append(&mut known.overruled);
                 let mut replica = replica(&self.config, self.placement);
                 if let Some(exported) = watch.exported() {
                     replica.accept(exported, &Arrival::at(now));
