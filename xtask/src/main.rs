@@ -12,7 +12,7 @@ cargo xtask demo [ARGS]    run experiment X1, write its report and say where to 
 cargo xtask test           everything that must hold: format, lints, tests, documentation
 cargo xtask bench [NAME]   how fast we are, as ratios measured in one run
 cargo xtask sim [ARGS]     worlds drawn from seeds, broken, healed and checked: --seeds N, --from S, --seed S;
-                           --mutants breaks the library on purpose and shows that it is noticed
+                           --mutants [WORD] breaks the library on purpose and shows that it is noticed
 cargo xtask fuzz [SECS]    every fuzz target for SECS seconds each (default 60); needs cargo-fuzz
 
 Example: cargo xtask demo --seed 7
@@ -28,7 +28,7 @@ fn main() -> ExitCode {
         "demo" => run_all(demo(rest)),
         "test" => run_all(test()),
         "bench" => run_all(bench(rest)),
-        "sim" if rest == ["--mutants"] => mutants::hunt(),
+        "sim" if rest.first().is_some_and(|first| first == "--mutants") => mutants::hunt(&rest[1..]),
         "sim" => run_all(sim(rest)),
         "fuzz" => fuzz(rest),
         "--help" | "-h" | "help" => {

@@ -78,9 +78,10 @@ const MUTANTS: &[Mutant] = &[
 /// Seeds after which a mutant has got away.
 const SEEDS_MAX: &str = "2000";
 
-/// Hunts all mutants; fails if one gets away.
-pub(crate) fn hunt() -> ExitCode {
-    match MUTANTS.iter().map(hunt_one).collect::<Result<Vec<bool>>>() {
+/// Hunts all mutants whose names hold one of these words; fails if one gets away.
+pub(crate) fn hunt(words: &[String]) -> ExitCode {
+    let is_meant = |mutant: &&Mutant| words.is_empty() || words.iter().any(|word| mutant.name.contains(word));
+    match MUTANTS.iter().filter(is_meant).map(hunt_one).collect::<Result<Vec<bool>>>() {
         Ok(caught) if caught.iter().all(|is_caught| *is_caught) => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
         Err(error) => {

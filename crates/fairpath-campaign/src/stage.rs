@@ -308,6 +308,8 @@ impl<'a> Stage<'a> {
                 }
                 ClientEvent::ObjectLeft { object, .. } => {
                     self.placed.on_left(index, object);
+                    // Of what is out of sight nothing more is said.
+                    self.calls.excuse(&format!("c{index}.{session}~o{}@", object.0));
                     if seat.tank == Some(object) {
                         seat.tank = None;
                     }
