@@ -1,5 +1,6 @@
 //! Everything a person or CI runs in this repository: `cargo xtask` lists it.
 
+mod mutants;
 mod steps;
 
 use std::process::ExitCode;
@@ -12,6 +13,8 @@ cargo xtask page [--out DIR]          write the page's files for any web host (d
 cargo xtask screenshots [--out DIR]   photograph every scene in headless Chromium (default docs/screenshots)
 cargo xtask test           everything that must hold: format, lints, tests, documentation, the page in a browser
 cargo xtask bench [NAME]   how fast we are, as ratios measured in one run
+cargo xtask sim [ARGS]     worlds drawn from seeds, broken, healed and checked: --seeds N, --from S, --seed S;
+                           --mutants [WORD] breaks the library on purpose and shows that it is noticed
 cargo xtask fuzz [SECS]    every fuzz target for SECS seconds each (default 60); needs cargo-fuzz
 
 Example: cargo xtask demo --tanks 12
@@ -29,6 +32,8 @@ fn main() -> ExitCode {
         "screenshots" => with_out(rest, "docs/screenshots", |folder| page("photograph", Some(folder))),
         "test" => run_all(test()),
         "bench" => run_all(bench(rest)),
+        "sim" if rest.first().is_some_and(|first| first == "--mutants") => mutants::hunt(&rest[1..]),
+        "sim" => run_all(sim(rest)),
         "fuzz" => fuzz(rest),
         "--help" | "-h" | "help" => {
             print!("{HELP}");
@@ -116,6 +121,11 @@ fn test() -> Vec<Step> {
 fn bench(arguments: &[String]) -> Vec<Step> {
     let run = cargo(["run", "--release", "--package", "fairpath-bench", "--"]).args(arguments);
     vec![run.named("benches")]
+}
+
+fn sim(arguments: &[String]) -> Vec<Step> {
+    let run = cargo(["run", "--release", "--package", "fairpath-campaign", "--"]).args(arguments);
+    vec![run.named("campaign")]
 }
 
 fn fuzz(arguments: &[String]) -> ExitCode {

@@ -93,7 +93,7 @@ pub(crate) fn in_root(folder: &str) -> String {
     root().join(folder).display().to_string()
 }
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().expect("xtask lies in the repository's root").to_owned()
 }

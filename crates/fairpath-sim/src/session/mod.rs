@@ -5,6 +5,7 @@
 mod pipe;
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 
 use fairpath::random::Random;
 use fairpath::session::{Client, CloseReason, ConnectionId, Server, Token};
@@ -34,6 +35,45 @@ pub struct SessionWorld<V: Planar> {
     tokens: Random,
     started: SharedInstant,
     frame: i64,
+    tap: Option<Box<dyn Tap<V>>>,
+}
+
+/// Sees every datagram of a world as it leaves and once it was dealt with, and may change what leaves: for those who
+/// check, and for those who lie.
+pub trait Tap<V: Planar>: Debug + Send {
+    /// A datagram is about to leave a client or the server, on one of its transports.
+    fn on_sends(&mut self, _way: Way, _now: SharedInstant, _datagram: &mut Vec<u8>) {}
+
+    /// A client has dealt with a datagram.
+    fn on_client_heard(
+        &mut self,
+        _index: usize,
+        _now: SharedInstant,
+        _datagram: &[u8],
+        _client: &mut Client<V>,
+    ) {
+    }
+
+    /// The server has dealt with a client's datagram.
+    fn on_server_heard(
+        &mut self,
+        _index: usize,
+        _now: SharedInstant,
+        _datagram: &[u8],
+        _server: &mut Server<V>,
+    ) {
+    }
+}
+
+/// Between whom a datagram travels, and which way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Way {
+    /// The client at one end.
+    pub client: usize,
+    /// Which of its transports, counted from zero.
+    pub connection: u64,
+    /// Whether the server is at the far end.
+    pub is_up: bool,
 }
 
 /// A client and its end of a transport.
@@ -76,7 +116,15 @@ impl<V: Planar> SessionWorld<V> {
             tokens: Random::from_seed(seed).fork(1),
             started: SharedInstant::ZERO,
             frame: 0,
+            tap: None,
         }
+    }
+
+    /// Lets somebody listen in.
+    #[must_use]
+    pub fn with_tap(mut self, tap: impl Tap<V> + 'static) -> Self {
+        self.tap = Some(Box::new(tap));
+        self
     }
 
     /// The true time, which is the server's.
@@ -93,6 +141,11 @@ impl<V: Planar> SessionWorld<V> {
     pub fn client_now(&mut self, index: usize) -> (&mut Client<V>, LocalInstant) {
         let local = self.network.local_now(peer(index));
         (&mut self.seats[index].client, local)
+    }
+
+    /// A client, and the server.
+    pub fn client_and_server(&mut self, index: usize) -> (&mut Client<V>, &Server<V>) {
+        (&mut self.seats[index].client, &self.server)
     }
 
     /// How many clients there are.
@@ -131,6 +184,15 @@ impl<V: Planar> SessionWorld<V> {
             seat.client.handle_disconnected(None, local);
             seat.try_at = self.network.now();
         }
+    }
+
+    /// A client's machine dies, and another client is started in its place: of the session it knows nothing. It connects
+    /// after a second.
+    pub fn restart_client(&mut self, index: usize, client: Client<V>) {
+        let seat = &mut self.seats[index];
+        seat.client = client;
+        seat.pipe = None;
+        seat.try_at = self.network.now() + RECONNECT_EVERY;
     }
 
     /// The server dies and another one starts: of the transports it knows nothing.
@@ -216,7 +278,12 @@ impl<V: Planar> SessionWorld<V> {
         }
         arrived.streams.iter().for_each(|bytes| self.server.handle_stream(id, bytes, now));
         arrived.letters.iter().for_each(|bytes| self.server.handle_message(id, bytes, now));
-        arrived.datagrams.iter().for_each(|bytes| self.server.handle_datagram(id, bytes, now));
+        for bytes in &arrived.datagrams {
+            self.server.handle_datagram(id, bytes, now);
+            if let Some(tap) = &mut self.tap {
+                tap.on_server_heard(from.0 as usize - 1, now, bytes, &mut self.server);
+            }
+        }
         if let Some(reason) = arrived.closed {
             self.ends.remove(&key);
             self.server.handle_disconnected(id, reason, now);
@@ -226,7 +293,7 @@ impl<V: Planar> SessionWorld<V> {
     fn pump_server(&mut self) {
         let now = self.now();
         let mut packets = Vec::new();
-        for ((to, _), (id, pipe)) in &mut self.ends {
+        for ((to, connection), (id, pipe)) in &mut self.ends {
             while let Some(bytes) = self.server.poll_stream(*id, now) {
                 pipe.push_stream(bytes);
             }
@@ -234,7 +301,11 @@ impl<V: Planar> SessionWorld<V> {
                 pipe.push_letter(bytes);
             }
             packets.extend(pipe.poll(now).into_iter().map(|packet| (*to, packet)));
-            while let Some(bytes) = self.server.poll_datagram(*id, now, DATAGRAM_BYTES_MAX) {
+            while let Some(mut bytes) = self.server.poll_datagram(*id, now, DATAGRAM_BYTES_MAX) {
+                if let Some(tap) = &mut self.tap {
+                    let way = Way { client: to.0 as usize - 1, connection: *connection, is_up: false };
+                    tap.on_sends(way, now, &mut bytes);
+                }
                 packets.push((*to, pipe.datagram(bytes)));
             }
         }
@@ -260,7 +331,12 @@ impl<V: Planar> SessionWorld<V> {
         let arrived = pipe.handle(packet);
         arrived.streams.iter().for_each(|bytes| seat.client.handle_stream(bytes, local));
         arrived.letters.iter().for_each(|bytes| seat.client.handle_message(bytes, local));
-        arrived.datagrams.iter().for_each(|bytes| seat.client.handle_datagram(bytes, local));
+        for bytes in &arrived.datagrams {
+            seat.client.handle_datagram(bytes, local);
+            if let Some(tap) = &mut self.tap {
+                tap.on_client_heard(index, now, bytes, &mut seat.client);
+            }
+        }
         if let Some(reason) = arrived.closed {
             seat.pipe = None;
             seat.try_at = now + RECONNECT_EVERY;
@@ -282,7 +358,11 @@ impl<V: Planar> SessionWorld<V> {
                 pipe.push_letter(bytes);
             }
             packets = pipe.poll(now);
-            while let Some(bytes) = seat.client.poll_datagram(local, DATAGRAM_BYTES_MAX) {
+            while let Some(mut bytes) = seat.client.poll_datagram(local, DATAGRAM_BYTES_MAX) {
+                if let Some(tap) = &mut self.tap {
+                    let way = Way { client: index, connection: pipe.connection(), is_up: true };
+                    tap.on_sends(way, now, &mut bytes);
+                }
                 packets.push(pipe.datagram(bytes));
             }
             if let Some(reason) = seat.client.poll_close() {

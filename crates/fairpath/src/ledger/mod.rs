@@ -45,7 +45,7 @@ const FORGOTTEN_AFTER: Span = Span::from_secs(30);
 const _: () = assert!(FORGOTTEN_AFTER.as_micros() >= 2 * REMEMBERED.as_micros());
 
 /// How many DR vectors of the past, and how many copies for each receiver, are remembered: 100 a second.
-const REMEMBERED_MAX: usize = 1500;
+pub const REMEMBERED_MAX: usize = 1500;
 const _: () = assert!(REMEMBERED_MAX as i64 * 10_000 >= REMEMBERED.as_micros());
 
 /// The books of one entity: one page for each receiver that is told of it.
@@ -59,17 +59,28 @@ pub struct Ledger<V: Planar> {
     exports: Exports<V>,
     pairs: BTreeMap<ReceiverId, Pair<V>>,
     memo: Memo<V>,
+    /// What the next copy is called. Counted over all pages: a receipt that is late is not for the page that was opened
+    /// in between.
+    next_copy: CopyId,
 }
 
 impl<V: Planar> Ledger<V> {
     /// Empty books of an entity whose replicas freeze after `horizon`.
     pub fn new(horizon: Span) -> Self {
-        Self { exports: Exports::new(horizon), pairs: BTreeMap::new(), memo: Memo::default() }
+        let next_copy = CopyId::default();
+        Self { exports: Exports::new(horizon), pairs: BTreeMap::new(), memo: Memo::default(), next_copy }
+    }
+
+    /// Calls the first copy this, for who has had books of this entity before.
+    pub(crate) fn with_next_copy(mut self, next_copy: CopyId) -> Self {
+        self.next_copy = next_copy;
+        self
     }
 
     /// Opens a page. A receiver that has one already keeps it.
     pub fn join(&mut self, receiver: ReceiverId, now: SharedInstant) {
-        self.pairs.entry(receiver).or_insert_with(|| Pair::new(now));
+        let next_copy = self.next_copy;
+        self.pairs.entry(receiver).or_insert_with(|| Pair::new(now, next_copy));
     }
 
     /// Closes a page and forgets it.
@@ -80,6 +91,11 @@ impl<V: Planar> Ledger<V> {
     /// Whether there is a page for this receiver.
     pub fn has_page(&self, receiver: ReceiverId) -> bool {
         self.pairs.contains_key(&receiver)
+    }
+
+    /// How many copies for this receiver are remembered, because their fate is open or can still change the books.
+    pub fn remembered(&self, receiver: ReceiverId) -> usize {
+        self.pairs.get(&receiver).map_or(0, Pair::remembered)
     }
 
     /// Whose pages there are, in order.
@@ -128,7 +144,10 @@ impl<V: Planar> Ledger<V> {
     ) -> Option<CopyId> {
         let index = self.exports.index_of(vector)?;
         let pair = self.pairs.get_mut(&receiver)?;
-        Some(pair.depart(&self.exports, index, at, at + delay.unwrap_or(Span::ZERO)))
+        let copy = self.next_copy;
+        self.next_copy = copy.next();
+        pair.depart(&self.exports, copy, index, at, at + delay.unwrap_or(Span::ZERO));
+        Some(copy)
     }
 
     /// When a copy left for `receiver`; nothing if that is forgotten.

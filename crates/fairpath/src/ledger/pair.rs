@@ -8,8 +8,14 @@ use crate::time::{SharedInstant, Span};
 use crate::vector::Planar;
 
 /// The name of one DR vector on its way to one receiver. Receipts are booked under it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CopyId(u64);
+
+impl CopyId {
+    pub(crate) fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
 
 /// No such copy was ever sent to that receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +68,8 @@ pub(super) struct Pair<V: Planar> {
     copies: VecDeque<Copy>,
     /// What most questions need to know of them.
     gist: Gist,
-    next_copy: u64,
+    /// All copies are called less.
+    next_copy: CopyId,
     last_sent: Option<SharedInstant>,
     last_acknowledged: Option<SharedInstant>,
     /// Everything it received before this was reported.
@@ -118,7 +125,7 @@ impl Fate {
 }
 
 impl<V: Planar> Pair<V> {
-    pub(super) fn new(now: SharedInstant) -> Self {
+    pub(super) fn new(now: SharedInstant, next_copy: CopyId) -> Self {
         Self {
             joined: now,
             until: now,
@@ -130,7 +137,7 @@ impl<V: Planar> Pair<V> {
             base_kept: None,
             copies: VecDeque::new(),
             gist: Gist::default(),
-            next_copy: 0,
+            next_copy,
             last_sent: None,
             last_acknowledged: None,
             complete_until: None,
@@ -153,28 +160,27 @@ impl<V: Planar> Pair<V> {
         self.keep_base(exports);
     }
 
-    /// A copy leaves at `at` and is expected to arrive at `expected`.
+    /// A copy of this name, newer than all before, leaves at `at` and is expected to arrive at `expected`.
     pub(super) fn depart(
         &mut self,
         exports: &Exports<V>,
+        id: CopyId,
         index: u64,
         at: SharedInstant,
         expected: SharedInstant,
-    ) -> CopyId {
+    ) {
         if self.copies.len() >= REMEMBERED_MAX {
             self.give_up_on_oldest(REMEMBERED_MAX / 2);
         }
-        let id = CopyId(self.next_copy);
-        self.next_copy += 1;
+        self.next_copy = id.next();
         self.copies.push_back(Copy { id, index, sent_at: at, fate: Fate::Missing });
         self.last_sent = self.last_sent.max(Some(at));
         self.revise(exports, self.copies.len() - 1, Fate::Expected(expected.max(at)));
-        id
     }
 
     /// When a copy left; nothing if that is forgotten.
     pub(super) fn departure(&self, id: CopyId) -> Result<Option<SharedInstant>, NeverSent> {
-        if id.0 >= self.next_copy {
+        if id >= self.next_copy {
             return Err(NeverSent);
         }
         let found = self.copies.binary_search_by_key(&id, |copy| copy.id);
@@ -233,6 +239,10 @@ impl<V: Planar> Pair<V> {
     /// Whether nothing is assumed.
     pub(super) fn is_settled(&self) -> bool {
         self.unsettled == 0 && !self.copies.iter().any(|copy| matches!(copy.fate, Fate::Expected(_)))
+    }
+
+    pub(super) fn remembered(&self) -> usize {
+        self.copies.len()
     }
 
     /// Whether what it is known to follow is within `tolerance` of the exported path at `at`.

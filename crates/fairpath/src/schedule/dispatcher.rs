@@ -106,6 +106,8 @@ pub struct Dispatcher<V: Planar> {
     receivers: Directory<Receiver>,
     /// Reused from trigger to trigger.
     candidates: Vec<Candidate>,
+    /// Above the names of all copies ever: an entity that is gone may come back while receipts are under way.
+    next_copy: CopyId,
 }
 
 #[derive(Debug)]
@@ -146,6 +148,7 @@ impl<V: Planar> Dispatcher<V> {
             entities: BTreeMap::new(),
             receivers: Directory::default(),
             candidates: Vec::new(),
+            next_copy: CopyId::default(),
         }
     }
 
@@ -223,7 +226,7 @@ impl<V: Planar> Dispatcher<V> {
     pub fn on_generated(&mut self, vector: &DrVector<V>, reason: Reason, now: SharedInstant) {
         let about = vector.entity;
         let entity = self.entities.entry(about).or_insert_with(|| {
-            let mut ledger = Ledger::new(self.config.horizon);
+            let mut ledger = Ledger::new(self.config.horizon).with_next_copy(self.next_copy);
             for &receiver in self.receivers.keys() {
                 ledger.join(receiver, now);
                 self.promises.watch(about, receiver, now);
@@ -300,7 +303,9 @@ impl<V: Planar> Dispatcher<V> {
             let look_at = liveness.next_look(entity.steady_since, at, freezes_at);
             self.promises.watch_anew(claim.entity, claim.receiver, look_at);
         }
-        entity.ledger.on_departed(claim.receiver, vector, at, delay)
+        let copy = entity.ledger.on_departed(claim.receiver, vector, at, delay)?;
+        self.next_copy = self.next_copy.max(copy.next());
+        Some(copy)
     }
 
     /// A receipt came at `now`: the receiver says that a copy arrived at `received_at`.

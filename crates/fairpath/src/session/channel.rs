@@ -15,6 +15,7 @@ use super::message::{Announcement, Call, Datagram, Group, Letter, Message, Part,
 use super::newest::{Heard, Newest, Slot};
 use super::outbox::{Inbox, Outbox, OutboxFull};
 use super::packets::{Arrived, Content, Departed};
+use super::queues::Queues;
 use super::quickest::Quickest;
 use super::seen::Seen;
 use super::statistics::Statistics;
@@ -634,6 +635,19 @@ impl Channel {
             datagrams_lost: sent.saturating_sub(came),
             outbox_bytes: self.outbox.bytes() as u64,
             ..self.statistics
+        }
+    }
+
+    /// How much is kept for the peer.
+    pub(super) fn queues(&self) -> Queues {
+        Queues {
+            outbox_bytes: self.outbox.bytes(),
+            outbox_messages: self.outbox.messages(),
+            quickest: self.quickest.waiting().count(),
+            newest_calls: self.newest.calls(),
+            unreliable: self.unreliable.len(),
+            datagrams_open: self.departed.open(),
+            ..Queues::default()
         }
     }
 

@@ -8,11 +8,12 @@ use super::class::{Class, ClassId};
 use super::error::{CallError, CloseReason, ObjectError, Refusal};
 use super::limits::{
     CREATION_BYTES_MAX, DATAGRAM_ITEM_BYTES_MAX, EARLY_MAX, EVENTS_MAX, GROUPS_MAX, OBJECTS_PER_CLIENT_MAX,
-    RESUME_WITHIN, SILENCE_MAX,
+    OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX, RESUME_WITHIN, SILENCE_MAX,
 };
 use super::message::{
     Announcement, Call, Frames, Group, Hello, Message, Outcome, Resume, SESSION_VERSION, Target, Welcome,
 };
+use super::queues::Queues;
 use super::statistics::Statistics;
 use super::undelivered::Undelivered;
 use super::{Budget, ClientId, Delivery, Party, Token};
@@ -148,6 +149,8 @@ pub struct Client<V: Planar> {
     objects: BTreeMap<EntityId, Object<V>>,
     /// Of whom something was heard before they entered.
     early: BTreeMap<EntityId, Replica<V>>,
+    /// Independent messages that overtook the greeting, or came before the clock was known.
+    early_letters: Vec<Vec<u8>>,
     ids: VecDeque<Range<u32>>,
     closing: Option<CloseReason>,
     events: VecDeque<ClientEvent>,
@@ -179,7 +182,16 @@ struct Object<V: Planar> {
     term: u64,
     creation: Vec<u8>,
     groups: BTreeMap<u8, Vec<u8>>,
+    /// What the server says meanwhile of groups that were set here: it counts once the object is somebody else's.
+    overruled: BTreeMap<u8, Vec<u8>>,
     role: Role<V>,
+}
+
+impl<V: Planar> Object<V> {
+    fn new(class: ClassId, owner: Party, term: u64, creation: Vec<u8>, role: Role<V>) -> Self {
+        let (groups, overruled) = (BTreeMap::new(), BTreeMap::new());
+        Self { class, owner, term, creation, groups, overruled, role }
+    }
 }
 
 #[derive(Debug)]
@@ -214,6 +226,7 @@ impl<V: Planar> Client<V> {
             dispatcher,
             objects: BTreeMap::new(),
             early: BTreeMap::new(),
+            early_letters: Vec::new(),
             ids: VecDeque::new(),
             closing: None,
             events: VecDeque::new(),
@@ -251,9 +264,7 @@ impl<V: Planar> Client<V> {
         grant.start += 1;
         self.channel.manifest.add(object, kind.rates, shared);
         let role = Role::Mine(Box::new(watch(object, kind, self.config.precision)), 0);
-        let creation = creation.to_vec();
-        self.objects
-            .insert(object, Object { class, owner, term: 0, creation, groups: BTreeMap::new(), role });
+        self.objects.insert(object, Object::new(class, owner, 0, creation.to_vec(), role));
         Ok(object)
     }
 
@@ -456,6 +467,9 @@ impl<V: Planar> Client<V> {
 
     /// An independent message came.
     pub fn handle_message(&mut self, bytes: &[u8], now: LocalInstant) {
+        if matches!(self.phase, Phase::Greeting | Phase::Established) && !self.is_connected() {
+            return self.keep_letter(bytes, now);
+        }
         let Some(now) = self.heard(now) else { return };
         match self.channel.handle_letter(bytes, now) {
             Ok(Some(call)) => self.called(call),
@@ -588,6 +602,11 @@ impl<V: Planar> Client<V> {
         Statistics { error_per_sec, ..self.channel.statistics() }
     }
 
+    /// How much is kept for the server, and of it.
+    pub fn queues(&self) -> Queues {
+        Queues { early: self.early.len(), events: self.events.len(), ..self.channel.queues() }
+    }
+
     // ── the reconcile step ──────────────────────────────────────────────────────────────────────────────
 
     /// What a datagram brought: newer motion, values and calls are taken over, older ones are not, and the server is told
@@ -655,13 +674,19 @@ impl<V: Planar> Client<V> {
         self.clock_epoch = self.clock.epoch();
         self.dispatcher.join(SERVER, now.shared);
         self.events.push_back(ClientEvent::Connected(identity.client));
+        self.open_early_letters(now.local);
         self.drain_frames(now.local);
     }
 
     fn change_state(&mut self, object: EntityId, group: Group) {
         let Some(known) = self.objects.get_mut(&object) else { return };
         let is_mine = matches!(&known.role, Role::Mine(_, set) if set >> group.group & 1 == 1);
-        if self.channel.is_news(object, &group) && !is_mine {
+        if !self.channel.is_news(object, &group) {
+            return;
+        }
+        if is_mine {
+            known.overruled.insert(group.group, group.bytes);
+        } else {
             known.groups.insert(group.group, group.bytes);
             self.events.push_back(ClientEvent::StateChanged { object, group: group.group });
         }
@@ -670,6 +695,22 @@ impl<V: Planar> Client<V> {
     fn called(&mut self, call: Call) {
         let Call { target, from, method, bytes } = call;
         self.events.push_back(ClientEvent::Called { from, target, method, bytes });
+    }
+
+    /// The transport will not bring it again: it waits until the session begins for the application.
+    fn keep_letter(&mut self, bytes: &[u8], now: LocalInstant) {
+        self.heard_at = now;
+        let kept: usize = self.early_letters.iter().map(Vec::len).sum();
+        if kept + bytes.len() > OUTBOX_BYTES_MAX || self.early_letters.len() >= OUTBOX_MESSAGES_MAX {
+            return self.close(CloseReason::OutOfPlace, now);
+        }
+        self.early_letters.push(bytes.to_vec());
+    }
+
+    fn open_early_letters(&mut self, now: LocalInstant) {
+        for letter in std::mem::take(&mut self.early_letters) {
+            self.handle_message(&letter, now);
+        }
     }
 
     // ── what the server says on the stream ──────────────────────────────────────────────────────────────
@@ -736,7 +777,9 @@ impl<V: Planar> Client<V> {
         self.detached_at = None;
         self.placement = welcome.placement;
         self.identity = Some(Identity { client: welcome.client, token: welcome.token, epoch: welcome.epoch });
-        if !self.is_synchronised {
+        if self.is_synchronised {
+            self.open_early_letters(now);
+        } else {
             self.synchronise(now);
         }
         Ok(())
@@ -746,9 +789,10 @@ impl<V: Planar> Client<V> {
         self.channel.hear_groups(&announcement);
         let Announcement { object, class, owner, term, creation, groups } = announcement;
         let replica = self.early.remove(&object).unwrap_or_else(|| replica(&self.config, self.placement));
-        let groups = groups.into_iter().map(|group| (group.group, group.bytes)).collect();
         let role = Role::Theirs(Box::new(replica));
-        self.objects.insert(object, Object { class, owner: Party::Server, term, creation, groups, role });
+        let mut known = Object::new(class, Party::Server, term, creation, role);
+        known.groups = groups.into_iter().map(|group| (group.group, group.bytes)).collect();
+        self.objects.insert(object, known);
         self.take_sides(object, owner, now);
         self.events.push_back(ClientEvent::ObjectEntered { object, class, owner });
     }
@@ -782,8 +826,12 @@ impl<V: Planar> Client<V> {
                 }
                 self.channel.manifest.add(object, kind.rates, now.shared);
                 known.role = Role::Mine(Box::new(watch), 0);
+                known.overruled.clear();
             }
-            Role::Mine(watch, _) if !is_mine => {
+            Role::Mine(watch, set) if !is_mine => {
+                // What was set here may have come too late. The server tells what counts.
+                known.groups.retain(|group, _| set >> group & 1 == 0);
+                known.groups.append(&mut known.overruled);
                 let mut replica = replica(&self.config, self.placement);
                 if let Some(exported) = watch.exported() {
                     replica.accept(exported, &Arrival::at(now));
@@ -826,6 +874,7 @@ impl<V: Planar> Client<V> {
             self.phase = Phase::Idle;
         }
         self.channel.drop_greetings();
+        self.early_letters.clear();
         self.dispatcher.leave(SERVER);
         // A server that does not answer is no news to who has no connection.
         if was_connected || reason.is_some_and(|reason| reason != CloseReason::Silent) {

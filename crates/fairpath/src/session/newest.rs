@@ -56,13 +56,17 @@ impl Newest {
     /// The call replaces any earlier one to the same target and method. False if there are too many different ones.
     pub(super) fn set_call(&mut self, call: Call) -> bool {
         let slot = Slot::Call(call.target, call.method);
-        let calls = self.waiting.range(Slot::Call(Target::Connection, 0)..).count();
-        if calls >= SLOTS_MAX && !self.waiting.contains_key(&slot) {
+        if self.calls() >= SLOTS_MAX && !self.waiting.contains_key(&slot) {
             return false;
         }
         let number = self.number();
         self.waiting.insert(slot, Value { number, part: Part::Newest(number, call), sent_at: None });
         true
+    }
+
+    /// How many different calls wait.
+    pub(super) fn calls(&self) -> usize {
+        self.waiting.range(Slot::Call(Target::Connection, 0)..).count()
     }
 
     /// Values to send now, those that waited longest first: never sent, or sent `patience` ago and not confirmed.

@@ -109,9 +109,12 @@ impl Outbox {
         self.bytes
     }
 
+    pub(super) fn messages(&self) -> usize {
+        self.ordered.len() + self.letters.len()
+    }
+
     fn reserve(&mut self, bytes: usize) -> Result<(), OutboxFull> {
-        let messages = self.ordered.len() + self.letters.len();
-        if self.bytes + bytes > OUTBOX_BYTES_MAX || messages >= OUTBOX_MESSAGES_MAX {
+        if self.bytes + bytes > OUTBOX_BYTES_MAX || self.messages() >= OUTBOX_MESSAGES_MAX {
             return Err(OutboxFull);
         }
         self.bytes += bytes;

@@ -58,6 +58,11 @@ impl Departed {
         self.sent.header(now)
     }
 
+    /// How many datagrams' fate is open.
+    pub(super) fn open(&self) -> usize {
+        self.open.len()
+    }
+
     /// What feedback is widened against.
     pub(super) fn newest(&self) -> PacketNumber {
         self.sent.newest()

@@ -17,6 +17,7 @@ use super::error::{CallError, CloseReason, ObjectError};
 use super::interceptor::Interceptor;
 use super::limits::{CREATION_BYTES_MAX, EVENTS_MAX, GREETINGS_MAX, HELLO_WITHIN, OBJECTS_MAX};
 use super::message::{Call, Frames, Target};
+use super::queues::Queues;
 use super::scope::Scope;
 use super::statistics::Statistics;
 use super::{ClassId, ClientId, Delivery, Party, Token};
@@ -469,6 +470,13 @@ impl<V: Planar> Server<V> {
         let statistics = self.members.get(&client)?.channel.statistics();
         let account = self.dispatcher.account(client.receiver());
         Some(Statistics { error_per_sec: account.map_or(0.0, |account| account.rate()), ..statistics })
+    }
+
+    /// How much is kept for a client, and of it.
+    pub fn queues(&self, client: ClientId) -> Option<Queues> {
+        let member = self.members.get(&client)?;
+        let early = member.early.len();
+        Some(Queues { early, events: self.events.len(), ..member.channel.queues() })
     }
 
     /// The books: ledgers, accounts, delays.

@@ -1,0 +1,107 @@
+//! Many seeds, on all cores, and what became of them.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use fairpath::time::SharedInstant;
+use rayon::prelude::*;
+
+use crate::check::{Findings, Law, Violation};
+use crate::plan::Plan;
+use crate::stage::{Outcome, run};
+
+/// Seeds that found something once, and what it was. Every test run plays them again.
+pub const REGRESSIONS: &[(u64, &str)] = &[];
+
+/// A range of seeds to play.
+#[derive(Clone, Copy, Debug)]
+pub struct Campaign {
+    /// The first seed.
+    pub from: u64,
+    /// How many.
+    pub seeds: u64,
+}
+
+/// A seed whose world broke a law.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// Which.
+    pub seed: u64,
+    /// The first law it broke.
+    pub violation: Violation,
+}
+
+/// What became of a range of seeds.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// How many were played.
+    pub seeds: u64,
+    /// How much virtual time they took together, in seconds.
+    pub secs: f64,
+    /// How often each law was looked at, in the order of [`Law::ALL`].
+    pub looked: [u64; Law::ALL.len()],
+    /// Those that broke a law, in the order of seeds.
+    pub failures: Vec<Failure>,
+}
+
+impl Campaign {
+    /// Plays all seeds, on all cores.
+    pub fn run(&self) -> Tally {
+        let seeds = self.from..self.from + self.seeds;
+        let tallies = seeds.into_par_iter().map(|seed| Tally::of(seed, &play(seed)));
+        tallies.reduce(Tally::default, Tally::and)
+    }
+
+    /// Plays those of the seeds that cost little: with at most four clients.
+    pub fn run_small(&self) -> Tally {
+        let seeds = (self.from..self.from + self.seeds).into_par_iter();
+        let small = seeds.filter(|seed| Plan::from_seed(*seed).clients <= 4);
+        small.map(|seed| Tally::of(seed, &play(seed))).reduce(Tally::default, Tally::and)
+    }
+
+    /// Plays seeds in order until one breaks a law; which, and how many were played.
+    pub fn run_to_first_failure(&self) -> Option<Failure> {
+        let seeds = self.from..self.from + self.seeds;
+        seeds.into_par_iter().find_map_first(|seed| Tally::of(seed, &play(seed)).failures.pop())
+    }
+}
+
+/// Plays one seed. A panic is a violation like any other.
+fn play(seed: u64) -> Outcome {
+    let played = catch_unwind(AssertUnwindSafe(|| run(&Plan::from_seed(seed))));
+    played.unwrap_or_else(|panic| {
+        let what = panic.downcast_ref::<String>().map(String::as_str);
+        let what = what.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("somebody panicked");
+        let violation =
+            Violation { law: Law::Panic, at: SharedInstant::ZERO, what: format!("panicked: {what}") };
+        let findings = Findings { violation: Some(violation), ..Findings::default() };
+        Outcome { findings, digest: 0, lasted: fairpath::time::Span::ZERO }
+    })
+}
+
+/// The line that plays a seed again.
+pub fn replay_line(seed: u64) -> String {
+    format!("cargo xtask sim --seed {seed}")
+}
+
+impl Tally {
+    fn of(seed: u64, outcome: &Outcome) -> Self {
+        let violation = outcome.findings.violation.clone();
+        Self {
+            seeds: 1,
+            secs: outcome.lasted.as_secs_f64(),
+            looked: outcome.findings.looked,
+            failures: violation.map(|violation| Failure { seed, violation }).into_iter().collect(),
+        }
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.seeds += other.seeds;
+        self.secs += other.secs;
+        self.looked.iter_mut().zip(other.looked).for_each(|(sum, more)| *sum += more);
+        self.failures.extend(other.failures);
+        self.failures.sort_by_key(|failure| failure.seed);
+        self
+    }
+}

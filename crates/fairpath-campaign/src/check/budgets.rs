@@ -1,0 +1,130 @@
+//! No more bytes than the budget, no copies sooner than their class allows, no more claims than the scheduler may make.
+//!
+//! The model: for each link a bucket that every datagram drinks from and that never goes empty. Streams may borrow from
+//! the real bucket; here they drink nothing, so this is what datagrams may take at most.
+
+use std::collections::BTreeMap;
+
+use fairpath::number::{EntityId, ReceiverId};
+use fairpath::schedule::Left;
+use fairpath::session::Budget;
+use fairpath::time::{SharedInstant, Span};
+use fairpath_sim::Way;
+
+use super::{Findings, Law};
+use crate::plan::SchedulerPlan;
+
+/// What was spent.
+#[derive(Debug)]
+pub(crate) struct Budgets {
+    budget: Budget,
+    interval_min: Span,
+    scheduler: SchedulerPlan,
+    /// By transport and direction. Real ones outlive a transport: so much is given away here with each.
+    buckets: BTreeMap<Way, Bucket>,
+    departed: BTreeMap<(EntityId, ReceiverId), SharedInstant>,
+    claims: Claims,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Bucket {
+    level: f64,
+    at: SharedInstant,
+}
+
+/// How many claims were made, and how many may have been.
+#[derive(Clone, Copy, Debug, Default)]
+struct Claims {
+    made: f64,
+    allowed: f64,
+    new: f64,
+    most: f64,
+}
+
+impl Budgets {
+    pub(crate) fn new(budget: Budget, interval_min: Span, scheduler: SchedulerPlan) -> Self {
+        let (buckets, departed) = (BTreeMap::new(), BTreeMap::new());
+        Self { budget, interval_min, scheduler, buckets, departed, claims: Claims::default() }
+    }
+
+    /// A datagram left. A client's own clock may be `ppm` faster than time.
+    pub(crate) fn on_sent(
+        &mut self,
+        way: Way,
+        bytes: usize,
+        ppm: f64,
+        at: SharedInstant,
+        findings: &mut Findings,
+    ) {
+        let (rate, burst) = (f64::from(self.budget.bytes_per_sec), f64::from(self.budget.burst_bytes));
+        let rate = rate * (1.0 + ppm * 1e-6);
+        let full = Bucket { level: burst, at };
+        let bucket = self.buckets.entry(way).or_insert(full);
+        let since = (at - bucket.at).as_secs_f64();
+        *bucket = Bucket { level: (bucket.level + rate * since).min(burst) - bytes as f64, at };
+        let level = bucket.level;
+        // A byte for rounding.
+        findings.check(Law::Budget, at, level >= -1.0, || {
+            let who = if way.is_up { "client" } else { "the server to client" };
+            format!("{who} {} sent {:.0} bytes more than its budget", way.client, -level)
+        });
+    }
+
+    /// A client whose clock jumps ahead believes that its bucket is full.
+    pub(crate) fn on_step(&mut self, client: usize) {
+        self.buckets.retain(|way, _| way.client != client || !way.is_up);
+    }
+
+    /// A copy left.
+    pub(crate) fn on_departed(
+        &mut self,
+        pair: (EntityId, ReceiverId),
+        at: SharedInstant,
+        findings: &mut Findings,
+    ) {
+        let before = self.departed.insert(pair, at);
+        let is_late_enough = before.is_none_or(|before| at - before >= self.interval_min);
+        findings.check(Law::Budget, at, is_late_enough, || {
+            format!("receiver {} is told of object {} too often", pair.1.0, pair.0.0)
+        });
+    }
+
+    /// Pairs begin anew.
+    pub(crate) fn on_left(&mut self, left: Left) {
+        self.departed.retain(|(entity, receiver), _| match left {
+            Left::Entity(gone) => *entity != gone,
+            Left::Receiver(gone) => *receiver != gone,
+            Left::Pair(it, to) => (*entity, *receiver) != (it, to),
+        });
+    }
+
+    /// A trigger, and how many of so many candidates were claimed for; some had never been told.
+    pub(crate) fn on_trigger(
+        &mut self,
+        candidates: usize,
+        claimed: usize,
+        new: usize,
+        at: SharedInstant,
+        findings: &mut Findings,
+    ) {
+        let Some(allowed) = self.scheduler.copies_per_trigger(candidates) else { return };
+        let claims = &mut self.claims;
+        claims.made += claimed as f64;
+        claims.allowed += allowed.min(candidates as f64);
+        claims.new += new as f64;
+        claims.most = claims.most.max(candidates as f64);
+        // By chance, five standard deviations; in turns, one round.
+        let slack = 5.0 * (claims.allowed * claims.most).sqrt() + 2.0 * claims.most + claims.new;
+        let (made, allowed) = (claims.made, claims.allowed);
+        findings.check(Law::Budget, at, made <= allowed + slack, || {
+            format!("the scheduler claimed {made:.0} copies, where {allowed:.0} may be")
+        });
+    }
+
+    /// Another server: everything begins anew.
+    pub(crate) fn on_restarted(&mut self) {
+        self.buckets.clear();
+        self.departed.clear();
+        self.claims = Claims::default();
+    }
+}

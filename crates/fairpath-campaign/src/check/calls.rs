@@ -1,0 +1,221 @@
+//! No promised message is lost, doubled or reordered within a session; a session that is lost names the rest.
+//!
+//! The model: messages travel in lanes, one for each sender's session, target and delivery, and are numbered in each.
+//! What arrives says its lane and number.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fairpath::session::{Delivery, Undelivered};
+use fairpath::time::SharedInstant;
+
+use super::{Findings, Law};
+
+/// A lane, by the order in which they were opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct LaneId(u32);
+
+/// What a message carries: enough to tell which it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Parcel {
+    lane: LaneId,
+    number: u32,
+}
+
+impl Parcel {
+    /// So many bytes, at least eight.
+    pub(crate) fn to_bytes(self, len: usize) -> Vec<u8> {
+        let mut bytes = [self.lane.0.to_le_bytes(), self.number.to_le_bytes()].concat();
+        bytes.resize(len.max(8), 0);
+        bytes
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+        Some(Self { lane: LaneId(word(0)?), number: word(4)? })
+    }
+}
+
+/// Messages of one session to one target in one delivery class.
+#[derive(Debug)]
+struct Lane {
+    name: String,
+    delivery: Delivery,
+    sent: u32,
+    received: BTreeSet<u32>,
+    newest: Option<u32>,
+    receiver: Option<String>,
+    named: BTreeSet<u32>,
+    end: End,
+}
+
+/// What became of the session that a lane belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// It lives: everything must arrive in the end.
+    Open,
+    /// It was lost: everything must have arrived, or been named.
+    Lost,
+    /// An end of it died, or somebody on the way may have refused: nothing is owed, but nothing comes twice either.
+    Excused,
+}
+
+/// All lanes of a world.
+#[derive(Debug, Default)]
+pub(crate) struct Calls {
+    lanes: Vec<Lane>,
+    by_name: BTreeMap<(String, u8), LaneId>,
+}
+
+impl Calls {
+    /// The next message in the lane of this name; say [`on_sent`](Self::on_sent) if it was taken.
+    pub(crate) fn next(&mut self, name: &str, delivery: Delivery) -> Parcel {
+        let key = (name.to_owned(), delivery as u8);
+        let lane = *self.by_name.entry(key).or_insert_with(|| {
+            self.lanes.push(Lane {
+                name: name.to_owned(),
+                delivery,
+                sent: 0,
+                received: BTreeSet::new(),
+                newest: None,
+                receiver: None,
+                named: BTreeSet::new(),
+                end: End::Open,
+            });
+            LaneId(self.lanes.len() as u32 - 1)
+        });
+        Parcel { lane, number: self.lanes[lane.0 as usize].sent }
+    }
+
+    pub(crate) fn on_sent(&mut self, parcel: Parcel) {
+        self.lanes[parcel.lane.0 as usize].sent = parcel.number + 1;
+    }
+
+    /// A message arrived at whom this names, in which session.
+    pub(crate) fn on_received(
+        &mut self,
+        bytes: &[u8],
+        receiver: &str,
+        now: SharedInstant,
+        findings: &mut Findings,
+    ) {
+        let parcel = Parcel::from_bytes(bytes).filter(|it| (it.lane.0 as usize) < self.lanes.len());
+        findings.check(Law::Calls, now, parcel.is_some(), || format!("{receiver} was called with {bytes:?}"));
+        let Some(Parcel { lane, number }) = parcel else { return };
+        let lane = &mut self.lanes[lane.0 as usize];
+        let name = &lane.name;
+        let mut check = |holds: bool, what: &str| {
+            let delivery = lane.delivery;
+            findings.check(Law::Calls, now, holds, || {
+                format!("{receiver} was called {number} of {name} ({delivery:?}), which {what}")
+            });
+        };
+        check(number < lane.sent, "was never sent");
+        check(lane.receiver.as_deref().is_none_or(|first| first == receiver), "was for somebody else before");
+        let may_repeat = lane.delivery == Delivery::Newest && lane.end == End::Excused;
+        check(may_repeat || !lane.received.contains(&number), "comes twice");
+        match lane.delivery {
+            // Whoever forgets an object forgets which was its newest call.
+            Delivery::Newest if lane.end == End::Excused => {}
+            Delivery::ReliableOrdered if lane.end != End::Excused => {
+                let expected = lane.newest.map_or(0, |newest| newest + 1);
+                check(number == expected, &format!("is not {expected}, whose turn it is"));
+            }
+            Delivery::ReliableOrdered | Delivery::Newest => {
+                check(lane.newest.is_none_or(|newest| number > newest), "is older than the last");
+            }
+            _ => {}
+        }
+        lane.received.insert(number);
+        lane.newest = lane.newest.max(Some(number));
+        lane.receiver.get_or_insert_with(|| receiver.to_owned());
+    }
+
+    /// The sender's session is lost, and names what may not have arrived. Lanes are told by how their names begin.
+    pub(crate) fn on_lost(&mut self, prefix: &str, undelivered: &[Undelivered]) {
+        for lane in
+            self.lanes.iter_mut().filter(|lane| lane.name.starts_with(prefix) && lane.end == End::Open)
+        {
+            lane.end = End::Lost;
+        }
+        for item in undelivered {
+            if let Undelivered::Call(call, _) = item
+                && let Some(parcel) = Parcel::from_bytes(&call.bytes)
+                && let Some(lane) = self.lanes.get_mut(parcel.lane.0 as usize)
+            {
+                lane.named.insert(parcel.number);
+            }
+        }
+    }
+
+    /// Nothing is owed any more in lanes whose names hold this.
+    pub(crate) fn excuse(&mut self, part: &str) {
+        self.lanes
+            .iter_mut()
+            .filter(|lane| lane.name.contains(part))
+            .for_each(|lane| lane.end = End::Excused);
+    }
+
+    /// A message that is owed and has not come, if there is one.
+    pub(crate) fn missing(&self) -> Option<String> {
+        self.lanes.iter().find_map(|lane| {
+            let number = lane.owed()?;
+            let Lane { name, delivery, sent, end, .. } = lane;
+            Some(format!(
+                "{number} of {sent} of {name} ({delivery:?}, {end:?}) has not come and is not named"
+            ))
+        })
+    }
+}
+
+impl Lane {
+    fn owed(&self) -> Option<u32> {
+        let came = |number: &u32| self.received.contains(number);
+        match (self.end, self.delivery) {
+            (End::Excused, _) | (_, Delivery::Unreliable) => None,
+            (_, Delivery::Newest) => {
+                let last = self.sent.checked_sub(1)?;
+                (!came(&last) && !self.named.contains(&last)).then_some(last)
+            }
+            (End::Open, _) => (0..self.sent).find(|number| !came(number)),
+            (End::Lost, _) => (0..self.sent).find(|number| !came(number) && !self.named.contains(number)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heard(delivery: Delivery, numbers: &[u32]) -> Option<String> {
+        let (mut calls, mut findings) = (Calls::default(), Findings::default());
+        for _ in 0..4 {
+            let parcel = calls.next("a>b", delivery);
+            calls.on_sent(parcel);
+        }
+        for number in numbers {
+            let parcel = Parcel { lane: LaneId(0), number: *number };
+            calls.on_received(&parcel.to_bytes(8), "b", SharedInstant::ZERO, &mut findings);
+        }
+        findings.violation.map(|violation| violation.what).or_else(|| calls.missing())
+    }
+
+    #[test]
+    fn it_sees_what_is_lost_doubled_or_reordered() {
+        assert_eq!(heard(Delivery::ReliableOrdered, &[0, 1, 2, 3]), None);
+        assert_eq!(heard(Delivery::ReliableUnordered, &[3, 1, 0, 2]), None);
+        assert_eq!(heard(Delivery::Newest, &[1, 3]), None);
+        assert_eq!(heard(Delivery::Unreliable, &[2]), None);
+        for (delivery, numbers) in [
+            (Delivery::ReliableOrdered, &[0, 2, 1, 3][..]),
+            (Delivery::ReliableOrdered, &[0, 1, 2]),
+            (Delivery::ReliableUnordered, &[0, 1, 1, 2, 3]),
+            (Delivery::Quickest, &[0, 1, 2]),
+            (Delivery::Newest, &[3, 2]),
+            (Delivery::Newest, &[2]),
+            (Delivery::Unreliable, &[2, 2]),
+            (Delivery::Unreliable, &[9]),
+        ] {
+            assert!(heard(delivery, numbers).is_some(), "{delivery:?} {numbers:?}");
+        }
+    }
+}

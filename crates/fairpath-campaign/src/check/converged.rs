@@ -1,0 +1,117 @@
+//! After healing everybody has the newest of everything.
+//!
+//! The model: the list of what each client should have, made by whoever moves the objects.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fairpath::number::EntityId;
+use fairpath::session::{Client, ClientId, Party, Server};
+use fairpath::time::{LocalInstant, SharedInstant, Span};
+use fairpath::vector::{Vec2, Vector};
+
+/// Where an object is, and what its state groups are, as those know who move it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Desired {
+    pub(crate) position: Option<Vec2>,
+    pub(crate) owner: Option<Party>,
+    pub(crate) groups: BTreeMap<u8, Vec<u8>>,
+}
+
+/// Asks whether everybody is where they should be.
+#[derive(Debug)]
+pub(crate) struct Converged {
+    desired: BTreeMap<EntityId, Desired>,
+}
+
+impl Converged {
+    /// What the trigger allows between truth and exported path, what the promise of liveness allows between that and a
+    /// receiver, and rounding: a tank at rest may be this far off for ever.
+    const ERROR_MAX: f64 = 0.3 + 0.3 + 0.02;
+    /// How long it may take from when everything is at rest: a second's slew, and some silences.
+    pub(crate) const WITHIN: Span = Span::from_secs(50);
+
+    pub(crate) fn new(desired: BTreeMap<EntityId, Desired>) -> Self {
+        Self { desired }
+    }
+
+    /// What is not as it should be at the server.
+    pub(crate) fn server(&self, server: &Server<Vec2>, now: SharedInstant) -> Option<String> {
+        self.desired.iter().find_map(|(object, desired)| {
+            let id = object.0;
+            let owner = server.owner(*object);
+            if owner.is_none() {
+                return Some(format!("the server does not know object {id}"));
+            }
+            if desired.owner.is_some() && owner != desired.owner {
+                return Some(format!("object {id} is {owner:?}'s at the server, not {:?}'s", desired.owner));
+            }
+            let placed = server.place(*object, now).map(|state| state.position);
+            self.judge(&format!("the server has object {id}"), desired, placed, |group| {
+                server.state(*object, group).map(<[u8]>::to_vec)
+            })
+        })
+    }
+
+    /// What is not as it should be at a client.
+    pub(crate) fn client(
+        &self,
+        index: usize,
+        (client, local): (&mut Client<Vec2>, LocalInstant),
+        server: &Server<Vec2>,
+    ) -> Option<String> {
+        let Some(id) = client.id().filter(|_| client.is_connected()) else {
+            return Some(format!("client {index} has no session"));
+        };
+        if !server.is_connected(id) {
+            return Some(format!("client {index} has a session, of which the server knows nothing"));
+        }
+        let shown: BTreeSet<EntityId> = server.objects().filter(|object| server.sees(id, *object)).collect();
+        let seen: BTreeSet<EntityId> = client.objects().collect();
+        if shown != seen {
+            return Some(format!("client {index} sees {seen:?} and should see {shown:?}"));
+        }
+        seen.iter().find_map(|object| self.object(index, (client, local), id, *object, server))
+    }
+
+    fn object(
+        &self,
+        index: usize,
+        (client, local): (&mut Client<Vec2>, LocalInstant),
+        id: ClientId,
+        object: EntityId,
+        server: &Server<Vec2>,
+    ) -> Option<String> {
+        let (here, there) = (client.owner(object), server.owner(object));
+        let who = format!("client {index} ({id:?}) has object {}", object.0);
+        if here != there {
+            return Some(format!("{who} as {here:?}'s, which is {there:?}'s"));
+        }
+        for group in 0..32 {
+            let (here, there) = (client.state(object, group), server.state(object, group));
+            if here != there {
+                return Some(format!("{who}, whose group {group} is {there:?}, as {here:?}"));
+            }
+        }
+        let desired = self.desired.get(&object)?;
+        let placed = client.place(object, local).map(|state| state.position);
+        self.judge(&who, desired, placed, |group| client.state(object, group).map(<[u8]>::to_vec))
+    }
+
+    fn judge(
+        &self,
+        who: &str,
+        desired: &Desired,
+        placed: Option<Vec2>,
+        state: impl Fn(u8) -> Option<Vec<u8>>,
+    ) -> Option<String> {
+        if let Some(position) = desired.position {
+            let Some(placed) = placed else { return Some(format!("{who}, and not where it is")) };
+            let off = placed.distance(position);
+            if off > Self::ERROR_MAX {
+                return Some(format!("{who} {off:.2} from where it is"));
+            }
+        }
+        let wrong = desired.groups.iter().find(|(group, value)| state(**group).as_ref() != Some(*value));
+        wrong.map(|(group, value)| format!("{who}, whose group {group} should be {value:?}"))
+    }
+}

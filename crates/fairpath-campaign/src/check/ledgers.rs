@@ -1,0 +1,236 @@
+//! A settled ledger is what somebody knows who saw every arrival; or it says that it is not settled.
+//!
+//! What is compared: for each object and receiver, the ledger's accumulated error as of the last time its books were
+//! brought up to date, with the integral of the distance between the exported path and the path of the newest DR vector
+//! that has really arrived, frozen after the horizon; from the first arrival on, and only where both are of one life.
+//!
+//! The exported path changes at a DR vector's generation time, or, where the books were already beyond that when the
+//! server heard of it, there: the ledger corrects arrivals, it does not take back what it booked of an owner far away.
+//!
+//! Tolerance: receivers say when something arrived by their own clock. If every arrival is booked at most δ off, the
+//! integral is off by δ times the distance between what was followed before and after, summed over arrivals; twice that
+//! is allowed, because arrivals may change places. δ is how wrong the receiver's and the owner's clocks really were at
+//! most, and the grid of receipts. Corrections of the past see generation times, not when the server heard: that adds
+//! the time between the two, times the distance between the two exported paths. What is left is 2 % and a hundredth of
+//! a unit-second.
+//!
+//! Not compared: liars; clocks that were ever off by more than 45 ms, a receiver's or an owner's; and worlds whose server
+//! doubts reports (`Trust`), since it books arrivals otherwise than reported on purpose.
+
+use std::collections::BTreeMap;
+
+use fairpath::DrVector;
+use fairpath::number::{EntityId, ReceiverId};
+use fairpath::schedule::Left;
+use fairpath::time::{SharedInstant, Span};
+use fairpath::vector::{Vec2, Vector};
+
+use super::{Findings, Law};
+
+/// What somebody knows who saw every arrival.
+#[derive(Debug)]
+pub(crate) struct Ledgers {
+    horizon: Span,
+    objects: BTreeMap<EntityId, Exports>,
+    pages: BTreeMap<(EntityId, ReceiverId), Page>,
+}
+
+/// The exported path of an object, piece by piece.
+#[derive(Debug, Default)]
+struct Exports {
+    pieces: Vec<(SharedInstant, DrVector<Vec2>)>,
+    /// By how much the ledger may see a piece begin earlier than it was booked, times how far that is: at when.
+    late: Vec<(SharedInstant, f64)>,
+    booked_until: SharedInstant,
+}
+
+/// What one receiver has really followed.
+#[derive(Debug, Default)]
+struct Page {
+    followed: Vec<(SharedInstant, DrVector<Vec2>)>,
+    integral: f64,
+    /// The distances between what was followed before and after each arrival, summed up.
+    jumps: f64,
+    until: Option<SharedInstant>,
+    /// Since when the ledger has been off, whenever it said that it was settled.
+    off_since: Option<SharedInstant>,
+}
+
+/// What the ledger says of a pair.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Said {
+    pub(crate) accumulated: f64,
+    pub(crate) is_settled: bool,
+}
+
+impl Ledgers {
+    /// Between samples of a distance: at 25 units per second and a turn of 45° a second, the mean of the ends of such a
+    /// piece is right to a ten-thousandth.
+    const STEP: Span = Span::from_millis(4);
+    /// What receipts say is rounded to this, twice.
+    const RECEIPT_GRID: Span = Span::from_millis(2);
+
+    pub(crate) fn new(horizon: Span) -> Self {
+        Self { horizon, objects: BTreeMap::new(), pages: BTreeMap::new() }
+    }
+
+    /// How long a settled ledger may be off. A copy that is overdue is taken for lost, and if it arrives after all, the
+    /// ledger learns of it with its receipt.
+    const LEARNS_WITHIN: Span = Span::from_secs(3);
+
+    /// The server was given a DR vector, and told these of it, or will.
+    pub(crate) fn on_generated(
+        &mut self,
+        vector: &DrVector<Vec2>,
+        now: SharedInstant,
+        receivers: &[ReceiverId],
+    ) {
+        let exports = self.objects.entry(vector.entity).or_default();
+        let begins = vector.generated_at.max(exports.booked_until);
+        if let Some((_, last)) = exports.pieces.last() {
+            let apart = last.position_at(begins).distance(vector.position_at(begins));
+            let early = (begins - vector.generated_at).as_secs_f64();
+            exports.late.push((begins, early * (apart + 25.0 * early)));
+        }
+        exports.pieces.push((begins, *vector));
+        exports.booked_until = exports.booked_until.max(now).max(vector.generated_at);
+        for receiver in receivers {
+            self.pages.entry((vector.entity, *receiver)).or_default();
+        }
+    }
+
+    /// The books of an object were brought up to date.
+    pub(crate) fn on_looked(&mut self, entity: EntityId, now: SharedInstant) {
+        let exports = self.objects.entry(entity).or_default();
+        exports.booked_until = exports.booked_until.max(now);
+    }
+
+    pub(crate) fn on_joined(&mut self, entity: EntityId, receiver: ReceiverId) {
+        self.pages.insert((entity, receiver), Page::default());
+    }
+
+    pub(crate) fn on_left(&mut self, left: Left) {
+        if let Left::Entity(gone) = left {
+            self.objects.remove(&gone);
+        }
+        self.pages.retain(|(entity, receiver), _| match left {
+            Left::Entity(gone) => *entity != gone,
+            Left::Receiver(gone) => *receiver != gone,
+            Left::Pair(it, to) => (*entity, *receiver) != (it, to),
+        });
+    }
+
+    /// A receiver took this in.
+    pub(crate) fn on_heard(&mut self, receiver: ReceiverId, vector: &DrVector<Vec2>, now: SharedInstant) {
+        // What an earlier run of the server sent may still be under way.
+        let exported = self.objects.get(&vector.entity);
+        let is_known = exported.is_some_and(|it| it.pieces.iter().rev().any(|(_, piece)| piece == vector));
+        let Some(page) = self.pages.get_mut(&(vector.entity, receiver)).filter(|_| is_known) else { return };
+        let before = page.followed.last().map(|(_, before)| *before);
+        if before.is_some_and(|before| before.generated_at >= vector.generated_at) {
+            return;
+        }
+        if let Some(before) = before.filter(|before| before.life == vector.life) {
+            let frozen = |vector: &DrVector<Vec2>| placed(vector, now, self.horizon);
+            page.jumps += frozen(&before).distance(frozen(vector));
+        }
+        page.followed.push((now, *vector));
+    }
+
+    /// Another server, with empty books.
+    pub(crate) fn on_restarted(&mut self) {
+        *self = Self::new(self.horizon);
+    }
+
+    /// Compares what the ledger says of a pair, whose receiver's clock was at most so wrong. Answers with the truth and
+    /// the tolerance, if the ledger says that it is settled.
+    pub(crate) fn compare(
+        &mut self,
+        (entity, receiver): (EntityId, ReceiverId),
+        said: Said,
+        clock_error: Span,
+        now: SharedInstant,
+        findings: &mut Findings,
+    ) -> Option<(f64, f64)> {
+        let exports = self.objects.get(&entity)?;
+        let page = self.pages.get_mut(&(entity, receiver))?;
+        page.integrate(exports, self.horizon);
+        if !said.is_settled {
+            return None;
+        }
+        let delta = (clock_error + Self::RECEIPT_GRID).as_secs_f64();
+        let since = page.followed.first().map_or(exports.booked_until, |(at, _)| *at);
+        let late: f64 = exports.late.iter().filter(|(at, _)| *at >= since).map(|(_, amount)| amount).sum();
+        let arrivals = page.followed.len() as f64;
+        let tolerance =
+            2.0 * delta * (page.jumps + 25.0 * delta * arrivals) + late + 0.02 * page.integral + 0.01;
+        let truth = page.integral;
+        let off = said.accumulated - truth;
+        if off.abs() <= tolerance {
+            page.off_since = None;
+        }
+        let off_since = if off.abs() <= tolerance { now } else { *page.off_since.get_or_insert(now) };
+        findings.check(Law::Ledger, now, now - off_since < Self::LEARNS_WITHIN, || {
+            format!(
+                "for seconds the ledger says {:.3} of object {} and receiver {}, the truth is {truth:.3} ± {tolerance:.3}",
+                said.accumulated, entity.0, receiver.0
+            )
+        });
+        Some((truth, tolerance))
+    }
+}
+
+impl Page {
+    /// Integrates up to where the books are. What is past does not change: arrivals are known when they happen.
+    fn integrate(&mut self, exports: &Exports, horizon: Span) {
+        let Some((first, _)) = self.followed.first() else { return };
+        let (mut at, until) = (self.until.unwrap_or(*first), exports.booked_until);
+        while at < until {
+            let (followed, next_arrival) = in_force(&self.followed, at);
+            let (exported, next_export) = in_force(&exports.pieces, at);
+            let next = [next_arrival, next_export].into_iter().flatten().fold(until, SharedInstant::min);
+            if let (Some(followed), Some(exported)) = (followed, exported)
+                && followed.life == exported.life
+            {
+                let is_same =
+                    followed.generated_at == exported.generated_at && next <= followed.generated_at + horizon;
+                if !is_same {
+                    self.integral += area(exported, followed, (at, next), horizon);
+                }
+            }
+            at = next;
+        }
+        self.until = Some(at.max(self.until.unwrap_or(at)));
+    }
+}
+
+/// Which of these counts at `at`, and when the next one begins.
+fn in_force(
+    pieces: &[(SharedInstant, DrVector<Vec2>)],
+    at: SharedInstant,
+) -> (Option<&DrVector<Vec2>>, Option<SharedInstant>) {
+    let begun = pieces.partition_point(|(begins, _)| *begins <= at);
+    let newest = begun.checked_sub(1).map(|last| &pieces[last].1);
+    (newest, pieces.get(begun).map(|(begins, _)| *begins))
+}
+
+/// The distance between two paths, integrated by the midpoint rule.
+fn area(
+    exported: &DrVector<Vec2>,
+    followed: &DrVector<Vec2>,
+    (from, to): (SharedInstant, SharedInstant),
+    horizon: Span,
+) -> f64 {
+    let secs = (to - from).as_secs_f64();
+    let count = (secs / Ledgers::STEP.as_secs_f64()).ceil().max(1.0);
+    let step = secs / count;
+    let distance = |index: u32| {
+        let t = from + Span::from_secs_f64((f64::from(index) + 0.5) * step);
+        exported.position_at(t).distance(placed(followed, t, horizon))
+    };
+    step * (0..count as u32).map(distance).sum::<f64>()
+}
+
+fn placed(vector: &DrVector<Vec2>, t: SharedInstant, horizon: Span) -> Vec2 {
+    vector.position_at(t.min(vector.generated_at + horizon))
+}

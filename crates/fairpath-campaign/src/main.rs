@@ -1,0 +1,105 @@
+//! Plays seeds of the campaign; `cargo xtask sim` runs it.
+
+use std::fmt::Debug;
+use std::process::ExitCode;
+
+use clap::Parser;
+use fairpath_campaign::{Campaign, Failure, Law, Plan, Tally, replay_line, run_traced};
+
+/// Whole worlds drawn from seeds, broken, healed and checked.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask sim")]
+struct Arguments {
+    /// How many seeds.
+    #[arg(long, default_value_t = 500)]
+    seeds: u64,
+    /// The first one.
+    #[arg(long, default_value_t = 0)]
+    from: u64,
+    /// Only this one, with its plan.
+    #[arg(long, conflicts_with_all = ["seeds", "from"])]
+    seed: Option<u64>,
+    /// With `--seed`: everything that the witnesses saw.
+    #[arg(long, requires = "seed")]
+    trace: bool,
+    /// Stop at the first that breaks a law.
+    #[arg(long)]
+    first: bool,
+}
+
+/// Seeds between two lines of progress.
+const CHUNK: u64 = 500;
+/// Failures that are told of in full.
+const TOLD_MAX: usize = 20;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    if let Some(seed) = arguments.seed {
+        return play_one(seed, arguments.trace);
+    }
+    let campaign = Campaign { from: arguments.from, seeds: arguments.seeds };
+    if arguments.first { play_to_first(campaign) } else { play_all(campaign) }
+}
+
+fn play_one(seed: u64, is_traced: bool) -> ExitCode {
+    let plan = Plan::from_seed(seed);
+    println!("{plan}");
+    let trace = |seen: &dyn Debug| {
+        if is_traced {
+            println!("{seen:?}");
+        }
+    };
+    let outcome = run_traced(&plan, trace);
+    println!("{:.1} s, digest {:016x}", outcome.lasted.as_secs_f64(), outcome.digest);
+    match outcome.findings.violation {
+        None => {
+            println!("no violation");
+            ExitCode::SUCCESS
+        }
+        Some(violation) => {
+            println!("VIOLATION {violation}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn play_to_first(campaign: Campaign) -> ExitCode {
+    match campaign.run_to_first_failure() {
+        None => {
+            println!("no violation in {} seeds", campaign.seeds);
+            ExitCode::SUCCESS
+        }
+        Some(failure) => {
+            println!("caught after {} seeds", failure.seed - campaign.from + 1);
+            tell(&failure);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn play_all(campaign: Campaign) -> ExitCode {
+    let mut sum = Tally::default();
+    let mut told = 0;
+    while sum.seeds < campaign.seeds {
+        let seeds = CHUNK.min(campaign.seeds - sum.seeds);
+        let tally = Campaign { from: campaign.from + sum.seeds, seeds }.run();
+        for failure in tally.failures.iter().take(TOLD_MAX - told) {
+            tell(failure);
+            told += 1;
+        }
+        sum = sum.and(tally);
+        eprintln!("   {} of {} seeds, {} failed", sum.seeds, campaign.seeds, sum.failures.len());
+    }
+    println!("{} seeds, {:.0} s of virtual time; looked at:", sum.seeds, sum.secs);
+    for (law, looked) in Law::ALL.iter().zip(sum.looked) {
+        println!("  {law:<10?} {looked:>12} times");
+    }
+    println!("{} of {} seeds broke a law", sum.failures.len(), sum.seeds);
+    if sum.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn tell(failure: &Failure) {
+    println!("VIOLATION {}", failure.violation);
+    println!("  {}", Plan::from_seed(failure.seed));
+    println!("  replay: {}", replay_line(failure.seed));
+}

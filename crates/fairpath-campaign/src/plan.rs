@@ -1,0 +1,437 @@
+//! A world and all that will go wrong in it, drawn from one number.
+
+use std::fmt;
+
+use fairpath::motion::MotionKind;
+use fairpath::place::Placement;
+use fairpath::random::Random;
+use fairpath::schedule::{
+    Broadcast, DeterministicBudget, ErrorIndex, ErrorIndexConfig, EveryNth, FixedProbability,
+    ProbabilisticBudget, RelativeError, Scheduler, SchedulingOne, SchedulingTwo, Weighting,
+};
+use fairpath::session::Budget;
+use fairpath::time::{SharedInstant, Span};
+use fairpath::vector::Vec2;
+use fairpath_sim::{LinkConfig, Loss, SimClock};
+
+/// A whole world: who takes part, over which links, and what goes wrong when.
+///
+/// It is nothing but its seed: the same number is the same plan for ever, as long as this file does not change. Its
+/// `Display` is one line that a person can read.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What it was drawn from.
+    pub seed: u64,
+    /// How many clients: 2 to 64, mostly a handful.
+    pub clients: usize,
+    /// Objects that the server itself moves all the time.
+    pub drones: usize,
+    /// Objects that anybody may claim.
+    pub balls: usize,
+    /// Who drives the tanks.
+    pub drivers: Drivers,
+    /// Who is told, and when.
+    pub scheduler: SchedulerPlan,
+    /// From which instant a received motion runs.
+    pub placement: Placement,
+    /// How tanks are predicted.
+    pub model: MotionKind,
+    /// What may be sent to each client, and by it.
+    pub budget: Budget,
+    /// No two updates of one object to one receiver in less than this.
+    pub interval_min: Span,
+    /// Whether receivers' reports are doubted.
+    pub trusts: bool,
+    /// How far clients see, if not everything.
+    pub sight: Option<f64>,
+    /// For how long a session without a transport can be resumed.
+    pub resume_within: Span,
+    /// Each client's link: up and down.
+    pub links: Vec<[LinkConfig; 2]>,
+    /// Each client's clock.
+    pub clocks: Vec<SimClock>,
+    /// Clients that say their receipts came later than they did, by how much.
+    pub liars: Vec<(usize, Span)>,
+    /// Clients that join late, and when.
+    pub late: Vec<(usize, SharedInstant)>,
+    /// Which part of all frames sees each client make a call.
+    pub calls: f64,
+    /// What goes wrong, in the order of time.
+    pub incidents: Vec<(SharedInstant, Incident)>,
+    /// When all links heal and nothing goes wrong any more.
+    pub heals_at: SharedInstant,
+}
+
+/// Who drives the tanks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drivers {
+    /// Bots that see, aim and shoot, on a field with boxes.
+    Bots,
+    /// Hands that do something else every second or so, on an open field.
+    Scripts,
+}
+
+/// Who is told, and when. Budgets are in copies for each trigger.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[expect(missing_docs, reason = "each is the scheduler of that name")]
+pub enum SchedulerPlan {
+    Broadcast,
+    EveryNth(u64),
+    SchedulingOne { at_reception: bool },
+    SchedulingTwo { at_reception: bool },
+    RelativeError,
+    FixedProbability(f64),
+    ProbabilisticBudget(f64, usize),
+    DeterministicBudget(f64, usize),
+    ErrorIndex(f64),
+}
+
+impl SchedulerPlan {
+    /// The scheduler itself.
+    pub fn build(self) -> Box<dyn Scheduler<Vec2>> {
+        match self {
+            Self::Broadcast => Box::new(Broadcast),
+            Self::EveryNth(n) => Box::new(EveryNth::new(n)),
+            Self::SchedulingOne { at_reception: false } => Box::new(SchedulingOne::new()),
+            Self::SchedulingOne { at_reception: true } => Box::new(SchedulingOne::equal_at_reception()),
+            Self::SchedulingTwo { at_reception: false } => Box::new(SchedulingTwo::new()),
+            Self::SchedulingTwo { at_reception: true } => Box::new(SchedulingTwo::equal_at_reception()),
+            Self::RelativeError => Box::new(RelativeError::new()),
+            Self::FixedProbability(probability) => Box::new(FixedProbability::new(probability)),
+            Self::ProbabilisticBudget(budget, weighting) => {
+                Box::new(ProbabilisticBudget::new(budget, Weighting::ALL[weighting]))
+            }
+            Self::DeterministicBudget(budget, weighting) => {
+                Box::new(DeterministicBudget::new(budget, Weighting::ALL[weighting]))
+            }
+            Self::ErrorIndex(budget) => Box::new(ErrorIndex::new(ErrorIndexConfig::new(budget))),
+        }
+    }
+
+    /// How many copies it may claim for each trigger in the long run, where that is promised for every single trigger.
+    pub fn copies_per_trigger(self, receivers: usize) -> Option<f64> {
+        match self {
+            Self::EveryNth(n) => Some(receivers as f64 / n as f64),
+            Self::FixedProbability(probability) => Some(probability * receivers as f64),
+            Self::ProbabilisticBudget(budget, _) | Self::DeterministicBudget(budget, _) => Some(budget),
+            _ => None,
+        }
+    }
+
+    fn draw(random: &mut Random, clients: usize) -> Self {
+        let some = random.between(0.2, 0.8) * clients as f64;
+        let weighting = random.below(5) as usize;
+        match random.below(9) {
+            0 => Self::Broadcast,
+            1 => Self::EveryNth(2 + random.below(4)),
+            2 => Self::SchedulingOne { at_reception: random.chance(0.5) },
+            3 => Self::SchedulingTwo { at_reception: random.chance(0.5) },
+            4 => Self::RelativeError,
+            5 => Self::FixedProbability(random.between(0.1, 0.9)),
+            6 => Self::ProbabilisticBudget(some, weighting),
+            7 => Self::DeterministicBudget(some, weighting),
+            _ => Self::ErrorIndex(some),
+        }
+    }
+}
+
+/// Something that goes wrong, or that somebody does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Incident {
+    /// A client's cable is out for so long.
+    Partition(usize, Span),
+    /// A client's transport dies without a word: its address changed.
+    Cut(usize),
+    /// A client's machine dies and starts again.
+    Crash(usize),
+    /// A client leaves with a word, and comes back.
+    Leave(usize),
+    /// A client is away for so long, without a word.
+    Absent(usize, Span),
+    /// A client's clock jumps.
+    Step(usize, Span),
+    /// A client's clock drifts at so many parts per million from now on.
+    Drift(usize, f64),
+    /// The server dies and starts again, knowing nothing.
+    Restart,
+    /// A client's way down becomes so narrow for so long, in bytes per second.
+    Narrow(usize, u64, Span),
+    /// A client wants this ball.
+    Claim(usize, usize),
+    /// A client gives its balls back.
+    Release(usize),
+    /// A client destroys its tank and makes another one.
+    Rebuild(usize),
+    /// A client makes so many calls at once, of so many bytes each.
+    Chatter(usize, u32, usize),
+    /// The server sends a client away.
+    Dismiss(usize),
+}
+
+impl Plan {
+    /// The world of this number.
+    pub fn from_seed(seed: u64) -> Self {
+        let random = &mut Random::from_seed(seed).fork(0xCA3F);
+        let clients = draw_clients(random);
+        let secs = if clients > 12 { random.between(5.0, 8.0) } else { random.between(5.0, 14.0) };
+        let heals_at = SharedInstant::from_secs_f64(secs);
+        let temper = Temper::draw(random);
+        let mut plan = Self {
+            seed,
+            clients,
+            drones: 1 + random.below(2) as usize,
+            balls: random.below(3) as usize,
+            drivers: if random.chance(0.15) { Drivers::Bots } else { Drivers::Scripts },
+            scheduler: SchedulerPlan::draw(random, clients),
+            placement: draw_placement(random),
+            model: if random.chance(0.5) { MotionKind::Linear } else { MotionKind::Circular },
+            budget: draw_budget(random, clients),
+            interval_min: Span::from_millis(if random.chance(0.3) { 50 } else { 0 }),
+            trusts: random.chance(0.5),
+            sight: random.chance(0.2).then(|| random.between(60.0, 250.0)),
+            resume_within: Span::from_secs(if random.chance(0.5) { 60 } else { 6 }),
+            links: (0..clients).map(|_| temper.draw_link(random)).collect(),
+            clocks: (0..clients).map(|_| temper.draw_clock(random)).collect(),
+            liars: Vec::new(),
+            late: Vec::new(),
+            calls: random.between(0.0, 0.08),
+            incidents: Vec::new(),
+            heals_at,
+        };
+        for client in 0..clients {
+            if random.chance(0.06) {
+                plan.liars.push((client, Span::from_millis(20 + random.below(400) as i64)));
+            }
+            if random.chance(0.15) {
+                plan.late.push((client, SharedInstant::from_secs_f64(random.between(0.5, 0.7 * secs))));
+            }
+        }
+        plan.incidents = temper.draw_incidents(random, &plan, secs);
+        plan
+    }
+
+    /// Whether receipts say when something really arrived, as far as the client's clock is right: links that are alike
+    /// both ways, and nobody doubts reports.
+    pub fn is_symmetric(&self, client: usize) -> bool {
+        let [up, down] = &self.links[client];
+        up.delay == down.delay && up.jitter_uniform == down.jitter_uniform
+    }
+
+    /// Whether a client ever has a clock that cannot be relied on: stepped, or drifting more than clocks do.
+    pub fn has_sound_clock(&self, client: usize) -> bool {
+        !self.incidents.iter().any(
+            |(_, incident)| matches!(incident, Incident::Step(who, _) | Incident::Drift(who, _) if *who == client),
+        )
+    }
+
+    /// Whether a client lies about its receipts.
+    pub fn is_liar(&self, client: usize) -> bool {
+        self.liars.iter().any(|(liar, _)| *liar == client)
+    }
+}
+
+/// How bad this world is, and in which ways: a little of everything would hide what one fault alone does.
+#[derive(Clone, Copy, Debug)]
+struct Temper {
+    delay_ms_max: f64,
+    jitter: f64,
+    loss: f64,
+    bursts: bool,
+    reorder: f64,
+    duplicates: f64,
+    asymmetry: bool,
+    narrow: bool,
+    clocks: bool,
+    /// Incidents a second, and which kinds there are.
+    incidents: f64,
+    kinds: u64,
+}
+
+impl Temper {
+    fn draw(random: &mut Random) -> Self {
+        let mut some = |chance: f64, high: f64| {
+            if random.chance(chance) { random.between(0.0, high) } else { 0.0 }
+        };
+        Self {
+            delay_ms_max: 1.0 + some(0.9, 250.0),
+            jitter: some(0.6, 0.9),
+            loss: some(0.7, 0.35),
+            reorder: some(0.4, 0.3),
+            duplicates: some(0.4, 0.4),
+            incidents: some(0.8, 0.8),
+            bursts: random.chance(0.4),
+            asymmetry: random.chance(0.3),
+            narrow: random.chance(0.15),
+            clocks: random.chance(0.7),
+            kinds: random.bits() | random.bits(),
+        }
+    }
+
+    fn draw_link(&self, random: &mut Random) -> [LinkConfig; 2] {
+        let delay = random.between(0.2, self.delay_ms_max.max(0.3));
+        let jitter = delay * self.jitter * random.unit();
+        let reorder = random.chance(0.5);
+        [0, 1].map(|way| {
+            let delay = if self.asymmetry && way == 1 { delay * random.between(0.3, 1.0) } else { delay };
+            let loss = self.loss * random.unit();
+            let loss =
+                if self.bursts { Loss::bursts(loss, random.between(2.0, 12.0)) } else { Loss::each(loss) };
+            let mut link = LinkConfig::default()
+                .delay(Span::from_secs_f64(delay / 1e3))
+                .jitter_uniform(Span::from_secs_f64(jitter / 1e3))
+                .loss(loss)
+                .duplicate_ratio(self.duplicates * random.unit());
+            if reorder {
+                link = link.reorder(self.reorder, Span::from_millis(10 + random.below(250) as i64));
+            }
+            if self.narrow && random.chance(0.5) {
+                link = link.rate(6_000 + random.below(30_000), 4_000 + random.below(16_000));
+            }
+            link
+        })
+    }
+
+    fn draw_clock(&self, random: &mut Random) -> SimClock {
+        if !self.clocks {
+            return SimClock::PERFECT;
+        }
+        SimClock::new(Span::from_secs_f64(random.between(-1e5, 1e5)), random.between(-90.0, 90.0))
+    }
+
+    fn draw_incidents(&self, random: &mut Random, plan: &Plan, secs: f64) -> Vec<(SharedInstant, Incident)> {
+        let mut incidents = Vec::new();
+        let mut at = 1.0;
+        loop {
+            at += random.exponential() / (self.incidents + 0.15);
+            if at > secs - 0.2 {
+                return incidents;
+            }
+            if let Some(incident) = self.draw_incident(random, plan) {
+                incidents.push((SharedInstant::from_secs_f64(at), incident));
+            }
+        }
+    }
+
+    fn draw_incident(&self, random: &mut Random, plan: &Plan) -> Option<Incident> {
+        let who = random.below(plan.clients as u64) as usize;
+        let secs = |random: &mut Random, mean: f64| Span::from_secs_f64(mean * random.exponential());
+        let kind = random.below(16);
+        if self.kinds >> kind & 1 == 0 {
+            return None;
+        }
+        Some(match kind {
+            0 | 1 => Incident::Partition(who, secs(random, 2.0)),
+            2 => Incident::Cut(who),
+            3 => Incident::Crash(who),
+            4 => Incident::Leave(who),
+            5 => Incident::Absent(who, secs(random, 3.0)),
+            6 => Incident::Step(who, draw_step(random)),
+            7 => Incident::Drift(who, random.between(-3_000.0, 3_000.0)),
+            8 if random.chance(0.5) => Incident::Restart,
+            9 => Incident::Narrow(who, 2_000 + random.below(10_000), secs(random, 2.0)),
+            10 | 11 | 12 if plan.balls > 0 => Incident::Claim(who, random.below(plan.balls as u64) as usize),
+            13 => Incident::Release(who),
+            14 => Incident::Rebuild(who),
+            // More than the budget carries in ten seconds would keep datagrams from leaving for as long.
+            15 if plan.budget.bytes_per_sec > 26_000 => Incident::Chatter(who, 300, 1_000),
+            15 if random.chance(0.7) => Incident::Chatter(who, 20 + random.below(100) as u32, 8),
+            15 => Incident::Dismiss(who),
+            _ => return None,
+        })
+    }
+}
+
+/// Mostly a handful: what goes wrong between three goes wrong between thirty, and costs a hundredth.
+fn draw_clients(random: &mut Random) -> usize {
+    let few = 2 + random.below(3);
+    (match random.below(1_000) {
+        0..=799 => few,
+        800..=974 => 3 + random.below(4),
+        975..=997 => 6 + random.below(11),
+        _ => 17 + random.below(48),
+    }) as usize
+}
+
+fn draw_placement(random: &mut Random) -> Placement {
+    match random.below(4) {
+        0 => Placement::Local,
+        1 => Placement::Hop,
+        _ => Placement::Global,
+    }
+}
+
+/// From what is tight for so many to what is never used up.
+fn draw_budget(random: &mut Random, clients: usize) -> Budget {
+    let least = 2_500.0 + 450.0 * clients as f64;
+    let bytes_per_sec = least * libm::exp(random.between(0.0, 2.5));
+    Budget { bytes_per_sec: bytes_per_sec as u32, burst_bytes: 1_500 + random.below(4_000) as u32 }
+}
+
+/// A machine that slept, or whose wall clock was set.
+fn draw_step(random: &mut Random) -> Span {
+    match random.below(3) {
+        0 => Span::from_secs_f64(random.between(-0.5, 0.5)),
+        1 => Span::from_secs_f64(random.between(0.0, 20.0)),
+        _ => Span::from_secs_f64(random.between(-2.0, 2.0)),
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "seed {}: {} clients, {} drones, {} balls, {:?}, {:?}, {:?}, {:?}, {} B/s burst {}, ",
+            self.seed,
+            self.clients,
+            self.drones,
+            self.balls,
+            self.drivers,
+            self.scheduler,
+            self.placement,
+            self.model,
+            self.budget.bytes_per_sec,
+            self.budget.burst_bytes,
+        )?;
+        write!(
+            f,
+            "min {:.0} ms, trust {}, sight {:?}, resume {:.0} s; links",
+            self.interval_min.as_millis_f64(),
+            self.trusts,
+            self.sight,
+            self.resume_within.as_secs_f64(),
+        )?;
+        for [up, down] in &self.links {
+            write!(f, " [{} | {}]", link_line(up), link_line(down))?;
+        }
+        for (liar, by) in &self.liars {
+            write!(f, "; {liar} lies by {:.0} ms", by.as_millis_f64())?;
+        }
+        for (late, at) in &self.late {
+            write!(f, "; {late} joins at {:.1}", at.as_secs_f64())?;
+        }
+        for (at, incident) in &self.incidents {
+            write!(f, "; {:.2} {incident:?}", at.as_secs_f64())?;
+        }
+        write!(f, "; heals at {:.1} s", self.heals_at.as_secs_f64())
+    }
+}
+
+fn link_line(link: &LinkConfig) -> String {
+    let mut line = format!(
+        "{:.0}±{:.0} ms {:.0}%",
+        link.delay.as_millis_f64(),
+        link.jitter_uniform.as_millis_f64(),
+        100.0 * link.loss.mean_ratio()
+    );
+    if link.duplicate_ratio > 0.0 {
+        line += &format!(" x2 {:.0}%", 100.0 * link.duplicate_ratio);
+    }
+    if link.reorder_ratio > 0.0 {
+        line +=
+            &format!(" late {:.0}%+{:.0}", 100.0 * link.reorder_ratio, link.reorder_extra.as_millis_f64());
+    }
+    if let Some(rate) = link.rate {
+        line += &format!(" {} B/s", rate.bytes_per_sec);
+    }
+    line
+}

@@ -1,0 +1,185 @@
+//! What really happened, as somebody sees it who stands outside: every DR vector as it is generated, every copy as it
+//! leaves, every datagram as it is heard.
+//!
+//! Nothing of it comes from the books that are checked. The scheduler is a stranger's code by design, so [`Witness`]
+//! wraps the real one and writes down what it is told; [`Ear`] sits on the links.
+
+use std::sync::{Arc, Mutex};
+
+use fairpath::DrVector;
+use fairpath::number::{EntityId, PacketNumber, ReceiverId};
+use fairpath::random::Random;
+use fairpath::schedule::{Claims, Left, Scene, Scheduler};
+use fairpath::session::Client;
+use fairpath::session::message::{Datagram, Part};
+use fairpath::time::{SharedInstant, Span};
+use fairpath::vector::Vec2;
+use fairpath::wire::{Precision, decode_feedback, decode_updates, encode_feedback};
+use fairpath_sim::{Tap, Way};
+
+/// Something that happened, with the true time.
+#[derive(Clone, Debug)]
+pub(crate) enum Seen {
+    /// The server's dispatcher was given a DR vector, at which time it brought the entity's books up to `now`.
+    Generated {
+        vector: DrVector<Vec2>,
+        now: SharedInstant,
+        receivers: Vec<ReceiverId>,
+        claimed: usize,
+        new: usize,
+    },
+    /// The scheduler asked to look again: the entity's books were brought up to `now`.
+    Looked { entity: EntityId, now: SharedInstant },
+    /// A copy left the server.
+    Departed { entity: EntityId, receiver: ReceiverId, at: SharedInstant },
+    /// A page was opened.
+    Joined { entity: EntityId, receiver: ReceiverId },
+    /// Pages were closed.
+    Left(Left),
+    /// Somebody sent a datagram.
+    Sent { way: Way, at: SharedInstant, bytes: usize },
+    /// A client took in a datagram with these DR vectors, and follows those now.
+    Heard {
+        client: usize,
+        session: u32,
+        receiver: ReceiverId,
+        at: SharedInstant,
+        vectors: Vec<DrVector<Vec2>>,
+        followed: Vec<DrVector<Vec2>>,
+    },
+}
+
+/// Where everything is written down.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Log(Arc<Mutex<Vec<Seen>>>);
+
+impl Log {
+    fn note(&self, seen: Seen) {
+        self.0.lock().expect("nobody panics while noting").push(seen);
+    }
+
+    /// All that happened since the last time, in order.
+    pub(crate) fn drain(&self) -> Vec<Seen> {
+        std::mem::take(&mut *self.0.lock().expect("nobody panics while noting"))
+    }
+}
+
+/// A scheduler that writes down what it is told, and otherwise does what the real one does.
+#[derive(Debug)]
+pub(crate) struct Witness {
+    pub(crate) inner: Box<dyn Scheduler<Vec2>>,
+    pub(crate) log: Log,
+}
+
+impl Scheduler<Vec2> for Witness {
+    fn on_trigger(&mut self, scene: &Scene<'_, Vec2>, random: &mut Random, claims: &mut Claims) {
+        let waits = |claims: &Claims| {
+            scene.candidates.iter().map(|it| claims.is_waiting(scene.entity, it.receiver)).collect::<Vec<_>>()
+        };
+        let before = waits(claims);
+        self.inner.on_trigger(scene, random, claims);
+        let claimed = before.iter().zip(waits(claims)).filter(|(before, after)| !**before && *after).count();
+        self.log.note(Seen::Generated {
+            vector: *scene.vector,
+            now: scene.now,
+            receivers: scene.candidates.iter().map(|candidate| candidate.receiver).collect(),
+            claimed,
+            new: scene.candidates.iter().filter(|candidate| candidate.is_new()).count(),
+        });
+    }
+
+    fn on_deadline(&mut self, scene: &Scene<'_, Vec2>, random: &mut Random, claims: &mut Claims) {
+        self.log.note(Seen::Looked { entity: scene.entity, now: scene.now });
+        self.inner.on_deadline(scene, random, claims);
+    }
+
+    fn poll_deadline(&self) -> Option<SharedInstant> {
+        self.inner.poll_deadline()
+    }
+
+    fn on_departed(&mut self, entity: EntityId, receiver: ReceiverId, at: SharedInstant, cost: f64) {
+        self.log.note(Seen::Departed { entity, receiver, at });
+        self.inner.on_departed(entity, receiver, at, cost);
+    }
+
+    fn on_joined(&mut self, entity: EntityId, receiver: ReceiverId, now: SharedInstant) {
+        self.log.note(Seen::Joined { entity, receiver });
+        self.inner.on_joined(entity, receiver, now);
+    }
+
+    fn on_left(&mut self, left: Left) {
+        self.log.note(Seen::Left(left));
+        self.inner.on_left(left);
+    }
+}
+
+/// Listens on all links, and speaks for those clients that lie.
+#[derive(Debug)]
+pub(crate) struct Ear {
+    pub(crate) log: Log,
+    /// By how much each client says that datagrams came later than they did.
+    pub(crate) lies: Vec<Option<Span>>,
+    /// How many datagrams each client had taken in so far in its session, and how many sessions it has had.
+    pub(crate) taken_in: Vec<(u64, u32)>,
+}
+
+impl Tap<Vec2> for Ear {
+    fn on_sends(&mut self, way: Way, now: SharedInstant, datagram: &mut Vec<u8>) {
+        self.log.note(Seen::Sent { way, at: now, bytes: datagram.len() });
+        if let Some(by) = self.lies[way.client].filter(|_| way.is_up)
+            && let Some(lie) = with_later_receipts(datagram, now, by)
+        {
+            *datagram = lie;
+        }
+    }
+
+    fn on_client_heard(
+        &mut self,
+        index: usize,
+        now: SharedInstant,
+        datagram: &[u8],
+        client: &mut Client<Vec2>,
+    ) {
+        // Repeated ones, and those before its clock is known, it does not look at.
+        let count = client.statistics().datagrams_received;
+        let (before, session) = &mut self.taken_in[index];
+        if count < *before {
+            // A new session counts from the beginning.
+            (*before, *session) = (0, *session + 1);
+        }
+        let is_taken_in = std::mem::replace(before, count) != count;
+        let (true, Some(id), session) = (is_taken_in, client.id(), *session) else { return };
+        let Ok(datagram) = Datagram::decode(datagram) else { return };
+        let Ok(updates) = decode_updates::<Vec2>(&Precision::default(), now, datagram.updates) else {
+            return;
+        };
+        if !updates.vectors.is_empty() {
+            let receiver = id.receiver();
+            let followed =
+                updates.vectors.iter().filter_map(|vector| client.followed(vector.entity).copied());
+            let followed = followed.collect();
+            let vectors = updates.vectors;
+            self.log.note(Seen::Heard { client: index, session, receiver, at: now, vectors, followed });
+        }
+    }
+}
+
+/// The same datagram, but all receipts in it say that what they are about came later.
+fn with_later_receipts(datagram: &[u8], now: SharedInstant, by: Span) -> Option<Vec<u8>> {
+    let mut taken_apart = Datagram::decode(datagram).ok()?;
+    for part in &mut taken_apart.parts {
+        let Part::Feedback(bytes) = part else { continue };
+        // No world sends so many datagrams that their numbers wrap.
+        let mut feedback = decode_feedback(now, PacketNumber(0), bytes).ok()?;
+        for receipt in &mut feedback.receipts {
+            let later = (receipt.received_at + by).min(feedback.header.sent_at);
+            receipt.delay += later - receipt.received_at;
+            receipt.received_at = later;
+        }
+        bytes.clear();
+        encode_feedback(&feedback, bytes).ok()?;
+    }
+    let mut lie = Vec::new();
+    taken_apart.encode(&mut lie);
+    Some(lie)
+}
