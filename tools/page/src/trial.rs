@@ -110,7 +110,7 @@ fn try_report(browser: &mut Chromium, page: &str) -> Done {
 }
 
 /// Three who walk about, by a rule that needs no dice.
-fn recording() -> String {
+pub(crate) fn recording() -> String {
     let mut rows = String::from("t,entity,team,x,y\n");
     for sample in 0..600_u32 {
         for (entity, phase) in [("ann", 0), ("bob", 71), ("cleo", 153)] {
