@@ -10,6 +10,7 @@ use steps::{Step, cargo, run_all};
 const HELP: &str = "\
 cargo xtask demo [ARGS]    build the page, start a server with bots, and open the page; ARGS are those of `fairpath serve`
 cargo xtask page [--out DIR]          write the page's files for any web host (default target/page)
+cargo xtask page-cost      what a frame of each scene costs in headless Chromium
 cargo xtask screenshots [--out DIR]   photograph every scene in headless Chromium (default docs/screenshots)
 cargo xtask test           everything that must hold: format, lints, tests, documentation, the page in a browser
 cargo xtask bench [NAME]   how fast we are, as ratios measured in one run
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
     match command {
         "demo" => run_all(demo(rest)),
         "page" => with_out(rest, "target/page", |folder| page("build", Some(folder))),
+        "page-cost" => run_all(page("cost", None)),
         "screenshots" => with_out(rest, "docs/screenshots", |folder| page("photograph", Some(folder))),
         "test" => run_all(test()),
         "bench" => run_all(bench(rest)),

@@ -14,6 +14,7 @@ use std::process::ExitCode;
 const HELP: &str = "\
 fairpath-page build DIR         write the page's files to DIR
 fairpath-page try               build it and try it in headless Chromium
+fairpath-page cost              build it and say what a frame of each scene costs in Chromium
 fairpath-page photograph DIR    build it and write a screenshot of each scene to DIR
 ";
 
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
     let done = match words[..] {
         ["build", folder] => build::build(Path::new(folder)).map(|_| ()),
         ["try"] => trial::run(),
+        ["cost"] => trial::cost(),
         ["photograph", folder] => photograph::run(Path::new(folder)),
         _ => {
             eprint!("{HELP}");

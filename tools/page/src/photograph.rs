@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
+use serde_json::json;
+
 use crate::Done;
 use crate::chromium::{Chromium, Viewport};
-use crate::trial::serve;
+use crate::trial::{recording, serve};
 
 /// What is photographed: a file's name, an address, after how many ticks there is something to see, and what to wait for then.
 const PICTURES: [(&str, &str, u32, &str); 8] = [
@@ -43,5 +45,19 @@ pub(crate) fn run(folder: &Path) -> Done {
             browser.close(tab)?;
         }
     }
-    Ok(())
+    photograph_report(&mut browser, &server.address().to_string(), folder)
+}
+
+/// The report has no ticks: it shows how predictors fare on a recording.
+fn photograph_report(browser: &mut Chromium, server: &str, folder: &Path) -> Done {
+    let tab = browser.open(&format!("http://{server}/?scene=report"), Viewport::DESKTOP)?;
+    browser.wait_for(&tab, "!!window.fairpath?.page")?;
+    let read =
+        format!("fairpath.page.readFiles([new File([{}], 'walk.csv')]).then(() => true)", json!(recording()));
+    browser.evaluate(&tab, &read)?;
+    browser.wait_for(&tab, "fairpath.page.isEvaluated === true")?;
+    let file = folder.join("report.png");
+    std::fs::write(&file, browser.photograph(&tab)?)?;
+    eprintln!("  {}", file.display());
+    browser.close(tab)
 }

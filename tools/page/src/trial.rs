@@ -34,6 +34,29 @@ pub(crate) fn serve() -> Done<PageServer> {
     Ok(PageServer::bind(([127, 0, 0, 1], 0).into(), files)?)
 }
 
+/// What a frame costs, as the page itself measures it. A bench, and no test: machines differ and stall.
+pub(crate) fn cost() -> Done {
+    const SCENES: [(&str, &str); 4] = [
+        ("one tank, three screens", "?scene=screens"),
+        ("who gets told, three receivers and three schedulers", "?scene=told"),
+        ("guess the future, 16 players and six predictors", "?scene=guess&players=8"),
+        ("play, six tanks, 300 ms, compensated", "?scene=play&compensation=1&driver=1"),
+    ];
+    let server = serve()?;
+    let mut browser = Chromium::start()?;
+    for (name, query) in SCENES {
+        let tab = browser.open(&format!("http://{}/{query}", server.address()), Viewport::DESKTOP)?;
+        // Smoothed over thirty frames: after three hundred nothing of the start is left in it.
+        browser.wait_for(&tab, "(window.fairpath?.show?.frames ?? 0) > 300")?;
+        let costs =
+            browser.evaluate(&tab, "[fairpath.show.costs.simulation, fairpath.show.costs.drawing]")?;
+        let millis = |number: usize| costs[number].as_f64().unwrap_or(f64::NAN);
+        println!("{name}: simulation {:.2} ms, drawing {:.2} ms a frame", millis(0), millis(1));
+        browser.close(tab)?;
+    }
+    Ok(())
+}
+
 fn try_scene(browser: &mut Chromium, page: &str, name: &str) -> Done {
     for viewport in [Viewport::DESKTOP, Viewport::PHONE.dark()] {
         let tab = browser.open(&format!("{page}?scene={name}&seed=3"), viewport)?;
@@ -87,7 +110,7 @@ fn try_report(browser: &mut Chromium, page: &str) -> Done {
 }
 
 /// Three who walk about, by a rule that needs no dice.
-fn recording() -> String {
+pub(crate) fn recording() -> String {
     let mut rows = String::from("t,entity,team,x,y\n");
     for sample in 0..600_u32 {
         for (entity, phase) in [("ann", 0), ("bob", 71), ("cleo", 153)] {
