@@ -25,7 +25,7 @@ const DELAYS_MS: [i64; 3] = [800, 500, 200];
 const JITTERS_MS: [i64; 2] = [0, 180];
 /// How many tanks, each a game of its own with dice of its own, and how long they are watched. An effect of 5 % must
 /// stand out from what chance does by itself: one copy that leaves otherwise makes every later one another, and the worst of thirty
-/// cases of 16 tanks was above 5 % on two seeds of five without meaning it.
+/// cases of 16 tanks was above 5 % on two seeds of five. With `--tanks 96` none is (seed 77: 3.7 % at most, interval to 4.9 %).
 const TANKS: u64 = 32;
 const TANK_LENGTH: Span = Span::from_secs(180);
 /// What the liar's link loses where it acknowledges what it never got; so does an honest receiver's that it is compared to.
@@ -262,7 +262,7 @@ impl Played {
     }
 
     /// Between what the change of a receiver's error lies, for all that chance lets us see.
-    fn interval_of_change(&self, case: Case, receiver: usize) -> Option<(f64, f64)> {
+    fn interval_of_change(&self, case: Case, receiver: usize) -> Option<Interval> {
         let (lied, honest) = (self.score(case), self.score(case.honest()));
         let (low, high) = ratio(lied, honest, Measure::Receiver(receiver), self.seed).interval?;
         Some((low - 1.0, high - 1.0))
@@ -546,12 +546,15 @@ impl Played {
     }
 }
 
+/// From where to where.
+type Interval = (f64, f64);
+
 /// Something that must not be exceeded: by which lies, against which safeguards, and what of it.
 struct Bounded {
     guard: Guard,
     is_meant: fn(Lie) -> bool,
     of: fn(&Effect) -> f64,
-    interval: fn(&Played, (Case, Effect)) -> Option<(f64, f64)>,
+    interval: fn(&Played, (Case, Effect)) -> Option<Interval>,
 }
 
 fn how_it_is_played() -> [String; 2] {
