@@ -114,6 +114,7 @@ export class Page {
     this.main.querySelector(".evaluation").replaceChildren(section);
     this.worker?.terminate();
     this.scores = [];
+    this.isEvaluated = false;
     this.worker = new Worker(new URL("../evaluate.js", import.meta.url), { type: "module" });
     let names = [];
     this.worker.onmessage = ({ data }) => {
@@ -127,7 +128,7 @@ export class Page {
       else {
         this.scores[data.number] = data.scores;
         const row = element("tr");
-        const cells = data.scores ? [...data.scores.slice(0, 7).map(number), `${number(data.scores[7])} %`, number(data.scores[8])] : ["sits out: it would have to know more than the file says"];
+        const cells = data.scores ? [...[...data.scores.slice(0, 7)].map(number), `${number(data.scores[7])} %`, number(data.scores[8])] : ["sits out: it would have to know more than the file says"];
         fill(row, [names[data.number], ...cells], "td");
         if (!data.scores) row.lastChild.colSpan = 9;
         section.querySelector("tbody").append(row);
