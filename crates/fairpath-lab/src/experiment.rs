@@ -107,6 +107,17 @@ impl Settings {
         self.delays.clone().unwrap_or_else(|| usual.iter().copied().map(Span::from_millis).collect())
     }
 
+    /// Refuses recorded motion: for experiments in which somebody has to look at a screen and act.
+    pub(crate) fn without_recording(&self) -> Result<(), CannotRun> {
+        match self.motion {
+            None => Ok(()),
+            Some(_) => Err(CannotRun {
+                what: "it is about playing, and a recording goes the same way whatever is on a screen".into(),
+                fix: "leave --motion out".into(),
+            }),
+        }
+    }
+
     /// The jitter that was asked for, or else none.
     pub fn jitter_or_none(&self) -> Span {
         self.jitter.unwrap_or(Span::ZERO)

@@ -56,6 +56,7 @@ impl Experiment for HiddenDelay {
     }
 
     fn run(&self, settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRun> {
+        settings.without_recording()?;
         let dice = Random::from_seed(settings.seed).fork(0xDE1A);
         let mut found = Found { rows: table(), claims: Vec::new(), figures: Vec::new() };
         found.jet_car(&dice, progress);

@@ -51,6 +51,7 @@ impl Experiment for X13 {
     }
 
     fn run(&self, settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRun> {
+        settings.without_recording()?;
         let played = Played::play(settings, progress);
         let mut outcome = Outcome::new(played.table());
         outcome.claims = played.claims();

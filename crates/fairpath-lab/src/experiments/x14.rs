@@ -46,6 +46,7 @@ impl Experiment for X14 {
     }
 
     fn run(&self, settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRun> {
+        settings.without_recording()?;
         let sailed = Sailed::sail(settings, progress);
         let mut outcome = Outcome::new(sailed.table());
         outcome.claims = sailed.claims();

@@ -46,6 +46,7 @@ impl Experiment for X16 {
     }
 
     fn run(&self, settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRun> {
+        settings.without_recording()?;
         let fought = Fought::fight(settings, progress);
         let mut outcome = Outcome::new(fought.table());
         outcome.claims = fought.claims();
