@@ -19,10 +19,11 @@ fn lossy() -> LinkConfig {
 /// So many fly and call.
 fn flying(link: LinkConfig, count: usize) -> World {
     let mut world = World::new(link);
+    // One after the other, so that the middleman's first is the first pilot.
     for _ in 0..count {
-        world.join();
+        let pilot = world.join();
+        world.until("it has a ship", |world| world.pilots[pilot].ship.is_some());
     }
-    world.until("everybody has a ship", |world| world.pilots.iter().all(|pilot| pilot.ship.is_some()));
     world.pilots.iter_mut().for_each(|pilot| pilot.calls = true);
     world.play_for(Duration::from_millis(300));
     world
