@@ -329,7 +329,7 @@ impl Temper {
             7 => Incident::Drift(who, random.between(-3_000.0, 3_000.0)),
             8 if random.chance(0.5) => Incident::Restart,
             9 => Incident::Narrow(who, 2_000 + random.below(10_000), secs(random, 2.0)),
-            10 | 11 | 12 if plan.balls > 0 => Incident::Claim(who, random.below(plan.balls as u64) as usize),
+            10..=12 if plan.balls > 0 => Incident::Claim(who, random.below(plan.balls as u64) as usize),
             13 => Incident::Release(who),
             14 => Incident::Rebuild(who),
             // More than the budget carries in ten seconds would keep datagrams from leaving for as long.

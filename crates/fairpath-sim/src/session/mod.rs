@@ -45,23 +45,7 @@ pub trait Tap<V: Planar>: Debug + Send {
     fn on_sends(&mut self, _way: Way, _now: SharedInstant, _datagram: &mut Vec<u8>) {}
 
     /// A client has dealt with a datagram.
-    fn on_client_heard(
-        &mut self,
-        _index: usize,
-        _now: SharedInstant,
-        _datagram: &[u8],
-        _client: &mut Client<V>,
-    ) {
-    }
-
-    /// The server has dealt with a client's datagram.
-    fn on_server_heard(
-        &mut self,
-        _index: usize,
-        _now: SharedInstant,
-        _datagram: &[u8],
-        _server: &mut Server<V>,
-    ) {
+    fn on_client_heard(&mut self, _way: Way, _now: SharedInstant, _datagram: &[u8], _client: &mut Client<V>) {
     }
 }
 
@@ -280,9 +264,6 @@ impl<V: Planar> SessionWorld<V> {
         arrived.letters.iter().for_each(|bytes| self.server.handle_message(id, bytes, now));
         for bytes in &arrived.datagrams {
             self.server.handle_datagram(id, bytes, now);
-            if let Some(tap) = &mut self.tap {
-                tap.on_server_heard(from.0 as usize - 1, now, bytes, &mut self.server);
-            }
         }
         if let Some(reason) = arrived.closed {
             self.ends.remove(&key);
@@ -328,13 +309,15 @@ impl<V: Planar> SessionWorld<V> {
         let Some(pipe) = seat.pipe.as_mut().filter(|pipe| pipe.connection() == packet.connection) else {
             return;
         };
+        let connection = packet.connection;
         let arrived = pipe.handle(packet);
         arrived.streams.iter().for_each(|bytes| seat.client.handle_stream(bytes, local));
         arrived.letters.iter().for_each(|bytes| seat.client.handle_message(bytes, local));
         for bytes in &arrived.datagrams {
             seat.client.handle_datagram(bytes, local);
             if let Some(tap) = &mut self.tap {
-                tap.on_client_heard(index, now, bytes, &mut seat.client);
+                let way = Way { client: index, connection, is_up: false };
+                tap.on_client_heard(way, now, bytes, &mut seat.client);
             }
         }
         if let Some(reason) = arrived.closed {
