@@ -727,8 +727,8 @@ impl<'a> Stage<'a> {
             if let Some(wrong) = converged.client(index, (client, local), server) {
                 return Some(wrong);
             }
-            let jitter = self.plan.links[index][0].jitter_uniform;
-            let clock = self.clocks.unsettled(index, jitter, self.plan.heals_at, now);
+            let LinkConfig { delay, jitter_uniform, .. } = self.plan.links[index][0];
+            let clock = self.clocks.unsettled(index, (delay, jitter_uniform), self.plan.heals_at, now);
             if let Some(wrong) = clock.filter(|_| self.plan.is_symmetric(index)) {
                 return Some(wrong);
             }
