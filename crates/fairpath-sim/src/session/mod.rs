@@ -32,6 +32,8 @@ pub struct SessionWorld<V: Planar> {
     seats: Vec<Seat<V>>,
     /// The server's ends of transports, by what the clients call them.
     ends: BTreeMap<(PeerId, u64), (ConnectionId, Pipe)>,
+    /// Below these, a client's transports are over: a greeting that was repeated does not open one again.
+    over_below: BTreeMap<PeerId, u64>,
     tokens: Random,
     started: SharedInstant,
     frame: i64,
@@ -97,6 +99,7 @@ impl<V: Planar> SessionWorld<V> {
             server,
             seats: clients.into_iter().map(seat).collect(),
             ends: BTreeMap::new(),
+            over_below: BTreeMap::new(),
             tokens: Random::from_seed(seed).fork(1),
             started: SharedInstant::ZERO,
             frame: 0,
@@ -183,6 +186,10 @@ impl<V: Planar> SessionWorld<V> {
     pub fn restart_server(&mut self, server: Server<V>) {
         self.server = server;
         self.ends.clear();
+        // Nothing that was begun with the old one can be finished with this.
+        for (index, seat) in self.seats.iter().enumerate() {
+            self.over_below.insert(peer(index), seat.next_connection);
+        }
     }
 
     /// Runs this long, and calls `frame` 60 times a second, after everything that arrived was dealt with.
@@ -244,11 +251,13 @@ impl<V: Planar> SessionWorld<V> {
         let Delivery { from, payload, .. } = delivery;
         let key = (from, payload.connection);
         if !self.ends.contains_key(&key) {
-            if !payload.is_first() {
+            let over_below = self.over_below.entry(from).or_default();
+            if !payload.is_first() || payload.connection < *over_below {
                 // As a server that was restarted does: it knows of no such connection.
                 self.send(SERVER, from, Packet::close(payload.connection, None));
                 return;
             }
+            *over_below = payload.connection + 1;
             let mut token = [0; 16];
             token[..8].copy_from_slice(&self.tokens.bits().to_le_bytes());
             token[8..].copy_from_slice(&self.tokens.bits().to_le_bytes());
