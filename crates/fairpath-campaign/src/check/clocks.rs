@@ -45,7 +45,7 @@ impl Clocks {
     /// How fast what it was unsure of when the session began is made good: slewing takes 5 %.
     const MADE_GOOD: f64 = 0.04;
     /// How long it takes to hear enough, once the link is good.
-    const HEARS_WITHIN: Span = Span::from_secs(4);
+    const HEARS_WITHIN: Span = Span::from_secs(2);
 
     /// A client's shared clock shows this.
     pub(crate) fn on_reading(
