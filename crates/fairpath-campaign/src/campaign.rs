@@ -10,7 +10,12 @@ use crate::plan::Plan;
 use crate::stage::{Outcome, run};
 
 /// Seeds that found something once, and what it was. Every test run plays them again.
-pub const REGRESSIONS: &[(u64, &str)] = &[];
+pub const REGRESSIONS: &[(u64, &str)] = &[
+    (5, "reliable unordered calls that overtook the greeting were lost"),
+    (115, "a former owner kept a state group that it had set too late"),
+    (102_510, "in the simulator, a repeated greeting opened a dead transport again"),
+    (105_547, "the same: a client was never shown an object"),
+];
 
 /// A range of seeds to play.
 #[derive(Clone, Copy, Debug)]

@@ -21,7 +21,7 @@ use crate::check::{
     Bounds, Budgets, Calls, Clocks, Converged, Desired, Findings, Law, Ledgers, Placed, Said,
 };
 use crate::plan::{Drivers, Incident, Plan};
-use crate::witness::{Ear, Log, Seen, Witness};
+use crate::witness::{Ear, Intake, Log, Seen, Witness};
 
 /// What became of a plan.
 #[derive(Clone, Debug, PartialEq)]
@@ -165,7 +165,7 @@ impl<'a> Stage<'a> {
             lies: (0..self.plan.clients)
                 .map(|client| self.plan.liars.iter().find(|(liar, _)| *liar == client).map(|(_, by)| *by))
                 .collect(),
-            taken_in: vec![(0, 0); self.plan.clients],
+            intakes: vec![Intake::default(); self.plan.clients],
         };
         let mut world = World::new(self.plan.seed, LinkConfig::default(), server, clients).with_tap(ear);
         for index in 0..self.plan.clients {
@@ -662,7 +662,10 @@ impl<'a> Stage<'a> {
 
     fn look_at_ledgers(&mut self, world: &mut World, now: SharedInstant) {
         for index in 0..self.plan.clients {
-            let Some(id) = self.seats[index].id.filter(|id| world.client(index).id() == Some(*id)) else {
+            // Who has not heard yet that the server was started again goes by a name that may be somebody else's by now.
+            let is_one = |id: &ClientId| self.seats.iter().filter(|seat| seat.id == Some(*id)).count() == 1;
+            let known = world.client(index).id();
+            let Some(id) = self.seats[index].id.filter(|id| known == Some(*id) && is_one(id)) else {
                 continue;
             };
             // Where reports are doubted, arrivals are booked otherwise than they were on purpose.
@@ -724,8 +727,8 @@ impl<'a> Stage<'a> {
             if let Some(wrong) = converged.client(index, (client, local), server) {
                 return Some(wrong);
             }
-            let jitter = self.plan.links[index][0].jitter_uniform;
-            let clock = self.clocks.unsettled(index, jitter, self.plan.heals_at, now);
+            let LinkConfig { delay, jitter_uniform, .. } = self.plan.links[index][0];
+            let clock = self.clocks.unsettled(index, (delay, jitter_uniform), self.plan.heals_at, now);
             if let Some(wrong) = clock.filter(|_| self.plan.is_symmetric(index)) {
                 return Some(wrong);
             }

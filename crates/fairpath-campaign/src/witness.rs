@@ -119,8 +119,31 @@ pub(crate) struct Ear {
     pub(crate) log: Log,
     /// By how much each client says that datagrams came later than they did.
     pub(crate) lies: Vec<Option<Span>>,
-    /// How many datagrams each client had taken in so far in its session, and how many sessions it has had.
-    pub(crate) taken_in: Vec<(u64, u32)>,
+    /// What each client had taken in so far.
+    pub(crate) intakes: Vec<Intake>,
+}
+
+/// What a client has taken in.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Intake {
+    /// How many datagrams, in its session.
+    count: u64,
+    /// How many sessions came before.
+    session: u32,
+    connection: u64,
+}
+
+impl Intake {
+    /// A client that now counts so many datagrams has dealt with one. Says whether it looked at it: repeated ones, and
+    /// those before its clock is known, it does not look at.
+    fn on_heard(&mut self, count: u64, connection: u64) -> bool {
+        // A new session counts from the beginning. The first datagram of a transport is never a repeated one.
+        let is_first = std::mem::replace(&mut self.connection, connection) != connection;
+        if count < self.count || is_first && count == self.count {
+            (self.count, self.session) = (0, self.session + 1);
+        }
+        std::mem::replace(&mut self.count, count) != count
+    }
 }
 
 impl Tap<Vec2> for Ear {
@@ -133,22 +156,15 @@ impl Tap<Vec2> for Ear {
         }
     }
 
-    fn on_client_heard(
-        &mut self,
-        index: usize,
-        now: SharedInstant,
-        datagram: &[u8],
-        client: &mut Client<Vec2>,
-    ) {
-        // Repeated ones, and those before its clock is known, it does not look at.
-        let count = client.statistics().datagrams_received;
-        let (before, session) = &mut self.taken_in[index];
-        if count < *before {
-            // A new session counts from the beginning.
-            (*before, *session) = (0, *session + 1);
+    fn on_client_heard(&mut self, way: Way, now: SharedInstant, datagram: &[u8], client: &mut Client<Vec2>) {
+        if !client.is_connected() {
+            // It came before the greeting, or before the clock was known.
+            return;
         }
-        let is_taken_in = std::mem::replace(before, count) != count;
-        let (true, Some(id), session) = (is_taken_in, client.id(), *session) else { return };
+        let index = way.client;
+        let intake = &mut self.intakes[index];
+        let is_taken_in = intake.on_heard(client.statistics().datagrams_received, way.connection);
+        let (true, Some(id), session) = (is_taken_in, client.id(), intake.session) else { return };
         let Ok(datagram) = Datagram::decode(datagram) else { return };
         let Ok(updates) = decode_updates::<Vec2>(&Precision::default(), now, datagram.updates) else {
             return;

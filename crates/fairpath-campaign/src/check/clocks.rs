@@ -45,7 +45,7 @@ impl Clocks {
     /// How fast what it was unsure of when the session began is made good: slewing takes 5 %.
     const MADE_GOOD: f64 = 0.04;
     /// How long it takes to hear enough, once the link is good.
-    const HEARS_WITHIN: Span = Span::from_secs(4);
+    const HEARS_WITHIN: Span = Span::from_secs(2);
 
     /// A client's shared clock shows this.
     pub(crate) fn on_reading(
@@ -101,7 +101,7 @@ impl Clocks {
     pub(crate) fn unsettled(
         &self,
         client: usize,
-        jitter: Span,
+        (delay, jitter): (Span, Span),
         healed_at: SharedInstant,
         now: SharedInstant,
     ) -> Option<String> {
@@ -111,7 +111,9 @@ impl Clocks {
             return None;
         }
         let settled = jitter + Self::SETTLED_ERROR_MAX;
-        let allowed = settled.max(reading.unsure - settling.scaled(Self::MADE_GOOD));
+        // Of what it was unsure of at first, no way is quicker than the link.
+        let off_at_first = reading.unsure - delay + jitter;
+        let allowed = settled.max(off_at_first - settling.scaled(Self::MADE_GOOD));
         let error = reading.shared - now;
         (error.abs() > allowed)
             .then(|| format!("client {client}'s clock is {error:?} off, not within {allowed:?}"))

@@ -39,8 +39,8 @@ pub(crate) struct Ledgers {
 #[derive(Debug, Default)]
 struct Exports {
     pieces: Vec<(SharedInstant, DrVector<Vec2>)>,
-    /// By how much the ledger may see a piece begin earlier than it was booked, times how far that is: at when.
-    late: Vec<(SharedInstant, f64)>,
+    /// By how much the ledger may see pieces begin earlier than they were booked, times how far that is, summed up.
+    late: f64,
     booked_until: SharedInstant,
 }
 
@@ -51,6 +51,8 @@ struct Page {
     integral: f64,
     /// The distances between what was followed before and after each arrival, summed up.
     jumps: f64,
+    /// What was late before the page was opened.
+    late_before: f64,
     until: Option<SharedInstant>,
     /// Since when the ledger has been off, whenever it said that it was settled.
     off_since: Option<SharedInstant>,
@@ -90,12 +92,14 @@ impl Ledgers {
         if let Some((_, last)) = exports.pieces.last() {
             let apart = last.position_at(begins).distance(vector.position_at(begins));
             let early = (begins - vector.generated_at).as_secs_f64();
-            exports.late.push((begins, early * (apart + 25.0 * early)));
+            exports.late += early * (apart + 25.0 * early);
         }
         exports.pieces.push((begins, *vector));
         exports.booked_until = exports.booked_until.max(now).max(vector.generated_at);
         for receiver in receivers {
-            self.pages.entry((vector.entity, *receiver)).or_default();
+            let late_before = exports.late;
+            let page = || Page { late_before, ..Page::default() };
+            self.pages.entry((vector.entity, *receiver)).or_insert_with(page);
         }
     }
 
@@ -106,7 +110,8 @@ impl Ledgers {
     }
 
     pub(crate) fn on_joined(&mut self, entity: EntityId, receiver: ReceiverId) {
-        self.pages.insert((entity, receiver), Page::default());
+        let late_before = self.objects.get(&entity).map_or(0.0, |exports| exports.late);
+        self.pages.insert((entity, receiver), Page { late_before, ..Page::default() });
     }
 
     pub(crate) fn on_left(&mut self, left: Left) {
@@ -159,8 +164,7 @@ impl Ledgers {
             return None;
         }
         let delta = (clock_error + Self::RECEIPT_GRID).as_secs_f64();
-        let since = page.followed.first().map_or(exports.booked_until, |(at, _)| *at);
-        let late: f64 = exports.late.iter().filter(|(at, _)| *at >= since).map(|(_, amount)| amount).sum();
+        let late = exports.late - page.late_before;
         let arrivals = page.followed.len() as f64;
         let tolerance =
             2.0 * delta * (page.jumps + 25.0 * delta * arrivals) + late + 0.02 * page.integral + 0.01;

@@ -32,6 +32,8 @@ pub struct SessionWorld<V: Planar> {
     seats: Vec<Seat<V>>,
     /// The server's ends of transports, by what the clients call them.
     ends: BTreeMap<(PeerId, u64), (ConnectionId, Pipe)>,
+    /// Below these, a client's transports are over: a greeting that was repeated does not open one again.
+    over_below: BTreeMap<PeerId, u64>,
     tokens: Random,
     started: SharedInstant,
     frame: i64,
@@ -45,23 +47,7 @@ pub trait Tap<V: Planar>: Debug + Send {
     fn on_sends(&mut self, _way: Way, _now: SharedInstant, _datagram: &mut Vec<u8>) {}
 
     /// A client has dealt with a datagram.
-    fn on_client_heard(
-        &mut self,
-        _index: usize,
-        _now: SharedInstant,
-        _datagram: &[u8],
-        _client: &mut Client<V>,
-    ) {
-    }
-
-    /// The server has dealt with a client's datagram.
-    fn on_server_heard(
-        &mut self,
-        _index: usize,
-        _now: SharedInstant,
-        _datagram: &[u8],
-        _server: &mut Server<V>,
-    ) {
+    fn on_client_heard(&mut self, _way: Way, _now: SharedInstant, _datagram: &[u8], _client: &mut Client<V>) {
     }
 }
 
@@ -113,6 +99,7 @@ impl<V: Planar> SessionWorld<V> {
             server,
             seats: clients.into_iter().map(seat).collect(),
             ends: BTreeMap::new(),
+            over_below: BTreeMap::new(),
             tokens: Random::from_seed(seed).fork(1),
             started: SharedInstant::ZERO,
             frame: 0,
@@ -199,6 +186,10 @@ impl<V: Planar> SessionWorld<V> {
     pub fn restart_server(&mut self, server: Server<V>) {
         self.server = server;
         self.ends.clear();
+        // Nothing that was begun with the old one can be finished with this.
+        for (index, seat) in self.seats.iter().enumerate() {
+            self.over_below.insert(peer(index), seat.next_connection);
+        }
     }
 
     /// Runs this long, and calls `frame` 60 times a second, after everything that arrived was dealt with.
@@ -260,11 +251,13 @@ impl<V: Planar> SessionWorld<V> {
         let Delivery { from, payload, .. } = delivery;
         let key = (from, payload.connection);
         if !self.ends.contains_key(&key) {
-            if !payload.is_first() {
+            let over_below = self.over_below.entry(from).or_default();
+            if !payload.is_first() || payload.connection < *over_below {
                 // As a server that was restarted does: it knows of no such connection.
                 self.send(SERVER, from, Packet::close(payload.connection, None));
                 return;
             }
+            *over_below = payload.connection + 1;
             let mut token = [0; 16];
             token[..8].copy_from_slice(&self.tokens.bits().to_le_bytes());
             token[8..].copy_from_slice(&self.tokens.bits().to_le_bytes());
@@ -280,9 +273,6 @@ impl<V: Planar> SessionWorld<V> {
         arrived.letters.iter().for_each(|bytes| self.server.handle_message(id, bytes, now));
         for bytes in &arrived.datagrams {
             self.server.handle_datagram(id, bytes, now);
-            if let Some(tap) = &mut self.tap {
-                tap.on_server_heard(from.0 as usize - 1, now, bytes, &mut self.server);
-            }
         }
         if let Some(reason) = arrived.closed {
             self.ends.remove(&key);
@@ -328,13 +318,15 @@ impl<V: Planar> SessionWorld<V> {
         let Some(pipe) = seat.pipe.as_mut().filter(|pipe| pipe.connection() == packet.connection) else {
             return;
         };
+        let connection = packet.connection;
         let arrived = pipe.handle(packet);
         arrived.streams.iter().for_each(|bytes| seat.client.handle_stream(bytes, local));
         arrived.letters.iter().for_each(|bytes| seat.client.handle_message(bytes, local));
         for bytes in &arrived.datagrams {
             seat.client.handle_datagram(bytes, local);
             if let Some(tap) = &mut self.tap {
-                tap.on_client_heard(index, now, bytes, &mut seat.client);
+                let way = Way { client: index, connection, is_up: false };
+                tap.on_client_heard(way, now, bytes, &mut seat.client);
             }
         }
         if let Some(reason) = arrived.closed {
