@@ -65,7 +65,7 @@ impl Experiment for Tuning {
         "Each recording is left out in turn. On the others, the numbers of the adaptive predictor are chosen one after the other from three \
          values each, beginning with the least of all: whichever loses least, where the loss is the mean of mean error, misses and packets, each as a \
          multiple of the line's, over horizons, both modes and recordings. With what was chosen, the recording that was left out is \
-         judged as in `lab eval --claims`. The last row of the choices leaves nothing out: that is what is shipped."
+         judged as in `lab eval --claims`. The last row of the choices leaves nothing out. Live packets are those of the shipped numbers."
     }
 
     fn run(&self, _: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRun> {

@@ -2,8 +2,9 @@ use crate::predict::regression::RegressionConfig;
 
 /// Every number in the adaptive predictor that was chosen by what works, but for [`LESSON_TICKS`](super::LESSON_TICKS).
 ///
-/// The defaults are what `fairpath lab tune` chose on six team recordings; it also says what they are worth on a recording
-/// that had no part in the choice. All else follows from a rule or from S2: see the module's documentation.
+/// The defaults were chosen by hand, with six team recordings in view. `fairpath lab tune` chooses by a rule, and says what
+/// its choice is worth on a recording that had no part in it: as much as the defaults, within one or two per cent. All
+/// else follows from a rule or from S2: see the module's documentation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdaptiveConfig {
     /// How many of its last lessons the regression remembers. Default 50 000, five minutes of eight players. Less would
