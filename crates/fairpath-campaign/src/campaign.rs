@@ -13,8 +13,11 @@ use crate::stage::{Outcome, run};
 pub const REGRESSIONS: &[(u64, &str)] = &[
     (5, "reliable unordered calls that overtook the greeting were lost"),
     (115, "a former owner kept a state group that it had set too late"),
+    (8_349, "under hop placement, a new owner's first word was restated to before the server's last"),
     (102_510, "in the simulator, a repeated greeting opened a dead transport again"),
     (105_547, "the same: a client was never shown an object"),
+    (114_864, "copies whose receipts were given up were booked as lost, and the page as settled"),
+    (114_918, "under local placement, a stamp from the future held an object still"),
 ];
 
 /// A range of seeds to play.

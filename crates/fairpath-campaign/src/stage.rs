@@ -244,6 +244,7 @@ impl<'a> Stage<'a> {
         for index in 0..self.plan.clients {
             self.hear_client(world, index, now);
         }
+        self.placed.judge_suspects(now, &mut self.findings);
         self.hear_server(world, now);
     }
 

@@ -14,7 +14,8 @@
 //! the time between the two, times the distance between the two exported paths. What is left is 2 % and a hundredth of
 //! a unit-second.
 //!
-//! Not compared: liars; clocks that were ever off by more than 45 ms, a receiver's or an owner's; and worlds whose server
+//! Not compared: liars; clocks that were ever off by more than 45 ms, a receiver's or an owner's;
+//! objects that were ever stamped with a time to come; and worlds whose server
 //! doubts reports (`Trust`), since it books arrivals otherwise than reported on purpose.
 
 use std::collections::BTreeMap;
@@ -42,6 +43,8 @@ struct Exports {
     /// By how much the ledger may see pieces begin earlier than they were booked, times how far that is, summed up.
     late: f64,
     booked_until: SharedInstant,
+    /// Whether anything was ever stamped with a time that was still to come: then the books are ahead of time too.
+    is_from_the_future: bool,
 }
 
 /// What one receiver has really followed.
@@ -69,6 +72,8 @@ impl Ledgers {
     /// Between samples of a distance: at 25 units per second and a turn of 45° a second, the mean of the ends of such a
     /// piece is right to a ten-thousandth.
     const STEP: Span = Span::from_millis(4);
+    /// By how much an owner's clock may be ahead: what the dispatcher takes for honest.
+    const AHEAD_MAX: Span = Span::from_millis(50);
     /// What receipts say is rounded to this, twice.
     const RECEIPT_GRID: Span = Span::from_millis(2);
 
@@ -94,6 +99,7 @@ impl Ledgers {
             let early = (begins - vector.generated_at).as_secs_f64();
             exports.late += early * (apart + 25.0 * early);
         }
+        exports.is_from_the_future |= vector.generated_at > now + Self::AHEAD_MAX;
         exports.pieces.push((begins, *vector));
         exports.booked_until = exports.booked_until.max(now).max(vector.generated_at);
         for receiver in receivers {
@@ -160,7 +166,7 @@ impl Ledgers {
         let exports = self.objects.get(&entity)?;
         let page = self.pages.get_mut(&(entity, receiver))?;
         page.integrate(exports, self.horizon);
-        if !said.is_settled {
+        if !said.is_settled || exports.is_from_the_future {
             return None;
         }
         let delta = (clock_error + Self::RECEIPT_GRID).as_secs_f64();

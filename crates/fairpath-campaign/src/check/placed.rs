@@ -21,11 +21,19 @@ pub(crate) struct Placed {
     /// By viewer and session, and object.
     followed: BTreeMap<((usize, u32), EntityId), SharedInstant>,
     passed_on: BTreeMap<EntityId, SharedInstant>,
+    /// Who went back in this frame, unless it turns out that the object had left and come again.
+    suspects: Vec<(usize, EntityId, SharedInstant, SharedInstant)>,
 }
 
 impl Placed {
     pub(crate) fn new(placement: Placement, horizon: Span) -> Self {
-        Self { placement, horizon, followed: BTreeMap::new(), passed_on: BTreeMap::new() }
+        Self {
+            placement,
+            horizon,
+            followed: BTreeMap::new(),
+            passed_on: BTreeMap::new(),
+            suspects: Vec::new(),
+        }
     }
 
     /// A viewer follows this DR vector.
@@ -38,15 +46,24 @@ impl Placed {
     ) {
         let key = ((viewer, session), vector.entity);
         let before = self.followed.insert(key, vector.generated_at);
-        let goes_back = before.is_some_and(|before| vector.generated_at < before);
-        findings.check(Law::Placed, now, !goes_back, || {
-            format!(
-                "client {viewer} follows object {} as of {:.3} s, and has followed it as of {:.3} s",
-                vector.entity.0,
-                vector.generated_at.as_secs_f64(),
-                before.unwrap_or_default().as_secs_f64()
-            )
-        });
+        findings.check(Law::Placed, now, true, String::new);
+        if let Some(before) = before.filter(|before| vector.generated_at < *before) {
+            self.suspects.push((viewer, vector.entity, vector.generated_at, before));
+        }
+    }
+
+    /// All events of this frame are known.
+    pub(crate) fn judge_suspects(&mut self, now: SharedInstant, findings: &mut Findings) {
+        for (viewer, object, followed, before) in self.suspects.drain(..) {
+            findings.check(Law::Placed, now, false, || {
+                format!(
+                    "client {viewer} follows object {} as of {:.3} s, and has followed it as of {:.3} s",
+                    object.0,
+                    followed.as_secs_f64(),
+                    before.as_secs_f64()
+                )
+            });
+        }
     }
 
     /// A viewer places an object here, by this DR vector, when its shared clock shows this.
@@ -71,6 +88,7 @@ impl Placed {
     /// An object is to be seen no more: when it comes again it begins anew.
     pub(crate) fn on_left(&mut self, viewer: usize, object: EntityId) {
         self.followed.retain(|((who, _), about), _| (*who, *about) != (viewer, object));
+        self.suspects.retain(|(who, about, ..)| (*who, *about) != (viewer, object));
     }
 
     /// The server passes this on.

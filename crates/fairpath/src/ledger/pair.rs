@@ -203,6 +203,8 @@ impl<V: Planar> Pair<V> {
     /// Whatever is unreported had not arrived by `until`.
     pub(super) fn complete(&mut self, exports: &Exports<V>, until: SharedInstant, patience: Span) {
         self.complete_until = self.complete_until.max(Some(until));
+        // Of what is older the receiver itself may have forgotten that it came.
+        self.give_up_on_old_copies(until);
         for position in 0..self.copies.len() {
             let copy = self.copies[position];
             if matches!(copy.fate, Fate::Expected(at) if at < until) {

@@ -1,6 +1,6 @@
 use std::collections::VecDeque;
 
-use super::REPEATED;
+use super::{REMEMBERED, REPEATED};
 use crate::number::{PacketNumber, WirePacketNumber};
 use crate::time::SharedInstant;
 use crate::wire::{
@@ -102,7 +102,8 @@ impl ReceiptBook {
         let now = header.sent_at;
         self.give_up_old(now);
         // Who has given up lately may be keeping from the sender what it received.
-        let is_complete = self.gave_up_at.is_none_or(|at| now - at > REPEATED);
+        // For as long as the sender remembers it.
+        let is_complete = self.gave_up_at.is_none_or(|at| now - at > REMEMBERED);
         if self.entries.is_empty() {
             let header = Header { nonce: Nonce::default(), ..*header };
             encode_feedback(&Feedback { header, is_complete, receipts: Vec::new() }, out)?;

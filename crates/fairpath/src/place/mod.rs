@@ -107,6 +107,12 @@ impl Relay {
         DrVector { generated_at, ..*vector }
     }
 
+    /// This machine itself has told of the entity up to this instant: what is restated lies after it.
+    pub fn on_told(&mut self, entity: EntityId, generated_at: SharedInstant) {
+        let last = self.last.entry(entity).or_insert(generated_at);
+        *last = generated_at.max(*last);
+    }
+
     /// Forgets an entity that is gone.
     pub fn forget(&mut self, entity: EntityId) {
         self.last.remove(&entity);

@@ -190,6 +190,9 @@ impl<V: Planar> Server<V> {
         let placement = self.replica();
         let Some(class) = self.class_of(object).cloned() else { return };
         let newest = self.dispatcher.newest(object).copied();
+        if let Some(newest) = newest {
+            self.relay.on_told(object, newest.generated_at);
+        }
         let Some(known) = self.objects.get_mut(&object) else { return };
         let from = std::mem::replace(&mut known.owner, to);
         known.term += 1;

@@ -4,7 +4,7 @@ use super::object::{Object, Role};
 use super::{Server, ServerEvent};
 use crate::dr_vector::DrVector;
 use crate::number::EntityId;
-use crate::place::{Acceptance, Arrival, Placement};
+use crate::place::{Acceptance, Arrival, Placement, Replica};
 use crate::session::channel::Incoming;
 use crate::session::interceptor::Update;
 use crate::session::limits::{
@@ -65,6 +65,10 @@ impl<V: Planar> Server<V> {
             return Err(Refusal::NotOwner);
         }
         let Role::Theirs(replica) = &object.role else { return Err(Refusal::NotOwner) };
+        // Whatever the placement: what comes after it would be stale for as long, also from the next owner.
+        if vector.generated_at > now + Replica::<V>::AHEAD_MAX {
+            return Err(Refusal::ImpossibleTime);
+        }
         if replica.followed().is_some_and(|believed| vector.generated_at <= believed.generated_at) {
             return Ok(Acceptance::Stale);
         }
