@@ -294,7 +294,9 @@ impl Canvas<'_> {
 
     fn band(&mut self, points: &[(f64, f64)], band: &[(f64, f64)], color: RGBColor) {
         let edge = |pick: fn(&(f64, f64)) -> f64| -> Vec<(f64, f64)> {
-            points.iter().zip(band).map(|(point, range)| (point.0, pick(range))).collect()
+            // Where there is no value, its range is not shown either.
+            let height = |value: f64, range| if value.is_finite() { pick(range) } else { f64::NAN };
+            points.iter().zip(band).map(|(point, range)| (point.0, height(point.1, range))).collect()
         };
         let (low, high) = (self.visible(&edge(|range| range.0)), self.visible(&edge(|range| range.1)));
         for (low, high) in low.into_iter().zip(high) {
