@@ -14,6 +14,9 @@ readColours();
 dark.addEventListener("change", readColours);
 
 export const colour = (name) => colours[name];
+// The page's six colours in the order in which Rust counts them, and its three strokes.
+export const HUES = ["near", "middle", "far", "one", "two", "three"];
+export const dashes = (stroke) => [[], [8, 5], [2, 4]][stroke];
 export const isDark = () => dark.matches;
 export const scale = () => Math.min(2, devicePixelRatio || 1);
 

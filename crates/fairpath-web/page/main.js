@@ -13,6 +13,8 @@ const SCENES = { screens, told, guess, play, report };
 const TICKS_PER_SECOND = 60;
 // Whoever was away for longer does not want to see all of it at once.
 const CATCH_UP_SECONDS_MAX = 0.1;
+// A frame has 16.7 ms; simulation is to take less than 4 of them.
+const THINK_MS_MAX = 3;
 const SEED_MAX = 0xffffffff;
 
 class Show {
@@ -59,6 +61,8 @@ class Show {
     const ticks = Math.floor(this.owed);
     this.owed -= ticks;
     if (ticks > 0) this.stage.step(ticks);
+    // What was put off, as far as there is time for it in a frame.
+    while (this.stage.think() && performance.now() - begun < THINK_MS_MAX);
     const numbers = this.view.numbers?.() ?? this.stage.frame();
     const simulated = performance.now();
     this.view.draw(numbers, seconds);

@@ -12,7 +12,7 @@ use web_sys::HtmlCanvasElement;
 use crate::chart::Look;
 use crate::live::Live;
 use crate::report;
-use crate::scene::{self, Scene};
+use crate::scene::{self, File, Scene};
 
 /// A scene on the page.
 #[wasm_bindgen]
@@ -46,6 +46,11 @@ impl Stage {
         self.scene.steer(right, ahead, fires);
     }
 
+    /// Does a piece of what was put off; whether there is more.
+    pub fn think(&mut self) -> bool {
+        self.scene.think()
+    }
+
     /// Plays so many ticks.
     pub fn step(&mut self, ticks: u32) {
         (0..ticks).for_each(|_| self.scene.tick());
@@ -69,13 +74,14 @@ impl Stage {
     }
 
     /// Something about the scene in words.
-    pub fn words(&self, about: &str) -> String {
+    pub fn words(&mut self, about: &str) -> String {
         self.scene.words(about)
     }
 
-    /// Reads a file; what is wrong with it, or nothing.
-    pub fn read(&mut self, name: &str, bytes: &[u8]) -> Option<String> {
-        self.scene.read(name, bytes).err()
+    /// Reads a recording, and the breaks that belong to it if there are any; what is wrong with it, or nothing.
+    pub fn read(&mut self, name: &str, bytes: &[u8], breaks: &str, cuts: Option<Vec<u8>>) -> Option<String> {
+        let cuts = cuts.as_ref().map(|bytes| File { name: breaks, bytes });
+        self.scene.read(File { name, bytes }, cuts).err()
     }
 
     /// Draws one of its charts; `scale` is how many of the canvas's pixels one of the page's is. False if there is none.
@@ -204,9 +210,10 @@ pub struct Evaluation {
 
 #[wasm_bindgen]
 impl Evaluation {
-    /// Reads a recording, or throws what is wrong with it.
-    pub fn of(name: &str, bytes: &[u8]) -> Result<Self, String> {
-        report::Evaluation::of(name, bytes).map(|evaluation| Self { evaluation })
+    /// Reads a recording, and the breaks that belong to it if there are any, or throws what is wrong with it.
+    pub fn of(name: &str, bytes: &[u8], breaks: &str, cuts: Option<Vec<u8>>) -> Result<Self, String> {
+        let cuts = cuts.as_ref().map(|bytes| File { name: breaks, bytes });
+        report::Evaluation::of(File { name, bytes }, cuts).map(|evaluation| Self { evaluation })
     }
 
     /// Everybody who can be asked, one a line.

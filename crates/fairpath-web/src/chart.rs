@@ -23,8 +23,22 @@ pub struct Chart {
 pub struct Series {
     /// Which of the page's colours, counted from zero.
     pub colour: u32,
+    /// How it is drawn.
+    pub stroke: Stroke,
     /// x and y.
     pub points: Vec<(f64, f64)>,
+}
+
+/// How a line is drawn, where colours alone would not tell lines apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stroke {
+    /// Without gaps.
+    #[default]
+    Solid,
+    /// In long pieces.
+    Dashed,
+    /// In short ones.
+    Dotted,
 }
 
 /// How the page looks.
@@ -86,7 +100,18 @@ impl Chart {
                 colour => colour,
             };
             let style = colour.stroke_width(size(2.0).max(1));
-            chart.draw_series(LineSeries::new(series.points.iter().copied(), style))?;
+            let points = series.points.iter().copied();
+            let pieces = match series.stroke {
+                Stroke::Solid => None,
+                Stroke::Dashed => Some((8.0, 5.0)),
+                Stroke::Dotted => Some((2.0, 4.0)),
+            };
+            match pieces {
+                None => chart.draw_series(LineSeries::new(points, style))?,
+                Some((piece, gap)) => {
+                    chart.draw_series(DashedLineSeries::new(points, size(piece), size(gap), style))?
+                }
+            };
         }
         Ok(())
     }
@@ -114,7 +139,7 @@ mod tests {
         let chart = Chart {
             x: "seconds".into(),
             y: "error".into(),
-            series: vec![Series { colour: 1, points: vec![(0.0, 1.0), (1.0, 3.0)] }],
+            series: vec![Series { colour: 1, points: vec![(0.0, 1.0), (1.0, 3.0)], ..Series::default() }],
             ..Chart::default()
         };
         let mut svg = String::new();

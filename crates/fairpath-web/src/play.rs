@@ -9,6 +9,7 @@ mod race;
 mod sailing;
 mod tanks;
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use fairpath::State;
@@ -18,7 +19,7 @@ use fairpath::vector::{Vec2, Vector};
 use fairpath_games::shared::Way;
 
 pub(crate) use self::tanks::field;
-use crate::chart::{Chart, Series};
+use crate::chart::{Chart, Series, Stroke};
 use crate::scene::{Knob, Scene, TICK_RATE, begin};
 
 const KNOBS: &[Knob] = &[
@@ -278,8 +279,8 @@ impl Play {
 }
 
 impl Scene for Play {
-    fn knobs(&self) -> &'static [Knob] {
-        KNOBS
+    fn knobs(&self) -> Cow<'static, [Knob]> {
+        KNOBS.into()
     }
 
     fn turn(&mut self, knob: &str, value: f64) {
@@ -338,6 +339,7 @@ impl Scene for Play {
             Series {
                 // Blue for one's own, vermillion for the others.
                 colour: 5 - number as u32,
+                stroke: Stroke::Solid,
                 points: recent.iter().enumerate().map(|(at, apart)| (secs(at), *apart)).collect(),
             }
         });

@@ -3,7 +3,7 @@
 
 use fairpath_net::PageServer;
 use fairpath_web::report::Evaluation;
-use fairpath_web::scene::{self, Scene};
+use fairpath_web::scene::{self, File, Scene};
 use serde_json::json;
 
 use crate::build::build;
@@ -95,7 +95,7 @@ fn try_report(browser: &mut Chromium, page: &str) -> Done {
     browser.evaluate(&tab, &read("walk.csv", &csv))?;
     browser.wait_for(&tab, "fairpath.page.isEvaluated === true")?;
     let seen = browser.evaluate(&tab, "fairpath.page.scores.map(one => one && [...one])")?;
-    let native = Evaluation::of("walk.csv", csv.as_bytes())?;
+    let native = Evaluation::of(File { name: "walk.csv", bytes: csv.as_bytes() }, None)?;
     let expected: Vec<_> = (0..Evaluation::names().count()).map(|number| native.score(number)).collect();
     if seen != json!(expected) {
         return Err(Failed(format!("the browser's evaluator says {seen}, natively it is {expected:?}")));
@@ -164,15 +164,16 @@ fn it_fits(browser: &mut Chromium, tab: &Tab) -> Done {
 /// Every control turns its knob in Rust, and the address remembers it.
 fn it_answers_to_its_controls(browser: &mut Chromium, tab: &Tab, name: &str) -> Done {
     let native = scene::scene(name, 1).expect("it has a name");
-    for knob in native.knobs() {
+    for knob in native.knobs().iter() {
         let value = if knob.usual == knob.high { knob.low } else { knob.high };
-        let input = format!("document.querySelector('.controls [name=\"{}\"]')", knob.name);
+        let input = format!("document.querySelector('main [name=\"{}\"]')", knob.name);
         let is_there = browser.evaluate(tab, &format!("{input} !== null"))?;
         if is_there != json!(true) {
             return Err(Failed(format!("{name} has no control for {}", knob.name)));
         }
         let operate = format!(
-            "(() => {{ const all = [...document.querySelectorAll('.controls [name=\"{}\"]')];
+            "(() => {{ const all = [...document.querySelectorAll('main [name=\"{}\"]')];
+                if (all[0].type === 'checkbox') {{ all.forEach(one => (Math.floor({value} / one.value) % 2 === 1) !== one.checked && one.click()); return; }}
                 if (all.length > 1) {{ all.find(one => one.value === '{value}').click(); return; }}
                 all[0].value = '{value}';
                 all[0].dispatchEvent(new Event(all[0].tagName === 'SELECT' ? 'change' : 'input', {{ bubbles: true }})); }})()",
@@ -188,7 +189,7 @@ fn it_answers_to_its_controls(browser: &mut Chromium, tab: &Tab, name: &str) -> 
     // A reload shows the same controls, and the scene still runs.
     browser.evaluate(tab, "window.isOld = true; location.reload()")?;
     browser.wait_for(tab, "!window.isOld && (window.fairpath?.show?.frames ?? 0) > 3")?;
-    for knob in native.knobs() {
+    for knob in native.knobs().iter() {
         let value = if knob.usual == knob.high { knob.low } else { knob.high };
         browser.wait_for(tab, &format!("fairpath.show.controls.value('{}') === {value}", knob.name))?;
     }
@@ -208,9 +209,10 @@ fn compare_bits(browser: &mut Chromium, page: &str) -> Done {
             scene::turn(native.as_mut(), knob, value);
             native.steer(0.5, 1.0, true);
             (0..TICKS).for_each(|_| native.tick());
+            scene::finish_thinking(native.as_mut());
             expected.push(json!(scene::digest(native.as_ref()).to_string()));
             play += &format!(
-                "stage.turn('{knob}', {value}); stage.steer(0.5, 1, true); stage.step({TICKS}); seen.push(stage.digest());"
+                "stage.turn('{knob}', {value}); stage.steer(0.5, 1, true); stage.step({TICKS}); while (stage.think()); seen.push(stage.digest());"
             );
         }
         play += "stage.free(); return seen; })()";
@@ -229,7 +231,7 @@ const TICKS: u32 = 180;
 
 /// Every knob once up and back again.
 fn turns(scene: &dyn Scene) -> Vec<(&'static str, f64)> {
-    let up_and_back = scene.knobs().iter().flat_map(|knob| {
+    let up_and_back = scene.knobs().into_owned().into_iter().flat_map(|knob| {
         let other = if knob.usual == knob.high { knob.low } else { knob.high };
         [(knob.name, other), (knob.name, knob.usual)]
     });
