@@ -39,6 +39,14 @@ export function chart(stage, number, canvas) {
   stage.chart(number, canvas, isDark(), scale());
 }
 
+// A chart of numbers that only the page has: two lines over the last seconds, a pair of numbers every so often.
+export function curve(stage, pairs, every, canvas) {
+  const { context, width } = begin(canvas);
+  if (width === 0) return;
+  context.setTransform(1, 0, 0, 1, 0, 0);
+  stage.curve(new Float64Array(pairs.flat()), every, canvas, isDark(), scale());
+}
+
 export class Camera {
   constructor(unitsWide, unitsHigh) {
     Object.assign(this, { unitsWide, unitsHigh, x: 0, y: 0 });

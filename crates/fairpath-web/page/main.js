@@ -66,6 +66,7 @@ class Show {
     const numbers = this.view.numbers?.() ?? this.stage.frame();
     const simulated = performance.now();
     this.view.draw(numbers, seconds);
+    if (this.frames === 0) performance.mark("scene");
     this.frames += 1;
     const drawn = performance.now();
     // Smoothed over about a second, or nobody could read it.

@@ -10,9 +10,9 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use web_sys::HtmlCanvasElement;
 
 use crate::chart::Look;
-use crate::live::Live;
-use crate::report;
+use crate::live::{About, Live};
 use crate::scene::{self, File, Scene};
+use crate::{play, report};
 
 /// A scene on the page.
 #[wasm_bindgen]
@@ -93,6 +93,20 @@ impl Stage {
         };
         chart.draw(&backend.into_drawing_area(), Look { is_dark, scale }).is_ok()
     }
+
+    /// Draws what only the page has seen: pairs of numbers, so many seconds apart, up to now.
+    pub fn curve(
+        &self,
+        pairs: &[f64],
+        every: f64,
+        canvas: HtmlCanvasElement,
+        is_dark: bool,
+        scale: f64,
+    ) -> bool {
+        let Some(backend) = CanvasBackend::with_canvas_object(canvas) else { return false };
+        let chart = play::apart_over_time(pairs, every);
+        chart.draw(&backend.into_drawing_area(), Look { is_dark, scale }).is_ok()
+    }
 }
 
 /// For each line how many points it has, and their x and y.
@@ -104,7 +118,7 @@ fn flat(lines: Vec<Vec<Vec2>>) -> Vec<f64> {
     lines.into_iter().flat_map(line).collect()
 }
 
-/// A session with a tank server. JavaScript carries its bytes, and says what time it is on its own clock, in ms.
+/// A session with a server. JavaScript carries its bytes, and says what time it is on its own clock, in ms.
 #[wasm_bindgen]
 pub struct Session {
     live: Live,
@@ -112,11 +126,29 @@ pub struct Session {
 
 #[wasm_bindgen]
 impl Session {
-    /// For a server with this field; `chance` and `luck` must be unguessable.
-    pub fn begin(seed: u32, threshold: f64, is_circular: bool, chance: u32, luck: u32) -> Option<Self> {
+    /// Of one game, at a server with this field; `chance` and `luck` must be unguessable.
+    pub fn begin(
+        game: u32,
+        seed: u32,
+        threshold: f64,
+        is_circular: bool,
+        chance: u32,
+        luck: u32,
+    ) -> Option<Self> {
         let model = if is_circular { MotionKind::Circular } else { MotionKind::Linear };
         let random = Random::from_seed(u64::from(chance) << 32 | u64::from(luck));
-        Live::new(seed.into(), threshold, model, random).ok().map(|live| Self { live })
+        let about = About { seed: seed.into(), threshold, model };
+        Live::new(game, about, &random).ok().map(|live| Self { live })
+    }
+
+    /// Whether a bot plays, and whether the screen plays on what the server has not seen.
+    pub fn set(&mut self, is_bot: bool, is_compensated: bool) {
+        self.live.set(is_bot, is_compensated);
+    }
+
+    /// How the link and the ledger stand.
+    pub fn standing(&self, now: f64) -> Vec<f64> {
+        self.live.standing(local(now)).to_vec()
     }
 
     /// There is a connection.
@@ -175,9 +207,9 @@ impl Session {
         self.live.sessions()
     }
 
-    /// One frame: the hands drive.
-    pub fn drive(&mut self, right: f64, ahead: f64, now: f64) {
-        self.live.drive(right, ahead, local(now));
+    /// One frame: the hands act.
+    pub fn drive(&mut self, right: f64, ahead: f64, fires: bool, now: f64) {
+        self.live.drive(right, ahead, fires, local(now));
     }
 
     /// Everything there is to draw.
@@ -192,7 +224,7 @@ impl Session {
         self.live.truth(local(now)).map_or_else(Vec::new, |(at, place)| vec![at as f64, place.x, place.y])
     }
 
-    /// The field's walls and boxes.
+    /// What never moves.
     pub fn ground(&self) -> Vec<f64> {
         flat(self.live.ground())
     }

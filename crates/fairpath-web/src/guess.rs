@@ -432,7 +432,8 @@ mod tests {
     fn breaks_cut_a_recording() {
         let mut rows = String::from("t,entity,team,x,y\n");
         for sample in 0..200 {
-            rows += &format!("{},ann,1,{},0\n", f64::from(sample) * 0.05, sample / 100 * 500);
+            let x = 0.2 * f64::from(sample) + f64::from(sample / 100 * 500);
+            rows += &format!("{},ann,1,{x},0\n", f64::from(sample) * 0.05);
         }
         let mut scene = guess();
         scene.read(file("jump.csv", &rows), None).expect("a recording");

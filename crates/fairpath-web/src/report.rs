@@ -83,11 +83,13 @@ mod tests {
         assert!(line[..HORIZONS.len()].iter().all(|mean| *mean < 0.05), "a line predicts a line: {line:?}");
         let oaekb = Evaluation::names().position(|name| name == "oaekb").expect("it is there");
         assert_eq!(evaluation.score(oaekb), None, "nobody knows the walls");
-        let still = "t,entity,team,x,y\n0,ann,1,0,0\n0.1,ann,1,0,0\n";
+        let rows: String =
+            (0..40).map(|sample| format!("{},ann,1,0,0\n", f64::from(sample) * 0.05)).collect();
+        let still = format!("t,entity,team,x,y\n{rows}");
         for (text, said) in [
             ("hello", "unknown header"),
             ("t,entity,team,x,y\n0,ann,1,zero,0\n", "row 2, column x: `zero` is not a number"),
-            (still, "nobody in it moves"),
+            (&still, "nobody in it moves"),
         ] {
             let wrong = Evaluation::of(file("bad.csv", text), None).err().expect("it is");
             assert!(wrong.starts_with("bad.csv: ") && wrong.contains(said), "{wrong}");

@@ -160,6 +160,23 @@ impl Chromium {
         self.ask(Some(tab), "Input.dispatchKeyEvent", event).map(|_| ())
     }
 
+    /// The mouse clicks there, in the page's pixels.
+    pub(crate) fn click(&mut self, tab: &Tab, x: f64, y: f64) -> Done {
+        for kind in ["mousePressed", "mouseReleased"] {
+            let event = json!({ "type": kind, "x": x, "y": y, "button": "left", "clickCount": 1 });
+            self.ask(Some(tab), "Input.dispatchMouseEvent", event)?;
+        }
+        Ok(())
+    }
+
+    /// A finger goes down there, or, where there is no place, up.
+    pub(crate) fn touch(&mut self, tab: &Tab, place: Option<(f64, f64)>) -> Done {
+        let kind = if place.is_some() { "touchStart" } else { "touchEnd" };
+        let points: Vec<Value> = place.iter().map(|(x, y)| json!({ "x": x, "y": y })).collect();
+        let event = json!({ "type": kind, "touchPoints": points });
+        self.ask(Some(tab), "Input.dispatchTouchEvent", event).map(|_| ())
+    }
+
     /// A picture of what is in view, as PNG.
     pub(crate) fn photograph(&mut self, tab: &Tab) -> Done<Vec<u8>> {
         let answer = self.ask(Some(tab), "Page.captureScreenshot", json!({ "format": "png" }))?;

@@ -256,7 +256,9 @@ mod tests {
         let stage = Stage::of(&play);
         let mut walker = Walker::new(&stage, play.players.len());
         walker.ask(u32::MAX, &stage);
-        while walker.walk(&play, &stage, 2_399) > 0 {}
+        let runs = play.players.iter().flat_map(|player| &player.runs);
+        let last = runs.map(|run| run.first_tick + run.truth.len()).max().unwrap_or(0) - 1;
+        while walker.walk(&play, &stage, last) > 0 {}
         (play, stage, walker)
     }
 

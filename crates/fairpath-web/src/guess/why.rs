@@ -356,7 +356,7 @@ mod tests {
         };
         assert!(along(&|tick| Vec2::new(tick, 0.0)).starts_with("It kept its course"));
         assert!(along(&|_| Vec2::ZERO).starts_with("It stood still ("));
-        assert!(along(&|tick| Vec2::new(tick.min(40.0), 0.0)).starts_with("It stopped after 0.6 s"));
+        assert!(along(&|tick| Vec2::new(tick.min(42.0), 0.0)).starts_with("It stopped after 0.7 s"));
         let corner = |tick: f64| Vec2::new(tick.min(40.0), (tick - 40.0).max(0.0));
         assert!(along(&corner).starts_with("It turned to the left after 0.6 s"), "{}", along(&corner));
         let set_off = |tick: f64| Vec2::new((tick - 30.0).max(0.0), 0.0);
