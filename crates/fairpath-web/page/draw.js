@@ -119,12 +119,14 @@ export class Camera {
     context.restore();
   }
 
-  // From where it is to where it is seen.
-  arrow(context, fromX, fromY, toX, toY, style) {
-    const [x1, y1] = this.point(fromX, fromY);
-    const [x2, y2] = this.point(toX, toY);
-    const length = Math.sqrt((x2 - x1) * (x2 - x1) + (y2 - y1) * (y2 - y1));
+  // From where it is to where it is seen; `beside` moves it so many pixels to its side.
+  arrow(context, fromX, fromY, toX, toY, style, beside = 0) {
+    let [x1, y1] = this.point(fromX, fromY);
+    let [x2, y2] = this.point(toX, toY);
+    const length = Math.hypot(x2 - x1, y2 - y1);
     if (length < 6) return;
+    const [bx, by] = [(-(y2 - y1) / length) * beside, ((x2 - x1) / length) * beside];
+    [x1, y1, x2, y2] = [x1 + bx, y1 + by, x2 + bx, y2 + by];
     context.strokeStyle = style;
     context.fillStyle = style;
     context.lineWidth = 2;

@@ -146,6 +146,11 @@ impl Session {
         self.live.set(is_bot, is_compensated);
     }
 
+    /// Begins anew, in games that have a beginning.
+    pub fn again(&mut self) {
+        self.live.again();
+    }
+
     /// How the link and the ledger stand.
     pub fn standing(&self, now: f64) -> Vec<f64> {
         self.live.standing(local(now)).to_vec()

@@ -37,7 +37,7 @@ pub(crate) fn run(folder: &Path) -> Done {
         ] {
             let tab = browser.open(&format!("http://{}/{address}&paused=1", server.address()), viewport)?;
             browser.wait_for(&tab, "(window.fairpath?.show?.frames ?? 0) > 2")?;
-            browser.evaluate(&tab, &format!("{{ const stage = fairpath.show.stage; stage.step({ticks}); for (let tick = 0; tick < 600 && !({until}); tick += 1) stage.step(1); Object.assign(fairpath.show.view, {{ slow: 0, isFirst: true }}); window.seen = fairpath.show.frames; }}"))?;
+            browser.evaluate(&tab, &format!("{{ const stage = fairpath.show.stage; stage.step({ticks}); for (let tick = 0; tick < 600 && !({until}); tick += 1) stage.step(1); while (stage.think()); Object.assign(fairpath.show.view, {{ slow: 0, isFirst: true }}); window.seen = fairpath.show.frames; }}"))?;
             browser.wait_for(&tab, "fairpath.show.frames > seen + 20")?;
             let file = folder.join(format!("{name}{suffix}.png"));
             std::fs::write(&file, browser.photograph(&tab)?)?;

@@ -263,7 +263,8 @@ fn it_moves(browser: &mut Chromium, tab: &Tab) -> Done {
 fn it_pauses(browser: &mut Chromium, tab: &Tab) -> Done {
     browser.key(tab, "KeyP", true)?;
     browser.key(tab, "KeyP", false)?;
-    browser.wait_for(tab, "fairpath.show.isPaused")?;
+    // What was put off may still be done, but then it is over.
+    browser.wait_for(tab, "fairpath.show.isPaused && !fairpath.show.stage.think()")?;
     let before = browser.evaluate(tab, "[fairpath.show.stage.digest(), fairpath.show.frames]")?;
     browser.wait_for(tab, &format!("fairpath.show.frames > {} + 5", before[1]))?;
     if browser.evaluate(tab, "fairpath.show.stage.digest()")? != before[0] {

@@ -23,10 +23,10 @@ export const html = `
     <div class="panel why"><h2>Why did this one fail?</h2><div class="reasons" aria-live="polite"></div></div>
     <div class="panel" style="margin-top: .75rem">
       <h2>So far</h2>
-      <div class="scroll"><table class="scores"><thead><tr><th>Predictor</th><th title="How far predictions were off on average, at the horizon chosen">Mean error</th><th title="How many predictions were within the hit radius">Hits</th><th title="How often a sender would have had to correct it, per player">Packets/s</th></tr></thead><tbody></tbody></table></div>
+      <div class="scroll"><table class="scores"><thead><tr><th>Predictor</th><th title="How far predictions were off on average, so far ahead as chosen">Mean error</th><th title="How many predictions were within the hit radius">Hits</th><th title="How often a sender would have had to correct it, per player">Packets/s</th></tr></thead><tbody></tbody></table></div>
       <p class="quiet counting" style="margin: .5rem 0 0"></p>
     </div>
-    <div class="charts"><figure><figcaption><b>Mean error</b> up to each moment, at the horizon chosen</figcaption><canvas class="chart"></canvas></figure></div>
+    <div class="charts"><figure><figcaption><b>Mean error</b> up to each moment, as far ahead as chosen</figcaption><canvas class="chart"></canvas></figure></div>
     <details>
       <summary>What am I looking at?</summary>
       <p>Players of a small shooter, Ethereal, played by bots with a will of their own; circles against squares. At every sixtieth of a second each predictor is asked where everybody will be in 0.3 to 2.1 seconds, from

@@ -74,7 +74,7 @@ export const controls = [
     title: "Your simulated network, and help",
     controls: [
       { knob: "lag", label: "Round trip", unit: "ms", explain: "From your hands to the server and back to your eyes" },
-      { knob: "compensation", choices: [["Off", "Your screen shows what has arrived."], ["On", "Your screen plays on what the server has not seen yet."]] },
+      { knob: "compensation", label: "Compensation", choices: [["Off", "Your screen shows what has arrived."], ["On", "Your screen plays on what the server has not seen yet."]] },
     ],
   },
 ];
@@ -126,7 +126,7 @@ export class View {
     this.offerNetwork();
   }
 
-  // Where a tank server serves this page, one can play there.
+  // Where a server serves this page, one can play there.
   async offerNetwork() {
     const server = await findServer();
     if (!server || typeof WebTransport === "undefined") return;
@@ -197,7 +197,10 @@ export class View {
 
   draw(numbers, seconds) {
     const frame = read(numbers);
-    if (this.stage !== this.show.stage) this.readGround();
+    if (this.stage !== this.show.stage) {
+      this.readGround();
+      this.network?.session.again();
+    }
     this.drawField(frame);
     this.slow -= seconds;
     if (this.slow > 0) return;

@@ -147,7 +147,7 @@ export class Page {
       else if (data.names) {
         names = data.names;
         const radius = `${number(data.hitRadius)} ${data.unit}`;
-        says.textContent = `${data.players} players, ${number(data.seconds)} s of motion${breaks ? `, cut by ${breaks.name}` : ""}. Mean error in ${data.unit} at each horizon; a hit is within ${radius}. Bold is best.`;
+        says.textContent = `${data.players} players, ${number(data.seconds)} s of motion${breaks ? `, cut by ${breaks.name}` : ""}. Mean error in ${data.unit} so many seconds ahead; a hit is within ${radius}. Bold is best.`;
         section.append(table(["Predictor", ...HORIZONS.map((secs) => `${secs} s`), "Hits", "Packets/s"], []));
       } else if (data.isOver) {
         markBest(section.querySelector("tbody"), this.scores);

@@ -127,6 +127,10 @@ where
         things.iter().for_each(|thing| thing.write(out));
     }
 
+    fn again(&mut self, session: &mut Client<Vec2>) {
+        self.guest.again(session);
+    }
+
     fn ground(&self) -> Vec<Vec<Vec2>> {
         self.game.ground()
     }
