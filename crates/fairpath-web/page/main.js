@@ -86,8 +86,10 @@ function open(name) {
   page?.close();
   show = page = undefined;
   for (const link of document.querySelectorAll("nav a")) {
-    if (link.dataset.scene === known) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+    if (link.dataset.scene === known) {
+      link.setAttribute("aria-current", "page");
+      link.scrollIntoView({ block: "nearest", inline: "center" });
+    } else link.removeAttribute("aria-current");
   }
   document.title = `${SCENES[known].title} · Fairpath`;
   const main = document.getElementById("scene");

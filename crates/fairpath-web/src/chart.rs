@@ -77,7 +77,7 @@ impl Chart {
         let mut chart = ChartBuilder::on(area)
             .margin(size(4.0))
             .x_label_area_size(size(34.0))
-            .y_label_area_size(size(46.0))
+            .y_label_area_size(size(54.0))
             .build_cartesian_2d(x.0..x.1, y.0..y.1)?;
         chart
             .configure_mesh()

@@ -141,7 +141,7 @@ impl Chromium {
     /// Waits until an expression is true.
     pub(crate) fn wait_for(&mut self, tab: &Tab, expression: &str) -> Done {
         let begun = Instant::now();
-        while self.evaluate(tab, expression)? != json!(true) {
+        while !self.is_true(tab, expression)? {
             if begun.elapsed() > PATIENCE {
                 let complaints = self.complaints.join("; ");
                 return Err(Failed(format!(
@@ -151,6 +151,20 @@ impl Chromium {
             std::thread::sleep(PAUSE);
         }
         Ok(())
+    }
+
+    /// A page that is just being exchanged for another one cannot be asked, and is not what is waited for.
+    fn is_true(&mut self, tab: &Tab, expression: &str) -> Done<bool> {
+        match self.evaluate(tab, expression) {
+            Ok(value) => Ok(value == json!(true)),
+            Err(Failed(why)) if why.contains("navigated") || why.contains("context") => Ok(false),
+            Err(failed) => Err(failed),
+        }
+    }
+
+    /// Loads the page again.
+    pub(crate) fn reload(&mut self, tab: &Tab) -> Done {
+        self.ask(Some(tab), "Page.reload", json!({})).map(|_| ())
     }
 
     /// A key goes down or up, as under a person's hands.

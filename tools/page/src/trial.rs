@@ -213,7 +213,7 @@ fn try_report(browser: &mut Chromium, page: &str) -> Done {
     browser.evaluate(&tab, &read("nonsense.csv", "hello"))?;
     browser.wait_for(
         &tab,
-        "document.querySelector('.evaluation .failed')?.textContent.startsWith('nonsense.csv: unknown header `hello`')",
+        "document.querySelector('.evaluation .failed')?.textContent.startsWith('nonsense.csv: row 1: unknown header `hello`')",
     )?;
     for (name, text, wrong) in [
         ("results.json", "{", "results.json: it is not JSON"),
@@ -310,7 +310,8 @@ fn it_answers_to_its_controls(browser: &mut Chromium, tab: &Tab, name: &str) -> 
         )?;
     }
     // A reload shows the same controls, and the scene still runs.
-    browser.evaluate(tab, "window.isOld = true; location.reload()")?;
+    browser.evaluate(tab, "window.isOld = true")?;
+    browser.reload(tab)?;
     browser.wait_for(tab, "!window.isOld && (window.fairpath?.show?.frames ?? 0) > 3")?;
     for knob in native.knobs().iter() {
         let value = if knob.usual == knob.high { knob.low } else { knob.high };

@@ -21,11 +21,6 @@ export const html = `
     <canvas class="field guess" role="img" aria-label="Players from above, with predictions fanned out ahead of them" tabindex="0"></canvas>
     <div class="timeline"></div>
     <div class="panel why"><h2>Why did this one fail?</h2><div class="reasons" aria-live="polite"></div></div>
-    <div class="panel" style="margin-top: .75rem">
-      <h2>So far</h2>
-      <div class="scroll"><table class="scores"><thead><tr><th>Predictor</th><th title="How far predictions were off on average, so far ahead as chosen">Mean error</th><th title="How many predictions were within the hit radius">Hits</th><th title="How often a sender would have had to correct it, per player">Packets/s</th></tr></thead><tbody></tbody></table></div>
-      <p class="quiet counting" style="margin: .5rem 0 0"></p>
-    </div>
     <div class="charts"><figure><figcaption><b>Mean error</b> up to each moment, as far ahead as chosen</figcaption><canvas class="chart"></canvas></figure></div>
     <details>
       <summary>What am I looking at?</summary>
@@ -42,7 +37,14 @@ export const html = `
       </dl>
     </details>
   </div>
-  <div class="controls"></div>
+  <div class="side">
+    <div class="controls"></div>
+    <div class="panel">
+      <h2>So far</h2>
+      <div class="scroll"><table class="scores"><thead><tr><th>Predictor</th><th title="How far predictions were off on average, so far ahead as chosen">Mean error</th><th title="How many predictions were within the hit radius">Hits</th><th title="How often a sender would have had to correct it, per player">Packets/s</th></tr></thead><tbody></tbody></table></div>
+      <p class="quiet counting" style="margin: .5rem 0 0"></p>
+    </div>
+  </div>
 </div>`;
 
 export const controls = [
@@ -96,7 +98,7 @@ export class View {
     });
     this.makeTable(find("tbody"));
     this.makeTimeline(find(".timeline"));
-    this.makeFiles(find(".controls"));
+    this.makeFiles(find(".side"));
     this.field.addEventListener("click", (event) => this.choose(event));
     this.field.addEventListener("keydown", (event) => this.walkWithKeys(event));
     this.readGround();

@@ -242,6 +242,9 @@ impl View<'_> {
             return format!("{event} ({speeds}).");
         }
         let turned = wrap_angle(last.heading() - first.heading()).to_degrees();
+        if turned.abs() < 1.0 {
+            return format!("{event}: {speeds}, and goes the same way in the end.");
+        }
         format!("{event}: {speeds}, and {:.0}° to the {} in all.", turned.abs(), side(turned))
     }
 
