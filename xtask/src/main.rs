@@ -58,10 +58,11 @@ fn demo(arguments: &[String]) -> Vec<Step> {
         cargo(words.into_iter().chain([program]))
     };
     // A race of four cars is 700 bytes, sixty times a second: the usual 32 000 would hold every third back.
-    let usual = [["--tanks", "6"], ["--bytes-per-sec", "96000"]].into_iter();
-    let is_given = |name: &str| arguments.iter().any(|argument| argument.starts_with(name));
-    let usual: Vec<String> = usual.filter(|[name, _]| !is_given(name)).flatten().map(str::to_owned).collect();
-    let serve = steps::built("release", "fairpath").args(&["serve", "--page", "--open"].map(str::to_owned));
+    let usual = [&["--page"][..], &["--open"], &["--tanks", "6"], &["--bytes-per-sec", "96000"]];
+    let is_given = |name: &str| arguments.iter().any(|argument| argument.split('=').next() == Some(name));
+    let usual = usual.iter().filter(|words| !is_given(words[0])).copied().flatten();
+    let usual: Vec<String> = usual.map(|word| (*word).to_owned()).collect();
+    let serve = steps::built("release", "fairpath").args(&["serve".to_owned()]);
     vec![
         build("fairpath-page").named("what builds the page"),
         steps::built("release", "fairpath-page")
