@@ -76,6 +76,8 @@ impl Chart {
         let (x, y) = self.ranges();
         let mut chart = ChartBuilder::on(area)
             .margin(size(4.0))
+            // The last number of the axis is half beyond its end.
+            .margin_right(size(14.0))
             .x_label_area_size(size(34.0))
             .y_label_area_size(size(54.0))
             .build_cartesian_2d(x.0..x.1, y.0..y.1)?;

@@ -31,7 +31,7 @@ pub const MOMENTS_MAX: usize = 1_500_000;
 /// How long a match of our own is. It is played to the end before it is shown.
 const MATCH_TICKS: u32 = 40 * 60;
 /// How many predictions are made in one [`think`](Scene::think): about a millisecond.
-const PREDICTIONS_AT_ONCE: usize = 300;
+const PREDICTIONS_AT_ONCE: usize = 100;
 /// More points than that make a chart slow, and nobody sees them.
 const CHART_POINTS_MAX: usize = 240;
 

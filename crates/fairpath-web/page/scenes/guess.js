@@ -16,7 +16,7 @@ export const html = `
 <h1>Guess the future</h1>
 <p class="look">Each fan of coloured lines is where predictors expect a player to go; the heavy line is where that player really went. Click a line to learn why it was wrong.</p>
 <p class="verdict"></p>
-<div class="scene">
+<div class="scene wide">
   <div class="stage">
     <canvas class="field guess" role="img" aria-label="Players from above, with predictions fanned out ahead of them" tabindex="0"></canvas>
     <div class="timeline"></div>
@@ -41,7 +41,7 @@ export const html = `
     <div class="controls"></div>
     <div class="panel">
       <h2>So far</h2>
-      <div class="scroll"><table class="scores"><thead><tr><th>Predictor</th><th title="How far predictions were off on average, so far ahead as chosen">Mean error</th><th title="How many predictions were within the hit radius">Hits</th><th title="How often a sender would have had to correct it, per player">Packets/s</th></tr></thead><tbody></tbody></table></div>
+      <div class="scroll"><table class="scores"><thead><tr><th>Predictor</th><th title="How far predictions were off on average, so far ahead as chosen">Mean error</th><th title="How many predictions were within the hit radius">Hits</th><th title="How often a sender would have had to correct it, per player">Packets per s</th></tr></thead><tbody></tbody></table></div>
       <p class="quiet counting" style="margin: .5rem 0 0"></p>
     </div>
   </div>
@@ -109,7 +109,7 @@ export class View {
     const knob = this.show.controls.knobs.get("predictors");
     this.rows = this.predictors.map(({ name, words, hue, stroke }, number) => {
       const row = element("tr");
-      row.innerHTML = `<td title="${words}"><label><input type="checkbox" name="predictors" value="${2 ** number}"><svg width="34" height="10" aria-hidden="true"><line x1="1" x2="33" y1="5" y2="5" style="stroke: var(--${hue})" stroke-width="3" stroke-dasharray="${dashes(stroke).join(" ")}"></line></svg></label>
+      row.innerHTML = `<td title="${words}"><label><input type="checkbox" name="predictors" value="${2 ** number}"><svg width="28" height="10" aria-hidden="true"><line x1="1" x2="27" y1="5" y2="5" style="stroke: var(--${hue})" stroke-width="3" stroke-dasharray="${dashes(stroke).join(" ")}"></line></svg></label>
         <button class="plain" name="focus" value="${number}" aria-label="${name}: why?">${name}</button><small>${words}</small></td><td></td><td></td><td></td>`;
       row.querySelector("input").addEventListener("change", (event) => this.ask(number, event.target.checked));
       row.querySelector("button").addEventListener("click", () => this.focusOn(number));

@@ -14,24 +14,28 @@ const GAMES = [
     status: ([kills, deaths, own, other]) => `hits ${kills} · lost ${deaths} · flags ${own} : ${other}`,
     atServer: ([tanks, shots]) => `${tanks} other tanks and ${shots} of their shots in sight; shots fly, but nobody is hit`,
     unit: "units; a tank is 6 long",
+    others: "the other tanks",
   },
   {
     name: "Jet car",
     words: "Thrusters and no brakes: arrow keys push. Let things pass (+1), do not touch them (−4), keep off the walls.",
     status: ([score, lives, left, isOver]) => (isOver ? `over: ${score} points` : `score ${score} · cars ${lives} · ${left.toFixed(0)} s left`),
     unit: "pixels; the car is 36 wide",
+    others: "what comes down",
   },
   {
     name: "Boat",
     words: "Left and right steer, up lets the sail out, down pulls it in. Be at the red buoy before the other boat.",
     status: ([seconds, own, other, sheet]) => `${seconds.toFixed(0)} s · ${own.toFixed(0)} ft to go, the other ${other.toFixed(0)} · sheet ${(100 * sheet).toFixed(0)} % out`,
     unit: "feet; a boat is 24 long",
+    others: "the other boat",
   },
   {
     name: "Race car",
     words: "Up is throttle, down is brake, left and right steer. Three others drive the same road.",
     status: ([laps, place, last, speed]) => `place ${place} · laps ${laps}${last > 0 ? ` · last ${last.toFixed(1)} s` : ""} · ${(3.6 * speed).toFixed(0)} km/h`,
-    unit: "metres",
+    unit: "metres; a car is 4.6 long",
+    others: "the other cars",
   },
 ];
 
@@ -71,7 +75,7 @@ export const controls = [
     ],
   },
   {
-    title: "Your simulated network, and help",
+    title: "Simulated network, and help",
     controls: [
       { knob: "lag", label: "Round trip", unit: "ms", explain: "From your hands to the server and back to your eyes" },
       { knob: "compensation", label: "Compensation", choices: [["Off", "Your screen shows what has arrived."], ["On", "Your screen plays on what the server has not seen yet."]] },
@@ -119,7 +123,7 @@ export class View {
     this.added = 0;
     show.main.classList.add("steers");
     const fire = show.main.querySelector(".fire");
-    fire.hidden = matchMedia("(hover: hover)").matches;
+    this.fire = fire;
     for (const [kind, isDown] of [["pointerdown", true], ["pointerup", false], ["pointercancel", false]])
       fire.addEventListener(kind, () => show.hands.pull(isDown));
     this.readGround();
@@ -205,12 +209,14 @@ export class View {
     this.slow -= seconds;
     if (this.slow > 0) return;
     this.slow = 0.2;
+    // Only a tank fires, and who has a keyboard has a space bar.
+    this.fire.hidden = frame.game !== 0 || matchMedia("(hover: hover)").matches;
     if (this.network) return this.sayNetwork(frame);
     const game = GAMES[frame.game];
     this.status.textContent = game.status(frame.status);
     const lag = this.show.controls.value("lag");
     this.caption.textContent = "how far off your screen is, when it counts";
-    this.verdict.innerHTML = `With ${lag} ms there and back, your screen is off by <b>${frame.own.toFixed(1)}</b> about yourself and by <b>${frame.others.toFixed(1)}</b> about the others (${game.unit}); the bots by 0.`;
+    this.verdict.innerHTML = `With ${lag} ms there and back, your screen is off by <b>${frame.own.toFixed(1)}</b> about yourself and by <b>${frame.others.toFixed(1)}</b> about ${game.others} (${game.unit}). Bots sit at the server: 0.`;
     chart(this.show.stage, 0, this.chart);
   }
 
@@ -222,7 +228,7 @@ export class View {
     this.caption.textContent = isOwner ? "how wrong the server's ledger says all tanks on your screen are, and on everybody's" : "how far off your screen was, when what you did arrived";
     this.status.textContent = `${(isOwner ? game.atServer : game.status)(frame.status)} · round trip ${roundTrip.toFixed(0)} ms · clock ± ${uncertainty.toFixed(1)} ms${isOwner ? ` · ${updates} updates received` : ""}`;
     const ledger = players > 0 ? ` By the server's ledger, all tanks on your screen together are <b>${own.toFixed(2)}</b> units off; on average of ${players} ${players === 1 ? "player" : "players"} it is ${mean.toFixed(2)}, and the spread, which is unfairness, <b>${spread.toFixed(2)}</b>.` : "";
-    const apart = ` Your screen is off by <b>${frame.own.toFixed(1)}</b> about yourself and by <b>${frame.others.toFixed(1)}</b> about the others (${game.unit}).`;
+    const apart = ` Your screen is off by <b>${frame.own.toFixed(1)}</b> about yourself and by <b>${frame.others.toFixed(1)}</b> about ${game.others} (${game.unit}).`;
     this.verdict.innerHTML = `<b>${this.network.says()}</b>${this.network.session.is_connected() ? (isOwner ? ledger : apart) : ""}`;
     this.past.push(isOwner ? [own, mean] : [frame.ownNow, frame.othersNow]);
     if (this.past.length > PAST_MAX) this.past.shift();
