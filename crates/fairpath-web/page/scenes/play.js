@@ -48,7 +48,7 @@ export const html = `
     <canvas class="field play" role="img" aria-label="The game" tabindex="0"></canvas>
     <div class="legend"><span class="status"></span></div>
     <div class="stick" role="application" aria-label="Drive"></div>
-    <div class="buttons" style="justify-content: center"><button class="fire" hidden>Fire</button></div>
+    <div class="buttons" style="justify-content: center; margin: .6rem 0"><button class="fire" hidden>Fire</button></div>
     <div class="charts"><figure><figcaption><b style="color: var(--three)">You</b> and <b style="color: var(--two)">the others</b>: <span class="caption"></span></figcaption><canvas class="chart"></canvas></figure></div>
     <details>
       <summary>What am I looking at?</summary>
