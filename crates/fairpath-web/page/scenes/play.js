@@ -12,7 +12,7 @@ const GAMES = [
     name: "Tank",
     words: "Arrow keys or W A S D drive, space fires. You are the tank with the ring.",
     status: ([kills, deaths, own, other]) => `hits ${kills} · lost ${deaths} · flags ${own} : ${other}`,
-    atServer: ([tanks, shots]) => `${tanks} other tanks and ${shots} of their shots in sight; shots fly, but nobody is hit`,
+    atServer: ([tanks, shots]) => `${tanks} other tanks and ${shots} of their shots on the field; shots fly, but nobody is hit`,
     unit: "units; a tank is 6 long",
     others: "the other tanks",
   },
@@ -103,6 +103,8 @@ export function read(numbers) {
 const [PAST_MAX, PAST_SECONDS] = [100, 20];
 
 const [TANK, SHOT, JET_CAR, OBSTRUCTION, BOAT, BUOY, CAR, FLAG] = Array.from({ length: 8 }, (_, index) => index);
+// Games whose field is larger than the screen.
+const HAS_MAP = [0, 3];
 const TEAMS = ["two", "three"];
 const SEATS = ["three", "two", "far", "one"];
 
@@ -249,6 +251,7 @@ export class View {
     // A tank at a server is the player's own: it is where it is drawn.
     if (!this.network || frame.game !== 0) this.drawTruth(context, frame);
     if (frame.windX !== 0 || frame.windY !== 0) this.drawWind(context, frame);
+    if (HAS_MAP.includes(frame.game)) this.drawMap(context, frame);
   }
 
   drawThing(context, thing, game) {
@@ -312,6 +315,40 @@ export class View {
       context.arc(px, py, camera.zoom * (game === 2 ? 17 : game === 3 ? 4 : 5.2), 0, 7);
       context.stroke();
     }
+  }
+
+  // All of the field or road in a corner: the others are mostly out of sight.
+  drawMap(context, { things }) {
+    const points = this.ground.flatMap((line) => [...line]);
+    const [xs, ys] = [0, 1].map((axis) => points.filter((_, index) => index % 2 === axis));
+    const [lowX, lowY, highX, highY] = [Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)];
+    const size = this.camera.width < 500 ? 84 : 124;
+    const zoom = size / Math.max(highX - lowX, highY - lowY);
+    const [left, top] = [this.camera.width - size - 10, 10];
+    const point = (x, y) => [left + (x - lowX) * zoom, top + (highY - y) * zoom];
+    context.save();
+    context.globalAlpha = 0.85;
+    context.fillStyle = colour("panel");
+    context.fillRect(left - 4, top - 4, (highX - lowX) * zoom + 8, (highY - lowY) * zoom + 8);
+    context.globalAlpha = 1;
+    context.strokeStyle = colour("quiet");
+    context.lineWidth = 1;
+    for (const line of this.ground) {
+      context.beginPath();
+      for (let at = 0; at < line.length; at += 2) context.lineTo(...point(line[at], line[at + 1]));
+      context.stroke();
+    }
+    for (const { kind, x, y, team, isOwn } of things) {
+      if (kind !== TANK && kind !== CAR) continue;
+      const [px, py] = point(x, y);
+      disc(context, px, py, 3, colour(kind === TANK ? TEAMS[team] : SEATS[team % SEATS.length]));
+      if (!isOwn) continue;
+      context.strokeStyle = colour("ink");
+      context.beginPath();
+      context.arc(px, py, 6, 0, 7);
+      context.stroke();
+    }
+    context.restore();
   }
 
   // Where something out of sight is.

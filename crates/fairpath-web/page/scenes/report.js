@@ -93,7 +93,7 @@ export class Page {
     about.textContent = `${results.source} · seed ${results.seed} · ${results.command}`;
     section.append(about);
     const claims = results.claims.map((claim) => [
-      { true: "✓ held", false: "✗ not held", null: "– does not apply" }[String(claim.held)],
+      { true: "✓\u00a0held", false: "✗\u00a0not\u00a0held", null: "– does not apply" }[String(claim.held)],
       claim.text,
       claim.measured === null ? "" : `${number(claim.measured)} ${claim.unit ?? ""}`,
       claim.expected,
