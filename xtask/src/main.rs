@@ -48,18 +48,30 @@ fn main() -> ExitCode {
     }
 }
 
-/// The page is built first, and then taken into the program that serves it.
+/// The page is built first, and then taken into the program that serves it. Both programs are built as parts of one whole:
+/// alone, each would want other features of what they share, and all of that would be compiled twice.
 fn demo(arguments: &[String]) -> Vec<Step> {
     const FOLDER: &str = "target/page";
-    let serve = ["run", "--release", "--package", "fairpath-cli", "--", "serve", "--page", "--open"];
-    let usual = ["--tanks".to_owned(), "6".to_owned()];
-    let has_tanks = arguments.iter().any(|argument| argument.starts_with("--tanks"));
-    let usual = if has_tanks { &[][..] } else { &usual[..] };
-    let serve = cargo(serve).args(usual).args(arguments);
+    let build = |program| {
+        let words =
+            ["build", "--release", "--package", "fairpath-page", "--package", "fairpath-cli", "--bin"];
+        cargo(words.into_iter().chain([program]))
+    };
+    // A race of four cars is 700 bytes, sixty times a second: the usual 32 000 would hold every third back.
+    let usual = [&["--page"][..], &["--open"], &["--tanks", "6"], &["--bytes-per-sec", "96000"]];
+    let is_given = |name: &str| arguments.iter().any(|argument| argument.split('=').next() == Some(name));
+    let usual = usual.iter().filter(|words| !is_given(words[0])).copied().flatten();
+    let usual: Vec<String> = usual.map(|word| (*word).to_owned()).collect();
+    let serve = steps::built("release", "fairpath").args(&["serve".to_owned()]);
     vec![
-        cargo(["run", "--release", "--package", "fairpath-page", "--", "build", FOLDER])
+        build("fairpath-page").named("what builds the page"),
+        steps::built("release", "fairpath-page")
+            .args(&["build".to_owned(), steps::in_root(FOLDER)])
             .named("the page: library, simulator and games as WebAssembly"),
-        serve.env("FAIRPATH_PAGE", &steps::in_root(FOLDER)).named("a server with bots; Ctrl-C ends it"),
+        build("fairpath")
+            .env("FAIRPATH_PAGE", &steps::in_root(FOLDER))
+            .named("the server, with the page in it"),
+        serve.args(&usual).args(arguments).named("a server with bots; Ctrl-C ends it").that_stays(),
     ]
 }
 
@@ -99,8 +111,13 @@ fn test() -> Vec<Step> {
             .env("RUSTDOCFLAGS", "-D warnings")
             .named("documentation"),
     );
-    // First this: it fetches the target that the lints need.
-    steps.extend(page("try", None));
+    // Built as a part of the workspace, as the tests were: alone it would want other features of what they share, and all of
+    // that would be compiled again. It also fetches the target that the next lints need.
+    steps.push(
+        cargo(["build", "--workspace", "--all-features", "--bin", "fairpath-page"])
+            .named("what tries the page"),
+    );
+    steps.push(steps::built("debug", "fairpath-page").args(&["try".to_owned()]).named("the page"));
     steps.push(
         cargo([
             "clippy",

@@ -26,7 +26,7 @@ pub(crate) fn build(folder: &Path) -> Done<Vec<PageFile>> {
 }
 
 /// All files in a folder, those in folders below too.
-fn files(folder: &Path) -> Done<Vec<PageFile>> {
+pub(crate) fn files(folder: &Path) -> Done<Vec<PageFile>> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(next) = folders.pop() {
@@ -76,7 +76,7 @@ fn compile() -> Done {
 
 /// Cuts the bindings out of the module and writes both.
 fn bind(folder: &Path) -> Done {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    let target = root().join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()));
     let module = target.join(TARGET).join("web/fairpath_web.wasm");
     let mut bindgen = Bindgen::new();
     let made = bindgen

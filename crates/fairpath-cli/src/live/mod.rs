@@ -24,17 +24,13 @@ use fairpath::motion::MotionKind;
 use fairpath::schedule::DispatcherConfig;
 use fairpath::session::{Class, ClassId, ClientConfig, Rates, Statistics};
 use fairpath::time::Span;
+use fairpath_games::online::{SHOT, TANK};
 use fairpath_net::middleman::parse_span;
 use fairpath_net::{Fingerprint, Trust};
 use serde_json::{Value, json};
 
 use crate::BadInput;
 
-/// Tanks, and what they fire.
-const TANK: ClassId = ClassId(0);
-const SHOT: ClassId = ClassId(1);
-/// The state group of a tank that says whether it is on the field.
-const ALIVE: u8 = 0;
 /// How often everybody acts: once for each tick of the game.
 const FRAME: Duration = Duration::from_micros(16_667);
 

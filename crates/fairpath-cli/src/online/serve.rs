@@ -12,10 +12,9 @@ use fairpath_games::sailing::{SailingConfig, Trim, Wind};
 use fairpath_net::{Identity, NetServer, NetServerConfig, new_epoch, unguessable_random};
 use serde_json::json;
 
-use super::hosted::{Hosted, HostedJetCar, HostedSailing};
-use super::room::Room;
 use super::{BUDGET, CLASSES};
 use crate::{BadInput, print};
+use fairpath_games::online::{Hosted, HostedJetCar, HostedSailing, Room};
 
 /// What a server of these games is asked for.
 pub(crate) struct Request<'a> {

@@ -31,11 +31,10 @@ use fairpath_net::{
 use fairpath_sim::LinkConfig;
 
 use super::CONNECT_WITHIN;
-use super::hosted::{GUEST, Hosted, HostedJetCar, HostedSailing};
 use super::remote::Remote;
-use super::room::{Room, Statistics};
 use super::serve::{LOOK_EVERY, bind};
 use crate::BadInput;
+use fairpath_games::online::{GUEST, Hosted, HostedJetCar, HostedSailing, Room, RoomStatistics};
 
 /// The experiment of this id over real sockets, if there is one.
 pub(crate) fn find(id: &str) -> Option<&'static dyn Experiment> {
@@ -446,7 +445,7 @@ struct Guest<'a, H: Hosted> {
 struct Played {
     /// Round trip, compensation, the runs' results, and states heard per second.
     cells: Vec<(Span, bool, Vec<f64>, f64)>,
-    statistics: Statistics,
+    statistics: RoomStatistics,
 }
 
 impl Plan {
@@ -582,7 +581,7 @@ impl<H: Hosted> Guest<'_, H> {
     }
 }
 
-fn served(statistics: &Statistics, id: &str) -> Claim {
+fn served(statistics: &RoomStatistics, id: &str) -> Claim {
     Claim::new(
         format!("{id}.live-answered"),
         "live: the server answers nearly every input with a state",

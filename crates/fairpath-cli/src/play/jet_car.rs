@@ -13,7 +13,7 @@ use super::link::Link;
 use super::terminal::Key;
 use super::{Common, Online, Playable};
 use crate::BadInput;
-use crate::online::hosted::HostedJetCar;
+use fairpath_games::online::HostedJetCar;
 
 pub(super) const HELP: &str = "Keys: arrows or w a s d fire a thruster, space lets go, r begins again, q quits.\n\
     Whatever passes by is worth 1, a hit costs 4, the walls cost a car.\n\n\

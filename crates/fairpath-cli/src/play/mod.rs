@@ -20,9 +20,9 @@ use fairpath_games::shared::CONVERGENCE;
 use fairpath_net::{Fingerprint, Trust};
 
 use crate::BadInput;
-use crate::online::hosted::Hosted;
 use crate::online::remote::{FarEnd, Remote, Standing};
 use canvas::Canvas;
+use fairpath_games::online::Hosted;
 use terminal::{Key, Terminal};
 
 mod canvas;

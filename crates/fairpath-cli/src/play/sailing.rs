@@ -16,7 +16,7 @@ use super::link::Link;
 use super::terminal::Key;
 use super::{Common, Online, Playable};
 use crate::BadInput;
-use crate::online::hosted::HostedSailing;
+use fairpath_games::online::HostedSailing;
 
 pub(super) const HELP: &str = "Keys: left and right turn the rudder, down straightens it; w lets the sheet out, s hauls it in;\n\
     with --wind god, i and k raise and calm the wind, j and l turn it; r begins again, q quits.\n\
