@@ -14,3 +14,5 @@ mod hostile;
 mod life;
 #[path = "live/links.rs"]
 mod links;
+#[path = "live/mesh.rs"]
+mod mesh;
