@@ -5,6 +5,7 @@
 //!
 //! * [`NetServer`] and [`NetClient`]: a [session](fairpath::session) on QUIC, and on WebTransport for browsers.
 //! * [`NetPeer`]: the same sessions without a server, everybody with everybody ([`mesh`]).
+//! * [`lobby`]: where servers and peers are found, and peers are introduced.
 //! * [`Identity`], [`Trust`], [`ConnectTokens`]: who proves what to whom.
 //! * [`PageServer`]: the files of a page, for browsers.
 //! * [`middleman`]: a UDP proxy that makes the network between any client and any server as bad as you ask.
@@ -51,6 +52,7 @@ mod congestion;
 mod doorkeeper;
 mod identity;
 mod link;
+pub mod lobby;
 pub mod mesh;
 pub mod middleman;
 mod outlet;

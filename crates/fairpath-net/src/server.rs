@@ -14,6 +14,7 @@ use fairpath::time::SharedInstant;
 use fairpath::vector::Planar;
 use quinn::crypto::rustls::{HandshakeData, QuicServerConfig};
 use quinn::{Endpoint, EndpointConfig, TokioRuntime};
+use tokio::runtime::Handle;
 use tokio::sync::{Notify, oneshot};
 use wtransport::endpoint::IncomingSessionFuture;
 
@@ -23,6 +24,9 @@ use crate::doorkeeper::{Doorkeeper, Limits};
 use crate::identity::{Callers, Fingerprint, Identity, unguessable};
 use crate::link::{
     ALPN_NATIVE, ALPN_WEB, Ear, Gone, Link, Receiving, Sending, Transport, listen, transport_config,
+};
+use crate::lobby::{
+    AnnounceError, Announcement, Answer, Ask, Attendance, Attendee, Attending, LobbyAddress, attend,
 };
 use crate::outlet::{Departures, Outlet, Pumped, Voice};
 use crate::pace::{Pause, pause};
@@ -85,7 +89,9 @@ pub enum BindError {
 pub struct NetServer<V: Planar> {
     shared: Arc<Shared<V>>,
     address: SocketAddr,
-    fingerprint: Fingerprint,
+    identity: Identity,
+    endpoint: Endpoint,
+    runtime: Handle,
     stop: Option<oneshot::Sender<Duration>>,
     thread: Option<JoinHandle<bool>>,
 }
@@ -131,19 +137,19 @@ pub struct DoorStatistics {
 impl<V: Planar> NetServer<V> {
     /// Starts to serve a session.
     pub fn bind(config: NetServerConfig, session: Server<V>) -> Result<Self, BindError> {
-        let fingerprint = config.identity.fingerprint();
         let alpn: &[&[u8]] = if config.accepts_web { &[ALPN_NATIVE, ALPN_WEB] } else { &[ALPN_NATIVE] };
         let transport = transport_config(config.congestion, config.budget);
         let quic = quic_config(&config.identity, alpn, Callers::Anonymous, transport)?;
         let (runtime, endpoint, address) = open_endpoint(config.listen, &config.identity, quic)?;
         let shared = Arc::new(Shared::new(session, config.limits, config.clock));
         let (stop, stopped) = oneshot::channel();
-        let inside = Arc::clone(&shared);
+        let (inside, socket, handle) = (Arc::clone(&shared), endpoint.clone(), runtime.handle().clone());
         let thread = std::thread::Builder::new()
             .name("fairpath-server".into())
-            .spawn(move || runtime.block_on(run(inside, endpoint, stopped)));
+            .spawn(move || runtime.block_on(run(inside, socket, stopped)));
         let thread = Some(thread.map_err(BindError::System)?);
-        Ok(Self { shared, address, fingerprint, stop: Some(stop), thread })
+        let identity = config.identity;
+        Ok(Self { shared, address, identity, endpoint, runtime: handle, stop: Some(stop), thread })
     }
 
     /// Where clients send to.
@@ -153,7 +159,7 @@ impl<V: Planar> NetServer<V> {
 
     /// What clients pin.
     pub fn fingerprint(&self) -> Fingerprint {
-        self.fingerprint
+        self.identity.fingerprint()
     }
 
     /// The shared time.
@@ -176,6 +182,20 @@ impl<V: Planar> NetServer<V> {
         self.shared.lock().door_statistics
     }
 
+    /// Puts this server on a lobby's list, and keeps it there until the attendance is dropped. It calls from its own socket, so that the
+    /// lobby sees where it is; players and seats are filled in as they are.
+    pub fn announce(
+        &self,
+        lobby: LobbyAddress,
+        announcement: Announcement,
+    ) -> Result<Attendance, AnnounceError> {
+        announcement.check().map_err(AnnounceError::Announcement)?;
+        let attending = Attending::new(self.endpoint.clone(), lobby, &self.identity);
+        let attending = attending.map_err(AnnounceError::Connect)?;
+        let attendee = Hosting { shared: Arc::clone(&self.shared), announcement };
+        Ok(attend(&self.runtime, attending, attendee).0)
+    }
+
     /// Lets nobody in any more, gives clients so long to confirm what was promised to them, tells them that it is over, and ends. Whether
     /// everybody had confirmed everything by then.
     pub fn shutdown(mut self, within: Duration) -> bool {
@@ -195,6 +215,25 @@ impl<V: Planar> NetServer<V> {
 impl<V: Planar> Drop for NetServer<V> {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+/// A server at a lobby.
+struct Hosting<V: Planar> {
+    shared: Arc<Shared<V>>,
+    announcement: Announcement,
+}
+
+impl<V: Planar> Attendee for Hosting<V> {
+    fn announcement(&self) -> Announcement {
+        let live = self.shared.lock();
+        let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        let (players, seats) = (count(live.session.clients().count()), count(live.session.seats()));
+        Announcement { players, seats, ..self.announcement.clone() }
+    }
+
+    fn on_answer(&mut self, _: Answer) -> Vec<Ask> {
+        Vec::new()
     }
 }
 

@@ -14,5 +14,7 @@ mod hostile;
 mod life;
 #[path = "live/links.rs"]
 mod links;
+#[path = "live/lobby.rs"]
+mod lobby;
 #[path = "live/mesh.rs"]
 mod mesh;

@@ -1,6 +1,7 @@
 //! What runs on a peer's thread.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use fairpath::vector::Planar;
@@ -30,11 +31,17 @@ pub(super) async fn run<V: Planar>(mesh: Arc<Mesh<V>>, stop: oneshot::Receiver<D
     are_calls_confirmed && is_confirmed
 }
 
+/// Another peer, as it is watched over.
+pub(super) struct Watched<V: Planar> {
+    pub(super) peer: Fingerprint,
+    pub(super) shared: Arc<client::Shared<V>>,
+    pub(super) has_been_met: Arc<AtomicBool>,
+}
+
 /// Keeps the way to one other peer open until it is over, and says what happens to it.
 pub(super) async fn keep<V: Planar>(
     mesh: Arc<Mesh<V>>,
-    peer: Fingerprint,
-    shared: Arc<client::Shared<V>>,
+    watched: Watched<V>,
     caller: Caller,
     config: NetClientConfig,
     dropped: oneshot::Receiver<()>,
@@ -42,38 +49,46 @@ pub(super) async fn keep<V: Planar>(
     // Nobody stops this one: it ends with the rest.
     let (_never, stop) = oneshot::channel();
     tokio::select! {
-        _ = client::run(Arc::clone(&shared), caller, config, stop) => {}
-        () = watch(&mesh, peer, &shared) => mesh.forget(peer),
+        _ = client::run(Arc::clone(&watched.shared), caller, config, stop) => {}
+        () = watch(&mesh, &watched) => mesh.forget(watched.peer),
         _ = dropped => {}
     }
-    shared.leave_at_once();
+    watched.shared.leave_at_once();
 }
 
 /// How often it is looked whether a peer is still there.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How often a relay is asked for while there is no way: an answer may have been lost with a lobby that was started again.
+const ASK_EVERY: Duration = Duration::from_secs(5);
 
 /// Says what happens to a peer, until it is gone.
-async fn watch<V: Planar>(mesh: &Mesh<V>, peer: Fingerprint, shared: &client::Shared<V>) {
-    let (mut was_met, mut was_there) = (false, false);
-    let mut there_at = Instant::now();
+async fn watch<V: Planar>(mesh: &Mesh<V>, watched: &Watched<V>) {
+    let Watched { peer, shared, has_been_met } = watched;
+    let mut was_there = false;
+    let (mut there_at, mut asked_at) = (Instant::now(), None::<Instant>);
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
-        if matches!(shared.reach(), Reach::Over(_)) {
-            return;
-        }
+        let has_failed = match shared.reach() {
+            Reach::Over(_) => return,
+            Reach::Connecting { failed } => failed > 0,
+            Reach::Connected => false,
+        };
         let is_there = shared.is_in_session();
         match (was_there, is_there) {
-            (false, true) if was_met => mesh.tell(PeerEvent::Back(peer)),
-            (false, true) => mesh.tell(PeerEvent::Met(peer)),
-            (true, false) => mesh.tell(PeerEvent::Silent(peer)),
+            (false, true) if has_been_met.swap(true, Ordering::Relaxed) => mesh.tell(PeerEvent::Back(*peer)),
+            (false, true) => mesh.tell(PeerEvent::Met(*peer)),
+            (true, false) => mesh.tell(PeerEvent::Silent(*peer)),
             _ => {}
         }
-        was_met |= is_there;
         was_there = is_there;
         if is_there {
             there_at = Instant::now();
         } else if there_at.elapsed() > mesh.config.gone_after {
             return;
+        }
+        if has_failed && asked_at.is_none_or(|at| at.elapsed() > ASK_EVERY) {
+            asked_at = Some(Instant::now());
+            mesh.ask_for_relay(*peer);
         }
     }
 }

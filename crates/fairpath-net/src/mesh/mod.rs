@@ -30,9 +30,10 @@
 
 mod keep;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -43,7 +44,7 @@ use fairpath::time::{LocalInstant, SharedInstant};
 use fairpath::vector::Planar;
 use quinn::Endpoint;
 use tokio::runtime::Handle;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::client::{self, Caller, Reach, Ways};
 use crate::clock::Clock;
@@ -51,6 +52,10 @@ use crate::congestion::Congestion;
 use crate::doorkeeper::Limits;
 use crate::identity::{Callers, Fingerprint, Guests, Identity, Trust};
 use crate::link::{ALPN_NATIVE, transport_config};
+use crate::lobby::{
+    AnnounceError, Announcement, Answer, Ask, Attendance, Attendee, Attending, EntryId, Filter, Listing,
+    LobbyAddress, attend,
+};
 use crate::server::{self, BindError, PeerStatus, open_endpoint, quic_config};
 use crate::{NetClientConfig, new_epoch, unguessable_random};
 
@@ -178,6 +183,8 @@ impl<V: Planar> NetPeer<V> {
             others: Mutex::default(),
             guests,
             events: Mutex::default(),
+            parted: Mutex::default(),
+            joined: Mutex::default(),
             endpoint,
             config,
         });
@@ -208,12 +215,39 @@ impl<V: Planar> NetPeer<V> {
     /// Lets a peer in and calls it there, from now on until it leaves or is given up. The other one must do the same: who calls
     /// without having been let in is refused. Who is met already is called at the new address the next time it must be.
     pub fn meet(&self, peer: Fingerprint, address: SocketAddr) -> Result<(), MeetError> {
+        self.mesh.parted().remove(&peer);
         self.mesh.meet(peer, address, &self.runtime)
     }
 
-    /// Sees no more of a peer, and shows it nothing.
+    /// Sees no more of a peer, and shows it nothing; a lobby does not bring it back. [`meet`](Self::meet) does.
     pub fn part(&self, peer: Fingerprint) {
         self.mesh.forget(peer);
+        let mut parted = self.mesh.parted();
+        parted.insert(peer);
+        if parted.len() > PARTED_MAX {
+            parted.pop_first();
+        }
+    }
+
+    /// Goes to a lobby, is on its list as one who wants to be introduced, and meets everybody there who plays the same game with the same
+    /// attributes, and whoever asks for this peer. Missing ones are looked for again with every renewal, and a relay is asked for where a
+    /// direct way does not open. Ends with the mesh, or when another lobby is joined.
+    pub fn join(&self, lobby: LobbyAddress, announcement: Announcement) -> Result<(), AnnounceError> {
+        announcement.check().map_err(AnnounceError::Announcement)?;
+        let at = lobby.address;
+        let attending = Attending::new(self.mesh.endpoint.clone(), lobby, &self.mesh.config.identity);
+        let attending = attending.map_err(AnnounceError::Connect)?;
+        let announcement = Announcement { wants_introductions: true, ..announcement };
+        let (mesh, runtime) = (Arc::clone(&self.mesh), self.runtime.clone());
+        let attendee = Mingling { mesh, runtime, lobby: at, announcement, looked_up_to: EntryId(0) };
+        let (attendance, asking) = attend(&self.runtime, attending, attendee);
+        *self.mesh.joined() = Some(Joined { attendance, asking });
+        Ok(())
+    }
+
+    /// Under which name, and at which address, the lobby has this peer; nothing while it is not on its list.
+    pub fn announced(&self) -> Option<(EntryId, SocketAddr)> {
+        self.mesh.joined().as_ref()?.attendance.announced()
     }
 
     /// The game's turn with what this peer owns.
@@ -288,8 +322,18 @@ struct Mesh<V: Planar> {
     /// Who may listen to what is owned here.
     guests: Arc<Guests>,
     events: Mutex<VecDeque<PeerEvent>>,
+    /// Whom a lobby is not to bring back.
+    parted: Mutex<BTreeSet<Fingerprint>>,
+    joined: Mutex<Option<Joined>>,
     endpoint: Endpoint,
     config: NetPeerConfig,
+}
+
+/// The lobby that this peer is at.
+#[derive(Debug)]
+struct Joined {
+    attendance: Attendance,
+    asking: mpsc::Sender<Ask>,
 }
 
 /// Another peer.
@@ -297,10 +341,13 @@ struct Mesh<V: Planar> {
 struct Other<V: Planar> {
     shared: Arc<client::Shared<V>>,
     ways: Arc<Ways>,
+    has_been_met: Arc<AtomicBool>,
     /// Dropped, it ends the task that keeps the way open.
     _keeping: oneshot::Sender<()>,
 }
 
+/// Peers that one has parted from and that a lobby is not to bring back; some of more are forgotten.
+const PARTED_MAX: usize = 1024;
 /// Events that nobody has fetched; the oldest are dropped first. A dozen for each peer there may be.
 const EVENTS_MAX: usize = 512;
 
@@ -311,6 +358,22 @@ impl<V: Planar> Mesh<V> {
 
     fn others(&self) -> MutexGuard<'_, BTreeMap<Fingerprint, Other<V>>> {
         self.others.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn parted(&self) -> MutexGuard<'_, BTreeSet<Fingerprint>> {
+        self.parted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn joined(&self) -> MutexGuard<'_, Option<Joined>> {
+        self.joined.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The direct way to a peer does not open: asks for another, where there is somebody to ask.
+    fn ask_for_relay(&self, peer: Fingerprint) {
+        if let Some(joined) = &*self.joined() {
+            // With the next look, if there is no room now.
+            let _ = joined.asking.try_send(Ask::Relay(peer));
+        }
     }
 
     fn tell(&self, event: PeerEvent) {
@@ -351,8 +414,11 @@ impl<V: Planar> Mesh<V> {
         let session = Client::new(self.config.seeing.clone(), unguessable_random());
         let shared = Arc::new(client::Shared::new(session, self.config.clock));
         let (keeping, dropped) = oneshot::channel();
-        runtime.spawn(keep::keep(Arc::clone(self), peer, Arc::clone(&shared), caller, config, dropped));
-        others.insert(peer, Other { shared, ways, _keeping: keeping });
+        let has_been_met = Arc::new(AtomicBool::new(false));
+        let watched =
+            keep::Watched { peer, shared: Arc::clone(&shared), has_been_met: Arc::clone(&has_been_met) };
+        runtime.spawn(keep::keep(Arc::clone(self), watched, caller, config, dropped));
+        others.insert(peer, Other { shared, ways, has_been_met, _keeping: keeping });
         Ok(())
     }
 
@@ -372,8 +438,74 @@ impl<V: Planar> Mesh<V> {
     fn forget(&self, peer: Fingerprint) {
         self.guests.strike(peer);
         self.own.dismiss(peer);
-        if self.others().remove(&peer).is_some() {
+        let removed = self.others().remove(&peer);
+        // Who never came is not missed.
+        if removed.is_some_and(|other| other.has_been_met.load(Ordering::Relaxed)) {
             self.tell(PeerEvent::Gone(peer));
+        }
+    }
+}
+
+/// A peer at a lobby.
+struct Mingling<V: Planar> {
+    mesh: Arc<Mesh<V>>,
+    runtime: Handle,
+    lobby: SocketAddr,
+    announcement: Announcement,
+    /// Of a list that is read some at a time.
+    looked_up_to: EntryId,
+}
+
+impl<V: Planar> Mingling<V> {
+    /// Those who play the same.
+    fn look(&self, after: EntryId) -> Ask {
+        let Announcement { game, attributes, .. } = self.announcement.clone();
+        Ask::Find(Filter { game: Some(game), free_seats_min: 0, attributes }, after)
+    }
+
+    /// Whether this is somebody new whom one wants to meet.
+    fn is_missed(&self, listing: &Listing) -> bool {
+        let peer = listing.fingerprint;
+        listing.announcement.wants_introductions
+            && peer != self.mesh.fingerprint()
+            && !self.mesh.others().contains_key(&peer)
+            && !self.mesh.parted().contains(&peer)
+    }
+}
+
+impl<V: Planar> Attendee for Mingling<V> {
+    fn announcement(&self) -> Announcement {
+        let players = self.mesh.others().len() as u32 + 1;
+        let seats = self.mesh.config.peers_max as u32 + 1;
+        Announcement { players, seats, ..self.announcement.clone() }
+    }
+
+    fn on_answer(&mut self, answer: Answer) -> Vec<Ask> {
+        match answer {
+            // Announced first, looked afterwards: of two who come at once, one sees the other.
+            Answer::Announced(..) => {
+                self.looked_up_to = EntryId(0);
+                vec![self.look(self.looked_up_to)]
+            }
+            Answer::Found(listing) => {
+                self.looked_up_to = self.looked_up_to.max(listing.entry);
+                if self.is_missed(&listing) { vec![Ask::Meet(listing.entry)] } else { Vec::new() }
+            }
+            Answer::End(true) => vec![self.look(self.looked_up_to)],
+            Answer::Meet(peer, address) => {
+                if !self.mesh.parted().contains(&peer) {
+                    // If there is no room for it, it will find out.
+                    let _ = self.mesh.meet(peer, address, &self.runtime);
+                }
+                Vec::new()
+            }
+            Answer::Relay(peer, port) => {
+                if let Some(other) = self.mesh.others().get(&peer) {
+                    other.ways.set_detour((self.lobby.ip(), port).into());
+                }
+                Vec::new()
+            }
+            Answer::End(false) | Answer::Refused(_) => Vec::new(),
         }
     }
 }
