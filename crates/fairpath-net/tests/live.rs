@@ -18,3 +18,5 @@ mod links;
 mod lobby;
 #[path = "live/mesh.rs"]
 mod mesh;
+#[path = "live/relay.rs"]
+mod relay;

@@ -93,9 +93,6 @@ fn servers_announce_themselves_and_clients_filter_and_pick() {
     drop(ending);
     until("they are gone from the list", || running.entries().len() == 1);
     drop(attendance);
-    // Whoever starts anew at another lobby is found there: the old one is closed.
-    drop(running);
-    assert!(matches!(find(&address, &Filter::default(), false), Err(FindError::NoAnswer(_))));
 }
 
 #[test]
