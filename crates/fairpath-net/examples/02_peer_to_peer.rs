@@ -43,8 +43,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 
     let mut met = 0;
-    let mut looks = 0;
-    while looks < 4 {
+    let mut looks = [0; NAMES.len()];
+    while looks[1..].iter().any(|seen| *seen < 4) {
         for (which, (peer, ship)) in peers.iter().enumerate() {
             // What is one's own is in one's own session, as on a server …
             peer.frame(|session, now| session.observe(*ship, Observation::Moved(truth(which, now)), now))?;
@@ -57,7 +57,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         // … and what another one owns is in a session with that one, as on a client.
         if met == NAMES.len() * (NAMES.len() - 1) {
-            looks += 1;
             let (ann, _) = &peers[0];
             for (which, (owner, ship)) in peers.iter().enumerate().skip(1) {
                 let seen = ann.view(owner.fingerprint(), |session, now| {
@@ -65,6 +64,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                     Some((session.place(*ship, now)?.position, truth(which, by_its_clock).position))
                 });
                 if let Some(Some((placed, truth))) = seen {
+                    looks[which] += 1;
                     let error = placed.distance(truth);
                     println!(
                         "Ann has {} at ({:.2}, {:.2}), {error:.3} off",
