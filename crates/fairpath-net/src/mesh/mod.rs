@@ -24,10 +24,10 @@
 //! # What it costs, and what it cannot do
 //!
 //! Everybody sends everything n − 1 times from their own home: S0 gives 8 players as what such games had, and 32 as what clever
-//! ones had. Everybody knows everything, and there is no judge: a peer that lies about its own things is believed by those who
-//! install no check of their own. A room at a lobby is open to whoever asks the lobby; for a closed company exchange fingerprints by
-//! other means and [`meet`](NetPeer::meet). Where either matters, take a server: it relays what owners say with the owners' stamps, and
-//! its interceptors decide (`examples/03_relay.rs`).
+//! ones had. Everybody knows everything, and there is no judge: a peer that lies about its own things is believed. A room at a lobby
+//! is open to whoever asks the lobby; for a closed company exchange fingerprints by other means, and [`meet`](NetPeer::meet). Where
+//! that is not enough, take a server: it relays what owners say with the owners' stamps, and its interceptors decide
+//! (`examples/03_relay.rs`).
 
 mod keep;
 
