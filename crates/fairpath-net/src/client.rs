@@ -330,7 +330,6 @@ async fn drive<V: Planar>(shared: Arc<Shared<V>>) {
 async fn stay_connected<V: Planar>(shared: Arc<Shared<V>>, caller: Caller, config: NetClientConfig) {
     let mut failed = 0;
     loop {
-        shared.lock().reach = Reach::Connecting { failed };
         let called = tokio::time::timeout(config.connect_within, caller.call(failed)).await;
         if let Ok(Ok((link, sending, receiving))) = called {
             let began = Instant::now();
@@ -344,6 +343,8 @@ async fn stay_connected<V: Planar>(shared: Arc<Shared<V>>, caller: Caller, confi
         } else {
             failed += 1;
         }
+        // Said before the pause: who knows another way has it for naming one.
+        shared.lock().reach = Reach::Connecting { failed };
         tokio::time::sleep(config.retry_after(failed)).await;
     }
 }
@@ -401,31 +402,45 @@ pub(crate) enum Caller {
     Web { endpoint: Arc<wtransport::Endpoint<wtransport::endpoint::endpoint_side::Client>>, url: String },
 }
 
-/// The addresses at which one and the same server may be reached, the best first. There is always one.
+/// The addresses at which one and the same server may be reached: the best one, and a detour if there is one.
 #[derive(Debug)]
-pub(crate) struct Ways(Mutex<Vec<SocketAddr>>);
+pub(crate) struct Ways(Mutex<WaysInTurn>);
+
+#[derive(Debug)]
+struct WaysInTurn {
+    best: SocketAddr,
+    detour: Option<SocketAddr>,
+    /// Whether the detour is tried next.
+    is_detours_turn: bool,
+}
 
 impl Ways {
     pub(crate) fn new(best: SocketAddr) -> Self {
-        Self(Mutex::new(vec![best]))
+        Self(Mutex::new(WaysInTurn { best, detour: None, is_detours_turn: false }))
     }
 
     /// From now on this is the best one.
     pub(crate) fn set_best(&self, address: SocketAddr) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)[0] = address;
+        self.lock().best = address;
     }
 
-    /// The one to try where the best does not open.
+    /// The one to try next, since the best did not open.
     pub(crate) fn set_detour(&self, address: SocketAddr) {
-        let mut ways = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        ways.truncate(1);
-        ways.push(address);
+        let mut ways = self.lock();
+        ways.detour = Some(address);
+        ways.is_detours_turn = true;
     }
 
-    /// The one for the next attempt, after so many that failed: each has its turn.
+    /// The one for the next attempt, after so many that failed: the best first, then each in its turn.
     fn next(&self, failed: u32) -> SocketAddr {
-        let ways = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        ways[failed as usize % ways.len()]
+        let mut ways = self.lock();
+        let takes_detour = failed > 0 && ways.is_detours_turn;
+        ways.is_detours_turn = !takes_detour;
+        ways.detour.filter(|_| takes_detour).unwrap_or(ways.best)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, WaysInTurn> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -550,3 +565,24 @@ impl fmt::Display for ConnectError {
 }
 
 impl std::error::Error for ConnectError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_way_is_tried_first_and_a_detour_as_soon_as_it_is_known() {
+        let (best, better, detour): (SocketAddr, SocketAddr, SocketAddr) =
+            (([1; 4], 1).into(), ([1; 4], 2).into(), ([2; 4], 3).into());
+        let ways = Ways::new(best);
+        assert_eq!((ways.next(0), ways.next(1), ways.next(2)), (best, best, best));
+        ways.set_detour(detour);
+        assert_eq!((ways.next(3), ways.next(4), ways.next(5)), (detour, best, detour));
+        ways.set_best(better);
+        assert_eq!(
+            (ways.next(0), ways.next(1)),
+            (better, detour),
+            "who had a connection begins with the best"
+        );
+    }
+}
