@@ -119,7 +119,7 @@ impl Guest {
 }
 
 /// What one household has: an IPv4 address, or the /64 of an IPv6 one.
-fn household(address: IpAddr) -> IpAddr {
+pub(crate) fn household(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
         address => address,

@@ -9,9 +9,11 @@ use fairpath::session::limits::{CALL_BYTES_MAX, STREAM_MESSAGE_BYTES_MAX, UNORDE
 use fairpath::session::{Budget, CloseReason};
 use fairpath::time::Span;
 use quinn::VarInt;
+use rustls::pki_types::CertificateDer;
 use tokio::task::JoinSet;
 
 use crate::congestion::Congestion;
+use crate::identity::Fingerprint;
 
 /// What the two ends of a native connection call what they speak.
 pub(crate) const ALPN_NATIVE: &[u8] = b"fairpath/1";
@@ -107,6 +109,11 @@ impl Link {
 
     pub(crate) fn address(&self) -> SocketAddr {
         self.quic.remote_address()
+    }
+
+    /// The certificate whose key the peer has, if it was asked for one.
+    pub(crate) fn fingerprint(&self) -> Option<Fingerprint> {
+        proven_fingerprint(&self.quic)
     }
 
     /// There and back, as QUIC measures it.
@@ -207,6 +214,12 @@ impl Link {
         let quinn::ConnectionError::ApplicationClosed(close) = self.quic.close_reason()? else { return None };
         u8::try_from(close.error_code.into_inner()).ok().and_then(CloseReason::from_code)
     }
+}
+
+/// The certificate whose key the other end of a connection has proven to have.
+pub(crate) fn proven_fingerprint(quic: &quinn::Connection) -> Option<Fingerprint> {
+    let chain = quic.peer_identity()?.downcast::<Vec<CertificateDer<'static>>>().ok()?;
+    chain.first().map(Fingerprint::of)
 }
 
 impl Sending {

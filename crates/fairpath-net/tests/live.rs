@@ -14,3 +14,9 @@ mod hostile;
 mod life;
 #[path = "live/links.rs"]
 mod links;
+#[path = "live/lobby.rs"]
+mod lobby;
+#[path = "live/mesh.rs"]
+mod mesh;
+#[path = "live/relay.rs"]
+mod relay;

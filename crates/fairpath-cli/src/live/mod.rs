@@ -6,9 +6,11 @@
 pub(crate) mod bots;
 mod crew;
 mod journal;
+pub(crate) mod lobby;
 mod page;
 pub(crate) mod record;
 pub(crate) mod serve;
+pub(crate) mod servers;
 pub(crate) mod stage;
 
 use std::io::{IsTerminal, Write};
@@ -118,12 +120,7 @@ impl Connecting {
 
     fn trust(&self) -> Result<Trust, BadInput> {
         match (&self.pin, &self.trust) {
-            (Some(pin), _) => {
-                let pin: Fingerprint = pin.parse().map_err(|error: fairpath_net::NotAFingerprint| {
-                    BadInput::of("--pin", pin, &error.to_string())
-                })?;
-                Ok(Trust::Pinned(vec![pin]))
-            }
+            (Some(pin), _) => Ok(Trust::Pinned(vec![pinned("--pin", pin)?])),
             (None, Some(path)) => Ok(Trust::load(path)?),
             (None, None) => Err(BadInput("say which server to trust, with --pin or --trust".into())),
         }
@@ -255,4 +252,9 @@ fn statistics_as_cells(statistics: &Statistics, secs: f64) -> String {
 pub(crate) fn address(option: &str, text: &str) -> Result<SocketAddr, BadInput> {
     let found = text.to_socket_addrs().ok().and_then(|mut addresses| addresses.next());
     found.ok_or_else(|| BadInput::of(option, text, "give HOST:PORT such as 127.0.0.1:7777"))
+}
+
+fn pinned(option: &str, text: &str) -> Result<Fingerprint, BadInput> {
+    text.parse()
+        .map_err(|error: fairpath_net::NotAFingerprint| BadInput::of(option, text, &error.to_string()))
 }

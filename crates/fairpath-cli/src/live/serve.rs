@@ -22,6 +22,7 @@ use serde_json::{Value, json};
 
 use super::crew::bots;
 use super::journal::{Journal, Recording};
+use super::lobby::{Announcing, Presence};
 use super::page::Page;
 use super::{
     Pace, Reporting, STATISTICS_HEAD, Screen, Telling, address, statistics_as_cells, statistics_as_json,
@@ -79,6 +80,8 @@ pub(crate) struct Arguments {
     reporting: Reporting,
     #[command(flatten)]
     page: Page,
+    #[command(flatten)]
+    announcing: Announcing,
 }
 
 const EXAMPLES: &str = "\
@@ -88,6 +91,7 @@ Examples:
   fairpath serve --tanks 6 --page --open
   fairpath serve --scheduler error-index --budget 1 --receivers 3 --for 60s --json
   fairpath serve --listen 0.0.0.0:7777 --certificate chain.pem --key key.pem
+  fairpath serve --lobby 127.0.0.1:7700 --lobby-pin 5f…e1 --name 'Ann and friends' --attribute map=dunes
 
 Native clients and browsers come on the same port. It prints its fingerprint: give it to `fairpath bots --pin`.
 A recording (--out) has the truth of the server's own tanks, and where the server has everybody's.
@@ -107,10 +111,12 @@ impl Arguments {
         }
         let mut crew = if self.tanks == 0 { None } else { Some(bots(self.tanks, self.seed)?) };
         let mut journal = self.recording.begin("tanks-server", self.seed)?;
+        let notice = self.announcing.notice(&self.game)?;
         let server = self.bind()?;
         let end = self.reporting.end()?;
         eprintln!("listening on {}, fingerprint {}", server.address(), server.fingerprint());
         eprintln!("  fairpath bots --connect {} --pin {}", server.address(), server.fingerprint());
+        let mut presence = notice.map(|notice| notice.post(&server)).transpose()?;
         // Until the end of this function: whoever drops it ends it.
         let page = self.page.serve(&json!({
             "address": server.address().to_string(),
@@ -125,6 +131,7 @@ impl Arguments {
         while !end.is_here() {
             frame(&server, crew.as_mut(), guests.as_mut(), journal.as_mut(), &mut tally)?;
             tally.look(&server);
+            presence.iter_mut().for_each(Presence::look);
             screen.draw(|| tally.as_screen(&server));
             pace.wait();
         }
@@ -133,6 +140,7 @@ impl Arguments {
         } else {
             tally.as_screen(&server)
         };
+        drop(presence);
         server.shutdown(SHUTDOWN_WITHIN);
         if let Some(journal) = journal {
             eprintln!("{}", journal.finish()?);
@@ -147,6 +155,7 @@ impl Arguments {
         let request = online::serve::Request {
             listen: address("--listen", &self.listen)?,
             identity: self.identity()?,
+            notice: self.announcing.notice(&self.game)?,
             seed: self.seed,
             clients_max: self.clients_max,
             is_over: &|| end.is_here(),
