@@ -23,6 +23,7 @@
 mod campaign;
 mod check;
 mod plan;
+pub mod siege;
 mod stage;
 mod witness;
 
