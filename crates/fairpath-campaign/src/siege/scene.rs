@@ -3,7 +3,7 @@
 use fairpath::random::Random;
 use fairpath::session::{
     Class, ClassId, Client, ClientConfig, ConnectionId, Delivery, Party, Server, ServerConfig, ServerEvent,
-    Token,
+    SpeedCheck, TeleportCheck, Token,
 };
 use fairpath::time::{LocalInstant, SharedInstant, Span};
 use fairpath::vector::{Vec2, Vector};
@@ -21,6 +21,8 @@ pub struct Defence {
     pub scheduler: SchedulerPlan,
     /// How many objects one client may own.
     pub objects_max: usize,
+    /// Whether speeds and jumps are checked.
+    pub checks: bool,
 }
 
 /// What a siege did.
@@ -45,12 +47,14 @@ pub struct Damage {
 }
 
 const SHIP: ClassId = ClassId(1);
+/// What the fastest of the honest ones fly, and a bit.
+const SPEED_MAX: f64 = 40.0;
 /// One way, for each honest player, in milliseconds.
 const DELAYS: [i64; 6] = [10, 30, 60, 100, 150, 200];
 /// Nobody is looked at before everybody is in and believes the clock.
 const WARMS_UP: Span = Span::from_secs(4);
 const LASTS: Span = Span::from_secs(10);
-/// Whoever is not let in tries again after this long.
+/// Whoever is not let in, or was thrown out, comes again after this long: live, the doorkeeper sees to it.
 const PATIENCE: Span = Span::from_secs(1);
 
 /// Lets an intruder loose on a server with six honest players, for ten seconds.
@@ -58,7 +62,11 @@ pub fn besiege(attack: Attack, defence: Defence, seed: u64) -> Damage {
     let mut random = Random::from_seed(seed);
     let classes = [(SHIP, Class::new(Trigger::within(0.3)).at_most(defence.objects_max))];
     let mut fork = |index| Random::from_seed(random.bits()).fork(index);
-    let server = Server::new(ServerConfig::new(classes.clone(), 1), defence.scheduler.build(), fork(0));
+    let mut server = Server::new(ServerConfig::new(classes.clone(), 1), defence.scheduler.build(), fork(0));
+    if defence.checks {
+        let teleport = TeleportCheck { speed_max: SPEED_MAX, slack: 5.0, allows_jumps: false };
+        server = server.with_interceptor(SpeedCheck { speed_max: SPEED_MAX }).with_interceptor(teleport);
+    }
     let honest = |_| Client::new(ClientConfig::new(classes.clone()), fork(1));
     let clients = DELAYS.iter().map(honest).collect();
     let mut world = SessionWorld::new(seed, LinkConfig::default(), server, clients);
@@ -77,7 +85,6 @@ struct Siege {
     intruder: Intruder,
     connection: Option<ConnectionId>,
     connected_at: SharedInstant,
-    was_let_in: bool,
     tokens: u8,
     ships: [Option<EntityId>; DELAYS.len()],
     measures_from: SharedInstant,
@@ -93,7 +100,6 @@ impl Siege {
             intruder,
             connection: None,
             connected_at: now,
-            was_let_in: false,
             tokens: 100,
             ships: [None; DELAYS.len()],
             measures_from: now + WARMS_UP,
@@ -184,17 +190,15 @@ impl Siege {
         }
     }
 
-    /// Whoever is thrown out comes again at once; who is not let in, after a while.
+    /// Whoever is thrown out comes again as soon as it may.
     fn stay_connected(&mut self, server: &mut Server<Vec2>, now: SharedInstant, local: LocalInstant) {
         let is_in =
             self.connection.is_some() && server.clients().any(|it| server.connection(it) == self.connection);
-        let is_lost = if self.was_let_in { !is_in } else { now - self.connected_at >= PATIENCE };
-        self.was_let_in = is_in;
-        if self.connection.is_none() || is_lost {
+        let is_tired = now - self.connected_at >= PATIENCE;
+        if !is_in && is_tired || self.connection.is_none() {
             self.intruder.on_disconnected(local);
             self.connection = server.handle_connected(self.token(), now);
             self.connected_at = now;
-            self.was_let_in = false;
             if self.connection.is_some() {
                 self.intruder.on_connected(local);
             }
