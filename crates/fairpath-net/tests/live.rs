@@ -4,6 +4,8 @@
 
 #[path = "live/arena.rs"]
 mod arena;
+#[path = "live/assault.rs"]
+mod assault;
 #[path = "live/clock.rs"]
 mod clock;
 #[path = "live/door.rs"]
@@ -14,3 +16,5 @@ mod hostile;
 mod life;
 #[path = "live/links.rs"]
 mod links;
+#[path = "live/siege.rs"]
+mod siege;

@@ -115,6 +115,11 @@ impl CloseReason {
     pub const fn ends_session(self) -> bool {
         !matches!(self, Self::Superseded | Self::Silent | Self::NoGreeting)
     }
+
+    /// Whether it says that the other side did what no honest one does.
+    pub const fn accuses(self) -> bool {
+        matches!(self, Self::Malformed | Self::OutOfPlace | Self::TooFast)
+    }
 }
 
 impl std::error::Error for CloseReason {}
