@@ -94,6 +94,7 @@ pub struct Intruder {
     kept: VecDeque<Vec<u8>>,
     /// Whether anything was heard on this transport; before that nobody can lie.
     is_welcome: bool,
+    gave_up: bool,
 }
 
 /// How wide the intruder's world is, in units: where the others are as well.
@@ -117,13 +118,22 @@ impl Intruder {
         mut random: Random,
     ) -> Self {
         let client = Client::new(ClientConfig::new(classes), Random::from_seed(random.bits()));
-        Self { attack, client, class, random, own: Vec::new(), kept: VecDeque::new(), is_welcome: false }
+        Self {
+            attack,
+            client,
+            class,
+            random,
+            own: Vec::new(),
+            kept: VecDeque::new(),
+            is_welcome: false,
+            gave_up: false,
+        }
     }
 
     /// There is a transport.
     pub fn on_connected(&mut self, now: LocalInstant) {
         self.client.handle_connected(now);
-        self.is_welcome = false;
+        (self.is_welcome, self.gave_up) = (false, false);
     }
 
     /// It was thrown out, or wants to be.
@@ -158,9 +168,9 @@ impl Intruder {
         self.attack != Attack::NeverReads || !self.is_welcome
     }
 
-    /// Whether the server has let it in.
-    pub fn is_connected(&self) -> bool {
-        self.client.is_connected()
+    /// Whether the client in it wants another connection: what it said beside its words has confused even itself.
+    pub fn gave_up(&self) -> bool {
+        self.gave_up
     }
 
     /// All that it does in a sixtieth of a second.
@@ -175,8 +185,7 @@ impl Intruder {
             self.twist(&mut shots, shared);
             self.add(&mut shots, shared);
         }
-        // Its client may believe to be out; the server knows better.
-        let _ = self.client.poll_close();
+        self.gave_up |= self.client.poll_close().is_some();
         while let Some(event) = self.client.poll_event() {
             match event {
                 ClientEvent::SessionLost { .. } => self.own.clear(),

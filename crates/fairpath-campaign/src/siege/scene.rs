@@ -190,18 +190,21 @@ impl Siege {
         }
     }
 
-    /// Whoever is thrown out comes again as soon as it may.
+    /// Whoever is thrown out, or has enough, comes again as soon as it may.
     fn stay_connected(&mut self, server: &mut Server<Vec2>, now: SharedInstant, local: LocalInstant) {
-        let is_in =
-            self.connection.is_some() && server.clients().any(|it| server.connection(it) == self.connection);
-        let is_tired = now - self.connected_at >= PATIENCE;
-        if !is_in && is_tired || self.connection.is_none() {
-            self.intruder.on_disconnected(local);
-            self.connection = server.handle_connected(self.token(), now);
-            self.connected_at = now;
-            if self.connection.is_some() {
-                self.intruder.on_connected(local);
-            }
+        let is_in = |id| server.clients().any(|client| server.connection(client) == Some(id));
+        let plays_on = self.connection.is_some_and(is_in) && !self.intruder.gave_up();
+        if plays_on || self.connection.is_some() && now - self.connected_at < PATIENCE {
+            return;
+        }
+        if let Some(id) = self.connection {
+            server.handle_disconnected(id, None, now);
+        }
+        self.intruder.on_disconnected(local);
+        self.connection = server.handle_connected(self.token(), now);
+        self.connected_at = now;
+        if self.connection.is_some() {
+            self.intruder.on_connected(local);
         }
     }
 

@@ -39,7 +39,8 @@ impl Assault {
         let endpoint = endpoint(&runtime, certificates, b"fairpath/1");
         let intruder = Intruder::new(attack, classes, class, Random::from_seed(1));
         let (stop, shots) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
-        let task = runtime.spawn(attack_until(Arc::clone(&stop), Arc::clone(&shots), endpoint, server, intruder));
+        let task =
+            runtime.spawn(attack_until(Arc::clone(&stop), Arc::clone(&shots), endpoint, server, intruder));
         Self { runtime: Some(runtime), task: Some(task), stop, shots }
     }
 
@@ -146,6 +147,9 @@ impl Visit<'_> {
                         } else {
                             self.shoot(shot).await;
                         }
+                    }
+                    if intruder.gave_up() {
+                        self.connection.close(0u32.into(), b"");
                     }
                 }
             }

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use fairpath::random::Random;
 use fairpath::session::limits::{
-    EVENTS_MAX, OBJECTS_PER_CLIENT_MAX, OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX, QUICKEST_MAX, SENT_PACKETS_MAX,
-    SLOTS_MAX, UNRELIABLE_MAX,
+    EVENTS_MAX, OBJECTS_PER_CLIENT_MAX, OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX, QUICKEST_MAX,
+    SENT_PACKETS_MAX, SLOTS_MAX, UNRELIABLE_MAX,
 };
 use fairpath::session::{Queues, ServerEvent};
 use fairpath_campaign::siege::Attack;
@@ -51,7 +51,8 @@ fn withstand(attack: Attack) {
     world.assert_promises_kept();
     assert_server_bounded(&world);
     drop(assault);
-    let honest = |event: &ServerEvent| matches!(event, ServerEvent::Closed { client: Some(it), .. } if it.0 < 2);
+    let honest =
+        |event: &ServerEvent| matches!(event, ServerEvent::Closed { client: Some(it), .. } if it.0 < 2);
     assert!(!world.events.iter().any(honest), "nobody else lost a connection: {:?}", world.events);
 }
 
@@ -131,7 +132,8 @@ impl Wiretap {
 fn tapped(world: &mut World) -> (Wiretap, NetClient<fairpath::vector::Vec2>) {
     let tap = Wiretap::before(world.server.address());
     let trust = Trust::Pinned(vec![world.server.fingerprint()]);
-    let client = NetClient::connect(tap.address, NetClientConfig::new(trust), client_session()).expect("a socket");
+    let client =
+        NetClient::connect(tap.address, NetClientConfig::new(trust), client_session()).expect("a socket");
     world.until("it is in", |_| client.frame(|session, _| session.is_connected()));
     world.play_for(Duration::from_millis(300));
     (tap, client)
@@ -162,7 +164,8 @@ fn packets_that_somebody_recorded_say_nothing_the_second_time() {
 
 #[test]
 fn copies_on_the_way_say_nothing_the_second_time() {
-    let (mut world, _) = besieged_with(LinkConfig::default().duplicate_ratio(0.8), b"fairpath/1", Limits::default());
+    let (mut world, _) =
+        besieged_with(LinkConfig::default().duplicate_ratio(0.8), b"fairpath/1", Limits::default());
     world.play_for(Duration::from_millis(500));
     world.settle();
     world.assert_promises_kept();
