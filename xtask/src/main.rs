@@ -1,5 +1,6 @@
 //! Everything a person or CI runs in this repository: `cargo xtask` lists it.
 
+mod fuzz;
 mod mutants;
 mod steps;
 
@@ -16,7 +17,7 @@ cargo xtask test           everything that must hold: format, lints, tests, docu
 cargo xtask bench [NAME]   how fast we are, as ratios measured in one run
 cargo xtask sim [ARGS]     worlds drawn from seeds, broken, healed and checked: --seeds N, --from S, --seed S;
                            --mutants [WORD] breaks the library on purpose and shows that it is noticed
-cargo xtask fuzz [SECS]    every fuzz target for SECS seconds each (default 60); needs cargo-fuzz
+cargo xtask fuzz [SECS] [TARGET]   every fuzz target, or this one, for SECS seconds each (default 60); --list names them
 
 Example: cargo xtask demo --tanks 12
 ";
@@ -36,7 +37,7 @@ fn main() -> ExitCode {
         "bench" => run_all(bench(rest)),
         "sim" if rest.first().is_some_and(|first| first == "--mutants") => mutants::hunt(&rest[1..]),
         "sim" => run_all(sim(rest)),
-        "fuzz" => fuzz(rest),
+        "fuzz" => fuzz::run(rest),
         "--help" | "-h" | "help" => {
             print!("{HELP}");
             ExitCode::SUCCESS
@@ -145,25 +146,4 @@ fn bench(arguments: &[String]) -> Vec<Step> {
 fn sim(arguments: &[String]) -> Vec<Step> {
     let run = cargo(["run", "--release", "--package", "fairpath-campaign", "--"]).args(arguments);
     vec![run.named("campaign")]
-}
-
-fn fuzz(arguments: &[String]) -> ExitCode {
-    let seconds = match arguments.first().map(|text| text.parse::<u32>()) {
-        None => 60,
-        Some(Ok(seconds)) => seconds,
-        Some(Err(_)) => {
-            eprintln!("error: `{}` is not a number of seconds; try `cargo xtask fuzz 60`", arguments[0]);
-            return ExitCode::from(2);
-        }
-    };
-    if !steps::is_installed(["fuzz", "--version"]) {
-        eprintln!("error: cargo-fuzz is not installed: `cargo install cargo-fuzz`");
-        return ExitCode::from(2);
-    }
-    let limit = format!("-max_total_time={seconds}");
-    let target = |name: &String| {
-        // libFuzzer's flags are unstable; this lets a stable toolchain use them.
-        cargo(["fuzz", "run", name, "--", &limit]).env("RUSTC_BOOTSTRAP", "1").named(&format!("fuzz {name}"))
-    };
-    run_all(steps::fuzz_targets().iter().map(target).collect())
 }

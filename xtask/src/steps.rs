@@ -31,6 +31,13 @@ pub(crate) fn cargo<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Unnamed
     Unnamed(command)
 }
 
+/// A program with these arguments, in the repository's root.
+pub(crate) fn program<'a>(path: &str, arguments: impl IntoIterator<Item = &'a str>) -> Unnamed {
+    let mut command = Command::new(path);
+    command.args(arguments).current_dir(root());
+    Unnamed(command)
+}
+
 impl Unnamed {
     pub(crate) fn args(mut self, arguments: &[String]) -> Self {
         self.0.args(arguments);

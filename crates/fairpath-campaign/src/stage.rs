@@ -124,6 +124,7 @@ enum Ending {
     Partition(usize),
     Absence(usize),
     Narrow(usize),
+    Stall(usize),
 }
 
 impl<'a> Stage<'a> {
@@ -376,6 +377,7 @@ impl<'a> Stage<'a> {
                 world.network.inject(Fault::Reconfigure(from, to, Box::new(good)));
             }
             world.arrive(index);
+            world.wake(index);
             if std::mem::take(&mut self.seats[index].drifts) {
                 world.network.inject(Fault::DriftClock(peer(index), 20.0));
                 self.clocks.on_step(index, now);
@@ -408,6 +410,10 @@ impl<'a> Stage<'a> {
             Incident::Absent(who, span) => {
                 world.absent(who);
                 self.endings.push((now + span, Ending::Absence(who)));
+            }
+            Incident::Stall(who, span) => {
+                world.stall(who);
+                self.endings.push((now + span, Ending::Stall(who)));
             }
             Incident::Step(who, by) => {
                 world.network.inject(Fault::StepClock(peer(who), by));
@@ -465,6 +471,7 @@ impl<'a> Stage<'a> {
             match ending {
                 Ending::Partition(who) => world.network.inject(Fault::Rejoin(peer(who))),
                 Ending::Absence(who) => world.arrive(who),
+                Ending::Stall(who) => world.wake(who),
                 Ending::Narrow(who) => {
                     let link = self.plan.links[who][1].clone();
                     world.network.inject(Fault::Reconfigure(PeerId(0), peer(who), Box::new(link)));

@@ -61,6 +61,8 @@ pub(crate) trait Ear: Send + Sync + 'static {
     fn hear_stream(&self, bytes: &[u8]);
     fn hear_letter(&self, bytes: &[u8]);
     fn hear_datagram(&self, bytes: &[u8]);
+    /// The connection is closed because the peer did what no honest one does.
+    fn on_broken(&self, _: CloseReason) {}
 }
 
 /// A letter is a call and a few numbers.
@@ -252,6 +254,7 @@ pub(crate) async fn listen<E: Ear>(link: &Link, stream: Receiving, ear: &Arc<E>)
         broken = listen_to_letters(link, ear) => broken,
     };
     if let Some(reason) = broken {
+        ear.on_broken(reason);
         link.close(reason);
     }
     link.reason()

@@ -132,6 +132,8 @@ pub struct DoorStatistics {
     pub refused: u64,
     /// Let in, but no session came of it.
     pub failed: u64,
+    /// Let in, and thrown out for what they said.
+    pub thrown_out: u64,
 }
 
 impl<V: Planar> NetServer<V> {
@@ -344,9 +346,19 @@ impl<V: Planar> Live<V> {
 
     fn close_those_that_end(&mut self) {
         while let Some((id, reason)) = self.session.poll_close() {
+            if reason.accuses() {
+                self.on_thrown_out(id);
+            }
             if let Some(outlet) = self.outlets.remove(&id) {
                 outlet.close(reason);
             }
+        }
+    }
+
+    fn on_thrown_out(&mut self, id: ConnectionId) {
+        if let Some(outlet) = self.outlets.get(&id) {
+            self.door_statistics.thrown_out += 1;
+            self.door.on_thrown_out(outlet.link().address().ip());
         }
     }
 
@@ -492,6 +504,10 @@ impl<V: Planar> Ear for ServerEar<V> {
 
     fn hear_datagram(&self, bytes: &[u8]) {
         self.shared.with(|session, now| session.handle_datagram(self.id, bytes, now));
+    }
+
+    fn on_broken(&self, _: CloseReason) {
+        self.shared.lock().on_thrown_out(self.id);
     }
 }
 

@@ -4,6 +4,8 @@
 
 #[path = "live/arena.rs"]
 mod arena;
+#[path = "live/assault.rs"]
+mod assault;
 #[path = "live/clock.rs"]
 mod clock;
 #[path = "live/door.rs"]
@@ -20,3 +22,5 @@ mod lobby;
 mod mesh;
 #[path = "live/relay.rs"]
 mod relay;
+#[path = "live/siege.rs"]
+mod siege;

@@ -114,7 +114,8 @@ impl World {
             if started.elapsed() > PATIENCE {
                 let pilots: Vec<_> =
                     self.pilots.iter().map(|pilot| (pilot.client.status(), &pilot.events)).collect();
-                panic!("waited in vain until {what}; server: {:?}; pilots: {pilots:?}", self.events);
+                let last = &self.events[self.events.len().saturating_sub(100)..];
+                panic!("waited in vain until {what}; server, at last: {last:?}; pilots: {pilots:?}");
             }
             std::thread::sleep(FRAME);
         }
