@@ -1,6 +1,6 @@
 //! Play: drive a tank, a jet car, a boat or a race car over a bad network, with and without help.
 //!
-//! The server is in this process, but it and the player meet only through a [`Way`]: the server plays the inputs that have
+//! The server is in this process, but it and the player meet only through a [`RoundTrip`]: the server plays the inputs that have
 //! arrived, and the screen shows what has come back. With compensation the screen plays on what the server has not seen
 //! yet, with the server's own rules. Bots sit at the server and see everything as it is: that is what lag costs.
 
@@ -16,7 +16,7 @@ use fairpath::State;
 use fairpath::compensate::Simulate;
 use fairpath::time::{SharedInstant, Span, TickRate};
 use fairpath::vector::{Vec2, Vector};
-use fairpath_games::shared::Way;
+use fairpath_games::shared::RoundTrip;
 
 pub(crate) use self::tanks::field;
 use crate::chart::{Chart, Series, Stroke};
@@ -152,7 +152,7 @@ trait Plays {
 struct Table<G: Game> {
     game: G,
     rules: G::Rules,
-    way: Way<G::Rules>,
+    way: RoundTrip<G::Rules>,
     lag: Span,
     ticks: i64,
     /// What the screen showed, until the server has seen what the hands did then.
@@ -170,7 +170,7 @@ struct Shown {
 impl<G: Game> Table<G> {
     fn new(game: G) -> Self {
         let round_trip = Span::from_millis(ROUND_TRIP_MS_MAX);
-        let way = Way::new(round_trip, false, G::TICK_RATE, game.idle(), game.truth(), G::own);
+        let way = RoundTrip::new(round_trip, false, G::TICK_RATE, game.idle(), game.truth(), G::own);
         let shown = VecDeque::new();
         Self { rules: game.rules(), game, way, lag: round_trip, ticks: 0, shown, apart: (0.0, 0.0) }
     }

@@ -6,7 +6,7 @@ use fairpath::random::Random;
 use fairpath::time::{SharedInstant, Span, TickRate};
 use fairpath::vector::{Vec2, Vector};
 use fairpath_games::jet_car::{Bot, Driver, Input, JetCar, JetCarConfig, Pace, Scene, Skill, TICK_RATE};
-use fairpath_games::shared::Way;
+use fairpath_games::shared::RoundTrip;
 
 use super::canvas::{Area, Canvas};
 use super::link::Link;
@@ -68,7 +68,7 @@ impl Player {
         } else {
             Driver::Hands(Input::IDLE)
         };
-        let way = Way::new(
+        let way = RoundTrip::new(
             common.round_trip(),
             common.compensates(),
             TICK_RATE,

@@ -8,7 +8,7 @@ use fairpath_games::sailing::{
     Agent, Crew, Current, Helm, Input, KNOT, Sailing, SailingConfig, Scene, TICK_RATE, Trim, View, Wind,
     from_south, from_west,
 };
-use fairpath_games::shared::Way;
+use fairpath_games::shared::RoundTrip;
 
 use super::canvas::{Area, Canvas};
 use super::jet_car::arrow;
@@ -137,7 +137,7 @@ impl Player {
         let server = Sailing::new(rules.clone(), common.seed)?;
         let hands = Input::new(0.5, 0.0);
         let crew = if common.bot { Crew::Agent(Agent::new(Trim::Optimal)) } else { Crew::Hands(hands) };
-        let way = Way::new(
+        let way = RoundTrip::new(
             common.round_trip(),
             common.compensates(),
             TICK_RATE,
