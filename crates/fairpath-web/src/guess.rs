@@ -429,6 +429,28 @@ mod tests {
     }
 
     #[test]
+    fn how_often_it_thinks_does_not_matter() {
+        let mut rows = String::from("t,entity,team,x,y\n");
+        for sample in 0..300 {
+            rows += &format!("{},ann,1,{},0\n", 0.3 + f64::from(sample) * 0.05, sample % 70);
+        }
+        let [mut once, mut often] = [guess(), guess()];
+        for scene in [&mut once, &mut often] {
+            scene.read(file("late.csv", &rows), None).expect("a recording");
+            turn(scene, "at", 14.0);
+        }
+        for count in 0..=COUNT {
+            often.ask((1 << count) - 1);
+            often.think();
+        }
+        once.ask((1 << COUNT) - 1);
+        for scene in [&mut once, &mut often] {
+            finish_thinking(scene);
+        }
+        assert_eq!(digest(&once), digest(&often));
+    }
+
+    #[test]
     fn breaks_cut_a_recording() {
         let mut rows = String::from("t,entity,team,x,y\n");
         for sample in 0..200 {
