@@ -431,13 +431,16 @@ mod tests {
     #[test]
     fn how_often_it_thinks_does_not_matter() {
         let mut rows = String::from("t,entity,team,x,y\n");
-        for sample in 0..300 {
-            rows += &format!("{},ann,1,{},0\n", 0.3 + f64::from(sample) * 0.05, sample % 70);
+        // So many that one tick of everybody is more than is thought at once, and nobody is there in the first.
+        for sample in 0..100 {
+            for player in 0..PLAYERS_MAX {
+                rows += &format!("{},{player},1,{},{player}\n", f64::from(sample) * 0.05, sample % 70);
+            }
         }
         let [mut once, mut often] = [guess(), guess()];
         for scene in [&mut once, &mut often] {
-            scene.read(file("late.csv", &rows), None).expect("a recording");
-            turn(scene, "at", 14.0);
+            scene.read(file("crowd.csv", &rows), None).expect("a recording");
+            turn(scene, "at", 4.0);
         }
         for count in 0..=COUNT {
             often.ask((1 << count) - 1);
