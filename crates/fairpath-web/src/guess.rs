@@ -429,6 +429,31 @@ mod tests {
     }
 
     #[test]
+    fn how_often_it_thinks_does_not_matter() {
+        let mut rows = String::from("t,entity,team,x,y\n");
+        // So many that one tick of everybody is more than is thought at once, and nobody is there in the first.
+        for sample in 0..100 {
+            for player in 0..PLAYERS_MAX {
+                rows += &format!("{},{player},1,{},{player}\n", f64::from(sample) * 0.05, sample % 70);
+            }
+        }
+        let [mut once, mut often] = [guess(), guess()];
+        for scene in [&mut once, &mut often] {
+            scene.read(file("crowd.csv", &rows), None).expect("a recording");
+            turn(scene, "at", 4.0);
+        }
+        for count in 0..=COUNT {
+            often.ask((1 << count) - 1);
+            often.think();
+        }
+        once.ask((1 << COUNT) - 1);
+        for scene in [&mut once, &mut often] {
+            finish_thinking(scene);
+        }
+        assert_eq!(digest(&once), digest(&often));
+    }
+
+    #[test]
     fn breaks_cut_a_recording() {
         let mut rows = String::from("t,entity,team,x,y\n");
         for sample in 0..200 {

@@ -209,8 +209,9 @@ fn watch(browser: &mut Chromium, tab: &Tab, house: &House) -> Done {
     browser.key(tab, "KeyW", true)?;
     see_a_shot(browser, tab, &witness)?;
     let begun = Instant::now();
-    // Boxes stand in the way: whoever meets one turns the other way.
-    for hand in ["KeyA", "KeyD"].into_iter().cycle() {
+    // Boxes stand in the way, and whoever drives into one stops at once, which nobody can foresee: a tank that turns the
+    // same way for a while comes free of any corner, and drives circles then.
+    for hand in ["KeyA", "KeyA", "KeyA", "KeyA", "KeyD", "KeyD", "KeyD"].into_iter().cycle() {
         browser.key(tab, hand, true)?;
         let seen = look(&witness);
         let truths = browser.evaluate(tab, "fairpath.show.view.network.truths")?;

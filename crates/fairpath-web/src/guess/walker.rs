@@ -155,8 +155,8 @@ impl Walker {
         let mut others = Vec::with_capacity(self.players);
         let mut answer = [Vec2::ZERO; HORIZONS.len()];
         let known = play.look(subject, run, index, &mut others);
-        seat.missing = seat.predictor.predict(subject, &known, &HORIZONS, &mut answer).err();
-        seat.missing.is_none().then_some(answer)
+        // Who cannot answer is found out by the walk alone, or it would depend on when somebody looked.
+        seat.predictor.predict(subject, &known, &HORIZONS, &mut answer).ok().map(|()| answer)
     }
 
     /// What a predictor's answer about a player at a tick rests on. Who learns knows only what it rests on now.
