@@ -53,7 +53,7 @@ pub(crate) fn bench() -> Table {
 impl Row {
     fn line(&self, in_peace: f64) -> String {
         let name = format!("{:?}", self.attack);
-        let cpu = self.cpu.map_or("?".to_owned(), |share| format!("{:.1} %", 100.0 * share));
+        let cpu = self.cpu.map_or_else(|| "?".to_owned(), |share| format!("{:.1} %", 100.0 * share));
         format!(
             "{name:<16} {:>7} {:>11} {cpu:>11} {:>13} {:>13} {:>14.3} {:>17.2}",
             self.shots,

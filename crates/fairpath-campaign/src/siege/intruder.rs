@@ -289,14 +289,11 @@ impl Intruder {
     /// Says more than its client would.
     fn add(&mut self, shots: &mut Vec<Shot>, now: SharedInstant) {
         match self.attack {
-            Attack::Garbage => {
-                // Not at once: first it is to be believed to be somebody.
-                if self.random.chance(0.1) {
-                    let garbage = self.garbage();
-                    shots.push([Shot::Stream, Shot::Letter, Shot::Datagram][self.random.below(3) as usize](
-                        garbage,
-                    ));
-                }
+            // Not at once: first it is to be believed to be somebody.
+            Attack::Garbage if self.random.chance(0.1) => {
+                let garbage = self.garbage();
+                let way_in = [Shot::Stream, Shot::Letter, Shot::Datagram][self.random.below(3) as usize];
+                shots.push(way_in(garbage));
             }
             Attack::Replays => {
                 let again = (0..EXTRA).filter_map(|_| {
