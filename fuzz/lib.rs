@@ -4,7 +4,8 @@ pub mod speech;
 
 use fairpath::number::PacketNumber;
 use fairpath::session::limits::{
-    EARLY_MAX, OBJECTS_MAX, OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX, QUICKEST_MAX, SENT_PACKETS_MAX, SLOTS_MAX, UNRELIABLE_MAX,
+    EARLY_MAX, OBJECTS_MAX, OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX, QUICKEST_MAX, SENT_PACKETS_MAX, SLOTS_MAX,
+    UNRELIABLE_MAX,
 };
 use fairpath::session::message::{Datagram, Letter, Message};
 use fairpath::session::{Class, ClassId, Client, ClientEvent, Queues, Server};
@@ -100,7 +101,11 @@ pub fn server_keeps_its_bounds(server: &Server<Vec2>, now: SharedInstant) {
 }
 
 /// Whatever a server has said. `shown` is what the shared clock showed last in this session.
-pub fn client_keeps_its_bounds(client: &mut Client<Vec2>, now: LocalInstant, shown: &mut Option<SharedInstant>) {
+pub fn client_keeps_its_bounds(
+    client: &mut Client<Vec2>,
+    now: LocalInstant,
+    shown: &mut Option<SharedInstant>,
+) {
     assert!(client.objects().count() <= OBJECTS_MAX);
     keeps_bounds(&client.queues());
     let all: Vec<_> = client.objects().collect();
@@ -117,13 +122,16 @@ pub fn client_keeps_its_bounds(client: &mut Client<Vec2>, now: LocalInstant, sho
     }
 }
 
-/// Takes the client's events. A session that begins or ends may have another clock than the one before.
-pub fn take_events(client: &mut Client<Vec2>, shown: &mut Option<SharedInstant>) {
+/// Takes the client's events, and says whether a session has begun: it may have another clock than the one before.
+pub fn take_events(client: &mut Client<Vec2>, shown: &mut Option<SharedInstant>) -> bool {
+    let mut has_begun = false;
     while let Some(event) = client.poll_event() {
-        if matches!(event, ClientEvent::Connected(_) | ClientEvent::SessionLost { .. }) {
+        has_begun |= matches!(event, ClientEvent::Connected(_));
+        if has_begun || matches!(event, ClientEvent::SessionLost { .. }) {
             *shown = None;
         }
     }
+    has_begun
 }
 
 fn keeps_bounds(queues: &Queues) {

@@ -7,8 +7,8 @@ use fairpath::number::{EntityId, Generation, Life, PacketNumber, WirePacketNumbe
 use fairpath::place::Placement;
 use fairpath::rotation::Quat;
 use fairpath::session::message::{
-    Announcement, Call, Datagram, Group, Hello, Letter, Message, Outcome, Part, Received, Resume, SESSION_VERSION, Target,
-    Welcome,
+    Announcement, Call, Datagram, Group, Hello, Letter, Message, Outcome, Part, Received, Resume,
+    SESSION_VERSION, Target, Welcome,
 };
 use fairpath::session::{ClassId, ClientId, Delivery, Party, Refusal, Token};
 use fairpath::time::{SharedInstant, Span};
@@ -138,7 +138,9 @@ pub fn message(source: &mut Source<'_>, now: SharedInstant) -> Message {
             let (first, count) = ids(source);
             Message::Ids(first, count)
         }
-        _ => Message::Refused(source.entity(), Refusal::ALL[source.below(Refusal::ALL.len() as u64) as usize]),
+        _ => {
+            Message::Refused(source.entity(), Refusal::ALL[source.below(Refusal::ALL.len() as u64) as usize])
+        }
     }
 }
 
@@ -283,7 +285,11 @@ fn feedback(source: &mut Source<'_>, now: SharedInstant) -> Vec<u8> {
             packet: PacketNumber(number),
             received_at: source.instant(now),
             delay: Span::from_millis(source.below(200) as i64 - 20),
-            stale: if is_wild(source) { [source.below(4) as usize].into_iter().collect() } else { StaleSet::NONE },
+            stale: if is_wild(source) {
+                [source.below(4) as usize].into_iter().collect()
+            } else {
+                StaleSet::NONE
+            },
         });
         number += 1 + source.below(4);
     }
@@ -354,5 +360,9 @@ fn party(source: &mut Source<'_>) -> Party {
 }
 
 fn ids(source: &mut Source<'_>) -> (u32, u32) {
-    if is_wild(source) { (source.take(4) as u32, source.take(2) as u32) } else { (1 + source.below(8) as u32 * 32, 32) }
+    if is_wild(source) {
+        (source.take(4) as u32, source.take(2) as u32)
+    } else {
+        (1 + source.below(8) as u32 * 32, 32)
+    }
 }

@@ -8,7 +8,9 @@ use std::collections::VecDeque;
 
 use fairpath::random::Random;
 use fairpath::schedule::{DeterministicBudget, Weighting};
-use fairpath::session::{ClassId, Client, ClientConfig, CloseReason, ConnectionId, Party, Server, ServerConfig, Token};
+use fairpath::session::{
+    ClassId, Client, ClientConfig, CloseReason, ConnectionId, Party, Server, ServerConfig, Token,
+};
 use fairpath::time::{LocalInstant, SharedInstant, Span};
 use fairpath::vector::Vec2;
 use fairpath_fuzz::speech::{self, EPOCH};
@@ -39,7 +41,7 @@ struct Seat {
     id: Option<ConnectionId>,
     up: Way,
     down: Way,
-    /// Nobody has changed a byte on this transport.
+    /// Nobody has changed a byte in this session: what was believed of it outlives the transport.
     is_sound: bool,
     shown: Option<SharedInstant>,
 }
@@ -116,7 +118,6 @@ impl Play {
         let seat = &mut self.seats[who];
         seat.id = self.server.handle_connected(Token([self.tokens; 16]), self.now);
         self.tokens = self.tokens.wrapping_add(1);
-        seat.is_sound = true;
         if seat.id.is_some() {
             seat.client.handle_connected(now);
         }
@@ -199,7 +200,7 @@ impl Play {
         seat.up.stream.extend(std::iter::from_fn(|| seat.client.poll_stream(now)));
         seat.up.letters.extend(std::iter::from_fn(|| seat.client.poll_message()));
         seat.up.send(std::iter::from_fn(|| seat.client.poll_datagram(now, 1_150)));
-        take_events(&mut seat.client, &mut seat.shown);
+        seat.is_sound |= take_events(&mut seat.client, &mut seat.shown);
         while self.server.poll_event().is_some() {}
         if let Some(reason) = seat.client.poll_close() {
             assert!(!seat.is_sound || is_no_accusation(reason), "the client closes: {reason:?}");

@@ -136,7 +136,7 @@ impl Visit {
         while client.poll_stream(now).is_some() {}
         while client.poll_message().is_some() {}
         while client.poll_datagram(now, 1_150).is_some() {}
-        take_events(client, &mut self.shown);
+        let _ = take_events(client, &mut self.shown);
         let _ = (client.poll_close(), client.poll_deadline(now));
     }
 }

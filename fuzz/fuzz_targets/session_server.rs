@@ -40,8 +40,13 @@ impl Siege {
         if how & 2 == 2 {
             server = server.with_scope(Within { enter: 1_000.0, leave: 2_000.0 });
         }
-        let mut siege =
-            Self { server, connections: [None; 2], packets: [0; 2], tokens: 0, now: SharedInstant::from_millis(7_000) };
+        let mut siege = Self {
+            server,
+            connections: [None; 2],
+            packets: [0; 2],
+            tokens: 0,
+            now: SharedInstant::from_millis(7_000),
+        };
         if how & 4 == 0 {
             siege.connect(0, &speech::hello(&mut Source(&[1, 1, 1, 1])));
             siege.connect(1, &speech::hello(&mut Source(&[1, 1, 1, 1])));

@@ -377,7 +377,7 @@ impl<'a> Stage<'a> {
                 world.network.inject(Fault::Reconfigure(from, to, Box::new(good)));
             }
             world.arrive(index);
-            world.wake(index);
+            self.wake(world, index, now);
             if std::mem::take(&mut self.seats[index].drifts) {
                 world.network.inject(Fault::DriftClock(peer(index), 20.0));
                 self.clocks.on_step(index, now);
@@ -471,13 +471,19 @@ impl<'a> Stage<'a> {
             match ending {
                 Ending::Partition(who) => world.network.inject(Fault::Rejoin(peer(who))),
                 Ending::Absence(who) => world.arrive(who),
-                Ending::Stall(who) => world.wake(who),
+                Ending::Stall(who) => self.wake(world, who, now),
                 Ending::Narrow(who) => {
                     let link = self.plan.links[who][1].clone();
                     world.network.inject(Fault::Reconfigure(PeerId(0), peer(who), Box::new(link)));
                 }
             }
         }
+    }
+
+    /// Whatever a slow reader takes in now, its player hears of before it does anything else: its session may be another.
+    fn wake(&mut self, world: &mut World, who: usize, now: SharedInstant) {
+        world.wake(who);
+        self.hear_all(world, now);
     }
 
     /// A machine dies. What its player had heard is heard; what it had promised nobody can ask for.
