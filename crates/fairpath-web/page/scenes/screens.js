@@ -184,6 +184,10 @@ export class View {
     const delay = this.show.controls.value("far");
     const of = (way) => far[way].mean.toFixed(1);
     if (far[0].mean === 0) return "";
+    // In the first seconds chance decides.
+    if (placement === 0 && far[2].mean >= far[0].mean) {
+      return `${delay} ms away, the tank is shown <b>${of(0)}</b> units off on average so far.`;
+    }
     return placement === 0
       ? `${delay} ms away, the tank is shown <b>${of(0)}</b> units off on average. With a shared clock it would be <b>${of(2)}</b>: choose Global.`
       : `${delay} ms away, the tank is shown <b>${of(placement)}</b> units off on average, instead of <b>${of(0)}</b> with local placement.`;
