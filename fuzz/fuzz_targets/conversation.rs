@@ -41,7 +41,9 @@ struct Seat {
     id: Option<ConnectionId>,
     up: Way,
     down: Way,
-    /// Nobody has changed a byte in this session: what was believed of it outlives the transport.
+    /// Nobody has changed a byte on this transport.
+    is_intact: bool,
+    /// Nobody has changed a byte in this session, or before it on its first transport: what is believed outlives transports.
     is_sound: bool,
     shown: Option<SharedInstant>,
 }
@@ -65,6 +67,7 @@ impl Play {
             id: None,
             up: Way::default(),
             down: Way::default(),
+            is_intact: true,
             is_sound: true,
             shown: None,
         };
@@ -118,6 +121,7 @@ impl Play {
         let seat = &mut self.seats[who];
         seat.id = self.server.handle_connected(Token([self.tokens; 16]), self.now);
         self.tokens = self.tokens.wrapping_add(1);
+        seat.is_intact = true;
         if seat.id.is_some() {
             seat.client.handle_connected(now);
         }
@@ -182,7 +186,7 @@ impl Play {
         };
         if let Some(bytes) = queue.pop_back() {
             queue.push_back(speech::mutated(source, bytes));
-            seat.is_sound = false;
+            (seat.is_intact, seat.is_sound) = (false, false);
         }
     }
 
@@ -200,7 +204,9 @@ impl Play {
         seat.up.stream.extend(std::iter::from_fn(|| seat.client.poll_stream(now)));
         seat.up.letters.extend(std::iter::from_fn(|| seat.client.poll_message()));
         seat.up.send(std::iter::from_fn(|| seat.client.poll_datagram(now, 1_150)));
-        seat.is_sound |= take_events(&mut seat.client, &mut seat.shown);
+        if take_events(&mut seat.client, &mut seat.shown) {
+            seat.is_sound = seat.is_intact;
+        }
         while self.server.poll_event().is_some() {}
         if let Some(reason) = seat.client.poll_close() {
             assert!(!seat.is_sound || is_no_accusation(reason), "the client closes: {reason:?}");
