@@ -86,19 +86,87 @@ struct Copy {
     fate: Fate,
 }
 
-/// What most questions need to know of the copies, so that a trigger need not look through everybody's. Summed up anew
-/// whenever they change.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// What most questions need to know of the copies, so that a trigger need not look through everybody's: they lie apart, and with
+/// thousands of receivers in no cache. Summed up anew whenever they change.
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Gist {
-    /// The next arrival that is not in the books yet.
-    next_arrival: Option<SharedInstant>,
-    /// The last arrival.
-    last_arrival: Option<SharedInstant>,
+    /// The arrivals that are not in the books yet.
+    ahead: Ahead,
+    /// The last arrival, [`LONG_AGO`] if nothing arrives.
+    last_arrival: SharedInstant,
     /// Index of the newest DR vector that arrives at all, and of the newest that is reported.
     newest: Option<u64>,
     newest_reported: Option<u64>,
-    /// When the oldest copy was sent.
-    oldest_sent: Option<SharedInstant>,
+    /// When the oldest copy was sent, [`NEVER`] if there is none.
+    oldest_sent: SharedInstant,
+    /// The oldest copy is reported, and ahead of the books: it becomes history once they are there.
+    is_history_ahead: bool,
+}
+
+/// Before all instants, and after all.
+const LONG_AGO: SharedInstant = SharedInstant::from_micros(i64::MIN);
+const NEVER: SharedInstant = SharedInstant::from_micros(i64::MAX);
+
+impl Default for Gist {
+    fn default() -> Self {
+        Self {
+            ahead: Ahead::default(),
+            last_arrival: LONG_AGO,
+            newest: None,
+            newest_reported: None,
+            oldest_sent: NEVER,
+            is_history_ahead: false,
+        }
+    }
+}
+
+/// The next arrivals, the first first: as many as there is room for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Ahead {
+    next: [Arrival; Self::ROOM],
+    count: u8,
+    has_more: bool,
+}
+
+/// A DR vector of this index arrives then.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Arrival {
+    at: SharedInstant,
+    index: u64,
+}
+
+impl Default for Ahead {
+    fn default() -> Self {
+        Self { next: [Arrival { at: NEVER, index: 0 }; Self::ROOM], count: 0, has_more: false }
+    }
+}
+
+impl Ahead {
+    /// Three: what a busy tank, which turns seven times a second, has under way to somebody 400 ms away.
+    const ROOM: usize = 3;
+
+    fn first(&self) -> Option<Arrival> {
+        self.next[..usize::from(self.count)].first().copied()
+    }
+
+    fn insert(&mut self, arrival: Arrival) {
+        let count = usize::from(self.count);
+        let place = self.next[..count].partition_point(|other| other.at <= arrival.at);
+        if count == Self::ROOM {
+            self.has_more = true;
+        } else {
+            self.count += 1;
+        }
+        if place < Self::ROOM {
+            self.next[place..].rotate_right(1);
+            self.next[place] = arrival;
+        }
+    }
+
+    fn remove_first(&mut self) {
+        self.next.rotate_left(1);
+        self.count = self.count.saturating_sub(1);
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -150,11 +218,11 @@ impl<V: Planar> Pair<V> {
         if now <= self.until {
             return;
         }
-        match self.gist.next_arrival.filter(|arrival| *arrival <= now) {
+        match self.next_by(now) {
             None => self.go_on_believing(exports, now, memo),
             Some(arrival) => self.pass_arrivals(exports, arrival, now, memo),
         }
-        if self.gist.oldest_sent.is_some_and(|sent| now - sent > REMEMBERED) {
+        if now - self.gist.oldest_sent > REMEMBERED {
             self.give_up_on_old_copies(now);
         }
         self.keep_base(exports);
@@ -283,7 +351,7 @@ impl<V: Planar> Pair<V> {
 
     /// When it will next follow something else, for all that is known.
     pub(super) fn next_arrival(&self, after: SharedInstant) -> Option<SharedInstant> {
-        if self.gist.last_arrival.is_none_or(|last| last <= after) {
+        if self.gist.last_arrival <= after {
             return None;
         }
         self.copies.iter().filter_map(|copy| copy.fate.arrival()).filter(|at| *at > after).min()
@@ -324,26 +392,20 @@ impl<V: Planar> Pair<V> {
         self.add(error, now);
     }
 
-    /// Something arrives at `arrival`, and maybe more up to `now`.
+    /// This arrives, and maybe more up to `now`.
     fn pass_arrivals(
         &mut self,
         exports: &Exports<V>,
-        arrival: SharedInstant,
+        first: Arrival,
         now: SharedInstant,
         memo: &mut Memo<V>,
     ) {
         let believed = self.belief;
-        let mut next = Some(arrival);
-        while let Some(arrival) = next.filter(|arrival| *arrival <= now) {
-            let until = self.until;
-            self.accumulate(exports, arrival, memo);
-            next = self.arrive_by(arrival);
-            self.gist.next_arrival = next;
-            // Only of the first copy can it have become history just now; receipts see to the rest.
-            let first = self.copies.front().map(|copy| copy.fate);
-            if matches!(first, Some(Fate::Arrived(at)) if at > until) {
-                self.fold_what_is_certain();
-            }
+        let mut next = Some(first);
+        while let Some(arrival) = next {
+            self.accumulate(exports, arrival.at, memo);
+            self.pass(arrival);
+            next = self.next_by(now);
         }
         self.accumulate(exports, now, memo);
         if self.belief != believed {
@@ -357,21 +419,24 @@ impl<V: Planar> Pair<V> {
         }
     }
 
-    /// Follows what arrives after `until` and by `at`, and says when the next arrives.
-    fn arrive_by(&mut self, at: SharedInstant) -> Option<SharedInstant> {
-        let (mut newest, mut next) = (self.belief, SharedInstant::from_micros(i64::MAX));
-        let (older, newer) = self.copies.as_slices();
-        for copy in older.iter().chain(newer) {
-            match copy.fate {
-                Fate::Expected(arrival) | Fate::Arrived(arrival) if arrival <= at => {
-                    newest = newest.max(Some(copy.index));
-                }
-                Fate::Expected(arrival) | Fate::Arrived(arrival) => next = next.min(arrival),
-                Fate::Missing => {}
-            }
+    /// What arrives next, if that is by `now`.
+    fn next_by(&self, now: SharedInstant) -> Option<Arrival> {
+        self.gist.ahead.first().filter(|arrival| arrival.at <= now)
+    }
+
+    /// Follows what arrives first, now that the books are there.
+    fn pass(&mut self, first: Arrival) {
+        self.belief = self.belief.max(Some(first.index));
+        self.gist.ahead.remove_first();
+        // Only of the oldest copy can it have become history just now; receipts see to the rest.
+        if self.gist.is_history_ahead {
+            self.fold_what_is_certain();
         }
-        self.belief = newest;
-        (next < SharedInstant::from_micros(i64::MAX)).then_some(next)
+        if self.gist.ahead.count == 0 && self.gist.ahead.has_more {
+            self.sum_up();
+            // Some of the rest may have arrived at the same instant.
+            self.belief = self.arrived_by(self.until);
+        }
     }
 
     /// Integrates up to `to` with the belief as it is.
@@ -448,7 +513,7 @@ impl<V: Planar> Pair<V> {
 
     /// Index of the newest DR vector that has arrived by `t`.
     fn arrived_by(&self, t: SharedInstant) -> Option<u64> {
-        if self.gist.last_arrival.is_none_or(|last| last <= t) {
+        if self.gist.last_arrival <= t {
             return self.base.max(self.gist.newest);
         }
         let arrived = self.copies.iter().filter(|copy| copy.fate.arrival().is_some_and(|at| at <= t));
@@ -488,13 +553,17 @@ impl<V: Planar> Pair<V> {
 
     /// Takes the gist of the copies as they are now.
     fn sum_up(&mut self) {
-        let mut gist = Gist { oldest_sent: self.copies.front().map(|copy| copy.sent_at), ..Gist::default() };
+        let mut gist = Gist::default();
+        if let Some(oldest) = self.copies.front() {
+            gist.oldest_sent = oldest.sent_at;
+            gist.is_history_ahead = matches!(oldest.fate, Fate::Arrived(at) if at > self.until);
+        }
         for copy in &self.copies {
-            let Some(arrival) = copy.fate.arrival() else { continue };
+            let Some(at) = copy.fate.arrival() else { continue };
             gist.newest = gist.newest.max(Some(copy.index));
-            gist.last_arrival = gist.last_arrival.max(Some(arrival));
-            if arrival > self.until {
-                gist.next_arrival = Some(gist.next_arrival.map_or(arrival, |next| next.min(arrival)));
+            gist.last_arrival = gist.last_arrival.max(at);
+            if at > self.until {
+                gist.ahead.insert(Arrival { at, index: copy.index });
             }
             if matches!(copy.fate, Fate::Arrived(_)) {
                 gist.newest_reported = gist.newest_reported.max(Some(copy.index));
