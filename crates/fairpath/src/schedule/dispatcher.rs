@@ -124,7 +124,8 @@ struct Entity<V: Planar> {
 struct Receiver {
     account: Account,
     delay: DelayEstimate,
-    witness: Witness,
+    /// Apart, for a trigger walks past everybody and asks nobody.
+    witness: Box<Witness>,
     /// Of which entities copies may be under way to it: nobody else's books change when it reports.
     told: BTreeSet<EntityId>,
 }
@@ -165,7 +166,7 @@ impl<V: Planar> Dispatcher<V> {
             Receiver {
                 account,
                 delay: DelayEstimate::default(),
-                witness: Witness::default(),
+                witness: Box::default(),
                 told: BTreeSet::new(),
             },
         );

@@ -18,6 +18,7 @@
 
 mod account;
 mod agenda;
+mod bag;
 mod broadcast;
 mod budget;
 mod claims;

@@ -1,0 +1,94 @@
+/// A list that is mostly empty or has one element: the first lies in the bag itself, so that a walk past thousands of bags follows no
+/// pointers.
+#[derive(Clone, Debug)]
+pub(super) struct Bag<T> {
+    /// None only if there are no others either.
+    first: Option<T>,
+    others: Vec<T>,
+}
+
+impl<T> Default for Bag<T> {
+    fn default() -> Self {
+        Self { first: None, others: Vec::new() }
+    }
+}
+
+impl<T> Bag<T> {
+    pub(super) fn len(&self) -> usize {
+        usize::from(self.first.is_some()) + self.others.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+
+    /// In the order they came.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.first.iter().chain(&self.others)
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.first.iter_mut().chain(&mut self.others)
+    }
+
+    pub(super) fn push(&mut self, element: T) {
+        match self.first {
+            None => self.first = Some(element),
+            Some(_) => self.others.push(element),
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.first = None;
+        self.others.clear();
+    }
+
+    /// Keeps those that `is_kept` says, in their order; it is asked once for each, in order.
+    pub(super) fn retain(&mut self, mut is_kept: impl FnMut(&T) -> bool) {
+        self.first = self.first.take().filter(|first| is_kept(first));
+        self.others.retain(is_kept);
+        if self.first.is_none() && !self.others.is_empty() {
+            self.first = Some(self.others.remove(0));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    #[test]
+    fn it_is_a_list() {
+        let mut random = Random::from_seed(1);
+        let (mut bag, mut list) = (Bag::default(), Vec::new());
+        for step in 0..10_000_u64 {
+            match random.below(12) {
+                0 => {
+                    bag.clear();
+                    list.clear();
+                }
+                1..=3 => {
+                    let gone = random.below(3);
+                    let mut asked = Vec::new();
+                    bag.retain(|element| {
+                        asked.push(*element);
+                        element % 3 != gone
+                    });
+                    assert_eq!(asked, list);
+                    list.retain(|element| element % 3 != gone);
+                }
+                4 => {
+                    bag.iter_mut().for_each(|element| *element += 1);
+                    list.iter_mut().for_each(|element| *element += 1);
+                }
+                _ => {
+                    bag.push(step);
+                    list.push(step);
+                }
+            }
+            assert!(bag.iter().eq(&list), "in step {step}");
+            assert_eq!((bag.len(), bag.is_empty()), (list.len(), list.is_empty()));
+        }
+    }
+}
