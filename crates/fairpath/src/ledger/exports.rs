@@ -1,4 +1,5 @@
 use std::collections::VecDeque;
+use std::num::NonZeroU64;
 
 use super::{FORGOTTEN_AFTER, REMEMBERED, REMEMBERED_MAX};
 use crate::dr_vector::DrVector;
@@ -12,18 +13,39 @@ use crate::vector::Planar;
 pub(super) struct Exports<V: Planar> {
     horizon: Span,
     pieces: VecDeque<Exported<V>>,
-    /// The index of the first piece kept: indices count all DR vectors ever generated.
-    first: u64,
+    /// The index of the first piece kept.
+    first: Index,
     /// All before this one are so old that they will soon be forgotten.
-    old_before: u64,
+    old_before: Index,
     /// The newest DR vector's life, on the wire and counted.
     life: (Life, u64),
+}
+
+/// Counts all DR vectors ever generated. From one on, so that no index takes no more room than an index: pages hold many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Index(NonZeroU64);
+
+impl Index {
+    pub(super) const FIRST: Self = Self(NonZeroU64::MIN);
+
+    pub(super) fn count(self) -> u64 {
+        self.0.get()
+    }
+
+    fn plus(self, count: usize) -> Self {
+        Self(self.0.saturating_add(count as u64))
+    }
+
+    /// How many there are from `first` on before this one; nothing, if it is before.
+    fn after(self, first: Self) -> Option<usize> {
+        usize::try_from(self.count().checked_sub(first.count())?).ok()
+    }
 }
 
 /// One DR vector as the exported path follows it, until the next one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Exported<V: Planar> {
-    pub(super) index: u64,
+    pub(super) index: Index,
     pub(super) since: SharedInstant,
     /// Lives counted without wrapping.
     life: u64,
@@ -54,21 +76,27 @@ impl<V: Planar> Gap<V> {
 
 impl<V: Planar> Exports<V> {
     pub(super) fn new(horizon: Span) -> Self {
-        Self { horizon, pieces: VecDeque::new(), first: 0, old_before: 0, life: (Life::default(), 0) }
+        Self {
+            horizon,
+            pieces: VecDeque::new(),
+            first: Index::FIRST,
+            old_before: Index::FIRST,
+            life: (Life::default(), 0),
+        }
     }
 
     pub(super) fn push(&mut self, vector: &DrVector<V>) {
         self.forget_old();
         if self.pieces.len() == REMEMBERED_MAX {
             self.pieces.pop_front();
-            self.first += 1;
+            self.first = self.first.plus(1);
         }
         if vector.life != self.life.0 {
             self.life = (vector.life, self.life.1 + 1);
         }
         let path = Path::from(vector);
         self.pieces.push_back(Exported {
-            index: self.first + self.pieces.len() as u64,
+            index: self.first.plus(self.pieces.len()),
             since: vector.generated_at,
             life: self.life.1,
             path,
@@ -81,7 +109,7 @@ impl<V: Planar> Exports<V> {
         self.pieces.back()
     }
 
-    pub(super) fn newest_index(&self) -> Option<u64> {
+    pub(super) fn newest_index(&self) -> Option<Index> {
         self.newest().map(|exported| exported.index)
     }
 
@@ -102,7 +130,7 @@ impl<V: Planar> Exports<V> {
     }
 
     /// Where this DR vector stands in the count, if it is remembered.
-    pub(super) fn index_of(&self, vector: &DrVector<V>) -> Option<u64> {
+    pub(super) fn index_of(&self, vector: &DrVector<V>) -> Option<Index> {
         let newest_first = self.pieces.iter().rev();
         newest_first
             .take_while(|piece| piece.since >= vector.generated_at)
@@ -110,12 +138,12 @@ impl<V: Planar> Exports<V> {
             .map(|piece| piece.index)
     }
 
-    pub(super) fn get(&self, index: u64) -> Option<&Exported<V>> {
-        self.pieces.get(usize::try_from(index.checked_sub(self.first)?).ok()?)
+    pub(super) fn get(&self, index: Index) -> Option<&Exported<V>> {
+        self.pieces.get(index.after(self.first)?)
     }
 
     /// The same, if it is so old that it will soon be forgotten.
-    pub(super) fn get_if_old(&self, index: u64) -> Option<&Exported<V>> {
+    pub(super) fn get_if_old(&self, index: Index) -> Option<&Exported<V>> {
         if index < self.old_before { self.get(index) } else { None }
     }
 
@@ -123,10 +151,10 @@ impl<V: Planar> Exports<V> {
     fn note_old(&mut self) {
         self.old_before = self.old_before.max(self.first);
         while self.ended_before(self.old_before, REMEMBERED) {
-            self.old_before += 1;
+            self.old_before = self.old_before.plus(1);
         }
         if self.pieces.len() > REMEMBERED_MAX / 2 {
-            self.old_before = self.old_before.max(self.first + REMEMBERED_MAX as u64 / 4);
+            self.old_before = self.old_before.max(self.first.plus(REMEMBERED_MAX / 4));
         }
     }
 
@@ -135,13 +163,13 @@ impl<V: Planar> Exports<V> {
     fn forget_old(&mut self) {
         while self.ended_before(self.first, FORGOTTEN_AFTER) {
             self.pieces.pop_front();
-            self.first += 1;
+            self.first = self.first.plus(1);
         }
     }
 
     /// Whether a piece ended so long before the newest one began.
-    fn ended_before(&self, index: u64, span: Span) -> bool {
-        let (next, newest) = (self.get(index + 1), self.newest());
+    fn ended_before(&self, index: Index, span: Span) -> bool {
+        let (next, newest) = (self.get(index.plus(1)), self.newest());
         next.zip(newest).is_some_and(|(next, newest)| newest.since - next.since > span)
     }
 

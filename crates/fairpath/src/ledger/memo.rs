@@ -1,4 +1,4 @@
-use super::exports::Gap;
+use super::exports::{Gap, Index};
 use crate::time::SharedInstant;
 use crate::vector::Planar;
 
@@ -46,7 +46,7 @@ pub(super) struct Errors {
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    index: u64,
+    index: Index,
     from: SharedInstant,
     to: SharedInstant,
     error: f64,
@@ -56,7 +56,7 @@ impl Errors {
     /// The error of whoever follows DR vector `index` from `from` to `to`.
     pub(super) fn recall(
         &mut self,
-        index: u64,
+        index: Index,
         from: SharedInstant,
         to: SharedInstant,
         integrate: impl FnOnce() -> f64,
@@ -82,7 +82,7 @@ pub(super) struct Sums {
 
 #[derive(Clone, Copy, Debug)]
 struct Sum {
-    index: u64,
+    index: Index,
     to: SharedInstant,
     error: f64,
 }
@@ -92,7 +92,7 @@ impl Sums {
     /// instant it is given up to `to`.
     pub(super) fn recall(
         &mut self,
-        index: u64,
+        index: Index,
         since: SharedInstant,
         to: SharedInstant,
         integrate: impl FnOnce(SharedInstant) -> f64,
@@ -118,8 +118,8 @@ pub(super) struct Gaps<V: Planar> {
 
 #[derive(Clone, Copy, Debug)]
 struct Known<V: Planar> {
-    newest: u64,
-    index: u64,
+    newest: Index,
+    index: Index,
     gap: Option<Gap<V>>,
 }
 
@@ -133,8 +133,8 @@ impl<V: Planar> Gaps<V> {
     /// The gap between DR vector `newest` and what whoever follows DR vector `index` places, if there is a simple one.
     pub(super) fn recall(
         &mut self,
-        newest: u64,
-        index: u64,
+        newest: Index,
+        index: Index,
         find: impl FnOnce() -> Option<Gap<V>>,
     ) -> Option<&Gap<V>> {
         let slot = &mut self.entries[slot_of(index)];
@@ -146,6 +146,6 @@ impl<V: Planar> Gaps<V> {
     }
 }
 
-fn slot_of(index: u64) -> usize {
-    (index % BELIEFS as u64) as usize
+fn slot_of(index: Index) -> usize {
+    index.count() as usize % BELIEFS
 }

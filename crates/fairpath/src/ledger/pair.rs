@@ -1,6 +1,6 @@
 use std::collections::VecDeque;
 
-use super::exports::{Exported, Exports};
+use super::exports::{Exported, Exports, Index};
 use super::memo::Memo;
 use super::{REMEMBERED, REMEMBERED_MAX};
 use crate::error::Path;
@@ -59,9 +59,9 @@ pub(super) struct Pair<V: Planar> {
     drained: f64,
     instantaneous: f64,
     /// Index of the DR vector it follows at `until`.
-    belief: Option<u64>,
+    belief: Option<Index>,
     /// Index of the newest one that it followed before anything in `copies` arrived.
-    base: Option<u64>,
+    base: Option<Index>,
     /// The base itself, once it is so old that the exported path forgets it.
     base_kept: Option<Box<Exported<V>>>,
     /// In the order they were sent, those that can still matter.
@@ -77,11 +77,14 @@ pub(super) struct Pair<V: Planar> {
     unsettled: u32,
 }
 
+/// A trigger walks past everybody's.
+const _: () = assert!(size_of::<Pair<crate::vector::Vec2>>() <= 256);
+
 /// One DR vector that was sent.
 #[derive(Clone, Copy, Debug)]
 struct Copy {
     id: CopyId,
-    index: u64,
+    index: Index,
     sent_at: SharedInstant,
     fate: Fate,
 }
@@ -95,8 +98,8 @@ struct Gist {
     /// The last arrival, [`LONG_AGO`] if nothing arrives.
     last_arrival: SharedInstant,
     /// Index of the newest DR vector that arrives at all, and of the newest that is reported.
-    newest: Option<u64>,
-    newest_reported: Option<u64>,
+    newest: Option<Index>,
+    newest_reported: Option<Index>,
     /// When the oldest copy was sent, [`NEVER`] if there is none.
     oldest_sent: SharedInstant,
     /// The oldest copy is reported, and ahead of the books: it becomes history once they are there.
@@ -132,12 +135,12 @@ struct Ahead {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Arrival {
     at: SharedInstant,
-    index: u64,
+    index: Index,
 }
 
 impl Default for Ahead {
     fn default() -> Self {
-        Self { next: [Arrival { at: NEVER, index: 0 }; Self::ROOM], count: 0, has_more: false }
+        Self { next: [Arrival { at: NEVER, index: Index::FIRST }; Self::ROOM], count: 0, has_more: false }
     }
 }
 
@@ -233,7 +236,7 @@ impl<V: Planar> Pair<V> {
         &mut self,
         exports: &Exports<V>,
         id: CopyId,
-        index: u64,
+        index: Index,
         at: SharedInstant,
         expected: SharedInstant,
     ) {
@@ -455,7 +458,7 @@ impl<V: Planar> Pair<V> {
     fn error_if_believed(
         &self,
         exports: &Exports<V>,
-        index: u64,
+        index: Index,
         from: SharedInstant,
         to: SharedInstant,
     ) -> f64 {
@@ -507,12 +510,12 @@ impl<V: Planar> Pair<V> {
     }
 
     /// Index of the DR vector that it is believed to follow at `t`.
-    fn belief_at(&self, t: SharedInstant) -> Option<u64> {
+    fn belief_at(&self, t: SharedInstant) -> Option<Index> {
         if t == self.until { self.belief } else { self.arrived_by(t) }
     }
 
     /// Index of the newest DR vector that has arrived by `t`.
-    fn arrived_by(&self, t: SharedInstant) -> Option<u64> {
+    fn arrived_by(&self, t: SharedInstant) -> Option<Index> {
         if self.gist.last_arrival <= t {
             return self.base.max(self.gist.newest);
         }
@@ -520,7 +523,7 @@ impl<V: Planar> Pair<V> {
         self.base.max(arrived.map(|copy| copy.index).max())
     }
 
-    fn exported<'a>(&'a self, exports: &'a Exports<V>, index: u64) -> Option<&'a Exported<V>> {
+    fn exported<'a>(&'a self, exports: &'a Exports<V>, index: Index) -> Option<&'a Exported<V>> {
         exports.get(index).or_else(|| self.base_kept.as_deref().filter(|kept| kept.index == index))
     }
 

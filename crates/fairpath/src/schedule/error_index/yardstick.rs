@@ -151,8 +151,10 @@ fn distances<V: Planar>(scene: &Scene<'_, V>, here: V, followed: &mut [SharedIns
     let mut left = followed.iter().rev().peekable();
     let mut sum = 0.0;
     for (since, path) in scene.ledger.exported_back_to(*oldest) {
+        let mut distance = None;
         while left.next_if(|generated_at| **generated_at >= since).is_some() {
-            sum += here.distance(path.position_at(scene.now));
+            // Several mostly follow the same.
+            sum += *distance.get_or_insert_with(|| here.distance(path.position_at(scene.now)));
         }
     }
     sum
