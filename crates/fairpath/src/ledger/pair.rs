@@ -407,7 +407,7 @@ impl<V: Planar> Pair<V> {
         let mut next = Some(first);
         while let Some(arrival) = next {
             self.accumulate(exports, arrival.at, memo);
-            self.pass(arrival);
+            self.follow_what_arrived();
             next = self.next_by(now);
         }
         self.accumulate(exports, now, memo);
@@ -427,18 +427,18 @@ impl<V: Planar> Pair<V> {
         self.gist.ahead.first().filter(|arrival| arrival.at <= now)
     }
 
-    /// Follows what arrives first, now that the books are there.
-    fn pass(&mut self, first: Arrival) {
-        self.belief = self.belief.max(Some(first.index));
-        self.gist.ahead.remove_first();
-        // Only of the oldest copy can it have become history just now; receipts see to the rest.
-        if self.gist.is_history_ahead {
-            self.fold_what_is_certain();
+    /// Follows what has arrived, now that the books are there. Who does not read for a while has many arrivals at one instant.
+    fn follow_what_arrived(&mut self) {
+        while let Some(arrival) = self.next_by(self.until) {
+            self.belief = self.belief.max(Some(arrival.index));
+            self.gist.ahead.remove_first();
         }
-        if self.gist.ahead.count == 0 && self.gist.ahead.has_more {
-            self.sum_up();
-            // Some of the rest may have arrived at the same instant.
+        let Gist { ahead, is_history_ahead, .. } = self.gist;
+        // Only of the oldest copy can it have become history just now; receipts see to the rest.
+        if is_history_ahead || (ahead.count == 0 && ahead.has_more) {
             self.belief = self.arrived_by(self.until);
+            self.fold_what_is_certain();
+            self.sum_up();
         }
     }
 

@@ -44,6 +44,15 @@ fn story(seed: u64, kind: MotionKind, receipt_late_max: f64, lost_receipts: f64)
     let mut life = 0;
     let (mut vectors, mut lives, mut copies) = (Vec::new(), Vec::new(), Vec::new());
     let mut generation = Generation::default();
+    // Half of all receivers read only now and then: what has come meanwhile arrives at one instant.
+    let reads_every = random.chance(0.5).then(|| secs(random.between(0.1, 1.5)));
+    let read = |came: SharedInstant| match reads_every {
+        Some(every) => {
+            let turns = came.as_micros() / every.as_micros() + 1;
+            SharedInstant::from_micros(turns * every.as_micros())
+        }
+        None => came,
+    };
     while now < SharedInstant::from_millis(60_000) {
         let mut draw = |limit: f64| random.between(-limit, limit);
         let state = State::moving(Vec2::new(draw(50.0), draw(50.0)), Vec2::new(draw(25.0), draw(25.0)))
@@ -63,9 +72,10 @@ fn story(seed: u64, kind: MotionKind, receipt_late_max: f64, lost_receipts: f64)
         generation = generation.next();
         for _ in 0..random.below(3) {
             let at = now + secs(random.between(0.0, 0.05));
-            let arrives = random.chance(0.7).then(|| at + secs(0.05 + random.exponential() * 0.3));
+            let arrives = random.chance(0.7).then(|| read(at + secs(0.05 + random.exponential() * 0.3)));
             let reported = arrives.filter(|_| !random.chance(lost_receipts));
-            let reported = reported.map(|arrives| arrives + secs(random.between(0.0, receipt_late_max)));
+            let late = random.between(0.0, 1.0) * random.between(0.0, receipt_late_max);
+            let reported = reported.map(|arrives| arrives + secs(late));
             copies.push(Sent { index: vectors.len() - 1, at, arrives, reported });
         }
         now += secs(0.06 + random.exponential() * 0.3).rounded_to(Span::from_millis(1));
