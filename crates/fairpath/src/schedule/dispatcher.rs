@@ -1,5 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::answers::Answers;
 use super::directory::Directory;
 use super::promises::Promises;
 use super::recent::Recent;
@@ -125,6 +126,7 @@ struct Receiver {
     account: Account,
     delay: DelayEstimate,
     witness: Witness,
+    answers: Answers,
     /// Of which entities copies may be under way to it: nobody else's books change when it reports.
     told: BTreeSet<EntityId>,
 }
@@ -166,6 +168,7 @@ impl<V: Planar> Dispatcher<V> {
                 account,
                 delay: DelayEstimate::default(),
                 witness: Witness::default(),
+                answers: Answers::default(),
                 told: BTreeSet::new(),
             },
         );
@@ -295,6 +298,7 @@ impl<V: Planar> Dispatcher<V> {
         let delay = claim.delay.or_else(|| receiver.likely_delay());
         let entity = self.entities.get_mut(&claim.entity)?;
         receiver.told.insert(claim.entity);
+        receiver.answers.handle_departure(at);
         let vector = entity.recent.get(claim.generated_at);
         self.claims.forget_repeated(claim.entity, claim.receiver, vector.generated_at);
         self.scheduler.on_departed(claim.entity, claim.receiver, at, cost);
@@ -351,6 +355,7 @@ impl<V: Planar> Dispatcher<V> {
         if !book.ledger.on_receipt(receiver, copy, believed) {
             return Booking::NoNews;
         }
+        from.answers.handle_receipt();
         from.witness.handle_word(is_credible);
         from.witness.handle_delay(said - sent_at, believed - sent_at, now - sent_at);
         from.delay.handle_sample(believed - sent_at);
@@ -418,8 +423,9 @@ impl<V: Planar> Dispatcher<V> {
     pub fn advance(&mut self, now: SharedInstant) {
         for entity in self.entities.values_mut() {
             let mut books = self.receivers.walk();
+            let counts = !entity.ledger.is_outdated(now);
             entity.ledger.advance_and_tell(now, |receiver, growth, _| {
-                if let Some(book) = books.find(receiver) {
+                if let Some(book) = books.find(receiver).filter(|_| counts) {
                     book.account.add(growth);
                 }
             });
@@ -443,11 +449,12 @@ impl<V: Planar> Dispatcher<V> {
         let mut books = self.receivers.walk();
         let candidates = &mut self.candidates;
         let is_guarded = self.config.trust.is_some();
+        let counts = !entity.ledger.is_outdated(now);
         let tell = |receiver, growth, mut standing: Standing| {
             let Some(book) = books.find(receiver) else { return };
             // Whoever is silent for good is not spared for being new.
             standing.has_acknowledged |= is_guarded && now - standing.joined > Trust::SILENCE_MAX;
-            book.account.add(growth);
+            book.account.add(if counts { growth } else { 0.0 });
             book.account.advance(now);
             account_secs = account_secs.max(book.account.secs());
             candidates.push(Candidate {
@@ -456,6 +463,7 @@ impl<V: Planar> Dispatcher<V> {
                 account: book.account.rate(),
                 delay: book.likely_delay(),
                 silent_since: standing.last_sent.unwrap_or(standing.joined),
+                answers: !book.answers.are_missing(now),
             });
         };
         match cut {
