@@ -490,7 +490,7 @@ impl<V: Planar> Dispatcher<V> {
             let (Some(entity), Some(book)) = (self.entities.get(&about), self.receivers.get(&to)) else {
                 return now + liveness.half();
             };
-            let Promise { due, look_at } = liveness.promise(entity, to, &book.delay, now);
+            let Promise { due, look_at } = liveness.promise(entity, to, book, now);
             if due <= now && !self.claims.is_due(about, to, now) {
                 let generated_at = entity.recent.newest().generated_at;
                 promised.push(Claim {
@@ -548,18 +548,19 @@ impl Liveness {
         &self,
         entity: &Entity<V>,
         receiver: ReceiverId,
-        delay: &DelayEstimate,
+        book: &Receiver,
         now: SharedInstant,
     ) -> Promise {
-        let ledger = &entity.ledger;
+        let (ledger, delay) = (&entity.ledger, &book.delay);
         let later = now + self.half();
         let Some(standing) = ledger.standing(receiver) else { return Promise { due: later, look_at: later } };
         let silent_since = standing.last_sent.unwrap_or(standing.joined);
         let mut due = silent_since + self.silence_max;
 
-        // Who would freeze on what there is to tell is not helped by hearing it again.
+        // Who would freeze on what there is to tell is not helped by hearing it again, nor is who does not hear.
         let is_outdated = ledger.newest_freezes_at().is_none_or(|freezes_at| now > freezes_at);
-        if !is_outdated && !ledger.has_confirmed(receiver, self.tolerance, now) {
+        let is_of_use = !is_outdated && !book.answers.are_missing(now);
+        if is_of_use && !ledger.has_confirmed(receiver, self.tolerance, now) {
             let is_under_way = ledger.distance_if_told_no_more(receiver, now) <= self.tolerance;
             due = due.min(self.repeat_at(entity.steady_since, silent_since, delay, is_under_way));
         }
