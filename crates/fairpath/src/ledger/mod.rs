@@ -219,6 +219,11 @@ impl<V: Planar> Ledger<V> {
         self.exports.newest().map(|newest| self.exports.freezes_at(newest))
     }
 
+    /// Whether the newest DR vector is so old that all replicas have frozen on it.
+    pub(crate) fn is_outdated(&self, now: SharedInstant) -> bool {
+        self.newest_freezes_at().is_some_and(|freezes_at| now > freezes_at)
+    }
+
     /// When a receiver's replica will freeze, if nothing more is sent to it and what is under way arrives.
     pub fn freezes_at(&self, receiver: ReceiverId) -> Option<SharedInstant> {
         Some(self.exports.freezes_at(self.pairs.get(&receiver)?.told(&self.exports)?))

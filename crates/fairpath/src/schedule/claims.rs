@@ -324,7 +324,14 @@ mod tests {
         };
         let candidates: Vec<Candidate> = receivers
             .iter()
-            .map(|&receiver| Candidate { receiver, standing, account: 0.0, delay: None, silent_since: now })
+            .map(|&receiver| Candidate {
+                receiver,
+                standing,
+                account: 0.0,
+                delay: None,
+                silent_since: now,
+                answers: true,
+            })
             .collect();
         let ledger = Ledger::new(Span::from_secs(3));
         show(&Scene {

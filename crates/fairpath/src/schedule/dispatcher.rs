@@ -1,5 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::answers::Answers;
 use super::directory::Directory;
 use super::promises::Promises;
 use super::recent::Recent;
@@ -126,6 +127,7 @@ struct Receiver {
     delay: DelayEstimate,
     /// Apart, for a trigger walks past everybody and asks nobody.
     witness: Box<Witness>,
+    answers: Answers,
     /// Of which entities copies may be under way to it: nobody else's books change when it reports.
     told: BTreeSet<EntityId>,
 }
@@ -167,6 +169,7 @@ impl<V: Planar> Dispatcher<V> {
                 account,
                 delay: DelayEstimate::default(),
                 witness: Box::default(),
+                answers: Answers::default(),
                 told: BTreeSet::new(),
             },
         );
@@ -296,6 +299,7 @@ impl<V: Planar> Dispatcher<V> {
         let delay = claim.delay.or_else(|| receiver.likely_delay());
         let entity = self.entities.get_mut(&claim.entity)?;
         receiver.told.insert(claim.entity);
+        receiver.answers.handle_departure(at);
         let vector = entity.recent.get(claim.generated_at);
         self.claims.forget_repeated(claim.entity, claim.receiver, vector.generated_at);
         self.scheduler.on_departed(claim.entity, claim.receiver, at, cost);
@@ -352,6 +356,7 @@ impl<V: Planar> Dispatcher<V> {
         if !book.ledger.on_receipt(receiver, copy, believed) {
             return Booking::NoNews;
         }
+        from.answers.handle_receipt();
         from.witness.handle_word(is_credible);
         from.witness.handle_delay(said - sent_at, believed - sent_at, now - sent_at);
         from.delay.handle_sample(believed - sent_at);
@@ -419,8 +424,9 @@ impl<V: Planar> Dispatcher<V> {
     pub fn advance(&mut self, now: SharedInstant) {
         for entity in self.entities.values_mut() {
             let mut books = self.receivers.walk();
+            let counts = !entity.ledger.is_outdated(now);
             entity.ledger.advance_and_tell(now, |receiver, growth, _| {
-                if let Some(book) = books.find(receiver) {
+                if let Some(book) = books.find(receiver).filter(|_| counts) {
                     book.account.add(growth);
                 }
             });
@@ -444,11 +450,12 @@ impl<V: Planar> Dispatcher<V> {
         let mut books = self.receivers.walk();
         let candidates = &mut self.candidates;
         let is_guarded = self.config.trust.is_some();
+        let counts = !entity.ledger.is_outdated(now);
         let tell = |receiver, growth, mut standing: Standing| {
             let Some(book) = books.find(receiver) else { return };
             // Whoever is silent for good is not spared for being new.
             standing.has_acknowledged |= is_guarded && now - standing.joined > Trust::SILENCE_MAX;
-            book.account.add(growth);
+            book.account.add(if counts { growth } else { 0.0 });
             book.account.advance(now);
             account_secs = account_secs.max(book.account.secs());
             candidates.push(Candidate {
@@ -457,6 +464,7 @@ impl<V: Planar> Dispatcher<V> {
                 account: book.account.rate(),
                 delay: book.likely_delay(),
                 silent_since: standing.last_sent.unwrap_or(standing.joined),
+                answers: !book.answers.are_missing(now),
             });
         };
         match cut {
@@ -483,7 +491,7 @@ impl<V: Planar> Dispatcher<V> {
             let (Some(entity), Some(book)) = (self.entities.get(&about), self.receivers.get(&to)) else {
                 return now + liveness.half();
             };
-            let Promise { due, look_at } = liveness.promise(entity, to, &book.delay, now);
+            let Promise { due, look_at } = liveness.promise(entity, to, book, now);
             if due <= now && !self.claims.is_due(about, to, now) {
                 let generated_at = entity.recent.newest().generated_at;
                 promised.push(Claim {
@@ -541,18 +549,19 @@ impl Liveness {
         &self,
         entity: &Entity<V>,
         receiver: ReceiverId,
-        delay: &DelayEstimate,
+        book: &Receiver,
         now: SharedInstant,
     ) -> Promise {
-        let ledger = &entity.ledger;
+        let (ledger, delay) = (&entity.ledger, &book.delay);
         let later = now + self.half();
         let Some(standing) = ledger.standing(receiver) else { return Promise { due: later, look_at: later } };
         let silent_since = standing.last_sent.unwrap_or(standing.joined);
         let mut due = silent_since + self.silence_max;
 
-        // Who would freeze on what there is to tell is not helped by hearing it again.
+        // Who would freeze on what there is to tell is not helped by hearing it again, nor is who does not hear.
         let is_outdated = ledger.newest_freezes_at().is_none_or(|freezes_at| now > freezes_at);
-        if !is_outdated && !ledger.has_confirmed(receiver, self.tolerance, now) {
+        let is_of_use = !is_outdated && !book.answers.are_missing(now);
+        if is_of_use && !ledger.has_confirmed(receiver, self.tolerance, now) {
             let is_under_way = ledger.distance_if_told_no_more(receiver, now) <= self.tolerance;
             due = due.min(self.repeat_at(entity.steady_since, silent_since, delay, is_under_way));
         }

@@ -18,6 +18,7 @@
 
 mod account;
 mod agenda;
+mod answers;
 mod bag;
 mod broadcast;
 mod budget;
@@ -119,6 +120,14 @@ pub struct Scene<'a, V: Planar> {
     pub account_secs: f64,
 }
 
+impl<V: Planar> Scene<'_, V> {
+    /// Whether the newest DR vector is so old that all replicas have frozen on it. Where the exported path goes from there
+    /// is a guess, and nobody is wrong for not following it.
+    pub(crate) fn is_outdated(&self) -> bool {
+        self.ledger.is_outdated(self.now)
+    }
+}
+
 /// Somebody who might be told.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Candidate {
@@ -132,6 +141,8 @@ pub struct Candidate {
     pub delay: Option<Span>,
     /// Since when nothing was sent to them about this entity: the last departure, or when they joined.
     pub silent_since: SharedInstant,
+    /// Whether they confirm what is sent to them. Who does not may be cut off, or never listen.
+    pub answers: bool,
 }
 
 impl Candidate {

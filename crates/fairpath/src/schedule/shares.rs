@@ -222,7 +222,14 @@ mod tests {
             unsettled: 0,
         };
         let silent_since = SharedInstant::from_secs_f64(-numbers[2]);
-        Candidate { receiver: ReceiverId(1), standing, account: numbers[0], delay: None, silent_since }
+        Candidate {
+            receiver: ReceiverId(1),
+            standing,
+            account: numbers[0],
+            delay: None,
+            silent_since,
+            answers: true,
+        }
     }
 
     #[test]

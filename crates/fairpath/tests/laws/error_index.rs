@@ -582,6 +582,7 @@ fn decide(
             account,
             delay,
             silent_since: at(0),
+            answers: true,
         })
         .collect();
     let (entity, index) = (EntityId(0), vectors.len() as u64 - 1);
@@ -678,6 +679,91 @@ fn who_joins_after_ten_minutes_neither_starves_nor_floods() {
     world.run_for(60);
     let (theirs, all) = (world.sent_to(joins) as f64, (world.log.len() - before) as f64);
     assert!((0.15..0.4).contains(&(theirs / all)), "one of four equals gets {theirs} of {all} copies");
+}
+
+/// Three tanks, three honest receivers and a fourth; what it does to them is compared with what it does if it is as honest.
+fn with_a_fourth(loss: f64) -> World {
+    let mut world = World::new(5, DispatcherConfig::default(), error_index(4.0 / 3.0));
+    for _ in 0..3 {
+        world = world.with_tank(MotionKind::Linear);
+    }
+    world.with_links([50, 150, 300], 0, 0.0).with_links([100], 0, loss)
+}
+
+const FOURTH: ReceiverId = ReceiverId(3);
+
+fn mean_of_the_honest(world: &mut World) -> f64 {
+    world.errors()[..3].iter().sum::<f64>() / 3.0
+}
+
+#[test]
+fn who_never_answers_is_told_no_more_than_everybody_would_be_told_in_turn() {
+    let (mut peaceful, mut world) = (with_a_fourth(0.0), with_a_fourth(1.0));
+    peaceful.run_for(60);
+    world.run_for(5);
+    let (told, triggers) = (world.sent_to(FOURTH), world.triggers);
+    world.run_for(55);
+    let (told, in_turn) = (world.sent_to(FOURTH) - told, (world.triggers - triggers) as f64 / 3.0);
+    assert!(told as f64 >= 0.9 * in_turn, "it may come back: told {told} times of {in_turn}");
+    assert!(told as f64 <= 1.1 * in_turn, "told {told} times instead of {in_turn}");
+    let ratio = mean_of_the_honest(&mut world) / mean_of_the_honest(&mut peaceful);
+    assert!(ratio <= 1.05, "others' error is {ratio} times what it was");
+}
+
+#[test]
+fn who_comes_again_every_second_costs_no_more_than_who_stays() {
+    let (mut peaceful, mut world) = (with_a_fourth(0.0), with_a_fourth(0.0));
+    peaceful.run_for(60);
+    for _ in 0..60 {
+        world.run_for(1);
+        world.dispatcher.leave(FOURTH);
+        world.dispatcher.join(FOURTH, world.now);
+    }
+    let told = world.sent_to(FOURTH);
+    assert!(told >= 60 * 3, "each time it was told of everything: {told}");
+    assert!(told <= 60 * 3 + 30, "told {told} times");
+    let ratio = mean_of_the_honest(&mut world) / mean_of_the_honest(&mut peaceful);
+    assert!(ratio <= 1.10, "others' error is {ratio} times what it was");
+}
+
+/// Where somebody is whose owner has fallen silent nobody knows, so nobody is wrong about it.
+#[test]
+fn a_tank_of_which_nothing_more_is_heard_is_on_nobodys_account() {
+    let mut world = with_a_fourth(0.0);
+    world.tanks[2].mood = Mood::Straight;
+    world.run_for(30);
+    world.tanks.pop();
+    let rates = |world: &World| {
+        [0, 1, 2].map(|index| world.dispatcher.account(receiver(index)).expect("it joined").rate())
+    };
+    let before = rates(&world);
+    world.run_for(30);
+    for (before, after) in before.into_iter().zip(rates(&world)) {
+        assert!(after <= 1.5 * before, "{before} m a second have become {after}");
+    }
+}
+
+#[test]
+fn what_jumps_about_does_not_live_at_the_others_expense() {
+    let mut world = with_a_fourth(0.0);
+    let (wild, mut generation, mut triggers) = (EntityId(9), Generation::default(), 0);
+    for _ in 0..60 {
+        for _ in 0..30 {
+            world.step();
+        }
+        let mut any = || world.random.between(-200.0, 200.0);
+        let motion =
+            Motion::Linear(Linear { position: Vec2::new(any(), any()), velocity: Vec2::new(any(), any()) });
+        let (life, generated_at, attitude) = (Life::default(), world.now, None);
+        let vector = DrVector { entity: wild, life, generation, generated_at, motion, attitude };
+        generation = generation.next();
+        world.dispatcher.on_generated(&vector, Reason::Distance, world.now);
+        triggers += 1;
+    }
+    let told = world.log.iter().filter(|sent| sent.entity == wild && !sent.is_promise).count() as f64;
+    let earned = f64::from(triggers) * 4.0 / 3.0;
+    assert!(told >= 0.9 * earned, "it has its share: {told} of {earned}");
+    assert!(told <= earned + 2.0 * 4.0, "told {told} times, and earned {earned}");
 }
 
 #[test]

@@ -69,6 +69,7 @@ impl Stage {
             account: *account,
             delay: Some(Span::from_millis(200)),
             silent_since: SharedInstant::ZERO,
+            answers: true,
         });
         Self { candidates: candidates.collect(), ledger, vector, index: 0, now }
     }

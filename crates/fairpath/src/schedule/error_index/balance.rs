@@ -48,7 +48,7 @@ impl Balance {
         let scale = secs / entities.max(1) as f64;
         let mut farthest = Span::ZERO;
         accounts.clear();
-        accounts.extend(scene.candidates.iter().map(|candidate| {
+        accounts.extend(scene.candidates.iter().filter(|candidate| candidate.answers).map(|candidate| {
             farthest = farthest.max(delay_of(candidate, scene.now));
             account_of(candidate, scale)
         }));

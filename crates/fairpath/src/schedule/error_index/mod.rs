@@ -6,6 +6,7 @@ mod config;
 mod forecast;
 mod purse;
 mod restraint;
+mod rounds;
 mod yardstick;
 
 pub use config::ErrorIndexConfig;
@@ -101,6 +102,7 @@ impl ErrorIndex {
             false => self.purse.price(scene.entity, balance.level(), claims.len(), &self.config),
         };
         let floor = self.ground.below(scene.entity, forecast.position_at(scene.now));
+        let rounds = self.yardstick.rounds(scene.entity);
         let mut musts = 0;
         self.wishes.clear();
         for (candidate, page) in with_pages(scene).filter(|(candidate, _)| !candidate.standing.is_told) {
@@ -109,6 +111,12 @@ impl ErrorIndex {
                 Outlook::Nothing => {
                     musts += 1;
                     claims.send(scene, candidate.receiver, scene.now, f64::INFINITY);
+                }
+                Outlook::Places { .. } if !is_plenty && rounds.include(candidate, scene.now) => {
+                    if rounds.is_due(candidate) {
+                        musts += 1;
+                        claims.send(scene, candidate.receiver, scene.now, candidate.weight());
+                    }
                 }
                 Outlook::Places { placed, at } => {
                     let there = not_below(forecast.position_at(at), floor);
@@ -189,12 +197,12 @@ impl ErrorIndex {
 
 impl<V: Planar> Scheduler<V> for ErrorIndex {
     fn on_trigger(&mut self, scene: &Scene<'_, V>, _random: &mut Random, claims: &mut Claims) {
-        self.purse.meet(scene.entity);
+        self.purse.meet(scene.entity, scene.ledger.newest_freezes_at());
         // What nobody could hear earns nothing, or the first to join would find a fortune.
         if scene.candidates.is_empty() {
             return;
         }
-        self.purse.earn(&self.config);
+        self.purse.earn(scene.entity, scene.candidates.len(), &self.config);
         self.ground.on_trigger(scene);
         let every = self.purse.triggers_for_all(scene.entity, scene.candidates.len(), &self.config);
         self.yardstick.on_trigger(scene, every);
@@ -218,8 +226,8 @@ impl<V: Planar> Scheduler<V> for ErrorIndex {
         self.look_at
     }
 
-    fn on_departed(&mut self, entity: EntityId, _receiver: ReceiverId, _at: SharedInstant, cost: f64) {
-        self.purse.pay(entity, cost, &self.config);
+    fn on_departed(&mut self, entity: EntityId, _receiver: ReceiverId, at: SharedInstant, cost: f64) {
+        self.purse.pay(entity, at, cost, &self.config);
     }
 
     fn on_joined(&mut self, _entity: EntityId, _receiver: ReceiverId, now: SharedInstant) {

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use super::ErrorIndexConfig;
 use crate::number::EntityId;
+use crate::time::SharedInstant;
 
 /// The budget, and the price that keeps spending in step with it.
 ///
@@ -23,6 +24,11 @@ struct Entity {
     cost: Option<f64>,
     /// How many copies are to leave whatever they cost.
     musts: usize,
+    /// When all will have frozen on what there is to tell.
+    freezes_at: Option<SharedInstant>,
+    /// What it has earned and not spent, within `allowance` of nothing.
+    own: f64,
+    allowance: f64,
 }
 
 /// How many triggers' worth of budget are best in the purse: what one trigger earns and has not spent yet.
@@ -32,6 +38,12 @@ const LEARNT_FROM_MAX: f64 = 10.0;
 /// Where learning ends: prices of a fiftieth of the mean error, and of seven times. No recording asks for more, and a
 /// price must find back within a few hundred triggers.
 const LEARNT: std::ops::RangeInclusive<f64> = -4.0..=2.0;
+/// By how many copies for everybody an entity may have spent more than it has earned, or less, if it shares the budget.
+///
+/// Two: a birth, and a turn at once. More, and one that jumps about lives at the others' expense: without this, whose numbers come
+/// from far away makes others' error 1.22 times as large instead of 1.12, in the worst of twenty sieges. Less, and turns wait
+/// although others are quiet. Six players as fast as each other have 1 % less error with it, and six who are not 6 % less.
+const ALLOWANCE: f64 = 2.0;
 /// How much of a new cost is learnt.
 const COST_GAIN: f64 = 1.0 / 8.0;
 
@@ -51,19 +63,24 @@ impl Purse {
         self.entities.len()
     }
 
-    /// An entity shares it from now on.
-    pub(super) fn meet(&mut self, entity: EntityId) {
-        self.entities.entry(entity).or_default();
+    /// An entity shares it from now on, and what there is to tell of it freezes then.
+    pub(super) fn meet(&mut self, entity: EntityId, freezes_at: Option<SharedInstant>) {
+        self.entities.entry(entity).or_default().freezes_at = freezes_at;
     }
 
     pub(super) fn forget(&mut self, entity: EntityId) {
         self.entities.remove(&entity);
     }
 
-    /// A trigger brings its budget in, and teaches the price.
-    pub(super) fn earn(&mut self, config: &ErrorIndexConfig) {
+    /// A trigger of an entity that so many receivers are told of brings its budget in, and teaches the price.
+    pub(super) fn earn(&mut self, entity: EntityId, receivers: usize, config: &ErrorIndexConfig) {
         if config.budget <= 0.0 {
             return;
+        }
+        let allowance = ALLOWANCE * receivers as f64 * self.cost_of(entity);
+        if let Some(known) = self.entities.get_mut(&entity) {
+            known.allowance = allowance;
+            known.own = (known.own + config.budget).min(allowance);
         }
         let saved = self.tokens / config.budget - BEST_SAVED;
         let lesson = config.price_learning * saved.clamp(-LEARNT_FROM_MAX, LEARNT_FROM_MAX);
@@ -81,8 +98,9 @@ impl Purse {
     /// A copy left at this cost. Nonsense costs nothing.
     ///
     /// What must leave is paid for in full, in time. What others make leave, the dispatcher for its promises, is
-    /// paid for as far as there is credit: else whoever is promised much would take the budget from all.
-    pub(super) fn pay(&mut self, entity: EntityId, cost: f64, config: &ErrorIndexConfig) {
+    /// paid for as far as there is credit, and not at all once everybody has frozen on it: else whoever is promised much, or an
+    /// owner who has fallen silent, would take the budget from all.
+    pub(super) fn pay(&mut self, entity: EntityId, at: SharedInstant, cost: f64, config: &ErrorIndexConfig) {
         let cost = if cost.is_finite() { cost.max(0.0) } else { 0.0 };
         let mut debt_max = config.borrow;
         learn(&mut self.cost, cost);
@@ -91,7 +109,10 @@ impl Purse {
             if known.musts > 0 {
                 known.musts -= 1;
                 debt_max = config.save;
+            } else if known.freezes_at.is_some_and(|freezes_at| at > freezes_at) {
+                return;
             }
+            known.own = (known.own - cost).max(-known.allowance);
         }
         let least = self.tokens.min(-debt_max * config.budget);
         self.tokens = (self.tokens - cost).max(least);
@@ -130,9 +151,15 @@ impl Purse {
 
     /// How many copies about this entity can be paid for now.
     pub(super) fn affordable(&self, entity: EntityId, reserved: usize, config: &ErrorIndexConfig) -> usize {
-        let credit = self.free(reserved) + config.borrow * config.budget;
+        let credit = (self.free(reserved) + config.borrow * config.budget).min(self.own_credit(entity));
         // Thirds of a token do not add up to one exactly.
         (credit / self.cost_of(entity) + 1e-9).max(0.0) as usize
+    }
+
+    /// What one entity may spend of what all share. Who shares with nobody has all of it.
+    fn own_credit(&self, entity: EntityId) -> f64 {
+        let shared = self.entities.get(&entity).filter(|_| self.entities.len() > 1);
+        shared.map_or(f64::INFINITY, |known| known.own + known.allowance)
     }
 
     /// What neither was spent nor is reserved for claims that wait.

@@ -1,6 +1,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::super::Scene;
+use super::rounds::Rounds;
 use super::{delay_of, with_pages};
 use crate::ledger::Belief;
 use crate::number::EntityId;
@@ -37,6 +38,7 @@ struct Track {
     passed_over: u64,
     /// When those were generated that all would have been told of, the oldest first.
     told: VecDeque<SharedInstant>,
+    rounds: Rounds,
     until: Option<SharedInstant>,
     /// At `until`.
     now: Error,
@@ -51,6 +53,9 @@ const LOOKED_AT_MAX: usize = 8;
 const STEP: Span = Span::from_millis(50);
 /// So many may be under way. At three a second, more than the ledger remembers.
 const UNDER_WAY_MAX: usize = 64;
+/// A DR vector that none has followed for so long is told to all, whether it is a k-th or not: who tells every k-th keeps the
+/// promise of [`Liveness`](super::super::Liveness) too. Without this, two words of somebody who then falls silent would look like a large error.
+const STEADY: Span = Span::from_secs(1);
 
 impl Yardstick {
     /// A DR vector was generated; all would be told of one in `every`.
@@ -61,11 +66,17 @@ impl Yardstick {
                 track.told.pop_front();
             }
             track.told.push_back(scene.vector.generated_at);
+            track.rounds.begin(scene.now);
         }
         track.passed_over += 1;
         if track.passed_over as f64 >= every.round() {
             track.passed_over = 0;
         }
+    }
+
+    /// When all would have been told of an entity.
+    pub(super) fn rounds(&self, entity: EntityId) -> Rounds {
+        self.entities.get(&entity).map_or_else(Rounds::default, |track| track.rounds)
     }
 
     pub(super) fn forget(&mut self, entity: EntityId) {
@@ -118,13 +129,16 @@ impl Track {
         let (mut heard_count, mut count) = (0, 0);
         let (mut believed, mut accounts) = (0.0, 0.0);
         let every = scene.candidates.len().div_ceil(LOOKED_AT_MAX).max(1);
-        for (candidate, page) in with_pages(scene).step_by(every) {
+        for (candidate, page) in with_pages(scene).filter(|(candidate, _)| candidate.answers).step_by(every) {
             count += 1;
             accounts += candidate.account.max(0.0);
             if let Belief::Places(placed) = page.belief_at(scene.now) {
                 believed += here.distance(placed.position_at(scene.now));
             }
-            if let Some(told) = self.heard_by(scene.now - delay_of(candidate, scene.now)) {
+            let sent_by = scene.now - delay_of(candidate, scene.now);
+            let newest = scene.vector.generated_at;
+            let promised = (newest + STEADY <= sent_by).then_some(newest);
+            if let Some(told) = promised.or_else(|| self.heard_by(sent_by)) {
                 heard[heard_count] = told;
                 heard_count += 1;
             }
@@ -132,8 +146,11 @@ impl Track {
         if count == 0 {
             return None;
         }
-        let every_kth = distances(scene, here, &mut heard[..heard_count]);
         let of_one = 1.0 / f64::from(count);
+        if scene.is_outdated() {
+            return Some((Error::default(), accounts * of_one));
+        }
+        let every_kth = distances(scene, here, &mut heard[..heard_count]);
         Some((Error { every_kth: every_kth * of_one, believed: believed * of_one }, accounts * of_one))
     }
 

@@ -1,0 +1,56 @@
+use crate::time::{SharedInstant, Span};
+
+/// Whether a receiver confirms what is sent to it.
+///
+/// Who does not can be cut off for a while, or never listen: nobody can tell. Where copies go to whoever looks worst off, and
+/// are repeated until they are confirmed, others would pay for either.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Answers {
+    /// When the first copy left since the last receipt came, and how many have left since.
+    unanswered: Option<(SharedInstant, u32)>,
+}
+
+impl Answers {
+    /// For how long a receipt may be awaited.
+    ///
+    /// 3 s: the longest round trip that we promise to serve, and half of it again should the first copy be lost. Shorter, and honest
+    /// receivers far away are taken for silent; longer, and the others pay for longer.
+    const PATIENCE: Span = Span::from_secs(3);
+    /// How many copies it may take. Eight: at 30 % loss all of them are lost once in fifteen thousand times.
+    const COPIES: u32 = 8;
+
+    /// A copy left.
+    pub(super) fn handle_departure(&mut self, at: SharedInstant) {
+        let (since, copies) = self.unanswered.unwrap_or((at, 0));
+        self.unanswered = Some((since, copies.saturating_add(1)));
+    }
+
+    /// A receipt came that was news.
+    pub(super) fn handle_receipt(&mut self) {
+        self.unanswered = None;
+    }
+
+    /// Whether it is time to believe that nobody listens.
+    pub(super) fn are_missing(&self, now: SharedInstant) -> bool {
+        let are_enough = |(since, copies)| now - since > Self::PATIENCE && copies >= Self::COPIES;
+        self.unanswered.is_some_and(are_enough)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn eight_copies_and_three_seconds_without_an_answer_are_silence() {
+        let at = SharedInstant::from_millis;
+        let mut answers = Answers::default();
+        for copy in 0..8 {
+            assert!(!answers.are_missing(at(60_000)), "after {copy} copies");
+            answers.handle_departure(at(100 * copy));
+        }
+        assert!(!answers.are_missing(at(3_000)) && answers.are_missing(at(3_001)));
+        answers.handle_receipt();
+        assert!(!answers.are_missing(at(60_000)));
+    }
+}
