@@ -45,6 +45,8 @@ pub struct Server<V: Planar> {
     /// Everybody sees everything, if there is none.
     scope: Option<Box<dyn Scope<V>>>,
     scope_at: SharedInstant,
+    /// Who is looked at next.
+    scope_from: ClientId,
     gate: Box<dyn Gate>,
     relay: Relay,
     connections: BTreeMap<ConnectionId, Connection>,
@@ -75,6 +77,7 @@ impl<V: Planar> Server<V> {
             interceptors: Vec::new(),
             scope: None,
             scope_at: SharedInstant::from_micros(i64::MIN),
+            scope_from: ClientId(0),
             gate: Box::new(Open),
             relay: Relay::new(),
             connections: BTreeMap::new(),
@@ -372,7 +375,7 @@ impl<V: Planar> Server<V> {
         for client in expired.map(|(client, _)| *client).collect::<Vec<_>>() {
             self.lose_session(client, now);
         }
-        if self.scope.is_some() && now - self.scope_at >= self.config.scope_every {
+        if self.scope.is_some() && now - self.scope_at >= self.scope_pause() {
             self.refresh_scope(now);
         }
     }
@@ -430,7 +433,7 @@ impl<V: Planar> Server<V> {
                 None => [Some(member.heard_at + self.config.silence_max), channel],
             }
         });
-        let scope = self.scope.is_some().then(|| self.scope_at + self.config.scope_every);
+        let scope = self.scope.is_some().then(|| self.scope_at + self.scope_pause());
         let one = [self.dispatcher.poll_deadline(), scope].into_iter().flatten();
         greetings.chain(members.flatten()).chain(one).min()
     }

@@ -1,0 +1,335 @@
+//! How many players one server holds: each drives one tank and sees the 32 that are nearest, at 20 Hz.
+//!
+//! Server and bots are processes of their own on the same machine. A bot is a whole client: a thread, a socket, QUIC, TLS,
+//! a session with a clock of its own.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use fairpath::schedule::Broadcast;
+use fairpath::session::{
+    Class, ClassId, Client, ClientConfig, Nearest, Server, ServerConfig, ServerEvent,
+};
+use fairpath::vector::{Vec2, Vec3};
+use fairpath::wire::{Precision, PrecisionSettings};
+use fairpath::{EntityId, MotionKind, Trigger};
+use fairpath_bench::{Errors, Helper, Scene, machine, report, until_stdin_ends};
+use fairpath_net::{
+    Identity, NetClient, NetClientConfig, NetServer, NetServerConfig, Trust, unguessable_random,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::measure::Table;
+
+const CLIENTS: usize = 1_000;
+const NEIGHBOURS: usize = 32;
+const TICKS_HZ: f64 = 20.0;
+const THRESHOLD: f64 = 0.3;
+const TANK: ClassId = ClassId(0);
+/// How long is measured, and how long everybody has had time before: all handshakes, clocks and first sights.
+const MEASURE: Duration = Duration::from_secs(60);
+const SETTLE: Duration = Duration::from_secs(10);
+/// Bots come so many in a second: a handshake takes both ends a millisecond or two.
+const ARRIVALS_HZ: f64 = 50.0;
+/// A tick that is done later than this is felt: half a frame of 20 Hz.
+const LATE: Duration = Duration::from_millis(25);
+const SEED: u64 = 11;
+
+/// How this program is called to be the server, and to be the bots.
+pub(crate) const AS_SERVER: &str = "--as-crowded-server";
+pub(crate) const AS_BOTS: &str = "--as-a-crowd";
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Invitation {
+    address: SocketAddr,
+    pin: String,
+    began: Duration,
+}
+
+/// What the server went through while it was measured.
+#[derive(Debug, Serialize, Deserialize)]
+struct Served {
+    processor_secs: f64,
+    secs: f64,
+    /// How late each tick was done, in microseconds, in order of lateness.
+    late_us: Vec<u64>,
+    lost: u64,
+    udp_dropped: u64,
+    bytes: u64,
+    vectors: u64,
+    resident: u64,
+}
+
+/// What the bots saw in each second, and what they used.
+#[derive(Debug, Serialize, Deserialize)]
+struct Seen {
+    seconds: BTreeMap<u64, Errors>,
+    processor_secs: BTreeMap<u64, f64>,
+}
+
+pub(crate) fn bench(arguments: &[String]) -> Table {
+    let number = |at: usize| arguments.get(at).and_then(|word| word.parse::<u64>().ok());
+    let clients = number(0).map_or(CLIENTS, |clients| clients as usize);
+    let measure = number(1).map_or(MEASURE, Duration::from_secs);
+    let (count, secs) = (clients.to_string(), measure.as_secs().to_string());
+    let mut server = Helper::start([AS_SERVER, &count, &secs]);
+    let invitation: Invitation = server.next();
+    let began = invitation.began.as_nanos().to_string();
+    let address = invitation.address.to_string();
+    let bots = Helper::start([AS_BOTS, &count, &address, &invitation.pin, &began]);
+    eprintln!("   server is process {}, bots are {}", server.id(), bots.id());
+    let _: String = server.next();
+    let from = machine::now().as_secs() + 1;
+    let served: Served = server.next();
+    let until = machine::now().as_secs();
+    let seen: Seen = bots.finish();
+
+    let mut errors = Errors::default();
+    seen.seconds.range(from..until).for_each(|(_, second)| errors.add(second));
+    let used: Vec<f64> = seen.processor_secs.range(from..until).map(|(_, used)| *used).collect();
+    let used_by_bots = (used.last().unwrap_or(&0.0) - used.first().unwrap_or(&0.0)) / used.len().max(2) as f64;
+    let late = |share: f64| {
+        let at = ((served.late_us.len() - 1) as f64 * share) as usize;
+        served.late_us[at] as f64 / 1e3
+    };
+    let share = served.secs * clients as f64;
+    let is_held = late(0.99) <= LATE.as_secs_f64() * 1e3 && served.lost + served.udp_dropped == 0;
+    Table::of_notes(&format!(
+        "{clients} clients with a tank each that see the {NEIGHBOURS} nearest, {TICKS_HZ} Hz, {:.0} s",
+        served.secs
+    ))
+    .note(format!(
+        "tick done late, p50 / p99 / worst {:>8.1} / {:.1} / {:.1} ms",
+        late(0.5),
+        late(0.99),
+        late(1.0)
+    ))
+    .note(format!(
+        "sessions lost {}, datagrams that found no room in a socket {}",
+        served.lost, served.udp_dropped
+    ))
+    .note(format!(
+        "error, RMS / p95 / p99 {:>19.3} / {:.3} / {:.3} units, of {} looks",
+        errors.rms(),
+        errors.quantile(0.95),
+        errors.quantile(0.99),
+        errors.count()
+    ))
+    .note(format!(
+        "processor, server / bots {:>15.2} / {:.2} cores; server {:.0} µs for each client and second, {} MB",
+        served.processor_secs / served.secs,
+        used_by_bots,
+        served.processor_secs / share * 1e6,
+        served.resident >> 20,
+    ))
+    .note(format!(
+        "to each client {:>21.0} bytes and {:.0} DR vectors a second",
+        served.bytes as f64 / share,
+        served.vectors as f64 / share
+    ))
+    .note(if is_held { "held: p99 at most 25 ms and nothing dropped" } else { "not held" })
+}
+
+/// As finely as it takes to stay far below the threshold, in a world of many fields.
+fn precision() -> Precision {
+    let corner = 2_200.0;
+    let settings = PrecisionSettings {
+        position_step: 0.05,
+        world_min: Vec3::new(-corner, -corner, 0.0),
+        world_max: Vec3::new(corner, corner, 1.0),
+        ..PrecisionSettings::default()
+    };
+    Precision::new(settings).expect("sound settings")
+}
+
+fn class() -> (ClassId, Class) {
+    (TANK, Class::new(Trigger::within(THRESHOLD)).with_model(MotionKind::Circular))
+}
+
+// ── the server ──────────────────────────────────────────────────────────────────────────────────────────────
+
+pub(crate) fn be_server(arguments: &[String]) {
+    let clients: usize = arguments[0].parse().expect("a number");
+    let measure = Duration::from_secs(arguments[1].parse().expect("a number"));
+    let config = ServerConfig { clients_max: clients, precision: precision(), ..ServerConfig::new([class()], 1) };
+    let session = Server::<Vec2>::new(config, Box::new(Broadcast), unguessable_random());
+    let session = session.with_scope(Nearest { count: NEIGHBOURS });
+    let here = ([127, 0, 0, 1], 0).into();
+    let mut net = NetServerConfig::new(here, Identity::local(&[]).expect("a certificate"));
+    // Everybody comes from one address.
+    net.limits.per_address_max = clients;
+    net.limits.per_address_per_sec = 1_000;
+    net.limits.per_address_burst = 2 * clients as u32;
+    net.limits.handshakes_max = clients;
+    let server = NetServer::bind(net, session).expect("the loopback has ports");
+    let pin = server.fingerprint().to_string();
+    report(&Invitation { address: server.address(), pin, began: machine::now() });
+
+    let mut lost = 0;
+    let mut ticks = Ticks::new();
+    while server.frame(|session, _| session.clients().count()) < clients {
+        ticks.next(&server, &mut lost);
+    }
+    let settled = machine::now() + SETTLE;
+    while machine::now() < settled {
+        ticks.next(&server, &mut lost);
+    }
+    report(&"measuring");
+    let status = || {
+        let peers = server.status();
+        let vectors: u64 = peers.iter().filter_map(|peer| Some(peer.session.as_ref()?.vectors_sent)).sum();
+        (peers.iter().map(|peer| peer.udp_bytes_sent).sum::<u64>(), vectors)
+    };
+    let (dropped, used, began, (bytes, vectors)) =
+        (udp_dropped(), machine::processor_time(), machine::now(), status());
+    (lost, ticks.late_us) = (0, Vec::new());
+    while machine::now() < began + measure {
+        ticks.next(&server, &mut lost);
+    }
+    let (more_bytes, more_vectors) = status();
+    ticks.late_us.sort_unstable();
+    report(&Served {
+        processor_secs: (machine::processor_time() - used).as_secs_f64(),
+        secs: (machine::now() - began).as_secs_f64(),
+        late_us: ticks.late_us,
+        lost,
+        udp_dropped: udp_dropped() - dropped,
+        bytes: more_bytes - bytes,
+        vectors: more_vectors - vectors,
+        resident: resident(),
+    });
+    let has_ended = until_stdin_ends();
+    while !has_ended.load(Ordering::Relaxed) {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// The game's ticks.
+struct Ticks {
+    metronome: machine::Metronome,
+    late_us: Vec<u64>,
+}
+
+impl Ticks {
+    fn new() -> Self {
+        Self { metronome: machine::Metronome::hz(TICKS_HZ), late_us: Vec::new() }
+    }
+
+    /// What a server's game does with every tank: looks where it is. Late is what the tick is done after its time.
+    fn next(&mut self, server: &NetServer<Vec2>, lost: &mut u64) {
+        let late = self.metronome.wait();
+        let woke = machine::now();
+        server.frame(|session, now| {
+            while let Some(event) = session.poll_event() {
+                *lost += u64::from(matches!(
+                    event,
+                    ServerEvent::Detached(_) | ServerEvent::SessionLost { .. } | ServerEvent::Closed { .. }
+                ));
+            }
+            let objects: Vec<EntityId> = session.objects().collect();
+            let placed = objects.iter().filter_map(|object| session.place(*object, now)).count();
+            std::hint::black_box(placed);
+        });
+        self.late_us.push((late + (machine::now() - woke)).as_micros() as u64);
+    }
+}
+
+/// Datagrams of any process here that found no room in a socket.
+fn udp_dropped() -> u64 {
+    let text = std::fs::read_to_string("/proc/net/snmp").unwrap_or_default();
+    let mut rows = text.lines().filter_map(|line| line.strip_prefix("Udp:"));
+    let (names, values) = (rows.next().unwrap_or_default(), rows.next().unwrap_or_default());
+    let columns = names.split_whitespace().zip(values.split_whitespace());
+    let errors = columns.filter(|(name, _)| matches!(*name, "RcvbufErrors" | "SndbufErrors"));
+    errors.filter_map(|(_, value)| value.parse::<u64>().ok()).sum()
+}
+
+fn resident() -> u64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = statm.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok());
+    pages.unwrap_or(0) * 4096
+}
+
+// ── the bots ────────────────────────────────────────────────────────────────────────────────────────────────
+
+pub(crate) fn be_bots(arguments: &[String]) {
+    let count: usize = arguments[0].parse().expect("a number");
+    let address: SocketAddr = arguments[1].parse().expect("an address");
+    let trust = Trust::Pinned(vec![arguments[2].parse().expect("a fingerprint")]);
+    let began = Duration::from_nanos(arguments[3].parse().expect("a number"));
+    let lasting = SETTLE + MEASURE + Duration::from_secs_f64(30.0 + count as f64 / ARRIVALS_HZ);
+    let scene = Scene::record(count, lasting, SEED);
+    let has_ended = until_stdin_ends();
+
+    let mut bots: Vec<Bot> = Vec::new();
+    let (mut seconds, mut processor_secs) = (BTreeMap::<u64, Errors>::new(), BTreeMap::new());
+    let mut metronome = machine::Metronome::hz(TICKS_HZ);
+    for tick in 0_usize.. {
+        if has_ended.load(Ordering::Relaxed) {
+            break;
+        }
+        metronome.wait();
+        let arrived = ((tick as f64 / TICKS_HZ * ARRIVALS_HZ) as usize).min(count);
+        while bots.len() < arrived {
+            bots.push(Bot::new(bots.len(), address, trust.clone()));
+        }
+        let second = machine::now().as_secs();
+        processor_secs.entry(second).or_insert_with(|| machine::processor_time().as_secs_f64());
+        let errors = seconds.entry(second).or_default();
+        for bot in &mut bots {
+            // Everybody drives in every tick, and one in ten compares.
+            let is_comparing = bot.tank % 10 == tick % 10;
+            bot.frame(&scene, began, is_comparing.then_some(&mut *errors));
+        }
+    }
+    report(&Seen { seconds, processor_secs });
+    // A thousand goodbyes take longer than anybody wants to wait.
+    std::process::exit(0);
+}
+
+struct Bot {
+    tank: usize,
+    client: NetClient<Vec2>,
+    own: Option<EntityId>,
+    looked_at: Duration,
+}
+
+impl Bot {
+    fn new(tank: usize, server: SocketAddr, trust: Trust) -> Self {
+        let config = ClientConfig { precision: precision(), ..ClientConfig::new([class()]) };
+        let session = Client::new(config, unguessable_random());
+        let client = NetClient::connect(server, NetClientConfig::new(trust), session);
+        let client = client.expect("the system has sockets and threads");
+        Self { tank, client, own: None, looked_at: Duration::ZERO }
+    }
+
+    /// Drives, and looks at the others.
+    fn frame(&mut self, scene: &Scene, began: Duration, errors: Option<&mut Errors>) {
+        let Self { tank, client, own, looked_at } = self;
+        client.frame(|session, local| {
+            while session.poll_event().is_some() {}
+            if !session.is_connected() {
+                return;
+            }
+            let now = machine::now() - began;
+            if own.is_none() {
+                *own = session.create(TANK, &(*tank as u16).to_le_bytes(), local).ok();
+            }
+            if let Some(own) = *own {
+                // The session may just be ending; the next frame tells it.
+                let _ = session.observe(own, scene.observe(*tank, *looked_at, now), local);
+                *looked_at = now;
+            }
+            let Some(errors) = errors else { return };
+            let others: Vec<EntityId> = session.objects().filter(|object| Some(*object) != *own).collect();
+            for other in others {
+                let of = session.creation(other).and_then(|bytes| bytes.try_into().ok()).map(u16::from_le_bytes);
+                let Some(of) = of else { continue };
+                let shown = session.place(other, local).map(|state| state.position);
+                errors.look(shown, scene.truth(usize::from(of), now).position);
+            }
+        });
+    }
+}
