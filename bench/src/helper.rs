@@ -20,11 +20,8 @@ impl Helper {
     /// Starts one with these arguments.
     pub fn start<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Self {
         let program = std::env::current_exe().expect("this program is somewhere");
-        let child = Command::new(program)
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn();
+        let child =
+            Command::new(program).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let mut child = child.expect("this program can be started again");
         let reports = BufReader::new(child.stdout.take().expect("it was asked for"));
         Self { child, reports }

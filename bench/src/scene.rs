@@ -77,7 +77,9 @@ impl Scene {
         };
         let (state, dt) = (still.state(), part / f64::from(TICK_RATE.as_hz()));
         let position = match stills.get(tick + 1) {
-            Some(next) if !next.has_jumped => state.position + (next.state().position - state.position) * part,
+            Some(next) if !next.has_jumped => {
+                state.position + (next.state().position - state.position) * part
+            }
             _ => state.position + state.velocity * dt,
         };
         let turn = f64::from(still.turn_rate) * dt;

@@ -9,9 +9,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use fairpath::schedule::Broadcast;
-use fairpath::session::{
-    Class, ClassId, Client, ClientConfig, Nearest, Server, ServerConfig, ServerEvent,
-};
+use fairpath::session::{Class, ClassId, Client, ClientConfig, Nearest, Server, ServerConfig, ServerEvent};
 use fairpath::vector::{Vec2, Vec3};
 use fairpath::wire::{Precision, PrecisionSettings};
 use fairpath::{EntityId, MotionKind, Trigger};
@@ -89,7 +87,8 @@ pub(crate) fn bench(arguments: &[String]) -> Table {
     let mut errors = Errors::default();
     seen.seconds.range(from..until).for_each(|(_, second)| errors.add(second));
     let used: Vec<f64> = seen.processor_secs.range(from..until).map(|(_, used)| *used).collect();
-    let used_by_bots = (used.last().unwrap_or(&0.0) - used.first().unwrap_or(&0.0)) / used.len().max(2) as f64;
+    let used_by_bots =
+        (used.last().unwrap_or(&0.0) - used.first().unwrap_or(&0.0)) / used.len().max(2) as f64;
     let late = |share: f64| {
         let at = ((served.late_us.len() - 1) as f64 * share) as usize;
         served.late_us[at] as f64 / 1e3
@@ -153,7 +152,8 @@ fn class() -> (ClassId, Class) {
 pub(crate) fn be_server(arguments: &[String]) {
     let clients: usize = arguments[0].parse().expect("a number");
     let measure = Duration::from_secs(arguments[1].parse().expect("a number"));
-    let config = ServerConfig { clients_max: clients, precision: precision(), ..ServerConfig::new([class()], 1) };
+    let config =
+        ServerConfig { clients_max: clients, precision: precision(), ..ServerConfig::new([class()], 1) };
     let session = Server::<Vec2>::new(config, Box::new(Broadcast), unguessable_random());
     let session = session.with_scope(Nearest { count: NEIGHBOURS });
     let here = ([127, 0, 0, 1], 0).into();
@@ -325,7 +325,8 @@ impl Bot {
             let Some(errors) = errors else { return };
             let others: Vec<EntityId> = session.objects().filter(|object| Some(*object) != *own).collect();
             for other in others {
-                let of = session.creation(other).and_then(|bytes| bytes.try_into().ok()).map(u16::from_le_bytes);
+                let of =
+                    session.creation(other).and_then(|bytes| bytes.try_into().ok()).map(u16::from_le_bytes);
                 let Some(of) = of else { continue };
                 let shown = session.place(other, local).map(|state| state.position);
                 errors.look(shown, scene.truth(usize::from(of), now).position);

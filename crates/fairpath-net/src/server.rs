@@ -169,7 +169,9 @@ impl<V: Planar> NetServer<V> {
 
     /// The game's turn with the session. What it did leaves at once afterwards.
     pub fn frame<R>(&self, turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R) -> R {
-        self.shared.with(turn)
+        let result = self.shared.with(turn);
+        self.shared.hurry.notify_one();
+        result
     }
 
     /// How everybody's connection is.
@@ -230,7 +232,10 @@ impl<V: Planar> Drop for NetServer<V> {
 struct Shared<V: Planar> {
     live: Mutex<Live<V>>,
     clock: Clock,
+    /// Something happened.
     wake: Arc<Notify>,
+    /// It was the game: what it did is not to wait.
+    hurry: Notify,
 }
 
 #[derive(Debug)]
@@ -254,7 +259,7 @@ impl<V: Planar> Shared<V> {
             door_statistics: DoorStatistics::default(),
             measured_at: Instant::now(),
         };
-        Self { live: Mutex::new(live), clock, wake: Arc::new(Notify::new()) }
+        Self { live: Mutex::new(live), clock, wake: Arc::new(Notify::new()), hurry: Notify::new() }
     }
 
     /// A game that panicked in its turn left the session as it is between two calls: others go on with it.
@@ -271,26 +276,46 @@ impl<V: Planar> Shared<V> {
         result
     }
 
-    /// The session's run loop, once.
-    fn pump(&self) -> Pause {
+    /// The session's run loop, once. Whether something was sent.
+    fn pump(&self) -> bool {
         let mut live = self.lock();
         let now = self.clock.shared();
         live.session.handle_timeout(now);
         live.measure();
-        let pumped = live.let_out(now);
+        let has_sent = live.let_out(now);
         live.close_those_that_end();
+        has_sent
+    }
+
+    /// How long to wait, once what was sent had its turn to leave.
+    fn pause(&self) -> Pause {
+        let mut live = self.lock();
+        let now = self.clock.shared();
+        let pumped = live.look_after(now);
         let deadline = live.session.poll_deadline(now);
         pause(pumped, deadline.map(|at| self.clock.when(at.as_micros())))
     }
 }
 
 impl<V: Planar> Live<V> {
-    fn let_out(&mut self, now: SharedInstant) -> Pumped {
-        let mut all = Pumped::default();
+    /// Lets out what is due. Whether something was sent.
+    fn let_out(&mut self, now: SharedInstant) -> bool {
+        let mut has_sent = false;
         for (id, outlet) in &mut self.outlets {
-            let pumped = outlet.pump(&mut ServerVoice { session: &mut self.session, id: *id, now });
-            all.has_sent |= pumped.has_sent;
-            all.is_blocked |= pumped.is_blocked;
+            if self.session.is_due(*id, now) {
+                let voice = &mut ServerVoice { session: &mut self.session, id: *id, now };
+                has_sent |= outlet.pump(voice).has_sent;
+            }
+        }
+        has_sent
+    }
+
+    /// What has become of datagrams that were let out, and whether those who sent one have more.
+    fn look_after(&mut self, now: SharedInstant) -> Pumped {
+        let mut all = Pumped::default();
+        for (id, outlet) in self.outlets.iter_mut().filter(|(_, outlet)| outlet.is_sending()) {
+            all.is_blocked |= !outlet.has_left();
+            all.has_sent |= !outlet.is_sending() && self.session.is_due(*id, now);
         }
         all
     }
@@ -351,10 +376,23 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 
 async fn drive<V: Planar>(shared: Arc<Shared<V>>) {
     loop {
-        let pause = shared.pump();
+        let began = Instant::now();
+        if shared.pump() {
+            // Connections have their turn, and what was sent leaves.
+            tokio::task::yield_now().await;
+        }
+        let pause = shared.pause();
+        let rest_until = Instant::now() + began.elapsed() * REST;
         pause.wait(&shared.wake).await;
+        if pause != Pause::Breath {
+            let _ = tokio::time::timeout_at(rest_until.into(), shared.hurry.notified()).await;
+        }
     }
 }
+
+/// A turn looks at every client. Unless it is the game that has something to say, the next one waits so many times as long as this
+/// one took: datagrams that come in the meantime are dealt with together, and looking takes a fifth of the time at most.
+const REST: u32 = 4;
 
 /// Lets people in. Until an address is proven nothing is kept of whoever uses it.
 async fn accept<V: Planar>(shared: Arc<Shared<V>>, endpoint: Endpoint) {

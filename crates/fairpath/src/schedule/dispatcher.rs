@@ -276,6 +276,14 @@ impl<V: Planar> Dispatcher<V> {
         [self.claims.poll_deadline(), self.scheduler.poll_deadline(), promised].into_iter().flatten().min()
     }
 
+    /// Whether [`poll_departures`](Self::poll_departures) may have something for this receiver by now.
+    pub fn is_due(&self, receiver: ReceiverId, now: SharedInstant) -> bool {
+        let is_past = |deadline: Option<SharedInstant>| deadline.is_some_and(|deadline| deadline <= now);
+        is_past(self.scheduler.poll_deadline())
+            || is_past(self.claims.due(receiver))
+            || (self.config.liveness.is_some() && is_past(self.promises.due(receiver)))
+    }
+
     /// The DR vector that a claim is about. If so many newer ones were cut since that it is forgotten, a newer one;
     /// `None` if the entity is gone.
     pub fn vector(&self, claim: &Claim) -> Option<&DrVector<V>> {

@@ -407,6 +407,15 @@ impl<V: Planar> Server<V> {
         channel.poll_datagram(&mut self.dispatcher, client.receiver(), &self.config.precision, now, bytes_max)
     }
 
+    /// Whether there is something to send on a connection by now: for who has many, and would rather not ask each of them.
+    pub fn is_due(&self, id: ConnectionId, now: SharedInstant) -> bool {
+        let member = self.client_of(id).and_then(|client| Some((client, self.members.get(&client)?)));
+        member.is_some_and(|(client, member)| {
+            let has_vectors = self.dispatcher.is_due(client.receiver(), now);
+            member.channel.is_due(has_vectors, Now::synchronised(now))
+        })
+    }
+
     /// A transport that is to be closed, and why. Given once; the connection is forgotten.
     pub fn poll_close(&mut self) -> Option<(ConnectionId, CloseReason)> {
         let closing = |(id, connection): (&ConnectionId, &Connection)| Some((*id, connection.closing?));
@@ -434,7 +443,11 @@ impl<V: Planar> Server<V> {
             }
         });
         let scope = self.scope.is_some().then(|| self.scope_at + self.scope_pause());
-        let one = [self.dispatcher.poll_deadline(), scope].into_iter().flatten();
+        // What is due and waits for its datagram is looked at again a few times until that may leave.
+        let every = self.config.datagram_every;
+        let soon = (every > Span::ZERO).then(|| now + Span::from_micros(every.as_micros() / 8));
+        let dispatcher = self.dispatcher.poll_deadline().map(|at| soon.map_or(at, |soon| at.max(soon)));
+        let one = [dispatcher, scope].into_iter().flatten();
         greetings.chain(members.flatten()).chain(one).min()
     }
 
