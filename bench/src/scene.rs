@@ -38,8 +38,7 @@ const STANDING: f64 = 0.5;
 impl Scene {
     /// Records so many tanks for so long.
     pub fn record(tanks: usize, lasting: Duration, seed: u64) -> Self {
-        let fields = tanks.div_ceil(TANKS_MAX as usize);
-        let side = (fields as f64).sqrt().ceil() as usize;
+        let (fields, side) = fields(tanks);
         let mut recorded = Vec::with_capacity(tanks);
         for field in 0..fields {
             let here = (tanks - recorded.len()).min(TANKS_MAX as usize) as u32;
@@ -48,6 +47,11 @@ impl Scene {
             recorded.extend(play(here, lasting, seed + field as u64, middle));
         }
         Self { tanks: recorded }
+    }
+
+    /// How far from the middle of the world so many tanks can get, on each axis.
+    pub fn reach(tanks: usize) -> f64 {
+        fields(tanks).1 as f64 * FIELD / 2.0
     }
 
     /// How many tanks there are.
@@ -106,6 +110,12 @@ impl Still {
         State::moving(vector(self.position), vector(self.velocity))
             .with_heading(self.heading.into(), self.turn_rate.into())
     }
+}
+
+/// How many fields so many tanks need, and how many lie side by side.
+fn fields(tanks: usize) -> (usize, usize) {
+    let fields = tanks.div_ceil(TANKS_MAX as usize);
+    (fields, (fields as f64).sqrt().ceil() as usize)
 }
 
 /// The tick that an instant is in, and how far into it.

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use fairpath::schedule::Broadcast;
 use fairpath::session::{Class, ClassId, Client, ClientConfig, Nearest, Server, ServerConfig, ServerEvent};
+use fairpath::time::Span;
 use fairpath::vector::{Vec2, Vec3};
 use fairpath::wire::{Precision, PrecisionSettings};
 use fairpath::{EntityId, MotionKind, Trigger};
@@ -24,6 +25,10 @@ use crate::measure::Table;
 const CLIENTS: usize = 1_000;
 const NEIGHBOURS: usize = 32;
 const TICKS_HZ: f64 = 20.0;
+/// Nobody sends more than one datagram to the same peer in a tick.
+const TICK: Span = Span::from_millis(50);
+/// How often it is looked who is near: in a quarter of a second a tank drives its own length.
+const SCOPE_EVERY: Span = Span::from_millis(250);
 const THRESHOLD: f64 = 0.3;
 const TANK: ClassId = ClassId(0);
 /// How long is measured, and how long everybody has had time before: all handshakes, clocks and first sights.
@@ -132,8 +137,8 @@ pub(crate) fn bench(arguments: &[String]) -> Table {
 }
 
 /// As finely as it takes to stay far below the threshold, in a world of many fields.
-fn precision() -> Precision {
-    let corner = 2_200.0;
+fn precision(clients: usize) -> Precision {
+    let corner = Scene::reach(clients);
     let settings = PrecisionSettings {
         position_step: 0.05,
         world_min: Vec3::new(-corner, -corner, 0.0),
@@ -152,8 +157,13 @@ fn class() -> (ClassId, Class) {
 pub(crate) fn be_server(arguments: &[String]) {
     let clients: usize = arguments[0].parse().expect("a number");
     let measure = Duration::from_secs(arguments[1].parse().expect("a number"));
-    let config =
-        ServerConfig { clients_max: clients, precision: precision(), ..ServerConfig::new([class()], 1) };
+    let config = ServerConfig {
+        clients_max: clients,
+        precision: precision(clients),
+        datagram_every: TICK,
+        scope_every: SCOPE_EVERY,
+        ..ServerConfig::new([class()], 1)
+    };
     let session = Server::<Vec2>::new(config, Box::new(Broadcast), unguessable_random());
     let session = session.with_scope(Nearest { count: NEIGHBOURS });
     let here = ([127, 0, 0, 1], 0).into();
@@ -273,7 +283,7 @@ pub(crate) fn be_bots(arguments: &[String]) {
         metronome.wait();
         let arrived = ((tick as f64 / TICKS_HZ * ARRIVALS_HZ) as usize).min(count);
         while bots.len() < arrived {
-            bots.push(Bot::new(bots.len(), address, trust.clone()));
+            bots.push(Bot::new(bots.len(), count, address, trust.clone()));
         }
         let second = machine::now().as_secs();
         processor_secs.entry(second).or_insert_with(|| machine::processor_time().as_secs_f64());
@@ -297,8 +307,13 @@ struct Bot {
 }
 
 impl Bot {
-    fn new(tank: usize, server: SocketAddr, trust: Trust) -> Self {
-        let config = ClientConfig { precision: precision(), ..ClientConfig::new([class()]) };
+    /// One of such a crowd.
+    fn new(tank: usize, crowd: usize, server: SocketAddr, trust: Trust) -> Self {
+        let config = ClientConfig {
+            precision: precision(crowd),
+            datagram_every: TICK,
+            ..ClientConfig::new([class()])
+        };
         let session = Client::new(config, unguessable_random());
         let client = NetClient::connect(server, NetClientConfig::new(trust), session);
         let client = client.expect("the system has sockets and threads");

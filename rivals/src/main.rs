@@ -5,7 +5,9 @@
 //! datagrams are counted in a second run through a proxy, the same for all: what the sockets send, without IP and UDP.
 #![forbid(unsafe_code)]
 
+mod chart;
 mod contest;
+mod growth;
 mod roles;
 mod snapshot;
 mod table;
@@ -26,6 +28,8 @@ fn main() -> ExitCode {
         [roles::AS_SERVER, rest @ ..] => roles::serve(rest),
         [roles::AS_RECEIVERS, rest @ ..] => roles::receive(rest),
         ["fan-out", chosen @ ..] => return contest::fan_out(chosen),
+        ["growth"] => growth::measure("fairpath-out/growth"),
+        ["growth", folder] => growth::measure(folder),
         _ => {
             eprint!("{HELP}");
             return ExitCode::from(2);

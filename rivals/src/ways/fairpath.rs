@@ -27,12 +27,13 @@ pub(super) fn trigger() -> Trigger {
     Trigger::Distance { threshold: THRESHOLD }
 }
 
-/// As finely as it takes to stay far below the threshold, on a field of 800 units.
-pub(super) fn precision() -> Precision {
+/// As finely as it takes to stay far below the threshold, in a world of the fields that so many tanks drive on.
+pub(super) fn precision(tanks: usize) -> Precision {
+    let corner = Scene::reach(tanks);
     let settings = PrecisionSettings {
         position_step: 0.05,
-        world_min: Vec3::new(-410.0, -410.0, 0.0),
-        world_max: Vec3::new(410.0, 410.0, 1.0),
+        world_min: Vec3::new(-corner, -corner, 0.0),
+        world_max: Vec3::new(corner, corner, 1.0),
         velocity_step: 0.05,
         velocity_limit: 25.6,
         angle_steps: 2048,
@@ -66,7 +67,7 @@ impl Server {
     fn new(terms: &Terms, scheduler: Box<dyn Scheduler<Vec2>>) -> Self {
         let config = ServerConfig {
             clients_max: terms.receivers,
-            precision: precision(),
+            precision: precision(terms.tanks),
             ..ServerConfig::new([(TANK, class())], new_epoch())
         };
         let session = ::fairpath::session::Server::new(config, scheduler, unguessable_random());
@@ -117,7 +118,7 @@ struct Receiver {
 
 pub(super) fn watch(terms: &Terms, invitation: &Invitation, _: u64) -> Box<dyn Watcher> {
     let pin = invitation.proof.parse().expect("a fingerprint");
-    let config = ClientConfig { precision: precision(), ..ClientConfig::new([(TANK, class())]) };
+    let config = ClientConfig { precision: precision(terms.tanks), ..ClientConfig::new([(TANK, class())]) };
     let session = Client::new(config, unguessable_random());
     let client =
         NetClient::connect(invitation.address, NetClientConfig::new(Trust::Pinned(vec![pin])), session);

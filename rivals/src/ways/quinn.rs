@@ -53,9 +53,9 @@ impl Server {
     }
 
     pub(super) fn of_vectors(terms: &Terms) -> Self {
-        let owner = |tank| Owner::new(EntityId(tank), trigger()).with_model(MODEL).with_precision(precision());
+        let owner = |tank| Owner::new(EntityId(tank), trigger()).with_model(MODEL).with_precision(precision(terms.tanks));
         let owners = (0..terms.tanks as u32).map(owner).collect();
-        Self::new(Says::Vectors(Vectors { owners, precision: precision(), packet: 0, sent: 0 }))
+        Self::new(Says::Vectors(Vectors { owners, precision: precision(terms.tanks), packet: 0, sent: 0 }))
     }
 
     fn new(says: Says) -> Self {
@@ -200,7 +200,7 @@ impl Known {
         match self {
             Self::States(snapshot) => snapshot.take(bytes),
             Self::Vectors(known) => {
-                let updates = decode_updates::<Vec2>(&precision(), instant(now), bytes);
+                let updates = decode_updates::<Vec2>(&precision(known.len()), instant(now), bytes);
                 for vector in updates.into_iter().flat_map(|updates| updates.vectors) {
                     known[vector.entity.0 as usize] = Some(vector);
                 }
