@@ -104,7 +104,9 @@ impl Teller for Server {
         let Some(bytes_max) = sizes.min() else { return };
         let packets = match &mut self.says {
             Says::States => pack(scene, at, bytes_max),
-            Says::Vectors(vectors) => vectors.pack(scene, before, at, connections.len() as u64),
+            Says::Vectors(vectors) => {
+                vectors.pack(scene, before, at, connections.len() as u64).into_iter().collect()
+            }
         };
         for packet in packets.into_iter().map(Bytes::from) {
             for connection in connections.iter() {

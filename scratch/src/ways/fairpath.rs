@@ -1,0 +1,1 @@
+../../../rivals/src/ways/fairpath.rs

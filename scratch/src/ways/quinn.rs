@@ -1,0 +1,1 @@
+../../../rivals/src/ways/quinn.rs
