@@ -49,7 +49,7 @@ pub(crate) struct Used {
 /// The motion is the same in all processes.
 pub(crate) const SEED: u64 = 7;
 /// Longer than any process lives.
-const SCENE_LASTS: Duration = Duration::from_secs(90);
+const SCENE_LASTS: Duration = Duration::from_secs(60);
 /// From when everybody is there until the measurement begins: handshakes, path discovery and clocks are over then.
 const SETTLE_SECS: f64 = 4.0;
 /// How often a receiver draws.

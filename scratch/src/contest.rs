@@ -1,1 +1,0 @@
-../../rivals/src/contest.rs
