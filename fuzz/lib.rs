@@ -1,11 +1,18 @@
-//! What the targets share: numbers out of bytes, and the laws they must hold.
+//! What the targets share: numbers out of bytes, what may be said with them, and the laws that must hold.
 
-use fairpath::DrVector;
+pub mod speech;
+
 use fairpath::number::PacketNumber;
+use fairpath::session::limits::{
+    EARLY_MAX, OBJECTS_MAX, OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX, QUICKEST_MAX, SENT_PACKETS_MAX, SLOTS_MAX,
+    UNRELIABLE_MAX,
+};
 use fairpath::session::message::{Datagram, Letter, Message};
-use fairpath::time::SharedInstant;
-use fairpath::vector::Planar;
+use fairpath::session::{Class, ClassId, Client, ClientEvent, Queues, Server};
+use fairpath::time::{LocalInstant, SharedInstant};
+use fairpath::vector::{Planar, Vec2};
 use fairpath::wire::{Precision, decode_feedback, decode_updates, encode_feedback, encode_updates};
+use fairpath::{DrVector, MotionKind, Trigger};
 
 /// Any bytes decode or are refused; what decodes, encodes to the same bytes.
 pub fn updates_are_canonical<V: Planar>(bytes: &[u8]) {
@@ -67,6 +74,74 @@ pub fn decodes_as_predicted<V: Planar>(
     for vector in &expected {
         assert_eq!(precision.as_decoded(vector), *vector, "decoding twice changes nothing more");
     }
+}
+
+/// What the sessions under siege have: ships, balls that may be claimed, and scenery that only the server makes.
+pub fn classes() -> [(ClassId, Class); 3] {
+    [
+        (ClassId(1), Class::new(Trigger::within(0.3)).with_model(MotionKind::Circular)),
+        (ClassId(2), Class::new(Trigger::within(0.3)).claimable().outlives_owner().at_most(8)),
+        (ClassId(3), Class::new(Trigger::within(1.0)).with_attitude().server_only()),
+    ]
+}
+
+/// Whatever clients have said.
+pub fn server_keeps_its_bounds(server: &Server<Vec2>, now: SharedInstant) {
+    assert!(server.objects().count() <= OBJECTS_MAX);
+    for client in server.clients() {
+        let queues = server.queues(client).expect("it has a session");
+        keeps_bounds(&queues);
+        let rate = server.statistics(client).expect("it has a session").error_per_sec;
+        assert!(rate >= 0.0, "an account of {rate}");
+    }
+    for object in server.objects() {
+        assert!(server.place(object, now).is_none_or(|state| state.is_finite()), "{object:?} is nowhere");
+    }
+    let _ = server.poll_deadline(now);
+}
+
+/// Whatever a server has said. `shown` is what the shared clock showed last in this session.
+pub fn client_keeps_its_bounds(
+    client: &mut Client<Vec2>,
+    now: LocalInstant,
+    shown: &mut Option<SharedInstant>,
+) {
+    assert!(client.objects().count() <= OBJECTS_MAX);
+    keeps_bounds(&client.queues());
+    let all: Vec<_> = client.objects().collect();
+    for object in all {
+        let placed = client.place(object, now);
+        assert!(placed.is_none_or(|state| state.is_finite()), "{object:?} is placed nowhere");
+        let drawn = client.draw(object, now);
+        assert!(drawn.is_none_or(|state| state.is_finite()), "{object:?} is drawn nowhere");
+    }
+    if client.is_connected() {
+        let shared = client.clock_now(now).map(|now| now.shared);
+        assert!(shown.is_none_or(|before| Some(before) <= shared), "{shown:?}, and then {shared:?}");
+        *shown = shared;
+    }
+}
+
+/// Takes the client's events, and says whether a session has begun: it may have another clock than the one before.
+pub fn take_events(client: &mut Client<Vec2>, shown: &mut Option<SharedInstant>) -> bool {
+    let mut has_begun = false;
+    while let Some(event) = client.poll_event() {
+        has_begun |= matches!(event, ClientEvent::Connected(_));
+        if has_begun || matches!(event, ClientEvent::SessionLost { .. }) {
+            *shown = None;
+        }
+    }
+    has_begun
+}
+
+fn keeps_bounds(queues: &Queues) {
+    assert!(queues.outbox_bytes <= OUTBOX_BYTES_MAX, "{queues:?}");
+    assert!(queues.outbox_messages <= OUTBOX_MESSAGES_MAX, "{queues:?}");
+    assert!(queues.quickest <= QUICKEST_MAX, "{queues:?}");
+    assert!(queues.newest_calls <= SLOTS_MAX, "{queues:?}");
+    assert!(queues.unreliable <= UNRELIABLE_MAX, "{queues:?}");
+    assert!(queues.datagrams_open <= SENT_PACKETS_MAX, "{queues:?}");
+    assert!(queues.early <= EARLY_MAX, "{queues:?}");
 }
 
 /// Numbers out of bytes; zeros when they run out.

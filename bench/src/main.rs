@@ -4,11 +4,15 @@
 //! and stall, ratios can be repeated. Absolute times stand beside them for curiosity.
 
 mod allocator;
+// What carries intruders over QUIC is the same as in the tests.
+#[path = "../../crates/fairpath-net/tests/live/assault.rs"]
+mod assault;
 mod congestion;
 mod crowd;
 mod error;
 mod fleet;
 mod game;
+mod hostile;
 mod measure;
 mod memory;
 mod middleman;
@@ -25,7 +29,7 @@ use measure::Table;
 /// A name for the command line, and what it measures.
 type Bench = (&'static str, fn() -> Table);
 
-const BENCHES: [Bench; 11] = [
+const BENCHES: [Bench; 12] = [
     ("place", crowd::bench),
     ("wire", wire::bench),
     ("error", error::bench),
@@ -36,6 +40,7 @@ const BENCHES: [Bench; 11] = [
     ("predict", predict::bench),
     ("congestion", congestion::bench),
     ("memory", memory::bench),
+    ("hostile", hostile::bench),
     ("time-warp", time_warp::bench),
 ];
 

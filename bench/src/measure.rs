@@ -8,6 +8,9 @@ const ROUNDS: usize = 5;
 /// How long one measurement lasts at least: long against the clock's grain, short against a person's patience.
 const ROUND_TIME: Duration = Duration::from_millis(60);
 
+/// How often the stopwatch is pressed for nothing; the quickest counts, so that never too much is taken off.
+const CALIBRATIONS: usize = 10_000;
+
 /// Something to measure: a name, and what to do once. It answers with something, so that nothing is
 /// optimised away.
 pub(crate) struct Contender<'a> {
@@ -21,13 +24,30 @@ pub(crate) struct Contender<'a> {
 #[derive(Default)]
 pub(crate) struct Stopwatch {
     total: Duration,
+    presses: u32,
 }
 
 impl Stopwatch {
+    /// What it measures when nothing is done: two looks at the clock are some twenty nanoseconds apart.
+    fn own_cost() -> Duration {
+        let nothing = || {
+            let mut watch = Self::default();
+            watch.time(|| ());
+            watch.total
+        };
+        (0..CALIBRATIONS).map(|_| nothing()).min().unwrap_or_default()
+    }
+
+    /// What was done while it ran took so long in all.
+    fn elapsed(&self, own_cost: Duration) -> Duration {
+        self.total.saturating_sub(own_cost * self.presses)
+    }
+
     pub(crate) fn time<T>(&mut self, run: impl FnOnce() -> T) -> T {
         let started = Instant::now();
         let answer = run();
         self.total += started.elapsed();
+        self.presses += 1;
         answer
     }
 }
@@ -46,8 +66,8 @@ impl<'a> Contender<'a> {
         Self { name: name.into(), items, run: Box::new(run) }
     }
 
-    /// Seconds per item in one round.
-    fn round(&mut self) -> f64 {
+    /// Seconds per item in one round, without what the stopwatch itself takes.
+    fn round(&mut self, own_cost: Duration) -> f64 {
         let started = Instant::now();
         let mut calls = 0u32;
         let mut watch = Stopwatch::default();
@@ -55,7 +75,7 @@ impl<'a> Contender<'a> {
             std::hint::black_box((self.run)(&mut watch));
             calls += 1;
         }
-        watch.total.as_secs_f64() / f64::from(calls) / self.items as f64
+        watch.elapsed(own_cost).as_secs_f64() / f64::from(calls) / self.items as f64
     }
 }
 
@@ -76,9 +96,10 @@ impl Table {
     /// Measures all contenders in turns; the first is the baseline.
     pub(crate) fn measure(title: &str, mut contenders: Vec<Contender<'_>>) -> Self {
         let mut best = vec![f64::INFINITY; contenders.len()];
+        let own_cost = Stopwatch::own_cost();
         for _ in 0..ROUNDS {
             for (contender, best) in contenders.iter_mut().zip(&mut best) {
-                *best = best.min(contender.round());
+                *best = best.min(contender.round(own_cost));
             }
         }
         let rows = contenders

@@ -1,12 +1,11 @@
 #![no_main]
 
-use fairpath::motion::{Circular, Dis, Hermite, Linear, Motion, Quadratic, Static, dis};
 use fairpath::number::{EntityId, Generation, Life, WirePacketNumber};
-use fairpath::rotation::Quat;
 use fairpath::time::SharedInstant;
 use fairpath::vector::{Planar, Vec2, Vec3};
 use fairpath::wire::{Header, Nonce, Precision, VECTORS_MAX};
 use fairpath::{Attitude, DrVector};
+use fairpath_fuzz::speech::{motion, orientation, vector};
 use fairpath_fuzz::{Source, decodes_as_predicted};
 use libfuzzer_sys::fuzz_target;
 
@@ -39,49 +38,4 @@ fn run<V: Planar>(mut source: Source<'_>) {
         });
     }
     decodes_as_predicted(&Precision::default(), &header, &vectors);
-}
-
-fn motion<V: Planar>(source: &mut Source<'_>) -> Motion<V> {
-    let model = source.take(1) % 6;
-    let position = V::from_3d(vector(source));
-    match model {
-        0 => Motion::Static(Static { position, orientation: V::from_quat(orientation(source)) }),
-        1 => Motion::Linear(Linear { position, velocity: V::from_3d(vector(source)) }),
-        2 => Motion::Quadratic(Quadratic {
-            position,
-            velocity: V::from_3d(vector(source)),
-            acceleration: V::from_3d(vector(source)),
-        }),
-        3 => Motion::Circular(Circular {
-            position,
-            heading: source.number(),
-            speed: source.number(),
-            turn_rate: source.number(),
-            climb_rate: source.number(),
-            climb_acceleration: source.number(),
-        }),
-        4 => Motion::Hermite(Hermite {
-            start: position,
-            start_velocity: V::from_3d(vector(source)),
-            end: V::from_3d(vector(source)),
-            end_velocity: V::from_3d(vector(source)),
-            secs: source.number(),
-        }),
-        _ => Motion::Dis(Dis {
-            model: dis::Model::ALL[source.take(1) as usize % dis::Model::ALL.len()],
-            position: position.to_3d(),
-            velocity: vector(source),
-            acceleration: vector(source),
-            orientation: orientation(source),
-            angular_velocity: vector(source),
-        }),
-    }
-}
-
-fn vector(source: &mut Source<'_>) -> Vec3 {
-    Vec3::new(source.number(), source.number(), source.number())
-}
-
-fn orientation(source: &mut Source<'_>) -> Quat {
-    Quat { w: source.number(), v: vector(source) }
 }

@@ -1,54 +1,155 @@
 #![no_main]
 
-//! A client that sends anything, after a sound greeting or without one: the server closes, refuses or believes it, and
-//! goes on answering.
+//! Two clients that say anything, mostly what looks sound and is out of place, late, or somebody else's, while the server
+//! has objects and calls of its own: it closes, refuses or believes, goes on answering, and keeps its bounds.
 
-use fairpath::Trigger;
-use fairpath::clock::Request;
 use fairpath::random::Random;
 use fairpath::schedule::Broadcast;
-use fairpath::session::message::{Hello, Message, SESSION_VERSION};
-use fairpath::session::{Class, ClassId, Server, ServerConfig, Token};
+use fairpath::session::message::Message;
+use fairpath::session::{
+    ClientId, CloseReason, ConnectionId, Party, Server, ServerConfig, SpeedCheck, Token, Within,
+};
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::Vec2;
-use fairpath::wire::Precision;
-use fairpath_fuzz::Source;
+use fairpath_fuzz::speech::{self, EPOCH};
+use fairpath_fuzz::{Source, classes, server_keeps_its_bounds};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    let classes = [(ClassId(1), Class::new(Trigger::within(0.3)).claimable())];
-    let mut server: Server<Vec2> =
-        Server::new(ServerConfig::new(classes, 1), Box::new(Broadcast), Random::from_seed(1));
-    let mut now = SharedInstant::ZERO;
-    let id = server.handle_connected(Token([1; 16]), now).expect("room for one");
     let mut source = Source(bytes);
-    if source.take(1) % 4 != 0 {
-        let mut greeting = Vec::new();
-        Message::Hello(Hello {
-            version: SESSION_VERSION,
-            dimensions: 2,
-            fingerprint: Precision::default().fingerprint(),
-            authentication: Vec::new(),
-            clock: Request { id: 0 },
-            resume: None,
-        })
-        .frame(&mut greeting);
-        server.handle_stream(id, &greeting, now);
-    }
+    let mut siege = Siege::new(source.take(1));
     while !source.is_empty() {
-        let (room, length) = (source.take(1), source.take(1) as usize);
-        let (said, rest) = source.0.split_at(length.min(source.0.len()));
-        source.0 = rest;
-        match room % 4 {
-            0 => server.handle_stream(id, said, now),
-            1 => server.handle_message(id, said, now),
-            2 => server.handle_datagram(id, said, now),
-            _ => now += Span::from_millis(length as i64),
-        }
-        server.handle_timeout(now);
-        while server.poll_stream(id, now).is_some() {}
-        while server.poll_message(id).is_some() {}
-        while server.poll_datagram(id, now, 1_150).is_some() {}
-        while server.poll_close().is_some() {}
-        while server.poll_event().is_some() {}
+        siege.step(&mut source);
     }
 });
+
+struct Siege {
+    server: Server<Vec2>,
+    connections: [Option<ConnectionId>; 2],
+    packets: [u64; 2],
+    tokens: u8,
+    now: SharedInstant,
+}
+
+impl Siege {
+    fn new(how: u64) -> Self {
+        let config = ServerConfig { clients_max: 3, ..ServerConfig::new(classes(), EPOCH) };
+        let mut server = Server::new(config, Box::new(Broadcast), Random::from_seed(1));
+        if how & 1 == 1 {
+            server = server.with_interceptor(SpeedCheck { speed_max: 1_000.0 });
+        }
+        if how & 2 == 2 {
+            server = server.with_scope(Within { enter: 1_000.0, leave: 2_000.0 });
+        }
+        let mut siege = Self {
+            server,
+            connections: [None; 2],
+            packets: [0; 2],
+            tokens: 0,
+            now: SharedInstant::from_millis(7_000),
+        };
+        if how & 4 == 0 {
+            siege.connect(0, &speech::hello(&mut Source(&[1, 1, 1, 1])));
+            siege.connect(1, &speech::hello(&mut Source(&[1, 1, 1, 1])));
+        }
+        siege
+    }
+
+    fn connect(&mut self, who: usize, greeting: &Message) {
+        self.connections[who] = self.server.handle_connected(Token([self.tokens; 16]), self.now);
+        self.tokens = self.tokens.wrapping_add(1);
+        self.packets[who] = 0;
+        self.say(who, greeting);
+    }
+
+    fn say(&mut self, who: usize, message: &Message) {
+        let mut bytes = Vec::new();
+        message.frame(&mut bytes);
+        if let Some(id) = self.connections[who] {
+            self.server.handle_stream(id, &bytes, self.now);
+        }
+    }
+
+    fn step(&mut self, source: &mut Source<'_>) {
+        let choice = source.take(1);
+        let who = (choice >> 7) as usize;
+        match choice % 16 {
+            0..=3 => self.say(who, &speech::message(source, self.now)),
+            4..=7 => self.carry(who, source),
+            8 => self.reconnect(who, source),
+            9 | 10 => self.now += Span::from_millis(source.take(1) as i64),
+            11 => self.now += Span::from_millis(20 * source.take(1) as i64),
+            _ => self.act(source),
+        }
+        self.drain();
+        server_keeps_its_bounds(&self.server, self.now);
+    }
+
+    /// Something that is not on the stream, or not sound.
+    fn carry(&mut self, who: usize, source: &mut Source<'_>) {
+        let Some(id) = self.connections[who] else { return };
+        match source.below(8) {
+            0..=3 => {
+                let bytes = speech::datagram(source, &mut self.packets[who], self.now);
+                self.server.handle_datagram(id, &bytes, self.now);
+            }
+            4 => {
+                let bytes = speech::datagram(source, &mut self.packets[who], self.now);
+                self.server.handle_datagram(id, &speech::mutated(source, bytes), self.now);
+            }
+            5 => {
+                let bytes = speech::letter(source);
+                self.server.handle_message(id, &bytes, self.now);
+            }
+            6 => {
+                let mut bytes = Vec::new();
+                speech::message(source, self.now).frame(&mut bytes);
+                self.server.handle_stream(id, &speech::mutated(source, bytes), self.now);
+            }
+            _ => self.server.handle_round_trip(id, Span::from_millis(source.take(1) as i64 - 8)),
+        }
+    }
+
+    fn reconnect(&mut self, who: usize, source: &mut Source<'_>) {
+        if let Some(id) = self.connections[who]
+            && source.below(2) == 0
+        {
+            let reason = (source.below(4) == 0).then_some(CloseReason::Finished);
+            self.server.handle_disconnected(id, reason, self.now);
+        }
+        self.connect(who, &speech::hello(source));
+    }
+
+    /// What the application does. Errors are answers.
+    fn act(&mut self, source: &mut Source<'_>) {
+        let (server, now) = (&mut self.server, self.now);
+        let class = fairpath::session::ClassId(source.below(4) as u32);
+        let object = source.entity();
+        let client = ClientId(source.below(4) as u32);
+        match source.below(10) {
+            0 => drop(server.create(class, &source.bytes(), now)),
+            1 => drop(server.destroy(object)),
+            2 | 3 => drop(server.observe(object, source.observation(), now)),
+            4 => drop(server.set_state(object, source.below(40) as u8, &source.bytes())),
+            5 => drop(server.give(object, Party::Client(client), now)),
+            6 => drop(server.call_client(client, 1, &source.bytes(), source.delivery())),
+            7 => drop(server.call_viewers(object, 2, &source.bytes(), source.delivery())),
+            8 => drop(server.call_owner(object, 3, &source.bytes(), source.delivery())),
+            _ if source.below(8) == 0 => server.dismiss(client, now),
+            _ => drop(server.give(object, Party::Server, now)),
+        }
+    }
+
+    fn drain(&mut self) {
+        let (server, now) = (&mut self.server, self.now);
+        server.handle_timeout(now);
+        for id in self.connections.into_iter().flatten() {
+            while server.poll_stream(id, now).is_some() {}
+            while server.poll_message(id).is_some() {}
+            while server.poll_datagram(id, now, 1_150).is_some() {}
+        }
+        while let Some((id, _)) = server.poll_close() {
+            self.connections.iter_mut().filter(|it| **it == Some(id)).for_each(|it| *it = None);
+        }
+        while server.poll_event().is_some() {}
+    }
+}

@@ -1,5 +1,6 @@
 //! Everything a person or CI runs in this repository: `cargo xtask` lists it.
 
+mod fuzz;
 mod mutants;
 mod steps;
 
@@ -17,7 +18,7 @@ cargo xtask bench [NAME]   how fast we are, as ratios measured in one run; `thou
                            the last two stand beside other libraries, which are fetched and built first
 cargo xtask sim [ARGS]     worlds drawn from seeds, broken, healed and checked: --seeds N, --from S, --seed S;
                            --mutants [WORD] breaks the library on purpose and shows that it is noticed
-cargo xtask fuzz [SECS]    every fuzz target for SECS seconds each (default 60); needs cargo-fuzz
+cargo xtask fuzz [SECS] [TARGET]   every fuzz target, or this one, for SECS seconds each (default 60); --list names them
 
 Example: cargo xtask demo --tanks 12
 ";
@@ -37,7 +38,7 @@ fn main() -> ExitCode {
         "bench" => run_all(bench(rest)),
         "sim" if rest.first().is_some_and(|first| first == "--mutants") => mutants::hunt(&rest[1..]),
         "sim" => run_all(sim(rest)),
-        "fuzz" => fuzz(rest),
+        "fuzz" => fuzz::run(rest),
         "--help" | "-h" | "help" => {
             print!("{HELP}");
             ExitCode::SUCCESS
@@ -49,18 +50,30 @@ fn main() -> ExitCode {
     }
 }
 
-/// The page is built first, and then taken into the program that serves it.
+/// The page is built first, and then taken into the program that serves it. Both programs are built as parts of one whole:
+/// alone, each would want other features of what they share, and all of that would be compiled twice.
 fn demo(arguments: &[String]) -> Vec<Step> {
     const FOLDER: &str = "target/page";
-    let serve = ["run", "--release", "--package", "fairpath-cli", "--", "serve", "--page", "--open"];
-    let usual = ["--tanks".to_owned(), "6".to_owned()];
-    let has_tanks = arguments.iter().any(|argument| argument.starts_with("--tanks"));
-    let usual = if has_tanks { &[][..] } else { &usual[..] };
-    let serve = cargo(serve).args(usual).args(arguments);
+    let build = |program| {
+        let words =
+            ["build", "--release", "--package", "fairpath-page", "--package", "fairpath-cli", "--bin"];
+        cargo(words.into_iter().chain([program]))
+    };
+    // A race of four cars is 700 bytes, sixty times a second: the usual 32 000 would hold every third back.
+    let usual = [&["--page"][..], &["--open"], &["--tanks", "6"], &["--bytes-per-sec", "96000"]];
+    let is_given = |name: &str| arguments.iter().any(|argument| argument.split('=').next() == Some(name));
+    let usual = usual.iter().filter(|words| !is_given(words[0])).copied().flatten();
+    let usual: Vec<String> = usual.map(|word| (*word).to_owned()).collect();
+    let serve = steps::built("release", "fairpath").args(&["serve".to_owned()]);
     vec![
-        cargo(["run", "--release", "--package", "fairpath-page", "--", "build", FOLDER])
+        build("fairpath-page").named("what builds the page"),
+        steps::built("release", "fairpath-page")
+            .args(&["build".to_owned(), steps::in_root(FOLDER)])
             .named("the page: library, simulator and games as WebAssembly"),
-        serve.env("FAIRPATH_PAGE", &steps::in_root(FOLDER)).named("a server with bots; Ctrl-C ends it"),
+        build("fairpath")
+            .env("FAIRPATH_PAGE", &steps::in_root(FOLDER))
+            .named("the server, with the page in it"),
+        serve.args(&usual).args(arguments).named("a server with bots; Ctrl-C ends it").that_stays(),
     ]
 }
 
@@ -100,8 +113,13 @@ fn test() -> Vec<Step> {
             .env("RUSTDOCFLAGS", "-D warnings")
             .named("documentation"),
     );
-    // First this: it fetches the target that the lints need.
-    steps.extend(page("try", None));
+    // Built as a part of the workspace, as the tests were: alone it would want other features of what they share, and all of
+    // that would be compiled again. It also fetches the target that the next lints need.
+    steps.push(
+        cargo(["build", "--workspace", "--all-features", "--bin", "fairpath-page"])
+            .named("what tries the page"),
+    );
+    steps.push(steps::built("debug", "fairpath-page").args(&["try".to_owned()]).named("the page"));
     steps.push(
         cargo([
             "clippy",
@@ -135,25 +153,4 @@ fn bench(arguments: &[String]) -> Vec<Step> {
 fn sim(arguments: &[String]) -> Vec<Step> {
     let run = cargo(["run", "--release", "--package", "fairpath-campaign", "--"]).args(arguments);
     vec![run.named("campaign")]
-}
-
-fn fuzz(arguments: &[String]) -> ExitCode {
-    let seconds = match arguments.first().map(|text| text.parse::<u32>()) {
-        None => 60,
-        Some(Ok(seconds)) => seconds,
-        Some(Err(_)) => {
-            eprintln!("error: `{}` is not a number of seconds; try `cargo xtask fuzz 60`", arguments[0]);
-            return ExitCode::from(2);
-        }
-    };
-    if !steps::is_installed(["fuzz", "--version"]) {
-        eprintln!("error: cargo-fuzz is not installed: `cargo install cargo-fuzz`");
-        return ExitCode::from(2);
-    }
-    let limit = format!("-max_total_time={seconds}");
-    let target = |name: &String| {
-        // libFuzzer's flags are unstable; this lets a stable toolchain use them.
-        cargo(["fuzz", "run", name, "--", &limit]).env("RUSTC_BOOTSTRAP", "1").named(&format!("fuzz {name}"))
-    };
-    run_all(steps::fuzz_targets().iter().map(target).collect())
 }

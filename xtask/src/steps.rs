@@ -1,7 +1,7 @@
 //! Commands run one after the other, each with a name; the first that fails ends it.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::time::Instant;
 
 /// A command with a name a person understands.
@@ -9,14 +9,31 @@ pub(crate) struct Step {
     name: String,
     command: Command,
     help: Option<&'static str>,
+    stays: bool,
 }
 
 /// A command that has no name yet.
 pub(crate) struct Unnamed(Command);
 
+/// A program of this repository that an earlier step has built.
+pub(crate) fn built(profile: &str, program: &str) -> Unnamed {
+    let target = root().join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()));
+    let file = target.join(profile).join(program).with_extension(std::env::consts::EXE_EXTENSION);
+    let mut command = Command::new(file);
+    command.current_dir(root());
+    Unnamed(command)
+}
+
 /// `cargo` with these arguments, in the repository's root.
 pub(crate) fn cargo<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Unnamed {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(arguments).current_dir(root());
+    Unnamed(command)
+}
+
+/// A program with these arguments, in the repository's root.
+pub(crate) fn program<'a>(path: &str, arguments: impl IntoIterator<Item = &'a str>) -> Unnamed {
+    let mut command = Command::new(path);
     command.args(arguments).current_dir(root());
     Unnamed(command)
 }
@@ -33,7 +50,7 @@ impl Unnamed {
     }
 
     pub(crate) fn named(self, name: &str) -> Step {
-        Step { name: name.to_owned(), command: self.0, help: None }
+        Step { name: name.to_owned(), command: self.0, help: None, stays: false }
     }
 }
 
@@ -43,6 +60,12 @@ impl Step {
         self.help = Some(help);
         self
     }
+
+    /// It takes our place, so that Ctrl-C and its exit code are its own: nobody is left to wait for it.
+    pub(crate) fn that_stays(mut self) -> Self {
+        self.stays = true;
+        self
+    }
 }
 
 /// Runs the steps in order; the first that fails ends it.
@@ -50,7 +73,8 @@ pub(crate) fn run_all(steps: Vec<Step>) -> ExitCode {
     for mut step in steps {
         eprintln!("── {}", step.name);
         let started = Instant::now();
-        let status = match step.command.status() {
+        let run = if step.stays { stay(&mut step.command) } else { step.command.status() };
+        let status = match run {
             Ok(status) => status,
             Err(error) => {
                 eprintln!("error: cannot start {:?}: {error}", step.command.get_program());
@@ -68,6 +92,18 @@ pub(crate) fn run_all(steps: Vec<Step>) -> ExitCode {
         eprintln!("   {} done in {:.0} s", step.name, started.elapsed().as_secs_f64());
     }
     ExitCode::SUCCESS
+}
+
+/// Becomes the command, where that is possible; comes back only if it is not.
+#[cfg(unix)]
+fn stay(command: &mut Command) -> std::io::Result<ExitStatus> {
+    use std::os::unix::process::CommandExt;
+    Err(command.exec())
+}
+
+#[cfg(not(unix))]
+fn stay(command: &mut Command) -> std::io::Result<ExitStatus> {
+    command.status()
 }
 
 /// Whether `cargo` knows this subcommand.

@@ -14,15 +14,41 @@
 //! assert_eq!(outcome.findings.violation, None, "{plan}");
 //! ```
 //!
+//! ## What goes wrong, and who would notice
+//!
+//! | fault | where it is drawn |
+//! | --- | --- |
+//! | loss, one by one and in bursts; reordering; duplication; jitter; ways that differ | each link of a [`Plan`], by the temper of its world |
+//! | partitions; addresses that change | [`Incident::Partition`], [`Incident::Cut`] |
+//! | clocks that are off, step and drift | [`Plan::clocks`], [`Incident::Step`], [`Incident::Drift`] |
+//! | crashes and restarts | [`Incident::Crash`] of clients, [`Incident::Restart`] of the server |
+//! | slow readers | [`Incident::Stall`]: nothing is read, and then all at once; [`Incident::Narrow`]: the link is |
+//! | joins and leaves | [`Plan::late`], [`Incident::Leave`], [`Incident::Absent`], [`Incident::Dismiss`] |
+//! | liars | [`Plan::liars`] about their receipts; worse ones in [`siege`] |
+//!
+//! | law | broken by |
+//! | --- | --- |
+//! | [`Law::Calls`] | a promised message that is lost, doubled or reordered, or not named when its session is lost |
+//! | [`Law::Placed`] | anybody who goes back to older information, or places what it was not told |
+//! | [`Law::Ledger`] | a settled ledger that is not what somebody knows who saw every arrival |
+//! | [`Law::Budget`] | a byte, a copy or a claim too many |
+//! | [`Law::Bounds`] | a queue, an outbox or a memory of copies beyond its bound |
+//! | [`Law::Clock`] | a shared clock that falls, or is more wrong than it says |
+//! | [`Law::Converged`] | anybody who has not got the newest of everything once all has healed |
+//! | [`Law::Panic`] | a panic |
+//!
+//! A test holds that every one of these faults, every scheduler and every placement is drawn, and every law looked at.
+//!
 //! ## Not here
 //!
-//! Real sockets, hostile bytes (`fuzz` and the sessions' own tests), and how well anything is done: a law is what must
+//! Real sockets, hostile bytes (`fuzz`, [`siege`] and the sessions' own tests), and how well anything is done: a law is what must
 //! hold for everybody at any time, not what is good on average.
 #![forbid(unsafe_code)]
 
 mod campaign;
 mod check;
 mod plan;
+pub mod siege;
 mod stage;
 mod witness;
 

@@ -124,6 +124,7 @@ enum Ending {
     Partition(usize),
     Absence(usize),
     Narrow(usize),
+    Stall(usize),
 }
 
 impl<'a> Stage<'a> {
@@ -376,6 +377,7 @@ impl<'a> Stage<'a> {
                 world.network.inject(Fault::Reconfigure(from, to, Box::new(good)));
             }
             world.arrive(index);
+            self.wake(world, index, now);
             if std::mem::take(&mut self.seats[index].drifts) {
                 world.network.inject(Fault::DriftClock(peer(index), 20.0));
                 self.clocks.on_step(index, now);
@@ -408,6 +410,10 @@ impl<'a> Stage<'a> {
             Incident::Absent(who, span) => {
                 world.absent(who);
                 self.endings.push((now + span, Ending::Absence(who)));
+            }
+            Incident::Stall(who, span) => {
+                world.stall(who);
+                self.endings.push((now + span, Ending::Stall(who)));
             }
             Incident::Step(who, by) => {
                 world.network.inject(Fault::StepClock(peer(who), by));
@@ -465,12 +471,19 @@ impl<'a> Stage<'a> {
             match ending {
                 Ending::Partition(who) => world.network.inject(Fault::Rejoin(peer(who))),
                 Ending::Absence(who) => world.arrive(who),
+                Ending::Stall(who) => self.wake(world, who, now),
                 Ending::Narrow(who) => {
                     let link = self.plan.links[who][1].clone();
                     world.network.inject(Fault::Reconfigure(PeerId(0), peer(who), Box::new(link)));
                 }
             }
         }
+    }
+
+    /// Whatever a slow reader takes in now, its player hears of before it does anything else: its session may be another.
+    fn wake(&mut self, world: &mut World, who: usize, now: SharedInstant) {
+        world.wake(who);
+        self.hear_all(world, now);
     }
 
     /// A machine dies. What its player had heard is heard; what it had promised nobody can ask for.

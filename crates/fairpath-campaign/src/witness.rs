@@ -181,7 +181,7 @@ impl Tap<Vec2> for Ear {
 }
 
 /// The same datagram, but all receipts in it say that what they are about came later.
-fn with_later_receipts(datagram: &[u8], now: SharedInstant, by: Span) -> Option<Vec<u8>> {
+pub(crate) fn with_later_receipts(datagram: &[u8], now: SharedInstant, by: Span) -> Option<Vec<u8>> {
     let mut taken_apart = Datagram::decode(datagram).ok()?;
     for part in &mut taken_apart.parts {
         let Part::Feedback(bytes) = part else { continue };

@@ -1,7 +1,10 @@
 //! Goal: no world breaks a law, and the same seed is the same world. Method: some hundred small worlds, and those that
 //! found something once. Many more: `cargo xtask sim --seeds 20000`.
 
-use fairpath_campaign::{Campaign, Plan, REGRESSIONS, replay_line, run};
+use std::collections::BTreeMap;
+
+use fairpath::time::Span;
+use fairpath_campaign::{Campaign, Incident, Plan, REGRESSIONS, replay_line, run};
 
 /// Seeds of the everyday run. Quick enough for two slow cores, and other seeds than long campaigns begin with.
 const FROM: u64 = 1 << 32;
@@ -43,4 +46,61 @@ fn the_same_seed_is_the_same_world() {
 fn a_plan_is_one_line() {
     let line = Plan::from_seed(12).to_string();
     assert!(line.starts_with("seed 12: ") && !line.contains('\n'), "{line}");
+}
+
+/// What a plan holds, by name: `Debug` says `Stall(3, …)`, `SchedulingOne { … }`.
+fn names(plan: &Plan) -> Vec<String> {
+    let name = |debug: String| debug.chars().take_while(|letter| letter.is_alphabetic()).collect::<String>();
+    let any_link = |holds: fn(&fairpath_sim::LinkConfig) -> bool| plan.links.iter().flatten().any(holds);
+    let mut names: Vec<String> =
+        plan.incidents.iter().map(|(_, incident)| name(format!("{incident:?}"))).collect();
+    names.extend([name(format!("{:?}", plan.scheduler)), name(format!("{:?}", plan.placement))]);
+    let faults = [
+        ("loss", any_link(|link| link.loss.mean_ratio() > 0.01)),
+        ("bursts", any_link(|link| link.loss.good_to_bad > 0.0)),
+        ("reordering", any_link(|link| link.reorder_ratio > 0.0)),
+        ("duplicates", any_link(|link| link.duplicate_ratio > 0.0)),
+        ("jitter", any_link(|link| link.jitter_uniform > Span::ZERO)),
+        ("rates", any_link(|link| link.rate.is_some())),
+        ("asymmetry", (0..plan.clients).any(|client| !plan.is_symmetric(client))),
+        ("liars", !plan.liars.is_empty()),
+        ("late", !plan.late.is_empty()),
+        ("doubts", plan.trusts),
+        ("scope", plan.sight.is_some()),
+        ("two clients", plan.clients == 2),
+        ("dozens of clients", plan.clients > 32),
+    ];
+    names.extend(faults.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name.to_owned()));
+    names
+}
+
+#[test]
+fn every_fault_scheduler_and_placement_is_drawn() {
+    let mut drawn: BTreeMap<String, u32> = BTreeMap::new();
+    for seed in 0..3_000 {
+        let mut names = names(&Plan::from_seed(seed));
+        names.sort();
+        names.dedup();
+        names.into_iter().for_each(|name| *drawn.entry(name).or_default() += 1);
+    }
+    println!("{drawn:?}");
+    let incidents = "Partition Cut Crash Leave Absent Step Drift Restart Narrow Stall Claim Release Rebuild Chatter Dismiss";
+    let schedulers = "Broadcast EveryNth SchedulingOne SchedulingTwo RelativeError FixedProbability ProbabilisticBudget \
+        DeterministicBudget ErrorIndex";
+    let often =
+        incidents.split_whitespace().chain(schedulers.split_whitespace()).chain(["Local", "Hop", "Global"]);
+    let others = "loss bursts reordering duplicates jitter rates asymmetry liars late doubts scope";
+    for name in often.chain(others.split_whitespace()).chain(["two clients"]) {
+        assert!(drawn.get(name).is_some_and(|count| *count >= 30), "{name}: {:?} of 3000", drawn.get(name));
+    }
+    assert!(drawn.contains_key("dozens of clients"), "{drawn:?}");
+}
+
+#[test]
+fn those_who_found_something_are_as_they_were() {
+    for (seed, _) in REGRESSIONS {
+        let plan = Plan::from_seed(*seed);
+        let stalls = plan.incidents.iter().any(|(_, incident)| matches!(incident, Incident::Stall(..)));
+        assert!(!stalls, "slow readers were thought of later: {plan}");
+    }
 }

@@ -1,5 +1,5 @@
 //! `fairpath`: run experiments on dead reckoning, record matches for them, play under delay, serve tanks to bots over real
-//! sockets, make a network worse, and check DIS vectors.
+//! sockets, run a lobby and ask it, make a network worse, and check DIS vectors.
 //!
 //! Glue only: it reads the command line, opens files, asks the laboratory, a session or the middleman, and prints. Exit codes: 0 done, 1 a claim
 //! (with `--strict`) or a check did not hold, 2 the input or the command line is wrong.
@@ -50,6 +50,10 @@ enum Command {
     Bots(Box<live::bots::Arguments>),
     /// Watch a tank server, and write down where its tanks are seen
     Record(Box<live::record::Arguments>),
+    /// Run a lobby: servers and peers say that they are there, others find them and are introduced
+    Lobby(Box<live::lobby::Arguments>),
+    /// Ask a lobby which servers there are, and how far away they are
+    Servers(Box<live::servers::Arguments>),
     /// Play a game in the terminal, with as much delay as you like
     #[command(
         subcommand,
@@ -66,6 +70,8 @@ fn main() -> ExitCode {
         Command::Serve(arguments) => arguments.execute(),
         Command::Bots(arguments) => arguments.execute(),
         Command::Record(arguments) => arguments.execute(),
+        Command::Lobby(arguments) => arguments.execute(),
+        Command::Servers(arguments) => arguments.execute(),
         Command::Play(command) => play::execute(command),
     };
     done.unwrap_or_else(|BadInput(line)| {

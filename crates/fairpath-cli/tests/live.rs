@@ -120,6 +120,81 @@ fn a_certificate_of_ones_own_is_trusted_and_browsers_come_on_the_same_port() {
     assert_eq!(summary["clients"][0]["transport"], "webtransport", "{summary}");
 }
 
+/// A lobby at work.
+struct Lobby {
+    program: Child,
+    address: String,
+    pin: String,
+}
+
+impl Lobby {
+    fn start() -> Self {
+        let mut program = program(&["lobby", "--listen", "127.0.0.1:0", "--json"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let mut stderr = BufReader::new(program.stderr.take().expect("piped"));
+        let mut greeting = String::new();
+        stderr.read_line(&mut greeting).expect("a greeting");
+        std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
+        let words: Vec<&str> = greeting.split_whitespace().collect();
+        let ["listening", "on", address, "fingerprint", pin] = words[..] else { panic!("{greeting}") };
+        Self { program, address: address.trim_end_matches(',').into(), pin: pin.into() }
+    }
+
+    /// Asks until it is answered: a machine may stall for longer than a person would wait.
+    fn servers(&self, arguments: &[&str]) -> Vec<Value> {
+        let asked = || {
+            program(&["servers", "--lobby", &self.address, "--pin", &self.pin, "--json"])
+                .args(arguments)
+                .output()
+                .expect("it starts")
+        };
+        let is_answered =
+            |output: &Output| !String::from_utf8_lossy(&output.stderr).contains("no lobby answered");
+        let output = (0..10).map(|_| asked()).find(is_answered).expect("an answer");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let list: Value = serde_json::from_slice(&output.stdout).expect("one line of JSON");
+        list.as_array().expect("a list").clone()
+    }
+}
+
+impl Drop for Lobby {
+    fn drop(&mut self) {
+        let _ = self.program.kill();
+        let _ = self.program.wait();
+    }
+}
+
+#[test]
+fn servers_are_on_the_list_of_a_lobby_and_are_found_there() {
+    let lobby = Lobby::start();
+    assert!(lobby.servers(&[]).is_empty(), "nobody is there yet");
+    let announced = ["--lobby", &lobby.address, "--lobby-pin", &lobby.pin, "--attribute", "map=dunes"];
+    let tanks = Serving::start(&[&announced[..], &["--name", "Ann and friends"]].concat());
+    let boats = Serving::start(&[&announced[..], &["--game", "sailing", "--name", "regatta"]].concat());
+    // A server is on the list soon after it has started.
+    loop {
+        let list = lobby.servers(&["--measure"]);
+        if list.len() == 2 && list.iter().all(|entry| entry["rtt_ms"].as_f64().is_some_and(|it| it > 0.0)) {
+            break;
+        }
+    }
+    let found = lobby.servers(&["--game", "tanks", "--where", "map=dunes", "--free", "1"]);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(
+        (&found[0]["name"], &found[0]["players"], &found[0]["seats"]),
+        (&Value::from("Ann and friends"), &Value::from(0), &Value::from(64))
+    );
+    assert_eq!(found[0]["address"], tanks.address.as_str(), "as the lobby sees it");
+    assert_eq!(found[0]["fingerprint"], tanks.pin.as_str(), "as it was proven");
+    assert!(lobby.servers(&["--where", "map=ice"]).is_empty());
+    boats.interrupt();
+    while lobby.servers(&[]).len() != 1 {}
+    tanks.interrupt();
+}
+
 /// What X9 says where a machine has no time for it.
 const TOO_BUSY: &str = "not everybody saw the tank long enough";
 
@@ -181,7 +256,17 @@ fn x9_leaves_nobody_behind_when_it_is_interrupted() {
 #[test]
 fn what_is_wrong_is_said_in_one_line() {
     let nobody = "0".repeat(64);
-    let cases: [(&[&str], &str); 12] = [
+    let lobby = ["serve", "--lobby", "127.0.0.1:9", "--lobby-pin", &nobody];
+    let unnamed = [&lobby[..], &["--name", ""]].concat();
+    let unequal = [&lobby[..], &["--attribute", "dunes"]].concat();
+    let cases: [(&[&str], &str); 19] = [
+        (&unnamed, "--name or --attribute"),
+        (&unequal, "--attribute dunes: give KEY=VALUE"),
+        (&["serve", "--lobby", "nowhere", "--lobby-pin", &nobody], "--lobby nowhere"),
+        (&["serve", "--lobby", "127.0.0.1:9", "--lobby-pin", "12"], "--lobby-pin 12"),
+        (&["servers", "--lobby", "127.0.0.1:9", "--pin", &nobody], "no lobby answered"),
+        (&["servers", "--pin", &nobody, "--where", "map"], "--where map: give KEY=VALUE"),
+        (&["lobby", "--listen", "nowhere"], "--listen nowhere"),
         (&["bots", "1", "--connect", "127.0.0.1:9", "--pin", &nobody, "--for", "1s"], "no server answered"),
         (&["lab", "run", "X9", "--motion", "walk.csv"], "walk.csv"),
         (&["lab", "run", "X9", "--delays", "300"], "give from 2 to 8 --delays"),

@@ -12,10 +12,11 @@ use fairpath::time::LocalInstant;
 use fairpath::vector::Planar;
 use quinn::crypto::rustls::QuicClientConfig;
 use tokio::sync::{Notify, oneshot};
+use tokio::task::JoinSet;
 
 use crate::clock::Clock;
 use crate::congestion::Congestion;
-use crate::identity::Trust;
+use crate::identity::{Identity, Trust};
 use crate::link::{
     ALPN_NATIVE, ALPN_WEB, Ear, Gone, Link, Receiving, Sending, Transport, listen, transport_config,
 };
@@ -106,6 +107,8 @@ pub struct NetClient<V: Planar> {
 pub struct ClientStatus {
     /// Whether there is one.
     pub reach: Reach,
+    /// Where the other end of the connection is, if there is one.
+    pub server: Option<SocketAddr>,
     /// Connections so far.
     pub connections: u32,
     /// What the session counts.
@@ -153,21 +156,12 @@ impl<V: Planar> NetClient<V> {
 
     /// Whether there is a connection.
     pub fn reach(&self) -> Reach {
-        self.shared.lock().reach
+        self.shared.reach()
     }
 
     /// How the connection is.
     pub fn status(&self) -> ClientStatus {
-        let live = self.shared.lock();
-        let quic = live.outlet.as_ref().map(|outlet| outlet.link().quic_statistics());
-        ClientStatus {
-            reach: live.reach,
-            connections: live.connections,
-            session: live.session.statistics(),
-            departures: live.outlet.as_ref().map(Outlet::departures).unwrap_or_default(),
-            udp_bytes_sent: quic.as_ref().map_or(0, |quic| quic.udp_tx.bytes),
-            udp_bytes_received: quic.as_ref().map_or(0, |quic| quic.udp_rx.bytes),
-        }
+        self.shared.status()
     }
 
     /// Leaves for good, after so long at most to let arrive what was promised. Whether all of it was confirmed.
@@ -193,14 +187,14 @@ impl<V: Planar> Drop for NetClient<V> {
 
 /// What the thread and the game share.
 #[derive(Debug)]
-struct Shared<V: Planar> {
+pub(crate) struct Shared<V: Planar> {
     live: Mutex<Live<V>>,
     clock: Clock,
     wake: Arc<Notify>,
 }
 
 #[derive(Debug)]
-struct Live<V: Planar> {
+pub(crate) struct Live<V: Planar> {
     session: Client<V>,
     outlet: Option<Outlet>,
     reach: Reach,
@@ -210,7 +204,7 @@ struct Live<V: Planar> {
 }
 
 impl<V: Planar> Shared<V> {
-    fn new(session: Client<V>, clock: Clock) -> Self {
+    pub(crate) fn new(session: Client<V>, clock: Clock) -> Self {
         let reach = Reach::Connecting { failed: 0 };
         let live = Live { session, outlet: None, reach, connections: 0, closed_for: None };
         Self { live: Mutex::new(live), clock, wake: Arc::new(Notify::new()) }
@@ -222,12 +216,43 @@ impl<V: Planar> Shared<V> {
     }
 
     /// A turn with the session. The clock is read inside the lock, so time never runs backwards for the session.
-    fn with<R>(&self, turn: impl FnOnce(&mut Client<V>, LocalInstant) -> R) -> R {
+    pub(crate) fn with<R>(&self, turn: impl FnOnce(&mut Client<V>, LocalInstant) -> R) -> R {
         let mut live = self.lock();
         let result = turn(&mut live.session, self.clock.local());
         drop(live);
         self.wake.notify_one();
         result
+    }
+
+    pub(crate) fn reach(&self) -> Reach {
+        self.lock().reach
+    }
+
+    /// Whether the session has a transport, and its clock is known.
+    pub(crate) fn is_in_session(&self) -> bool {
+        self.lock().session.is_connected()
+    }
+
+    /// Says that it is over, for who has nobody left to drive the session.
+    pub(crate) fn leave_at_once(&self) {
+        if let Some(outlet) = self.lock().outlet.take() {
+            outlet.close(CloseReason::Finished);
+        }
+    }
+
+    /// How the connection is.
+    pub(crate) fn status(&self) -> ClientStatus {
+        let live = self.lock();
+        let quic = live.outlet.as_ref().map(|outlet| outlet.link().quic_statistics());
+        ClientStatus {
+            reach: live.reach,
+            server: live.outlet.as_ref().map(|outlet| outlet.link().address()),
+            connections: live.connections,
+            session: live.session.statistics(),
+            departures: live.outlet.as_ref().map(Outlet::departures).unwrap_or_default(),
+            udp_bytes_sent: quic.as_ref().map_or(0, |quic| quic.udp_tx.bytes),
+            udp_bytes_received: quic.as_ref().map_or(0, |quic| quic.udp_rx.bytes),
+        }
     }
 
     /// The session's run loop, once.
@@ -253,15 +278,17 @@ impl<V: Planar> Shared<V> {
 
 // ── the thread ──────────────────────────────────────────────────────────────────────────────────────────────
 
-/// Whether everything was confirmed when it ended.
-async fn run<V: Planar>(
+/// Stays connected until it is told to stop, or is dropped. Whether everything was confirmed when it ended.
+pub(crate) async fn run<V: Planar>(
     shared: Arc<Shared<V>>,
     caller: Caller,
     config: NetClientConfig,
     stop: oneshot::Receiver<Duration>,
 ) -> bool {
-    tokio::spawn(drive(Arc::clone(&shared)));
-    let staying = tokio::spawn(stay_connected(Arc::clone(&shared), caller.clone(), config));
+    // They end when this does.
+    let mut tasks = JoinSet::new();
+    tasks.spawn(drive(Arc::clone(&shared)));
+    let staying = tasks.spawn(stay_connected(Arc::clone(&shared), caller.clone(), config));
     let within = stop.await.unwrap_or_default();
     let is_flushed = flush(&shared, within).await;
     shared.with(|session, now| session.leave(now));
@@ -278,7 +305,7 @@ async fn run<V: Planar>(
     is_flushed
 }
 
-async fn flush<V: Planar>(shared: &Shared<V>, within: Duration) -> bool {
+pub(crate) async fn flush<V: Planar>(shared: &Shared<V>, within: Duration) -> bool {
     let flushed = async {
         while shared.lock().session.statistics().outbox_bytes > 0 {
             tokio::time::sleep(LOOK_AGAIN).await;
@@ -303,8 +330,7 @@ async fn drive<V: Planar>(shared: Arc<Shared<V>>) {
 async fn stay_connected<V: Planar>(shared: Arc<Shared<V>>, caller: Caller, config: NetClientConfig) {
     let mut failed = 0;
     loop {
-        shared.lock().reach = Reach::Connecting { failed };
-        let called = tokio::time::timeout(config.connect_within, caller.call()).await;
+        let called = tokio::time::timeout(config.connect_within, caller.call(failed)).await;
         if let Ok(Ok((link, sending, receiving))) = called {
             let began = Instant::now();
             let reason = converse(&shared, link, sending, receiving).await;
@@ -317,6 +343,8 @@ async fn stay_connected<V: Planar>(shared: Arc<Shared<V>>, caller: Caller, confi
         } else {
             failed += 1;
         }
+        // Said before the pause: who knows another way has it for naming one.
+        shared.lock().reach = Reach::Connecting { failed };
         tokio::time::sleep(config.retry_after(failed)).await;
     }
 }
@@ -369,33 +397,66 @@ async fn converse<V: Planar>(
 
 /// Opens connections to one server.
 #[derive(Clone)]
-enum Caller {
-    Quic { endpoint: quinn::Endpoint, server: SocketAddr, name: String },
+pub(crate) enum Caller {
+    Quic { endpoint: quinn::Endpoint, config: quinn::ClientConfig, ways: Arc<Ways>, name: String },
     Web { endpoint: Arc<wtransport::Endpoint<wtransport::endpoint::endpoint_side::Client>>, url: String },
+}
+
+/// The addresses at which one and the same server may be reached: the best one, and a detour if there is one.
+#[derive(Debug)]
+pub(crate) struct Ways(Mutex<WaysInTurn>);
+
+#[derive(Debug)]
+struct WaysInTurn {
+    best: SocketAddr,
+    detour: Option<SocketAddr>,
+    /// Whether the detour is tried next.
+    is_detours_turn: bool,
+}
+
+impl Ways {
+    pub(crate) fn new(best: SocketAddr) -> Self {
+        Self(Mutex::new(WaysInTurn { best, detour: None, is_detours_turn: false }))
+    }
+
+    /// From now on this is the best one.
+    pub(crate) fn set_best(&self, address: SocketAddr) {
+        self.lock().best = address;
+    }
+
+    /// The one to try next, since the best did not open.
+    pub(crate) fn set_detour(&self, address: SocketAddr) {
+        let mut ways = self.lock();
+        ways.detour = Some(address);
+        ways.is_detours_turn = true;
+    }
+
+    /// The one for the next attempt, after so many that failed: the best first, then each in its turn.
+    fn next(&self, failed: u32) -> SocketAddr {
+        let mut ways = self.lock();
+        let takes_detour = failed > 0 && ways.is_detours_turn;
+        ways.is_detours_turn = !takes_detour;
+        ways.detour.filter(|_| takes_detour).unwrap_or(ways.best)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, WaysInTurn> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Caller {
     fn new(server: SocketAddr, config: &NetClientConfig) -> Result<Self, ConnectError> {
-        let any: SocketAddr = match server {
-            SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
-            SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
-        };
-        let transport = transport_config(config.congestion, config.budget);
+        let any = any_port_like(server);
         match config.transport {
             Transport::Quic => {
-                let tls = config.trust.tls(ALPN_NATIVE).map_err(ConnectError::Trust)?;
-                let crypto = QuicClientConfig::try_from(tls).expect("TLS 1.3 has a cipher for QUIC");
-                let mut quic = quinn::ClientConfig::new(Arc::new(crypto));
-                quic.transport_config(Arc::new(transport));
-                let mut endpoint = quinn::Endpoint::client(any).map_err(ConnectError::System)?;
-                endpoint.set_default_client_config(quic);
-                Ok(Self::Quic { endpoint, server, name: config.server_name.clone() })
+                let endpoint = quinn::Endpoint::client(any).map_err(ConnectError::System)?;
+                Self::from_endpoint(endpoint, Arc::new(Ways::new(server)), config, None)
             }
             Transport::WebTransport => {
-                let tls = config.trust.tls(ALPN_WEB).map_err(ConnectError::Trust)?;
+                let tls = config.trust.tls(ALPN_WEB, None).map_err(ConnectError::Trust)?;
                 let web = wtransport::ClientConfig::builder()
                     .with_bind_address(any)
-                    .with_custom_tls_and_transport(tls, transport)
+                    .with_custom_tls_and_transport(tls, transport_config(config.congestion, config.budget))
                     .build();
                 let endpoint = wtransport::Endpoint::client(web).map_err(ConnectError::System)?;
                 Ok(Self::Web { endpoint: Arc::new(endpoint), url: format!("https://{server}/") })
@@ -403,10 +464,23 @@ impl Caller {
         }
     }
 
-    async fn call(&self) -> Result<(Link, Sending, Receiving), Gone> {
+    /// Calls from a socket that is there already, as `caller` if that is asked.
+    pub(crate) fn from_endpoint(
+        endpoint: quinn::Endpoint,
+        ways: Arc<Ways>,
+        config: &NetClientConfig,
+        caller: Option<&Identity>,
+    ) -> Result<Self, ConnectError> {
+        let transport = transport_config(config.congestion, config.budget);
+        let quic = calling_config(&config.trust, ALPN_NATIVE, caller, transport)?;
+        Ok(Self::Quic { endpoint, config: quic, ways, name: config.server_name.clone() })
+    }
+
+    async fn call(&self, failed: u32) -> Result<(Link, Sending, Receiving), Gone> {
         let link = match self {
-            Self::Quic { endpoint, server, name } => {
-                Link::quic(endpoint.connect(*server, name).map_err(|_| Gone)?.await.map_err(|_| Gone)?)
+            Self::Quic { endpoint, config, ways, name } => {
+                let calling = endpoint.connect_with(config.clone(), ways.next(failed), name);
+                Link::quic(calling.map_err(|_| Gone)?.await.map_err(|_| Gone)?)
             }
             Self::Web { endpoint, url } => Link::web(endpoint.connect(url).await.map_err(|_| Gone)?),
         };
@@ -419,6 +493,28 @@ impl Caller {
             Self::Quic { endpoint, .. } => endpoint.wait_idle().await,
             Self::Web { endpoint, .. } => endpoint.wait_idle().await,
         }
+    }
+}
+
+/// How a client calls: whom it believes, for what, and as whom.
+pub(crate) fn calling_config(
+    trust: &Trust,
+    alpn: &[u8],
+    caller: Option<&Identity>,
+    transport: quinn::TransportConfig,
+) -> Result<quinn::ClientConfig, ConnectError> {
+    let tls = trust.tls(alpn, caller).map_err(ConnectError::Trust)?;
+    let crypto = QuicClientConfig::try_from(tls).expect("TLS 1.3 has a cipher for QUIC");
+    let mut quic = quinn::ClientConfig::new(Arc::new(crypto));
+    quic.transport_config(Arc::new(transport));
+    Ok(quic)
+}
+
+/// Where to call from, to reach an address of this family.
+pub(crate) fn any_port_like(server: SocketAddr) -> SocketAddr {
+    match server {
+        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
     }
 }
 
@@ -469,3 +565,24 @@ impl fmt::Display for ConnectError {
 }
 
 impl std::error::Error for ConnectError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_way_is_tried_first_and_a_detour_as_soon_as_it_is_known() {
+        let (best, better, detour): (SocketAddr, SocketAddr, SocketAddr) =
+            (([1; 4], 1).into(), ([1; 4], 2).into(), ([2; 4], 3).into());
+        let ways = Ways::new(best);
+        assert_eq!((ways.next(0), ways.next(1), ways.next(2)), (best, best, best));
+        ways.set_detour(detour);
+        assert_eq!((ways.next(3), ways.next(4), ways.next(5)), (detour, best, detour));
+        ways.set_best(better);
+        assert_eq!(
+            (ways.next(0), ways.next(1)),
+            (better, detour),
+            "who had a connection begins with the best"
+        );
+    }
+}

@@ -89,6 +89,15 @@ impl Doorkeeper {
         }
     }
 
+    /// Somebody from there was thrown out for what it said. It costs as many beginnings as its address has in a second, so
+    /// whoever goes on like that comes back once a second and no more often; who shares its address waits with it, but
+    /// only to come in.
+    pub(crate) fn on_thrown_out(&mut self, address: IpAddr) {
+        if let Some(guest) = self.guests.get_mut(&household(address)) {
+            guest.tokens -= f64::from(self.limits.per_address_per_sec);
+        }
+    }
+
     /// A connection that was admitted is gone.
     pub(crate) fn on_gone(&mut self, address: IpAddr) {
         if let Some(guest) = self.guests.get_mut(&household(address)) {
@@ -119,7 +128,7 @@ impl Guest {
 }
 
 /// What one household has: an IPv4 address, or the /64 of an IPv6 one.
-fn household(address: IpAddr) -> IpAddr {
+pub(crate) fn household(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
         address => address,
@@ -160,6 +169,25 @@ mod tests {
         };
         assert_eq!((0..10).filter(|_| come(begin)).count(), 4);
         assert_eq!((0..10).filter(|_| come(begin + Duration::from_secs(1))).count(), 2);
+    }
+
+    #[test]
+    fn whoever_is_thrown_out_comes_back_once_a_second() {
+        let limits = Limits { per_address_per_sec: 20, per_address_burst: 40, ..Limits::default() };
+        let mut door = Doorkeeper::new(limits);
+        let begin = Instant::now();
+        let mut misbehave = |at: Instant| {
+            let is_in = door.admit(address(1), at);
+            if is_in {
+                door.on_handshake_over(address(1));
+                door.on_thrown_out(address(1));
+                door.on_gone(address(1));
+            }
+            u32::from(is_in)
+        };
+        let in_ten_secs: u32 = (0..1_000).map(|it| misbehave(begin + Duration::from_millis(10 * it))).sum();
+        assert!((10..=12).contains(&in_ten_secs), "{in_ten_secs} times");
+        assert!(door.admit(address(2), begin), "others come in all the same");
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! Who a server proves to be, and whom a client believes.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
@@ -13,7 +14,11 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
-use rustls::{CertificateError, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::server::NoServerSessionStorage;
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::{
+    CertificateError, DigitallySignedStruct, DistinguishedName as Subject, RootCertStore, SignatureScheme,
+};
 
 /// A certificate and its key.
 pub struct Identity {
@@ -103,12 +108,28 @@ impl Identity {
         ring::hmac::Key::new(ring::hmac::HMAC_SHA256, secret.as_ref())
     }
 
-    /// Speaks these protocols with this identity.
-    pub(crate) fn tls(&self, alpn: &[&[u8]]) -> Result<rustls::ServerConfig, rustls::Error> {
-        let mut tls = rustls::ServerConfig::builder_with_provider(provider())
-            .with_protocol_versions(&[&rustls::version::TLS13])?
-            .with_no_client_auth()
-            .with_single_cert(self.chain.clone(), self.key.clone_key())?;
+    /// Speaks these protocols with this identity, to callers who prove theirs as `callers` wants it.
+    pub(crate) fn tls(
+        &self,
+        alpn: &[&[u8]],
+        callers: Callers,
+    ) -> Result<rustls::ServerConfig, rustls::Error> {
+        let builder = rustls::ServerConfig::builder_with_provider(provider())
+            .with_protocol_versions(&[&rustls::version::TLS13])?;
+        let asks = !matches!(callers, Callers::Anonymous);
+        let builder = match callers {
+            Callers::Anonymous => builder.with_no_client_auth(),
+            Callers::Anybody => builder.with_client_cert_verifier(Arc::new(CallerVerifier(None))),
+            Callers::Among(guests) => {
+                builder.with_client_cert_verifier(Arc::new(CallerVerifier(Some(guests))))
+            }
+        };
+        let mut tls = builder.with_single_cert(self.chain.clone(), self.key.clone_key())?;
+        if asks {
+            // A ticket would let somebody in again who has been struck off meanwhile: everybody proves it every time.
+            tls.session_storage = Arc::new(NoServerSessionStorage {});
+            tls.send_tls13_tickets = 0;
+        }
         tls.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
         Ok(tls)
     }
@@ -125,7 +146,7 @@ impl fmt::Debug for Identity {
 pub struct Fingerprint(pub [u8; 32]);
 
 impl Fingerprint {
-    fn of(certificate: &CertificateDer<'_>) -> Self {
+    pub(crate) fn of(certificate: &CertificateDer<'_>) -> Self {
         let mut bytes = [0; 32];
         bytes.copy_from_slice(digest(&SHA256, certificate).as_ref());
         Self(bytes)
@@ -189,31 +210,127 @@ impl Trust {
         load_certificates(path).map(|(certificates, _)| Self::Certificates(certificates))
     }
 
-    /// Speaks this protocol with whom it trusts.
-    pub(crate) fn tls(&self, alpn: &[u8]) -> Result<rustls::ClientConfig, rustls::Error> {
+    /// Speaks this protocol with whom it trusts, and proves to be `caller` where that is asked.
+    pub(crate) fn tls(
+        &self,
+        alpn: &[u8],
+        caller: Option<&Identity>,
+    ) -> Result<rustls::ClientConfig, rustls::Error> {
         let builder = rustls::ClientConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&rustls::version::TLS13])?;
-        let mut tls = match self {
+        let builder = match self {
             Self::Pinned(pins) => {
-                let verifier = PinnedVerifier { pins: pins.clone(), provider: provider() };
-                builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth()
+                let verifier = PinnedVerifier { pins: pins.clone() };
+                builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier))
             }
             Self::Certificates(certificates) => {
                 let mut roots = RootCertStore::empty();
                 certificates.iter().try_for_each(|certificate| roots.add(certificate.clone()))?;
-                builder.with_root_certificates(roots).with_no_client_auth()
+                builder.with_root_certificates(roots)
             }
+        };
+        let mut tls = match caller {
+            Some(identity) => {
+                builder.with_client_auth_cert(identity.chain.clone(), identity.key.clone_key())?
+            }
+            None => builder.with_no_client_auth(),
         };
         tls.alpn_protocols = vec![alpn.to_vec()];
         Ok(tls)
     }
 }
 
+/// Whoever shows a certificate must have signed with its key: what both kinds of verifier share.
+macro_rules! verifies_signatures {
+    () => {
+        fn verify_tls12_signature(
+            &self,
+            message: &[u8],
+            certificate: &CertificateDer<'_>,
+            signature: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, rustls::Error> {
+            let algorithms = &provider().signature_verification_algorithms;
+            verify_tls12_signature(message, certificate, signature, algorithms)
+        }
+
+        fn verify_tls13_signature(
+            &self,
+            message: &[u8],
+            certificate: &CertificateDer<'_>,
+            signature: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, rustls::Error> {
+            let algorithms = &provider().signature_verification_algorithms;
+            verify_tls13_signature(message, certificate, signature, algorithms)
+        }
+
+        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+            provider().signature_verification_algorithms.supported_schemes()
+        }
+    };
+}
+
+/// From whom a server takes connections.
+#[derive(Clone, Debug)]
+pub(crate) enum Callers {
+    /// Whoever comes; nobody is asked who they are.
+    Anonymous,
+    /// Whoever comes; who shows a certificate proves to have its key.
+    Anybody,
+    /// Only who has the key of one of these certificates.
+    Among(Arc<Guests>),
+}
+
+/// Certificates that are let in. The list changes while the server runs.
+#[derive(Debug, Default)]
+pub(crate) struct Guests(Mutex<BTreeSet<Fingerprint>>);
+
+impl Guests {
+    pub(crate) fn invite(&self, guest: Fingerprint) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(guest);
+    }
+
+    pub(crate) fn strike(&self, guest: Fingerprint) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&guest);
+    }
+
+    fn admits(&self, guest: Fingerprint) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(&guest)
+    }
+}
+
+/// Believes whoever has the key of a certificate that is let in; without a list, of any.
+#[derive(Debug)]
+struct CallerVerifier(Option<Arc<Guests>>);
+
+impl ClientCertVerifier for CallerVerifier {
+    fn client_auth_mandatory(&self) -> bool {
+        self.0.is_some()
+    }
+
+    fn root_hint_subjects(&self) -> &[Subject] {
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: UnixTime,
+    ) -> Result<ClientCertVerified, rustls::Error> {
+        if self.0.as_ref().is_none_or(|guests| guests.admits(Fingerprint::of(end_entity))) {
+            Ok(ClientCertVerified::assertion())
+        } else {
+            Err(CertificateError::ApplicationVerificationFailure.into())
+        }
+    }
+
+    verifies_signatures!();
+}
+
 /// Believes whoever has the key of a pinned certificate.
 #[derive(Debug)]
 struct PinnedVerifier {
     pins: Vec<Fingerprint>,
-    provider: Arc<CryptoProvider>,
 }
 
 impl ServerCertVerifier for PinnedVerifier {
@@ -232,29 +349,7 @@ impl ServerCertVerifier for PinnedVerifier {
         }
     }
 
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls12_signature(message, certificate, signature, algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls13_signature(message, certificate, signature, algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.signature_verification_algorithms.supported_schemes()
-    }
+    verifies_signatures!();
 }
 
 impl fmt::Display for IdentityError {

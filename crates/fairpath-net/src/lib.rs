@@ -4,6 +4,8 @@
 //! stranger sends, memory and sockets have an end), precise, fast.
 //!
 //! * [`NetServer`] and [`NetClient`]: a [session](fairpath::session) on QUIC, and on WebTransport for browsers.
+//! * [`NetPeer`]: the same sessions without a server, everybody with everybody ([`mesh`]).
+//! * [`lobby`]: where servers and peers are found, and peers are introduced.
 //! * [`Identity`], [`Trust`], [`ConnectTokens`]: who proves what to whom.
 //! * [`PageServer`]: the files of a page, for browsers.
 //! * [`middleman`]: a UDP proxy that makes the network between any client and any server as bad as you ask.
@@ -50,6 +52,8 @@ mod congestion;
 mod doorkeeper;
 mod identity;
 mod link;
+pub mod lobby;
+pub mod mesh;
 pub mod middleman;
 mod outlet;
 mod pace;
@@ -65,6 +69,7 @@ pub use congestion::Congestion;
 pub use doorkeeper::Limits;
 pub use identity::{Fingerprint, Identity, IdentityError, NotAFingerprint, Trust};
 pub use link::Transport;
+pub use mesh::{NetPeer, NetPeerConfig, PeerEvent};
 pub use outlet::Departures;
 pub use page::{PageFile, PageServer};
 pub use server::{BindError, DoorStatistics, NetServer, NetServerConfig, PeerStatus};

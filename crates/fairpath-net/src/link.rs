@@ -9,9 +9,11 @@ use fairpath::session::limits::{CALL_BYTES_MAX, STREAM_MESSAGE_BYTES_MAX, UNORDE
 use fairpath::session::{Budget, CloseReason};
 use fairpath::time::Span;
 use quinn::VarInt;
+use rustls::pki_types::CertificateDer;
 use tokio::task::JoinSet;
 
 use crate::congestion::Congestion;
+use crate::identity::Fingerprint;
 
 /// What the two ends of a native connection call what they speak.
 pub(crate) const ALPN_NATIVE: &[u8] = b"fairpath/1";
@@ -59,6 +61,8 @@ pub(crate) trait Ear: Send + Sync + 'static {
     fn hear_stream(&self, bytes: &[u8]);
     fn hear_letter(&self, bytes: &[u8]);
     fn hear_datagram(&self, bytes: &[u8]);
+    /// The connection is closed because the peer did what no honest one does.
+    fn on_broken(&self, _: CloseReason) {}
 }
 
 /// A letter is a call and a few numbers.
@@ -116,6 +120,11 @@ impl Link {
 
     pub(crate) fn address(&self) -> SocketAddr {
         self.quic.remote_address()
+    }
+
+    /// The certificate whose key the peer has, if it was asked for one.
+    pub(crate) fn fingerprint(&self) -> Option<Fingerprint> {
+        proven_fingerprint(&self.quic)
     }
 
     /// There and back, as QUIC measures it.
@@ -218,6 +227,12 @@ impl Link {
     }
 }
 
+/// The certificate whose key the other end of a connection has proven to have.
+pub(crate) fn proven_fingerprint(quic: &quinn::Connection) -> Option<Fingerprint> {
+    let chain = quic.peer_identity()?.downcast::<Vec<CertificateDer<'static>>>().ok()?;
+    chain.first().map(Fingerprint::of)
+}
+
 impl Sending {
     pub(crate) async fn write(&mut self, bytes: &[u8]) -> Result<(), Gone> {
         self.quic().write_all(bytes).await.map_err(|_| Gone)
@@ -248,6 +263,7 @@ pub(crate) async fn listen<E: Ear>(link: &Link, stream: Receiving, ear: &Arc<E>)
         broken = listen_to_letters(link, ear) => broken,
     };
     if let Some(reason) = broken {
+        ear.on_broken(reason);
         link.close(reason);
     }
     link.reason()

@@ -14,15 +14,19 @@ use fairpath::time::SharedInstant;
 use fairpath::vector::Planar;
 use quinn::crypto::rustls::{HandshakeData, QuicServerConfig};
 use quinn::{Endpoint, EndpointConfig, TokioRuntime};
+use tokio::runtime::Handle;
 use tokio::sync::{Notify, oneshot};
 use wtransport::endpoint::IncomingSessionFuture;
 
 use crate::clock::Clock;
 use crate::congestion::Congestion;
 use crate::doorkeeper::{Doorkeeper, Limits};
-use crate::identity::{Fingerprint, Identity, unguessable};
+use crate::identity::{Callers, Fingerprint, Identity, unguessable};
 use crate::link::{
     ALPN_NATIVE, ALPN_WEB, Ear, Gone, Link, Receiving, Sending, Transport, listen, transport_config,
+};
+use crate::lobby::{
+    AnnounceError, Announcement, Answer, Ask, Attendance, Attendee, Attending, LobbyAddress, attend,
 };
 use crate::outlet::{Departures, Outlet, Pumped, Voice};
 use crate::pace::{Pause, pause};
@@ -85,7 +89,9 @@ pub enum BindError {
 pub struct NetServer<V: Planar> {
     shared: Arc<Shared<V>>,
     address: SocketAddr,
-    fingerprint: Fingerprint,
+    identity: Identity,
+    endpoint: Endpoint,
+    runtime: Handle,
     stop: Option<oneshot::Sender<Duration>>,
     thread: Option<JoinHandle<bool>>,
 }
@@ -98,6 +104,8 @@ pub struct PeerStatus {
     pub client: Option<ClientId>,
     /// From where, at the moment.
     pub address: SocketAddr,
+    /// The certificate whose key it has; nothing if it was not asked. Only peers of a [mesh](crate::mesh) are.
+    pub fingerprint: Option<Fingerprint>,
     /// What the connection is made of.
     pub transport: Transport,
     /// What the session counts.
@@ -124,32 +132,26 @@ pub struct DoorStatistics {
     pub refused: u64,
     /// Let in, but no session came of it.
     pub failed: u64,
+    /// Let in, and thrown out for what they said.
+    pub thrown_out: u64,
 }
 
 impl<V: Planar> NetServer<V> {
     /// Starts to serve a session.
     pub fn bind(config: NetServerConfig, session: Server<V>) -> Result<Self, BindError> {
-        let fingerprint = config.identity.fingerprint();
-        let quic = quic_config(&config)?;
-        let reset_key = Arc::new(config.identity.reset_key());
-        let failed = |error| BindError::Listen(config.listen, error);
-        let socket = UdpSocket::bind(config.listen).map_err(failed)?;
-        let address = socket.local_addr().map_err(failed)?;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(BindError::System)?;
-        let endpoint = {
-            let _inside = runtime.enter();
-            Endpoint::new(EndpointConfig::new(reset_key), Some(quic), socket, Arc::new(TokioRuntime))
-        };
-        let endpoint = endpoint.map_err(failed)?;
+        let alpn: &[&[u8]] = if config.accepts_web { &[ALPN_NATIVE, ALPN_WEB] } else { &[ALPN_NATIVE] };
+        let transport = transport_config(config.congestion, config.budget);
+        let quic = quic_config(&config.identity, alpn, Callers::Anonymous, transport)?;
+        let (runtime, endpoint, address) = open_endpoint(config.listen, &config.identity, quic)?;
         let shared = Arc::new(Shared::new(session, config.limits, config.clock));
         let (stop, stopped) = oneshot::channel();
-        let inside = Arc::clone(&shared);
+        let (inside, socket, handle) = (Arc::clone(&shared), endpoint.clone(), runtime.handle().clone());
         let thread = std::thread::Builder::new()
             .name("fairpath-server".into())
-            .spawn(move || runtime.block_on(run(inside, endpoint, stopped)));
+            .spawn(move || runtime.block_on(run(inside, socket, stopped)));
         let thread = Some(thread.map_err(BindError::System)?);
-        Ok(Self { shared, address, fingerprint, stop: Some(stop), thread })
+        let identity = config.identity;
+        Ok(Self { shared, address, identity, endpoint, runtime: handle, stop: Some(stop), thread })
     }
 
     /// Where clients send to.
@@ -159,7 +161,7 @@ impl<V: Planar> NetServer<V> {
 
     /// What clients pin.
     pub fn fingerprint(&self) -> Fingerprint {
-        self.fingerprint
+        self.identity.fingerprint()
     }
 
     /// The shared time.
@@ -176,33 +178,26 @@ impl<V: Planar> NetServer<V> {
 
     /// How everybody's connection is.
     pub fn status(&self) -> Vec<PeerStatus> {
-        let live = self.shared.lock();
-        let clients: BTreeMap<ConnectionId, ClientId> = live
-            .session
-            .clients()
-            .filter_map(|client| Some((live.session.connection(client)?, client)))
-            .collect();
-        let status = |(id, outlet): (&ConnectionId, &Outlet)| {
-            let client = clients.get(id).copied();
-            let quic = outlet.link().quic_statistics();
-            PeerStatus {
-                client,
-                address: outlet.link().address(),
-                transport: outlet.link().transport(),
-                session: client.and_then(|client| live.session.statistics(client)),
-                departures: outlet.departures(),
-                quic_round_trip: quic.path.rtt,
-                udp_bytes_sent: quic.udp_tx.bytes,
-                udp_bytes_received: quic.udp_rx.bytes,
-                quic_packets_lost: quic.path.lost_packets,
-            }
-        };
-        live.outlets.iter().map(status).collect()
+        self.shared.status()
     }
 
     /// Who did not get in.
     pub fn door_statistics(&self) -> DoorStatistics {
         self.shared.lock().door_statistics
+    }
+
+    /// Puts this server on a lobby's list, and keeps it there until the attendance is dropped. It calls from its own socket, so that the
+    /// lobby sees where it is; players and seats are filled in as they are.
+    pub fn announce(
+        &self,
+        lobby: LobbyAddress,
+        announcement: Announcement,
+    ) -> Result<Attendance, AnnounceError> {
+        announcement.check().map_err(AnnounceError::Announcement)?;
+        let attending = Attending::new(self.endpoint.clone(), lobby, &self.identity);
+        let attending = attending.map_err(AnnounceError::Connect)?;
+        let attendee = Hosting { shared: Arc::clone(&self.shared), announcement };
+        Ok(attend(&self.runtime, attending, attendee).0)
     }
 
     /// Lets nobody in any more, gives clients so long to confirm what was promised to them, tells them that it is over, and ends. Whether
@@ -227,9 +222,28 @@ impl<V: Planar> Drop for NetServer<V> {
     }
 }
 
+/// A server at a lobby.
+struct Hosting<V: Planar> {
+    shared: Arc<Shared<V>>,
+    announcement: Announcement,
+}
+
+impl<V: Planar> Attendee for Hosting<V> {
+    fn announcement(&self) -> Announcement {
+        let live = self.shared.lock();
+        let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        let (players, seats) = (count(live.session.clients().count()), count(live.session.seats()));
+        Announcement { players, seats, ..self.announcement.clone() }
+    }
+
+    fn on_answer(&mut self, _: Answer) -> Vec<Ask> {
+        Vec::new()
+    }
+}
+
 /// What the thread and the game share.
 #[derive(Debug)]
-struct Shared<V: Planar> {
+pub(crate) struct Shared<V: Planar> {
     live: Mutex<Live<V>>,
     clock: Clock,
     /// Something happened.
@@ -239,7 +253,7 @@ struct Shared<V: Planar> {
 }
 
 #[derive(Debug)]
-struct Live<V: Planar> {
+pub(crate) struct Live<V: Planar> {
     session: Server<V>,
     outlets: BTreeMap<ConnectionId, Outlet>,
     door: Doorkeeper,
@@ -251,7 +265,7 @@ struct Live<V: Planar> {
 const MEASURE_EVERY: Duration = Duration::from_millis(200);
 
 impl<V: Planar> Shared<V> {
-    fn new(session: Server<V>, limits: Limits, clock: Clock) -> Self {
+    pub(crate) fn new(session: Server<V>, limits: Limits, clock: Clock) -> Self {
         let live = Live {
             session,
             outlets: BTreeMap::new(),
@@ -268,12 +282,47 @@ impl<V: Planar> Shared<V> {
     }
 
     /// A turn with the session. The clock is read inside the lock, so time never runs backwards for the session.
-    fn with<R>(&self, turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R) -> R {
+    pub(crate) fn with<R>(&self, turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R) -> R {
         let mut live = self.lock();
         let result = turn(&mut live.session, self.clock.shared());
         drop(live);
         self.wake.notify_one();
         result
+    }
+
+    /// How everybody's connection is.
+    pub(crate) fn status(&self) -> Vec<PeerStatus> {
+        let live = self.lock();
+        let clients: BTreeMap<ConnectionId, ClientId> = live
+            .session
+            .clients()
+            .filter_map(|client| Some((live.session.connection(client)?, client)))
+            .collect();
+        let status = |(id, outlet): (&ConnectionId, &Outlet)| {
+            let client = clients.get(id).copied();
+            let quic = outlet.link().quic_statistics();
+            PeerStatus {
+                client,
+                address: outlet.link().address(),
+                fingerprint: outlet.link().fingerprint(),
+                transport: outlet.link().transport(),
+                session: client.and_then(|client| live.session.statistics(client)),
+                departures: outlet.departures(),
+                quic_round_trip: quic.path.rtt,
+                udp_bytes_sent: quic.udp_tx.bytes,
+                udp_bytes_received: quic.udp_rx.bytes,
+                quic_packets_lost: quic.path.lost_packets,
+            }
+        };
+        live.outlets.iter().map(status).collect()
+    }
+
+    /// Sends away who has the key of this certificate, if it is there.
+    pub(crate) fn dismiss(&self, fingerprint: Fingerprint) {
+        let theirs = |peer: &PeerStatus| peer.fingerprint == Some(fingerprint);
+        let clients: Vec<ClientId> =
+            self.status().into_iter().filter(theirs).filter_map(|peer| peer.client).collect();
+        self.with(|session, now| clients.iter().for_each(|client| session.dismiss(*client, now)));
     }
 
     /// The session's run loop, once. Whether something was sent.
@@ -322,9 +371,19 @@ impl<V: Planar> Live<V> {
 
     fn close_those_that_end(&mut self) {
         while let Some((id, reason)) = self.session.poll_close() {
+            if reason.accuses() {
+                self.on_thrown_out(id);
+            }
             if let Some(outlet) = self.outlets.remove(&id) {
                 outlet.close(reason);
             }
+        }
+    }
+
+    fn on_thrown_out(&mut self, id: ConnectionId) {
+        if let Some(outlet) = self.outlets.get(&id) {
+            self.door_statistics.thrown_out += 1;
+            self.door.on_thrown_out(outlet.link().address().ip());
         }
     }
 
@@ -352,9 +411,19 @@ async fn run<V: Planar>(
     endpoint: Endpoint,
     stop: oneshot::Receiver<Duration>,
 ) -> bool {
-    tokio::spawn(accept(Arc::clone(&shared), endpoint.clone()));
-    tokio::spawn(drive(Arc::clone(&shared)));
+    serve(&shared, &endpoint);
     let within = stop.await.unwrap_or_default();
+    finish(&shared, &endpoint, within).await
+}
+
+/// Begins to let people in and to talk with them.
+pub(crate) fn serve<V: Planar>(shared: &Arc<Shared<V>>, endpoint: &Endpoint) {
+    tokio::spawn(accept(Arc::clone(shared), endpoint.clone()));
+    tokio::spawn(drive(Arc::clone(shared)));
+}
+
+/// Lets nobody in any more, waits for what was promised, and says that it is over. Whether everybody had confirmed everything.
+pub(crate) async fn finish<V: Planar>(shared: &Shared<V>, endpoint: &Endpoint, within: Duration) -> bool {
     // Who comes now is refused.
     endpoint.set_server_config(None);
     let flushed = async {
@@ -474,6 +543,10 @@ impl<V: Planar> Ear for ServerEar<V> {
     fn hear_datagram(&self, bytes: &[u8]) {
         self.shared.with(|session, now| session.handle_datagram(self.id, bytes, now));
     }
+
+    fn on_broken(&self, _: CloseReason) {
+        self.shared.lock().on_thrown_out(self.id);
+    }
 }
 
 /// What the session has to say to one client.
@@ -497,13 +570,37 @@ impl<V: Planar> Voice for ServerVoice<'_, V> {
     }
 }
 
-fn quic_config(config: &NetServerConfig) -> Result<quinn::ServerConfig, BindError> {
-    let alpn: &[&[u8]] = if config.accepts_web { &[ALPN_NATIVE, ALPN_WEB] } else { &[ALPN_NATIVE] };
-    let tls = config.identity.tls(alpn).map_err(BindError::Identity)?;
+/// How a server listens: as whom, for what, to whom.
+pub(crate) fn quic_config(
+    identity: &Identity,
+    alpn: &[&[u8]],
+    callers: Callers,
+    transport: quinn::TransportConfig,
+) -> Result<quinn::ServerConfig, BindError> {
+    let tls = identity.tls(alpn, callers).map_err(BindError::Identity)?;
     let crypto = QuicServerConfig::try_from(tls).expect("TLS 1.3 has a cipher for QUIC");
     let mut quic = quinn::ServerConfig::with_crypto(Arc::new(crypto));
-    quic.transport_config(Arc::new(transport_config(config.congestion, config.budget)));
+    quic.transport_config(Arc::new(transport));
     Ok(quic)
+}
+
+/// A socket, what listens on it, and a runtime for one thread to drive both.
+pub(crate) fn open_endpoint(
+    listen: SocketAddr,
+    identity: &Identity,
+    quic: quinn::ServerConfig,
+) -> Result<(tokio::runtime::Runtime, Endpoint, SocketAddr), BindError> {
+    let reset_key = Arc::new(identity.reset_key());
+    let failed = |error| BindError::Listen(listen, error);
+    let socket = UdpSocket::bind(listen).map_err(failed)?;
+    let address = socket.local_addr().map_err(failed)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(BindError::System)?;
+    let endpoint = {
+        let _inside = runtime.enter();
+        Endpoint::new(EndpointConfig::new(reset_key), Some(quic), socket, Arc::new(TokioRuntime))
+    };
+    Ok((runtime, endpoint.map_err(failed)?, address))
 }
 
 impl fmt::Display for BindError {

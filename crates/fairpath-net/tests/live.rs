@@ -4,6 +4,8 @@
 
 #[path = "live/arena.rs"]
 mod arena;
+#[path = "live/assault.rs"]
+mod assault;
 #[path = "live/clock.rs"]
 mod clock;
 #[path = "live/door.rs"]
@@ -14,3 +16,11 @@ mod hostile;
 mod life;
 #[path = "live/links.rs"]
 mod links;
+#[path = "live/lobby.rs"]
+mod lobby;
+#[path = "live/mesh.rs"]
+mod mesh;
+#[path = "live/relay.rs"]
+mod relay;
+#[path = "live/siege.rs"]
+mod siege;

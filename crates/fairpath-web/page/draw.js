@@ -14,6 +14,9 @@ readColours();
 dark.addEventListener("change", readColours);
 
 export const colour = (name) => colours[name];
+// The page's six colours in the order in which Rust counts them, and its three strokes.
+export const HUES = ["near", "middle", "far", "one", "two", "three"];
+export const dashes = (stroke) => [[], [8, 5], [2, 4]][stroke];
 export const isDark = () => dark.matches;
 export const scale = () => Math.min(2, devicePixelRatio || 1);
 
@@ -34,6 +37,14 @@ export function chart(stage, number, canvas) {
   if (width === 0) return;
   context.setTransform(1, 0, 0, 1, 0, 0);
   stage.chart(number, canvas, isDark(), scale());
+}
+
+// A chart of numbers that only the page has: two lines over the last seconds, a pair of numbers every so often.
+export function curve(stage, pairs, every, canvas) {
+  const { context, width } = begin(canvas);
+  if (width === 0) return;
+  context.setTransform(1, 0, 0, 1, 0, 0);
+  stage.curve(new Float64Array(pairs.flat()), every, canvas, isDark(), scale());
 }
 
 export class Camera {
@@ -108,12 +119,14 @@ export class Camera {
     context.restore();
   }
 
-  // From where it is to where it is seen.
-  arrow(context, fromX, fromY, toX, toY, style) {
-    const [x1, y1] = this.point(fromX, fromY);
-    const [x2, y2] = this.point(toX, toY);
-    const length = Math.sqrt((x2 - x1) * (x2 - x1) + (y2 - y1) * (y2 - y1));
+  // From where it is to where it is seen; `beside` moves it so many pixels to its side.
+  arrow(context, fromX, fromY, toX, toY, style, beside = 0) {
+    let [x1, y1] = this.point(fromX, fromY);
+    let [x2, y2] = this.point(toX, toY);
+    const length = Math.hypot(x2 - x1, y2 - y1);
     if (length < 6) return;
+    const [bx, by] = [(-(y2 - y1) / length) * beside, ((x2 - x1) / length) * beside];
+    [x1, y1, x2, y2] = [x1 + bx, y1 + by, x2 + bx, y2 + by];
     context.strokeStyle = style;
     context.fillStyle = style;
     context.lineWidth = 2;

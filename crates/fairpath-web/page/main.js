@@ -13,6 +13,8 @@ const SCENES = { screens, told, guess, play, report };
 const TICKS_PER_SECOND = 60;
 // Whoever was away for longer does not want to see all of it at once.
 const CATCH_UP_SECONDS_MAX = 0.1;
+// A frame has 16.7 ms; simulation is to take less than 4 of them.
+const THINK_MS_MAX = 3;
 const SEED_MAX = 0xffffffff;
 
 class Show {
@@ -59,9 +61,12 @@ class Show {
     const ticks = Math.floor(this.owed);
     this.owed -= ticks;
     if (ticks > 0) this.stage.step(ticks);
+    // What was put off, as far as there is time for it in a frame.
+    while (this.stage.think() && performance.now() - begun < THINK_MS_MAX);
     const numbers = this.view.numbers?.() ?? this.stage.frame();
     const simulated = performance.now();
     this.view.draw(numbers, seconds);
+    if (this.frames === 0) performance.mark("scene");
     this.frames += 1;
     const drawn = performance.now();
     // Smoothed over about a second, or nobody could read it.
@@ -81,8 +86,10 @@ function open(name) {
   page?.close();
   show = page = undefined;
   for (const link of document.querySelectorAll("nav a")) {
-    if (link.dataset.scene === known) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+    if (link.dataset.scene === known) {
+      link.setAttribute("aria-current", "page");
+      link.scrollIntoView({ block: "nearest", inline: "center" });
+    } else link.removeAttribute("aria-current");
   }
   document.title = `${SCENES[known].title} · Fairpath`;
   const main = document.getElementById("scene");

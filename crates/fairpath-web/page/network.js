@@ -1,4 +1,4 @@
-// The real network: a WebTransport to the tank server that serves this page, and back again when it is gone.
+// The real network: a WebTransport to the server that serves this page, and back again when it is gone.
 import { Session } from "./fairpath.js";
 import { address } from "./address.js";
 
@@ -20,10 +20,27 @@ export async function findServer() {
   }
 }
 
+// Holds what passes for a while, in order: a longer way, as far as anybody can tell.
+class Delay {
+  constructor() {
+    Object.assign(this, { ms: 0, lastAt: 0 });
+  }
+
+  pass(deliver) {
+    const at = Math.max(this.lastAt, performance.now() + this.ms);
+    this.lastAt = at;
+    const wait = at - performance.now();
+    if (wait <= 0) deliver();
+    else setTimeout(deliver, wait);
+  }
+}
+
 export class Network {
-  constructor(server) {
+  constructor(server, game) {
     const [chance, luck] = crypto.getRandomValues(new Uint32Array(2));
-    this.session = Session.begin(server.seed, server.threshold, server.model === "circular", chance, luck);
+    this.session = Session.begin(game, server.seed, server.threshold, server.model === "circular", chance, luck);
+    this.up = new Delay();
+    this.down = new Delay();
     this.state = "connecting";
     this.truths = [];
     this.isOver = false;
@@ -40,9 +57,15 @@ export class Network {
     this.transport?.close();
   }
 
+  // The player's own wishes: so much more of a round trip, a bot, help.
+  set(lagMs, isBot, isCompensated) {
+    this.up.ms = this.down.ms = lagMs / 2;
+    this.session.set(isBot, isCompensated);
+  }
+
   // One frame of the game.
-  frame(right, ahead) {
-    this.session.drive(right, ahead, this.now());
+  frame(right, ahead, fires) {
+    this.session.drive(right, ahead, fires, this.now());
     const truth = this.session.truth(this.now());
     if (truth.length > 0) this.truths.push([...truth]);
     if (this.truths.length > TRUTHS_MAX) this.truths.shift();
@@ -91,8 +114,8 @@ export class Network {
     try {
       await Promise.race([
         transport.closed,
-        this.listen(stream.readable, (bytes) => this.session.hear_stream(bytes, this.now())),
-        this.listen(transport.datagrams.readable, (bytes) => this.session.hear_datagram(bytes, this.now())),
+        this.listen(stream.readable, (bytes) => this.hear(transport, () => this.session.hear_stream(bytes, this.now()))),
+        this.listen(transport.datagrams.readable, (bytes) => this.hear(transport, () => this.session.hear_datagram(bytes, this.now()))),
         this.listen(transport.incomingUnidirectionalStreams, (letter) => this.readLetter(letter)),
       ]);
     } finally {
@@ -106,30 +129,49 @@ export class Network {
       const { value, done } = await reader.read();
       if (done) return;
       hear(value);
-      if (this.session.is_connected()) this.failed = 0;
-      this.pump();
     }
   }
 
+  // What came over this transport is heard, unless there is another one by then.
+  hear(transport, take) {
+    this.down.pass(() => {
+      if (this.transport !== transport) return;
+      take();
+      if (this.session.is_connected()) this.failed = 0;
+      this.pump();
+    });
+  }
+
   async readLetter(stream) {
+    const transport = this.transport;
     const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
-    if (bytes.length <= LETTER_BYTES_MAX) this.session.hear_letter(bytes, this.now());
+    if (bytes.length <= LETTER_BYTES_MAX) this.hear(transport, () => this.session.hear_letter(bytes, this.now()));
   }
 
   // What the session wants to send leaves; of datagrams never more than one waits.
   pump() {
     if (!this.transport) return;
     const lost = () => {};
-    for (let bytes; (bytes = this.session.poll_stream(this.now())); ) this.writer.write(bytes).catch(lost);
-    for (let bytes; (bytes = this.session.poll_letter()); ) this.sendLetter(bytes).catch(lost);
+    const { transport, writer, sender } = this;
+    const leave = (write) => this.up.pass(() => this.transport === transport && write());
+    for (let bytes; (bytes = this.session.poll_stream(this.now())); ) {
+      const message = bytes;
+      leave(() => writer.write(message).catch(lost));
+    }
+    for (let bytes; (bytes = this.session.poll_letter()); ) {
+      const letter = bytes;
+      leave(() => this.sendLetter(letter).catch(lost));
+    }
     if (!this.isSending) {
-      const bytes = this.session.poll_datagram(this.now(), this.transport.datagrams.maxDatagramSize);
+      const bytes = this.session.poll_datagram(this.now(), transport.datagrams.maxDatagramSize);
       if (bytes) {
         this.isSending = true;
         const sent = () => {
           this.isSending = false;
         };
-        this.sender.write(bytes).then(() => { sent(); this.pump(); }, sent);
+        // On a way that is made longer many are under way at once; only the browser's own queue must stay empty.
+        if (this.up.ms > 0) sent();
+        leave(() => sender.write(bytes).then(() => { sent(); this.pump(); }, sent));
       }
     }
     if (this.session.poll_close()) this.transport.close();

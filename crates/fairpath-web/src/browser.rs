@@ -10,9 +10,9 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use web_sys::HtmlCanvasElement;
 
 use crate::chart::Look;
-use crate::live::Live;
-use crate::report;
-use crate::scene::{self, Scene};
+use crate::live::{About, Live};
+use crate::scene::{self, File, Scene};
+use crate::{play, report};
 
 /// A scene on the page.
 #[wasm_bindgen]
@@ -46,6 +46,11 @@ impl Stage {
         self.scene.steer(right, ahead, fires);
     }
 
+    /// Does a piece of what was put off; whether there is more.
+    pub fn think(&mut self) -> bool {
+        self.scene.think()
+    }
+
     /// Plays so many ticks.
     pub fn step(&mut self, ticks: u32) {
         (0..ticks).for_each(|_| self.scene.tick());
@@ -69,13 +74,14 @@ impl Stage {
     }
 
     /// Something about the scene in words.
-    pub fn words(&self, about: &str) -> String {
+    pub fn words(&mut self, about: &str) -> String {
         self.scene.words(about)
     }
 
-    /// Reads a file; what is wrong with it, or nothing.
-    pub fn read(&mut self, name: &str, bytes: &[u8]) -> Option<String> {
-        self.scene.read(name, bytes).err()
+    /// Reads a recording, and the breaks that belong to it if there are any; what is wrong with it, or nothing.
+    pub fn read(&mut self, name: &str, bytes: &[u8], breaks: &str, cuts: Option<Vec<u8>>) -> Option<String> {
+        let cuts = cuts.as_ref().map(|bytes| File { name: breaks, bytes });
+        self.scene.read(File { name, bytes }, cuts).err()
     }
 
     /// Draws one of its charts; `scale` is how many of the canvas's pixels one of the page's is. False if there is none.
@@ -85,6 +91,20 @@ impl Stage {
         else {
             return false;
         };
+        chart.draw(&backend.into_drawing_area(), Look { is_dark, scale }).is_ok()
+    }
+
+    /// Draws what only the page has seen: pairs of numbers, so many seconds apart, up to now.
+    pub fn curve(
+        &self,
+        pairs: &[f64],
+        every: f64,
+        canvas: HtmlCanvasElement,
+        is_dark: bool,
+        scale: f64,
+    ) -> bool {
+        let Some(backend) = CanvasBackend::with_canvas_object(canvas) else { return false };
+        let chart = play::apart_over_time(pairs, every);
         chart.draw(&backend.into_drawing_area(), Look { is_dark, scale }).is_ok()
     }
 }
@@ -98,7 +118,7 @@ fn flat(lines: Vec<Vec<Vec2>>) -> Vec<f64> {
     lines.into_iter().flat_map(line).collect()
 }
 
-/// A session with a tank server. JavaScript carries its bytes, and says what time it is on its own clock, in ms.
+/// A session with a server. JavaScript carries its bytes, and says what time it is on its own clock, in ms.
 #[wasm_bindgen]
 pub struct Session {
     live: Live,
@@ -106,11 +126,34 @@ pub struct Session {
 
 #[wasm_bindgen]
 impl Session {
-    /// For a server with this field; `chance` and `luck` must be unguessable.
-    pub fn begin(seed: u32, threshold: f64, is_circular: bool, chance: u32, luck: u32) -> Option<Self> {
+    /// Of one game, at a server with this field; `chance` and `luck` must be unguessable.
+    pub fn begin(
+        game: u32,
+        seed: u32,
+        threshold: f64,
+        is_circular: bool,
+        chance: u32,
+        luck: u32,
+    ) -> Option<Self> {
         let model = if is_circular { MotionKind::Circular } else { MotionKind::Linear };
         let random = Random::from_seed(u64::from(chance) << 32 | u64::from(luck));
-        Live::new(seed.into(), threshold, model, random).ok().map(|live| Self { live })
+        let about = About { seed: seed.into(), threshold, model };
+        Live::new(game, about, &random).ok().map(|live| Self { live })
+    }
+
+    /// Whether a bot plays, and whether the screen plays on what the server has not seen.
+    pub fn set(&mut self, is_bot: bool, is_compensated: bool) {
+        self.live.set(is_bot, is_compensated);
+    }
+
+    /// Begins anew, in games that have a beginning.
+    pub fn again(&mut self) {
+        self.live.again();
+    }
+
+    /// How the link and the ledger stand.
+    pub fn standing(&self, now: f64) -> Vec<f64> {
+        self.live.standing(local(now)).to_vec()
     }
 
     /// There is a connection.
@@ -169,9 +212,9 @@ impl Session {
         self.live.sessions()
     }
 
-    /// One frame: the hands drive.
-    pub fn drive(&mut self, right: f64, ahead: f64, now: f64) {
-        self.live.drive(right, ahead, local(now));
+    /// One frame: the hands act.
+    pub fn drive(&mut self, right: f64, ahead: f64, fires: bool, now: f64) {
+        self.live.drive(right, ahead, fires, local(now));
     }
 
     /// Everything there is to draw.
@@ -186,7 +229,7 @@ impl Session {
         self.live.truth(local(now)).map_or_else(Vec::new, |(at, place)| vec![at as f64, place.x, place.y])
     }
 
-    /// The field's walls and boxes.
+    /// What never moves.
     pub fn ground(&self) -> Vec<f64> {
         flat(self.live.ground())
     }
@@ -204,9 +247,10 @@ pub struct Evaluation {
 
 #[wasm_bindgen]
 impl Evaluation {
-    /// Reads a recording, or throws what is wrong with it.
-    pub fn of(name: &str, bytes: &[u8]) -> Result<Self, String> {
-        report::Evaluation::of(name, bytes).map(|evaluation| Self { evaluation })
+    /// Reads a recording, and the breaks that belong to it if there are any, or throws what is wrong with it.
+    pub fn of(name: &str, bytes: &[u8], breaks: &str, cuts: Option<Vec<u8>>) -> Result<Self, String> {
+        let cuts = cuts.as_ref().map(|bytes| File { name: breaks, bytes });
+        report::Evaluation::of(File { name, bytes }, cuts).map(|evaluation| Self { evaluation })
     }
 
     /// Everybody who can be asked, one a line.

@@ -23,8 +23,22 @@ pub struct Chart {
 pub struct Series {
     /// Which of the page's colours, counted from zero.
     pub colour: u32,
+    /// How it is drawn.
+    pub stroke: Stroke,
     /// x and y.
     pub points: Vec<(f64, f64)>,
+}
+
+/// How a line is drawn, where colours alone would not tell lines apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stroke {
+    /// Without gaps.
+    #[default]
+    Solid,
+    /// In long pieces.
+    Dashed,
+    /// In short ones.
+    Dotted,
 }
 
 /// How the page looks.
@@ -62,8 +76,10 @@ impl Chart {
         let (x, y) = self.ranges();
         let mut chart = ChartBuilder::on(area)
             .margin(size(4.0))
+            // The last number of the axis is half beyond its end.
+            .margin_right(size(14.0))
             .x_label_area_size(size(34.0))
-            .y_label_area_size(size(46.0))
+            .y_label_area_size(size(54.0))
             .build_cartesian_2d(x.0..x.1, y.0..y.1)?;
         chart
             .configure_mesh()
@@ -86,7 +102,18 @@ impl Chart {
                 colour => colour,
             };
             let style = colour.stroke_width(size(2.0).max(1));
-            chart.draw_series(LineSeries::new(series.points.iter().copied(), style))?;
+            let points = series.points.iter().copied();
+            let pieces = match series.stroke {
+                Stroke::Solid => None,
+                Stroke::Dashed => Some((8.0, 5.0)),
+                Stroke::Dotted => Some((2.0, 4.0)),
+            };
+            match pieces {
+                None => chart.draw_series(LineSeries::new(points, style))?,
+                Some((piece, gap)) => {
+                    chart.draw_series(DashedLineSeries::new(points, size(piece), size(gap), style))?
+                }
+            };
         }
         Ok(())
     }
@@ -114,7 +141,7 @@ mod tests {
         let chart = Chart {
             x: "seconds".into(),
             y: "error".into(),
-            series: vec![Series { colour: 1, points: vec![(0.0, 1.0), (1.0, 3.0)] }],
+            series: vec![Series { colour: 1, points: vec![(0.0, 1.0), (1.0, 3.0)], ..Series::default() }],
             ..Chart::default()
         };
         let mut svg = String::new();

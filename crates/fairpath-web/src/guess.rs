@@ -1,47 +1,47 @@
 //! Guess the future: where every predictor expects every player to be, and where they really went.
 //!
 //! A match of Ethereal, or a recording that somebody dropped onto the page, is walked through tick by tick as
-//! `fairpath-eval` does it: predictors learn of each tick and answer from what was known then. Answers are kept, so
-//! that one can go back and forth.
+//! `fairpath-eval` does it: predictors learn of each tick and answer from what was known then. Only those who are asked
+//! are walked; how they fared is written down, so that one can go back and forth in it.
 
+mod roster;
 mod walker;
 mod why;
 
+use std::borrow::Cow;
+
 use fairpath::vector::{Vec2, Vector};
-use fairpath_eval::candidates::{Candidate, Stage, all};
-use fairpath_eval::play::{Play, Run};
-use fairpath_eval::recording::{self, Source};
+use fairpath_eval::candidates::Stage;
+use fairpath_eval::play::Play;
 use fairpath_games::ethereal::{EtherealConfig, Match};
 
-use self::walker::Walker;
+use self::roster::{COUNT, ROSTER, usual_mask};
+use self::walker::{Answer, SAMPLE_TICKS, Walker, run_at};
 use crate::chart::{Chart, Series};
-use crate::scene::{Knob, Scene, TICK_RATE};
+use crate::report::read_play;
+use crate::scene::{File, Knob, Scene, TICK_RATE};
 
 /// How far ahead, in ticks: S2's horizons, 0.3 to 2.1 s.
 pub(crate) const HORIZONS: [u32; 7] = [18, 36, 54, 72, 90, 108, 126];
-/// Who is shown, by the evaluator's names. Those of S2, the best that learns, and the line that all are compared with.
-pub const SHOWN: [&str; 6] = ["line", "tdm", "hm", "ekb", "oaekb", "adaptive"];
-/// How much of a match is kept: answers of a minute of sixteen players take 20 MB.
-pub const TICKS_MAX: usize = 60 * 60;
-/// How many players of a recording are shown, for the same reason.
+/// How many players of a recording are shown: more are a crowd, in which nobody sees anything.
 pub const PLAYERS_MAX: usize = 24;
+/// How many moments of players are shown, at most. What those who learn have said takes 56 bytes for each of them and
+/// each moment: 250 MB. Eight players for 52 minutes.
+pub const MOMENTS_MAX: usize = 1_500_000;
 /// How long a match of our own is. It is played to the end before it is shown.
 const MATCH_TICKS: u32 = 40 * 60;
-
-const KNOBS: &[Knob] = &[
-    Knob::new("at", 0.0, TICKS_MAX as f64 / 60.0, 0.1, 0.0),
-    Knob::new("horizon", 0.3, 2.1, 0.3, 1.2),
-    Knob::choice("predictor", SHOWN.len() as u32 + 1, 0),
-    Knob::new("players", 2.0, 8.0, 1.0, 4.0),
-    Knob::new("player", 0.0, PLAYERS_MAX as f64 - 1.0, 1.0, 0.0),
-];
+/// How many predictions are made in one [`think`](Scene::think): about a millisecond.
+const PREDICTIONS_AT_ONCE: usize = 100;
+/// More points than that make a chart slow, and nobody sees them.
+const CHART_POINTS_MAX: usize = 240;
 
 /// The scene.
 ///
 /// Its frame, in order: seconds; seconds there are; players; predictors; which horizon; hit radius; low x, low y, high x and high y of everything;
-/// which player is looked at closely; then for each predictor whether it can answer here, its mean error, the share of hits in per cent and packets per
-/// player and second so far; then for each player whether it is there, its team, x and y, where it really was at each horizon (or at the last that is
-/// known), and where each predictor expects it to be.
+/// which player and which predictor are looked at closely; then for each predictor how it is with it (0 nobody asks it, 1 it answers, 2 it would have to know
+/// more), its mean error, the share of hits in per cent and packets per player and second up to this moment, and how many seconds it has been counted for; then for each player whether it is
+/// there, its team, x and y, where it really was at each horizon (or at the last that is known), and for each predictor that answers whether it says something, and
+/// where it expects the player to be.
 pub struct Guess {
     seed: u64,
     players: u32,
@@ -51,27 +51,25 @@ pub struct Guess {
     stage: Stage,
     corners: (Vec2, Vec2),
     walker: Walker,
+    mask: u32,
     ticks: usize,
+    /// Seconds of the recording that are not shown, because there are too many.
+    secs_cut: f64,
     now: usize,
     horizon: usize,
     chosen: usize,
-    tally: Tally,
+    focus: usize,
+    fans: Fans,
 }
 
-/// How predictors fared up to a tick, at one horizon.
-#[derive(Clone, Debug, Default)]
-struct Tally {
-    horizon: usize,
-    until: usize,
-    sums: [f64; SHOWN.len()],
-    hits: [u64; SHOWN.len()],
-    counts: [u64; SHOWN.len()],
-    /// Mean errors, twice a second, for the chart.
-    written: Vec<[f64; SHOWN.len()]>,
+/// What everybody says about everybody at one tick.
+#[derive(Default)]
+struct Fans {
+    /// The tick, and whether everybody had walked there.
+    of: Option<(usize, bool)>,
+    /// By predictor, then by player.
+    answers: Vec<Vec<Option<Answer>>>,
 }
-
-/// How often means are written down for the chart.
-const SAMPLE_TICKS: usize = 30;
 
 impl Guess {
     /// A match of four against four, from its beginning.
@@ -85,8 +83,9 @@ impl Guess {
         let stage = Stage::of(&play);
         let ends =
             play.players.iter().flat_map(|player| &player.runs).map(|run| run.first_tick + run.truth.len());
-        let ticks = ends.max().unwrap_or(0).min(TICKS_MAX);
-        Self {
+        let all_ticks = ends.max().unwrap_or(0);
+        let ticks = all_ticks.min(MOMENTS_MAX / play.players.len().max(1));
+        let mut guess = Self {
             seed,
             players,
             is_dropped: false,
@@ -94,59 +93,69 @@ impl Guess {
             walker: Walker::new(&stage, play.players.len()),
             stage,
             play,
+            mask: 0,
             ticks,
+            secs_cut: secs(all_ticks - ticks),
             now: 0,
             horizon: 3,
             chosen: 0,
-            tally: Tally::default(),
-        }
+            focus: 0,
+            fans: Fans::default(),
+        };
+        guess.ask(usual_mask());
+        guess
+    }
+
+    /// The same view of another match.
+    fn show(&mut self, play: Play, players: u32) {
+        let Self { seed, mask, horizon, chosen, focus, .. } = *self;
+        *self = Self { horizon, chosen, focus, ..Self::of(play, seed, players) };
+        self.ask(mask);
+    }
+
+    fn ask(&mut self, mask: u32) {
+        self.mask = mask;
+        self.walker.ask(mask, &self.stage);
+        self.fans = Fans::default();
     }
 
     fn go_to(&mut self, tick: usize) {
         self.now = tick.min(self.ticks.saturating_sub(1));
-        self.walker.walk_to(&self.play, self.now);
-        self.count();
     }
 
-    /// Brings the tally to the tick that is shown.
-    fn count(&mut self) {
-        if self.tally.until > self.now || self.tally.horizon != self.horizon {
-            self.tally = Tally { horizon: self.horizon, ..Tally::default() };
+    /// Brings what everybody says to the tick that is shown.
+    fn spread(&mut self) {
+        let of = (self.now, self.walker.has_reached(self.now));
+        if self.fans.of == Some(of) {
+            return;
         }
-        while self.tally.until <= self.now {
-            self.count_tick(self.tally.until);
-            if self.tally.until.is_multiple_of(SAMPLE_TICKS) {
-                let mean = |number: usize| self.tally.sums[number] / self.tally.counts[number].max(1) as f64;
-                self.tally.written.push(std::array::from_fn(mean));
-            }
-            self.tally.until += 1;
+        let mut answers = Vec::with_capacity(COUNT);
+        for predictor in 0..COUNT {
+            let said = (0..self.play.players.len())
+                .map(|player| self.walker.answer(&self.play, self.now, player, predictor));
+            answers.push(said.collect());
         }
+        self.fans = Fans { of: Some(of), answers };
     }
 
-    /// Of the predictions for this tick at the horizon asked for: how far off were they?
-    fn count_tick(&mut self, tick: usize) {
-        let Some(asked_at) = tick.checked_sub(HORIZONS[self.horizon] as usize) else { return };
-        for player in 0..self.play.players.len() {
-            let Some((run, index)) = run_at(&self.play, player, asked_at) else { continue };
-            let Some(truth) = run.truth.get(index + HORIZONS[self.horizon] as usize) else { continue };
-            for predictor in 0..SHOWN.len() {
-                let Some(answer) = self.walker.answer(asked_at, player, predictor) else { continue };
-                let error = answer[self.horizon].distance(*truth);
-                self.tally.sums[predictor] += error;
-                self.tally.hits[predictor] += u64::from(error <= self.stage.hit_radius());
-                self.tally.counts[predictor] += 1;
-            }
-        }
+    /// What a predictor says about a player now, as far as that is worked out.
+    fn answer(&self, player: usize, predictor: usize) -> Option<Answer> {
+        let is_of_now = self.fans.of.is_some_and(|(tick, _)| tick == self.now);
+        *self.fans.answers.get(predictor)?.get(player).filter(|_| is_of_now)?
+    }
+
+    /// The tick at which those predictions were made that have come due by now.
+    fn asked_at(&self) -> usize {
+        self.now.saturating_sub(HORIZONS[self.horizon] as usize)
+    }
+
+    fn chosen(&self) -> usize {
+        self.chosen.min(self.play.players.len().saturating_sub(1))
     }
 }
 
-/// What is known of a player at a tick, if it is there.
-pub(crate) fn run_at(play: &Play, player: usize, tick: usize) -> Option<(&Run, usize)> {
-    let runs = &play.players[player].runs;
-    let begun = runs.partition_point(|run| run.first_tick <= tick);
-    let run = &runs[begun.checked_sub(1)?];
-    let index = tick - run.first_tick;
-    (index < run.truth.len()).then_some((run, index))
+fn secs(ticks: usize) -> f64 {
+    ticks as f64 * TICK_RATE.step_secs()
 }
 
 fn played(seed: u64, players: u32) -> Play {
@@ -170,14 +179,20 @@ fn corners(play: &Play) -> (Vec2, Vec2) {
     })
 }
 
-/// Those that are shown, in order.
-pub(crate) fn candidates() -> impl Iterator<Item = Candidate> {
-    SHOWN.iter().filter_map(|name| all().iter().find(|candidate| candidate.name == *name).copied())
-}
-
 impl Scene for Guess {
-    fn knobs(&self) -> &'static [Knob] {
-        KNOBS
+    fn knobs(&self) -> Cow<'static, [Knob]> {
+        let every = f64::from((1u32 << COUNT) - 1);
+        // Whole tenths of a second, as a slider has them.
+        let last = (self.ticks.saturating_sub(1) / SAMPLE_TICKS).max(1) as f64 / 10.0;
+        vec![
+            Knob::new("at", 0.0, last, 0.1, 0.0),
+            Knob::new("horizon", 0.3, 2.1, 0.3, 1.2),
+            Knob::new("predictors", 0.0, every, 1.0, usual_mask().into()),
+            Knob::choice("focus", COUNT as u32, 0),
+            Knob::new("player", 0.0, PLAYERS_MAX as f64 - 1.0, 1.0, 0.0),
+            Knob::new("players", 2.0, 8.0, 1.0, 4.0),
+        ]
+        .into()
     }
 
     fn turn(&mut self, knob: &str, value: f64) {
@@ -189,16 +204,15 @@ impl Scene for Guess {
                     .iter()
                     .position(|horizon| f64::from(*horizon) >= ticks)
                     .unwrap_or(HORIZONS.len() - 1);
-                self.count();
             }
+            "predictors" => self.ask(value as u32),
+            "focus" => self.focus = value as usize,
+            "player" => self.chosen = value as usize,
             "players" if !self.is_dropped && value as u32 != self.players => {
-                let players = value as u32;
-                let (horizon, chosen, now) = (self.horizon, self.chosen, self.now);
-                *self = Self { horizon, chosen, ..Self::of(played(self.seed, players), self.seed, players) };
+                let now = self.now;
+                self.show(played(self.seed, value as u32), value as u32);
                 self.go_to(now);
             }
-            "player" => self.chosen = value as usize,
-            // Which of the predictors is drawn only the page needs to know.
             _ => {}
         }
     }
@@ -209,22 +223,38 @@ impl Scene for Guess {
         self.go_to(if next < self.ticks { next } else { 0 });
     }
 
+    fn think(&mut self) -> bool {
+        let mut made = 0;
+        while made < PREDICTIONS_AT_ONCE {
+            match self.walker.walk(&self.play, &self.stage, self.now) {
+                0 => break,
+                predictions => made += predictions,
+            }
+        }
+        self.spread();
+        !self.walker.has_reached(self.now)
+    }
+
     fn frame(&self, out: &mut Vec<f64>) {
         let (low, high) = self.corners;
-        let secs = |ticks: usize| ticks as f64 * TICK_RATE.step_secs();
-        out.extend([secs(self.now), secs(self.ticks), self.play.players.len() as f64, SHOWN.len() as f64]);
+        out.extend([secs(self.now), secs(self.ticks), self.play.players.len() as f64, COUNT as f64]);
         out.extend([self.horizon as f64, self.stage.hit_radius(), low.x, low.y, high.x, high.y]);
-        out.push(self.chosen as f64);
-        let shown_secs = secs(self.now + 1) * self.play.players.len() as f64;
-        for predictor in 0..SHOWN.len() {
-            let Tally { sums, hits, counts, .. } = &self.tally;
-            let count = counts[predictor].max(1) as f64;
-            let packets = self.walker.packets(self.now, predictor) as f64;
-            out.push(f64::from(u8::from(self.walker.can_answer(predictor))));
+        out.extend([self.chosen() as f64, self.focus as f64]);
+        for predictor in 0..COUNT {
+            let score = self.walker.standing(self.asked_at(), predictor).horizons[self.horizon];
+            let standing = self.walker.standing(self.now, predictor);
+            let is_able = self.walker.missing(predictor).is_none();
+            out.push(match (self.walker.is_asked(predictor), is_able) {
+                (false, _) => 0.0,
+                (true, true) => 1.0,
+                (true, false) => 2.0,
+            });
+            let per_sec = 1.0 / TICK_RATE.step_secs() / f64::from(standing.moments.max(1));
             out.extend([
-                sums[predictor] / count,
-                100.0 * hits[predictor] as f64 / count,
-                packets / shown_secs,
+                score.mean(),
+                100.0 * f64::from(score.hits) / f64::from(score.count.max(1)),
+                f64::from(standing.packets) * per_sec,
+                secs(self.walker.walked(predictor).min(self.now + 1)),
             ]);
         }
         for player in 0..self.play.players.len() {
@@ -232,8 +262,7 @@ impl Scene for Guess {
         }
     }
 
-    /// What a wall is: the outline of each cell that is one and has floor beside it would be too many lines, so these are
-    /// the cells' middles, each a line of one point.
+    /// The cells that are wall, each as a line from its lowest to its highest corner.
     fn ground(&self) -> Vec<Vec<Vec2>> {
         let Some(world) = &self.play.world else { return Vec::new() };
         let (columns, rows) = world.size();
@@ -243,62 +272,84 @@ impl Scene for Guess {
     }
 
     fn chart(&self, _number: u32) -> Option<Chart> {
-        let series =
-            (0..SHOWN.len()).filter(|number| self.walker.can_answer(*number)).map(|number| {
-                let points =
-                    self.tally.written.iter().enumerate().map(|(at, means)| {
-                        ((at * SAMPLE_TICKS) as f64 * TICK_RATE.step_secs(), means[number])
-                    });
-                Series { colour: number as u32, points: points.collect() }
-            });
+        let horizon = HORIZONS[self.horizon] as usize;
+        let last = self.asked_at() / SAMPLE_TICKS;
+        let every = last / CHART_POINTS_MAX + 1;
+        let asked = (0..COUNT).filter(|predictor| {
+            self.walker.is_asked(*predictor) && self.walker.missing(*predictor).is_none()
+        });
+        let series = asked.map(|predictor| {
+            let shown = ROSTER[predictor];
+            let last = last.min(self.walker.walked(predictor).saturating_sub(1) / SAMPLE_TICKS);
+            let point = |sample: usize| {
+                let score = self.walker.standing(sample * SAMPLE_TICKS, predictor).horizons[self.horizon];
+                (secs(sample * SAMPLE_TICKS + horizon), score.mean())
+            };
+            // Before the first prediction has come due there is nothing to draw.
+            let points = (1..=last).filter(|sample| sample.is_multiple_of(every)).map(point).collect();
+            Series { colour: shown.colour, stroke: shown.stroke, points }
+        });
         Some(Chart {
             x: "seconds".into(),
-            y: "mean error".into(),
-            x_range: Some((0.0, self.ticks as f64 * TICK_RATE.step_secs())),
+            y: format!("mean error, {}", self.play.unit),
+            x_range: Some((0.0, secs(self.ticks))),
             y_least: self.stage.hit_radius(),
             series: series.collect(),
         })
     }
 
-    fn read(&mut self, name: &str, bytes: &[u8]) -> Result<(), String> {
-        let recording = recording::read(Source { name, bytes }, None).map_err(|error| error.to_string())?;
-        let play = Play::from_recording(&recording.without_height());
-        if play.secs() <= 0.0 {
-            return Err(format!("{name} has nobody in it who moves"));
-        }
-        *self = Self { is_dropped: true, horizon: self.horizon, ..Self::of(play, self.seed, self.players) };
+    fn read(&mut self, file: File<'_>, breaks: Option<File<'_>>) -> Result<(), String> {
+        let play = read_play(file, breaks)?;
+        self.show(play, self.players);
+        self.is_dropped = true;
         Ok(())
     }
 
-    fn words(&self, about: &str) -> String {
+    fn words(&mut self, about: &str) -> String {
         match about {
             "why" => why::why(self),
             "unit" => self.play.unit.to_string(),
+            "predictors" => roster::in_words(),
+            "player" => self.name_of(self.chosen()),
+            "missing" => self.walker.missing(self.focus).map_or_else(String::new, |what| what.to_string()),
+            "cut" if self.secs_cut > 0.0 => {
+                let (shown, whole) = (secs(self.ticks), secs(self.ticks) + self.secs_cut);
+                format!("The first {shown:.0} of {whole:.0} s are shown: more would not fit into memory.")
+            }
             _ => String::new(),
         }
     }
 }
 
 impl Guess {
+    fn name_of(&self, player: usize) -> String {
+        match self.play.players.get(player) {
+            Some(one) if self.is_dropped => one.name.clone(),
+            Some(_) => format!("player {player}"),
+            None => "nobody".into(),
+        }
+    }
+
     fn frame_of(&self, player: usize, out: &mut Vec<f64>) {
+        let able = (0..COUNT).filter(|predictor| {
+            self.walker.is_asked(*predictor) && self.walker.missing(*predictor).is_none()
+        });
         let Some((run, index)) = run_at(&self.play, player, self.now) else {
-            out.extend(std::iter::repeat_n(0.0, 4 + 2 * HORIZONS.len() * (1 + SHOWN.len())));
+            let per_predictor = 1 + 2 * HORIZONS.len();
+            out.extend(std::iter::repeat_n(0.0, 4 + 2 * HORIZONS.len() + per_predictor * able.count()));
             return;
         };
         let place = run.truth[index];
         out.extend([1.0, f64::from(run.team), place.x, place.y]);
         for horizon in HORIZONS {
-            let there = run
-                .truth
-                .get(index + horizon as usize)
-                .or_else(|| run.truth.last())
-                .copied()
-                .unwrap_or(place);
+            let there = run.truth.get(index + horizon as usize).or_else(|| run.truth.last());
+            let there = there.copied().unwrap_or(place);
             out.extend([there.x, there.y]);
         }
-        for predictor in 0..SHOWN.len() {
-            let answer = self.walker.answer(self.now, player, predictor).unwrap_or([place; HORIZONS.len()]);
-            out.extend(answer.iter().flat_map(|place| [place.x, place.y]));
+        for predictor in able {
+            let answer = self.answer(player, predictor);
+            out.push(f64::from(u8::from(answer.is_some())));
+            out.extend(answer.unwrap_or([place; HORIZONS.len()]).iter().flat_map(|place| [place.x, place.y]));
         }
     }
 }
@@ -306,46 +357,53 @@ impl Guess {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene::{digest, turn};
-    use fairpath_eval::evaluate::{Question, score};
+    use crate::scene::{digest, finish_thinking, turn};
 
     fn guess() -> Guess {
         Guess::of(played(1, 2), 1, 2)
     }
 
-    #[test]
-    fn its_table_is_the_evaluators() {
-        let mut scene = guess();
-        scene.go_to(scene.ticks - 1);
-        let question = Question::new(HORIZONS.to_vec(), scene.stage.hit_radius(), scene.stage.hit_radius())
-            .expect("a question as S2 asks it");
-        for (number, candidate) in candidates().enumerate() {
-            let expected =
-                score(&scene.play, candidate.make(&scene.stage).as_mut(), &question).expect("all is known");
-            let errors: usize = expected.iter().map(|player| player.horizons[3].errors.len()).sum();
-            let sum: f64 = expected.iter().map(|player| player.horizons[3].sum).sum();
-            let hits: u64 = expected.iter().map(|player| player.horizons[3].hits).sum();
-            let packets: u64 = expected.iter().map(|player| player.packets).sum();
-            assert_eq!(scene.tally.counts[number], errors as u64, "{}", candidate.name);
-            assert_eq!(scene.walker.packets(scene.now, number), packets, "{}", candidate.name);
-            let close = |ours: f64, theirs: f64| (ours - theirs).abs() <= 1e-4 * theirs.max(1.0);
-            assert!(close(scene.tally.sums[number], sum), "{}", candidate.name);
-            assert!(
-                scene.tally.hits[number].abs_diff(hits) <= 2,
-                "answers are kept as f32: {}",
-                candidate.name
-            );
-        }
+    fn number_of(name: &str) -> usize {
+        ROSTER.iter().position(|shown| shown.name == name).expect("it is on the roster")
     }
 
     #[test]
-    fn going_back_shows_what_was_shown() {
+    fn going_back_shows_what_was_shown_of_those_who_learn_too() {
         let mut scene = guess();
+        scene.ask((1 << COUNT) - 1);
         (0..200).for_each(|_| scene.tick());
+        finish_thinking(&mut scene);
         let before = digest(&scene);
         (0..300).for_each(|_| scene.tick());
+        finish_thinking(&mut scene);
         turn(&mut scene, "at", 200.0 / 60.0);
+        finish_thinking(&mut scene);
+        // How far everybody has been counted is another matter.
+        let mut fresh = guess();
+        fresh.ask((1 << COUNT) - 1);
+        turn(&mut fresh, "at", 200.0 / 60.0);
+        finish_thinking(&mut fresh);
         assert_eq!(digest(&scene), before);
+        assert_eq!(digest(&fresh), before, "whoever jumps there sees the same");
+    }
+
+    #[test]
+    fn who_is_asked_late_says_what_it_would_have_said() {
+        let mut early = guess();
+        early.ask(usual_mask() | 1 << number_of("ridge"));
+        let mut late = guess();
+        for scene in [&mut early, &mut late] {
+            (0..400).for_each(|_| scene.tick());
+            finish_thinking(scene);
+        }
+        assert_ne!(digest(&early), digest(&late));
+        late.ask(usual_mask() | 1 << number_of("ridge"));
+        finish_thinking(&mut late);
+        assert_eq!(digest(&early), digest(&late));
+    }
+
+    fn file<'a>(name: &'a str, text: &'a str) -> File<'a> {
+        File { name, bytes: text.as_bytes() }
     }
 
     #[test]
@@ -358,12 +416,55 @@ mod tests {
             }
         }
         let mut scene = guess();
-        scene.read("walk.csv", rows.as_bytes()).expect("a recording");
+        scene.ask((1 << COUNT) - 1);
+        scene.read(file("walk.csv", &rows), None).expect("a recording");
         turn(&mut scene, "at", 8.0);
+        finish_thinking(&mut scene);
         assert_eq!(scene.play.players.len(), 2);
-        assert!(scene.tally.sums[0] / (scene.tally.counts[0].max(1) as f64) < 0.05, "a line predicts a line");
-        assert!(!scene.walker.can_answer(4), "nobody knows where the walls are");
-        assert!(scene.read("nonsense.csv", b"hello").is_err());
-        assert!(!scene.words("why").is_empty());
+        assert!(scene.walker.standing(scene.now, 0).horizons[3].mean() < 0.05, "a line predicts a line");
+        assert!(scene.walker.missing(number_of("oaekb")).is_some(), "nobody knows where the walls are");
+        assert!(scene.words("why").contains("ann"));
+        assert!(scene.read(file("nonsense.csv", "hello"), None).is_err());
+        assert_eq!(scene.play.players.len(), 2, "what was there is still there");
+    }
+
+    #[test]
+    fn how_often_it_thinks_does_not_matter() {
+        let mut rows = String::from("t,entity,team,x,y\n");
+        // So many that one tick of everybody is more than is thought at once, and nobody is there in the first.
+        for sample in 0..100 {
+            for player in 0..PLAYERS_MAX {
+                rows += &format!("{},{player},1,{},{player}\n", f64::from(sample) * 0.05, sample % 70);
+            }
+        }
+        let [mut once, mut often] = [guess(), guess()];
+        for scene in [&mut once, &mut often] {
+            scene.read(file("crowd.csv", &rows), None).expect("a recording");
+            turn(scene, "at", 4.0);
+        }
+        for count in 0..=COUNT {
+            often.ask((1 << count) - 1);
+            often.think();
+        }
+        once.ask((1 << COUNT) - 1);
+        for scene in [&mut once, &mut often] {
+            finish_thinking(scene);
+        }
+        assert_eq!(digest(&once), digest(&often));
+    }
+
+    #[test]
+    fn breaks_cut_a_recording() {
+        let mut rows = String::from("t,entity,team,x,y\n");
+        for sample in 0..200 {
+            let x = 0.2 * f64::from(sample) + f64::from(sample / 100 * 500);
+            rows += &format!("{},ann,1,{x},0\n", f64::from(sample) * 0.05);
+        }
+        let mut scene = guess();
+        scene.read(file("jump.csv", &rows), None).expect("a recording");
+        assert_eq!(scene.play.players[0].runs.len(), 1);
+        let breaks = "t,entity,reason\n5,ann,teleport\n";
+        scene.read(file("jump.csv", &rows), Some(file("jump.breaks.csv", breaks))).expect("a recording");
+        assert_eq!(scene.play.players[0].runs.len(), 2);
     }
 }

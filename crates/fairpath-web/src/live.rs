@@ -1,52 +1,91 @@
-//! Play over the real network: a session with a tank server, without the socket.
+//! Play over the real network: a session with a server, without the socket.
 //!
-//! JavaScript has the WebTransport; this has the [`Client`] and the tank. What comes is handed in, what is to leave is asked
-//! for, and the run loop is the one that [`fairpath::session`] prescribes. The tank runs one tick ahead of the clock, as
-//! `fairpath bots` do it: where it is at any instant of a tick is known then, and that is what others are told.
+//! JavaScript has the WebTransport; this has the [`Client`] and the game. What comes is handed in, what is to leave is asked
+//! for, and the run loop is the one that [`fairpath::session`] prescribes. A tank is the player's own and told to the others
+//! ([`Crew`](fairpath_games::online::Crew)); all other games are the server's, and a [`Guest`](fairpath_games::online::Guest) plays them.
+
+mod guest;
+mod tanks;
 
 use fairpath::motion::MotionKind;
-use fairpath::number::EntityId;
 use fairpath::random::Random;
-use fairpath::session::{Class, ClassId, Client, ClientConfig, ClientEvent, Party};
-use fairpath::time::{LocalInstant, SharedInstant, Span};
+use fairpath::session::{Class, Client, ClientConfig, ClientEvent};
+use fairpath::time::{LocalInstant, Span};
 use fairpath::trigger::Trigger;
 use fairpath::vector::Vec2;
-use fairpath::{Observation, State};
-use fairpath_games::tanks::{ConfigError, Driver, Ground, Input, Match, TICK_RATE, Tanks, TanksConfig};
+use fairpath_games::online::{FAIRNESS, Fairness, HostedJetCar, HostedRace, HostedSailing, SHOT, TANK};
+use fairpath_games::tanks::ConfigError;
 
-use crate::play::{Kind, Thing};
+use self::guest::Away;
+use self::tanks::LiveTank;
+use crate::play::{Game, Hands, jet_car, race, sailing};
 
-/// What a tank server calls its tanks and shots.
-const TANK: ClassId = ClassId(0);
-const SHOT: ClassId = ClassId(1);
-/// The state group of a tank that says whether it is on the field.
-const ALIVE: u8 = 0;
-/// Ticks played at once at most: after a longer stall the game goes on from there, later.
-const TICKS_AT_ONCE_MAX: i64 = 60;
+/// What a page must know of a server.
+#[derive(Clone, Copy, Debug)]
+pub struct About {
+    /// Fields, roads and winds follow from it.
+    pub seed: u64,
+    /// How wrong others may be about a tank.
+    pub threshold: f64,
+    /// What they take a tank to do meanwhile.
+    pub model: MotionKind,
+}
 
-/// A browser's place at a tank server.
+/// A browser's place at a server.
 ///
-/// Its frame is that of [`Play`](crate::play::Play); the game's own four numbers are the round trip in ms, the clock's uncertainty in ms,
-/// how many other tanks are seen, and updates received.
+/// Its frame is that of [`Play`](crate::play::Play).
 pub struct Live {
     session: Client<Vec2>,
-    game: Match,
-    /// When tick zero was, on the shared clock; set by the first look at it.
-    began: Option<SharedInstant>,
-    own: Option<EntityId>,
+    table: Box<dyn Table>,
+    hands: Hands,
+    is_compensated: bool,
+    fairness: Option<Fairness>,
     sessions: u32,
 }
 
+/// A game at a server, whichever it is.
+trait Table {
+    /// There is a session, and it knows nothing yet.
+    fn begin(&mut self, session: &mut Client<Vec2>);
+    /// Something that the session says.
+    fn hear(&mut self, event: &ClientEvent);
+    /// One frame: the hands act, and the server is told.
+    fn play(&mut self, session: &mut Client<Vec2>, hands: Hands, is_compensated: bool, now: LocalInstant);
+    /// Everything there is to draw.
+    fn frame(&mut self, session: &mut Client<Vec2>, now: LocalInstant, out: &mut Vec<f64>);
+    /// What never moves.
+    fn ground(&self) -> Vec<Vec<Vec2>>;
+    /// The player wants to begin anew.
+    fn again(&mut self, _session: &mut Client<Vec2>) {}
+    /// Microseconds on the shared clock, and where the player's own thing really is, where that is known here.
+    fn truth(&self, _session: &mut Client<Vec2>, _now: LocalInstant) -> Option<(i64, Vec2)> {
+        None
+    }
+}
+
 impl Live {
-    /// A client for a server with this field, threshold and model; `random` must be unguessable.
-    pub fn new(seed: u64, threshold: f64, model: MotionKind, random: Random) -> Result<Self, ConfigError> {
-        let map = Tanks::new(TanksConfig::default(), seed)?.map().clone();
-        let config = TanksConfig { tanks: [1, 0], ground: Ground::Given(map), ..TanksConfig::default() };
-        let game = Match::new(config, random.fork(0).bits(), |_, _, _| Driver::Hands(Input::IDLE))?;
-        let class = || Class::new(Trigger::within(threshold));
-        let classes = [(TANK, class().with_model(model)), (SHOT, class())];
+    /// A player of this game (as [`Play`](crate::play::Play) counts them) at a server; `random` must be unguessable.
+    pub fn new(game: u32, about: About, random: &Random) -> Result<Self, ConfigError> {
+        let table: Box<dyn Table> = match game {
+            0 => Box::new(LiveTank::new(about.seed, random.fork(0).bits())?),
+            1 => {
+                let game = jet_car::JetCar::new(about.seed);
+                Box::new(Away::<_, HostedJetCar>::new(game.truth(), game))
+            }
+            2 => {
+                let game = sailing::Sailing::new(about.seed);
+                Box::new(Away::<_, HostedSailing>::new(game.truth(), game))
+            }
+            _ => {
+                let game = race::Race::new(about.seed);
+                Box::new(Away::<_, HostedRace>::new(game.truth(), game))
+            }
+        };
+        let class = || Class::new(Trigger::within(about.threshold));
+        let classes = [(TANK, class().with_model(about.model)), (SHOT, class())];
         let session = Client::new(ClientConfig::new(classes), random.fork(1));
-        Ok(Self { session, game, began: None, own: None, sessions: 0 })
+        let hands = Hands::default();
+        Ok(Self { session, table, hands, is_compensated: false, fairness: None, sessions: 0 })
     }
 
     /// The session, for whoever carries its bytes.
@@ -64,109 +103,59 @@ impl Live {
         self.sessions
     }
 
-    /// One frame: the hands drive, and the server is told.
-    pub fn drive(&mut self, right: f64, ahead: f64, now: LocalInstant) {
+    /// Whether a bot plays instead of the hands, and whether the screen plays on what the server has not seen.
+    pub fn set(&mut self, is_bot: bool, is_compensated: bool) {
+        self.hands.is_bot = is_bot;
+        self.is_compensated = is_compensated;
+    }
+
+    /// Begins anew, in games that have a beginning.
+    pub fn again(&mut self) {
+        self.table.again(&mut self.session);
+    }
+
+    /// One frame: the hands act, and the server is told.
+    pub fn drive(&mut self, right: f64, ahead: f64, fires: bool, now: LocalInstant) {
+        self.hands = Hands { right, ahead, fires, ..self.hands };
         while let Some(event) = self.session.poll_event() {
-            match event {
-                ClientEvent::Connected(_) => self.sessions += 1,
-                ClientEvent::SessionLost { .. } => self.own = None,
-                _ => {}
+            match &event {
+                ClientEvent::Connected(_) => {
+                    self.sessions += 1;
+                    self.table.begin(&mut self.session);
+                }
+                ClientEvent::Called { method: FAIRNESS, bytes, .. } => {
+                    self.fairness = Fairness::from_bytes(bytes).ok();
+                }
+                _ => self.table.hear(&event),
             }
         }
-        let Some(clock) = self.session.clock_now(now) else { return };
-        self.game.seat(EntityId(0), Driver::Hands(Input::drive(ahead, -right)));
-        self.play_to(clock.shared);
-        if self.session.is_connected() {
-            self.tell(clock.shared, now);
-        }
-    }
-
-    fn play_to(&mut self, now: SharedInstant) {
-        let played = self.game.tanks().now().since_zero();
-        let began = *self.began.get_or_insert(now - played);
-        let stalled = now - began - played - TICK_RATE.begin(TICKS_AT_ONCE_MAX);
-        if stalled > Span::ZERO {
-            self.began = Some(began + stalled);
-        }
-        while self.last_tick_at() < now {
-            self.game.step();
-        }
-    }
-
-    fn last_tick_at(&self) -> SharedInstant {
-        self.began.unwrap_or(SharedInstant::ZERO) + self.game.tanks().now().since_zero()
-    }
-
-    fn tell(&mut self, at: SharedInstant, now: LocalInstant) {
-        let state = self.truth_at(at);
-        let is_new = self.own.is_none();
-        if is_new {
-            // A session that has no room for it says so, and is asked again with the next frame.
-            self.own = self.session.create(TANK, &[0], now).ok();
-        }
-        let Some(own) = self.own else { return };
-        let observation = if is_new { Observation::Jumped(state) } else { Observation::Moved(state) };
-        let told = self.session.observe(own, observation, now);
-        let alive = self.session.set_state(own, ALIVE, &[1]);
-        if told.is_err() || alive.is_err() {
-            self.own = None;
-        }
-    }
-
-    /// Where the own tank is at an instant within the tick that was played last.
-    fn truth_at(&self, at: SharedInstant) -> State<Vec2> {
-        let state = self.game.tanks().tanks()[0].state();
-        let back = (at - self.last_tick_at()).as_secs_f64().clamp(-1.0, 0.0);
-        MotionKind::Circular.from_state(&state).state_at(back)
-    }
-
-    /// Microseconds on the shared clock, and where the own tank is then: for tests that compare with what others see.
-    pub fn truth(&mut self, now: LocalInstant) -> Option<(i64, Vec2)> {
-        let shared = self.session.clock_now(now)?.shared;
-        self.own?;
-        Some((shared.as_micros(), self.truth_at(shared).position))
+        self.table.play(&mut self.session, self.hands, self.is_compensated, now);
     }
 
     /// Everything there is to draw.
     pub fn frame(&mut self, now: LocalInstant, out: &mut Vec<f64>) {
-        let shared = self.session.clock_now(now).map_or(SharedInstant::ZERO, |clock| clock.shared);
-        let own = self.truth_at(shared);
-        let others = self.others(now);
+        self.table.frame(&mut self.session, now, out);
+    }
+
+    /// How the link and the ledger stand: the round trip and the clock's uncertainty in ms, updates received; how many players
+    /// the ledger has, how wrong this one's screen has been, everybody's on average, and how unequal they are.
+    pub fn standing(&self, now: LocalInstant) -> [f64; 7] {
         let statistics = self.session.statistics();
         let millis = |span: Option<Span>| span.map_or(0.0, Span::as_millis_f64);
-        let tanks = others.iter().filter(|thing| matches!(thing.kind, Kind::Tank)).count();
-        out.extend([self.game.tanks().now().as_secs_f64(), 0.0, own.position.x, own.position.y, 150.0]);
-        out.extend([own.position.x, own.position.y, own.orientation, 0.0, 0.0, 0.0, 0.0]);
+        let Fairness { own, mean, spread, players } = self.fairness.unwrap_or_default();
         let uncertainty = self.session.clock_uncertainty(now);
-        out.extend([millis(statistics.round_trip), millis(uncertainty), tanks as f64]);
-        out.extend([statistics.vectors_received as f64, 0.0, 0.0, others.len() as f64 + 1.0]);
-        others.iter().for_each(|thing| thing.write(out));
-        Thing { is_own: true, ..Thing::new(Kind::Tank, own.position, own.orientation) }.write(out);
+        let received = statistics.vectors_received as f64;
+        [millis(statistics.round_trip), millis(uncertainty), received, players.into(), own, mean, spread]
     }
 
-    fn others(&mut self, now: LocalInstant) -> Vec<Thing> {
-        let objects: Vec<EntityId> = self.session.objects().collect();
-        let is_mine = |session: &Client<Vec2>, object: EntityId| {
-            let own = session.id().map(Party::Client);
-            own.is_some() && session.owner(object) == own
-        };
-        let mut things = Vec::new();
-        for object in objects {
-            if is_mine(&self.session, object) || self.session.state(object, ALIVE) == Some(&[0]) {
-                continue;
-            }
-            let Some(state) = self.session.draw(object, now) else { continue };
-            let kind = if self.session.class(object) == Some(SHOT) { Kind::Shot } else { Kind::Tank };
-            let team =
-                u32::from(self.session.creation(object).is_some_and(|bytes| bytes.first() == Some(&1)));
-            things.push(Thing { team, ..Thing::new(kind, state.position, state.orientation) });
-        }
-        things
+    /// Microseconds on the shared clock, and where the own tank is then: for tests that compare with what others see.
+    pub fn truth(&mut self, now: LocalInstant) -> Option<(i64, Vec2)> {
+        self.table.truth(&mut self.session, now)
     }
 
-    /// The field's walls and boxes.
+    /// What never moves.
     pub fn ground(&self) -> Vec<Vec<Vec2>> {
-        crate::play::field(self.game.tanks().map())
+        self.table.ground()
     }
 }
 
@@ -175,19 +164,23 @@ mod tests {
     use super::*;
     use fairpath::schedule::Broadcast;
     use fairpath::session::{ConnectionId, Server, ServerConfig, Token};
+    use fairpath::time::SharedInstant;
     use fairpath::vector::Vector;
+    use fairpath_games::online::Hall;
 
-    /// A server and the page's client, byte for byte, without a network between them.
-    #[test]
-    fn a_server_sees_the_tank_where_it_is() {
-        let class = || Class::new(Trigger::within(0.3));
-        let classes = [(TANK, class().with_model(MotionKind::Circular)), (SHOT, class())];
-        let mut server =
-            Server::<Vec2>::new(ServerConfig::new(classes, 1), Box::new(Broadcast), Random::from_seed(2));
-        let mut live = Live::new(1, 0.3, MotionKind::Circular, Random::from_seed(3)).expect("sound");
+    const ABOUT: About = About { seed: 1, threshold: 0.3, model: MotionKind::Circular };
+
+    /// A server and the page's client, byte for byte, without a network between them. `look` sees both every 5 ms.
+    fn played(game: u32, secs: i64, mut look: impl FnMut(&mut Live, &mut Server<Vec2>, i64)) {
+        let class = || Class::new(Trigger::within(ABOUT.threshold));
+        let classes = [(TANK, class().with_model(ABOUT.model)), (SHOT, class())];
+        let config = ServerConfig::new(classes, 1);
+        let mut server = Server::<Vec2>::new(config, Box::new(Broadcast), Random::from_seed(2));
+        let mut hall = Hall::new(ABOUT.seed);
+        let mut live = Live::new(game, ABOUT, &Random::from_seed(3)).expect("sound");
+        live.set(false, true);
         let mut link = ConnectionId(0);
-        let mut seen = 0;
-        for step in 0..2_000_i64 {
+        for step in 0..200 * secs {
             let micros = step * 5_000;
             let (local, shared) = (LocalInstant::from_micros(micros), SharedInstant::from_micros(micros));
             if step == 0 {
@@ -196,7 +189,14 @@ mod tests {
             }
             live.session().handle_timeout(local);
             server.handle_timeout(shared);
-            live.drive(0.5, 1.0, local);
+            while let Some(event) = server.poll_event() {
+                hall.hear(&mut server, &event, shared);
+            }
+            hall.play(&mut server, shared);
+            if step % 100 == 0 {
+                Fairness::tell_all(&mut server);
+            }
+            live.drive(0.5, 1.0, true, local);
             while let Some(bytes) = live.session().poll_stream(local) {
                 server.handle_stream(link, &bytes, shared);
             }
@@ -209,14 +209,43 @@ mod tests {
             while let Some(bytes) = server.poll_datagram(link, shared, 1200) {
                 live.session().handle_datagram(&bytes, local);
             }
-            let object = server.objects().next();
-            if let (Some(object), Some((_, truth))) = (object, live.truth(local))
+            look(&mut live, &mut server, micros);
+        }
+    }
+
+    #[test]
+    fn a_server_sees_the_tank_where_it_is_and_its_shots_too() {
+        let (mut seen, mut shots, mut told) = (0, 0, 0.0);
+        played(0, 10, |live, server, micros| {
+            let (local, shared) = (LocalInstant::from_micros(micros), SharedInstant::from_micros(micros));
+            let of = |class| server.objects().find(|object| server.class(*object) == Some(class));
+            shots += u32::from(of(SHOT).is_some());
+            told = live.standing(local)[3];
+            if let (Some(object), Some((_, truth))) = (of(TANK), live.truth(local))
                 && let Some(placed) = server.place(object, shared)
             {
                 assert!(placed.position.distance(truth) < 0.4, "at {micros} µs");
                 seen += 1;
             }
+        });
+        assert!(seen > 1_000 && shots > 100, "seen {seen} times, with {shots} shots");
+        assert_eq!(told, 1.0, "the ledger has one player");
+    }
+
+    #[test]
+    fn hosted_games_are_played_at_the_server() {
+        for game in 1..4 {
+            let mut places = Vec::new();
+            played(game, 6, |live, _, micros| {
+                let mut frame = Vec::new();
+                live.frame(LocalInstant::from_micros(micros), &mut frame);
+                assert!(frame.iter().all(|number| number.is_finite()), "game {game}");
+                assert_eq!(frame[1], f64::from(game));
+                places.push(Vec2::new(frame[5], frame[6]));
+            });
+            // Whoever thrusts all the time meets a wall, and is put where it began.
+            let way = places.iter().map(|place| place.distance(places[0])).fold(0.0, f64::max);
+            assert!(way > 3.0, "game {game}: the server has moved it by {way}");
         }
-        assert!(seen > 1_000, "it was seen {seen} times");
     }
 }

@@ -1,24 +1,25 @@
 //! Play: drive a tank, a jet car, a boat or a race car over a bad network, with and without help.
 //!
-//! The server is in this process, but it and the player meet only through a [`Way`]: the server plays the inputs that have
+//! The server is in this process, but it and the player meet only through a [`RoundTrip`]: the server plays the inputs that have
 //! arrived, and the screen shows what has come back. With compensation the screen plays on what the server has not seen
 //! yet, with the server's own rules. Bots sit at the server and see everything as it is: that is what lag costs.
 
-mod jet_car;
-mod race;
-mod sailing;
+pub(crate) mod jet_car;
+pub(crate) mod race;
+pub(crate) mod sailing;
 mod tanks;
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use fairpath::State;
 use fairpath::compensate::Simulate;
 use fairpath::time::{SharedInstant, Span, TickRate};
 use fairpath::vector::{Vec2, Vector};
-use fairpath_games::shared::Way;
+use fairpath_games::shared::RoundTrip;
 
 pub(crate) use self::tanks::field;
-use crate::chart::{Chart, Series};
+use crate::chart::{Chart, Series, Stroke};
 use crate::scene::{Knob, Scene, TICK_RATE, begin};
 
 const KNOBS: &[Knob] = &[
@@ -151,7 +152,7 @@ trait Plays {
 struct Table<G: Game> {
     game: G,
     rules: G::Rules,
-    way: Way<G::Rules>,
+    way: RoundTrip<G::Rules>,
     lag: Span,
     ticks: i64,
     /// What the screen showed, until the server has seen what the hands did then.
@@ -169,7 +170,7 @@ struct Shown {
 impl<G: Game> Table<G> {
     fn new(game: G) -> Self {
         let round_trip = Span::from_millis(ROUND_TRIP_MS_MAX);
-        let way = Way::new(round_trip, false, G::TICK_RATE, game.idle(), game.truth(), G::own);
+        let way = RoundTrip::new(round_trip, false, G::TICK_RATE, game.idle(), game.truth(), G::own);
         let shown = VecDeque::new();
         Self { rules: game.rules(), game, way, lag: round_trip, ticks: 0, shown, apart: (0.0, 0.0) }
     }
@@ -278,8 +279,8 @@ impl Play {
 }
 
 impl Scene for Play {
-    fn knobs(&self) -> &'static [Knob] {
-        KNOBS
+    fn knobs(&self) -> Cow<'static, [Knob]> {
+        KNOBS.into()
     }
 
     fn turn(&mut self, knob: &str, value: f64) {
@@ -332,22 +333,32 @@ impl Scene for Play {
     }
 
     fn chart(&self, _number: u32) -> Option<Chart> {
-        let series = [&self.own, &self.others].into_iter().enumerate().map(|(number, past)| {
-            let recent = &past[past.len().saturating_sub(CHART_TICKS)..];
-            let secs = |index: usize| (index as f64 - recent.len() as f64) * TICK_RATE.step_secs();
-            Series {
-                // Blue for one's own, vermillion for the others.
-                colour: 5 - number as u32,
-                points: recent.iter().enumerate().map(|(at, apart)| (secs(at), *apart)).collect(),
-            }
-        });
-        Some(Chart {
-            x: "seconds ago".into(),
-            y: "off by".into(),
-            x_range: Some((-TICK_RATE.step_secs() * CHART_TICKS as f64, 0.0)),
-            y_least: 2.0,
-            series: series.collect(),
-        })
+        let recent = self.own.len().saturating_sub(CHART_TICKS)..;
+        let pairs = self.own[recent.clone()].iter().zip(&self.others[recent]);
+        let pairs: Vec<f64> = pairs.flat_map(|(own, others)| [*own, *others]).collect();
+        let secs = -TICK_RATE.step_secs() * CHART_TICKS as f64;
+        Some(Chart { x_range: Some((secs, 0.0)), ..apart_over_time(&pairs, TICK_RATE.step_secs()) })
+    }
+}
+
+/// The chart of how far off a screen is: pairs of numbers, the own thing's and the others', `every` so many seconds up to now.
+pub(crate) fn apart_over_time(pairs: &[f64], every: f64) -> Chart {
+    let count = pairs.len() / 2;
+    let series = (0..2).map(|which| {
+        let values = pairs.iter().skip(which).step_by(2).enumerate();
+        Series {
+            // Blue for one's own, vermillion for the others.
+            colour: 5 - which as u32,
+            stroke: Stroke::Solid,
+            points: values.map(|(at, apart)| ((at as f64 - count as f64) * every, *apart)).collect(),
+        }
+    });
+    Chart {
+        x: "seconds ago".into(),
+        y: "off by".into(),
+        x_range: Some((-every * count.max(1) as f64, 0.0)),
+        y_least: 2.0,
+        series: series.collect(),
     }
 }
 

@@ -3,9 +3,10 @@
 use fairpath_eval::candidates::{Stage, all};
 use fairpath_eval::evaluate::{Question, Summary, score};
 use fairpath_eval::play::Play;
-use fairpath_eval::recording::{self, Source};
+use fairpath_eval::recording;
 
 use crate::guess::HORIZONS;
+use crate::scene::File;
 
 /// A recording, and what is asked about it.
 pub struct Evaluation {
@@ -15,13 +16,12 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
-    /// Reads a recording; says what is wrong with it.
-    pub fn of(name: &str, bytes: &[u8]) -> Result<Self, String> {
-        let recording = recording::read(Source { name, bytes }, None).map_err(|error| error.to_string())?;
-        let play = Play::from_recording(&recording.without_height());
+    /// Reads a recording, and the breaks that belong to it; says what is wrong with it.
+    pub fn of(file: File<'_>, breaks: Option<File<'_>>) -> Result<Self, String> {
+        let play = read_play(file, breaks)?;
         let stage = Stage::of(&play);
         let question = Question::new(HORIZONS.to_vec(), stage.hit_radius(), stage.hit_radius())
-            .map_err(|_| format!("{name} has nobody in it who moves"))?;
+            .map_err(|_| nobody_moves(file.name))?;
         Ok(Self { play, stage, question })
     }
 
@@ -51,9 +51,25 @@ impl Evaluation {
     }
 }
 
+/// A recording as predictors see it, or what is wrong with it: what, where, and how to fix it.
+pub(crate) fn read_play(file: File<'_>, breaks: Option<File<'_>>) -> Result<Play, String> {
+    let recording = recording::read(file, breaks).map_err(|error| error.to_string())?;
+    let play = Play::from_recording(&recording.without_height());
+    // Half a second of it sets the scale of everything.
+    if play.top_speed() > 0.0 { Ok(play) } else { Err(nobody_moves(file.name)) }
+}
+
+fn nobody_moves(name: &str) -> String {
+    format!("{name}: nobody in it moves for half a second without a break: record some motion first")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn file<'a>(name: &'a str, text: &'a str) -> File<'a> {
+        File { name, bytes: text.as_bytes() }
+    }
 
     #[test]
     fn it_scores_a_recording_and_refuses_nonsense() {
@@ -62,11 +78,21 @@ mod tests {
             let secs = f64::from(sample) * 0.05;
             rows += &format!("{secs},ann,1,{},0\n", 4.0 * secs);
         }
-        let evaluation = Evaluation::of("walk.csv", rows.as_bytes()).expect("a recording");
+        let evaluation = Evaluation::of(file("walk.csv", &rows), None).expect("a recording");
         let line = evaluation.score(0).expect("a line needs nothing");
         assert!(line[..HORIZONS.len()].iter().all(|mean| *mean < 0.05), "a line predicts a line: {line:?}");
         let oaekb = Evaluation::names().position(|name| name == "oaekb").expect("it is there");
         assert_eq!(evaluation.score(oaekb), None, "nobody knows the walls");
-        assert!(Evaluation::of("nonsense.csv", b"hello").is_err());
+        let rows: String =
+            (0..40).map(|sample| format!("{},ann,1,0,0\n", f64::from(sample) * 0.05)).collect();
+        let still = format!("t,entity,team,x,y\n{rows}");
+        for (text, said) in [
+            ("hello", "unknown header"),
+            ("t,entity,team,x,y\n0,ann,1,zero,0\n", "row 2, column x: `zero` is not a number"),
+            (&still, "nobody in it moves"),
+        ] {
+            let wrong = Evaluation::of(file("bad.csv", text), None).err().expect("it is");
+            assert!(wrong.starts_with("bad.csv: ") && wrong.contains(said), "{wrong}");
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! What all scenes have in common: they are played in ticks, they have knobs, and they show themselves as numbers.
 
+use std::borrow::Cow;
+
 use fairpath::random::Random;
 use fairpath::time::{SharedInstant, TickRate};
 use fairpath::vector::Vec2;
@@ -16,13 +18,18 @@ pub const TICK_RATE: TickRate = TickRate::hz(60);
 /// natively and in a browser. It never asks how late it is; the page says how many ticks to play.
 pub trait Scene {
     /// The knobs it has, in the order the page shows them.
-    fn knobs(&self) -> &'static [Knob];
+    fn knobs(&self) -> Cow<'static, [Knob]>;
     /// Turns a knob. The value is within the knob's range.
     fn turn(&mut self, knob: &str, value: f64);
     /// What a person's hands do from now on: −1 to 1 to the right and ahead, and whether the trigger is pulled.
     fn steer(&mut self, _right: f64, _ahead: f64, _fires: bool) {}
     /// Plays one tick.
     fn tick(&mut self);
+    /// Does a piece of what was put off, small enough for one frame; whether there is more. What is shown in the end does
+    /// not depend on how often it was called, or when.
+    fn think(&mut self) -> bool {
+        false
+    }
     /// Everything there is to draw, as plain numbers in the order that each scene's own page states.
     fn frame(&self, out: &mut Vec<f64>);
     /// What never moves, as lines; closed ones end where they begin.
@@ -33,15 +40,18 @@ pub trait Scene {
     fn chart(&self, _number: u32) -> Option<Chart> {
         None
     }
-    /// Reads a file that somebody dropped onto the page; says what is wrong with it.
-    fn read(&mut self, _name: &str, _bytes: &[u8]) -> Result<(), String> {
+    /// Reads a recording that somebody dropped onto the page, and the breaks that belong to it; says what is wrong with it.
+    fn read(&mut self, _file: File<'_>, _breaks: Option<File<'_>>) -> Result<(), String> {
         Err("this scene has no use for files".into())
     }
     /// Something about itself in words, such as the reason why a prediction failed.
-    fn words(&self, _about: &str) -> String {
+    fn words(&mut self, _about: &str) -> String {
         String::new()
     }
 }
+
+/// Somebody's file.
+pub type File<'a> = fairpath_eval::recording::Source<'a>;
 
 /// Something about a scene that can be changed while it is played.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -94,9 +104,14 @@ pub fn scene(name: &str, seed: u64) -> Option<Box<dyn Scene>> {
 
 /// Turns a knob to the nearest value it can have; false if the scene has no such knob.
 pub fn turn(scene: &mut dyn Scene, name: &str, value: f64) -> bool {
-    let Some(knob) = scene.knobs().iter().find(|knob| knob.name == name) else { return false };
+    let Some(knob) = scene.knobs().iter().find(|knob| knob.name == name).copied() else { return false };
     scene.turn(name, knob.nearest(value));
     true
+}
+
+/// Nothing is put off any longer.
+pub fn finish_thinking(scene: &mut dyn Scene) {
+    while scene.think() {}
 }
 
 /// 64 bits that stand for all that a scene shows.
@@ -128,7 +143,7 @@ mod tests {
     fn every_scene_has_sound_knobs_and_shows_finite_numbers() {
         for name in NAMES {
             let mut scene = scene(name, 1).expect("it has a name");
-            for knob in scene.knobs() {
+            for knob in scene.knobs().iter() {
                 assert!(knob.low < knob.high && knob.step > 0.0, "{name}: {knob:?}");
                 assert_eq!(knob.nearest(knob.usual), knob.usual, "{name}: {knob:?}");
                 for extreme in [knob.low, knob.high, f64::NAN, f64::INFINITY, -1e300] {
@@ -137,6 +152,7 @@ mod tests {
                 }
             }
             (0..120).for_each(|_| scene.tick());
+            finish_thinking(scene.as_mut());
             let mut frame = Vec::new();
             scene.frame(&mut frame);
             assert!(frame.iter().all(|number| number.is_finite()), "{name}: {frame:?}");

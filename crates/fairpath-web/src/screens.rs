@@ -6,6 +6,7 @@
 
 mod receiver;
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use fairpath::motion::MotionKind;
@@ -19,7 +20,7 @@ use fairpath_games::tanks::{Driver, Input, Match, Script, TanksConfig};
 use fairpath_sim::{LinkConfig, Loss};
 
 use self::receiver::{Receiver, WAYS};
-use crate::chart::{Chart, Series};
+use crate::chart::{Chart, Series, Stroke};
 use crate::scene::{Knob, Scene, TICK_RATE, dice};
 
 /// The ways of placing, as the knob counts them.
@@ -179,8 +180,8 @@ impl Screens {
 const TANK: EntityId = EntityId(1);
 
 impl Scene for Screens {
-    fn knobs(&self) -> &'static [Knob] {
-        KNOBS
+    fn knobs(&self) -> Cow<'static, [Knob]> {
+        KNOBS.into()
     }
 
     fn turn(&mut self, knob: &str, value: f64) {
@@ -259,6 +260,7 @@ impl Scene for Screens {
         let secs = |index: usize, of: usize| (index as f64 - of as f64) * TICK_RATE.step_secs();
         let series = self.errors.iter().enumerate().map(|(number, errors)| Series {
             colour: number as u32,
+            stroke: Stroke::Solid,
             points: errors.iter().enumerate().map(|(at, error)| (secs(at, errors.len()), *error)).collect(),
         });
         Some(Chart {

@@ -11,6 +11,8 @@ mod lane;
 mod scheduler;
 mod tally;
 
+use std::borrow::Cow;
+
 use fairpath::motion::MotionKind;
 use fairpath::number::EntityId;
 use fairpath::random::Random;
@@ -23,7 +25,7 @@ use fairpath_sim::{LinkConfig, Loss};
 
 use self::lane::Lane;
 pub use self::scheduler::{SCHEDULERS, Scheduler};
-use crate::chart::{Chart, Series};
+use crate::chart::{Chart, Series, Stroke};
 use crate::scene::{Knob, Scene, TICK_RATE, begin};
 
 const KNOBS: &[Knob] = &[
@@ -177,8 +179,8 @@ impl Told {
 }
 
 impl Scene for Told {
-    fn knobs(&self) -> &'static [Knob] {
-        KNOBS
+    fn knobs(&self) -> Cow<'static, [Knob]> {
+        KNOBS.into()
     }
 
     fn turn(&mut self, knob: &str, value: f64) {
@@ -237,6 +239,7 @@ impl Scene for Told {
         let series = lanes.map(|(colour, lane)| Series {
             // The first three are the receivers'.
             colour: RECEIVERS as u32 + colour as u32,
+            stroke: Stroke::Solid,
             points: lane
                 .written()
                 .iter()
@@ -252,7 +255,7 @@ impl Scene for Told {
         })
     }
 
-    fn words(&self, about: &str) -> String {
+    fn words(&mut self, about: &str) -> String {
         match about {
             "schedulers" => SCHEDULERS.map(|scheduler| scheduler.name).join("\n"),
             _ => String::new(),

@@ -1,6 +1,6 @@
 //! The message everything turns on.
 
-use crate::motion::Motion;
+use crate::motion::{Motion, NUMBER_MAX};
 use crate::number::{EntityId, Generation, Life};
 use crate::state::State;
 use crate::time::SharedInstant;
@@ -55,9 +55,17 @@ impl<V: Planar> DrVector<V> {
 
     /// Whether every number in it is finite.
     pub fn is_finite(&self) -> bool {
-        self.motion.is_finite()
-            && self.attitude.is_none_or(|attitude| {
-                V::is_finite_orientation(attitude.orientation) && V::is_finite_spin(attitude.spin)
-            })
+        self.motion.is_finite() && self.turns_within(f64::MAX)
+    }
+
+    /// Whether no number in it is greater than [`NUMBER_MAX`], so that it leads nowhere that is not finite.
+    pub fn stays_finite(&self) -> bool {
+        self.motion.stays_finite() && self.turns_within(NUMBER_MAX)
+    }
+
+    fn turns_within(&self, limit: f64) -> bool {
+        self.attitude.is_none_or(|attitude| {
+            V::is_finite_orientation(attitude.orientation) && V::is_spin_within(attitude.spin, limit)
+        })
     }
 }

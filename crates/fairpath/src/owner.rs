@@ -33,13 +33,14 @@ pub struct Export<V: Planar> {
     pub reason: Reason,
 }
 
-/// The observed state holds a NaN or an infinity. Nothing was changed.
+/// The observed state holds a NaN, an infinity, or a number greater than [`NUMBER_MAX`](crate::motion::NUMBER_MAX). Nothing was
+/// changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotFinite(pub EntityId);
 
 impl std::fmt::Display for NotFinite {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "entity {} was observed with a number that is not finite", self.0.0)
+        write!(f, "entity {} was observed with a number that is not finite, or greater than 1e30", self.0.0)
     }
 }
 
@@ -96,7 +97,7 @@ impl<V: Planar> Owner<V> {
         now: SharedInstant,
     ) -> Result<Option<Export<V>>, NotFinite> {
         let state = observation.state();
-        if !state.is_finite() {
+        if !state.stays_finite() {
             return Err(NotFinite(self.entity));
         }
         let Some(reason) = self.reason_to_cut(&observation, now) else { return Ok(None) };

@@ -1,5 +1,6 @@
 //! What is known of a moving thing at one instant.
 
+use crate::motion::NUMBER_MAX;
 use crate::vector::{Planar, Vector};
 
 /// Where something is, how it moves and which way it faces.
@@ -33,13 +34,20 @@ impl<V: Vector> State<V> {
         self
     }
 
-    /// Whether every number in it is finite. Nothing else may enter the library.
+    /// Whether every number in it is finite.
     pub fn is_finite(&self) -> bool {
-        self.position.is_finite()
-            && self.velocity.is_finite()
-            && self.acceleration.is_finite()
+        self.is_within(f64::MAX)
+    }
+
+    /// Whether no number in it is greater than [`NUMBER_MAX`]. Nothing else may enter the library.
+    pub fn stays_finite(&self) -> bool {
+        self.is_within(NUMBER_MAX)
+    }
+
+    fn is_within(&self, limit: f64) -> bool {
+        [self.position, self.velocity, self.acceleration].iter().all(|v| v.is_within(limit))
             && V::is_finite_orientation(self.orientation)
-            && V::is_finite_spin(self.spin)
+            && V::is_spin_within(self.spin, limit)
     }
 }
 

@@ -54,8 +54,13 @@ pub trait Vector:
     fn angle_between(one: Self::Orientation, other: Self::Orientation) -> f64;
     /// Whether every number in it is finite.
     fn is_finite_orientation(orientation: Self::Orientation) -> bool;
+    /// Whether no number in it is greater than this, positive or negative.
+    fn is_spin_within(spin: Self::Spin, limit: f64) -> bool;
+
     /// Whether every number in it is finite.
-    fn is_finite_spin(spin: Self::Spin) -> bool;
+    fn is_finite_spin(spin: Self::Spin) -> bool {
+        Self::is_spin_within(spin, f64::MAX)
+    }
 
     /// What lies `share` of the way (0 to 1) along the shortest turn between two orientations. Where that turn is long, the
     /// pace along it need not be even: it is for states a tick apart, and cheap.
@@ -80,7 +85,12 @@ pub trait Vector:
 
     /// Whether every component is finite.
     fn is_finite(self) -> bool {
-        (0..Self::DIMENSIONS).all(|axis| self.component(axis).is_finite())
+        self.is_within(f64::MAX)
+    }
+
+    /// Whether no component is greater than this, positive or negative. What is not a number is.
+    fn is_within(self, limit: f64) -> bool {
+        (0..Self::DIMENSIONS).all(|axis| self.component(axis).abs() <= limit)
     }
 
     /// Same direction, length one; zero stays zero.
@@ -239,8 +249,8 @@ impl Vector for Vec2 {
         heading.is_finite()
     }
 
-    fn is_finite_spin(turn_rate: f64) -> bool {
-        turn_rate.is_finite()
+    fn is_spin_within(turn_rate: f64, limit: f64) -> bool {
+        turn_rate.abs() <= limit
     }
 }
 
@@ -298,8 +308,8 @@ impl Vector for Vec3 {
         orientation.is_finite()
     }
 
-    fn is_finite_spin(body_rate: Self) -> bool {
-        body_rate.is_finite()
+    fn is_spin_within(body_rate: Self, limit: f64) -> bool {
+        body_rate.is_within(limit)
     }
 }
 

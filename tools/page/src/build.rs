@@ -17,16 +17,15 @@ pub(crate) fn build(folder: &Path) -> Done<Vec<PageFile>> {
     need_target()?;
     compile()?;
     std::fs::create_dir_all(folder)?;
-    bind(folder)?;
-    let page = root().join("crates/fairpath-web/page");
-    copy(&page, folder)?;
+    copy(&bind()?, folder)?;
+    copy(&root().join("crates/fairpath-web/page"), folder)?;
     report_size(&folder.join("fairpath_bg.wasm"))?;
     eprintln!("the page is in {}", folder.display());
     files(folder)
 }
 
 /// All files in a folder, those in folders below too.
-fn files(folder: &Path) -> Done<Vec<PageFile>> {
+pub(crate) fn files(folder: &Path) -> Done<Vec<PageFile>> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(next) = folders.pop() {
@@ -74,9 +73,10 @@ fn compile() -> Done {
     if status.success() { Ok(()) } else { Err(Failed("the page's library does not compile".into())) }
 }
 
-/// Cuts the bindings out of the module and writes both.
-fn bind(folder: &Path) -> Done {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+/// Cuts the bindings out of the module, and says in which folder both are.
+fn bind() -> Done<PathBuf> {
+    let target = root().join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()));
+    let folder = target.join(TARGET).join("web/bound");
     let module = target.join(TARGET).join("web/fairpath_web.wasm");
     let mut bindgen = Bindgen::new();
     let made = bindgen
@@ -86,9 +86,12 @@ fn bind(folder: &Path) -> Done {
         .remove_name_section(true)
         .remove_producers_section(true)
         .web(true);
-    made.and_then(|bindgen| bindgen.generate(folder)).map_err(|error| Failed(format!("{error:#}")))
+    made.and_then(|bindgen| bindgen.generate(&folder)).map_err(|error| Failed(format!("{error:#}")))?;
+    Ok(folder)
 }
 
+/// Copies what is below a folder, but nothing that is there already: a program with the page in it is compiled anew whenever a file
+/// of the page is newer.
 fn copy(from: &Path, to: &Path) -> Done {
     for entry in std::fs::read_dir(from)? {
         let (path, name) = entry.map(|entry| (entry.path(), entry.file_name()))?;
@@ -96,7 +99,10 @@ fn copy(from: &Path, to: &Path) -> Done {
             std::fs::create_dir_all(to.join(&name))?;
             copy(&path, &to.join(&name))?;
         } else {
-            std::fs::copy(&path, to.join(&name))?;
+            let bytes = std::fs::read(&path)?;
+            if std::fs::read(to.join(&name)).ok().as_ref() != Some(&bytes) {
+                std::fs::write(to.join(&name), bytes)?;
+            }
         }
     }
     Ok(())

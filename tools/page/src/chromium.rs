@@ -141,7 +141,7 @@ impl Chromium {
     /// Waits until an expression is true.
     pub(crate) fn wait_for(&mut self, tab: &Tab, expression: &str) -> Done {
         let begun = Instant::now();
-        while self.evaluate(tab, expression)? != json!(true) {
+        while !self.is_true(tab, expression)? {
             if begun.elapsed() > PATIENCE {
                 let complaints = self.complaints.join("; ");
                 return Err(Failed(format!(
@@ -153,11 +153,42 @@ impl Chromium {
         Ok(())
     }
 
+    /// A page that is just being exchanged for another one cannot be asked, and is not what is waited for.
+    fn is_true(&mut self, tab: &Tab, expression: &str) -> Done<bool> {
+        match self.evaluate(tab, expression) {
+            Ok(value) => Ok(value == json!(true)),
+            Err(Failed(why)) if why.contains("navigated") || why.contains("context") => Ok(false),
+            Err(failed) => Err(failed),
+        }
+    }
+
+    /// Loads the page again.
+    pub(crate) fn reload(&mut self, tab: &Tab) -> Done {
+        self.ask(Some(tab), "Page.reload", json!({})).map(|_| ())
+    }
+
     /// A key goes down or up, as under a person's hands.
     pub(crate) fn key(&mut self, tab: &Tab, code: &str, is_down: bool) -> Done {
         let kind = if is_down { "rawKeyDown" } else { "keyUp" };
         let event = json!({ "type": kind, "code": code, "key": code });
         self.ask(Some(tab), "Input.dispatchKeyEvent", event).map(|_| ())
+    }
+
+    /// The mouse clicks there, in the page's pixels.
+    pub(crate) fn click(&mut self, tab: &Tab, x: f64, y: f64) -> Done {
+        for kind in ["mousePressed", "mouseReleased"] {
+            let event = json!({ "type": kind, "x": x, "y": y, "button": "left", "clickCount": 1 });
+            self.ask(Some(tab), "Input.dispatchMouseEvent", event)?;
+        }
+        Ok(())
+    }
+
+    /// A finger goes down there, or, where there is no place, up.
+    pub(crate) fn touch(&mut self, tab: &Tab, place: Option<(f64, f64)>) -> Done {
+        let kind = if place.is_some() { "touchStart" } else { "touchEnd" };
+        let points: Vec<Value> = place.iter().map(|(x, y)| json!({ "x": x, "y": y })).collect();
+        let event = json!({ "type": kind, "touchPoints": points });
+        self.ask(Some(tab), "Input.dispatchTouchEvent", event).map(|_| ())
     }
 
     /// A picture of what is in view, as PNG.

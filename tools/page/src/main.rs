@@ -24,6 +24,8 @@ fn main() -> ExitCode {
     let done = match words[..] {
         ["build", folder] => build::build(Path::new(folder)).map(|_| ()),
         ["try"] => trial::run(),
+        // For `try` alone: the server that is killed there.
+        ["house", folder, served_at, shown_at] => live::keep_house(Path::new(folder), served_at, shown_at),
         ["cost"] => trial::cost(),
         ["photograph", folder] => photograph::run(Path::new(folder)),
         _ => {

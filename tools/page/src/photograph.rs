@@ -13,7 +13,7 @@ const PICTURES: [(&str, &str, u32, &str); 8] = [
     ("screens", "?scene=screens&seed=3", 600, FAR_OFF),
     ("screens-global", "?scene=screens&seed=3&placement=2", 600, "stage.frame()[47] > 2"),
     ("told", "?scene=told&seed=1", 4200, "true"),
-    ("guess", "?scene=guess&seed=2&at=12", 60, "true"),
+    ("guess", "?scene=guess&seed=2&at=11&player=3&focus=4", 60, "true"),
     ("play-tank", "?scene=play&driver=1&compensation=1", 900, "true"),
     ("play-jet-car", "?scene=play&game=1&driver=1&compensation=1&lag=400", 900, "true"),
     ("play-boat", "?scene=play&game=2&driver=1&lag=500", 900, "true"),
@@ -29,15 +29,10 @@ pub(crate) fn run(folder: &Path) -> Done {
     let mut browser = Chromium::start()?;
     std::fs::create_dir_all(folder)?;
     for (name, address, ticks, until) in PICTURES {
-        for (suffix, viewport) in [
-            ("", Viewport::DESKTOP),
-            ("-dark", Viewport::DESKTOP.dark()),
-            ("-phone", Viewport::PHONE),
-            ("-phone-dark", Viewport::PHONE.dark()),
-        ] {
+        for (suffix, viewport) in looks() {
             let tab = browser.open(&format!("http://{}/{address}&paused=1", server.address()), viewport)?;
             browser.wait_for(&tab, "(window.fairpath?.show?.frames ?? 0) > 2")?;
-            browser.evaluate(&tab, &format!("{{ const stage = fairpath.show.stage; stage.step({ticks}); for (let tick = 0; tick < 600 && !({until}); tick += 1) stage.step(1); Object.assign(fairpath.show.view, {{ slow: 0, isFirst: true }}); window.seen = fairpath.show.frames; }}"))?;
+            browser.evaluate(&tab, &format!("{{ const stage = fairpath.show.stage; stage.step({ticks}); for (let tick = 0; tick < 600 && !({until}); tick += 1) stage.step(1); while (stage.think()); Object.assign(fairpath.show.view, {{ slow: 0, isFirst: true }}); window.seen = fairpath.show.frames; }}"))?;
             browser.wait_for(&tab, "fairpath.show.frames > seen + 20")?;
             let file = folder.join(format!("{name}{suffix}.png"));
             std::fs::write(&file, browser.photograph(&tab)?)?;
@@ -48,16 +43,31 @@ pub(crate) fn run(folder: &Path) -> Done {
     photograph_report(&mut browser, &server.address().to_string(), folder)
 }
 
+/// At a desk and on a phone, by day and by night.
+fn looks() -> [(&'static str, Viewport); 4] {
+    [
+        ("", Viewport::DESKTOP),
+        ("-dark", Viewport::DESKTOP.dark()),
+        ("-phone", Viewport::PHONE),
+        ("-phone-dark", Viewport::PHONE.dark()),
+    ]
+}
+
 /// The report has no ticks: it shows how predictors fare on a recording.
 fn photograph_report(browser: &mut Chromium, server: &str, folder: &Path) -> Done {
-    let tab = browser.open(&format!("http://{server}/?scene=report"), Viewport::DESKTOP)?;
-    browser.wait_for(&tab, "!!window.fairpath?.page")?;
-    let read =
-        format!("fairpath.page.readFiles([new File([{}], 'walk.csv')]).then(() => true)", json!(recording()));
-    browser.evaluate(&tab, &read)?;
-    browser.wait_for(&tab, "fairpath.page.isEvaluated === true")?;
-    let file = folder.join("report.png");
-    std::fs::write(&file, browser.photograph(&tab)?)?;
-    eprintln!("  {}", file.display());
-    browser.close(tab)
+    for (suffix, viewport) in looks() {
+        let tab = browser.open(&format!("http://{server}/?scene=report"), viewport)?;
+        browser.wait_for(&tab, "!!window.fairpath?.page")?;
+        let read = format!(
+            "fairpath.page.readFiles([new File([{}], 'walk.csv')]).then(() => true)",
+            json!(recording())
+        );
+        browser.evaluate(&tab, &read)?;
+        browser.wait_for(&tab, "fairpath.page.isEvaluated === true")?;
+        let file = folder.join(format!("report{suffix}.png"));
+        std::fs::write(&file, browser.photograph(&tab)?)?;
+        eprintln!("  {}", file.display());
+        browser.close(tab)?;
+    }
+    Ok(())
 }

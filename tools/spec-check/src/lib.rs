@@ -7,6 +7,7 @@
 
 mod bits;
 mod feedback;
+mod lobby;
 mod precision;
 mod session;
 mod updates;

@@ -22,7 +22,7 @@ fn main() -> ExitCode {
             }
         };
     let given = given.replace('\r', "");
-    if let Some((room @ ("stream" | "message" | "datagram"), _)) = given.split_once("\n\n") {
+    if let Some((room @ ("stream" | "message" | "datagram" | "lobby"), _)) = given.split_once("\n\n") {
         match decode_session(room, &hex) {
             Ok(text) => println!("{text}"),
             Err(Refused(reason)) => println!("refused: {reason}"),

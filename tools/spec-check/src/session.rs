@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use crate::Refused;
 
-/// A session message in words, one fact to the line. `room` is where it travels: `stream`, `message` or `datagram`.
+/// A session message in words, one fact to the line. `room` is where it travels: `stream`, `message` or
+/// `datagram`; `lobby` is for what is said to and by one.
 pub fn decode_session(room: &str, hex: &str) -> Result<String, Refused> {
     let digits: Vec<u32> = hex.chars().filter_map(|c| c.to_digit(16)).collect();
     let bytes: Vec<u8> = digits.chunks(2).map(|pair| (pair[0] * 16 + pair[1]) as u8).collect();
@@ -23,24 +24,25 @@ pub fn decode_session(room: &str, hex: &str) -> Result<String, Refused> {
                 reader.part()?;
             }
         }
+        "lobby" => reader.lobby()?,
         _ => return Err(Refused("no such room")),
     }
     if reader.bytes.is_empty() { Ok(reader.text) } else { Err(Refused("a byte too many")) }
 }
 
-struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
     text: String,
 }
 
 impl<'a> Reader<'a> {
-    fn say(&mut self, words: impl std::fmt::Display) {
+    pub(crate) fn say(&mut self, words: impl std::fmt::Display) {
         write!(self.text, "{words}").expect("a string");
     }
 
     // ── section 11 ──
 
-    fn take(&mut self, count: usize) -> Result<&'a [u8], Refused> {
+    pub(crate) fn take(&mut self, count: usize) -> Result<&'a [u8], Refused> {
         if count > self.bytes.len() {
             return Err(Refused("ends too early"));
         }
@@ -49,15 +51,15 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 
-    fn u8(&mut self) -> Result<u8, Refused> {
+    pub(crate) fn u8(&mut self) -> Result<u8, Refused> {
         Ok(self.take(1)?[0])
     }
 
-    fn le(&mut self, count: usize) -> Result<u64, Refused> {
+    pub(crate) fn le(&mut self, count: usize) -> Result<u64, Refused> {
         Ok(self.take(count)?.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }
 
-    fn varint(&mut self) -> Result<u64, Refused> {
+    pub(crate) fn varint(&mut self) -> Result<u64, Refused> {
         let mut number: u128 = 0;
         for group in 0.. {
             let byte = self.u8()?;
@@ -75,7 +77,7 @@ impl<'a> Reader<'a> {
         Ok(number as u64)
     }
 
-    fn small(&mut self) -> Result<u64, Refused> {
+    pub(crate) fn small(&mut self) -> Result<u64, Refused> {
         let number = self.varint()?;
         if number < 1 << 32 { Ok(number) } else { Err(Refused("not below 2^32")) }
     }
@@ -85,7 +87,7 @@ impl<'a> Reader<'a> {
         Ok(if code % 2 == 0 { code / 2 } else { -(code + 1) / 2 })
     }
 
-    fn counted(&mut self, most: usize) -> Result<&'a [u8], Refused> {
+    pub(crate) fn counted(&mut self, most: usize) -> Result<&'a [u8], Refused> {
         let length = self.varint()?;
         if length > most as u64 {
             return Err(Refused("too long"));
@@ -93,7 +95,7 @@ impl<'a> Reader<'a> {
         self.take(length as usize)
     }
 
-    fn flag(&mut self) -> Result<bool, Refused> {
+    pub(crate) fn flag(&mut self) -> Result<bool, Refused> {
         match self.u8()? {
             0 => Ok(false),
             1 => Ok(true),
@@ -309,7 +311,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn hex_of(bytes: &[u8]) -> String {
+pub(crate) fn hex_of(bytes: &[u8]) -> String {
     let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     if digits.is_empty() { "-".to_owned() } else { digits }
 }

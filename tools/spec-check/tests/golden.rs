@@ -29,7 +29,17 @@ fn every_golden_message_means_what_the_file_beside_it_says() {
 
 #[test]
 fn every_golden_message_of_sessions_means_what_the_file_beside_it_says() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/session");
+    check_bytes("session", 25);
+}
+
+#[test]
+fn every_golden_message_of_a_lobby_means_what_the_file_beside_it_says() {
+    check_bytes("lobby", 20);
+}
+
+/// Messages in whole bytes, in a folder of their own.
+fn check_bytes(folder: &str, least: usize) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors").join(folder);
     let mut checked = 0;
     for entry in std::fs::read_dir(folder).expect("the folder of golden messages").flatten() {
         let path = entry.path();
@@ -44,5 +54,5 @@ fn every_golden_message_of_sessions_means_what_the_file_beside_it_says() {
         assert_eq!(found, expected, "{}", path.display());
         checked += 1;
     }
-    assert!(checked >= 25, "only {checked} messages");
+    assert!(checked >= least, "only {checked} messages");
 }

@@ -14,13 +14,14 @@ use fairpath_lab::fairness::{mean, spread};
 use fairpath_net::{NetClient, NetClientConfig, Reach, Transport, unguessable_random};
 use serde_json::{Value, json};
 
-use super::crew::{At, Crew, Habit, show};
+use super::crew::{Habit, lone};
 use super::journal::{Journal, Recording};
 use super::serve::resident_bytes;
 use super::{
     Connecting, Pace, Reporting, STATISTICS_HEAD, Screen, Telling, statistics_as_cells, statistics_as_json,
 };
 use crate::{BadInput, print};
+use fairpath_games::online::{At, Crew, show};
 
 /// Let bots play on a tank server, each over a connection of its own, and say what they see
 #[derive(Args)]
@@ -109,7 +110,7 @@ impl Arguments {
     fn bot(&self, index: u32) -> Result<Bot, BadInput> {
         let number = self.first + index;
         let habit = Habit::by_name(&self.drive)?;
-        let crew = if self.watch { None } else { Some(Crew::lone(number, self.seed, habit)?) };
+        let crew = if self.watch { None } else { Some(lone(number, self.seed, habit)?) };
         let session = Client::new(self.telling.client()?, unguessable_random());
         let config = NetClientConfig {
             server_name: self.connecting.name.clone(),

@@ -6,9 +6,11 @@
 pub(crate) mod bots;
 mod crew;
 mod journal;
+pub(crate) mod lobby;
 mod page;
 pub(crate) mod record;
 pub(crate) mod serve;
+pub(crate) mod servers;
 pub(crate) mod stage;
 
 use std::io::{IsTerminal, Write};
@@ -24,17 +26,13 @@ use fairpath::motion::MotionKind;
 use fairpath::schedule::DispatcherConfig;
 use fairpath::session::{Class, ClassId, ClientConfig, Rates, Statistics};
 use fairpath::time::Span;
+use fairpath_games::online::{SHOT, TANK};
 use fairpath_net::middleman::parse_span;
 use fairpath_net::{Fingerprint, Trust};
 use serde_json::{Value, json};
 
 use crate::BadInput;
 
-/// Tanks, and what they fire.
-const TANK: ClassId = ClassId(0);
-const SHOT: ClassId = ClassId(1);
-/// The state group of a tank that says whether it is on the field.
-const ALIVE: u8 = 0;
 /// How often everybody acts: once for each tick of the game.
 const FRAME: Duration = Duration::from_micros(16_667);
 
@@ -122,12 +120,7 @@ impl Connecting {
 
     fn trust(&self) -> Result<Trust, BadInput> {
         match (&self.pin, &self.trust) {
-            (Some(pin), _) => {
-                let pin: Fingerprint = pin.parse().map_err(|error: fairpath_net::NotAFingerprint| {
-                    BadInput::of("--pin", pin, &error.to_string())
-                })?;
-                Ok(Trust::Pinned(vec![pin]))
-            }
+            (Some(pin), _) => Ok(Trust::Pinned(vec![pinned("--pin", pin)?])),
             (None, Some(path)) => Ok(Trust::load(path)?),
             (None, None) => Err(BadInput("say which server to trust, with --pin or --trust".into())),
         }
@@ -259,4 +252,9 @@ fn statistics_as_cells(statistics: &Statistics, secs: f64) -> String {
 pub(crate) fn address(option: &str, text: &str) -> Result<SocketAddr, BadInput> {
     let found = text.to_socket_addrs().ok().and_then(|mut addresses| addresses.next());
     found.ok_or_else(|| BadInput::of(option, text, "give HOST:PORT such as 127.0.0.1:7777"))
+}
+
+fn pinned(option: &str, text: &str) -> Result<Fingerprint, BadInput> {
+    text.parse()
+        .map_err(|error: fairpath_net::NotAFingerprint| BadInput::of(option, text, &error.to_string()))
 }

@@ -17,9 +17,9 @@ pub(super) struct Page {
     /// Also serve the page to browsers there, or at 127.0.0.1:7780
     #[arg(long, value_name = "HOST:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1:7780")]
     page: Option<String>,
-    /// What `lab run` wrote, for the page's report; nothing if there is no such folder
-    #[arg(long, value_name = "DIR", default_value = "fairpath-out")]
-    results: PathBuf,
+    /// What `lab run` wrote, for the page's report: its folder, or one of such folders; fairpath-out if there is one
+    #[arg(long, value_name = "DIR", requires = "page")]
+    results: Option<PathBuf>,
     /// And open it in this machine's browser
     #[arg(long, requires = "page")]
     open: bool,
@@ -52,7 +52,7 @@ impl Page {
             .map(|(path, bytes)| PageFile { path: (*path).into(), bytes: (*bytes).into() })
             .collect();
         files.push(PageFile { path: SERVER.into(), bytes: server.to_string().into_bytes().into() });
-        files.extend(results_in(&self.results));
+        files.extend(self.results()?);
         let page =
             PageServer::bind(address("--page", wished)?, files).map_err(|error| match error.kind() {
                 ErrorKind::AddrInUse => {
@@ -69,7 +69,19 @@ impl Page {
     }
 }
 
-/// Results and plots of every experiment in a folder, and a list of the former.
+impl Page {
+    /// What there is to be shown; a folder that was asked for must be one.
+    fn results(&self) -> Result<Vec<PageFile>, BadInput> {
+        let Some(wished) = &self.results else { return Ok(results_in(Path::new("fairpath-out"))) };
+        if !wished.is_dir() {
+            let fix = "there is no such folder; give the one that `lab run --out` wrote to";
+            return Err(BadInput::of("--results", &wished.display().to_string(), fix));
+        }
+        Ok(results_in(wished))
+    }
+}
+
+/// Results and plots of every experiment in a folder, its own and those in folders below, and a list of the former.
 fn results_in(folder: &Path) -> Vec<PageFile> {
     let mut files = Vec::new();
     let mut names = Vec::new();
@@ -77,6 +89,7 @@ fn results_in(folder: &Path) -> Vec<PageFile> {
     let entries = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut experiments: Vec<PathBuf> = entries(folder).map(|entry| entry.path()).collect();
     experiments.sort();
+    experiments.insert(0, folder.to_owned());
     for experiment in experiments {
         for entry in entries(&experiment) {
             let name = entry.file_name().to_string_lossy().into_owned();
@@ -86,8 +99,8 @@ fn results_in(folder: &Path) -> Vec<PageFile> {
             }
             let Ok(bytes) = std::fs::read(entry.path()) else { continue };
             bytes_left -= size;
-            let inside = experiment.file_name().unwrap_or_default().to_string_lossy();
-            let path = format!("{inside}/{name}");
+            let inside = experiment.strip_prefix(folder).unwrap_or(&experiment).join(&name);
+            let path = inside.to_string_lossy().replace('\\', "/");
             files.push(PageFile { path: format!("results/{path}").into(), bytes: bytes.into() });
             names.extend((name == "results.json").then_some(path));
         }
@@ -108,4 +121,27 @@ fn open(url: &str) -> bool {
             command.args(*before).arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
             command.status().is_ok_and(|status| status.success())
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_found_in_the_folder_and_in_folders_below() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(folder.path().join("x4")).expect("a folder");
+        for name in ["results.json", "plot.svg", "report.html", "x4/results.json"] {
+            std::fs::write(folder.path().join(name), name).expect("a file");
+        }
+        let files = results_in(folder.path());
+        let mut paths: Vec<&str> = files.iter().map(|file| &*file.path).collect();
+        paths.sort_unstable();
+        let expected =
+            ["results/index.json", "results/plot.svg", "results/results.json", "results/x4/results.json"];
+        assert_eq!(paths, expected);
+        let index = files.iter().find(|file| file.path == RESULTS).expect("it is always there");
+        assert_eq!(&*index.bytes, br#"["results.json","x4/results.json"]"#);
+        assert_eq!(results_in(&folder.path().join("none")).len(), 1, "an empty list");
+    }
 }

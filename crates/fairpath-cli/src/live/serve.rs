@@ -11,19 +11,21 @@ use fairpath::place::Placement;
 use fairpath::session::{
     Budget, ClientId, CloseReason, Refusal, Server, ServerConfig, ServerEvent, SpeedCheck, TeleportCheck,
 };
-use fairpath::time::Now;
+use fairpath::time::{Now, SharedInstant, Span};
 use fairpath::vector::Vec2;
+use fairpath_games::online::{At, Crew, Fairness, Hall, TANK};
 use fairpath_lab::fairness::Contender;
 use fairpath_net::{
     Clock, Identity, NetServer, NetServerConfig, PeerStatus, Transport, new_epoch, unguessable_random,
 };
 use serde_json::{Value, json};
 
-use super::crew::{At, Crew};
+use super::crew::bots;
 use super::journal::{Journal, Recording};
+use super::lobby::{Announcing, Presence};
 use super::page::Page;
 use super::{
-    Pace, Reporting, STATISTICS_HEAD, Screen, TANK, Telling, address, statistics_as_cells, statistics_as_json,
+    Pace, Reporting, STATISTICS_HEAD, Screen, Telling, address, statistics_as_cells, statistics_as_json,
 };
 use crate::{BadInput, online, print};
 
@@ -78,6 +80,8 @@ pub(crate) struct Arguments {
     reporting: Reporting,
     #[command(flatten)]
     page: Page,
+    #[command(flatten)]
+    announcing: Announcing,
 }
 
 const EXAMPLES: &str = "\
@@ -87,6 +91,7 @@ Examples:
   fairpath serve --tanks 6 --page --open
   fairpath serve --scheduler error-index --budget 1 --receivers 3 --for 60s --json
   fairpath serve --listen 0.0.0.0:7777 --certificate chain.pem --key key.pem
+  fairpath serve --lobby 127.0.0.1:7700 --lobby-pin 5f…e1 --name 'Ann and friends' --attribute map=dunes
 
 Native clients and browsers come on the same port. It prints its fingerprint: give it to `fairpath bots --pin`.
 A recording (--out) has the truth of the server's own tanks, and where the server has everybody's.
@@ -104,25 +109,29 @@ impl Arguments {
         if self.game != "tanks" {
             return self.execute_online();
         }
-        let mut crew = if self.tanks == 0 { None } else { Some(Crew::of_bots(self.tanks, self.seed)?) };
+        let mut crew = if self.tanks == 0 { None } else { Some(bots(self.tanks, self.seed)?) };
         let mut journal = self.recording.begin("tanks-server", self.seed)?;
+        let notice = self.announcing.notice(&self.game)?;
         let server = self.bind()?;
         let end = self.reporting.end()?;
         eprintln!("listening on {}, fingerprint {}", server.address(), server.fingerprint());
         eprintln!("  fairpath bots --connect {} --pin {}", server.address(), server.fingerprint());
+        let mut presence = notice.map(|notice| notice.post(&server)).transpose()?;
         // Until the end of this function: whoever drops it ends it.
-        let _page = self.page.serve(&json!({
+        let page = self.page.serve(&json!({
             "address": server.address().to_string(),
             "fingerprint": server.fingerprint().to_string(),
             "threshold": self.telling.threshold,
             "model": self.telling.model,
             "seed": self.seed,
         }))?;
+        let mut guests = page.is_some().then(|| Guests::new(self.seed));
         let mut tally = Tally::new();
         let (mut pace, mut screen) = (Pace::new(), Screen::new());
         while !end.is_here() {
-            frame(&server, crew.as_mut(), journal.as_mut(), &mut tally)?;
+            frame(&server, crew.as_mut(), guests.as_mut(), journal.as_mut(), &mut tally)?;
             tally.look(&server);
+            presence.iter_mut().for_each(Presence::look);
             screen.draw(|| tally.as_screen(&server));
             pace.wait();
         }
@@ -131,6 +140,7 @@ impl Arguments {
         } else {
             tally.as_screen(&server)
         };
+        drop(presence);
         server.shutdown(SHUTDOWN_WITHIN);
         if let Some(journal) = journal {
             eprintln!("{}", journal.finish()?);
@@ -145,6 +155,7 @@ impl Arguments {
         let request = online::serve::Request {
             listen: address("--listen", &self.listen)?,
             identity: self.identity()?,
+            notice: self.announcing.notice(&self.game)?,
             seed: self.seed,
             clients_max: self.clients_max,
             is_over: &|| end.is_here(),
@@ -195,16 +206,46 @@ impl Arguments {
     }
 }
 
+/// What the page's players get beside tanks: the other games, and how the ledger stands.
+struct Guests {
+    hall: Hall,
+    told_at: Option<SharedInstant>,
+}
+
+/// How often everybody is told how the ledger stands: twice a second, as often as a person reads a number.
+const FAIRNESS_EVERY: Span = Span::from_millis(500);
+
+impl Guests {
+    fn new(seed: u64) -> Self {
+        Self { hall: Hall::new(seed), told_at: None }
+    }
+
+    fn play(&mut self, session: &mut Server<Vec2>, now: SharedInstant) {
+        self.hall.play(session, now);
+        if self.told_at.is_none_or(|at| now - at >= FAIRNESS_EVERY) {
+            self.told_at = Some(now);
+            Fairness::tell_all(session);
+        }
+    }
+}
+
 /// One turn with the session.
 fn frame(
     server: &NetServer<Vec2>,
     crew: Option<&mut Crew>,
+    mut guests: Option<&mut Guests>,
     journal: Option<&mut Journal>,
     tally: &mut Tally,
 ) -> Result<(), BadInput> {
     server.frame(|session, now| {
         while let Some(event) = session.poll_event() {
             tally.note(&event);
+            if let Some(guests) = &mut guests {
+                guests.hall.hear(session, &event, now);
+            }
+        }
+        if let Some(guests) = guests {
+            guests.play(session, now);
         }
         let mut truths = Vec::new();
         if let Some(crew) = crew {

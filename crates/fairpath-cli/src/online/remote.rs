@@ -3,27 +3,21 @@
 use std::net::SocketAddr;
 
 use fairpath::State;
-use fairpath::compensate::{Letter, Mailbox, Reply, Simulate};
+use fairpath::compensate::Simulate;
 use fairpath::converge::Convergence;
-use fairpath::session::{Client, ClientConfig, ClientEvent, Delivery};
-use fairpath::time::{LocalInstant, Now, SharedInstant, Span};
+use fairpath::session::{Client, ClientConfig};
+use fairpath::time::{Now, SharedInstant, Span};
 use fairpath::vector::Vec2;
-use fairpath_games::online::{Extrapolated, Screen, read_reply, write_input};
+use fairpath_games::online::{Guest, Hosted};
 use fairpath_net::{NetClient, NetClientConfig, Reach, Trust, unguessable_random};
 
-use super::hosted::Hosted;
-use super::{AGAIN, BUDGET, CLASSES, CONNECT_WITHIN, INPUT, STATE, WELCOME};
+use super::{BUDGET, CLASSES, CONNECT_WITHIN};
 use crate::BadInput;
 
 /// A player somewhere, and the run at a server.
 pub(crate) struct Remote<H: Hosted> {
     client: NetClient<Vec2>,
-    screen: Extrapolated<H::Rules>,
-    mailbox: Mailbox<Reply<H::Scene>>,
-    epoch: Option<u32>,
-    /// The game that the server says it plays.
-    welcome: Option<u8>,
-    heard: u64,
+    guest: Guest<H>,
 }
 
 impl<H: Hosted> Remote<H> {
@@ -38,52 +32,48 @@ impl<H: Hosted> Remote<H> {
         let session = Client::<Vec2>::new(session, unguessable_random());
         let config =
             NetClientConfig { budget: BUDGET, connect_within: CONNECT_WITHIN, ..NetClientConfig::new(trust) };
-        Ok(Self {
-            client: NetClient::connect(server, config, session)?,
-            screen: Extrapolated::new(scene, H::TICK_RATE, convergence, H::own),
-            mailbox: Mailbox::new(),
-            epoch: None,
-            welcome: None,
-            heard: 0,
-        })
+        let client = NetClient::connect(server, config, session)?;
+        Ok(Self { client, guest: Guest::new(scene, convergence) })
     }
 
     /// One frame: what has arrived is heard, `play` looks and says what the hands do, and that leaves.
     pub(crate) fn frame(&mut self, rules: &H::Rules, play: impl FnOnce(&Self, Now) -> H::Input) {
-        let now = self.receive(rules);
-        let input = play(self, now);
-        let stamp = self.screen.act(now.local, &input);
-        self.client.frame(|session, _| {
-            // Before there is a session, and while the way is full, hands are not heard. The next frame's say it all again.
-            let _ = session.call_server(INPUT, &write_input(stamp, input), Delivery::Unreliable);
+        let Self { client, guest } = self;
+        let now = client.frame(|session, now| {
+            while let Some(event) = session.poll_event() {
+                guest.hear(&event);
+            }
+            now
         });
+        guest.receive(rules, now);
+        let input = play(self, Now { local: now, shared: SharedInstant::from_micros(now.as_micros()) });
+        let Self { client, guest } = self;
+        client.frame(|session, _| guest.act(session, input, now));
     }
 
     /// What is shown: played on by the player's own hands, or as it arrived.
     pub(crate) fn shown(&self, rules: &H::Rules, now: Now, is_compensated: bool) -> H::Scene {
-        if is_compensated { self.screen.show(rules, now) } else { self.screen.client().heard().clone() }
+        self.guest.shown(rules, now.local, is_compensated)
     }
 
     /// The player's own part of what is shown with compensation, as it is drawn.
     pub(crate) fn drawn(&self, now: Now, shown: &H::Scene) -> State<Vec2> {
-        self.screen.drawn(now, shown)
+        self.guest.drawn(now.local, shown)
     }
 
     /// Asks for another run.
     pub(crate) fn again(&self) {
-        self.client.frame(|session, _| {
-            let _ = session.call_server(AGAIN, &[], Delivery::ReliableOrdered);
-        });
+        self.client.frame(|session, _| self.guest.again(session));
     }
 
     /// How many states have been heard.
     pub(crate) fn heard(&self) -> u64 {
-        self.heard
+        self.guest.heard()
     }
 
     /// How it stands, in a few words, and whether it is hopeless.
     pub(crate) fn standing(&self) -> Standing {
-        match (self.client.reach(), self.welcome) {
+        match (self.client.reach(), self.guest.welcome()) {
             (Reach::Over(reason), _) => {
                 let why = reason.map_or_else(|| "it is over".into(), |reason| reason.to_string());
                 Standing::Over(format!("the server ended it: {why}"))
@@ -97,39 +87,6 @@ impl<H: Hosted> Remote<H> {
             (Reach::Connected, None) => Standing::Waiting("connected, waiting for the server".into()),
             (Reach::Connected, Some(_)) => Standing::Playing(self.client.status().session.round_trip),
         }
-    }
-
-    fn receive(&mut self, rules: &H::Rules) -> Now {
-        let mut states = Vec::new();
-        let local = self.client.frame(|session, now| {
-            while let Some(event) = session.poll_event() {
-                match event {
-                    ClientEvent::Called { method: STATE, bytes, .. } => states.push(bytes),
-                    ClientEvent::Called { method: WELCOME, bytes, .. } => {
-                        self.welcome = bytes.first().copied();
-                    }
-                    _ => {}
-                }
-            }
-            now
-        });
-        for bytes in states {
-            // What is no state is passed over: the next one is on its way.
-            let Some(reply) = read_reply(&bytes).ok().filter(|reply| H::is_sound(&reply.state)) else {
-                continue;
-            };
-            self.heard += 1;
-            if self.epoch.replace(reply.epoch.0) != Some(reply.epoch.0) {
-                self.mailbox.restart();
-            }
-            self.mailbox.state(reply.tick, reply);
-        }
-        let now = at(local);
-        while let Some(letter) = self.mailbox.read() {
-            let (Letter::State(reply) | Letter::Persistent(reply)) = letter;
-            self.screen.hear(rules, reply, now);
-        }
-        now
     }
 }
 
@@ -173,9 +130,4 @@ pub(crate) enum Standing {
     Playing(Option<Span>),
     /// It will not come.
     Over(String),
-}
-
-/// The player's own clock is the only one here.
-fn at(local: LocalInstant) -> Now {
-    Now { local, shared: SharedInstant::from_micros(local.as_micros()) }
 }

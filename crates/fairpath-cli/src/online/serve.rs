@@ -12,15 +12,17 @@ use fairpath_games::sailing::{SailingConfig, Trim, Wind};
 use fairpath_net::{Identity, NetServer, NetServerConfig, new_epoch, unguessable_random};
 use serde_json::json;
 
-use super::hosted::{Hosted, HostedJetCar, HostedSailing};
-use super::room::Room;
 use super::{BUDGET, CLASSES};
+use crate::live::lobby::{Notice, Presence};
 use crate::{BadInput, print};
+use fairpath_games::online::{Hosted, HostedJetCar, HostedSailing, Room};
 
 /// What a server of these games is asked for.
 pub(crate) struct Request<'a> {
     pub(crate) listen: SocketAddr,
     pub(crate) identity: Identity,
+    /// The lobby to be on the list of, if any.
+    pub(crate) notice: Option<Notice>,
     pub(crate) seed: u64,
     pub(crate) clients_max: usize,
     /// Whether it is time to end.
@@ -69,11 +71,14 @@ fn host<H: Hosted>(game: H, request: Request<'_>) -> Result<ExitCode, BadInput> 
     let server = bind(request.listen, request.identity, request.clients_max)?;
     eprintln!("listening on {}, fingerprint {}", server.address(), server.fingerprint());
     eprintln!("  fairpath play {} --connect {} --pin {}", H::NAME, server.address(), server.fingerprint());
+    let mut presence = request.notice.map(|notice| notice.post(&server)).transpose()?;
     let mut room = Room::new(game, request.seed);
     while !(request.is_over)() {
+        presence.iter_mut().for_each(Presence::look);
         server.frame(|session, now| room.frame(session, now));
         std::thread::sleep(LOOK_EVERY);
     }
+    drop(presence);
     let statistics = room.statistics();
     server.shutdown(SHUTDOWN_WITHIN);
     if request.prints_json {

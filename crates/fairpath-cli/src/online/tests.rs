@@ -12,11 +12,10 @@ use fairpath_games::jet_car::{self, JetCar, JetCarConfig};
 use fairpath_games::sailing::{self, Helm, SailingConfig, Trim};
 use fairpath_net::{Identity, NetClient, NetClientConfig, NetServer, Trust, unguessable_random};
 
-use super::hosted::{GUEST, Hosted, HostedJetCar, HostedSailing};
+use super::CLASSES;
 use super::remote::{Remote, Standing};
-use super::room::Room;
 use super::serve::{LOOK_EVERY, bind};
-use super::{CLASSES, INPUT};
+use fairpath_games::online::{GUEST, Hosted, HostedJetCar, HostedSailing, INPUT, Room};
 
 /// Far beyond any stall of a machine that works at all.
 const PATIENCE: Duration = Duration::from_secs(60);

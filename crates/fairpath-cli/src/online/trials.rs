@@ -31,11 +31,10 @@ use fairpath_net::{
 use fairpath_sim::LinkConfig;
 
 use super::CONNECT_WITHIN;
-use super::hosted::{GUEST, Hosted, HostedJetCar, HostedSailing};
 use super::remote::Remote;
-use super::room::{Room, Statistics};
 use super::serve::{LOOK_EVERY, bind};
 use crate::BadInput;
+use fairpath_games::online::{GUEST, Hosted, HostedJetCar, HostedSailing, Room, RoomStatistics};
 
 /// The experiment of this id over real sockets, if there is one.
 pub(crate) fn find(id: &str) -> Option<&'static dyn Experiment> {
@@ -51,7 +50,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// X13 over real sockets.
 struct LiveJetCar;
 
-const JET_CAR_RTTS_MS: [i64; 3] = [40, 200, 800];
+const JET_CAR_RTTS_MS: [i64; 4] = [40, 200, 800, 1600];
 const JET_CAR_SECS: u32 = 40;
 const JET_CAR_RUNS: u64 = 3;
 
@@ -137,8 +136,7 @@ fn drive(mut guest: Guest<'_, HostedJetCar>, rules: JetCarConfig) -> Option<f64>
 /// X14 over real sockets.
 struct LiveSailing;
 
-/// Not S3's longest: over round trips of 1.1 s and more no session has come about in our tries.
-const SAILING_RTTS_MS: [i64; 3] = [50, 300, 800];
+const SAILING_RTTS_MS: [i64; 4] = [50, 300, 800, 1500];
 const SAILING_RUNS: u64 = 2;
 /// A shorter course: the clock is real.
 const COURSE_FT: f64 = 500.0;
@@ -215,8 +213,7 @@ fn race(mut guest: Guest<'_, HostedSailing>, rules: &SailingConfig) -> Option<f6
 /// X16 over real sockets.
 struct LiveTanks;
 
-/// Not S0's longest, for the same reason: 800 ms each way are 1.6 s there and back.
-const TANK_DELAYS_MS: [i64; 3] = [100, 300, 400];
+const TANK_DELAYS_MS: [i64; 3] = [100, 300, 800];
 const TANK_SECS: u32 = 60;
 const TANK_MATCHES: u64 = 2;
 const TANK: ClassId = ClassId(0);
@@ -448,7 +445,7 @@ struct Guest<'a, H: Hosted> {
 struct Played {
     /// Round trip, compensation, the runs' results, and states heard per second.
     cells: Vec<(Span, bool, Vec<f64>, f64)>,
-    statistics: Statistics,
+    statistics: RoomStatistics,
 }
 
 impl Plan {
@@ -584,7 +581,7 @@ impl<H: Hosted> Guest<'_, H> {
     }
 }
 
-fn served(statistics: &Statistics, id: &str) -> Claim {
+fn served(statistics: &RoomStatistics, id: &str) -> Claim {
     Claim::new(
         format!("{id}.live-answered"),
         "live: the server answers nearly every input with a state",

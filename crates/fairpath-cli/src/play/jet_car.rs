@@ -6,14 +6,14 @@ use fairpath::random::Random;
 use fairpath::time::{SharedInstant, Span, TickRate};
 use fairpath::vector::{Vec2, Vector};
 use fairpath_games::jet_car::{Bot, Driver, Input, JetCar, JetCarConfig, Pace, Scene, Skill, TICK_RATE};
-use fairpath_games::shared::Way;
+use fairpath_games::shared::RoundTrip;
 
 use super::canvas::{Area, Canvas};
 use super::link::Link;
 use super::terminal::Key;
 use super::{Common, Online, Playable};
 use crate::BadInput;
-use crate::online::hosted::HostedJetCar;
+use fairpath_games::online::HostedJetCar;
 
 pub(super) const HELP: &str = "Keys: arrows or w a s d fire a thruster, space lets go, r begins again, q quits.\n\
     Whatever passes by is worth 1, a hit costs 4, the walls cost a car.\n\n\
@@ -68,7 +68,7 @@ impl Player {
         } else {
             Driver::Hands(Input::IDLE)
         };
-        let way = Way::new(
+        let way = RoundTrip::new(
             common.round_trip(),
             common.compensates(),
             TICK_RATE,

@@ -4,14 +4,14 @@ use fairpath::State;
 use fairpath::compensate::Simulate;
 use fairpath::time::SharedInstant;
 use fairpath::vector::Vec2;
-use fairpath_games::shared::Way;
+use fairpath_games::shared::RoundTrip;
 
 use crate::online::remote::{FarEnd, Standing};
 
 /// Where the server is, and what the player's screen shows of it.
 pub(super) enum Link<G: Simulate> {
     /// In this process, at the end of a simulated way.
-    Here(Box<Way<G>>),
+    Here(Box<RoundTrip<G>>),
     /// Elsewhere.
     Elsewhere {
         far: Box<dyn FarEnd<G>>,
@@ -24,7 +24,7 @@ pub(super) enum Link<G: Simulate> {
 
 impl<G: Simulate> Link<G> {
     /// Over this way, unless the server is elsewhere.
-    pub(super) fn new(way: Way<G>, far: Option<Box<dyn FarEnd<G>>>, compensates: bool) -> Self {
+    pub(super) fn new(way: RoundTrip<G>, far: Option<Box<dyn FarEnd<G>>>, compensates: bool) -> Self {
         match far {
             None => Self::Here(Box::new(way)),
             Some(far) => {

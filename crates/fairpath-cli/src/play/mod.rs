@@ -6,7 +6,7 @@
 //! | `canvas` | a picture made of characters |
 //! | `terminal` | raw mode, keys and colours, and everything put back in the end |
 //!
-//! The server, the player and the [`Way`](fairpath_games::shared::Way) between them live in this one process, but meet only there: what is
+//! The server, the player and the [`RoundTrip`](fairpath_games::shared::RoundTrip) between them live in this one process, but meet only there: what is
 //! drawn is what arrived, with `--compensate on` played on by the player's own inputs, and what the server plays is the
 //! input that arrived. With `--connect` the server is elsewhere, and the link is the network.
 
@@ -20,9 +20,9 @@ use fairpath_games::shared::CONVERGENCE;
 use fairpath_net::{Fingerprint, Trust};
 
 use crate::BadInput;
-use crate::online::hosted::Hosted;
 use crate::online::remote::{FarEnd, Remote, Standing};
 use canvas::Canvas;
+use fairpath_games::online::Hosted;
 use terminal::{Key, Terminal};
 
 mod canvas;

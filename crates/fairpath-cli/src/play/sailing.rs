@@ -8,7 +8,7 @@ use fairpath_games::sailing::{
     Agent, Crew, Current, Helm, Input, KNOT, Sailing, SailingConfig, Scene, TICK_RATE, Trim, View, Wind,
     from_south, from_west,
 };
-use fairpath_games::shared::Way;
+use fairpath_games::shared::RoundTrip;
 
 use super::canvas::{Area, Canvas};
 use super::jet_car::arrow;
@@ -16,7 +16,7 @@ use super::link::Link;
 use super::terminal::Key;
 use super::{Common, Online, Playable};
 use crate::BadInput;
-use crate::online::hosted::HostedSailing;
+use fairpath_games::online::HostedSailing;
 
 pub(super) const HELP: &str = "Keys: left and right turn the rudder, down straightens it; w lets the sheet out, s hauls it in;\n\
     with --wind god, i and k raise and calm the wind, j and l turn it; r begins again, q quits.\n\
@@ -137,7 +137,7 @@ impl Player {
         let server = Sailing::new(rules.clone(), common.seed)?;
         let hands = Input::new(0.5, 0.0);
         let crew = if common.bot { Crew::Agent(Agent::new(Trim::Optimal)) } else { Crew::Hands(hands) };
-        let way = Way::new(
+        let way = RoundTrip::new(
             common.round_trip(),
             common.compensates(),
             TICK_RATE,

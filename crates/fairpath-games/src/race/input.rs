@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::config::{ConfigError, RaceConfig};
 use super::track::Track;
 use super::world::Race;
+use crate::shared::Hands;
 
 /// What a driver's hands and feet do during one tick: a person's or a bot's.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -31,6 +32,20 @@ impl Input {
             brake: limit(self.brake, 0.0),
             steer: limit(self.steer, -1.0),
         }
+    }
+}
+
+impl Hands for Input {
+    fn limited(self) -> Self {
+        Self::limited(self)
+    }
+
+    fn axes(self) -> [f64; 4] {
+        [self.throttle, self.brake, self.steer, 0.0]
+    }
+
+    fn from_axes([throttle, brake, steer, _]: [f64; 4]) -> Self {
+        Self { throttle, brake, steer }
     }
 }
 

@@ -31,6 +31,7 @@ mod contact;
 mod heat;
 mod input;
 mod lap;
+mod message;
 mod track;
 mod view;
 mod world;
@@ -41,6 +42,7 @@ pub use config::{CARS_MAX, ConfigError, RaceConfig, TICK_RATE};
 pub use heat::{Heat, REFERENCE_DIGEST, Seat, reference_digest};
 pub use input::{Input, InputChange, InputLog, Replay};
 pub use lap::{LAP_SAMPLES_MAX, Lap, LapDice, LapRecorder, LapSample, laps_to_csv, record_laps};
+pub use message::{Cars, Wheel};
 pub use track::{
     LENGTH_MAX, LENGTH_MIN, Place, Preset, REACH, SECTIONS_MAX, Section, Shape, Track, TrackCsvError,
     TrackCsvProblem, TrackError, WIDTH_MAX, WIDTH_MIN,

@@ -31,18 +31,18 @@ pub struct Race {
 /// A car and its record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Car {
-    id: EntityId,
-    motion: CarMotion,
-    place: Place,
+    pub(super) id: EntityId,
+    pub(super) motion: CarMotion,
+    pub(super) place: Place,
     /// How many rounds it is ahead of where `place` alone would put it.
-    rounds: i32,
-    input: Input,
+    pub(super) rounds: i32,
+    pub(super) input: Input,
     /// How many laps it has begun: the next line it has to cross is that many laps away from the start line.
-    laps_begun: u32,
-    lap_began_at: Option<SharedInstant>,
-    last_lap: Option<Span>,
-    best_lap: Option<Span>,
-    condition: Condition,
+    pub(super) laps_begun: u32,
+    pub(super) lap_began_at: Option<SharedInstant>,
+    pub(super) last_lap: Option<Span>,
+    pub(super) best_lap: Option<Span>,
+    pub(super) condition: Condition,
 }
 
 /// Whether a car is in the race.
@@ -118,6 +118,14 @@ impl Race {
         config.check()?;
         let cars = (0..config.cars).map(|number| Car::on_grid(&track, number)).collect();
         Ok(Self { track, config, tick: 0, cars, finishers: Vec::new(), events: Vec::new() })
+    }
+
+    /// A race that was under way already, with these cars after so many ticks. Who has finished stays so; in which order is
+    /// forgotten.
+    pub(super) fn resumed(track: Arc<Track>, config: RaceConfig, tick: u64, cars: Vec<Car>) -> Self {
+        let has_finished = |car: &&Car| matches!(car.condition, Condition::Finished { .. });
+        let finishers = cars.iter().filter(has_finished).map(|car| car.id).collect();
+        Self { track, config, tick, cars, finishers, events: Vec::new() }
     }
 
     /// Plays one tick. `inputs` are in the order of cars; whoever has none takes hands and feet off.

@@ -4,7 +4,7 @@
 //! players' hands, a [`Replay`] of that log that gives the same bits, and the run as a
 //! [`Trace`](fairpath_sim::trace::Trace) that any tool can read, from which the log can be had back.
 //!
-//! [`Way`] puts a round trip between a player and a server in the same process, with or without lag compensation.
+//! [`RoundTrip`] puts a round trip between a player and a server in the same process, with or without lag compensation.
 //!
 //! The jet car and sailing live here; the older games have copies of their own and can move in.
 
@@ -12,15 +12,15 @@ mod game;
 mod knob;
 mod log;
 mod record;
+mod round_trip;
 mod seats;
-mod way;
 
 pub use game::{Game, Hands, Moving};
 pub use knob::OutOfRange;
 pub use log::{InputChange, InputLog, Replay};
 pub use record::NotReplayable;
+pub use round_trip::{CONVERGENCE, RoundTrip};
 pub use seats::Seats;
-pub use way::{CONVERGENCE, Way};
 
 pub(crate) use knob::{Knob, all_within};
 

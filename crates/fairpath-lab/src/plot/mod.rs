@@ -283,7 +283,7 @@ impl Canvas<'_> {
         for (series, line) in lines.iter().enumerate() {
             let places = self.visible(&line.points);
             for piece in &places {
-                self.stroke(piece, color_of(series).stroke_width(2 * FINE as u32));
+                self.line(piece, series);
             }
             let every = line.points.len().div_ceil(MARKS_MAX).max(1);
             for place in places.iter().flatten().skip(series % every).step_by(every) {
@@ -294,7 +294,9 @@ impl Canvas<'_> {
 
     fn band(&mut self, points: &[(f64, f64)], band: &[(f64, f64)], color: RGBColor) {
         let edge = |pick: fn(&(f64, f64)) -> f64| -> Vec<(f64, f64)> {
-            points.iter().zip(band).map(|(point, range)| (point.0, pick(range))).collect()
+            // Where there is no value, its range is not shown either.
+            let height = |value: f64, range| if value.is_finite() { pick(range) } else { f64::NAN };
+            points.iter().zip(band).map(|(point, range)| (point.0, height(point.1, range))).collect()
         };
         let (low, high) = (self.visible(&edge(|range| range.0)), self.visible(&edge(|range| range.1)));
         for (low, high) in low.into_iter().zip(high) {
@@ -406,7 +408,7 @@ impl Canvas<'_> {
             let (x, y) = (entry.x * FINE, entry.y * FINE);
             match plot {
                 Plot::Lines(_) => {
-                    self.stroke(&[(x, y), (x + 24 * FINE, y)], color.stroke_width(2 * FINE as u32));
+                    self.line(&[(x, y), (x + 24 * FINE, y)], entry.series);
                     self.mark((x + 12 * FINE, y), entry.series, 4);
                 }
                 Plot::Paths(paths) if entry.series == 0 && paths.len() > 1 => {
@@ -425,20 +427,37 @@ impl Canvas<'_> {
         }
     }
 
-    /// A mark of the series' own shape.
+    /// A line of the series' own colour; dashed, where colours come round again.
+    fn line(&mut self, places: &[(i32, i32)], series: usize) {
+        let style = color_of(series).stroke_width(2 * FINE as u32);
+        if comes_round_again(series) {
+            for dash in dashes(places, 7.0 * f64::from(FINE), 4.0 * f64::from(FINE)) {
+                self.stroke(&dash, style);
+            }
+        } else {
+            self.stroke(places, style);
+        }
+    }
+
+    /// A mark of the series' own shape; hollow, where colours come round again.
     fn mark(&mut self, (x, y): (i32, i32), series: usize, radius: i32) {
         let r = radius * FINE;
-        let style = color_of(series).filled();
         let corners = match series % 4 {
-            0 => {
-                self.root.draw(&Circle::new((x, y), r, style)).expect(IN_MEMORY);
-                return;
-            }
+            0 => Vec::new(),
             1 => vec![(x - r, y - r), (x + r, y - r), (x + r, y + r), (x - r, y + r)],
             2 => vec![(x, y - r - 2), (x + r + 2, y + r), (x - r - 2, y + r)],
             _ => vec![(x, y - r - 2), (x + r + 2, y), (x, y + r + 2), (x - r - 2, y)],
         };
-        self.root.draw(&Polygon::new(corners, style)).expect(IN_MEMORY);
+        let outline = color_of(series).stroke_width(2 * FINE as u32);
+        let inside = if comes_round_again(series) { PAPER } else { color_of(series) };
+        if corners.is_empty() {
+            self.root.draw(&Circle::new((x, y), r, inside.filled())).expect(IN_MEMORY);
+            self.root.draw(&Circle::new((x, y), r, outline)).expect(IN_MEMORY);
+        } else {
+            let round: Vec<_> = corners.iter().chain(&corners[..1]).copied().collect();
+            self.root.draw(&Polygon::new(corners, inside.filled())).expect(IN_MEMORY);
+            self.stroke(&round, outline);
+        }
     }
 
     /// The pieces of a line whose numbers can be shown, as places in the drawing.
@@ -507,6 +526,52 @@ impl Text {
     }
 }
 
+/// The pieces that are drawn of a dashed line, with so much of it drawn and so much left out in turns.
+fn dashes(places: &[(i32, i32)], drawn: f64, left_out: f64) -> Vec<Vec<(i32, i32)>> {
+    let mut pieces = vec![places.first().copied().into_iter().collect::<Vec<_>>()];
+    let (mut is_drawn, mut to_go) = (true, drawn);
+    for ends in places.windows(2) {
+        let (from, to) = (ends[0], ends[1]);
+        let (across, up) = (f64::from(to.0 - from.0), f64::from(to.1 - from.1));
+        let length = (across * across + up * up).sqrt();
+        let mut at = 0.0;
+        while length - at > to_go {
+            at += to_go;
+            let part = at / length;
+            let turn = (from.0 + (across * part).round() as i32, from.1 + (up * part).round() as i32);
+            if is_drawn {
+                pieces.last_mut().expect("there is always one").push(turn);
+            } else {
+                pieces.push(vec![turn]);
+            }
+            is_drawn = !is_drawn;
+            to_go = if is_drawn { drawn } else { left_out };
+        }
+        to_go -= length - at;
+        if is_drawn {
+            pieces.last_mut().expect("there is always one").push(to);
+        }
+    }
+    pieces.retain(|piece| piece.len() > 1);
+    pieces
+}
+
+/// Whether an earlier series has the same colour.
+fn comes_round_again(series: usize) -> bool {
+    series >= PALETTE.len()
+}
+
 fn color_of(series: usize) -> RGBColor {
     PALETTE[series % PALETTE.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dashes_go_round_corners_and_leave_gaps() {
+        let dashes = dashes(&[(0, 0), (10, 0), (10, 20)], 12.0, 4.0);
+        assert_eq!(dashes, [vec![(0, 0), (10, 0), (10, 2)], vec![(10, 6), (10, 18)]]);
+    }
 }

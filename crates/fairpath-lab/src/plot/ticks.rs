@@ -52,18 +52,46 @@ pub(super) fn snug_ticks(values: impl Iterator<Item = f64>, wanted: usize) -> Ti
     ticks
 }
 
+/// A logarithmic axis that spans less than this many powers of ten also names twice and five times each of them.
+const FINE_DECADES: f64 = 2.0;
+
 /// An axis by powers of ten around all positive values given.
 pub(super) fn decades(values: impl Iterator<Item = f64>) -> Ticks {
     let positive = values.filter(|&value| value > 0.0);
     let (low, high) = range_of(positive).unwrap_or((1.0, 10.0));
-    let (low, high) = (low.log10().floor(), high.log10().ceil());
-    let high = high.max(low + 1.0);
+    let (low, high) = (low.log10(), high.log10());
+    if high - low < FINE_DECADES { fine_decades(low, high) } else { whole_decades(low, high) }
+}
+
+/// From one power of ten to another.
+fn whole_decades(low: f64, high: f64) -> Ticks {
+    let (low, high) = (low.floor(), high.ceil());
     let step = ((high - low) / 8.0).ceil() as usize;
     let ticks = (low as i32..=high as i32)
         .step_by(step)
         .map(|exponent| (f64::from(exponent), power_of_ten(exponent)))
         .collect();
     Ticks { low, high, kind: Kind::Decades, ticks }
+}
+
+/// From one of 1, 2 and 5 times a power of ten to another, so that little of the height is wasted.
+fn fine_decades(low: f64, high: f64) -> Ticks {
+    let exponents = low.floor() as i32..=high.ceil() as i32;
+    let round: Vec<(f64, i32, i32)> = exponents
+        .flat_map(|exponent| {
+            [1, 2, 5].map(|factor| (f64::from(exponent) + f64::from(factor).log10(), factor, exponent))
+        })
+        .collect();
+    // What lies on a round value does not need the next one.
+    let slack = 1e-9;
+    let first = round.iter().rposition(|(place, ..)| *place <= low + slack).unwrap_or(0);
+    let last = round.iter().position(|(place, ..)| *place >= high - slack).unwrap_or(round.len() - 1);
+    let last = last.max(first + 1).min(round.len() - 1);
+    let ticks: Vec<(f64, String)> = round[first..=last]
+        .iter()
+        .map(|&(place, factor, exponent)| (place, times_power_of_ten(factor, exponent)))
+        .collect();
+    Ticks { low: round[first].0, high: round[last].0, kind: Kind::Decades, ticks }
 }
 
 impl Ticks {
@@ -161,6 +189,18 @@ fn label(value: f64, step: f64) -> String {
     }
 }
 
+/// 0.02, 2, 200 where that is short, and 2 × 10⁻⁹ beyond.
+fn times_power_of_ten(factor: i32, exponent: i32) -> String {
+    match (factor, exponent) {
+        (1, _) => power_of_ten(exponent),
+        (_, 0..=4) => format!("{}", f64::from(factor) * 10f64.powi(exponent)),
+        (_, -3..=-1) => {
+            format!("{:.*}", exponent.unsigned_abs() as usize, f64::from(factor) * 10f64.powi(exponent))
+        }
+        _ => format!("{factor} × {}", power_of_ten(exponent)),
+    }
+}
+
 /// 0.01, 1, 100 where that is short, and 10⁻⁹ beyond.
 fn power_of_ten(exponent: i32) -> String {
     if (-3..=4).contains(&exponent) {
@@ -196,6 +236,14 @@ mod tests {
         assert_eq!(labels(&ticks), ["−0.02", "−0.01", "0.00", "0.01", "0.02", "0.03"]);
         assert_eq!(labels(&decades([3e-11, 2e-8].into_iter())), ["10⁻¹¹", "10⁻¹⁰", "10⁻⁹", "10⁻⁸", "10⁻⁷"]);
         assert_eq!(labels(&decades([0.5, 70.0, -1.0, 0.0].into_iter())), ["0.1", "1", "10", "100"]);
+    }
+
+    #[test]
+    fn a_short_logarithmic_axis_wastes_little_of_its_length() {
+        assert_eq!(labels(&decades([0.7, 3.2].into_iter())), ["0.5", "1", "2", "5"]);
+        assert_eq!(labels(&decades([0.02, 0.3].into_iter())), ["0.02", "0.05", "0.1", "0.2", "0.5"]);
+        assert_eq!(labels(&decades([1.0, 1.0].into_iter())), ["1", "2"]);
+        assert_eq!(labels(&decades([3e7, 4e7].into_iter())), ["2 × 10⁷", "5 × 10⁷"]);
     }
 
     #[test]

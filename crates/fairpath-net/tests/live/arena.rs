@@ -24,8 +24,8 @@ pub(crate) const BALL: ClassId = ClassId(2);
 pub(crate) const THRESHOLD: f64 = 0.3;
 
 /// How long a scenario waits for what it wants. Machines stall.
-const PATIENCE: Duration = Duration::from_secs(120);
-const FRAME: Duration = Duration::from_millis(15);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const FRAME: Duration = Duration::from_millis(15);
 
 /// A server, a middleman and some clients.
 pub(crate) struct World {
@@ -114,7 +114,8 @@ impl World {
             if started.elapsed() > PATIENCE {
                 let pilots: Vec<_> =
                     self.pilots.iter().map(|pilot| (pilot.client.status(), &pilot.events)).collect();
-                panic!("waited in vain until {what}; server: {:?}; pilots: {pilots:?}", self.events);
+                let last = &self.events[self.events.len().saturating_sub(100)..];
+                panic!("waited in vain until {what}; server, at last: {last:?}; pilots: {pilots:?}");
             }
             std::thread::sleep(FRAME);
         }
@@ -240,7 +241,7 @@ impl Pilot {
 }
 
 /// Circles of 40 units at 20 units per second.
-fn flight(which: usize, now: SharedInstant) -> State<Vec2> {
+pub(crate) fn flight(which: usize, now: SharedInstant) -> State<Vec2> {
     // Unix time is large, and an angle need not be.
     let seconds = (now.as_micros() % 100_000_000) as f64 / 1e6;
     let ahead = Vec2::from_heading(0.5 * seconds + which as f64);

@@ -1,7 +1,6 @@
 //! Goal: a hostile client is refused with a reason and harms nobody. Method: a QUIC client without manners, while others fly.
 
 use std::net::UdpSocket;
-use std::sync::Arc;
 use std::time::Duration;
 
 use fairpath::clock::Request;
@@ -13,21 +12,23 @@ use fairpath::time::SharedInstant;
 use fairpath::vector::{Vec2, Vector};
 use fairpath::wire::{Header, Precision, encode_updates};
 use fairpath::{DrVector, EntityId};
-use fairpath_net::{Identity, Trust};
+use fairpath_net::{Identity, Limits, Trust};
 use fairpath_sim::LinkConfig;
-use quinn::crypto::rustls::QuicClientConfig;
+use rustls::pki_types::CertificateDer;
 use tokio::runtime::Runtime;
 
 use super::arena::{SHIP, World, server_session};
+use super::assault::endpoint;
 
 /// A client without any manners.
-struct Impostor {
+pub(crate) struct Impostor {
     runtime: Runtime,
     endpoint: quinn::Endpoint,
+    certificates: Vec<CertificateDer<'static>>,
 }
 
 /// One of its connections.
-struct Intrusion {
+pub(crate) struct Intrusion {
     connection: quinn::Connection,
     sending: quinn::SendStream,
     receiving: quinn::RecvStream,
@@ -40,30 +41,36 @@ const PATIENCE: Duration = Duration::from_secs(60);
 impl Impostor {
     fn new(trust: &Trust, alpn: &[u8]) -> Self {
         let Trust::Certificates(certificates) = trust else { panic!("certificates") };
-        let mut roots = rustls::RootCertStore::empty();
-        certificates.iter().for_each(|certificate| roots.add(certificate.clone()).expect("sound"));
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let tls = rustls::ClientConfig::builder_with_provider(provider)
-            .with_protocol_versions(&[&rustls::version::TLS13]);
-        let mut tls = tls.expect("TLS 1.3").with_root_certificates(roots).with_no_client_auth();
-        tls.alpn_protocols = vec![alpn.to_vec()];
-        let quic = quinn::ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls).expect("a cipher")));
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.expect("a thread");
-        let mut endpoint = {
-            let _inside = runtime.enter();
-            quinn::Endpoint::client(([127, 0, 0, 1], 0).into()).expect("a socket")
-        };
-        endpoint.set_default_client_config(quic);
-        Self { runtime, endpoint }
+        let endpoint = endpoint(&runtime, certificates, alpn);
+        Self { runtime, endpoint, certificates: certificates.clone() }
+    }
+
+    /// What it trusts.
+    pub(crate) fn certificates(&self) -> &[CertificateDer<'static>] {
+        &self.certificates
+    }
+
+    pub(crate) fn runtime(&self) -> &Runtime {
+        &self.runtime
+    }
+
+    pub(crate) fn endpoint(&self) -> &quinn::Endpoint {
+        &self.endpoint
     }
 
     fn intrude(&self, world: &World) -> Intrusion {
+        self.try_to_intrude(world).expect("a handshake")
+    }
+
+    /// Nothing, if it is not let in.
+    pub(crate) fn try_to_intrude(&self, world: &World) -> Option<Intrusion> {
         self.runtime.block_on(async {
             let connecting = self.endpoint.connect(world.server.address(), "localhost").expect("a name");
-            let connection = connecting.await.expect("a handshake");
-            let (sending, receiving) = connection.open_bi().await.expect("a stream");
-            Intrusion { connection, sending, receiving, packet: 0 }
+            let connection = connecting.await.ok()?;
+            let (sending, receiving) = connection.open_bi().await.ok()?;
+            Some(Intrusion { connection, sending, receiving, packet: 0 })
         })
     }
 
@@ -93,7 +100,7 @@ impl Impostor {
         self.write(intrusion, &bytes);
     }
 
-    fn write(&self, intrusion: &mut Intrusion, bytes: &[u8]) {
+    pub(crate) fn write(&self, intrusion: &mut Intrusion, bytes: &[u8]) {
         let _ = self.runtime.block_on(intrusion.sending.write_all(bytes));
     }
 
@@ -106,7 +113,7 @@ impl Impostor {
     }
 
     /// Why it was thrown out.
-    fn thrown_out(&self, intrusion: &Intrusion) -> CloseReason {
+    pub(crate) fn thrown_out(&self, intrusion: &Intrusion) -> CloseReason {
         let closed = self.runtime.block_on(async {
             tokio::time::timeout(PATIENCE, intrusion.connection.closed()).await.expect("thrown out")
         });
@@ -139,18 +146,24 @@ fn at(entity: EntityId, position: Vec2, velocity: Vec2, now: SharedInstant) -> D
     }
 }
 
-/// Two honest pilots, and an impostor who speaks this protocol.
-fn besieged(alpn: &[u8]) -> (World, Impostor) {
+/// Two honest pilots, and an impostor who speaks this protocol. All have one address, so the door is wide.
+pub(crate) fn besieged(alpn: &[u8]) -> (World, Impostor) {
+    let limits = Limits { per_address_max: 256, per_address_burst: 100_000, ..Limits::default() };
+    besieged_with(LinkConfig::default(), alpn, limits)
+}
+
+pub(crate) fn besieged_with(link: LinkConfig, alpn: &[u8], limits: Limits) -> (World, Impostor) {
     let teleport = TeleportCheck { speed_max: 2_000.0, slack: 500.0, allows_jumps: false };
     let session =
         server_session().with_interceptor(SpeedCheck { speed_max: 100.0 }).with_interceptor(teleport);
     let identity = Identity::local(&[]).expect("made");
-    let path =
-        std::env::temp_dir().join(format!("fairpath-hostile-{}-{}.pem", std::process::id(), alpn.len()));
+    let unique = identity.fingerprint();
+    let path = std::env::temp_dir().join(format!("fairpath-hostile-{}-{unique}.pem", std::process::id()));
     identity.save_certificates(&path).expect("written");
     let trust = Trust::load(&path).expect("as written");
     std::fs::remove_file(&path).expect("removed");
-    let mut world = World::with(LinkConfig::default(), session, |config| config.identity = identity);
+    let mut world =
+        World::with(link, session, |config| (config.identity, config.limits) = (identity, limits));
     world.join();
     world.join();
     world.until("everybody has a ship", |world| world.pilots.iter().all(|pilot| pilot.ship.is_some()));
@@ -242,7 +255,7 @@ fn lies_are_refused_with_a_reason_and_not_believed() {
     assert!(placed.position.distance(Vec2::new(1.0, 0.0)) < 0.1, "{placed:?}");
 
     // A number that is none ends it.
-    let far = at(mine, Vec2::new(1e300, 0.0), Vec2::ZERO, world.server.now());
+    let far = at(mine, Vec2::new(1e29, 0.0), Vec2::ZERO, world.server.now());
     let datagram = forged(&mut intrusion, far);
     world.until("it is thrown out", |world| {
         let _ = intrusion.connection.send_datagram(datagram.clone().into());
@@ -264,7 +277,7 @@ fn forged(intrusion: &mut Intrusion, vector: DrVector<Vec2>) -> Vec<u8> {
     let mut updates = Vec::new();
     encode_updates(&Precision::default(), &header, &[vector], &mut updates).expect("sound");
     let bits: String = updates.iter().map(|byte| format!("{byte:08b}")).collect();
-    let exact = format!("{:064b}", 1e300f64.to_bits());
+    let exact = format!("{:064b}", 1e29f64.to_bits());
     assert!(bits.contains(&exact), "the number is there to be replaced");
     let bits = bits.replace(&exact, &format!("{:064b}", f64::INFINITY.to_bits()));
     let byte =

@@ -70,6 +70,8 @@ struct Seat<V: Planar> {
     next_connection: u64,
     try_at: SharedInstant,
     is_absent: bool,
+    /// What came while it does not read; nothing if it does.
+    unread: Option<Vec<Packet>>,
 }
 
 /// Who is who.
@@ -77,6 +79,8 @@ const SERVER: PeerId = PeerId(0);
 const FRAMES: TickRate = TickRate::hz(60);
 /// What QUIC can carry everywhere, less its own overhead.
 const DATAGRAM_BYTES_MAX: usize = 1_150;
+/// Packets that wait for a client that does not read: a few seconds of everything. More are lost, as in a full socket.
+const UNREAD_MAX: usize = 1_024;
 /// How often a client without a transport tries to connect.
 const RECONNECT_EVERY: Span = Span::from_secs(1);
 
@@ -93,6 +97,7 @@ impl<V: Planar> SessionWorld<V> {
             next_connection: 0,
             try_at: SharedInstant::ZERO,
             is_absent: false,
+            unread: None,
         };
         Self {
             network,
@@ -173,12 +178,24 @@ impl<V: Planar> SessionWorld<V> {
         }
     }
 
+    /// A client's transport hangs: it neither reads nor writes nor notices time until [`wake`](Self::wake).
+    pub fn stall(&mut self, index: usize) {
+        self.seats[index].unread.get_or_insert_default();
+    }
+
+    /// A client that hung takes in all that came meanwhile, at once.
+    pub fn wake(&mut self, index: usize) {
+        for packet in self.seats[index].unread.take().unwrap_or_default() {
+            self.deliver_to_client(index, packet);
+        }
+    }
+
     /// A client's machine dies, and another client is started in its place: of the session it knows nothing. It connects
     /// after a second.
     pub fn restart_client(&mut self, index: usize, client: Client<V>) {
         let seat = &mut self.seats[index];
         seat.client = client;
-        seat.pipe = None;
+        (seat.pipe, seat.unread) = (None, None);
         seat.try_at = self.network.now() + RECONNECT_EVERY;
     }
 
@@ -229,6 +246,9 @@ impl<V: Planar> SessionWorld<V> {
         for index in 0..self.seats.len() {
             let local = self.network.local_now(peer(index));
             let seat = &mut self.seats[index];
+            if seat.unread.is_some() {
+                continue;
+            }
             seat.client.handle_timeout(local);
             if seat.pipe.is_none() && seat.try_at <= now && !seat.is_absent {
                 seat.pipe = Some(Pipe::new(seat.next_connection));
@@ -315,6 +335,12 @@ impl<V: Planar> SessionWorld<V> {
         let local = self.network.local_now(peer(index));
         let now = self.now();
         let seat = &mut self.seats[index];
+        if let Some(unread) = &mut seat.unread {
+            if unread.len() < UNREAD_MAX {
+                unread.push(packet);
+            }
+            return;
+        }
         let Some(pipe) = seat.pipe.as_mut().filter(|pipe| pipe.connection() == packet.connection) else {
             return;
         };
@@ -342,7 +368,7 @@ impl<V: Planar> SessionWorld<V> {
         let now = self.now();
         let seat = &mut self.seats[index];
         let mut packets = Vec::new();
-        if let Some(pipe) = &mut seat.pipe {
+        if let Some(pipe) = seat.pipe.as_mut().filter(|_| seat.unread.is_none()) {
             while let Some(bytes) = seat.client.poll_stream(local) {
                 pipe.push_stream(bytes);
             }

@@ -170,10 +170,10 @@ fn numbers_that_are_not_finite_close_the_connection() {
     // Entity 1, linear, its x as it is: an escape, and then the bits of an infinity.
     let mut impostor = Impostor::launched(server(1));
     let mut updates = Vec::new();
-    let far = at(&impostor, EntityId(1), Vec2::new(1e300, 0.0), Vec2::ZERO);
+    let far = at(&impostor, EntityId(1), Vec2::new(1e29, 0.0), Vec2::ZERO);
     let header = Header { packet: PacketNumber(9).on_wire(), sent_at: impostor.now, ..Header::default() };
     encode_updates(&Precision::default(), &header, &[far], &mut updates).expect("sound");
-    let exact = 1e300f64.to_bits();
+    let exact = 1e29f64.to_bits();
     let bits: String = updates.iter().map(|byte| format!("{byte:08b}")).collect();
     let forged = bits.replace(&format!("{exact:064b}"), &format!("{:064b}", f64::INFINITY.to_bits()));
     assert_ne!(forged, bits, "the number is there to be replaced");
@@ -184,6 +184,29 @@ fn numbers_that_are_not_finite_close_the_connection() {
     Datagram { updates: &updates, parts: vec![] }.encode(&mut datagram);
     impostor.server.handle_datagram(impostor.connection, &datagram, impostor.now);
     assert_eq!(impostor.closed(), Some(CloseReason::Malformed));
+}
+
+#[test]
+fn finite_numbers_that_lead_to_where_nothing_is_finite_are_refused() {
+    let mut impostor = Impostor::launched(server(1));
+    let (ship, unborn) = (EntityId(1), EntityId(2));
+    let edge = at(&impostor, ship, Vec2::new(1e30, 0.0), Vec2::new(-1e30, 0.0));
+    impostor.send(&[edge], vec![]);
+    assert_eq!(impostor.refusals(), [], "as far as numbers go");
+    let far = at(&impostor, ship, Vec2::new(1e308, 0.0), Vec2::new(1e308, 0.0));
+    impostor.now += Span::from_millis(100);
+    let fast = at(&impostor, ship, Vec2::ZERO, Vec2::new(0.0, 2e30));
+    let early = at(&impostor, unborn, Vec2::new(1e308, 0.0), Vec2::new(1e308, 0.0));
+    for lie in [far, fast, early] {
+        impostor.send(&[lie], vec![]);
+    }
+    assert_eq!(impostor.refusals(), [Refusal::TooFastMotion; 3]);
+    impostor.say(&Message::Create(announcement(unborn, SHIP)));
+    for ahead in [0, 1, 10, 100_000] {
+        let now = impostor.now + Span::from_secs(ahead);
+        assert!(impostor.server.place(ship, now).expect("launched").is_finite(), "after {ahead} s");
+        assert_eq!(impostor.server.place(unborn, now), None);
+    }
 }
 
 #[test]

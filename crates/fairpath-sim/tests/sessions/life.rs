@@ -2,11 +2,14 @@
 //! address, a server that starts anew; calls that must arrive are made all the while.
 
 use fairpath::session::message::Call;
-use fairpath::session::{ClientEvent, Delivery, Party, ServerEvent, Undelivered};
-use fairpath::time::Span;
+use fairpath::session::{
+    Client, ClientEvent, ConnectionId, Delivery, Party, Server, ServerEvent, Token, Undelivered,
+};
+use fairpath::time::{LocalInstant, SharedInstant, Span};
+use fairpath::vector::Vec2;
 use fairpath_sim::{Fault, LinkConfig, Loss, PeerId};
 
-use super::arena::{World, client_events, error, fly, idle, launch, server, server_events, world};
+use super::arena::{World, client, client_events, error, fly, idle, launch, server, server_events, world};
 
 const NEAR: PeerId = PeerId(1);
 
@@ -185,4 +188,49 @@ fn letters_and_quickest_calls_arrive_once_through_a_partition() {
     let mut heard = heard(&server_events(&mut world));
     heard.sort_unstable();
     assert_eq!(heard, (0..sent).collect::<Vec<_>>());
+}
+
+/// The client's half of a transport that takes no time, once: everything it has to say, and everything it is told.
+fn exchange(client: &mut Client<Vec2>, server: &mut Server<Vec2>, id: ConnectionId, at: Span) {
+    let (local, shared) = (LocalInstant::ZERO + at, SharedInstant::ZERO + at);
+    while let Some(bytes) = client.poll_stream(local) {
+        server.handle_stream(id, &bytes, shared);
+    }
+    while let Some(bytes) = server.poll_stream(id, shared) {
+        client.handle_stream(&bytes, local);
+    }
+}
+
+#[test]
+fn who_asked_in_time_may_resume_though_the_answer_comes_after_a_minute() {
+    let (mut client, mut server) = (client(0), server(1));
+    let secs = |secs: f64| Span::from_secs_f64(secs);
+    let connect = |client: &mut Client<Vec2>, server: &mut Server<Vec2>, number: u8, at: Span| {
+        client.handle_connected(LocalInstant::ZERO + at);
+        server.handle_connected(Token([number; 16]), SharedInstant::ZERO + at).expect("room")
+    };
+    let first = connect(&mut client, &mut server, 1, secs(1.0));
+    exchange(&mut client, &mut server, first, secs(1.0));
+    assert!(client.is_connected());
+    client.handle_disconnected(None, LocalInstant::ZERO + secs(2.0));
+    server.handle_disconnected(first, None, SharedInstant::ZERO + secs(2.0));
+
+    // It asks at 59 s and is answered at 61 s.
+    let second = connect(&mut client, &mut server, 2, secs(61.0));
+    let hello = client.poll_stream(LocalInstant::ZERO + secs(61.0)).expect("it asks");
+    server.handle_stream(second, &hello, SharedInstant::ZERO + secs(61.5));
+    client.handle_timeout(LocalInstant::ZERO + secs(63.0));
+    exchange(&mut client, &mut server, second, secs(63.0));
+    assert_eq!(client.poll_close(), None, "nobody is accused of anything");
+    let events: Vec<_> = std::iter::from_fn(|| client.poll_event()).collect();
+    assert_eq!(events.last(), Some(&ClientEvent::Resumed), "{events:?}");
+
+    // Who is not answered at all has lost it.
+    client.handle_disconnected(None, LocalInstant::ZERO + secs(64.0));
+    client.handle_connected(LocalInstant::ZERO + secs(123.0));
+    client.handle_timeout(LocalInstant::ZERO + secs(125.0));
+    assert!(client.id().is_some());
+    client.handle_timeout(LocalInstant::ZERO + secs(127.0));
+    client.handle_timeout(LocalInstant::ZERO + secs(127.1));
+    assert_eq!(client.id(), None);
 }

@@ -1,57 +1,57 @@
 // Guess the future.
-import { Camera, begin, chart, colour, label } from "../draw.js";
+import { Camera, HUES, begin, chart, colour, dashes, label } from "../draw.js";
 import { element } from "../controls.js";
+import { onDrop, open, recordings } from "../files.js";
 
 export const title = "Guess the future";
 
-// As the knob counts them; the second name is what a newcomer understands.
-const PREDICTORS = [
-  ["line", "keeps the velocity", "near"],
-  ["tdm", "keeps the acceleration too", "middle"],
-  ["hm", "tdm at first, then drawn to friends and away from foes", "far"],
-  ["ekb", "follows friends and fights as strength allows", "one"],
-  ["oaekb", "the same, around walls", "two"],
-  ["adaptive", "learns which of all fits this player", "three"],
-];
 const HORIZONS = 7;
+const [NOT_ASKED, ANSWERS] = [0, 1];
+// How near a click must be, in pixels of the page.
+const NEAR_A_LINE = 12;
+const NEAR_A_PLAYER = 28;
+const WHICH_FILES = "CSV or .csv.gz: t, entity, team, x, y; with its .breaks.csv. Or drop them onto the page.";
 
 export const html = `
 <h1>Guess the future</h1>
-<p class="look">Each fan of coloured lines is where six predictors expect a player to go; the heavy line is where that player really went.</p>
+<p class="look">Each fan of coloured lines is where predictors expect a player to go; the heavy line is where that player really went. Click a line to learn why it was wrong.</p>
 <p class="verdict"></p>
-<div class="scene">
+<div class="scene wide">
   <div class="stage">
-    <canvas class="field guess" role="img" aria-label="Players from above, with predictions fanned out ahead of them"></canvas>
-    <div class="legend"></div>
-    <div class="panel" style="margin-top: .75rem">
-      <h2>So far</h2>
-      <div class="scroll"><table><thead><tr><th>Predictor</th><th title="How far predictions were off on average, at the horizon chosen">Mean error</th><th title="How many predictions were within the hit radius">Hits</th><th title="How often a sender would have had to correct it, per player">Packets/s</th></tr></thead><tbody></tbody></table></div>
-    </div>
-    <div class="panel why"><h2>Why did this one fail?</h2><p style="margin: 0">Click a player.</p></div>
-    <div class="charts"><figure><figcaption><b>Mean error</b> up to each moment, at the horizon chosen</figcaption><canvas class="chart"></canvas></figure></div>
+    <canvas class="field guess" role="img" aria-label="Players from above, with predictions fanned out ahead of them" tabindex="0"></canvas>
+    <div class="timeline"></div>
+    <div class="panel why"><h2>Why did this one fail?</h2><div class="reasons" aria-live="polite"></div></div>
+    <div class="charts"><figure><figcaption><b>Mean error</b> up to each moment, as far ahead as chosen</figcaption><canvas class="chart"></canvas></figure></div>
     <details>
       <summary>What am I looking at?</summary>
-      <p>Players of a small shooter, Ethereal, played by bots with a will of their own. At every sixtieth of a second each predictor is asked where everybody will be in 0.3 to 2.1 seconds, from
+      <p>Players of a small shooter, Ethereal, played by bots with a will of their own; circles against squares. At every sixtieth of a second each predictor is asked where everybody will be in 0.3 to 2.1 seconds, from
       what was known at that moment and nothing else. The better the guess, the fewer packets a game must send, and the less it matters when one is lost.</p>
-      <p><b>Your own recording</b>: drop a CSV file with the columns t, entity, team, x, y (seconds, metres) onto the page, or choose one. It stays in this browser.
-      The first minute of it is shown, of up to 24 players. Predictors that need walls or keys sit out.</p>
+      <p><b>Your own recording</b>: drop a CSV file with the columns t, entity, team, x, y (seconds, metres) onto the page, or choose one; plain or gzipped, and with its <code>.breaks.csv</code> (t, entity, reason) where players
+      respawn or teleport. It stays in this browser. Predictors that need walls or keys sit out.</p>
       <dl>
+        <dt>Predictors</dt><dd>tick those you want to ask in the table; whoever joins late is led through everything before, which takes a moment for a long recording. One more, the trend line, needs laps on a track: <code>fairpath lab run X14</code>.</dd>
         <dt>Mean error</dt><dd>the distance between where a player was expected and where it was.</dd>
         <dt>Hits</dt><dd>predictions that were close enough: within the distance a player runs in an eighth of a second.</dd>
         <dt>Packets</dt><dd>a prediction is followed until it is off by more than the hit radius; then a packet would be needed.</dd>
+        <dt>Speed and direction</dt><dd>the two parts of an error: how much longer or shorter the way was than expected, and what the angle between the two ways makes of it. Their squares add up.</dd>
       </dl>
     </details>
   </div>
-  <div class="controls"></div>
+  <div class="side">
+    <div class="controls"></div>
+    <div class="panel">
+      <h2>So far</h2>
+      <div class="scroll"><table class="scores"><thead><tr><th>Predictor</th><th title="How far predictions were off on average, so far ahead as chosen">Mean error</th><th title="How many predictions were within the hit radius">Hits</th><th title="How often a sender would have had to correct it, per player">Packets per s</th></tr></thead><tbody></tbody></table></div>
+      <p class="quiet counting" style="margin: .5rem 0 0"></p>
+    </div>
+  </div>
 </div>`;
 
 export const controls = [
   {
     title: "What is shown",
     controls: [
-      { knob: "at", label: "Moment", unit: "s", shown: (value) => value.toFixed(1) },
       { knob: "horizon", label: "How far ahead", unit: "s", shown: (value) => value.toFixed(1) },
-      { knob: "predictor", label: "Predictors", select: true, choices: ["all", ...PREDICTORS] },
       { knob: "player", label: "Player looked at", explain: "Or click one" },
       { knob: "players", label: "Players on each side", explain: "A new match is played for it" },
     ],
@@ -62,70 +62,156 @@ export const controls = [
 export function read(numbers) {
   let at = 0;
   const take = (count) => numbers.subarray(at, (at += count));
-  const [seconds, wholeSeconds, playerCount, predictorCount, horizon, hitRadius, lowX, lowY, highX, highY, chosen] = take(11);
-  const predictors = Array.from({ length: predictorCount }, () => {
-    const [canAnswer, mean, hits, packets] = take(4);
-    return { canAnswer: canAnswer > 0, mean, hits, packets };
+  const [seconds, wholeSeconds, playerCount, predictorCount, horizon, hitRadius, lowX, lowY, highX, highY, chosen, focus] = take(12);
+  const predictors = Array.from({ length: predictorCount }, (_, number) => {
+    const [standing, mean, hits, packets, counted] = take(5);
+    return { number, standing, mean, hits, packets, counted };
   });
+  const able = predictors.filter((one) => one.standing === ANSWERS);
   const players = Array.from({ length: playerCount }, () => {
     const [isThere, team, x, y] = take(4);
     const truth = take(2 * HORIZONS);
-    const answers = Array.from({ length: predictorCount }, () => take(2 * HORIZONS));
+    const answers = able.map(({ number }) => {
+      const [isKnown] = take(1);
+      return { number, isKnown: isKnown > 0, places: take(2 * HORIZONS) };
+    });
     return { isThere: isThere > 0, team, x, y, truth, answers };
   });
-  return { seconds, wholeSeconds, horizon, hitRadius, lowX, lowY, highX, highY, chosen, predictors, players };
+  return { seconds, wholeSeconds, horizon, hitRadius, lowX, lowY, highX, highY, chosen, focus, predictors, players };
 }
 
 export class View {
   constructor(show) {
     this.show = show;
-    this.field = show.main.querySelector(".field");
-    this.chart = show.main.querySelector(".chart");
-    this.verdict = show.main.querySelector(".verdict");
-    this.table = show.main.querySelector("tbody");
-    this.why = show.main.querySelector(".why p");
+    const find = (selector) => show.main.querySelector(selector);
+    this.field = find(".field");
+    this.chart = find(".chart");
+    this.verdict = find(".verdict");
+    this.reasons = find(".reasons");
+    this.counting = find(".counting");
     this.camera = new Camera(100, 60);
     this.slow = 0;
     this.walls = [];
-    show.main.querySelector(".legend").innerHTML =
-      `<span><i style="--c: var(--ink)"></i>where the player really went</span>` +
-      PREDICTORS.map(([name, , hue]) => `<span><i style="--c: var(--${hue})"></i>${name}</span>`).join("");
-    this.rows = PREDICTORS.map(([name, words]) => {
+    this.predictors = show.stage.words("predictors").split("\n").map((line) => {
+      const [name, words, hue, stroke] = line.split("\t");
+      return { name, words, hue: HUES[Number(hue)], stroke: Number(stroke) };
+    });
+    this.makeTable(find("tbody"));
+    this.makeTimeline(find(".timeline"));
+    this.makeFiles(find(".side"));
+    this.field.addEventListener("click", (event) => this.choose(event));
+    this.field.addEventListener("keydown", (event) => this.walkWithKeys(event));
+    this.readGround();
+  }
+
+  // A row for each predictor: a box to ask it, the line it is drawn with, and how it fares.
+  makeTable(body) {
+    const knob = this.show.controls.knobs.get("predictors");
+    this.rows = this.predictors.map(({ name, words, hue, stroke }, number) => {
       const row = element("tr");
-      row.innerHTML = `<td title="${words}">${name}</td><td></td><td></td><td></td>`;
-      this.table.append(row);
+      row.innerHTML = `<td title="${words}"><label><input type="checkbox" name="predictors" value="${2 ** number}"><svg width="28" height="10" aria-hidden="true"><line x1="1" x2="27" y1="5" y2="5" style="stroke: var(--${hue})" stroke-width="3" stroke-dasharray="${dashes(stroke).join(" ")}"></line></svg></label>
+        <button class="plain" name="focus" value="${number}" aria-label="${name}: why?">${name}</button><small>${words}</small></td><td></td><td></td><td></td>`;
+      row.querySelector("input").addEventListener("change", (event) => this.ask(number, event.target.checked));
+      row.querySelector("button").addEventListener("click", () => this.focusOn(number));
+      body.append(row);
       return row;
     });
-    this.field.addEventListener("click", (event) => this.choose(event));
-    this.addFileButton(show.main.querySelector(".controls"));
-    this.readGround();
+    knob.reflect = (mask) => this.rows.forEach((row, number) => (row.querySelector("input").checked = (mask >> number) % 2 === 1));
+    const focus = this.show.controls.knobs.get("focus");
+    focus.reflect = (chosen) => this.rows.forEach((row, number) => row.classList.toggle("chosen", number === chosen));
+    for (const one of [knob, focus]) one.reflect(one.value);
+    const buttons = element("div", "buttons");
+    buttons.style.marginTop = ".5rem";
+    for (const [text, mask] of [["Ask all", knob.high], ["The usual six", knob.usual]]) {
+      const button = element("button");
+      button.textContent = text;
+      button.addEventListener("click", () => this.show.controls.set("predictors", mask));
+      buttons.append(button);
+    }
+    body.closest(".scroll").after(buttons);
   }
 
-  addFileButton(place) {
+  ask(number, isAsked) {
+    const mask = this.show.controls.value("predictors");
+    const others = mask - ((mask >> number) % 2) * 2 ** number;
+    this.show.controls.set("predictors", others + (isAsked ? 2 ** number : 0));
+    this.slow = 0;
+  }
+
+  focusOn(number) {
+    this.ask(number, true);
+    this.show.controls.set("focus", number);
+    this.slow = 0;
+  }
+
+  // A moment anywhere in the recording.
+  makeTimeline(place) {
+    const slider = element("input");
+    const says = element("output");
+    Object.assign(slider, { type: "range", name: "at", min: 0, step: 0.1 });
+    slider.setAttribute("aria-label", "Moment");
+    slider.addEventListener("input", () => this.show.controls.set("at", Number(slider.value)));
+    place.append(slider, says);
+    this.slider = slider;
+    this.moment = says;
+    this.readLength();
+  }
+
+  readLength() {
+    const line = this.show.stage.knobs().split("\n").find((one) => one.startsWith("at "));
+    const knob = this.show.controls.knobs.get("at");
+    knob.high = Number(line.split(" ")[2]);
+    this.slider.max = knob.high;
+    knob.reflect = (value) => {
+      this.slider.value = value;
+      this.moment.textContent = `${clock(value)} of ${clock(knob.high)}`;
+    };
+    knob.reflect(knob.value);
+  }
+
+  makeFiles(place) {
     const panel = element("section", "panel");
-    panel.innerHTML = `<h2>Your own recording</h2><div class="buttons"><label class="file"><input type="file" accept=".csv,text/csv" aria-label="A recording as CSV"></label></div><small class="quiet"></small>`;
+    panel.innerHTML = `<h2>Your own recording</h2><input type="file" multiple accept=".csv,.gz,text/csv,application/gzip" aria-label="A recording as CSV, and its breaks"><small class="quiet says"></small>`;
     const input = panel.querySelector("input");
     this.fileSays = panel.querySelector("small");
-    this.fileSays.textContent = "CSV: t, entity, team, x, y. Or drop it onto the page.";
-    input.addEventListener("change", () => input.files[0] && this.read(input.files[0]));
+    this.fileSays.textContent = WHICH_FILES;
+    input.addEventListener("change", () => this.readFiles([...input.files]));
     place.append(panel);
-    const main = this.show.main;
-    main.ondragover = (event) => event.preventDefault();
-    main.ondrop = (event) => {
-      event.preventDefault();
-      if (event.dataTransfer.files[0] && this.show.scene.title === title) this.read(event.dataTransfer.files[0]);
-    };
+    onDrop(this.show.main, (files) => this.readFiles(files));
   }
 
-  async read(file) {
-    const bytes = new Uint8Array(await file.arrayBuffer());
-    const wrong = this.show.stage.read(file.name, bytes);
-    this.fileSays.textContent = wrong ?? `${file.name} is shown.`;
-    this.readGround();
+  async readFiles(files) {
+    const [found] = recordings(files);
+    try {
+      if (!found) throw new Error(`${files[0]?.name ?? "nothing"}: not a recording: give a .csv or .csv.gz file with the columns t, entity, team, x, y`);
+      const { name, bytes } = await open(found.file);
+      const breaks = found.breaks && (await open(found.breaks));
+      const wrong = this.show.stage.read(name, bytes, breaks?.name ?? "", breaks?.bytes);
+      if (wrong) throw new Error(wrong);
+      this.fileSays.textContent = `${found.file.name} is shown${breaks ? `, cut by ${found.breaks.name}` : ""}. ${this.show.stage.words("cut")}`;
+      this.fileSays.classList.remove("failed");
+      this.readGround();
+      this.readLength();
+    } catch (error) {
+      this.fileSays.textContent = error.message;
+      this.fileSays.classList.add("failed");
+    }
+    this.slow = 0;
   }
 
   turned(knob) {
-    if (knob === "players") this.readGround();
+    if (knob === "players") {
+      this.readGround();
+      this.readLength();
+    }
+    this.slow = 0;
+  }
+
+  // Another match: the scene was made anew.
+  begin() {
+    this.readGround();
+    this.readLength();
+    this.fileSays.textContent = WHICH_FILES;
   }
 
   readGround() {
@@ -135,33 +221,57 @@ export class View {
   }
 
   draw(numbers, seconds) {
-    if (this.stage !== this.show.stage) this.readGround();
+    if (this.stage !== this.show.stage) this.begin();
     const frame = read(numbers);
     this.frame = frame;
     this.drawField(frame);
     this.slow -= seconds;
     if (this.slow > 0) return;
     this.slow = 0.2;
-    const knob = this.show.controls.knobs.get("at");
-    if (!this.show.main.querySelector("[name=at]").matches(":active")) knob.reflect(frame.seconds);
+    const at = this.show.controls.knobs.get("at");
+    if (!this.slider.matches(":active")) at.reflect(frame.seconds);
     this.fillTable(frame);
-    this.why.innerText = this.stage.words("why");
+    this.explain();
     chart(this.show.stage, 0, this.chart);
   }
 
-  fillTable({ predictors, horizon }) {
-    const [line] = predictors;
-    predictors.forEach((one, number) => {
-      const cells = this.rows[number].children;
-      cells[1].textContent = one.canAnswer ? one.mean.toFixed(1) : "sits out";
-      cells[2].textContent = one.canAnswer ? `${one.hits.toFixed(0)} %` : "";
-      cells[3].textContent = one.canAnswer ? one.packets.toFixed(2) : "";
+  // What Rust says about the prediction looked at: a heading and a sentence on each line.
+  explain() {
+    const words = this.stage.words("why");
+    if (words === this.said) return;
+    this.said = words;
+    this.reasons.replaceChildren(
+      ...words.split("\n").map((line) => {
+        const [heading, sentence] = line.split("\t");
+        const part = element("p");
+        if (heading) {
+          const bold = element("b");
+          bold.textContent = `${heading}: `;
+          part.append(bold);
+        }
+        part.append(sentence);
+        return part;
+      }),
+    );
+  }
+
+  fillTable({ predictors, horizon, seconds }) {
+    predictors.forEach(({ standing, mean, hits, packets }, number) => {
+      const [, one, two, three] = this.rows[number].children;
+      const isAble = standing === ANSWERS;
+      one.textContent = isAble ? mean.toFixed(1) : standing === NOT_ASKED ? "" : "sits out";
+      two.textContent = isAble ? `${hits.toFixed(0)} %` : "";
+      three.textContent = isAble ? packets.toFixed(2) : "";
+      this.rows[number].classList.toggle("idle", !isAble);
     });
-    const able = predictors.map((one, number) => ({ ...one, name: PREDICTORS[number][0] })).filter((one) => one.canAnswer && one.mean > 0);
-    if (able.length < 2) return (this.verdict.textContent = "");
-    const best = able.reduce((one, other) => (other.mean < one.mean ? other : one));
-    const percent = ((100 * best.mean) / line.mean).toFixed(0);
-    this.verdict.innerHTML = `${(0.3 * (horizon + 1)).toFixed(1)} s ahead, <b>${best.name}</b> is off by <b>${best.mean.toFixed(1)}</b> ${this.unit} on average: ${percent} % of what a straight line is.`;
+    const able = predictors.filter((one) => one.standing === ANSWERS);
+    const behind = Math.min(seconds, ...able.map((one) => one.counted));
+    this.counting.textContent = behind < seconds - 0.2 ? `Counting: ${clock(behind)} of ${clock(seconds)}…` : `Lengths are in ${this.unit}.`;
+    const [line] = predictors;
+    const best = able.reduce((one, other) => (other.mean < (one?.mean ?? Infinity) ? other : one), undefined);
+    if (!best || best.mean === 0) return (this.verdict.textContent = "");
+    const compared = best !== line && line.standing === ANSWERS ? `: ${((100 * best.mean) / line.mean).toFixed(0)} % of what a straight line is` : "";
+    this.verdict.innerHTML = `${(0.3 * (horizon + 1)).toFixed(1)} s ahead, <b>${this.predictors[best.number].name}</b> is off by <b>${best.mean.toFixed(1)}</b> ${this.unit} on average${compared}.`;
   }
 
   drawField(frame) {
@@ -179,17 +289,20 @@ export class View {
       const [right, top] = camera.point(this.walls[at + 3], this.walls[at + 4]);
       context.fillRect(left, top, right - left + 0.5, bottom - top + 0.5);
     }
-    const only = this.show.controls.value("predictor") - 1;
-    frame.players.forEach((player, number) => player.isThere && this.drawPlayer(context, frame, player, number === frame.chosen, only));
+    frame.players.forEach((player, number) => player.isThere && number !== frame.chosen && this.drawPlayer(context, frame, player, false));
+    const chosen = frame.players[frame.chosen];
+    if (chosen?.isThere) this.drawPlayer(context, frame, chosen, true);
   }
 
-  drawPlayer(context, frame, player, isChosen, only) {
+  drawPlayer(context, frame, player, isChosen) {
     const camera = this.camera;
     const upTo = 2 * (frame.horizon + 1);
-    player.answers.forEach((answer, number) => {
-      if (!frame.predictors[number].canAnswer || (only >= 0 && only !== number)) return;
-      camera.path(context, [player.x, player.y, ...answer.subarray(0, upTo)], colour(PREDICTORS[number][2]), { width: isChosen ? 3 : 2, alpha: 0.9 });
-    });
+    for (const { number, isKnown, places } of player.answers) {
+      if (!isKnown) continue;
+      const { hue, stroke } = this.predictors[number];
+      const isFocus = isChosen && number === frame.focus;
+      camera.path(context, [player.x, player.y, ...places.subarray(0, upTo)], colour(hue), { width: isFocus ? 5 : isChosen ? 3 : 2, alpha: 0.9, dash: dashes(stroke) });
+    }
     camera.path(context, [player.x, player.y, ...player.truth.subarray(0, upTo)], colour("ink"), { width: isChosen ? 3.5 : 2.5 });
     const [x, y] = camera.point(player.x, player.y);
     context.fillStyle = colour("ink");
@@ -201,29 +314,86 @@ export class View {
     else context.rect(x - 6, y - 6, 12, 12);
     context.fill();
     context.stroke();
-    if (!isChosen) return;
+    if (isChosen) this.drawChosen(context, frame, player, upTo);
+  }
+
+  // The ring around whom one looks at, where a hit would have been, and the error that is explained.
+  drawChosen(context, frame, player, upTo) {
+    const camera = this.camera;
+    const [x, y] = camera.point(player.x, player.y);
+    const [there, radius] = [player.truth.subarray(upTo - 2, upTo), frame.hitRadius * camera.zoom];
+    const [ex, ey] = camera.point(...there);
     context.strokeStyle = colour("ink");
+    context.lineWidth = 2;
     context.beginPath();
     context.arc(x, y, 13, 0, 7);
     context.stroke();
-    const [ex, ey] = camera.point(player.truth[upTo - 2], player.truth[upTo - 1]);
     context.setLineDash([3, 3]);
     context.beginPath();
-    context.arc(ex, ey, frame.hitRadius * camera.zoom, 0, 7);
+    context.arc(ex, ey, radius, 0, 7);
     context.stroke();
     context.setLineDash([]);
-    label(context, ex, ey - frame.hitRadius * camera.zoom - 9, "hit", colour("quiet"));
+    const answer = player.answers.find((one) => one.number === frame.focus && one.isKnown);
+    if (answer) {
+      const expected = answer.places.subarray(upTo - 2, upTo);
+      camera.arrow(context, ...there, ...expected, colour(this.predictors[frame.focus].hue));
+      camera.label(context, ...expected, this.predictors[frame.focus].name, colour("ink"), [0, 16]);
+    }
+    label(context, ex, ey - radius - 9, "hit", colour("quiet"));
   }
 
-  choose(event) {
+  // The line or the player that was clicked.
+  choose({ clientX, clientY }) {
     const { left, top } = this.field.getBoundingClientRect();
-    const [x, y] = [event.clientX - left, event.clientY - top];
-    const distance = ({ isThere, x: px, y: py }) => {
-      const [sx, sy] = this.camera.point(px, py);
-      return isThere ? (sx - x) * (sx - x) + (sy - y) * (sy - y) : Infinity;
+    const click = [clientX - left, clientY - top];
+    const upTo = 2 * (this.frame.horizon + 1);
+    let nearest = { distance: Infinity };
+    const offer = (distance, reach, player, predictor) => {
+      if (distance < reach && distance < nearest.distance) nearest = { distance, player, predictor };
     };
-    const distances = this.frame.players.map(distance);
-    const nearest = distances.indexOf(Math.min(...distances));
-    if (distances[nearest] < 900) this.show.controls.set("player", nearest);
+    this.frame.players.forEach((player, number) => {
+      if (!player.isThere) return;
+      for (const answer of player.answers.filter((one) => one.isKnown)) {
+        const points = [player.x, player.y, ...answer.places.subarray(0, upTo)];
+        for (let at = 2; at < points.length; at += 2) {
+          const ends = [this.camera.point(points[at - 2], points[at - 1]), this.camera.point(points[at], points[at + 1])];
+          offer(distanceToLine(click, ...ends), NEAR_A_LINE, number, answer.number);
+        }
+      }
+      // All lines begin at the player: there it is the player that is meant.
+      const [x, y] = this.camera.point(player.x, player.y);
+      const away = Math.hypot(x - click[0], y - click[1]);
+      offer(away < NEAR_A_LINE ? -1 : away, NEAR_A_PLAYER, number);
+    });
+    if (nearest.player === undefined) return;
+    this.show.controls.set("player", nearest.player);
+    if (nearest.predictor !== undefined) this.show.controls.set("focus", nearest.predictor);
+    this.slow = 0;
   }
+
+  // With the field in focus: left and right go through players, up and down through predictors that are asked.
+  walkWithKeys(event) {
+    const [player, predictor] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.code] ?? [0, 0];
+    if (player === 0 && predictor === 0) return;
+    event.preventDefault();
+    const { players, predictors, chosen, focus } = this.frame;
+    const around = (list, from, step) => list[(list.indexOf(from) + step + list.length) % list.length];
+    if (player !== 0) this.show.controls.set("player", around([...players.keys()], chosen, player));
+    const able = predictors.filter((one) => one.standing === ANSWERS).map((one) => one.number);
+    if (predictor !== 0 && able.length > 0) this.show.controls.set("focus", around(able, focus, predictor));
+    this.slow = 0;
+  }
+}
+
+function distanceToLine([x, y], [x1, y1], [x2, y2]) {
+  const [dx, dy] = [x2 - x1, y2 - y1];
+  const share = Math.max(0, Math.min(1, ((x - x1) * dx + (y - y1) * dy) / (dx * dx + dy * dy || 1)));
+  return Math.hypot(x - x1 - share * dx, y - y1 - share * dy);
+}
+
+// Minutes and seconds, as on a clock.
+function clock(seconds) {
+  const whole = Math.floor(seconds);
+  const tenths = Math.floor((seconds - whole) * 10);
+  return seconds < 60 ? `${whole}.${tenths} s` : `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, "0")} min`;
 }

@@ -1,7 +1,7 @@
 // Play: a tank, a jet car, a boat or a race car over a bad network.
 import { address, remember } from "../address.js";
 import { element } from "../controls.js";
-import { Camera, begin, chart, colour, label } from "../draw.js";
+import { Camera, begin, chart, colour, curve, label } from "../draw.js";
 import { Network, findServer } from "../network.js";
 
 export const title = "Play";
@@ -12,25 +12,30 @@ const GAMES = [
     name: "Tank",
     words: "Arrow keys or W A S D drive, space fires. You are the tank with the ring.",
     status: ([kills, deaths, own, other]) => `hits ${kills} · lost ${deaths} · flags ${own} : ${other}`,
+    atServer: ([tanks, shots]) => `${tanks} other tanks and ${shots} of their shots on the field; shots fly, but nobody is hit`,
     unit: "units; a tank is 6 long",
+    others: "the other tanks",
   },
   {
     name: "Jet car",
     words: "Thrusters and no brakes: arrow keys push. Let things pass (+1), do not touch them (−4), keep off the walls.",
     status: ([score, lives, left, isOver]) => (isOver ? `over: ${score} points` : `score ${score} · cars ${lives} · ${left.toFixed(0)} s left`),
     unit: "pixels; the car is 36 wide",
+    others: "what comes down",
   },
   {
     name: "Boat",
     words: "Left and right steer, up lets the sail out, down pulls it in. Be at the red buoy before the other boat.",
     status: ([seconds, own, other, sheet]) => `${seconds.toFixed(0)} s · ${own.toFixed(0)} ft to go, the other ${other.toFixed(0)} · sheet ${(100 * sheet).toFixed(0)} % out`,
     unit: "feet; a boat is 24 long",
+    others: "the other boat",
   },
   {
     name: "Race car",
     words: "Up is throttle, down is brake, left and right steer. Three others drive the same road.",
     status: ([laps, place, last, speed]) => `place ${place} · laps ${laps}${last > 0 ? ` · last ${last.toFixed(1)} s` : ""} · ${(3.6 * speed).toFixed(0)} km/h`,
-    unit: "metres",
+    unit: "metres; a car is 4.6 long",
+    others: "the other cars",
   },
 ];
 
@@ -43,8 +48,8 @@ export const html = `
     <canvas class="field play" role="img" aria-label="The game" tabindex="0"></canvas>
     <div class="legend"><span class="status"></span></div>
     <div class="stick" role="application" aria-label="Drive"></div>
-    <div class="buttons" style="justify-content: center"><button class="fire" hidden>Fire</button></div>
-    <div class="charts"><figure><figcaption><b style="color: var(--three)">You</b> and <b style="color: var(--two)">the others</b>: how far off your screen is, when it counts</figcaption><canvas class="chart"></canvas></figure></div>
+    <div class="buttons" style="justify-content: center; margin: .6rem 0"><button class="fire" hidden>Fire</button></div>
+    <div class="charts"><figure><figcaption><b style="color: var(--three)">You</b> and <b style="color: var(--two)">the others</b>: <span class="caption"></span></figcaption><canvas class="chart"></canvas></figure></div>
     <details>
       <summary>What am I looking at?</summary>
       <p>The server decides where everything is. What you press takes half a round trip to get there, and what happens takes as long to come back: without help you steer a machine that
@@ -52,7 +57,10 @@ export const html = `
       <p>With <i>compensation</i> your screen does not wait: it takes the newest that has come from the server and plays on what you have pressed since, with the server's own rules.
       When the server's answer comes, it is compared; a difference is bent away so that the eye can follow.</p>
       <p>The bots sit at the server and see everything as it is. "Off by" compares what your screen shows with what is there at the server when what you do about it
-      arrives. The pale outline is your machine as it is at the server at this moment.</p>
+      arrives. The pale outline is your machine as it is at the server at this moment, or as the server last said over a real link.</p>
+      <p><b>At the server</b> (if this page came from one) the bytes really travel, by WebTransport. A tank is then yours: your browser drives it, tells the server when others would be wrong about it, and sees theirs the same way; everybody decides
+      over their own shots and nobody is hit. The server keeps a ledger of how wrong each player's screen is; "fair" is when that is the same for all. Jet car, boat and race car are played by the server, and your browser plays on until its answer comes.
+      A slider adds to the link's own round trip. If the server goes away, the page says so and comes back by itself.</p>
     </details>
   </div>
   <div class="controls"></div>
@@ -67,10 +75,10 @@ export const controls = [
     ],
   },
   {
-    title: "Your network",
+    title: "Simulated network, and help",
     controls: [
       { knob: "lag", label: "Round trip", unit: "ms", explain: "From your hands to the server and back to your eyes" },
-      { knob: "compensation", choices: [["Off", "Your screen shows what has arrived."], ["On", "Your screen plays on what the server has not seen yet."]] },
+      { knob: "compensation", label: "Compensation", choices: [["Off", "Your screen shows what has arrived."], ["On", "Your screen plays on what the server has not seen yet."]] },
     ],
   },
 ];
@@ -91,7 +99,12 @@ export function read(numbers) {
   return { seconds, game, x, y, width, trueX, trueY, trueHeading, own, others, ownNow, othersNow, status, windX, windY, things };
 }
 
+// The chart of a real link: so many numbers, over so many seconds.
+const [PAST_MAX, PAST_SECONDS] = [100, 20];
+
 const [TANK, SHOT, JET_CAR, OBSTRUCTION, BOAT, BUOY, CAR, FLAG] = Array.from({ length: 8 }, (_, index) => index);
+// Games whose field is larger than the screen.
+const HAS_MAP = [0, 3];
 const TEAMS = ["two", "three"];
 const SEATS = ["three", "two", "far", "one"];
 
@@ -105,37 +118,58 @@ export class View {
     this.verdict = show.main.querySelector(".verdict");
     this.status = show.main.querySelector(".status");
     this.camera = new Camera(150, 80);
+    this.caption = show.main.querySelector(".caption");
     this.slow = 0;
     this.ground = [];
+    this.past = [];
+    this.added = 0;
     show.main.classList.add("steers");
     const fire = show.main.querySelector(".fire");
-    fire.hidden = matchMedia("(hover: hover)").matches;
+    this.fire = fire;
     for (const [kind, isDown] of [["pointerdown", true], ["pointerup", false], ["pointercancel", false]])
       fire.addEventListener(kind, () => show.hands.pull(isDown));
     this.readGround();
     this.offerNetwork();
   }
 
-  // Where a tank server serves this page, one can play there.
+  // Where a server serves this page, one can play there.
   async offerNetwork() {
     const server = await findServer();
     if (!server || typeof WebTransport === "undefined") return;
     const panel = element("section", "panel");
     panel.innerHTML = `<h2>Where</h2><div class="choices" role="radiogroup" aria-label="Where">
       <label><input type="radio" name="network" value="simulated"><span>In this page<small>The server and the network are simulated.</small></span></label>
-      <label><input type="radio" name="network" value="real"><span>At the server<small>Tanks, over the real network, with everybody who is there. Nobody is hit.</small></span></label></div>`;
+      <label><input type="radio" name="network" value="real"><span>At the server<small>Over the real network (WebTransport). Tanks: with everybody who is there. The other games: a run of your own, which the server plays.</small></span></label></div>
+      <label class="control" style="display: block; margin-top: .6rem" title="Held back in this page, half of it each way"><span class="row"><span>Added to the real round trip</span><output></output></span><input type="range" name="added" min="0" max="1000" step="10"></label>`;
     this.show.main.querySelector(".controls").prepend(panel);
-    const choose = (isReal) => {
-      this.network?.end();
-      this.network = isReal ? new Network(server) : undefined;
-      remember("network", isReal ? "real" : "", "");
-      this.readGround();
-    };
-    for (const input of panel.querySelectorAll("input")) {
+    this.server = server;
+    this.addLag(panel.querySelector("[name=added]"), panel.querySelector("output"));
+    for (const input of panel.querySelectorAll("[name=network]")) {
       input.checked = (input.value === "real") === (address("network") === "real");
-      input.addEventListener("change", () => choose(input.value === "real"));
+      input.addEventListener("change", () => this.go(input.value === "real"));
     }
-    if (address("network") === "real") choose(true);
+    if (address("network") === "real") this.go(true);
+  }
+
+  // A real link has a round trip of its own: whoever wants more gets more.
+  addLag(slider, output) {
+    const add = (ms) => {
+      this.added = ms;
+      output.textContent = `${ms} ms`;
+      remember("added", ms, 0);
+    };
+    slider.value = Number(address("added") ?? 0) || 0;
+    add(Number(slider.value));
+    slider.addEventListener("input", () => add(Number(slider.value)));
+  }
+
+  // To the server, or back into the page.
+  go(isReal) {
+    this.network?.end();
+    this.network = isReal ? new Network(this.server, this.show.controls.value("game")) : undefined;
+    remember("network", isReal ? "real" : "", "");
+    this.past = [];
+    this.readGround();
   }
 
   close() {
@@ -144,12 +178,16 @@ export class View {
 
   // The real network's frame, where that is played.
   numbers() {
-    const { right, ahead } = this.show.hands;
-    return this.network?.frame(right, ahead);
+    if (!this.network) return undefined;
+    const { right, ahead, fires } = this.show.hands;
+    const value = (knob) => this.show.controls.value(knob);
+    this.network.set(this.added, value("driver") > 0, value("compensation") > 0);
+    return this.network.frame(right, ahead, fires);
   }
 
   turned(knob) {
-    if (knob === "game") this.readGround();
+    if (knob === "game" && this.network) this.go(true);
+    else if (knob === "game") this.readGround();
   }
 
   readGround() {
@@ -165,23 +203,38 @@ export class View {
 
   draw(numbers, seconds) {
     const frame = read(numbers);
-    if (this.stage !== this.show.stage) this.readGround();
+    if (this.stage !== this.show.stage) {
+      this.readGround();
+      this.network?.session.again();
+    }
     this.drawField(frame);
     this.slow -= seconds;
     if (this.slow > 0) return;
     this.slow = 0.2;
+    // Only a tank fires, and who has a keyboard has a space bar.
+    this.fire.hidden = frame.game !== 0 || matchMedia("(hover: hover)").matches;
     if (this.network) return this.sayNetwork(frame);
     const game = GAMES[frame.game];
     this.status.textContent = game.status(frame.status);
     const lag = this.show.controls.value("lag");
-    this.verdict.innerHTML = `With ${lag} ms there and back, your screen is off by <b>${frame.own.toFixed(1)}</b> about yourself and by <b>${frame.others.toFixed(1)}</b> about the others (${game.unit}); the bots by 0.`;
+    this.caption.textContent = "how far off your screen is, when it counts";
+    this.verdict.innerHTML = `With ${lag} ms there and back, your screen is off by <b>${frame.own.toFixed(1)}</b> about yourself and by <b>${frame.others.toFixed(1)}</b> about ${game.others} (${game.unit}). Bots sit at the server: 0.`;
     chart(this.show.stage, 0, this.chart);
   }
 
-  sayNetwork({ status: [roundTrip, uncertainty, tanks, updates] }) {
-    this.verdict.innerHTML = `<b>${this.network.says()}</b>`;
-    this.status.textContent = `round trip ${roundTrip.toFixed(0)} ms · clock ± ${uncertainty.toFixed(1)} ms · ${tanks} other tanks · ${updates} updates received`;
-    begin(this.chart);
+  // What is known at the far end of a real link: how long it is, what the server's ledger says, and how far off one was.
+  sayNetwork(frame) {
+    const [roundTrip, uncertainty, updates, players, own, mean, spread] = this.network.session.standing(this.network.now());
+    const game = GAMES[frame.game];
+    const isOwner = frame.game === 0;
+    this.caption.textContent = isOwner ? "how wrong the server's ledger says all tanks on your screen are, and on everybody's" : "how far off your screen was, when what you did arrived";
+    this.status.textContent = `${(isOwner ? game.atServer : game.status)(frame.status)} · round trip ${roundTrip.toFixed(0)} ms · clock ± ${uncertainty.toFixed(1)} ms${isOwner ? ` · ${updates} updates received` : ""}`;
+    const ledger = players > 0 ? ` By the server's ledger, all tanks on your screen together are <b>${own.toFixed(2)}</b> units off; on average of ${players} ${players === 1 ? "player" : "players"} it is ${mean.toFixed(2)}, and the spread, which is unfairness, <b>${spread.toFixed(2)}</b>.` : "";
+    const apart = ` Your screen is off by <b>${frame.own.toFixed(1)}</b> about yourself and by <b>${frame.others.toFixed(1)}</b> about ${game.others} (${game.unit}).`;
+    this.verdict.innerHTML = `<b>${this.network.says()}</b>${this.network.session.is_connected() ? (isOwner ? ledger : apart) : ""}`;
+    this.past.push(isOwner ? [own, mean] : [frame.ownNow, frame.othersNow]);
+    if (this.past.length > PAST_MAX) this.past.shift();
+    curve(this.show.stage, this.past, PAST_SECONDS / PAST_MAX, this.chart);
   }
 
   drawField(frame) {
@@ -195,8 +248,10 @@ export class View {
     if (frame.game !== 1) camera.grid(context, frame.game === 2 ? 50 : 20);
     for (const line of this.ground) camera.path(context, line, colour("ink"), { width: 2, alpha: 0.75 });
     for (const thing of frame.things) this.drawThing(context, thing, frame.game);
-    if (!this.network) this.drawTruth(context, frame);
+    // A tank at a server is the player's own: it is where it is drawn.
+    if (!this.network || frame.game !== 0) this.drawTruth(context, frame);
     if (frame.windX !== 0 || frame.windY !== 0) this.drawWind(context, frame);
+    if (HAS_MAP.includes(frame.game)) this.drawMap(context, frame);
   }
 
   drawThing(context, thing, game) {
@@ -260,6 +315,40 @@ export class View {
       context.arc(px, py, camera.zoom * (game === 2 ? 17 : game === 3 ? 4 : 5.2), 0, 7);
       context.stroke();
     }
+  }
+
+  // All of the field or road in a corner: the others are mostly out of sight.
+  drawMap(context, { things }) {
+    const points = this.ground.flatMap((line) => [...line]);
+    const [xs, ys] = [0, 1].map((axis) => points.filter((_, index) => index % 2 === axis));
+    const [lowX, lowY, highX, highY] = [Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)];
+    const size = this.camera.width < 500 ? 84 : 124;
+    const zoom = size / Math.max(highX - lowX, highY - lowY);
+    const [left, top] = [this.camera.width - size - 10, 10];
+    const point = (x, y) => [left + (x - lowX) * zoom, top + (highY - y) * zoom];
+    context.save();
+    context.globalAlpha = 0.85;
+    context.fillStyle = colour("panel");
+    context.fillRect(left - 4, top - 4, (highX - lowX) * zoom + 8, (highY - lowY) * zoom + 8);
+    context.globalAlpha = 1;
+    context.strokeStyle = colour("quiet");
+    context.lineWidth = 1;
+    for (const line of this.ground) {
+      context.beginPath();
+      for (let at = 0; at < line.length; at += 2) context.lineTo(...point(line[at], line[at + 1]));
+      context.stroke();
+    }
+    for (const { kind, x, y, team, isOwn } of things) {
+      if (kind !== TANK && kind !== CAR) continue;
+      const [px, py] = point(x, y);
+      disc(context, px, py, 3, colour(kind === TANK ? TEAMS[team] : SEATS[team % SEATS.length]));
+      if (!isOwn) continue;
+      context.strokeStyle = colour("ink");
+      context.beginPath();
+      context.arc(px, py, 6, 0, 7);
+      context.stroke();
+    }
+    context.restore();
   }
 
   // Where something out of sight is.

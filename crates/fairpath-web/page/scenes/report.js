@@ -1,5 +1,6 @@
 // Report: what the laboratory found, and the evaluator for one's own recordings.
 import { element } from "../controls.js";
+import { onDrop, open, recordings } from "../files.js";
 
 export const title = "Report";
 
@@ -12,9 +13,10 @@ export const html = `
 <p class="verdict"></p>
 <section class="panel drop">
   <h2>Your own files</h2>
-  <p style="margin-top: 0">Drop files onto the page, or choose them: <b>results.json</b> of <code>fairpath lab run</code> (with its plots, if you like), or a <b>recording</b> as CSV with the columns t, entity, team, x, y.
-  They stay in this browser.</p>
-  <input type="file" multiple accept=".json,.csv,.svg" aria-label="Results or a recording">
+  <p style="margin-top: 0">Drop files onto the page, or choose them: <b>results.json</b> of <code>fairpath lab run</code> (with its plots, if you like), or a <b>recording</b> as <code>.csv</code> or <code>.csv.gz</code> with the columns t, entity, team, x, y (seconds, metres), and its <code>.breaks.csv</code> (t, entity, reason).
+  They stay in this browser: your recording is evaluated here, by the laboratory's own evaluator.</p>
+  <input type="file" multiple accept=".json,.csv,.gz,.svg" aria-label="Results or a recording">
+  <p class="failed wrong" style="white-space: pre-line" role="alert"></p>
 </section>
 <div class="evaluation"></div>
 <div class="results"></div>`;
@@ -26,11 +28,8 @@ export class Page {
     this.verdict = main.querySelector(".verdict");
     const input = main.querySelector("input");
     input.addEventListener("change", () => this.readFiles([...input.files]));
-    main.ondragover = (event) => event.preventDefault();
-    main.ondrop = (event) => {
-      event.preventDefault();
-      this.readFiles([...event.dataTransfer.files]);
-    };
+    this.wrong = main.querySelector("p.wrong");
+    onDrop(main, (files) => this.readFiles(files));
     this.load();
   }
 
@@ -41,29 +40,44 @@ export class Page {
       this.verdict.textContent = "No results yet: run `fairpath lab run X1` where the server is started, or drop a results.json here.";
       return;
     }
+    let [held, judged] = [0, 0];
     for (const name of names) {
       const folder = `results/${name.slice(0, name.lastIndexOf("/") + 1)}`;
-      const results = await (await fetch(`results/${name}`)).json();
-      this.show(results, (figure) => folder + figure);
+      try {
+        const answer = await fetch(`results/${name}`);
+        const results = read(await answer.text());
+        this.show(results, (figure) => folder + figure);
+        held += results.claims.filter((claim) => claim.held === true).length;
+        judged += results.claims.filter((claim) => claim.held !== null).length;
+      } catch (error) {
+        this.say(`results/${name}: ${error.message}`);
+      }
     }
+    this.verdict.textContent = `${names.length} ${names.length === 1 ? "experiment" : "experiments"}: ${held} of ${judged} claims held.`;
   }
 
   async readFiles(files) {
+    this.wrong.textContent = "";
     const plots = new Map();
     for (const file of files.filter((one) => one.name.endsWith(".svg"))) plots.set(file.name, `data:image/svg+xml,${encodeURIComponent(await file.text())}`);
-    for (const file of files) {
-      if (file.name.endsWith(".json")) await this.readResults(file, plots);
-      else if (file.name.endsWith(".csv")) this.evaluate(file.name, await file.arrayBuffer());
-    }
+    const useless = files.filter((one) => !/\.(json|svg|csv|csv\.gz)$/.test(one.name));
+    if (useless.length > 0) this.say(`${useless[0].name}: neither results nor a recording: give a results.json (with its .svg plots), or a .csv or .csv.gz file with the columns t, entity, team, x, y`);
+    for (const file of files.filter((one) => one.name.endsWith(".json"))) await this.readResults(file, plots);
+    const [found, ...more] = recordings(files);
+    if (more.length > 0) this.say(`${more[0].file.name}: one recording at a time; ${found.file.name} is evaluated`);
+    if (found) await this.evaluate(found);
+  }
+
+  say(wrong) {
+    this.wrong.textContent += `${this.wrong.textContent ? "\n" : ""}${wrong}`;
   }
 
   async readResults(file, plots) {
     try {
-      const results = JSON.parse(await file.text());
-      if (results.schema !== 1) throw new Error("it is not a results.json of `fairpath lab run`, or of another version");
+      const results = read(await file.text());
       this.show(results, (figure) => plots.get(figure));
     } catch (error) {
-      this.verdict.textContent = `${file.name}: ${error.message}`;
+      this.say(`${file.name}: ${error.message}`);
     }
   }
 
@@ -79,7 +93,7 @@ export class Page {
     about.textContent = `${results.source} · seed ${results.seed} · ${results.command}`;
     section.append(about);
     const claims = results.claims.map((claim) => [
-      { true: "✓ held", false: "✗ not held", null: "– does not apply" }[String(claim.held)],
+      { true: "✓\u00a0held", false: "✗\u00a0not\u00a0held", null: "– does not apply" }[String(claim.held)],
       claim.text,
       claim.measured === null ? "" : `${number(claim.measured)} ${claim.unit ?? ""}`,
       claim.expected,
@@ -101,13 +115,12 @@ export class Page {
       section.append(line);
     }
     this.results.append(section);
-    this.verdict.textContent = "";
   }
 
-  evaluate(name, bytes) {
+  async evaluate({ file, breaks }) {
     const section = element("section", "panel");
     const heading = element("h2");
-    heading.textContent = `Predictors on ${name}`;
+    heading.textContent = `Predictors on ${file.name}`;
     const says = element("p", "quiet");
     says.textContent = "Reading…";
     section.append(heading, says);
@@ -115,30 +128,69 @@ export class Page {
     this.worker?.terminate();
     this.scores = [];
     this.isEvaluated = false;
+    const fail = (wrong) => {
+      says.textContent = wrong;
+      says.className = "failed";
+    };
+    let message;
+    try {
+      const { name, bytes } = await open(file);
+      const cuts = breaks && (await open(breaks));
+      message = { name, bytes, breaks: cuts?.name ?? "", cuts: cuts?.bytes };
+    } catch (error) {
+      return fail(error.message);
+    }
     this.worker = new Worker(new URL("../evaluate.js", import.meta.url), { type: "module" });
     let names = [];
     this.worker.onmessage = ({ data }) => {
-      if (data.wrong) says.textContent = data.wrong;
+      if (data.wrong) fail(data.wrong);
       else if (data.names) {
         names = data.names;
         const radius = `${number(data.hitRadius)} ${data.unit}`;
-        says.textContent = `${data.players} players, ${number(data.seconds)} s of motion. Mean error in ${data.unit} at each horizon; a hit is within ${radius}.`;
+        says.textContent = `${data.players} players, ${number(data.seconds)} s of motion${breaks ? `, cut by ${breaks.name}` : ""}. Mean error in ${data.unit} so many seconds ahead; a hit is within ${radius}. Bold is best.`;
         section.append(table(["Predictor", ...HORIZONS.map((secs) => `${secs} s`), "Hits", "Packets/s"], []));
-      } else if (data.isOver) this.isEvaluated = true;
-      else {
-        this.scores[data.number] = data.scores;
-        const row = element("tr");
-        const cells = data.scores ? [...[...data.scores.slice(0, 7)].map(number), `${number(data.scores[7])} %`, number(data.scores[8])] : ["sits out: it would have to know more than the file says"];
-        fill(row, [names[data.number], ...cells], "td");
-        if (!data.scores) row.lastChild.colSpan = 9;
-        section.querySelector("tbody").append(row);
-      }
+      } else if (data.isOver) {
+        markBest(section.querySelector("tbody"), this.scores);
+        this.isEvaluated = true;
+      } else this.addScores(section.querySelector("tbody"), names[data.number], data);
     };
-    this.worker.postMessage({ name, bytes }, [bytes]);
+    this.worker.postMessage(message, [message.bytes.buffer]);
+  }
+
+  addScores(body, name, { number: place, scores }) {
+    this.scores[place] = scores;
+    const row = element("tr");
+    const cells = scores ? [...[...scores.slice(0, 7)].map(number), `${number(scores[7])} %`, number(scores[8])] : ["sits out: it would have to know more than the file says"];
+    fill(row, [name, ...cells], "td");
+    if (!scores) row.lastChild.colSpan = 9;
+    body.append(row);
   }
 
   close() {
     this.worker?.terminate();
+  }
+}
+
+// What the laboratory writes; throws what is wrong with it.
+function read(text) {
+  let results;
+  try {
+    results = JSON.parse(text);
+  } catch (error) {
+    throw new Error(`it is not JSON (${error.message}): give the results.json that \`fairpath lab run\` wrote, whole`);
+  }
+  const needed = ["experiment", "title", "claims", "rows", "figures", "notes"].find((name) => results?.[name] === undefined);
+  if (results?.schema !== 1 || needed) throw new Error(`${needed ? `it has no "${needed}"` : `its schema is ${results.schema}, not 1`}: give the results.json that \`fairpath lab run\` of this version wrote`);
+  return results;
+}
+
+// In each column the least error, the most hits and the fewest packets.
+function markBest(body, scores) {
+  const known = scores.map((one, row) => ({ one, row })).filter(({ one }) => one);
+  for (let column = 0; column < 9 && known.length > 0; column += 1) {
+    const sign = column === 7 ? -1 : 1;
+    const best = known.reduce((a, b) => (sign * b.one[column] < sign * a.one[column] ? b : a));
+    body.children[best.row].children[column + 1].classList.add("best");
   }
 }
 

@@ -101,7 +101,7 @@ export class View {
     this.field = show.main.querySelector(".field");
     this.chart = show.main.querySelector(".chart");
     this.verdict = show.main.querySelector(".verdict");
-    this.camera = new Camera(110, 62);
+    this.camera = new Camera(84, 46);
     this.cards = SCREENS.map((name) => makeCard(show.main.querySelector(".cards"), name));
     this.slow = 0;
     this.isFirst = true;
@@ -150,7 +150,8 @@ export class View {
     }
     frame.screens.forEach((screen, number) => screen.isSeen && camera.tank(context, screen.x, screen.y, screen.heading, colour(SCREENS[number]), { ghost: true }));
     camera.tank(context, frame.x, frame.y, frame.heading, colour("ink"));
-    frame.screens.forEach((screen, number) => camera.arrow(context, frame.x, frame.y, screen.x, screen.y, colour(SCREENS[number])));
+    // Side by side, for ghosts mostly stand one behind the other.
+    frame.screens.forEach((screen, number) => camera.arrow(context, frame.x, frame.y, screen.x, screen.y, colour(SCREENS[number]), (number - 1) * 9));
     this.drawLabels(context, frame);
   }
 
@@ -161,11 +162,15 @@ export class View {
     const isSteep = Math.abs(Math.sin(frame.heading)) > 0.7;
     const place = (x, y, text, style) => {
       const [px, py] = camera.point(x, y);
-      const left = px + (isSteep ? camera.zoom * 4 + 52 : 0);
+      const left = px + (isSteep ? camera.zoom * 4 + 62 : 0);
       let top = py - (isSteep ? 0 : camera.zoom * 4 + 10);
-      while (taken.some((other) => Math.abs(other.x - left) < 96 && Math.abs(other.y - top) < 17)) top -= 17;
+      while (taken.some((other) => Math.abs(other.x - left) < 112 && Math.abs(other.y - top) < 17)) top -= 17;
       taken.push({ x: left, y: top });
-      label(context, left, top, text, style);
+      label(context, left, top, text, colour("ink"));
+      context.fillStyle = style;
+      context.beginPath();
+      context.arc(left - context.measureText(text).width / 2 - 10, top, 5, 0, 7);
+      context.fill();
     };
     place(frame.x, frame.y, "real", colour("ink"));
     frame.screens.forEach((screen, number) => {
@@ -179,6 +184,10 @@ export class View {
     const delay = this.show.controls.value("far");
     const of = (way) => far[way].mean.toFixed(1);
     if (far[0].mean === 0) return "";
+    // In the first seconds chance decides.
+    if (placement === 0 && far[2].mean >= far[0].mean) {
+      return `${delay} ms away, the tank is shown <b>${of(0)}</b> units off on average so far.`;
+    }
     return placement === 0
       ? `${delay} ms away, the tank is shown <b>${of(0)}</b> units off on average. With a shared clock it would be <b>${of(2)}</b>: choose Global.`
       : `${delay} ms away, the tank is shown <b>${of(placement)}</b> units off on average, instead of <b>${of(0)}</b> with local placement.`;

@@ -7,14 +7,14 @@ use fairpath_games::jet_car::{Bot, Input, JetCar as Server, JetCarConfig, Scene,
 use super::{Game, Hands, Kind, Thing};
 
 /// A car with thrusters and no brakes, among things that come down.
-pub(super) struct JetCar {
+pub(crate) struct JetCar {
     rules: JetCarConfig,
     server: Server,
     bot: Bot,
 }
 
 impl JetCar {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         let rules = JetCarConfig::default();
         let server = Server::new(rules, seed).expect("the usual rules are sound");
         let bot = Bot::new(Skill::default(), Random::from_seed(seed).fork(u64::MAX));

@@ -1,41 +1,26 @@
 use std::sync::Arc;
 
 use fairpath::State;
-use fairpath::compensate::Simulate;
 use fairpath::number::EntityId;
 use fairpath::random::Random;
 use fairpath::time::{SharedInstant, TickRate};
 use fairpath::vector::Vec2;
 use fairpath_games::race::{
-    Bot, Heat, Input, Plan, Race as World, RaceConfig, Seat, Style, TICK_RATE, Track,
+    Bot, Car, Cars, Heat, Input, Plan, Race as World, RaceConfig, Seat, Style, TICK_RATE, Track, Wheel,
 };
 
 use super::{Game, Hands, Kind, Thing};
 
 /// Four cars on a road, and the player drives the first.
-pub(super) struct Race {
+pub(crate) struct Race {
     heat: Heat,
     bot: Bot,
 }
 
-/// Everybody else keeps hands and feet as they were last.
-pub(super) struct Rules;
-
 const OWN: EntityId = EntityId(0);
 
-impl Simulate for Rules {
-    type State = World;
-    type Input = Input;
-
-    fn step(&self, world: &mut World, input: &Input, ticks: u32) {
-        let mut inputs: Vec<Input> = world.cars().iter().map(|car| car.input()).collect();
-        inputs[OWN.0 as usize] = *input;
-        (0..ticks).for_each(|_| world.step(&inputs));
-    }
-}
-
 impl Race {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         let track = Arc::new(Track::generated(seed));
         let config = RaceConfig { laps: None, ..RaceConfig::default() };
         let mut heat = Heat::of_bots(Arc::clone(&track), config, seed).expect("the usual rules are sound");
@@ -43,22 +28,28 @@ impl Race {
         let plan = Arc::new(Plan::new(&track, &config.car, Style::ALL[0]));
         Self { heat, bot: Bot::new(plan, config.car, Random::from_seed(seed).fork(u64::MAX)) }
     }
+
+    /// The race that a screen shows.
+    fn resumed(&self, shown: &Cars) -> World {
+        shown.resume(self.heat.race().track(), *self.heat.race().config())
+    }
 }
 
 impl Game for Race {
-    type Rules = Rules;
+    type Rules = Wheel;
     const TICK_RATE: TickRate = TICK_RATE;
 
-    fn rules(&self) -> Rules {
-        Rules
+    fn rules(&self) -> Wheel {
+        let race = self.heat.race();
+        Wheel { track: Arc::clone(race.track()), config: *race.config(), car: OWN }
     }
 
     fn idle(&self) -> Input {
         Input::IDLE
     }
 
-    fn truth(&self) -> World {
-        self.heat.race().clone()
+    fn truth(&self) -> Cars {
+        Cars::of(self.heat.race())
     }
 
     fn serve(&mut self, input: &Input) {
@@ -66,11 +57,12 @@ impl Game for Race {
         self.heat.step();
     }
 
-    fn decide(&mut self, hands: Hands, now: SharedInstant, shown: &World) -> Input {
+    fn decide(&mut self, hands: Hands, now: SharedInstant, shown: &Cars) -> Input {
         if !hands.is_bot {
             let [throttle, brake] = [hands.ahead, -hands.ahead].map(|foot| foot.max(0.0));
             return Input { throttle, brake, steer: -hands.right };
         }
+        let shown = self.resumed(shown);
         match shown.look(OWN) {
             Some(mut view) => {
                 view.now = now;
@@ -80,22 +72,22 @@ impl Game for Race {
         }
     }
 
-    fn own(world: &World) -> State<Vec2> {
-        world.cars()[OWN.0 as usize].state()
+    fn own(shown: &Cars) -> State<Vec2> {
+        shown.cars[OWN.0 as usize].state()
     }
 
-    fn others(&self, world: &World) -> Vec<(u32, Vec2)> {
-        let others = world.cars().iter().filter(|car| car.id() != OWN);
+    fn others(&self, shown: &Cars) -> Vec<(u32, Vec2)> {
+        let others = shown.cars.iter().filter(|car| car.id() != OWN);
         others.map(|car| (car.id().0, car.state().position)).collect()
     }
 
-    fn things(&self, shown: &World, own: &State<Vec2>) -> Vec<Thing> {
-        let thing = |car: &fairpath_games::race::Car| {
+    fn things(&self, shown: &Cars, own: &State<Vec2>) -> Vec<Thing> {
+        let thing = |car: &Car| {
             let is_own = car.id() == OWN;
             let state = if is_own { *own } else { car.state() };
             Thing { team: car.id().0, is_own, ..Thing::new(Kind::Car, state.position, state.orientation) }
         };
-        shown.cars().iter().map(thing).collect()
+        shown.cars.iter().map(thing).collect()
     }
 
     fn camera(&self, own: &State<Vec2>) -> (Vec2, f64) {
@@ -103,7 +95,8 @@ impl Game for Race {
     }
 
     /// Laps done, place, the last lap in seconds or nothing, and the speed.
-    fn status(&self, shown: &World) -> [f64; 4] {
+    fn status(&self, shown: &Cars) -> [f64; 4] {
+        let shown = self.resumed(shown);
         let own = &shown.cars()[OWN.0 as usize];
         let place = shown.standings().iter().position(|id| *id == OWN).map_or(0, |index| index + 1);
         let last = own.last_lap().map_or(0.0, |lap| lap.as_secs_f64());

@@ -8,7 +8,7 @@ use fairpath_games::sailing::{
 use super::{Game, Hands, Kind, Thing};
 
 /// A boat, a sail on a rope, and somebody who knows how to sail to beat.
-pub(super) struct Sailing {
+pub(crate) struct Sailing {
     rules: SailingConfig,
     server: Server,
     rival: Agent,
@@ -21,7 +21,7 @@ const OWN: usize = 0;
 const SHEET_PER_TICK: f64 = 0.01;
 
 impl Sailing {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         let rules = SailingConfig { boats: 2, wind: Wind::west_and_south(20.0), ..SailingConfig::default() };
         let server = Server::new(rules.clone(), seed).expect("the usual rules are sound");
         Self { rules, server, rival: Agent::new(Trim::Optimal), bot: Agent::new(Trim::Optimal), sheet: 0.5 }

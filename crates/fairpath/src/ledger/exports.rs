@@ -14,6 +14,8 @@ pub(super) struct Exports<V: Planar> {
     pieces: VecDeque<Exported<V>>,
     /// The index of the first piece kept: indices count all DR vectors ever generated.
     first: u64,
+    /// All before this one are so old that they will soon be forgotten.
+    old_before: u64,
     /// The newest DR vector's life, on the wire and counted.
     life: (Life, u64),
 }
@@ -52,7 +54,7 @@ impl<V: Planar> Gap<V> {
 
 impl<V: Planar> Exports<V> {
     pub(super) fn new(horizon: Span) -> Self {
-        Self { horizon, pieces: VecDeque::new(), first: 0, life: (Life::default(), 0) }
+        Self { horizon, pieces: VecDeque::new(), first: 0, old_before: 0, life: (Life::default(), 0) }
     }
 
     pub(super) fn push(&mut self, vector: &DrVector<V>) {
@@ -72,6 +74,7 @@ impl<V: Planar> Exports<V> {
             path,
             placed: path.frozen_from(vector.generated_at + self.horizon),
         });
+        self.note_old();
     }
 
     pub(super) fn newest(&self) -> Option<&Exported<V>> {
@@ -113,9 +116,18 @@ impl<V: Planar> Exports<V> {
 
     /// The same, if it is so old that it will soon be forgotten.
     pub(super) fn get_if_old(&self, index: u64) -> Option<&Exported<V>> {
-        let is_one_of_many =
-            self.pieces.len() > REMEMBERED_MAX / 2 && index < self.first + REMEMBERED_MAX as u64 / 4;
-        if is_one_of_many || self.ended_before(index, REMEMBERED) { self.get(index) } else { None }
+        if index < self.old_before { self.get(index) } else { None }
+    }
+
+    /// Notes which are old: here, once, and not whenever a page asks.
+    fn note_old(&mut self) {
+        self.old_before = self.old_before.max(self.first);
+        while self.ended_before(self.old_before, REMEMBERED) {
+            self.old_before += 1;
+        }
+        if self.pieces.len() > REMEMBERED_MAX / 2 {
+            self.old_before = self.old_before.max(self.first + REMEMBERED_MAX as u64 / 4);
+        }
     }
 
     /// Forgets what ended long before the newest DR vector so far: not the one that is about to come, for pages have

@@ -406,7 +406,7 @@ impl<V: Planar> Pair<V> {
 
     /// Follows what has arrived by `until`.
     fn believe(&mut self, exports: &Exports<V>) {
-        let belief = self.belief_at(self.until);
+        let belief = self.arrived_by(self.until);
         if belief != self.belief {
             self.belief = belief;
             self.instantaneous = belief
@@ -441,8 +441,13 @@ impl<V: Planar> Pair<V> {
         sum
     }
 
-    /// Index of the newest DR vector that has arrived by `t`.
+    /// Index of the DR vector that it is believed to follow at `t`.
     fn belief_at(&self, t: SharedInstant) -> Option<u64> {
+        if t == self.until { self.belief } else { self.arrived_by(t) }
+    }
+
+    /// Index of the newest DR vector that has arrived by `t`.
+    fn arrived_by(&self, t: SharedInstant) -> Option<u64> {
         if self.gist.last_arrival.is_none_or(|last| last <= t) {
             return self.base.max(self.gist.newest);
         }
@@ -520,9 +525,9 @@ impl<V: Planar> Pair<V> {
 
     /// Keeps the base once the exported path is about to forget it.
     fn keep_base(&mut self, exports: &Exports<V>) {
-        let Some(base) = self.base else { return };
-        if self.base_kept.as_ref().is_none_or(|kept| kept.index != base) {
-            self.base_kept = exports.get_if_old(base).map(|exported| Box::new(*exported));
+        let Some(exported) = self.base.and_then(|base| exports.get_if_old(base)) else { return };
+        if self.base_kept.as_ref().is_none_or(|kept| kept.index != exported.index) {
+            self.base_kept = Some(Box::new(*exported));
         }
     }
 }

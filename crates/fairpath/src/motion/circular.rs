@@ -62,11 +62,11 @@ impl<V: Planar> Circular<V> {
         }
     }
 
-    pub(super) fn is_finite(&self) -> bool {
-        self.position.is_finite()
+    pub(super) fn is_within(&self, limit: f64) -> bool {
+        self.position.is_within(limit)
             && [self.heading, self.speed, self.turn_rate, self.climb_rate, self.climb_acceleration]
                 .iter()
-                .all(|number| number.is_finite())
+                .all(|number| number.abs() <= limit)
     }
 }
 

@@ -71,8 +71,8 @@ impl<V: Vector> Hermite<V> {
             + self.end_velocity * ((6.0 * s - 2.0) / self.secs)
     }
 
-    pub(super) fn is_finite(&self) -> bool {
-        [self.start, self.start_velocity, self.end, self.end_velocity].iter().all(|v| v.is_finite())
-            && self.secs.is_finite()
+    pub(super) fn is_within(&self, limit: f64) -> bool {
+        [self.start, self.start_velocity, self.end, self.end_velocity].iter().all(|v| v.is_within(limit))
+            && self.secs.abs() <= limit
     }
 }

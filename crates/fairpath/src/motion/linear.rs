@@ -31,7 +31,7 @@ impl<V: Vector> Linear<V> {
         State::moving(self.position + self.displacement_at(at), self.velocity)
     }
 
-    pub(super) fn is_finite(&self) -> bool {
-        self.position.is_finite() && self.velocity.is_finite()
+    pub(super) fn is_within(&self, limit: f64) -> bool {
+        self.position.is_within(limit) && self.velocity.is_within(limit)
     }
 }

@@ -39,6 +39,12 @@ pub enum Motion<V: Planar> {
     Dis(Dis),
 }
 
+/// The greatest number, positive or negative, that motion which others believe may hold.
+///
+/// 10³⁰: the visible universe is 10²⁷ metres wide. What is reckoned from such numbers stays finite: their squares, and where
+/// their products with years of seconds lead to. Greater ones are finite too, and a second later are not.
+pub const NUMBER_MAX: f64 = 1e30;
+
 /// Calls the same method on whichever model it is.
 macro_rules! each_model {
     ($motion:expr, $model:ident => $answer:expr) => {
@@ -94,7 +100,16 @@ impl<V: Planar> Motion<V> {
 
     /// Whether every number in it is finite.
     pub fn is_finite(&self) -> bool {
-        each_model!(self, model => model.is_finite())
+        self.is_within(f64::MAX)
+    }
+
+    /// Whether no number in it is greater than [`NUMBER_MAX`], so that it leads nowhere that is not finite.
+    pub fn stays_finite(&self) -> bool {
+        self.is_within(NUMBER_MAX)
+    }
+
+    fn is_within(&self, limit: f64) -> bool {
+        each_model!(self, model => model.is_within(limit))
     }
 }
 

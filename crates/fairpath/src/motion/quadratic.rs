@@ -36,7 +36,7 @@ impl<V: Vector> Quadratic<V> {
             .with_acceleration(self.acceleration)
     }
 
-    pub(super) fn is_finite(&self) -> bool {
-        self.position.is_finite() && self.velocity.is_finite() && self.acceleration.is_finite()
+    pub(super) fn is_within(&self, limit: f64) -> bool {
+        [self.position, self.velocity, self.acceleration].iter().all(|v| v.is_within(limit))
     }
 }

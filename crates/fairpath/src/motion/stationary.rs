@@ -31,7 +31,7 @@ impl<V: Vector> Static<V> {
         State { position: self.position, orientation: self.orientation, ..State::default() }
     }
 
-    pub(super) fn is_finite(&self) -> bool {
-        self.position.is_finite() && V::is_finite_orientation(self.orientation)
+    pub(super) fn is_within(&self, limit: f64) -> bool {
+        self.position.is_within(limit) && V::is_finite_orientation(self.orientation)
     }
 }

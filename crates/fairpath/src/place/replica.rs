@@ -34,7 +34,7 @@ pub enum Acceptance {
     Stale,
     /// It is the one already followed. Nothing changed.
     Duplicate,
-    /// It claims to be from the future by more than clocks can differ, or is not about finite numbers, or is
+    /// It claims to be from the future by more than clocks can differ, or leads to where nothing is finite, or is
     /// about another entity. Nothing changed.
     Refused,
 }
@@ -152,7 +152,7 @@ impl<V: Planar> Replica<V> {
     fn judge(&self, vector: &DrVector<V>, arrival: &Arrival) -> Acceptance {
         let from_the_future =
             self.placement == Placement::Global && vector.generated_at > arrival.now.shared + Self::AHEAD_MAX;
-        if from_the_future || !vector.is_finite() {
+        if from_the_future || !vector.stays_finite() {
             return Acceptance::Refused;
         }
         let Some(followed) = self.followed() else { return Acceptance::Used };

@@ -1,4 +1,4 @@
-use super::{Known, Missing, Predictor, Tdm};
+use super::{Body, Known, Missing, Predictor, Reason, Tdm};
 use crate::vector::Vec2;
 
 /// The second of the schemes that Pantel and Wolf compare: the last known acceleration stays. The same as [`Tdm`]; here so
@@ -19,5 +19,10 @@ impl Predictor for ConstantAcceleration {
         positions: &mut [Vec2],
     ) -> Result<(), Missing> {
         Tdm.predict(subject, known, ticks, positions)
+    }
+
+    fn reason(&mut self, _subject: usize, known: &Known<'_>, _ticks: u32) -> Reason {
+        let Body { velocity, acceleration, .. } = known.newest();
+        Reason::Acceleration { velocity, acceleration }
     }
 }

@@ -1,5 +1,5 @@
 use super::step::InputCourse;
-use super::{Known, Missing, Predictor, Step};
+use super::{Known, Missing, Predictor, Reason, Step};
 use crate::vector::Vec2;
 
 /// The fifth of the schemes that Pantel and Wolf compare: the change of what the player presses goes on changing as in the
@@ -28,8 +28,17 @@ impl<S: Step> Predictor for ConstantInputAcceleration<S> {
         ticks: &[u32],
         positions: &mut [Vec2],
     ) -> Result<(), Missing> {
-        let course = InputCourse::of_known(known)?;
+        let course = course(known)?;
         course.play(&self.game, known.newest(), ticks, positions);
         Ok(())
     }
+
+    fn reason(&mut self, _subject: usize, known: &Known<'_>, ticks: u32) -> Reason {
+        course(known).map_or(Reason::Untold, |course| course.reason(ticks))
+    }
+}
+
+/// What is kept of what the hands do: all of it.
+fn course(known: &Known<'_>) -> Result<InputCourse, Missing> {
+    InputCourse::of_known(known)
 }

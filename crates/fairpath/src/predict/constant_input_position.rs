@@ -1,5 +1,5 @@
 use super::step::InputCourse;
-use super::{Known, Missing, Predictor, Step};
+use super::{Known, Missing, Predictor, Reason, Step};
 use crate::vector::{Vec2, Vector};
 
 /// The third of the schemes that Pantel and Wolf compare: the player goes on pressing what it presses, and the game's own
@@ -28,9 +28,17 @@ impl<S: Step> Predictor for ConstantInputPosition<S> {
         ticks: &[u32],
         positions: &mut [Vec2],
     ) -> Result<(), Missing> {
-        let course =
-            InputCourse { velocity: Vec2::ZERO, acceleration: Vec2::ZERO, ..InputCourse::of_known(known)? };
+        let course = course(known)?;
         course.play(&self.game, known.newest(), ticks, positions);
         Ok(())
     }
+
+    fn reason(&mut self, _subject: usize, known: &Known<'_>, ticks: u32) -> Reason {
+        course(known).map_or(Reason::Untold, |course| course.reason(ticks))
+    }
+}
+
+/// What is kept of what the hands do.
+fn course(known: &Known<'_>) -> Result<InputCourse, Missing> {
+    Ok(InputCourse { velocity: Vec2::ZERO, acceleration: Vec2::ZERO, ..InputCourse::of_known(known)? })
 }

@@ -1,4 +1,4 @@
-use super::{Known, Linear, Missing, Predictor};
+use super::{Known, Linear, Missing, Predictor, Reason};
 use crate::vector::Vec2;
 
 /// The first of the schemes that Pantel and Wolf compare: the last known velocity stays. The same as [`Linear`]; here so
@@ -19,5 +19,9 @@ impl Predictor for ConstantVelocity {
         positions: &mut [Vec2],
     ) -> Result<(), Missing> {
         Linear.predict(subject, known, ticks, positions)
+    }
+
+    fn reason(&mut self, _subject: usize, known: &Known<'_>, _ticks: u32) -> Reason {
+        Reason::Velocity(known.newest().velocity)
     }
 }

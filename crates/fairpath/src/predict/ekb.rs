@@ -1,6 +1,6 @@
 use super::patterns::{Patterns, Straight};
 use super::rollout::roll_out;
-use super::{EkbConfig, Known, Missing, Predictor};
+use super::{EkbConfig, Known, Missing, Predictor, Reason};
 use crate::vector::Vec2;
 
 /// "Experience knows best" (S2): players follow their friends, go the way their friends go, and in battle advance or
@@ -37,5 +37,10 @@ impl Predictor for Ekb {
             patterns.step(tick, from, &mut Straight)
         });
         Ok(())
+    }
+
+    fn reason(&mut self, _subject: usize, known: &Known<'_>, _ticks: u32) -> Reason {
+        let patterns = Patterns::of_known(&self.config, known);
+        Reason::Patterns(patterns.seen(known.newest().position, &mut Straight))
     }
 }

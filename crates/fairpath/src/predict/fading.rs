@@ -1,4 +1,4 @@
-use super::{Known, Missing, Predictor, TICK_SECS};
+use super::{Known, Missing, Predictor, Reason, TICK_SECS};
 use crate::vector::Vec2;
 
 /// A velocity that fades: after t it is v·e^(−t/τ), so the path comes to rest v·τ ahead.
@@ -36,6 +36,10 @@ impl Predictor for Fading {
             *position = body.position + body.velocity * faded_secs(self.secs, f64::from(*ticks) * TICK_SECS);
         }
         Ok(())
+    }
+
+    fn reason(&mut self, _subject: usize, known: &Known<'_>, _ticks: u32) -> Reason {
+        Reason::Fading { velocity: known.newest().velocity, secs: self.secs }
     }
 }
 

@@ -1,7 +1,7 @@
 use super::is::Course;
 use super::rollout::roll_out;
 use super::tdm::tdm_position;
-use super::{Body, IsConfig, Known, Missing, Predictor, TICK_SECS};
+use super::{Body, IsConfig, Known, Missing, Predictor, Reason, TICK_SECS};
 use crate::vector::Vec2;
 
 /// The hybrid method of Li and Chen: TDM for a fixed time, then the [interest scheme](super::Is) from where TDM ends.
@@ -19,6 +19,15 @@ impl Hm {
     /// With these weights, and TDM for the first `tdm_ticks`.
     pub const fn new(config: IsConfig, tdm_ticks: u32) -> Self {
         Self { config, tdm_ticks }
+    }
+
+    /// Where and how fast TDM ends.
+    fn handed_over(&self, start: &Body) -> Body {
+        Body {
+            position: tdm_position(start, self.tdm_ticks),
+            velocity: start.velocity + start.acceleration * (f64::from(self.tdm_ticks) * TICK_SECS),
+            acceleration: start.acceleration,
+        }
     }
 }
 
@@ -41,16 +50,21 @@ impl Predictor for Hm {
         positions: &mut [Vec2],
     ) -> Result<(), Missing> {
         let start = known.newest();
-        let handed_over = Body {
-            position: tdm_position(&start, self.tdm_ticks),
-            velocity: start.velocity + start.acceleration * (f64::from(self.tdm_ticks) * TICK_SECS),
-            acceleration: start.acceleration,
-        };
+        let handed_over = self.handed_over(&start);
         let mut course = Course::new(&self.config, &handed_over, known);
         roll_out(start.position, ticks, positions, |tick, from| match tick.checked_sub(self.tdm_ticks) {
             None | Some(0) => tdm_position(&start, tick),
             Some(tick) => course.step(tick, from),
         });
         Ok(())
+    }
+
+    fn reason(&mut self, _subject: usize, known: &Known<'_>, ticks: u32) -> Reason {
+        let start = known.newest();
+        if ticks <= self.tdm_ticks {
+            return Reason::Acceleration { velocity: start.velocity, acceleration: start.acceleration };
+        }
+        let handed_over = self.handed_over(&start);
+        Course::new(&self.config, &handed_over, known).reason(&handed_over)
     }
 }

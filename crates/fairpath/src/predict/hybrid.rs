@@ -1,7 +1,7 @@
 //! When the hybrids of EKB trust a straight course: what its two forms share.
 
 use super::tdm::tdm_position;
-use super::{Body, EkbConfig, Known, Missing, Predictor};
+use super::{Body, EkbConfig, Known, Missing, Predictor, Reason};
 use crate::vector::{Vec2, Vector};
 
 /// S2's algorithm 3 for each tick asked for: Q ≤ x is left to `ekb`; beyond, who has kept the direction for as long as
@@ -27,6 +27,22 @@ pub(super) fn predict_hybrid(
         }
     }
     Ok(())
+}
+
+/// What [`predict_hybrid`] goes by at one tick.
+pub(super) fn hybrid_reason(
+    config: &EkbConfig,
+    ekb: &mut impl Predictor,
+    subject: usize,
+    known: &Known<'_>,
+    ticks: u32,
+) -> Reason {
+    let steady = steady_ticks(known.history, config.same_direction_within, ticks);
+    if ticks > config.ekb_ticks && ticks <= steady {
+        let Body { velocity, acceleration, .. } = known.newest();
+        return Reason::Acceleration { velocity, acceleration };
+    }
+    ekb.reason(subject, known, ticks)
 }
 
 /// For how many ticks before the newest one the direction was never more than `angle_max` from the newest; as many as

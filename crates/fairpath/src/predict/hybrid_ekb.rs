@@ -1,5 +1,5 @@
-use super::hybrid::predict_hybrid;
-use super::{Ekb, EkbConfig, Known, Missing, Predictor};
+use super::hybrid::{hybrid_reason, predict_hybrid};
+use super::{Ekb, EkbConfig, Known, Missing, Predictor, Reason};
 use crate::vector::Vec2;
 
 /// [`Ekb`] up to x = 350 ms; beyond, [`Tdm`](super::Tdm) for who has not turned by more than h = 40° for as long as one
@@ -30,5 +30,9 @@ impl Predictor for HybridEkb {
         positions: &mut [Vec2],
     ) -> Result<(), Missing> {
         predict_hybrid(&self.config, &mut self.ekb, subject, known, ticks, positions)
+    }
+
+    fn reason(&mut self, subject: usize, known: &Known<'_>, ticks: u32) -> Reason {
+        hybrid_reason(&self.config, &mut self.ekb, subject, known, ticks)
     }
 }

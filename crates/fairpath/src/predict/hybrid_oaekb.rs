@@ -1,5 +1,5 @@
-use super::hybrid::predict_hybrid;
-use super::{EkbConfig, Known, Missing, Oaekb, Predictor};
+use super::hybrid::{hybrid_reason, predict_hybrid};
+use super::{EkbConfig, Known, Missing, Oaekb, Predictor, Reason};
 use crate::vector::Vec2;
 
 /// [`HybridEkb`](super::HybridEkb) with [`Oaekb`] in the place of EKB.
@@ -29,5 +29,9 @@ impl Predictor for HybridOaekb {
         positions: &mut [Vec2],
     ) -> Result<(), Missing> {
         predict_hybrid(&self.config, &mut self.oaekb, subject, known, ticks, positions)
+    }
+
+    fn reason(&mut self, subject: usize, known: &Known<'_>, ticks: u32) -> Reason {
+        hybrid_reason(&self.config, &mut self.oaekb, subject, known, ticks)
     }
 }

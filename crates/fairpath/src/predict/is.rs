@@ -1,5 +1,5 @@
 use super::rollout::roll_out;
-use super::{Body, Known, Missing, Predictor, Relation, TICK_SECS};
+use super::{Body, Known, Missing, Predictor, Reason, Relation, TICK_SECS};
 use crate::vector::{Vec2, Vector};
 
 /// The interest scheme of Li and Chen, **as we reconstruct it** from what others write about it: what is near attracts or
@@ -79,6 +79,11 @@ impl Predictor for Is {
         roll_out(start.position, ticks, positions, |tick, from| course.step(tick, from));
         Ok(())
     }
+
+    fn reason(&mut self, _subject: usize, known: &Known<'_>, _ticks: u32) -> Reason {
+        let start = known.newest();
+        Course::new(&self.config, &start, known).reason(&start)
+    }
 }
 
 /// A player under way, with a direction that interests bend.
@@ -102,6 +107,15 @@ impl<'a> Course<'a> {
             self.bend(from);
         }
         from + self.direction * self.speed
+    }
+
+    /// What bends it where it begins.
+    pub(super) fn reason(&self, start: &Body) -> Reason {
+        Reason::Interests {
+            velocity: start.velocity,
+            pull: self.pull(start.position),
+            straight_ticks: self.config.straight_ticks,
+        }
     }
 
     fn bend(&mut self, from: Vec2) {

@@ -1,4 +1,4 @@
-use super::{Known, Missing, Predictor, TICK_SECS};
+use super::{Known, Missing, Predictor, Reason, TICK_SECS};
 use crate::vector::Vec2;
 
 /// Keeps the last known velocity.
@@ -22,5 +22,9 @@ impl Predictor for Linear {
             *position = body.position + body.velocity * (f64::from(*ticks) * TICK_SECS);
         }
         Ok(())
+    }
+
+    fn reason(&mut self, _subject: usize, known: &Known<'_>, _ticks: u32) -> Reason {
+        Reason::Velocity(known.newest().velocity)
     }
 }

@@ -46,6 +46,7 @@ mod linear;
 pub mod live;
 mod oaekb;
 mod patterns;
+mod reason;
 mod regression;
 mod ridge;
 mod rollout;
@@ -71,6 +72,7 @@ pub use is::{Is, IsConfig};
 pub use known::{Body, Condition, Grid, GridError, Known, Other, Relation};
 pub use linear::Linear;
 pub use oaekb::Oaekb;
+pub use reason::{PlayPatterns, Reason};
 pub use ridge::Ridge;
 pub use step::Step;
 pub use tdm::Tdm;
@@ -114,6 +116,12 @@ pub trait Predictor: Debug + Send {
         ticks: &[u32],
         positions: &mut [Vec2],
     ) -> Result<(), Missing>;
+
+    /// What the answer for so many ticks ahead rests on, as far as numbers can tell. For people, not for programs; it costs
+    /// about as much as a prediction.
+    fn reason(&mut self, _subject: usize, _known: &Known<'_>, _ticks: u32) -> Reason {
+        Reason::Untold
+    }
 }
 
 /// What a predictor would need to know and does not: it gives no answer.

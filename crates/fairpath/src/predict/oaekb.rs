@@ -1,7 +1,7 @@
 use super::patterns::Patterns;
 use super::rollout::roll_out;
 use super::route::Routes;
-use super::{EkbConfig, Known, Missing, Predictor};
+use super::{EkbConfig, Known, Missing, Predictor, Reason};
 use crate::vector::Vec2;
 
 /// "Obstacle avoiding" EKB (S2): the same as [`Ekb`](super::Ekb), but who follows or fights aims at the next node of a
@@ -36,5 +36,12 @@ impl Predictor for Oaekb {
         let patterns = Patterns::of_known(&self.config, known);
         roll_out(known.newest().position, ticks, positions, |tick, from| patterns.step(tick, from, &mut way));
         Ok(())
+    }
+
+    fn reason(&mut self, _subject: usize, known: &Known<'_>, _ticks: u32) -> Reason {
+        let Some(world) = known.world else { return Reason::Untold };
+        let mut way = self.routes.around(world, self.config.aim);
+        let patterns = Patterns::of_known(&self.config, known);
+        Reason::Patterns(patterns.seen(known.newest().position, &mut way))
     }
 }

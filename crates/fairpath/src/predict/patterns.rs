@@ -1,6 +1,6 @@
 //! The play patterns of EKB, tick by tick: what its four forms share.
 
-use super::{Body, Condition, EkbConfig, Known, Other, Others, Relation, TICK_SECS};
+use super::{Body, Condition, EkbConfig, Known, Other, Others, PlayPatterns, Relation, TICK_SECS};
 use crate::vector::{Vec2, Vector};
 
 /// A player among others, from its last known tick on. Everything is reckoned from where the player is, so that a
@@ -81,6 +81,24 @@ impl<'a> Patterns<'a> {
         from + (self.last_velocity * (1.0 - share) + wanted * share)
     }
 
+    /// How the first tick is seen by whoever is at `from`.
+    pub(super) fn seen(&self, from: Vec2, way: &mut impl Way) -> PlayPatterns {
+        let around = self.around(from, 1);
+        let nearest_enemy = around.enemies.nearest();
+        PlayPatterns {
+            friends: around.friends.count as u32,
+            enemies: around.enemies.count as u32,
+            to_friends: around.friends.centre(),
+            nearest_enemy,
+            is_battle: nearest_enemy <= self.config.battle_within,
+            ours: self.strength(&around),
+            theirs: around.enemies.influence,
+            to_battle_place: self.battle_place(&around),
+            wanted: self.wanted(1, from, way) * (1.0 / TICK_SECS),
+            transition_ticks: self.transition_ticks,
+        }
+    }
+
     /// V_r.
     fn wanted(&self, tick: u32, from: Vec2, way: &mut impl Way) -> Vec2 {
         let around = self.around(from, tick);
@@ -100,13 +118,17 @@ impl<'a> Patterns<'a> {
 
     /// Where a player fights: on its friends' side of them if they are weak, on the enemy's if they are strong.
     fn battle_place(&self, around: &Around) -> Vec2 {
-        let ours = self.config.friend_strength * around.friends.influence + self.influence;
+        let ours = self.strength(around);
         let theirs = around.enemies.influence;
         let strongest = ours.max(theirs);
         let advantage = if strongest > 0.0 { (ours - theirs) / strongest } else { 0.0 };
         let friends = around.friends.centre();
         let to_the_enemy = (around.enemies.centre() - friends).normalize_or_zero();
         friends + to_the_enemy * (self.config.bravery_reach * advantage)
+    }
+
+    fn strength(&self, around: &Around) -> f64 {
+        self.config.friend_strength * around.friends.influence + self.influence
     }
 
     fn headed(&self, offset: Vec2) -> Vec2 {

@@ -1,4 +1,4 @@
-use super::{Body, Known, Missing, Predictor, TICK_SECS, TICKS_AHEAD_MAX};
+use super::{Body, Known, Missing, Predictor, Reason, TICK_SECS, TICKS_AHEAD_MAX};
 use crate::vector::{Vec2, Vector};
 
 /// Linear ridge regression on the last second: how far somebody comes is a weighted sum of how fast it was on average over
@@ -112,6 +112,11 @@ impl Predictor for Ridge {
             *position = start + between(near, far, *tick);
         }
         Ok(())
+    }
+
+    fn reason(&mut self, _subject: usize, _known: &Known<'_>, ticks: u32) -> Reason {
+        let after = HORIZONS.partition_point(|horizon| *horizon < ticks).min(HORIZONS.len() - 1);
+        Reason::Regression { lessons: self.horizons[after].samples as u64 }
     }
 }
 

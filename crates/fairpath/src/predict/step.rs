@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use super::rollout::roll_out;
-use super::{Body, Known, Missing};
+use super::{Body, Known, Missing, Reason};
 use crate::vector::{Vec2, Vector};
 
 /// A game's own step function: one tick of one body, walls and all.
@@ -47,6 +47,11 @@ impl InputCourse {
         let ticks = f64::from(tick);
         let change = self.velocity * ticks + self.acceleration * (0.5 * ticks * (ticks + 1.0));
         (self.position + change).clamp_length(1.0)
+    }
+
+    /// What is pressed now, and so many ticks ahead.
+    pub(super) fn reason(&self, ticks: u32) -> Reason {
+        Reason::Pressing { now: self.position, then: self.at(ticks) }
     }
 
     /// Runs the game with this input.

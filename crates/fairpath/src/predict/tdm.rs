@@ -1,4 +1,4 @@
-use super::{Body, Known, Missing, Predictor, TICK_SECS};
+use super::{Body, Known, Missing, Predictor, Reason, TICK_SECS};
 use crate::vector::Vec2;
 
 /// Keeps the last known acceleration: the quadratic formula of IEEE 1278.1, S2's "traditional dead-reckoning model".
@@ -23,6 +23,11 @@ impl Predictor for Tdm {
             *position = tdm_position(&body, *ticks);
         }
         Ok(())
+    }
+
+    fn reason(&mut self, _subject: usize, known: &Known<'_>, _ticks: u32) -> Reason {
+        let Body { velocity, acceleration, .. } = known.newest();
+        Reason::Acceleration { velocity, acceleration }
     }
 }
 

@@ -7,8 +7,8 @@ use super::channel::{Channel, Incoming};
 use super::class::{Class, ClassId};
 use super::error::{CallError, CloseReason, ObjectError, Refusal};
 use super::limits::{
-    CREATION_BYTES_MAX, DATAGRAM_ITEM_BYTES_MAX, EARLY_MAX, EVENTS_MAX, GROUPS_MAX, OBJECTS_PER_CLIENT_MAX,
-    OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX, RESUME_WITHIN, SILENCE_MAX,
+    CREATION_BYTES_MAX, DATAGRAM_ITEM_BYTES_MAX, EARLY_MAX, EVENTS_MAX, GROUPS_MAX, OBJECTS_MAX,
+    OBJECTS_PER_CLIENT_MAX, OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX, RESUME_WITHIN, SILENCE_MAX,
 };
 use super::message::{
     Announcement, Call, Frames, Group, Hello, Message, Outcome, Resume, SESSION_VERSION, Target, Welcome,
@@ -561,7 +561,7 @@ impl<V: Planar> Client<V> {
                 // Hello waits to be written, or its answer is awaited.
                 let says_hello = self.channel.has_greeting().then_some(now);
                 let gives_up = self.heard_at + self.config.silence_max;
-                says_hello.into_iter().chain(self.resumable_until()).chain([gives_up]).min()
+                says_hello.into_iter().chain([gives_up]).min()
             }
             Phase::Detached => self.resumable_until(),
             Phase::Established => {
@@ -740,7 +740,7 @@ impl<V: Planar> Client<V> {
         let now = self.clock_now(now).filter(|_| self.phase == Phase::Established);
         let now = now.ok_or(CloseReason::OutOfPlace)?;
         match self.channel.handle_message(message, now)? {
-            Some(Message::Enter(announcement)) => self.enter(announcement, now),
+            Some(Message::Enter(announcement)) => self.enter(announcement, now)?,
             Some(Message::Leave(object, is_destroyed)) => self.left(object, is_destroyed),
             Some(Message::Owned(object, owner, term)) => self.change_owner(object, owner, term, now),
             Some(Message::Ids(first, count)) if self.ids.len() < GRANTS_MAX => {
@@ -790,7 +790,11 @@ impl<V: Planar> Client<V> {
         Ok(())
     }
 
-    fn enter(&mut self, announcement: Announcement, now: Now) {
+    fn enter(&mut self, announcement: Announcement, now: Now) -> Result<(), CloseReason> {
+        // All that a server may have, and this client's own that it has not heard of yet.
+        if self.objects.len() >= OBJECTS_MAX + OBJECTS_PER_CLIENT_MAX {
+            return Err(CloseReason::OutOfPlace);
+        }
         self.channel.hear_groups(&announcement);
         let Announcement { object, class, owner, term, creation, groups } = announcement;
         let replica = self.early.remove(&object).unwrap_or_else(|| replica(&self.config, self.placement));
@@ -800,6 +804,7 @@ impl<V: Planar> Client<V> {
         self.objects.insert(object, known);
         self.take_sides(object, owner, now);
         self.events.push_back(ClientEvent::ObjectEntered { object, class, owner });
+        Ok(())
     }
 
     fn left(&mut self, object: EntityId, is_destroyed: bool) {
@@ -891,8 +896,9 @@ impl<V: Planar> Client<V> {
         self.detached_at.map(|since| since + RESUME_WITHIN)
     }
 
+    /// Whoever has asked in time waits for the answer: whether the session goes on is for the server to say.
     fn forget_if_too_late(&mut self, now: LocalInstant) {
-        if self.resumable_until().is_some_and(|until| until <= now) {
+        if self.phase != Phase::Greeting && self.resumable_until().is_some_and(|until| until <= now) {
             self.lose_session();
         }
     }

@@ -1,4 +1,5 @@
-//! Whole bytes: the alphabet of everything in a session that is not packed bit by bit.
+//! Whole bytes: the alphabet of everything in a session that is not packed bit by bit (PROTOCOL.md, section 11). Also for what
+//! others say around sessions, such as a lobby.
 
 use std::fmt;
 
@@ -34,41 +35,48 @@ impl std::error::Error for MessageError {}
 
 /// Takes a message apart.
 #[derive(Clone, Debug)]
-pub(super) struct Reader<'a>(&'a [u8]);
+pub struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
+    /// From the beginning.
+    pub fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    /// Whether nothing is left.
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// How many bytes are left.
-    pub(super) fn left(&self) -> usize {
+    pub fn left(&self) -> usize {
         self.0.len()
     }
 
-    pub(super) fn finish(self) -> Result<(), MessageError> {
+    /// Nothing may be left.
+    pub fn finish(self) -> Result<(), MessageError> {
         if self.is_empty() { Ok(()) } else { Err(MessageError::TrailingBytes) }
     }
 
-    pub(super) fn take(&mut self, count: usize) -> Result<&'a [u8], MessageError> {
+    /// So many bytes as they are.
+    pub fn take(&mut self, count: usize) -> Result<&'a [u8], MessageError> {
         let (taken, rest) = self.0.split_at_checked(count).ok_or(MessageError::Truncated)?;
         self.0 = rest;
         Ok(taken)
     }
 
-    pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N], MessageError> {
+    /// So many bytes as they are, where their number is fixed.
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N], MessageError> {
         Ok(self.take(N)?.try_into().expect("as many as were taken"))
     }
 
-    pub(super) fn u8(&mut self) -> Result<u8, MessageError> {
+    /// One byte.
+    pub fn u8(&mut self) -> Result<u8, MessageError> {
         Ok(self.array::<1>()?[0])
     }
 
-    pub(super) fn flag(&mut self) -> Result<bool, MessageError> {
+    /// 0 or 1.
+    pub fn flag(&mut self) -> Result<bool, MessageError> {
         match self.u8()? {
             0 => Ok(false),
             1 => Ok(true),
@@ -77,7 +85,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Seven bits to the byte, the lowest first; the high bit says that more follow.
-    pub(super) fn varint(&mut self) -> Result<u64, MessageError> {
+    pub fn varint(&mut self) -> Result<u64, MessageError> {
         let mut number = 0;
         for at in 0..10 {
             let byte = self.u8()?;
@@ -93,18 +101,19 @@ impl<'a> Reader<'a> {
         Err(MessageError::OutOfRange)
     }
 
-    pub(super) fn varint_u32(&mut self) -> Result<u32, MessageError> {
+    /// A number below 2^32.
+    pub fn varint_u32(&mut self) -> Result<u32, MessageError> {
         u32::try_from(self.varint()?).map_err(|_| MessageError::OutOfRange)
     }
 
     /// Numbers of either sign: 0, −1, 1, −2 … are 0, 1, 2, 3 ….
-    pub(super) fn signed(&mut self) -> Result<i64, MessageError> {
+    pub fn signed(&mut self) -> Result<i64, MessageError> {
         let code = self.varint()?;
         Ok((code >> 1) as i64 ^ -((code & 1) as i64))
     }
 
     /// A length and so many bytes.
-    pub(super) fn bytes(&mut self, length_max: usize) -> Result<&'a [u8], MessageError> {
+    pub fn bytes(&mut self, length_max: usize) -> Result<&'a [u8], MessageError> {
         let length = self.varint()?;
         if length > length_max as u64 {
             return Err(MessageError::OutOfRange);
@@ -113,7 +122,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-pub(super) fn put_varint(out: &mut Vec<u8>, mut number: u64) {
+/// Writes what [`Reader::varint`] reads.
+pub fn put_varint(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
         number >>= 7;
@@ -121,11 +131,13 @@ pub(super) fn put_varint(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-pub(super) fn put_signed(out: &mut Vec<u8>, number: i64) {
+/// Writes what [`Reader::signed`] reads.
+pub fn put_signed(out: &mut Vec<u8>, number: i64) {
     put_varint(out, (number << 1 ^ number >> 63) as u64);
 }
 
-pub(super) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+/// Writes what [`Reader::bytes`] reads; its longest length is for the caller to keep.
+pub fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     put_varint(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }

@@ -95,7 +95,7 @@ coded! {
         NotClaimable = 5, "the object cannot be claimed";
         /// Somebody else's claim came first.
         ClaimLost = 6, "somebody else claimed it first";
-        /// Faster than its kind can be.
+        /// Faster than its kind can be, or than numbers can tell.
         TooFastMotion = 7, "faster than it can be";
         /// Farther than it can have come.
         Teleported = 8, "farther than it can have come";
@@ -114,6 +114,11 @@ impl CloseReason {
     /// Whether there is nothing to resume after this.
     pub const fn ends_session(self) -> bool {
         !matches!(self, Self::Superseded | Self::Silent | Self::NoGreeting)
+    }
+
+    /// Whether it says that the other side did what no honest one does.
+    pub const fn accuses(self) -> bool {
+        matches!(self, Self::Malformed | Self::OutOfPlace | Self::TooFast)
     }
 }
 
@@ -170,7 +175,7 @@ pub enum ObjectError {
     NoSuchGroup(u8),
     /// Too many bytes for a group, or to create with.
     TooLong,
-    /// The observed state holds a number that is not finite.
+    /// The observed state holds a number that is not finite, or greater than [`NUMBER_MAX`](crate::motion::NUMBER_MAX).
     NotFinite(EntityId),
     /// Too much waits to be confirmed.
     Full,

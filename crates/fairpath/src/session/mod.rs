@@ -44,7 +44,7 @@ mod bucket;
 mod channel;
 mod class;
 mod client;
-mod codec;
+pub mod codec;
 mod error;
 mod interceptor;
 pub mod limits;

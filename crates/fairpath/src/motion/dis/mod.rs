@@ -87,8 +87,10 @@ impl Dis {
         }
     }
 
-    pub(super) fn is_finite(&self) -> bool {
-        [self.position, self.velocity, self.acceleration, self.angular_velocity].iter().all(|v| v.is_finite())
+    pub(super) fn is_within(&self, limit: f64) -> bool {
+        [self.position, self.velocity, self.acceleration, self.angular_velocity]
+            .iter()
+            .all(|v| v.is_within(limit))
             && self.orientation.is_finite()
     }
 

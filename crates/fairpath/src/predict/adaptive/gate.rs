@@ -41,16 +41,22 @@ impl<const EXPERTS: usize> Gate<EXPERTS> {
 
     /// The expert to follow; of equals the first.
     pub(super) fn leader(&self, own: &Experience<EXPERTS>, context: usize) -> usize {
-        let (here, own) = (&self.here[context], &own.here[context]);
         let mut leader = (0, f64::INFINITY);
-        for expert in 0..EXPERTS {
-            let common = here.expected(expert, self.everywhere.mean(expert), self.common_cases);
-            let expected = own.expected(expert, common, self.others_cases);
+        for (expert, expected) in self.expected(own, context).into_iter().enumerate() {
             if expected < leader.1 {
                 leader = (expert, expected);
             }
         }
         leader.0
+    }
+
+    /// What each expert is expected to cost.
+    pub(super) fn expected(&self, own: &Experience<EXPERTS>, context: usize) -> [f64; EXPERTS] {
+        let (here, own) = (&self.here[context], &own.here[context]);
+        std::array::from_fn(|expert| {
+            let common = here.expected(expert, self.everywhere.mean(expert), self.common_cases);
+            own.expected(expert, common, self.others_cases)
+        })
     }
 
     /// In a situation of that kind the experts would have cost so much.

@@ -36,7 +36,7 @@ pub use lasting::LastingMotion;
 use std::collections::VecDeque;
 
 use super::regression::Regression;
-use super::{Known, Missing, Predictor, TICK_SECS, TICKS_AHEAD_MAX};
+use super::{Known, Missing, Predictor, Reason, TICK_SECS, TICKS_AHEAD_MAX};
 use crate::vector::{Vec2, Vector};
 use features::{Arena, FEATURES, Sketch, VELOCITY};
 use gate::{Experience, Gate};
@@ -199,6 +199,21 @@ impl Predictor for Adaptive {
             *position = start + way(ticks, after, &mut way_at);
         }
         Ok(())
+    }
+
+    fn reason(&mut self, subject: usize, known: &Known<'_>, ticks: u32) -> Reason {
+        let place = KNOTS.partition_point(|knot| *knot < ticks).min(KNOTS.len() - 1);
+        let (knot, context) = (&self.knots[place], self.sketch(known).context);
+        let Some(subject) = self.subjects.get(subject) else { return Reason::Untold };
+        let own = &subject.own[place];
+        let unit = match self.objective {
+            Objective::Mean => self.top_speed,
+            Objective::Hits { .. } => 1.0,
+        };
+        Reason::Experts {
+            leader: knot.gate.leader(own, context),
+            expected: knot.gate.expected(own, context).map(|cost| cost * unit),
+        }
     }
 }
 

@@ -461,6 +461,11 @@ impl<V: Planar> Server<V> {
 
     // ── what is known ───────────────────────────────────────────────────────────────────────────────────
 
+    /// How many clients may have a session.
+    pub fn seats(&self) -> usize {
+        self.config.clients_max
+    }
+
     /// All clients with a session, connected or not.
     pub fn clients(&self) -> impl Iterator<Item = ClientId> + '_ {
         self.members.keys().copied()

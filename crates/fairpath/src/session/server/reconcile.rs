@@ -58,6 +58,9 @@ impl<V: Planar> Server<V> {
         sent_at: SharedInstant,
         now: SharedInstant,
     ) -> Result<Acceptance, Refusal> {
+        if !vector.stays_finite() {
+            return Err(Refusal::TooFastMotion);
+        }
         let Some(object) = self.objects.get(&vector.entity) else {
             return self.accept_early(client, vector, sent_at);
         };
@@ -119,7 +122,7 @@ impl<V: Planar> Server<V> {
         if checked == *vector {
             return Ok(checked);
         }
-        if checked.is_finite() {
+        if checked.stays_finite() {
             Ok(self.config.precision.as_decoded(&checked))
         } else {
             Err(Refusal::Vetoed)

@@ -14,7 +14,7 @@ use fairpath_sim::{Link, LinkConfig};
 /// compensation the client plays that scene on with what the server has not seen yet, and draws its own car or boat so that
 /// the eye can follow when the server knew better: a gust moves it by a round trip of wind at once.
 #[derive(Debug)]
-pub struct Way<G: Simulate> {
+pub struct RoundTrip<G: Simulate> {
     up: Link<(LocalInstant, G::Input)>,
     down: Link<Reply<G::State>>,
     hands: HeldInput<G::Input>,
@@ -33,7 +33,7 @@ pub struct Way<G: Simulate> {
 pub const CONVERGENCE: Convergence =
     Convergence { algorithm: Algorithm::Cubic, blend: Span::from_millis(200), snap_beyond: 150.0 };
 
-impl<G: Simulate> Way<G> {
+impl<G: Simulate> RoundTrip<G> {
     /// A way with this round trip, on which `input` and `scene` have arrived before. `own` is the player's part of a scene. With
     /// compensation what is shown is played on by what the server has not seen yet.
     pub fn new(
@@ -152,7 +152,7 @@ mod tests {
     /// What is shown after each tick, if tick n has input n.
     fn shown(lag_ms: i64, compensates: bool) -> Vec<i64> {
         let round_trip = Span::from_millis(lag_ms);
-        let mut way = Way::<Sum>::new(round_trip, compensates, TICK_RATE, 0, 0, |_| State::default());
+        let mut way = RoundTrip::<Sum>::new(round_trip, compensates, TICK_RATE, 0, 0, |_| State::default());
         let mut sum = 0;
         (1..=30_i64)
             .map(|tick| {

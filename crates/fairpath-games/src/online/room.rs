@@ -6,22 +6,23 @@ use fairpath::compensate::Epoch;
 use fairpath::session::{ClientId, Delivery, Server, ServerEvent};
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::Vec2;
-use fairpath_games::online::{Host, read_input, write_reply};
 
+use super::host::Host;
 use super::hosted::Hosted;
+use super::message::{read_input, write_reply};
 use super::{AGAIN, INPUT, STATE, WELCOME};
 
 /// A room with a seat for every guest, each with a run of its own.
 ///
 /// It is asked often and plays what time has passed, in whole ticks. A seat is taken with the first input and free again after
 /// four seconds of silence; a guest who comes back later begins anew.
-pub(crate) struct Room<H: Hosted> {
+pub struct Room<H: Hosted> {
     game: H,
     /// The first run's; each further one has the next.
     seed: u64,
     runs: u32,
     seats: BTreeMap<ClientId, Seat<H>>,
-    statistics: Statistics,
+    statistics: RoomStatistics,
 }
 
 struct Seat<H: Hosted> {
@@ -34,32 +35,41 @@ struct Seat<H: Hosted> {
 
 /// What happened in a room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Statistics {
+pub struct RoomStatistics {
     /// Runs that were begun.
-    pub(crate) runs: u32,
+    pub runs: u32,
     /// Seats that were given up for silence.
-    pub(crate) freed: u32,
+    pub freed: u32,
     /// Inputs that arrived.
-    pub(crate) inputs: u64,
+    pub inputs: u64,
     /// States that were sent.
-    pub(crate) answers: u64,
+    pub answers: u64,
     /// Messages that were none; who sends them is sent away.
-    pub(crate) bad_messages: u32,
+    pub bad_messages: u32,
 }
 
 /// The longest stretch that is caught up with; after a longer one the game goes on where it was.
 const CATCH_UP_MAX: Span = Span::from_millis(500);
 
 impl<H: Hosted> Room<H> {
-    pub(crate) fn new(game: H, seed: u64) -> Self {
-        Self { game, seed, runs: 0, seats: BTreeMap::new(), statistics: Statistics::default() }
+    /// With nobody in it; the first run follows from this seed, and each further one from the next.
+    pub fn new(game: H, seed: u64) -> Self {
+        Self { game, seed, runs: 0, seats: BTreeMap::new(), statistics: RoomStatistics::default() }
     }
 
     /// Hears everybody, plays what is due, and answers.
-    pub(crate) fn frame(&mut self, session: &mut Server<Vec2>, now: SharedInstant) {
+    pub fn frame(&mut self, session: &mut Server<Vec2>, now: SharedInstant) {
         while let Some(event) = session.poll_event() {
+            if let ServerEvent::Joined(client) = event {
+                self.greet(session, client);
+            }
             self.hear(session, event, now);
         }
+        self.play(session, now);
+    }
+
+    /// Plays what is due, and answers.
+    pub fn play(&mut self, session: &mut Server<Vec2>, now: SharedInstant) {
         for (client, seat) in &mut self.seats {
             seat.play(&self.game, now);
             // Of ticks that were caught up with only the last is news.
@@ -75,12 +85,20 @@ impl<H: Hosted> Room<H> {
         self.statistics.freed += (before - self.seats.len()) as u32;
     }
 
-    fn hear(&mut self, session: &mut Server<Vec2>, event: ServerEvent, now: SharedInstant) {
+    /// Says to somebody which game is played here.
+    pub fn greet(&self, session: &mut Server<Vec2>, client: ClientId) {
+        // Whoever has just come has room for a greeting; if not, the session ends and says why.
+        let _ = session.call_client(client, WELCOME, &[H::NUMBER], Delivery::ReliableOrdered);
+    }
+
+    /// Somebody gets up.
+    pub fn leave(&mut self, client: ClientId) {
+        self.seats.remove(&client);
+    }
+
+    /// Hears what happened to a session.
+    pub fn hear(&mut self, session: &mut Server<Vec2>, event: ServerEvent, now: SharedInstant) {
         match event {
-            ServerEvent::Joined(client) => {
-                // Whoever has just joined has room for a greeting; if not, the session ends and says why.
-                let _ = session.call_client(client, WELCOME, &[H::NUMBER], Delivery::ReliableOrdered);
-            }
             ServerEvent::SessionLost { client, .. } => {
                 self.seats.remove(&client);
             }
@@ -119,7 +137,8 @@ impl<H: Hosted> Room<H> {
         session.dismiss(client, now);
     }
 
-    pub(crate) fn statistics(&self) -> Statistics {
+    /// What happened so far.
+    pub fn statistics(&self) -> RoomStatistics {
         self.statistics
     }
 }

@@ -1,0 +1,226 @@
+//! `fairpath lobby`, and what `serve` needs to be on its list.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use fairpath_net::lobby::{
+    Announcement, Attendance, Listing, LobbyAddress, LobbyConfig, LobbyRefusal, LobbyServer,
+};
+use fairpath_net::{Identity, NetServer, Trust};
+use serde_json::{Value, json};
+
+use super::{Reporting, Screen, address, pinned};
+use crate::{BadInput, print};
+
+/// Run a lobby: servers and peers say that they are there, others find them and are introduced
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Where to listen; port 0 lets the system choose
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7700")]
+    listen: String,
+    /// A PEM file with a certificate of your own; otherwise one is made for this machine
+    #[arg(long, value_name = "FILE", requires = "key")]
+    certificate: Option<PathBuf>,
+    /// A PEM file with its key
+    #[arg(long, value_name = "FILE", requires = "certificate")]
+    key: Option<PathBuf>,
+    /// How many may be on the list
+    #[arg(long, value_name = "N", default_value_t = 4096)]
+    entries_max: usize,
+    /// How many of one address may be on the list
+    #[arg(long, value_name = "N", default_value_t = 32)]
+    entries_per_address_max: usize,
+    /// How many pairs of peers may be relayed who cannot reach each other; 0 relays nobody
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    relays_max: usize,
+    #[command(flatten)]
+    reporting: Reporting,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  fairpath lobby
+  fairpath serve --lobby 127.0.0.1:7700 --lobby-pin 5f…e1 --name 'Ann and friends' --attribute map=dunes
+  fairpath servers --lobby 127.0.0.1:7700 --pin 5f…e1 --where map=dunes --measure
+
+It prints its fingerprint: give it to those who announce themselves, and to those who look. Addresses and certificates on the
+list are what the lobby has seen and had proven, never what somebody said.
+Exit code: 0 done, 2 bad input.";
+
+/// How often it is looked whether it is time to end, and what there is to show.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+impl Arguments {
+    pub(crate) fn execute(self) -> Result<ExitCode, BadInput> {
+        let identity = match (&self.certificate, &self.key) {
+            (Some(certificate), Some(key)) => Identity::load(certificate, key)?,
+            _ => Identity::local(&[])?,
+        };
+        let mut config = LobbyConfig::new(address("--listen", &self.listen)?, identity);
+        config.lobby_limits.entries_max = self.entries_max;
+        config.lobby_limits.entries_per_household_max = self.entries_per_address_max;
+        config.lobby_limits.relays_max = self.relays_max;
+        config.limits.per_address_max = config.limits.per_address_max.max(2 * self.entries_per_address_max);
+        let end = self.reporting.end()?;
+        let lobby = LobbyServer::bind(config)?;
+        eprintln!("listening on {}, fingerprint {}", lobby.address(), lobby.fingerprint());
+        eprintln!("  fairpath servers --lobby {} --pin {}", lobby.address(), lobby.fingerprint());
+        let mut screen = Screen::new();
+        while !end.is_here() {
+            screen.draw(|| as_screen(&lobby));
+            std::thread::sleep(LOOK_EVERY);
+        }
+        let said = if self.reporting.json { format!("{}\n", as_json(&lobby)) } else { as_screen(&lobby) };
+        print::to_stdout(&said)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn as_screen(lobby: &LobbyServer) -> String {
+    let statistics = lobby.statistics();
+    let mut text = format!(
+        "{}: {} on the list, {} connections, {} lists, {} introductions, {} relayed, {} refused\n\n",
+        lobby.address(),
+        statistics.entries,
+        statistics.connections,
+        statistics.lists,
+        statistics.introductions,
+        statistics.relays,
+        statistics.refused
+    );
+    for listing in lobby.entries() {
+        let _ = writeln!(text, "{}", listing_as_line(&listing));
+    }
+    text
+}
+
+/// One line of a list, for people.
+pub(super) fn listing_as_line(listing: &Listing) -> String {
+    let Announcement { game, name, players, seats, attributes, .. } = &listing.announcement;
+    let attributes: Vec<String> = attributes.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    format!(
+        "{name:<24} {game:<12} {players:>4} of {seats:<4} {:<22} {}",
+        listing.address,
+        attributes.join(" ")
+    )
+    .trim_end()
+    .to_owned()
+}
+
+/// One entry of a list, for machines.
+pub(super) fn listing_as_json(listing: &Listing) -> Value {
+    let announcement = &listing.announcement;
+    json!({
+        "entry": listing.entry.0,
+        "name": announcement.name,
+        "game": announcement.game,
+        "address": listing.address.to_string(),
+        "fingerprint": listing.fingerprint.to_string(),
+        "protocol": announcement.protocol,
+        "players": announcement.players,
+        "seats": announcement.seats,
+        "wants_introductions": announcement.wants_introductions,
+        "attributes": announcement.attributes,
+    })
+}
+
+fn as_json(lobby: &LobbyServer) -> Value {
+    let statistics = lobby.statistics();
+    let door = statistics.door;
+    json!({
+        "listen": lobby.address().to_string(),
+        "entries": lobby.entries().iter().map(listing_as_json).collect::<Vec<_>>(),
+        "connections": statistics.connections,
+        "lists": statistics.lists,
+        "introductions": statistics.introductions,
+        "relays": statistics.relays,
+        "refused": statistics.refused,
+        "closed": statistics.closed,
+        "door": { "retried": door.retried, "refused": door.refused, "failed": door.failed },
+    })
+}
+
+/// Whether, and how, a server is on a lobby's list.
+#[derive(Args, Clone, Debug)]
+pub(super) struct Announcing {
+    /// Be on the list of this lobby
+    #[arg(long, value_name = "HOST:PORT", requires = "lobby_pin")]
+    lobby: Option<String>,
+    /// The fingerprint of the lobby's certificate, as `fairpath lobby` prints it
+    #[arg(long, value_name = "FINGERPRINT", requires = "lobby")]
+    lobby_pin: Option<String>,
+    /// What the list calls it
+    #[arg(long, value_name = "NAME", requires = "lobby", default_value = "a server")]
+    name: String,
+    /// What people may choose by; may be given several times
+    #[arg(long = "attribute", value_name = "KEY=VALUE", requires = "lobby")]
+    attributes: Vec<String>,
+}
+
+/// What a server is to say, and where.
+#[derive(Clone, Debug)]
+pub(crate) struct Notice {
+    lobby: LobbyAddress,
+    announcement: Announcement,
+}
+
+impl Announcing {
+    /// What is to be announced, if anything is.
+    pub(super) fn notice(&self, game: &str) -> Result<Option<Notice>, BadInput> {
+        let (Some(lobby), Some(pin)) = (&self.lobby, &self.lobby_pin) else { return Ok(None) };
+        let trust = Trust::Pinned(vec![pinned("--lobby-pin", pin)?]);
+        let mut announcement = Announcement::new(game, &self.name);
+        for attribute in &self.attributes {
+            let (key, value) = key_and_value("--attribute", attribute)?;
+            announcement = announcement.with_attribute(key, value);
+        }
+        announcement.check().map_err(|error| BadInput(format!("--name or --attribute {error}")))?;
+        Ok(Some(Notice { lobby: LobbyAddress::new(address("--lobby", lobby)?, trust), announcement }))
+    }
+}
+
+impl Notice {
+    /// Puts a server on the list.
+    pub(crate) fn post<V: fairpath::vector::Planar>(
+        self,
+        server: &NetServer<V>,
+    ) -> Result<Presence, BadInput> {
+        let at = self.lobby.address.to_string();
+        let attendance = server.announce(self.lobby, self.announcement)?;
+        Ok(Presence { at, attendance, is_told: false, refusal: None })
+    }
+}
+
+/// A server that is, or wants to be, on a list. Dropped, it is taken off.
+pub(crate) struct Presence {
+    at: String,
+    attendance: Attendance,
+    is_told: bool,
+    refusal: Option<LobbyRefusal>,
+}
+
+impl Presence {
+    /// Says once that it is on the list, and each reason why it is not.
+    pub(crate) fn look(&mut self) {
+        if let Some((entry, seen)) = self.attendance.announced()
+            && !std::mem::replace(&mut self.is_told, true)
+        {
+            eprintln!("entry {} on the list of {}, which sees this server at {seen}", entry.0, self.at);
+        }
+        let refusal = self.attendance.refusal();
+        if let Some(refused) = refusal.filter(|_| self.refusal != refusal) {
+            eprintln!("the lobby at {} refuses: {refused}", self.at);
+            self.refusal = refusal;
+        }
+    }
+}
+
+/// What stands before and after the first `=`.
+pub(super) fn key_and_value<'a>(option: &str, text: &'a str) -> Result<(&'a str, &'a str), BadInput> {
+    let parts = text.split_once('=').filter(|(key, value)| !key.is_empty() && !value.is_empty());
+    parts.ok_or_else(|| BadInput::of(option, text, "give KEY=VALUE such as map=dunes"))
+}

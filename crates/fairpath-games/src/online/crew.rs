@@ -1,0 +1,237 @@
+//! Tanks that somebody here drives, told to a session.
+
+use std::collections::BTreeMap;
+
+use fairpath::motion::MotionKind;
+use fairpath::session::{ClassId, Client, ObjectError, Server};
+use fairpath::time::{LocalInstant, SharedInstant, Span};
+use fairpath::vector::Vec2;
+use fairpath::{EntityId, Observation, State};
+
+use crate::tanks::{Driver, Match, MovingKind, SeenShot, SeenTank, TICK_RATE, Tank, Team, View};
+
+/// What tanks are called in a session.
+pub const TANK: ClassId = ClassId(0);
+/// And what they fire.
+pub const SHOT: ClassId = ClassId(1);
+/// The state group of a tank that says whether it is on the field.
+pub const ALIVE: u8 = 0;
+
+/// A match that is played one tick ahead of the clock.
+///
+/// A tick's input is known before the tick is over, so where a tank is in between is known too: on the circle that ends where the
+/// tick does. Running ahead costs a player one tick of reaction and makes the truth exact at any instant, not at ticks only.
+#[derive(Debug)]
+pub struct Crew {
+    game: Match,
+    /// When tick zero was; set by the first look at the clock.
+    began: Option<SharedInstant>,
+    told: BTreeMap<EntityId, Told>,
+}
+
+/// What the session was told of one thing here.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    object: EntityId,
+    life: u16,
+    is_alive: bool,
+}
+
+/// Whoever takes what a crew tells: a server or a client, at some instant.
+pub trait Session {
+    /// Something new.
+    fn create(&mut self, class: ClassId, creation: &[u8]) -> Result<EntityId, ObjectError>;
+    /// It is gone.
+    fn destroy(&mut self, object: EntityId) -> Result<(), ObjectError>;
+    /// How it moves.
+    fn observe(&mut self, object: EntityId, observation: Observation<Vec2>) -> Result<(), ObjectError>;
+    /// What else is known of it.
+    fn set_state(&mut self, object: EntityId, group: u8, bytes: &[u8]) -> Result<(), ObjectError>;
+}
+
+/// Ticks played at once at most: after a longer stall of the machine the match goes on from there, later.
+const TICKS_AT_ONCE_MAX: i64 = 60;
+
+impl Crew {
+    /// A match of which nobody has been told yet.
+    pub fn new(game: Match) -> Self {
+        Self { game, began: None, told: BTreeMap::new() }
+    }
+
+    /// The match.
+    pub fn game(&self) -> &Match {
+        &self.game
+    }
+
+    /// Puts somebody into a tank.
+    pub fn seat(&mut self, tank: EntityId, driver: Driver) {
+        self.game.seat(tank, driver);
+    }
+
+    /// Plays up to `now` and the rest of that tick. `screen` may change what drivers are shown.
+    pub fn play(&mut self, now: SharedInstant, mut screen: impl FnMut(&mut View)) {
+        let tick = TICK_RATE.begin(1);
+        let played = self.game.tanks().now().since_zero();
+        let began = *self.began.get_or_insert(now - played);
+        let stalled = now - began - played - Span::from_micros(tick.as_micros() * TICKS_AT_ONCE_MAX);
+        if stalled > Span::ZERO {
+            self.began = Some(began + stalled);
+        }
+        while self.time_of_last_tick() < now {
+            self.game.step_showing(&mut screen);
+        }
+    }
+
+    /// Tells a session where everything of this crew is.
+    pub fn tell(&mut self, session: &mut impl Session, now: SharedInstant) -> Result<(), ObjectError> {
+        let mut gone = std::mem::take(&mut self.told);
+        for thing in self.game.tanks().moving() {
+            let state = self.back_to(now, thing.kind, &thing.state);
+            let known = gone.remove(&thing.id);
+            let is_same = known.filter(|told| thing.kind == MovingKind::Tank || told.life == thing.life);
+            if let (Some(told), None) = (known, is_same) {
+                session.destroy(told.object)?;
+            }
+            let object = match is_same {
+                Some(told) => told.object,
+                None => self.create(session, thing.kind, thing.id)?,
+            };
+            let has_jumped = is_same.is_none_or(|told| told.life != thing.life || !told.is_alive);
+            let observed = if has_jumped { Observation::Jumped(state) } else { Observation::Moved(state) };
+            session.observe(object, observed)?;
+            if thing.kind == MovingKind::Tank {
+                session.set_state(object, ALIVE, &[1])?;
+            }
+            self.told.insert(thing.id, Told { object, life: thing.life, is_alive: true });
+        }
+        // Wrecks stay, and are not driven; what else is gone is gone.
+        for (id, told) in gone {
+            if self.game.tanks().tank(id).is_some() {
+                session.set_state(told.object, ALIVE, &[0])?;
+                self.told.insert(id, Told { is_alive: false, ..told });
+            } else {
+                session.destroy(told.object)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The session is another one: it knows nothing.
+    pub fn forget_told(&mut self) {
+        self.told.clear();
+    }
+
+    /// The tanks on the field that a session knows: what it calls them, which life it is, and where they are.
+    pub fn truths(&self, now: SharedInstant) -> impl Iterator<Item = (EntityId, u16, State<Vec2>)> + '_ {
+        self.game.tanks().moving().filter(|thing| thing.kind == MovingKind::Tank).filter_map(move |thing| {
+            let told = self.told.get(&thing.id)?;
+            Some((told.object, thing.life, self.back_to(now, thing.kind, &thing.state)))
+        })
+    }
+
+    fn create(
+        &self,
+        session: &mut impl Session,
+        kind: MovingKind,
+        id: EntityId,
+    ) -> Result<EntityId, ObjectError> {
+        let tanks = self.game.tanks();
+        match kind {
+            MovingKind::Tank => {
+                let team = tanks.tank(id).map_or(Team::Red, Tank::team);
+                session.create(TANK, &[team as u8])
+            }
+            MovingKind::Shot => {
+                let team =
+                    tanks.shots().iter().find(|shot| shot.id() == id).map_or(Team::Red, |shot| shot.team());
+                session.create(SHOT, &[team as u8])
+            }
+        }
+    }
+
+    /// When the tick that was played last is over.
+    pub fn time_of_last_tick(&self) -> SharedInstant {
+        self.began.unwrap_or(SharedInstant::ZERO) + self.game.tanks().now().since_zero()
+    }
+
+    /// Where something was `now`, that will be in this state at the end of the tick.
+    fn back_to(&self, now: SharedInstant, kind: MovingKind, state: &State<Vec2>) -> State<Vec2> {
+        let model = match kind {
+            MovingKind::Tank => MotionKind::Circular,
+            MovingKind::Shot => MotionKind::Linear,
+        };
+        let back = (now - self.time_of_last_tick()).as_secs_f64().clamp(-1.0, 0.0);
+        let mut then = model.from_state(state).state_at(back);
+        if kind == MovingKind::Shot {
+            then.orientation = state.orientation;
+        }
+        then
+    }
+}
+
+/// Puts what a client sees into the view of its driver.
+pub fn show(view: &mut View, session: &mut Client<Vec2>, now: LocalInstant) {
+    let others: Vec<EntityId> = session.objects().collect();
+    for object in others {
+        let Some(state) = session.place(object, now) else { continue };
+        let is_mine = session.owner(object).is_some_and(|owner| {
+            session.id().is_some_and(|id| owner == fairpath::session::Party::Client(id))
+        });
+        if is_mine {
+            continue;
+        }
+        let team = match session.creation(object) {
+            Some([1, ..]) => Team::Blue,
+            _ => Team::Red,
+        };
+        match session.class(object) {
+            Some(TANK) if session.state(object, ALIVE) != Some(&[0]) => {
+                view.tanks.push(SeenTank { id: object, team, state });
+            }
+            Some(SHOT) => {
+                view.shots.push(SeenShot { id: object, shooter: object, team, fired_at: view.now, state });
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A server or a client, at some instant.
+#[derive(Debug)]
+pub struct At<'a, S, T>(pub &'a mut S, pub T);
+
+impl Session for At<'_, Server<Vec2>, SharedInstant> {
+    fn create(&mut self, class: ClassId, creation: &[u8]) -> Result<EntityId, ObjectError> {
+        self.0.create(class, creation, self.1)
+    }
+
+    fn destroy(&mut self, object: EntityId) -> Result<(), ObjectError> {
+        self.0.destroy(object)
+    }
+
+    fn observe(&mut self, object: EntityId, observation: Observation<Vec2>) -> Result<(), ObjectError> {
+        self.0.observe(object, observation, self.1)
+    }
+
+    fn set_state(&mut self, object: EntityId, group: u8, bytes: &[u8]) -> Result<(), ObjectError> {
+        self.0.set_state(object, group, bytes)
+    }
+}
+
+impl Session for At<'_, Client<Vec2>, LocalInstant> {
+    fn create(&mut self, class: ClassId, creation: &[u8]) -> Result<EntityId, ObjectError> {
+        self.0.create(class, creation, self.1)
+    }
+
+    fn destroy(&mut self, object: EntityId) -> Result<(), ObjectError> {
+        self.0.destroy(object)
+    }
+
+    fn observe(&mut self, object: EntityId, observation: Observation<Vec2>) -> Result<(), ObjectError> {
+        self.0.observe(object, observation, self.1)
+    }
+
+    fn set_state(&mut self, object: EntityId, group: u8, bytes: &[u8]) -> Result<(), ObjectError> {
+        self.0.set_state(object, group, bytes)
+    }
+}

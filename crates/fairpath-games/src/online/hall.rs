@@ -1,0 +1,74 @@
+//! Several games at one server.
+
+use std::collections::BTreeMap;
+
+use fairpath::session::{ClientId, Server, ServerEvent};
+use fairpath::time::SharedInstant;
+use fairpath::vector::Vec2;
+
+use super::SIT;
+use super::hosted::{Hosted, HostedJetCar, HostedRace, HostedSailing};
+use super::room::Room;
+
+/// A room for each game, beside whatever else the server does: a guest takes a seat in one of them by its number.
+pub struct Hall {
+    jet_car: Room<HostedJetCar>,
+    sailing: Room<HostedSailing>,
+    race: Room<HostedRace>,
+    seated: BTreeMap<ClientId, u8>,
+}
+
+impl Hall {
+    /// The games as the page plays them; courses, winds and the road follow from the seed.
+    pub fn new(seed: u64) -> Self {
+        Self {
+            jet_car: Room::new(HostedJetCar::default(), seed),
+            sailing: Room::new(HostedSailing::shifting(), seed),
+            race: Room::new(HostedRace::on_road_of(seed), seed),
+            seated: BTreeMap::new(),
+        }
+    }
+
+    /// Hears what happened to a session; calls that are none of a game's are passed over.
+    pub fn hear(&mut self, session: &mut Server<Vec2>, event: &ServerEvent, now: SharedInstant) {
+        let from = match event {
+            ServerEvent::Called { from, method: SIT, bytes, .. } => {
+                return self.sit(session, *from, bytes.first().copied().unwrap_or(0));
+            }
+            ServerEvent::Called { from, .. } => *from,
+            ServerEvent::SessionLost { client, .. } => *client,
+            _ => return,
+        };
+        match self.seated.get(&from) {
+            Some(&HostedJetCar::NUMBER) => self.jet_car.hear(session, event.clone(), now),
+            Some(&HostedSailing::NUMBER) => self.sailing.hear(session, event.clone(), now),
+            Some(&HostedRace::NUMBER) => self.race.hear(session, event.clone(), now),
+            _ => {}
+        }
+        if matches!(event, ServerEvent::SessionLost { .. }) {
+            self.seated.remove(&from);
+        }
+    }
+
+    /// Plays what is due in every room.
+    pub fn play(&mut self, session: &mut Server<Vec2>, now: SharedInstant) {
+        self.jet_car.play(session, now);
+        self.sailing.play(session, now);
+        self.race.play(session, now);
+    }
+
+    /// Somebody wants to play this game, and no other any more; 0 is none.
+    fn sit(&mut self, session: &mut Server<Vec2>, client: ClientId, game: u8) {
+        self.jet_car.leave(client);
+        self.sailing.leave(client);
+        self.race.leave(client);
+        self.seated.remove(&client);
+        match game {
+            HostedJetCar::NUMBER => self.jet_car.greet(session, client),
+            HostedSailing::NUMBER => self.sailing.greet(session, client),
+            HostedRace::NUMBER => self.race.greet(session, client),
+            _ => return,
+        }
+        self.seated.insert(client, game);
+    }
+}

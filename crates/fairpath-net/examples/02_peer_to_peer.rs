@@ -1,0 +1,84 @@
+//! Three peers and no server: each owns a ship and tells the others directly. A lobby introduces them, and is not needed after that.
+//!
+//! `cargo run -p fairpath-net --example 02_peer_to_peer`
+
+use std::error::Error;
+use std::thread::sleep;
+use std::time::Duration;
+
+use fairpath::motion::MotionKind;
+use fairpath::schedule::Broadcast;
+use fairpath::session::{Class, ClassId};
+use fairpath::time::SharedInstant;
+use fairpath::vector::{Vec2, Vector};
+use fairpath::{Observation, State, Trigger};
+use fairpath_net::lobby::{Announcement, LobbyAddress, LobbyConfig, LobbyServer};
+use fairpath_net::{Identity, NetPeer, NetPeerConfig, PeerEvent, Trust};
+
+const SHIP: ClassId = ClassId(0);
+const NAMES: [&str; 3] = ["Ann", "Bob", "Cid"];
+
+/// Everybody flies circles, by their own clock.
+fn truth(which: usize, now: SharedInstant) -> State<Vec2> {
+    let secs = (now.as_micros() % 1_000_000_000) as f64 / 1e6;
+    let ahead = Vec2::from_heading(secs);
+    State::moving(Vec2::new(30.0 * which as f64, 0.0) + ahead * 10.0, ahead.perpendicular() * 10.0)
+        .with_heading(secs + std::f64::consts::FRAC_PI_2, 1.0)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let any_port = "127.0.0.1:0".parse()?;
+    let lobby = LobbyServer::bind(LobbyConfig::new(any_port, Identity::local(&[])?))?;
+    let meeting_place = LobbyAddress::new(lobby.address(), Trust::Pinned(vec![lobby.fingerprint()]));
+
+    let classes = [(SHIP, Class::new(Trigger::within(0.1)).with_model(MotionKind::Circular))];
+    let mut peers = Vec::new();
+    for name in NAMES {
+        let config = NetPeerConfig::new(any_port, Identity::local(&[])?, classes.clone());
+        let peer = NetPeer::<Vec2>::bind(config, Box::new(Broadcast))?;
+        let ship = peer.frame(|session, now| session.create(SHIP, name.as_bytes(), now))?;
+        let room = Announcement::new("ships", name).with_attribute("room", "blue");
+        peer.join(meeting_place.clone(), room)?;
+        peers.push((peer, ship));
+    }
+
+    let mut met = 0;
+    let mut looks = [0; NAMES.len()];
+    while looks[1..].iter().any(|seen| *seen < 4) {
+        for (which, (peer, ship)) in peers.iter().enumerate() {
+            // What is one's own is in one's own session, as on a server …
+            peer.frame(|session, now| session.observe(*ship, Observation::Moved(truth(which, now)), now))?;
+            while let Some(event) = peer.poll_event() {
+                if let PeerEvent::Met(other) = event {
+                    met += 1;
+                    println!("{} has met {:.8}…", NAMES[which], other.to_string());
+                }
+            }
+        }
+        // … and what another one owns is in a session with that one, as on a client.
+        if met == NAMES.len() * (NAMES.len() - 1) {
+            let (ann, _) = &peers[0];
+            for (which, (owner, ship)) in peers.iter().enumerate().skip(1) {
+                let seen = ann.view(owner.fingerprint(), |session, now| {
+                    let by_its_clock = session.clock_now(now)?.shared;
+                    Some((session.place(*ship, now)?.position, truth(which, by_its_clock).position))
+                });
+                if let Some(Some((placed, truth))) = seen {
+                    looks[which] += 1;
+                    let error = placed.distance(truth);
+                    println!(
+                        "Ann has {} at ({:.2}, {:.2}), {error:.3} off",
+                        NAMES[which], placed.x, placed.y
+                    );
+                }
+            }
+        }
+        sleep(Duration::from_millis(16));
+    }
+    println!(
+        "the lobby introduced {} pairs and relayed {}",
+        lobby.statistics().introductions,
+        lobby.statistics().relays
+    );
+    Ok(())
+}

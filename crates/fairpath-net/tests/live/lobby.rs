@@ -1,0 +1,387 @@
+//! Goal: who is there is found, nobody is listed who is not, two who want to meet do, and a stranger can neither fill a lobby nor break
+//! it. Method: real lobbies, servers and peers on loopback; a client without manners; middlemen in place of address translators.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use fairpath::session::CloseReason;
+use fairpath::session::codec::{Reader, put_bytes};
+use fairpath::vector::Vec2;
+use fairpath_net::lobby::{
+    Announcement, Answer, Ask, Attendance, EntryId, Filter, FindError, Found, LobbyAddress, LobbyConfig,
+    LobbyLimits, LobbyRefusal, LobbyServer, MESSAGE_BYTES_MAX, NotAnnounceable, find,
+};
+use fairpath_net::middleman::{Handle, Middleman, MiddlemanConfig, Ways, Who};
+use fairpath_net::{Fingerprint, Identity, NetServer, NetServerConfig, Trust};
+use quinn::crypto::rustls::QuicClientConfig;
+
+use super::arena::{FRAME, PATIENCE, any_port, server_session};
+use super::mesh::{Captain, Fleet};
+
+fn lobby(limits: LobbyLimits) -> (LobbyServer, LobbyAddress) {
+    let identity = Identity::local(&[]).expect("made");
+    let config = LobbyConfig { lobby_limits: limits, ..LobbyConfig::new(any_port(), identity) };
+    let server = LobbyServer::bind(config).expect("a free port");
+    let trust = Trust::Pinned(vec![server.fingerprint()]);
+    let address = LobbyAddress::new(server.address(), trust);
+    (server, address)
+}
+
+fn game_server() -> NetServer<Vec2> {
+    let config = NetServerConfig::new(any_port(), Identity::local(&[]).expect("made"));
+    NetServer::bind(config, server_session()).expect("a free port")
+}
+
+/// Waits until it is so.
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !is_so() {
+        assert!(started.elapsed() < PATIENCE, "waited in vain until {what}");
+        std::thread::sleep(FRAME);
+    }
+}
+
+fn names(found: &[Found]) -> Vec<&str> {
+    let mut names: Vec<&str> = found.iter().map(|it| it.listing.announcement.name.as_str()).collect();
+    names.sort_unstable();
+    names
+}
+
+/// Asks until it is answered: a machine may stall for longer than a person would wait.
+fn ask(lobby: &LobbyAddress, filter: &Filter, measures: bool) -> Vec<Found> {
+    let started = Instant::now();
+    loop {
+        match find(lobby, filter, measures) {
+            Ok(found) => return found,
+            Err(error) => assert!(started.elapsed() < PATIENCE, "{error}"),
+        }
+    }
+}
+
+fn is_announced(attendance: &Attendance) -> bool {
+    attendance.announced().is_some()
+}
+
+// ── finding servers ─────────────────────────────────────────────────────────────────────────────────────────
+
+#[test]
+fn servers_announce_themselves_and_clients_filter_and_pick() {
+    let (running, address) = lobby(LobbyLimits::default());
+    let mut servers: Vec<_> = [("tanks", "dunes"), ("tanks", "ice"), ("boats", "ice")]
+        .into_iter()
+        .map(|(game, map)| {
+            let server = game_server();
+            let announcement =
+                Announcement::new(game, &format!("{game} on {map}")).with_attribute("map", map);
+            let attendance = server.announce(address.clone(), announcement).expect("a good one");
+            (server, attendance)
+        })
+        .collect();
+    until("all are on the list", || servers.iter().all(|(_, attendance)| is_announced(attendance)));
+
+    let everybody = ask(&address, &Filter::default(), false);
+    assert_eq!(names(&everybody), ["boats on ice", "tanks on dunes", "tanks on ice"]);
+    for (server, attendance) in &servers {
+        let seen = everybody.iter().find(|it| it.listing.fingerprint == server.fingerprint());
+        let listing = &seen.expect("listed").listing;
+        assert_eq!(listing.address, server.address(), "seen, where it serves");
+        assert_eq!(Some((listing.entry, listing.address)), attendance.announced());
+        assert_eq!((listing.announcement.players, listing.announcement.seats), (0, 64));
+    }
+    let mut filter = Filter { game: Some("tanks".into()), ..Filter::default() };
+    assert_eq!(names(&ask(&address, &filter, false)), ["tanks on dunes", "tanks on ice"]);
+    filter.attributes.insert("map".into(), "ice".into());
+    until("the one that fits has been shaken hands with", || {
+        let nearest = ask(&address, &filter, true);
+        assert_eq!(names(&nearest), ["tanks on ice"]);
+        nearest[0].round_trip.is_some()
+    });
+    filter.free_seats_min = 65;
+    assert_eq!(names(&ask(&address, &filter, false)), [""; 0]);
+
+    // One withdraws, and one ends.
+    drop(servers.remove(0).1);
+    let (ending, attendance) = servers.remove(0);
+    drop(ending);
+    until("they are gone from the list", || running.entries().len() == 1);
+    drop(attendance);
+}
+
+#[test]
+fn who_is_silent_falls_off_the_list() {
+    let limits = LobbyLimits { expires_after: Duration::from_secs(13), ..LobbyLimits::default() };
+    let (running, address) = lobby(limits);
+    let way = Middleman::start(MiddlemanConfig::between(any_port(), address.address)).expect("a free port");
+    let (one, other) = (game_server(), game_server());
+    let through = LobbyAddress { address: way.address(), ..address.clone() };
+    let cut_off = one.announce(through, Announcement::new("tanks", "cut off")).expect("a good one");
+    let there = other.announce(address, Announcement::new("tanks", "there")).expect("a good one");
+    until("both are on the list", || is_announced(&cut_off) && is_announced(&there));
+    way.partition(Who::Everyone, Ways::Both, None).expect("a partition");
+    until("it has fallen off, and only it", || {
+        let entries = running.entries();
+        entries.len() == 1 && entries[0].announcement.name == "there"
+    });
+}
+
+#[test]
+fn a_household_has_so_many_entries_and_the_list_an_end() {
+    let limits = LobbyLimits { entries_per_household_max: 2, ..LobbyLimits::default() };
+    let (running, address) = lobby(limits);
+    let servers: Vec<_> = (0..3).map(|_| game_server()).collect();
+    let announce = |server: &NetServer<Vec2>| {
+        server.announce(address.clone(), Announcement::new("tanks", "one of many")).expect("a good one")
+    };
+    let first: Vec<Attendance> = servers[..2].iter().map(announce).collect();
+    until("two are on the list", || first.iter().all(is_announced));
+    let third = announce(&servers[2]);
+    until("the third is refused", || third.refusal() == Some(LobbyRefusal::TooManyOfYours));
+    assert_eq!(running.entries().len(), 2);
+    let bad = servers[0].announce(address.clone(), Announcement::new("tanks", "bell \u{7}"));
+    assert!(bad.is_err(), "no lobby would take that");
+    let filter = Filter { game: Some(String::new()), ..Filter::default() };
+    let asked = find(&address, &filter, false);
+    assert!(matches!(asked, Err(FindError::Filter(NotAnnounceable::Text(_)))));
+}
+
+#[test]
+fn a_lobby_with_another_certificate_is_not_believed() {
+    let (_running, address) = lobby(LobbyLimits::default());
+    let wrong = LobbyAddress { trust: Trust::Pinned(vec![Fingerprint([7; 32])]), ..address };
+    assert!(matches!(find(&wrong, &Filter::default(), false), Err(FindError::NoAnswer(_))));
+}
+
+// ── without manners ─────────────────────────────────────────────────────────────────────────────────────────
+
+/// A caller who shows no certificate, says what it likes and reads when it likes.
+struct Boor {
+    runtime: tokio::runtime::Runtime,
+    quic: quinn::Connection,
+    sending: quinn::SendStream,
+    receiving: quinn::RecvStream,
+    _endpoint: quinn::Endpoint,
+}
+
+impl Boor {
+    fn call(identity: &Identity, lobby: &LobbyServer) -> Self {
+        let folder = tempfile();
+        identity.save_certificates(&folder).expect("written");
+        let trust = Trust::load(&folder).expect("as written");
+        std::fs::remove_file(&folder).expect("removed");
+        let Trust::Certificates(certificates) = trust else { panic!("certificates") };
+        let mut roots = rustls::RootCertStore::empty();
+        certificates.iter().for_each(|certificate| roots.add(certificate.clone()).expect("sound"));
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let tls = rustls::ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&rustls::version::TLS13]);
+        let mut tls = tls.expect("TLS 1.3").with_root_certificates(roots).with_no_client_auth();
+        tls.alpn_protocols = vec![b"fairpath-lobby/1".to_vec()];
+        let config = quinn::ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls).expect("a cipher")));
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let runtime = runtime.expect("a thread");
+        let (endpoint, quic, (sending, receiving)) = runtime.block_on(async {
+            let endpoint = quinn::Endpoint::client(any_port()).expect("a socket");
+            let calling = endpoint.connect_with(config, lobby.address(), "localhost").expect("a name");
+            let quic = calling.await.expect("a handshake");
+            let stream = quic.open_bi().await.expect("a stream");
+            (endpoint, quic, stream)
+        });
+        Self { runtime, quic, sending, receiving, _endpoint: endpoint }
+    }
+
+    fn say(&mut self, bytes: &[u8]) {
+        let mut framed = Vec::new();
+        put_bytes(&mut framed, bytes);
+        self.write(&framed);
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        let _ = self.runtime.block_on(self.sending.write_all(bytes));
+    }
+
+    fn hear(&mut self) -> Answer {
+        let heard = async {
+            let mut length = Vec::new();
+            loop {
+                let mut byte = [0];
+                self.receiving.read_exact(&mut byte).await.expect("alive");
+                length.push(byte[0]);
+                if byte[0] & 0x80 == 0 {
+                    break;
+                }
+            }
+            let length = Reader::new(&length).varint().expect("a length");
+            let mut message = vec![0; length as usize];
+            self.receiving.read_exact(&mut message).await.expect("alive");
+            message
+        };
+        let heard = self.runtime.block_on(async { tokio::time::timeout(PATIENCE, heard).await });
+        Answer::decode(&heard.expect("it answers")).expect("sound")
+    }
+
+    fn thrown_out(&self) -> CloseReason {
+        let closed =
+            self.runtime.block_on(async { tokio::time::timeout(PATIENCE, self.quic.closed()).await });
+        match closed.expect("it is thrown out") {
+            quinn::ConnectionError::ApplicationClosed(close) => {
+                CloseReason::from_code(close.error_code.into_inner() as u8).expect("a reason")
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn tempfile() -> std::path::PathBuf {
+    static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    std::env::temp_dir().join(format!("fairpath-lobby-{}-{count}.pem", std::process::id()))
+}
+
+#[test]
+fn who_has_no_manners_is_thrown_out_and_the_list_stands() {
+    let identity = Identity::local(&[]).expect("made");
+    let path = tempfile();
+    let key = tempfile();
+    identity.save(&path, &key).expect("written");
+    let mut config = LobbyConfig::new(any_port(), Identity::load(&path, &key).expect("as written"));
+    config.limits.per_address_burst = 1000;
+    std::fs::remove_file(&path).expect("removed");
+    std::fs::remove_file(&key).expect("removed");
+    let running = LobbyServer::bind(config).expect("a free port");
+    let address = LobbyAddress::new(running.address(), Trust::Pinned(vec![running.fingerprint()]));
+    let server = game_server();
+    let attendance = server.announce(address.clone(), Announcement::new("tanks", "honest")).expect("good");
+    until("it is on the list", || is_announced(&attendance));
+
+    // Without a certificate one may look, and nothing else.
+    let mut boor = Boor::call(&identity, &running);
+    let entry = attendance.announced().expect("on the list").0;
+    for ask in [
+        Ask::Announce(Announcement::new("tanks", "nobody")),
+        Ask::Meet(entry),
+        Ask::Relay(server.fingerprint()),
+    ] {
+        boor.say(&ask.encode());
+        assert_eq!(boor.hear(), Answer::Refused(LobbyRefusal::NoCertificate), "{ask:?}");
+    }
+    boor.say(&Ask::Find(Filter::default(), EntryId(0)).encode());
+    assert!(matches!(boor.hear(), Answer::Found(listing) if listing.entry == entry));
+    assert_eq!(boor.hear(), Answer::End(false));
+
+    // What is no message, what is too long, what is a flood.
+    let bad: [&[u8]; 4] = [b"\x01\x63", &[0xFF, 0xFF, 0xFF], &[0x02, 0x01, 0x00], &[0x80, 0x00]];
+    for bytes in bad {
+        let mut boor = Boor::call(&identity, &running);
+        boor.write(bytes);
+        assert_eq!(boor.thrown_out(), CloseReason::Malformed, "{bytes:?}");
+    }
+    let mut boor = Boor::call(&identity, &running);
+    boor.write(&[0xFF, (MESSAGE_BYTES_MAX >> 7) as u8]);
+    assert_eq!(boor.thrown_out(), CloseReason::Malformed);
+    let mut boor = Boor::call(&identity, &running);
+    for _ in 0..500 {
+        // It never reads the answers either.
+        boor.say(&Ask::Find(Filter::default(), EntryId(0)).encode());
+    }
+    assert_eq!(boor.thrown_out(), CloseReason::TooFast);
+
+    assert_eq!(names(&ask(&address, &Filter::default(), true)), ["honest"]);
+    until("all others are forgotten", || running.statistics().connections <= 2);
+    assert!(running.statistics().door.retried >= 8, "everybody proved an address");
+}
+
+// ── introductions ───────────────────────────────────────────────────────────────────────────────────────────
+
+fn room(name: &str) -> Announcement {
+    Announcement::new("ships", name).with_attribute("room", name)
+}
+
+#[test]
+fn peers_who_join_a_room_are_introduced_and_meet_directly() {
+    let (running, address) = lobby(LobbyLimits::default());
+    let mut fleet = Fleet::of(3);
+    for captain in &fleet.captains {
+        captain.peer.join(address.clone(), room("blue")).expect("a good one");
+    }
+    let elsewhere = Captain::new(9, |_| {});
+    elsewhere.peer.join(address.clone(), room("red")).expect("a good one");
+    fleet.until("everybody has everybody where they are", |fleet| fleet.is_seen());
+    for captain in &fleet.captains {
+        assert_eq!(captain.peer.announced().map(|(_, seen)| seen), Some(captain.peer.address()));
+        for view in captain.peer.status() {
+            let other = fleet.captains.iter().find(|it| it.name() == view.peer).expect("of the same room");
+            assert_eq!(view.address, Some(other.peer.address()), "directly");
+        }
+    }
+    assert_eq!(running.statistics().relays, 0);
+    assert!(running.statistics().introductions >= 3);
+    assert_eq!(elsewhere.peer.peers(), [], "rooms are apart");
+    // The lobby closes, and nobody who has met notices.
+    drop(running);
+    let leaver = fleet.captains.remove(2);
+    leaver.peer.leave(Duration::from_secs(1));
+    fleet.until("the others are still seen", |fleet| {
+        fleet.captains[0].peer.peers().len() == 1 && fleet.is_seen()
+    });
+}
+
+#[test]
+fn a_server_does_not_want_to_be_introduced() {
+    let (running, address) = lobby(LobbyLimits::default());
+    let server = game_server();
+    let attendance = server.announce(address.clone(), room("blue")).expect("a good one");
+    until("it is on the list", || is_announced(&attendance));
+    let mut fleet = Fleet::of(2);
+    for captain in &fleet.captains {
+        captain.peer.join(address.clone(), room("blue")).expect("a good one");
+    }
+    fleet.until("the peers have met", |fleet| fleet.is_seen());
+    assert!(fleet.captains.iter().all(|captain| captain.peer.peers().len() == 1), "and nobody else");
+    assert_eq!(running.entries().len(), 3);
+}
+
+/// The lobby sees such a peer at an address where nobody else gets through: what a translator does that gives every destination a port.
+fn translator(lobby: SocketAddr) -> Handle {
+    Middleman::start(MiddlemanConfig::between(any_port(), lobby)).expect("a free port")
+}
+
+#[test]
+fn peers_who_cannot_reach_each_other_are_relayed() {
+    let (running, address) = lobby(LobbyLimits::default());
+    let translators = [translator(address.address), translator(address.address)];
+    let mut fleet = Fleet { captains: Vec::new() };
+    for (which, translator) in translators.iter().enumerate() {
+        let captain = Captain::new(which, |config| config.direct_within = Duration::from_secs(1));
+        let through = LobbyAddress { address: translator.address(), ..address.clone() };
+        captain.peer.join(through, room("blue")).expect("a good one");
+        fleet.captains.push(captain);
+    }
+    fleet.until("they see each other", |fleet| fleet.is_seen());
+    assert_eq!(running.statistics().relays, 1, "one pair");
+    let ports: Vec<u16> = fleet.captains.iter().map(|captain| captain.peer.address().port()).collect();
+    for captain in &fleet.captains {
+        let views = captain.peer.status();
+        let way = views[0].address.expect("connected");
+        assert!(!ports.contains(&way.port()), "{way} is neither of {ports:?}");
+    }
+}
+
+#[test]
+fn a_lobby_without_relays_says_so() {
+    let (running, address) = lobby(LobbyLimits { relays_max: 0, ..LobbyLimits::default() });
+    let translator = translator(address.address);
+    let mut fleet = Fleet { captains: Vec::new() };
+    for which in 0..2 {
+        let captain = Captain::new(which, |config| config.direct_within = Duration::from_millis(500));
+        let through = LobbyAddress { address: translator.address(), ..address.clone() };
+        captain.peer.join(through, room("blue")).expect("a good one");
+        fleet.captains.push(captain);
+    }
+    fleet.until("it refused", |_| running.statistics().refused > 0);
+    assert_eq!(running.statistics().relays, 0);
+    assert!(
+        fleet.captains.iter().all(|captain| captain.events.is_empty()),
+        "nobody was met, and nobody is missed"
+    );
+}

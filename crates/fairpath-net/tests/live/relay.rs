@@ -1,0 +1,72 @@
+//! Goal: a server that relays adds nothing to what owners say and takes nothing away, but judges it. Method: two clients far away from it;
+//! every DR vector that one follows is looked for among those that the other has cut.
+
+use fairpath::session::{ClientEvent, Refusal, SpeedCheck};
+use fairpath::vector::{Vec2, Vector};
+use fairpath::{DrVector, Observation, State};
+use fairpath_sim::LinkConfig;
+
+use super::arena::{SHIP, World, millis, server_session};
+
+#[test]
+fn what_an_owner_says_arrives_to_the_bit_and_leaves_no_error_behind() {
+    let mut world = World::new(LinkConfig::default().delay(millis(80)));
+    for _ in 0..2 {
+        world.join();
+    }
+    let mut cut: Vec<DrVector<Vec2>> = Vec::new();
+    let mut followed: Vec<DrVector<Vec2>> = Vec::new();
+    world.until("twenty of them have been relayed", |world| {
+        let Some(ship) = world.pilots[0].ship else { return false };
+        let exported = world.pilots[0].client.frame(|session, _| session.followed(ship).copied());
+        if let Some(exported) = exported.filter(|it| cut.last() != Some(it)) {
+            cut.push(exported);
+        }
+        world.pilots[1].client.frame(|session, now| {
+            let (Some(vector), Some(placed)) = (session.followed(ship).copied(), session.place(ship, now))
+            else {
+                return;
+            };
+            let shared = session.clock_now(now).expect("synchronised").shared;
+            // What is left of the error once it has arrived: nothing, on the clock that they share.
+            if shared - vector.generated_at < millis(2_500) {
+                assert_eq!(placed.position, vector.position_at(shared));
+            }
+            if followed.last() != Some(&vector) {
+                followed.push(vector);
+            }
+        });
+        followed.len() >= 20
+    });
+    for vector in &followed {
+        assert!(cut.contains(vector), "{vector:?} is not what its owner said");
+    }
+}
+
+#[test]
+fn the_relay_judges_and_a_lie_reaches_nobody() {
+    let session = server_session().with_interceptor(SpeedCheck { speed_max: 25.0 });
+    let mut world = World::with(LinkConfig::default().delay(millis(30)), session, |_| {});
+    for _ in 0..2 {
+        world.join();
+    }
+    world.until("both fly", |world| world.pilots.iter().all(|pilot| pilot.ship.is_some()));
+    let liar = world.pilots[1].client.frame(|session, now| session.create(SHIP, b"liar", now)).expect("room");
+    world.until("the lie is refused", |world| {
+        let truth = State::moving(Vec2::new(0.0, 50.0), Vec2::new(900.0, 0.0));
+        let told = world.pilots[1]
+            .client
+            .frame(|session, now| session.observe(liar, Observation::Moved(truth), now));
+        told.expect("its own");
+        let refused = ClientEvent::Refused { object: liar, refusal: Refusal::TooFastMotion };
+        world.pilots[1].was_told(|event| *event == refused)
+    });
+    world.until("the other knows of the ship", |world| {
+        let entered = |event: &ClientEvent| {
+            matches!(event, ClientEvent::ObjectEntered { object, .. } if *object == liar)
+        };
+        world.pilots[0].was_told(entered)
+    });
+    let seen = world.pilots[0].client.frame(|session, now| session.place(liar, now));
+    assert_eq!(seen.map(|state| state.velocity.length()), None, "and of nothing that it claims to do");
+}

@@ -1,0 +1,49 @@
+// Files that somebody drops or chooses: recordings, plain or gzipped, each with its breaks.
+
+// A recording of hours is some tens of megabytes; whatever is larger would not fit into the page's memory.
+const BYTES_MAX = 400e6;
+
+// The bytes of a file and its name without .gz; throws what is wrong with it.
+export async function open(file) {
+  if (!file.name.endsWith(".gz")) return { name: file.name, bytes: new Uint8Array(await file.arrayBuffer()) };
+  const name = file.name.slice(0, -3);
+  const parts = [];
+  let size = 0;
+  try {
+    for (const reader = file.stream().pipeThrough(new DecompressionStream("gzip")).getReader(); ; ) {
+      const { value, done } = await reader.read();
+      if (done) break;
+      size += value.length;
+      if (size > BYTES_MAX) break;
+      parts.push(value);
+    }
+  } catch {
+    throw new Error(`${file.name}: it cannot be unpacked: make it with gzip, or give the plain file`);
+  }
+  if (size > BYTES_MAX) throw new Error(`${file.name}: more than ${BYTES_MAX / 1e6} MB unpacked: cut a part out of it`);
+  return { name, bytes: new Uint8Array(await new Blob(parts).arrayBuffer()) };
+}
+
+const plain = (name) => name.replace(/\.gz$/, "");
+const isBreaks = (name) => plain(name).endsWith(".breaks.csv");
+export const isRecording = (name) => plain(name).endsWith(".csv") && !isBreaks(name);
+
+// The recordings among files, each with the breaks that have its name; a lone one takes lone breaks, whatever they are called.
+export function recordings(files) {
+  const cuts = files.filter((file) => isBreaks(file.name));
+  const found = files.filter((file) => isRecording(file.name));
+  return found.map((file) => {
+    const stem = plain(file.name).slice(0, -".csv".length);
+    const own = cuts.find((one) => plain(one.name) === `${stem}.breaks.csv`);
+    return { file, breaks: own ?? (found.length === 1 && cuts.length === 1 ? cuts[0] : undefined) };
+  });
+}
+
+// Hears of files that are dropped onto an element.
+export function onDrop(element, take) {
+  element.ondragover = (event) => event.preventDefault();
+  element.ondrop = (event) => {
+    event.preventDefault();
+    take([...event.dataTransfer.files]);
+  };
+}

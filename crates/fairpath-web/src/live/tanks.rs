@@ -1,0 +1,115 @@
+//! A tank of one's own, among those of others.
+
+use fairpath::State;
+use fairpath::motion::MotionKind;
+use fairpath::number::EntityId;
+use fairpath::random::Random;
+use fairpath::session::{Client, ClientEvent, Party};
+use fairpath::time::LocalInstant;
+use fairpath::vector::Vec2;
+use fairpath_games::online::{ALIVE, At, Crew, SHOT, show};
+use fairpath_games::tanks::{
+    Bot, ConfigError, Driver, Ground, Input, Match, Tanks, TanksConfig, Temperament,
+};
+
+use super::Table;
+use crate::play::{Hands, Kind, Thing, field};
+
+/// The player's own tank and shots are played here and told to the server; everybody else is seen through it.
+pub(super) struct LiveTank {
+    crew: Crew,
+    bot: Bot,
+}
+
+const OWN: EntityId = EntityId(0);
+/// How many units wide the screen is.
+const SCREEN: f64 = 150.0;
+
+impl LiveTank {
+    /// Alone on the field of a server's seed; where it begins follows from `dice`.
+    pub(super) fn new(seed: u64, dice: u64) -> Result<Self, ConfigError> {
+        let map = Tanks::new(TanksConfig::default(), seed)?.map().clone();
+        let config = TanksConfig { tanks: [1, 0], ground: Ground::Given(map), ..TanksConfig::default() };
+        let game = Match::new(config, dice, |_, _, _| Driver::Hands(Input::IDLE))?;
+        let bot = Bot::new(Temperament::Hunter, Random::from_seed(dice));
+        Ok(Self { crew: Crew::new(game), bot })
+    }
+
+    /// Where the own tank is now; before there is a clock, where it begins.
+    fn own(&self, session: &mut Client<Vec2>, now: LocalInstant) -> State<Vec2> {
+        let state = self.crew.game().tanks().tanks()[0].state();
+        let Some(clock) = session.clock_now(now) else { return state };
+        let back = (clock.shared - self.crew.time_of_last_tick()).as_secs_f64().clamp(-1.0, 0.0);
+        MotionKind::Circular.from_state(&state).state_at(back)
+    }
+}
+
+impl Table for LiveTank {
+    fn begin(&mut self, _session: &mut Client<Vec2>) {
+        self.crew.forget_told();
+    }
+
+    fn hear(&mut self, event: &ClientEvent) {
+        if matches!(event, ClientEvent::SessionLost { .. }) {
+            self.crew.forget_told();
+        }
+    }
+
+    fn play(&mut self, session: &mut Client<Vec2>, hands: Hands, _: bool, now: LocalInstant) {
+        let Some(clock) = session.clock_now(now) else { return };
+        let driver = if hands.is_bot {
+            Driver::Bot(self.bot.clone())
+        } else {
+            Driver::Hands(Input { throttle: hands.ahead, turn: -hands.right, fire: hands.fires })
+        };
+        self.crew.seat(OWN, driver);
+        self.crew.play(clock.shared, |view| show(view, session, now));
+        if session.is_connected() && self.crew.tell(&mut At(session, now), clock.shared).is_err() {
+            // A session that has no room for it says so, and is told all again with the next frame.
+            self.crew.forget_told();
+        }
+    }
+
+    fn frame(&mut self, session: &mut Client<Vec2>, now: LocalInstant, out: &mut Vec<f64>) {
+        let own = self.own(session, now);
+        let others = others(session, now);
+        let count = |kind: Kind| others.iter().filter(|thing| thing.kind as u8 == kind as u8).count() as f64;
+        let tanks = self.crew.game().tanks();
+        out.extend([tanks.now().as_secs_f64(), 0.0, own.position.x, own.position.y, SCREEN]);
+        out.extend([own.position.x, own.position.y, own.orientation, 0.0, 0.0, 0.0, 0.0]);
+        out.extend([count(Kind::Tank), count(Kind::Shot), 0.0, 0.0, 0.0, 0.0]);
+        let shots = tanks.shots().iter().map(|shot| Thing::new(Kind::Shot, shot.state().position, 0.0));
+        let tank = Thing { is_own: true, ..Thing::new(Kind::Tank, own.position, own.orientation) };
+        let things: Vec<Thing> = others.into_iter().chain(shots).chain([tank]).collect();
+        out.push(things.len() as f64);
+        things.iter().for_each(|thing| thing.write(out));
+    }
+
+    fn ground(&self) -> Vec<Vec<Vec2>> {
+        field(self.crew.game().tanks().map())
+    }
+
+    fn truth(&self, session: &mut Client<Vec2>, now: LocalInstant) -> Option<(i64, Vec2)> {
+        let shared = session.clock_now(now)?.shared;
+        self.crew.truths(shared).next()?;
+        Some((shared.as_micros(), self.own(session, now).position))
+    }
+}
+
+/// Everything that is somebody else's, where it is drawn.
+fn others(session: &mut Client<Vec2>, now: LocalInstant) -> Vec<Thing> {
+    let own = session.id().map(Party::Client);
+    let is_mine = |session: &Client<Vec2>, object| own.is_some() && session.owner(object) == own;
+    let objects: Vec<EntityId> = session.objects().collect();
+    let mut things = Vec::new();
+    for object in objects {
+        if is_mine(session, object) || session.state(object, ALIVE) == Some(&[0]) {
+            continue;
+        }
+        let Some(state) = session.draw(object, now) else { continue };
+        let kind = if session.class(object) == Some(SHOT) { Kind::Shot } else { Kind::Tank };
+        let team = u32::from(session.creation(object).is_some_and(|bytes| bytes.first() == Some(&1)));
+        things.push(Thing { team, ..Thing::new(kind, state.position, state.orientation) });
+    }
+    things
+}

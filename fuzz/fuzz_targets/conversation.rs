@@ -1,0 +1,294 @@
+#![no_main]
+
+//! A server and two clients that play, over transports that do what networks do: datagrams are lost, repeated, reordered,
+//! kept and sent again much later; connections break and come back. As long as no byte is changed, nobody is accused of
+//! anything. Once one is, the end that reads it may close, and nothing worse.
+
+use std::collections::VecDeque;
+
+use fairpath::random::Random;
+use fairpath::schedule::{DeterministicBudget, Weighting};
+use fairpath::session::{
+    ClassId, Client, ClientConfig, CloseReason, ConnectionId, Party, Server, ServerConfig, Token,
+};
+use fairpath::time::{LocalInstant, SharedInstant, Span};
+use fairpath::vector::Vec2;
+use fairpath_fuzz::speech::{self, EPOCH};
+use fairpath_fuzz::{Source, classes, client_keeps_its_bounds, server_keeps_its_bounds, take_events};
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    let mut source = Source(bytes);
+    let mut play = Play::new(source.take(1));
+    while !source.is_empty() {
+        play.step(&mut source);
+    }
+});
+
+/// Datagrams that are kept to be sent again.
+const KEPT_MAX: usize = 32;
+
+/// One direction of a transport.
+#[derive(Default)]
+struct Way {
+    stream: VecDeque<Vec<u8>>,
+    letters: VecDeque<Vec<u8>>,
+    datagrams: VecDeque<Vec<u8>>,
+    kept: VecDeque<Vec<u8>>,
+}
+
+struct Seat {
+    client: Client<Vec2>,
+    id: Option<ConnectionId>,
+    up: Way,
+    down: Way,
+    /// Nobody has changed a byte on this transport.
+    is_intact: bool,
+    /// Nobody has changed a byte in this session, or before it on its first transport: what is believed outlives transports.
+    is_sound: bool,
+    shown: Option<SharedInstant>,
+}
+
+struct Play {
+    server: Server<Vec2>,
+    seats: [Seat; 2],
+    now: SharedInstant,
+    tokens: u8,
+}
+
+impl Play {
+    fn new(how: u64) -> Self {
+        let server = Server::new(
+            ServerConfig::new(classes(), EPOCH),
+            Box::new(DeterministicBudget::new(0.5 + how as f64 / 128.0, Weighting::THIRDS)),
+            Random::from_seed(how),
+        );
+        let seat = |seed| Seat {
+            client: Client::new(ClientConfig::new(classes()), Random::from_seed(seed)),
+            id: None,
+            up: Way::default(),
+            down: Way::default(),
+            is_intact: true,
+            is_sound: true,
+            shown: None,
+        };
+        let mut play =
+            Self { server, seats: [seat(2), seat(3)], now: SharedInstant::from_millis(9_000), tokens: 0 };
+        play.connect(0);
+        play.connect(1);
+        for _ in 0..4 {
+            play.pass(10);
+            play.deliver_all(0);
+            play.deliver_all(1);
+        }
+        play
+    }
+
+    fn step(&mut self, source: &mut Source<'_>) {
+        let choice = source.take(1);
+        let who = (choice >> 7) as usize;
+        match choice % 16 {
+            0..=3 => self.act_as_client(who, source),
+            4 | 5 => self.act_as_server(source),
+            6..=8 => {
+                self.pass(source.take(1) as i64);
+                self.deliver_all(0);
+                self.deliver_all(1);
+            }
+            9 => self.pass(10 * source.take(1) as i64),
+            10 | 11 => self.deliver_all(who),
+            12 | 13 => self.disturb(who, source),
+            14 => self.corrupt(who, source),
+            _ if source.below(2) == 0 => self.connect(who),
+            _ => self.cut(who),
+        }
+        for who in 0..self.seats.len() {
+            self.drain(who);
+            let now = self.local();
+            let seat = &mut self.seats[who];
+            client_keeps_its_bounds(&mut seat.client, now, &mut seat.shown);
+        }
+        server_keeps_its_bounds(&self.server, self.now);
+    }
+
+    fn local(&self) -> LocalInstant {
+        // Their clocks began at another time.
+        LocalInstant::ZERO + (self.now.since_zero() - Span::from_secs(5))
+    }
+
+    fn connect(&mut self, who: usize) {
+        let now = self.local();
+        self.cut(who);
+        let seat = &mut self.seats[who];
+        seat.id = self.server.handle_connected(Token([self.tokens; 16]), self.now);
+        self.tokens = self.tokens.wrapping_add(1);
+        seat.is_intact = true;
+        if seat.id.is_some() {
+            seat.client.handle_connected(now);
+        }
+    }
+
+    fn cut(&mut self, who: usize) {
+        let now = self.local();
+        let seat = &mut self.seats[who];
+        (seat.up, seat.down) = (Way::default(), Way::default());
+        if let Some(id) = seat.id.take() {
+            self.server.handle_disconnected(id, None, self.now);
+            seat.client.handle_disconnected(None, now);
+        }
+    }
+
+    fn pass(&mut self, millis: i64) {
+        self.now += Span::from_millis(millis);
+    }
+
+    /// Everything that is under way arrives, in order.
+    fn deliver_all(&mut self, who: usize) {
+        self.drain(who);
+        let now = self.local();
+        let seat = &mut self.seats[who];
+        let Some(id) = seat.id else { return };
+        seat.up.stream.drain(..).for_each(|bytes| self.server.handle_stream(id, &bytes, self.now));
+        seat.up.letters.drain(..).for_each(|bytes| self.server.handle_message(id, &bytes, self.now));
+        seat.up.datagrams.drain(..).for_each(|bytes| self.server.handle_datagram(id, &bytes, self.now));
+        seat.down.stream.drain(..).for_each(|bytes| seat.client.handle_stream(&bytes, now));
+        seat.down.letters.drain(..).for_each(|bytes| seat.client.handle_message(&bytes, now));
+        seat.down.datagrams.drain(..).for_each(|bytes| seat.client.handle_datagram(&bytes, now));
+        self.drain(who);
+    }
+
+    /// What networks do to datagrams and to messages that do not wait for each other.
+    fn disturb(&mut self, who: usize, source: &mut Source<'_>) {
+        self.drain(who);
+        let seat = &mut self.seats[who];
+        let way = if source.below(2) == 0 { &mut seat.up } else { &mut seat.down };
+        match source.below(6) {
+            0 => drop(way.datagrams.pop_front()),
+            1 => way.datagrams.clear(),
+            2 => way.datagrams.make_contiguous().reverse(),
+            3 => way.letters.make_contiguous().reverse(),
+            // Packets that somebody recorded: a few, from long ago.
+            4 => way.datagrams.extend(way.kept.iter().cloned()),
+            _ => {
+                let at = source.take(1) as usize % way.kept.len().max(1);
+                way.datagrams.extend(way.kept.get(at).cloned());
+            }
+        }
+    }
+
+    fn corrupt(&mut self, who: usize, source: &mut Source<'_>) {
+        self.drain(who);
+        let seat = &mut self.seats[who];
+        let way = if source.below(2) == 0 { &mut seat.up } else { &mut seat.down };
+        let queue = match source.below(4) {
+            0 => &mut way.stream,
+            1 => &mut way.letters,
+            _ => &mut way.datagrams,
+        };
+        if let Some(bytes) = queue.pop_back() {
+            queue.push_back(speech::mutated(source, bytes));
+            (seat.is_intact, seat.is_sound) = (false, false);
+        }
+    }
+
+    /// Hands the transports what is to be sent, and hears why somebody closes.
+    fn drain(&mut self, who: usize) {
+        let now = self.local();
+        self.server.handle_timeout(self.now);
+        let seat = &mut self.seats[who];
+        seat.client.handle_timeout(now);
+        if let Some(id) = seat.id {
+            seat.down.stream.extend(std::iter::from_fn(|| self.server.poll_stream(id, self.now)));
+            seat.down.letters.extend(std::iter::from_fn(|| self.server.poll_message(id)));
+            seat.down.send(std::iter::from_fn(|| self.server.poll_datagram(id, self.now, 1_150)));
+        }
+        seat.up.stream.extend(std::iter::from_fn(|| seat.client.poll_stream(now)));
+        seat.up.letters.extend(std::iter::from_fn(|| seat.client.poll_message()));
+        seat.up.send(std::iter::from_fn(|| seat.client.poll_datagram(now, 1_150)));
+        if take_events(&mut seat.client, &mut seat.shown) {
+            seat.is_sound = seat.is_intact;
+        }
+        while self.server.poll_event().is_some() {}
+        if let Some(reason) = seat.client.poll_close() {
+            assert!(!seat.is_sound || is_no_accusation(reason), "the client closes: {reason:?}");
+            self.cut(who);
+        }
+        while let Some((id, reason)) = self.server.poll_close() {
+            let Some(seat) = self.seats.iter_mut().find(|seat| seat.id == Some(id)) else { continue };
+            assert!(!seat.is_sound || is_no_accusation(reason), "the server closes: {reason:?}");
+            seat.id = None;
+            (seat.up, seat.down) = (Way::default(), Way::default());
+            seat.client.handle_disconnected(Some(reason), now);
+        }
+    }
+
+    fn act_as_client(&mut self, who: usize, source: &mut Source<'_>) {
+        let now = self.local();
+        let client = &mut self.seats[who].client;
+        let object = source.entity();
+        match source.below(10) {
+            0 => drop(client.create(ClassId(source.below(4) as u32), &source.bytes(), now)),
+            1 => drop(client.destroy(object)),
+            2..=4 => {
+                let all: Vec<_> = client.objects().collect();
+                for object in all {
+                    let _ = client.observe(object, source.observation(), now);
+                }
+            }
+            5 => drop(client.set_state(object, source.below(40) as u8, &source.bytes())),
+            6 => drop(client.claim(object)),
+            7 => drop(client.release(object)),
+            8 => drop(client.call_server(source.below(4) as u32, &source.bytes(), source.delivery())),
+            _ if source.below(16) == 0 => client.leave(now),
+            _ => drop(client.call_owner(object, 2, &source.bytes(), source.delivery())),
+        }
+    }
+
+    fn act_as_server(&mut self, source: &mut Source<'_>) {
+        let (server, now) = (&mut self.server, self.now);
+        let object = source.entity();
+        let client = server.clients().nth(source.below(2) as usize);
+        match source.below(8) {
+            0 => drop(server.create(ClassId(source.below(4) as u32), &source.bytes(), now)),
+            1 => drop(server.destroy(object)),
+            2 | 3 => {
+                let all: Vec<_> = server.objects().collect();
+                for object in all {
+                    let _ = server.observe(object, source.observation(), now);
+                }
+            }
+            4 => drop(server.set_state(object, source.below(40) as u8, &source.bytes())),
+            5 => drop(server.give(object, client.map_or(Party::Server, Party::Client), now)),
+            6 => {
+                if let Some(client) = client {
+                    let _ = server.call_client(client, 1, &source.bytes(), source.delivery());
+                }
+            }
+            _ => drop(server.call_viewers(object, 2, &source.bytes(), source.delivery())),
+        }
+    }
+}
+
+impl Way {
+    fn send(&mut self, datagrams: impl Iterator<Item = Vec<u8>>) {
+        for datagram in datagrams {
+            self.kept.push_back(datagram.clone());
+            self.datagrams.push_back(datagram);
+            if self.kept.len() > KEPT_MAX {
+                self.kept.pop_front();
+            }
+        }
+    }
+}
+
+/// Whether an honest peer on a bad network may be told this.
+fn is_no_accusation(reason: CloseReason) -> bool {
+    !matches!(
+        reason,
+        CloseReason::Malformed
+            | CloseReason::OutOfPlace
+            | CloseReason::WrongVersion
+            | CloseReason::WrongDimensions
+            | CloseReason::WrongPrecision
+            | CloseReason::TooFast
+    )
+}

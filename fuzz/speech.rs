@@ -1,0 +1,368 @@
+//! What somebody might say in a session, drawn from bytes: mostly what an honest peer could say, with ids, numbers and
+//! times that are near to real ones, and now and then anything.
+
+use fairpath::clock::{Reply, Request};
+use fairpath::motion::{Circular, Dis, Hermite, Linear, Motion, Quadratic, Static, dis};
+use fairpath::number::{EntityId, Generation, Life, PacketNumber, WirePacketNumber};
+use fairpath::place::Placement;
+use fairpath::rotation::Quat;
+use fairpath::session::message::{
+    Announcement, Call, Datagram, Group, Hello, Letter, Message, Outcome, Part, Received, Resume,
+    SESSION_VERSION, Target, Welcome,
+};
+use fairpath::session::{ClassId, ClientId, Delivery, Party, Refusal, Token};
+use fairpath::time::{SharedInstant, Span};
+use fairpath::vector::{Planar, Vec2, Vec3};
+use fairpath::wire::{
+    Feedback, Header, Nonce, Precision, Receipt, StaleSet, encode_feedback, encode_updates,
+};
+use fairpath::{Attitude, DrVector, Observation, State};
+
+use crate::Source;
+
+/// Which run of the server all of this is about.
+pub const EPOCH: u64 = 1;
+
+/// One in eight is anything at all.
+fn is_wild(source: &mut Source<'_>) -> bool {
+    source.take(1).is_multiple_of(8)
+}
+
+impl Source<'_> {
+    /// A number below `count`, which is at most 256.
+    pub fn below(&mut self, count: u64) -> u64 {
+        self.take(1) % count
+    }
+
+    /// Some bytes, as many as the first says.
+    pub fn bytes(&mut self) -> Vec<u8> {
+        let length = match self.take(1) {
+            length @ 0..=200 => length as usize % 24,
+            201..=250 => self.take(1) as usize,
+            _ => self.take(2) as usize % 20_000,
+        };
+        // Only what is short is worth choosing.
+        let mut bytes: Vec<u8> = (0..length.min(4)).map(|_| self.take(1) as u8).collect();
+        bytes.resize(length, 7);
+        bytes
+    }
+
+    /// An object that may be there.
+    pub fn entity(&mut self) -> EntityId {
+        EntityId(if is_wild(self) { self.take(4) as u32 } else { 1 + self.below(40) as u32 })
+    }
+
+    /// A count that is low, or anything.
+    pub fn count(&mut self) -> u64 {
+        if is_wild(self) { self.take(8) } else { self.below(40) }
+    }
+
+    /// Near to now, or anything.
+    pub fn instant(&mut self, now: SharedInstant) -> SharedInstant {
+        match self.take(1) {
+            0..20 => SharedInstant::from_micros(self.take(8) as i64),
+            20..60 => now,
+            _ => now + Span::from_millis(self.take(2) as i64 - (1 << 15)).scaled(0.1),
+        }
+    }
+
+    /// A way for a call to travel.
+    pub fn delivery(&mut self) -> Delivery {
+        match self.below(5) {
+            0 => Delivery::ReliableOrdered,
+            1 => Delivery::ReliableUnordered,
+            2 => Delivery::Unreliable,
+            3 => Delivery::Newest,
+            _ => Delivery::Quickest,
+        }
+    }
+
+    /// What a player might see of something of its own.
+    pub fn observation(&mut self) -> Observation<Vec2> {
+        let state = State::moving(Vec2::from_3d(vector(self)), Vec2::from_3d(vector(self)));
+        if self.below(8) == 0 { Observation::Jumped(state) } else { Observation::Moved(state) }
+    }
+}
+
+/// A greeting: a sound one, one that wants to resume, or nonsense.
+pub fn hello(source: &mut Source<'_>) -> Message {
+    let resume = (source.below(3) == 0).then(|| Resume {
+        token: Token([source.below(4) as u8; 16]),
+        epoch: if is_wild(source) { source.take(8) } else { EPOCH },
+        received: received(source),
+    });
+    let oddity = if is_wild(source) { source.take(1) as u8 } else { 0 };
+    Message::Hello(Hello {
+        version: SESSION_VERSION.wrapping_add(oddity & 1),
+        dimensions: 2 + (oddity >> 1 & 1),
+        fingerprint: Precision::default().fingerprint() ^ u32::from(oddity >> 2),
+        authentication: Vec::new(),
+        clock: Request { id: source.below(4) as u32 },
+        resume,
+    })
+}
+
+/// The answer to it.
+pub fn welcome(source: &mut Source<'_>, now: SharedInstant) -> Message {
+    let outcome = if source.below(3) == 0 {
+        Outcome::Resumed(received(source))
+    } else {
+        let (first, count) = ids(source);
+        Outcome::New(first, count)
+    };
+    Message::Welcome(Welcome {
+        client: ClientId(source.below(4) as u32),
+        token: Token([source.below(4) as u8; 16]),
+        epoch: EPOCH,
+        placement: [Placement::Local, Placement::Global, Placement::Hop][source.below(3) as usize],
+        clock: reply(source, now),
+        outcome,
+    })
+}
+
+/// Anything that travels on a stream.
+pub fn message(source: &mut Source<'_>, now: SharedInstant) -> Message {
+    match source.below(16) {
+        0 => hello(source),
+        1 => welcome(source, now),
+        2 => Message::Confirm(received(source)),
+        3 | 4 => Message::Create(announcement(source)),
+        5 => Message::Destroy(source.entity()),
+        6 => Message::Claim(source.entity(), source.count()),
+        7 => Message::Release(source.entity(), source.count()),
+        8 | 9 => Message::Call(call(source)),
+        10 | 11 => Message::Enter(announcement(source)),
+        12 => Message::Leave(source.entity(), source.below(2) == 0),
+        13 => Message::Owned(source.entity(), party(source), source.count()),
+        14 => {
+            let (first, count) = ids(source);
+            Message::Ids(first, count)
+        }
+        _ => {
+            Message::Refused(source.entity(), Refusal::ALL[source.below(Refusal::ALL.len() as u64) as usize])
+        }
+    }
+}
+
+/// The bytes of an independent message.
+pub fn letter(source: &mut Source<'_>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    Letter { number: source.count(), call: call(source) }.encode(&mut bytes);
+    bytes
+}
+
+/// The bytes of a datagram, the next of its sender, or one before or after.
+pub fn datagram(source: &mut Source<'_>, packet: &mut u64, now: SharedInstant) -> Vec<u8> {
+    let precision = Precision::default();
+    let number = match source.take(1) {
+        0..16 => source.take(2),
+        16..32 => packet.saturating_sub(source.below(8)),
+        _ => *packet,
+    };
+    *packet += 1;
+    let header = header(source, PacketNumber(number).on_wire(), now);
+    let count = source.below(5);
+    let mut vectors: Vec<DrVector<Vec2>> = (0..count).map(|_| dr_vector(source, header.sent_at)).collect();
+    vectors.sort_by_key(|vector| vector.entity);
+    vectors.dedup_by_key(|vector| vector.entity);
+    let mut updates = Vec::new();
+    if encode_updates(&precision, &header, &vectors, &mut updates).is_err() {
+        let none: [DrVector<Vec2>; 0] = [];
+        let header = Header { sent_at: now, ..header };
+        encode_updates(&precision, &header, &none, &mut updates).expect("sent now, it is sound");
+    }
+    let parts = (0..source.below(4)).map(|_| part(source, now)).collect();
+    let mut bytes = Vec::new();
+    Datagram { updates: &updates, parts }.encode(&mut bytes);
+    bytes
+}
+
+/// Some bytes, with one of them changed, removed, or a piece of them cut off or repeated.
+pub fn mutated(source: &mut Source<'_>, mut bytes: Vec<u8>) -> Vec<u8> {
+    let at = source.take(2) as usize % bytes.len().max(1);
+    match source.below(4) {
+        0 if !bytes.is_empty() => bytes[at] ^= 1 << source.below(8),
+        1 if !bytes.is_empty() => bytes[at] = source.take(1) as u8,
+        2 => bytes.truncate(at),
+        _ => bytes.extend_from_within(at..),
+    }
+    bytes
+}
+
+/// A DR vector that may be refused by the encoder.
+pub fn dr_vector<V: Planar>(source: &mut Source<'_>, sent_at: SharedInstant) -> DrVector<V> {
+    let entity = source.entity();
+    DrVector {
+        entity,
+        life: Life::new(source.below(4) as u8),
+        generation: Generation(source.take(1) as u8),
+        generated_at: source.instant(sent_at),
+        motion: motion(source),
+        attitude: (source.below(8) == 0).then(|| Attitude {
+            orientation: V::from_quat(orientation(source)),
+            spin: V::spin_from_3d(vector(source)),
+        }),
+    }
+}
+
+/// Any motion, of any numbers.
+pub fn motion<V: Planar>(source: &mut Source<'_>) -> Motion<V> {
+    let model = source.below(6);
+    let position = V::from_3d(vector(source));
+    match model {
+        0 => Motion::Static(Static { position, orientation: V::from_quat(orientation(source)) }),
+        1 => Motion::Linear(Linear { position, velocity: V::from_3d(vector(source)) }),
+        2 => Motion::Quadratic(Quadratic {
+            position,
+            velocity: V::from_3d(vector(source)),
+            acceleration: V::from_3d(vector(source)),
+        }),
+        3 => Motion::Circular(Circular {
+            position,
+            heading: source.number(),
+            speed: source.number(),
+            turn_rate: source.number(),
+            climb_rate: source.number(),
+            climb_acceleration: source.number(),
+        }),
+        4 => Motion::Hermite(Hermite {
+            start: position,
+            start_velocity: V::from_3d(vector(source)),
+            end: V::from_3d(vector(source)),
+            end_velocity: V::from_3d(vector(source)),
+            secs: source.number(),
+        }),
+        _ => Motion::Dis(Dis {
+            model: dis::Model::ALL[source.below(dis::Model::ALL.len() as u64) as usize],
+            position: position.to_3d(),
+            velocity: vector(source),
+            acceleration: vector(source),
+            orientation: orientation(source),
+            angular_velocity: vector(source),
+        }),
+    }
+}
+
+/// Any three numbers.
+pub fn vector(source: &mut Source<'_>) -> Vec3 {
+    Vec3::new(source.number(), source.number(), source.number())
+}
+
+/// Any four numbers, seldom of length one.
+pub fn orientation(source: &mut Source<'_>) -> Quat {
+    Quat { w: source.number(), v: vector(source) }
+}
+
+fn header(source: &mut Source<'_>, packet: WirePacketNumber, now: SharedInstant) -> Header {
+    Header {
+        packet,
+        sent_at: source.instant(now),
+        nonce: Nonce(source.take(1) as u8),
+        confirmed: (source.below(2) == 0).then(|| PacketNumber(source.count()).on_wire()),
+    }
+}
+
+fn part(source: &mut Source<'_>, now: SharedInstant) -> Part {
+    match source.below(7) {
+        0 => Part::ClockRequest(Request { id: source.count() as u32 }),
+        1 => Part::ClockReply(reply(source, now)),
+        2 => Part::Feedback(feedback(source, now)),
+        3 => Part::Quickest(source.count(), short(call(source), 200)),
+        4 => Part::Unreliable(short(call(source), 900)),
+        5 => Part::State(source.entity(), group(source)),
+        _ => Part::Newest(source.count(), short(call(source), 900)),
+    }
+}
+
+/// Receipts for some of the packets that the peer may have sent; the proof is a guess, right one time in 256 at best.
+fn feedback(source: &mut Source<'_>, now: SharedInstant) -> Vec<u8> {
+    let packet = PacketNumber(source.count()).on_wire();
+    let header = header(source, packet, now);
+    let mut number = source.below(16);
+    let mut receipts = Vec::new();
+    for _ in 0..source.below(6) {
+        receipts.push(Receipt {
+            packet: PacketNumber(number),
+            received_at: source.instant(now),
+            delay: Span::from_millis(source.below(200) as i64 - 20),
+            stale: if is_wild(source) {
+                [source.below(4) as usize].into_iter().collect()
+            } else {
+                StaleSet::NONE
+            },
+        });
+        number += 1 + source.below(4);
+    }
+    let mut bytes = Vec::new();
+    let is_complete = source.below(2) == 0;
+    // What cannot be spelt is left empty, which is refused as well.
+    let _ = encode_feedback(&Feedback { header, is_complete, receipts }, &mut bytes);
+    bytes
+}
+
+fn reply(source: &mut Source<'_>, now: SharedInstant) -> Reply {
+    let id = source.below(16) as u32;
+    let received = source.instant(now);
+    Reply { id, received, sent: if is_wild(source) { source.instant(now) } else { received } }
+}
+
+fn received(source: &mut Source<'_>) -> Received {
+    let unordered = source.count() >> 1;
+    let beyond = (0..source.below(3)).scan(unordered, |before, _| {
+        *before += 1 + source.below(8);
+        Some(*before)
+    });
+    let beyond = beyond.collect();
+    Received { ordered: source.count(), unordered, beyond }
+}
+
+fn announcement(source: &mut Source<'_>) -> Announcement {
+    let mut groups: Vec<Group> = (0..source.below(4)).map(|_| group(source)).collect();
+    groups.sort_by_key(|group| group.group);
+    groups.dedup_by_key(|group| group.group);
+    let mut creation = source.bytes();
+    creation.truncate(1024);
+    Announcement {
+        object: source.entity(),
+        class: ClassId(source.below(4) as u32),
+        owner: party(source),
+        term: source.count(),
+        creation,
+        groups,
+    }
+}
+
+fn group(source: &mut Source<'_>) -> Group {
+    let mut bytes = source.bytes();
+    bytes.truncate(900);
+    Group { group: source.below(32) as u8, number: source.count(), bytes }
+}
+
+fn call(source: &mut Source<'_>) -> Call {
+    let target = match source.below(3) {
+        0 => Target::Connection,
+        1 => Target::Owner(source.entity()),
+        _ => Target::Viewers(source.entity()),
+    };
+    Call { target, from: party(source), method: source.below(4) as u32, bytes: source.bytes() }
+}
+
+fn short(mut call: Call, bytes_max: usize) -> Call {
+    call.bytes.truncate(bytes_max);
+    call
+}
+
+fn party(source: &mut Source<'_>) -> Party {
+    match source.below(4) {
+        0 => Party::Server,
+        client => Party::Client(ClientId(client as u32 - 1)),
+    }
+}
+
+fn ids(source: &mut Source<'_>) -> (u32, u32) {
+    if is_wild(source) {
+        (source.take(4) as u32, source.take(2) as u32)
+    } else {
+        (1 + source.below(8) as u32 * 32, 32)
+    }
+}

@@ -1,0 +1,83 @@
+//! Runs the fuzz targets: with cargo-fuzz where it is installed, by hand where it is not.
+//!
+//! By hand means the same flags without the address sanitizer, which needs an unstable toolchain. The core forbids unsafe code, so there
+//! is little for it to find.
+
+use std::process::{Command, ExitCode};
+
+use crate::steps::{self, Step, cargo, in_root, program, run_all};
+
+/// What makes the compiler count where an input has been.
+const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+    -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing -Cdebug-assertions -Coverflow-checks";
+
+/// What a datagram holds, and half as much again for sequences of them.
+const BYTES_MAX: &str = "-max_len=2000";
+
+/// `cargo xtask fuzz [SECS] [TARGET]`, or `--list`.
+pub(crate) fn run(arguments: &[String]) -> ExitCode {
+    let all = steps::fuzz_targets();
+    if arguments.first().is_some_and(|first| first == "--list") {
+        all.iter().for_each(|name| println!("{name}"));
+        return ExitCode::SUCCESS;
+    }
+    let seconds = match arguments.first().map(|text| text.parse::<u32>()) {
+        None => 60,
+        Some(Ok(seconds)) => seconds,
+        Some(Err(_)) => {
+            eprintln!("error: `{}` is not a number of seconds; try `cargo xtask fuzz 60`", arguments[0]);
+            return ExitCode::from(2);
+        }
+    };
+    let wanted = arguments.get(1);
+    let targets: Vec<&String> =
+        all.iter().filter(|name| wanted.is_none_or(|wanted| wanted == *name)).collect();
+    if targets.is_empty() {
+        eprintln!("error: there is no such target; there are: {}", all.join(", "));
+        return ExitCode::from(2);
+    }
+    let limit = format!("-max_total_time={seconds}");
+    if steps::is_installed(["fuzz", "--version"]) {
+        return run_all(targets.into_iter().map(|name| with_cargo_fuzz(name, &limit)).collect());
+    }
+    let Some(host) = host() else {
+        eprintln!("error: rustc does not say which machine this is; `cargo install cargo-fuzz` instead");
+        return ExitCode::from(2);
+    };
+    let mut steps = vec![build(&host)];
+    steps.extend(targets.into_iter().map(|name| by_hand(name, &limit, &host)));
+    run_all(steps)
+}
+
+fn with_cargo_fuzz(name: &str, limit: &str) -> Step {
+    // libFuzzer's flags are unstable; this lets a stable toolchain use them.
+    let run = cargo(["fuzz", "run", name, "--", limit, BYTES_MAX]).env("RUSTC_BOOTSTRAP", "1");
+    run.named(&format!("fuzz {name}"))
+}
+
+/// All targets. Naming the machine keeps the flags from build scripts, which could not be linked with them.
+fn build(host: &str) -> Step {
+    let build = cargo(["build", "--release", "--manifest-path", "fuzz/Cargo.toml", "--target", host]);
+    build.env("RUSTFLAGS", COVERAGE).named("fuzz targets, without cargo-fuzz")
+}
+
+fn by_hand(name: &str, limit: &str, host: &str) -> Step {
+    let binary = in_root(&format!("fuzz/target/{host}/release/{name}"));
+    let (corpus, found) =
+        (in_root(&format!("fuzz/corpus/{name}")), in_root(&format!("fuzz/artifacts/{name}")));
+    for folder in [&corpus, &found] {
+        // If it cannot be made, libFuzzer says so.
+        let _ = std::fs::create_dir_all(folder);
+    }
+    let found = format!("-artifact_prefix={found}/");
+    program(&binary, [limit, BYTES_MAX, &found, &corpus]).named(&format!("fuzz {name}"))
+}
+
+/// What rustc calls the machine it runs on.
+fn host() -> Option<String> {
+    let said =
+        Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into())).arg("-vV").output().ok()?;
+    let said = String::from_utf8(said.stdout).ok()?;
+    said.lines().find_map(|line| line.strip_prefix("host: ")).map(str::to_owned)
+}
