@@ -26,7 +26,6 @@ const COUNT_SECS: f64 = 4.0;
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome {
     pub(crate) title: String,
-    pub(crate) hz: f64,
     /// Processor time of the server for each entity, receiver and tick of 30 Hz, in nanoseconds.
     pub(crate) nanos: f64,
     /// For each DR vector that left, where there are such things.
@@ -108,7 +107,6 @@ fn run(way: &Way, tanks: usize, receivers: usize, hz: f64, title: String) -> Out
     let vectors = direct.used.vectors.map(|vectors| vectors as f64);
     Outcome {
         title,
-        hz,
         nanos: nanos / share,
         nanos_per_vector: vectors.map(|vectors| nanos / vectors),
         vectors: vectors.map(|vectors| vectors / share),

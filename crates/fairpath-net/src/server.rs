@@ -171,9 +171,7 @@ impl<V: Planar> NetServer<V> {
 
     /// The game's turn with the session. What it did leaves at once afterwards.
     pub fn frame<R>(&self, turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R) -> R {
-        let result = self.shared.with(turn);
-        self.shared.hurry.notify_one();
-        result
+        self.shared.frame(turn)
     }
 
     /// How everybody's connection is.
@@ -281,8 +279,15 @@ impl<V: Planar> Shared<V> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The game's turn with the session: what it did is not to wait.
+    pub(crate) fn frame<R>(&self, turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R) -> R {
+        let result = self.with(turn);
+        self.hurry.notify_one();
+        result
+    }
+
     /// A turn with the session. The clock is read inside the lock, so time never runs backwards for the session.
-    pub(crate) fn with<R>(&self, turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R) -> R {
+    fn with<R>(&self, turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R) -> R {
         let mut live = self.lock();
         let result = turn(&mut live.session, self.clock.shared());
         drop(live);

@@ -22,9 +22,9 @@ pub(super) const MODEL: MotionKind = MotionKind::Circular;
 /// How far off a receiver may be before it is told.
 const THRESHOLD: f64 = 0.3;
 
-/// When a DR vector is due. There is no heartbeat: the dispatcher promises to tell of everything every two seconds.
+/// When a DR vector is due: the usual choice, with a heartbeat, since a replica that hears nothing new for three seconds freezes.
 pub(super) fn trigger() -> Trigger {
-    Trigger::Distance { threshold: THRESHOLD }
+    Trigger::within(THRESHOLD)
 }
 
 /// As finely as it takes to stay far below the threshold, in a world of the fields that so many tanks drive on.

@@ -134,16 +134,17 @@ pub(super) fn watch(terms: &Terms, invitation: &Invitation, nth: u64) -> Box<dyn
 
 impl Watcher for Receiver {
     fn frame(&mut self, began: Duration, shown: &mut [Option<Vec2>]) -> Duration {
-        self.app.update();
-        let world = self.app.world();
-        if let Some(TickTime(micros)) = self.time.iter_manual(world).next() {
+        let Self { app, tanks, time, snapshot } = self;
+        app.update();
+        let world = app.world();
+        if let Some(TickTime(micros)) = time.iter(world).next() {
             let at = Duration::from_micros((*micros).into());
-            for (Tank(tank), Moving(numbers)) in self.tanks.iter_manual(world) {
-                self.snapshot.learn(usize::from(*tank), at, *numbers);
+            for (Tank(tank), Moving(numbers)) in tanks.iter(world) {
+                snapshot.learn(usize::from(*tank), at, *numbers);
             }
         }
         let now = machine::now() - began;
-        self.snapshot.show(now, shown);
+        snapshot.show(now, shown);
         now
     }
 }

@@ -1,9 +1,7 @@
 //! QUIC datagrams, and nothing above them.
 
 use std::net::SocketAddr;
-use std::pin::pin;
-use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Waker};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use ::fairpath::number::WirePacketNumber;
@@ -16,7 +14,7 @@ use bytes::Bytes;
 use fairpath_bench::{Scene, machine};
 use rustls::RootCertStore;
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
-use tokio::runtime::Runtime;
+use tokio::runtime::{Handle, Runtime};
 
 use super::fairpath::{MODEL, precision, trigger};
 use super::{Teller, Watcher, any_port};
@@ -118,7 +116,8 @@ impl Teller for Server {
 
     fn wait_until(&mut self, next: Duration) {
         let wait = next.saturating_sub(machine::now());
-        self.runtime.block_on(tokio::time::sleep(wait));
+        // Its clock is the runtime's.
+        self.runtime.block_on(async { tokio::time::sleep(wait).await });
     }
 
     fn vectors(&self) -> Option<u64> {
@@ -157,10 +156,9 @@ fn instant(at: Duration) -> SharedInstant {
 
 /// A connection, and what came on it.
 struct Receiver {
-    runtime: Runtime,
     endpoint: Endpoint,
     connection: Connection,
-    known: Known,
+    known: Arc<Mutex<Known>>,
 }
 
 enum Known {
@@ -183,18 +181,36 @@ impl Receiver {
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from(certificate)).expect("a certificate");
         let config = ClientConfig::with_root_certificates(Arc::new(roots)).expect("a verifier");
-        let runtime = runtime();
-        let endpoint = {
-            let _inside = runtime.enter();
-            Endpoint::client(any_port()).expect("the loopback has ports")
-        };
-        let connecting = {
-            let _inside = runtime.enter();
-            endpoint.connect_with(config, invitation.address, "localhost").expect("the address is sound")
-        };
-        let connection = runtime.block_on(connecting).expect("the server is there");
-        Self { runtime, endpoint, connection, known }
+        let runtime = sockets();
+        let _inside = runtime.enter();
+        let endpoint = Endpoint::client(any_port()).expect("the loopback has ports");
+        let connecting = endpoint.connect_with(config, invitation.address, "localhost");
+        let connecting = connecting.expect("the address is sound");
+        let known = Arc::new(Mutex::new(known));
+        let (connected, connection) = std::sync::mpsc::channel();
+        let (heard, began) = (Arc::clone(&known), invitation.began);
+        runtime.spawn(async move {
+            let connection = connecting.await.expect("the server is there");
+            connected.send(connection.clone()).expect("it is waited for");
+            while let Ok(bytes) = connection.read_datagram().await {
+                heard.lock().expect("nobody panicked").take(&bytes, machine::now() - began);
+            }
+        });
+        let connection = connection.recv().expect("the server is there");
+        Self { endpoint, connection, known }
     }
+}
+
+/// All receivers' sockets have one thread: acknowledgements leave in time, and not with the next frame.
+fn sockets() -> Handle {
+    static SOCKETS: OnceLock<Handle> = OnceLock::new();
+    let start = || {
+        let runtime = runtime();
+        let handle = runtime.handle().clone();
+        std::thread::spawn(move || runtime.block_on(std::future::pending::<()>()));
+        handle
+    };
+    SOCKETS.get_or_init(start).clone()
 }
 
 impl Known {
@@ -224,19 +240,7 @@ impl Known {
 
 impl Watcher for Receiver {
     fn frame(&mut self, began: Duration, shown: &mut [Option<Vec2>]) -> Duration {
-        let Self { runtime, connection, known, .. } = self;
-        runtime.block_on(async {
-            // A turn for the sockets, and then all that is there.
-            for _ in 0..4 {
-                tokio::task::yield_now().await;
-            }
-            let mut datagram = pin!(connection.read_datagram());
-            let mut nobody = Context::from_waker(Waker::noop());
-            while let Poll::Ready(Ok(bytes)) = datagram.as_mut().poll(&mut nobody) {
-                known.take(&bytes, machine::now() - began);
-                datagram.set(connection.read_datagram());
-            }
-        });
+        let known = self.known.lock().expect("nobody panicked");
         let now = machine::now() - began;
         known.show(now, shown);
         now
@@ -244,7 +248,6 @@ impl Watcher for Receiver {
 
     fn leave(self: Box<Self>) {
         self.connection.close(0_u32.into(), b"");
-        let Self { runtime, endpoint, .. } = *self;
-        runtime.block_on(endpoint.wait_idle());
+        sockets().block_on(self.endpoint.wait_idle());
     }
 }
