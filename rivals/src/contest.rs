@@ -18,9 +18,8 @@ const TANKS: usize = 64;
 const RECEIVERS: [usize; 2] = [16, 64];
 /// How often those tell who send every state.
 const FULL_HZ: f64 = 30.0;
-/// How long processor time and errors are measured, and how long bytes are counted.
+/// How long is measured.
 const MEASURE_SECS: f64 = 10.0;
-const COUNT_SECS: f64 = 4.0;
 
 /// Everything that is known of one way to tell.
 #[derive(Clone, Debug)]
@@ -37,6 +36,8 @@ pub(crate) struct Outcome {
     /// Bytes and datagrams that left the server for each entity, receiver and tick of 30 Hz.
     pub(crate) bytes: f64,
     pub(crate) datagrams: f64,
+    /// Looks at a tank that its receiver had not heard of.
+    pub(crate) unseen: u64,
     /// Ticks that came later than half a tick.
     pub(crate) late: u32,
 }
@@ -96,25 +97,25 @@ fn rate_with_error(rms: f64) -> f64 {
     high
 }
 
-/// One way to tell: once for processor time and errors, and once through a proxy to count.
+/// One way to tell.
 fn run(way: &Way, tanks: usize, receivers: usize, hz: f64, title: String) -> Outcome {
     eprintln!("   {title}: {tanks} entities, {receivers} receivers");
-    let terms = |secs| Terms { way: way.name.to_owned(), tanks, receivers, hz, secs };
-    let direct = play(&terms(MEASURE_SECS), None);
-    let counted = play(&terms(COUNT_SECS), Some(LinkConfig::default()));
-    let shares = |secs: f64| (tanks * receivers) as f64 * secs * FULL_HZ;
-    let (nanos, share) = (direct.used.processor_secs * 1e9, shares(direct.secs));
-    let vectors = direct.used.vectors.map(|vectors| vectors as f64);
+    let terms = Terms { way: way.name.to_owned(), tanks, receivers, hz, secs: MEASURE_SECS };
+    let played = play(&terms, LinkConfig::default());
+    let share = (tanks * receivers) as f64 * played.secs * FULL_HZ;
+    let nanos = played.used.processor_secs * 1e9;
+    let vectors = played.used.vectors.map(|vectors| vectors as f64);
     Outcome {
         title,
         nanos: nanos / share,
         nanos_per_vector: vectors.map(|vectors| nanos / vectors),
         vectors: vectors.map(|vectors| vectors / share),
-        rms: direct.errors.rms(),
-        p99: direct.errors.quantile(0.99),
-        bytes: counted.bytes as f64 / shares(counted.secs),
-        datagrams: counted.datagrams as f64 / shares(counted.secs),
-        late: direct.used.late,
+        rms: played.errors.rms(),
+        p99: played.errors.quantile(0.99),
+        unseen: played.errors.unseen(),
+        bytes: played.bytes as f64 / share,
+        datagrams: played.datagrams as f64 / share,
+        late: played.used.late,
     }
 }
 
@@ -127,21 +128,20 @@ pub(crate) struct Played {
     pub(crate) datagrams: u64,
 }
 
-/// Plays once, through a link if one is given.
-pub(crate) fn play(terms: &Terms, link: Option<LinkConfig>) -> Played {
+/// Plays once. Everything goes through a proxy, which counts, and which is the same for all: on the loopback it is who sends that
+/// pays for waking up who receives, which no server in a network does, and ways differ in how many threads their receivers have.
+pub(crate) fn play(terms: &Terms, link: LinkConfig) -> Played {
     let terms_text = serde_json::to_string(terms).expect("it becomes JSON");
     let mut server = Helper::start([AS_SERVER, &terms_text]);
     let mut invitation: Invitation = server.next();
-    let proxy = link.map(|link| proxy(invitation.address, link, terms.receivers));
-    if let Some(proxy) = &proxy {
-        invitation.address = proxy.address();
-    }
+    let proxy = proxy(invitation.address, link, terms.receivers);
+    invitation.address = proxy.address();
     let invitation = serde_json::to_string(&invitation).expect("it becomes JSON");
     let receivers = Helper::start([AS_RECEIVERS, &terms_text, &invitation]);
     let _: String = server.next();
-    let (began, before) = (machine::now(), proxy.as_ref().map_or((0, 0), counts));
+    let (began, before) = (machine::now(), counts(&proxy));
     let used: Used = server.next();
-    let (ended, after) = (machine::now(), proxy.as_ref().map_or((0, 0), counts));
+    let (ended, after) = (machine::now(), counts(&proxy));
     let seconds: BTreeMap<u64, Errors> = receivers.finish();
     let mut errors = Errors::default();
     // Whole seconds that were measured from their beginning to their end.

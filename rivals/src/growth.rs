@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use fairpath_sim::LinkConfig;
+
 use crate::chart::{Chart, Line};
 use crate::contest::{lossy, play};
 use crate::roles::Terms;
@@ -67,7 +69,7 @@ fn terms(way: &Way, tanks: usize, receivers: usize) -> Terms {
 /// Processor time of the server, in per cent of a core.
 fn percent(way: &Way, tanks: usize, receivers: usize) -> f64 {
     eprintln!("   {}: {tanks} entities, {receivers} receivers", way.name);
-    let played = play(&terms(way, tanks, receivers), None);
+    let played = play(&terms(way, tanks, receivers), LinkConfig::default());
     played.used.processor_secs / played.secs * 100.0
 }
 
@@ -78,7 +80,7 @@ fn by_loss() -> (Vec<Line>, Vec<Line>) {
         let way = Way::named(name).expect("it is one of ours");
         let played = LOSSES.map(|loss| {
             eprintln!("   {name}: {loss} lost");
-            (loss * 100.0, play(&terms(way, TANKS, RECEIVERS), Some(lossy(loss))))
+            (loss * 100.0, play(&terms(way, TANKS, RECEIVERS), lossy(loss)))
         });
         let cost = played.iter().map(|(loss, it)| (*loss, it.used.processor_secs / it.secs * 100.0)).collect();
         let rms = played.iter().map(|(loss, it)| (*loss, it.errors.rms())).collect();

@@ -35,6 +35,9 @@ impl fmt::Display for Table {
                     outcome.title
                 )?;
             }
+            if outcome.unseen > 0 {
+                writeln!(f, "{}: {} looks at tanks nobody had told of", outcome.title, outcome.unseen)?;
+            }
             if outcome.late > 0 {
                 writeln!(f, "{}: {} ticks came late: the machine was busy", outcome.title, outcome.late)?;
             }

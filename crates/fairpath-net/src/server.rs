@@ -451,22 +451,35 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 async fn drive<V: Planar>(shared: Arc<Shared<V>>) {
     loop {
         let began = Instant::now();
-        if shared.pump() {
+        let has_sent = shared.pump();
+        let mut looked_for = began.elapsed();
+        if has_sent {
             // Connections have their turn, and what was sent leaves.
             tokio::task::yield_now().await;
         }
+        let looks_again = Instant::now();
         let pause = shared.pause();
-        let rest_until = Instant::now() + began.elapsed() * REST;
+        looked_for += looks_again.elapsed();
+        let rest = rest_after(looked_for).map(|rest| Instant::now() + rest);
         pause.wait(&shared.wake).await;
-        if pause != Pause::Breath {
-            let _ = tokio::time::timeout_at(rest_until.into(), shared.hurry.notified()).await;
+        if let (Some(until), true) = (rest, pause != Pause::Breath) {
+            let _ = tokio::time::timeout_at(until.into(), shared.hurry.notified()).await;
         }
     }
 }
 
-/// A turn looks at every client. Unless it is the game that has something to say, the next one waits so many times as long as this
-/// one took: datagrams that come in the meantime are dealt with together, and looking takes a fifth of the time at most.
+/// A turn looks at every client. Unless it is the game that has something to say, the next one waits so many times as long as the
+/// looking took: datagrams that come in the meantime are dealt with together, and looking takes a fifth of the time.
 const REST: u32 = 4;
+/// Tokio's clock counts in milliseconds: less would become more than it should, and a few clients are not worth waiting for.
+const REST_MIN: Duration = Duration::from_millis(1);
+/// Half a frame of 60 Hz: what clients say to each other waits no longer, however many there are.
+const REST_MAX: Duration = Duration::from_millis(8);
+
+fn rest_after(looked_for: Duration) -> Option<Duration> {
+    let rest = looked_for * REST;
+    (rest >= REST_MIN).then(|| rest.min(REST_MAX))
+}
 
 /// Lets people in. Until an address is proven nothing is kept of whoever uses it.
 async fn accept<V: Planar>(shared: Arc<Shared<V>>, endpoint: Endpoint) {

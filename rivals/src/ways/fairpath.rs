@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ::fairpath::schedule::{Broadcast, ErrorIndex, ErrorIndexConfig, Scheduler};
 use ::fairpath::session::{Class, ClassId, Client, ClientConfig, ServerConfig};
+use ::fairpath::time::Span;
 use ::fairpath::vector::{Vec2, Vec3};
 use ::fairpath::wire::{Precision, PrecisionSettings};
 use ::fairpath::{EntityId, MotionKind, Trigger};
@@ -26,6 +27,9 @@ const THRESHOLD: f64 = 0.3;
 pub(super) fn trigger() -> Trigger {
     Trigger::within(THRESHOLD)
 }
+
+/// Where datagrams are few: this far apart, a little less than three ticks, so that every third takes along what came due.
+pub(super) const BUNDLE: Span = Span::from_millis(95);
 
 /// As finely as it takes to stay far below the threshold, in a world of the fields that so many tanks drive on.
 pub(super) fn precision(tanks: usize) -> Precision {
@@ -56,18 +60,24 @@ pub(super) struct Server {
 impl Server {
     /// Everybody is told whenever something is due.
     pub(super) fn broadcast(terms: &Terms) -> Self {
-        Self::new(terms, Box::new(Broadcast))
+        Self::new(terms, Span::ZERO, Box::new(Broadcast))
+    }
+
+    /// The same, in few datagrams.
+    pub(super) fn bundled(terms: &Terms) -> Self {
+        Self::new(terms, BUNDLE, Box::new(Broadcast))
     }
 
     /// Our own scheduler, with a budget that lets it tell everybody.
     pub(super) fn error_index(terms: &Terms) -> Self {
-        Self::new(terms, Box::new(ErrorIndex::new(ErrorIndexConfig::new(terms.receivers as f64))))
+        Self::new(terms, Span::ZERO, Box::new(ErrorIndex::new(ErrorIndexConfig::new(terms.receivers as f64))))
     }
 
-    fn new(terms: &Terms, scheduler: Box<dyn Scheduler<Vec2>>) -> Self {
+    fn new(terms: &Terms, datagram_every: Span, scheduler: Box<dyn Scheduler<Vec2>>) -> Self {
         let config = ServerConfig {
             clients_max: terms.receivers,
             precision: precision(terms.tanks),
+            datagram_every,
             ..ServerConfig::new([(TANK, class())], new_epoch())
         };
         let session = ::fairpath::session::Server::new(config, scheduler, unguessable_random());

@@ -60,7 +60,7 @@ pub(crate) struct Way {
 }
 
 /// All of them; the first is what the others are compared with.
-pub(crate) static WAYS: [Way; 9] = [
+pub(crate) static WAYS: [Way; 11] = [
     Way {
         name: "raw",
         title: "raw UDP loop: sendmmsg, all states in one datagram",
@@ -107,21 +107,35 @@ pub(crate) static WAYS: [Way; 9] = [
         name: "quinn-vectors",
         title: "quinn alone, the same DR vectors for everybody, no books",
         sends_every_state: false,
-        tell: |terms| Box::new(quinn::Server::of_vectors(terms)),
+        tell: |terms| Box::new(quinn::Server::of_vectors(terms, 1)),
+        watch: quinn::watch_vectors,
+    },
+    Way {
+        name: "quinn-vectors-bundled",
+        title: "the same, every third tick",
+        sends_every_state: false,
+        tell: |terms| Box::new(quinn::Server::of_vectors(terms, 3)),
         watch: quinn::watch_vectors,
     },
     Way {
         name: "fairpath",
-        title: "Fairpath: broadcast",
+        title: "Fairpath, every tick",
         sends_every_state: false,
         tell: |terms| Box::new(fairpath::Server::broadcast(terms)),
         watch: fairpath::watch,
     },
     Way {
         name: "fairpath-index",
-        title: "Fairpath: error-index, nobody is spared",
+        title: "Fairpath with error-index, every tick",
         sends_every_state: false,
         tell: |terms| Box::new(fairpath::Server::error_index(terms)),
+        watch: fairpath::watch,
+    },
+    Way {
+        name: "fairpath-bundled",
+        title: "Fairpath, every third tick",
+        sends_every_state: false,
+        tell: |terms| Box::new(fairpath::Server::bundled(terms)),
         watch: fairpath::watch,
     },
 ];

@@ -1,5 +1,6 @@
 //! QUIC datagrams, and nothing above them.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
@@ -43,6 +44,11 @@ struct Vectors {
     precision: Precision,
     packet: u16,
     sent: u64,
+    /// What is due and has not been sent, the newest of each.
+    due: BTreeMap<EntityId, DrVector<Vec2>>,
+    /// How many ticks go into one datagram.
+    ticks_each: u32,
+    ticks: u32,
 }
 
 impl Server {
@@ -50,10 +56,19 @@ impl Server {
         Self::new(Says::States)
     }
 
-    pub(super) fn of_vectors(terms: &Terms) -> Self {
+    /// One datagram for so many ticks.
+    pub(super) fn of_vectors(terms: &Terms, ticks_each: u32) -> Self {
         let owner = |tank| Owner::new(EntityId(tank), trigger()).with_model(MODEL).with_precision(precision(terms.tanks));
         let owners = (0..terms.tanks as u32).map(owner).collect();
-        Self::new(Says::Vectors(Vectors { owners, precision: precision(terms.tanks), packet: 0, sent: 0 }))
+        Self::new(Says::Vectors(Vectors {
+            owners,
+            precision: precision(terms.tanks),
+            packet: 0,
+            sent: 0,
+            due: BTreeMap::new(),
+            ticks_each,
+            ticks: 0,
+        }))
     }
 
     fn new(says: Says) -> Self {
@@ -129,16 +144,18 @@ impl Teller for Server {
 }
 
 impl Vectors {
-    /// DR vectors that are due, if any are.
+    /// DR vectors that are due, if any are and this is a tick that sends.
     fn pack(&mut self, scene: &Scene, before: Duration, at: Duration, receivers: u64) -> Option<Vec<u8>> {
         let now = instant(at);
         let observed = self.owners.iter_mut().enumerate().map(|(tank, owner)| {
             owner.observe(scene.observe(tank, before, at), now).expect("tanks are finite")
         });
-        let vectors: Vec<DrVector<Vec2>> = observed.flatten().map(|export| export.vector).collect();
-        if vectors.is_empty() {
+        self.due.extend(observed.flatten().map(|export| (export.vector.entity, export.vector)));
+        self.ticks += 1;
+        if self.due.is_empty() || self.ticks % self.ticks_each != 0 {
             return None;
         }
+        let vectors: Vec<DrVector<Vec2>> = std::mem::take(&mut self.due).into_values().collect();
         self.sent += vectors.len() as u64 * receivers;
         self.packet = self.packet.wrapping_add(1);
         let header = Header { packet: WirePacketNumber(self.packet), sent_at: now, ..Header::default() };
