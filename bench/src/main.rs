@@ -53,7 +53,13 @@ fn main() -> ExitCode {
         Some(thousand::AS_SERVER) => thousand::be_server(rest),
         Some(thousand::AS_BOTS) => thousand::be_bots(rest),
         // Minutes, and of any size: only when asked for.
-        Some("thousand") => println!("{}", thousand::bench(rest)),
+        Some("thousand") => match thousand::bench(rest) {
+            Some(table) => println!("{table}"),
+            None => {
+                eprint!("error: such a crowd cannot be had\n\n{}", thousand::HELP);
+                return ExitCode::from(2);
+            }
+        },
         _ => return run(wanted.as_deref()),
     }
     ExitCode::SUCCESS

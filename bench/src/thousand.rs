@@ -72,68 +72,128 @@ struct Seen {
     processor_secs: BTreeMap<u64, f64>,
 }
 
-pub(crate) fn bench(arguments: &[String]) -> Table {
-    let number = |at: usize| arguments.get(at).and_then(|word| word.parse::<u64>().ok());
-    let clients = number(0).map_or(CLIENTS, |clients| clients as usize);
-    let measure = number(1).map_or(MEASURE, Duration::from_secs);
-    let (count, secs) = (clients.to_string(), measure.as_secs().to_string());
-    let mut server = Helper::start([AS_SERVER, &count, &secs]);
-    let invitation: Invitation = server.next();
-    let began = invitation.began.as_nanos().to_string();
-    let address = invitation.address.to_string();
-    let bots = Helper::start([AS_BOTS, &count, &address, &invitation.pin, &began]);
-    eprintln!("   server is process {}, bots are {}", server.id(), bots.id());
-    let _: String = server.next();
-    let from = machine::now().as_secs() + 1;
-    let served: Served = server.next();
-    let until = machine::now().as_secs();
-    let seen: Seen = bots.finish();
+/// What can be asked for.
+pub(crate) const HELP: &str = "\
+thousand [CLIENTS [SECS]]   so many clients (default 1000), measured for so long (default 60 s)
+thousand search             the largest number that holds, to 50, measured for 20 s each
+";
+/// How long is measured for each number that is tried, and how far apart numbers are.
+const TRY: Duration = Duration::from_secs(20);
+const STEP: usize = 50;
+/// More are not tried: the bots' threads and sockets would come to the system's bounds first.
+const CLIENTS_MAX: usize = 4_000;
 
-    let mut errors = Errors::default();
-    seen.seconds.range(from..until).for_each(|(_, second)| errors.add(second));
-    let used: Vec<f64> = seen.processor_secs.range(from..until).map(|(_, used)| *used).collect();
-    let used_by_bots =
-        (used.last().unwrap_or(&0.0) - used.first().unwrap_or(&0.0)) / used.len().max(2) as f64;
-    let late = |share: f64| {
-        let at = ((served.late_us.len() - 1) as f64 * share) as usize;
-        served.late_us[at] as f64 / 1e3
-    };
-    let share = served.secs * clients as f64;
-    let is_held = late(0.99) <= LATE.as_secs_f64() * 1e3 && served.lost + served.udp_dropped == 0;
-    Table::of_notes(&format!(
-        "{clients} clients with a tank each that see the {NEIGHBOURS} nearest, {TICKS_HZ} Hz, {:.0} s",
-        served.secs
-    ))
-    .note(format!(
-        "tick done late, p50 / p99 / worst {:>8.1} / {:.1} / {:.1} ms",
-        late(0.5),
-        late(0.99),
-        late(1.0)
-    ))
-    .note(format!(
-        "sessions lost {}, datagrams that found no room in a socket {}",
-        served.lost, served.udp_dropped
-    ))
-    .note(format!(
-        "error, RMS / p95 / p99 {:>19.3} / {:.3} / {:.3} units, of {} looks",
-        errors.rms(),
-        errors.quantile(0.95),
-        errors.quantile(0.99),
-        errors.count()
-    ))
-    .note(format!(
-        "processor, server / bots {:>15.2} / {:.2} cores; server {:.0} µs for each client and second, {} MB",
-        served.processor_secs / served.secs,
-        used_by_bots,
-        served.processor_secs / share * 1e6,
-        served.resident >> 20,
-    ))
-    .note(format!(
-        "to each client {:>21.0} bytes and {:.0} DR vectors a second",
-        served.bytes as f64 / share,
-        served.vectors as f64 / share
-    ))
-    .note(if is_held { "held: p99 at most 25 ms and nothing dropped" } else { "not held" })
+/// What was asked for, if it makes sense.
+pub(crate) fn bench(arguments: &[String]) -> Option<Table> {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let clients = |word: &str| word.parse().ok().filter(|clients| (1..=CLIENTS_MAX).contains(clients));
+    let secs = |word: &str| word.parse().ok().filter(|secs| (1..=MEASURE.as_secs()).contains(secs));
+    match words.as_slice() {
+        [] => Some(Crowd::gather(CLIENTS, MEASURE).table()),
+        ["search"] => Some(search()),
+        [count] => Some(Crowd::gather(clients(count)?, MEASURE).table()),
+        [count, lasting] => Some(Crowd::gather(clients(count)?, Duration::from_secs(secs(lasting)?)).table()),
+        _ => None,
+    }
+}
+
+/// Halves the gap between a number that holds and one that does not.
+fn search() -> Table {
+    let (mut holds, mut fails) = (0, CLIENTS_MAX / STEP);
+    let (mut best, mut next) = (None, CLIENTS / STEP);
+    while fails - holds > 1 {
+        let crowd = Crowd::gather(next * STEP, TRY);
+        eprintln!("{}", crowd.table());
+        if crowd.is_held() {
+            (holds, best) = (next, Some(crowd));
+            next = (2 * next).min(holds.midpoint(fails));
+        } else {
+            fails = next;
+            next = holds.midpoint(fails);
+        }
+    }
+    best.map_or_else(|| Table::of_notes("not even 50 clients hold"), |crowd| crowd.table())
+}
+
+/// What came of so many.
+struct Crowd {
+    clients: usize,
+    served: Served,
+    errors: Errors,
+    /// Cores that the bots used.
+    bots_cores: f64,
+}
+
+impl Crowd {
+    fn gather(clients: usize, measure: Duration) -> Self {
+        let (count, secs) = (clients.to_string(), measure.as_secs().to_string());
+        let mut server = Helper::start([AS_SERVER, &count, &secs]);
+        let invitation: Invitation = server.next();
+        let began = invitation.began.as_nanos().to_string();
+        let address = invitation.address.to_string();
+        let bots = Helper::start([AS_BOTS, &count, &address, &invitation.pin, &began]);
+        eprintln!("   server is process {}, bots are {}", server.id(), bots.id());
+        let _: String = server.next();
+        let from = machine::now().as_secs() + 1;
+        let served: Served = server.next();
+        let until = machine::now().as_secs();
+        let seen: Seen = bots.finish();
+
+        let mut errors = Errors::default();
+        seen.seconds.range(from..until).for_each(|(_, second)| errors.add(second));
+        let used: Vec<f64> = seen.processor_secs.range(from..until).map(|(_, used)| *used).collect();
+        let used_secs = used.last().unwrap_or(&0.0) - used.first().unwrap_or(&0.0);
+        Self { clients, served, errors, bots_cores: used_secs / used.len().saturating_sub(1).max(1) as f64 }
+    }
+
+    /// How late a tick was done that so large a share was not later than, in milliseconds.
+    fn late_ms(&self, share: f64) -> f64 {
+        let at = ((self.served.late_us.len() - 1) as f64 * share) as usize;
+        self.served.late_us[at] as f64 / 1e3
+    }
+
+    fn is_held(&self) -> bool {
+        let is_in_time = self.late_ms(0.99) <= LATE.as_secs_f64() * 1e3;
+        is_in_time && self.served.lost + self.served.udp_dropped == 0
+    }
+
+    fn table(&self) -> Table {
+        let Self { clients, served, errors, bots_cores } = self;
+        let share = served.secs * *clients as f64;
+        Table::of_notes(&format!(
+            "{clients} clients with a tank each that see the {NEIGHBOURS} nearest, {TICKS_HZ} Hz, {:.0} s",
+            served.secs
+        ))
+        .note(format!(
+            "tick done late, p50 / p99 / worst {:>8.1} / {:.1} / {:.1} ms",
+            self.late_ms(0.5),
+            self.late_ms(0.99),
+            self.late_ms(1.0)
+        ))
+        .note(format!(
+            "sessions lost {}, datagrams that found no room in a socket {}",
+            served.lost, served.udp_dropped
+        ))
+        .note(format!(
+            "error, RMS / p95 / p99 {:>19.3} / {:.3} / {:.3} units, of {} looks",
+            errors.rms(),
+            errors.quantile(0.95),
+            errors.quantile(0.99),
+            errors.count()
+        ))
+        .note(format!(
+            "processor, server / bots {:>15.2} / {bots_cores:.2} cores; server {:.0} µs for each client and second, {} MB",
+            served.processor_secs / served.secs,
+            served.processor_secs / share * 1e6,
+            served.resident >> 20,
+        ))
+        .note(format!(
+            "to each client {:>21.0} bytes and {:.0} DR vectors a second",
+            served.bytes as f64 / share,
+            served.vectors as f64 / share
+        ))
+        .note(if self.is_held() { "held: p99 at most 25 ms and nothing dropped" } else { "not held" })
+    }
 }
 
 /// As finely as it takes to stay far below the threshold, in a world of many fields.

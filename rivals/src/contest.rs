@@ -19,7 +19,10 @@ const RECEIVERS: [usize; 2] = [16, 64];
 /// How often those tell who send every state.
 const FULL_HZ: f64 = 30.0;
 /// How long is measured.
-const MEASURE_SECS: f64 = 10.0;
+const MEASURE_SECS: f64 = 8.0;
+
+/// How much of the scene is looked at without a network.
+const LOOK_AT: Duration = Duration::from_secs(20);
 
 /// Everything that is known of one way to tell.
 #[derive(Clone, Debug)]
@@ -66,15 +69,17 @@ fn compare(ways: &[&Way], receivers: usize) -> Table {
     let ours = outcomes.iter().zip(ways).find(|(_, way)| way.name == "fairpath").map(|(ours, _)| ours.rms);
     if let Some(hz) = ours.map(rate_with_error) {
         let slower = ways.iter().filter(|way| way.sends_every_state && way.name != "raw-each");
-        outcomes.extend(slower.map(|way| run(way, TANKS, receivers, hz, format!("{}, {hz:.1} Hz", way.title))));
+        outcomes
+            .extend(slower.map(|way| run(way, TANKS, receivers, hz, format!("{}, {hz:.1} Hz", way.title))));
     }
-    Table { tanks: TANKS, receivers, outcomes }
+    let share_moving = Scene::record(TANKS, LOOK_AT, crate::roles::SEED).share_moving();
+    Table { tanks: TANKS, receivers, share_moving, outcomes }
 }
 
 /// How often every state must be sent so that what receivers show is off by this much, on average: they go straight on from the
 /// last state. Found by trying, without a network.
 fn rate_with_error(rms: f64) -> f64 {
-    let lasting = Duration::from_secs(20);
+    let lasting = LOOK_AT;
     let scene = Scene::record(TANKS, lasting, crate::roles::SEED);
     let error_at = |hz: f64| {
         let mut errors = Errors::default();

@@ -13,7 +13,7 @@ use crate::ways::Way;
 const TANKS: usize = 64;
 const RECEIVERS: usize = 16;
 const HZ: f64 = 30.0;
-const SECS: f64 = 6.0;
+const SECS: f64 = 5.0;
 
 const ENTITIES: [usize; 4] = [16, 64, 128, 256];
 const AUDIENCES: [usize; 4] = [4, 16, 64, 128];
@@ -36,11 +36,13 @@ pub(crate) fn measure(folder: &str) {
     };
     let lines = lines(&ENTITIES, |way, tanks| percent(way, tanks, RECEIVERS));
     let title = format!("{RECEIVERS} receivers, by how much there is to tell of");
-    let chart = Chart { title: &title, across: "entities", up: PROCESSOR, is_logarithmic: true, lines: &lines };
+    let chart =
+        Chart { title: &title, across: "entities", up: PROCESSOR, is_logarithmic: true, lines: &lines };
     draw("entities", chart);
     let lines = self::lines(&AUDIENCES, |way, receivers| percent(way, TANKS, receivers));
     let title = format!("{TANKS} entities, by how many are told of them");
-    let chart = Chart { title: &title, across: "receivers", up: PROCESSOR, is_logarithmic: true, lines: &lines };
+    let chart =
+        Chart { title: &title, across: "receivers", up: PROCESSOR, is_logarithmic: true, lines: &lines };
     draw("receivers", chart);
     let (costs, errors) = by_loss();
     let title = format!("{TANKS} entities and {RECEIVERS} receivers, by what is lost");
@@ -82,7 +84,8 @@ fn by_loss() -> (Vec<Line>, Vec<Line>) {
             eprintln!("   {name}: {loss} lost");
             (loss * 100.0, play(&terms(way, TANKS, RECEIVERS), lossy(loss)))
         });
-        let cost = played.iter().map(|(loss, it)| (*loss, it.used.processor_secs / it.secs * 100.0)).collect();
+        let cost =
+            played.iter().map(|(loss, it)| (*loss, it.used.processor_secs / it.secs * 100.0)).collect();
         let rms = played.iter().map(|(loss, it)| (*loss, it.errors.rms())).collect();
         println!("{label}: % of a core {cost:.2?}, error {rms:.3?}");
         costs.push(Line { label, points: cost });

@@ -8,14 +8,18 @@ use crate::contest::Outcome;
 pub(crate) struct Table {
     pub(crate) tanks: usize,
     pub(crate) receivers: usize,
+    /// How much of the time a tank drives.
+    pub(crate) share_moving: f64,
     pub(crate) outcomes: Vec<Outcome>,
 }
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { tanks, receivers, outcomes } = self;
+        let Self { tanks, receivers, share_moving, outcomes } = self;
         let base = outcomes.first().map_or(f64::NAN, |first| first.nanos);
-        writeln!(f, "{tanks} entities × {receivers} receivers, for each entity, receiver and tick of 30 Hz\n")?;
+        let moving = share_moving * 100.0;
+        writeln!(f, "{tanks} entities × {receivers} receivers, {moving:.0} % of the tanks moving;")?;
+        writeln!(f, "for each entity, receiver and tick of 30 Hz\n")?;
         writeln!(f, "| | server CPU, ns | of the first | bytes | datagrams | error, RMS | error, p99 |")?;
         writeln!(f, "| --- | --- | --- | --- | --- | --- | --- |")?;
         for outcome in outcomes {

@@ -105,14 +105,14 @@ pub(crate) static WAYS: [Way; 11] = [
     },
     Way {
         name: "quinn-vectors",
-        title: "quinn alone, the same DR vectors for everybody, no books",
+        title: "quinn alone, the same DR vectors, no books",
         sends_every_state: false,
         tell: |terms| Box::new(quinn::Server::of_vectors(terms, 1)),
         watch: quinn::watch_vectors,
     },
     Way {
         name: "quinn-vectors-bundled",
-        title: "the same, every third tick",
+        title: "quinn alone, the same DR vectors, every third tick",
         sends_every_state: false,
         tell: |terms| Box::new(quinn::Server::of_vectors(terms, 3)),
         watch: quinn::watch_vectors,

@@ -58,7 +58,9 @@ impl Server {
 
     /// One datagram for so many ticks.
     pub(super) fn of_vectors(terms: &Terms, ticks_each: u32) -> Self {
-        let owner = |tank| Owner::new(EntityId(tank), trigger()).with_model(MODEL).with_precision(precision(terms.tanks));
+        let owner = |tank| {
+            Owner::new(EntityId(tank), trigger()).with_model(MODEL).with_precision(precision(terms.tanks))
+        };
         let owners = (0..terms.tanks as u32).map(owner).collect();
         Self::new(Says::Vectors(Vectors {
             owners,

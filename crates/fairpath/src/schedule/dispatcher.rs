@@ -278,10 +278,13 @@ impl<V: Planar> Dispatcher<V> {
 
     /// Whether [`poll_departures`](Self::poll_departures) may have something for this receiver by now.
     pub fn is_due(&self, receiver: ReceiverId, now: SharedInstant) -> bool {
-        let is_past = |deadline: Option<SharedInstant>| deadline.is_some_and(|deadline| deadline <= now);
-        is_past(self.scheduler.poll_deadline())
-            || is_past(self.claims.due(receiver))
-            || (self.config.liveness.is_some() && is_past(self.promises.due(receiver)))
+        self.due(receiver).is_some_and(|due| due <= now)
+    }
+
+    /// When [`poll_departures`](Self::poll_departures) may have something for this receiver.
+    pub fn due(&self, receiver: ReceiverId) -> Option<SharedInstant> {
+        let promised = self.config.liveness.and_then(|_| self.promises.due(receiver));
+        [self.scheduler.poll_deadline(), self.claims.due(receiver), promised].into_iter().flatten().min()
     }
 
     /// The DR vector that a claim is about. If so many newer ones were cut since that it is forgotten, a newer one;

@@ -369,9 +369,13 @@ impl Channel {
 
     /// Whether there is something to send by now, if the dispatcher `has_vectors` for the peer.
     pub(super) fn is_due(&self, has_vectors: bool, now: Now) -> bool {
-        let affordable = self.budget.when(Self::SPEAK_BYTES, now.local).max(self.datagram_at);
-        let may_speak = affordable <= now.local;
-        (has_vectors && may_speak) || self.poll_deadline(now).is_some_and(|at| at <= now.local)
+        (has_vectors && self.speaks_at(now) <= now.local)
+            || self.poll_deadline(now).is_some_and(|at| at <= now.local)
+    }
+
+    /// From when on a datagram may leave.
+    pub(super) fn speaks_at(&self, now: Now) -> LocalInstant {
+        self.budget.when(Self::SPEAK_BYTES, now.local).max(self.datagram_at)
     }
 
     /// Whether a datagram must leave though no DR vector does.

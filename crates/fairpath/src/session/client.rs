@@ -567,6 +567,8 @@ impl<V: Planar> Client<V> {
             Phase::Established => {
                 let now = self.clock_now(now)?;
                 let claims = self.dispatcher.poll_deadline().map(|at| now.local + (at - now.shared));
+                // What is due waits for the datagram that may take it.
+                let claims = claims.map(|at| at.max(self.channel.speaks_at(now)));
                 let fixed = [self.heard_at + self.config.silence_max, self.clock.poll_deadline()];
                 fixed.into_iter().chain(claims).chain(self.channel.poll_deadline(now)).min()
             }

@@ -26,7 +26,7 @@ use crate::place::{Relay, Replica};
 use crate::random::Random;
 use crate::schedule::{Dispatcher, Scheduler};
 use crate::state::{Observation, State};
-use crate::time::{Now, SharedInstant, Span};
+use crate::time::{LocalInstant, Now, SharedInstant, Span};
 use crate::vector::Planar;
 use member::Member;
 use object::{Object, Role};
@@ -431,24 +431,25 @@ impl<V: Planar> Server<V> {
 
     /// When there will be something to do, unless something arrives before. In the past, if there is now.
     pub fn poll_deadline(&self, now: SharedInstant) -> Option<SharedInstant> {
+        let shared = |at: LocalInstant| SharedInstant::ZERO + at.since_zero();
         let greetings = self.connections.values().filter(|connection| connection.client.is_none());
         let greetings = greetings.map(|connection| connection.opened_at + HELLO_WITHIN);
-        let members = self.members.values().flat_map(|member| {
-            let channel = member.channel.poll_deadline(Now::synchronised(now));
-            let channel = channel.map(|at| SharedInstant::ZERO + at.since_zero());
+        let members = self.members.iter().flat_map(|(client, member)| {
+            let clock = Now::synchronised(now);
+            // What is due waits for the datagram that may take it.
+            let vectors = self
+                .dispatcher
+                .due(client.receiver())
+                .map(|due| due.max(shared(member.channel.speaks_at(clock))));
+            let channel = member.channel.poll_deadline(clock).map(shared);
             match member.detached_at {
-                _ if member.is_overfull => [Some(now), None],
-                Some(since) => [Some(since + self.config.resume_within), None],
-                None => [Some(member.heard_at + self.config.silence_max), channel],
+                _ if member.is_overfull => [Some(now), None, None],
+                Some(since) => [Some(since + self.config.resume_within), None, None],
+                None => [Some(member.heard_at + self.config.silence_max), channel, vectors],
             }
         });
         let scope = self.scope.is_some().then(|| self.scope_at + self.scope_pause());
-        // What is due and waits for its datagram is looked at again a few times until that may leave.
-        let every = self.config.datagram_every;
-        let soon = (every > Span::ZERO).then(|| now + Span::from_micros(every.as_micros() / 8));
-        let dispatcher = self.dispatcher.poll_deadline().map(|at| soon.map_or(at, |soon| at.max(soon)));
-        let one = [dispatcher, scope].into_iter().flatten();
-        greetings.chain(members.flatten()).chain(one).min()
+        greetings.chain(members.flatten()).chain(scope).min()
     }
 
     /// Sends a client away for good.
