@@ -407,18 +407,6 @@ impl Bot {
                     session.creation(other).and_then(|bytes| bytes.try_into().ok()).map(u16::from_le_bytes);
                 let Some(of) = of else { continue };
                 let shown = session.place(other, local).map(|state| state.position);
-                if let Some(p) = shown {
-                    let t = scene.truth(usize::from(of), now).position;
-                    use fairpath::vector::Vector;
-                    if p.distance(t) > 15.0 && std::env::var("DBG").is_ok() {
-                        eprintln!(
-                            "OFF bot {tank} of {of} by {:.1} at {p:?} truth {t:?} {:?} {}",
-                            p.distance(t),
-                            now,
-                            other.0
-                        );
-                    }
-                }
                 errors.look(shown, scene.truth(usize::from(of), now).position);
             }
         });
