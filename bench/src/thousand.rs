@@ -11,9 +11,9 @@ use std::time::Duration;
 use fairpath::schedule::Broadcast;
 use fairpath::session::{Class, ClassId, Client, ClientConfig, Nearest, Server, ServerConfig, ServerEvent};
 use fairpath::time::Span;
-use fairpath::vector::{Vec2, Vec3};
+use fairpath::vector::{Vec2, Vec3, Vector};
 use fairpath::wire::{Precision, PrecisionSettings};
-use fairpath::{EntityId, MotionKind, Trigger};
+use fairpath::{EntityId, MotionKind, Observation, State, Trigger};
 use fairpath_bench::{Errors, Helper, Scene, machine, report, until_stdin_ends};
 use fairpath_net::{
     ClientThread, Identity, NetClient, NetClientConfig, NetServer, NetServerConfig, Trust, unguessable_random,
@@ -34,6 +34,8 @@ const TANK: ClassId = ClassId(0);
 /// How long is measured, and how long everybody has had time before: all handshakes, clocks and first sights.
 const MEASURE: Duration = Duration::from_secs(60);
 const SETTLE: Duration = Duration::from_secs(10);
+/// The scene goes on for so long after all that.
+const AFTER_ALL: Duration = Duration::from_secs(20);
 /// Bots have their ticks at so many different times: players do not all press at once.
 const TURNS: usize = 10;
 /// Bots come so many in a second: a handshake takes both ends a millisecond or two.
@@ -329,12 +331,13 @@ pub(crate) fn be_bots(arguments: &[String]) {
     let count: usize = arguments[0].parse().expect("a number");
     let address: SocketAddr = arguments[1].parse().expect("an address");
     let trust = Trust::Pinned(vec![arguments[2].parse().expect("a fingerprint")]);
-    let lasting = SETTLE + MEASURE + Duration::from_secs_f64(30.0 + count as f64 / ARRIVALS_HZ);
+    let lasting = SETTLE + MEASURE + AFTER_ALL;
     let scene = Scene::record(count, lasting, SEED);
     let has_ended = until_stdin_ends();
 
     let thread = ClientThread::start().expect("the system has threads");
-    let began = machine::now();
+    let came = machine::now();
+    let mut began = None;
     let mut bots: Vec<Bot> = Vec::new();
     let (mut seconds, mut processor_secs) = (BTreeMap::<u64, Errors>::new(), BTreeMap::new());
     let mut metronome = machine::Metronome::hz(TICKS_HZ * TURNS as f64);
@@ -343,10 +346,14 @@ pub(crate) fn be_bots(arguments: &[String]) {
             break;
         }
         metronome.wait();
-        let passed = (machine::now() - began).as_secs_f64();
+        let passed = (machine::now() - came).as_secs_f64();
         let arrived = ((passed * ARRIVALS_HZ) as usize).min(count);
         while bots.len() < arrived {
             bots.push(Bot::new(&thread, bots.len(), count, address, trust.clone()));
+        }
+        // They drive off when everybody is there.
+        if began.is_none() && bots.len() == count && bots.iter().all(|bot| bot.own.is_some()) {
+            began = Some(machine::now());
         }
         let second = machine::now().as_secs();
         processor_secs.entry(second).or_insert_with(|| machine::processor_time().as_secs_f64());
@@ -384,23 +391,23 @@ impl Bot {
     }
 
     /// Drives, and looks at the others.
-    fn frame(&mut self, scene: &Scene, began: Duration, errors: Option<&mut Errors>) {
+    fn frame(&mut self, scene: &Scene, began: Option<Duration>, errors: Option<&mut Errors>) {
         let Self { tank, client, own, looked_at } = self;
         client.frame(|session, local| {
             while session.poll_event().is_some() {}
             if !session.is_connected() {
                 return;
             }
-            let now = machine::now() - began;
+            let now = began.map(|began| machine::now() - began);
             if own.is_none() {
                 *own = session.create(TANK, &(*tank as u16).to_le_bytes(), local).ok();
             }
             if let Some(own) = *own {
                 // The session may just be ending; the next frame tells it.
-                let _ = session.observe(own, scene.observe(*tank, *looked_at, now), local);
-                *looked_at = now;
+                let _ = session.observe(own, drive(scene, *tank, *looked_at, now), local);
+                *looked_at = now.unwrap_or_default();
             }
-            let Some(errors) = errors else { return };
+            let (Some(errors), Some(now)) = (errors, now) else { return };
             let others: Vec<EntityId> = session.objects().filter(|object| Some(*object) != *own).collect();
             for other in others {
                 let of =
@@ -411,4 +418,12 @@ impl Bot {
             }
         });
     }
+}
+
+/// Until it begins everybody stands where they will begin.
+fn drive(scene: &Scene, tank: usize, before: Duration, now: Option<Duration>) -> Observation<Vec2> {
+    let Some(now) = now else {
+        return Observation::Moved(State::moving(scene.truth(tank, Duration::ZERO).position, Vec2::ZERO));
+    };
+    scene.observe(tank, before, now)
 }
