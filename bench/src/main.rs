@@ -18,6 +18,7 @@ mod memory;
 mod middleman;
 mod predict;
 mod schedule;
+mod thousand;
 mod time_warp;
 mod wire;
 
@@ -46,18 +47,32 @@ const BENCHES: [Bench; 12] = [
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let wanted = arguments.first().cloned();
-    if wanted.as_deref() == Some(memory::AS_CLIENTS) {
-        memory::be_clients(&arguments[1..]);
-        return ExitCode::SUCCESS;
+    let rest = arguments.get(1..).unwrap_or_default();
+    match wanted.as_deref() {
+        Some(memory::AS_CLIENTS) => memory::be_clients(rest),
+        Some(thousand::AS_SERVER) => thousand::be_server(rest),
+        Some(thousand::AS_BOTS) => thousand::be_bots(rest),
+        // Minutes, and of any size: only when asked for.
+        Some("thousand") => match thousand::bench(rest) {
+            Some(table) => println!("{table}"),
+            None => {
+                eprint!("error: such a crowd cannot be had\n\n{}", thousand::HELP);
+                return ExitCode::from(2);
+            }
+        },
+        _ => return run(wanted.as_deref()),
     }
+    ExitCode::SUCCESS
+}
+
+fn run(wanted: Option<&str>) -> ExitCode {
     let names = BENCHES.map(|(name, _)| name).join(", ");
-    if let Some(unknown) = wanted.as_deref().filter(|wanted| !BENCHES.iter().any(|(name, _)| name == wanted))
-    {
-        eprintln!("error: there is no bench {unknown:?}; there are: {names}");
+    if let Some(unknown) = wanted.filter(|wanted| !BENCHES.iter().any(|(name, _)| name == wanted)) {
+        eprintln!("error: there is no bench {unknown:?}; there are: {names}, thousand, fan-out and growth");
         return ExitCode::from(2);
     }
     for (name, bench) in BENCHES {
-        if wanted.as_deref().is_none_or(|wanted| wanted == name) {
+        if wanted.is_none_or(|wanted| wanted == name) {
             println!("{}", bench());
         }
     }

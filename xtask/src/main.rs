@@ -14,7 +14,8 @@ cargo xtask page [--out DIR]          write the page's files for any web host (d
 cargo xtask page-cost      what a frame of each scene costs in headless Chromium
 cargo xtask screenshots [--out DIR]   photograph every scene in headless Chromium (default docs/screenshots)
 cargo xtask test           everything that must hold: format, lints, tests, documentation, the page in a browser
-cargo xtask bench [NAME]   how fast we are, as ratios measured in one run
+cargo xtask bench [NAME]   how fast we are, as ratios measured in one run; `thousand [N]`, `fan-out` and `growth` only by name:
+                           the last two stand beside other libraries, which are fetched and built first
 cargo xtask sim [ARGS]     worlds drawn from seeds, broken, healed and checked: --seeds N, --from S, --seed S;
                            --mutants [WORD] breaks the library on purpose and shows that it is noticed
 cargo xtask fuzz [SECS] [TARGET]   every fuzz target, or this one, for SECS seconds each (default 60); --list names them
@@ -139,7 +140,13 @@ fn test() -> Vec<Step> {
 }
 
 fn bench(arguments: &[String]) -> Vec<Step> {
-    let run = cargo(["run", "--release", "--package", "fairpath-bench", "--"]).args(arguments);
+    let name = arguments.first().map(String::as_str);
+    let package = match name {
+        // A workspace of its own, with its own lock file.
+        Some("fan-out" | "growth") => ["--manifest-path", "rivals/Cargo.toml"],
+        _ => ["--package", "fairpath-bench"],
+    };
+    let run = cargo(["run", "--release"].into_iter().chain(package).chain(["--"])).args(arguments);
     vec![run.named("benches")]
 }
 

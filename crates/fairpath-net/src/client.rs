@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -11,6 +11,7 @@ use fairpath::session::{Budget, Client, CloseReason, Statistics};
 use fairpath::time::LocalInstant;
 use fairpath::vector::Planar;
 use quinn::crypto::rustls::QuicClientConfig;
+use tokio::runtime::Handle;
 use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinSet;
 
@@ -98,7 +99,24 @@ pub enum Reach {
 pub struct NetClient<V: Planar> {
     shared: Arc<Shared<V>>,
     stop: Option<oneshot::Sender<Duration>>,
-    thread: Option<JoinHandle<bool>>,
+    ending: Option<Ending>,
+}
+
+/// How it is heard that a client has ended, and whether everything was confirmed.
+#[derive(Debug)]
+enum Ending {
+    Own(JoinHandle<bool>),
+    Shared(mpsc::Receiver<bool>),
+}
+
+/// A thread that many clients run on: for bots, and for whoever plays a crowd. A client of its own needs none.
+///
+/// Dropping it ends the clients that are still on it, without goodbye.
+#[derive(Debug)]
+pub struct ClientThread {
+    runtime: Handle,
+    /// It ends when this is dropped.
+    _stop: oneshot::Sender<()>,
 }
 
 /// How a client's connection is.
@@ -140,8 +158,30 @@ impl<V: Planar> NetClient<V> {
         let thread = std::thread::Builder::new()
             .name("fairpath-client".into())
             .spawn(move || runtime.block_on(run(inside, caller, config, stopped)));
-        let thread = Some(thread.map_err(ConnectError::System)?);
-        Ok(Self { shared, stop: Some(stop), thread })
+        let ending = Some(Ending::Own(thread.map_err(ConnectError::System)?));
+        Ok(Self { shared, stop: Some(stop), ending })
+    }
+
+    /// The same on a thread that is there already.
+    pub fn connect_on(
+        thread: &ClientThread,
+        server: SocketAddr,
+        config: NetClientConfig,
+        session: Client<V>,
+    ) -> Result<Self, ConnectError> {
+        let caller = {
+            let _inside = thread.runtime.enter();
+            Caller::new(server, &config)?
+        };
+        let shared = Arc::new(Shared::new(session, config.clock));
+        let (stop, stopped) = oneshot::channel();
+        let (ended, ending) = mpsc::channel();
+        let inside = Arc::clone(&shared);
+        thread.runtime.spawn(async move {
+            // Who dropped the client does not want to know.
+            let _ = ended.send(run(inside, caller, config, stopped).await);
+        });
+        Ok(Self { shared, stop: Some(stop), ending: Some(Ending::Shared(ending)) })
     }
 
     /// What this client's own clock shows.
@@ -175,7 +215,23 @@ impl<V: Planar> NetClient<V> {
     fn end(&mut self) -> bool {
         self.stop = None;
         // If it panicked it has said so; a second panic while the first unwinds would hide it.
-        self.thread.take().is_some_and(|thread| thread.join().unwrap_or(false))
+        match self.ending.take() {
+            Some(Ending::Own(thread)) => thread.join().unwrap_or(false),
+            Some(Ending::Shared(ended)) => ended.recv().unwrap_or(false),
+            None => false,
+        }
+    }
+}
+
+impl ClientThread {
+    /// Starts it.
+    pub fn start() -> io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let handle = runtime.handle().clone();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let run = move || drop(runtime.block_on(stopped));
+        std::thread::Builder::new().name("fairpath-clients".into()).spawn(run)?;
+        Ok(Self { runtime: handle, _stop: stop })
     }
 }
 

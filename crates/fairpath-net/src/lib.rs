@@ -63,7 +63,7 @@ mod tokens;
 
 use fairpath::random::Random;
 
-pub use client::{ClientStatus, ConnectError, NetClient, NetClientConfig, Reach};
+pub use client::{ClientStatus, ClientThread, ConnectError, NetClient, NetClientConfig, Reach};
 pub use clock::Clock;
 pub use congestion::Congestion;
 pub use doorkeeper::Limits;

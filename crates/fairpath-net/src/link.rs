@@ -90,8 +90,17 @@ pub(crate) fn transport_config(congestion: Congestion, budget: Budget) -> quinn:
         .send_window(RECEIVE_WINDOW_BYTES.into())
         .datagram_send_buffer_size(DATAGRAM_BUFFER_BYTES)
         .datagram_receive_buffer_size(Some(DATAGRAMS_UNREAD_BYTES))
+        .ack_frequency_config(Some(ack_frequency()))
         .max_idle_timeout(Some(IDLE_TIMEOUT.try_into().expect("ten seconds fit")))
         .congestion_controller_factory(congestion.factory(budget));
+    config
+}
+
+/// Acknowledgements need no packets of their own: receipts leave sooner than QUIC would acknowledge, and take them along. Only who
+/// hears a burst without having anything to say acknowledges it before that.
+fn ack_frequency() -> quinn::AckFrequencyConfig {
+    let mut config = quinn::AckFrequencyConfig::default();
+    config.ack_eliciting_threshold(VarInt::from_u32(10));
     config
 }
 

@@ -84,12 +84,10 @@ impl Outlet {
             place.send(bytes);
             pumped.has_sent = true;
         }
-        if !self.link.is_clear() {
-            self.is_held_back = true;
+        if !self.has_left() {
             pumped.is_blocked = true;
             return pumped;
         }
-        self.book_departure();
         let Some(bytes_max) = self.link.datagram_bytes_max() else { return pumped };
         if let Some(bytes) = voice.poll_datagram(bytes_max) {
             self.link.send_datagram(bytes);
@@ -97,6 +95,22 @@ impl Outlet {
             pumped.has_sent = true;
         }
         pumped
+    }
+
+    /// Whether a datagram was handed over of which it is not known that it has left.
+    pub(crate) fn is_sending(&self) -> bool {
+        self.handed_at.is_some()
+    }
+
+    /// Whether the last datagram has left; it is booked then.
+    pub(crate) fn has_left(&mut self) -> bool {
+        let is_clear = self.link.is_clear();
+        if is_clear {
+            self.book_departure();
+        } else {
+            self.is_held_back = true;
+        }
+        is_clear
     }
 
     pub(crate) fn departures(&self) -> Departures {

@@ -253,7 +253,7 @@ impl<V: Planar> NetPeer<V> {
 
     /// The game's turn with what this peer owns.
     pub fn frame<R>(&self, turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R) -> R {
-        self.mesh.own.with(turn)
+        self.mesh.own.frame(turn)
     }
 
     /// The game's turn with what another peer owns; nothing if there is no such peer.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use fairpath::session::{Client, ClientConfig, CloseReason};
 use fairpath::vector::Vec2;
 use fairpath_net::{
-    ConnectTokens, Fingerprint, Identity, Limits, NetClient, NetClientConfig, Reach, Trust,
+    ClientThread, ConnectTokens, Fingerprint, Identity, Limits, NetClient, NetClientConfig, Reach, Trust,
     unguessable_random,
 };
 use fairpath_sim::LinkConfig;
@@ -68,4 +68,29 @@ fn one_address_has_only_so_many_connections() {
         joined == 3 && world.server.door_statistics().refused >= 2
     });
     assert_eq!(world.server.status().len(), 3);
+}
+
+#[test]
+fn clients_who_share_a_thread_come_and_go_each_on_their_own() {
+    let mut world = World::with(LinkConfig::default(), server_session(), |_| {});
+    let thread = ClientThread::start().expect("a thread");
+    let connect = || {
+        let trust = Trust::Pinned(vec![world.server.fingerprint()]);
+        let config = NetClientConfig::new(trust);
+        NetClient::connect_on(&thread, world.server.address(), config, client_session()).expect("a socket")
+    };
+    let mut clients: Vec<NetClient<Vec2>> = std::iter::repeat_with(connect).take(3).collect();
+    world.until("all are in", |world| {
+        let is_in = |client: &NetClient<Vec2>| client.frame(|session, _| session.is_connected());
+        clients.iter().all(is_in) && world.server.frame(|session, _| session.clients().count()) == 3
+    });
+    let leaver = clients.pop().expect("three came");
+    assert!(leaver.leave(Duration::from_secs(10)), "it had promised nothing");
+    world.until("one is gone", |world| world.server.frame(|session, _| session.clients().count()) == 2);
+    drop(thread);
+    world.until("the others went with their thread", |world| {
+        world
+            .server
+            .frame(|session, _| session.clients().filter(|client| session.is_connected(*client)).count() == 0)
+    });
 }

@@ -2,14 +2,15 @@
 //! never keep to their line, and a few kilobytes a second.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 
 use fairpath::random::Random;
 use fairpath::schedule::Broadcast;
 use fairpath::session::{Budget, Class, Rates, Server, ServerConfig};
 use fairpath::time::{SharedInstant, Span};
-use fairpath::vector::Vec2;
+use fairpath::vector::{Vec2, Vector};
 use fairpath::{EntityId, Observation, State, Trigger};
-use fairpath_sim::{LinkConfig, SessionWorld};
+use fairpath_sim::{LinkConfig, SessionWorld, Tap, Way};
 
 use super::arena::{BALL, World, classes, client, idle};
 
@@ -80,4 +81,43 @@ fn nothing_is_told_more_often_or_more_seldom_than_its_class_allows() {
     world.run_for(Span::from_secs(10), idle);
     let silent = world.server.statistics(of).expect("a session").vectors_sent - before;
     assert!((440..=840).contains(&silent), "40 balls, at least every 800 ms: {silent} in 10 s");
+}
+
+/// When datagrams left for the client.
+#[derive(Clone, Debug, Default)]
+struct Departures(Arc<Mutex<Vec<SharedInstant>>>);
+
+impl Tap<Vec2> for Departures {
+    fn on_sends(&mut self, way: Way, now: SharedInstant, _: &mut Vec<u8>) {
+        if !way.is_up {
+            self.0.lock().expect("nobody panicked").push(now);
+        }
+    }
+}
+
+#[test]
+fn datagrams_keep_their_distance_and_take_along_what_came_due() {
+    let every = Span::from_millis(50);
+    let config = ServerConfig { datagram_every: every, ..ServerConfig::new(classes(), 1) };
+    let departures = Departures::default();
+    let (world, balls) = world(config);
+    let mut world = world.with_tap(departures.clone());
+    world.run_for(Span::from_secs(4), |world, now| {
+        // One ball after the other, a few at each frame: without a pause each frame would send.
+        let frame = now.as_micros() / 16_000;
+        for ball in balls.iter().filter(|ball| i64::from(ball.0 % 8) == frame % 8) {
+            world.server.observe(*ball, wobble(ball.0, now), now).expect("its own");
+        }
+    });
+    let left = departures.0.lock().expect("nobody panicked");
+    let closest = left.windows(2).map(|pair| pair[1] - pair[0]).min().expect("some left");
+    assert!(closest >= every, "two datagrams {closest:?} apart");
+    assert!(left.len() > 60, "and every one that may leave does: {} in 4 s", left.len());
+    let now = world.now();
+    for ball in &balls {
+        let (client, local) = world.client_now(0);
+        let placed = client.place(*ball, local).expect("told of");
+        let far = placed.position.distance(wobble(ball.0, now).state().position);
+        assert!(far < 12.0, "ball {ball:?} is {far} off: not told of for a while");
+    }
 }

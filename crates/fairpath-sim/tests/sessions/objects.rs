@@ -1,14 +1,18 @@
 //! Goal: everybody agrees on what there is, whose it is and what state it is in. Method: late joiners, objects that
 //! come and go, two who claim one ball, states that change while packets are lost.
 
-use fairpath::session::{ClientEvent, Party, Refusal, Scope, ServerEvent, Sight, Within};
+use fairpath::random::Random;
+use fairpath::schedule::Broadcast;
+use fairpath::session::{
+    ClientEvent, Nearest, Party, Refusal, Scope, Server, ServerConfig, ServerEvent, Sight, Within,
+};
 use fairpath::time::Span;
 use fairpath::vector::{Vec2, Vector};
-use fairpath::{Observation, State};
+use fairpath::{EntityId, Observation, State};
 use fairpath_sim::{LinkConfig, Loss, SessionWorld};
 
 use super::arena::{
-    BALL, SHIP, World, client, client_events, fly, idle, launch, server, server_events, world,
+    BALL, SHIP, World, classes, client, client_events, fly, idle, launch, server, server_events, world,
 };
 
 fn lossy() -> LinkConfig {
@@ -178,6 +182,30 @@ fn who_comes_back_into_sight_brings_the_current_state() {
     let (watcher, local) = world.client_now(0);
     let placed = watcher.place(ships[1], local).expect("seen again");
     assert!(placed.position.distance(Vec2::new(20.0, 0.0)) < 0.3, "{placed:?}");
+}
+
+/// More clients than are looked at in one go, in a row, a metre apart.
+#[test]
+fn in_a_crowd_everybody_sees_their_neighbours_and_nobody_else() {
+    const CROWD: usize = 70;
+    let config = ServerConfig { clients_max: CROWD, ..ServerConfig::new(classes(), 1) };
+    let server =
+        Server::new(config, Box::new(Broadcast), Random::from_seed(1)).with_scope(Nearest { count: 2 });
+    let link = LinkConfig::default().delay(Span::from_millis(10));
+    let mut world: World = SessionWorld::new(3, link, server, (0..CROWD).map(client).collect());
+    let ships = launch(&mut world);
+    world.run_for(Span::from_secs(2), |world, _| {
+        for (index, ship) in ships.iter().enumerate() {
+            let (client, local) = world.client_now(index);
+            client.observe(*ship, still(index as f64), local).expect("its own");
+        }
+    });
+    for index in 1..CROWD - 1 {
+        let seen: Vec<EntityId> = world.client(index).objects().collect();
+        let mut expected = ships[index - 1..=index + 1].to_vec();
+        expected.sort_unstable();
+        assert_eq!(seen, expected, "client {index}");
+    }
 }
 
 #[test]

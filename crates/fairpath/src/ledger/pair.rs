@@ -287,8 +287,9 @@ impl<V: Planar> Pair<V> {
         self.fold_what_is_certain();
     }
 
+    /// What has arrived and only waits for the books to be brought up to it is not open: no report changes it.
     pub(super) fn has_open(&self) -> bool {
-        !self.copies.is_empty()
+        self.copies.iter().any(|copy| copy.fate.is_open())
     }
 
     pub(super) fn standing(&self, exports: &Exports<V>) -> Standing {

@@ -122,6 +122,11 @@ impl Claims {
         self.agenda.first_due()
     }
 
+    /// When the next one of this receiver is due.
+    pub(super) fn due(&self, receiver: ReceiverId) -> Option<SharedInstant> {
+        Some(self.agenda.due(self.agenda.position(receiver)?))
+    }
+
     /// Takes out what is due for `receiver`, or for anybody, the heaviest first; equally heavy ones, to one part in a million,
     /// in the order of receivers, and for each the one that has waited longest.
     pub fn take_due(&mut self, receiver: Option<ReceiverId>, now: SharedInstant) -> Vec<Claim> {

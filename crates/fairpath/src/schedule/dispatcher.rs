@@ -280,6 +280,17 @@ impl<V: Planar> Dispatcher<V> {
         [self.claims.poll_deadline(), self.scheduler.poll_deadline(), promised].into_iter().flatten().min()
     }
 
+    /// Whether [`poll_departures`](Self::poll_departures) may have something for this receiver by now.
+    pub fn is_due(&self, receiver: ReceiverId, now: SharedInstant) -> bool {
+        self.due(receiver).is_some_and(|due| due <= now)
+    }
+
+    /// When [`poll_departures`](Self::poll_departures) may have something for this receiver.
+    pub fn due(&self, receiver: ReceiverId) -> Option<SharedInstant> {
+        let promised = self.config.liveness.and_then(|_| self.promises.due(receiver));
+        [self.scheduler.poll_deadline(), self.claims.due(receiver), promised].into_iter().flatten().min()
+    }
+
     /// The DR vector that a claim is about. If so many newer ones were cut since that it is forgotten, a newer one;
     /// `None` if the entity is gone.
     pub fn vector(&self, claim: &Claim) -> Option<&DrVector<V>> {

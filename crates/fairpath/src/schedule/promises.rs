@@ -47,6 +47,11 @@ impl Promises {
         self.agenda.first_due()
     }
 
+    /// When the next one of this receiver is to be looked at.
+    pub(super) fn due(&self, receiver: ReceiverId) -> Option<SharedInstant> {
+        Some(self.agenda.due(self.agenda.position(receiver)?))
+    }
+
     /// Looks at the pairs of `receiver`, or of anybody, whose instant has come. `look` says when to look again: by
     /// `now`, if what is promised is due and should stay so until it has left.
     pub(super) fn look(

@@ -57,6 +57,10 @@ pub(super) struct Channel {
     statistics: Statistics,
     /// The last attempt at a datagram came to nothing: not again before this.
     not_before: LocalInstant,
+    /// No two datagrams in less than this.
+    datagram_every: Span,
+    /// When the next may leave.
+    datagram_at: LocalInstant,
 }
 
 /// What a datagram brought.
@@ -84,8 +88,8 @@ impl Channel {
     /// Clock requests that are answered in one datagram.
     const CLOCK_REPLIES_MAX: usize = 4;
 
-    /// Nonces are drawn from `random`.
-    pub(super) fn new(budget: Budget, random: Random) -> Self {
+    /// Nonces are drawn from `random`. No two datagrams leave in less than `datagram_every`.
+    pub(super) fn new(budget: Budget, datagram_every: Span, random: Random) -> Self {
         Self {
             manifest: Manifest::default(),
             outbox: Outbox::default(),
@@ -106,6 +110,8 @@ impl Channel {
             round_trip: DelayEstimate::default(),
             statistics: Statistics::default(),
             not_before: LocalInstant::from_micros(i64::MIN),
+            datagram_every,
+            datagram_at: LocalInstant::from_micros(i64::MIN),
         }
     }
 
@@ -312,7 +318,7 @@ impl Channel {
         bytes_max: usize,
     ) -> Option<Vec<u8>> {
         let room = self.budget.level(now.local).min(bytes_max as f64);
-        if room < Self::SPEAK_BYTES {
+        if room < Self::SPEAK_BYTES || now.local < self.datagram_at {
             return None;
         }
         let departures = self.manifest.gather(dispatcher, receiver, now.shared);
@@ -354,10 +360,22 @@ impl Channel {
         ];
         let datagram = parts.into_iter().flatten().min();
         // Nothing leaves before the budget lets it.
-        let affordable = self.budget.when(Self::SPEAK_BYTES, now.local).max(self.not_before);
+        let affordable = self.budget.when(Self::SPEAK_BYTES, now.local);
+        let affordable = affordable.max(self.not_before).max(self.datagram_at);
         let datagram = datagram.map(|at| at.max(affordable));
         let stream = (!self.greetings.is_empty() || self.outbox.has_waiting()).then_some(at_once);
         [datagram, stream, self.confirm_due].into_iter().flatten().min()
+    }
+
+    /// Whether there is something to send by now, if the dispatcher `has_vectors` for the peer.
+    pub(super) fn is_due(&self, has_vectors: bool, now: Now) -> bool {
+        (has_vectors && self.speaks_at(now) <= now.local)
+            || self.poll_deadline(now).is_some_and(|at| at <= now.local)
+    }
+
+    /// From when on a datagram may leave.
+    pub(super) fn speaks_at(&self, now: Now) -> LocalInstant {
+        self.budget.when(Self::SPEAK_BYTES, now.local).max(self.datagram_at)
     }
 
     /// Whether a datagram must leave though no DR vector does.
@@ -485,6 +503,7 @@ impl Channel {
             self.newest.on_sent(*slot, *number, now.local);
         }
         self.statistics.datagrams_sent += 1;
+        self.datagram_at = now.local + self.datagram_every;
         self.departed.on_sent(&header, draft.copies, draft.content, now);
     }
 

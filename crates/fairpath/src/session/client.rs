@@ -42,6 +42,10 @@ pub struct ClientConfig {
     pub clock: ClockConfig,
     /// What may be sent to the server. Default [`Budget::default`].
     pub budget: Budget,
+    /// No two datagrams to the server in less than this; what is due meanwhile leaves with the next. Default zero: at once.
+    ///
+    /// At one frame, receipts travel with what the next frame tells.
+    pub datagram_every: Span,
     /// How long replicas guess. Default [`Replica::HORIZON`]; the same as the server's dispatcher reckons with.
     pub horizon: Span,
     /// A server that is silent for this long is taken for gone. Default [`SILENCE_MAX`].
@@ -57,6 +61,7 @@ impl ClientConfig {
             authentication: Vec::new(),
             clock: ClockConfig::default(),
             budget: Budget::default(),
+            datagram_every: Span::ZERO,
             horizon: Span::from_secs(3),
             silence_max: SILENCE_MAX,
         }
@@ -216,7 +221,7 @@ impl<V: Planar> Client<V> {
             identity: None,
             detached_at: None,
             frames: Frames::default(),
-            channel: Channel::new(config.budget, random.fork(0)),
+            channel: Channel::new(config.budget, config.datagram_every, random.fork(0)),
             clock: ClockSync::new(config.clock),
             clock_epoch: 0,
             is_synchronised: false,
@@ -562,6 +567,8 @@ impl<V: Planar> Client<V> {
             Phase::Established => {
                 let now = self.clock_now(now)?;
                 let claims = self.dispatcher.poll_deadline().map(|at| now.local + (at - now.shared));
+                // What is due waits for the datagram that may take it.
+                let claims = claims.map(|at| at.max(self.channel.speaks_at(now)));
                 let fixed = [self.heard_at + self.config.silence_max, self.clock.poll_deadline()];
                 fixed.into_iter().chain(claims).chain(self.channel.poll_deadline(now)).min()
             }
@@ -919,7 +926,7 @@ impl<V: Planar> Client<V> {
     /// Whose nonces nobody has seen before.
     fn new_channel(&mut self) -> Channel {
         let stream = self.random.bits();
-        Channel::new(self.config.budget, self.random.fork(stream))
+        Channel::new(self.config.budget, self.config.datagram_every, self.random.fork(stream))
     }
 
     fn forget(&mut self, object: EntityId) -> bool {

@@ -68,7 +68,7 @@ pub use error::{CallError, CloseReason, ObjectError, Refusal};
 pub use interceptor::{Interceptor, SpeedCheck, TeleportCheck, Update};
 pub use message::Target;
 pub use queues::Queues;
-pub use scope::{Everything, Scope, Sight, Within};
+pub use scope::{Everything, Nearest, Scope, Sight, Within};
 pub use server::{ConnectionId, Gate, Open, Server, ServerConfig, ServerEvent};
 pub use statistics::Statistics;
 pub use undelivered::Undelivered;

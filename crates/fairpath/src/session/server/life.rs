@@ -3,6 +3,7 @@
 use super::member::Member;
 use super::{ConnectionId, Server, ServerEvent};
 use crate::number::EntityId;
+use crate::session::channel::Channel;
 use crate::session::limits::IDS_PER_GRANT;
 use crate::session::message::{Hello, Message, Outcome, Received, Resume, SESSION_VERSION, Welcome};
 use crate::session::{ClientId, CloseReason, Party};
@@ -88,7 +89,8 @@ impl<V: Planar> Server<V> {
         let client = ClientId(self.next_client);
         self.next_client = self.next_client.checked_add(1).ok_or(CloseReason::Full)?;
         let random = self.random.fork(1 + u64::from(client.0));
-        self.members.insert(client, Member::new(token, self.config.budget, random, now));
+        let channel = Channel::new(self.config.budget, self.config.datagram_every, random);
+        self.members.insert(client, Member::new(token, channel, now));
         Ok(client)
     }
 

@@ -3,13 +3,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::ConnectionId;
 use crate::dr_vector::DrVector;
 use crate::number::EntityId;
-use crate::random::Random;
+use crate::session::Token;
 use crate::session::bucket::Bucket;
 use crate::session::channel::Channel;
 use crate::session::limits::{
     CALLS_BURST, CALLS_PER_SEC, REFUSALS_BURST, REFUSALS_PER_SEC, REQUESTS_BURST, REQUESTS_PER_SEC,
 };
-use crate::session::{Budget, Token};
 use crate::time::SharedInstant;
 use crate::vector::Planar;
 
@@ -37,10 +36,10 @@ pub(super) struct Member<V: Planar> {
 }
 
 impl<V: Planar> Member<V> {
-    pub(super) fn new(token: Token, budget: Budget, random: Random, now: SharedInstant) -> Self {
+    pub(super) fn new(token: Token, channel: Channel, now: SharedInstant) -> Self {
         let bucket = |per_sec: u32, burst: u32| Bucket::new(per_sec.into(), burst.into());
         Self {
-            channel: Channel::new(budget, random),
+            channel,
             token,
             connection: None,
             detached_at: None,

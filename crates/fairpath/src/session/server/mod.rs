@@ -26,7 +26,7 @@ use crate::place::{Relay, Replica};
 use crate::random::Random;
 use crate::schedule::{Dispatcher, Scheduler};
 use crate::state::{Observation, State};
-use crate::time::{Now, SharedInstant, Span};
+use crate::time::{LocalInstant, Now, SharedInstant, Span};
 use crate::vector::Planar;
 use member::Member;
 use object::{Object, Role};
@@ -45,6 +45,8 @@ pub struct Server<V: Planar> {
     /// Everybody sees everything, if there is none.
     scope: Option<Box<dyn Scope<V>>>,
     scope_at: SharedInstant,
+    /// Who is looked at next.
+    scope_from: ClientId,
     gate: Box<dyn Gate>,
     relay: Relay,
     connections: BTreeMap<ConnectionId, Connection>,
@@ -75,6 +77,7 @@ impl<V: Planar> Server<V> {
             interceptors: Vec::new(),
             scope: None,
             scope_at: SharedInstant::from_micros(i64::MIN),
+            scope_from: ClientId(0),
             gate: Box::new(Open),
             relay: Relay::new(),
             connections: BTreeMap::new(),
@@ -372,7 +375,7 @@ impl<V: Planar> Server<V> {
         for client in expired.map(|(client, _)| *client).collect::<Vec<_>>() {
             self.lose_session(client, now);
         }
-        if self.scope.is_some() && now - self.scope_at >= self.config.scope_every {
+        if self.scope.is_some() && now - self.scope_at >= self.scope_pause() {
             self.refresh_scope(now);
         }
     }
@@ -404,6 +407,15 @@ impl<V: Planar> Server<V> {
         channel.poll_datagram(&mut self.dispatcher, client.receiver(), &self.config.precision, now, bytes_max)
     }
 
+    /// Whether there is something to send on a connection by now: for who has many, and would rather not ask each of them.
+    pub fn is_due(&self, id: ConnectionId, now: SharedInstant) -> bool {
+        let member = self.client_of(id).and_then(|client| Some((client, self.members.get(&client)?)));
+        member.is_some_and(|(client, member)| {
+            let has_vectors = self.dispatcher.is_due(client.receiver(), now);
+            member.channel.is_due(has_vectors, Now::synchronised(now))
+        })
+    }
+
     /// A transport that is to be closed, and why. Given once; the connection is forgotten.
     pub fn poll_close(&mut self) -> Option<(ConnectionId, CloseReason)> {
         let closing = |(id, connection): (&ConnectionId, &Connection)| Some((*id, connection.closing?));
@@ -419,20 +431,25 @@ impl<V: Planar> Server<V> {
 
     /// When there will be something to do, unless something arrives before. In the past, if there is now.
     pub fn poll_deadline(&self, now: SharedInstant) -> Option<SharedInstant> {
+        let shared = |at: LocalInstant| SharedInstant::ZERO + at.since_zero();
         let greetings = self.connections.values().filter(|connection| connection.client.is_none());
         let greetings = greetings.map(|connection| connection.opened_at + HELLO_WITHIN);
-        let members = self.members.values().flat_map(|member| {
-            let channel = member.channel.poll_deadline(Now::synchronised(now));
-            let channel = channel.map(|at| SharedInstant::ZERO + at.since_zero());
+        let members = self.members.iter().flat_map(|(client, member)| {
+            let clock = Now::synchronised(now);
+            // What is due waits for the datagram that may take it.
+            let vectors = self
+                .dispatcher
+                .due(client.receiver())
+                .map(|due| due.max(shared(member.channel.speaks_at(clock))));
+            let channel = member.channel.poll_deadline(clock).map(shared);
             match member.detached_at {
-                _ if member.is_overfull => [Some(now), None],
-                Some(since) => [Some(since + self.config.resume_within), None],
-                None => [Some(member.heard_at + self.config.silence_max), channel],
+                _ if member.is_overfull => [Some(now), None, None],
+                Some(since) => [Some(since + self.config.resume_within), None, None],
+                None => [Some(member.heard_at + self.config.silence_max), channel, vectors],
             }
         });
-        let scope = self.scope.is_some().then(|| self.scope_at + self.config.scope_every);
-        let one = [self.dispatcher.poll_deadline(), scope].into_iter().flatten();
-        greetings.chain(members.flatten()).chain(one).min()
+        let scope = self.scope.is_some().then(|| self.scope_at + self.scope_pause());
+        greetings.chain(members.flatten()).chain(scope).min()
     }
 
     /// Sends a client away for good.

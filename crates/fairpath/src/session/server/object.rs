@@ -12,7 +12,7 @@ use crate::session::message::{Announcement, Call, Message};
 use crate::session::scope::Sight;
 use crate::session::{Class, ClassId, ClientId, Delivery, Party};
 use crate::state::State;
-use crate::time::{Now, SharedInstant};
+use crate::time::{Now, SharedInstant, Span};
 use crate::trigger::Reason;
 use crate::vector::Planar;
 
@@ -36,6 +36,9 @@ pub(super) enum Role<V: Planar> {
     /// Told by a client.
     Theirs(Box<Replica<V>>),
 }
+
+/// How many clients are looked at in one go. With 1000 objects that takes less than a millisecond, for which packets wait.
+const LOOKS_AT_ONCE: usize = 64;
 
 impl<V: Planar> Object<V> {
     pub(super) fn new(class: ClassId, owner: Party, creation: Vec<u8>, role: Role<V>) -> Self {
@@ -73,53 +76,94 @@ impl<V: Planar> Server<V> {
     /// Shows a new object to whom it concerns.
     pub(super) fn show_to_all(&mut self, object: EntityId, now: SharedInstant) {
         for client in self.members.keys().copied().collect::<Vec<_>>() {
-            self.look(client, Some(object), now);
+            self.look(client, object, now);
         }
     }
 
-    /// Looks again at who sees what.
+    /// Looks again at who sees what: at the next few clients, so that a crowd does not hold up everything else at once.
     pub(super) fn refresh_scope(&mut self, now: SharedInstant) {
         self.scope_at = now;
-        for client in self.members.keys().copied().collect::<Vec<_>>() {
-            self.refresh_scope_of(client, now);
-        }
+        let rest = self.members.range(self.scope_from..).map(|(client, _)| *client);
+        let clients: Vec<ClientId> = rest.take(LOOKS_AT_ONCE).collect();
+        let is_last = clients.len() < LOOKS_AT_ONCE;
+        let next = clients.last().filter(|_| !is_last).map_or(0, |client| client.0.saturating_add(1));
+        self.scope_from = ClientId(next);
+        self.look_around(&clients, now);
+    }
+
+    /// How long until the next few are looked at, for everybody to be looked at in
+    /// [`scope_every`](super::ServerConfig::scope_every).
+    pub(super) fn scope_pause(&self) -> Span {
+        let parts = self.members.len().div_ceil(LOOKS_AT_ONCE).max(1);
+        Span::from_micros(self.config.scope_every.as_micros() / parts as i64)
     }
 
     pub(super) fn refresh_scope_of(&mut self, client: ClientId, now: SharedInstant) {
-        self.look(client, None, now);
+        self.look_around(&[client], now);
     }
 
-    /// What a client sees may have changed: of all objects, or of this one.
-    fn look(&mut self, client: ClientId, only: Option<EntityId>, now: SharedInstant) {
-        for (object, is_to_be_seen) in self.changes_of_sight(client, only, now) {
+    /// What these clients see may have changed.
+    fn look_around(&mut self, clients: &[ClientId], now: SharedInstant) {
+        for (client, object, is_to_be_seen) in self.changes_of_sight(clients, now) {
             if is_to_be_seen { self.enter(client, object, now) } else { self.leave(client, object, false) }
         }
     }
 
-    /// What a client is to see that it does not, and what not that it does.
+    /// What these clients are to see that they do not, and what not that they do.
     fn changes_of_sight(
         &mut self,
-        client: ClientId,
-        only: Option<EntityId>,
+        clients: &[ClientId],
         now: SharedInstant,
-    ) -> Vec<(EntityId, bool)> {
+    ) -> Vec<(ClientId, EntityId, bool)> {
         let Self { members, objects, scope, .. } = self;
-        let Some(member) = members.get(&client) else { return Vec::new() };
-        let eyes = member.owned.iter().filter_map(|eye| Some(objects.get(eye)?.sight(*eye, now)));
-        let eyes: Vec<Sight<'_, V>> = if scope.is_some() { eyes.collect() } else { Vec::new() };
-        let (from, to) = only.map_or((EntityId(0), EntityId(u32::MAX)), |object| (object, object));
-        let looked_at = objects.range(from..=to).map(|(object, known)| {
-            let is_seen = member.seen.contains(object);
-            let is_to_be_seen = match scope {
-                Some(scope) if known.owner != Party::Client(client) => {
-                    scope.sees(client, &known.sight(*object, now), &eyes, is_seen)
+        let sights: Vec<Sight<'_, V>> = match scope {
+            Some(_) => objects.iter().map(|(object, known)| known.sight(*object, now)).collect(),
+            None => Vec::new(),
+        };
+        let sight_of = |object: &EntityId| {
+            let at = sights.binary_search_by_key(object, |sight| sight.object).ok()?;
+            Some(sights[at])
+        };
+        let mut changes = Vec::new();
+        for client in clients {
+            let Some(member) = members.get(client) else { continue };
+            let mut to_be_seen: Vec<EntityId> = match scope {
+                Some(scope) => {
+                    let eyes: Vec<Sight<'_, V>> = member.owned.iter().filter_map(sight_of).collect();
+                    let is_seen = |object| member.seen.contains(&object);
+                    let mut chosen = scope.choose(*client, &sights, &eyes, &is_seen);
+                    chosen.extend(&member.owned);
+                    chosen
                 }
-                _ => true,
+                None => objects.keys().copied().collect(),
             };
-            (*object, is_seen, is_to_be_seen)
-        });
-        let changes = looked_at.filter(|(_, is_seen, is_to_be_seen)| is_seen != is_to_be_seen);
-        changes.map(|(object, _, is_to_be_seen)| (object, is_to_be_seen)).collect()
+            to_be_seen.sort_unstable();
+            to_be_seen.dedup();
+            let enter = to_be_seen.iter().filter(|object| !member.seen.contains(object));
+            changes.extend(enter.map(|object| (*client, *object, true)));
+            let leave = member.seen.iter().filter(|object| to_be_seen.binary_search(object).is_err());
+            changes.extend(leave.map(|object| (*client, *object, false)));
+        }
+        changes
+    }
+
+    /// Whether a client is to see this one object may have changed.
+    fn look(&mut self, client: ClientId, object: EntityId, now: SharedInstant) {
+        let Self { members, objects, scope, .. } = self;
+        let (Some(member), Some(known)) = (members.get(&client), objects.get(&object)) else { return };
+        let is_seen = member.seen.contains(&object);
+        let is_to_be_seen = match scope {
+            Some(scope) if known.owner != Party::Client(client) => {
+                let eyes = member.owned.iter().filter_map(|eye| Some(objects.get(eye)?.sight(*eye, now)));
+                scope.sees(client, &known.sight(object, now), &eyes.collect::<Vec<_>>(), is_seen)
+            }
+            _ => true,
+        };
+        match (is_seen, is_to_be_seen) {
+            (false, true) => self.enter(client, object, now),
+            (true, false) => self.leave(client, object, false),
+            _ => {}
+        }
     }
 
     fn enter(&mut self, client: ClientId, object: EntityId, now: SharedInstant) {
@@ -217,7 +261,7 @@ impl<V: Planar> Server<V> {
             if let Some(member) = self.members.get_mut(&client) {
                 member.owned.insert(object);
             }
-            self.look(client, Some(object), now);
+            self.look(client, object, now);
             if let Some(member) = self.members.get_mut(&client) {
                 member.channel.manifest.remove(object);
                 self.dispatcher.hide(object, client.receiver());

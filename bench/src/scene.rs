@@ -1,0 +1,187 @@
+//! Motion that is the same for everybody who is compared.
+
+use std::time::Duration;
+
+use fairpath::vector::{Vec2, Vector};
+use fairpath::{Observation, State};
+use fairpath_games::tanks::{HALF_SIDE, Match, TANKS_MAX, TICK_RATE, TanksConfig};
+
+/// Tanks driven by bots: who they are and where follows from a seed, and their truth is known at any instant.
+///
+/// Fields of up to 64 tanks lie side by side, each a match of its own.
+#[derive(Clone, Debug)]
+pub struct Scene {
+    tanks: Vec<Vec<Still>>,
+}
+
+/// A tank at one tick, spelt so that a thousand tanks for minutes fit into memory.
+#[derive(Clone, Copy, Debug)]
+struct Still {
+    position: [f32; 2],
+    velocity: [f32; 2],
+    heading: f32,
+    turn_rate: f32,
+    /// It was put here since the tick before.
+    has_jumped: bool,
+}
+
+/// How far the middles of two fields are apart.
+pub const FIELD: f64 = 2.0 * HALF_SIDE + 50.0;
+/// Matches begin with everybody at home; after so long they are all over the field.
+const WARM_UP: Duration = Duration::from_secs(20);
+/// Shots fall short: nobody is put elsewhere and lies about as a wreck before. One who leaps across the field is as wrong on
+/// everybody's screen, by so much that nothing else would be seen in a mean.
+const SHOT_RANGE: f64 = 1.0;
+/// Below this a tank counts as standing, in units per second.
+const STANDING: f64 = 0.5;
+
+impl Scene {
+    /// Records so many tanks for so long.
+    pub fn record(tanks: usize, lasting: Duration, seed: u64) -> Self {
+        let (fields, side) = fields(tanks);
+        let mut recorded = Vec::with_capacity(tanks);
+        for field in 0..fields {
+            let here = (tanks - recorded.len()).min(TANKS_MAX as usize) as u32;
+            let at = |step: usize| (step as f64 - (side as f64 - 1.0) / 2.0) * FIELD;
+            let middle = Vec2::new(at(field % side), at(field / side));
+            recorded.extend(play(here, lasting, seed + field as u64, middle));
+        }
+        Self { tanks: recorded }
+    }
+
+    /// How far from the middle of the world so many tanks can get, on each axis.
+    pub fn reach(tanks: usize) -> f64 {
+        fields(tanks).1 as f64 * FIELD / 2.0
+    }
+
+    /// How many tanks there are.
+    pub fn len(&self) -> usize {
+        self.tanks.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.tanks.is_empty()
+    }
+
+    /// How much of the time a tank drives, on average.
+    pub fn share_moving(&self) -> f64 {
+        let stills = || self.tanks.iter().flatten();
+        let moving = stills().filter(|still| still.state().velocity.length() > STANDING).count();
+        moving as f64 / stills().count() as f64
+    }
+
+    /// Where a tank is, and how it moves, so long after the beginning. After the end it stands.
+    pub fn truth(&self, tank: usize, at: Duration) -> State<Vec2> {
+        let (tick, part) = split(at);
+        let stills = &self.tanks[tank];
+        let Some(still) = stills.get(tick) else {
+            let last = stills.last().expect("a scene has ticks").state();
+            return State { velocity: Vec2::ZERO, ..last }.with_heading(0.0, 0.0);
+        };
+        let (state, dt) = (still.state(), part / f64::from(TICK_RATE.as_hz()));
+        let position = match stills.get(tick + 1) {
+            Some(next) if !next.has_jumped => {
+                state.position + (next.state().position - state.position) * part
+            }
+            _ => state.position + state.velocity * dt,
+        };
+        let turn = f64::from(still.turn_rate) * dt;
+        let (sin, cos) = (libm::sin(turn), libm::cos(turn));
+        let Vec2 { x, y } = state.velocity;
+        let velocity = Vec2::new(cos * x - sin * y, sin * x + cos * y);
+        State { position, velocity, ..state }
+            .with_heading(f64::from(still.heading) + turn, f64::from(still.turn_rate))
+    }
+
+    /// The same, as its owner reports it who last looked at `before`.
+    pub fn observe(&self, tank: usize, before: Duration, at: Duration) -> Observation<Vec2> {
+        let truth = self.truth(tank, at);
+        let since = (split(before).0 + 1).min(self.tanks[tank].len());
+        let until = (split(at).0 + 1).clamp(since, self.tanks[tank].len());
+        let has_jumped = self.tanks[tank][since..until].iter().any(|still| still.has_jumped);
+        if has_jumped { Observation::Jumped(truth) } else { Observation::Moved(truth) }
+    }
+}
+
+impl Still {
+    fn state(&self) -> State<Vec2> {
+        let vector = |[x, y]: [f32; 2]| Vec2::new(x.into(), y.into());
+        State::moving(vector(self.position), vector(self.velocity))
+            .with_heading(self.heading.into(), self.turn_rate.into())
+    }
+}
+
+/// How many fields so many tanks need, and how many lie side by side.
+fn fields(tanks: usize) -> (usize, usize) {
+    let fields = tanks.div_ceil(TANKS_MAX as usize);
+    (fields, (fields as f64).sqrt().ceil() as usize)
+}
+
+/// The tick that an instant is in, and how far into it.
+fn split(at: Duration) -> (usize, f64) {
+    let ticks = at.as_secs_f64() * f64::from(TICK_RATE.as_hz());
+    (ticks as usize, ticks.fract())
+}
+
+/// One match; every tank's ticks.
+fn play(tanks: u32, lasting: Duration, seed: u64, middle: Vec2) -> Vec<Vec<Still>> {
+    let tanks_each = [tanks.div_ceil(2), tanks / 2];
+    let config = TanksConfig { tanks: tanks_each, shot_range: SHOT_RANGE, ..TanksConfig::default() };
+    let mut game = Match::of_bots(config, seed).expect("the rules are sound");
+    let ticks = |time: Duration| split(time).0;
+    (0..ticks(WARM_UP)).for_each(|_| game.step());
+    let mut recorded = vec![Vec::with_capacity(ticks(lasting)); tanks as usize];
+    for _ in 0..=ticks(lasting) {
+        for (tank, stills) in game.tanks().tanks().iter().zip(&mut recorded) {
+            let state = tank.state();
+            let velocity = if tank.is_alive() { state.velocity } else { Vec2::ZERO };
+            let position = state.position + middle;
+            stills.push(Still {
+                position: [position.x as f32, position.y as f32],
+                velocity: [velocity.x as f32, velocity.y as f32],
+                heading: state.orientation as f32,
+                turn_rate: if tank.is_alive() { state.spin as f32 } else { 0.0 },
+                has_jumped: matches!(tank.observation(), Some(Observation::Jumped(_))),
+            });
+        }
+        game.step();
+    }
+    recorded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LASTING: Duration = Duration::from_secs(20);
+
+    #[test]
+    fn the_same_seed_gives_the_same_motion_and_most_of_it_moves() {
+        let scene = Scene::record(64, LASTING, 7);
+        let again = Scene::record(64, LASTING, 7);
+        let at = Duration::from_millis(4_321);
+        for tank in 0..scene.len() {
+            assert_eq!(scene.truth(tank, at), again.truth(tank, at));
+        }
+        assert!(scene.share_moving() >= 0.9, "only {} move", scene.share_moving());
+    }
+
+    #[test]
+    fn what_moves_does_not_leap_between_ticks_and_what_leaps_says_so() {
+        let scene = Scene::record(16, LASTING, 7);
+        let step = Duration::from_millis(5);
+        for tank in 0..scene.len() {
+            let mut before = scene.truth(tank, Duration::ZERO);
+            for look in 1..3_000 {
+                let at = step * look;
+                let observed = scene.observe(tank, at - step, at);
+                let far = before.position.distance(observed.state().position);
+                let is_far = far > 2.0 * 25.0 * step.as_secs_f64() + 1e-3;
+                let has_jumped = matches!(observed, Observation::Jumped(_));
+                assert!(has_jumped || !is_far, "tank {tank} leaps {far} at {at:?}");
+                before = *observed.state();
+            }
+        }
+    }
+}

@@ -1,0 +1,429 @@
+//! How many players one server holds: each drives one tank and sees the 32 that are nearest, at 20 Hz.
+//!
+//! Server and bots are processes of their own on the same machine. A bot is a whole client: a socket, QUIC, TLS, a session with
+//! a clock of its own; only the thread is one for all.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use fairpath::schedule::Broadcast;
+use fairpath::session::{Class, ClassId, Client, ClientConfig, Nearest, Server, ServerConfig, ServerEvent};
+use fairpath::time::Span;
+use fairpath::vector::{Vec2, Vec3, Vector};
+use fairpath::wire::{Precision, PrecisionSettings};
+use fairpath::{EntityId, MotionKind, Observation, State, Trigger};
+use fairpath_bench::{Errors, Helper, Scene, machine, report, until_stdin_ends};
+use fairpath_net::{
+    ClientThread, Identity, NetClient, NetClientConfig, NetServer, NetServerConfig, Trust, unguessable_random,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::measure::Table;
+
+const CLIENTS: usize = 1_000;
+const NEIGHBOURS: usize = 32;
+const TICKS_HZ: f64 = 20.0;
+/// Nobody sends more than one datagram to the same peer in a tick.
+const TICK: Span = Span::from_millis(50);
+/// How often it is looked who is near: in a quarter of a second a tank drives its own length.
+const SCOPE_EVERY: Span = Span::from_millis(250);
+const THRESHOLD: f64 = 0.3;
+const TANK: ClassId = ClassId(0);
+/// How long is measured, and how long everybody has had time before: all handshakes, clocks and first sights.
+const MEASURE: Duration = Duration::from_secs(60);
+const SETTLE: Duration = Duration::from_secs(10);
+/// The scene goes on for so long after all that.
+const AFTER_ALL: Duration = Duration::from_secs(20);
+/// Bots have their ticks at so many different times: players do not all press at once.
+const TURNS: usize = 10;
+/// Bots come so many in a second: a handshake takes both ends a millisecond or two.
+const ARRIVALS_HZ: f64 = 50.0;
+/// A tick that is done later than this is felt: half a frame of 20 Hz.
+const LATE: Duration = Duration::from_millis(25);
+const SEED: u64 = 11;
+
+/// How this program is called to be the server, and to be the bots.
+pub(crate) const AS_SERVER: &str = "--as-crowded-server";
+pub(crate) const AS_BOTS: &str = "--as-a-crowd";
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Invitation {
+    address: SocketAddr,
+    pin: String,
+}
+
+/// What the server went through while it was measured.
+#[derive(Debug, Serialize, Deserialize)]
+struct Served {
+    processor_secs: f64,
+    secs: f64,
+    /// How late each tick was done, in microseconds, in order of lateness.
+    late_us: Vec<u64>,
+    lost: u64,
+    udp_dropped: u64,
+    bytes: u64,
+    vectors: u64,
+    resident: u64,
+}
+
+/// What the bots saw in each second, and what they used.
+#[derive(Debug, Serialize, Deserialize)]
+struct Seen {
+    seconds: BTreeMap<u64, Errors>,
+    processor_secs: BTreeMap<u64, f64>,
+}
+
+/// What can be asked for.
+pub(crate) const HELP: &str = "\
+thousand [CLIENTS [SECS]]   so many clients (default 1000), measured for so long (default 60 s)
+thousand search             the largest number that holds, to 50, measured for 20 s each
+";
+/// How long is measured for each number that is tried, and how far apart numbers are.
+const TRY: Duration = Duration::from_secs(20);
+const STEP: usize = 50;
+/// More are not tried: the bots' threads and sockets would come to the system's bounds first.
+const CLIENTS_MAX: usize = 4_000;
+
+/// What was asked for, if it makes sense.
+pub(crate) fn bench(arguments: &[String]) -> Option<Table> {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let clients = |word: &str| word.parse().ok().filter(|clients| (1..=CLIENTS_MAX).contains(clients));
+    let secs = |word: &str| word.parse().ok().filter(|secs| (1..=MEASURE.as_secs()).contains(secs));
+    match words.as_slice() {
+        [] => Some(Crowd::gather(CLIENTS, MEASURE).table()),
+        ["search"] => Some(search()),
+        [count] => Some(Crowd::gather(clients(count)?, MEASURE).table()),
+        [count, lasting] => Some(Crowd::gather(clients(count)?, Duration::from_secs(secs(lasting)?)).table()),
+        _ => None,
+    }
+}
+
+/// Halves the gap between a number that holds and one that does not.
+fn search() -> Table {
+    let (mut holds, mut fails) = (0, CLIENTS_MAX / STEP);
+    let (mut best, mut next) = (None, CLIENTS / STEP);
+    while fails - holds > 1 {
+        let crowd = Crowd::gather(next * STEP, TRY);
+        eprintln!("{}", crowd.table());
+        if crowd.is_held() {
+            (holds, best) = (next, Some(crowd));
+            next = (2 * next).min(holds.midpoint(fails));
+        } else {
+            fails = next;
+            next = holds.midpoint(fails);
+        }
+    }
+    best.map_or_else(|| Table::of_notes("not even 50 clients hold"), |crowd| crowd.table())
+}
+
+/// What came of so many.
+struct Crowd {
+    clients: usize,
+    served: Served,
+    errors: Errors,
+    /// Cores that the bots used.
+    bots_cores: f64,
+}
+
+impl Crowd {
+    fn gather(clients: usize, measure: Duration) -> Self {
+        let (count, secs) = (clients.to_string(), measure.as_secs().to_string());
+        let mut server = Helper::start([AS_SERVER, &count, &secs]);
+        let invitation: Invitation = server.next();
+        let address = invitation.address.to_string();
+        let bots = Helper::start([AS_BOTS, &count, &address, &invitation.pin]);
+        eprintln!("   server is process {}, bots are {}", server.id(), bots.id());
+        let _: String = server.next();
+        let from = machine::now().as_secs() + 1;
+        let served: Served = server.next();
+        let until = machine::now().as_secs();
+        let seen: Seen = bots.finish();
+
+        let mut errors = Errors::default();
+        seen.seconds.range(from..until).for_each(|(_, second)| errors.add(second));
+        let used: Vec<f64> = seen.processor_secs.range(from..until).map(|(_, used)| *used).collect();
+        let used_secs = used.last().unwrap_or(&0.0) - used.first().unwrap_or(&0.0);
+        Self { clients, served, errors, bots_cores: used_secs / used.len().saturating_sub(1).max(1) as f64 }
+    }
+
+    /// How late a tick was done that so large a share was not later than, in milliseconds.
+    fn late_ms(&self, share: f64) -> f64 {
+        let at = ((self.served.late_us.len() - 1) as f64 * share) as usize;
+        self.served.late_us[at] as f64 / 1e3
+    }
+
+    fn is_held(&self) -> bool {
+        let is_in_time = self.late_ms(0.99) <= LATE.as_secs_f64() * 1e3;
+        is_in_time && self.served.lost + self.served.udp_dropped == 0
+    }
+
+    fn table(&self) -> Table {
+        let Self { clients, served, errors, bots_cores } = self;
+        let share = served.secs * *clients as f64;
+        Table::of_notes(&format!(
+            "{clients} clients with a tank each that see the {NEIGHBOURS} nearest, {TICKS_HZ} Hz, {:.0} s",
+            served.secs
+        ))
+        .note(format!(
+            "tick done late, p50 / p99 / worst {:>8.1} / {:.1} / {:.1} ms",
+            self.late_ms(0.5),
+            self.late_ms(0.99),
+            self.late_ms(1.0)
+        ))
+        .note(format!(
+            "sessions lost {}, datagrams that found no room in a socket {}",
+            served.lost, served.udp_dropped
+        ))
+        .note(format!(
+            "error, RMS / p95 / p99 / worst {:>11.3} / {:.3} / {:.3} / {:.0} units, of {} looks",
+            errors.rms(),
+            errors.quantile(0.95),
+            errors.quantile(0.99),
+            errors.worst(),
+            errors.count()
+        ))
+        .note(format!(
+            "processor, server / bots {:>15.2} / {bots_cores:.2} cores; server {:.0} µs for each client and second, {} MB",
+            served.processor_secs / served.secs,
+            served.processor_secs / share * 1e6,
+            served.resident >> 20,
+        ))
+        .note(format!(
+            "to each client {:>21.0} bytes and {:.0} DR vectors a second",
+            served.bytes as f64 / share,
+            served.vectors as f64 / share
+        ))
+        .note(if self.is_held() { "held: p99 at most 25 ms and nothing dropped" } else { "not held" })
+    }
+}
+
+/// As finely as it takes to stay far below the threshold, in a world of many fields.
+fn precision(clients: usize) -> Precision {
+    let corner = Scene::reach(clients);
+    let settings = PrecisionSettings {
+        position_step: 0.05,
+        world_min: Vec3::new(-corner, -corner, 0.0),
+        world_max: Vec3::new(corner, corner, 1.0),
+        ..PrecisionSettings::default()
+    };
+    Precision::new(settings).expect("sound settings")
+}
+
+fn class() -> (ClassId, Class) {
+    (TANK, Class::new(Trigger::within(THRESHOLD)).with_model(MotionKind::Circular))
+}
+
+// ── the server ──────────────────────────────────────────────────────────────────────────────────────────────
+
+pub(crate) fn be_server(arguments: &[String]) {
+    let clients: usize = arguments[0].parse().expect("a number");
+    let measure = Duration::from_secs(arguments[1].parse().expect("a number"));
+    let config = ServerConfig {
+        clients_max: clients,
+        precision: precision(clients),
+        datagram_every: TICK,
+        scope_every: SCOPE_EVERY,
+        ..ServerConfig::new([class()], 1)
+    };
+    let session = Server::<Vec2>::new(config, Box::new(Broadcast), unguessable_random());
+    let session = session.with_scope(Nearest { count: NEIGHBOURS });
+    let here = ([127, 0, 0, 1], 0).into();
+    let mut net = NetServerConfig::new(here, Identity::local(&[]).expect("a certificate"));
+    // Everybody comes from one address.
+    net.limits.per_address_max = clients;
+    net.limits.per_address_per_sec = 1_000;
+    net.limits.per_address_burst = 2 * clients as u32;
+    net.limits.handshakes_max = clients;
+    let server = NetServer::bind(net, session).expect("the loopback has ports");
+    let pin = server.fingerprint().to_string();
+    report(&Invitation { address: server.address(), pin });
+
+    let mut lost = 0;
+    let mut ticks = Ticks::new();
+    while server.frame(|session, _| session.clients().count()) < clients {
+        ticks.next(&server, &mut lost);
+    }
+    let settled = machine::now() + SETTLE;
+    while machine::now() < settled {
+        ticks.next(&server, &mut lost);
+    }
+    report(&"measuring");
+    let status = || {
+        let peers = server.status();
+        let vectors: u64 = peers.iter().filter_map(|peer| Some(peer.session.as_ref()?.vectors_sent)).sum();
+        (peers.iter().map(|peer| peer.udp_bytes_sent).sum::<u64>(), vectors)
+    };
+    let (dropped, used, began, (bytes, vectors)) =
+        (udp_dropped(), machine::processor_time(), machine::now(), status());
+    (lost, ticks.late_us) = (0, Vec::new());
+    while machine::now() < began + measure {
+        ticks.next(&server, &mut lost);
+    }
+    let (more_bytes, more_vectors) = status();
+    ticks.late_us.sort_unstable();
+    report(&Served {
+        processor_secs: (machine::processor_time() - used).as_secs_f64(),
+        secs: (machine::now() - began).as_secs_f64(),
+        late_us: ticks.late_us,
+        lost,
+        udp_dropped: udp_dropped() - dropped,
+        bytes: more_bytes - bytes,
+        vectors: more_vectors - vectors,
+        resident: resident(),
+    });
+    let has_ended = until_stdin_ends();
+    while !has_ended.load(Ordering::Relaxed) {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// The game's ticks.
+struct Ticks {
+    metronome: machine::Metronome,
+    late_us: Vec<u64>,
+}
+
+impl Ticks {
+    fn new() -> Self {
+        Self { metronome: machine::Metronome::hz(TICKS_HZ), late_us: Vec::new() }
+    }
+
+    /// What a server's game does with every tank: looks where it is. Late is what the tick is done after its time.
+    fn next(&mut self, server: &NetServer<Vec2>, lost: &mut u64) {
+        let late = self.metronome.wait();
+        let woke = machine::now();
+        server.frame(|session, now| {
+            while let Some(event) = session.poll_event() {
+                *lost += u64::from(matches!(
+                    event,
+                    ServerEvent::Detached(_) | ServerEvent::SessionLost { .. } | ServerEvent::Closed { .. }
+                ));
+            }
+            let objects: Vec<EntityId> = session.objects().collect();
+            let placed = objects.iter().filter_map(|object| session.place(*object, now)).count();
+            std::hint::black_box(placed);
+        });
+        self.late_us.push((late + (machine::now() - woke)).as_micros() as u64);
+    }
+}
+
+/// Datagrams of any process here that found no room in a socket.
+fn udp_dropped() -> u64 {
+    let text = std::fs::read_to_string("/proc/net/snmp").unwrap_or_default();
+    let mut rows = text.lines().filter_map(|line| line.strip_prefix("Udp:"));
+    let (names, values) = (rows.next().unwrap_or_default(), rows.next().unwrap_or_default());
+    let columns = names.split_whitespace().zip(values.split_whitespace());
+    let errors = columns.filter(|(name, _)| matches!(*name, "RcvbufErrors" | "SndbufErrors"));
+    errors.filter_map(|(_, value)| value.parse::<u64>().ok()).sum()
+}
+
+fn resident() -> u64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = statm.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok());
+    pages.unwrap_or(0) * 4096
+}
+
+// ── the bots ────────────────────────────────────────────────────────────────────────────────────────────────
+
+pub(crate) fn be_bots(arguments: &[String]) {
+    let count: usize = arguments[0].parse().expect("a number");
+    let address: SocketAddr = arguments[1].parse().expect("an address");
+    let trust = Trust::Pinned(vec![arguments[2].parse().expect("a fingerprint")]);
+    let lasting = SETTLE + MEASURE + AFTER_ALL;
+    let scene = Scene::record(count, lasting, SEED);
+    let has_ended = until_stdin_ends();
+
+    let thread = ClientThread::start().expect("the system has threads");
+    let came = machine::now();
+    let mut began = None;
+    let mut bots: Vec<Bot> = Vec::new();
+    let (mut seconds, mut processor_secs) = (BTreeMap::<u64, Errors>::new(), BTreeMap::new());
+    let mut metronome = machine::Metronome::hz(TICKS_HZ * TURNS as f64);
+    for turn in 0_usize.. {
+        if has_ended.load(Ordering::Relaxed) {
+            break;
+        }
+        metronome.wait();
+        let passed = (machine::now() - came).as_secs_f64();
+        let arrived = ((passed * ARRIVALS_HZ) as usize).min(count);
+        while bots.len() < arrived {
+            bots.push(Bot::new(&thread, bots.len(), count, address, trust.clone()));
+        }
+        // They drive off when everybody is there.
+        if began.is_none() && bots.len() == count && bots.iter().all(|bot| bot.own.is_some()) {
+            began = Some(machine::now());
+        }
+        let second = machine::now().as_secs();
+        processor_secs.entry(second).or_insert_with(|| machine::processor_time().as_secs_f64());
+        let errors = seconds.entry(second).or_default();
+        for bot in bots.iter_mut().filter(|bot| bot.tank % TURNS == turn % TURNS) {
+            // Everybody drives in every tick, and one in ten compares.
+            let is_comparing = (bot.tank + turn) / TURNS % 10 == 0;
+            bot.frame(&scene, began, is_comparing.then_some(&mut *errors));
+        }
+    }
+    report(&Seen { seconds, processor_secs });
+    // A thousand goodbyes take longer than anybody wants to wait.
+    std::process::exit(0);
+}
+
+struct Bot {
+    tank: usize,
+    client: NetClient<Vec2>,
+    own: Option<EntityId>,
+    looked_at: Duration,
+}
+
+impl Bot {
+    /// One of such a crowd.
+    fn new(thread: &ClientThread, tank: usize, crowd: usize, server: SocketAddr, trust: Trust) -> Self {
+        let config = ClientConfig {
+            precision: precision(crowd),
+            datagram_every: TICK,
+            ..ClientConfig::new([class()])
+        };
+        let session = Client::new(config, unguessable_random());
+        let client = NetClient::connect_on(thread, server, NetClientConfig::new(trust), session);
+        let client = client.expect("the system has sockets");
+        Self { tank, client, own: None, looked_at: Duration::ZERO }
+    }
+
+    /// Drives, and looks at the others.
+    fn frame(&mut self, scene: &Scene, began: Option<Duration>, errors: Option<&mut Errors>) {
+        let Self { tank, client, own, looked_at } = self;
+        client.frame(|session, local| {
+            while session.poll_event().is_some() {}
+            if !session.is_connected() {
+                return;
+            }
+            let now = began.map(|began| machine::now() - began);
+            if own.is_none() {
+                *own = session.create(TANK, &(*tank as u16).to_le_bytes(), local).ok();
+            }
+            if let Some(own) = *own {
+                // The session may just be ending; the next frame tells it.
+                let _ = session.observe(own, drive(scene, *tank, *looked_at, now), local);
+                *looked_at = now.unwrap_or_default();
+            }
+            let (Some(errors), Some(now)) = (errors, now) else { return };
+            let others: Vec<EntityId> = session.objects().filter(|object| Some(*object) != *own).collect();
+            for other in others {
+                let of =
+                    session.creation(other).and_then(|bytes| bytes.try_into().ok()).map(u16::from_le_bytes);
+                let Some(of) = of else { continue };
+                let shown = session.place(other, local).map(|state| state.position);
+                errors.look(shown, scene.truth(usize::from(of), now).position);
+            }
+        });
+    }
+}
+
+/// Until it begins everybody stands where they will begin.
+fn drive(scene: &Scene, tank: usize, before: Duration, now: Option<Duration>) -> Observation<Vec2> {
+    let Some(now) = now else {
+        return Observation::Moved(State::moving(scene.truth(tank, Duration::ZERO).position, Vec2::ZERO));
+    };
+    scene.observe(tank, before, now)
+}

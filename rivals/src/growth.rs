@@ -1,0 +1,95 @@
+//! How the cost of telling grows, with whom and what there is to tell, and with what gets lost.
+
+use std::path::Path;
+
+use fairpath_sim::LinkConfig;
+
+use crate::chart::{Chart, Line};
+use crate::contest::{lossy, play};
+use crate::roles::Terms;
+use crate::ways::Way;
+
+/// What is the same where something else varies.
+const TANKS: usize = 64;
+const RECEIVERS: usize = 16;
+const HZ: f64 = 30.0;
+const SECS: f64 = 5.0;
+
+const ENTITIES: [usize; 4] = [16, 64, 128, 256];
+const AUDIENCES: [usize; 4] = [4, 16, 64, 128];
+const LOSSES: [f64; 4] = [0.0, 0.1, 0.2, 0.3];
+
+/// The ways that are drawn, and what their lines are called.
+const DRAWN: [(&str, &str); 3] =
+    [("raw", "raw UDP loop, every state"), ("quinn", "quinn alone, every state"), ("fairpath", "Fairpath")];
+const PROCESSOR: &str = "processor time of the server, % of a core";
+const LOST: &str = "datagrams lost each way, %";
+
+/// Measures, prints, and draws into a folder.
+pub(crate) fn measure(folder: &str) {
+    let folder = Path::new(folder);
+    std::fs::create_dir_all(folder).expect("the folder can be made");
+    let draw = |name: &str, chart: Chart<'_>| {
+        let file = folder.join(format!("growth-{name}.svg"));
+        chart.draw(&file);
+        println!("{}", file.display());
+    };
+    let lines = lines(&ENTITIES, |way, tanks| percent(way, tanks, RECEIVERS));
+    let title = format!("{RECEIVERS} receivers, by how much there is to tell of");
+    let chart =
+        Chart { title: &title, across: "entities", up: PROCESSOR, is_logarithmic: true, lines: &lines };
+    draw("entities", chart);
+    let lines = self::lines(&AUDIENCES, |way, receivers| percent(way, TANKS, receivers));
+    let title = format!("{TANKS} entities, by how many are told of them");
+    let chart =
+        Chart { title: &title, across: "receivers", up: PROCESSOR, is_logarithmic: true, lines: &lines };
+    draw("receivers", chart);
+    let (costs, errors) = by_loss();
+    let title = format!("{TANKS} entities and {RECEIVERS} receivers, by what is lost");
+    let chart = Chart { title: &title, across: LOST, up: PROCESSOR, is_logarithmic: false, lines: &costs };
+    draw("loss", chart);
+    let up = "error, root mean square, units";
+    let chart = Chart { title: &title, across: LOST, up, is_logarithmic: false, lines: &errors };
+    draw("loss-error", chart);
+}
+
+/// A line for each way that is drawn.
+fn lines(sizes: &[usize], cost: impl Fn(&Way, usize) -> f64) -> Vec<Line> {
+    let line = |(name, label): &(&str, &'static str)| {
+        let way = Way::named(name).expect("it is one of ours");
+        let points: Vec<(f64, f64)> = sizes.iter().map(|size| (*size as f64, cost(way, *size))).collect();
+        println!("{label}: {points:.2?}");
+        Line { label, points }
+    };
+    DRAWN.iter().map(line).collect()
+}
+
+fn terms(way: &Way, tanks: usize, receivers: usize) -> Terms {
+    Terms { way: way.name.to_owned(), tanks, receivers, hz: HZ, secs: SECS }
+}
+
+/// Processor time of the server, in per cent of a core.
+fn percent(way: &Way, tanks: usize, receivers: usize) -> f64 {
+    eprintln!("   {}: {tanks} entities, {receivers} receivers", way.name);
+    let played = play(&terms(way, tanks, receivers), LinkConfig::default());
+    played.used.processor_secs / played.secs * 100.0
+}
+
+/// Processor time and error by how much is lost.
+fn by_loss() -> (Vec<Line>, Vec<Line>) {
+    let (mut costs, mut errors) = (Vec::new(), Vec::new());
+    for (name, label) in DRAWN {
+        let way = Way::named(name).expect("it is one of ours");
+        let played = LOSSES.map(|loss| {
+            eprintln!("   {name}: {loss} lost");
+            (loss * 100.0, play(&terms(way, TANKS, RECEIVERS), lossy(loss)))
+        });
+        let cost =
+            played.iter().map(|(loss, it)| (*loss, it.used.processor_secs / it.secs * 100.0)).collect();
+        let rms = played.iter().map(|(loss, it)| (*loss, it.errors.rms())).collect();
+        println!("{label}: % of a core {cost:.2?}, error {rms:.3?}");
+        costs.push(Line { label, points: cost });
+        errors.push(Line { label, points: rms });
+    }
+    (costs, errors)
+}

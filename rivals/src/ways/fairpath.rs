@@ -1,0 +1,168 @@
+//! Fairpath: sessions with ledgers, receipts and a scheduler, on QUIC.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use ::fairpath::schedule::{Broadcast, ErrorIndex, ErrorIndexConfig, Scheduler};
+use ::fairpath::session::{Class, ClassId, Client, ClientConfig, ServerConfig};
+use ::fairpath::time::Span;
+use ::fairpath::vector::{Vec2, Vec3};
+use ::fairpath::wire::{Precision, PrecisionSettings};
+use ::fairpath::{EntityId, MotionKind, Trigger};
+use fairpath_bench::{Scene, machine};
+use fairpath_net::{
+    Identity, NetClient, NetClientConfig, NetServer, NetServerConfig, Trust, new_epoch, unguessable_random,
+};
+
+use super::{Teller, Watcher, any_port};
+use crate::roles::{Invitation, Terms};
+
+const TANK: ClassId = ClassId(0);
+/// Tanks drive straight or in circles.
+pub(super) const MODEL: MotionKind = MotionKind::Circular;
+/// How far off a receiver may be before it is told.
+const THRESHOLD: f64 = 0.3;
+
+/// When a DR vector is due: the usual choice, with a heartbeat, since a replica that hears nothing new for three seconds freezes.
+pub(super) fn trigger() -> Trigger {
+    Trigger::within(THRESHOLD)
+}
+
+/// Where datagrams are few: this far apart, a little less than three ticks, so that every third takes along what came due.
+pub(super) const BUNDLE: Span = Span::from_millis(95);
+
+/// As finely as it takes to stay far below the threshold, in a world of the fields that so many tanks drive on.
+pub(super) fn precision(tanks: usize) -> Precision {
+    let corner = Scene::reach(tanks);
+    let settings = PrecisionSettings {
+        position_step: 0.05,
+        world_min: Vec3::new(-corner, -corner, 0.0),
+        world_max: Vec3::new(corner, corner, 1.0),
+        velocity_step: 0.05,
+        velocity_limit: 25.6,
+        angle_steps: 2048,
+        turn_rate_step: 0.005,
+        turn_rate_limit: 0.8,
+        ..PrecisionSettings::default()
+    };
+    Precision::new(settings).expect("sound settings")
+}
+
+fn class() -> Class {
+    Class::new(trigger()).with_model(MODEL)
+}
+
+pub(super) struct Server {
+    server: NetServer<Vec2>,
+    objects: Vec<EntityId>,
+}
+
+impl Server {
+    /// Everybody is told whenever something is due.
+    pub(super) fn broadcast(terms: &Terms) -> Self {
+        Self::new(terms, Span::ZERO, Box::new(Broadcast))
+    }
+
+    /// The same, in few datagrams.
+    pub(super) fn bundled(terms: &Terms) -> Self {
+        Self::new(terms, BUNDLE, Box::new(Broadcast))
+    }
+
+    /// Our own scheduler, with a budget that lets it tell everybody.
+    pub(super) fn error_index(terms: &Terms) -> Self {
+        Self::new(terms, Span::ZERO, Box::new(ErrorIndex::new(ErrorIndexConfig::new(terms.receivers as f64))))
+    }
+
+    fn new(terms: &Terms, datagram_every: Span, scheduler: Box<dyn Scheduler<Vec2>>) -> Self {
+        let config = ServerConfig {
+            clients_max: terms.receivers,
+            precision: precision(terms.tanks),
+            datagram_every,
+            ..ServerConfig::new([(TANK, class())], new_epoch())
+        };
+        let session = ::fairpath::session::Server::new(config, scheduler, unguessable_random());
+        let mut net = NetServerConfig::new(any_port(), Identity::local(&[]).expect("a certificate"));
+        // Everybody comes from one address, and at once.
+        net.limits.per_address_max = terms.receivers;
+        net.limits.per_address_burst = 2 * terms.receivers as u32;
+        net.limits.handshakes_max = 4 * terms.receivers;
+        let server = NetServer::bind(net, session).expect("the loopback has ports");
+        let create = |tank: usize| {
+            server.frame(|session, now| {
+                session.create(TANK, &(tank as u16).to_le_bytes(), now).expect("there is room")
+            })
+        };
+        let objects = (0..terms.tanks).map(create).collect();
+        Self { server, objects }
+    }
+}
+
+impl Teller for Server {
+    fn invitation(&self) -> (SocketAddr, String) {
+        (self.server.address(), self.server.fingerprint().to_string())
+    }
+
+    fn receivers(&mut self) -> usize {
+        self.server.frame(|session, _| session.clients().count())
+    }
+
+    fn tick(&mut self, scene: &Scene, before: Duration, at: Duration) {
+        self.server.frame(|session, now| {
+            while session.poll_event().is_some() {}
+            for (tank, object) in self.objects.iter().enumerate() {
+                session.observe(*object, scene.observe(tank, before, at), now).expect("the server's own");
+            }
+        });
+    }
+
+    fn vectors(&self) -> Option<u64> {
+        let peers = self.server.status();
+        Some(peers.iter().filter_map(|peer| peer.session.as_ref()).map(|session| session.vectors_sent).sum())
+    }
+}
+
+struct Receiver {
+    client: NetClient<Vec2>,
+    objects: Vec<Option<EntityId>>,
+}
+
+pub(super) fn watch(terms: &Terms, invitation: &Invitation, _: u64) -> Box<dyn Watcher> {
+    let pin = invitation.proof.parse().expect("a fingerprint");
+    let config = ClientConfig { precision: precision(terms.tanks), ..ClientConfig::new([(TANK, class())]) };
+    let session = Client::new(config, unguessable_random());
+    let client =
+        NetClient::connect(invitation.address, NetClientConfig::new(Trust::Pinned(vec![pin])), session);
+    let client = client.expect("the system has sockets");
+    Box::new(Receiver { client, objects: vec![None; terms.tanks] })
+}
+
+impl Watcher for Receiver {
+    fn frame(&mut self, began: Duration, shown: &mut [Option<Vec2>]) -> Duration {
+        let Self { client, objects } = self;
+        client.frame(|session, local| {
+            while session.poll_event().is_some() {}
+            if objects.contains(&None) {
+                find_tanks(session, objects);
+            }
+            let now = machine::now() - began;
+            for (object, shown) in objects.iter().zip(shown) {
+                *shown = object.and_then(|object| Some(session.place(object, local)?.position));
+            }
+            now
+        })
+    }
+
+    fn leave(self: Box<Self>) {
+        self.client.leave(Duration::from_millis(100));
+    }
+}
+
+/// Which object is which tank says what it was created with.
+fn find_tanks(session: &Client<Vec2>, objects: &mut [Option<EntityId>]) {
+    for object in session.objects() {
+        let tank = session.creation(object).and_then(|bytes| bytes.try_into().ok());
+        if let Some(tank) = tank.map(u16::from_le_bytes) {
+            objects[usize::from(tank)] = Some(object);
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! QUIC datagrams, and nothing above them.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+
+use ::fairpath::number::WirePacketNumber;
+use ::fairpath::time::SharedInstant;
+use ::fairpath::vector::Vec2;
+use ::fairpath::wire::{Header, Precision, decode_updates, encode_updates};
+use ::fairpath::{DrVector, EntityId, Owner};
+use ::quinn::{ClientConfig, Connection, Endpoint, ServerConfig};
+use bytes::Bytes;
+use fairpath_bench::{Scene, machine};
+use rustls::RootCertStore;
+use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
+use tokio::runtime::{Handle, Runtime};
+
+use super::fairpath::{MODEL, precision, trigger};
+use super::{Teller, Watcher, any_port};
+use crate::roles::{Invitation, Terms};
+use crate::snapshot::{Snapshot, pack};
+
+/// Sends the same datagrams on every connection. Everything runs on one thread, between ticks too.
+pub(super) struct Server {
+    runtime: Runtime,
+    endpoint: Endpoint,
+    certificate: Vec<u8>,
+    connections: Arc<Mutex<Vec<Connection>>>,
+    says: Says,
+}
+
+/// What is sent.
+enum Says {
+    /// Every state, every tick.
+    States,
+    /// What Fairpath would send if it kept no books of who knows what: DR vectors when one is due, to everybody alike.
+    Vectors(Vectors),
+}
+
+struct Vectors {
+    owners: Vec<Owner<Vec2>>,
+    precision: Precision,
+    packet: u16,
+    sent: u64,
+    /// What is due and has not been sent, the newest of each.
+    due: BTreeMap<EntityId, DrVector<Vec2>>,
+    /// How many ticks go into one datagram.
+    ticks_each: u32,
+    ticks: u32,
+}
+
+impl Server {
+    pub(super) fn of_states() -> Self {
+        Self::new(Says::States)
+    }
+
+    /// One datagram for so many ticks.
+    pub(super) fn of_vectors(terms: &Terms, ticks_each: u32) -> Self {
+        let owner = |tank| {
+            Owner::new(EntityId(tank), trigger()).with_model(MODEL).with_precision(precision(terms.tanks))
+        };
+        let owners = (0..terms.tanks as u32).map(owner).collect();
+        Self::new(Says::Vectors(Vectors {
+            owners,
+            precision: precision(terms.tanks),
+            packet: 0,
+            sent: 0,
+            due: BTreeMap::new(),
+            ticks_each,
+            ticks: 0,
+        }))
+    }
+
+    fn new(says: Says) -> Self {
+        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+        let certificate = made.cert.der().to_vec();
+        let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
+        let config = ServerConfig::with_single_cert(vec![made.cert.der().clone()], key.into());
+        let config = config.expect("key and certificate belong together");
+        let runtime = runtime();
+        let endpoint = {
+            let _inside = runtime.enter();
+            Endpoint::server(config, any_port()).expect("the loopback has ports")
+        };
+        let connections = Arc::new(Mutex::new(Vec::new()));
+        runtime.spawn(accept(endpoint.clone(), Arc::clone(&connections)));
+        Self { runtime, endpoint, certificate, connections, says }
+    }
+}
+
+fn runtime() -> Runtime {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.expect("the system watches sockets")
+}
+
+async fn accept(endpoint: Endpoint, connections: Arc<Mutex<Vec<Connection>>>) {
+    while let Some(incoming) = endpoint.accept().await {
+        if let Ok(connection) = incoming.await {
+            connections.lock().expect("nobody panicked").push(connection);
+        }
+    }
+}
+
+impl Teller for Server {
+    fn invitation(&self) -> (SocketAddr, String) {
+        let proof = self.certificate.iter().map(|byte| format!("{byte:02x}")).collect();
+        (self.endpoint.local_addr().expect("it is bound"), proof)
+    }
+
+    fn receivers(&mut self) -> usize {
+        self.connections.lock().expect("nobody panicked").len()
+    }
+
+    fn tick(&mut self, scene: &Scene, before: Duration, at: Duration) {
+        let connections = self.connections.lock().expect("nobody panicked");
+        let sizes = connections.iter().filter_map(Connection::max_datagram_size);
+        let Some(bytes_max) = sizes.min() else { return };
+        let packets = match &mut self.says {
+            Says::States => pack(scene, at, bytes_max),
+            Says::Vectors(vectors) => {
+                vectors.pack(scene, before, at, connections.len() as u64).into_iter().collect()
+            }
+        };
+        for packet in packets.into_iter().map(Bytes::from) {
+            for connection in connections.iter() {
+                // Who is gone is not told.
+                let _ = connection.send_datagram(packet.clone());
+            }
+        }
+    }
+
+    fn wait_until(&mut self, next: Duration) {
+        let wait = next.saturating_sub(machine::now());
+        // Its clock is the runtime's.
+        self.runtime.block_on(async { tokio::time::sleep(wait).await });
+    }
+
+    fn vectors(&self) -> Option<u64> {
+        match &self.says {
+            Says::States => None,
+            Says::Vectors(vectors) => Some(vectors.sent),
+        }
+    }
+}
+
+impl Vectors {
+    /// DR vectors that are due, if any are and this is a tick that sends.
+    fn pack(&mut self, scene: &Scene, before: Duration, at: Duration, receivers: u64) -> Option<Vec<u8>> {
+        let now = instant(at);
+        let observed = self.owners.iter_mut().enumerate().map(|(tank, owner)| {
+            owner.observe(scene.observe(tank, before, at), now).expect("tanks are finite")
+        });
+        self.due.extend(observed.flatten().map(|export| (export.vector.entity, export.vector)));
+        self.ticks += 1;
+        if self.due.is_empty() || self.ticks % self.ticks_each != 0 {
+            return None;
+        }
+        let vectors: Vec<DrVector<Vec2>> = std::mem::take(&mut self.due).into_values().collect();
+        self.sent += vectors.len() as u64 * receivers;
+        self.packet = self.packet.wrapping_add(1);
+        let header = Header { packet: WirePacketNumber(self.packet), sent_at: now, ..Header::default() };
+        let mut bytes = Vec::new();
+        encode_updates(&self.precision, &header, &vectors, &mut bytes).expect("all of 64 fit");
+        Some(bytes)
+    }
+}
+
+fn instant(at: Duration) -> SharedInstant {
+    SharedInstant::from_micros(at.as_micros() as i64)
+}
+
+// ── receivers ───────────────────────────────────────────────────────────────────────────────────────────────
+
+/// A connection, and what came on it.
+struct Receiver {
+    endpoint: Endpoint,
+    connection: Connection,
+    known: Arc<Mutex<Known>>,
+}
+
+enum Known {
+    States(Snapshot),
+    Vectors(Vec<Option<DrVector<Vec2>>>),
+}
+
+pub(super) fn watch_states(terms: &Terms, invitation: &Invitation, _: u64) -> Box<dyn Watcher> {
+    Box::new(Receiver::connect(invitation, Known::States(Snapshot::of(terms.tanks))))
+}
+
+pub(super) fn watch_vectors(terms: &Terms, invitation: &Invitation, _: u64) -> Box<dyn Watcher> {
+    Box::new(Receiver::connect(invitation, Known::Vectors(vec![None; terms.tanks])))
+}
+
+impl Receiver {
+    fn connect(invitation: &Invitation, known: Known) -> Self {
+        let byte = |at: usize| u8::from_str_radix(&invitation.proof[at..at + 2], 16).expect("hexadecimal");
+        let certificate: Vec<u8> = (0..invitation.proof.len()).step_by(2).map(byte).collect();
+        let mut roots = RootCertStore::empty();
+        roots.add(CertificateDer::from(certificate)).expect("a certificate");
+        let config = ClientConfig::with_root_certificates(Arc::new(roots)).expect("a verifier");
+        let runtime = sockets();
+        let _inside = runtime.enter();
+        let endpoint = Endpoint::client(any_port()).expect("the loopback has ports");
+        let connecting = endpoint.connect_with(config, invitation.address, "localhost");
+        let connecting = connecting.expect("the address is sound");
+        let known = Arc::new(Mutex::new(known));
+        let (connected, connection) = std::sync::mpsc::channel();
+        let (heard, began) = (Arc::clone(&known), invitation.began);
+        runtime.spawn(async move {
+            let connection = connecting.await.expect("the server is there");
+            connected.send(connection.clone()).expect("it is waited for");
+            while let Ok(bytes) = connection.read_datagram().await {
+                heard.lock().expect("nobody panicked").take(&bytes, machine::now() - began);
+            }
+        });
+        let connection = connection.recv().expect("the server is there");
+        Self { endpoint, connection, known }
+    }
+}
+
+/// All receivers' sockets have one thread: acknowledgements leave in time, and not with the next frame.
+fn sockets() -> Handle {
+    static SOCKETS: OnceLock<Handle> = OnceLock::new();
+    let start = || {
+        let runtime = runtime();
+        let handle = runtime.handle().clone();
+        std::thread::spawn(move || runtime.block_on(std::future::pending::<()>()));
+        handle
+    };
+    SOCKETS.get_or_init(start).clone()
+}
+
+impl Known {
+    fn take(&mut self, bytes: &[u8], now: Duration) {
+        match self {
+            Self::States(snapshot) => snapshot.take(bytes),
+            Self::Vectors(known) => {
+                let updates = decode_updates::<Vec2>(&precision(known.len()), instant(now), bytes);
+                for vector in updates.into_iter().flat_map(|updates| updates.vectors) {
+                    known[vector.entity.0 as usize] = Some(vector);
+                }
+            }
+        }
+    }
+
+    fn show(&self, now: Duration, shown: &mut [Option<Vec2>]) {
+        match self {
+            Self::States(snapshot) => snapshot.show(now, shown),
+            Self::Vectors(known) => {
+                for (known, shown) in known.iter().zip(shown) {
+                    *shown = known.map(|vector| vector.position_at(instant(now)));
+                }
+            }
+        }
+    }
+}
+
+impl Watcher for Receiver {
+    fn frame(&mut self, began: Duration, shown: &mut [Option<Vec2>]) -> Duration {
+        let known = self.known.lock().expect("nobody panicked");
+        let now = machine::now() - began;
+        known.show(now, shown);
+        now
+    }
+
+    fn leave(self: Box<Self>) {
+        self.connection.close(0_u32.into(), b"");
+        sockets().block_on(self.endpoint.wait_idle());
+    }
+}
