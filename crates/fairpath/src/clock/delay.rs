@@ -42,6 +42,7 @@ impl DelayEstimate {
     }
 
     /// The delay to expect, or nothing before the first sample.
+    #[inline]
     pub fn mean(&self) -> Option<Span> {
         self.moments.map(|moments| micros(moments.mean))
     }

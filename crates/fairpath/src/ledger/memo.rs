@@ -54,6 +54,7 @@ struct Entry {
 
 impl Errors {
     /// The error of whoever follows DR vector `index` from `from` to `to`.
+    #[inline]
     pub(super) fn recall(
         &mut self,
         index: Index,
@@ -131,6 +132,7 @@ impl<V: Planar> Default for Gaps<V> {
 
 impl<V: Planar> Gaps<V> {
     /// The gap between DR vector `newest` and what whoever follows DR vector `index` places, if there is a simple one.
+    #[inline]
     pub(super) fn recall(
         &mut self,
         newest: Index,

@@ -148,6 +148,7 @@ impl Ahead {
     /// Three: what a busy tank, which turns seven times a second, has under way to somebody 400 ms away.
     const ROOM: usize = 3;
 
+    #[inline]
     fn first(&self) -> Option<Arrival> {
         self.next[..usize::from(self.count)].first().copied()
     }
@@ -424,11 +425,13 @@ impl<V: Planar> Pair<V> {
     }
 
     /// What arrives next, if that is by `now`.
+    #[inline]
     fn next_by(&self, now: SharedInstant) -> Option<Arrival> {
         self.gist.ahead.first().filter(|arrival| arrival.at <= now)
     }
 
     /// Follows what has arrived, now that the books are there. Who does not read for a while has many arrivals at one instant.
+    #[inline]
     fn follow_what_arrived(&mut self) {
         while let Some(arrival) = self.next_by(self.until) {
             self.belief = self.belief.max(Some(arrival.index));

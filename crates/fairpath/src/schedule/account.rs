@@ -37,6 +37,7 @@ impl Account {
     }
 
     /// Lets time pass: the past fades, and the seconds count.
+    #[inline]
     pub fn advance(&mut self, now: SharedInstant) {
         let passed = (now - self.until).max(Span::ZERO).as_secs_f64();
         let (kept, lasting) = match self.half_life {
@@ -54,11 +55,13 @@ impl Account {
     }
 
     /// Books error; a correction may be negative.
+    #[inline]
     pub fn add(&mut self, error: f64) {
         self.error = (self.error + error).max(0.0);
     }
 
     /// Error per second.
+    #[inline]
     pub fn rate(&self) -> f64 {
         if self.secs > 0.0 { self.error / self.secs } else { 0.0 }
     }

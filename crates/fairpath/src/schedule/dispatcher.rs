@@ -134,6 +134,7 @@ struct Receiver {
 
 impl Receiver {
     /// How long a message is expected to take: by its receipts, or, without any, by what the transport says.
+    #[inline]
     fn likely_delay(&self) -> Option<Span> {
         self.delay.mean().or_else(|| self.witness.transport_delay())
     }

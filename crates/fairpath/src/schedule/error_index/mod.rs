@@ -316,6 +316,7 @@ fn with_pages<'a, V: Planar>(
 
 /// How long a copy will take. Before the first receipt half of the silence is the best guess: if the way were
 /// shorter, there would be an answer by now.
+#[inline]
 fn delay_of(candidate: &Candidate, now: SharedInstant) -> Span {
     let unknown = || candidate.silence(now).scaled(0.5).min(DELAY_UNKNOWN_MAX);
     candidate.delay.unwrap_or_else(unknown).max(Span::ZERO)
