@@ -131,13 +131,13 @@ impl Crowd {
     fn gather(clients: usize, measure: Duration) -> Self {
         let (count, secs) = (clients.to_string(), measure.as_secs().to_string());
         let mut server = Helper::start([AS_SERVER, &count, &secs]);
-        let invitation: Invitation = server.next();
+        let invitation: Invitation = server.hear();
         let address = invitation.address.to_string();
         let bots = Helper::start([AS_BOTS, &count, &address, &invitation.pin]);
         eprintln!("   server is process {}, bots are {}", server.id(), bots.id());
-        let _: String = server.next();
+        let _: String = server.hear();
         let from = machine::now().as_secs() + 1;
-        let served: Served = server.next();
+        let served: Served = server.hear();
         let until = machine::now().as_secs();
         let seen: Seen = bots.finish();
 
@@ -360,7 +360,7 @@ pub(crate) fn be_bots(arguments: &[String]) {
         let errors = seconds.entry(second).or_default();
         for bot in bots.iter_mut().filter(|bot| bot.tank % TURNS == turn % TURNS) {
             // Everybody drives in every tick, and one in ten compares.
-            let is_comparing = (bot.tank + turn) / TURNS % 10 == 0;
+            let is_comparing = ((bot.tank + turn) / TURNS).is_multiple_of(10);
             bot.frame(&scene, began, is_comparing.then_some(&mut *errors));
         }
     }

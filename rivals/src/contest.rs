@@ -138,14 +138,14 @@ pub(crate) struct Played {
 pub(crate) fn play(terms: &Terms, link: LinkConfig) -> Played {
     let terms_text = serde_json::to_string(terms).expect("it becomes JSON");
     let mut server = Helper::start([AS_SERVER, &terms_text]);
-    let mut invitation: Invitation = server.next();
+    let mut invitation: Invitation = server.hear();
     let proxy = proxy(invitation.address, link, terms.receivers);
     invitation.address = proxy.address();
     let invitation = serde_json::to_string(&invitation).expect("it becomes JSON");
     let receivers = Helper::start([AS_RECEIVERS, &terms_text, &invitation]);
-    let _: String = server.next();
+    let _: String = server.hear();
     let (began, before) = (machine::now(), counts(&proxy));
-    let used: Used = server.next();
+    let used: Used = server.hear();
     let (ended, after) = (machine::now(), counts(&proxy));
     let seconds: BTreeMap<u64, Errors> = receivers.finish();
     let mut errors = Errors::default();
