@@ -8,7 +8,7 @@ mod renet;
 mod replicon;
 
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ::fairpath::vector::Vec2;
 use fairpath_bench::{Scene, machine};
@@ -148,4 +148,9 @@ impl Way {
 
 fn any_port() -> SocketAddr {
     ([127, 0, 0, 1], 0).into()
+}
+
+/// What netcode's tokens are dated with.
+fn since_1970() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).expect("it is later than 1970")
 }

@@ -36,7 +36,7 @@ enum Says {
     /// Every state, every tick.
     States,
     /// What Fairpath would send if it kept no books of who knows what: DR vectors when one is due, to everybody alike.
-    Vectors(Vectors),
+    Vectors(Box<Vectors>),
 }
 
 struct Vectors {
@@ -62,7 +62,7 @@ impl Server {
             Owner::new(EntityId(tank), trigger()).with_model(MODEL).with_precision(precision(terms.tanks))
         };
         let owners = (0..terms.tanks as u32).map(owner).collect();
-        Self::new(Says::Vectors(Vectors {
+        Self::new(Says::Vectors(Box::new(Vectors {
             owners,
             precision: precision(terms.tanks),
             packet: 0,
@@ -70,7 +70,7 @@ impl Server {
             due: BTreeMap::new(),
             ticks_each,
             ticks: 0,
-        }))
+        })))
     }
 
     fn new(says: Says) -> Self {
@@ -154,7 +154,7 @@ impl Vectors {
         });
         self.due.extend(observed.flatten().map(|export| (export.vector.entity, export.vector)));
         self.ticks += 1;
-        if self.due.is_empty() || self.ticks % self.ticks_each != 0 {
+        if self.due.is_empty() || !self.ticks.is_multiple_of(self.ticks_each) {
             return None;
         }
         let vectors: Vec<DrVector<Vec2>> = std::mem::take(&mut self.due).into_values().collect();

@@ -112,20 +112,26 @@ struct Receiver {
     socket: UdpSocket,
     snapshot: Snapshot,
     buffer: Vec<u8>,
+    has_heard: bool,
 }
 
 pub(super) fn watch(terms: &Terms, invitation: &Invitation, _: u64) -> Box<dyn Watcher> {
     let socket = UdpSocket::bind(any_port()).expect("the loopback has ports");
     socket.set_nonblocking(true).expect("sockets can be that");
     socket.connect(invitation.address).expect("the server is there");
-    socket.send(b"here").expect("the server is there");
-    Box::new(Receiver { socket, snapshot: Snapshot::of(terms.tanks), buffer: vec![0; 65_536] })
+    let snapshot = Snapshot::of(terms.tanks);
+    Box::new(Receiver { socket, snapshot, buffer: vec![0; 65_536], has_heard: false })
 }
 
 impl Watcher for Receiver {
     fn frame(&mut self, began: Duration, shown: &mut [Option<Vec2>]) -> Duration {
         while let Ok(length) = self.socket.recv(&mut self.buffer) {
             self.snapshot.take(&self.buffer[..length]);
+            self.has_heard = true;
+        }
+        if !self.has_heard {
+            // Until an answer comes it may have been lost.
+            self.socket.send(b"here").expect("the server is there");
         }
         let now = machine::now() - began;
         self.snapshot.show(now, shown);

@@ -1,7 +1,7 @@
 //! renet: a message with every state on its unreliable channel, as its users send positions.
 
 use std::net::{SocketAddr, UdpSocket};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use ::fairpath::vector::Vec2;
 use ::renet::{ConnectionConfig, DefaultChannel, RenetClient, RenetServer};
@@ -10,7 +10,7 @@ use renet_netcode::{
     ClientAuthentication, NetcodeClientTransport, NetcodeServerTransport, ServerAuthentication, ServerConfig,
 };
 
-use super::{Teller, Watcher, any_port};
+use super::{Teller, Watcher, any_port, since_1970};
 use crate::roles::{Invitation, Terms};
 use crate::snapshot::{Snapshot, pack};
 
@@ -43,10 +43,6 @@ impl Server {
             updated_at: machine::now(),
         }
     }
-}
-
-fn since_1970() -> Duration {
-    SystemTime::now().duration_since(UNIX_EPOCH).expect("it is later than 1970")
 }
 
 impl Teller for Server {

@@ -1,7 +1,7 @@
 //! bevy_replicon on its renet backend: a component on every tank, replicated whenever it changes.
 
 use std::net::{SocketAddr, UdpSocket};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use ::fairpath::vector::Vec2;
 use bevy::app::{App, PostUpdate};
@@ -21,7 +21,7 @@ use bevy_replicon_renet::{RenetChannelsExt, RenetClient, RenetServer, RepliconRe
 use fairpath_bench::{Scene, machine};
 use serde::{Deserialize, Serialize};
 
-use super::{Teller, Watcher, any_port};
+use super::{Teller, Watcher, any_port, since_1970};
 use crate::roles::{Invitation, Terms};
 use crate::snapshot::{Snapshot, spell};
 
@@ -52,10 +52,6 @@ fn app() -> App {
     app.finish();
     app.cleanup();
     app
-}
-
-fn since_1970() -> Duration {
-    SystemTime::now().duration_since(UNIX_EPOCH).expect("it is later than 1970")
 }
 
 fn channels(app: &App) -> ConnectionConfig {
