@@ -31,6 +31,7 @@ impl<V: Planar> Path<V> {
     }
 
     /// Where it says the entity is at `t`.
+    #[inline]
     pub fn position_at(&self, t: SharedInstant) -> V {
         self.motion.origin() + self.displacement_at(t)
     }
@@ -49,6 +50,7 @@ impl<V: Planar> Path<V> {
         (apart + (self.displacement_at(t) - other.displacement_at(t))).length()
     }
 
+    #[inline]
     fn displacement_at(&self, t: SharedInstant) -> V {
         let moving_until = self.frozen_from.map_or(t, |frozen| frozen.min(t));
         self.motion.displacement_at((moving_until - self.since).as_secs_f64())

@@ -67,7 +67,17 @@ impl<V: Planar> Motion<V> {
 
     /// How far it has come after `at` seconds. Exact even far from the origin of the world, where
     /// [`position_at`](Self::position_at) rounds.
+    #[inline]
     pub fn displacement_at(&self, at: f64) -> V {
+        match self {
+            // The usual one is worth no call: it is asked for every receiver at every trigger.
+            Self::Linear(line) => line.displacement_at(at),
+            _ => self.displacement_of_any(at),
+        }
+    }
+
+    #[inline(never)]
+    fn displacement_of_any(&self, at: f64) -> V {
         each_model!(self, model => model.displacement_at(at))
     }
 
