@@ -1,8 +1,8 @@
 //! A picture of a few lines.
 
+use std::ops::Range;
 use std::path::Path;
 
-use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::prelude::*;
 
 /// What a picture shows.
@@ -10,9 +10,18 @@ pub(crate) struct Chart<'a> {
     pub(crate) title: &'a str,
     pub(crate) across: &'a str,
     pub(crate) up: &'a str,
-    /// Whether both axes go by powers of ten.
+    /// Whether both axes go by powers of two.
     pub(crate) is_logarithmic: bool,
     pub(crate) lines: &'a [Line],
+}
+
+/// How values lie on an axis.
+#[derive(Clone, Copy)]
+struct Scale {
+    place: fn(f64) -> f64,
+    label: fn(f64) -> String,
+    /// How many labels there are, if it is not one for each unit.
+    labels: Option<usize>,
 }
 
 /// One line.
@@ -36,22 +45,24 @@ impl Chart<'_> {
         root.fill(&WHITE).expect(IN_MEMORY);
         let (across, up) = (self.range(|point| point.0), self.range(|point| point.1));
         if self.is_logarithmic {
-            self.plot(&root, (across.0..across.1).log_scale(), (up.0 / 1.5..up.1 * 1.5).log_scale());
+            self.plot(&root, whole_powers(across), whole_powers(up), Scale::POWERS_OF_TWO);
         } else {
-            self.plot(&root, across.0..across.1, 0.0..up.1 * 1.1);
+            self.plot(&root, across.0..across.1, 0.0..up.1 * 1.3, Scale::EVEN);
         }
         root.present().expect(IN_MEMORY);
         drop(root);
         std::fs::write(file, drawing).expect("the folder can be written to");
     }
 
-    fn plot<X, Y>(&self, root: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>, across: X, up: Y)
-    where
-        X: AsRangedCoord<Value = f64>,
-        Y: AsRangedCoord<Value = f64>,
-        X::CoordDescType: ValueFormatter<f64>,
-        Y::CoordDescType: ValueFormatter<f64>,
-    {
+    fn plot(
+        &self,
+        root: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>,
+        across: Range<f64>,
+        up: Range<f64>,
+        scale: Scale,
+    ) {
+        let steps = |range: &Range<f64>| scale.steps(range);
+        let (steps_across, steps_up) = (steps(&across), steps(&up));
         let mut chart = ChartBuilder::on(root)
             .caption(self.title, (FONT, 20))
             .margin(14)
@@ -59,7 +70,7 @@ impl Chart<'_> {
             .y_label_area_size(64)
             .build_cartesian_2d(across, up)
             .expect(IN_MEMORY);
-        let plain = |value: &f64| format!("{value}");
+        let plain = |value: &f64| (scale.label)(*value);
         chart
             .configure_mesh()
             .x_desc(self.across)
@@ -67,12 +78,15 @@ impl Chart<'_> {
             .label_style((FONT, 15))
             .axis_desc_style((FONT, 16))
             .light_line_style(WHITE)
+            .x_labels(steps_across)
+            .y_labels(steps_up)
             .x_label_formatter(&plain)
             .y_label_formatter(&plain)
             .draw()
             .expect(IN_MEMORY);
         for (line, colour) in self.lines.iter().zip(COLOURS) {
-            let drawn = LineSeries::new(line.points.iter().copied(), colour.stroke_width(3)).point_size(4);
+            let place = |(x, y): &(f64, f64)| ((scale.place)(*x), (scale.place)(*y));
+            let drawn = LineSeries::new(line.points.iter().map(place), colour.stroke_width(3)).point_size(4);
             chart
                 .draw_series(drawn)
                 .expect(IN_MEMORY)
@@ -94,4 +108,23 @@ impl Chart<'_> {
         let values = || self.lines.iter().flat_map(|line| line.points.iter().map(&of));
         (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max))
     }
+}
+
+impl Scale {
+    const EVEN: Self = Self {
+        place: |value| value,
+        label: |value| format!("{value:.4}").trim_end_matches(['0']).trim_end_matches('.').to_owned(),
+        labels: Some(6),
+    };
+    const POWERS_OF_TWO: Self =
+        Self { place: f64::log2, label: |power| format!("{}", power.round().exp2()), labels: None };
+
+    fn steps(&self, range: &Range<f64>) -> usize {
+        self.labels.unwrap_or((range.end - range.start).round() as usize + 1)
+    }
+}
+
+/// From the power of two below to the one above.
+fn whole_powers((min, max): (f64, f64)) -> Range<f64> {
+    min.log2().floor()..max.log2().ceil()
 }

@@ -35,19 +35,20 @@ pub(crate) fn measure(folder: &str) {
         println!("{}", file.display());
     };
     let lines = lines(&ENTITIES, |way, tanks| percent(way, tanks, RECEIVERS));
-    let title = format!("{RECEIVERS} receivers, by how much there is to tell of");
+    let title = format!("Cost by entities, {RECEIVERS} receivers at {HZ} Hz");
     let chart =
         Chart { title: &title, across: "entities", up: PROCESSOR, is_logarithmic: true, lines: &lines };
     draw("entities", chart);
     let lines = self::lines(&AUDIENCES, |way, receivers| percent(way, TANKS, receivers));
-    let title = format!("{TANKS} entities, by how many are told of them");
+    let title = format!("Cost by receivers, {TANKS} entities at {HZ} Hz");
     let chart =
         Chart { title: &title, across: "receivers", up: PROCESSOR, is_logarithmic: true, lines: &lines };
     draw("receivers", chart);
     let (costs, errors) = by_loss();
-    let title = format!("{TANKS} entities and {RECEIVERS} receivers, by what is lost");
+    let title = format!("Cost by loss, {TANKS} entities, {RECEIVERS} receivers at {HZ} Hz");
     let chart = Chart { title: &title, across: LOST, up: PROCESSOR, is_logarithmic: false, lines: &costs };
     draw("loss", chart);
+    let title = format!("Error by loss, {TANKS} entities, {RECEIVERS} receivers at {HZ} Hz");
     let up = "error, root mean square, units";
     let chart = Chart { title: &title, across: LOST, up, is_logarithmic: false, lines: &errors };
     draw("loss-error", chart);
