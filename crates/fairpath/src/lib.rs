@@ -26,6 +26,7 @@
 pub mod clock;
 pub mod compensate;
 pub mod converge;
+mod directory;
 mod dr_vector;
 pub mod error;
 pub mod ledger;

@@ -17,8 +17,7 @@ mod pair;
 pub use page::{Belief, Page};
 pub use pair::{CopyId, NeverSent, Standing};
 
-use std::collections::BTreeMap;
-
+use crate::directory::Directory;
 use crate::dr_vector::DrVector;
 use crate::error::Path;
 use crate::number::ReceiverId;
@@ -57,7 +56,7 @@ const _: () = assert!(REMEMBERED_MAX as i64 * 10_000 >= REMEMBERED.as_micros());
 #[derive(Clone, Debug)]
 pub struct Ledger<V: Planar> {
     exports: Exports<V>,
-    pairs: BTreeMap<ReceiverId, Pair<V>>,
+    pairs: Directory<Pair<V>>,
     memo: Memo<V>,
     /// What the next copy is called. Counted over all pages: a receipt that is late is not for the page that was opened
     /// in between.
@@ -68,7 +67,7 @@ impl<V: Planar> Ledger<V> {
     /// Empty books of an entity whose replicas freeze after `horizon`.
     pub fn new(horizon: Span) -> Self {
         let next_copy = CopyId::default();
-        Self { exports: Exports::new(horizon), pairs: BTreeMap::new(), memo: Memo::default(), next_copy }
+        Self { exports: Exports::new(horizon), pairs: Directory::default(), memo: Memo::default(), next_copy }
     }
 
     /// Calls the first copy this, for who has had books of this entity before.
@@ -80,27 +79,27 @@ impl<V: Planar> Ledger<V> {
     /// Opens a page. A receiver that has one already keeps it.
     pub fn join(&mut self, receiver: ReceiverId, now: SharedInstant) {
         let next_copy = self.next_copy;
-        self.pairs.entry(receiver).or_insert_with(|| Pair::new(now, next_copy));
+        self.pairs.insert_if_new(receiver, || Pair::new(now, next_copy));
     }
 
     /// Closes a page and forgets it.
     pub fn leave(&mut self, receiver: ReceiverId) {
-        self.pairs.remove(&receiver);
+        self.pairs.remove(receiver);
     }
 
     /// Whether there is a page for this receiver.
     pub fn has_page(&self, receiver: ReceiverId) -> bool {
-        self.pairs.contains_key(&receiver)
+        self.pairs.contains(receiver)
     }
 
     /// How many copies for this receiver are remembered, because their fate is open or can still change the books.
     pub fn remembered(&self, receiver: ReceiverId) -> usize {
-        self.pairs.get(&receiver).map_or(0, Pair::remembered)
+        self.pairs.get(receiver).map_or(0, Pair::remembered)
     }
 
     /// Whose pages there are, in order.
     pub fn receivers(&self) -> impl Iterator<Item = ReceiverId> + '_ {
-        self.pairs.keys().copied()
+        self.pairs.receivers()
     }
 
     /// A DR vector was cut: the exported path is another one from its generation time on.
@@ -143,7 +142,7 @@ impl<V: Planar> Ledger<V> {
         delay: Option<Span>,
     ) -> Option<CopyId> {
         let index = self.exports.index_of(vector)?;
-        let pair = self.pairs.get_mut(&receiver)?;
+        let pair = self.pairs.get_mut(receiver)?;
         let copy = self.next_copy;
         self.next_copy = copy.next();
         pair.depart(&self.exports, copy, index, at, at + delay.unwrap_or(Span::ZERO));
@@ -152,27 +151,27 @@ impl<V: Planar> Ledger<V> {
 
     /// When a copy left for `receiver`; nothing if that is forgotten.
     pub fn departure(&self, receiver: ReceiverId, copy: CopyId) -> Result<Option<SharedInstant>, NeverSent> {
-        self.pairs.get(&receiver).ok_or(NeverSent)?.departure(copy)
+        self.pairs.get(receiver).ok_or(NeverSent)?.departure(copy)
     }
 
     /// The receiver says when a copy arrived. Says whether that was news: duplicates, copies never sent or
     /// forgotten, and arrivals before departure are not.
     pub fn on_receipt(&mut self, receiver: ReceiverId, copy: CopyId, received_at: SharedInstant) -> bool {
-        let Some(pair) = self.pairs.get_mut(&receiver) else { return false };
+        let Some(pair) = self.pairs.get_mut(receiver) else { return false };
         pair.arrive(&self.exports, copy, received_at)
     }
 
     /// The receiver has reported everything it received before `until`: what is unreported had not arrived by
     /// then. `patience` is how long a copy may be under way before it is taken for lost.
     pub fn on_complete(&mut self, receiver: ReceiverId, until: SharedInstant, patience: Span) {
-        if let Some(pair) = self.pairs.get_mut(&receiver) {
+        if let Some(pair) = self.pairs.get_mut(receiver) {
             pair.complete(&self.exports, until, patience);
         }
     }
 
     /// Whether there are copies to this receiver of which more may be heard.
     pub(crate) fn has_open(&self, receiver: ReceiverId) -> bool {
-        self.pairs.get(&receiver).is_some_and(Pair::has_open)
+        self.pairs.get(receiver).is_some_and(Pair::has_open)
     }
 
     /// Brings the books up to `now`.
@@ -184,34 +183,34 @@ impl<V: Planar> Ledger<V> {
 
     /// How a receiver stands, as of the last instant the books were brought up to. `None` if it has no page.
     pub fn standing(&self, receiver: ReceiverId) -> Option<Standing> {
-        Some(self.pairs.get(&receiver)?.standing(&self.exports))
+        Some(self.pairs.get(receiver)?.standing(&self.exports))
     }
 
     /// How every receiver stands, in order.
     pub fn standings(&self) -> impl Iterator<Item = (ReceiverId, Standing)> + '_ {
-        self.pairs.iter().map(|(receiver, pair)| (*receiver, pair.standing(&self.exports)))
+        self.pairs.iter().map(|(receiver, pair)| (receiver, pair.standing(&self.exports)))
     }
 
     /// Every receiver's page, in order.
     pub fn pages(&self) -> impl Iterator<Item = Page<'_, V>> + '_ {
-        self.pairs.iter().map(|(receiver, pair)| Page::new(*receiver, pair, &self.exports))
+        self.pairs.iter().map(|(receiver, pair)| Page::new(receiver, pair, &self.exports))
     }
 
     /// The part of a receiver's accumulated error that lies before its last acknowledged arrival (the papers'
     /// CEE; the rest is their EEE). Costs an integral over what is in flight.
     pub fn settled(&self, receiver: ReceiverId) -> Option<f64> {
-        Some(self.pairs.get(&receiver)?.settled(&self.exports))
+        Some(self.pairs.get(receiver)?.settled(&self.exports))
     }
 
     /// Whether the fate of every copy for this receiver is known: then its accumulated error is no estimate.
     pub fn is_settled(&self, receiver: ReceiverId) -> bool {
-        self.pairs.get(&receiver).is_some_and(Pair::is_settled)
+        self.pairs.get(receiver).is_some_and(Pair::is_settled)
     }
 
     /// Whether a receiver has confirmed something that puts the entity within `tolerance` of the exported path at
     /// `at`, and of this life.
     pub fn has_confirmed(&self, receiver: ReceiverId, tolerance: f64, at: SharedInstant) -> bool {
-        self.pairs.get(&receiver).is_some_and(|pair| pair.has_confirmed(&self.exports, tolerance, at))
+        self.pairs.get(receiver).is_some_and(|pair| pair.has_confirmed(&self.exports, tolerance, at))
     }
 
     /// When the replicas of those will freeze who follow the newest DR vector.
@@ -226,23 +225,23 @@ impl<V: Planar> Ledger<V> {
 
     /// When a receiver's replica will freeze, if nothing more is sent to it and what is under way arrives.
     pub fn freezes_at(&self, receiver: ReceiverId) -> Option<SharedInstant> {
-        Some(self.exports.freezes_at(self.pairs.get(&receiver)?.told(&self.exports)?))
+        Some(self.exports.freezes_at(self.pairs.get(receiver)?.told(&self.exports)?))
     }
 
     /// How far off a receiver will be at `at`, if nothing more is sent to it and what is under way arrives; infinitely, if
     /// the entity does not exist for it or is in another life.
     pub fn distance_if_told_no_more(&self, receiver: ReceiverId, at: SharedInstant) -> f64 {
-        let told = self.pairs.get(&receiver).and_then(|pair| pair.told(&self.exports));
+        let told = self.pairs.get(receiver).and_then(|pair| pair.told(&self.exports));
         told.map_or(f64::INFINITY, |told| self.exports.distance(told, at))
     }
 
     /// Brings the books up to `now` and tells of everybody, in order: what has been added to their accumulated error
     /// since the last time this was told, and how they stand.
     pub fn advance_and_tell(&mut self, now: SharedInstant, mut tell: impl FnMut(ReceiverId, f64, Standing)) {
-        for (receiver, pair) in &mut self.pairs {
+        for (receiver, pair) in self.pairs.iter_mut() {
             pair.advance(&self.exports, now, &mut self.memo);
             let growth = pair.drain_growth();
-            tell(*receiver, growth, pair.standing(&self.exports));
+            tell(receiver, growth, pair.standing(&self.exports));
         }
     }
 
@@ -267,13 +266,13 @@ impl<V: Planar> Ledger<V> {
 
     /// What a receiver is believed to place at `t`, now or ahead, if copies in flight arrive when expected.
     pub fn placed_at(&self, receiver: ReceiverId, t: SharedInstant) -> Option<&Path<V>> {
-        self.pairs.get(&receiver)?.placed_at(&self.exports, t)
+        self.pairs.get(receiver)?.placed_at(&self.exports, t)
     }
 
     /// The error that a receiver is expected to gather from `from` to `to`, now or ahead, if nothing more is sent to
     /// it. None where the entity is not there for it, or in another life.
     pub fn growth(&self, receiver: ReceiverId, from: SharedInstant, to: SharedInstant) -> f64 {
-        self.pairs.get(&receiver).map_or(0.0, |pair| pair.integrate(&self.exports, from, to))
+        self.pairs.get(receiver).map_or(0.0, |pair| pair.integrate(&self.exports, from, to))
     }
 
     /// The first microsecond at which [`growth`](Self::growth) since `from` is `amount` or more; `None` if that is
@@ -285,11 +284,11 @@ impl<V: Planar> Ledger<V> {
         amount: f64,
         until: SharedInstant,
     ) -> Option<SharedInstant> {
-        self.pairs.get(&receiver)?.when_grown(&self.exports, from, amount, until)
+        self.pairs.get(receiver)?.when_grown(&self.exports, from, amount, until)
     }
 
     /// When a receiver will next follow something else, for all that is known.
     pub fn next_arrival(&self, receiver: ReceiverId, after: SharedInstant) -> Option<SharedInstant> {
-        self.pairs.get(&receiver)?.next_arrival(after)
+        self.pairs.get(receiver)?.next_arrival(after)
     }
 }

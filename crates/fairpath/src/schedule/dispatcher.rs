@@ -1,12 +1,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::answers::Answers;
-use super::directory::Directory;
 use super::promises::Promises;
 use super::recent::Recent;
 use super::trust::{Booking, Trust, Witness};
 use super::{Account, Candidate, Claim, Claims, Left, Scene, Scheduler};
 use crate::clock::DelayEstimate;
+use crate::directory::Directory;
 use crate::dr_vector::DrVector;
 use crate::ledger::{CopyId, Ledger, NeverSent, Standing};
 use crate::number::{EntityId, ReceiverId};
@@ -159,21 +159,18 @@ impl<V: Planar> Dispatcher<V> {
     /// Somebody wants to be told, of every entity there is and will be, unless [`hide`](Self::hide) says
     /// otherwise.
     pub fn join(&mut self, receiver: ReceiverId, now: SharedInstant) {
-        if self.receivers.contains_key(&receiver) {
+        if self.receivers.contains(receiver) {
             return;
         }
         let others: Vec<Account> = self.receivers.values().map(|other| other.account).collect();
         let account = Account::joining(self.config.half_life, &others, now);
-        self.receivers.insert(
-            receiver,
-            Receiver {
-                account,
-                delay: DelayEstimate::default(),
-                witness: Box::default(),
-                answers: Answers::default(),
-                told: BTreeSet::new(),
-            },
-        );
+        self.receivers.insert_if_new(receiver, || Receiver {
+            account,
+            delay: DelayEstimate::default(),
+            witness: Box::default(),
+            answers: Answers::default(),
+            told: BTreeSet::new(),
+        });
         let entities: Vec<EntityId> = self.entities.keys().copied().collect();
         for entity in entities {
             self.show(entity, receiver, now);
@@ -182,7 +179,7 @@ impl<V: Planar> Dispatcher<V> {
 
     /// Somebody is gone.
     pub fn leave(&mut self, receiver: ReceiverId) {
-        self.receivers.remove(&receiver);
+        self.receivers.remove(receiver);
         self.claims.forget(receiver);
         self.promises.forget(receiver);
         self.scheduler.on_left(Left::Receiver(receiver));
@@ -197,7 +194,7 @@ impl<V: Planar> Dispatcher<V> {
         for receiver in gone.ledger.receivers() {
             self.claims.forget_pair(entity, receiver);
             self.promises.forget_pair(entity, receiver);
-            if let Some(book) = self.receivers.get_mut(&receiver) {
+            if let Some(book) = self.receivers.get_mut(receiver) {
                 book.told.remove(&entity);
             }
         }
@@ -207,7 +204,7 @@ impl<V: Planar> Dispatcher<V> {
     /// The entity is in a receiver's scope.
     pub fn show(&mut self, entity: EntityId, receiver: ReceiverId, now: SharedInstant) {
         let Some(shown) = self.entities.get_mut(&entity) else { return };
-        if self.receivers.contains_key(&receiver) && !shown.ledger.has_page(receiver) {
+        if self.receivers.contains(receiver) && !shown.ledger.has_page(receiver) {
             shown.ledger.join(receiver, now);
             self.promises.watch(entity, receiver, now);
             self.scheduler.on_joined(entity, receiver, now);
@@ -218,7 +215,7 @@ impl<V: Planar> Dispatcher<V> {
     pub fn hide(&mut self, entity: EntityId, receiver: ReceiverId) {
         if let Some(hidden) = self.entities.get_mut(&entity) {
             hidden.ledger.leave(receiver);
-            if let Some(book) = self.receivers.get_mut(&receiver) {
+            if let Some(book) = self.receivers.get_mut(receiver) {
                 book.told.remove(&entity);
             }
             self.claims.forget_pair(entity, receiver);
@@ -232,7 +229,7 @@ impl<V: Planar> Dispatcher<V> {
         let about = vector.entity;
         let entity = self.entities.entry(about).or_insert_with(|| {
             let mut ledger = Ledger::new(self.config.horizon).with_next_copy(self.next_copy);
-            for &receiver in self.receivers.keys() {
+            for receiver in self.receivers.receivers() {
                 ledger.join(receiver, now);
                 self.promises.watch(about, receiver, now);
             }
@@ -307,7 +304,7 @@ impl<V: Planar> Dispatcher<V> {
 
     /// A copy really left, at this cost in the budget's unit. The name is for its receipt.
     pub fn on_departed(&mut self, claim: &Claim, at: SharedInstant, cost: f64) -> Option<CopyId> {
-        let receiver = self.receivers.get_mut(&claim.receiver)?;
+        let receiver = self.receivers.get_mut(claim.receiver)?;
         let delay = claim.delay.or_else(|| receiver.likely_delay());
         let entity = self.entities.get_mut(&claim.entity)?;
         receiver.told.insert(claim.entity);
@@ -334,7 +331,7 @@ impl<V: Planar> Dispatcher<V> {
         received_at: SharedInstant,
         now: SharedInstant,
     ) -> Booking {
-        let Some((book, from)) = self.entities.get_mut(&entity).zip(self.receivers.get_mut(&receiver)) else {
+        let Some((book, from)) = self.entities.get_mut(&entity).zip(self.receivers.get_mut(receiver)) else {
             return Booking::Impossible;
         };
         let sent_at = match book.ledger.departure(receiver, copy) {
@@ -379,7 +376,7 @@ impl<V: Planar> Dispatcher<V> {
     /// QUIC acknowledges datagrams by itself, before anybody reads them. Tell it whenever feedback comes; a smoothed
     /// one will do. Who holds receipts back is found out by it.
     pub fn on_transport_round_trip(&mut self, receiver: ReceiverId, round_trip: Span) {
-        if let Some(book) = self.receivers.get_mut(&receiver) {
+        if let Some(book) = self.receivers.get_mut(receiver) {
             book.witness.handle_transport_round_trip(round_trip);
         }
     }
@@ -387,14 +384,14 @@ impl<V: Planar> Dispatcher<V> {
     /// Feedback came that did not prove what it said: what it acknowledged is not booked, and it counts as a word that
     /// cannot be true. [`SentPackets`](crate::link::SentPackets) finds that out.
     pub fn on_unproven(&mut self, receiver: ReceiverId) {
-        if let Some(from) = self.receivers.get_mut(&receiver) {
+        if let Some(from) = self.receivers.get_mut(receiver) {
             from.witness.handle_word(false);
         }
     }
 
     /// At `now` it came back that a receiver has reported everything that it received before `until`.
     pub fn on_complete(&mut self, receiver: ReceiverId, until: SharedInstant, now: SharedInstant) {
-        let Some(book) = self.receivers.get_mut(&receiver) else { return };
+        let Some(book) = self.receivers.get_mut(receiver) else { return };
         let until = match &self.config.trust {
             Some(trust) => {
                 book.witness.handle_complete(until.min(now));
@@ -424,12 +421,12 @@ impl<V: Planar> Dispatcher<V> {
 
     /// The account of a receiver, as of the last decision.
     pub fn account(&self, receiver: ReceiverId) -> Option<&Account> {
-        self.receivers.get(&receiver).map(|receiver| &receiver.account)
+        self.receivers.get(receiver).map(|receiver| &receiver.account)
     }
 
     /// What is known of the way to a receiver.
     pub fn delay(&self, receiver: ReceiverId) -> Option<&DelayEstimate> {
-        self.receivers.get(&receiver).map(|receiver| &receiver.delay)
+        self.receivers.get(receiver).map(|receiver| &receiver.delay)
     }
 
     /// Brings all books up to `now`.
@@ -500,7 +497,7 @@ impl<V: Planar> Dispatcher<V> {
         let mut promised = Vec::new();
         let Some(liveness) = self.config.liveness else { return promised };
         self.promises.look(receiver, now, |about, to| {
-            let (Some(entity), Some(book)) = (self.entities.get(&about), self.receivers.get(&to)) else {
+            let (Some(entity), Some(book)) = (self.entities.get(&about), self.receivers.get(to)) else {
                 return now + liveness.half();
             };
             let Promise { due, look_at } = liveness.promise(entity, to, book, now);

@@ -24,7 +24,6 @@ mod broadcast;
 mod budget;
 mod claims;
 mod deterministic_budget;
-mod directory;
 mod dispatcher;
 mod equaliser;
 mod error_index;

@@ -1,0 +1,113 @@
+use crate::number::ReceiverId;
+
+/// Something about every receiver, in the order of their ids.
+///
+/// Sorted lists: at every trigger everybody is walked past, one beside the other in memory, and joining is rare.
+#[derive(Clone, Debug)]
+pub(crate) struct Directory<T> {
+    /// Apart, so that a search looks at nothing else.
+    receivers: Vec<ReceiverId>,
+    values: Vec<T>,
+}
+
+impl<T> Default for Directory<T> {
+    fn default() -> Self {
+        Self { receivers: Vec::new(), values: Vec::new() }
+    }
+}
+
+impl<T> Directory<T> {
+    pub(crate) fn get(&self, receiver: ReceiverId) -> Option<&T> {
+        Some(&self.values[self.position(receiver).ok()?])
+    }
+
+    pub(crate) fn get_mut(&mut self, receiver: ReceiverId) -> Option<&mut T> {
+        let position = self.position(receiver).ok()?;
+        Some(&mut self.values[position])
+    }
+
+    pub(crate) fn contains(&self, receiver: ReceiverId) -> bool {
+        self.position(receiver).is_ok()
+    }
+
+    /// Somebody new. Whoever is known keeps what they have.
+    pub(crate) fn insert_if_new(&mut self, receiver: ReceiverId, value: impl FnOnce() -> T) {
+        if let Err(position) = self.position(receiver) {
+            self.receivers.insert(position, receiver);
+            self.values.insert(position, value());
+        }
+    }
+
+    pub(crate) fn remove(&mut self, receiver: ReceiverId) {
+        if let Ok(position) = self.position(receiver) {
+            self.receivers.remove(position);
+            self.values.remove(position);
+        }
+    }
+
+    pub(crate) fn receivers(&self) -> impl Iterator<Item = ReceiverId> + '_ {
+        self.receivers.iter().copied()
+    }
+
+    pub(crate) fn values(&self) -> impl Iterator<Item = &T> {
+        self.values.iter()
+    }
+
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.values.iter_mut()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (ReceiverId, &T)> {
+        self.receivers().zip(&self.values)
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (ReceiverId, &mut T)> {
+        self.receivers.iter().copied().zip(&mut self.values)
+    }
+
+    /// Starts a walk beside something else that is in the same order.
+    pub(crate) fn walk(&mut self) -> Walk<'_, T> {
+        Walk { receivers: &self.receivers, values: &mut self.values, next: 0 }
+    }
+
+    fn position(&self, receiver: ReceiverId) -> Result<usize, usize> {
+        self.receivers.binary_search(&receiver)
+    }
+}
+
+/// A walk through a [`Directory`]. Best asked for receivers in their order: then nothing is searched.
+pub(crate) struct Walk<'a, T> {
+    receivers: &'a [ReceiverId],
+    values: &'a mut [T],
+    next: usize,
+}
+
+impl<T> Walk<'_, T> {
+    #[inline]
+    pub(crate) fn find(&mut self, receiver: ReceiverId) -> Option<&mut T> {
+        if self.receivers.get(self.next) != Some(&receiver) {
+            self.next = self.receivers.binary_search(&receiver).ok()?;
+        }
+        self.next += 1;
+        self.values.get_mut(self.next - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_walk_finds_everybody_in_any_order() {
+        let mut directory = Directory::default();
+        for id in [7, 3, 5, 1, 5] {
+            directory.insert_if_new(ReceiverId(id), || id * 10);
+        }
+        directory.remove(ReceiverId(3));
+        directory.remove(ReceiverId(99));
+        assert_eq!(directory.receivers().map(|id| id.0).collect::<Vec<_>>(), [1, 5, 7]);
+        let mut walk = directory.walk();
+        let found = [1, 2, 5, 7, 8, 5].map(|id| walk.find(ReceiverId(id)).copied());
+        assert_eq!(found, [Some(10), None, Some(50), Some(70), None, Some(50)]);
+    }
+}
