@@ -77,10 +77,10 @@ impl Purse {
         if config.budget <= 0.0 {
             return;
         }
-        let allowance = ALLOWANCE * receivers as f64 * self.cost_of(entity);
+        let typical = self.typical_cost();
         if let Some(known) = self.entities.get_mut(&entity) {
-            known.allowance = allowance;
-            known.own = (known.own + config.budget).min(allowance);
+            known.allowance = ALLOWANCE * receivers as f64 * known.cost.map_or(typical, at_least_something);
+            known.own = (known.own + config.budget).min(known.allowance);
         }
         let saved = self.tokens / config.budget - BEST_SAVED;
         let lesson = config.price_learning * saved.clamp(-LEARNT_FROM_MAX, LEARNT_FROM_MAX);
@@ -158,8 +158,10 @@ impl Purse {
 
     /// What one entity may spend of what all share. Who shares with nobody has all of it.
     fn own_credit(&self, entity: EntityId) -> f64 {
-        let shared = self.entities.get(&entity).filter(|_| self.entities.len() > 1);
-        shared.map_or(f64::INFINITY, |known| known.own + known.allowance)
+        if self.entities.len() <= 1 {
+            return f64::INFINITY;
+        }
+        self.entities.get(&entity).map_or(f64::INFINITY, |known| known.own + known.allowance)
     }
 
     /// What neither was spent nor is reserved for claims that wait.
