@@ -9,11 +9,11 @@ pub(super) struct Rounds {
     last: [Option<SharedInstant>; 3],
 }
 
-/// Who is told in rounds, and whose turn it is.
+/// Who must wait for a round, and whose turn it is.
 ///
 /// A copy is worth what it takes off an error, and the error of who does not answer, or has only just come, is not known.
-/// Such people look badly off, and would be told at everybody's expense for as long as they like. So they get their turn in
-/// rounds, as everybody would if all were treated alike, and cost the others no more than somebody who plays along.
+/// Such people can look badly off for as long as they like, at everybody's expense. So they are told once in a
+/// round at most, as everybody would be if all were treated alike, and cost the others no more than somebody who plays along.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Turn {
     /// When the round began.
@@ -24,7 +24,7 @@ pub(super) struct Turn {
     passed_over_since: SharedInstant,
 }
 
-/// For how long after joining somebody is told in rounds.
+/// For how long after joining somebody waits for rounds.
 ///
 /// 3 s: as long as an answer is waited for. Shorter, and who comes again every other second is told more than who stays; longer,
 /// and newcomers are told worse than the others for no reason.
@@ -43,7 +43,7 @@ impl Rounds {
     pub(super) fn turn(&self, now: SharedInstant) -> Turn {
         let [newest, _, before] = self.last;
         Turn {
-            began: newest.unwrap_or(SharedInstant::from_micros(i64::MIN)),
+            began: newest.unwrap_or(NEVER),
             new_since: self.first.map_or(NEVER, |first| first.max(now - NEW_FOR)),
             passed_over_since: before.unwrap_or(NEVER),
         }
@@ -51,16 +51,14 @@ impl Rounds {
 }
 
 impl Turn {
-    /// Whether somebody is told in rounds.
-    pub(super) fn is_for(&self, candidate: &Candidate) -> bool {
-        !candidate.answers || candidate.standing.joined > self.new_since
-    }
-
-    /// Whether somebody who is told in rounds was not told since this one began.
+    /// Whether somebody may be told if it is worth it: who answers and is not new always, the others if they were not told
+    /// since the round began.
     ///
     /// Who has joined was told at once, at the others' expense, and is passed over twice for it: a player who comes again
     /// every second then costs them as much as one who stays.
-    pub(super) fn is_due(&self, candidate: &Candidate) -> bool {
-        candidate.silent_since < self.began && candidate.standing.joined <= self.passed_over_since
+    pub(super) fn allows(&self, candidate: &Candidate) -> bool {
+        let joined = candidate.standing.joined;
+        let waits = !candidate.answers || joined > self.new_since;
+        !waits || candidate.silent_since < self.began && joined <= self.passed_over_since
     }
 }
