@@ -4,10 +4,18 @@ use crate::time::{SharedInstant, Span};
 ///
 /// Who does not can be cut off for a while, or never listen: nobody can tell. Where copies go to whoever looks worst off, and
 /// are repeated until they are confirmed, others would pay for either.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Answers {
-    /// When the first copy left since the last receipt came, and how many have left since.
-    unanswered: Option<(SharedInstant, u32)>,
+    /// How many copies have left since the last receipt came.
+    unanswered: u32,
+    /// When the first of them did.
+    since: SharedInstant,
+}
+
+impl Default for Answers {
+    fn default() -> Self {
+        Self { unanswered: 0, since: SharedInstant::ZERO }
+    }
 }
 
 impl Answers {
@@ -21,19 +29,20 @@ impl Answers {
 
     /// A copy left.
     pub(super) fn handle_departure(&mut self, at: SharedInstant) {
-        let (since, copies) = self.unanswered.unwrap_or((at, 0));
-        self.unanswered = Some((since, copies.saturating_add(1)));
+        if self.unanswered == 0 {
+            self.since = at;
+        }
+        self.unanswered = self.unanswered.saturating_add(1);
     }
 
     /// A receipt came that was news.
     pub(super) fn handle_receipt(&mut self) {
-        self.unanswered = None;
+        self.unanswered = 0;
     }
 
     /// Whether it is time to believe that nobody listens.
     pub(super) fn are_missing(&self, now: SharedInstant) -> bool {
-        let are_enough = |(since, copies)| now - since > Self::PATIENCE && copies >= Self::COPIES;
-        self.unanswered.is_some_and(are_enough)
+        self.unanswered >= Self::COPIES && now - self.since > Self::PATIENCE
     }
 }
 

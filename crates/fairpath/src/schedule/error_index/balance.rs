@@ -33,6 +33,8 @@ const OUTLIER: f64 = 4.0;
 /// Where somebody's link stalls for seconds, no waiting makes others as wrong: on a recorded match behind such a link this
 /// takes a sixth off the mean error. Where nobody's does it is hardly ever reached.
 const HELD_BACK_MAX: f64 = 4.0;
+/// The account of who does not answer. It is a guess, and nobody waits for it.
+const UNKNOWN: f64 = -1.0;
 /// An account so large that something has overflowed.
 const ACCOUNT_MAX: f64 = 1e12;
 
@@ -46,12 +48,19 @@ impl Balance {
     ) -> Self {
         let secs = scene.account_secs.clamp(0.0, ACCOUNT_MAX);
         let scale = secs / entities.max(1) as f64;
-        let mut farthest = Span::ZERO;
+        let (mut farthest, mut all_answer) = (Span::ZERO, true);
         accounts.clear();
-        accounts.extend(scene.candidates.iter().filter(|candidate| candidate.answers).map(|candidate| {
+        accounts.extend(scene.candidates.iter().map(|candidate| {
+            all_answer &= candidate.answers;
+            if !candidate.answers {
+                return UNKNOWN;
+            }
             farthest = farthest.max(delay_of(candidate, scene.now));
             account_of(candidate, scale)
         }));
+        if !all_answer {
+            accounts.retain(|account| *account != UNKNOWN);
+        }
         let outlier = outlier(accounts);
         let (mut sum, mut largest) = (0.0, 0.0f64);
         for account in accounts.iter() {

@@ -30,7 +30,8 @@ use crate::vector::Planar;
 /// index: the distance that a copy would take off its error, judged shortly after the copy's arrival against a
 /// *forecast* of the entity, less what it is held back by because others fare worse (`balance.rs`), which is as much
 /// as the mean error leaves room for (`restraint.rs`). Whoever is above the price gets a copy, the highest first,
-/// as long as the budget has credit (`purse.rs`).
+/// as long as the budget has credit (`purse.rs`). Who does not answer, or has only just joined, must wait for
+/// its turn besides (`rounds.rs`).
 ///
 /// Somebody who knows nothing of the entity, or nothing of its present life, is told at once whatever it costs: there
 /// is no error to weigh against a thing that is missing on a screen. With a budget of zero that is all that
@@ -102,7 +103,7 @@ impl ErrorIndex {
             false => self.purse.price(scene.entity, balance.level(), claims.len(), &self.config),
         };
         let floor = self.ground.below(scene.entity, forecast.position_at(scene.now));
-        let rounds = self.yardstick.rounds(scene.entity);
+        let turn = self.yardstick.turn(scene.entity, scene.now);
         let mut musts = 0;
         self.wishes.clear();
         for (candidate, page) in with_pages(scene).filter(|(candidate, _)| !candidate.standing.is_told) {
@@ -112,18 +113,12 @@ impl ErrorIndex {
                     musts += 1;
                     claims.send(scene, candidate.receiver, scene.now, f64::INFINITY);
                 }
-                Outlook::Places { .. } if !is_plenty && rounds.include(candidate, scene.now) => {
-                    if rounds.is_due(candidate) {
-                        musts += 1;
-                        claims.send(scene, candidate.receiver, scene.now, candidate.weight());
-                    }
-                }
                 Outlook::Places { placed, at } => {
                     let there = not_below(forecast.position_at(at), floor);
                     let gain = there.distance(placed.position_at(at)) - there.distance(told.position_at(at));
                     let held_back = if is_plenty { 0.0 } else { balance.hold_back(candidate, delay) };
                     let index = gain - held_back;
-                    if index > price {
+                    if index > price && (is_plenty || turn.allows(candidate)) {
                         let account = candidate.account;
                         self.wishes.push(Wish { receiver: candidate.receiver, index, account });
                     } else {

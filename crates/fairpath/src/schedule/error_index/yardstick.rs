@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::super::Scene;
-use super::rounds::Rounds;
+use super::rounds::{Rounds, Turn};
 use super::{delay_of, with_pages};
 use crate::ledger::Belief;
 use crate::number::EntityId;
@@ -74,9 +74,9 @@ impl Yardstick {
         }
     }
 
-    /// When all would have been told of an entity.
-    pub(super) fn rounds(&self, entity: EntityId) -> Rounds {
-        self.entities.get(&entity).map_or_else(Rounds::default, |track| track.rounds)
+    /// Whose turn it is, if all were told of every k-th DR vector of an entity.
+    pub(super) fn turn(&self, entity: EntityId, now: SharedInstant) -> Turn {
+        self.entities.get(&entity).map_or_else(Rounds::default, |track| track.rounds).turn(now)
     }
 
     pub(super) fn forget(&mut self, entity: EntityId) {
