@@ -162,11 +162,10 @@ impl<V: Planar> Ledger<V> {
     }
 
     /// The receiver has reported everything it received before `until`: what is unreported had not arrived by
-    /// then. `patience` is how long a copy may be under way before it is taken for lost.
-    pub fn on_complete(&mut self, receiver: ReceiverId, until: SharedInstant, patience: Span) {
-        if let Some(pair) = self.pairs.get_mut(receiver) {
-            pair.complete(&self.exports, until, patience);
-        }
+    /// then. `patience` is how long a copy may be under way before it is taken for lost. Says whether that leaves the
+    /// receiver with something older than was thought: the newest that it was told of is lost.
+    pub fn on_complete(&mut self, receiver: ReceiverId, until: SharedInstant, patience: Span) -> bool {
+        self.pairs.get_mut(receiver).is_some_and(|pair| pair.complete(&self.exports, until, patience))
     }
 
     /// Whether there are copies to this receiver of which more may be heard.

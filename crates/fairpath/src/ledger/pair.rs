@@ -272,8 +272,10 @@ impl<V: Planar> Pair<V> {
         true
     }
 
-    /// Whatever is unreported had not arrived by `until`.
-    pub(super) fn complete(&mut self, exports: &Exports<V>, until: SharedInstant, patience: Span) {
+    /// Whatever is unreported had not arrived by `until`. Says whether it will end up with something older than was thought: the
+    /// newest that it was told of is lost.
+    pub(super) fn complete(&mut self, exports: &Exports<V>, until: SharedInstant, patience: Span) -> bool {
+        let told = self.newest_told();
         self.complete_until = self.complete_until.max(Some(until));
         // Of what is older the receiver itself may have forgotten that it came.
         self.give_up_on_old_copies(until);
@@ -286,6 +288,7 @@ impl<V: Planar> Pair<V> {
         }
         self.drop_what_came_too_late();
         self.fold_what_is_certain();
+        self.newest_told() < told
     }
 
     /// What has arrived and only waits for the books to be brought up to it is not open: no report changes it.
@@ -300,7 +303,7 @@ impl<V: Planar> Pair<V> {
             joined: self.joined,
             last_sent: self.last_sent,
             has_acknowledged: self.last_acknowledged.is_some(),
-            is_told: self.belief.max(self.gist.newest) == exports.newest_index(),
+            is_told: self.newest_told() == exports.newest_index(),
             unsettled: self.unsettled,
         }
     }
@@ -330,7 +333,11 @@ impl<V: Planar> Pair<V> {
 
     /// What it will follow in the end, if nothing more is sent.
     pub(super) fn told<'a>(&'a self, exports: &'a Exports<V>) -> Option<&'a Exported<V>> {
-        self.exported(exports, self.belief.max(self.gist.newest)?)
+        self.exported(exports, self.newest_told()?)
+    }
+
+    fn newest_told(&self) -> Option<Index> {
+        self.belief.max(self.gist.newest)
     }
 
     /// What has been added to the accumulated error since the last time.

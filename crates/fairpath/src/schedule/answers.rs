@@ -8,13 +8,15 @@ use crate::time::{SharedInstant, Span};
 pub(super) struct Answers {
     /// How many copies have left since the last receipt came.
     unanswered: u32,
-    /// When the first of them did.
+    /// What may be repeated for it: each of its receipts earns one, and a repetition costs [`Answers::REPETITION`].
+    credit: u32,
+    /// When the first of the unanswered left.
     since: SharedInstant,
 }
 
 impl Default for Answers {
     fn default() -> Self {
-        Self { unanswered: 0, since: SharedInstant::ZERO }
+        Self { unanswered: 0, credit: 0, since: SharedInstant::ZERO }
     }
 }
 
@@ -26,6 +28,11 @@ impl Answers {
     const PATIENCE: Span = Span::from_secs(3);
     /// How many copies it may take. Eight: at 30 % loss all of them are lost once in fifteen thousand times.
     const COPIES: u32 = 8;
+    /// How many receipts a repetition costs. Two: enough for a third of all copies to be lost, and who says that everything is lost
+    /// is told half as much again as the others at most. One would do for half of them, and double what a liar gets.
+    const REPETITION: u32 = 2;
+    /// What can be saved up: 256 repetitions, some burst of lost datagrams.
+    const CREDIT_MAX: u32 = 512;
 
     /// A copy left.
     pub(super) fn handle_departure(&mut self, at: SharedInstant) {
@@ -38,6 +45,16 @@ impl Answers {
     /// A receipt came that was news.
     pub(super) fn handle_receipt(&mut self) {
         self.unanswered = 0;
+        self.credit = (self.credit + 1).min(Self::CREDIT_MAX);
+    }
+
+    /// Whether something that is said to be lost may be repeated; if so, it is paid for.
+    pub(super) fn spend_on_repetition(&mut self) -> bool {
+        let is_earned = self.credit >= Self::REPETITION;
+        if is_earned {
+            self.credit -= Self::REPETITION;
+        }
+        is_earned
     }
 
     /// Whether it is time to believe that nobody listens.
@@ -61,5 +78,17 @@ mod tests {
         assert!(!answers.are_missing(at(3_000)) && answers.are_missing(at(3_001)));
         answers.handle_receipt();
         assert!(!answers.are_missing(at(60_000)));
+    }
+
+    #[test]
+    fn two_receipts_earn_a_repetition_and_not_without_bound() {
+        let mut answers = Answers::default();
+        assert!(!answers.spend_on_repetition(), "nothing was ever confirmed");
+        answers.handle_receipt();
+        assert!(!answers.spend_on_repetition());
+        answers.handle_receipt();
+        assert!(answers.spend_on_repetition() && !answers.spend_on_repetition());
+        (0..10_000).for_each(|_| answers.handle_receipt());
+        assert_eq!((0..10_000).filter(|_| answers.spend_on_repetition()).count(), 256);
     }
 }

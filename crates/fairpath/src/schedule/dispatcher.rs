@@ -37,7 +37,8 @@ pub struct DispatcherConfig {
 ///
 /// Whom the scheduler neglects is told all the same, of the newest there is: after `silence_max` of silence; before their
 /// replica freezes on something that moves; and again and again, while an entity keeps to its path and they have not
-/// confirmed that they know it.
+/// confirmed that they know it. Whoever is found out to have lost the newest that was sent to them, and is off for it, is told
+/// again as soon as that is known: one copy for every two that they confirmed, paid for by the budget like any other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Liveness {
     /// No receiver hears nothing about an entity for longer than this. Default 2 s.
@@ -130,6 +131,14 @@ struct Receiver {
     answers: Answers,
     /// Of which entities copies may be under way to it: nobody else's books change when it reports.
     told: BTreeSet<EntityId>,
+}
+
+impl<V: Planar> Entity<V> {
+    /// A claim that somebody be told at once of the newest there is.
+    fn newest_for(&self, receiver: ReceiverId, weight: f64, now: SharedInstant) -> Claim {
+        let DrVector { entity, generated_at, .. } = *self.recent.newest();
+        Claim { entity, receiver, due: now, weight, delay: None, generated_at }
+    }
 }
 
 impl Receiver {
@@ -402,9 +411,18 @@ impl<V: Planar> Dispatcher<V> {
             None => until.min(now),
         };
         let patience = book.delay.high().unwrap_or(self.config.horizon);
-        book.told.retain(|entity| {
-            let Some(entity) = self.entities.get_mut(entity) else { return false };
-            entity.ledger.on_complete(receiver, until, patience);
+        let Receiver { told, answers, .. } = book;
+        told.retain(|about| {
+            let Some(entity) = self.entities.get_mut(about) else { return false };
+            let is_lost = entity.ledger.on_complete(receiver, until, patience);
+            if is_lost && let Some(liveness) = &self.config.liveness {
+                let is_wanted = liveness.wants_again(&entity.ledger, receiver, now);
+                if is_wanted && !self.claims.is_waiting(*about, receiver) && answers.spend_on_repetition() {
+                    let error =
+                        entity.ledger.standing(receiver).map_or(0.0, |standing| standing.instantaneous);
+                    self.claims.insert(entity.newest_for(receiver, error.max(0.0), now));
+                }
+            }
             entity.ledger.has_open(receiver)
         });
     }
@@ -502,15 +520,7 @@ impl<V: Planar> Dispatcher<V> {
             };
             let Promise { due, look_at } = liveness.promise(entity, to, book, now);
             if due <= now && !self.claims.is_due(about, to, now) {
-                let generated_at = entity.recent.newest().generated_at;
-                promised.push(Claim {
-                    entity: about,
-                    receiver: to,
-                    due: now,
-                    weight: 0.0,
-                    delay: None,
-                    generated_at,
-                });
+                promised.push(entity.newest_for(to, 0.0, now));
             }
             look_at
         });
@@ -589,6 +599,13 @@ impl Liveness {
             }
         }
         Promise { due, look_at: due.min(look_at) }
+    }
+
+    /// Whether who has lost the newest that was sent to it is to be told of the newest there is: it is off without, or will be
+    /// before it would be told because the entity is steady.
+    fn wants_again<V: Planar>(&self, ledger: &Ledger<V>, receiver: ReceiverId, now: SharedInstant) -> bool {
+        let is_off = |at| ledger.distance_if_told_no_more(receiver, at) > self.tolerance;
+        !ledger.is_outdated(now) && (is_off(now) || is_off(now + self.half()))
     }
 
     /// When somebody who has not confirmed a steady entity's path is told of it again.

@@ -192,7 +192,9 @@ impl Story {
                     ids[copy] = ledger.on_departed(RECEIVER, &self.vectors[newest], at, Some(secs(0.3)));
                 }
                 Event::Departed(_) => {}
-                Event::Complete => ledger.on_complete(RECEIVER, self.complete_at(at), secs(2.0)),
+                Event::Complete => {
+                    ledger.on_complete(RECEIVER, self.complete_at(at), secs(2.0));
+                }
                 Event::Receipt(copy) => {
                     let arrives = self.copies[copy].arrives.expect("only what arrived is reported");
                     if let Some(id) = ids[copy] {
