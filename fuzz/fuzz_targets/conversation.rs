@@ -149,7 +149,9 @@ impl Play {
         let Some(id) = seat.id else { return };
         seat.up.stream.drain(..).for_each(|bytes| self.server.handle_stream(id, &bytes, self.now));
         seat.up.letters.drain(..).for_each(|bytes| self.server.handle_message(id, &bytes, self.now));
-        seat.up.datagrams.drain(..).for_each(|bytes| self.server.handle_datagram(id, &bytes, self.now));
+        for bytes in seat.up.datagrams.drain(..) {
+            self.server.handle_datagram(id, &bytes, self.now);
+        }
         seat.down.stream.drain(..).for_each(|bytes| seat.client.handle_stream(&bytes, now));
         seat.down.letters.drain(..).for_each(|bytes| seat.client.handle_message(&bytes, now));
         seat.down.datagrams.drain(..).for_each(|bytes| seat.client.handle_datagram(&bytes, now));

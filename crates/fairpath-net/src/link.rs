@@ -96,8 +96,8 @@ pub(crate) fn transport_config(congestion: Congestion, budget: Budget) -> quinn:
     config
 }
 
-/// Acknowledgements need no packets of their own: receipts leave sooner than QUIC would acknowledge, and take them along. Only who
-/// hears a burst without having anything to say acknowledges it before that.
+/// Acknowledgements need few packets of their own: what leaves in the 25 ms that QUIC waits takes them along. Only who hears a burst
+/// without having anything to say acknowledges it before that.
 fn ack_frequency() -> quinn::AckFrequencyConfig {
     let mut config = quinn::AckFrequencyConfig::default();
     config.ack_eliciting_threshold(VarInt::from_u32(10));

@@ -560,7 +560,12 @@ impl<V: Planar> Ear for ServerEar<V> {
     }
 
     fn hear_datagram(&self, bytes: &[u8]) {
-        self.shared.with(|session, now| session.handle_datagram(self.id, bytes, now));
+        let mut live = self.shared.lock();
+        let is_news = live.session.handle_datagram(self.id, bytes, self.shared.clock.shared());
+        drop(live);
+        if is_news {
+            self.shared.wake.notify_one();
+        }
     }
 
     fn on_broken(&self, _: CloseReason) {

@@ -184,7 +184,9 @@ impl Siege {
             match shot {
                 Shot::Stream(bytes) => server.handle_stream(id, &bytes, now),
                 Shot::Letter(bytes) => server.handle_message(id, &bytes, now),
-                Shot::Datagram(bytes) => server.handle_datagram(id, &bytes, now),
+                Shot::Datagram(bytes) => {
+                    server.handle_datagram(id, &bytes, now);
+                }
                 Shot::OpenSilently => drop(server.handle_connected(self.token(), now)),
             }
         }

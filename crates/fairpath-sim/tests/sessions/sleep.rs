@@ -80,7 +80,9 @@ impl Pair {
         while let Some((_, packet)) = self.to_server.pop_front_if(|(at, _)| *at <= self.now) {
             match packet {
                 Packet::Stream(bytes) => self.server.handle_stream(self.id, &bytes, self.now),
-                Packet::Datagram(bytes) => self.server.handle_datagram(self.id, &bytes, self.now),
+                Packet::Datagram(bytes) => {
+                    self.server.handle_datagram(self.id, &bytes, self.now);
+                }
             }
         }
         while let Some((_, packet)) = self.to_client.pop_front_if(|(at, _)| *at <= self.now) {

@@ -14,7 +14,7 @@ use super::manifest::{Manifest, hold};
 use super::message::{Announcement, Call, Datagram, Group, Letter, Message, Part, Received};
 use super::newest::{Heard, Newest, Slot};
 use super::outbox::{Inbox, Outbox, OutboxFull};
-use super::packets::{Arrived, Content, Departed};
+use super::packets::{Arrived, Content, Departed, Owed};
 use super::queues::Queues;
 use super::quickest::Quickest;
 use super::seen::Seen;
@@ -71,7 +71,14 @@ pub(super) struct Incoming<V: Planar> {
     pub(super) calls: Vec<(Call, Delivery)>,
     pub(super) states: Vec<(EntityId, Group)>,
     pub(super) clock: Vec<Reply>,
-    wants_receipt: bool,
+    owed: Option<Owed>,
+}
+
+impl<V: Planar> Incoming<V> {
+    /// Whether there is more in it than receipts.
+    pub(super) fn brings_news(&self) -> bool {
+        self.owed.is_some() || !self.calls.is_empty() || !self.states.is_empty() || !self.clock.is_empty()
+    }
 }
 
 impl Channel {
@@ -463,8 +470,6 @@ impl Channel {
             let empty: [DrVector<V>; 0] = [];
             encode_updates(precision, &header, &empty, &mut updates).expect("a header is always sound");
         }
-        // Receipts name DR vectors by their place, in the order of entities.
-        let mut copies = BTreeMap::new();
         for (at, departure) in departures.into_iter().enumerate() {
             let entity = departure.claim.entity;
             if at >= count {
@@ -480,10 +485,11 @@ impl Channel {
             self.statistics.vectors_sent += 1;
             // Bytes are what the channel has a budget of; a scheduler's is in DR vectors.
             if let Some(copy) = dispatcher.on_departed(&departure.claim, now.shared, 1.0) {
-                copies.insert(entity, copy);
+                draft.copies.push((entity, copy));
             }
         }
-        draft.copies = copies.into_iter().collect();
+        // Receipts name DR vectors by their place, in the order of entities.
+        draft.copies.sort_unstable();
         updates
     }
 
@@ -541,14 +547,17 @@ impl Channel {
             self.arrived.on_confirmed(confirmed);
         }
         self.statistics.vectors_received += updates.vectors.len() as u64;
-        let wants_receipt = !updates.vectors.is_empty() || datagram.parts.iter().any(Part::wants_receipt);
+        let owed = match datagram.parts.iter().any(Part::wants_receipt) {
+            true => Some(Owed::Soon),
+            false => (!updates.vectors.is_empty()).then_some(Owed::AtLeisure),
+        };
         let mut incoming = Incoming {
             header: updates.header,
             vectors: updates.vectors,
             calls: Vec::new(),
             states: Vec::new(),
             clock: Vec::new(),
-            wants_receipt,
+            owed,
         };
         for part in datagram.parts {
             match part {
@@ -569,8 +578,8 @@ impl Channel {
 
     /// The datagram was dealt with; these of its DR vectors were older than what was known.
     pub(super) fn owe_receipt<V: Planar>(&mut self, incoming: &Incoming<V>, stale: StaleSet, now: Now) {
-        if incoming.wants_receipt {
-            self.arrived.owe(&incoming.header, stale, now);
+        if let Some(owed) = incoming.owed {
+            self.arrived.owe(&incoming.header, stale, owed, now);
         }
     }
 

@@ -1,5 +1,6 @@
 //! Which objects one peer is told of, and how often it may and must be.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
@@ -81,56 +82,36 @@ impl Manifest {
         receiver: ReceiverId,
         now: SharedInstant,
     ) -> Vec<Departure> {
-        let mut gathered: BTreeMap<EntityId, Departure> = BTreeMap::new();
+        let mut gathered: Vec<(Departure, f64)> = Vec::new();
         for departure in dispatcher.poll_departures(Some(receiver), now) {
             let Some(item) = self.items.get(&departure.claim.entity) else { continue };
             if item.earliest() > now {
                 hold(dispatcher, departure, item.earliest());
-                continue;
-            }
-            // Of two about one object the newer says all that the older does.
-            let entry = gathered.entry(departure.claim.entity).or_insert(departure);
-            if entry.claim.generated_at < departure.claim.generated_at {
-                *entry = departure;
+            } else {
+                gathered.push((departure, item.urgency(&departure.claim, now)));
             }
         }
-        let is_due = self.due.is_some_and(|due| due <= now);
-        for (object, item) in self.items.iter().filter(|(_, item)| is_due && item.latest() <= now) {
-            let Some(generated_at) = dispatcher.newest(*object).map(|vector| vector.generated_at) else {
-                continue;
-            };
-            gathered.entry(*object).or_insert_with(|| Departure {
-                claim: Claim {
-                    entity: *object,
-                    receiver,
-                    due: now,
-                    weight: item.weight(),
-                    delay: None,
-                    generated_at,
-                },
-                is_promise: true,
-            });
-        }
-        if is_due {
+        if self.due.is_some_and(|due| due <= now) {
+            for (object, item) in self.items.iter().filter(|(_, item)| item.latest() <= now) {
+                let Some(newest) = dispatcher.newest(*object) else { continue };
+                let (weight, generated_at) = (item.weight(), newest.generated_at);
+                let claim = Claim { entity: *object, receiver, due: now, weight, delay: None, generated_at };
+                gathered.push((Departure { claim, is_promise: true }, item.urgency(&claim, now)));
+            }
             let soon = now + Self::LOOK_EVERY;
             self.due = self.items.values().map(|item| item.latest().max(soon)).min();
         }
-        let mut gathered: Vec<Departure> = gathered.into_values().collect();
+        // Of two about one object the newer says all that the older does; of two that say the same, the claim comes first.
         gathered
-            .sort_by(|one, other| self.urgency(&other.claim, now).total_cmp(&self.urgency(&one.claim, now)));
-        gathered
+            .sort_by_key(|(departure, _)| (departure.claim.entity, Reverse(departure.claim.generated_at)));
+        gathered.dedup_by_key(|(departure, _)| departure.claim.entity);
+        gathered.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        gathered.into_iter().map(|(departure, _)| departure).collect()
     }
 
     /// When [`gather`](Self::gather) has something that no scheduler claims.
     pub(super) fn poll_deadline(&self) -> Option<SharedInstant> {
         self.due.filter(|_| !self.items.is_empty())
-    }
-
-    /// A claim's weight, and more the longer the peer has not been told: what does not fit gains weight.
-    fn urgency(&self, claim: &Claim, now: SharedInstant) -> f64 {
-        let silence = self.items.get(&claim.entity).map_or(Span::ZERO, |item| item.silence(now));
-        let doublings = silence.as_secs_f64() / Self::WEIGHT_DOUBLES.as_secs_f64();
-        (claim.weight.max(0.0) + Self::WEIGHT_FLOOR).min(f64::MAX / 1e9) * (1.0 + doublings)
     }
 }
 
@@ -150,8 +131,11 @@ impl Item {
         if self.last_sent.is_none() { f64::MAX } else { 0.0 }
     }
 
-    fn silence(&self, now: SharedInstant) -> Span {
-        (now - self.last_sent.unwrap_or(self.since)).max(Span::ZERO)
+    /// A claim's weight, and more the longer the peer has not been told: what does not fit gains weight.
+    fn urgency(&self, claim: &Claim, now: SharedInstant) -> f64 {
+        let silence = (now - self.last_sent.unwrap_or(self.since)).max(Span::ZERO);
+        let doublings = silence.as_secs_f64() / Manifest::WEIGHT_DOUBLES.as_secs_f64();
+        (claim.weight.max(0.0) + Manifest::WEIGHT_FLOOR).min(f64::MAX / 1e9) * (1.0 + doublings)
     }
 }
 

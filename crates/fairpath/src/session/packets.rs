@@ -107,6 +107,15 @@ impl Departed {
     }
 }
 
+/// How soon a datagram's sender wants its receipt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owed {
+    /// It repeats what is in it until the receipt comes.
+    Soon,
+    /// It brought DR vectors only: the receipt is for the ledger, which knows when to expect what.
+    AtLeisure,
+}
+
 /// The receiver's side: what came, and what the peer must be told of it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Arrived {
@@ -114,21 +123,31 @@ pub(super) struct Arrived {
     seen: Seen,
     count: u64,
     book: ReceiptBook,
-    owes_since: Option<LocalInstant>,
+    /// When receipts must leave at the latest.
+    owed_at: Option<LocalInstant>,
+    /// Something came out of turn since receipts last left: the peer should hear soon of what is missing.
+    is_out_of_turn: bool,
 }
 
 impl Arrived {
     /// Numbers this far below the newest are forgotten.
     const WINDOW: u64 = 1024;
-    /// How long a receipt waits for a datagram that leaves anyway: a frame and a bit. Less than the 25 ms after which QUIC
-    /// acknowledges on its own: then its acknowledgement travels with the receipts, and not in a packet before them.
-    const OWED_MAX: Span = Span::from_millis(20);
+    /// How long a receipt that is wanted soon waits for a datagram that leaves anyway: a frame and a bit. Less than the 25 ms after
+    /// which QUIC acknowledges on its own: then its acknowledgement travels with the receipts, and not in a packet before them.
+    const SOON: Span = Span::from_millis(20);
+    /// The same for others: receipts of three ticks of 30 Hz leave together. Much longer, and schedulers decide by what is no longer
+    /// true.
+    const AT_LEISURE: Span = Span::from_millis(80);
+    /// The same where something came out of turn: what is missing may have been lost, and is told again once the peer knows. Not at
+    /// once, for it may just as well come a moment later.
+    const OUT_OF_TURN: Span = Span::from_millis(5);
 
     /// Whether a datagram comes for the first time.
     pub(super) fn accept(&mut self, packet: WirePacketNumber) -> bool {
         let number = packet.widen(self.newest.unwrap_or_default());
         let is_new = self.seen.slide(number.0, Self::WINDOW);
         if is_new {
+            self.is_out_of_turn |= number != self.newest.map_or(PacketNumber(0), PacketNumber::next);
             self.newest = self.newest.max(Some(number));
             self.count += 1;
         }
@@ -136,14 +155,20 @@ impl Arrived {
     }
 
     /// A datagram that wants a receipt was taken in.
-    pub(super) fn owe(&mut self, header: &Header, stale: StaleSet, now: Now) {
+    pub(super) fn owe(&mut self, header: &Header, stale: StaleSet, owed: Owed, now: Now) {
         self.book.on_updates(header, stale, now.shared);
-        self.owes_since = self.owes_since.or(Some(now.local));
+        let within = match owed {
+            _ if self.is_out_of_turn => Self::OUT_OF_TURN,
+            Owed::Soon => Self::SOON,
+            Owed::AtLeisure => Self::AT_LEISURE,
+        };
+        let at = now.local + within;
+        self.owed_at = Some(self.owed_at.map_or(at, |before| before.min(at)));
     }
 
     /// From when on a datagram must leave to carry receipts.
     pub(super) fn poll_deadline(&self) -> Option<LocalInstant> {
-        self.owes_since.map(|since| since + Self::OWED_MAX)
+        self.owed_at
     }
 
     /// Feedback with all receipts that are not confirmed, as many as fit; nothing if there are none.
@@ -155,7 +180,8 @@ impl Arrived {
 
     /// What was packed has left.
     pub(super) fn on_told(&mut self) {
-        self.owes_since = None;
+        self.owed_at = None;
+        self.is_out_of_turn = false;
     }
 
     /// The peer has the receipts that went out with our datagram of this number.
@@ -166,5 +192,44 @@ impl Arrived {
     /// Datagrams that came, and that must have been sent.
     pub(super) fn counts(&self) -> (u64, u64) {
         (self.count, self.newest.map_or(0, |newest| newest.0 + 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: i64) -> Now {
+        Now::synchronised(SharedInstant::from_millis(millis))
+    }
+
+    /// A datagram of this number comes; when receipts must leave.
+    fn due(arrived: &mut Arrived, number: u64, owed: Owed, millis: i64) -> Option<LocalInstant> {
+        let header = Header { packet: PacketNumber(number).on_wire(), ..Header::default() };
+        assert!(arrived.accept(header.packet));
+        arrived.owe(&header, StaleSet::NONE, owed, at(millis));
+        arrived.poll_deadline()
+    }
+
+    #[test]
+    fn receipts_of_three_ticks_leave_together_and_in_haste_where_something_is_missing() {
+        let mut arrived = Arrived::default();
+        for (number, millis) in [(0, 0), (1, 33), (2, 66)] {
+            assert_eq!(due(&mut arrived, number, Owed::AtLeisure, millis), Some(at(80).local));
+        }
+        arrived.on_told();
+        assert_eq!(arrived.poll_deadline(), None);
+        assert_eq!(due(&mut arrived, 3, Owed::AtLeisure, 100), Some(at(180).local));
+        assert_eq!(
+            due(&mut arrived, 4, Owed::Soon, 133),
+            Some(at(153).local),
+            "a value is repeated until then"
+        );
+        arrived.on_told();
+        assert_eq!(due(&mut arrived, 6, Owed::AtLeisure, 200), Some(at(205).local), "5 is missing");
+        arrived.on_told();
+        assert_eq!(due(&mut arrived, 5, Owed::AtLeisure, 210), Some(at(215).local), "and comes after all");
+        arrived.on_told();
+        assert_eq!(due(&mut arrived, 7, Owed::AtLeisure, 233), Some(at(313).local));
     }
 }

@@ -75,6 +75,15 @@ pub fn pack_updates<V: Planar>(
     out: &mut Vec<u8>,
 ) -> Result<usize, EncodeError> {
     let candidates = &candidates[..candidates.len().min(VECTORS_MAX)];
+    let start = out.len();
+    if !candidates.is_empty() {
+        // Mostly all of them fit, and then nothing is to be counted.
+        encode_updates(precision, header, candidates, out)?;
+        if out.len() - start <= bytes_max {
+            return Ok(candidates.len());
+        }
+        out.truncate(start);
+    }
     let count = longest_that_fits(candidates.len(), bytes_max.saturating_mul(8), |count| {
         let mut counter = Counter::default();
         pass_sorted(&mut counter, precision, header, &sorted_by_entity(&candidates[..count])?)?;

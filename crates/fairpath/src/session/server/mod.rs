@@ -324,22 +324,26 @@ impl<V: Planar> Server<V> {
         }
     }
 
-    /// A datagram came.
-    pub fn handle_datagram(&mut self, id: ConnectionId, bytes: &[u8], now: SharedInstant) {
-        let Some(client) = self.client_of(id) else { return };
-        let Some(member) = self.members.get_mut(&client) else { return };
+    /// A datagram came. Says whether that changes what there is to do: receipts alone do not, and with many clients it is dear to ask
+    /// for [`poll_deadline`](Self::poll_deadline) after each of them.
+    pub fn handle_datagram(&mut self, id: ConnectionId, bytes: &[u8], now: SharedInstant) -> bool {
+        let Some(client) = self.client_of(id) else { return false };
+        let Some(member) = self.members.get_mut(&client) else { return false };
         member.on_heard(0, now);
         let (receiver, now_both) = (client.receiver(), Now::synchronised(now));
         let (dispatcher, precision) = (&mut self.dispatcher, &self.config.precision);
         let incoming = member.channel.handle_datagram(dispatcher, receiver, precision, bytes, now_both);
+        let brought_news = matches!(&incoming, Ok(Some(incoming)) if incoming.brings_news());
         let handled = match incoming {
             Ok(Some(incoming)) => self.reconcile(client, incoming, now),
             Ok(None) => Ok(()),
             Err(reason) => Err(reason),
         };
+        let is_broken = handled.is_err();
         if let Err(reason) = handled {
             self.close(id, reason, now);
         }
+        brought_news || is_broken || self.is_due(id, now)
     }
 
     /// The transport measured how long the way to a client and back takes: then who holds receipts back is found out.
