@@ -3,25 +3,30 @@
 use std::ops::Range;
 use std::path::Path;
 
+use plotters::coord::Shift;
 use plotters::prelude::*;
 
 /// What a picture shows.
 pub(crate) struct Chart<'a> {
     pub(crate) title: &'a str,
-    pub(crate) across: &'a str,
-    pub(crate) up: &'a str,
-    /// Whether both axes go by powers of two.
-    pub(crate) is_logarithmic: bool,
+    pub(crate) across: Axis<'a>,
+    pub(crate) up: Axis<'a>,
     pub(crate) lines: &'a [Line],
 }
 
-/// How values lie on an axis.
+/// What an axis shows, and how values lie on it.
 #[derive(Clone, Copy)]
-struct Scale {
-    place: fn(f64) -> f64,
-    label: fn(f64) -> String,
-    /// How many labels there are, if it is not one for each unit.
-    labels: Option<usize>,
+pub(crate) struct Axis<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) scale: Scale,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) enum Scale {
+    /// From zero on, evenly.
+    Even,
+    /// By powers of two.
+    Powers,
 }
 
 /// One line.
@@ -30,7 +35,9 @@ pub(crate) struct Line {
     pub(crate) points: Vec<(f64, f64)>,
 }
 
-const SIZE: (u32, u32) = (760, 400);
+const SIZE: (u32, u32) = (860, 380);
+/// For what the lines are called, beside the plot, where no line can be.
+const LEGEND_WIDTH: u32 = 210;
 /// Okabe and Ito's first three, which colour-blind readers can tell apart.
 const COLOURS: [RGBColor; 3] =
     [RGBColor(0x3A, 0x3A, 0x3A), RGBColor(0xD5, 0x5E, 0x00), RGBColor(0x00, 0x72, 0xB2)];
@@ -43,88 +50,90 @@ impl Chart<'_> {
         let mut drawing = String::new();
         let root = SVGBackend::with_string(&mut drawing, SIZE).into_drawing_area();
         root.fill(&WHITE).expect(IN_MEMORY);
-        let (across, up) = (self.range(|point| point.0), self.range(|point| point.1));
-        if self.is_logarithmic {
-            self.plot(&root, whole_powers(across), whole_powers(up), Scale::POWERS_OF_TWO);
-        } else {
-            self.plot(&root, across.0..across.1, 0.0..up.1 * 1.3, Scale::EVEN);
-        }
+        let (plot, legend) = root.split_horizontally(SIZE.0 - LEGEND_WIDTH);
+        self.plot(&plot);
+        self.name_lines(&legend);
         root.present().expect(IN_MEMORY);
-        drop(root);
+        drop((plot, legend, root));
         std::fs::write(file, drawing).expect("the folder can be written to");
     }
 
-    fn plot(
-        &self,
-        root: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>,
-        across: Range<f64>,
-        up: Range<f64>,
-        scale: Scale,
-    ) {
-        let steps = |range: &Range<f64>| scale.steps(range);
-        let (steps_across, steps_up) = (steps(&across), steps(&up));
-        let mut chart = ChartBuilder::on(root)
+    fn plot(&self, area: &DrawingArea<SVGBackend<'_>, Shift>) {
+        let Axis { scale: scale_across, .. } = self.across;
+        let Axis { scale: scale_up, .. } = self.up;
+        let (across, up) = (self.range(scale_across, |point| point.0), self.range(scale_up, |point| point.1));
+        let (steps_across, steps_up) = (scale_across.steps(&across), scale_up.steps(&up));
+        let mut chart = ChartBuilder::on(area)
             .caption(self.title, (FONT, 20))
             .margin(14)
             .x_label_area_size(44)
             .y_label_area_size(64)
             .build_cartesian_2d(across, up)
             .expect(IN_MEMORY);
-        let plain = |value: &f64| (scale.label)(*value);
         chart
             .configure_mesh()
-            .x_desc(self.across)
-            .y_desc(self.up)
+            .x_desc(self.across.name)
+            .y_desc(self.up.name)
             .label_style((FONT, 15))
             .axis_desc_style((FONT, 16))
             .light_line_style(WHITE)
             .x_labels(steps_across)
             .y_labels(steps_up)
-            .x_label_formatter(&plain)
-            .y_label_formatter(&plain)
+            .x_label_formatter(&|place| scale_across.label(*place))
+            .y_label_formatter(&|place| scale_up.label(*place))
             .draw()
             .expect(IN_MEMORY);
         for (line, colour) in self.lines.iter().zip(COLOURS) {
-            let place = |(x, y): &(f64, f64)| ((scale.place)(*x), (scale.place)(*y));
+            let place = |(x, y): &(f64, f64)| (scale_across.place(*x), scale_up.place(*y));
             let drawn = LineSeries::new(line.points.iter().map(place), colour.stroke_width(3)).point_size(4);
-            chart
-                .draw_series(drawn)
-                .expect(IN_MEMORY)
-                .label(line.label)
-                .legend(move |(x, y)| PathElement::new([(x, y), (x + 24, y)], colour.stroke_width(3)));
+            chart.draw_series(drawn).expect(IN_MEMORY);
         }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::UpperLeft)
-            .legend_area_size(32)
-            .label_font((FONT, 15))
-            .background_style(WHITE.mix(0.85))
-            .border_style(RGBColor(0xE4, 0xE7, 0xEB))
-            .draw()
-            .expect(IN_MEMORY);
     }
 
-    fn range(&self, of: impl Fn(&(f64, f64)) -> f64) -> (f64, f64) {
+    fn name_lines(&self, area: &DrawingArea<SVGBackend<'_>, Shift>) {
+        for ((line, colour), row) in self.lines.iter().zip(COLOURS).zip(0..) {
+            let y = 60 + 28 * row;
+            let stroke = PathElement::new([(0, y), (22, y)], colour.stroke_width(3));
+            area.draw(&stroke).expect(IN_MEMORY);
+            area.draw(&Text::new(line.label, (30, y - 8), (FONT, 15))).expect(IN_MEMORY);
+        }
+    }
+
+    fn range(&self, scale: Scale, of: impl Fn(&(f64, f64)) -> f64) -> Range<f64> {
         let values = || self.lines.iter().flat_map(|line| line.points.iter().map(&of));
-        (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max))
+        scale.range(values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max))
     }
 }
 
 impl Scale {
-    const EVEN: Self = Self {
-        place: |value| value,
-        label: |value| format!("{value:.4}").trim_end_matches(['0']).trim_end_matches('.').to_owned(),
-        labels: Some(6),
-    };
-    const POWERS_OF_TWO: Self =
-        Self { place: f64::log2, label: |power| format!("{}", power.round().exp2()), labels: None };
-
-    fn steps(&self, range: &Range<f64>) -> usize {
-        self.labels.unwrap_or((range.end - range.start).round() as usize + 1)
+    fn place(self, value: f64) -> f64 {
+        match self {
+            Self::Even => value,
+            Self::Powers => value.log2(),
+        }
     }
-}
 
-/// From the power of two below to the one above.
-fn whole_powers((min, max): (f64, f64)) -> Range<f64> {
-    min.log2().floor()..max.log2().ceil()
+    fn label(self, place: f64) -> String {
+        let value = match self {
+            Self::Even => place,
+            Self::Powers => place.round().exp2(),
+        };
+        format!("{value:.4}").trim_end_matches('0').trim_end_matches('.').to_owned()
+    }
+
+    /// What is shown of these values: of powers, from the one below to the one above.
+    fn range(self, min: f64, max: f64) -> Range<f64> {
+        match self {
+            Self::Even => 0.0..max,
+            Self::Powers => min.log2().floor()..max.log2().ceil(),
+        }
+    }
+
+    /// How many labels there are.
+    fn steps(self, range: &Range<f64>) -> usize {
+        match self {
+            Self::Even => 6,
+            Self::Powers => (range.end - range.start).round() as usize + 1,
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fairpath_sim::LinkConfig;
 
-use crate::chart::{Chart, Line};
+use crate::chart::{Axis, Chart, Line, Scale};
 use crate::contest::{lossy, play};
 use crate::roles::Terms;
 use crate::ways::Way;
@@ -22,8 +22,8 @@ const LOSSES: [f64; 4] = [0.0, 0.1, 0.2, 0.3];
 /// The ways that are drawn, and what their lines are called.
 const DRAWN: [(&str, &str); 3] =
     [("raw", "raw UDP loop, every state"), ("quinn", "quinn alone, every state"), ("fairpath", "Fairpath")];
-const PROCESSOR: &str = "processor time of the server, % of a core";
-const LOST: &str = "datagrams lost each way, %";
+const PROCESSOR: &str = "server's processor time, % of a core";
+const LOST: Axis<'_> = Axis { name: "datagrams lost each way, %", scale: Scale::Even };
 
 /// Measures, prints, and draws into a folder.
 pub(crate) fn measure(folder: &str) {
@@ -36,22 +36,25 @@ pub(crate) fn measure(folder: &str) {
     };
     let lines = lines(&ENTITIES, |way, tanks| percent(way, tanks, RECEIVERS));
     let title = format!("Cost by entities, {RECEIVERS} receivers at {HZ} Hz");
-    let chart =
-        Chart { title: &title, across: "entities", up: PROCESSOR, is_logarithmic: true, lines: &lines };
-    draw("entities", chart);
+    let powers = |name| Axis { name, scale: Scale::Powers };
+    draw(
+        "entities",
+        Chart { title: &title, across: powers("entities"), up: powers(PROCESSOR), lines: &lines },
+    );
     let lines = self::lines(&AUDIENCES, |way, receivers| percent(way, TANKS, receivers));
     let title = format!("Cost by receivers, {TANKS} entities at {HZ} Hz");
-    let chart =
-        Chart { title: &title, across: "receivers", up: PROCESSOR, is_logarithmic: true, lines: &lines };
-    draw("receivers", chart);
+    draw(
+        "receivers",
+        Chart { title: &title, across: powers("receivers"), up: powers(PROCESSOR), lines: &lines },
+    );
     let (costs, errors) = by_loss();
     let title = format!("Cost by loss, {TANKS} entities, {RECEIVERS} receivers at {HZ} Hz");
-    let chart = Chart { title: &title, across: LOST, up: PROCESSOR, is_logarithmic: false, lines: &costs };
-    draw("loss", chart);
+    let up = Axis { name: PROCESSOR, scale: Scale::Even };
+    draw("loss", Chart { title: &title, across: LOST, up, lines: &costs });
     let title = format!("Error by loss, {TANKS} entities, {RECEIVERS} receivers at {HZ} Hz");
-    let up = "error, root mean square, units";
-    let chart = Chart { title: &title, across: LOST, up, is_logarithmic: false, lines: &errors };
-    draw("loss-error", chart);
+    // Who is held back by its congestion control is a hundred times as wrong as the others.
+    let up = powers("error, root mean square, units");
+    draw("loss-error", Chart { title: &title, across: LOST, up, lines: &errors });
 }
 
 /// A line for each way that is drawn.

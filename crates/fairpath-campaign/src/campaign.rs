@@ -13,6 +13,8 @@ use crate::stage::{Outcome, run};
 pub const REGRESSIONS: &[(u64, &str)] = &[
     (5, "reliable unordered calls that overtook the greeting were lost"),
     (115, "a former owner kept a state group that it had set too late"),
+    (2_757, "in the checker, calls to whom a clock had thrown out were owed until the server noticed"),
+    (4_617, "in the checker, late news was allowed to bend a correction half as much as it can"),
     (8_349, "under hop placement, a new owner's first word was restated to before the server's last"),
     (102_510, "in the simulator, a repeated greeting opened a dead transport again"),
     (105_547, "the same: a client was never shown an object"),

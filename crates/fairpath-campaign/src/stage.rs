@@ -319,6 +319,8 @@ impl<'a> Stage<'a> {
                 ClientEvent::Refused { object, .. } => {
                     self.calls.excuse(&format!("c{index}.{session}~o{}@", object.0));
                     if seat.tank == Some(object) && world.client(index).owner(object).is_none() {
+                        // It never was, or the session ended meanwhile, which is heard of next.
+                        self.calls.excuse(&format!("~o{}@", object.0));
                         seat.tank = None;
                     }
                 }

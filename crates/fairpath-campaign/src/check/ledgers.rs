@@ -10,9 +10,9 @@
 //! Tolerance: receivers say when something arrived by their own clock. If every arrival is booked at most δ off, the
 //! integral is off by δ times the distance between what was followed before and after, summed over arrivals; twice that
 //! is allowed, because arrivals may change places. δ is how wrong the receiver's and the owner's clocks really were at
-//! most, and the grid of receipts. Corrections of the past see generation times, not when the server heard: that adds
-//! the time between the two, times the distance between the two exported paths. What is left is 2 % and a hundredth of
-//! a unit-second.
+//! most, and the grid of receipts. Corrections of the past see generation times, not when the server heard: both what they
+//! take back and what they put in its place are measured against the later path, and each may be off by the distance between
+//! the two exported paths, for the time between the two. What is left is 2 % and a hundredth of a unit-second.
 //!
 //! Not compared: liars; clocks that were ever off by more than 45 ms, a receiver's or an owner's;
 //! objects that were ever stamped with a time to come; and worlds whose server
@@ -40,7 +40,7 @@ pub(crate) struct Ledgers {
 #[derive(Debug, Default)]
 struct Exports {
     pieces: Vec<(SharedInstant, DrVector<Vec2>)>,
-    /// By how much the ledger may see pieces begin earlier than they were booked, times how far that is, summed up.
+    /// By how much the ledger sees pieces begin earlier than they were booked, times how far that is, summed up.
     late: f64,
     booked_until: SharedInstant,
     /// Whether anything was ever stamped with a time that was still to come: then the books are ahead of time too.
@@ -173,7 +173,7 @@ impl Ledgers {
         let late = exports.late - page.late_before;
         let arrivals = page.followed.len() as f64;
         let tolerance =
-            2.0 * delta * (page.jumps + 25.0 * delta * arrivals) + late + 0.02 * page.integral + 0.01;
+            2.0 * delta * (page.jumps + 25.0 * delta * arrivals) + 2.0 * late + 0.02 * page.integral + 0.01;
         let truth = page.integral;
         let off = said.accumulated - truth;
         if off.abs() <= tolerance {
