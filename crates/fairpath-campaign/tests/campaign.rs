@@ -98,7 +98,8 @@ fn every_fault_scheduler_and_placement_is_drawn() {
 
 #[test]
 fn those_who_found_something_are_as_they_were() {
-    for (seed, _) in REGRESSIONS {
+    const FOUND_LATER: u64 = 4_617;
+    for (seed, _) in REGRESSIONS.iter().filter(|(seed, _)| *seed != FOUND_LATER) {
         let plan = Plan::from_seed(*seed);
         let stalls = plan.incidents.iter().any(|(_, incident)| matches!(incident, Incident::Stall(..)));
         assert!(!stalls, "slow readers were thought of later: {plan}");
