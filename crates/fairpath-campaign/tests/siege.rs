@@ -11,28 +11,34 @@ fn sound(scheduler: SchedulerPlan) -> Defence {
 }
 
 /// What each attack did, beside what the well-behaved player did in its place.
-fn all_attacks(defence: Defence) -> Vec<(Attack, Damage, f64)> {
+fn all_attacks(defence: Defence, seed: u64) -> Vec<(Attack, Damage, f64)> {
     let damages: Vec<Damage> =
-        Attack::ALL.into_par_iter().map(|attack| besiege(attack, defence, 1)).collect();
+        Attack::ALL.into_par_iter().map(|attack| besiege(attack, defence, seed)).collect();
     let in_peace = damages[0].error;
     assert!(in_peace > 0.1, "they move, and are seen with some error: {in_peace}");
     let compared = Attack::ALL.into_iter().zip(damages);
     compared.map(|(attack, damage)| (attack, damage.clone(), damage.error / in_peace)).collect()
 }
 
+/// No kind of attack costs the others more than this on average. Ten seconds with a budget are noisy: who is told when depends on what
+/// a random attacker does.
 fn assert_harmless(defence: Defence, ratio_max: f64) {
-    for (attack, damage, ratio) in all_attacks(defence) {
-        println!(
-            "{:?} {attack:?}: {ratio:.3}, {} refused, {} thrown out",
-            defence.scheduler, damage.refused, damage.thrown_out
-        );
-        assert!(ratio <= ratio_max, "{attack:?}: others' error is {ratio:.3} of what it was; {damage:?}");
-        assert_eq!(damage.violation, None, "{attack:?}");
-        assert_eq!((damage.unseen, damage.honest_closed), (0, 0), "{attack:?}: {damage:?}");
-        assert!(damage.objects <= 6 + 4 + 2, "{attack:?}: {damage:?}");
-        if attack == Attack::None {
-            assert_eq!((damage.thrown_out, damage.refused), (0, 0), "{damage:?}");
+    const SEEDS: u64 = 6;
+    let mut ratios = [0.0; Attack::ALL.len()];
+    for seed in 1..=SEEDS {
+        for (place, (attack, damage, ratio)) in all_attacks(defence, seed).into_iter().enumerate() {
+            ratios[place] += ratio / SEEDS as f64;
+            assert_eq!(damage.violation, None, "{attack:?}, seed {seed}");
+            assert_eq!((damage.unseen, damage.honest_closed), (0, 0), "{attack:?}, seed {seed}: {damage:?}");
+            assert!(damage.objects <= 6 + 4 + 2, "{attack:?}, seed {seed}: {damage:?}");
+            if attack == Attack::None {
+                assert_eq!((damage.thrown_out, damage.refused), (0, 0), "seed {seed}: {damage:?}");
+            }
         }
+    }
+    for (attack, ratio) in Attack::ALL.into_iter().zip(ratios) {
+        println!("{:?} {attack:?}: {ratio:.3}", defence.scheduler);
+        assert!(ratio <= ratio_max, "{attack:?}: others' error is {ratio:.3} of what it was");
     }
 }
 
@@ -55,7 +61,7 @@ fn others_do_not_suffer_where_errors_are_made_equal() {
 
 #[test]
 fn attacks_are_noticed() {
-    let damages = all_attacks(sound(SchedulerPlan::Broadcast));
+    let damages = all_attacks(sound(SchedulerPlan::Broadcast), 1);
     let is_noticed = |damage: &Damage| damage.thrown_out + damage.refused > 0;
     let unnoticed: Vec<Attack> =
         damages.iter().filter(|(_, damage, _)| !is_noticed(damage)).map(|(attack, ..)| *attack).collect();
