@@ -1,6 +1,7 @@
 //! How the cost of telling grows, with whom and what there is to tell, and with what gets lost.
 
 use std::path::Path;
+use std::process::ExitCode;
 
 use fairpath_sim::LinkConfig;
 
@@ -26,9 +27,13 @@ const PROCESSOR: &str = "server's processor time, % of a core";
 const LOST: Axis<'_> = Axis { name: "datagrams lost each way, %", scale: Scale::Even };
 
 /// Measures, prints, and draws into a folder.
-pub(crate) fn measure(folder: &str) {
+pub(crate) fn measure(folder: &str) -> ExitCode {
     let folder = Path::new(folder);
-    std::fs::create_dir_all(folder).expect("the folder can be made");
+    if let Err(error) = std::fs::create_dir_all(folder) {
+        eprintln!("error: pictures cannot be put into {}: {error}", folder.display());
+        eprintln!("name another folder: growth DIR");
+        return ExitCode::from(2);
+    }
     let draw = |name: &str, chart: Chart<'_>| {
         let file = folder.join(format!("growth-{name}.svg"));
         chart.draw(&file);
@@ -55,6 +60,7 @@ pub(crate) fn measure(folder: &str) {
     // Who is held back by its congestion control is a hundred times as wrong as the others.
     let up = powers("error, root mean square, units");
     draw("loss-error", Chart { title: &title, across: LOST, up, lines: &errors });
+    ExitCode::SUCCESS
 }
 
 /// A line for each way that is drawn.

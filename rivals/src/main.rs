@@ -28,8 +28,8 @@ fn main() -> ExitCode {
         [roles::AS_SERVER, rest @ ..] => roles::serve(rest),
         [roles::AS_RECEIVERS, rest @ ..] => roles::receive(rest),
         ["fan-out", chosen @ ..] => return contest::fan_out(chosen),
-        ["growth"] => growth::measure("fairpath-out/growth"),
-        ["growth", folder] => growth::measure(folder),
+        ["growth"] => return growth::measure("fairpath-out/growth"),
+        ["growth", folder] => return growth::measure(folder),
         _ => {
             eprint!("{HELP}");
             return ExitCode::from(2);
