@@ -28,8 +28,9 @@ impl Answers {
     const PATIENCE: Span = Span::from_secs(3);
     /// How many copies it may take. Eight: at 30 % loss all of them are lost once in fifteen thousand times.
     const COPIES: u32 = 8;
-    /// How many receipts a repetition costs. Two: enough for a third of all copies to be lost, and who says that everything is lost
-    /// is told half as much again as the others at most. One would do for half of them, and double what a liar gets.
+    /// How many receipts a repetition costs. Two: enough for a third of all copies to be lost, and who denies that copies came is
+    /// told half as much again at most (by denying a third; who denies all of them earns nothing). One would do for half of them,
+    /// and double what a liar gets.
     const REPETITION: u32 = 2;
     /// What can be saved up: 256 repetitions, some burst of lost datagrams.
     const CREDIT_MAX: u32 = 512;

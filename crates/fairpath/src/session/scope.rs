@@ -79,7 +79,7 @@ impl<V: Planar> Scope<V> for Within {
 /// object: with 1000 of each 10 ms, in parts.
 #[derive(Clone, Copy, Debug)]
 pub struct Nearest {
-    /// How many at most. 32 tanks that twist and turn are 1 kB a second to each client.
+    /// How many at most. 32 tanks that twist and turn are 2 kB a second to each client (`cargo xtask bench thousand`).
     pub count: usize,
 }
 

@@ -41,7 +41,7 @@ const LEARNT: std::ops::RangeInclusive<f64> = -4.0..=2.0;
 /// By how many copies for everybody an entity may have spent more than it has earned, or less, if it shares the budget.
 ///
 /// Two: a birth, and a turn at once. More, and one that jumps about lives at the others' expense: without this, whose numbers come
-/// from far away makes others' error 1.22 times as large instead of 1.14, in the worst of twenty sieges. Less, and turns wait
+/// from far away makes others' error 1.2 times as large instead of 1.15, in the worst of twenty sieges. Less, and turns wait
 /// although others are quiet. Six players as fast as each other have 1 % less error with it, and six who are not 6 % less.
 const ALLOWANCE: f64 = 2.0;
 /// How much of a new cost is learnt.

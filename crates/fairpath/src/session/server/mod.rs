@@ -324,12 +324,13 @@ impl<V: Planar> Server<V> {
         }
     }
 
-    /// A datagram came. Says whether that changes what there is to do: receipts alone do not, and with many clients it is dear to ask
-    /// for [`poll_deadline`](Self::poll_deadline) after each of them.
+    /// A datagram came. Says whether there may be something to do before [`poll_deadline`](Self::poll_deadline) said: with many
+    /// clients it is dear to ask again after each datagram, and receipts alone mostly change nothing.
     pub fn handle_datagram(&mut self, id: ConnectionId, bytes: &[u8], now: SharedInstant) -> bool {
         let Some(client) = self.client_of(id) else { return false };
         let Some(member) = self.members.get_mut(&client) else { return false };
         member.on_heard(0, now);
+        let deadline = member_deadline(&self.config, &self.dispatcher, client, member, now);
         let (receiver, now_both) = (client.receiver(), Now::synchronised(now));
         let (dispatcher, precision) = (&mut self.dispatcher, &self.config.precision);
         let incoming = member.channel.handle_datagram(dispatcher, receiver, precision, bytes, now_both);
@@ -343,7 +344,11 @@ impl<V: Planar> Server<V> {
         if let Err(reason) = handled {
             self.close(id, reason, now);
         }
-        brought_news || is_broken || self.is_due(id, now)
+        let is_sooner = |member: &Member<V>| {
+            let now_due = member_deadline(&self.config, &self.dispatcher, client, member, now);
+            now_due.is_some_and(|at| deadline.is_none_or(|before| at < before))
+        };
+        brought_news || is_broken || self.members.get(&client).is_some_and(is_sooner)
     }
 
     /// The transport measured how long the way to a client and back takes: then who holds receipts back is found out.
@@ -435,25 +440,13 @@ impl<V: Planar> Server<V> {
 
     /// When there will be something to do, unless something arrives before. In the past, if there is now.
     pub fn poll_deadline(&self, now: SharedInstant) -> Option<SharedInstant> {
-        let shared = |at: LocalInstant| SharedInstant::ZERO + at.since_zero();
         let greetings = self.connections.values().filter(|connection| connection.client.is_none());
         let greetings = greetings.map(|connection| connection.opened_at + HELLO_WITHIN);
-        let members = self.members.iter().flat_map(|(client, member)| {
-            let clock = Now::synchronised(now);
-            // What is due waits for the datagram that may take it.
-            let vectors = self
-                .dispatcher
-                .due(client.receiver())
-                .map(|due| due.max(shared(member.channel.speaks_at(clock))));
-            let channel = member.channel.poll_deadline(clock).map(shared);
-            match member.detached_at {
-                _ if member.is_overfull => [Some(now), None, None],
-                Some(since) => [Some(since + self.config.resume_within), None, None],
-                None => [Some(member.heard_at + self.config.silence_max), channel, vectors],
-            }
+        let members = self.members.iter().filter_map(|(client, member)| {
+            member_deadline(&self.config, &self.dispatcher, *client, member, now)
         });
         let scope = self.scope.is_some().then(|| self.scope_at + self.scope_pause());
-        greetings.chain(members.flatten()).chain(scope).min()
+        greetings.chain(members).chain(scope).min()
     }
 
     /// Sends a client away for good.
@@ -524,4 +517,28 @@ impl<V: Planar> Server<V> {
         self.next_object = first.checked_add(count)?;
         Some(first)
     }
+}
+
+/// When there will be something to do for one client.
+fn member_deadline<V: Planar>(
+    config: &ServerConfig,
+    dispatcher: &Dispatcher<V>,
+    client: ClientId,
+    member: &Member<V>,
+    now: SharedInstant,
+) -> Option<SharedInstant> {
+    let shared = |at: LocalInstant| SharedInstant::ZERO + at.since_zero();
+    let clock = Now::synchronised(now);
+    if member.is_overfull {
+        return Some(now);
+    }
+    if let Some(since) = member.detached_at {
+        return Some(since + config.resume_within);
+    }
+    // What is due waits for the datagram that may take it.
+    let vectors =
+        dispatcher.due(client.receiver()).map(|due| due.max(shared(member.channel.speaks_at(clock))));
+    let channel = member.channel.poll_deadline(clock).map(shared);
+    let silent = Some(member.heard_at + config.silence_max);
+    [silent, channel, vectors].into_iter().flatten().min()
 }
