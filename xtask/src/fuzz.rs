@@ -58,14 +58,14 @@ fn with_cargo_fuzz(name: &str, limit: &str) -> Step {
 
 /// All targets. Naming the machine keeps the flags from build scripts, which could not be linked with them.
 fn build(host: &str) -> Step {
-    let build = cargo(["build", "--release", "--manifest-path", "fuzz/Cargo.toml", "--target", host]);
+    let build = cargo(["build", "--release", "--manifest-path", "lab/fuzz/Cargo.toml", "--target", host]);
     build.env("RUSTFLAGS", COVERAGE).named("fuzz targets, without cargo-fuzz")
 }
 
 fn by_hand(name: &str, limit: &str, host: &str) -> Step {
-    let binary = in_root(&format!("fuzz/target/{host}/release/{name}"));
+    let binary = in_root(&format!("lab/fuzz/target/{host}/release/{name}"));
     let (corpus, found) =
-        (in_root(&format!("fuzz/corpus/{name}")), in_root(&format!("fuzz/artifacts/{name}")));
+        (in_root(&format!("lab/fuzz/corpus/{name}")), in_root(&format!("lab/fuzz/artifacts/{name}")));
     for folder in [&corpus, &found] {
         // If it cannot be made, libFuzzer says so.
         let _ = std::fs::create_dir_all(folder);

@@ -55,8 +55,15 @@ fn main() -> ExitCode {
 fn demo(arguments: &[String]) -> Vec<Step> {
     const FOLDER: &str = "target/page";
     let build = |program| {
-        let words =
-            ["build", "--release", "--package", "fairpath-page", "--package", "fairpath-cli", "--bin"];
+        let words = [
+            "build",
+            "--release",
+            "--package",
+            "fairpath-page-tool",
+            "--package",
+            "fairpath-command",
+            "--bin",
+        ];
         cargo(words.into_iter().chain([program]))
     };
     // A race of four cars is 700 bytes, sixty times a second: the usual 32 000 would hold every third back.
@@ -66,8 +73,8 @@ fn demo(arguments: &[String]) -> Vec<Step> {
     let usual: Vec<String> = usual.map(|word| (*word).to_owned()).collect();
     let serve = steps::built("release", "fairpath").args(&["serve".to_owned()]);
     vec![
-        build("fairpath-page").named("what builds the page"),
-        steps::built("release", "fairpath-page")
+        build("fairpath-page-tool").named("what builds the page"),
+        steps::built("release", "fairpath-page-tool")
             .args(&["build".to_owned(), steps::in_root(FOLDER)])
             .named("the page: library, simulator and games as WebAssembly"),
         build("fairpath")
@@ -78,7 +85,7 @@ fn demo(arguments: &[String]) -> Vec<Step> {
 }
 
 fn page(what: &str, folder: Option<&str>) -> Vec<Step> {
-    let words = ["run", "--package", "fairpath-page", "--", what].into_iter().chain(folder);
+    let words = ["run", "--package", "fairpath-page-tool", "--", what].into_iter().chain(folder);
     vec![cargo(words).named("the page")]
 }
 
@@ -116,15 +123,15 @@ fn test() -> Vec<Step> {
     // Built as a part of the workspace, as the tests were: alone it would want other features of what they share, and all of
     // that would be compiled again. It also fetches the target that the next lints need.
     steps.push(
-        cargo(["build", "--workspace", "--all-features", "--bin", "fairpath-page"])
+        cargo(["build", "--workspace", "--all-features", "--bin", "fairpath-page-tool"])
             .named("what tries the page"),
     );
-    steps.push(steps::built("debug", "fairpath-page").args(&["try".to_owned()]).named("the page"));
+    steps.push(steps::built("debug", "fairpath-page-tool").args(&["try".to_owned()]).named("the page"));
     steps.push(
         cargo([
             "clippy",
             "--package",
-            "fairpath-web",
+            "fairpath-page",
             "--target",
             "wasm32-unknown-unknown",
             "--",
@@ -143,7 +150,7 @@ fn bench(arguments: &[String]) -> Vec<Step> {
     let name = arguments.first().map(String::as_str);
     let package = match name {
         // A workspace of its own, with its own lock file.
-        Some("fan-out" | "growth") => ["--manifest-path", "rivals/Cargo.toml"],
+        Some("fan-out" | "growth") => ["--manifest-path", "lab/rivals/Cargo.toml"],
         _ => ["--package", "fairpath-bench"],
     };
     let run = cargo(["run", "--release"].into_iter().chain(package).chain(["--"])).args(arguments);

@@ -114,7 +114,7 @@ pub(crate) fn is_installed(arguments: [&str; 2]) -> bool {
 
 /// The names of the fuzz targets: one file each.
 pub(crate) fn fuzz_targets() -> Vec<String> {
-    let folder = root().join("fuzz/fuzz_targets");
+    let folder = root().join("lab/fuzz/fuzz_targets");
     let mut names: Vec<String> = std::fs::read_dir(folder)
         .into_iter()
         .flatten()

@@ -4,8 +4,6 @@
 
 #[path = "live/arena.rs"]
 mod arena;
-#[path = "live/assault.rs"]
-mod assault;
 #[path = "live/clock.rs"]
 mod clock;
 #[path = "live/door.rs"]

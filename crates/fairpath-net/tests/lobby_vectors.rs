@@ -1,4 +1,4 @@
-//! Goal: the bytes of a lobby never change by accident. Method: golden messages in `vectors/lobby`, which `tools/spec-check` reads too.
+//! Goal: the bytes of a lobby never change by accident. Method: golden messages in `lab/vectors/lobby`, which `lab/spec-check` reads too.
 //!
 //! After a change that is meant, `FAIRPATH_BLESS=1 cargo test -p fairpath-net --test lobby_vectors` writes them anew; then raise the number in
 //! the lobby's ALPN.
@@ -179,7 +179,7 @@ fn lines_of_hex(bytes: &[u8]) -> String {
 }
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/lobby")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab/vectors/lobby")
 }
 
 fn compare(path: &Path, text: &str) {

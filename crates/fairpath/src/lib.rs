@@ -13,8 +13,6 @@
 //! - [`ledger`] and [`schedule`]: who has been how wrong, and who is told next
 //! - [`wire`]: the bytes; [`link`]: what both ends remember of them
 //! - [`place`], with [`Replica`]: where to show it; [`converge`]: how to bend a correction for the eye
-//! - [`predict`]: better guesses, from play patterns and past laps
-//! - [`compensate`]: everything a client and its server do to hide lag
 //! - [`clock`]: one timeline for everybody, that says how sure it is
 //! - [`session`]: all of it together, between a server and its clients
 //! - [`error`]: how wrong, exactly
@@ -24,7 +22,6 @@
 #![forbid(unsafe_code)]
 
 pub mod clock;
-pub mod compensate;
 pub mod converge;
 mod directory;
 mod dr_vector;
@@ -35,7 +32,6 @@ pub mod motion;
 pub mod number;
 mod owner;
 pub mod place;
-pub mod predict;
 pub mod random;
 pub mod rotation;
 pub mod schedule;

@@ -24,8 +24,6 @@ mod motion;
 mod number;
 #[path = "laws/place.rs"]
 mod place;
-#[path = "laws/predict/mod.rs"]
-mod predict;
 #[path = "laws/schedule.rs"]
 mod schedule;
 #[path = "laws/session.rs"]

@@ -1,4 +1,4 @@
-//! Goal: the bytes of sessions never change by accident. Method: as in `vectors.rs`, in `vectors/session`.
+//! Goal: the bytes of sessions never change by accident. Method: as in `vectors.rs`, in `lab/vectors/session`.
 //!
 //! After a change that is meant, `FAIRPATH_BLESS=1 cargo test -p fairpath --test session_vectors` writes them anew; then
 //! raise the version of the session protocol.
@@ -341,7 +341,7 @@ fn lines_of_hex(bytes: &[u8]) -> String {
 }
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/session")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab/vectors/session")
 }
 
 fn compare(path: &Path, text: &str) {

@@ -1,5 +1,5 @@
-//! Goal: the bytes never change by accident. Method: messages whose bytes (`vectors/*.hex`) and meaning
-//! (`vectors/*.txt`) are kept in the repository. `tools/spec-check` reads the same files without this library.
+//! Goal: the bytes never change by accident. Method: messages whose bytes (`lab/vectors/*.hex`) and meaning
+//! (`lab/vectors/*.txt`) are kept in the repository. `lab/spec-check` reads the same files without this library.
 //!
 //! After a change of the format that is meant, `FAIRPATH_BLESS=1 cargo test -p fairpath --test vectors` writes
 //! them anew; then raise the version.
@@ -498,7 +498,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab/vectors")
 }
 
 fn compare(path: &Path, text: &str) {

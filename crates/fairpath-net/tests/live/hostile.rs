@@ -18,7 +18,7 @@ use rustls::pki_types::CertificateDer;
 use tokio::runtime::Runtime;
 
 use super::arena::{SHIP, World, server_session};
-use super::assault::endpoint;
+use fairpath_bench::assault::endpoint;
 
 /// A client without any manners.
 pub(crate) struct Impostor {

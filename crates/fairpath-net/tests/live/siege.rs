@@ -17,8 +17,8 @@ use fairpath_net::{Limits, NetClient, NetClientConfig, Trust};
 use fairpath_sim::LinkConfig;
 
 use super::arena::{SHIP, World, any_port, classes, client_session};
-use super::assault::Assault;
 use super::hostile::{Impostor, besieged, besieged_with};
+use fairpath_bench::assault::Assault;
 
 /// What an intruder says before the scenario goes on: some seconds of its work, however slow the machine.
 const SHOTS: u64 = 200;

@@ -33,7 +33,8 @@ impl<V: Vector> Hermite<V> {
         self.start
     }
 
-    pub(crate) fn displacement_at(&self, at: f64) -> V {
+    /// Returns the displacement from `start` after `at` seconds.
+    pub fn displacement_at(&self, at: f64) -> V {
         if at >= self.secs {
             return (self.end - self.start) + self.end_velocity * (at - self.secs);
         }
@@ -45,7 +46,8 @@ impl<V: Vector> Hermite<V> {
             + self.end_velocity * (self.secs * (s3 - s2))
     }
 
-    pub(crate) fn velocity_at(&self, at: f64) -> V {
+    /// Returns the velocity after `at` seconds: the slope of the path.
+    pub fn velocity_at(&self, at: f64) -> V {
         if at >= self.secs {
             return self.end_velocity;
         }

@@ -1,6 +1,6 @@
 //! The bytes: DR vectors and receipts, packed bit by bit.
 //!
-//! `PROTOCOL.md` at the root of the repository is the specification; `tools/spec-check` is a second decoder
+//! `PROTOCOL.md` at the root of the repository is the specification; `lab/spec-check` is a second decoder
 //! that has read only that. Two kinds of message travel in datagrams, and both begin with a [`Header`]:
 //!
 //! * a batch of DR vectors of different entities: [`encode_updates`], [`pack_updates`], [`decode_updates`];

@@ -5,16 +5,8 @@ pub(crate) mod world;
 use fairpath::State;
 use fairpath::motion::{Motion, MotionKind, dis};
 use fairpath::vector::{Vec2, Vec3};
+pub(crate) use fairpath_laws::number;
 use fairpath_laws::proptest::prelude::*;
-
-/// A number that is ordinary most of the time, and now and then zero or tiny, where formulas divide by it.
-pub(crate) fn number(limit: f64) -> impl Strategy<Value = f64> {
-    prop_oneof![
-        8 => -limit..limit,
-        1 => Just(0.0),
-        1 => -1e-9..1e-9f64,
-    ]
-}
 
 pub(crate) fn vec2(limit: f64) -> impl Strategy<Value = Vec2> {
     (number(limit), number(limit)).prop_map(|(x, y)| Vec2::new(x, y))

@@ -1,0 +1,156 @@
+use std::collections::VecDeque;
+
+/// Keeps the freshest state and every message that must not be missed.
+///
+/// A state is whole: only the newest matters, and reading an older one first would only make a late screen later. So there
+/// is one place for states, and whatever is older than the newest *arrived* is dropped. Persistent messages (the start,
+/// the end) are never overwritten; they are read first, in the order of their numbers as far as they have arrived.
+///
+/// ```
+/// use fairpath_compensate::{Delivered, Letter, Mailbox};
+///
+/// let mut mailbox = Mailbox::new();
+/// mailbox.persistent(1, "start");
+/// mailbox.state(3, "state 3");
+/// assert_eq!(mailbox.state(2, "state 2"), Delivered::Stale);
+/// mailbox.state(4, "state 4");
+/// assert_eq!(mailbox.read(), Some(Letter::Persistent("start")));
+/// assert_eq!(mailbox.read(), Some(Letter::State("state 4")));
+/// assert_eq!(mailbox.read(), None);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Mailbox<T> {
+    state: Option<T>,
+    newest: Option<u64>,
+    persistent: VecDeque<(u64, T)>,
+    /// Numbers of persistent messages that arrived, so that a repeated one is known.
+    seen: VecDeque<u64>,
+}
+
+/// How many persistent messages wait unread, and how many are remembered by their numbers.
+///
+/// 64: they are starts and ends, and their reader reads every frame. A sender that floods is refused beyond it.
+pub const PERSISTENT_MAX: usize = 64;
+
+/// What became of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivered {
+    /// It waits to be read.
+    Waiting,
+    /// It waits to be read; an unread state that was older is gone.
+    Overwrote,
+    /// Something newer, or itself, has arrived before. Dropped.
+    Stale,
+    /// There is no room for it, and what waits is never overwritten. Refused: the sender must repeat it.
+    Full,
+}
+
+/// A message, as it is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Letter<T> {
+    /// One that is never overwritten.
+    Persistent(T),
+    /// The freshest state.
+    State(T),
+}
+
+impl<T> Mailbox<T> {
+    /// An empty one.
+    pub fn new() -> Self {
+        Self { state: None, newest: None, persistent: VecDeque::new(), seen: VecDeque::new() }
+    }
+
+    /// A state arrives; numbers grow in the order of sending.
+    pub fn state(&mut self, number: u64, state: T) -> Delivered {
+        if self.newest.is_some_and(|newest| number <= newest) {
+            return Delivered::Stale;
+        }
+        self.newest = Some(number);
+        match self.state.replace(state) {
+            Some(_) => Delivered::Overwrote,
+            None => Delivered::Waiting,
+        }
+    }
+
+    /// A persistent message arrives. It may be older than states that have arrived: it counts all the same, once.
+    pub fn persistent(&mut self, number: u64, message: T) -> Delivered {
+        if self.seen.contains(&number) {
+            return Delivered::Stale;
+        }
+        if self.persistent.len() == PERSISTENT_MAX {
+            return Delivered::Full;
+        }
+        if self.seen.len() == PERSISTENT_MAX {
+            self.seen.pop_front();
+        }
+        self.seen.push_back(number);
+        let place = self.persistent.partition_point(|(waiting, _)| *waiting < number);
+        self.persistent.insert(place, (number, message));
+        Delivered::Waiting
+    }
+
+    /// The next persistent message, or else the freshest state, once.
+    pub fn read(&mut self) -> Option<Letter<T>> {
+        match self.persistent.pop_front() {
+            Some((_, message)) => Some(Letter::Persistent(message)),
+            None => self.state.take().map(Letter::State),
+        }
+    }
+
+    /// Forgets which states have arrived: the sender counts anew. Persistent messages stay.
+    pub fn restart(&mut self) {
+        self.state = None;
+        self.newest = None;
+        self.seen.clear();
+    }
+}
+
+impl<T> Default for Mailbox<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reading_never_goes_back() {
+        let mut mailbox = Mailbox::new();
+        assert_eq!(mailbox.state(5, 5), Delivered::Waiting);
+        assert_eq!(mailbox.state(6, 6), Delivered::Overwrote);
+        assert_eq!(mailbox.read(), Some(Letter::State(6)));
+        assert_eq!(mailbox.state(5, 5), Delivered::Stale, "though nothing waits");
+        assert_eq!(mailbox.read(), None);
+        mailbox.restart();
+        assert_eq!(mailbox.state(0, 0), Delivered::Waiting);
+    }
+
+    #[test]
+    fn persistent_messages_are_all_read_once_and_in_order() {
+        let mut mailbox = Mailbox::new();
+        mailbox.state(100, 100);
+        for number in [9, 7, 8, 7, 9] {
+            mailbox.persistent(number, number);
+        }
+        let read: Vec<u64> = std::iter::from_fn(|| mailbox.read())
+            .map(|letter| match letter {
+                Letter::Persistent(number) | Letter::State(number) => number,
+            })
+            .collect();
+        assert_eq!(read, [7, 8, 9, 100]);
+    }
+
+    #[test]
+    fn a_full_mailbox_refuses_rather_than_forgets() {
+        let mut mailbox = Mailbox::new();
+        for number in 0..1_000 {
+            let delivered = mailbox.persistent(number, number);
+            let expected = if number < PERSISTENT_MAX as u64 { Delivered::Waiting } else { Delivered::Full };
+            assert_eq!(delivered, expected);
+        }
+        assert_eq!(mailbox.read(), Some(Letter::Persistent(0)));
+        assert_eq!(mailbox.persistent(1_000, 1_000), Delivered::Waiting);
+    }
+}

@@ -1,0 +1,163 @@
+use super::Simulate;
+use super::input_buffer::InputBuffer;
+use super::steady::Steady;
+use fairpath::time::{LocalInstant, Span, TickRate};
+
+/// S3's first variant: everything is extrapolated by one round trip, and what the hands did in it is added to the place.
+///
+/// The round trip comes from pings, not from acknowledgements, so it is right on average and wrong whenever delay changes.
+/// The inputs move the *position* only: the velocity that they will have led to is missing, and where the physics is not
+/// a sum (walls, drag, turning) so is everything else. A correction is shown as a jump. Here to compare with.
+#[derive(Clone, Debug)]
+pub struct Prototype<G: PositionOffset> {
+    rate: TickRate,
+    clock: Steady,
+    round_trip: RoundTrip,
+    inputs: InputBuffer<LocalInstant, G::Input>,
+    tick: Option<u64>,
+    base: G::State,
+}
+
+/// A game whose player's place can be moved by hand, for [`Prototype`].
+pub trait PositionOffset: Simulate {
+    /// Hands that do nothing.
+    fn idle(&self) -> Self::Input;
+
+    /// Moves the player to where `input` will have taken it, if it was held for `ticks` ticks that began `ago` ticks
+    /// before now. Only the place: the rest of the state stays.
+    fn shift(&self, state: &mut Self::State, input: &Self::Input, ago: u32, ticks: u32);
+}
+
+impl<G: PositionOffset> Prototype<G> {
+    /// Starts from `state`, with ticks of this rate; keeps up to `capacity` inputs.
+    pub fn new(state: G::State, rate: TickRate, capacity: usize) -> Self {
+        Self {
+            rate,
+            clock: Steady::default(),
+            round_trip: RoundTrip::default(),
+            inputs: InputBuffer::new(capacity),
+            tick: None,
+            base: state,
+        }
+    }
+
+    /// Notes what the hands do from now on.
+    pub fn input(&mut self, now: LocalInstant, input: G::Input) {
+        let stamp = self.clock.advance(now);
+        self.inputs.push(stamp, input);
+    }
+
+    /// A ping that left at `sent` came back at `now`.
+    pub fn pong(&mut self, sent: LocalInstant, now: LocalInstant) {
+        self.round_trip.observe(now - sent);
+    }
+
+    /// Hears the state after `tick` ticks; `false` if something as new is known.
+    pub fn accept(&mut self, tick: u64, state: G::State) -> bool {
+        let is_newer = self.tick.is_none_or(|known| tick > known);
+        if is_newer {
+            self.tick = Some(tick);
+            self.base = state;
+        }
+        is_newer
+    }
+
+    /// The newest state one round trip on, and the player where the hands of that round trip take it.
+    pub fn predict(&self, game: &G, now: LocalInstant) -> G::State {
+        let now = self.clock.at(now);
+        let ahead = self.round_trip.mean();
+        let mut state = self.base.clone();
+        game.step(&mut state, &game.idle(), self.ticks(ahead));
+        let began = now - ahead;
+        let ends = self.inputs.iter().map(|(stamp, _)| stamp).skip(1).chain([now]);
+        for ((stamp, input), until) in self.inputs.iter().zip(ends) {
+            let from = stamp.max(began);
+            let ago = self.ticks(now - from);
+            let ticks = ago.saturating_sub(self.ticks(now - until));
+            if ticks > 0 {
+                game.shift(&mut state, input, ago, ticks);
+            }
+        }
+        state
+    }
+
+    /// The round trip it goes by.
+    pub fn round_trip(&self) -> Span {
+        self.round_trip.mean()
+    }
+
+    fn ticks(&self, span: Span) -> u32 {
+        self.rate.running_at(span.max(Span::ZERO)).min(i64::from(u32::MAX)) as u32
+    }
+}
+
+/// A running estimate of the round trip, from pings: the mean with a weight of 1/8 for each new one, as in TCP.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RoundTrip {
+    mean: Option<Span>,
+}
+
+impl RoundTrip {
+    /// The longest round trip that is believed: a clock that jumped between ping and pong must not show the future.
+    pub const BELIEVED_MAX: Span = super::EXTRAPOLATION_MAX;
+
+    /// A ping took this long there and back. Negative ones, and those beyond belief, are passed over.
+    pub fn observe(&mut self, took: Span) {
+        if (Span::ZERO..=Self::BELIEVED_MAX).contains(&took) {
+            self.mean = Some(self.mean.map_or(took, |mean| mean + (took - mean).scaled(0.125)));
+        }
+    }
+
+    /// The estimate; zero before the first ping.
+    pub fn mean(&self) -> Span {
+        self.mean.unwrap_or(Span::ZERO)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::toy::Rail;
+
+    impl PositionOffset for Rail {
+        fn idle(&self) -> i64 {
+            0
+        }
+
+        fn shift(&self, (position, _): &mut (i64, i64), push: &i64, ago: u32, ticks: u32) {
+            // A push in the tick that began `ago` ticks ago has moved the cart in every tick since the next.
+            *position += (0..ticks).map(|tick| push * i64::from(ago - tick - 1)).sum::<i64>();
+        }
+    }
+
+    fn ms(millis: i64) -> LocalInstant {
+        LocalInstant::from_millis(millis)
+    }
+
+    #[test]
+    fn at_a_constant_delay_the_place_is_right_and_the_velocity_is_not() {
+        let mut client = Prototype::<Rail>::new((0, 0), TickRate::hz(100), 250);
+        client.pong(ms(0), ms(100));
+        for tick in 0..10 {
+            client.input(ms(100 + 10 * tick), tick % 3);
+        }
+        client.accept(1, (500, 20));
+        let mut truth = (500, 20);
+        (0..10).for_each(|tick| Rail.step(&mut truth, &(tick % 3), 1));
+        let predicted = client.predict(&Rail, ms(200));
+        assert_eq!(predicted.0, truth.0);
+        assert_eq!((predicted.1, truth.1), (20, 29));
+        assert!(!client.accept(1, (0, 0)), "not newer");
+    }
+
+    #[test]
+    fn pings_beyond_belief_are_passed_over() {
+        let mut round_trip = RoundTrip::default();
+        round_trip.observe(Span::from_secs(-3));
+        round_trip.observe(Span::from_secs(86_400));
+        assert_eq!(round_trip.mean(), Span::ZERO);
+        round_trip.observe(Span::from_millis(100));
+        round_trip.observe(Span::from_millis(180));
+        assert_eq!(round_trip.mean(), Span::from_millis(110));
+    }
+}

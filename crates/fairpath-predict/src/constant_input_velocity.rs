@@ -1,0 +1,45 @@
+use super::step::InputCourse;
+use super::{Known, Missing, Predictor, Reason, Step};
+use fairpath::vector::{Vec2, Vector};
+
+/// The fourth of the schemes that Pantel and Wolf compare: what the player presses goes on changing as in the last tick, as
+/// far as a stick goes, and the game's own [`Step`] does the rest. Keys change in jumps: there it is the key last pressed,
+/// held for good.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ConstantInputVelocity<S> {
+    game: S,
+}
+
+impl<S: Step> ConstantInputVelocity<S> {
+    /// With the step function of this game.
+    pub const fn new(game: S) -> Self {
+        Self { game }
+    }
+}
+
+impl<S: Step> Predictor for ConstantInputVelocity<S> {
+    fn name(&self) -> &str {
+        "constant input velocity"
+    }
+
+    fn predict(
+        &mut self,
+        _subject: usize,
+        known: &Known<'_>,
+        ticks: &[u32],
+        positions: &mut [Vec2],
+    ) -> Result<(), Missing> {
+        let course = course(known)?;
+        course.play(&self.game, known.newest(), ticks, positions);
+        Ok(())
+    }
+
+    fn reason(&mut self, _subject: usize, known: &Known<'_>, ticks: u32) -> Reason {
+        course(known).map_or(Reason::Untold, |course| course.reason(ticks))
+    }
+}
+
+/// What is kept of what the hands do.
+fn course(known: &Known<'_>) -> Result<InputCourse, Missing> {
+    Ok(InputCourse { acceleration: Vec2::ZERO, ..InputCourse::of_known(known)? })
+}

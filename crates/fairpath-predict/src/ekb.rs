@@ -1,0 +1,46 @@
+use super::patterns::{Patterns, Straight};
+use super::rollout::roll_out;
+use super::{EkbConfig, Known, Missing, Predictor, Reason};
+use fairpath::vector::Vec2;
+
+/// "Experience knows best" (S2): players follow their friends, go the way their friends go, and in battle advance or
+/// fall back as strength allows. The last known velocity passes smoothly into that.
+///
+/// Where the text of S2 contradicts its algorithms, the algorithms are followed: bravery counts in battle, alignment
+/// outside, and eq. 17 has its factor l.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ekb {
+    config: EkbConfig,
+}
+
+impl Ekb {
+    /// With these parameters.
+    pub const fn new(config: EkbConfig) -> Self {
+        Self { config }
+    }
+}
+
+impl Predictor for Ekb {
+    fn name(&self) -> &str {
+        "EKB"
+    }
+
+    fn predict(
+        &mut self,
+        _subject: usize,
+        known: &Known<'_>,
+        ticks: &[u32],
+        positions: &mut [Vec2],
+    ) -> Result<(), Missing> {
+        let patterns = Patterns::of_known(&self.config, known);
+        roll_out(known.newest().position, ticks, positions, |tick, from| {
+            patterns.step(tick, from, &mut Straight)
+        });
+        Ok(())
+    }
+
+    fn reason(&mut self, _subject: usize, known: &Known<'_>, _ticks: u32) -> Reason {
+        let patterns = Patterns::of_known(&self.config, known);
+        Reason::Patterns(patterns.seen(known.newest().position, &mut Straight))
+    }
+}

@@ -1,0 +1,148 @@
+use super::rollout::roll_out;
+use super::{Body, Known, Missing, Predictor, Reason, Relation, TICK_SECS};
+use fairpath::vector::{Vec2, Vector};
+
+/// The interest scheme of Li and Chen, **as we reconstruct it** from what others write about it: what is near attracts or
+/// repels, with an intensity from how interesting it is and how near; together they bend the direction of motion,
+/// beginning shortly after the last known velocity. The speed stays.
+///
+/// The full paper was not at hand. Its game has items; here only players are interesting, for nothing else is
+/// [known](Known).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Is {
+    config: IsConfig,
+}
+
+/// What is interesting, and how much. Lengths are pixels of Ethereal; for other data take [`scaled`](Self::scaled).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct IsConfig {
+    /// How much a friend attracts; below zero it repels. Default 1, the measure of the others.
+    pub friend: f64,
+    /// How much an enemy attracts that is weaker than the subject, or as strong. Default 0.5: prey, but it shoots.
+    pub weaker_enemy: f64,
+    /// How much an enemy attracts that is stronger. Default −1: it is fled as a friend is sought.
+    pub stronger_enemy: f64,
+    /// From how far anything is interesting, with an intensity that falls from the full weight at no distance to nothing
+    /// here. Default 1000 pixels, as far as EKB aligns.
+    pub reach: f64,
+    /// By how much one full weight at right angles turns the direction in a tick, in radians. Default 0.03: towards a
+    /// friend 500 pixels away, and half as heavy for that, it turns by about 45° in a second. At 0 it is a line; above
+    /// 0.3 nothing is left of the last known direction after a few ticks.
+    pub bend: f64,
+    /// How many ticks the last known velocity is kept before anything bends it. Default 6, 100 ms: nobody reacts
+    /// faster.
+    pub straight_ticks: u32,
+}
+
+impl Default for IsConfig {
+    fn default() -> Self {
+        Self {
+            friend: 1.0,
+            weaker_enemy: 0.5,
+            stronger_enemy: -1.0,
+            reach: 1_000.0,
+            bend: 0.03,
+            straight_ticks: 6,
+        }
+    }
+}
+
+impl IsConfig {
+    /// The same where everything is `factor` times as long.
+    #[must_use]
+    pub fn scaled(self, factor: f64) -> Self {
+        Self { reach: self.reach * factor, ..self }
+    }
+}
+
+impl Is {
+    /// With these weights.
+    pub const fn new(config: IsConfig) -> Self {
+        Self { config }
+    }
+}
+
+impl Predictor for Is {
+    fn name(&self) -> &str {
+        "IS"
+    }
+
+    fn predict(
+        &mut self,
+        _subject: usize,
+        known: &Known<'_>,
+        ticks: &[u32],
+        positions: &mut [Vec2],
+    ) -> Result<(), Missing> {
+        let start = known.newest();
+        let mut course = Course::new(&self.config, &start, known);
+        roll_out(start.position, ticks, positions, |tick, from| course.step(tick, from));
+        Ok(())
+    }
+
+    fn reason(&mut self, _subject: usize, known: &Known<'_>, _ticks: u32) -> Reason {
+        let start = known.newest();
+        Course::new(&self.config, &start, known).reason(&start)
+    }
+}
+
+/// A player under way, with a direction that interests bend.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Course<'a> {
+    config: &'a IsConfig,
+    known: &'a Known<'a>,
+    direction: Vec2,
+    /// Per tick.
+    speed: f64,
+}
+
+impl<'a> Course<'a> {
+    pub(super) fn new(config: &'a IsConfig, start: &Body, known: &'a Known<'a>) -> Self {
+        let direction = start.velocity.normalize_or_zero();
+        Self { config, known, direction, speed: start.velocity.length() * TICK_SECS }
+    }
+
+    pub(super) fn step(&mut self, tick: u32, from: Vec2) -> Vec2 {
+        if tick > self.config.straight_ticks {
+            self.bend(from);
+        }
+        from + self.direction * self.speed
+    }
+
+    /// What bends it where it begins.
+    pub(super) fn reason(&self, start: &Body) -> Reason {
+        Reason::Interests {
+            velocity: start.velocity,
+            pull: self.pull(start.position),
+            straight_ticks: self.config.straight_ticks,
+        }
+    }
+
+    fn bend(&mut self, from: Vec2) {
+        let bent = (self.direction + self.pull(from) * self.config.bend).normalize_or_zero();
+        if bent != Vec2::ZERO {
+            self.direction = bent;
+        }
+    }
+
+    /// All interests together.
+    fn pull(&self, from: Vec2) -> Vec2 {
+        let reach_inverse = 1.0 / self.config.reach;
+        let mut pull = Vec2::ZERO;
+        for other in self.known.others {
+            let offset = other.body.position - from;
+            let distance = offset.length();
+            if distance > 0.0 && distance < self.config.reach {
+                let is_stronger = other.condition.influence() > self.known.condition.influence();
+                let interest = match other.relation {
+                    Relation::Friend => self.config.friend,
+                    Relation::Enemy if is_stronger => self.config.stronger_enemy,
+                    Relation::Enemy => self.config.weaker_enemy,
+                };
+                // The unit vector towards it, times 1 − distance/reach.
+                pull += offset * (interest * (1.0 / distance - reach_inverse));
+            }
+        }
+        pull
+    }
+}

@@ -1,0 +1,228 @@
+//! The play patterns of EKB, tick by tick: what its four forms share.
+
+use super::{Body, Condition, EkbConfig, Known, Other, Others, PlayPatterns, Relation, TICK_SECS};
+use fairpath::vector::{Vec2, Vector};
+
+/// A player among others, from its last known tick on. Everything is reckoned from where the player is, so that a
+/// scene far from the origin is predicted as exactly as one near it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patterns<'a> {
+    config: &'a EkbConfig,
+    others: &'a [Other],
+    influence: f64,
+    /// V_0, per tick.
+    last_velocity: Vec2,
+    /// S, per tick.
+    speed_max: f64,
+    /// m.
+    transition_ticks: u32,
+}
+
+/// What a player may head for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Urge {
+    /// Its friends.
+    Follow,
+    /// Its place in a battle.
+    Bravery,
+}
+
+/// How a player gets to a place.
+pub(super) trait Way {
+    /// Where to go now for whoever is at `from` and wants to get to `from + offset`; again as an offset.
+    fn towards(&mut self, urge: Urge, from: Vec2, offset: Vec2) -> Vec2;
+}
+
+/// Through everything.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Straight;
+
+impl Way for Straight {
+    fn towards(&mut self, _urge: Urge, _from: Vec2, offset: Vec2) -> Vec2 {
+        offset
+    }
+}
+
+impl<'a> Patterns<'a> {
+    pub(super) fn of_known(config: &'a EkbConfig, known: &Known<'a>) -> Self {
+        Self::new(config, &known.newest(), known.condition, known.others)
+    }
+
+    pub(super) fn new(
+        config: &'a EkbConfig,
+        start: &Body,
+        condition: Condition,
+        others: &'a [Other],
+    ) -> Self {
+        let mut patterns = Self {
+            config,
+            others,
+            influence: condition.influence(),
+            last_velocity: start.velocity * TICK_SECS,
+            speed_max: config.top_speed * TICK_SECS,
+            transition_ticks: config.transition_ticks_max,
+        };
+        let nearest = patterns.around(start.position, 0).nearest();
+        // The cast saturates: with nobody around, the distance is infinite and the most counts.
+        let transition_ticks = (config.transition_ticks_per_unit * nearest).ceil() as u32;
+        if nearest.is_finite() {
+            patterns.transition_ticks = transition_ticks.min(config.transition_ticks_max);
+        }
+        patterns
+    }
+
+    /// Where tick number `tick` (j, from 1) ends for whoever is at `from` before it.
+    pub(super) fn step(&self, tick: u32, from: Vec2, way: &mut impl Way) -> Vec2 {
+        let wanted = self.wanted(tick, from, way);
+        if tick >= self.transition_ticks {
+            return from + wanted;
+        }
+        let share = f64::from(tick) / f64::from(self.transition_ticks);
+        from + (self.last_velocity * (1.0 - share) + wanted * share)
+    }
+
+    /// How the first tick is seen by whoever is at `from`.
+    pub(super) fn seen(&self, from: Vec2, way: &mut impl Way) -> PlayPatterns {
+        let around = self.around(from, 1);
+        let nearest_enemy = around.enemies.nearest();
+        PlayPatterns {
+            friends: around.friends.count as u32,
+            enemies: around.enemies.count as u32,
+            to_friends: around.friends.centre(),
+            nearest_enemy,
+            is_battle: nearest_enemy <= self.config.battle_within,
+            ours: self.strength(&around),
+            theirs: around.enemies.influence,
+            to_battle_place: self.battle_place(&around),
+            wanted: self.wanted(1, from, way) * (1.0 / TICK_SECS),
+            transition_ticks: self.transition_ticks,
+        }
+    }
+
+    /// V_r.
+    fn wanted(&self, tick: u32, from: Vec2, way: &mut impl Way) -> Vec2 {
+        let around = self.around(from, tick);
+        let has_friends = around.friends.count > 0.0;
+        let follow = if has_friends {
+            self.headed(way.towards(Urge::Follow, from, around.friends.centre()))
+        } else {
+            self.last_velocity
+        };
+        if around.enemies.nearest() <= self.config.battle_within {
+            let bravery = self.headed(way.towards(Urge::Bravery, from, self.battle_place(&around)));
+            return mixed(self.config.follow_in_battle, follow, bravery);
+        }
+        let align = if has_friends { limited(around.alignment, self.speed_max) } else { self.last_velocity };
+        mixed(self.config.follow_out_of_battle, follow, align)
+    }
+
+    /// Where a player fights: on its friends' side of them if they are weak, on the enemy's if they are strong.
+    fn battle_place(&self, around: &Around) -> Vec2 {
+        let ours = self.strength(around);
+        let theirs = around.enemies.influence;
+        let strongest = ours.max(theirs);
+        let advantage = if strongest > 0.0 { (ours - theirs) / strongest } else { 0.0 };
+        let friends = around.friends.centre();
+        let to_the_enemy = (around.enemies.centre() - friends).normalize_or_zero();
+        friends + to_the_enemy * (self.config.bravery_reach * advantage)
+    }
+
+    fn strength(&self, around: &Around) -> f64 {
+        self.config.friend_strength * around.friends.influence + self.influence
+    }
+
+    fn headed(&self, offset: Vec2) -> Vec2 {
+        offset.normalize_or_zero() * self.speed_max
+    }
+
+    /// Who is in sight from `from` at tick number `tick`.
+    fn around(&self, from: Vec2, tick: u32) -> Around {
+        let config = self.config;
+        let align_per_unit = 1.0 / (config.align_within - config.align_fully_within);
+        let mut around = Around::default();
+        for other in self.others {
+            let offset = self.place_of(other, tick) - from;
+            if !(offset.x.abs() <= config.sight.x && offset.y.abs() <= config.sight.y) {
+                continue;
+            }
+            let distance_squared = offset.length_squared();
+            let influence = other.condition.influence();
+            match other.relation {
+                Relation::Enemy => around.enemies.add(offset, distance_squared, influence),
+                Relation::Friend => {
+                    around.friends.add(offset, distance_squared, influence);
+                    let weight = (config.align_within - distance_squared.sqrt()) * align_per_unit;
+                    around.alignment += other.body.velocity * (TICK_SECS * weight.clamp(0.0, 1.0));
+                }
+            }
+        }
+        around
+    }
+
+    fn place_of(&self, other: &Other, tick: u32) -> Vec2 {
+        match self.config.others {
+            Others::Stay => other.body.position,
+            Others::KeepVelocity => {
+                let ticks = f64::from(other.ticks_ago) + f64::from(tick);
+                other.body.position + other.body.velocity * (ticks * TICK_SECS)
+            }
+        }
+    }
+}
+
+/// Everybody in sight, seen from where the player is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Around {
+    friends: Group,
+    enemies: Group,
+    /// Σ of the friends' velocities per tick, the nearer the heavier.
+    alignment: Vec2,
+}
+
+impl Around {
+    fn nearest(&self) -> f64 {
+        self.friends.nearest().min(self.enemies.nearest())
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    count: f64,
+    offsets: Vec2,
+    influence: f64,
+    nearest_squared: f64,
+}
+
+impl Default for Group {
+    fn default() -> Self {
+        Self { count: 0.0, offsets: Vec2::ZERO, influence: 0.0, nearest_squared: f64::INFINITY }
+    }
+}
+
+impl Group {
+    fn add(&mut self, offset: Vec2, distance_squared: f64, influence: f64) {
+        self.count += 1.0;
+        self.offsets += offset;
+        self.influence += influence;
+        self.nearest_squared = self.nearest_squared.min(distance_squared);
+    }
+
+    /// The mean place; where the player is itself if there is nobody.
+    fn centre(&self) -> Vec2 {
+        self.offsets * (1.0 / self.count.max(1.0))
+    }
+
+    fn nearest(&self) -> f64 {
+        self.nearest_squared.sqrt()
+    }
+}
+
+fn mixed(share: f64, one: Vec2, other: Vec2) -> Vec2 {
+    one * share + other * (1.0 - share)
+}
+
+/// No longer than `length_max`; what is longer than numbers go has no direction.
+fn limited(vector: Vec2, length_max: f64) -> Vec2 {
+    let limited = vector.clamp_length(length_max);
+    if limited.is_finite() { limited } else { Vec2::ZERO }
+}

@@ -1,0 +1,183 @@
+//! Carries an intruder's datagrams over QUIC, for the bench of hostile peers and for the tests of `fairpath-net`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use fairpath::random::Random;
+use fairpath::session::{Class, ClassId};
+use fairpath::time::{LocalInstant, Span};
+use fairpath_campaign::siege::{Attack, Intruder, Shot};
+use quinn::crypto::rustls::QuicClientConfig;
+use rustls::pki_types::CertificateDer;
+use tokio::runtime::Runtime;
+use tokio::task::JoinHandle;
+
+/// Somebody who attacks until it is dropped, and comes back whenever it is thrown out.
+pub struct Assault {
+    runtime: Option<Runtime>,
+    task: Option<JoinHandle<()>>,
+    stop: Arc<AtomicBool>,
+    shots: Arc<AtomicU64>,
+}
+
+/// An intruder's frame.
+const FRAME: Duration = Duration::from_micros(16_667);
+/// How long it waits before it tries again to get in.
+const TRY_AGAIN: Duration = Duration::from_millis(50);
+
+impl Assault {
+    /// Starts a hostile client on a thread of its own. It reconnects whenever the server throws it out.
+    pub fn begin(
+        attack: Attack,
+        classes: impl IntoIterator<Item = (ClassId, Class)>,
+        class: ClassId,
+        server: std::net::SocketAddr,
+        certificates: &[CertificateDer<'static>],
+    ) -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let runtime = runtime.expect("a thread");
+        let endpoint = endpoint(&runtime, certificates, b"fairpath/1");
+        let intruder = Intruder::new(attack, classes, class, Random::from_seed(1));
+        let (stop, shots) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let task =
+            runtime.spawn(attack_until(Arc::clone(&stop), Arc::clone(&shots), endpoint, server, intruder));
+        Self { runtime: Some(runtime), task: Some(task), stop, shots }
+    }
+
+    /// How many things it has said or done so far.
+    pub fn shots(&self) -> u64 {
+        self.shots.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Assault {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let (Some(runtime), Some(task)) = (self.runtime.take(), self.task.take()) {
+            let _ = runtime.block_on(task);
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// A QUIC client of this protocol that trusts these certificates.
+pub fn endpoint(runtime: &Runtime, certificates: &[CertificateDer<'static>], alpn: &[u8]) -> quinn::Endpoint {
+    let mut roots = rustls::RootCertStore::empty();
+    certificates.iter().for_each(|certificate| roots.add(certificate.clone()).expect("sound"));
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let tls = rustls::ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13]);
+    let mut tls = tls.expect("TLS 1.3").with_root_certificates(roots).with_no_client_auth();
+    tls.alpn_protocols = vec![alpn.to_vec()];
+    let quic = quinn::ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls).expect("a cipher")));
+    let mut endpoint = {
+        let _inside = runtime.enter();
+        quinn::Endpoint::client(([127, 0, 0, 1], 0).into()).expect("a socket")
+    };
+    endpoint.set_default_client_config(quic);
+    endpoint
+}
+
+async fn attack_until(
+    stop: Arc<AtomicBool>,
+    shots: Arc<AtomicU64>,
+    endpoint: quinn::Endpoint,
+    server: std::net::SocketAddr,
+    mut intruder: Intruder,
+) {
+    let started = Instant::now();
+    let mut silent = Vec::new();
+    while !stop.load(Ordering::Relaxed) {
+        let connecting = endpoint.connect(server, "localhost").expect("a name");
+        if let Ok(connection) = connecting.await
+            && let Ok((sending, receiving)) = connection.open_bi().await
+        {
+            let mut visit = Visit { started, connection, sending, receiving, shots: &shots };
+            visit.last(&stop, &endpoint, server, &mut intruder, &mut silent).await;
+        }
+        // Not let in, or thrown out.
+        tokio::time::sleep(TRY_AGAIN).await;
+    }
+    endpoint.close(0u32.into(), b"");
+}
+
+/// One of its connections.
+struct Visit<'a> {
+    started: Instant,
+    connection: quinn::Connection,
+    sending: quinn::SendStream,
+    receiving: quinn::RecvStream,
+    shots: &'a AtomicU64,
+}
+
+impl Visit<'_> {
+    async fn last(
+        &mut self,
+        stop: &AtomicBool,
+        endpoint: &quinn::Endpoint,
+        server: std::net::SocketAddr,
+        intruder: &mut Intruder,
+        silent: &mut Vec<quinn::Connection>,
+    ) {
+        intruder.on_connected(self.now());
+        let mut ticks = tokio::time::interval(FRAME);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
+        while !stop.load(Ordering::Relaxed) {
+            let reads = intruder.reads();
+            tokio::select! {
+                _ = self.connection.closed() => break,
+                Ok(Some(chunk)) = self.receiving.read_chunk(4096, true), if reads => {
+                    intruder.on_stream(&chunk.bytes, self.now());
+                }
+                Ok(mut letter) = self.connection.accept_uni(), if reads => {
+                    if let Ok(bytes) = letter.read_to_end(20_000).await {
+                        intruder.on_letter(&bytes, self.now());
+                    }
+                }
+                Ok(bytes) = self.connection.read_datagram() => intruder.on_datagram(&bytes, self.now()),
+                _ = ticks.tick() => {
+                    for shot in intruder.turn(self.now()) {
+                        self.shots.fetch_add(1, Ordering::Relaxed);
+                        if matches!(shot, Shot::OpenSilently) {
+                            silent.extend(connect(endpoint, server).await);
+                        } else {
+                            self.shoot(shot).await;
+                        }
+                    }
+                    if intruder.gave_up() {
+                        self.connection.close(0u32.into(), b"");
+                    }
+                }
+            }
+        }
+        intruder.on_disconnected(self.now());
+    }
+
+    /// Whatever becomes of it. Nothing may hold the intruder up.
+    async fn shoot(&mut self, shot: Shot) {
+        let done = async {
+            match shot {
+                Shot::Stream(bytes) => drop(self.sending.write_all(&bytes).await),
+                Shot::Letter(bytes) => {
+                    if let Ok(mut letter) = self.connection.open_uni().await {
+                        let _ = letter.write_all(&bytes).await;
+                        let _ = letter.finish();
+                    }
+                }
+                Shot::Datagram(bytes) => drop(self.connection.send_datagram(bytes.into())),
+                Shot::OpenSilently => {}
+            }
+        };
+        let _ = tokio::time::timeout(FRAME, done).await;
+    }
+
+    fn now(&self) -> LocalInstant {
+        LocalInstant::ZERO + Span::from_micros(self.started.elapsed().as_micros() as i64)
+    }
+}
+
+/// A connection that says nothing more.
+async fn connect(endpoint: &quinn::Endpoint, server: std::net::SocketAddr) -> Option<quinn::Connection> {
+    tokio::time::timeout(FRAME, endpoint.connect(server, "localhost").ok()?).await.ok()?.ok()
+}

@@ -1,0 +1,77 @@
+//! `cargo xtask bench [NAME]`: how fast Fairpath is.
+//!
+//! Everything is a ratio to a baseline measured in the same run, turn by turn, best of five: machines differ
+//! and stall, ratios can be repeated. Absolute times stand beside them for curiosity.
+
+mod allocator;
+mod congestion;
+mod crowd;
+mod error;
+mod fleet;
+mod game;
+mod hostile;
+mod measure;
+mod memory;
+mod middleman;
+mod predict;
+mod schedule;
+mod thousand;
+mod time_warp;
+mod wire;
+
+use std::process::ExitCode;
+
+use measure::Table;
+
+/// A name for the command line, and what it measures.
+type Bench = (&'static str, fn() -> Table);
+
+const BENCHES: [Bench; 12] = [
+    ("place", crowd::bench),
+    ("wire", wire::bench),
+    ("error", error::bench),
+    ("schedule-linear", schedule::bench_linear),
+    ("schedule-circular", schedule::bench_circular),
+    ("schedule-server", schedule::bench_server),
+    ("middleman", middleman::bench),
+    ("predict", predict::bench),
+    ("congestion", congestion::bench),
+    ("memory", memory::bench),
+    ("hostile", hostile::bench),
+    ("time-warp", time_warp::bench),
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let wanted = arguments.first().cloned();
+    let rest = arguments.get(1..).unwrap_or_default();
+    match wanted.as_deref() {
+        Some(memory::AS_CLIENTS) => memory::be_clients(rest),
+        Some(thousand::AS_SERVER) => thousand::be_server(rest),
+        Some(thousand::AS_BOTS) => thousand::be_bots(rest),
+        // Minutes, and of any size: only when asked for.
+        Some("thousand") => match thousand::bench(rest) {
+            Some(table) => println!("{table}"),
+            None => {
+                eprint!("error: such a crowd cannot be had\n\n{}", thousand::HELP);
+                return ExitCode::from(2);
+            }
+        },
+        _ => return run(wanted.as_deref()),
+    }
+    ExitCode::SUCCESS
+}
+
+fn run(wanted: Option<&str>) -> ExitCode {
+    let names = BENCHES.map(|(name, _)| name).join(", ");
+    if let Some(unknown) = wanted.filter(|wanted| !BENCHES.iter().any(|(name, _)| name == wanted)) {
+        eprintln!("error: there is no bench {unknown:?}; there are: {names}, thousand, fan-out and growth");
+        return ExitCode::from(2);
+    }
+    for (name, bench) in BENCHES {
+        if wanted.is_none_or(|wanted| wanted == name) {
+            println!("{}", bench());
+        }
+    }
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,327 @@
+//! `fairpath bots`
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use fairpath::session::{Budget, Client, ClientEvent};
+use fairpath::time::{Now, Span};
+use fairpath::vector::{Vec2, Vector};
+use fairpath::{EntityId, State};
+use fairpath_experiments::fairness::{mean, spread};
+use fairpath_net::{NetClient, NetClientConfig, Reach, Transport, unguessable_random};
+use serde_json::{Value, json};
+
+use super::crew::{Habit, lone};
+use super::journal::{Journal, Recording};
+use super::serve::resident_bytes;
+use super::{
+    Connecting, Pace, Reporting, STATISTICS_HEAD, Screen, Telling, statistics_as_cells, statistics_as_json,
+};
+use crate::{BadInput, print};
+use fairpath_games::online::{At, Crew, show};
+
+/// Let bots play on a tank server, each over a connection of its own, and say what they see
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// How many
+    #[arg(value_name = "N", default_value_t = 4)]
+    count: u32,
+    #[command(flatten)]
+    connecting: Connecting,
+    /// Come as browsers do, by WebTransport
+    #[arg(long)]
+    web: bool,
+    /// The field follows from it; the same as the server's
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// The first bot's number: teams and tempers follow from it
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    first: u32,
+    /// How they drive: bot, straight, circle or random
+    #[arg(long, value_name = "HABIT", default_value = "bot")]
+    drive: String,
+    /// Only watch, and drive nothing
+    #[arg(long)]
+    watch: bool,
+    #[command(flatten)]
+    telling: Telling,
+    #[command(flatten)]
+    recording: Recording,
+    #[command(flatten)]
+    reporting: Reporting,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  fairpath bots 8 --connect 127.0.0.1:7777 --pin 5f…e1
+  fairpath bots 3 --trust server.pem --for 60s --json --out match.parquet
+
+Errors are between where a bot has another bot's tank and where that really is, in units; only bots of the same process
+know that of each other. A recording (--out) has the truth of all bots here, and where each of them has the others.
+Exit code: 0 done, 2 bad input, or nobody answered.";
+
+/// Errors are looked at so often.
+const SAMPLE_EVERY: Duration = Duration::from_millis(50);
+/// How long a bot waits at the end for what it promised.
+const LEAVE_WITHIN: Duration = Duration::from_millis(500);
+
+impl Arguments {
+    pub(crate) fn execute(self) -> Result<ExitCode, BadInput> {
+        let mut bots = (0..self.count).map(|index| self.bot(index)).collect::<Result<Vec<_>, _>>()?;
+        let mut journal = self.recording.begin("tanks-bots", self.seed)?;
+        let end = self.reporting.end()?;
+        let began = Instant::now();
+        let (mut pace, mut screen, mut sampled_at) = (Pace::new(), Screen::new(), Instant::now());
+        while !end.is_here() && !bots.iter().all(Bot::is_over) {
+            for bot in &mut bots {
+                bot.frame()?;
+            }
+            if sampled_at.elapsed() >= SAMPLE_EVERY || journal.is_some() {
+                sampled_at = Instant::now();
+                sample(&mut bots, journal.as_mut());
+            }
+            screen.draw(|| as_screen(&bots, began));
+            pace.wait();
+        }
+        let mut summary = as_json(&bots, began);
+        if let Some(clock) = journal.as_ref().and_then(Journal::clock_as_json) {
+            summary["clock"] = clock;
+        }
+        let last_screen = as_screen(&bots, began);
+        let has_connected = bots.is_empty() || bots.iter().any(|bot| bot.client.status().connections > 0);
+        for bot in bots {
+            bot.client.leave(LEAVE_WITHIN);
+        }
+        if let Some(journal) = journal {
+            eprintln!("{}", journal.finish()?);
+        }
+        if !has_connected {
+            return Err(self.connecting.nobody_answered());
+        }
+        let said = if self.reporting.json { format!("{summary}\n") } else { last_screen };
+        print::to_stdout(&said)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn bot(&self, index: u32) -> Result<Bot, BadInput> {
+        let number = self.first + index;
+        let habit = Habit::by_name(&self.drive)?;
+        let crew = if self.watch { None } else { Some(lone(number, self.seed, habit)?) };
+        let session = Client::new(self.telling.client()?, unguessable_random());
+        let config = NetClientConfig {
+            server_name: self.connecting.name.clone(),
+            transport: if self.web { Transport::WebTransport } else { Transport::Quic },
+            budget: Budget::default(),
+            ..NetClientConfig::new(self.connecting.trust()?)
+        };
+        let client = NetClient::connect(self.connecting.address()?, config, session)?;
+        Ok(Bot { number, client, crew, errors: Errors::default(), lost: 0, refused: 0 })
+    }
+}
+
+/// A bot, its connection and what it saw.
+struct Bot {
+    number: u32,
+    client: NetClient<Vec2>,
+    crew: Option<Crew>,
+    errors: Errors,
+    lost: u32,
+    refused: u32,
+}
+
+impl Bot {
+    fn is_over(&self) -> bool {
+        matches!(self.client.reach(), Reach::Over(_))
+    }
+
+    /// Looks, drives and tells.
+    fn frame(&mut self) -> Result<(), BadInput> {
+        let Self { client, crew, lost, refused, .. } = self;
+        client.frame(|session, now| {
+            while let Some(event) = session.poll_event() {
+                match event {
+                    ClientEvent::SessionLost { .. } => {
+                        *lost += 1;
+                        crew.iter_mut().for_each(Crew::forget_told);
+                    }
+                    ClientEvent::Refused { .. } => *refused += 1,
+                    _ => {}
+                }
+            }
+            let (Some(crew), Some(shared)) = (crew.as_mut(), session.clock_now(now).map(|now| now.shared))
+            else {
+                return;
+            };
+            if !session.is_connected() {
+                return;
+            }
+            crew.play(shared, |view| show(view, session, now));
+            // No room at the moment, or the session is just ending: the next frame tells it.
+            let _ = crew.tell(&mut At(session, now), shared);
+        });
+        Ok(())
+    }
+
+    /// The truth about its own tank, now.
+    fn truth(&self) -> Option<Truth> {
+        let now = self.client.frame(|session, now| session.clock_now(now))?;
+        let (object, life, state) = self.crew.as_ref()?.truths(now.shared).next()?;
+        Some(Truth { object, life, state, now })
+    }
+}
+
+/// Where a bot's own tank is.
+struct Truth {
+    object: EntityId,
+    life: u16,
+    state: State<Vec2>,
+    now: Now,
+}
+
+/// How wrong a bot was about the others.
+#[derive(Clone, Debug, Default)]
+struct Errors {
+    /// How many errors there were of each size, in steps of [`Errors::STEP`].
+    histogram: BTreeMap<u32, u64>,
+    count: u64,
+    sum: f64,
+    max: f64,
+}
+
+impl Errors {
+    /// A hundredth of a unit: a thirtieth of the usual threshold.
+    const STEP: f64 = 0.01;
+    /// What is farther off counts as this far in the histogram.
+    const FAR: f64 = 1_000.0;
+
+    fn note(&mut self, error: f64) {
+        *self.histogram.entry((error.min(Self::FAR) / Self::STEP) as u32).or_default() += 1;
+        self.count += 1;
+        self.sum += error;
+        self.max = self.max.max(error);
+    }
+
+    fn mean(&self) -> f64 {
+        if self.count == 0 { 0.0 } else { self.sum / self.count as f64 }
+    }
+
+    /// The error that this share of all is below.
+    fn quantile(&self, share: f64) -> f64 {
+        let wanted = (share * self.count as f64) as u64;
+        let mut below = 0;
+        for (step, count) in &self.histogram {
+            below += count;
+            if below > wanted {
+                return f64::from(*step) * Self::STEP;
+            }
+        }
+        self.max
+    }
+}
+
+/// Every bot looks for every other one.
+fn sample(bots: &mut [Bot], mut journal: Option<&mut Journal>) {
+    let truths: Vec<_> = bots.iter().map(Bot::truth).collect();
+    if let Some(journal) = journal.as_deref_mut() {
+        for (bot, truth) in bots.iter().zip(&truths) {
+            let Some(Truth { object, life, state, now }) = truth else { continue };
+            journal.truth(*now, *object, *life, state);
+            bot.client.frame(|session, local| {
+                journal.clock(*now, session.clock_uncertainty(local));
+                if let Some(vector) = session.followed(*object) {
+                    journal.exported(*now, vector);
+                }
+            });
+        }
+    }
+    for (viewer, bot) in bots.iter_mut().enumerate() {
+        let others = truths.iter().enumerate().filter(|(owner, _)| *owner != viewer);
+        for truth in others.filter_map(|(_, truth)| truth.as_ref()) {
+            let Some((placed, now)) = bot
+                .client
+                .frame(|session, now| Some((session.place(truth.object, now)?, session.clock_now(now)?)))
+            else {
+                continue;
+            };
+            // Asked a little later than the truth, and so taken back by so much.
+            let since = (now.shared - truth.now.shared).as_secs_f64().clamp(-MOMENT, MOMENT);
+            let then = placed.position - placed.velocity * since;
+            bot.errors.note(then.distance(truth.state.position));
+            if let Some(journal) = journal.as_deref_mut() {
+                journal.placed(now, truth.object, bot.number, &placed);
+            }
+        }
+    }
+}
+
+/// One look at everybody takes less than this, unless the machine stalls or a clock is off.
+const MOMENT: f64 = 0.05;
+
+/// Mean and standard deviation of the bots' mean errors: how accurate, and how fair.
+fn accuracy_and_spread(bots: &[Bot]) -> (f64, f64) {
+    let means: Vec<f64> =
+        bots.iter().filter(|bot| bot.errors.count > 0).map(|bot| bot.errors.mean()).collect();
+    // Of nothing both would be −0.
+    if means.is_empty() { (0.0, 0.0) } else { (mean(&means), spread(&means)) }
+}
+
+fn as_screen(bots: &[Bot], began: Instant) -> String {
+    let secs = began.elapsed().as_secs_f64();
+    let (mean, spread) = accuracy_and_spread(bots);
+    let mut text = format!(
+        "{} bots for {secs:.0} s; error {mean:.3} on average, spread {spread:.3}\n\nbot {STATISTICS_HEAD}  error mean    p95    max  clock ± ms\n",
+        bots.len()
+    );
+    for bot in bots {
+        let status = bot.client.status();
+        let clock = bot.client.frame(|session, now| session.clock_uncertainty(now));
+        let _ = writeln!(
+            text,
+            "{:>3} {} {:>10.3} {:>7.2} {:>6.2} {:>10}",
+            bot.number,
+            statistics_as_cells(&status.session, secs),
+            bot.errors.mean(),
+            bot.errors.quantile(0.95),
+            bot.errors.max,
+            clock.map_or_else(|| "–".into(), |clock| format!("{:.1}", clock.as_millis_f64())),
+        );
+    }
+    text
+}
+
+fn as_json(bots: &[Bot], began: Instant) -> Value {
+    let (mean, spread) = accuracy_and_spread(bots);
+    let bot = |bot: &Bot| {
+        let status = bot.client.status();
+        let (client, clock) = bot.client.frame(|session, now| (session.id(), session.clock_uncertainty(now)));
+        json!({
+            "bot": bot.number,
+            "client": client.map(|client| client.0),
+            "is_connected": status.reach == Reach::Connected,
+            "connections": status.connections,
+            "sessions_lost": bot.lost,
+            "refused": bot.refused,
+            "clock_uncertainty_ms": clock.map(Span::as_millis_f64),
+            "session": statistics_as_json(&status.session),
+            "waited_max_ms": status.departures.waited_max.as_secs_f64() * 1e3,
+            "error": {
+                "samples": bot.errors.count,
+                "mean": bot.errors.mean(),
+                "p50": bot.errors.quantile(0.5),
+                "p95": bot.errors.quantile(0.95),
+                "max": bot.errors.max,
+            },
+        })
+    };
+    json!({
+        "secs": began.elapsed().as_secs_f64(),
+        "error_mean": mean,
+        "error_spread": spread,
+        "resident_bytes": resident_bytes(),
+        "bots": bots.iter().map(bot).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,427 @@
+//! `fairpath serve`
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use fairpath::place::Placement;
+use fairpath::session::{
+    Budget, ClientId, CloseReason, Refusal, Server, ServerConfig, ServerEvent, SpeedCheck, TeleportCheck,
+};
+use fairpath::time::{Now, SharedInstant, Span};
+use fairpath::vector::Vec2;
+use fairpath_experiments::fairness::Contender;
+use fairpath_games::online::{At, Crew, Fairness, Hall, TANK};
+use fairpath_net::{
+    Clock, Identity, NetServer, NetServerConfig, PeerStatus, Transport, new_epoch, unguessable_random,
+};
+use serde_json::{Value, json};
+
+use super::crew::bots;
+use super::journal::{Journal, Recording};
+use super::lobby::{Announcing, Presence};
+use super::page::Page;
+use super::{
+    Pace, Reporting, STATISTICS_HEAD, Screen, Telling, address, statistics_as_cells, statistics_as_json,
+};
+use crate::{BadInput, online, print};
+
+/// Run a server: tanks for bots, browsers and `record`, or a game for `play --connect`
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// What to play: tanks, or one of the games for one with a run for each guest (jet-car, jet-car-wind, sailing, sailing-shifts)
+    #[arg(long, value_name = "GAME", default_value = "tanks")]
+    game: String,
+    /// Where to listen; port 0 lets the system choose
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7777")]
+    listen: String,
+    /// A PEM file with a certificate of your own; otherwise one is made for this machine
+    #[arg(long, value_name = "FILE", requires = "key")]
+    certificate: Option<PathBuf>,
+    /// A PEM file with its key
+    #[arg(long, value_name = "FILE", requires = "certificate")]
+    key: Option<PathBuf>,
+    /// Write the certificate to this PEM file, for clients to trust
+    #[arg(long, value_name = "FILE")]
+    save_certificate: Option<PathBuf>,
+    /// So many tanks are driven by the server itself
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    tanks: u32,
+    /// The field follows from it; the same for everybody
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Who decides who is told when; an unknown name lists all
+    #[arg(long, value_name = "NAME", default_value = "broadcast")]
+    scheduler: String,
+    /// DR vectors per trigger, for schedulers that have a budget
+    #[arg(long, value_name = "N", default_value_t = 1.0)]
+    budget: f64,
+    /// How many receivers are expected, for schedulers that must know
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    receivers: usize,
+    /// How updates are placed: local, hop or global
+    #[arg(long, value_name = "WAY", default_value = "global")]
+    placement: String,
+    /// Bytes a second to each client at most
+    #[arg(long, value_name = "N", default_value_t = Budget::default().bytes_per_sec)]
+    bytes_per_sec: u32,
+    /// How many clients may have a session
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    clients_max: usize,
+    #[command(flatten)]
+    telling: Telling,
+    #[command(flatten)]
+    recording: Recording,
+    #[command(flatten)]
+    reporting: Reporting,
+    #[command(flatten)]
+    page: Page,
+    #[command(flatten)]
+    announcing: Announcing,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  fairpath serve --tanks 6
+  fairpath serve --game jet-car
+  fairpath serve --tanks 6 --page --open
+  fairpath serve --scheduler error-index --budget 1 --receivers 3 --for 60s --json
+  fairpath serve --listen 0.0.0.0:7777 --certificate chain.pem --key key.pem
+  fairpath serve --lobby 127.0.0.1:7700 --lobby-pin 5f…e1 --name 'Ann and friends' --attribute map=dunes
+
+Native clients and browsers come on the same port. It prints its fingerprint: give it to `fairpath bots --pin`.
+A recording (--out) has the truth of the server's own tanks, and where the server has everybody's.
+Exit code: 0 done, 2 bad input.";
+
+/// What tanks can do, with room for rounding: faster is refused.
+const SPEED_MAX: f64 = 110.0;
+/// How far a tank may be from where it was said to go: an update that was lost, and the delay of the next.
+const TELEPORT_SLACK: f64 = 60.0;
+/// How long clients have to confirm what was promised to them when it ends.
+const SHUTDOWN_WITHIN: Duration = Duration::from_secs(2);
+
+impl Arguments {
+    pub(crate) fn execute(self) -> Result<ExitCode, BadInput> {
+        if self.game != "tanks" {
+            return self.execute_online();
+        }
+        let mut crew = if self.tanks == 0 { None } else { Some(bots(self.tanks, self.seed)?) };
+        let mut journal = self.recording.begin("tanks-server", self.seed)?;
+        let notice = self.announcing.notice(&self.game)?;
+        let server = self.bind()?;
+        let end = self.reporting.end()?;
+        eprintln!("listening on {}, fingerprint {}", server.address(), server.fingerprint());
+        eprintln!("  fairpath bots --connect {} --pin {}", server.address(), server.fingerprint());
+        let mut presence = notice.map(|notice| notice.post(&server)).transpose()?;
+        // Until the end of this function: whoever drops it ends it.
+        let page = self.page.serve(&json!({
+            "address": server.address().to_string(),
+            "fingerprint": server.fingerprint().to_string(),
+            "threshold": self.telling.threshold,
+            "model": self.telling.model,
+            "seed": self.seed,
+        }))?;
+        let mut guests = page.is_some().then(|| Guests::new(self.seed));
+        let mut tally = Tally::new();
+        let (mut pace, mut screen) = (Pace::new(), Screen::new());
+        while !end.is_here() {
+            frame(&server, crew.as_mut(), guests.as_mut(), journal.as_mut(), &mut tally)?;
+            tally.look(&server);
+            presence.iter_mut().for_each(Presence::look);
+            screen.draw(|| tally.as_screen(&server));
+            pace.wait();
+        }
+        let said = if self.reporting.json {
+            format!("{}\n", tally.as_json(&server))
+        } else {
+            tally.as_screen(&server)
+        };
+        drop(presence);
+        server.shutdown(SHUTDOWN_WITHIN);
+        if let Some(journal) = journal {
+            eprintln!("{}", journal.finish()?);
+        }
+        print::to_stdout(&said)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// The games of `play`, which are not dead-reckoned: only what everybody listens with matters to them.
+    fn execute_online(self) -> Result<ExitCode, BadInput> {
+        let end = self.reporting.end()?;
+        let request = online::serve::Request {
+            listen: address("--listen", &self.listen)?,
+            identity: self.identity()?,
+            notice: self.announcing.notice(&self.game)?,
+            seed: self.seed,
+            clients_max: self.clients_max,
+            is_over: &|| end.is_here(),
+            prints_json: self.reporting.json,
+        };
+        online::serve::serve(&self.game, request)
+    }
+
+    fn identity(&self) -> Result<Identity, BadInput> {
+        let identity = match (&self.certificate, &self.key) {
+            (Some(certificate), Some(key)) => Identity::load(certificate, key)?,
+            _ => Identity::local(&[])?,
+        };
+        if let Some(path) = &self.save_certificate {
+            identity.save_certificates(path)?;
+        }
+        Ok(identity)
+    }
+
+    fn bind(&self) -> Result<NetServer<Vec2>, BadInput> {
+        let budget = Budget { bytes_per_sec: self.bytes_per_sec, ..Budget::default() };
+        let placement = match self.placement.as_str() {
+            "local" => Placement::Local,
+            "hop" => Placement::Hop,
+            "global" => Placement::Global,
+            other => return Err(BadInput::of("--placement", other, "choose local, hop or global")),
+        };
+        if !(self.budget.is_finite() && self.budget > 0.0) || self.receivers == 0 {
+            return Err(BadInput("--budget and --receivers must be above zero".into()));
+        }
+        let scheduler = Contender::by_name(&self.scheduler)?.build(self.receivers, self.budget);
+        let config = ServerConfig {
+            placement,
+            budget,
+            clients_max: self.clients_max,
+            dispatcher: self.telling.dispatcher(),
+            ..ServerConfig::new(self.telling.classes()?, new_epoch())
+        };
+        let teleport = TeleportCheck { speed_max: SPEED_MAX, slack: TELEPORT_SLACK, allows_jumps: true };
+        let session = Server::new(config, scheduler, unguessable_random())
+            .with_interceptor(SpeedCheck { speed_max: SPEED_MAX })
+            .with_interceptor(teleport);
+        let mut config = NetServerConfig::new(address("--listen", &self.listen)?, self.identity()?);
+        config.budget = budget;
+        config.limits.per_address_max = self.clients_max.max(config.limits.per_address_max);
+        config.clock = Clock::unix();
+        Ok(NetServer::bind(config, session)?)
+    }
+}
+
+/// What the page's players get beside tanks: the other games, and how the ledger stands.
+struct Guests {
+    hall: Hall,
+    told_at: Option<SharedInstant>,
+}
+
+/// How often everybody is told how the ledger stands: twice a second, as often as a person reads a number.
+const FAIRNESS_EVERY: Span = Span::from_millis(500);
+
+impl Guests {
+    fn new(seed: u64) -> Self {
+        Self { hall: Hall::new(seed), told_at: None }
+    }
+
+    fn play(&mut self, session: &mut Server<Vec2>, now: SharedInstant) {
+        self.hall.play(session, now);
+        if self.told_at.is_none_or(|at| now - at >= FAIRNESS_EVERY) {
+            self.told_at = Some(now);
+            Fairness::tell_all(session);
+        }
+    }
+}
+
+/// One turn with the session.
+fn frame(
+    server: &NetServer<Vec2>,
+    crew: Option<&mut Crew>,
+    mut guests: Option<&mut Guests>,
+    journal: Option<&mut Journal>,
+    tally: &mut Tally,
+) -> Result<(), BadInput> {
+    server.frame(|session, now| {
+        while let Some(event) = session.poll_event() {
+            tally.note(&event);
+            if let Some(guests) = &mut guests {
+                guests.hall.hear(session, &event, now);
+            }
+        }
+        if let Some(guests) = guests {
+            guests.play(session, now);
+        }
+        let mut truths = Vec::new();
+        if let Some(crew) = crew {
+            crew.play(now, |_| {});
+            crew.tell(&mut At(session, now), now)?;
+            truths.extend(crew.truths(now));
+        }
+        if let Some(journal) = journal {
+            // A server's clock is the shared one.
+            let now = Now::synchronised(now);
+            for (object, life, state) in &truths {
+                journal.truth(now, *object, *life, state);
+            }
+            for object in session.objects().filter(|object| session.class(*object) == Some(TANK)) {
+                if let Some(state) = session.place(object, now.shared) {
+                    journal.placed(now, object, 0, &state);
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+/// What happened so far.
+struct Tally {
+    began: Instant,
+    joined: u64,
+    resumed: u64,
+    /// Sessions that are over: with nothing left to say, and with something that was promised.
+    ended: u64,
+    lost: u64,
+    refused: Vec<(Refusal, u64)>,
+    closed: Vec<(CloseReason, u64)>,
+    /// How everybody's connection was when it was last looked at, those who have gone too.
+    seen: BTreeMap<ClientId, PeerStatus>,
+    seen_at: Instant,
+}
+
+/// Clients that are remembered after they have gone; the oldest are forgotten first.
+const SEEN_MAX: usize = 1024;
+/// How often everybody is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+impl Tally {
+    fn new() -> Self {
+        let began = Instant::now();
+        Self {
+            began,
+            joined: 0,
+            resumed: 0,
+            ended: 0,
+            lost: 0,
+            refused: Vec::new(),
+            closed: Vec::new(),
+            seen: BTreeMap::new(),
+            seen_at: began,
+        }
+    }
+
+    /// Remembers how everybody is, now and then.
+    fn look(&mut self, server: &NetServer<Vec2>) {
+        if self.seen_at.elapsed() < LOOK_EVERY {
+            return;
+        }
+        self.seen_at = Instant::now();
+        let known = server.status().into_iter().filter_map(|peer| Some((peer.client?, peer)));
+        self.seen.extend(known.filter(|(_, peer)| peer.session.is_some()));
+        while self.seen.len() > SEEN_MAX {
+            self.seen.pop_first();
+        }
+    }
+
+    fn note(&mut self, event: &ServerEvent) {
+        match event {
+            ServerEvent::Joined(_) => self.joined += 1,
+            ServerEvent::Resumed(_) => self.resumed += 1,
+            ServerEvent::SessionLost { undelivered, .. } if undelivered.is_empty() => self.ended += 1,
+            ServerEvent::SessionLost { .. } => self.lost += 1,
+            ServerEvent::Refused { refusal, .. } => count(&mut self.refused, *refusal),
+            ServerEvent::Closed { reason, .. } => count(&mut self.closed, *reason),
+            _ => {}
+        }
+    }
+
+    fn as_screen(&self, server: &NetServer<Vec2>) -> String {
+        let secs = self.began.elapsed().as_secs_f64();
+        let (objects, clients) =
+            server.frame(|session, _| (session.objects().count(), session.clients().count()));
+        let mut text = format!(
+            "{} for {secs:.0} s: {clients} clients, {objects} objects, {} joined, {} came back, {} lost\n\n\
+            client                 {STATISTICS_HEAD}   error/s  waited ms\n",
+            server.address(),
+            self.joined,
+            self.resumed,
+            self.lost
+        );
+        for peer in server.status() {
+            let name = peer.client.map_or_else(|| "?".into(), |client| client.0.to_string());
+            let statistics = peer.session.unwrap_or_default();
+            let _ = writeln!(
+                text,
+                "{:<22} {} {:>9.3} {:>10.2}",
+                format!("{name} {}", peer.address),
+                statistics_as_cells(&statistics, secs),
+                statistics.error_per_sec,
+                peer.departures.waited_max.as_secs_f64() * 1e3
+            );
+        }
+        text
+    }
+
+    fn as_json(&self, server: &NetServer<Vec2>) -> Value {
+        let (connected, objects) = server.frame(|session, _| {
+            let connected: Vec<_> =
+                session.clients().filter(|client| session.is_connected(*client)).collect();
+            (connected, session.objects().count())
+        });
+        let peer = |(client, peer): (&ClientId, &PeerStatus)| peer_as_json(peer, connected.contains(client));
+        let door = server.door_statistics();
+        let counts =
+            |names: Vec<(String, u64)>| names.into_iter().map(|(name, n)| (name, json!(n))).collect();
+        let refused: serde_json::Map<_, _> =
+            counts(self.refused.iter().map(|(refusal, n)| (refusal.to_string(), *n)).collect());
+        let closed: serde_json::Map<_, _> =
+            counts(self.closed.iter().map(|(reason, n)| (reason.to_string(), *n)).collect());
+        json!({
+            "listen": server.address().to_string(),
+            "secs": self.began.elapsed().as_secs_f64(),
+            "joined": self.joined,
+            "resumed": self.resumed,
+            "sessions_ended": self.ended,
+            "sessions_lost": self.lost,
+            "objects": objects,
+            "refused": refused,
+            "closed": closed,
+            "door": { "retried": door.retried, "refused": door.refused, "failed": door.failed },
+            "resident_bytes": resident_bytes(),
+            "clients": self.seen.iter().map(peer).collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn peer_as_json(peer: &PeerStatus, is_connected: bool) -> Value {
+    json!({
+        "client": peer.client.map(|client| client.0),
+        "is_connected": is_connected,
+        "address": peer.address.to_string(),
+        "transport": match peer.transport {
+            Transport::Quic => "quic",
+            Transport::WebTransport => "webtransport",
+        },
+        "session": peer.session.as_ref().map(statistics_as_json),
+        "departures": {
+            "count": peer.departures.count,
+            "late": peer.departures.late,
+            "held_back": peer.departures.held_back,
+            "waited_mean_ms": peer.departures.waited.as_secs_f64() * 1e3 / (peer.departures.count.max(1) as f64),
+            "waited_max_ms": peer.departures.waited_max.as_secs_f64() * 1e3,
+        },
+        "quic_rtt_ms": peer.quic_round_trip.as_secs_f64() * 1e3,
+        "quic_packets_lost": peer.quic_packets_lost,
+        "udp_bytes_sent": peer.udp_bytes_sent,
+        "udp_bytes_received": peer.udp_bytes_received,
+    })
+}
+
+fn count<T: PartialEq>(counts: &mut Vec<(T, u64)>, what: T) {
+    match counts.iter_mut().find(|(known, _)| *known == what) {
+        Some((_, count)) => *count += 1,
+        None => counts.push((what, 1)),
+    }
+}
+
+/// What this process has in memory, where the system says so.
+pub(super) fn resident_bytes() -> Option<u64> {
+    const PAGE_BYTES: u64 = 4096;
+    let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
+    Some(statm.split_whitespace().nth(1)?.parse::<u64>().ok()? * PAGE_BYTES)
+}

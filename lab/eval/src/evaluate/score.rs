@@ -1,0 +1,130 @@
+use fairpath::vector::{Vec2, Vector};
+use fairpath_predict::{Known, Missing, Predictor, TICKS_AHEAD_MAX};
+
+use super::{Question, Step, walk};
+use crate::play::{Play, Run};
+
+/// How one predictor fared with one player.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlayerScore {
+    /// One for each horizon.
+    pub horizons: Vec<HorizonScore>,
+    /// How often it had to start again.
+    pub packets: u64,
+    /// In how much time.
+    pub secs: f64,
+}
+
+/// How it fared at one horizon.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HorizonScore {
+    /// How far ahead.
+    pub ticks: u32,
+    /// Every error, in the order of ticks; rounded to seven digits, which no median will notice.
+    pub errors: Vec<f32>,
+    /// Their sum, from the unrounded errors.
+    pub sum: f64,
+    /// How many were within the hit radius.
+    pub hits: u64,
+}
+
+impl HorizonScore {
+    /// The mean error.
+    pub fn mean(&self) -> f64 {
+        self.sum / self.errors.len() as f64
+    }
+
+    /// The share of hits, in per cent.
+    pub fn hits_percent(&self) -> f64 {
+        100.0 * self.hits as f64 / self.errors.len() as f64
+    }
+
+    fn note(&mut self, error: f64, hit_radius: f64) {
+        self.errors.push(error as f32);
+        self.sum += error;
+        self.hits += u64::from(error <= hit_radius);
+    }
+}
+
+/// Scores one predictor on everybody in a match, or says what it would need to know. An answer that is no place at all is
+/// infinitely far off.
+pub fn score(
+    play: &Play,
+    predictor: &mut dyn Predictor,
+    question: &Question,
+) -> Result<Vec<PlayerScore>, Missing> {
+    let new = |ticks: &u32| HorizonScore { ticks: *ticks, ..HorizonScore::default() };
+    let mut scores: Vec<PlayerScore> = (play.players.iter())
+        .map(|player| PlayerScore {
+            horizons: question.horizons().iter().map(new).collect(),
+            packets: 0,
+            secs: player.secs(),
+        })
+        .collect();
+    let mut restarts: Vec<Restarts> = scores.iter().map(|_| Restarts::new(question.threshold)).collect();
+    let mut predicted = vec![Vec2::ZERO; question.horizons().len()];
+    walk(play, predictor, |predictor, known, step| {
+        predictor.predict(step.subject, known, question.horizons(), &mut predicted)?;
+        for (horizon, position) in scores[step.subject].horizons.iter_mut().zip(&predicted) {
+            if let Some(truth) = step.run.truth.get(step.index + horizon.ticks as usize) {
+                horizon.note(error(*position, *truth), question.hit_radius);
+            }
+        }
+        restarts[step.subject].tick(predictor, known, step)
+    })?;
+    for (score, restarts) in scores.iter_mut().zip(&restarts) {
+        score.packets = restarts.count;
+    }
+    Ok(scores)
+}
+
+fn error(predicted: Vec2, truth: Vec2) -> f64 {
+    let distance = predicted.distance(truth);
+    if distance.is_nan() { f64::INFINITY } else { distance }
+}
+
+/// Follows one prediction until it is off by more than the threshold, then starts the next: how many packets a predictor
+/// costs with one player.
+#[derive(Clone, Debug)]
+pub struct Restarts {
+    threshold: f64,
+    /// 1, 2, … up to as far as one may ask.
+    ticks: Vec<u32>,
+    predicted: Vec<Vec2>,
+    begun: usize,
+    count: u64,
+}
+
+impl Restarts {
+    /// Nothing is followed yet.
+    pub fn new(threshold: f64) -> Self {
+        let ticks: Vec<u32> = (1..=TICKS_AHEAD_MAX).collect();
+        Self { threshold, predicted: vec![Vec2::ZERO; ticks.len()], ticks, begun: 0, count: 0 }
+    }
+
+    /// How often it had to start again.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The next tick of that player, in order.
+    pub fn tick(
+        &mut self,
+        predictor: &mut dyn Predictor,
+        known: &Known<'_>,
+        Step { subject, run, index }: Step<'_>,
+    ) -> Result<(), Missing> {
+        if index > 0 && self.still_holds(run, index) {
+            return Ok(());
+        }
+        self.begun = index;
+        self.count += 1;
+        // Asked for everything now: what is learned on the way must not change what receivers were told.
+        predictor.predict(subject, known, &self.ticks, &mut self.predicted)
+    }
+
+    fn still_holds(&self, run: &Run, index: usize) -> bool {
+        let position = self.predicted.get(index - self.begun - 1);
+        position.is_some_and(|position| error(*position, run.truth[index]) <= self.threshold)
+    }
+}

@@ -1,0 +1,124 @@
+use std::sync::Arc;
+
+use fairpath::DrVector;
+use fairpath::MotionKind;
+use fairpath::State;
+use fairpath::number::{EntityId, Generation, Life};
+use fairpath::time::SharedInstant;
+use fairpath::vector::{Vec2, Vector};
+use fairpath_predict::live::Context;
+use fairpath_predict::{
+    Adaptive, Known, Linear, Missing, Objective, Predictor, S4TrendLine, SpeedRule, Tdm, TrendLine,
+    TrendLinePredictor,
+};
+
+use super::{SUBJECT, TimedLap, known_at};
+
+/// Who predicts laps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Contender {
+    /// Keeps the velocity.
+    Linear,
+    /// Keeps the acceleration.
+    Tdm,
+    /// One straight step along the line's tangent, with the paper's recursion for the speed.
+    S4Printed,
+    /// The same with the plain differences of the paper's code.
+    S4Coded,
+    /// Ours: goes on along the line.
+    TrendLine,
+    /// The same from a single DR vector with a velocity, as it is placed live.
+    Live,
+    /// Knows no line, but has seen the same laps.
+    Adaptive,
+}
+
+impl Contender {
+    /// All of them; the two that everybody else must beat first.
+    pub const ALL: [Self; 7] = [
+        Self::Linear,
+        Self::Tdm,
+        Self::S4Printed,
+        Self::S4Coded,
+        Self::TrendLine,
+        Self::Live,
+        Self::Adaptive,
+    ];
+
+    /// What it is called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Linear => "linear",
+            Self::Tdm => "TDM",
+            Self::S4Printed => "S4 as printed",
+            Self::S4Coded => "S4 as coded",
+            Self::TrendLine => "trend line",
+            Self::Live => "trend line, live",
+            Self::Adaptive => "adaptive",
+        }
+    }
+
+    /// The predictor, taught by these laps; `line` is made of the same.
+    pub fn taught(self, line: &Arc<TrendLine>, laps: &[&TimedLap]) -> Box<dyn Predictor> {
+        match self {
+            Self::Linear => Box::new(Linear),
+            Self::Tdm => Box::new(Tdm),
+            Self::S4Printed => Box::new(S4TrendLine::new(Arc::clone(line), SpeedRule::Recursion)),
+            Self::S4Coded => Box::new(S4TrendLine::new(Arc::clone(line), SpeedRule::Differences)),
+            Self::TrendLine => Box::new(TrendLinePredictor::new(Arc::clone(line))),
+            Self::Live => Box::new(Live { line: Arc::clone(line), path: Vec::new() }),
+            Self::Adaptive => Box::new(adaptive(laps)),
+        }
+    }
+}
+
+/// The adaptive predictor after it has watched these laps.
+fn adaptive(laps: &[&TimedLap]) -> Adaptive {
+    let runs = || laps.iter().flat_map(|lap| &lap.runs);
+    let speeds = runs().flat_map(|run| &run.known).map(|body| body.velocity.length());
+    let mut adaptive = Adaptive::new(speeds.fold(0.0, f64::max), Objective::Mean);
+    for run in runs() {
+        for tick in 0..run.known.len() {
+            adaptive.learn(SUBJECT, &known_at(run, tick));
+        }
+    }
+    adaptive
+}
+
+/// Places by the line what a DR vector says, and knows nothing else.
+#[derive(Debug)]
+struct Live {
+    line: Arc<TrendLine>,
+    path: Vec<Vec2>,
+}
+
+impl Predictor for Live {
+    fn name(&self) -> &str {
+        Contender::Live.name()
+    }
+
+    fn predict(
+        &mut self,
+        _subject: usize,
+        known: &Known<'_>,
+        ticks: &[u32],
+        positions: &mut [Vec2],
+    ) -> Result<(), Missing> {
+        let body = known.newest();
+        let vector = DrVector {
+            entity: EntityId(0),
+            life: Life::default(),
+            generation: Generation::default(),
+            generated_at: SharedInstant::ZERO,
+            motion: MotionKind::Linear.from_state(&State::moving(body.position, body.velocity)),
+            attitude: None,
+        };
+        self.path.clear();
+        self.path.push(body.position);
+        self.line.lengthen(&vector, &mut self.path, 1 + ticks.last().map_or(0, |last| *last as usize));
+        for (ticks, position) in ticks.iter().zip(positions) {
+            *position = self.path[*ticks as usize];
+        }
+        Ok(())
+    }
+}

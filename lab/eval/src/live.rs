@@ -1,0 +1,339 @@
+//! Packets under the live rule: sender and receiver must agree, so what a receiver places is a pure function of one DR
+//! vector.
+//!
+//! One owner sees all paths sample by sample, as a server does that owns everybody. At the first of a path, and whenever
+//! the truth is farther than the threshold from where its last DR vector puts it, it cuts another: one packet. It may
+//! choose what it sends by whatever it has learned so far, and name the model in the DR vector; but what was sent is
+//! then all that counts. That is why [`Sent::place`] is a plain function: it cannot remember anything.
+//!
+//! Adding a model is one line in [`all`]. Under the same name as in [`candidates`](crate::candidates), it is that
+//! predictor's live form; predictors without one need more than one DR vector can carry.
+
+use std::fmt::Debug;
+
+use fairpath::State;
+use fairpath::motion::MotionKind;
+use fairpath::vector::{Planar, Vec2, Vector};
+use fairpath_predict::{Body, Condition, Known, LastingMotion, Other, TICK_SECS};
+
+use crate::candidates::Stage;
+use crate::play::{self, HISTORY_TICKS_MAX, Run};
+use crate::recording::Stretch;
+
+/// What an owner knows of a player at one instant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moment {
+    /// When, in seconds. Owners observe as often as their game runs, not at ticks.
+    pub secs: f64,
+    /// Where it is, and how it moves there.
+    pub body: Body,
+    /// How fast its direction turns, radians per second: recorded, or from the acceleration across the velocity.
+    pub turn_rate: f64,
+}
+
+/// A path without a break. Never empty.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Path {
+    /// For which team it was taken; 0 is none, and nobody's friend.
+    pub team: u32,
+    /// In order of time.
+    pub moments: Vec<Moment>,
+}
+
+/// What one DR vector carries.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// Where it was, and how it moved there.
+    pub body: Body,
+    /// How fast it turned.
+    pub turn_rate: f64,
+    /// Where that puts it so many seconds later. In a DR vector, these are the model bits.
+    pub place: fn(&Self, f64) -> Vec2,
+}
+
+/// A way to choose what to send.
+pub trait LiveModel: Debug + Send {
+    /// Another sample of a player's path became known. For those that learn.
+    fn observe(&mut self, _seen: &Seen<'_>) {}
+
+    /// What to send now.
+    fn cut(&mut self, seen: &Seen<'_>) -> Sent;
+}
+
+/// What is known when a sample of a player's path has just become known.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<'a> {
+    /// Whose path.
+    pub subject: usize,
+    /// It ends with the present and is never empty; it does not reach across a break.
+    pub past: &'a [Moment],
+    /// Where everybody else is now.
+    pub others: &'a [Other],
+}
+
+impl Seen<'_> {
+    fn newest(&self) -> &Moment {
+        let Some(newest) = self.past.last() else { unreachable!("the past ends with the present") };
+        newest
+    }
+
+    fn is_first(&self) -> bool {
+        self.past.len() == 1
+    }
+}
+
+/// A live model that can be asked for by name.
+#[derive(Clone, Copy, Debug)]
+pub struct Live {
+    /// Lower case, for the command line and for tables.
+    pub name: &'static str,
+    make: fn(&Stage, f64) -> Box<dyn LiveModel>,
+}
+
+impl Live {
+    /// A new one, which has learned nothing yet, for DR vectors that may be off by `threshold`.
+    pub fn make(&self, stage: &Stage, threshold: f64) -> Box<dyn LiveModel> {
+        (self.make)(stage, threshold)
+    }
+
+    /// The one of that name. Two of the input schemes are motion models under another name.
+    pub fn by_name(name: &str) -> Option<&'static Self> {
+        let name = match name {
+            "constant-velocity" => "line",
+            "constant-acceleration" => "tdm",
+            name => name,
+        };
+        all().iter().find(|live| live.name == name)
+    }
+}
+
+/// Everybody. The line is always first: the others are compared with it.
+pub fn all() -> &'static [Live] {
+    &[
+        Live { name: "line", make: |_, _| Box::new(Always(line)) },
+        Live { name: "tdm", make: |_, _| Box::new(Always(quadratic)) },
+        Live { name: "circular", make: |_, _| Box::new(Always(circular)) },
+        Live { name: "fading-0.3", make: |_, _| Box::new(Always(|sent, secs| fading(sent, secs, 0.3))) },
+        Live { name: "fading-1", make: |_, _| Box::new(Always(|sent, secs| fading(sent, secs, 1.0))) },
+        Live {
+            name: "adaptive",
+            make: |stage, threshold| Box::new(Lasting::new(stage.top_speed, threshold)),
+        },
+    ]
+}
+
+/// What an owner knew at every sample of a stretch, from the past only. None where there is no sample.
+pub fn path_of_stretch(stretch: &Stretch) -> Option<Path> {
+    let accelerations = play::accelerations(stretch.samples());
+    let moments = stretch.samples().iter().zip(accelerations).map(|(sample, acceleration)| {
+        let velocity = Vec2::from_3d(sample.velocity);
+        let body = Body { position: Vec2::from_3d(sample.position), velocity, acceleration };
+        let turn_rate = sample.facing.map_or_else(|| turn_rate(&body), |facing| facing.turn_rate);
+        Moment { secs: sample.at.as_secs_f64(), body, turn_rate }
+    });
+    Path::new(stretch.team, moments.collect())
+}
+
+/// The same at every tick of a run: for games that know themselves at every tick.
+pub fn path_of_run(run: &Run) -> Option<Path> {
+    let moment = |(index, body): (usize, &Body)| Moment {
+        secs: (run.first_tick + index) as f64 * TICK_SECS,
+        body: *body,
+        turn_rate: turn_rate(body),
+    };
+    Path::new(run.team, run.scored_bodies().iter().enumerate().map(moment).collect())
+}
+
+impl Path {
+    fn new(team: u32, moments: Vec<Moment>) -> Option<Self> {
+        (!moments.is_empty()).then_some(Self { team, moments })
+    }
+}
+
+/// How fast the direction of motion turns: the acceleration across the velocity, by the speed.
+fn turn_rate(body: &Body) -> f64 {
+    let across = body.velocity.perpendicular().dot(body.acceleration);
+    let speed_squared = body.velocity.length_squared();
+    if speed_squared > 0.0 { across / speed_squared } else { 0.0 }
+}
+
+/// How many packets a model needs to stay within `threshold` of all players' paths at every sample. `players` has the
+/// paths of each.
+pub fn packets(players: &[Vec<Path>], model: &mut dyn LiveModel, threshold: f64) -> usize {
+    let mut packets = 0;
+    let mut told: Vec<Option<(f64, Sent)>> = vec![None; players.len()];
+    let mut screen = Screen::new(players.len());
+    let mut others = Vec::new();
+    for Sample { subject, path, index } in in_order(players) {
+        let moment = &path.moments[index];
+        screen.handle_moment(subject, path.team, moment);
+        screen.others_of(subject, &mut others);
+        let seen = Seen { subject, past: &path.moments[..=index], others: &others };
+        model.observe(&seen);
+        let holds = told[subject].filter(|_| index > 0).is_some_and(|(since, sent)| {
+            let placed = (sent.place)(&sent, moment.secs - since);
+            placed.distance(moment.body.position) <= threshold
+        });
+        if !holds {
+            told[subject] = Some((moment.secs, model.cut(&seen)));
+            packets += 1;
+        }
+    }
+    packets
+}
+
+struct Sample<'a> {
+    subject: usize,
+    path: &'a Path,
+    index: usize,
+}
+
+/// All samples of everybody, as they became known; at the same time in the order of players.
+fn in_order(players: &[Vec<Path>]) -> Vec<Sample<'_>> {
+    let mut samples = Vec::new();
+    for (subject, paths) in players.iter().enumerate() {
+        for path in paths {
+            samples.extend((0..path.moments.len()).map(|index| Sample { subject, path, index }));
+        }
+    }
+    samples.sort_by(|one, other| one.secs().total_cmp(&other.secs()));
+    samples
+}
+
+impl Sample<'_> {
+    fn secs(&self) -> f64 {
+        self.path.moments[self.index].secs
+    }
+}
+
+/// Who was last seen where.
+struct Screen {
+    players: Vec<Option<(u32, Moment)>>,
+}
+
+impl Screen {
+    /// Who was not seen for that long is not there: dead, or gone.
+    const GONE_SECS: f64 = 0.25;
+
+    fn new(players: usize) -> Self {
+        Self { players: vec![None; players] }
+    }
+
+    fn handle_moment(&mut self, subject: usize, team: u32, moment: &Moment) {
+        self.players[subject] = Some((team, *moment));
+    }
+
+    /// Everybody else as the one who was just seen finds them, moved on to now.
+    fn others_of(&self, subject: usize, others: &mut Vec<Other>) {
+        others.clear();
+        let Some((team, now)) = self.players[subject] else { return };
+        for (_, &player) in self.players.iter().enumerate().filter(|(number, _)| *number != subject) {
+            let Some((their_team, seen)) = player.filter(|(_, seen)| now.secs - seen.secs < Self::GONE_SECS)
+            else {
+                continue;
+            };
+            let position = seen.body.position + seen.body.velocity * (now.secs - seen.secs);
+            others.push(Other {
+                relation: play::relation(team, their_team),
+                body: Body { position, ..seen.body },
+                ticks_ago: 0,
+                condition: Condition::default(),
+            });
+        }
+    }
+}
+
+/// Always the same model, from the newest moment.
+#[derive(Debug)]
+struct Always(fn(&Sent, f64) -> Vec2);
+
+impl LiveModel for Always {
+    fn cut(&mut self, seen: &Seen<'_>) -> Sent {
+        let newest = seen.newest();
+        Sent { body: newest.body, turn_rate: newest.turn_rate, place: self.0 }
+    }
+}
+
+/// The line or arc that lasts: the owner learns from everybody, tick by tick.
+#[derive(Debug)]
+struct Lasting {
+    chooser: LastingMotion,
+    /// What it knew of each player at every tick since the path began.
+    histories: Vec<Vec<Body>>,
+}
+
+impl Lasting {
+    fn new(top_speed: f64, threshold: f64) -> Self {
+        Self { chooser: LastingMotion::new(top_speed, threshold), histories: Vec::new() }
+    }
+}
+
+impl LiveModel for Lasting {
+    /// All ticks up to the newest sample, each from the newest sample before it.
+    fn observe(&mut self, seen: &Seen<'_>) {
+        if self.histories.len() <= seen.subject {
+            self.histories.resize_with(seen.subject + 1, Vec::new);
+        }
+        let history = &mut self.histories[seen.subject];
+        if seen.is_first() {
+            history.clear();
+        }
+        let newest = seen.newest();
+        let before = seen.past.len().checked_sub(2).map_or(newest, |index| &seen.past[index]);
+        let begin = seen.past[0].secs;
+        loop {
+            let secs = begin + history.len() as f64 * TICK_SECS;
+            if secs > newest.secs {
+                break;
+            }
+            let from = if secs < newest.secs { before } else { newest };
+            let position = from.body.position + from.body.velocity * (secs - from.secs);
+            history.push(Body { position, ..from.body });
+            self.chooser.learn(seen.subject, &known(history, seen.others));
+        }
+        self.chooser.observe(seen.subject, newest.body.position, newest.secs - before.secs);
+    }
+
+    fn cut(&mut self, seen: &Seen<'_>) -> Sent {
+        let newest = seen.newest();
+        let history = &mut self.histories[seen.subject];
+        // What was just seen counts as the tick that it is nearest to.
+        let since_tick = newest.secs - seen.past[0].secs - (history.len() as f64 - 1.0) * TICK_SECS;
+        let guessed = if since_tick > 0.5 * TICK_SECS { None } else { history.pop() };
+        history.push(newest.body);
+        let motion = self.chooser.choose(seen.subject, &known(history, seen.others), newest.turn_rate);
+        history.pop();
+        history.extend(guessed);
+        let body = Body { velocity: motion.velocity_at(0.0), ..newest.body };
+        let place = if motion.kind() == MotionKind::Circular { circular } else { line };
+        Sent { body, turn_rate: newest.turn_rate, place }
+    }
+}
+
+fn known<'a>(history: &'a [Body], others: &'a [Other]) -> Known<'a> {
+    let shown = history.len().saturating_sub(HISTORY_TICKS_MAX);
+    Known { history: &history[shown..], condition: Condition::default(), others, world: None, inputs: &[] }
+}
+
+fn line(sent: &Sent, secs: f64) -> Vec2 {
+    placed(sent, MotionKind::Linear, secs)
+}
+
+fn quadratic(sent: &Sent, secs: f64) -> Vec2 {
+    placed(sent, MotionKind::Quadratic, secs)
+}
+
+fn circular(sent: &Sent, secs: f64) -> Vec2 {
+    placed(sent, MotionKind::Circular, secs)
+}
+
+fn placed(sent: &Sent, kind: MotionKind, secs: f64) -> Vec2 {
+    let Body { position, velocity, acceleration } = sent.body;
+    let facing = State::moving(position, velocity).with_heading(velocity.heading(), sent.turn_rate);
+    kind.from_state(&State { acceleration, ..facing }).position_at(secs)
+}
+
+/// The velocity fades as e^(−t/τ).
+fn fading(sent: &Sent, secs: f64, tau: f64) -> Vec2 {
+    sent.body.position + sent.body.velocity * (-libm::expm1(-secs / tau) * tau)
+}

@@ -1,0 +1,294 @@
+//! What an experiment found.
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use crate::figure::Figure;
+use crate::judge::Judgement;
+use crate::quantity::{decimals_for, show_fixed};
+
+/// Everything an experiment found.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// The numbers, as one table.
+    pub rows: Rows,
+    /// What people see of them first, where the table is too long to be read: not in the JSON.
+    pub headline: Option<Rows>,
+    /// The claims, judged.
+    pub claims: Vec<Claim>,
+    /// The plots.
+    pub figures: Vec<Figure>,
+    /// What a reader must know to trust the numbers: one paragraph each.
+    pub notes: Vec<String>,
+}
+
+impl Outcome {
+    /// An outcome with these numbers.
+    pub fn new(rows: Rows) -> Self {
+        Self { rows, ..Self::default() }
+    }
+
+    /// With a shorter table for people.
+    #[must_use]
+    pub fn headline(mut self, headline: Rows) -> Self {
+        self.headline = Some(headline);
+        self
+    }
+
+    /// With one more claim.
+    #[must_use]
+    pub fn claim(mut self, claim: Claim) -> Self {
+        self.claims.push(claim);
+        self
+    }
+
+    /// With one more plot.
+    #[must_use]
+    pub fn figure(mut self, figure: Figure) -> Self {
+        self.figures.push(figure);
+        self
+    }
+
+    /// With one more note.
+    #[must_use]
+    pub fn note(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
+}
+
+/// One claim, and how it fared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claim {
+    /// Stable, for machines: `X1.after-error`.
+    pub id: String,
+    /// The claim as a sentence.
+    pub text: String,
+    /// Whether it held, and by which number.
+    pub judgement: Judgement,
+    /// The unit of the measured number.
+    pub unit: Option<String>,
+    /// What the paper itself reports, where it does.
+    pub paper: Option<String>,
+    /// Why it did not hold or does not apply, or what else to know.
+    pub remark: Option<String>,
+}
+
+impl Claim {
+    /// A claim that has been judged.
+    pub fn new(id: impl Into<String>, text: impl Into<String>, judgement: Judgement) -> Self {
+        Self { id: id.into(), text: text.into(), judgement, unit: None, paper: None, remark: None }
+    }
+
+    /// With the unit of the measured number.
+    #[must_use]
+    pub fn unit(mut self, unit: impl Into<String>) -> Self {
+        self.unit = Some(unit.into());
+        self
+    }
+
+    /// With the paper's own number.
+    #[must_use]
+    pub fn paper(mut self, paper: impl Into<String>) -> Self {
+        self.paper = Some(paper.into());
+        self
+    }
+
+    /// With a remark.
+    #[must_use]
+    pub fn remark(mut self, remark: impl Into<String>) -> Self {
+        self.remark = Some(remark.into());
+        self
+    }
+}
+
+/// A table of results: every row has a cell for every column.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rows {
+    columns: Vec<Column>,
+    rows: Vec<Vec<Cell>>,
+}
+
+/// A column of a table of results.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Its field in the JSON: stable, lower case, with the unit last where it has one (`delay_ms`).
+    pub key: String,
+    /// Its heading for people.
+    pub label: String,
+    /// Its unit for people.
+    pub unit: Option<String>,
+    /// How many decimals to show; as many as its largest number needs if not set.
+    pub decimals: Option<usize>,
+    /// Whether its cells are numbers, which stand to the right.
+    pub is_number: bool,
+}
+
+/// One cell of a table of results.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    /// A word.
+    Text(String),
+    /// A measurement. What is not finite is shown as a dash and is null in the JSON.
+    Number(f64),
+    /// How many.
+    Count(u64),
+    /// Nothing to report here.
+    Missing,
+}
+
+impl Rows {
+    /// A table with these columns and no rows yet.
+    pub fn new(columns: impl Into<Vec<Column>>) -> Self {
+        Self { columns: columns.into(), rows: Vec::new() }
+    }
+
+    /// Adds a row: one cell per column, in their order. [`cells!`](crate::cells) writes one shortly.
+    pub fn push(&mut self, row: Vec<Cell>) {
+        assert_eq!(row.len(), self.columns.len(), "a row has one cell per column");
+        self.rows.push(row);
+    }
+
+    /// The columns.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The cells as text, row by row; numbers of one column have the same number of decimals.
+    pub fn shown(&self) -> Vec<Vec<String>> {
+        let decimals: Vec<usize> = (0..self.columns.len()).map(|column| self.decimals(column)).collect();
+        let show = |row: &Vec<Cell>| row.iter().zip(&decimals).map(|(cell, d)| cell.shown(*d)).collect();
+        self.rows.iter().map(show).collect()
+    }
+
+    fn decimals(&self, column: usize) -> usize {
+        self.columns[column].decimals.unwrap_or_else(|| {
+            let numbers = self.rows.iter().filter_map(|row| match row[column] {
+                Cell::Number(number) if number.is_finite() => Some(number.abs()),
+                _ => None,
+            });
+            decimals_for(numbers.fold(0.0, f64::max))
+        })
+    }
+}
+
+impl Column {
+    /// A column of words.
+    pub fn text(key: impl Into<String>, label: impl Into<String>) -> Self {
+        Self { key: key.into(), label: label.into(), unit: None, decimals: None, is_number: false }
+    }
+
+    /// A column of measurements; an empty unit is none.
+    pub fn number(key: impl Into<String>, label: impl Into<String>, unit: impl Into<String>) -> Self {
+        let unit = Some(unit.into()).filter(|unit| !unit.is_empty());
+        Self { unit, is_number: true, ..Self::text(key, label) }
+    }
+
+    /// Shown with this many decimals.
+    #[must_use]
+    pub fn decimals(mut self, decimals: usize) -> Self {
+        self.decimals = Some(decimals);
+        self
+    }
+}
+
+impl Cell {
+    fn shown(&self, decimals: usize) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Number(number) => show_fixed(*number, decimals),
+            Self::Count(count) => count.to_string(),
+            Self::Missing => "–".into(),
+        }
+    }
+}
+
+/// The cells of one row: words, numbers and counts as they come.
+///
+/// ```
+/// use fairpath_experiments::{cells, outcome::Cell};
+///
+/// assert_eq!(cells!["tank", 0.5, 3u64][2], Cell::Count(3));
+/// ```
+#[macro_export]
+macro_rules! cells {
+    ($($cell:expr),* $(,)?) => { vec![$($crate::outcome::Cell::from($cell)),*] };
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Self {
+        Self::Text(text.into())
+    }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<f64> for Cell {
+    fn from(number: f64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<u64> for Cell {
+    fn from(count: u64) -> Self {
+        Self::Count(count)
+    }
+}
+
+impl From<usize> for Cell {
+    fn from(count: usize) -> Self {
+        Self::Count(count as u64)
+    }
+}
+
+impl<T: Into<Self>> From<Option<T>> for Cell {
+    fn from(cell: Option<T>) -> Self {
+        cell.map_or(Self::Missing, Into::into)
+    }
+}
+
+/// A list of objects, each with the columns' keys in the columns' order.
+impl Serialize for Rows {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.rows.iter().map(|row| Row { columns: &self.columns, row }))
+    }
+}
+
+struct Row<'a> {
+    columns: &'a [Column],
+    row: &'a [Cell],
+}
+
+impl Serialize for Row<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_map(Some(self.columns.len()))?;
+        for (column, cell) in self.columns.iter().zip(self.row) {
+            object.serialize_entry(&column.key, cell)?;
+        }
+        object.end()
+    }
+}
+
+impl Serialize for Cell {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::Number(number) if number.is_finite() => serializer.serialize_f64(*number),
+            Self::Count(count) => serializer.serialize_u64(*count),
+            Self::Number(_) | Self::Missing => serializer.serialize_none(),
+        }
+    }
+}

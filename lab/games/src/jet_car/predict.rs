@@ -1,0 +1,36 @@
+//! The jet car as [`fairpath_compensate`] plays it on.
+
+use fairpath::vector::Vec2;
+use fairpath_compensate::{PositionOffset, Simulate};
+
+use super::config::{JetCarConfig, TICK_RATE};
+use super::input::Input;
+use super::scene::Scene;
+use crate::shared::Hands;
+
+/// The rules move a scene on as the server does, but for its dice.
+impl Simulate for JetCarConfig {
+    type State = Scene;
+    type Input = Input;
+
+    fn step(&self, scene: &mut Scene, input: &Input, ticks: u32) {
+        scene.step(self, *input, ticks);
+    }
+}
+
+/// S3's prototype: thrust as an offset of the place, as if there were no walls.
+impl PositionOffset for JetCarConfig {
+    fn idle(&self) -> Input {
+        Input::IDLE
+    }
+
+    fn shift(&self, scene: &mut Scene, input: &Input, ago: u32, ticks: u32) {
+        let per_tick = input.limited().stick() * (self.thrust / 10.0);
+        // A tick moves first: thrust in the tick that began n ticks ago has moved the car in n − 1 ticks.
+        let moved_ticks: u64 = (0..ticks.min(ago)).map(|tick| u64::from(ago - tick - 1)).sum();
+        scene.car.position += per_tick * (moved_ticks as f64 * TICK_RATE.step_secs());
+        let half = 0.5 * self.car_size;
+        let Vec2 { x, y } = scene.car.position;
+        scene.car.position = Vec2::new(x.clamp(half, self.width - half), y.clamp(half, self.height - half));
+    }
+}

@@ -1,0 +1,208 @@
+//! The games as a server hosts them.
+
+use std::sync::Arc;
+
+use fairpath::State;
+use fairpath::number::EntityId;
+use fairpath::time::TickRate;
+use fairpath::vector::Vec2;
+use fairpath_compensate::Simulate;
+
+use super::message::Portable;
+use crate::jet_car::{self, JetCar, JetCarConfig};
+use crate::race::{self, Cars, Heat, RaceConfig, Seat, Track, Wheel};
+use crate::sailing::{self, Agent, Helm, Sailing, SailingConfig, Trim, Wind};
+use crate::shared::{Hands, OutOfRange};
+
+/// A game that one guest plays with a server.
+pub trait Hosted {
+    /// What tells the games apart in a greeting.
+    const NUMBER: u8;
+    /// As people call it.
+    const NAME: &'static str;
+    /// How often it is played.
+    const TICK_RATE: TickRate;
+    /// What a client needs to play on.
+    type Rules: Simulate<State = Self::Scene, Input = Self::Input>;
+    /// All that a player may see.
+    type Scene: Portable + Clone;
+    /// What hands do.
+    type Input: Hands;
+    /// A run as the server has it, dice and all.
+    type Run;
+
+    /// A new run.
+    fn begin(&self, seed: u64) -> Result<Self::Run, OutOfRange>;
+    /// One tick of it.
+    fn step(&self, run: &mut Self::Run, input: &Self::Input);
+    /// What of it can be seen.
+    fn scene(run: &Self::Run) -> &Self::Scene;
+    /// What the hands do before they are heard of.
+    fn idle() -> Self::Input;
+    /// The player's own part of a scene.
+    fn own(scene: &Self::Scene) -> State<Vec2>;
+    /// Whether a scene that came over a network has what this game's has.
+    fn is_sound(_: &Self::Scene) -> bool {
+        true
+    }
+}
+
+/// A run of the jet car.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HostedJetCar {
+    /// Its rules.
+    pub rules: JetCarConfig,
+}
+
+impl Hosted for HostedJetCar {
+    const NUMBER: u8 = 1;
+    const NAME: &'static str = "jet-car";
+    const TICK_RATE: TickRate = jet_car::TICK_RATE;
+    type Rules = JetCarConfig;
+    type Scene = jet_car::Scene;
+    type Input = jet_car::Input;
+    type Run = JetCar;
+
+    fn begin(&self, seed: u64) -> Result<JetCar, OutOfRange> {
+        JetCar::new(self.rules, seed)
+    }
+
+    fn step(&self, run: &mut JetCar, input: &jet_car::Input) {
+        run.step(*input, 1);
+    }
+
+    fn scene(run: &JetCar) -> &jet_car::Scene {
+        run.scene()
+    }
+
+    fn idle() -> jet_car::Input {
+        jet_car::Input::IDLE
+    }
+
+    fn own(scene: &jet_car::Scene) -> State<Vec2> {
+        scene.car.state()
+    }
+}
+
+/// A race against somebody whom the server sails.
+#[derive(Clone, Debug)]
+pub struct HostedSailing {
+    /// Its rules.
+    pub rules: SailingConfig,
+    /// How the opponent trims its sail.
+    pub opponent: Trim,
+}
+
+/// The guest's seat, and the opponent's.
+pub const GUEST: usize = 0;
+const OPPONENT: usize = 1;
+
+impl HostedSailing {
+    /// Two boats in a wind that shifts between west and south.
+    pub fn shifting() -> Self {
+        let wind = Wind::west_and_south(20.0);
+        Self { rules: SailingConfig { boats: 2, wind, ..SailingConfig::default() }, opponent: Trim::Optimal }
+    }
+
+    /// What the guest needs to play on.
+    pub fn helm(&self) -> Helm {
+        Helm { rules: self.rules.clone(), seat: GUEST }
+    }
+}
+
+impl Hosted for HostedSailing {
+    const NUMBER: u8 = 2;
+    const NAME: &'static str = "sailing";
+    const TICK_RATE: TickRate = sailing::TICK_RATE;
+    type Rules = Helm;
+    type Scene = sailing::Scene;
+    type Input = sailing::Input;
+    type Run = (Sailing, Agent);
+
+    fn begin(&self, seed: u64) -> Result<Self::Run, OutOfRange> {
+        Ok((Sailing::new(self.rules.clone(), seed)?, Agent::new(self.opponent)))
+    }
+
+    fn step(&self, (race, agent): &mut Self::Run, input: &sailing::Input) {
+        let scene = race.scene();
+        let other = agent.sail(&self.rules, scene.now(), scene, OPPONENT);
+        race.step(&[*input, other], 1);
+    }
+
+    fn scene((race, _): &Self::Run) -> &sailing::Scene {
+        race.scene()
+    }
+
+    fn idle() -> sailing::Input {
+        sailing::Input::new(0.5, 0.0)
+    }
+
+    fn own(scene: &sailing::Scene) -> State<Vec2> {
+        scene.boats.get(GUEST).map(sailing::Boat::state).unwrap_or_default()
+    }
+
+    fn is_sound(scene: &sailing::Scene) -> bool {
+        scene.boats.len() == OPPONENT + 1
+    }
+}
+
+/// A race against three whom the server drives, on a road that both ends know.
+#[derive(Clone, Debug)]
+pub struct HostedRace {
+    track: Arc<Track>,
+    rules: RaceConfig,
+}
+
+impl HostedRace {
+    /// A race without an end on the road that follows from a seed.
+    pub fn on_road_of(seed: u64) -> Self {
+        let rules = RaceConfig { laps: None, ..RaceConfig::default() };
+        Self { track: Arc::new(Track::generated(seed)), rules }
+    }
+
+    /// What the guest needs to play on.
+    pub fn wheel(&self) -> Wheel {
+        Wheel { track: Arc::clone(&self.track), config: self.rules, car: EntityId(GUEST as u32) }
+    }
+}
+
+impl Hosted for HostedRace {
+    const NUMBER: u8 = 3;
+    const NAME: &'static str = "race";
+    const TICK_RATE: TickRate = race::TICK_RATE;
+    type Rules = Wheel;
+    type Scene = Cars;
+    type Input = race::Input;
+    /// The race, and what of it can be seen.
+    type Run = (Heat, Cars);
+
+    fn begin(&self, seed: u64) -> Result<Self::Run, OutOfRange> {
+        let heat = Heat::of_bots(Arc::clone(&self.track), self.rules, seed);
+        let mut heat = heat.expect("the usual rules are sound");
+        heat.seat(EntityId(GUEST as u32), Seat::Hands(race::Input::IDLE));
+        let cars = Cars::of(heat.race());
+        Ok((heat, cars))
+    }
+
+    fn step(&self, (heat, cars): &mut Self::Run, input: &race::Input) {
+        heat.seat(EntityId(GUEST as u32), Seat::Hands(*input));
+        heat.step();
+        *cars = Cars::of(heat.race());
+    }
+
+    fn scene((_, cars): &Self::Run) -> &Cars {
+        cars
+    }
+
+    fn idle() -> race::Input {
+        race::Input::IDLE
+    }
+
+    fn own(cars: &Cars) -> State<Vec2> {
+        cars.cars.get(GUEST).map(race::Car::state).unwrap_or_default()
+    }
+
+    fn is_sound(cars: &Cars) -> bool {
+        cars.cars.len() == RaceConfig::default().cars as usize
+    }
+}

@@ -1,0 +1,231 @@
+//! A race as bytes, and how somebody far away plays it on.
+
+use std::sync::Arc;
+
+use fairpath::number::EntityId;
+use fairpath::time::{SharedInstant, Span};
+use fairpath_compensate::Simulate;
+
+use super::car::CarMotion;
+use super::config::{CARS_MAX, RaceConfig};
+use super::input::Input;
+use super::track::{Place, Track};
+use super::world::{Car, Condition, Race};
+use crate::online::{BadMessage, Portable, Reader, Writer};
+use crate::shared::Hands;
+
+/// All that a race has and its road has not: what travels, since both ends have the road.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cars {
+    /// How many ticks have been played.
+    pub tick: u64,
+    /// The cars, in the order of their numbers.
+    pub cars: Vec<Car>,
+}
+
+/// What a driver needs to play on alone: the road, the rules, and which car it is. Everybody else keeps hands and feet as
+/// they were last.
+#[derive(Clone, Debug)]
+pub struct Wheel {
+    /// The road.
+    pub track: Arc<Track>,
+    /// The rules.
+    pub config: RaceConfig,
+    /// The own car.
+    pub car: EntityId,
+}
+
+impl Cars {
+    /// What there is of a race.
+    pub fn of(race: &Race) -> Self {
+        Self { tick: race.tick(), cars: race.cars().to_vec() }
+    }
+
+    /// The race that goes on from here.
+    pub fn resume(&self, track: &Arc<Track>, config: RaceConfig) -> Race {
+        Race::resumed(Arc::clone(track), config, self.tick, self.cars.clone())
+    }
+}
+
+impl Simulate for Wheel {
+    type State = Cars;
+    type Input = Input;
+
+    fn step(&self, grid: &mut Cars, input: &Input, ticks: u32) {
+        let mut inputs: Vec<Input> = grid.cars.iter().map(Car::input).collect();
+        if let Some(own) = inputs.get_mut(self.car.0 as usize) {
+            *own = *input;
+        }
+        let mut race = grid.resume(&self.track, self.config);
+        (0..ticks).for_each(|_| race.step(&inputs));
+        *grid = Cars::of(&race);
+    }
+}
+
+impl Portable for Cars {
+    fn write(&self, out: &mut Writer) {
+        out.u64(self.tick).u8(self.cars.len() as u8);
+        self.cars.iter().for_each(|car| write_car(car, out));
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, BadMessage> {
+        let (tick, count) = (from.u64()?, from.u8()?);
+        if tick > TICKS_MAX || u32::from(count) > CARS_MAX {
+            return Err(BadMessage::Unknown(count));
+        }
+        let cars = (0..count.into()).map(|number| read_car(number, from)).collect::<Result<_, _>>()?;
+        Ok(Self { tick, cars })
+    }
+}
+
+/// No race is that old: three years. What is older is a mistake or a lie, and instants would overflow.
+const TICKS_MAX: u64 = 60 * 100_000_000;
+/// No car is that many rounds ahead, for the same reason.
+const ROUNDS_MAX: u32 = 1 << 20;
+
+fn write_car(car: &Car, out: &mut Writer) {
+    let Car { id: _, motion, place, rounds, input, laps_begun, lap_began_at, last_lap, best_lap, condition } =
+        car;
+    let CarMotion { position, velocity, acceleration, heading, turn_rate, steer } = motion;
+    out.vector(*position).vector(*velocity).vector(*acceleration);
+    out.f64(*heading).f64(*turn_rate).f64(*steer).f64(place.along).f64(place.offset);
+    out.u32(rounds.cast_unsigned()).u32(*laps_begun);
+    for axis in input.axes() {
+        out.f64(axis);
+    }
+    write_instant(*lap_began_at, out);
+    for lap in [last_lap, best_lap] {
+        write_instant(lap.map(|lap| SharedInstant::ZERO + lap), out);
+    }
+    match condition {
+        Condition::OnGrid => out.u8(0),
+        Condition::Racing => out.u8(1),
+        Condition::Finished { at } => {
+            out.u8(2);
+            write_instant(Some(*at), out);
+            out
+        }
+    };
+}
+
+fn read_car(number: u32, from: &mut Reader<'_>) -> Result<Car, BadMessage> {
+    let motion = CarMotion {
+        position: from.vector()?,
+        velocity: from.vector()?,
+        acceleration: from.vector()?,
+        heading: from.f64()?,
+        turn_rate: from.f64()?,
+        steer: from.f64()?,
+    };
+    let place = Place { along: from.f64()?, offset: from.f64()? };
+    let (rounds, laps_begun) = (from.u32()?.cast_signed(), from.u32()?);
+    if rounds.unsigned_abs() > ROUNDS_MAX || laps_begun > ROUNDS_MAX {
+        return Err(BadMessage::NotFinite);
+    }
+    let axes = [from.f64()?, from.f64()?, from.f64()?, from.f64()?];
+    let lap_began_at = read_instant(from)?;
+    let mut lap = || read_instant(from).map(|at| at.map(SharedInstant::since_zero));
+    let (last_lap, best_lap): (Option<Span>, Option<Span>) = (lap()?, lap()?);
+    let condition = match from.u8()? {
+        0 => Condition::OnGrid,
+        1 => Condition::Racing,
+        2 => Condition::Finished { at: read_instant(from)?.ok_or(BadMessage::Truncated)? },
+        other => return Err(BadMessage::Unknown(other)),
+    };
+    let input = Input::from_axes(axes).limited();
+    let id = EntityId(number);
+    Ok(Car { id, motion, place, rounds, input, laps_begun, lap_began_at, last_lap, best_lap, condition })
+}
+
+fn write_instant(at: Option<SharedInstant>, out: &mut Writer) {
+    out.option(at, |out, at| {
+        out.u64(at.as_micros().cast_unsigned());
+    });
+}
+
+/// An instant within any race.
+fn read_instant(from: &mut Reader<'_>) -> Result<Option<SharedInstant>, BadMessage> {
+    const MICROS_MAX: u64 = TICKS_MAX / 60 * 1_000_000;
+    from.option(|from| match from.u64()? {
+        micros if micros <= MICROS_MAX => Ok(SharedInstant::from_micros(micros.cast_signed())),
+        _ => Err(BadMessage::NotFinite),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::race::Heat;
+    use fairpath::random::Random;
+
+    fn heat() -> Heat {
+        let track = Arc::new(Track::generated(3));
+        let config = RaceConfig { laps: None, ..RaceConfig::default() };
+        Heat::of_bots(track, config, 3).expect("sound rules")
+    }
+
+    fn through_bytes(grid: &Cars) -> Cars {
+        let mut out = Writer::default();
+        grid.write(&mut out);
+        let bytes = out.into_bytes();
+        let mut from = Reader::new(&bytes);
+        let read = Cars::read(&mut from).expect("what was written");
+        from.end().expect("all of it");
+        read
+    }
+
+    #[test]
+    fn a_race_that_travelled_goes_on_as_if_it_had_not() {
+        let mut heat = heat();
+        // Past the line: there are laps to remember.
+        (0..60 * 60).for_each(|_| heat.step());
+        let grid = through_bytes(&Cars::of(heat.race()));
+        let config = *heat.race().config();
+        let mut resumed = grid.resume(heat.race().track(), config);
+        assert_eq!(resumed.digest(), heat.race().digest());
+        for _ in 0..300 {
+            heat.step();
+            let inputs: Vec<Input> = heat.race().cars().iter().map(Car::input).collect();
+            resumed.step(&inputs);
+            assert_eq!(resumed.digest(), heat.race().digest());
+        }
+    }
+
+    #[test]
+    fn somebody_at_the_wheel_plays_on_with_the_races_own_step() {
+        let mut heat = heat();
+        (0..600).for_each(|_| heat.step());
+        let wheel =
+            Wheel { track: Arc::clone(heat.race().track()), config: *heat.race().config(), car: EntityId(0) };
+        let mut grid = Cars::of(heat.race());
+        let mut race = heat.race().clone();
+        let mut inputs: Vec<Input> = race.cars().iter().map(Car::input).collect();
+        inputs[0] = Input { throttle: 1.0, brake: 0.0, steer: 0.3 };
+        wheel.step(&mut grid, &inputs[0], 30);
+        (0..30).for_each(|_| race.step(&inputs));
+        assert_eq!(grid, Cars::of(&race));
+    }
+
+    #[test]
+    fn strangers_bytes_are_refused_or_played_and_nothing_panics() {
+        let mut heat = heat();
+        (0..120).for_each(|_| heat.step());
+        let mut out = Writer::default();
+        Cars::of(heat.race()).write(&mut out);
+        let bytes = out.into_bytes();
+        let wheel =
+            Wheel { track: Arc::clone(heat.race().track()), config: *heat.race().config(), car: EntityId(0) };
+        let mut random = Random::from_seed(9);
+        for _ in 0..2_000 {
+            let mut forged = bytes.clone();
+            for _ in 0..=random.below(4) {
+                let at = random.below(forged.len() as u64) as usize;
+                forged[at] = random.bits() as u8;
+            }
+            forged.truncate(forged.len() - random.below(2) as usize);
+            if let Ok(mut grid) = Cars::read(&mut Reader::new(&forged)) {
+                wheel.step(&mut grid, &Input::IDLE, 2);
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Property tests that are seeded by default and print the one line that replays a failure.
+//!
+//! ```
+//! use fairpath_laws::{law, proptest::prelude::*};
+//!
+//! fn addition_commutes() {
+//!     law!((any::<u32>(), any::<u32>()), |(a, b)| {
+//!         prop_assert_eq!(a.wrapping_add(b), b.wrapping_add(a));
+//!         Ok(())
+//!     });
+//! }
+//! addition_commutes();
+//! ```
+//!
+//! `FAIRPATH_SEED` chooses another seed, `FAIRPATH_CASES` more (or fewer) cases per law than the default 256.
+
+pub use proptest;
+use proptest::strategy::{Just, Strategy};
+use proptest::test_runner::{Config, RngSeed, TestCaseResult, TestError, TestRunner};
+
+/// The seed of every law unless `FAIRPATH_SEED` says otherwise.
+pub const SEED: u64 = 0xFA12;
+/// How many cases each law is tried on unless `FAIRPATH_CASES` says otherwise: together they take seconds.
+pub const CASES: u32 = 256;
+
+/// Checks that a law holds for everything a strategy draws. See the crate's documentation.
+#[macro_export]
+macro_rules! law {
+    ($strategy:expr, $holds:expr $(,)?) => {
+        $crate::check(env!("CARGO_PKG_NAME"), std::any::type_name_of_val(&|| {}), $strategy, $holds)
+    };
+}
+
+/// What [`law!`] calls, with the names it needs for the replay line.
+pub fn check<S: Strategy>(
+    package: &str,
+    enclosing: &str,
+    strategy: S,
+    holds: impl Fn(S::Value) -> TestCaseResult,
+) {
+    let seed = from_environment("FAIRPATH_SEED").unwrap_or(SEED);
+    let cases = from_environment("FAIRPATH_CASES").unwrap_or(CASES);
+    let config =
+        Config { cases, rng_seed: RngSeed::Fixed(seed), failure_persistence: None, ..Config::default() };
+    let law = test_name(enclosing);
+    match TestRunner::new(config).run(&strategy, holds) {
+        Ok(()) => {}
+        Err(TestError::Fail(reason, smallest)) => panic!(
+            "the law does not hold: {reason}\nsmallest case: {smallest:#?}\n\
+             replay: FAIRPATH_SEED={seed} FAIRPATH_CASES={cases} cargo test -p {package} {law}"
+        ),
+        Err(TestError::Abort(reason)) => panic!("{law} could not be tried: {reason}"),
+    }
+}
+
+/// `crate::module::name::{{closure}}` as libtest would be asked for it.
+fn test_name(enclosing: &str) -> String {
+    let path: Vec<&str> = enclosing.split("::").skip(1).take_while(|part| !part.starts_with("{{")).collect();
+    path.join("::")
+}
+
+fn from_environment<T: std::str::FromStr>(name: &str) -> Option<T> {
+    let text = std::env::var(name).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{name} must be a whole number, not {text:?}")))
+}
+
+/// A number within ±`limit`: ordinary most of the time, and now and then zero or tiny, where formulas divide by it.
+pub fn number(limit: f64) -> impl Strategy<Value = f64> {
+    proptest::prop_oneof![
+        8 => -limit..limit,
+        1 => Just(0.0),
+        1 => -1e-9..1e-9f64,
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    #[should_panic(expected = "cargo test -p fairpath-laws tests::a_broken_law_prints_its_replay_line")]
+    fn a_broken_law_prints_its_replay_line() {
+        law!(0u32..1000, |n| {
+            prop_assert!(n < 990);
+            Ok(())
+        });
+    }
+}

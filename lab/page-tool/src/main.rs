@@ -1,0 +1,61 @@
+//! Builds the page, tries it in a browser, and photographs it. `cargo xtask` calls it; it is apart from `xtask` because what
+//! it needs takes a minute to compile.
+#![forbid(unsafe_code)]
+
+mod build;
+mod chromium;
+mod live;
+mod photograph;
+mod trial;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const HELP: &str = "\
+fairpath-page-tool build DIR         write the page's files to DIR
+fairpath-page-tool try               build it and try it in headless Chromium
+fairpath-page-tool cost              build it and say what a frame of each scene costs in Chromium
+fairpath-page-tool photograph DIR    build it and write a screenshot of each scene to DIR
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match words[..] {
+        ["build", folder] => build::build(Path::new(folder)).map(|_| ()),
+        ["try"] => trial::run(),
+        // For `try` alone: the server that is killed there.
+        ["house", folder, served_at, shown_at] => live::keep_house(Path::new(folder), served_at, shown_at),
+        ["cost"] => trial::cost(),
+        ["photograph", folder] => photograph::run(Path::new(folder)),
+        _ => {
+            eprint!("{HELP}");
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failed(why)) => {
+            eprintln!("error: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What went wrong, in one line that says how to go on.
+#[derive(Debug)]
+struct Failed(String);
+
+impl<E: std::fmt::Display> From<E> for Failed {
+    fn from(error: E) -> Self {
+        Self(error.to_string())
+    }
+}
+
+type Done<T = ()> = Result<T, Failed>;
+
+/// Where the repository is.
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).expect("this tool lies two folders below the root").to_owned()
+}
