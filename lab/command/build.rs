@@ -1,4 +1,5 @@
-//! Takes the page into the program, if there is one: `FAIRPATH_PAGE` names the folder that `cargo xtask page` wrote.
+//! Takes the page into the program, if there is one: `FAIRPATH_PAGE` names the folder that `cargo
+//! xtask page` wrote.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

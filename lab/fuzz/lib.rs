@@ -1,4 +1,5 @@
-//! What the targets share: numbers out of bytes, what may be said with them, and the laws that must hold.
+//! What the targets share: numbers out of bytes, what may be said with them, and the laws that must
+//! hold.
 
 pub mod speech;
 
@@ -76,7 +77,8 @@ pub fn decodes_as_predicted<V: Planar>(
     }
 }
 
-/// What the sessions under siege have: ships, balls that may be claimed, and scenery that only the server makes.
+/// What the sessions under siege have: ships, balls that may be claimed, and scenery that only the
+/// server makes.
 pub fn classes() -> [(ClassId, Class); 3] {
     [
         (ClassId(1), Class::new(Trigger::within(0.3)).with_model(MotionKind::Circular)),
@@ -122,7 +124,8 @@ pub fn client_keeps_its_bounds(
     }
 }
 
-/// Takes the client's events, and says whether a session has begun: it may have another clock than the one before.
+/// Takes the client's events, and says whether a session has begun: it may have another clock than
+/// the one before.
 pub fn take_events(client: &mut Client<Vec2>, shown: &mut Option<SharedInstant>) -> bool {
     let mut has_begun = false;
     while let Some(event) = client.poll_event() {

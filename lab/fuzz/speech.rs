@@ -1,5 +1,5 @@
-//! What somebody might say in a session, drawn from bytes: mostly what an honest peer could say, with ids, numbers and
-//! times that are near to real ones, and now and then anything.
+//! What somebody might say in a session, drawn from bytes: mostly what an honest peer could say,
+//! with ids, numbers and times that are near to real ones, and now and then anything.
 
 use fairpath::clock::{Reply, Request};
 use fairpath::motion::{Circular, Dis, Hermite, Linear, Motion, Quadratic, Static, dis};
@@ -274,7 +274,8 @@ fn part(source: &mut Source<'_>, now: SharedInstant) -> Part {
     }
 }
 
-/// Receipts for some of the packets that the peer may have sent; the proof is a guess, right one time in 256 at best.
+/// Receipts for some of the packets that the peer may have sent; the proof is a guess, right one
+/// time in 256 at best.
 fn feedback(source: &mut Source<'_>, now: SharedInstant) -> Vec<u8> {
     let packet = PacketNumber(source.count()).on_wire();
     let header = header(source, packet, now);

@@ -1,7 +1,7 @@
 //! Runs the fuzz targets: with cargo-fuzz where it is installed, by hand where it is not.
 //!
-//! By hand means the same flags without the address sanitizer, which needs an unstable toolchain. The core forbids unsafe code, so there
-//! is little for it to find.
+//! By hand means the same flags without the address sanitizer, which needs an unstable toolchain.
+//! The core forbids unsafe code, so there is little for it to find.
 
 use std::process::{Command, ExitCode};
 
@@ -56,7 +56,8 @@ fn with_cargo_fuzz(name: &str, limit: &str) -> Step {
     run.named(&format!("fuzz {name}"))
 }
 
-/// All targets. Naming the machine keeps the flags from build scripts, which could not be linked with them.
+/// All targets. Naming the machine keeps the flags from build scripts, which could not be linked
+/// with them.
 fn build(host: &str) -> Step {
     let build = cargo(["build", "--release", "--manifest-path", "lab/fuzz/Cargo.toml", "--target", host]);
     build.env("RUSTFLAGS", COVERAGE).named("fuzz targets, without cargo-fuzz")

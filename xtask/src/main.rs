@@ -50,8 +50,9 @@ fn main() -> ExitCode {
     }
 }
 
-/// The page is built first, and then taken into the program that serves it. Both programs are built as parts of one whole:
-/// alone, each would want other features of what they share, and all of that would be compiled twice.
+/// The page is built first, and then taken into the program that serves it. Both programs are built
+/// as parts of one whole: alone, each would want other features of what they share, and all of that
+/// would be compiled twice.
 fn demo(arguments: &[String]) -> Vec<Step> {
     const FOLDER: &str = "target/page";
     let build = |program| {
@@ -66,7 +67,8 @@ fn demo(arguments: &[String]) -> Vec<Step> {
         ];
         cargo(words.into_iter().chain([program]))
     };
-    // A race of four cars is 700 bytes, sixty times a second: the usual 32 000 would hold every third back.
+    // A race of four cars is 700 bytes, sixty times a second: the usual 32 000 would hold every third
+    // back.
     let usual = [&["--page"][..], &["--open"], &["--tanks", "6"], &["--bytes-per-sec", "96000"]];
     let is_given = |name: &str| arguments.iter().any(|argument| argument.split('=').next() == Some(name));
     let usual = usual.iter().filter(|words| !is_given(words[0])).copied().flatten();
@@ -120,8 +122,9 @@ fn test() -> Vec<Step> {
             .env("RUSTDOCFLAGS", "-D warnings")
             .named("documentation"),
     );
-    // Built as a part of the workspace, as the tests were: alone it would want other features of what they share, and all of
-    // that would be compiled again. It also fetches the target that the next lints need.
+    // Built as a part of the workspace, as the tests were: alone it would want other features of what
+    // they share, and all of that would be compiled again. It also fetches the target that the next
+    // lints need.
     steps.push(
         cargo(["build", "--workspace", "--all-features", "--bin", "fairpath-page-tool"])
             .named("what tries the page"),

@@ -1,7 +1,8 @@
 //! Breaks the library on purpose, one line at a time, and shows that the campaign notices.
 //!
-//! Each mutant is a change of one line in a copy of the repository below `target/mutants`, built there. The copy is made
-//! anew every time; nothing is ever changed in the repository itself, so it can be interrupted at any time.
+//! Each mutant is a change of one line in a copy of the repository below `target/mutants`, built
+//! there. The copy is made anew every time; nothing is ever changed in the repository itself, so it
+//! can be interrupted at any time.
 
 use std::io::Result;
 use std::path::{Path, PathBuf};

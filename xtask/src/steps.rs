@@ -61,7 +61,8 @@ impl Step {
         self
     }
 
-    /// It takes our place, so that Ctrl-C and its exit code are its own: nobody is left to wait for it.
+    /// It takes our place, so that Ctrl-C and its exit code are its own: nobody is left to wait for
+    /// it.
     pub(crate) fn that_stays(mut self) -> Self {
         self.stays = true;
         self

@@ -1,5 +1,5 @@
-//! Goal: documents do not rot, and nothing lands that should not. Method: read every tracked file and compare
-//! it with what is there.
+//! Goal: documents do not rot, and nothing lands that should not. Method: read every tracked file
+//! and compare it with what is there.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -3,10 +3,12 @@ use std::collections::VecDeque;
 use super::steady::Steady;
 use fairpath::time::{LocalInstant, Span};
 
-/// How far in the past to show others, so that what is needed to show them has arrived: it follows the jitter.
+/// How far in the past to show others, so that what is needed to show them has arrived: it follows
+/// the jitter.
 ///
-/// It covers a chosen share of the last [`SAMPLES_MAX`] delays. When delays grow it follows at once, since the alternative
-/// is to show guesses; when they shrink it follows slowly, since time on the screen runs faster while it does.
+/// It covers a chosen share of the last [`SAMPLES_MAX`] delays. When delays grow it follows at
+/// once, since the alternative is to show guesses; when they shrink it follows slowly, since time
+/// on the screen runs faster while it does.
 ///
 /// ```
 /// use fairpath_compensate::{AdaptiveDelay, AdaptiveDelayConfig};
@@ -29,25 +31,25 @@ pub struct AdaptiveDelay {
     sorted: Vec<Span>,
 }
 
-/// How many delays are looked at. 128: four seconds at 30 packets a second. Fewer, and a share of 98 % is the worst of a
-/// handful; more, and a spike is paid for too long.
+/// How many delays are looked at. 128: four seconds at 30 packets a second. Fewer, and a share of
+/// 98 % is the worst of a handful; more, and a spike is paid for too long.
 pub const SAMPLES_MAX: usize = 128;
 
 /// How an [`AdaptiveDelay`] follows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdaptiveDelayConfig {
-    /// The share of packets that should arrive in time. Default 0.98. Lower, and others stutter; at 1 one late packet in
-    /// the window decides.
+    /// The share of packets that should arrive in time. Default 0.98. Lower, and others stutter; at
+    /// 1 one late packet in the window decides.
     pub share: f64,
-    /// What is added: the time between packets, so that there is always one after the instant shown. Default 0; with 30
-    /// packets a second, 33 ms.
+    /// What is added: the time between packets, so that there is always one after the instant
+    /// shown. Default 0; with 30 packets a second, 33 ms.
     pub spare: Span,
     /// Never less. Default 0.
     pub least: Span,
     /// Never more: beyond it a few guesses are better than an old world. Default 500 ms.
     pub most: Span,
-    /// How fast it shrinks, in seconds per second. Default 0.05: others move 5 % too fast meanwhile, which nobody sees;
-    /// 100 ms too much are gone after two seconds.
+    /// How fast it shrinks, in seconds per second. Default 0.05: others move 5 % too fast
+    /// meanwhile, which nobody sees; 100 ms too much are gone after two seconds.
     pub shrink: f64,
 }
 
@@ -70,8 +72,9 @@ impl AdaptiveDelay {
         }
     }
 
-    /// A packet arrived at `now` that had taken this long: its arrival less the instant it is about. The clocks need not
-    /// agree for its use with [`Interpolation`](super::Interpolation): what they differ by is in every delay.
+    /// A packet arrived at `now` that had taken this long: its arrival less the instant it is
+    /// about. The clocks need not agree for its use with
+    /// [`Interpolation`](super::Interpolation): what they differ by is in every delay.
     pub fn observe(&mut self, now: LocalInstant, took: Span) {
         self.remember(took);
         let wanted = (self.quantile() + self.config.spare).max(self.config.least).min(self.config.most);

@@ -2,12 +2,13 @@ use std::collections::BTreeMap;
 
 use fairpath::time::{SharedInstant, Span};
 
-/// Bucket synchronisation, as in MiMaze: every message waits until all others of its instant can have come, and then
-/// everybody plays them together.
+/// Bucket synchronisation, as in MiMaze: every message waits until all others of its instant can
+/// have come, and then everybody plays them together.
 ///
-/// A message issued at t is played at t + playout, in the bucket that instant falls into. All participants open the same
-/// bucket at the same instant of the shared clock, so all see the same, as long as nobody is farther away than the
-/// playout delay. From whom nothing is in the bucket the last word counts, and the game guesses on from there.
+/// A message issued at t is played at t + playout, in the bucket that instant falls into. All
+/// participants open the same bucket at the same instant of the shared clock, so all see the same,
+/// as long as nobody is farther away than the playout delay. From whom nothing is in the bucket the
+/// last word counts, and the game guesses on from there.
 ///
 /// ```
 /// use fairpath_compensate::{BucketConfig, Buckets, Filed};
@@ -36,8 +37,8 @@ struct Issued<T> {
     message: T,
 }
 
-/// How many buckets there are at once, ahead or unopened. 64: two and a half seconds of MiMaze's. Messages farther ahead are
-/// refused, and after a longer stall the oldest buckets are skipped.
+/// How many buckets there are at once, ahead or unopened. 64: two and a half seconds of MiMaze's.
+/// Messages farther ahead are refused, and after a longer stall the oldest buckets are skipped.
 pub const BUCKETS_MAX: i64 = 64;
 
 /// How many participants there are at most: 256. More are not heard.
@@ -46,11 +47,12 @@ pub const PARTICIPANTS_MAX: usize = 256;
 /// How long messages wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BucketConfig {
-    /// How much time one bucket covers. Default 40 ms, as in MiMaze: 25 a second. Each adds up to its own length to the
-    /// delay.
+    /// How much time one bucket covers. Default 40 ms, as in MiMaze: 25 a second. Each adds up to
+    /// its own length to the delay.
     pub length: Span,
-    /// How long after it was issued a message is played. Default 100 ms, as in MiMaze. Below the delay of the farthest
-    /// participant its messages come too late; above 150 ms players feel it in their own hands.
+    /// How long after it was issued a message is played. Default 100 ms, as in MiMaze. Below the
+    /// delay of the farthest participant its messages come too late; above 150 ms players feel
+    /// it in their own hands.
     pub playout: Span,
 }
 
@@ -67,7 +69,8 @@ pub enum Filed {
     Bucket(i64),
     /// The same participant has a newer one in its bucket. Dropped.
     Superseded,
-    /// Its bucket has been opened. It is not played, but it is that participant's last word if there is no newer one.
+    /// Its bucket has been opened. It is not played, but it is that participant's last word if
+    /// there is no newer one.
     Late,
     /// Farther ahead than [`BUCKETS_MAX`] buckets. Dropped.
     TooFarAhead,

@@ -2,9 +2,10 @@ use std::fmt;
 
 /// Inputs held at the server, and fired there when what they are for happens: S3's open idea.
 ///
-/// Prediction hides delay but does not shorten it: whoever must answer an event hears of it half a round trip late and is
-/// heard another half later. A player who can say beforehand "if this happens, do that" is answered for at once. What an
-/// event is, the game decides; the server asks in every tick.
+/// Prediction hides delay but does not shorten it: whoever must answer an event hears of it half a
+/// round trip late and is heard another half later. A player who can say beforehand "if this
+/// happens, do that" is answered for at once. What an event is, the game decides; the server asks
+/// in every tick.
 ///
 /// ```
 /// use fairpath_compensate::{Contingencies, Contingency};
@@ -37,7 +38,8 @@ pub struct Contingency<C, I> {
     pub input: I,
     /// For how many ticks.
     pub ticks: u32,
-    /// From this tick on it is void: a player who has changed plans, or is gone, must not be bound by it.
+    /// From this tick on it is void: a player who has changed plans, or is gone, must not be bound
+    /// by it.
     pub expires: u64,
 }
 
@@ -77,8 +79,8 @@ impl<C, I: Clone> Contingencies<C, I> {
         self.held.len() < before
     }
 
-    /// What the hands do in `tick`: `input`, or what was held for an event that happens now or is still being answered.
-    /// Of several events the one held first counts.
+    /// What the hands do in `tick`: `input`, or what was held for an event that happens now or is
+    /// still being answered. Of several events the one held first counts.
     pub fn play(&mut self, tick: u64, input: I, happens: impl Fn(&C) -> bool) -> I {
         self.held.retain(|held| tick < held.expires);
         if self.firing.as_ref().is_none_or(|firing| tick >= firing.until) {

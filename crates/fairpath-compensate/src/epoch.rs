@@ -8,16 +8,17 @@ pub struct Epoch(pub u32);
 
 /// Tells a server that has restarted from an old packet that took its time.
 ///
-/// Ticks and stamps begin again after a restart, so by themselves they look stale for ever: the screen would freeze until
-/// the new run is as old as the last. Whoever hears a new epoch forgets the old run, and keeps in mind that it is over.
+/// Ticks and stamps begin again after a restart, so by themselves they look stale for ever: the
+/// screen would freeze until the new run is as old as the last. Whoever hears a new epoch forgets
+/// the old run, and keeps in mind that it is over.
 #[derive(Clone, Debug, Default)]
 pub struct Epochs {
     current: Option<Epoch>,
     retired: VecDeque<Epoch>,
 }
 
-/// How many past runs are remembered. 8: for a packet of the ninth last run to arrive, a server would have to restart
-/// eight times within one packet's life.
+/// How many past runs are remembered. 8: for a packet of the ninth last run to arrive, a server
+/// would have to restart eight times within one packet's life.
 pub const RETIRED_MAX: usize = 8;
 
 /// How a message's epoch stands to the present one.

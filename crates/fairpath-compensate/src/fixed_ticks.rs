@@ -9,12 +9,14 @@ use fairpath::vector::Vector;
 
 /// A client that plays ahead of its server, tick for tick, with the server's own step function.
 ///
-/// Input k is what the hands do in tick k, on both sides: the server plays it when *its* count reaches k, not when it
-/// arrives. So the client must be ahead by the way there ([`Metronome`](super::Metronome) and [`Lead`](super::Lead) see
-/// to that), inputs should be sent more than once ([`unacknowledged`](Self::unacknowledged)), and then what it predicts
-/// for tick k when it first plays it is what the server will have, bit for bit, unless somebody else meddles.
+/// Input k is what the hands do in tick k, on both sides: the server plays it when *its* count
+/// reaches k, not when it arrives. So the client must be ahead by the way there
+/// ([`Metronome`](super::Metronome) and [`Lead`](super::Lead) see to that), inputs should be sent
+/// more than once ([`unacknowledged`](Self::unacknowledged)), and then what it predicts for tick k
+/// when it first plays it is what the server will have, bit for bit, unless somebody else meddles.
 ///
-/// [`advance`](Self::advance) plays a tick; [`accept`](Self::accept) takes a server's state and plays again what is newer.
+/// [`advance`](Self::advance) plays a tick; [`accept`](Self::accept) takes a server's state and
+/// plays again what is newer.
 ///
 /// ```
 /// use fairpath_compensate::{Accepted, Epoch, FixedTicks, Simulate, Snapshot};
@@ -50,11 +52,12 @@ pub struct FixedTicks<G: Simulate> {
     predicted: G::State,
 }
 
-/// How many ticks a client may be ahead of the newest state it has heard of; beyond it the prediction begins anew.
+/// How many ticks a client may be ahead of the newest state it has heard of; beyond it the
+/// prediction begins anew.
 ///
-/// 512: five seconds at 100 ticks a second, and the most that is ever played again at once. Lower than a round trip, and a
-/// distant client never gets its inputs there in time; far higher, and a server that stood still for a while is shown as it
-/// will be half a minute from now.
+/// 512: five seconds at 100 ticks a second, and the most that is ever played again at once. Lower
+/// than a round trip, and a distant client never gets its inputs there in time; far higher, and a
+/// server that stood still for a while is shown as it will be half a minute from now.
 pub const APART_MAX: u64 = 512;
 const _: () = assert!(APART_MAX < AHEAD_MAX, "what a client may send, a server must keep");
 
@@ -76,22 +79,24 @@ pub enum Accepted {
     Replayed {
         /// How many ticks were played again.
         ticks: u64,
-        /// In how many of them the input was no longer known, because the buffer had overflowed; the oldest known took
-        /// its place.
+        /// In how many of them the input was no longer known, because the buffer had overflowed;
+        /// the oldest known took its place.
         padded: u64,
     },
     /// Something as new is known. Nothing changed.
     Stale,
-    /// The server has begun anew, and so has the prediction: its state is shown as it is, and the count of ticks is the
-    /// server's.
+    /// The server has begun anew, and so has the prediction: its state is shown as it is, and the
+    /// count of ticks is the server's.
     Restarted,
-    /// Client and server were too far apart for the inputs in between to mean anything: the server had overtaken the
-    /// client (which had slept), or the client had run away by more than [`APART_MAX`]. The prediction begins anew.
+    /// Client and server were too far apart for the inputs in between to mean anything: the server
+    /// had overtaken the client (which had slept), or the client had run away by more than
+    /// [`APART_MAX`]. The prediction begins anew.
     Realigned,
 }
 
 impl<G: Simulate> FixedTicks<G> {
-    /// Starts from a server's state; keeps up to `capacity` inputs, see [`ENTRIES_DEFAULT`](super::ENTRIES_DEFAULT).
+    /// Starts from a server's state; keeps up to `capacity` inputs, see
+    /// [`ENTRIES_DEFAULT`](super::ENTRIES_DEFAULT).
     pub fn new(start: Snapshot<G::State>, capacity: usize) -> Self {
         let mut epochs = Epochs::default();
         epochs.hear(start.epoch);
@@ -133,7 +138,8 @@ impl<G: Simulate> FixedTicks<G> {
         self.replay(game, snapshot)
     }
 
-    /// The same, and what is drawn goes on from where it was drawn: `part` says which thing of the state that is.
+    /// The same, and what is drawn goes on from where it was drawn: `part` says which thing of the
+    /// state that is.
     ///
     /// A restart or realignment is a jump, and drawn as one.
     pub fn accept_bending<V: Vector>(
@@ -164,24 +170,27 @@ impl<G: Simulate> FixedTicks<G> {
         self.tick
     }
 
-    /// How many ticks ahead of the newest state heard of it is. What a game shows as a warning when it grows: nothing
-    /// stops, but nothing is confirmed either.
+    /// How many ticks ahead of the newest state heard of it is. What a game shows as a warning when
+    /// it grows: nothing stops, but nothing is confirmed either.
     pub fn unconfirmed_ticks(&self) -> u64 {
         self.tick - self.confirmed
     }
 
-    /// The last `count` inputs that no state has confirmed, with their ticks: what a packet carries.
+    /// The last `count` inputs that no state has confirmed, with their ticks: what a packet
+    /// carries.
     pub fn unacknowledged(&self, count: usize) -> impl ExactSizeIterator<Item = (u64, &G::Input)> {
         self.inputs.last(count)
     }
 
-    /// The run of the server that the inputs are for: a packet says it, and another run must not play them.
+    /// The run of the server that the inputs are for: a packet says it, and another run must not
+    /// play them.
     pub fn epoch(&self) -> Option<Epoch> {
         self.epochs.current()
     }
 
-    /// How often the count of ticks began anew. A packet says it, so that the server forgets what was sent for the same
-    /// ticks before ([`InputQueue::hear_alignment`](super::InputQueue::hear_alignment)).
+    /// How often the count of ticks began anew. A packet says it, so that the server forgets what
+    /// was sent for the same ticks before
+    /// ([`InputQueue::hear_alignment`](super::InputQueue::hear_alignment)).
     pub fn alignment(&self) -> u32 {
         self.alignment
     }

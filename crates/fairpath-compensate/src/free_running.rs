@@ -7,14 +7,16 @@ use fairpath::converge::Drawn;
 use fairpath::time::{LocalInstant, Now, Span, TickRate};
 use fairpath::vector::Vector;
 
-/// S3's state extrapolation: a server that runs on by its own clock, and a client that replays what it has not seen.
+/// S3's state extrapolation: a server that runs on by its own clock, and a client that replays what
+/// it has not seen.
 ///
-/// The client stamps every input with its own clock. Each server state says which stamp it was playing, and for how long
-/// already; the client loads that state into the same physics and plays the rest: each input for the time to the next
-/// stamp, the newest until now. No clocks need to agree, nobody has to be ahead, and the buffer follows the delay by
-/// itself.
+/// The client stamps every input with its own clock. Each server state says which stamp it was
+/// playing, and for how long already; the client loads that state into the same physics and plays
+/// the rest: each input for the time to the next stamp, the newest until now. No clocks need to
+/// agree, nobody has to be ahead, and the buffer follows the delay by itself.
 ///
-/// It cannot be exact: an input counts from when it *arrives*, so jitter stretches and shortens what the hands did.
+/// It cannot be exact: an input counts from when it *arrives*, so jitter stretches and shortens
+/// what the hands did.
 ///
 /// ```
 /// use fairpath_compensate::{Epoch, FreeRunning, Reply, Simulate};
@@ -54,8 +56,9 @@ pub struct FreeRunning<G: Simulate> {
 
 /// The longest stretch that is extrapolated.
 ///
-/// 5 s: what S3's buffer holds at its 20 ms, and three times its longest round trip. Below a round trip the player's hands
-/// seem to stick; far above it a long silence makes every frame replay a minute.
+/// 5 s: what S3's buffer holds at its 20 ms, and three times its longest round trip. Below a round
+/// trip the player's hands seem to stick; far above it a long silence makes every frame replay a
+/// minute.
 pub const EXTRAPOLATION_MAX: Span = Span::from_secs(5);
 
 /// What a free-running server answers.
@@ -69,8 +72,8 @@ pub struct Reply<S> {
     pub state: S,
     /// The stamp of the newest input that has arrived; `None` before the first.
     pub acknowledged: Option<LocalInstant>,
-    /// For how long that input has been played already. Zero if the server answers at once; more if it speaks by itself
-    /// because the client is silent.
+    /// For how long that input has been played already. Zero if the server answers at once; more if
+    /// it speaks by itself because the client is silent.
     pub applied: Span,
 }
 
@@ -81,10 +84,11 @@ pub enum ReplyVerdict {
     Used,
     /// Something as new is known. Nothing changed.
     Stale,
-    /// The server has begun anew. The prediction starts from its state; inputs the old run had are forgotten.
+    /// The server has begun anew. The prediction starts from its state; inputs the old run had are
+    /// forgotten.
     Restarted,
-    /// It acknowledges an input that was never given. Its state is shown as it is: what of the hands it lacks nobody can
-    /// say, so nothing older is replayed on it.
+    /// It acknowledges an input that was never given. Its state is shown as it is: what of the
+    /// hands it lacks nobody can say, so nothing older is replayed on it.
     UnknownStamp,
 }
 
@@ -116,7 +120,8 @@ impl<G: Simulate> FreeRunning<G> {
 
     /// Notes what the hands do from now on, and answers with the stamp to send with it.
     ///
-    /// Stamps count the client's own time as [`GAP_MAX`](super::GAP_MAX) lets it pass: a clock that jumps does not.
+    /// Stamps count the client's own time as [`GAP_MAX`](super::GAP_MAX) lets it pass: a clock that
+    /// jumps does not.
     pub fn input(&mut self, now: LocalInstant, input: G::Input) -> LocalInstant {
         let stamp = self.clock.advance(now);
         self.inputs.push(stamp, input);
@@ -139,7 +144,8 @@ impl<G: Simulate> FreeRunning<G> {
         self.settle(reply.acknowledged, reply.applied)
     }
 
-    /// The same, and what is drawn goes on from where it was drawn: `part` says which thing of the state that is.
+    /// The same, and what is drawn goes on from where it was drawn: `part` says which thing of the
+    /// state that is.
     pub fn accept_bending<V: Vector>(
         &mut self,
         game: &G,
@@ -212,7 +218,8 @@ impl<G: Simulate> FreeRunning<G> {
         self.tick = Some(reply.tick);
         self.base = reply.state;
         self.playing = None;
-        // Stamps go on: they are this client's own. What the old run was told the new one never hears, unless it says so.
+        // Stamps go on: they are this client's own. What the old run was told the new one never hears,
+        // unless it says so.
         if reply.acknowledged.is_some() {
             self.settle(reply.acknowledged, reply.applied);
         } else {
@@ -221,7 +228,8 @@ impl<G: Simulate> FreeRunning<G> {
         ReplyVerdict::Restarted
     }
 
-    /// From when on inputs are to be replayed: from where the server was in its input, or from the first it has not got.
+    /// From when on inputs are to be replayed: from where the server was in its input, or from the
+    /// first it has not got.
     fn starts_at(&self) -> Option<LocalInstant> {
         let next = self.inputs.iter().next().map(|(stamp, _)| stamp);
         match (&self.playing, next) {
@@ -240,10 +248,11 @@ impl<G: Simulate> FreeRunning<G> {
     }
 }
 
-/// A client's hands at a free-running server: the newest input that has arrived, until a newer one does.
+/// A client's hands at a free-running server: the newest input that has arrived, until a newer one
+/// does.
 ///
-/// Late and repeated inputs are dropped. The server can only play the present, so catching up with what came late would
-/// make everything after it late as well.
+/// Late and repeated inputs are dropped. The server can only play the present, so catching up with
+/// what came late would make everything after it late as well.
 #[derive(Clone, Debug)]
 pub struct HeldInput<I> {
     input: I,

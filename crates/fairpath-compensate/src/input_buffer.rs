@@ -2,9 +2,10 @@ use std::collections::VecDeque;
 
 /// What a player's hands did that the server has not confirmed yet: a ring of stamped inputs.
 ///
-/// A stamp is anything that grows: the tick an input is for, or the client's own clock when it was entered. To the server
-/// it is only a label, handed back with the newest state that has the input in it. The ring adapts to delay by itself:
-/// it grows while acknowledgements are late and shrinks when they are back; lost packets only make it skip ahead further.
+/// A stamp is anything that grows: the tick an input is for, or the client's own clock when it was
+/// entered. To the server it is only a label, handed back with the newest state that has the input
+/// in it. The ring adapts to delay by itself: it grows while acknowledgements are late and shrinks
+/// when they are back; lost packets only make it skip ahead further.
 ///
 /// ```
 /// use fairpath_compensate::{Acknowledged, InputBuffer};
@@ -27,8 +28,9 @@ pub struct InputBuffer<S, I> {
 
 /// How many inputs are kept by default.
 ///
-/// 250, as in S3: 5 s at its 20 ms, 2.5 s at 100 inputs a second. Fewer than a round trip's worth, and the oldest inputs
-/// are missing from every replay; many more only make replays after a long silence longer.
+/// 250, as in S3: 5 s at its 20 ms, 2.5 s at 100 inputs a second. Fewer than a round trip's worth,
+/// and the oldest inputs are missing from every replay; many more only make replays after a long
+/// silence longer.
 pub const ENTRIES_DEFAULT: usize = 250;
 
 /// What became of an input.
@@ -67,7 +69,8 @@ impl<S: Copy + Ord, I: Clone> InputBuffer<S, I> {
         Self { entries: VecDeque::with_capacity(capacity), capacity, overflow_count: 0, newest: None }
     }
 
-    /// Notes an input. Stamps must grow: a clock that jumps back is the caller's to mend, and is told.
+    /// Notes an input. Stamps must grow: a clock that jumps back is the caller's to mend, and is
+    /// told.
     pub fn push(&mut self, stamp: S, input: I) -> Pushed {
         if self.newest.is_some_and(|newest| stamp < newest) {
             return Pushed::NotNewer;
@@ -103,15 +106,17 @@ impl<S: Copy + Ord, I: Clone> InputBuffer<S, I> {
         self.entries.iter().map(|(stamp, input)| (*stamp, input))
     }
 
-    /// The last `count` of them, the oldest first: what a packet repeats, so that only a run of `count` lost packets
-    /// loses an input.
+    /// The last `count` of them, the oldest first: what a packet repeats, so that only a run of
+    /// `count` lost packets loses an input.
     ///
-    /// Example: at 30 % of loss, one input in 4572 is lost for good if each is sent 7 times, one in 21 million if 14 times.
+    /// Example: at 30 % of loss, one input in 4572 is lost for good if each is sent 7 times, one in
+    /// 21 million if 14 times.
     pub fn last(&self, count: usize) -> impl DoubleEndedIterator<Item = (S, &I)> + ExactSizeIterator {
         self.iter().skip(self.entries.len().saturating_sub(count))
     }
 
-    /// Forgets all of them, but not which stamps there were: an acknowledgement on its way is still known.
+    /// Forgets all of them, but not which stamps there were: an acknowledgement on its way is still
+    /// known.
     pub fn clear(&mut self) {
         self.entries.clear();
     }

@@ -4,8 +4,9 @@ use fairpath::time::Span;
 
 /// One client's inputs at the server, each waiting for its tick.
 ///
-/// Feed it with [`receive`](Self::receive), as often as inputs come: repeated ones are what redundancy is. Ask
-/// [`play`](Self::play) once per tick. When the client is silent it pads, so the server never waits for anybody.
+/// Feed it with [`receive`](Self::receive), as often as inputs come: repeated ones are what
+/// redundancy is. Ask [`play`](Self::play) once per tick. When the client is silent it pads, so the
+/// server never waits for anybody.
 ///
 /// ```
 /// use fairpath_compensate::{InputQueue, Padding, Played, Received};
@@ -33,21 +34,24 @@ pub struct InputQueue<I> {
     statistics: (u64, u64),
 }
 
-/// How far ahead of the tick that is played next an input may be, in ticks, and how many padded ticks are remembered.
+/// How far ahead of the tick that is played next an input may be, in ticks, and how many padded
+/// ticks are remembered.
 ///
-/// 1024: ten seconds at 100 ticks a second, more than any client needs to be ahead. It bounds what a client can make the
-/// server keep.
+/// 1024: ten seconds at 100 ticks a second, more than any client needs to be ahead. It bounds what
+/// a client can make the server keep.
 pub const AHEAD_MAX: u64 = 1024;
 
-/// After how long a silence a server should free a client's seat. 4 s, as in S3: longer than a hiccup of a wireless link,
-/// shorter than others like to wait for a ghost. [`InputQueue::silent_ticks`] counts.
+/// After how long a silence a server should free a client's seat. 4 s, as in S3: longer than a
+/// hiccup of a wireless link, shorter than others like to wait for a ghost.
+/// [`InputQueue::silent_ticks`] counts.
 pub const SEAT_SILENCE: Span = Span::from_secs(4);
 
 /// What hands do that are not heard of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Padding<I> {
-    /// For how many ticks they go on with what they did last. Default 25: a quarter of a second at 100 ticks, longer than
-    /// most gaps. Too low, and every lost input is a twitch; too high, and a car whose driver is gone drives on.
+    /// For how many ticks they go on with what they did last. Default 25: a quarter of a second at
+    /// 100 ticks, longer than most gaps. Too low, and every lost input is a twitch; too high,
+    /// and a car whose driver is gone drives on.
     pub repeat_ticks: u32,
     /// What they do then.
     pub idle: I,
@@ -110,11 +114,12 @@ impl<I: Clone> InputQueue<I> {
         }
     }
 
-    /// Hears how often the client's count of ticks has begun anew; `false` if the packet that says so is from before the
-    /// last time, and nothing in it counts any more. What waits from before is forgotten.
+    /// Hears how often the client's count of ticks has begun anew; `false` if the packet that says
+    /// so is from before the last time, and nothing in it counts any more. What waits from
+    /// before is forgotten.
     ///
-    /// Only for clients whose count can ([`FixedTicks::alignment`](super::FixedTicks::alignment)); a client makes it
-    /// wrap around only by beginning anew four thousand million times.
+    /// Only for clients whose count can ([`FixedTicks::alignment`](super::FixedTicks::alignment));
+    /// a client makes it wrap around only by beginning anew four thousand million times.
     pub fn hear_alignment(&mut self, alignment: u32) -> bool {
         if alignment > self.alignment {
             self.alignment = alignment;
@@ -176,8 +181,8 @@ impl<I: Clone> InputQueue<I> {
         self.next
     }
 
-    /// The tightest margin since it was asked last: what the next state should report to the client's
-    /// [`Lead`](super::Lead).
+    /// The tightest margin since it was asked last: what the next state should report to the
+    /// client's [`Lead`](super::Lead).
     pub fn take_margin(&mut self) -> Option<Margin> {
         self.margin.take()
     }

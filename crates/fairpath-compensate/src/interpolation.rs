@@ -6,11 +6,13 @@ use fairpath::number::Life;
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::Vector;
 
-/// Shows somebody in a past that is known: between two states that have arrived, and not beyond one.
+/// Shows somebody in a past that is known: between two states that have arrived, and not beyond
+/// one.
 ///
-/// Ask for an instant a little back ([`AdaptiveDelay`](super::AdaptiveDelay) says how far; Valve's games began with
-/// 100 ms). The path is the cubic through both states, so position and velocity are continuous, and the velocity is the
-/// slope of the position. When packets fail to come it goes on in a straight line for a while, and then stops.
+/// Ask for an instant a little back ([`AdaptiveDelay`](super::AdaptiveDelay) says how far; Valve's
+/// games began with 100 ms). The path is the cubic through both states, so position and velocity
+/// are continuous, and the velocity is the slope of the position. When packets fail to come it goes
+/// on in a straight line for a while, and then stops.
 ///
 /// ```
 /// use fairpath_compensate::{Interpolation, Source};
@@ -39,8 +41,8 @@ struct Known<V: Vector> {
     state: State<V>,
 }
 
-/// How many states are kept of one entity: 64, two seconds at 30 a second, four times the longest delay an
-/// [`AdaptiveDelay`](super::AdaptiveDelay) asks for by default.
+/// How many states are kept of one entity: 64, two seconds at 30 a second, four times the longest
+/// delay an [`AdaptiveDelay`](super::AdaptiveDelay) asks for by default.
 pub const HISTORY_LEN_MAX: usize = 64;
 
 /// What is shown.
@@ -64,14 +66,15 @@ pub enum Source {
 }
 
 impl<V: Vector> Interpolation<V> {
-    /// One that goes straight on for at most `guess_max` when nothing comes. Default 250 ms, as in Valve's games: five
-    /// packets at 20 a second. Longer, and somebody who is gone walks through walls.
+    /// One that goes straight on for at most `guess_max` when nothing comes. Default 250 ms, as in
+    /// Valve's games: five packets at 20 a second. Longer, and somebody who is gone walks
+    /// through walls.
     pub fn new(guess_max: Span) -> Self {
         Self { guess_max, known: VecDeque::with_capacity(HISTORY_LEN_MAX) }
     }
 
-    /// A state arrived; `false` if it is known, is not made of numbers, or is older than all that is kept of a full
-    /// history.
+    /// A state arrived; `false` if it is known, is not made of numbers, or is older than all that
+    /// is kept of a full history.
     pub fn accept(&mut self, at: SharedInstant, life: Life, state: State<V>) -> bool {
         let place = self.known.partition_point(|known| known.at < at);
         let is_known = self.known.get(place).is_some_and(|known| known.at == at);

@@ -1,7 +1,8 @@
 //! Everything a client and its server do to hide lag, each a small part that a game can use alone.
 //!
-//! Placement ([`place`](fairpath::place)) answers where *others* are now. This room is about the player's own hands, about
-//! showing others in a past that is known, and about a server that judges shots by what the shooter saw.
+//! Placement ([`place`](fairpath::place)) answers where *others* are now. This room is about the
+//! player's own hands, about showing others in a past that is known, and about a server that judges
+//! shots by what the shooter saw.
 //!
 //! ```text
 //!  client                                                            server
@@ -30,18 +31,21 @@
 //! | [`TrailingStates`] | late commands, without a history of states | a few copies of the world |
 //! | [`Contingencies`] | even the way there, for one foreseen event | the player must foresee it |
 //!
-//! Each has an example in its documentation, and whole programs over simulated links are the examples `compensate_…` of
-//! `fairpath-games`. What a game brings is its step function, as [`Simulate`]; the client calls the very code the server does.
+//! Each has an example in its documentation, and whole programs over simulated links are the
+//! examples `compensate_…` of `fairpath-games`. What a game brings is its step function, as
+//! [`Simulate`]; the client calls the very code the server does.
 //!
 //! ## What holds
 //!
-//! In fixed ticks, with inputs sent redundantly and nobody else meddling, the state first predicted for a tick *is* the
-//! server's state of that tick, bit for bit, if the inputs it was predicted from arrived in time. A server that
-//! free-runs plays an input when it arrives: with jitter J the prediction is off by what J does to the player's velocity.
-//! The tests of the reference games say both, over links with jitter, 30 % of loss and reordering.
+//! In fixed ticks, with inputs sent redundantly and nobody else meddling, the state first predicted
+//! for a tick *is* the server's state of that tick, bit for bit, if the inputs it was predicted
+//! from arrived in time. A server that free-runs plays an input when it arrives: with jitter J the
+//! prediction is off by what J does to the player's velocity. The tests of the reference games say
+//! both, over links with jitter, 30 % of loss and reordering.
 //!
-//! Every buffer has a bound with a name. What overflows, what is unknown, a clock that jumps, a server that restarts and
-//! a silence of any length are answered with a value that says so, never with a freeze or a runaway replay.
+//! Every buffer has a bound with a name. What overflows, what is unknown, a clock that jumps, a
+//! server that restarts and a silence of any length are answered with a value that says so, never
+//! with a freeze or a runaway replay.
 
 mod adaptive_delay;
 mod buckets;
@@ -81,8 +85,8 @@ pub use trailing::{Commands, Heard, PLAYERS_MAX, TRAILS_MAX, TrailingStates, Tra
 
 /// A game's step function, as prediction calls it: the rules know how to move a state on.
 ///
-/// Implement it for the rules (or whatever the step needs and prediction does not change). Stepping must be pure: the
-/// same state and input give the same bits, on the server and on the client.
+/// Implement it for the rules (or whatever the step needs and prediction does not change). Stepping
+/// must be pure: the same state and input give the same bits, on the server and on the client.
 ///
 /// ```
 /// use fairpath_compensate::Simulate;
@@ -109,7 +113,8 @@ pub trait Simulate {
     /// What a player's hands do during a tick.
     type Input: Clone;
 
-    /// Plays `ticks` ticks in which the player's hands do `input`. Many ticks at once are those ticks one by one.
+    /// Plays `ticks` ticks in which the player's hands do `input`. Many ticks at once are those
+    /// ticks one by one.
     fn step(&self, state: &mut Self::State, input: &Self::Input, ticks: u32);
 }
 

@@ -5,8 +5,8 @@ use fairpath::time::{LocalInstant, Span};
 
 /// Lets some inputs wait a little before they count here, so that others hear of them in time.
 ///
-/// Movement must answer at once; a shot may take 50 ms to leave the barrel, and then everybody sees it leave at the same
-/// instant. Send an input when it is made; apply it when it comes out of here.
+/// Movement must answer at once; a shot may take 50 ms to leave the barrel, and then everybody sees
+/// it leave at the same instant. Send an input when it is made; apply it when it comes out of here.
 ///
 /// ```
 /// use fairpath_compensate::LocalLag;
@@ -41,8 +41,8 @@ impl<K: Copy + Ord, I> LocalLag<K, I> {
         Self { lags: BTreeMap::new(), clock: Steady::default(), waiting: BTreeMap::new(), count: 0 }
     }
 
-    /// Inputs of this kind wait for `lag`. Default none. Up to about 100 ms a shot still feels like one's own; a lag of
-    /// the one-way delay lets everybody see it at once.
+    /// Inputs of this kind wait for `lag`. Default none. Up to about 100 ms a shot still feels like
+    /// one's own; a lag of the one-way delay lets everybody see it at once.
     #[must_use]
     pub fn with(mut self, kind: K, lag: Span) -> Self {
         self.lags.insert(kind, lag.max(Span::ZERO));
@@ -57,7 +57,8 @@ impl<K: Copy + Ord, I> LocalLag<K, I> {
         self.count += 1;
     }
 
-    /// The next input that counts from now on. Of those due at one instant, the first made comes first.
+    /// The next input that counts from now on. Of those due at one instant, the first made comes
+    /// first.
     pub fn poll(&mut self, now: LocalInstant) -> Option<(K, I)> {
         let now = self.clock.advance(now);
         let is_full = self.waiting.len() > LOCAL_LAG_LEN_MAX;

@@ -2,9 +2,10 @@ use std::collections::VecDeque;
 
 /// Keeps the freshest state and every message that must not be missed.
 ///
-/// A state is whole: only the newest matters, and reading an older one first would only make a late screen later. So there
-/// is one place for states, and whatever is older than the newest *arrived* is dropped. Persistent messages (the start,
-/// the end) are never overwritten; they are read first, in the order of their numbers as far as they have arrived.
+/// A state is whole: only the newest matters, and reading an older one first would only make a late
+/// screen later. So there is one place for states, and whatever is older than the newest *arrived*
+/// is dropped. Persistent messages (the start, the end) are never overwritten; they are read first,
+/// in the order of their numbers as far as they have arrived.
 ///
 /// ```
 /// use fairpath_compensate::{Delivered, Letter, Mailbox};
@@ -29,7 +30,8 @@ pub struct Mailbox<T> {
 
 /// How many persistent messages wait unread, and how many are remembered by their numbers.
 ///
-/// 64: they are starts and ends, and their reader reads every frame. A sender that floods is refused beyond it.
+/// 64: they are starts and ends, and their reader reads every frame. A sender that floods is
+/// refused beyond it.
 pub const PERSISTENT_MAX: usize = 64;
 
 /// What became of a message.
@@ -41,7 +43,8 @@ pub enum Delivered {
     Overwrote,
     /// Something newer, or itself, has arrived before. Dropped.
     Stale,
-    /// There is no room for it, and what waits is never overwritten. Refused: the sender must repeat it.
+    /// There is no room for it, and what waits is never overwritten. Refused: the sender must
+    /// repeat it.
     Full,
 }
 
@@ -72,7 +75,8 @@ impl<T> Mailbox<T> {
         }
     }
 
-    /// A persistent message arrives. It may be older than states that have arrived: it counts all the same, once.
+    /// A persistent message arrives. It may be older than states that have arrived: it counts all
+    /// the same, once.
     pub fn persistent(&mut self, number: u64, message: T) -> Delivered {
         if self.seen.contains(&number) {
             return Delivered::Stale;

@@ -45,10 +45,13 @@ impl Metronome {
     }
 }
 
-/// Keeps a client just far enough ahead of its server: its inputs arrive before they are needed, and not much before.
+/// Keeps a client just far enough ahead of its server: its inputs arrive before they are needed,
+/// and not much before.
 ///
-/// The server reports how early inputs arrive ([`InputQueue::take_margin`](super::InputQueue::take_margin)); the answer to
-/// [`report`](Self::report) is for [`Metronome::nudge`]. Too late is mended at once, too early slowly.
+/// The server reports how early inputs arrive
+/// ([`InputQueue::take_margin`](super::InputQueue::take_margin)); the answer to
+/// [`report`](Self::report) is for [`Metronome::nudge`]. Too late is mended at once, too early
+/// slowly.
 #[derive(Clone, Debug)]
 pub struct Lead {
     spare_min: i32,
@@ -58,28 +61,32 @@ pub struct Lead {
     reports: u32,
 }
 
-/// After how many reports in a row that were all too early a client gives back an eighth of what is too much, at least a
-/// tick.
+/// After how many reports in a row that were all too early a client gives back an eighth of what is
+/// too much, at least a tick.
 ///
-/// 64: about a second at 60 reports a second. Fewer, and it gives back between two spikes what the second one needs.
+/// 64: about a second at 60 reports a second. Fewer, and it gives back between two spikes what the
+/// second one needs.
 pub const REPORTS_PER_NUDGE: u32 = 64;
 
-/// The most ticks that are given back at once: a pause of 80 ms at 100 ticks a second is a hiccup, a longer one a stall.
+/// The most ticks that are given back at once: a pause of 80 ms at 100 ticks a second is a hiccup,
+/// a longer one a stall.
 const GIVEN_BACK_MAX: i32 = 8;
 
 impl Lead {
-    /// Inputs should arrive at least `spare_ticks` before the tick they are for, and not more than three ticks earlier
-    /// than that. Default 1. At 0 the smallest jitter makes inputs late; each tick more shows the player a future that is
-    /// one tick less certain.
+    /// Inputs should arrive at least `spare_ticks` before the tick they are for, and not more than
+    /// three ticks earlier than that. Default 1. At 0 the smallest jitter makes inputs late;
+    /// each tick more shows the player a future that is one tick less certain.
     pub fn new(spare_ticks: u16) -> Self {
         let spare_min = i32::from(spare_ticks);
         Self { spare_min, spare_max: spare_min + 3, valid_from: 0, worst: i32::MAX, reports: 0 }
     }
 
-    /// Hears that the input for tick `of_tick` arrived `margin` ticks before it was needed (negative: too late), while
-    /// this client is at `tick`. Answers by how many ticks to be farther ahead.
+    /// Hears that the input for tick `of_tick` arrived `margin` ticks before it was needed
+    /// (negative: too late), while this client is at `tick`. Answers by how many ticks to be
+    /// farther ahead.
     ///
-    /// Reports about inputs from before the last nudge say nothing about the present lead and are passed over.
+    /// Reports about inputs from before the last nudge say nothing about the present lead and are
+    /// passed over.
     pub fn report(&mut self, of_tick: u64, margin: i32, tick: u64) -> i32 {
         if of_tick < self.valid_from {
             return 0;

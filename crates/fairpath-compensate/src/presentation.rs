@@ -4,8 +4,9 @@ use fairpath::time::{SharedInstant, Span};
 
 /// Holds what arrives until everybody can have it: the presentation delay.
 ///
-/// Whoever is near waits, whoever is far does not, and all see the same at the same instant, as long as nobody is farther
-/// away than the delay. What comes later than that is presented at once, unless something newer was.
+/// Whoever is near waits, whoever is far does not, and all see the same at the same instant, as
+/// long as nobody is farther away than the delay. What comes later than that is presented at once,
+/// unless something newer was.
 ///
 /// ```
 /// use fairpath_compensate::Presentation;
@@ -24,7 +25,8 @@ pub struct Presentation<T> {
     presented: Option<SharedInstant>,
 }
 
-/// How much waits at most; beyond it the oldest is given up. 256: more than four seconds at 60 messages a second.
+/// How much waits at most; beyond it the oldest is given up. 256: more than four seconds at 60
+/// messages a second.
 pub const PRESENTATION_LEN_MAX: usize = 256;
 
 impl<T> Presentation<T> {
@@ -33,8 +35,8 @@ impl<T> Presentation<T> {
         Self { waiting: BTreeMap::new(), presented: None }
     }
 
-    /// Something arrived that is about the instant `of`; `false` if it is dropped, because that instant or a later one has
-    /// been presented, or is here already.
+    /// Something arrived that is about the instant `of`; `false` if it is dropped, because that
+    /// instant or a later one has been presented, or is here already.
     pub fn receive(&mut self, of: SharedInstant, what: T) -> bool {
         if self.presented.is_some_and(|presented| of <= presented) || self.waiting.contains_key(&of) {
             return false;

@@ -3,11 +3,13 @@ use super::input_buffer::InputBuffer;
 use super::steady::Steady;
 use fairpath::time::{LocalInstant, Span, TickRate};
 
-/// S3's first variant: everything is extrapolated by one round trip, and what the hands did in it is added to the place.
+/// S3's first variant: everything is extrapolated by one round trip, and what the hands did in it
+/// is added to the place.
 ///
-/// The round trip comes from pings, not from acknowledgements, so it is right on average and wrong whenever delay changes.
-/// The inputs move the *position* only: the velocity that they will have led to is missing, and where the physics is not
-/// a sum (walls, drag, turning) so is everything else. A correction is shown as a jump. Here to compare with.
+/// The round trip comes from pings, not from acknowledgements, so it is right on average and wrong
+/// whenever delay changes. The inputs move the *position* only: the velocity that they will have
+/// led to is missing, and where the physics is not a sum (walls, drag, turning) so is everything
+/// else. A correction is shown as a jump. Here to compare with.
 #[derive(Clone, Debug)]
 pub struct Prototype<G: PositionOffset> {
     rate: TickRate,
@@ -23,8 +25,8 @@ pub trait PositionOffset: Simulate {
     /// Hands that do nothing.
     fn idle(&self) -> Self::Input;
 
-    /// Moves the player to where `input` will have taken it, if it was held for `ticks` ticks that began `ago` ticks
-    /// before now. Only the place: the rest of the state stays.
+    /// Moves the player to where `input` will have taken it, if it was held for `ticks` ticks that
+    /// began `ago` ticks before now. Only the place: the rest of the state stays.
     fn shift(&self, state: &mut Self::State, input: &Self::Input, ago: u32, ticks: u32);
 }
 
@@ -62,7 +64,8 @@ impl<G: PositionOffset> Prototype<G> {
         is_newer
     }
 
-    /// The newest state one round trip on, and the player where the hands of that round trip take it.
+    /// The newest state one round trip on, and the player where the hands of that round trip take
+    /// it.
     pub fn predict(&self, game: &G, now: LocalInstant) -> G::State {
         let now = self.clock.at(now);
         let ahead = self.round_trip.mean();
@@ -91,17 +94,20 @@ impl<G: PositionOffset> Prototype<G> {
     }
 }
 
-/// A running estimate of the round trip, from pings: the mean with a weight of 1/8 for each new one, as in TCP.
+/// A running estimate of the round trip, from pings: the mean with a weight of 1/8 for each new
+/// one, as in TCP.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RoundTrip {
     mean: Option<Span>,
 }
 
 impl RoundTrip {
-    /// The longest round trip that is believed: a clock that jumped between ping and pong must not show the future.
+    /// The longest round trip that is believed: a clock that jumped between ping and pong must not
+    /// show the future.
     pub const BELIEVED_MAX: Span = super::EXTRAPOLATION_MAX;
 
-    /// A ping took this long there and back. Negative ones, and those beyond belief, are passed over.
+    /// A ping took this long there and back. Negative ones, and those beyond belief, are passed
+    /// over.
     pub fn observe(&mut self, took: Span) {
         if (Span::ZERO..=Self::BELIEVED_MAX).contains(&took) {
             self.mean = Some(self.mean.map_or(took, |mean| mean + (took - mean).scaled(0.125)));

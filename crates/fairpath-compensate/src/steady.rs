@@ -2,10 +2,12 @@
 
 use fairpath::time::{LocalInstant, Span};
 
-/// The longest step of a clock that is believed; of a longer one this much is taken, and of one backwards nothing.
+/// The longest step of a clock that is believed; of a longer one this much is taken, and of one
+/// backwards nothing.
 ///
-/// 500 ms: a stall that a player still waits through. Shorter, and a busy machine loses time that really passed; longer,
-/// and a clock that is set (or a machine that slept) makes the game race to catch up.
+/// 500 ms: a stall that a player still waits through. Shorter, and a busy machine loses time that
+/// really passed; longer, and a clock that is set (or a machine that slept) makes the game race to
+/// catch up.
 pub const GAP_MAX: Span = Span::from_millis(500);
 
 /// Time as it is lived through: never backwards, and never far ahead at once.

@@ -5,13 +5,14 @@ use fairpath::number::{EntityId, Life};
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::Vector;
 
-/// What the server was like when the shooter fired: it rewinds everybody to the instant the shooter saw, judges the shot
-/// there, and goes on.
+/// What the server was like when the shooter fired: it rewinds everybody to the instant the shooter
+/// saw, judges the shot there, and goes on.
 ///
-/// [`record`](Self::record) every tick, and [`rewind`](Self::rewind) for every shot. What a shooter sees is old by the
-/// delay of its screen: the way there, and how far in the past it shows others. Without warp everybody has to aim ahead;
-/// with it, somebody who has just reached cover can still be hit there. How far behind cover is bounded: nobody is
-/// rewound by more than [`rewind_max`](TimeWarpConfig::rewind_max), however late the shooter claims to see.
+/// [`record`](Self::record) every tick, and [`rewind`](Self::rewind) for every shot. What a shooter
+/// sees is old by the delay of its screen: the way there, and how far in the past it shows others.
+/// Without warp everybody has to aim ahead; with it, somebody who has just reached cover can still
+/// be hit there. How far behind cover is bounded: nobody is rewound by more than
+/// [`rewind_max`](TimeWarpConfig::rewind_max), however late the shooter claims to see.
 ///
 /// ```
 /// use fairpath_compensate::{Moment, TimeWarp, TimeWarpConfig};
@@ -39,11 +40,12 @@ pub struct TimeWarp<V: Vector> {
 /// How far back, and how far for whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeWarpConfig {
-    /// How long the past is kept. Default 1 s. Less than `rewind_max` and that is what bounds the rewinding.
+    /// How long the past is kept. Default 1 s. Less than `rewind_max` and that is what bounds the
+    /// rewinding.
     pub history: Span,
-    /// How far a shot is rewound at most. Default 250 ms. Lower, and players with long delays must aim ahead by the rest;
-    /// higher, and their victims are hit farther behind cover. Example: at 25 units a second and 250 ms, 6.25 units, a
-    /// tank's length.
+    /// How far a shot is rewound at most. Default 250 ms. Lower, and players with long delays must
+    /// aim ahead by the rest; higher, and their victims are hit farther behind cover. Example:
+    /// at 25 units a second and 250 ms, 6.25 units, a tank's length.
     pub rewind_max: Span,
 }
 
@@ -83,8 +85,8 @@ impl<V: Vector> TimeWarp<V> {
         Self { config, frames: VecDeque::with_capacity(FRAMES_MAX) }
     }
 
-    /// Notes where everybody is. Instants must grow; one that does not is passed over, unless it is so old that the clock
-    /// must be another one: then the past is forgotten.
+    /// Notes where everybody is. Instants must grow; one that does not is passed over, unless it is
+    /// so old that the clock must be another one: then the past is forgotten.
     pub fn record(&mut self, at: SharedInstant, everybody: impl IntoIterator<Item = Moment<V>>) {
         if let Some(newest) = self.frames.back().map(|frame| frame.at).filter(|newest| at <= *newest) {
             if newest - at <= self.config.history {
@@ -101,11 +103,12 @@ impl<V: Vector> TimeWarp<V> {
         self.frames.push_back(Frame { at, moments });
     }
 
-    /// Everybody as of `seen_at`, as far back as that may be: in the order of entities, into `seen`, whose memory is used
-    /// again. Answers with the instant they are shown at; `None` if nothing is recorded.
+    /// Everybody as of `seen_at`, as far back as that may be: in the order of entities, into
+    /// `seen`, whose memory is used again. Answers with the instant they are shown at; `None`
+    /// if nothing is recorded.
     ///
-    /// Between frames positions are on the line between them. Who was not there yet is not seen; who is in another life
-    /// in the next frame stays where that life was last.
+    /// Between frames positions are on the line between them. Who was not there yet is not seen;
+    /// who is in another life in the next frame stays where that life was last.
     pub fn rewind(
         &self,
         now: SharedInstant,
@@ -130,13 +133,15 @@ impl<V: Vector> TimeWarp<V> {
         Some((self.frames.front()?.at, self.frames.back()?.at))
     }
 
-    /// How much memory the past takes. It stops growing once [`history`](TimeWarpConfig::history) is full.
+    /// How much memory the past takes. It stops growing once [`history`](TimeWarpConfig::history)
+    /// is full.
     pub fn memory_bytes(&self) -> usize {
         let moments: usize = self.frames.iter().map(|frame| frame.moments.capacity()).sum();
         moments * size_of::<Moment<V>>() + self.frames.capacity() * size_of::<Frame<V>>()
     }
 
-    /// Drops frames before `oldest`, and one more if there is no room; answers with memory to use again.
+    /// Drops frames before `oldest`, and one more if there is no room; answers with memory to use
+    /// again.
     fn forget_before(&mut self, oldest: SharedInstant) -> Vec<Moment<V>> {
         let mut spare = Vec::new();
         while self.frames.len() == FRAMES_MAX || self.frames.get(1).is_some_and(|second| second.at <= oldest)

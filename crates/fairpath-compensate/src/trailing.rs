@@ -3,12 +3,14 @@ use std::collections::BTreeMap;
 use super::Simulate;
 use super::input_queue::AHEAD_MAX;
 
-/// Trailing state synchronisation (Cronin and others): several copies of the world, each a little further behind.
+/// Trailing state synchronisation (Cronin and others): several copies of the world, each a little
+/// further behind.
 ///
-/// The leading one plays every command at once. The others play the same ticks later, when late commands have had time to
-/// arrive. When a trailing copy plays a command that the copy ahead of it had missed, the copy ahead is replaced by it and
-/// played forward again. No history of states is kept, only the copies, and the far ones are the insurance: what even
-/// the last has missed is given up, on every machine that is as late.
+/// The leading one plays every command at once. The others play the same ticks later, when late
+/// commands have had time to arrive. When a trailing copy plays a command that the copy ahead of it
+/// had missed, the copy ahead is replaced by it and played forward again. No history of states is
+/// kept, only the copies, and the far ones are the insurance: what even the last has missed is
+/// given up, on every machine that is as late.
 ///
 /// The input of the game is what everybody commands in one tick, as [`Commands`].
 ///
@@ -46,7 +48,8 @@ pub struct TrailingStates<G: Simulate<Input = Commands<C>>, C: Clone> {
 /// What everybody commands in one tick, by player.
 pub type Commands<C> = BTreeMap<u32, C>;
 
-/// How many copies there are at most. 8: each costs a step per tick, and Cronin's game had two or three.
+/// How many copies there are at most. 8: each costs a step per tick, and Cronin's game had two or
+/// three.
 pub const TRAILS_MAX: usize = 8;
 
 /// How many players command at most: 256. More are not heard.
@@ -93,11 +96,13 @@ pub struct TrailingStatistics {
 }
 
 impl<G: Simulate<Input = Commands<C>>, C: Clone> TrailingStates<G, C> {
-    /// Copies of `start` that are `delays` ticks behind, the least first; at least one, at most [`TRAILS_MAX`].
+    /// Copies of `start` that are `delays` ticks behind, the least first; at least one, at most
+    /// [`TRAILS_MAX`].
     ///
-    /// The first is how long commands are held back on purpose (local lag; 0 for none), the last is how late one may come.
-    /// Close together, a late command is mended soon and often; far apart, late and seldom. Example: 0, 5 and 50 at 100
-    /// ticks a second mend a jitter of 50 ms before it is seen and survive a hiccup of half a second.
+    /// The first is how long commands are held back on purpose (local lag; 0 for none), the last is
+    /// how late one may come. Close together, a late command is mended soon and often; far
+    /// apart, late and seldom. Example: 0, 5 and 50 at 100 ticks a second mend a jitter of 50
+    /// ms before it is seen and survive a hiccup of half a second.
     pub fn new(start: G::State, delays: &[u32]) -> Self {
         let mut delays: Vec<u64> = delays.iter().map(|delay| u64::from(*delay)).take(TRAILS_MAX).collect();
         delays.sort_unstable();
@@ -138,7 +143,8 @@ impl<G: Simulate<Input = Commands<C>>, C: Clone> TrailingStates<G, C> {
         if missed == 0 { Heard::InTime } else { Heard::Missed { copies: missed } }
     }
 
-    /// Time goes on by one tick: every copy plays the tick it has come to, and wrong ones are mended.
+    /// Time goes on by one tick: every copy plays the tick it has come to, and wrong ones are
+    /// mended.
     pub fn advance(&mut self, game: &G) {
         self.now += 1;
         let Self { now, copies, commands, .. } = self;

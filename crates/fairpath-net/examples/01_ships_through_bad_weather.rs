@@ -1,4 +1,5 @@
-//! Two clients fly ships and shoot words at each other, through a network that loses every fifth packet.
+//! Two clients fly ships and shoot words at each other, through a network that loses every fifth
+//! packet.
 //!
 //! `cargo run -p fairpath-net --example 01_ships_through_bad_weather`
 

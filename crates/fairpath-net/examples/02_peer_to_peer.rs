@@ -1,4 +1,5 @@
-//! Three peers and no server: each owns a ship and tells the others directly. A lobby introduces them, and is not needed after that.
+//! Three peers and no server: each owns a ship and tells the others directly. A lobby introduces
+//! them, and is not needed after that.
 //!
 //! `cargo run -p fairpath-net --example 02_peer_to_peer`
 

@@ -1,7 +1,9 @@
-//! A server as relay and judge: owners' words reach the others with the owners' own stamps, and lies reach nobody.
+//! A server as relay and judge: owners' words reach the others with the owners' own stamps, and
+//! lies reach nobody.
 //!
-//! Two clients 100 ms away from the server cannot reach each other and need not. What Ann says of her ship goes on as she said it, to the bit:
-//! so Bob, on the clock that all share, has it exactly where she says it is, though it took 200 ms to reach him. Then Bob cheats.
+//! Two clients 100 ms away from the server cannot reach each other and need not. What Ann says of
+//! her ship goes on as she said it, to the bit: so Bob, on the clock that all share, has it exactly
+//! where she says it is, though it took 200 ms to reach him. Then Bob cheats.
 //!
 //! `cargo run -p fairpath-net --example 03_relay`
 

@@ -29,20 +29,25 @@ use crate::pace::{Pause, pause};
 pub struct NetClientConfig {
     /// Which server it believes.
     pub trust: Trust,
-    /// What it asks the server to be, for [`Trust::Certificates`]. Default `localhost`. By WebTransport it is the address itself.
+    /// What it asks the server to be, for [`Trust::Certificates`]. Default `localhost`. By
+    /// WebTransport it is the address itself.
     pub server_name: String,
-    /// What the connection is made of. Default [`Transport::Quic`]; WebTransport is for those who test what browsers do.
+    /// What the connection is made of. Default [`Transport::Quic`]; WebTransport is for those who
+    /// test what browsers do.
     pub transport: Transport,
     /// How much may be under way.
     pub congestion: Congestion,
-    /// What the session sends, for [`Congestion::Steady`]. The same as the session's. Default [`Budget::default`].
+    /// What the session sends, for [`Congestion::Steady`]. The same as the session's. Default
+    /// [`Budget::default`].
     pub budget: Budget,
-    /// How long an attempt to connect may take. Default 5 s: two round trips of the slowest link, twice lost.
+    /// How long an attempt to connect may take. Default 5 s: two round trips of the slowest link,
+    /// twice lost.
     pub connect_within: Duration,
-    /// How long it waits after the first attempt that failed; twice as long after each further one. Default 250 ms.
+    /// How long it waits after the first attempt that failed; twice as long after each further one.
+    /// Default 250 ms.
     pub retry_after_min: Duration,
-    /// How long it waits at most. Default 4 s: far above it people reach for the button, far below it a crowd of clients
-    /// keeps a server from starting.
+    /// How long it waits at most. Default 4 s: far above it people reach for the button, far below
+    /// it a crowd of clients keeps a server from starting.
     pub retry_after_max: Duration,
     /// What it lives by. Default [`Clock::unix`]; it need not be right.
     pub clock: Clock,
@@ -92,9 +97,10 @@ pub enum Reach {
 /// A client on a socket.
 ///
 /// It runs on a thread of its own, and the game gets the session in [`frame`](Self::frame), as with
-/// [`NetServer`](crate::NetServer). If the address changes, QUIC moves the connection; if the connection dies, the client connects
-/// again and resumes the session, for as long as the server does not send it away. Dropping it leaves at once;
-/// [`leave`](Self::leave) waits until what was promised has arrived.
+/// [`NetServer`](crate::NetServer). If the address changes, QUIC moves the connection; if the
+/// connection dies, the client connects again and resumes the session, for as long as the server
+/// does not send it away. Dropping it leaves at once; [`leave`](Self::leave) waits until what was
+/// promised has arrived.
 #[derive(Debug)]
 pub struct NetClient<V: Planar> {
     shared: Arc<Shared<V>>,
@@ -109,7 +115,8 @@ enum Ending {
     Shared(mpsc::Receiver<bool>),
 }
 
-/// A thread that many clients run on: for bots, and for whoever plays a crowd. A client of its own needs none.
+/// A thread that many clients run on: for bots, and for whoever plays a crowd. A client of its own
+/// needs none.
 ///
 /// Dropping it ends the clients that are still on it, without goodbye.
 #[derive(Debug)]
@@ -204,7 +211,8 @@ impl<V: Planar> NetClient<V> {
         self.shared.status()
     }
 
-    /// Leaves for good, after so long at most to let arrive what was promised. Whether all of it was confirmed.
+    /// Leaves for good, after so long at most to let arrive what was promised. Whether all of it
+    /// was confirmed.
     pub fn leave(mut self, within: Duration) -> bool {
         if let Some(stop) = self.stop.take() {
             let _ = stop.send(within);
@@ -266,12 +274,14 @@ impl<V: Planar> Shared<V> {
         Self { live: Mutex::new(live), clock, wake: Arc::new(Notify::new()) }
     }
 
-    /// A game that panicked in its turn left the session as it is between two calls: others go on with it.
+    /// A game that panicked in its turn left the session as it is between two calls: others go on
+    /// with it.
     fn lock(&self) -> MutexGuard<'_, Live<V>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A turn with the session. The clock is read inside the lock, so time never runs backwards for the session.
+    /// A turn with the session. The clock is read inside the lock, so time never runs backwards for
+    /// the session.
     pub(crate) fn with<R>(&self, turn: impl FnOnce(&mut Client<V>, LocalInstant) -> R) -> R {
         let mut live = self.lock();
         let result = turn(&mut live.session, self.clock.local());
@@ -332,9 +342,11 @@ impl<V: Planar> Shared<V> {
     }
 }
 
-// ── the thread ──────────────────────────────────────────────────────────────────────────────────────────────
+// ── the thread
+// ──────────────────────────────────────────────────────────────────────────────────────────────
 
-/// Stays connected until it is told to stop, or is dropped. Whether everything was confirmed when it ended.
+/// Stays connected until it is told to stop, or is dropped. Whether everything was confirmed when
+/// it ended.
 pub(crate) async fn run<V: Planar>(
     shared: Arc<Shared<V>>,
     caller: Caller,
@@ -394,7 +406,8 @@ async fn stay_connected<V: Planar>(shared: Arc<Shared<V>>, caller: Caller, confi
                 shared.lock().reach = Reach::Over(reason);
                 return;
             }
-            // A connection that lasted proves that it can be done; one that did not is an attempt that failed.
+            // A connection that lasted proves that it can be done; one that did not is an attempt that
+            // failed.
             failed = if began.elapsed() > config.connect_within { 0 } else { failed + 1 };
         } else {
             failed += 1;
@@ -458,7 +471,8 @@ pub(crate) enum Caller {
     Web { endpoint: Arc<wtransport::Endpoint<wtransport::endpoint::endpoint_side::Client>>, url: String },
 }
 
-/// The addresses at which one and the same server may be reached: the best one, and a detour if there is one.
+/// The addresses at which one and the same server may be reached: the best one, and a detour if
+/// there is one.
 #[derive(Debug)]
 pub(crate) struct Ways(Mutex<WaysInTurn>);
 
@@ -487,7 +501,8 @@ impl Ways {
         ways.is_detours_turn = true;
     }
 
-    /// The one for the next attempt, after so many that failed: the best first, then each in its turn.
+    /// The one for the next attempt, after so many that failed: the best first, then each in its
+    /// turn.
     fn next(&self, failed: u32) -> SocketAddr {
         let mut ways = self.lock();
         let takes_detour = failed > 0 && ways.is_detours_turn;

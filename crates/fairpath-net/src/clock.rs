@@ -2,11 +2,13 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use fairpath::time::{LocalInstant, SharedInstant};
 
-/// The clock that a server or a client lives by: the machine's monotonic clock, set once and never again.
+/// The clock that a server or a client lives by: the machine's monotonic clock, set once and never
+/// again.
 ///
-/// A server's clock is what its clients synchronise to. [`Clock::unix`], which both use unless told otherwise, shows what
-/// the system's clock showed at the start: recordings of several processes on one machine then have one timeline, and a
-/// server that was started again goes on where the old one stopped. Steps of the system's clock after the start are not followed.
+/// A server's clock is what its clients synchronise to. [`Clock::unix`], which both use unless told
+/// otherwise, shows what the system's clock showed at the start: recordings of several processes on
+/// one machine then have one timeline, and a server that was started again goes on where the old
+/// one stopped. Steps of the system's clock after the start are not followed.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     set_at: Instant,

@@ -9,14 +9,17 @@ use quinn::congestion::{BbrConfig, Controller, ControllerFactory, CubicConfig, N
 
 /// Who decides how much may be under way. See ARCHITECTURE.md for what each does at 30 % loss.
 ///
-/// A session never sends more than its [`Budget`], which is what a congestion controller would have to find out; and it
-/// never sends anything old, so that there is nothing to gain from waiting. Controllers that take loss for congestion make
-/// DR vectors wait on a lossy link although it has room.
+/// A session never sends more than its [`Budget`], which is what a congestion controller would have
+/// to find out; and it never sends anything old, so that there is nothing to gain from waiting.
+/// Controllers that take loss for congestion make DR vectors wait on a lossy link although it has
+/// room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Congestion {
-    /// A constant window: as much as the budget lets out before a silent peer is given up. The default.
+    /// A constant window: as much as the budget lets out before a silent peer is given up. The
+    /// default.
     ///
-    /// Honest only because the budget is: set the budget to what the slowest link has, as one would for voice.
+    /// Honest only because the budget is: set the budget to what the slowest link has, as one would
+    /// for voice.
     #[default]
     Steady,
     /// TCP's of old: halves at every loss.

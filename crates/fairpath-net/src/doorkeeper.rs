@@ -7,16 +7,17 @@ use std::time::{Duration, Instant};
 /// How many may come, from where and how fast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections from one address at once, with and without a session. Default 64: a school behind one router, or a
-    /// machine full of bots. An IPv6 address counts as its /64, which is what one household has.
+    /// Connections from one address at once, with and without a session. Default 64: a school
+    /// behind one router, or a machine full of bots. An IPv6 address counts as its /64, which
+    /// is what one household has.
     pub per_address_max: usize,
-    /// Connections that one address may begin in a second, on average. Default 20; each costs a handshake, about a
-    /// millisecond of the server's time.
+    /// Connections that one address may begin in a second, on average. Default 20; each costs a
+    /// handshake, about a millisecond of the server's time.
     pub per_address_per_sec: u32,
     /// Connections that it may begin at once. Default 128: twice all that it may have.
     pub per_address_burst: u32,
-    /// Handshakes under way at once, of all addresses. Default 128, and a quarter of them of one address; who comes
-    /// meanwhile is refused and may try again.
+    /// Handshakes under way at once, of all addresses. Default 128, and a quarter of them of one
+    /// address; who comes meanwhile is refused and may try again.
     pub handshakes_max: usize,
 }
 
@@ -26,7 +27,8 @@ impl Default for Limits {
     }
 }
 
-/// Counts connections by address. Only addresses that were proven come here, so nobody can fill it with forged ones.
+/// Counts connections by address. Only addresses that were proven come here, so nobody can fill it
+/// with forged ones.
 #[derive(Debug)]
 pub(crate) struct Doorkeeper {
     limits: Limits,
@@ -89,9 +91,9 @@ impl Doorkeeper {
         }
     }
 
-    /// Somebody from there was thrown out for what it said. It costs as many beginnings as its address has in a second, so
-    /// whoever goes on like that comes back once a second and no more often; who shares its address waits with it, but
-    /// only to come in.
+    /// Somebody from there was thrown out for what it said. It costs as many beginnings as its
+    /// address has in a second, so whoever goes on like that comes back once a second and no
+    /// more often; who shares its address waits with it, but only to come in.
     pub(crate) fn on_thrown_out(&mut self, address: IpAddr) {
         if let Some(guest) = self.guests.get_mut(&household(address)) {
             guest.tokens -= f64::from(self.limits.per_address_per_sec);

@@ -47,12 +47,15 @@ pub enum IdentityError {
 }
 
 impl Identity {
-    /// How long a certificate for local use is valid. Browsers take a pinned one only if it is two weeks or less.
+    /// How long a certificate for local use is valid. Browsers take a pinned one only if it is two
+    /// weeks or less.
     pub const LOCAL_DAYS: u64 = 13;
 
-    /// A new one for this machine, signed by nobody else: clients pin its [`fingerprint`](Self::fingerprint).
+    /// A new one for this machine, signed by nobody else: clients pin its
+    /// [`fingerprint`](Self::fingerprint).
     ///
-    /// It is good for `localhost`, the loopback addresses and these names, for [`LOCAL_DAYS`](Self::LOCAL_DAYS).
+    /// It is good for `localhost`, the loopback addresses and these names, for
+    /// [`LOCAL_DAYS`](Self::LOCAL_DAYS).
     pub fn local(names: &[&str]) -> Result<Self, IdentityError> {
         let not_made = |error: rcgen::Error| IdentityError::NotMade(error.to_string());
         let usual = ["localhost", "127.0.0.1", "::1"];
@@ -88,8 +91,8 @@ impl Identity {
             .map_err(|error| IdentityError::File { path: path.into(), why: error.to_string() })
     }
 
-    /// Writes certificates and key as PEM, to be [loaded](Self::load) again. Only the user may read the key, where the system
-    /// has such a thing.
+    /// Writes certificates and key as PEM, to be [loaded](Self::load) again. Only the user may read
+    /// the key, where the system has such a thing.
     pub fn save(&self, chain: &Path, key: &Path) -> Result<(), IdentityError> {
         self.save_certificates(chain)?;
         write_secret(key, &self.key_pem)
@@ -101,14 +104,15 @@ impl Identity {
         Fingerprint::of(&self.chain[0])
     }
 
-    /// A key that only this identity has, so that a server that was started again can tell old connections that
-    /// they are gone.
+    /// A key that only this identity has, so that a server that was started again can tell old
+    /// connections that they are gone.
     pub(crate) fn reset_key(&self) -> ring::hmac::Key {
         let secret = digest(&SHA256, &[b"fairpath stateless reset", self.key.secret_der()].concat());
         ring::hmac::Key::new(ring::hmac::HMAC_SHA256, secret.as_ref())
     }
 
-    /// Speaks these protocols with this identity, to callers who prove theirs as `callers` wants it.
+    /// Speaks these protocols with this identity, to callers who prove theirs as `callers` wants
+    /// it.
     pub(crate) fn tls(
         &self,
         alpn: &[&[u8]],
@@ -126,7 +130,8 @@ impl Identity {
         };
         let mut tls = builder.with_single_cert(self.chain.clone(), self.key.clone_key())?;
         if asks {
-            // A ticket would let somebody in again who has been struck off meanwhile: everybody proves it every time.
+            // A ticket would let somebody in again who has been struck off meanwhile: everybody proves it
+            // every time.
             tls.session_storage = Arc::new(NoServerSessionStorage {});
             tls.send_tls13_tickets = 0;
         }
@@ -200,7 +205,8 @@ impl std::error::Error for NotAFingerprint {}
 pub enum Trust {
     /// One with a certificate of such a fingerprint, whatever its name and age.
     Pinned(Vec<Fingerprint>),
-    /// One whose certificate is among these or signed by one of them, and is good for the name asked for.
+    /// One whose certificate is among these or signed by one of them, and is good for the name
+    /// asked for.
     Certificates(Vec<CertificateDer<'static>>),
 }
 

@@ -1,14 +1,16 @@
 //! Fairpath on real sockets.
 //!
-//! In order: true to the simulator (what decides live is the code that decides in virtual time), bounded (whatever a
-//! stranger sends, memory and sockets have an end), precise, fast.
+//! In order: true to the simulator (what decides live is the code that decides in virtual time),
+//! bounded (whatever a stranger sends, memory and sockets have an end), precise, fast.
 //!
-//! * [`NetServer`] and [`NetClient`]: a [session](fairpath::session) on QUIC, and on WebTransport for browsers.
+//! * [`NetServer`] and [`NetClient`]: a [session](fairpath::session) on QUIC, and on WebTransport
+//!   for browsers.
 //! * [`NetPeer`]: the same sessions without a server, everybody with everybody ([`mesh`]).
 //! * [`lobby`]: where servers and peers are found, and peers are introduced.
 //! * [`Identity`], [`Trust`], [`ConnectTokens`]: who proves what to whom.
 //! * [`PageServer`]: the files of a page, for browsers.
-//! * [`middleman`]: a UDP proxy that makes the network between any client and any server as bad as you ask.
+//! * [`middleman`]: a UDP proxy that makes the network between any client and any server as bad as
+//!   you ask.
 //!
 //! ```
 //! use std::time::Duration;

@@ -69,14 +69,17 @@ pub(crate) trait Ear: Send + Sync + 'static {
 const LETTER_BYTES_MAX: usize = CALL_BYTES_MAX + 64;
 /// Streams that WebTransport needs for itself, both kinds.
 const STREAMS_OF_WEB: u32 = 8;
-/// Bytes that a peer may have under way on streams: two full windows of letters of middling size, and the ordered stream.
+/// Bytes that a peer may have under way on streams: two full windows of letters of middling size,
+/// and the ordered stream.
 const RECEIVE_WINDOW_BYTES: u32 = 512 * 1024;
 const _: () = assert!(RECEIVE_WINDOW_BYTES as usize > 8 * STREAM_MESSAGE_BYTES_MAX);
 /// Room for one datagram of any size that fits into a packet, and never for two of them.
 const DATAGRAM_BUFFER_BYTES: usize = 2_048;
-/// Datagrams that came and were not read yet: half a second of a full budget. The oldest are dropped first.
+/// Datagrams that came and were not read yet: half a second of a full budget. The oldest are
+/// dropped first.
 const DATAGRAMS_UNREAD_BYTES: usize = 64 * 1024;
-/// A connection on which nothing at all comes is dead after this long; the session knows it sooner, by its own silence.
+/// A connection on which nothing at all comes is dead after this long; the session knows it sooner,
+/// by its own silence.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How QUIC is to behave for a session.
@@ -96,8 +99,8 @@ pub(crate) fn transport_config(congestion: Congestion, budget: Budget) -> quinn:
     config
 }
 
-/// Acknowledgements need few packets of their own: what leaves in the 25 ms that QUIC waits takes them along. Only who hears a burst
-/// without having anything to say acknowledges it before that.
+/// Acknowledgements need few packets of their own: what leaves in the 25 ms that QUIC waits takes
+/// them along. Only who hears a burst without having anything to say acknowledges it before that.
 fn ack_frequency() -> quinn::AckFrequencyConfig {
     let mut config = quinn::AckFrequencyConfig::default();
     config.ack_eliciting_threshold(VarInt::from_u32(10));
@@ -137,7 +140,8 @@ impl Link {
         self.quic.stats()
     }
 
-    // ── datagrams ───────────────────────────────────────────────────────────────────────────────────────
+    // ── datagrams
+    // ───────────────────────────────────────────────────────────────────────────────────────
 
     /// Whether the last datagram has left.
     pub(crate) fn is_clear(&self) -> bool {
@@ -167,7 +171,8 @@ impl Link {
         }
     }
 
-    // ── streams ─────────────────────────────────────────────────────────────────────────────────────────
+    // ── streams
+    // ─────────────────────────────────────────────────────────────────────────────────────────
 
     /// The ordered stream, from the client's end.
     pub(crate) async fn open_stream(&self) -> Result<(Sending, Receiving), Gone> {
@@ -183,7 +188,8 @@ impl Link {
         }
     }
 
-    /// The ordered stream, from the server's end: it is there once the client has said something on it.
+    /// The ordered stream, from the server's end: it is there once the client has said something on
+    /// it.
     pub(crate) async fn accept_stream(&self) -> Result<(Sending, Receiving), Gone> {
         match &self.web {
             Some(web) => {
@@ -214,7 +220,8 @@ impl Link {
         }
     }
 
-    // ── the end ─────────────────────────────────────────────────────────────────────────────────────────
+    // ── the end
+    // ─────────────────────────────────────────────────────────────────────────────────────────
 
     pub(crate) fn close(&self, reason: CloseReason) {
         self.quic.close(VarInt::from_u32(reason.code().into()), reason.to_string().as_bytes());
@@ -255,7 +262,8 @@ impl Receiving {
     }
 }
 
-/// Tells the ear all that comes, until the connection is gone. The answer is why, if the peer said so.
+/// Tells the ear all that comes, until the connection is gone. The answer is why, if the peer said
+/// so.
 pub(crate) async fn listen<E: Ear>(link: &Link, stream: Receiving, ear: &Arc<E>) -> Option<CloseReason> {
     let broken = tokio::select! {
         () = listen_to_datagrams(link, ear.as_ref()) => None,
@@ -269,8 +277,8 @@ pub(crate) async fn listen<E: Ear>(link: &Link, stream: Receiving, ear: &Arc<E>)
     link.reason()
 }
 
-/// Datagrams that are looked at in a second, and at once. An honest peer sends one for each frame and a few more; beyond
-/// this they are dropped unread, as a full link would.
+/// Datagrams that are looked at in a second, and at once. An honest peer sends one for each frame
+/// and a few more; beyond this they are dropped unread, as a full link would.
 const DATAGRAMS_PER_SEC: f64 = 1_000.0;
 
 async fn listen_to_datagrams(link: &Link, ear: &impl Ear) {

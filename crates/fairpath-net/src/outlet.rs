@@ -1,4 +1,5 @@
-//! What leaves for one peer: streams as fast as they go, and never more than one datagram ahead of the wire.
+//! What leaves for one peer: streams as fast as they go, and never more than one datagram ahead of
+//! the wire.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -17,8 +17,8 @@ pub(crate) enum Pause {
     Long,
 }
 
-/// A datagram that cannot leave is looked at again so soon, and so is a deadline that was met without anything coming of it.
-/// A millisecond is what tokio's clock counts in.
+/// A datagram that cannot leave is looked at again so soon, and so is a deadline that was met
+/// without anything coming of it. A millisecond is what tokio's clock counts in.
 const SOON: Duration = Duration::from_millis(1);
 
 /// The pause after a turn that came to this, if there is something to do at `deadline`.

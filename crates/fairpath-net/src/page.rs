@@ -1,7 +1,8 @@
 //! Files over HTTP: a small page for browsers, from memory.
 //!
-//! It answers GET and HEAD for a fixed list of files and knows nothing else: no folders, no ranges, no uploads, one request
-//! to a connection. That is all a local page needs, and a general web server would be more code than all it serves.
+//! It answers GET and HEAD for a fixed list of files and knows nothing else: no folders, no ranges,
+//! no uploads, one request to a connection. That is all a local page needs, and a general web
+//! server would be more code than all it serves.
 
 use std::borrow::Cow;
 use std::io::{self, Read, Write};
@@ -28,7 +29,8 @@ pub struct PageServer {
     listens: Option<JoinHandle<()>>,
 }
 
-/// How long a browser may take to ask, and to take an answer in. Ten seconds: a page of a megabyte over a bad link.
+/// How long a browser may take to ask, and to take an answer in. Ten seconds: a page of a megabyte
+/// over a bad link.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Browsers open six connections each; beyond this many, new ones are closed at once.
 const CONNECTIONS_MAX: usize = 64;
@@ -36,7 +38,8 @@ const CONNECTIONS_MAX: usize = 64;
 const REQUEST_BYTES_MAX: usize = 8 << 10;
 
 impl PageServer {
-    /// Serves these files at an address; port 0 lets the system choose. `index.html` is what is shown at first.
+    /// Serves these files at an address; port 0 lets the system choose. `index.html` is what is
+    /// shown at first.
     pub fn bind(address: SocketAddr, files: Vec<PageFile>) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         let address = listener.local_addr()?;
@@ -132,7 +135,8 @@ fn respond<'a>(request: &[u8], files: &'a [PageFile]) -> (String, &'a [u8]) {
     }
 }
 
-/// The opener and embedder policies give the page a precise clock; the rest keeps strangers' scripts out.
+/// The opener and embedder policies give the page a precise clock; the rest keeps strangers'
+/// scripts out.
 fn head(status: &str, kind: &str, bytes: usize) -> String {
     format!(
         "HTTP/1.1 {status}\r\n\

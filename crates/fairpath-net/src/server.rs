@@ -43,8 +43,8 @@ pub struct NetServerConfig {
     pub limits: Limits,
     /// How much may be under way.
     pub congestion: Congestion,
-    /// What the session sends to each client, for [`Congestion::Steady`]. The same as the session's. Default
-    /// [`Budget::default`].
+    /// What the session sends to each client, for [`Congestion::Steady`]. The same as the
+    /// session's. Default [`Budget::default`].
     pub budget: Budget,
     /// Whether browsers may come, by WebTransport on the same port. Default yes.
     pub accepts_web: bool,
@@ -81,10 +81,11 @@ pub enum BindError {
 
 /// A server on a socket: native clients and browsers on one port.
 ///
-/// It runs on a thread of its own. The session is behind a mutex, and the game gets the session itself, in
-/// [`frame`](Self::frame): there is one API, whether it runs live or in the simulator, and nothing is copied into commands. The
-/// thread holds the mutex for as long as it takes to deal with one packet, or to fill one datagram for each client; a game that
-/// holds it for a whole frame makes packets wait for so long. Dropping the server stops it; [`shutdown`](Self::shutdown) does
+/// It runs on a thread of its own. The session is behind a mutex, and the game gets the session
+/// itself, in [`frame`](Self::frame): there is one API, whether it runs live or in the simulator,
+/// and nothing is copied into commands. The thread holds the mutex for as long as it takes to deal
+/// with one packet, or to fill one datagram for each client; a game that holds it for a whole frame
+/// makes packets wait for so long. Dropping the server stops it; [`shutdown`](Self::shutdown) does
 /// so gracefully.
 #[derive(Debug)]
 pub struct NetServer<V: Planar> {
@@ -105,7 +106,8 @@ pub struct PeerStatus {
     pub client: Option<ClientId>,
     /// From where, at the moment.
     pub address: SocketAddr,
-    /// The certificate whose key it has; nothing if it was not asked. Only peers of a [mesh](crate::mesh) are.
+    /// The certificate whose key it has; nothing if it was not asked. Only peers of a
+    /// [mesh](crate::mesh) are.
     pub fingerprint: Option<Fingerprint>,
     /// What the connection is made of.
     pub transport: Transport,
@@ -185,8 +187,9 @@ impl<V: Planar> NetServer<V> {
         self.shared.lock().door_statistics
     }
 
-    /// Puts this server on a lobby's list, and keeps it there until the attendance is dropped. It calls from its own socket, so that the
-    /// lobby sees where it is; players and seats are filled in as they are.
+    /// Puts this server on a lobby's list, and keeps it there until the attendance is dropped. It
+    /// calls from its own socket, so that the lobby sees where it is; players and seats are
+    /// filled in as they are.
     pub fn announce(
         &self,
         lobby: LobbyAddress,
@@ -199,8 +202,8 @@ impl<V: Planar> NetServer<V> {
         Ok(attend(&self.runtime, attending, attendee).0)
     }
 
-    /// Lets nobody in any more, gives clients so long to confirm what was promised to them, tells them that it is over, and ends. Whether
-    /// everybody had confirmed everything by then.
+    /// Lets nobody in any more, gives clients so long to confirm what was promised to them, tells
+    /// them that it is over, and ends. Whether everybody had confirmed everything by then.
     pub fn shutdown(mut self, within: Duration) -> bool {
         if let Some(stop) = self.stop.take() {
             let _ = stop.send(within);
@@ -260,7 +263,8 @@ pub(crate) struct Live<V: Planar> {
     measured_at: Instant,
 }
 
-/// How often the session is told what QUIC measures: a few times for each half-life of what it makes of it.
+/// How often the session is told what QUIC measures: a few times for each half-life of what it
+/// makes of it.
 const MEASURE_EVERY: Duration = Duration::from_millis(200);
 
 impl<V: Planar> Shared<V> {
@@ -275,7 +279,8 @@ impl<V: Planar> Shared<V> {
         Self { live: Mutex::new(live), clock, wake: Arc::new(Notify::new()), hurry: Notify::new() }
     }
 
-    /// A game that panicked in its turn left the session as it is between two calls: others go on with it.
+    /// A game that panicked in its turn left the session as it is between two calls: others go on
+    /// with it.
     fn lock(&self) -> MutexGuard<'_, Live<V>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -287,7 +292,8 @@ impl<V: Planar> Shared<V> {
         result
     }
 
-    /// A turn with the session. The clock is read inside the lock, so time never runs backwards for the session.
+    /// A turn with the session. The clock is read inside the lock, so time never runs backwards for
+    /// the session.
     fn with<R>(&self, turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R) -> R {
         let mut live = self.lock();
         let result = turn(&mut live.session, self.clock.shared());
@@ -409,7 +415,8 @@ impl<V: Planar> Live<V> {
     }
 }
 
-// ── the thread ──────────────────────────────────────────────────────────────────────────────────────────────
+// ── the thread
+// ──────────────────────────────────────────────────────────────────────────────────────────────
 
 /// Whether everybody had confirmed everything when it ended.
 async fn run<V: Planar>(
@@ -428,7 +435,8 @@ pub(crate) fn serve<V: Planar>(shared: &Arc<Shared<V>>, endpoint: &Endpoint) {
     tokio::spawn(drive(Arc::clone(shared)));
 }
 
-/// Lets nobody in any more, waits for what was promised, and says that it is over. Whether everybody had confirmed everything.
+/// Lets nobody in any more, waits for what was promised, and says that it is over. Whether
+/// everybody had confirmed everything.
 pub(crate) async fn finish<V: Planar>(shared: &Shared<V>, endpoint: &Endpoint, within: Duration) -> bool {
     // Who comes now is refused.
     endpoint.set_server_config(None);
@@ -469,10 +477,12 @@ async fn drive<V: Planar>(shared: Arc<Shared<V>>) {
     }
 }
 
-/// A turn looks at every client. Unless it is the game that has something to say, the next one waits so many times as long as the
-/// looking took: datagrams that come in the meantime are dealt with together, and looking takes a fifth of the time.
+/// A turn looks at every client. Unless it is the game that has something to say, the next one
+/// waits so many times as long as the looking took: datagrams that come in the meantime are dealt
+/// with together, and looking takes a fifth of the time.
 const REST: u32 = 4;
-/// Tokio's clock counts in milliseconds: less would become more than it should, and a few clients are not worth waiting for.
+/// Tokio's clock counts in milliseconds: less would become more than it should, and a few clients
+/// are not worth waiting for.
 const REST_MIN: Duration = Duration::from_millis(1);
 /// Half a frame of 60 Hz: what clients say to each other waits no longer, however many there are.
 const REST_MAX: Duration = Duration::from_millis(8);
@@ -608,8 +618,9 @@ pub(crate) fn quic_config(
     Ok(quic)
 }
 
-/// What may have come and not been read: a thousand clients at 20 Hz for a tenth of a second, each datagram with what the kernel
-/// adds to it (about 1 KiB). Linux gives 208 KiB by itself: 200 datagrams, which a crowd that ticks at once fills in a moment.
+/// What may have come and not been read: a thousand clients at 20 Hz for a tenth of a second, each
+/// datagram with what the kernel adds to it (about 1 KiB). Linux gives 208 KiB by itself: 200
+/// datagrams, which a crowd that ticks at once fills in a moment.
 const UNREAD_BYTES: usize = 2 * 1024 * 1024;
 
 /// A socket, what listens on it, and a runtime for one thread to drive both.

@@ -6,10 +6,12 @@ use fairpath::session::Gate;
 use fairpath::session::limits::AUTHENTICATION_BYTES_MAX;
 use ring::hmac;
 
-/// Makes and checks connect tokens: until when, for whom, and a signature (HMAC-SHA256) of whoever has the key.
+/// Makes and checks connect tokens: until when, for whom, and a signature (HMAC-SHA256) of whoever
+/// has the key.
 ///
 /// The lobby issues a token, the client sends it as its `authentication`, and the server's
-/// [`Gate`] checks it. A token is good until it expires, also for coming back to a session: make it as long as a match.
+/// [`Gate`] checks it. A token is good until it expires, also for coming back to a session: make it
+/// as long as a match.
 ///
 /// ```
 /// use std::time::Duration;

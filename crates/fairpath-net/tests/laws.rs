@@ -1,4 +1,5 @@
-//! Whatever a person types is understood or complained about in one line, and what is understood can be done.
+//! Whatever a person types is understood or complained about in one line, and what is understood
+//! can be done.
 
 use fairpath_laws::{law, proptest::prelude::*};
 use fairpath_net::middleman::{Command, Links, SETTINGS, no_files};

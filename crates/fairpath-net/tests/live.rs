@@ -1,6 +1,7 @@
 //! Sessions on real sockets, through a middleman that makes the network as bad as a scenario wants.
 //!
-//! Nothing here is timed: a scenario waits for what it wants to see, with the patience of a slow machine.
+//! Nothing here is timed: a scenario waits for what it wants to see, with the patience of a slow
+//! machine.
 
 #[path = "live/arena.rs"]
 mod arena;

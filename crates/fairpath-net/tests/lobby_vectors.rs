@@ -1,7 +1,8 @@
-//! Goal: the bytes of a lobby never change by accident. Method: golden messages in `lab/vectors/lobby`, which `lab/spec-check` reads too.
+//! Goal: the bytes of a lobby never change by accident. Method: golden messages in
+//! `lab/vectors/lobby`, which `lab/spec-check` reads too.
 //!
-//! After a change that is meant, `FAIRPATH_BLESS=1 cargo test -p fairpath-net --test lobby_vectors` writes them anew; then raise the number in
-//! the lobby's ALPN.
+//! After a change that is meant, `FAIRPATH_BLESS=1 cargo test -p fairpath-net --test lobby_vectors`
+//! writes them anew; then raise the number in the lobby's ALPN.
 
 use std::fs;
 use std::net::{IpAddr, SocketAddr};

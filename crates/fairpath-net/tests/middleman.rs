@@ -1,6 +1,6 @@
-//! Goal: between real sockets, packets fare as their links say. Method: a client, a server and a middleman in one process. The machine may
-//! stall whenever it likes, so nothing here says that something is fast: packets are counted and ordered, and none leaves
-//! before its time.
+//! Goal: between real sockets, packets fare as their links say. Method: a client, a server and a
+//! middleman in one process. The machine may stall whenever it likes, so nothing here says that
+//! something is fast: packets are counted and ordered, and none leaves before its time.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
@@ -38,7 +38,8 @@ impl World {
         assert_eq!(client.send_to(bytes, self.middleman.address()).unwrap(), bytes.len());
     }
 
-    /// Sends packets numbered from 0, never more at once than buffers hold, and waits until every one has left or is lost.
+    /// Sends packets numbered from 0, never more at once than buffers hold, and waits until every
+    /// one has left or is lost.
     fn send_numbered(&self, client: &UdpSocket, nth: u32, count: u64) {
         for number in 0..count {
             self.send(client, &number.to_le_bytes());

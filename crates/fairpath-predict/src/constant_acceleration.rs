@@ -1,8 +1,8 @@
 use super::{Body, Known, Missing, Predictor, Reason, Tdm};
 use fairpath::vector::Vec2;
 
-/// The second of the schemes that Pantel and Wolf compare: the last known acceleration stays. The same as [`Tdm`]; here so
-/// that all five can be asked for by name.
+/// The second of the schemes that Pantel and Wolf compare: the last known acceleration stays. The
+/// same as [`Tdm`]; here so that all five can be asked for by name.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ConstantAcceleration;
 

@@ -2,8 +2,9 @@ use super::step::InputCourse;
 use super::{Known, Missing, Predictor, Reason, Step};
 use fairpath::vector::Vec2;
 
-/// The fifth of the schemes that Pantel and Wolf compare: the change of what the player presses goes on changing as in the
-/// last two ticks, as far as a stick goes, and the game's own [`Step`] does the rest.
+/// The fifth of the schemes that Pantel and Wolf compare: the change of what the player presses
+/// goes on changing as in the last two ticks, as far as a stick goes, and the game's own [`Step`]
+/// does the rest.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ConstantInputAcceleration<S> {
     game: S,

@@ -2,8 +2,8 @@ use super::step::InputCourse;
 use super::{Known, Missing, Predictor, Reason, Step};
 use fairpath::vector::{Vec2, Vector};
 
-/// The third of the schemes that Pantel and Wolf compare: the player goes on pressing what it presses, and the game's own
-/// [`Step`] does the rest.
+/// The third of the schemes that Pantel and Wolf compare: the player goes on pressing what it
+/// presses, and the game's own [`Step`] does the rest.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ConstantInputPosition<S> {
     game: S,

@@ -2,9 +2,9 @@ use super::step::InputCourse;
 use super::{Known, Missing, Predictor, Reason, Step};
 use fairpath::vector::{Vec2, Vector};
 
-/// The fourth of the schemes that Pantel and Wolf compare: what the player presses goes on changing as in the last tick, as
-/// far as a stick goes, and the game's own [`Step`] does the rest. Keys change in jumps: there it is the key last pressed,
-/// held for good.
+/// The fourth of the schemes that Pantel and Wolf compare: what the player presses goes on changing
+/// as in the last tick, as far as a stick goes, and the game's own [`Step`] does the rest. Keys
+/// change in jumps: there it is the key last pressed, held for good.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ConstantInputVelocity<S> {
     game: S,

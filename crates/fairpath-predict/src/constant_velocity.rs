@@ -1,8 +1,8 @@
 use super::{Known, Linear, Missing, Predictor, Reason};
 use fairpath::vector::Vec2;
 
-/// The first of the schemes that Pantel and Wolf compare: the last known velocity stays. The same as [`Linear`]; here so
-/// that all five can be asked for by name.
+/// The first of the schemes that Pantel and Wolf compare: the last known velocity stays. The same
+/// as [`Linear`]; here so that all five can be asked for by name.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ConstantVelocity;
 

@@ -3,8 +3,8 @@ use fairpath::vector::Vec2;
 
 /// A velocity that fades: after t it is v·e^(−t/τ), so the path comes to rest v·τ ahead.
 ///
-/// Nobody's paper: the simplest way to say that the farther ahead one looks, the less the last velocity means. Players of
-/// fast games need a short τ, heavy things a long one.
+/// Nobody's paper: the simplest way to say that the farther ahead one looks, the less the last
+/// velocity means. Players of fast games need a short τ, heavy things a long one.
 #[derive(Clone, Debug)]
 pub struct Fading {
     name: String,
@@ -12,8 +12,9 @@ pub struct Fading {
 }
 
 impl Fading {
-    /// With the time constant τ in seconds, finite: 0.3 and 1 are the usual baselines. At 0 nothing moves; a very long one is
-    /// the line. A player at 300 units/s and τ = 1 s stops 300 units ahead, and has come 190 of them after a second.
+    /// With the time constant τ in seconds, finite: 0.3 and 1 are the usual baselines. At 0 nothing
+    /// moves; a very long one is the line. A player at 300 units/s and τ = 1 s stops 300 units
+    /// ahead, and has come 190 of them after a second.
     pub fn new(secs: f64) -> Self {
         Self { name: format!("fading {secs} s"), secs }
     }

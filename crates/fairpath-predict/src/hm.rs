@@ -4,8 +4,8 @@ use super::tdm::tdm_position;
 use super::{Body, IsConfig, Known, Missing, Predictor, Reason, TICK_SECS};
 use fairpath::vector::Vec2;
 
-/// The hybrid method of Li and Chen: TDM for a fixed time, then the [interest scheme](super::Is) from where TDM ends.
-/// As much a reconstruction as that one.
+/// The hybrid method of Li and Chen: TDM for a fixed time, then the [interest scheme](super::Is)
+/// from where TDM ends. As much a reconstruction as that one.
 #[derive(Clone, Copy, Debug)]
 pub struct Hm {
     config: IsConfig,
@@ -13,7 +13,8 @@ pub struct Hm {
 }
 
 impl Hm {
-    /// For how long TDM is trusted unless told otherwise: 18 ticks, 300 ms, where S2 finds TDM best or near best.
+    /// For how long TDM is trusted unless told otherwise: 18 ticks, 300 ms, where S2 finds TDM best
+    /// or near best.
     pub const TDM_TICKS: u32 = 18;
 
     /// With these weights, and TDM for the first `tdm_ticks`.

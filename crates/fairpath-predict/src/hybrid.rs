@@ -4,8 +4,9 @@ use super::tdm::tdm_position;
 use super::{Body, EkbConfig, Known, Missing, Predictor, Reason};
 use fairpath::vector::{Vec2, Vector};
 
-/// S2's algorithm 3 for each tick asked for: Q ≤ x is left to `ekb`; beyond, who has kept the direction for as long as
-/// one looks ahead is taken to keep it (TDM), and who has not is left to `ekb`.
+/// S2's algorithm 3 for each tick asked for: Q ≤ x is left to `ekb`; beyond, who has kept the
+/// direction for as long as one looks ahead is taken to keep it (TDM), and who has not is left to
+/// `ekb`.
 pub(super) fn predict_hybrid(
     config: &EkbConfig,
     ekb: &mut impl Predictor,
@@ -45,8 +46,9 @@ pub(super) fn hybrid_reason(
     ekb.reason(subject, known, ticks)
 }
 
-/// For how many ticks before the newest one the direction was never more than `angle_max` from the newest; as many as
-/// matter, at most. What is not known has not changed. Starting from rest or stopping is a change, rest is none.
+/// For how many ticks before the newest one the direction was never more than `angle_max` from the
+/// newest; as many as matter, at most. What is not known has not changed. Starting from rest or
+/// stopping is a change, rest is none.
 fn steady_ticks(history: &[Body], angle_max: f64, ticks_max: u32) -> u32 {
     let Some((newest, past)) = history.split_last() else { return ticks_max };
     let cosine = libm::cos(angle_max);

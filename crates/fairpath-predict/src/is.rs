@@ -2,35 +2,39 @@ use super::rollout::roll_out;
 use super::{Body, Known, Missing, Predictor, Reason, Relation, TICK_SECS};
 use fairpath::vector::{Vec2, Vector};
 
-/// The interest scheme of Li and Chen, **as we reconstruct it** from what others write about it: what is near attracts or
-/// repels, with an intensity from how interesting it is and how near; together they bend the direction of motion,
-/// beginning shortly after the last known velocity. The speed stays.
+/// The interest scheme of Li and Chen, **as we reconstruct it** from what others write about it:
+/// what is near attracts or repels, with an intensity from how interesting it is and how near;
+/// together they bend the direction of motion, beginning shortly after the last known velocity. The
+/// speed stays.
 ///
-/// The full paper was not at hand. Its game has items; here only players are interesting, for nothing else is
-/// [known](Known).
+/// The full paper was not at hand. Its game has items; here only players are interesting, for
+/// nothing else is [known](Known).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Is {
     config: IsConfig,
 }
 
-/// What is interesting, and how much. Lengths are pixels of Ethereal; for other data take [`scaled`](Self::scaled).
+/// What is interesting, and how much. Lengths are pixels of Ethereal; for other data take
+/// [`scaled`](Self::scaled).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IsConfig {
     /// How much a friend attracts; below zero it repels. Default 1, the measure of the others.
     pub friend: f64,
-    /// How much an enemy attracts that is weaker than the subject, or as strong. Default 0.5: prey, but it shoots.
+    /// How much an enemy attracts that is weaker than the subject, or as strong. Default 0.5: prey,
+    /// but it shoots.
     pub weaker_enemy: f64,
     /// How much an enemy attracts that is stronger. Default −1: it is fled as a friend is sought.
     pub stronger_enemy: f64,
-    /// From how far anything is interesting, with an intensity that falls from the full weight at no distance to nothing
-    /// here. Default 1000 pixels, as far as EKB aligns.
+    /// From how far anything is interesting, with an intensity that falls from the full weight at
+    /// no distance to nothing here. Default 1000 pixels, as far as EKB aligns.
     pub reach: f64,
-    /// By how much one full weight at right angles turns the direction in a tick, in radians. Default 0.03: towards a
-    /// friend 500 pixels away, and half as heavy for that, it turns by about 45° in a second. At 0 it is a line; above
-    /// 0.3 nothing is left of the last known direction after a few ticks.
+    /// By how much one full weight at right angles turns the direction in a tick, in radians.
+    /// Default 0.03: towards a friend 500 pixels away, and half as heavy for that, it turns by
+    /// about 45° in a second. At 0 it is a line; above 0.3 nothing is left of the last known
+    /// direction after a few ticks.
     pub bend: f64,
-    /// How many ticks the last known velocity is kept before anything bends it. Default 6, 100 ms: nobody reacts
-    /// faster.
+    /// How many ticks the last known velocity is kept before anything bends it. Default 6, 100 ms:
+    /// nobody reacts faster.
     pub straight_ticks: u32,
 }
 

@@ -1,9 +1,11 @@
 use fairpath::vector::{Vec2, Vector};
 
-/// All that may be known when a prediction is made. Nothing in it is younger than the subject's last known tick.
+/// All that may be known when a prediction is made. Nothing in it is younger than the subject's
+/// last known tick.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {
-    /// The subject, tick by tick, the oldest first. Never empty; never across a respawn, a teleport or a gap.
+    /// The subject, tick by tick, the oldest first. Never empty; never across a respawn, a teleport
+    /// or a gap.
     pub history: &'a [Body],
     /// How strong the subject is.
     pub condition: Condition,
@@ -11,8 +13,8 @@ pub struct Known<'a> {
     pub others: &'a [Other],
     /// The walls, if they are known.
     pub world: Option<&'a Grid>,
-    /// What the subject pressed at each tick of the history, as a direction of at most unit length; empty where nobody
-    /// wrote it down.
+    /// What the subject pressed at each tick of the history, as a direction of at most unit length;
+    /// empty where nobody wrote it down.
     pub inputs: &'a [Vec2],
 }
 
@@ -63,8 +65,8 @@ pub enum Relation {
     Enemy,
 }
 
-/// How strong a player is, each part between 0 and 1. Where nobody knows, everybody is at full strength: only
-/// comparisons between players matter.
+/// How strong a player is, each part between 0 and 1. Where nobody knows, everybody is at full
+/// strength: only comparisons between players matter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Condition {
     /// Health, as a part of the most there can be.
@@ -161,7 +163,8 @@ impl Grid {
         self.low + Vec2::new(f64::from(column) + 0.5, f64::from(row) + 0.5) * self.cell_size
     }
 
-    /// Whether nothing but floor lies on the straight way between two places. A corner that is touched is in the way.
+    /// Whether nothing but floor lies on the straight way between two places. A corner that is
+    /// touched is in the way.
     pub fn is_clear_line(&self, from: Vec2, to: Vec2) -> bool {
         let (Some(mut cell), Some(last)) = (self.cell_at(from), self.cell_at(to)) else { return false };
         let way = to - from;

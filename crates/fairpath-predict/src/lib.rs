@@ -1,11 +1,12 @@
-//! Path predictors: where somebody will be, given where they were, who is around them, and what the world looks like.
+//! Path predictors: where somebody will be, given where they were, who is around them, and what the
+//! world looks like.
 //!
-//! A motion model continues a curve; a predictor may know more: that players follow friends, flee when weak, walk
-//! around walls, keep to a racing line. All of them see the same [`Known`] and answer the same question, so that they
-//! can be compared (the laboratory does) and exchanged.
+//! A motion model continues a curve; a predictor may know more: that players follow friends, flee
+//! when weak, walk around walls, keep to a racing line. All of them see the same [`Known`] and
+//! answer the same question, so that they can be compared (the laboratory does) and exchanged.
 //!
-//! Everything here is in the plane and counts in [ticks](TICK_RATE) of 1/60 s, as the play-pattern study (S2) does.
-//! Whoever has other data resamples it first, looking only backwards.
+//! Everything here is in the plane and counts in [ticks](TICK_RATE) of 1/60 s, as the play-pattern
+//! study (S2) does. Whoever has other data resamples it first, looking only backwards.
 //!
 //! | file | predictor | from |
 //! | --- | --- | --- |
@@ -23,9 +24,10 @@
 //! | `trend_line` | keeps to a line that laps have worn into a track | S4, and ours |
 //! | `adaptive` | whatever fits this player, learned on the way | ours |
 //!
-//! What they share: `patterns` is EKB's tick, `regression` learns weights, [`EkbConfig`] all its parameters, `search` and `route` lead around walls,
-//! `hybrid` tells a straight course, `rollout` runs tick by tick. [`live`] is for placing with a predictor what comes
-//! over a network, where both ends must agree.
+//! What they share: `patterns` is EKB's tick, `regression` learns weights, [`EkbConfig`] all its
+//! parameters, `search` and `route` lead around walls, `hybrid` tells a straight course, `rollout`
+//! runs tick by tick. [`live`] is for placing with a predictor what comes over a network, where
+//! both ends must agree.
 
 mod adaptive;
 mod constant_acceleration;
@@ -91,13 +93,15 @@ pub const TICK_RATE: TickRate = TickRate::hz(60);
 /// Seconds in a tick.
 pub const TICK_SECS: f64 = 1.0 / 60.0;
 
-/// How far ahead a predictor may be asked, in ticks: 5 s. Nobody knows what a player does after that.
+/// How far ahead a predictor may be asked, in ticks: 5 s. Nobody knows what a player does after
+/// that.
 pub const TICKS_AHEAD_MAX: u32 = 300;
 
 /// Says where somebody will be.
 ///
-/// Call [`learn`](Self::learn) for each tick of each subject in order, [`predict`](Self::predict) whenever an answer
-/// is wanted. The same calls give the same bits. After a few calls none of them allocates.
+/// Call [`learn`](Self::learn) for each tick of each subject in order, [`predict`](Self::predict)
+/// whenever an answer is wanted. The same calls give the same bits. After a few calls none of them
+/// allocates.
 pub trait Predictor: Debug + Send {
     /// What the literature calls it.
     fn name(&self) -> &str;
@@ -107,8 +111,9 @@ pub trait Predictor: Debug + Send {
     /// `subject` names whoever it is about: a small number, the same for the same player for ever.
     fn learn(&mut self, _subject: usize, _known: &Known<'_>) {}
 
-    /// Where the subject will be so many `ticks` after the last known one. `ticks` ascend, none is above
-    /// [`TICKS_AHEAD_MAX`]; the answers go to the same places of `positions`. One run serves all of them.
+    /// Where the subject will be so many `ticks` after the last known one. `ticks` ascend, none is
+    /// above [`TICKS_AHEAD_MAX`]; the answers go to the same places of `positions`. One run
+    /// serves all of them.
     fn predict(
         &mut self,
         subject: usize,
@@ -117,8 +122,8 @@ pub trait Predictor: Debug + Send {
         positions: &mut [Vec2],
     ) -> Result<(), Missing>;
 
-    /// What the answer for so many ticks ahead rests on, as far as numbers can tell. For people, not for programs; it costs
-    /// about as much as a prediction.
+    /// What the answer for so many ticks ahead rests on, as far as numbers can tell. For people,
+    /// not for programs; it costs about as much as a prediction.
     fn reason(&mut self, _subject: usize, _known: &Known<'_>, _ticks: u32) -> Reason {
         Reason::Untold
     }

@@ -1,8 +1,9 @@
 //! Placing with a predictor what comes over a network.
 //!
-//! A sender must know what its receivers show, but receivers hold different parts of the world, so a live prediction may
-//! not look at whatever happens to be there. It is a function of one DR vector and of a [`Context`] *named in it*, and of
-//! nothing else: who was where when both ends last agreed, or a line that laps have worn into a track.
+//! A sender must know what its receivers show, but receivers hold different parts of the world, so
+//! a live prediction may not look at whatever happens to be there. It is a function of one DR
+//! vector and of a [`Context`] *named in it*, and of nothing else: who was where when both ends
+//! last agreed, or a line that laps have worn into a track.
 //!
 //! ```text
 //! owner                                          receiver
@@ -13,13 +14,13 @@
 //!        └ Publisher::path: the same path            └── lacks 7 ──▶ Publisher::on_lacking: plain lines from now on
 //! ```
 //!
-//! The owner names only what a receiver has confirmed, and receivers keep it for as long as it can be named, so that the
-//! owner's view of a receiver is what the receiver places, bit for bit. What learns, learns at the owner: its choice is
-//! which context it names.
+//! The owner names only what a receiver has confirmed, and receivers keep it for as long as it can
+//! be named, so that the owner's view of a receiver is what the receiver places, bit for bit. What
+//! learns, learns at the owner: its choice is which context it names.
 //!
-//! On the wire a name would take one bit where there is none, and where there is one, another for its kind and the low 6
-//! bits of a snapshot's number (receivers keep [`SNAPSHOTS_HELD`], so 64 tell them apart) or the 8 of a lasting one. The
-//! wire format does not carry it yet.
+//! On the wire a name would take one bit where there is none, and where there is one, another for
+//! its kind and the low 6 bits of a snapshot's number (receivers keep [`SNAPSHOTS_HELD`], so 64
+//! tell them apart) or the 8 of a lasting one. The wire format does not carry it yet.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Debug;
@@ -32,17 +33,19 @@ use fairpath::number::{EntityId, ReceiverId};
 use fairpath::time::SharedInstant;
 use fairpath::vector::Vec2;
 
-/// How many snapshots a receiver keeps. 32: at two a second the oldest is 16 s old, and tells nothing any more.
+/// How many snapshots a receiver keeps. 32: at two a second the oldest is 16 s old, and tells
+/// nothing any more.
 pub const SNAPSHOTS_HELD: u32 = 32;
 
-/// How old a snapshot may be, in snapshots, for an owner to name it. Half of what receivers keep: the other half may
-/// overtake the DR vector on its way.
+/// How old a snapshot may be, in snapshots, for an owner to name it. Half of what receivers keep:
+/// the other half may overtake the DR vector on its way.
 pub const SNAPSHOTS_NAMED: u32 = SNAPSHOTS_HELD / 2;
 
 /// The name of a context. The same name means the same bits at both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ContextId {
-    /// Something that grows old: the others as they were. Numbered by the owner in the order of publishing.
+    /// Something that grows old: the others as they were. Numbered by the owner in the order of
+    /// publishing.
     Snapshot(u32),
     /// Something that stays: a trend line, a track. Numbered by the session.
     Lasting(u8),
@@ -53,8 +56,9 @@ pub trait Context: Debug + Send + Sync {
     /// Whether it has anything to say about the entity of this DR vector.
     fn guides(&self, vector: &DrVector<Vec2>) -> bool;
 
-    /// Lengthens `path` to at least `len` places: `path[k]` is where the entity is k ticks after the DR vector was
-    /// generated. The first is there already. In whatever pieces it is asked for, the path is the same.
+    /// Lengthens `path` to at least `len` places: `path[k]` is where the entity is k ticks after
+    /// the DR vector was generated. The first is there already. In whatever pieces it is asked
+    /// for, the path is the same.
     fn lengthen(&self, vector: &DrVector<Vec2>, path: &mut Vec<Vec2>, len: usize);
 }
 
@@ -83,7 +87,8 @@ pub enum Followed {
     Context(ContextId),
     /// The DR vector's own motion, as it asked for.
     Line,
-    /// The DR vector's own motion, because this context is not here or does not know the entity. Tell the owner.
+    /// The DR vector's own motion, because this context is not here or does not know the entity.
+    /// Tell the owner.
     LineForLackOf(ContextId),
 }
 
@@ -96,8 +101,8 @@ pub struct Contexts {
 }
 
 impl Contexts {
-    /// Holds one more. False if it is too old to be kept; otherwise tell the owner that it is held. What is held
-    /// already stays as it is.
+    /// Holds one more. False if it is too old to be kept; otherwise tell the owner that it is held.
+    /// What is held already stays as it is.
     pub fn hold(&mut self, id: ContextId, context: Arc<dyn Context>) -> bool {
         match id {
             ContextId::Lasting(number) => {
@@ -144,7 +149,8 @@ pub struct LivePath {
 }
 
 impl LivePath {
-    /// How many ticks are reckoned at once: whoever asks frame by frame asks for the next ones soon.
+    /// How many ticks are reckoned at once: whoever asks frame by frame asks for the next ones
+    /// soon.
     const TICKS_AT_ONCE: usize = 16;
 
     /// The path of a DR vector for who holds these contexts.
@@ -159,8 +165,8 @@ impl LivePath {
         Self { vector, followed, context: context.cloned(), places: vec![vector.motion.origin()] }
     }
 
-    /// Where the entity is at `t`; between ticks on the straight way from one to the next. A bent path ends
-    /// [`TICKS_AHEAD_MAX`] after its start; what was before the start is the line.
+    /// Where the entity is at `t`; between ticks on the straight way from one to the next. A bent
+    /// path ends [`TICKS_AHEAD_MAX`] after its start; what was before the start is the line.
     pub fn place(&mut self, t: SharedInstant) -> Placed {
         let secs = (t - self.vector.generated_at).as_secs_f64();
         let position = match self.context.clone() {
@@ -203,7 +209,8 @@ struct Confirmed {
 }
 
 impl Publisher {
-    /// Holds a snapshot under the next number, to be sent to whoever may need it. Receivers may be sent different ones.
+    /// Holds a snapshot under the next number, to be sent to whoever may need it. Receivers may be
+    /// sent different ones.
     pub fn publish(&mut self, snapshot: Arc<dyn Context>) -> ContextId {
         let id = ContextId::Snapshot(self.next);
         self.next += 1;
@@ -258,7 +265,8 @@ impl Publisher {
         (self.next - 1 - number < SNAPSHOTS_NAMED).then_some(ContextId::Snapshot(number))
     }
 
-    /// Whether a context may be named to a receiver: it is known to hold it, and will until the name arrives.
+    /// Whether a context may be named to a receiver: it is known to hold it, and will until the
+    /// name arrives.
     pub fn may_name(&self, receiver: ReceiverId, id: ContextId) -> bool {
         match id {
             ContextId::Snapshot(_) => self.snapshot_of(receiver) == Some(id),
@@ -268,7 +276,8 @@ impl Publisher {
         }
     }
 
-    /// A DR vector for one receiver, bent by this context if it may be named and knows the entity, or straight.
+    /// A DR vector for one receiver, bent by this context if it may be named and knows the entity,
+    /// or straight.
     pub fn guide_by(&self, id: ContextId, vector: &DrVector<Vec2>, receiver: ReceiverId) -> Guided {
         let knows = || self.contexts.get(id).is_some_and(|held| held.guides(vector));
         let context = (self.may_name(receiver, id) && knows()).then_some(id);
@@ -283,7 +292,8 @@ impl Publisher {
         }
     }
 
-    /// What a receiver makes of a DR vector: what to compare the truth with, and to book in its ledger.
+    /// What a receiver makes of a DR vector: what to compare the truth with, and to book in its
+    /// ledger.
     pub fn path(&self, guided: &Guided) -> LivePath {
         LivePath::new(guided, &self.contexts)
     }

@@ -3,8 +3,8 @@
 use super::{Body, Condition, EkbConfig, Known, Other, Others, PlayPatterns, Relation, TICK_SECS};
 use fairpath::vector::{Vec2, Vector};
 
-/// A player among others, from its last known tick on. Everything is reckoned from where the player is, so that a
-/// scene far from the origin is predicted as exactly as one near it.
+/// A player among others, from its last known tick on. Everything is reckoned from where the player
+/// is, so that a scene far from the origin is predicted as exactly as one near it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patterns<'a> {
     config: &'a EkbConfig,
@@ -29,7 +29,8 @@ pub(super) enum Urge {
 
 /// How a player gets to a place.
 pub(super) trait Way {
-    /// Where to go now for whoever is at `from` and wants to get to `from + offset`; again as an offset.
+    /// Where to go now for whoever is at `from` and wants to get to `from + offset`; again as an
+    /// offset.
     fn towards(&mut self, urge: Urge, from: Vec2, offset: Vec2) -> Vec2;
 }
 
@@ -116,7 +117,8 @@ impl<'a> Patterns<'a> {
         mixed(self.config.follow_out_of_battle, follow, align)
     }
 
-    /// Where a player fights: on its friends' side of them if they are weak, on the enemy's if they are strong.
+    /// Where a player fights: on its friends' side of them if they are weak, on the enemy's if they
+    /// are strong.
     fn battle_place(&self, around: &Around) -> Vec2 {
         let ours = self.strength(around);
         let theirs = around.enemies.influence;

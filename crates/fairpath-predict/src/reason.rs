@@ -24,7 +24,8 @@ pub enum Reason {
         /// After how long 37 % of it are left.
         secs: f64,
     },
-    /// The hands press this at the end: what they press now, or where that leads if it goes on changing as it did.
+    /// The hands press this at the end: what they press now, or where that leads if it goes on
+    /// changing as it did.
     Pressing {
         /// Now.
         now: Vec2,
@@ -51,8 +52,9 @@ pub enum Reason {
     Experts {
         /// Which one is followed: a place in `expected`.
         leader: usize,
-        /// What each is expected to cost: for the least mean error, how far it is expected to be off. In order: the regression,
-        /// the line, a velocity that fades in 1 s, one that fades in 0.3 s, and standing still.
+        /// What each is expected to cost: for the least mean error, how far it is expected to be
+        /// off. In order: the regression, the line, a velocity that fades in 1 s, one that
+        /// fades in 0.3 s, and standing still.
         expected: [f64; 5],
     },
 }

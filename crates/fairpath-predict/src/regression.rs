@@ -1,10 +1,11 @@
 use fairpath::vector::{Vec2, Vector};
 
-/// Learns how far one comes as a sum of vectors, its features, each with a weight that is the same for x and y: turn the
-/// scene and the answer turns with it.
+/// Learns how far one comes as a sum of vectors, its features, each with a weight that is the same
+/// for x and y: turn the scene and the answer turns with it.
 ///
-/// Recursive least squares, with each lesson weighted by one over how wrong it was: what is minimised in the long run
-/// is the mean distance and not its square, so that a few wild jumps do not spoil the guess for everybody else.
+/// Recursive least squares, with each lesson weighted by one over how wrong it was: what is
+/// minimised in the long run is the mean distance and not its square, so that a few wild jumps do
+/// not spoil the guess for everybody else.
 #[derive(Clone, Debug)]
 pub(super) struct Regression<const FEATURES: usize> {
     weights: [f64; FEATURES],
@@ -20,11 +21,12 @@ pub(super) struct Regression<const FEATURES: usize> {
 pub(super) struct RegressionConfig {
     /// How many of the last lessons count. Fifty thousand: five minutes of eight players.
     pub(super) lessons: f64,
-    /// Doubt at the start, in features' units squared, which are such that usual ones are about 1. Ten: next to
-    /// nothing is known but what the start says.
+    /// Doubt at the start, in features' units squared, which are such that usual ones are about 1.
+    /// Ten: next to nothing is known but what the start says.
     pub(super) doubt: f64,
-    /// A lesson counts by one over how wrong it was, in usual errors, but not by less than this: below it is
-    /// measurement noise. A fifth: one that was almost right counts five times the usual one.
+    /// A lesson counts by one over how wrong it was, in usual errors, but not by less than this:
+    /// below it is measurement noise. A fifth: one that was almost right counts five times the
+    /// usual one.
     pub(super) rightness: f64,
 }
 
@@ -35,7 +37,8 @@ impl Default for RegressionConfig {
 }
 
 impl<const FEATURES: usize> Regression<FEATURES> {
-    /// Forgetting stops where doubt has grown to this: what never happens must not be forgotten into infinity.
+    /// Forgetting stops where doubt has grown to this: what never happens must not be forgotten
+    /// into infinity.
     const DOUBT_MAX: f64 = 1e4;
     /// Starts from these weights, and from how wrong they usually are.
     pub(super) fn new(weights: [f64; FEATURES], usual_error: f64, config: RegressionConfig) -> Self {

@@ -1,14 +1,15 @@
 use super::{Body, Known, Missing, Predictor, Reason, TICK_SECS, TICKS_AHEAD_MAX};
 use fairpath::vector::{Vec2, Vector};
 
-/// Linear ridge regression on the last second: how far somebody comes is a weighted sum of how fast it was on average over
-/// the last few ticks, the last few more, and so on.
+/// Linear ridge regression on the last second: how far somebody comes is a weighted sum of how fast
+/// it was on average over the last few ticks, the last few more, and so on.
 ///
-/// There is one set of weights per horizon (6 to 300 ticks), the same for everybody and for both axes, so that turning the
-/// scene turns the answer; between horizons the way is straight. It learns through [`learn`](Predictor::learn), from
-/// each tick as soon as it is known where that led: no weights are shipped. What is pulled towards zero is the difference from a
-/// straight line, so that who has learned nothing is a line. To judge it on recordings it has not learned from, let it
-/// learn from others and [`freeze`](Self::freeze) it.
+/// There is one set of weights per horizon (6 to 300 ticks), the same for everybody and for both
+/// axes, so that turning the scene turns the answer; between horizons the way is straight. It
+/// learns through [`learn`](Predictor::learn), from each tick as soon as it is known where that
+/// led: no weights are shipped. What is pulled towards zero is the difference from a straight line,
+/// so that who has learned nothing is a line. To judge it on recordings it has not learned from,
+/// let it learn from others and [`freeze`](Self::freeze) it.
 #[derive(Clone, Debug)]
 pub struct Ridge {
     horizons: [Horizon; HORIZONS.len()],
@@ -20,17 +21,19 @@ pub struct Ridge {
 /// For which ticks ahead there are weights: those that S2 asks for, some nearer and some farther.
 const HORIZONS: [u32; 12] = [6, 12, 18, 36, 54, 72, 90, 108, 126, 180, 240, TICKS_AHEAD_MAX];
 
-/// Over how many ticks velocities are averaged, beside the newest one: the last second, the nearer the finer.
+/// Over how many ticks velocities are averaged, beside the newest one: the last second, the nearer
+/// the finer.
 const SPANS: [usize; 6] = [2, 5, 10, 20, 40, 60];
 
 /// The newest velocity and one mean per span.
 const FEATURES: usize = 1 + SPANS.len();
 
-/// How many samples of nothing but noise the pull towards the line is worth: a second of ten players. Less, and the first
-/// minute is erratic; more, and it takes minutes to learn.
+/// How many samples of nothing but noise the pull towards the line is worth: a second of ten
+/// players. Less, and the first minute is erratic; more, and it takes minutes to learn.
 const PULL_SAMPLES: f64 = 600.0;
 
-/// After how many ticks learned the weights are reckoned anew: it takes a few microseconds, and a second changes little.
+/// After how many ticks learned the weights are reckoned anew: it takes a few microseconds, and a
+/// second changes little.
 const TICKS_PER_SOLUTION: u32 = 60;
 
 /// How many ticks of a subject are remembered: until the farthest horizon has come.
@@ -129,7 +132,8 @@ fn between(near: (u32, Vec2), far: (u32, Vec2), tick: u32) -> Vec2 {
     near.1 * (1.0 - share) + far.1 * share
 }
 
-/// The newest velocity, and the mean velocities over the [`SPANS`]; over what there is, where there is less.
+/// The newest velocity, and the mean velocities over the [`SPANS`]; over what there is, where there
+/// is less.
 fn features(history: &[Body]) -> [Vec2; FEATURES] {
     let Some((newest, past)) = history.split_last() else { return [Vec2::ZERO; FEATURES] };
     let mut features = [newest.velocity; FEATURES];
@@ -187,8 +191,8 @@ impl Past {
     }
 }
 
-/// The regression for one horizon: Σ f·fᵀ, Σ f·y, and the weights they give. y is by how much the mean velocity up to the
-/// horizon differed from the newest one.
+/// The regression for one horizon: Σ f·fᵀ, Σ f·y, and the weights they give. y is by how much the
+/// mean velocity up to the horizon differed from the newest one.
 #[derive(Clone, Copy, Debug)]
 struct Horizon {
     ticks: u32,
@@ -237,8 +241,9 @@ impl Horizon {
         velocity * self.secs()
     }
 
-    /// What is pulled with is worth as much as the features or the targets, whichever move more: who stands still before a
-    /// kick-off and then runs would otherwise teach that the slightest motion means a sprint.
+    /// What is pulled with is worth as much as the features or the targets, whichever move more:
+    /// who stands still before a kick-off and then runs would otherwise teach that the
+    /// slightest motion means a sprint.
     fn solve(&mut self) {
         let energy: f64 = (0..FEATURES).map(|row| self.moments[row][row]).sum();
         if energy <= 0.0 || !energy.is_finite() {
@@ -255,7 +260,8 @@ impl Horizon {
     }
 }
 
-/// Solves a positive definite system given its lower half, by Cholesky's method; none where rounding has the last word.
+/// Solves a positive definite system given its lower half, by Cholesky's method; none where
+/// rounding has the last word.
 fn solve_symmetric(
     mut matrix: [[f64; FEATURES]; FEATURES],
     mut right: [f64; FEATURES],

@@ -1,6 +1,7 @@
 use fairpath::vector::Vec2;
 
-/// Runs tick by tick from `start` to the last tick asked for, and writes down where it is at those asked for.
+/// Runs tick by tick from `start` to the last tick asked for, and writes down where it is at those
+/// asked for.
 ///
 /// `step` gets the number of the tick, counted from 1, and where the tick before ended.
 pub(super) fn roll_out(

@@ -2,18 +2,19 @@
 
 use super::Grid;
 
-/// What a step to a neighbouring cell costs, and one across a corner: 99/70 is √2 to five digits, and whole numbers add
-/// up to the same sum in every order.
+/// What a step to a neighbouring cell costs, and one across a corner: 99/70 is √2 to five digits,
+/// and whole numbers add up to the same sum in every order.
 const STRAIGHT: u32 = 70;
 const DIAGONAL: u32 = 99;
 
 /// The longest path there is must not overflow a sum.
 const _: () = assert!(Grid::CELLS_MAX as u64 * DIAGONAL as u64 * 2 < u32::MAX as u64);
 
-/// Finds shortest paths: eight neighbours, and across a corner only where both cells beside it are floor.
+/// Finds shortest paths: eight neighbours, and across a corner only where both cells beside it are
+/// floor.
 ///
-/// Nothing is cleared between searches: a cell that bears an older search's number has not been seen in this one.
-/// After the first search on a grid none allocates.
+/// Nothing is cleared between searches: a cell that bears an older search's number has not been
+/// seen in this one. After the first search on a grid none allocates.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Search {
     number: u32,
@@ -35,8 +36,9 @@ struct Cell {
 const CLOSED: u32 = u32::MAX;
 
 impl Search {
-    /// Fills `path` with the cells of a shortest way, `from` left out and `to` last, and says what it costs. None, and
-    /// an empty path, if there is no way. Somebody who stands in a wall can get out of it, but not through others.
+    /// Fills `path` with the cells of a shortest way, `from` left out and `to` last, and says what
+    /// it costs. None, and an empty path, if there is no way. Somebody who stands in a wall can
+    /// get out of it, but not through others.
     pub(super) fn find(&mut self, grid: &Grid, from: u32, to: u32, path: &mut Vec<u32>) -> Option<u32> {
         path.clear();
         let (columns, rows) = grid.size();
@@ -110,7 +112,8 @@ impl Search {
         path.reverse();
     }
 
-    /// What comes first: the least estimate, of equals the one farther along, then the lower number.
+    /// What comes first: the least estimate, of equals the one farther along, then the lower
+    /// number.
     fn comes_before(&self, one: u32, other: u32) -> bool {
         let rank = |cell: u32| {
             let Cell { estimate, cost, .. } = self.cells[cell as usize];

@@ -8,7 +8,8 @@ use fairpath::vector::{Vec2, Vector};
 
 /// A game's own step function: one tick of one body, walls and all.
 pub trait Step: Debug + Send {
-    /// Where the body is a tick later if the player presses `input`: a direction of at most unit length.
+    /// Where the body is a tick later if the player presses `input`: a direction of at most unit
+    /// length.
     fn step(&self, body: &Body, input: Vec2) -> Body;
 }
 

@@ -1,5 +1,5 @@
-//! Goal: after the first questions no predictor asks for memory any more. Method: count what this thread allocates
-//! while others move about and are asked about.
+//! Goal: after the first questions no predictor asks for memory any more. Method: count what this
+//! thread allocates while others move about and are asked about.
 
 #![allow(unsafe_code, reason = "an allocator that counts cannot be written without")]
 

@@ -1,5 +1,6 @@
-//! What predictors promise: EKB is what S2 wrote and keeps its limits, nothing ever becomes not-a-number, scenes can be
-//! shifted, turned, mirrored and scaled, and two ends of a network place alike.
+//! What predictors promise: EKB is what S2 wrote and keeps its limits, nothing ever becomes
+//! not-a-number, scenes can be shifted, turned, mirrored and scaled, and two ends of a network
+//! place alike.
 
 #[path = "laws/baselines.rs"]
 mod baselines;
@@ -149,7 +150,8 @@ fn other(place: f64, speed: f64) -> impl Strategy<Value = Other> {
     )
 }
 
-/// Up to eight others, within sight or a little beyond, as fast as Ethereal allows; a history that turns now and then.
+/// Up to eight others, within sight or a little beyond, as fast as Ethereal allows; a history that
+/// turns now and then.
 fn scene() -> impl Strategy<Value = Scene> {
     scene_of(1_500.0, 250.0)
 }

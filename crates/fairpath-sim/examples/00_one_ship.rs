@@ -20,7 +20,8 @@ pub(crate) fn main() {
             let ahead = Vec2::from_heading(angle).perpendicular();
             let truth = State::moving(Vec2::from_heading(angle) * 40.0, ahead * 20.0)
                 .with_heading(angle + std::f64::consts::FRAC_PI_2, 0.5);
-            // The owner looks at it every frame, and says something when a guess would be off by more than 0.3.
+            // The owner looks at it every frame, and says something when a guess would be off by more than
+            // 0.3.
             if let Some(export) = owner.observe(Observation::Moved(truth), now).expect("finite numbers") {
                 replica.accept(&export.vector, &Arrival::at(Now::synchronised(now)));
                 told += 1;

@@ -17,8 +17,9 @@ fn truth(which: usize, now: SharedInstant) -> State<Vec2> {
 
 pub(crate) fn main() {
     let classes = || [(SHIP, Class::new(Trigger::within(0.3)))];
-    // Any scheduler of `fairpath::schedule` spreads the updates: this one makes errors small and alike. A session counts
-    // the cost in bytes, so that is the budget's unit here: 24 per trigger is about one update for somebody.
+    // Any scheduler of `fairpath::schedule` spreads the updates: this one makes errors small and alike.
+    // A session counts the cost in bytes, so that is the budget's unit here: 24 per trigger is
+    // about one update for somebody.
     let scheduler = Box::new(ErrorIndex::new(ErrorIndexConfig::new(24.0)));
     let server = Server::new(ServerConfig::new(classes(), 1), scheduler, Random::from_seed(1));
     let client = |seed| Client::new(ClientConfig::new(classes()), Random::from_seed(seed));

@@ -22,7 +22,8 @@ pub(crate) fn main() {
     for secs in [30, 80] {
         world.network.inject(Fault::Isolate(PeerId(1)));
         world.run_for(Span::from_secs(secs), |world, now| {
-            // Said into the dark, once a second. It is kept, and sent again when there is somebody to hear it.
+            // Said into the dark, once a second. It is kept, and sent again when there is somebody to hear
+            // it.
             if now.as_micros() % 1_000_000 < 16_666 {
                 let said = world.client(0).call_server(method, b"", Delivery::ReliableOrdered);
                 method += u32::from(said.is_ok());

@@ -4,9 +4,10 @@ use fairpath::time::{LocalInstant, SharedInstant, Span};
 
 /// One peer's own clock, as seen by somebody who knows the true time.
 ///
-/// It starts off by an offset, gains or loses a little every second, and may be stepped. All in integers, so
-/// that a day of drift is the same day on every machine. It answers for the present and the future: after a
-/// fault, instants before that fault are answered as if the fault had always been there.
+/// It starts off by an offset, gains or loses a little every second, and may be stepped. All in
+/// integers, so that a day of drift is the same day on every machine. It answers for the present
+/// and the future: after a fault, instants before that fault are answered as if the fault had
+/// always been there.
 ///
 /// ```
 /// use fairpath::time::{LocalInstant, SharedInstant, Span};
@@ -26,7 +27,8 @@ pub struct SimClock {
 
 /// The strongest drift a clock may have, in parts per million.
 ///
-/// Real quartz is within ±100. A tenth is far beyond anything sold as a clock; at −10⁶ time would stand still.
+/// Real quartz is within ±100. A tenth is far beyond anything sold as a clock; at −10⁶ time would
+/// stand still.
 pub const DRIFT_PPM_MAX: f64 = 100_000.0;
 
 const BILLION: i128 = 1_000_000_000;
@@ -35,9 +37,11 @@ impl SimClock {
     /// A clock that shows the true time.
     pub const PERFECT: Self = Self { anchor: (SharedInstant::ZERO, LocalInstant::ZERO), drift_ppb: 0 };
 
-    /// A clock that shows `offset` at true time zero and gains `drift_ppm` microseconds per second from there.
+    /// A clock that shows `offset` at true time zero and gains `drift_ppm` microseconds per second
+    /// from there.
     ///
-    /// Drift: default 0, quartz ±20, a bad one ±100; resolved to 0.001 and held within ±[`DRIFT_PPM_MAX`].
+    /// Drift: default 0, quartz ±20, a bad one ±100; resolved to 0.001 and held within
+    /// ±[`DRIFT_PPM_MAX`].
     pub fn new(offset: Span, drift_ppm: f64) -> Self {
         Self { anchor: (SharedInstant::ZERO, LocalInstant::ZERO + offset), drift_ppb: to_ppb(drift_ppm) }
     }
@@ -61,8 +65,8 @@ impl SimClock {
         self.local(t).since_zero() - t.since_zero()
     }
 
-    /// A fault: from true instant `t` on it shows `by` more, or less. Backwards is what a wall clock can do to
-    /// a program that trusts it.
+    /// A fault: from true instant `t` on it shows `by` more, or less. Backwards is what a wall
+    /// clock can do to a program that trusts it.
     pub fn step(&mut self, t: SharedInstant, by: Span) {
         self.anchor = (t, self.local(t) + by);
     }

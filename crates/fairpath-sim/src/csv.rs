@@ -1,7 +1,7 @@
 //! Tables as text: a header, then one row per line, cells apart by commas and without quotes.
 //!
-//! Numbers are written so that they come back bit for bit. What is wrong with a file is said with its row and
-//! column, and NaN or infinity is wrong in both directions.
+//! Numbers are written so that they come back bit for bit. What is wrong with a file is said with
+//! its row and column, and NaN or infinity is wrong in both directions.
 
 use std::fmt::{self, Write};
 
@@ -227,7 +227,8 @@ macro_rules! integer_cells {
 
 integer_cells!(u16, u32, u64, i64);
 
-/// `{:?}` is the shortest text that reads back as the same bits, with an exponent where that is shorter.
+/// `{:?}` is the shortest text that reads back as the same bits, with an exponent where that is
+/// shorter.
 impl Cell for f64 {
     fn write(&self, out: &mut String) -> Result<(), CsvProblem> {
         if !self.is_finite() {

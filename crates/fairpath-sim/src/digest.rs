@@ -2,13 +2,15 @@
 
 use std::fmt;
 
-/// Accumulates values into 64 bits that are the same on every platform: FNV-1a over little-endian bytes.
+/// Accumulates values into 64 bits that are the same on every platform: FNV-1a over little-endian
+/// bytes.
 ///
-/// For golden tests and for "run it twice": equal runs have equal digests, and a changed bit shows. It is no
-/// defence against anybody who wants two runs to look alike.
+/// For golden tests and for "run it twice": equal runs have equal digests, and a changed bit shows.
+/// It is no defence against anybody who wants two runs to look alike.
 ///
-/// What may differ between platforms without meaning anything is made one: every NaN is the same NaN, and −0
-/// is 0 (`min` and `max` may return either). There is no method for `usize`: its size is the platform's.
+/// What may differ between platforms without meaning anything is made one: every NaN is the same
+/// NaN, and −0 is 0 (`min` and `max` may return either). There is no method for `usize`: its size
+/// is the platform's.
 ///
 /// ```
 /// use fairpath_sim::Digest;

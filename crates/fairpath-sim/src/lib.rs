@@ -1,15 +1,20 @@
-//! Test anything that talks over a network without a network: virtual time, simulated links, one seed.
+//! Test anything that talks over a network without a network: virtual time, simulated links, one
+//! seed.
 //!
-//! In order: repeatable (the same seed gives the same run, bit for bit, on every platform), honest (what a link
-//! does is what its documentation says, and laws check it), simple, fast. Nothing here reads a clock, a file or
-//! a socket, and nothing calls you back: you send, you step, you are handed what happens.
+//! In order: repeatable (the same seed gives the same run, bit for bit, on every platform), honest
+//! (what a link does is what its documentation says, and laws check it), simple, fast. Nothing here
+//! reads a clock, a file or a socket, and nothing calls you back: you send, you step, you are
+//! handed what happens.
 //!
-//! * [`Network`]: peers, clocks and links in virtual time, with faults at chosen instants. Start here.
-//! * [`Link`] and [`LinkModel`]: one direction, with and without its packets; the same effects serve virtual
-//!   time and a proxy on real sockets. [`LinkConfig`] has all the knobs, [`RttTrace`] recorded round trips.
+//! * [`Network`]: peers, clocks and links in virtual time, with faults at chosen instants. Start
+//!   here.
+//! * [`Link`] and [`LinkModel`]: one direction, with and without its packets; the same effects
+//!   serve virtual time and a proxy on real sockets. [`LinkConfig`] has all the knobs, [`RttTrace`]
+//!   recorded round trips.
 //! * [`SessionWorld`]: a server and its clients on such a network, to test a whole game.
 //! * [`EventQueue`] and [`SimClock`]: time itself, and clocks that show it wrongly.
-//! * [`repro!`] and [`run_twice`]: a failing test prints the line that replays it, and a run repeats.
+//! * [`repro!`] and [`run_twice`]: a failing test prints the line that replays it, and a run
+//!   repeats.
 //! * [`trace`] and [`Digest`]: what happened, as tables and as one number.
 //!
 //! Pings over a link that loses a fifth of its packets:
@@ -42,8 +47,8 @@
 //!
 //! ## Not here
 //!
-//! Bandwidth shared between links, routing, congestion control, and anything that a protocol should do itself:
-//! retransmission, ordering, fragmentation.
+//! Bandwidth shared between links, routing, congestion control, and anything that a protocol should
+//! do itself: retransmission, ordering, fragmentation.
 #![forbid(unsafe_code)]
 
 mod clock;

@@ -9,11 +9,12 @@ use crate::clock::SimClock;
 use crate::link::{Fate, LinkConfig, LinkModel};
 use crate::queue::{EventId, EventQueue};
 
-/// A small world to test a protocol in: peers with clocks of their own, links between them, faults at chosen
-/// instants, one seed.
+/// A small world to test a protocol in: peers with clocks of their own, links between them, faults
+/// at chosen instants, one seed.
 ///
-/// It runs nothing of yours. [`send`](Self::send) and [`wake`](Self::wake) put things into the future;
-/// [`step_until`](Self::step_until) jumps there and hands them back one by one, in the order of time:
+/// It runs nothing of yours. [`send`](Self::send) and [`wake`](Self::wake) put things into the
+/// future; [`step_until`](Self::step_until) jumps there and hands them back one by one, in the
+/// order of time:
 ///
 /// ```
 /// use fairpath::time::{SharedInstant, Span};
@@ -63,7 +64,8 @@ pub struct Delivery<T> {
     pub from: PeerId,
     /// Who gets it.
     pub to: PeerId,
-    /// When it was sent, in true time. Only an omniscient observer may know this: peers know their clocks.
+    /// When it was sent, in true time. Only an omniscient observer may know this: peers know their
+    /// clocks.
     pub sent_at: SharedInstant,
     /// How large it was.
     pub size_bytes: u32,
@@ -93,7 +95,8 @@ pub enum Fault {
     Rejoin(PeerId),
     /// The link from the first to the second changes.
     Reconfigure(PeerId, PeerId, Box<LinkConfig>),
-    /// Every link is repaired and [healed](LinkConfig::healed): from here on progress can be demanded.
+    /// Every link is repaired and [healed](LinkConfig::healed): from here on progress can be
+    /// demanded.
     Heal,
     /// A peer's clock jumps, forwards or backwards.
     StepClock(PeerId, Span),
@@ -109,8 +112,8 @@ enum Planned<T> {
 
 /// How much may be in flight or planned at once.
 ///
-/// A million is beyond any test that ends; what gets there sends from its own deliveries without end, and is
-/// better told so than left to fill the memory.
+/// A million is beyond any test that ends; what gets there sends from its own deliveries without
+/// end, and is better told so than left to fill the memory.
 pub const AGENDA_LEN_MAX: usize = 1 << 20;
 
 impl<T> Network<T> {
@@ -140,8 +143,9 @@ impl<T> Network<T> {
         self.connect_one_way(other, one, config);
     }
 
-    /// Links two peers in one direction: for paths that differ by direction. Replaces the link that was there
-    /// and its statistics; to change a link that is in use, [`Fault::Reconfigure`] it.
+    /// Links two peers in one direction: for paths that differ by direction. Replaces the link that
+    /// was there and its statistics; to change a link that is in use, [`Fault::Reconfigure`]
+    /// it.
     ///
     /// # Panics
     /// If there is no such peer, or [`LinkConfig::check`] finds fault with the configuration.
@@ -190,7 +194,8 @@ impl<T> Network<T> {
         self.links.get(&(from, to)).unwrap_or_else(|| panic!("{}", no_link(from, to)))
     }
 
-    /// Sends a packet now, and already tells what will become of it: for assertions, not for the peers to know.
+    /// Sends a packet now, and already tells what will become of it: for assertions, not for the
+    /// peers to know.
     ///
     /// # Panics
     /// If they are not connected this way round, or more than [`AGENDA_LEN_MAX`] events wait.
@@ -226,7 +231,8 @@ impl<T> Network<T> {
         self.agenda.cancel(alarm).is_some()
     }
 
-    /// Something goes wrong at a chosen instant. At the same instant, what was planned first happens first.
+    /// Something goes wrong at a chosen instant. At the same instant, what was planned first
+    /// happens first.
     pub fn fault_at(&mut self, at: SharedInstant, fault: Fault) -> EventId {
         self.plan(at, Planned::Fault(fault))
     }
@@ -262,8 +268,8 @@ impl<T> Network<T> {
         }
     }
 
-    /// Jumps to the next event due by `until` and returns it; `None` when there is none, and then it is `until`.
-    /// Faults on the way happen on the way.
+    /// Jumps to the next event due by `until` and returns it; `None` when there is none, and then
+    /// it is `until`. Faults on the way happen on the way.
     pub fn step_until(&mut self, until: SharedInstant) -> Option<Event<T>> {
         loop {
             match self.agenda.pop_until(until)?.1 {

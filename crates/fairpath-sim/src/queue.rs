@@ -6,8 +6,8 @@ use fairpath::time::SharedInstant;
 
 /// Events waiting for their instant, and the clock that jumps from one to the next.
 ///
-/// Of two events at the same instant the one scheduled first comes first: without that rule a run would not
-/// repeat. `now` never runs backwards.
+/// Of two events at the same instant the one scheduled first comes first: without that rule a run
+/// would not repeat. `now` never runs backwards.
 ///
 /// ```
 /// use fairpath::time::SharedInstant;

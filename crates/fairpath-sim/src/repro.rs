@@ -4,8 +4,8 @@ use std::fmt::Debug;
 
 /// Says how to replay a seeded test, if the test panics while this is alive.
 ///
-/// Usually made by [`repro!`](crate::repro!), which knows the test's name and lets `FAIRPATH_SEED` choose
-/// another seed:
+/// Usually made by [`repro!`](crate::repro!), which knows the test's name and lets `FAIRPATH_SEED`
+/// choose another seed:
 ///
 /// ```
 /// fn everybody_arrives_in_the_end() {
@@ -55,9 +55,11 @@ fn test_name(enclosing: &str) -> String {
     path.join("::")
 }
 
-/// A [`Repro`] for the test this is called in, with the given seed unless `FAIRPATH_SEED` names another.
+/// A [`Repro`] for the test this is called in, with the given seed unless `FAIRPATH_SEED` names
+/// another.
 ///
-/// The environment is read here, in your test, and nowhere else: the crate itself touches only the seed.
+/// The environment is read here, in your test, and nowhere else: the crate itself touches only the
+/// seed.
 #[macro_export]
 macro_rules! repro {
     ($seed:expr) => {
@@ -74,8 +76,9 @@ macro_rules! repro {
 
 /// Runs a scenario twice from the same seed and insists on the same outcome.
 ///
-/// Catches what makes a run unrepeatable: a clock read, an order that differs, a global generator. Let the
-/// outcome be a [`Digest`](crate::Digest) of everything that happened, so that nothing can hide.
+/// Catches what makes a run unrepeatable: a clock read, an order that differs, a global generator.
+/// Let the outcome be a [`Digest`](crate::Digest) of everything that happened, so that nothing can
+/// hide.
 pub fn run_twice<O: PartialEq + Debug>(seed: u64, mut scenario: impl FnMut(u64) -> O) -> O {
     let first = scenario(seed);
     let second = scenario(seed);

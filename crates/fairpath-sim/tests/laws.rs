@@ -1,4 +1,5 @@
-//! The laws of the simulator, one file per room. Property tests: see `fairpath_laws` for seeds and replay.
+//! The laws of the simulator, one file per room. Property tests: see `fairpath_laws` for seeds and
+//! replay.
 
 #[path = "laws/clock.rs"]
 mod clock;

@@ -1,4 +1,5 @@
-//! Small stories on a tiny world with a fake clock, one file each: what the harness is for, and how it reads.
+//! Small stories on a tiny world with a fake clock, one file each: what the harness is for, and how
+//! it reads.
 
 #[path = "scenarios/ship.rs"]
 mod ship;

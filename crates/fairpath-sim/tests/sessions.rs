@@ -1,4 +1,5 @@
-//! Sessions in virtual time: what is promised holds over bad links, through partitions and restarts.
+//! Sessions in virtual time: what is promised holds over bad links, through partitions and
+//! restarts.
 
 #[path = "sessions/arena.rs"]
 mod arena;

@@ -2,7 +2,8 @@ use crate::number::ReceiverId;
 
 /// Something about every receiver, in the order of their ids.
 ///
-/// Sorted lists: at every trigger everybody is walked past, one beside the other in memory, and joining is rare.
+/// Sorted lists: at every trigger everybody is walked past, one beside the other in memory, and
+/// joining is rare.
 #[derive(Clone, Debug)]
 pub(crate) struct Directory<T> {
     /// Apart, so that a search looks at nothing else.
@@ -75,7 +76,8 @@ impl<T> Directory<T> {
     }
 }
 
-/// A walk through a [`Directory`]. Best asked for receivers in their order: then nothing is searched.
+/// A walk through a [`Directory`]. Best asked for receivers in their order: then nothing is
+/// searched.
 pub(crate) struct Walk<'a, T> {
     receivers: &'a [ReceiverId],
     values: &'a mut [T],

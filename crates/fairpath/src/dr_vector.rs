@@ -15,7 +15,8 @@ pub struct DrVector<V: Planar> {
     pub life: Life,
     /// Which of the entity's DR vectors.
     pub generation: Generation,
-    /// The instant the motion starts from. Of two DR vectors of one entity the later one is the newer.
+    /// The instant the motion starts from. Of two DR vectors of one entity the later one is the
+    /// newer.
     pub generated_at: SharedInstant,
     /// What to believe from then on.
     pub motion: Motion<V>,
@@ -58,7 +59,8 @@ impl<V: Planar> DrVector<V> {
         self.motion.is_finite() && self.turns_within(f64::MAX)
     }
 
-    /// Whether no number in it is greater than [`NUMBER_MAX`], so that it leads nowhere that is not finite.
+    /// Whether no number in it is greater than [`NUMBER_MAX`], so that it leads nowhere that is not
+    /// finite.
     pub fn stays_finite(&self) -> bool {
         self.motion.stays_finite() && self.turns_within(NUMBER_MAX)
     }

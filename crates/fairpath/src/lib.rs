@@ -1,8 +1,8 @@
 //! Guess where things are, and tell each player only what that player's guess gets wrong.
 //!
-//! In order: correct, predictable, small on the wire, fast. Nothing here reads a clock, a socket or a die: time,
-//! bytes and a seeded generator are passed in, so the same code runs live, in a simulator and in a browser, and
-//! gives the same bits.
+//! In order: correct, predictable, small on the wire, fast. Nothing here reads a clock, a socket or
+//! a die: time, bytes and a seeded generator are passed in, so the same code runs live, in a
+//! simulator and in a browser, and gives the same bits.
 //!
 //! The map, in the order data takes:
 //!
@@ -12,12 +12,12 @@
 //! - [`trigger`] and [`Owner`]: when a guess has become too wrong
 //! - [`ledger`] and [`schedule`]: who has been how wrong, and who is told next
 //! - [`wire`]: the bytes; [`link`]: what both ends remember of them
-//! - [`place`], with [`Replica`]: where to show it; [`converge`]: how to bend a correction for the eye
+//! - [`place`], with [`Replica`]: where to show it; [`converge`]: how to bend a correction for the
+//!   eye
 //! - [`clock`]: one timeline for everybody, that says how sure it is
 //! - [`session`]: all of it together, between a server and its clients
 //! - [`error`]: how wrong, exactly
 //! - [`random`]: the seeded generator
-//!
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 

@@ -10,8 +10,9 @@ pub struct ReceiverId(pub u32);
 
 /// Which DR vector of its entity this is, modulo 256.
 ///
-/// A receiver may rightly miss most of them, so a gap says nothing about loss. Deliberately not `Ord`:
-/// wrapped order is not transitive. Newer and older are decided by generation *time*, which does not wrap.
+/// A receiver may rightly miss most of them, so a gap says nothing about loss. Deliberately not
+/// `Ord`: wrapped order is not transitive. Newer and older are decided by generation *time*, which
+/// does not wrap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Generation(pub u8);
 
@@ -82,7 +83,8 @@ impl WirePacketNumber {
 
 /// Undoes wrapping: the number nearest to `near` whose low `bits` bits are those of `low`.
 ///
-/// Of two equally near ones it is the later; near zero it is the smallest that fits, never a negative one.
+/// Of two equally near ones it is the later; near zero it is the smallest that fits, never a
+/// negative one.
 pub fn widen(low: u64, bits: u32, near: u64) -> u64 {
     assert!((1..64).contains(&bits), "widening needs 1 to 63 bits");
     let modulus = 1u64 << bits;

@@ -9,11 +9,11 @@ use crate::trigger::{Reason, Trigger};
 use crate::vector::Planar;
 use crate::wire::Precision;
 
-/// Watches one entity whose truth it is told every frame, and cuts a DR vector whenever the exported path is
-/// no longer good enough.
+/// Watches one entity whose truth it is told every frame, and cuts a DR vector whenever the
+/// exported path is no longer good enough.
 ///
-/// The exported path is what receivers *decode*: a DR vector is moved onto the wire's time grid and rounded
-/// to the wire's precision before it is compared with anything, or thresholds would lie.
+/// The exported path is what receivers *decode*: a DR vector is moved onto the wire's time grid and
+/// rounded to the wire's precision before it is compared with anything, or thresholds would lie.
 #[derive(Clone, Debug)]
 pub struct Owner<V: Planar> {
     entity: EntityId,
@@ -33,8 +33,8 @@ pub struct Export<V: Planar> {
     pub reason: Reason,
 }
 
-/// The observed state holds a NaN, an infinity, or a number greater than [`NUMBER_MAX`](crate::motion::NUMBER_MAX). Nothing was
-/// changed.
+/// The observed state holds a NaN, an infinity, or a number greater than
+/// [`NUMBER_MAX`](crate::motion::NUMBER_MAX). Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotFinite(pub EntityId);
 
@@ -87,10 +87,11 @@ impl<V: Planar> Owner<V> {
         self
     }
 
-    /// Tells the truth of this frame; call it every frame. Answers with a DR vector when one is due.
+    /// Tells the truth of this frame; call it every frame. Answers with a DR vector when one is
+    /// due.
     ///
-    /// `now` must not go backwards. Of several observations within one step of the wire's time grid (1 ms by
-    /// default) at most one cuts, unless the entity jumps.
+    /// `now` must not go backwards. Of several observations within one step of the wire's time grid
+    /// (1 ms by default) at most one cuts, unless the entity jumps.
     pub fn observe(
         &mut self,
         observation: Observation<V>,

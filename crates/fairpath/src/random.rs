@@ -1,7 +1,8 @@
-//! A seeded generator whose numbers are the same on every platform, and the distributions we need from it.
+//! A seeded generator whose numbers are the same on every platform, and the distributions we need
+//! from it.
 //!
-//! Whoever needs chance is handed one of these; nobody asks the system. xoshiro256++ (Blackman and Vigna),
-//! seeded through SplitMix64 as its authors advise.
+//! Whoever needs chance is handed one of these; nobody asks the system. xoshiro256++ (Blackman and
+//! Vigna), seeded through SplitMix64 as its authors advise.
 
 use std::f64::consts::TAU;
 
@@ -18,8 +19,8 @@ impl Random {
         Self { state: std::array::from_fn(|_| split_mix(&mut mix)) }
     }
 
-    /// A stream of its own for part `index` of whatever this one drives: adding a part, or drawing more in
-    /// one of them, leaves the others' numbers as they were.
+    /// A stream of its own for part `index` of whatever this one drives: adding a part, or drawing
+    /// more in one of them, leaves the others' numbers as they were.
     #[must_use]
     pub fn fork(&self, index: u64) -> Self {
         let mut mix =
@@ -58,8 +59,8 @@ impl Random {
         self.unit() < probability
     }
 
-    /// Normal with mean 0 and standard deviation 1 (Box–Muller; the second value is not kept, so that each
-    /// draw costs the same number of bits).
+    /// Normal with mean 0 and standard deviation 1 (Box–Muller; the second value is not kept, so
+    /// that each draw costs the same number of bits).
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * libm::log(1.0 - self.unit())).sqrt();
         radius * libm::cos(TAU * self.unit())

@@ -52,8 +52,8 @@ impl Quat {
         Self { w: cos, v: rotation * scale }
     }
 
-    /// The orientation that three turns about the body's own axes lead to: ψ about z, θ about the new y, φ
-    /// about the newest x.
+    /// The orientation that three turns about the body's own axes lead to: ψ about z, θ about the
+    /// new y, φ about the newest x.
     pub fn from_euler(angles: Euler) -> Self {
         Self::about_z(angles.psi) * Self::about_y(angles.theta) * Self::about_x(angles.phi)
     }
@@ -61,8 +61,8 @@ impl Quat {
     /// The three turns that lead here, ψ and φ in [−π, π], θ in [−π/2, π/2].
     ///
     /// At gimbal lock, θ = ±π/2, only ψ ∓ φ means anything: φ is then 0. Everywhere, there too,
-    /// [`from_euler`](Self::from_euler) leads back to this orientation up to rounding, because nothing here
-    /// takes the arcsine of a number close to one.
+    /// [`from_euler`](Self::from_euler) leads back to this orientation up to rounding, because
+    /// nothing here takes the arcsine of a number close to one.
     pub fn euler(self) -> Euler {
         // The products of half-angle functions in a ψ-θ-φ quaternion pair up into
         // (cos θ/2 − sin θ/2)·(cos, sin)((ψ + φ)/2) and (cos θ/2 + sin θ/2)·(cos, sin)((ψ − φ)/2).
@@ -80,15 +80,15 @@ impl Quat {
         }
     }
 
-    /// The body's x, y and z axis in world axes: the rows of the matrix that carries world axes into the
-    /// body's, the columns of the one that carries them back.
+    /// The body's x, y and z axis in world axes: the rows of the matrix that carries world axes
+    /// into the body's, the columns of the one that carries them back.
     pub fn axes(self) -> [Vec3; 3] {
         [Vec3::new(1.0, 0.0, 0.0), Vec3::new(0.0, 1.0, 0.0), Vec3::new(0.0, 0.0, 1.0)]
             .map(|axis| self.rotate(axis))
     }
 
-    /// The shortest turn that is this rotation, along its axis and as long as its angle, at most π: the
-    /// inverse of [`from_rotation_vector`](Self::from_rotation_vector).
+    /// The shortest turn that is this rotation, along its axis and as long as its angle, at most π:
+    /// the inverse of [`from_rotation_vector`](Self::from_rotation_vector).
     pub fn to_rotation_vector(self) -> Vec3 {
         let shortest = if self.w < 0.0 { Self { w: -self.w, v: -self.v } } else { self };
         let sin = shortest.v.length();
@@ -153,14 +153,15 @@ impl Mul for Quat {
     }
 }
 
-/// How near to straight up or down, in the length of a half-angle pair, ψ and φ stop having a meaning of
-/// their own. A few roundings of a unit quaternion: above it they are still told apart, below it they are noise.
+/// How near to straight up or down, in the length of a half-angle pair, ψ and φ stop having a
+/// meaning of their own. A few roundings of a unit quaternion: above it they are still told apart,
+/// below it they are noise.
 const GIMBAL_LOCK: f64 = 1e-15;
 
 /// An orientation as three turns in a row, in radians: what IEEE 1278.1 puts on the wire.
 ///
-/// The letters are the standard's. They are not called heading, pitch and roll because its z axes point down:
-/// there a positive θ lifts the nose, in a world whose +z is up it lowers it.
+/// The letters are the standard's. They are not called heading, pitch and roll because its z axes
+/// point down: there a positive θ lifts the nose, in a world whose +z is up it lowers it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Euler {
     /// ψ, the first turn, about z.

@@ -5,8 +5,9 @@ use crate::vector::{Planar, Vector};
 
 /// Where something is, how it moves and which way it faces.
 ///
-/// The owner fills it from the game; a [`Motion`](crate::motion::Motion) answers with one. What a game does
-/// not know it leaves at zero: the models that would use it then behave like simpler ones.
+/// The owner fills it from the game; a [`Motion`](crate::motion::Motion) answers with one. What a
+/// game does not know it leaves at zero: the models that would use it then behave like simpler
+/// ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct State<V: Vector> {
     /// Where it is.

@@ -1,11 +1,12 @@
 //! Time, as whole microseconds, and always with the name of the clock it was read on.
 //!
-//! A [`LocalInstant`] is what this machine's own monotonic clock says; it never leaves the machine. A
-//! [`SharedInstant`] lies on the timeline all peers agree on; it is what the wire carries. The two do not
-//! mix: the only bridge is [`ClockSync`](crate::clock::ClockSync), and it says how sure it is.
+//! A [`LocalInstant`] is what this machine's own monotonic clock says; it never leaves the machine.
+//! A [`SharedInstant`] lies on the timeline all peers agree on; it is what the wire carries. The
+//! two do not mix: the only bridge is [`ClockSync`](crate::clock::ClockSync), and it says how sure
+//! it is.
 //!
-//! Integers, because a recording, a test and a browser must all be able to write down the same instant, and
-//! signed, because recordings start before their own zero.
+//! Integers, because a recording, a test and a browser must all be able to write down the same
+//! instant, and signed, because recordings start before their own zero.
 
 use std::ops::{Add, AddAssign, Neg, Sub, SubAssign};
 
@@ -46,8 +47,8 @@ impl Span {
 
     /// In seconds.
     ///
-    /// A product, not a quotient: it is on the path of every placement, and batch and single placement must
-    /// round alike.
+    /// A product, not a quotient: it is on the path of every placement, and batch and single
+    /// placement must round alike.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 * 1e-6
     }
@@ -197,8 +198,8 @@ pub struct Now {
 }
 
 impl Now {
-    /// An instant where both clocks agree to the microsecond: simulations, recordings, a server whose own
-    /// clock *is* the shared one.
+    /// An instant where both clocks agree to the microsecond: simulations, recordings, a server
+    /// whose own clock *is* the shared one.
     pub const fn synchronised(shared: SharedInstant) -> Self {
         Self { local: LocalInstant(shared.0), shared }
     }

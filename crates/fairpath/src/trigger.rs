@@ -1,7 +1,7 @@
 //! When the receivers' guess has become too wrong: the rules that cut a new DR vector.
 //!
-//! Every rule compares the truth with the last DR vector *generated*, never with the previous frame: slow
-//! drift would slip through a frame-to-frame test for ever.
+//! Every rule compares the truth with the last DR vector *generated*, never with the previous
+//! frame: slow drift would slip through a frame-to-frame test for ever.
 
 use crate::dr_vector::DrVector;
 use crate::state::State;
@@ -13,14 +13,15 @@ use crate::vector::{Planar, Vector};
 pub enum Trigger {
     /// The truth is farther than `threshold` from where the exported path puts it now.
     Distance {
-        /// In world units. Halving it sends a turning entity about 1.4 times as often (the error grows with
-        /// t²); above a body width, hits look unfair. 0.3 for a tank of 6 × 2.8 at 25 u/s.
+        /// In world units. Halving it sends a turning entity about 1.4 times as often (the error
+        /// grows with t²); above a body width, hits look unfair. 0.3 for a tank of 6 × 2.8
+        /// at 25 u/s.
         threshold: f64,
     },
     /// The truth is farther than `threshold` from the *line* the exported path runs along now.
     ///
-    /// Cheaper than `Distance` for something that speeds up and slows down on a road, and blind to something
-    /// that stops on its line: combine it with [`Every`](Self::Every).
+    /// Cheaper than `Distance` for something that speeds up and slows down on a road, and blind to
+    /// something that stops on its line: combine it with [`Every`](Self::Every).
     CrossTrack {
         /// In world units.
         threshold: f64,
@@ -32,16 +33,18 @@ pub enum Trigger {
     },
     /// The last DR vector is this old: a heartbeat. Every trigger, of whatever kind, restarts it.
     Every(Span),
-    /// The direction of movement has turned away from the exported one by more than `angle`: tells of a turn
-    /// before it has grown into a distance. Starting and stopping count as a turn.
+    /// The direction of movement has turned away from the exported one by more than `angle`: tells
+    /// of a turn before it has grown into a distance. Starting and stopping count as a turn.
     PreReckoning {
-        /// In radians. S0's field uses a few degrees up to a quarter turn; too small a value sends on noise.
+        /// In radians. S0's field uses a few degrees up to a quarter turn; too small a value sends
+        /// on noise.
         angle: f64,
-        /// Slower than this is standing still, in units per second: below it a direction is only noise.
+        /// Slower than this is standing still, in units per second: below it a direction is only
+        /// noise.
         speed_min: f64,
     },
-    /// `Distance` whose threshold grows with the distance to the receiver. Generates at the smallest one;
-    /// [`Adaptive::passes`] then filters for each receiver.
+    /// `Distance` whose threshold grows with the distance to the receiver. Generates at the
+    /// smallest one; [`Adaptive::passes`] then filters for each receiver.
     Adaptive(Adaptive),
     /// Any of these.
     AnyOf(Vec<Self>),
@@ -50,8 +53,9 @@ pub enum Trigger {
 impl Trigger {
     /// The usual choice: keep every receiver within `threshold`, and say something once a second.
     ///
-    /// The heartbeat bounds how long a receiver that lost the last DR vector stays wrong. One second is what
-    /// BZFlag ships; a third of the default horizon, so two may be lost before anybody freezes.
+    /// The heartbeat bounds how long a receiver that lost the last DR vector stays wrong. One
+    /// second is what BZFlag ships; a third of the default horizon, so two may be lost before
+    /// anybody freezes.
     pub fn within(threshold: f64) -> Self {
         Self::AnyOf(vec![Self::Distance { threshold }, Self::Every(Span::from_secs(1))])
     }
@@ -104,8 +108,8 @@ pub enum Reason {
 
 /// A threshold that grows with the distance between entity and receiver: level of detail.
 ///
-/// ε(d) = `near` + `per_distance`·d, at most `far`. With `near` 0.1, `per_distance` 0.01 and `far` 2, somebody
-/// 50 units away is kept within 0.6.
+/// ε(d) = `near` + `per_distance`·d, at most `far`. With `near` 0.1, `per_distance` 0.01 and `far`
+/// 2, somebody 50 units away is kept within 0.6.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Adaptive {
     /// The threshold for a receiver right beside it, in world units; what generates DR vectors.
@@ -122,8 +126,8 @@ impl Adaptive {
         (self.near + self.per_distance * distance).min(self.far).max(self.near)
     }
 
-    /// Whether a receiver who looks on from `viewpoint`, and was last sent `told`, must hear of the truth.
-    /// Somebody who was told nothing, or of another life, must.
+    /// Whether a receiver who looks on from `viewpoint`, and was last sent `told`, must hear of the
+    /// truth. Somebody who was told nothing, or of another life, must.
     pub fn passes<V: Planar>(
         &self,
         truth: &State<V>,
@@ -142,7 +146,8 @@ fn distance<V: Planar>(truth: &State<V>, exported: &DrVector<V>, now: SharedInst
     truth.position.distance(exported.position_at(now))
 }
 
-/// Distance from the line through `believed` along its velocity; from the point, where it stands still.
+/// Distance from the line through `believed` along its velocity; from the point, where it stands
+/// still.
 fn cross_track<V: Vector>(truth: &State<V>, believed: &State<V>) -> f64 {
     let off = truth.position - believed.position;
     let speed = believed.velocity.length();

@@ -1,8 +1,8 @@
 //! Small vectors of our own, so that no user's maths library is pinned to ours.
 //!
-//! [`Vector`] is what dead reckoning needs of a position: add, subtract, scale, measure, and a way of facing.
-//! [`Planar`] adds what turns about the +z axis: cars, tanks, boats, anything with a heading. [`Vec2`] and
-//! [`Vec3`] are both, and both live in one build.
+//! [`Vector`] is what dead reckoning needs of a position: add, subtract, scale, measure, and a way
+//! of facing. [`Planar`] adds what turns about the +z axis: cars, tanks, boats, anything with a
+//! heading. [`Vec2`] and [`Vec3`] are both, and both live in one build.
 
 use std::fmt::Debug;
 use std::ops::{Add, AddAssign, Mul, Neg, Sub};
@@ -26,7 +26,8 @@ pub trait Vector:
 {
     /// Which way something faces: an angle in the plane, a quaternion in space.
     type Orientation: Copy + Debug + Default + PartialEq + Send + Sync;
-    /// How fast it turns: radians per second, about +z in the plane, about the body's axes in space.
+    /// How fast it turns: radians per second, about +z in the plane, about the body's axes in
+    /// space.
     type Spin: Copy + Debug + Default + PartialEq + Send + Sync;
 
     /// The origin.
@@ -62,8 +63,9 @@ pub trait Vector:
         Self::is_spin_within(spin, f64::MAX)
     }
 
-    /// What lies `share` of the way (0 to 1) along the shortest turn between two orientations. Where that turn is long, the
-    /// pace along it need not be even: it is for states a tick apart, and cheap.
+    /// What lies `share` of the way (0 to 1) along the shortest turn between two orientations.
+    /// Where that turn is long, the pace along it need not be even: it is for states a tick
+    /// apart, and cheap.
     fn part_way(from: Self::Orientation, to: Self::Orientation, share: f64) -> Self::Orientation {
         Self::turned(from, Self::turn_between(from, to), share)
     }

@@ -1,4 +1,5 @@
-//! The laws of the library, one file per room. Property tests: see `fairpath_laws` for seeds and replay.
+//! The laws of the library, one file per room. Property tests: see `fairpath_laws` for seeds and
+//! replay.
 
 mod common;
 

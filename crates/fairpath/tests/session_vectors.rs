@@ -1,7 +1,8 @@
-//! Goal: the bytes of sessions never change by accident. Method: as in `vectors.rs`, in `lab/vectors/session`.
+//! Goal: the bytes of sessions never change by accident. Method: as in `vectors.rs`, in
+//! `lab/vectors/session`.
 //!
-//! After a change that is meant, `FAIRPATH_BLESS=1 cargo test -p fairpath --test session_vectors` writes them anew; then
-//! raise the version of the session protocol.
+//! After a change that is meant, `FAIRPATH_BLESS=1 cargo test -p fairpath --test session_vectors`
+//! writes them anew; then raise the version of the session protocol.
 
 use std::fs;
 use std::path::{Path, PathBuf};

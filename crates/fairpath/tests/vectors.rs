@@ -1,8 +1,9 @@
-//! Goal: the bytes never change by accident. Method: messages whose bytes (`lab/vectors/*.hex`) and meaning
-//! (`lab/vectors/*.txt`) are kept in the repository. `lab/spec-check` reads the same files without this library.
+//! Goal: the bytes never change by accident. Method: messages whose bytes (`lab/vectors/*.hex`) and
+//! meaning (`lab/vectors/*.txt`) are kept in the repository. `lab/spec-check` reads the same files
+//! without this library.
 //!
-//! After a change of the format that is meant, `FAIRPATH_BLESS=1 cargo test -p fairpath --test vectors` writes
-//! them anew; then raise the version.
+//! After a change of the format that is meant, `FAIRPATH_BLESS=1 cargo test -p fairpath --test
+//! vectors` writes them anew; then raise the version.
 
 use std::fmt::Write as _;
 use std::fs;

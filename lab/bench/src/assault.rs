@@ -1,4 +1,5 @@
-//! Carries an intruder's datagrams over QUIC, for the bench of hostile peers and for the tests of `fairpath-net`.
+//! Carries an intruder's datagrams over QUIC, for the bench of hostile peers and for the tests of
+//! `fairpath-net`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -27,7 +28,8 @@ const FRAME: Duration = Duration::from_micros(16_667);
 const TRY_AGAIN: Duration = Duration::from_millis(50);
 
 impl Assault {
-    /// Starts a hostile client on a thread of its own. It reconnects whenever the server throws it out.
+    /// Starts a hostile client on a thread of its own. It reconnects whenever the server throws it
+    /// out.
     pub fn begin(
         attack: Attack,
         classes: impl IntoIterator<Item = (ClassId, Class)>,

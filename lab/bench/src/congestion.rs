@@ -14,7 +14,8 @@ use crate::fleet::{Fleet, any_port, client};
 use crate::measure::Table;
 
 const RUN_FOR: Duration = Duration::from_secs(10);
-/// Enough to fill the budget: a controller that does not get in the way then does not get in the way at all.
+/// Enough to fill the budget: a controller that does not get in the way then does not get in the
+/// way at all.
 const SHIPS: usize = 64;
 const LOSSES: [f64; 3] = [0.0, 0.1, 0.3];
 

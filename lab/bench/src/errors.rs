@@ -1,7 +1,8 @@
 use fairpath::vector::{Vec2, Vector};
 use serde::{Deserialize, Serialize};
 
-/// How far what is shown is from the truth: all of it in a histogram, so that any number of looks takes the same memory.
+/// How far what is shown is from the truth: all of it in a histogram, so that any number of looks
+/// takes the same memory.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Errors {
     /// How many there were of each size, in steps of [`Errors::STEP`].
@@ -22,7 +23,8 @@ impl Default for Errors {
 impl Errors {
     /// A five hundredth of a unit: the threshold is 150 of them.
     const STEP: f64 = 0.002;
-    /// Up to 10 units; what is farther off counts as that in quantiles, and as it is in the root mean square.
+    /// Up to 10 units; what is farther off counts as that in quantiles, and as it is in the root
+    /// mean square.
     const STEPS: usize = 5_000;
 
     /// A look at something: where it is shown, if it is, and where it is.

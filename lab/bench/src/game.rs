@@ -110,7 +110,8 @@ impl Game {
         self.dispatcher.poll_departures(None, self.now)
     }
 
-    /// The next tick of a server: some tanks turn, every receiver's packet is filled, and it asks how long it may sleep.
+    /// The next tick of a server: some tanks turn, every receiver's packet is filled, and it asks
+    /// how long it may sleep.
     pub(crate) fn tick(&mut self) -> Vec<Departure> {
         self.tick += 1;
         self.now = SharedInstant::ZERO + RATE.begin(self.tick);

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// A process of this same program. It reports on its stdout, a line of JSON at a time, and ends when nobody holds its
-/// stdin any more.
+/// A process of this same program. It reports on its stdout, a line of JSON at a time, and ends
+/// when nobody holds its stdin any more.
 #[derive(Debug)]
 pub struct Helper {
     child: Child,
@@ -27,7 +27,8 @@ impl Helper {
         Self { child, reports }
     }
 
-    /// What it reports next. A helper that died has said why on stderr; there is nothing to measure without it.
+    /// What it reports next. A helper that died has said why on stderr; there is nothing to measure
+    /// without it.
     pub fn hear<T: DeserializeOwned>(&mut self) -> T {
         let mut line = String::new();
         let read = self.reports.read_line(&mut line).expect("a pipe can be read");

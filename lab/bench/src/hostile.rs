@@ -1,7 +1,9 @@
-//! Hostile peers on real sockets: what each costs a server, and what it does to four honest players beside it.
+//! Hostile peers on real sockets: what each costs a server, and what it does to four honest players
+//! beside it.
 //!
-//! Everything is in one process. The server has a thread of its own, whose time the system tells; memory is that of everybody,
-//! the intruder included. Errors over real sockets are noisy: `fairpath-campaign` compares them exactly in virtual time.
+//! Everything is in one process. The server has a thread of its own, whose time the system tells;
+//! memory is that of everybody, the intruder included. Errors over real sockets are noisy:
+//! `fairpath-campaign` compares them exactly in virtual time.
 
 use std::time::{Duration, Instant};
 
@@ -93,7 +95,8 @@ fn besiege(attack: Attack) -> Row {
     }
 }
 
-/// All come from one address here, so the door is wide; but whoever is thrown out waits as anywhere.
+/// All come from one address here, so the door is wide; but whoever is thrown out waits as
+/// anywhere.
 fn serve(identity: Identity) -> NetServer<Vec2> {
     let teleport = TeleportCheck { speed_max: SPEED_MAX, slack: 5.0, allows_jumps: false };
     let session =
@@ -189,7 +192,8 @@ fn flight(index: usize, now: SharedInstant) -> State<Vec2> {
     State::moving(ahead * 40.0, ahead.perpendicular() * 20.0)
 }
 
-/// Seconds of processor time that the newest server's thread has used; nothing where the system does not tell.
+/// Seconds of processor time that the newest server's thread has used; nothing where the system
+/// does not tell.
 fn server_cpu() -> Option<f64> {
     const TICKS_PER_SEC: f64 = 100.0;
     let tasks = std::fs::read_dir("/proc/self/task").ok()?;

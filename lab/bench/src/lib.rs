@@ -1,5 +1,5 @@
-//! What measurements over real sockets have in common: motion that is the same for everybody, the machine's clock,
-//! how wrong what is shown is, and processes that are measured apart.
+//! What measurements over real sockets have in common: motion that is the same for everybody, the
+//! machine's clock, how wrong what is shown is, and processes that are measured apart.
 //!
 //! * [`Scene`]: tanks driven by bots, from a seed; the truth at any instant
 //! * [`Errors`]: how far what is shown is from it

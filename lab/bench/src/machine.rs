@@ -11,7 +11,8 @@ pub fn now() -> Duration {
 
 /// What all threads of this process have had of the processor so far, in the kernel too.
 ///
-/// On the loopback a packet is carried to the receiver's socket by whoever sends it: that is in the sender's time.
+/// On the loopback a packet is carried to the receiver's socket by whoever sends it: that is in the
+/// sender's time.
 pub fn processor_time() -> Duration {
     read(ClockId::ProcessCPUTime)
 }
@@ -34,7 +35,8 @@ impl Metronome {
         Self { next: now(), period: Duration::from_secs_f64(1.0 / rate) }
     }
 
-    /// Waits for the next turn, and says how late it comes. Turns that were missed altogether are left out.
+    /// Waits for the next turn, and says how late it comes. Turns that were missed altogether are
+    /// left out.
     pub fn wait(&mut self) -> Duration {
         let early = self.next.saturating_sub(now());
         if !early.is_zero() {

@@ -1,7 +1,8 @@
 //! `cargo xtask bench [NAME]`: how fast Fairpath is.
 //!
-//! Everything is a ratio to a baseline measured in the same run, turn by turn, best of five: machines differ
-//! and stall, ratios can be repeated. Absolute times stand beside them for curiosity.
+//! Everything is a ratio to a baseline measured in the same run, turn by turn, best of five:
+//! machines differ and stall, ratios can be repeated. Absolute times stand beside them for
+//! curiosity.
 
 mod allocator;
 mod congestion;

@@ -5,10 +5,12 @@ use std::time::{Duration, Instant};
 
 /// How often each contender is measured; the best counts, because noise only ever adds.
 const ROUNDS: usize = 5;
-/// How long one measurement lasts at least: long against the clock's grain, short against a person's patience.
+/// How long one measurement lasts at least: long against the clock's grain, short against a
+/// person's patience.
 const ROUND_TIME: Duration = Duration::from_millis(60);
 
-/// How often the stopwatch is pressed for nothing; the quickest counts, so that never too much is taken off.
+/// How often the stopwatch is pressed for nothing; the quickest counts, so that never too much is
+/// taken off.
 const CALIBRATIONS: usize = 10_000;
 
 /// Something to measure: a name, and what to do once. It answers with something, so that nothing is
@@ -28,7 +30,8 @@ pub(crate) struct Stopwatch {
 }
 
 impl Stopwatch {
-    /// What it measures when nothing is done: two looks at the clock are some twenty nanoseconds apart.
+    /// What it measures when nothing is done: two looks at the clock are some twenty nanoseconds
+    /// apart.
     fn own_cost() -> Duration {
         let nothing = || {
             let mut watch = Self::default();

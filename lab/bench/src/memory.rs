@@ -1,4 +1,5 @@
-//! Memory: what an idle client costs a server, and what one entity that one receiver is told of costs.
+//! Memory: what an idle client costs a server, and what one entity that one receiver is told of
+//! costs.
 //!
 //! The clients are another process, so that only the server's memory is counted here.
 
@@ -15,7 +16,8 @@ use crate::measure::Table;
 
 const CLIENTS: usize = 32;
 const ENTITIES: usize = 64;
-/// How long everybody is watched before the memory is read: longer than the histories of ledgers reach back.
+/// How long everybody is watched before the memory is read: longer than the histories of ledgers
+/// reach back.
 const SETTLE: Duration = Duration::from_secs(8);
 /// How this program is called to be the clients.
 pub(crate) const AS_CLIENTS: &str = "--as-idle-clients";
@@ -84,7 +86,8 @@ fn settled(fleet: &mut Fleet) -> f64 {
     allocator::live_bytes() as f64
 }
 
-/// Clients that only watch, in a process of their own that ends when nobody holds its stdin any more.
+/// Clients that only watch, in a process of their own that ends when nobody holds its stdin any
+/// more.
 struct Clients(Child);
 
 impl Clients {

@@ -1,4 +1,5 @@
-//! The middleman: how late packets leave at 1000 a second, and what else could have been waited with.
+//! The middleman: how late packets leave at 1000 a second, and what else could have been waited
+//! with.
 //!
 //! No ratio but times: the promise is one (within 2 ms of what was asked, on an idle machine).
 

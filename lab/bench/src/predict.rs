@@ -1,4 +1,5 @@
-//! "Where will it be in 0.3 to 2.1 s", asked of every predictor; of the trend line about cars on a track.
+//! "Where will it be in 0.3 to 2.1 s", asked of every predictor; of the trend line about cars on a
+//! track.
 
 use std::sync::Arc;
 
@@ -21,7 +22,8 @@ const HORIZONS: [u32; 7] = [18, 36, 54, 72, 90, 108, 126];
 const SUBJECTS: usize = 32;
 const HISTORY: usize = 130;
 const CROWDS: [usize; 2] = [16, 64];
-/// How long the adaptive predictor has watched before it is asked: as long as the farthest it learns to look ahead.
+/// How long the adaptive predictor has watched before it is asked: as long as the farthest it
+/// learns to look ahead.
 const WARM_UP_TICKS: u32 = TICKS_AHEAD_MAX;
 /// Those whose cost should grow no faster than the crowd.
 const LINEAR_IN_PLAYERS: [&str; 6] = ["EKB", "OAEKB", "hybrid EKB", "hybrid OAEKB", "IS", "HM"];

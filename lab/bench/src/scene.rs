@@ -6,7 +6,8 @@ use fairpath::vector::{Vec2, Vector};
 use fairpath::{Observation, State};
 use fairpath_games::tanks::{HALF_SIDE, Match, TANKS_MAX, TICK_RATE, TanksConfig};
 
-/// Tanks driven by bots: who they are and where follows from a seed, and their truth is known at any instant.
+/// Tanks driven by bots: who they are and where follows from a seed, and their truth is known at
+/// any instant.
 ///
 /// Fields of up to 64 tanks lie side by side, each a match of its own.
 #[derive(Clone, Debug)]
@@ -29,8 +30,9 @@ struct Still {
 pub const FIELD: f64 = 2.0 * HALF_SIDE + 50.0;
 /// Matches begin with everybody at home; after so long they are all over the field.
 const WARM_UP: Duration = Duration::from_secs(20);
-/// Shots fall short: nobody is put elsewhere and lies about as a wreck before. One who leaps across the field is as wrong on
-/// everybody's screen, by so much that nothing else would be seen in a mean.
+/// Shots fall short: nobody is put elsewhere and lies about as a wreck before. One who leaps across
+/// the field is as wrong on everybody's screen, by so much that nothing else would be seen in a
+/// mean.
 const SHOT_RANGE: f64 = 1.0;
 /// Below this a tank counts as standing, in units per second.
 const STANDING: f64 = 0.5;

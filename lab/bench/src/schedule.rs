@@ -1,6 +1,7 @@
-//! What one trigger costs for each receiver, for every scheduler: the books are brought up to now, the scheduler
-//! decides, and what is to leave is handed out. What every copy costs that then leaves (its departure and its receipt
-//! are booked) is measured apart: how many there are is the scheduler's choice.
+//! What one trigger costs for each receiver, for every scheduler: the books are brought up to now,
+//! the scheduler decides, and what is to leave is handed out. What every copy costs that then
+//! leaves (its departure and its receipt are booked) is measured apart: how many there are is the
+//! scheduler's choice.
 
 use fairpath::motion::MotionKind;
 use fairpath::schedule::{
@@ -86,8 +87,9 @@ fn bench(kind: MotionKind, goal_ns: u32) -> Table {
     table
 }
 
-/// One tick of a server at 60 Hz, per pair of tank and receiver, with everything on that live use has: some tanks turn,
-/// then every receiver's departures are asked for, and the next deadline. As above, without what copies cost.
+/// One tick of a server at 60 Hz, per pair of tank and receiver, with everything on that live use
+/// has: some tanks turn, then every receiver's departures are asked for, and the next deadline. As
+/// above, without what copies cost.
 pub(crate) fn bench_server() -> Table {
     let mut contenders = Vec::new();
     for (name, size) in SERVERS {
@@ -110,8 +112,8 @@ pub(crate) fn bench_server() -> Table {
     Table::measure("One tick of a server, per pair of tank and receiver", contenders)
 }
 
-/// A game that has been going on for a while: in its first moments nobody believes anything and triggers are cheap, and with
-/// ten thousand receivers that is where all rounds would end.
+/// A game that has been going on for a while: in its first moments nobody believes anything and
+/// triggers are cheap, and with ten thousand receivers that is where all rounds would end.
 fn crowd(kind: MotionKind, receivers: usize, scheduler: Box<dyn Scheduler<Vec2>>) -> Game {
     let mut game = Game::new(kind, Size::crowd(receivers), DispatcherConfig::as_in_the_papers(), scheduler);
     for _ in 0..WARM_UP {

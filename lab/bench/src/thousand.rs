@@ -1,7 +1,8 @@
-//! How many players one server holds: each drives one tank and sees the 32 that are nearest, at 20 Hz.
+//! How many players one server holds: each drives one tank and sees the 32 that are nearest, at 20
+//! Hz.
 //!
-//! Server and bots are processes of their own on the same machine. A bot is a whole client: a socket, QUIC, TLS, a session with
-//! a clock of its own; only the thread is one for all.
+//! Server and bots are processes of their own on the same machine. A bot is a whole client: a
+//! socket, QUIC, TLS, a session with a clock of its own; only the thread is one for all.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -31,7 +32,8 @@ const TICK: Span = Span::from_millis(50);
 const SCOPE_EVERY: Span = Span::from_millis(250);
 const THRESHOLD: f64 = 0.3;
 const TANK: ClassId = ClassId(0);
-/// How long is measured, and how long everybody has had time before: all handshakes, clocks and first sights.
+/// How long is measured, and how long everybody has had time before: all handshakes, clocks and
+/// first sights.
 const MEASURE: Duration = Duration::from_secs(60);
 const SETTLE: Duration = Duration::from_secs(10);
 /// The scene goes on for so long after all that.
@@ -215,7 +217,8 @@ fn class() -> (ClassId, Class) {
     (TANK, Class::new(Trigger::within(THRESHOLD)).with_model(MotionKind::Circular))
 }
 
-// ── the server ──────────────────────────────────────────────────────────────────────────────────────────────
+// ── the server
+// ──────────────────────────────────────────────────────────────────────────────────────────────
 
 pub(crate) fn be_server(arguments: &[String]) {
     let clients: usize = arguments[0].parse().expect("a number");
@@ -290,7 +293,8 @@ impl Ticks {
         Self { metronome: machine::Metronome::hz(TICKS_HZ), late_us: Vec::new() }
     }
 
-    /// What a server's game does with every tank: looks where it is. Late is what the tick is done after its time.
+    /// What a server's game does with every tank: looks where it is. Late is what the tick is done
+    /// after its time.
     fn next(&mut self, server: &NetServer<Vec2>, lost: &mut u64) {
         let late = self.metronome.wait();
         let woke = machine::now();
@@ -325,7 +329,8 @@ fn resident() -> u64 {
     pages.unwrap_or(0) * 4096
 }
 
-// ── the bots ────────────────────────────────────────────────────────────────────────────────────────────────
+// ── the bots
+// ────────────────────────────────────────────────────────────────────────────────────────────────
 
 pub(crate) fn be_bots(arguments: &[String]) {
     let count: usize = arguments[0].parse().expect("a number");

@@ -1,12 +1,15 @@
-//! A campaign of whole worlds: each is drawn from a seed, broken in every way we know, healed, and checked from outside.
+//! A campaign of whole worlds: each is drawn from a seed, broken in every way we know, healed, and
+//! checked from outside.
 //!
-//! A [`Plan`] is a server, 2 to 64 clients with tanks, their links and clocks, any scheduler and placement, and a list
-//! of what goes wrong. [`run`] plays it on the simulator with the real sessions. First comes the *safety phase*: whatever
-//! happens, nothing wrong may happen. Then all links heal, everything comes to rest, and in the *liveness phase*
-//! everybody must end up with the newest of everything.
+//! A [`Plan`] is a server, 2 to 64 clients with tanks, their links and clocks, any scheduler and
+//! placement, and a list of what goes wrong. [`run`] plays it on the simulator with the real
+//! sessions. First comes the *safety phase*: whatever happens, nothing wrong may happen. Then all
+//! links heal, everything comes to rest, and in the *liveness phase* everybody must end up with the
+//! newest of everything.
 //!
-//! Who checks ([`Law`]) lives outside of what is checked: one file for each law, with a simple model of its own, told
-//! only what a bystander can see. What they look at is counted, so that silence is not taken for health.
+//! Who checks ([`Law`]) lives outside of what is checked: one file for each law, with a simple
+//! model of its own, told only what a bystander can see. What they look at is counted, so that
+//! silence is not taken for health.
 //!
 //! ```
 //! let plan = fairpath_campaign::Plan::from_seed(7);
@@ -37,12 +40,14 @@
 //! | [`Law::Converged`] | anybody who has not got the newest of everything once all has healed |
 //! | [`Law::Panic`] | a panic |
 //!
-//! A test holds that every one of these faults, every scheduler and every placement is drawn, and every law looked at.
+//! A test holds that every one of these faults, every scheduler and every placement is drawn, and
+//! every law looked at.
 //!
 //! ## Not here
 //!
-//! Real sockets, hostile bytes (`fuzz`, [`siege`] and the sessions' own tests), and how well anything is done: a law is what must
-//! hold for everybody at any time, not what is good on average.
+//! Real sockets, hostile bytes (`fuzz`, [`siege`] and the sessions' own tests), and how well
+//! anything is done: a law is what must hold for everybody at any time, not what is good on
+//! average.
 #![forbid(unsafe_code)]
 
 mod campaign;

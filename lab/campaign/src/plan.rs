@@ -16,8 +16,8 @@ use fairpath_sim::{LinkConfig, Loss, SimClock};
 
 /// A whole world: who takes part, over which links, and what goes wrong when.
 ///
-/// It is nothing but its seed: the same number is the same plan for ever, as long as this file does not change. Its
-/// `Display` is one line that a person can read.
+/// It is nothing but its seed: the same number is the same plan for ever, as long as this file does
+/// not change. Its `Display` is one line that a person can read.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// What it was drawn from.
@@ -108,7 +108,8 @@ impl SchedulerPlan {
         }
     }
 
-    /// How many copies it may claim for each trigger in the long run, where that is promised for every single trigger.
+    /// How many copies it may claim for each trigger in the long run, where that is promised for
+    /// every single trigger.
     pub fn copies_per_trigger(self, receivers: usize) -> Option<f64> {
         match self {
             Self::EveryNth(n) => Some(receivers as f64 / n as f64),
@@ -214,14 +215,15 @@ impl Plan {
         plan
     }
 
-    /// Whether receipts say when something really arrived, as far as the client's clock is right: links that are alike
-    /// both ways, and nobody doubts reports.
+    /// Whether receipts say when something really arrived, as far as the client's clock is right:
+    /// links that are alike both ways, and nobody doubts reports.
     pub fn is_symmetric(&self, client: usize) -> bool {
         let [up, down] = &self.links[client];
         up.delay == down.delay && up.jitter_uniform == down.jitter_uniform
     }
 
-    /// Whether a client ever has a clock that cannot be relied on: stepped, or drifting more than clocks do.
+    /// Whether a client ever has a clock that cannot be relied on: stepped, or drifting more than
+    /// clocks do.
     pub fn has_sound_clock(&self, client: usize) -> bool {
         !self.incidents.iter().any(
             |(_, incident)| matches!(incident, Incident::Step(who, _) | Incident::Drift(who, _) if *who == client),
@@ -234,7 +236,8 @@ impl Plan {
     }
 }
 
-/// How bad this world is, and in which ways: a little of everything would hide what one fault alone does.
+/// How bad this world is, and in which ways: a little of everything would hide what one fault alone
+/// does.
 #[derive(Clone, Copy, Debug)]
 struct Temper {
     delay_ms_max: f64,
@@ -345,8 +348,9 @@ impl Temper {
     }
 }
 
-/// Readers that are slow, in a quarter of all worlds. Drawn by themselves, so that all else is as it was before they were
-/// thought of; the number is one for which those seeds that found something once stay as they were.
+/// Readers that are slow, in a quarter of all worlds. Drawn by themselves, so that all else is as
+/// it was before they were thought of; the number is one for which those seeds that found something
+/// once stay as they were.
 fn draw_stalls(seed: u64, clients: usize, secs: f64) -> Vec<(SharedInstant, Incident)> {
     let random = &mut Random::from_seed(seed).fork(STALLS);
     let count = if random.chance(0.25) { 1 + random.below(3) } else { 0 };
@@ -360,7 +364,8 @@ fn draw_stalls(seed: u64, clients: usize, secs: f64) -> Vec<(SharedInstant, Inci
 
 const STALLS: u64 = 0x5A12;
 
-/// Mostly a handful: what goes wrong between three goes wrong between thirty, and costs a hundredth.
+/// Mostly a handful: what goes wrong between three goes wrong between thirty, and costs a
+/// hundredth.
 fn draw_clients(random: &mut Random) -> usize {
     let few = 2 + random.below(3);
     (match random.below(1_000) {

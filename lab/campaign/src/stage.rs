@@ -1,4 +1,5 @@
-//! Plays a plan: moves the tanks, makes the calls, lets things go wrong, and tells those who check what there is to see.
+//! Plays a plan: moves the tanks, makes the calls, lets things go wrong, and tells those who check
+//! what there is to see.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -215,7 +216,8 @@ impl<'a> Stage<'a> {
         Client::new(config, random)
     }
 
-    // ── one frame ───────────────────────────────────────────────────────────────────────────────────────
+    // ── one frame
+    // ───────────────────────────────────────────────────────────────────────────────────────
 
     fn frame(&mut self, world: &mut World, now: SharedInstant) {
         if self.is_over || self.findings.violation.is_some() {
@@ -353,7 +355,8 @@ impl<'a> Stage<'a> {
         }
     }
 
-    // ── what goes wrong ─────────────────────────────────────────────────────────────────────────────────
+    // ── what goes wrong
+    // ─────────────────────────────────────────────────────────────────────────────────
 
     fn change_phase(&mut self, world: &mut World, now: SharedInstant) {
         match self.phase {
@@ -482,7 +485,8 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Whatever a slow reader takes in now, its player hears of before it does anything else: its session may be another.
+    /// Whatever a slow reader takes in now, its player hears of before it does anything else: its
+    /// session may be another.
     fn wake(&mut self, world: &mut World, who: usize, now: SharedInstant) {
         world.wake(who);
         self.hear_all(world, now);
@@ -519,7 +523,8 @@ impl<'a> Stage<'a> {
         self.budgets.on_restarted();
     }
 
-    // ── what everybody does ─────────────────────────────────────────────────────────────────────────────
+    // ── what everybody does
+    // ─────────────────────────────────────────────────────────────────────────────
 
     /// Everybody tells the truth about what is theirs.
     fn drive(&mut self, world: &mut World, now: SharedInstant) {
@@ -628,7 +633,8 @@ impl<'a> Stage<'a> {
         }
     }
 
-    // ── what there is to see ────────────────────────────────────────────────────────────────────────────
+    // ── what there is to see
+    // ────────────────────────────────────────────────────────────────────────────
 
     fn look_around(&mut self, world: &mut World, now: SharedInstant) {
         // The books have seen what was done in this frame; so must those who compare.
@@ -678,7 +684,8 @@ impl<'a> Stage<'a> {
 
     fn look_at_ledgers(&mut self, world: &mut World, now: SharedInstant) {
         for index in 0..self.plan.clients {
-            // Who has not heard yet that the server was started again goes by a name that may be somebody else's by now.
+            // Who has not heard yet that the server was started again goes by a name that may be somebody
+            // else's by now.
             let is_one = |id: &ClientId| self.seats.iter().filter(|seat| seat.id == Some(*id)).count() == 1;
             let known = world.client(index).id();
             let Some(id) = self.seats[index].id.filter(|id| known == Some(*id) && is_one(id)) else {

@@ -1,8 +1,9 @@
-//! What really happened, as somebody sees it who stands outside: every DR vector as it is generated, every copy as it
-//! leaves, every datagram as it is heard.
+//! What really happened, as somebody sees it who stands outside: every DR vector as it is
+//! generated, every copy as it leaves, every datagram as it is heard.
 //!
-//! Nothing of it comes from the books that are checked. The scheduler is a stranger's code by design, so [`Witness`]
-//! wraps the real one and writes down what it is told; [`Ear`] sits on the links.
+//! Nothing of it comes from the books that are checked. The scheduler is a stranger's code by
+//! design, so [`Witness`] wraps the real one and writes down what it is told; [`Ear`] sits on the
+//! links.
 
 use std::sync::{Arc, Mutex};
 
@@ -20,7 +21,8 @@ use fairpath_sim::{Tap, Way};
 /// Something that happened, with the true time.
 #[derive(Clone, Debug)]
 pub(crate) enum Seen {
-    /// The server's dispatcher was given a DR vector, at which time it brought the entity's books up to `now`.
+    /// The server's dispatcher was given a DR vector, at which time it brought the entity's books
+    /// up to `now`.
     Generated {
         vector: DrVector<Vec2>,
         now: SharedInstant,
@@ -134,10 +136,11 @@ pub(crate) struct Intake {
 }
 
 impl Intake {
-    /// A client that now counts so many datagrams has dealt with one. Says whether it looked at it: repeated ones, and
-    /// those before its clock is known, it does not look at.
+    /// A client that now counts so many datagrams has dealt with one. Says whether it looked at it:
+    /// repeated ones, and those before its clock is known, it does not look at.
     fn on_heard(&mut self, count: u64, connection: u64) -> bool {
-        // A new session counts from the beginning. The first datagram of a transport is never a repeated one.
+        // A new session counts from the beginning. The first datagram of a transport is never a repeated
+        // one.
         let is_first = std::mem::replace(&mut self.connection, connection) != connection;
         if count < self.count || is_first && count == self.count {
             (self.count, self.session) = (0, self.session + 1);

@@ -1,12 +1,13 @@
-//! Goal: no world breaks a law, and the same seed is the same world. Method: some hundred small worlds, and those that
-//! found something once. Many more: `cargo xtask sim --seeds 20000`.
+//! Goal: no world breaks a law, and the same seed is the same world. Method: some hundred small
+//! worlds, and those that found something once. Many more: `cargo xtask sim --seeds 20000`.
 
 use std::collections::BTreeMap;
 
 use fairpath::time::Span;
 use fairpath_campaign::{Campaign, Incident, Plan, REGRESSIONS, replay_line, run};
 
-/// Seeds of the everyday run. Quick enough for two slow cores, and other seeds than long campaigns begin with.
+/// Seeds of the everyday run. Quick enough for two slow cores, and other seeds than long campaigns
+/// begin with.
 const FROM: u64 = 1 << 32;
 const SEEDS: u64 = 200;
 

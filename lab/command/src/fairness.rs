@@ -57,7 +57,8 @@ pub(crate) struct Fairness {
     /// Every random choice follows from it
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// How many tanks, or how often a recording is played with other dice [default: 5 tanks, 1 recording]
+    /// How many tanks, or how often a recording is played with other dice [default: 5 tanks, 1
+    /// recording]
     #[arg(long, value_name = "K", allow_hyphen_values = true)]
     seeds: Option<String>,
     #[command(flatten)]

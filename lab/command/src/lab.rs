@@ -70,8 +70,8 @@ pub(crate) struct Run {
     /// Delays vary evenly by up to this many ms to either side
     #[arg(long, value_name = "MS", value_parser = delay)]
     jitter: Option<Span>,
-    /// How many tanks drive in the experiments on fairness (X2 to X8, X17, EI, H), instead of their own number: the
-    /// more, the less is chance
+    /// How many tanks drive in the experiments on fairness (X2 to X8, X17, EI, H), instead of their
+    /// own number: the more, the less is chance
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     tanks: Option<u64>,
     /// Recorded laps that X15 is to be judged on beside its own: CSV, plain or gzipped
@@ -80,7 +80,8 @@ pub(crate) struct Run {
     /// How long X9 plays, in real time [default: 130]
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u32).range(15..=3600))]
     seconds: Option<u32>,
-    /// Over real sockets through a middleman, in real time, instead of in virtual time: X13, X14 and X16
+    /// Over real sockets through a middleman, in real time, instead of in virtual time: X13, X14
+    /// and X16
     #[arg(long)]
     live: bool,
     #[command(flatten)]
@@ -93,7 +94,8 @@ pub(crate) struct Run {
 /// Where results go.
 #[derive(Args)]
 pub(crate) struct Told {
-    /// Directory for results.json, plots and report.html [default: fairpath-out/ and the experiment]
+    /// Directory for results.json, plots and report.html [default: fairpath-out/ and the
+    /// experiment]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print results.json to stdout instead of the tables
@@ -213,8 +215,8 @@ impl Run {
         Ok(if self.strict && any_refuted { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 
-    /// Runs every experiment into a folder of its own, and says whether a claim did not hold. One that cannot work with these
-    /// settings is passed over, with its reason.
+    /// Runs every experiment into a folder of its own, and says whether a claim did not hold. One
+    /// that cannot work with these settings is passed over, with its reason.
     fn run_all(&self, settings: &Settings) -> Result<bool, BadInput> {
         let out = self.told.out_or("fairpath-out".into());
         let mut entries = Vec::new();
@@ -316,7 +318,8 @@ fn seconds(seconds: u32) -> Span {
     Span::from_secs(seconds.into())
 }
 
-/// The longest delay that can be asked for. A minute: to the Moon and back 20 times; more is a slip of the unit.
+/// The longest delay that can be asked for. A minute: to the Moon and back 20 times; more is a slip
+/// of the unit.
 const DELAY_MS_MAX: f64 = 60_000.0;
 
 pub(crate) fn delay(text: &str) -> Result<Span, String> {
@@ -326,7 +329,8 @@ pub(crate) fn delay(text: &str) -> Result<Span, String> {
     }
 }
 
-/// Progress as a bar on stderr. There is none where nobody watches: nothing is to be mixed into a log.
+/// Progress as a bar on stderr. There is none where nobody watches: nothing is to be mixed into a
+/// log.
 struct Bar {
     id: &'static str,
     bar: ProgressBar,

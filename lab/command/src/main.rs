@@ -1,8 +1,10 @@
-//! `fairpath`: run experiments on dead reckoning, record matches for them, play under delay, serve tanks to bots over real
-//! sockets, run a lobby and ask it, make a network worse, and check DIS vectors.
+//! `fairpath`: run experiments on dead reckoning, record matches for them, play under delay, serve
+//! tanks to bots over real sockets, run a lobby and ask it, make a network worse, and check DIS
+//! vectors.
 //!
-//! Glue only: it reads the command line, opens files, asks the laboratory, a session or the middleman, and prints. Exit codes: 0 done, 1 a claim
-//! (with `--strict`) or a check did not hold, 2 the input or the command line is wrong.
+//! Glue only: it reads the command line, opens files, asks the laboratory, a session or the
+//! middleman, and prints. Exit codes: 0 done, 1 a claim (with `--strict`) or a check did not hold,
+//! 2 the input or the command line is wrong.
 #![forbid(unsafe_code)]
 
 use std::fmt::Display;
@@ -42,7 +44,8 @@ enum Command {
     /// Check IEEE 1278.1 dead reckoning
     #[command(subcommand, after_help = "Example:\n  fairpath dis check vectors.json")]
     Dis(dis::Command),
-    /// Make the network between a client and a server worse: a UDP proxy with delay, jitter, loss and more
+    /// Make the network between a client and a server worse: a UDP proxy with delay, jitter, loss
+    /// and more
     Middleman(Box<middleman::Arguments>),
     /// Run a server: tanks for bots, browsers and `record`, or a game for `play --connect`
     Serve(Box<live::serve::Arguments>),

@@ -24,7 +24,8 @@ use tokio::time::{Duration, sleep};
 use crate::BadInput;
 use crate::print;
 
-/// Make the network between a client and a server worse: a UDP proxy with delay, jitter, loss and more
+/// Make the network between a client and a server worse: a UDP proxy with delay, jitter, loss and
+/// more
 #[derive(Args)]
 #[command(after_help = EXAMPLES, after_long_help = long_help())]
 pub(crate) struct Arguments {
@@ -197,7 +198,8 @@ fn change_by(links: &mut Links, line: &str) -> Result<(), BadInput> {
     Ok(())
 }
 
-/// The lines of a script. Settings that hold from the start become part of the configuration, so that no packet escapes them.
+/// The lines of a script. Settings that hold from the start become part of the configuration, so
+/// that no packet escapes them.
 fn read_script(path: &Path, config: &mut MiddlemanConfig) -> Result<Vec<Timed>, BadInput> {
     let bytes = files::read(path)?;
     let text = String::from_utf8_lossy(&bytes);

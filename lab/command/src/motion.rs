@@ -18,7 +18,8 @@ pub(crate) struct MotionOptions {
     /// Leave out the height of recorded motion: only x and y are predicted, sent and compared
     #[arg(long)]
     flat: bool,
-    /// Play only every other stretch of recorded motion, odd or even: tune on one half, judge on the other
+    /// Play only every other stretch of recorded motion, odd or even: tune on one half, judge on
+    /// the other
     #[arg(long, value_name = "WHICH")]
     half: Option<String>,
 }

@@ -40,7 +40,8 @@ pub(crate) struct Eval {
     /// Predictions off by at most this are hits [default: S2's 45 pixels, scaled by top speed]
     #[arg(long, value_name = "R", allow_hyphen_values = true)]
     hit_radius: Option<String>,
-    /// A prediction off by more than this costs a packet [default: S2's 45 pixels, scaled by top speed]
+    /// A prediction off by more than this costs a packet [default: S2's 45 pixels, scaled by top
+    /// speed]
     #[arg(long, value_name = "G", allow_hyphen_values = true)]
     threshold: Option<String>,
     /// Where the walls are, for recordings that do not know

@@ -92,8 +92,8 @@ pub(crate) fn list(experiments: &[&dyn Experiment]) -> String {
     experiments.iter().map(line).collect()
 }
 
-/// Columns side by side: words to the left, numbers to the right. Headings are wrapped, so that a table is hardly
-/// wider than its numbers.
+/// Columns side by side: words to the left, numbers to the right. Headings are wrapped, so that a
+/// table is hardly wider than its numbers.
 fn table(rows: &Rows) -> String {
     let shown = rows.shown();
     let cell_width = |column: usize| shown.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);

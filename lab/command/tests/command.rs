@@ -1,4 +1,5 @@
-//! Goal: the command does what its help says, and whatever is wrong with the input is one line on stderr and exit code
+//! Goal: the command does what its help says, and whatever is wrong with the input is one line on
+//! stderr and exit code
 //! 2. Method: run the real program in an empty directory, with whatever experiments there are.
 
 use std::fs;
@@ -36,7 +37,8 @@ impl Room {
         self.command(arguments).output().unwrap()
     }
 
-    /// Runs what must be refused: code 2, nothing on stdout, nothing written, one line on stderr, which is returned.
+    /// Runs what must be refused: code 2, nothing on stdout, nothing written, one line on stderr,
+    /// which is returned.
     fn refused(&self, arguments: &[&str]) -> String {
         let before = self.names();
         let output = self.run(arguments);
@@ -147,7 +149,8 @@ fn a_recorded_match_is_motion_for_experiments() {
         assert!(stdout.starts_with("tanks: 2 against 2 on up to 6 boxes, seed 1: 20 s, "), "{stdout}");
         let next = stdout.lines().last().unwrap().strip_prefix("next: fairpath ").unwrap();
         assert_eq!(next, format!("lab run X1 --motion {file}"));
-        // X1 is content with short stretches; the experiments on fairness want longer lives than bots live in 20 s.
+        // X1 is content with short stretches; the experiments on fairness want longer lives than bots live
+        // in 20 s.
         let output = room.run(&["lab", "run", "X1", "--motion", file, "--json"]);
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
         let json: Value = serde_json::from_slice(&output.stdout).unwrap();

@@ -1,5 +1,5 @@
-//! Goal: `serve`, `bots` and `record` do what their help says, as a stranger would use them. Method: the real programs, over real
-//! sockets; nothing is said about how fast they are.
+//! Goal: `serve`, `bots` and `record` do what their help says, as a stranger would use them.
+//! Method: the real programs, over real sockets; nothing is said about how fast they are.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Goal: `fairpath middleman` does what its help says, as a stranger would use it. Method: the real program between two real
-//! sockets, told things on stdin; nothing is said about how fast it is.
+//! Goal: `fairpath middleman` does what its help says, as a stranger would use it. Method: the real
+//! program between two real sockets, told things on stdin; nothing is said about how fast it is.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, UdpSocket};

@@ -17,7 +17,8 @@ use crate::play::Play;
 pub struct Stage {
     /// The top speed of the data, in its own unit of length per second.
     pub top_speed: f64,
-    /// The game's own step function, where there is one: for those who predict from what is pressed.
+    /// The game's own step function, where there is one: for those who predict from what is
+    /// pressed.
     pub game: Option<Game>,
 }
 
@@ -30,8 +31,9 @@ impl Stage {
         Self { top_speed: play.top_speed(), game: play.game.clone() }
     }
 
-    /// How many of the data's units one pixel of S2 is: the data's top speed by Ethereal's. All lengths that S2 gives
-    /// are multiplied by it. Players of 12 m/s among players of 360 pixels/s: a pixel is 3.3 cm.
+    /// How many of the data's units one pixel of S2 is: the data's top speed by Ethereal's. All
+    /// lengths that S2 gives are multiplied by it. Players of 12 m/s among players of 360
+    /// pixels/s: a pixel is 3.3 cm.
     pub fn scale(&self) -> f64 {
         self.top_speed / TOP_SPEED
     }

@@ -1,13 +1,15 @@
-//! Packets under the live rule: sender and receiver must agree, so what a receiver places is a pure function of one DR
-//! vector.
+//! Packets under the live rule: sender and receiver must agree, so what a receiver places is a pure
+//! function of one DR vector.
 //!
-//! One owner sees all paths sample by sample, as a server does that owns everybody. At the first of a path, and whenever
-//! the truth is farther than the threshold from where its last DR vector puts it, it cuts another: one packet. It may
-//! choose what it sends by whatever it has learned so far, and name the model in the DR vector; but what was sent is
-//! then all that counts. That is why [`Sent::place`] is a plain function: it cannot remember anything.
+//! One owner sees all paths sample by sample, as a server does that owns everybody. At the first of
+//! a path, and whenever the truth is farther than the threshold from where its last DR vector puts
+//! it, it cuts another: one packet. It may choose what it sends by whatever it has learned so far,
+//! and name the model in the DR vector; but what was sent is then all that counts. That is why
+//! [`Sent::place`] is a plain function: it cannot remember anything.
 //!
-//! Adding a model is one line in [`all`]. Under the same name as in [`candidates`](crate::candidates), it is that
-//! predictor's live form; predictors without one need more than one DR vector can carry.
+//! Adding a model is one line in [`all`]. Under the same name as in
+//! [`candidates`](crate::candidates), it is that predictor's live form; predictors without one need
+//! more than one DR vector can carry.
 
 use std::fmt::Debug;
 
@@ -27,7 +29,8 @@ pub struct Moment {
     pub secs: f64,
     /// Where it is, and how it moves there.
     pub body: Body,
-    /// How fast its direction turns, radians per second: recorded, or from the acceleration across the velocity.
+    /// How fast its direction turns, radians per second: recorded, or from the acceleration across
+    /// the velocity.
     pub turn_rate: f64,
 }
 
@@ -122,7 +125,8 @@ pub fn all() -> &'static [Live] {
     ]
 }
 
-/// What an owner knew at every sample of a stretch, from the past only. None where there is no sample.
+/// What an owner knew at every sample of a stretch, from the past only. None where there is no
+/// sample.
 pub fn path_of_stretch(stretch: &Stretch) -> Option<Path> {
     let accelerations = play::accelerations(stretch.samples());
     let moments = stretch.samples().iter().zip(accelerations).map(|(sample, acceleration)| {
@@ -157,8 +161,8 @@ fn turn_rate(body: &Body) -> f64 {
     if speed_squared > 0.0 { across / speed_squared } else { 0.0 }
 }
 
-/// How many packets a model needs to stay within `threshold` of all players' paths at every sample. `players` has the
-/// paths of each.
+/// How many packets a model needs to stay within `threshold` of all players' paths at every sample.
+/// `players` has the paths of each.
 pub fn packets(players: &[Vec<Path>], model: &mut dyn LiveModel, threshold: f64) -> usize {
     let mut packets = 0;
     let mut told: Vec<Option<(f64, Sent)>> = vec![None; players.len()];

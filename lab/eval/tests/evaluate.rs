@@ -1,5 +1,5 @@
-//! Goal: predictions are scored where the player really was, never across a break, and nobody looks ahead. Method: small
-//! recordings whose errors are known, and recordings whose future was changed.
+//! Goal: predictions are scored where the player really was, never across a break, and nobody looks
+//! ahead. Method: small recordings whose errors are known, and recordings whose future was changed.
 
 use std::fmt::Write;
 
@@ -77,7 +77,8 @@ fn the_error_of_a_line_under_acceleration_is_the_one_on_paper() {
     for horizon in &summary.horizons {
         let ahead = f64::from(horizon.ticks) * TICK_SECS;
         let expected = ahead * ahead + 2.0 * ahead * TICK_SECS;
-        // The ticks come half a millisecond after the samples, in which it moves on by the lagging velocity.
+        // The ticks come half a millisecond after the samples, in which it moves on by the lagging
+        // velocity.
         assert!((horizon.mean - expected).abs() < 2e-3, "{} is not {expected}", horizon.mean);
         assert!((horizon.median - expected).abs() < 2e-3);
     }

@@ -1,6 +1,6 @@
-//! Goal: the fewest segments are the fewest. Method: all ways to cut a few points, each judged by another way of finding
-//! the best line: for a given velocity the best start is the middle of the smallest circle around what is left,
-//! and how large that is, is convex in the velocity.
+//! Goal: the fewest segments are the fewest. Method: all ways to cut a few points, each judged by
+//! another way of finding the best line: for a given velocity the best start is the middle of the
+//! smallest circle around what is left, and how large that is, is convex in the velocity.
 
 use fairpath::vector::{Vec2, Vector};
 use fairpath_eval::offline::{Point, fewest_free, fewest_pinned, greedy_pinned};
@@ -151,7 +151,8 @@ fn a_straight_way_is_one_segment_and_a_zigzag_is_many() {
     assert_eq!(fewest_pinned(&[], 1.0) + fewest_free(&[], 1.0), 0);
 }
 
-/// A box around each sample is not a disc: three samples that a line passes within √2·G of, and no nearer.
+/// A box around each sample is not a disc: three samples that a line passes within √2·G of, and no
+/// nearer.
 #[test]
 fn discs_are_not_boxes() {
     let at = |secs: f64, x: f64, y: f64| Point { secs, position: Vec2::new(x, y) };

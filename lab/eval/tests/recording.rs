@@ -1,5 +1,5 @@
-//! Goal: a recording becomes exactly its clean stretches, and a bad one becomes one line that says where and how
-//! to fix it. Method: tiny files written out in the test.
+//! Goal: a recording becomes exactly its clean stretches, and a bad one becomes one line that says
+//! where and how to fix it. Method: tiny files written out in the test.
 
 use fairpath::State;
 use fairpath::number::EntityId;

@@ -1,7 +1,8 @@
 //! The frame every experiment fits in: settings in, an outcome out.
 //!
-//! An experiment reads no file, no clock and no global generator, so the same settings give the same outcome to the
-//! bit, on one thread or on many. The one that is played live says that it is not like that.
+//! An experiment reads no file, no clock and no global generator, so the same settings give the
+//! same outcome to the bit, on one thread or on many. The one that is played live says that it is
+//! not like that.
 
 use std::fmt;
 
@@ -26,7 +27,8 @@ pub trait Experiment: Sync {
     fn is_repeatable(&self) -> bool {
         true
     }
-    /// Does it. The outcome depends on the settings alone, if it [is repeatable](Self::is_repeatable).
+    /// Does it. The outcome depends on the settings alone, if it [is
+    /// repeatable](Self::is_repeatable).
     fn run(&self, settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRun>;
 }
 
@@ -39,10 +41,11 @@ pub struct Settings {
     pub motion: Option<Recorded>,
     /// One-way delays to try instead of the experiment's own.
     pub delays: Option<Vec<Span>>,
-    /// Delays vary evenly by up to this much to either side; the experiment's own choice if not given.
+    /// Delays vary evenly by up to this much to either side; the experiment's own choice if not
+    /// given.
     pub jitter: Option<Span>,
-    /// How many tanks drive in the experiments on fairness, each a game of its own, instead of their own number: more, and
-    /// chance has less to say.
+    /// How many tanks drive in the experiments on fairness, each a game of its own, instead of
+    /// their own number: more, and chance has less to say.
     pub tanks: Option<u64>,
 }
 
@@ -86,8 +89,8 @@ pub trait Progress: Sync {
 pub struct Silent;
 
 impl Recorded {
-    /// Only every other stretch of the players', counting those that are long enough for the experiments on fairness.
-    /// Shorter ones go with the long one before.
+    /// Only every other stretch of the players', counting those that are long enough for the
+    /// experiments on fairness. Shorter ones go with the long one before.
     #[must_use]
     pub fn only(mut self, half: Half) -> Self {
         let mut count = 0;
@@ -124,8 +127,8 @@ impl Settings {
     }
 }
 
-/// Works on all items at once, as far as there are cores, and answers in their order: the outcome does not depend
-/// on how many cores there were. Each item is one step of progress.
+/// Works on all items at once, as far as there are cores, and answers in their order: the outcome
+/// does not depend on how many cores there were. Each item is one step of progress.
 pub fn map_in_order<T: Sync, R: Send>(
     items: &[T],
     progress: &dyn Progress,

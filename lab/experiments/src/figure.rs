@@ -34,7 +34,8 @@ pub enum Scale {
     /// Evenly.
     #[default]
     Linear,
-    /// By powers of ten. Values that are not positive are left out. Bars and histograms ignore it: they start at zero.
+    /// By powers of ten. Values that are not positive are left out. Bars and histograms ignore it:
+    /// they start at zero.
     Logarithmic,
 }
 
@@ -87,7 +88,8 @@ pub struct BarSeries {
 pub struct Path {
     /// Its name in the legend.
     pub label: String,
-    /// Where it goes: a ring marks the start, a dot the end. It is interrupted where a number is not finite.
+    /// Where it goes: a ring marks the start, a dot the end. It is interrupted where a number is
+    /// not finite.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -201,8 +203,8 @@ impl Path {
 }
 
 impl Histogram {
-    /// Counts each series' values into `bins` equal bins from the least to the greatest of all of them. Values that are
-    /// not finite are left out.
+    /// Counts each series' values into `bins` equal bins from the least to the greatest of all of
+    /// them. Values that are not finite are left out.
     pub fn of(series: &[(&str, &[f64])], bins: usize) -> Self {
         let finite = || series.iter().flat_map(|(_, values)| values.iter()).filter(|value| value.is_finite());
         let low = finite().copied().fold(f64::INFINITY, f64::min);

@@ -1,4 +1,5 @@
-//! Files in and out: recordings plain or gzipped, and results that are either all there or not there at all.
+//! Files in and out: recordings plain or gzipped, and results that are either all there or not
+//! there at all.
 
 use std::fmt;
 use std::fs;
@@ -16,8 +17,8 @@ use flate2::read::MultiGzDecoder;
 use crate::experiment::Recorded;
 use crate::trace::{self, TraceTableError};
 
-/// The largest file we read, unpacked. 1 GiB: 900 s of ten tanks at 60 Hz is 35 MB, so this is hours of a large
-/// match; beyond it a small bad file would unpack until memory ends.
+/// The largest file we read, unpacked. 1 GiB: 900 s of ten tanks at 60 Hz is 35 MB, so this is
+/// hours of a large match; beyond it a small bad file would unpack until memory ends.
 pub const INPUT_BYTES_MAX: u64 = 1 << 30;
 
 /// What every gzip file begins with.
@@ -114,8 +115,8 @@ pub struct OutputFile {
 
 /// Reads a recording in any format, told apart by what is in it and not by its name.
 ///
-/// For text `NAME.csv[.gz]`, what lies beside it counts too: `NAME.breaks.csv[.gz]`, and for a trace
-/// `NAME.metadata.csv[.gz]`.
+/// For text `NAME.csv[.gz]`, what lies beside it counts too: `NAME.breaks.csv[.gz]`, and for a
+/// trace `NAME.metadata.csv[.gz]`.
 pub fn open_recording(path: &Path) -> Result<Recorded, OpenError> {
     recording_from(path, read(path)?)
 }
@@ -181,7 +182,8 @@ pub fn read(path: &Path) -> Result<Vec<u8>, OpenError> {
     if bytes.len() as u64 > INPUT_BYTES_MAX { Err(too_large()) } else { Ok(bytes) }
 }
 
-/// What belongs to a recording and lies beside it: its `breaks` or its `metadata`, if there are any.
+/// What belongs to a recording and lies beside it: its `breaks` or its `metadata`, if there are
+/// any.
 fn beside(path: &Path, what: &str) -> Option<PathBuf> {
     let name = path.file_name()?.to_str()?;
     let stem = name.strip_suffix(".gz").unwrap_or(name).strip_suffix(".csv")?;
@@ -201,11 +203,13 @@ pub fn check_writable(directory: &Path) -> Result<(), OutputError> {
     Staging::begin(ground).map(drop).map_err(failed)
 }
 
-/// Writes files into `directory`, creating it if need be, so that nothing half-written is ever seen there.
+/// Writes files into `directory`, creating it if need be, so that nothing half-written is ever seen
+/// there.
 ///
-/// All are first written to a hidden directory on the same file system. A new directory then appears in one step; into
-/// one that exists each file is moved whole, in the order given, replacing its namesake and leaving other files
-/// alone. On an error the hidden directory is removed; only an interruption in these milliseconds leaves it behind.
+/// All are first written to a hidden directory on the same file system. A new directory then
+/// appears in one step; into one that exists each file is moved whole, in the order given,
+/// replacing its namesake and leaving other files alone. On an error the hidden directory is
+/// removed; only an interruption in these milliseconds leaves it behind.
 pub fn write_together(directory: &Path, files: &[OutputFile]) -> Result<(), OutputError> {
     write_staged(directory, files).map_err(|error| OutputError { directory: directory.into(), error })
 }
@@ -250,7 +254,8 @@ impl Staging {
 
 impl Drop for Staging {
     fn drop(&mut self) {
-        // After a rename there is nothing left to remove, and a failure here must not hide the one that led here.
+        // After a rename there is nothing left to remove, and a failure here must not hide the one that led
+        // here.
         let _ = fs::remove_dir_all(&self.path);
     }
 }

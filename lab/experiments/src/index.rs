@@ -15,7 +15,8 @@ use crate::run::REPORT_FILE;
 /// The page.
 pub const INDEX_FILE: &str = "index.html";
 
-/// What became of one experiment among many. As JSON it is its results, or `{experiment, title, passed_over}`.
+/// What became of one experiment among many. As JSON it is its results, or `{experiment, title,
+/// passed_over}`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum Entry {

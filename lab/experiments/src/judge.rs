@@ -1,4 +1,5 @@
-//! The words in which claims are judged, each with its number, so that every experiment judges alike.
+//! The words in which claims are judged, each with its number, so that every experiment judges
+//! alike.
 //!
 //! | word | means |
 //! | --- | --- |
@@ -10,8 +11,8 @@
 //! | [`most`] | at least 60 % |
 //! | [`unplayable`] | a mean score of at most 0 |
 //!
-//! A number that is not finite never holds: what could not be measured was not shown. A claim that does not apply to
-//! the data says so with [`not_applicable`].
+//! A number that is not finite never holds: what could not be measured was not shown. A claim that
+//! does not apply to the data says so with [`not_applicable`].
 
 use crate::quantity::show;
 
@@ -116,7 +117,8 @@ pub fn unplayable(mean_score: f64) -> Judgement {
     at_most(mean_score, 0.0)
 }
 
-/// The first of each pair is below the second. The measured number is the largest ratio of first to second.
+/// The first of each pair is below the second. The measured number is the largest ratio of first to
+/// second.
 pub fn below_in_every(pairs: impl IntoIterator<Item = (f64, f64)>) -> Judgement {
     let mut count = 0;
     let mut held = true;
@@ -132,7 +134,8 @@ pub fn below_in_every(pairs: impl IntoIterator<Item = (f64, f64)>) -> Judgement 
     judged(worst, held, format!("ratio < 1 in all {count}"))
 }
 
-/// The first of each pair is above the second. The measured number is the smallest ratio of first to second.
+/// The first of each pair is above the second. The measured number is the smallest ratio of first
+/// to second.
 pub fn above_in_every(pairs: impl IntoIterator<Item = (f64, f64)>) -> Judgement {
     let mut count = 0;
     let mut held = true;

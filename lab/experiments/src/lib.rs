@@ -2,7 +2,8 @@
 //!
 //! In the order data takes:
 //! - [`files`] opens recordings, and writes results so that nothing is ever half there
-//! - [`experiment`] is the frame every experiment fits in: settings in, an [`Outcome`](outcome::Outcome) out
+//! - [`experiment`] is the frame every experiment fits in: settings in, an
+//!   [`Outcome`](outcome::Outcome) out
 //! - [`experiments`] are the experiments there are
 //! - [`judge`] has the words in which claims are judged, each with its number
 //! - [`outcome`] is what an experiment found: rows, claims, figures, notes

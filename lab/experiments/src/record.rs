@@ -1,4 +1,5 @@
-//! Plays a match that nobody watches, and writes it down: see [`trace`](crate::trace) for the files.
+//! Plays a match that nobody watches, and writes it down: see [`trace`](crate::trace) for the
+//! files.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -19,10 +20,11 @@ use crate::trace::{TraceFormat, TraceTableError, to_files};
 pub struct TanksMatch {
     /// Map, bots and dice follow from it. Default 1.
     pub seed: u64,
-    /// How long it lasts, in seconds. Default 60. Bots need some ten seconds to meet; how long it may be is said by
-    /// [`secs_max`](Self::secs_max).
+    /// How long it lasts, in seconds. Default 60. Bots need some ten seconds to meet; how long it
+    /// may be is said by [`secs_max`](Self::secs_max).
     pub secs: u32,
-    /// How many tanks there are on both sides together; red has the odd one. Default 10, at most [`TANKS_MAX`].
+    /// How many tanks there are on both sides together; red has the odd one. Default 10, at most
+    /// [`TANKS_MAX`].
     pub players: u32,
     /// How many boxes the generated map has at most. Default 24, at most [`BOXES_MAX`].
     pub boxes: usize,
@@ -69,8 +71,8 @@ pub enum RecordError {
 }
 
 impl TanksMatch {
-    /// How long a match of so many players may be: as long as [`ROWS_MAX`] has room for every tank and, as the
-    /// default rules have it, one shot in the air for each.
+    /// How long a match of so many players may be: as long as [`ROWS_MAX`] has room for every tank
+    /// and, as the default rules have it, one shot in the air for each.
     pub fn secs_max(&self) -> u32 {
         let rows_per_sec = 2 * self.players.clamp(1, TANKS_MAX) * TICK_RATE.as_hz();
         ROWS_MAX as u32 / rows_per_sec
@@ -94,7 +96,8 @@ impl TanksMatch {
 
     /// Plays it and writes it to `out`, whose name ends in `.parquet` or `.csv`, and beside it.
     ///
-    /// Whatever can be refused is refused before the first tick; until the match is over nothing is written.
+    /// Whatever can be refused is refused before the first tick; until the match is over nothing is
+    /// written.
     pub fn record(&self, out: &Path, progress: &dyn Progress) -> Result<Written, RecordError> {
         let unknown = || RecordError::UnknownEnding(out.into());
         let format = TraceFormat::of(out).ok_or_else(unknown)?;

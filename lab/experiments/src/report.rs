@@ -1,5 +1,5 @@
-//! One page a person likes to look at: everything in it, nothing fetched, no script. Follows the reader's light or dark
-//! setting and prints well; plots stay on white paper.
+//! One page a person likes to look at: everything in it, nothing fetched, no script. Follows the
+//! reader's light or dark setting and prints well; plots stay on white paper.
 
 use std::fmt::Write;
 

@@ -17,10 +17,11 @@
 //! | `figures` | the plots' file names |
 //! | `notes` | what a reader must know to trust the numbers |
 //!
-//! Of a claim: `held` is true, false, or null where the claim does not apply to the data; `measured` is the number it
-//! was judged by and `unit` that number's unit; `expected` says in words what it had to be (`≤ 0.3 × 590 = 177`);
-//! `paper` is what the paper itself reports; `remark` says why it did not hold or does not apply. All but `id`,
-//! `text` and `expected` may be null.
+//! Of a claim: `held` is true, false, or null where the claim does not apply to the data;
+//! `measured` is the number it was judged by and `unit` that number's unit; `expected` says in
+//! words what it had to be (`≤ 0.3 × 590 = 177`); `paper` is what the paper itself reports;
+//! `remark` says why it did not hold or does not apply. All but `id`, `text` and `expected` may be
+//! null.
 
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};

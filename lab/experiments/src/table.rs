@@ -21,14 +21,14 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{ColumnPath, Type, TypePtr};
 
-/// Rows that are written, compressed and later read as one: 1 Mi rows of ten columns are some 80 MB in memory. Smaller
-/// groups compress worse, larger ones keep a reader from skipping.
+/// Rows that are written, compressed and later read as one: 1 Mi rows of ten columns are some 80 MB
+/// in memory. Smaller groups compress worse, larger ones keep a reader from skipping.
 const ROWS_PER_GROUP: usize = 1 << 20;
 
-/// The longest table we read. 4 Mi rows: an hour of ten tanks at 60 Hz with all their shots, some 500 MB in memory
-/// and, as CSV, 640 MB of the [`INPUT_BYTES_MAX`](crate::files::INPUT_BYTES_MAX) that are read. Columns can be
-/// packed so well that the size of a file says nothing: without a bound a small bad one would unpack until memory
-/// ends.
+/// The longest table we read. 4 Mi rows: an hour of ten tanks at 60 Hz with all their shots, some
+/// 500 MB in memory and, as CSV, 640 MB of the [`INPUT_BYTES_MAX`](crate::files::INPUT_BYTES_MAX)
+/// that are read. Columns can be packed so well that the size of a file says nothing: without a
+/// bound a small bad one would unpack until memory ends.
 pub const ROWS_MAX: usize = 1 << 22;
 
 /// Columns of equal length, in order, and notes about them.
@@ -180,7 +180,8 @@ impl Table {
         for (name, column) in &self.columns {
             let path = ColumnPath::from(name.as_str());
             if matches!(column, Column::I64(_) | Column::U64(_)) {
-                // Times and generations grow by nearly the same step: differences are a few bits, a dictionary would be useless.
+                // Times and generations grow by nearly the same step: differences are a few bits, a
+                // dictionary would be useless.
                 properties = properties
                     .set_column_dictionary_enabled(path.clone(), false)
                     .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
@@ -375,8 +376,9 @@ thread_local! {
     static IS_READING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The parquet crate answers some broken files with a panic (a negative offset in the footer, a page that wants a
-/// dictionary that is not there). For us a broken file is an error like any other, and one line on the terminal.
+/// The parquet crate answers some broken files with a panic (a negative offset in the footer, a
+/// page that wants a dictionary that is not there). For us a broken file is an error like any
+/// other, and one line on the terminal.
 fn without_panic(read: impl FnOnce() -> Result<Table, TableError> + UnwindSafe) -> Result<Table, TableError> {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {

@@ -1,5 +1,5 @@
-//! Goal: the trials behind X13, X14, X16 and DELAY are exact, and show what they must whatever the seed.
-//! Method: single trials, in virtual time; each is small enough to be played twice.
+//! Goal: the trials behind X13, X14, X16 and DELAY are exact, and show what they must whatever the
+//! seed. Method: single trials, in virtual time; each is small enough to be played twice.
 
 use fairpath::place::Placement;
 use fairpath::time::Span;

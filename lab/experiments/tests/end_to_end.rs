@@ -1,5 +1,6 @@
-//! Goal: an experiment written against the frame leaves behind results, plots and a report that are whole, repeatable
-//! and say what was found. Method: run a small one whose answers are known, and read what it wrote.
+//! Goal: an experiment written against the frame leaves behind results, plots and a report that are
+//! whole, repeatable and say what was found. Method: run a small one whose answers are known, and
+//! read what it wrote.
 
 mod common;
 #[path = "common/names.rs"]

@@ -1,4 +1,5 @@
-//! Goal: what the fairness harness measures is what happened. Method: short tanks through links whose effect is known.
+//! Goal: what the fairness harness measures is what happened. Method: short tanks through links
+//! whose effect is known.
 
 use std::fmt::Write as _;
 
@@ -39,8 +40,8 @@ fn finals(run: &Run) -> Vec<f64> {
     run.errors.iter().map(|errors| *errors.last().unwrap()).collect()
 }
 
-/// Generation times lie on a grid of 1 ms, so even at once is up to 1 ms late; in that time two paths that were a threshold apart
-/// come no farther apart than this.
+/// Generation times lie on a grid of 1 ms, so even at once is up to 1 ms late; in that time two
+/// paths that were a threshold apart come no farther apart than this.
 const AT_ONCE_MAX: f64 = 1e-3 * 0.4;
 
 #[test]
@@ -154,7 +155,8 @@ fn an_arena_answers_in_the_order_it_was_asked() {
     assert!(scores[1].mean() < scores[0].mean());
 }
 
-/// Four tanks for half a minute each, written down as somebody would record them: short enough for every push.
+/// Four tanks for half a minute each, written down as somebody would record them: short enough for
+/// every push.
 fn recorded_tanks(seed: u64) -> Recorded {
     let mut csv = String::from("t,entity,team,x,y\n");
     for entity in 0..4 {
@@ -167,7 +169,8 @@ fn recorded_tanks(seed: u64) -> Recorded {
     Recorded { file: "tanks.csv".into(), recording: recording::read(source, None).unwrap() }
 }
 
-/// The claims that do not hang on the seed. Others are near their limit, and the reports say on which side.
+/// The claims that do not hang on the seed. Others are near their limit, and the reports say on
+/// which side.
 #[test]
 fn firm_claims_hold_for_two_fixed_seeds() {
     let firm = [

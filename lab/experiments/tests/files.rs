@@ -1,4 +1,5 @@
-//! Goal: recordings open whether packed or not, with their breaks, and what cannot be opened says so in one line.
+//! Goal: recordings open whether packed or not, with their breaks, and what cannot be opened says
+//! so in one line.
 
 use std::fs;
 use std::io::Write;

@@ -1,5 +1,6 @@
-//! Goal: lies reach the sender as they are meant, and the safeguards take from a liar what they would have gained it.
-//! Method: the same short game with the same dice, honest and lying, with the safeguards and without.
+//! Goal: lies reach the sender as they are meant, and the safeguards take from a liar what they
+//! would have gained it. Method: the same short game with the same dice, honest and lying, with the
+//! safeguards and without.
 
 use fairpath::schedule::{DispatcherConfig, Trust};
 use fairpath::time::{SharedInstant, Span};

@@ -1,4 +1,5 @@
-//! Goal: laps are judged by lines that never saw them, packed or not, and what cannot be judged says so in one line.
+//! Goal: laps are judged by lines that never saw them, packed or not, and what cannot be judged
+//! says so in one line.
 
 use std::fs;
 use std::io::Write as _;
@@ -11,7 +12,8 @@ use fairpath_predict::LapShape;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-/// Laps round an ellipse of half a kilometre, each a little wider or narrower, faster on the long sides.
+/// Laps round an ellipse of half a kilometre, each a little wider or narrower, faster on the long
+/// sides.
 fn laps(count: u32) -> String {
     let mut text = String::from("lap,t,x,y\n");
     for lap in 0..count {

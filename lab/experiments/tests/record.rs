@@ -1,5 +1,6 @@
-//! Goal: a recorded match is the match that was played, in either format, and a file that is not one is refused in one
-//! line. Method: record small matches into an empty directory, open and replay what was written, and break it.
+//! Goal: a recorded match is the match that was played, in either format, and a file that is not
+//! one is refused in one line. Method: record small matches into an empty directory, open and
+//! replay what was written, and break it.
 
 #[path = "common/names.rs"]
 mod names;

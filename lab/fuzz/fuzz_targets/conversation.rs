@@ -1,8 +1,9 @@
 #![no_main]
 
-//! A server and two clients that play, over transports that do what networks do: datagrams are lost, repeated, reordered,
-//! kept and sent again much later; connections break and come back. As long as no byte is changed, nobody is accused of
-//! anything. Once one is, the end that reads it may close, and nothing worse.
+//! A server and two clients that play, over transports that do what networks do: datagrams are
+//! lost, repeated, reordered, kept and sent again much later; connections break and come back. As
+//! long as no byte is changed, nobody is accused of anything. Once one is, the end that reads it
+//! may close, and nothing worse.
 
 use std::collections::VecDeque;
 
@@ -43,7 +44,8 @@ struct Seat {
     down: Way,
     /// Nobody has changed a byte on this transport.
     is_intact: bool,
-    /// Nobody has changed a byte in this session, or before it on its first transport: what is believed outlives transports.
+    /// Nobody has changed a byte in this session, or before it on its first transport: what is
+    /// believed outlives transports.
     is_sound: bool,
     shown: Option<SharedInstant>,
 }

@@ -1,7 +1,8 @@
 #![no_main]
 
-//! A server that says anything, mostly what looks sound and is out of place, late or contradicts itself, while the client
-//! plays: it closes or believes, its clock goes forward, and it keeps its bounds.
+//! A server that says anything, mostly what looks sound and is out of place, late or contradicts
+//! itself, while the client plays: it closes or believes, its clock goes forward, and it keeps its
+//! bounds.
 
 use fairpath::clock::Request;
 use fairpath::number::EntityId;

@@ -1,7 +1,8 @@
 #![no_main]
 
-//! Two clients that say anything, mostly what looks sound and is out of place, late, or somebody else's, while the server
-//! has objects and calls of its own: it closes, refuses or believes, goes on answering, and keeps its bounds.
+//! Two clients that say anything, mostly what looks sound and is out of place, late, or somebody
+//! else's, while the server has objects and calls of its own: it closes, refuses or believes, goes
+//! on answering, and keeps its bounds.
 
 use fairpath::random::Random;
 use fairpath::schedule::Broadcast;

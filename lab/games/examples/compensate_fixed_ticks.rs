@@ -1,6 +1,7 @@
-//! The client plays ahead of its server, tick for tick, and what it first predicts is what the server will have. Inputs are
-//! sent again until they are acknowledged; the server's queue pads what comes too late all the same. Prints which share that
-//! is, on links from good to bad, and how long the lead is.
+//! The client plays ahead of its server, tick for tick, and what it first predicts is what the
+//! server will have. Inputs are sent again until they are acknowledged; the server's queue pads
+//! what comes too late all the same. Prints which share that is, on links from good to bad, and how
+//! long the lead is.
 //!
 //! `cargo run --release -p fairpath-games --example compensate_fixed_ticks`
 

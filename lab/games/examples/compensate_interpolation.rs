@@ -1,5 +1,6 @@
-//! Others in the past: a mailbox that keeps the freshest state, a delay that follows the jitter, and an interpolation that
-//! shows what was. Prints how often the screen had to guess, with the delay that adapts and with a fixed one.
+//! Others in the past: a mailbox that keeps the freshest state, a delay that follows the jitter,
+//! and an interpolation that shows what was. Prints how often the screen had to guess, with the
+//! delay that adapts and with a fixed one.
 //!
 //! `cargo run --release -p fairpath-games --example compensate_interpolation`
 
@@ -19,7 +20,8 @@ fn main() {
     assert!(adaptive.0 < 0.1 && fixed.0 > 0.5);
 }
 
-/// Which share of frames was guessed, and how far the worst was from where the tank was at that instant.
+/// Which share of frames was guessed, and how far the worst was from where the tank was at that
+/// instant.
 fn guesses(fixed: Option<Span>) -> (f64, f64) {
     let link = LinkConfig::default()
         .delay(Span::from_millis(50))

@@ -1,5 +1,6 @@
-//! A shooter 200 ms away aims at what its screen shows, and the server judges: where the victim is now, or where the
-//! shooter saw it. A cap on the rewinding bounds how far behind cover somebody is hit.
+//! A shooter 200 ms away aims at what its screen shows, and the server judges: where the victim is
+//! now, or where the shooter saw it. A cap on the rewinding bounds how far behind cover somebody is
+//! hit.
 //!
 //! `cargo run --release -p fairpath-games --example compensate_time_warp`
 

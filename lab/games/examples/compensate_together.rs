@@ -1,5 +1,5 @@
-//! Three ways for several machines to agree: buckets (everybody waits 100 ms and plays together), local lag (only shots
-//! wait), and trailing states (nobody waits, and what came late is mended).
+//! Three ways for several machines to agree: buckets (everybody waits 100 ms and plays together),
+//! local lag (only shots wait), and trailing states (nobody waits, and what came late is mended).
 //!
 //! `cargo run --release -p fairpath-games --example compensate_together`
 

@@ -1,5 +1,5 @@
-//! What a match of Ethereal looks like in numbers, over several seeds, and how far a straight line from the last
-//! known velocity goes wrong in it, beside what S2 measured for its players.
+//! What a match of Ethereal looks like in numbers, over several seeds, and how far a straight line
+//! from the last known velocity goes wrong in it, beside what S2 measured for its players.
 //!
 //! `cargo run --release -p fairpath-games --example ethereal_statistics -- [MINUTES] [SEEDS]`
 

@@ -1,6 +1,7 @@
-//! What delay does to the jet car's bot: its mean score over some seeds, on a screen that is old by a round trip (as it
-//! comes, and when it is used to that), and on one that plays on what the server has not seen yet. The experiment itself
-//! is the laboratory's (X13); this shows in a few lines how the two ends are put together.
+//! What delay does to the jet car's bot: its mean score over some seeds, on a screen that is old by
+//! a round trip (as it comes, and when it is used to that), and on one that plays on what the
+//! server has not seen yet. The experiment itself is the laboratory's (X13); this shows in a few
+//! lines how the two ends are put together.
 //!
 //! `cargo run --release -p fairpath-games --example jet_car_delay -- [SEEDS]`
 

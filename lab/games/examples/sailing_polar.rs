@@ -1,4 +1,5 @@
-//! How fast a well-trimmed boat sails at every angle to a wind of 20 knots, and how long the agents take to the buoy.
+//! How fast a well-trimmed boat sails at every angle to a wind of 20 knots, and how long the agents
+//! take to the buoy.
 //!
 //! `cargo run --release -p fairpath-games --example sailing_polar`
 

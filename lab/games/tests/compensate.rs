@@ -1,5 +1,6 @@
-//! Playing under delay, with `fairpath_compensate` on the jet car and on sailing over simulated links: what is first
-//! predicted is what the server will have, and nothing that goes wrong freezes the screen or runs away with it.
+//! Playing under delay, with `fairpath_compensate` on the jet car and on sailing over simulated
+//! links: what is first predicted is what the server will have, and nothing that goes wrong freezes
+//! the screen or runs away with it.
 
 #[path = "compensate/examples.rs"]
 mod examples;

@@ -1,5 +1,6 @@
-//! The laws of Ethereal: it replays to the bit, from memory and from XML; nobody is ever in a wall, too fast or
-//! healthier than healthy; shots are judged when they should be; and bots play like players, each in its own way.
+//! The laws of Ethereal: it replays to the bit, from memory and from XML; nobody is ever in a wall,
+//! too fast or healthier than healthy; shots are judged when they should be; and bots play like
+//! players, each in its own way.
 
 #[path = "ethereal/bots.rs"]
 mod bots;
@@ -33,7 +34,8 @@ fn on_map(rows: &[&str], players: [u32; 2]) -> Ethereal {
     Ethereal::new(config, 1).expect("sound rules")
 }
 
-/// What no player can do anything against. Written here, not taken from the game: a checker stands outside.
+/// What no player can do anything against. Written here, not taken from the game: a checker stands
+/// outside.
 fn assert_sound(ethereal: &Ethereal) {
     let bounds = ethereal.map().bounds();
     for frame in ethereal.frames() {

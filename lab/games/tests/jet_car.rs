@@ -1,5 +1,6 @@
-//! The laws of the jet car: it replays to the bit, a client with the scene predicts it to the bit, whatever the hands do
-//! stays bounded, and the bot plays like a person: well on a fresh screen, badly on an old one.
+//! The laws of the jet car: it replays to the bit, a client with the scene predicts it to the bit,
+//! whatever the hands do stays bounded, and the bot plays like a person: well on a fresh screen,
+//! badly on an old one.
 
 #[path = "jet_car/bot.rs"]
 mod bot;
@@ -17,7 +18,8 @@ fn game(config: JetCarConfig, seed: u64) -> JetCar {
     JetCar::new(config, seed).expect("sound rules")
 }
 
-/// Somebody who presses thrusters at random, some of them impossible, and keeps each choice for a while.
+/// Somebody who presses thrusters at random, some of them impossible, and keeps each choice for a
+/// while.
 fn random_input(random: &mut Random, held: &mut Input) -> Input {
     if random.chance(0.05) {
         *held = match random.below(8) {

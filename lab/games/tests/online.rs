@@ -1,5 +1,6 @@
-//! Goal: what the two ends tell each other arrives with every bit, and nothing that a stranger sends does harm.
-//! Method: scenes of real runs there and back; the same bytes cut, bent and made up.
+//! Goal: what the two ends tell each other arrives with every bit, and nothing that a stranger
+//! sends does harm. Method: scenes of real runs there and back; the same bytes cut, bent and made
+//! up.
 
 use fairpath::random::Random;
 use fairpath::time::{LocalInstant, Span};

@@ -1,5 +1,5 @@
-//! The laws of the race: it replays to the bit, cars stay on the road and within what tyres can do, laps are counted
-//! right, and everybody gets round, each in their own way.
+//! The laws of the race: it replays to the bit, cars stay on the road and within what tyres can do,
+//! laps are counted right, and everybody gets round, each in their own way.
 
 #[path = "race/cars.rs"]
 mod cars;
@@ -46,8 +46,8 @@ fn random_inputs(cars: usize, random: &mut Random, held: &mut Vec<Input>) {
     }
 }
 
-/// The road as a picture: everything between the walls. Knows nothing of places and projections, because a checker
-/// stands outside.
+/// The road as a picture: everything between the walls. Knows nothing of places and projections,
+/// because a checker stands outside.
 struct Picture {
     edges: Vec<(Vec2, Vec2)>,
 }

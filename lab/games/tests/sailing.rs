@@ -1,5 +1,6 @@
-//! The laws of sailing: it replays to the bit, a client with the scene predicts its own boat to the bit, port and starboard
-//! are alike, nothing outruns what its wind allows, and agents get to the buoy, the knowing one first.
+//! The laws of sailing: it replays to the bit, a client with the scene predicts its own boat to the
+//! bit, port and starboard are alike, nothing outruns what its wind allows, and agents get to the
+//! buoy, the knowing one first.
 
 #[path = "sailing/agents.rs"]
 mod agents;
@@ -21,7 +22,8 @@ fn in_wind(wind: Wind) -> SailingConfig {
     SailingConfig { wind, ..SailingConfig::default() }
 }
 
-/// Somebody who pulls sheets and rudder at random, some of it impossible, and keeps each choice for a while.
+/// Somebody who pulls sheets and rudder at random, some of it impossible, and keeps each choice for
+/// a while.
 fn random_input(random: &mut Random, held: &mut Input) -> Input {
     if random.chance(0.03) {
         *held = match random.below(8) {

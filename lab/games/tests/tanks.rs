@@ -1,5 +1,5 @@
-//! The laws of the tank game: it replays to the bit, nobody is ever inside anything or faster than allowed, shots
-//! and flags keep their rules, and bots drive like players.
+//! The laws of the tank game: it replays to the bit, nobody is ever inside anything or faster than
+//! allowed, shots and flags keep their rules, and bots drive like players.
 
 #[path = "tanks/bots.rs"]
 mod bots;
@@ -42,7 +42,8 @@ fn shape(state: &State<Vec2>) -> Rectangle {
     Rectangle::new(state.position, state.orientation, TANK_LENGTH, TANK_WIDTH)
 }
 
-/// What no driver can do anything against. Written here, not taken from the game: a checker stands outside.
+/// What no driver can do anything against. Written here, not taken from the game: a checker stands
+/// outside.
 fn assert_sound(tanks: &Tanks) {
     let alive: Vec<_> = tanks.tanks().iter().filter(|tank| tank.is_alive()).collect();
     for (number, tank) in alive.iter().enumerate() {

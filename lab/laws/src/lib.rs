@@ -12,7 +12,8 @@
 //! addition_commutes();
 //! ```
 //!
-//! `FAIRPATH_SEED` chooses another seed, `FAIRPATH_CASES` more (or fewer) cases per law than the default 256.
+//! `FAIRPATH_SEED` chooses another seed, `FAIRPATH_CASES` more (or fewer) cases per law than the
+//! default 256.
 
 pub use proptest;
 use proptest::strategy::{Just, Strategy};
@@ -20,7 +21,8 @@ use proptest::test_runner::{Config, RngSeed, TestCaseResult, TestError, TestRunn
 
 /// The seed of every law unless `FAIRPATH_SEED` says otherwise.
 pub const SEED: u64 = 0xFA12;
-/// How many cases each law is tried on unless `FAIRPATH_CASES` says otherwise: together they take seconds.
+/// How many cases each law is tried on unless `FAIRPATH_CASES` says otherwise: together they take
+/// seconds.
 pub const CASES: u32 = 256;
 
 /// Checks that a law holds for everything a strategy draws. See the crate's documentation.
@@ -64,7 +66,8 @@ fn from_environment<T: std::str::FromStr>(name: &str) -> Option<T> {
     Some(text.parse().unwrap_or_else(|_| panic!("{name} must be a whole number, not {text:?}")))
 }
 
-/// A number within ±`limit`: ordinary most of the time, and now and then zero or tiny, where formulas divide by it.
+/// A number within ±`limit`: ordinary most of the time, and now and then zero or tiny, where
+/// formulas divide by it.
 pub fn number(limit: f64) -> impl Strategy<Value = f64> {
     proptest::prop_oneof![
         8 => -limit..limit,

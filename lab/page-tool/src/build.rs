@@ -9,7 +9,8 @@ use wasm_bindgen_cli_support::Bindgen;
 use crate::{Done, Failed, root};
 
 const TARGET: &str = "wasm32-unknown-unknown";
-/// What a browser may have to download for the library: a goal of the project, and a build that misses it fails.
+/// What a browser may have to download for the library: a goal of the project, and a build that
+/// misses it fails.
 const WASM_BYTES_MAX: u64 = 1_500_000;
 
 /// Builds the page into `folder`, which is made if it is not there, and hands out its files.
@@ -90,8 +91,8 @@ fn bind() -> Done<PathBuf> {
     Ok(folder)
 }
 
-/// Copies what is below a folder, but nothing that is there already: a program with the page in it is compiled anew whenever a file
-/// of the page is newer.
+/// Copies what is below a folder, but nothing that is there already: a program with the page in it
+/// is compiled anew whenever a file of the page is newer.
 fn copy(from: &Path, to: &Path) -> Done {
     for entry in std::fs::read_dir(from)? {
         let (path, name) = entry.map(|entry| (entry.path(), entry.file_name()))?;

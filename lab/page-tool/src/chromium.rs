@@ -1,7 +1,8 @@
 //! Headless Chromium, driven through the DevTools protocol.
 //!
-//! The protocol goes through a pipe: JSON with a zero byte after each message. A shell puts our pipe where the browser expects
-//! it (descriptors 3 and 4), so that neither a WebSocket nor a free port is needed.
+//! The protocol goes through a pipe: JSON with a zero byte after each message. A shell puts our
+//! pipe where the browser expects it (descriptors 3 and 4), so that neither a WebSocket nor a free
+//! port is needed.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -13,7 +14,8 @@ use tempfile::TempDir;
 
 use crate::{Done, Failed};
 
-/// How long anything may take. Not a measure of anything: machines stall, and a test must not fail for that.
+/// How long anything may take. Not a measure of anything: machines stall, and a test must not fail
+/// for that.
 const PATIENCE: Duration = Duration::from_secs(180);
 /// Between two looks at something that is not so yet.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -153,7 +155,8 @@ impl Chromium {
         Ok(())
     }
 
-    /// A page that is just being exchanged for another one cannot be asked, and is not what is waited for.
+    /// A page that is just being exchanged for another one cannot be asked, and is not what is
+    /// waited for.
     fn is_true(&mut self, tab: &Tab, expression: &str) -> Done<bool> {
         match self.evaluate(tab, expression) {
             Ok(value) => Ok(value == json!(true)),

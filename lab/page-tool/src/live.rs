@@ -1,5 +1,6 @@
-//! The page on the real network: Chromium drives a tank by WebTransport, through a middleman that makes every packet late, and a
-//! native client watches it. Then the server is killed and comes back. At last the games that the server plays.
+//! The page on the real network: Chromium drives a tank by WebTransport, through a middleman that
+//! makes every packet late, and a native client watches it. Then the server is killed and comes
+//! back. At last the games that the server plays.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -31,7 +32,8 @@ use crate::{Done, Failed};
 
 /// How wrong others may be about a tank, in units.
 const THRESHOLD: f64 = 0.3;
-/// Two clocks are compared as well: at a tank's 25 units a second, 4 ms of difference are a tenth of a unit.
+/// Two clocks are compared as well: at a tank's 25 units a second, 4 ms of difference are a tenth
+/// of a unit.
 const CLOCKS_APART: f64 = 0.1;
 /// One way through the middleman: the round trip is 200 ms.
 const DELAY: Span = Span::from_millis(100);
@@ -76,7 +78,8 @@ fn says(words: &str) -> String {
     format!("document.querySelector('.verdict').textContent.includes({})", json!(words))
 }
 
-/// The jet car, the boat and the race car: the server plays them, and what the hands do moves them there.
+/// The jet car, the boat and the race car: the server plays them, and what the hands do moves them
+/// there.
 fn play_hosted_games(browser: &mut Chromium, house: &House) -> Done {
     const PLACE: &str = "[...fairpath.show.view.network.session.frame(performance.now()).slice(5, 7)]";
     for (game, name) in [(1, "jet car"), (2, "boat"), (3, "race car")] {
@@ -146,7 +149,8 @@ impl Drop for House {
     }
 }
 
-/// The process: tanks and all games at one address, the page at another, until standard input is closed.
+/// The process: tanks and all games at one address, the page at another, until standard input is
+/// closed.
 pub(crate) fn keep_house(folder: &Path, served_at: &str, shown_at: &str) -> Done {
     let config = ServerConfig { budget: BUDGET, ..ServerConfig::new(classes(), new_epoch()) };
     let session = Server::<Vec2>::new(config, Box::new(Broadcast), unguessable_random());
@@ -193,7 +197,8 @@ pub(crate) fn keep_house(folder: &Path, served_at: &str, shown_at: &str) -> Done
 
 /// Fields, roads and winds follow from it.
 const SEED: u64 = 1;
-/// What each side may send: a race of four cars is 700 bytes, sixty times a second, and room for the rest.
+/// What each side may send: a race of four cars is 700 bytes, sixty times a second, and room for
+/// the rest.
 const BUDGET: Budget = Budget { bytes_per_sec: 96_000, burst_bytes: 8_000 };
 
 fn classes() -> [(ClassId, Class); 2] {
@@ -209,8 +214,8 @@ fn watch(browser: &mut Chromium, tab: &Tab, house: &House) -> Done {
     browser.key(tab, "KeyW", true)?;
     see_a_shot(browser, tab, &witness)?;
     let begun = Instant::now();
-    // Boxes stand in the way, and whoever drives into one stops at once, which nobody can foresee: a tank that turns the
-    // same way for a while comes free of any corner, and drives circles then.
+    // Boxes stand in the way, and whoever drives into one stops at once, which nobody can foresee: a
+    // tank that turns the same way for a while comes free of any corner, and drives circles then.
     for hand in ["KeyA", "KeyA", "KeyA", "KeyA", "KeyD", "KeyD", "KeyD"].into_iter().cycle() {
         browser.key(tab, hand, true)?;
         let seen = look(&witness);
@@ -277,7 +282,8 @@ fn way(seen: &VecDeque<(i64, Vec2)>) -> f64 {
     seen.iter().zip(seen.iter().skip(1)).map(|(one, next)| one.1.distance(next.1)).sum()
 }
 
-/// Each of the page's truths against what the witness had then, between two looks that were close together.
+/// Each of the page's truths against what the witness had then, between two looks that were close
+/// together.
 fn compare(truths: &Value, seen: &VecDeque<(i64, Vec2)>) -> Vec<f64> {
     const LOOKS_APART_US_MAX: i64 = 20_000;
     let truths = truths.as_array().map(Vec::as_slice).unwrap_or_default();

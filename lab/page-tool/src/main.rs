@@ -1,5 +1,5 @@
-//! Builds the page, tries it in a browser, and photographs it. `cargo xtask` calls it; it is apart from `xtask` because what
-//! it needs takes a minute to compile.
+//! Builds the page, tries it in a browser, and photographs it. `cargo xtask` calls it; it is apart
+//! from `xtask` because what it needs takes a minute to compile.
 #![forbid(unsafe_code)]
 
 mod build;

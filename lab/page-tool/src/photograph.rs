@@ -8,7 +8,8 @@ use crate::Done;
 use crate::chromium::{Chromium, Viewport};
 use crate::trial::{recording, serve};
 
-/// What is photographed: a file's name, an address, after how many ticks there is something to see, and what to wait for then.
+/// What is photographed: a file's name, an address, after how many ticks there is something to see,
+/// and what to wait for then.
 const PICTURES: [(&str, &str, u32, &str); 8] = [
     ("screens", "?scene=screens&seed=3", 600, FAR_OFF),
     ("screens-global", "?scene=screens&seed=3&placement=2", 600, "stage.frame()[47] > 2"),

@@ -1,5 +1,5 @@
-//! The page in a browser: every scene loads without complaint, moves, answers to its controls, and shows the bits that the
-//! native library computes.
+//! The page in a browser: every scene loads without complaint, moves, answers to its controls, and
+//! shows the bits that the native library computes.
 
 use fairpath_net::PageServer;
 use fairpath_page::report::Evaluation;
@@ -59,8 +59,9 @@ pub(crate) fn cost() -> Done {
     first_paint(&mut browser, &server)
 }
 
-/// Simulation and drawing of a frame at sixty frames a second: the median of a hundred, in the quietest of six rounds. A
-/// machine that has other work too makes frames long, and that is not what is asked.
+/// Simulation and drawing of a frame at sixty frames a second: the median of a hundred, in the
+/// quietest of six rounds. A machine that has other work too makes frames long, and that is not
+/// what is asked.
 const FRAME_COSTS: &str = "(() => {
     const show = fairpath.show, best = [Infinity, Infinity];
     show.isPaused = true;
@@ -135,8 +136,8 @@ fn try_touch(browser: &mut Chromium, page: &str) -> Done {
     browser.close(tab)
 }
 
-/// A click on a line explains it; a recording that is dropped, gzipped and with its breaks, is shown to its end and to
-/// the native library's bits; one that is wrong is told so.
+/// A click on a line explains it; a recording that is dropped, gzipped and with its breaks, is
+/// shown to its end and to the native library's bits; one that is wrong is told so.
 fn try_guess(browser: &mut Chromium, page: &str) -> Done {
     let tab = browser.open(&format!("{page}?scene=guess&seed=3&paused=1&at=12"), Viewport::DESKTOP)?;
     browser.wait_for(&tab, "(window.fairpath?.show?.frames ?? 0) > 10")?;
@@ -190,7 +191,8 @@ fn try_guess(browser: &mut Chromium, page: &str) -> Done {
     browser.close(tab)
 }
 
-/// Where a prediction ends that is far from everything else one could click: x and y on the page, player and predictor.
+/// Where a prediction ends that is far from everything else one could click: x and y on the page,
+/// player and predictor.
 const LONELIEST_END: &str = "(() => {
     const view = fairpath.show.view, { players, horizon } = view.frame, at = 2 * horizon;
     const ends = players.flatMap((player, number) => player.isThere ? player.answers.filter(one => one.isKnown).map(one => [...view.camera.point(one.places[at], one.places[at + 1]), number, one.number]) : []);
@@ -204,7 +206,8 @@ const LONELIEST_END: &str = "(() => {
 /// Ann is somewhere else after ten seconds.
 const BREAKS: &str = "t,entity,reason\n10,ann,teleport\n";
 
-/// Somebody's results are shown, and somebody's recording is evaluated to the native evaluator's bits.
+/// Somebody's results are shown, and somebody's recording is evaluated to the native evaluator's
+/// bits.
 fn try_report(browser: &mut Chromium, page: &str) -> Done {
     let tab = browser.open(&format!("{page}?scene=report"), Viewport::DESKTOP)?;
     browser.wait_for(&tab, "!!window.fairpath?.page")?;

@@ -78,13 +78,15 @@ impl Stage {
         self.scene.words(about)
     }
 
-    /// Reads a recording, and the breaks that belong to it if there are any; what is wrong with it, or nothing.
+    /// Reads a recording, and the breaks that belong to it if there are any; what is wrong with it,
+    /// or nothing.
     pub fn read(&mut self, name: &str, bytes: &[u8], breaks: &str, cuts: Option<Vec<u8>>) -> Option<String> {
         let cuts = cuts.as_ref().map(|bytes| File { name: breaks, bytes });
         self.scene.read(File { name, bytes }, cuts).err()
     }
 
-    /// Draws one of its charts; `scale` is how many of the canvas's pixels one of the page's is. False if there is none.
+    /// Draws one of its charts; `scale` is how many of the canvas's pixels one of the page's is.
+    /// False if there is none.
     pub fn chart(&self, number: u32, canvas: HtmlCanvasElement, is_dark: bool, scale: f64) -> bool {
         let (Some(chart), Some(backend)) =
             (self.scene.chart(number), CanvasBackend::with_canvas_object(canvas))
@@ -118,7 +120,8 @@ fn flat(lines: Vec<Vec<Vec2>>) -> Vec<f64> {
     lines.into_iter().flat_map(line).collect()
 }
 
-/// A session with a server. JavaScript carries its bytes, and says what time it is on its own clock, in ms.
+/// A session with a server. JavaScript carries its bytes, and says what time it is on its own
+/// clock, in ms.
 #[wasm_bindgen]
 pub struct Session {
     live: Live,
@@ -224,7 +227,8 @@ impl Session {
         numbers
     }
 
-    /// Microseconds on the shared clock, x and y of the own tank then; nothing before anybody knows.
+    /// Microseconds on the shared clock, x and y of the own tank then; nothing before anybody
+    /// knows.
     pub fn truth(&mut self, now: f64) -> Vec<f64> {
         self.live.truth(local(now)).map_or_else(Vec::new, |(at, place)| vec![at as f64, place.x, place.y])
     }
@@ -247,7 +251,8 @@ pub struct Evaluation {
 
 #[wasm_bindgen]
 impl Evaluation {
-    /// Reads a recording, and the breaks that belong to it if there are any, or throws what is wrong with it.
+    /// Reads a recording, and the breaks that belong to it if there are any, or throws what is
+    /// wrong with it.
     pub fn of(name: &str, bytes: &[u8], breaks: &str, cuts: Option<Vec<u8>>) -> Result<Self, String> {
         let cuts = cuts.as_ref().map(|bytes| File { name: breaks, bytes });
         report::Evaluation::of(File { name, bytes }, cuts).map(|evaluation| Self { evaluation })

@@ -50,7 +50,8 @@ pub struct Look {
     pub scale: f64,
 }
 
-/// Okabe and Ito's colours, which everybody can tell apart; black is the axes', and yellow is for dark pages only.
+/// Okabe and Ito's colours, which everybody can tell apart; black is the axes', and yellow is for
+/// dark pages only.
 pub const PALETTE: [RGBColor; 6] = [
     RGBColor(0xe6, 0x9f, 0x00),
     RGBColor(0x56, 0xb4, 0xe9),

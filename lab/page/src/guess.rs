@@ -1,8 +1,9 @@
 //! Guess the future: where every predictor expects every player to be, and where they really went.
 //!
-//! A match of Ethereal, or a recording that somebody dropped onto the page, is walked through tick by tick as
-//! `fairpath-eval` does it: predictors learn of each tick and answer from what was known then. Only those who are asked
-//! are walked; how they fared is written down, so that one can go back and forth in it.
+//! A match of Ethereal, or a recording that somebody dropped onto the page, is walked through tick
+//! by tick as `fairpath-eval` does it: predictors learn of each tick and answer from what was known
+//! then. Only those who are asked are walked; how they fared is written down, so that one can go
+//! back and forth in it.
 
 mod roster;
 mod walker;
@@ -25,8 +26,8 @@ use crate::scene::{File, Knob, Scene, TICK_RATE};
 pub(crate) const HORIZONS: [u32; 7] = [18, 36, 54, 72, 90, 108, 126];
 /// How many players of a recording are shown: more are a crowd, in which nobody sees anything.
 pub const PLAYERS_MAX: usize = 24;
-/// How many moments of players are shown, at most. What those who learn have said takes 56 bytes for each of them and
-/// each moment: 250 MB. Eight players for 52 minutes.
+/// How many moments of players are shown, at most. What those who learn have said takes 56 bytes
+/// for each of them and each moment: 250 MB. Eight players for 52 minutes.
 pub const MOMENTS_MAX: usize = 1_500_000;
 /// How long a match of our own is. It is played to the end before it is shown.
 const MATCH_TICKS: u32 = 40 * 60;
@@ -37,11 +38,14 @@ const CHART_POINTS_MAX: usize = 240;
 
 /// The scene.
 ///
-/// Its frame, in order: seconds; seconds there are; players; predictors; which horizon; hit radius; low x, low y, high x and high y of everything;
-/// which player and which predictor are looked at closely; then for each predictor how it is with it (0 nobody asks it, 1 it answers, 2 it would have to know
-/// more), its mean error, the share of hits in per cent and packets per player and second up to this moment, and how many seconds it has been counted for; then for each player whether it is
-/// there, its team, x and y, where it really was at each horizon (or at the last that is known), and for each predictor that answers whether it says something, and
-/// where it expects the player to be.
+/// Its frame, in order: seconds; seconds there are; players; predictors; which horizon; hit radius;
+/// low x, low y, high x and high y of everything; which player and which predictor are looked at
+/// closely; then for each predictor how it is with it (0 nobody asks it, 1 it answers, 2 it would
+/// have to know more), its mean error, the share of hits in per cent and packets per player and
+/// second up to this moment, and how many seconds it has been counted for; then for each player
+/// whether it is there, its team, x and y, where it really was at each horizon (or at the last that
+/// is known), and for each predictor that answers whether it says something, and where it expects
+/// the player to be.
 pub struct Guess {
     seed: u64,
     players: u32,
@@ -431,7 +435,8 @@ mod tests {
     #[test]
     fn how_often_it_thinks_does_not_matter() {
         let mut rows = String::from("t,entity,team,x,y\n");
-        // So many that one tick of everybody is more than is thought at once, and nobody is there in the first.
+        // So many that one tick of everybody is more than is thought at once, and nobody is there in the
+        // first.
         for sample in 0..100 {
             for player in 0..PLAYERS_MAX {
                 rows += &format!("{},{player},1,{},{player}\n", f64::from(sample) * 0.05, sample % 70);

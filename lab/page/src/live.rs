@@ -1,8 +1,10 @@
 //! Play over the real network: a session with a server, without the socket.
 //!
-//! JavaScript has the WebTransport; this has the [`Client`] and the game. What comes is handed in, what is to leave is asked
-//! for, and the run loop is the one that [`fairpath::session`] prescribes. A tank is the player's own and told to the others
-//! ([`Crew`](fairpath_games::online::Crew)); all other games are the server's, and a [`Guest`](fairpath_games::online::Guest) plays them.
+//! JavaScript has the WebTransport; this has the [`Client`] and the game. What comes is handed in,
+//! what is to leave is asked for, and the run loop is the one that [`fairpath::session`]
+//! prescribes. A tank is the player's own and told to the others
+//! ([`Crew`](fairpath_games::online::Crew)); all other games are the server's, and a
+//! [`Guest`](fairpath_games::online::Guest) plays them.
 
 mod guest;
 mod tanks;
@@ -57,14 +59,16 @@ trait Table {
     fn ground(&self) -> Vec<Vec<Vec2>>;
     /// The player wants to begin anew.
     fn again(&mut self, _session: &mut Client<Vec2>) {}
-    /// Microseconds on the shared clock, and where the player's own thing really is, where that is known here.
+    /// Microseconds on the shared clock, and where the player's own thing really is, where that is
+    /// known here.
     fn truth(&self, _session: &mut Client<Vec2>, _now: LocalInstant) -> Option<(i64, Vec2)> {
         None
     }
 }
 
 impl Live {
-    /// A player of this game (as [`Play`](crate::play::Play) counts them) at a server; `random` must be unguessable.
+    /// A player of this game (as [`Play`](crate::play::Play) counts them) at a server; `random`
+    /// must be unguessable.
     pub fn new(game: u32, about: About, random: &Random) -> Result<Self, ConfigError> {
         let table: Box<dyn Table> = match game {
             0 => Box::new(LiveTank::new(about.seed, random.fork(0).bits())?),
@@ -98,12 +102,14 @@ impl Live {
         self.session.is_connected()
     }
 
-    /// How many sessions there have been: a second one means that the server has forgotten the first.
+    /// How many sessions there have been: a second one means that the server has forgotten the
+    /// first.
     pub fn sessions(&self) -> u32 {
         self.sessions
     }
 
-    /// Whether a bot plays instead of the hands, and whether the screen plays on what the server has not seen.
+    /// Whether a bot plays instead of the hands, and whether the screen plays on what the server
+    /// has not seen.
     pub fn set(&mut self, is_bot: bool, is_compensated: bool) {
         self.hands.is_bot = is_bot;
         self.is_compensated = is_compensated;
@@ -137,8 +143,9 @@ impl Live {
         self.table.frame(&mut self.session, now, out);
     }
 
-    /// How the link and the ledger stand: the round trip and the clock's uncertainty in ms, updates received; how many players
-    /// the ledger has, how wrong this one's screen has been, everybody's on average, and how unequal they are.
+    /// How the link and the ledger stand: the round trip and the clock's uncertainty in ms, updates
+    /// received; how many players the ledger has, how wrong this one's screen has been,
+    /// everybody's on average, and how unequal they are.
     pub fn standing(&self, now: LocalInstant) -> [f64; 7] {
         let statistics = self.session.statistics();
         let millis = |span: Option<Span>| span.map_or(0.0, Span::as_millis_f64);
@@ -148,7 +155,8 @@ impl Live {
         [millis(statistics.round_trip), millis(uncertainty), received, players.into(), own, mean, spread]
     }
 
-    /// Microseconds on the shared clock, and where the own tank is then: for tests that compare with what others see.
+    /// Microseconds on the shared clock, and where the own tank is then: for tests that compare
+    /// with what others see.
     pub fn truth(&mut self, now: LocalInstant) -> Option<(i64, Vec2)> {
         self.table.truth(&mut self.session, now)
     }
@@ -170,7 +178,8 @@ mod tests {
 
     const ABOUT: About = About { seed: 1, threshold: 0.3, model: MotionKind::Circular };
 
-    /// A server and the page's client, byte for byte, without a network between them. `look` sees both every 5 ms.
+    /// A server and the page's client, byte for byte, without a network between them. `look` sees
+    /// both every 5 ms.
     fn played(game: u32, secs: i64, mut look: impl FnMut(&mut Live, &mut Server<Vec2>, i64)) {
         let class = || Class::new(Trigger::within(ABOUT.threshold));
         let classes = [(TANK, class().with_model(ABOUT.model)), (SHOT, class())];

@@ -1,8 +1,9 @@
 //! Play: drive a tank, a jet car, a boat or a race car over a bad network, with and without help.
 //!
-//! The server is in this process, but it and the player meet only through a [`RoundTrip`]: the server plays the inputs that have
-//! arrived, and the screen shows what has come back. With compensation the screen plays on what the server has not seen
-//! yet, with the server's own rules. Bots sit at the server and see everything as it is: that is what lag costs.
+//! The server is in this process, but it and the player meet only through a [`RoundTrip`]: the
+//! server plays the inputs that have arrived, and the screen shows what has come back. With
+//! compensation the screen plays on what the server has not seen yet, with the server's own rules.
+//! Bots sit at the server and see everything as it is: that is what lag costs.
 
 pub(crate) mod jet_car;
 pub(crate) mod race;
@@ -36,9 +37,11 @@ const CHART_TICKS: usize = 600;
 
 /// The scene.
 ///
-/// Its frame, in order: seconds; which game; the camera's middle x and y and the width it should show; x, y and heading of the own
-/// thing as it is at the server; how far off the screen is, on average over ten seconds, about the own thing and about the others; both now; four numbers of the game's
-/// own; wind x and y; then how many things there are to draw, and for each its kind, x, y, heading, two sizes, team, and whether it is the own one.
+/// Its frame, in order: seconds; which game; the camera's middle x and y and the width it should
+/// show; x, y and heading of the own thing as it is at the server; how far off the screen is, on
+/// average over ten seconds, about the own thing and about the others; both now; four numbers of
+/// the game's own; wind x and y; then how many things there are to draw, and for each its kind, x,
+/// y, heading, two sizes, team, and whether it is the own one.
 pub struct Play {
     seed: u64,
     game: u32,
@@ -141,7 +144,8 @@ type InputOf<G> = <<G as Game>::Rules as Simulate>::Input;
 trait Plays {
     fn tick(&mut self, hands: Hands, now: SharedInstant);
     fn set(&mut self, lag: Span, is_compensated: bool);
-    /// How far what was shown is from what was there when it counted: the own thing, and the others on average.
+    /// How far what was shown is from what was there when it counted: the own thing, and the others
+    /// on average.
     fn apart(&self) -> (f64, f64);
     fn frame(&self, out: &mut Vec<f64>);
     fn things(&self, out: &mut Vec<f64>);
@@ -175,7 +179,8 @@ impl<G: Game> Table<G> {
         Self { rules: game.rules(), game, way, lag: round_trip, ticks: 0, shown, apart: (0.0, 0.0) }
     }
 
-    /// Compares what was shown with what is there when it counts: a shot at what one sees arrives half a round trip later.
+    /// Compares what was shown with what is there when it counts: a shot at what one sees arrives
+    /// half a round trip later.
     fn compare(&mut self, now: SharedInstant) {
         let own = self.way.drawn_own().position;
         let others = self.game.others(self.way.shown());
@@ -341,7 +346,8 @@ impl Scene for Play {
     }
 }
 
-/// The chart of how far off a screen is: pairs of numbers, the own thing's and the others', `every` so many seconds up to now.
+/// The chart of how far off a screen is: pairs of numbers, the own thing's and the others', `every`
+/// so many seconds up to now.
 pub(crate) fn apart_over_time(pairs: &[f64], every: f64) -> Chart {
     let count = pairs.len() / 2;
     let series = (0..2).map(|which| {

@@ -1,4 +1,5 @@
-//! The evaluator, for recordings that somebody drops onto the page: `fairpath lab eval` in a browser.
+//! The evaluator, for recordings that somebody drops onto the page: `fairpath lab eval` in a
+//! browser.
 
 use fairpath_eval::candidates::{Stage, all};
 use fairpath_eval::evaluate::{Question, Summary, score};
@@ -40,8 +41,9 @@ impl Evaluation {
         self.play.unit.to_string()
     }
 
-    /// How one of them fares: the mean error at each horizon, the share of hits in per cent, packets per player and second;
-    /// nothing if it would have to know more than the recording says.
+    /// How one of them fares: the mean error at each horizon, the share of hits in per cent,
+    /// packets per player and second; nothing if it would have to know more than the recording
+    /// says.
     pub fn score(&self, number: usize) -> Option<Vec<f64>> {
         let mut predictor = all().get(number)?.make(&self.stage);
         let players = score(&self.play, predictor.as_mut(), &self.question).ok()?;

@@ -1,4 +1,5 @@
-//! What all scenes have in common: they are played in ticks, they have knobs, and they show themselves as numbers.
+//! What all scenes have in common: they are played in ticks, they have knobs, and they show
+//! themselves as numbers.
 
 use std::borrow::Cow;
 
@@ -14,23 +15,26 @@ pub const TICK_RATE: TickRate = TickRate::hz(60);
 
 /// Something that is played before somebody's eyes.
 ///
-/// A scene is a state machine: the same seed, the same knobs turned at the same ticks and the same hands give the same bits,
-/// natively and in a browser. It never asks how late it is; the page says how many ticks to play.
+/// A scene is a state machine: the same seed, the same knobs turned at the same ticks and the same
+/// hands give the same bits, natively and in a browser. It never asks how late it is; the page says
+/// how many ticks to play.
 pub trait Scene {
     /// The knobs it has, in the order the page shows them.
     fn knobs(&self) -> Cow<'static, [Knob]>;
     /// Turns a knob. The value is within the knob's range.
     fn turn(&mut self, knob: &str, value: f64);
-    /// What a person's hands do from now on: −1 to 1 to the right and ahead, and whether the trigger is pulled.
+    /// What a person's hands do from now on: −1 to 1 to the right and ahead, and whether the
+    /// trigger is pulled.
     fn steer(&mut self, _right: f64, _ahead: f64, _fires: bool) {}
     /// Plays one tick.
     fn tick(&mut self);
-    /// Does a piece of what was put off, small enough for one frame; whether there is more. What is shown in the end does
-    /// not depend on how often it was called, or when.
+    /// Does a piece of what was put off, small enough for one frame; whether there is more. What is
+    /// shown in the end does not depend on how often it was called, or when.
     fn think(&mut self) -> bool {
         false
     }
-    /// Everything there is to draw, as plain numbers in the order that each scene's own page states.
+    /// Everything there is to draw, as plain numbers in the order that each scene's own page
+    /// states.
     fn frame(&self, out: &mut Vec<f64>);
     /// What never moves, as lines; closed ones end where they begin.
     fn ground(&self) -> Vec<Vec<Vec2>> {
@@ -40,7 +44,8 @@ pub trait Scene {
     fn chart(&self, _number: u32) -> Option<Chart> {
         None
     }
-    /// Reads a recording that somebody dropped onto the page, and the breaks that belong to it; says what is wrong with it.
+    /// Reads a recording that somebody dropped onto the page, and the breaks that belong to it;
+    /// says what is wrong with it.
     fn read(&mut self, _file: File<'_>, _breaks: Option<File<'_>>) -> Result<(), String> {
         Err("this scene has no use for files".into())
     }

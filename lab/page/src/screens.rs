@@ -1,8 +1,8 @@
 //! One tank, three screens: the same tank as three receivers see it, 200, 500 and 800 ms away.
 //!
-//! The owner cuts a DR vector when the exported path is off by more than the threshold; it travels as bytes through three
-//! simulated links, and every receiver places the tank in all four ways at once. The page shows one of them, so that
-//! switching between them compares like with like.
+//! The owner cuts a DR vector when the exported path is off by more than the threshold; it travels
+//! as bytes through three simulated links, and every receiver places the tank in all four ways at
+//! once. The page shows one of them, so that switching between them compares like with like.
 
 mod receiver;
 
@@ -41,7 +41,8 @@ const KNOBS: &[Knob] = &[
     Knob::choice("model", 2, 1),
 ];
 
-/// How much of the paths is drawn: two seconds and a half, a little more than the longest delay twice.
+/// How much of the paths is drawn: two seconds and a half, a little more than the longest delay
+/// twice.
 const TRAIL_TICKS: usize = 150;
 /// How many of the last DR vectors are marked on the exported path; more are not within the trail.
 const MARKS_MAX: usize = 24;
@@ -50,10 +51,12 @@ const CHART_TICKS: usize = 12 * 60;
 
 /// The scene.
 ///
-/// Its frame, in order: seconds; the real tank's x, y and heading; the exported x and y; bytes and DR vectors so far; the
-/// placement shown; then for each screen x, y, heading and whether there is anything to see, the error now, and for each
-/// placement the mean error, the mean before export error and the mean after export error; then how many points a trail has, and the trails of
-/// the truth, of the export and of each screen as x, y; then how many DR vectors are marked, as x, y.
+/// Its frame, in order: seconds; the real tank's x, y and heading; the exported x and y; bytes and
+/// DR vectors so far; the placement shown; then for each screen x, y, heading and whether there is
+/// anything to see, the error now, and for each placement the mean error, the mean before export
+/// error and the mean after export error; then how many points a trail has, and the trails of
+/// the truth, of the export and of each screen as x, y; then how many DR vectors are marked, as x,
+/// y.
 pub struct Screens {
     seed: u64,
     game: Match,

@@ -1,11 +1,13 @@
-//! Who gets told: schedulers side by side, on the same motion, through the same links, at the same budget.
+//! Who gets told: schedulers side by side, on the same motion, through the same links, at the same
+//! budget.
 //!
-//! One owner cuts DR vectors and three receivers want them; there is budget for some of the copies only. Every scheduler
-//! decides for itself who is told, in a lane of its own, and an omniscient tally integrates how wrong each receiver has been.
-//! It is the laboratory's fairness experiment, tick by tick; a test holds it to the laboratory's numbers.
+//! One owner cuts DR vectors and three receivers want them; there is budget for some of the copies
+//! only. Every scheduler decides for itself who is told, in a lane of its own, and an omniscient
+//! tally integrates how wrong each receiver has been. It is the laboratory's fairness experiment,
+//! tick by tick; a test holds it to the laboratory's numbers.
 //!
-//! What is shown follows from the seed, the knobs and the tick alone: turning a knob plays the heat again up to the same
-//! tick, so that schedulers are always compared over the same past.
+//! What is shown follows from the seed, the knobs and the tick alone: turning a knob plays the heat
+//! again up to the same tick, so that schedulers are always compared over the same past.
 
 mod lane;
 mod scheduler;
@@ -42,7 +44,8 @@ const KNOBS: &[Knob] = &[
     Knob::choice("model", 2, 0),
 ];
 
-/// How long a heat is. Two minutes: about 400 triggers, after which the order of schedulers hardly ever changes.
+/// How long a heat is. Two minutes: about 400 triggers, after which the order of schedulers hardly
+/// ever changes.
 pub const HEAT_TICKS: u64 = 120 * 60;
 /// How often mean and spread are written down for the charts: twice a second.
 const SAMPLE_TICKS: u64 = 30;
@@ -56,10 +59,12 @@ const TANK: EntityId = EntityId(1);
 
 /// The scene.
 ///
-/// Its frame, in order: seconds; seconds of a whole heat; the real tank's x, y and heading; DR vectors generated; lanes;
-/// then for each lane its scheduler, copies sent, mean and spread of the accumulated errors, and for each receiver its
-/// accumulated error, copies sent to it, x, y and heading of the placed tank; then how many datagrams are shown on the wires, and for each its
-/// lane, receiver, progress from 0 to 1, whether it is a receipt on its way back, and whether it gets lost.
+/// Its frame, in order: seconds; seconds of a whole heat; the real tank's x, y and heading; DR
+/// vectors generated; lanes; then for each lane its scheduler, copies sent, mean and spread of the
+/// accumulated errors, and for each receiver its accumulated error, copies sent to it, x, y and
+/// heading of the placed tank; then how many datagrams are shown on the wires, and for each its
+/// lane, receiver, progress from 0 to 1, whether it is a receipt on its way back, and whether it
+/// gets lost.
 pub struct Told {
     settings: Settings,
     heat: Heat,
@@ -130,7 +135,8 @@ impl Heat {
         }
     }
 
-    /// One tick of everybody. The order is the laboratory's: what arrives, what is cut, what leaves, what is seen.
+    /// One tick of everybody. The order is the laboratory's: what arrives, what is cut, what
+    /// leaves, what is seen.
     fn tick(&mut self) {
         if self.ticks > 0 {
             self.game.step();

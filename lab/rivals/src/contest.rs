@@ -76,8 +76,8 @@ fn compare(ways: &[&Way], receivers: usize) -> Table {
     Table { tanks: TANKS, receivers, share_moving, outcomes }
 }
 
-/// How often every state must be sent so that what receivers show is off by this much, on average: they go straight on from the
-/// last state. Found by trying, without a network.
+/// How often every state must be sent so that what receivers show is off by this much, on average:
+/// they go straight on from the last state. Found by trying, without a network.
 fn rate_with_error(rms: f64) -> f64 {
     let lasting = LOOK_AT;
     let scene = Scene::record(TANKS, lasting, crate::roles::SEED);
@@ -133,8 +133,9 @@ pub(crate) struct Played {
     pub(crate) datagrams: u64,
 }
 
-/// Plays once. Everything goes through a proxy, which counts, and which is the same for all: on the loopback it is who sends that
-/// pays for waking up who receives, which no server in a network does, and ways differ in how many threads their receivers have.
+/// Plays once. Everything goes through a proxy, which counts, and which is the same for all: on the
+/// loopback it is who sends that pays for waking up who receives, which no server in a network
+/// does, and ways differ in how many threads their receivers have.
 pub(crate) fn play(terms: &Terms, link: LinkConfig) -> Played {
     let terms_text = serde_json::to_string(terms).expect("it becomes JSON");
     let mut server = Helper::start([AS_SERVER, &terms_text]);

@@ -1,8 +1,10 @@
-//! `cargo xtask bench fan-out`: what it costs a server to tell many receivers of many things, Fairpath beside the other ways.
+//! `cargo xtask bench fan-out`: what it costs a server to tell many receivers of many things,
+//! Fairpath beside the other ways.
 //!
-//! The same tanks drive for everybody. A server process tells, another process receives for all receivers and compares what
-//! each of them shows with the truth, by the machine's one clock; so the server's processor time is measured alone. Between
-//! them is a proxy, the same for all, which counts bytes and datagrams: what the sockets send, without IP and UDP.
+//! The same tanks drive for everybody. A server process tells, another process receives for all
+//! receivers and compares what each of them shows with the truth, by the machine's one clock; so
+//! the server's processor time is measured alone. Between them is a proxy, the same for all, which
+//! counts bytes and datagrams: what the sockets send, without IP and UDP.
 #![forbid(unsafe_code)]
 
 mod chart;

@@ -50,7 +50,8 @@ pub(crate) struct Used {
 pub(crate) const SEED: u64 = 7;
 /// Longer than any process lives.
 const SCENE_LASTS: Duration = Duration::from_secs(60);
-/// From when everybody is there until the measurement begins: handshakes, path discovery and clocks are over then.
+/// From when everybody is there until the measurement begins: handshakes, path discovery and clocks
+/// are over then.
 const SETTLE_SECS: f64 = 3.0;
 /// How often a receiver draws.
 const FRAMES_HZ: f64 = 60.0;

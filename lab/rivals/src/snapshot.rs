@@ -5,8 +5,8 @@ use std::time::Duration;
 use fairpath::vector::Vec2;
 use fairpath_bench::Scene;
 
-/// A state takes 18 bytes: who in two, position and velocity as four `f32`. With when it was true (four bytes, in
-/// microseconds) 64 of them fit into one packet of 1200.
+/// A state takes 18 bytes: who in two, position and velocity as four `f32`. With when it was true
+/// (four bytes, in microseconds) 64 of them fit into one packet of 1200.
 const STATE_BYTES: usize = 18;
 const HEAD_BYTES: usize = 4;
 
@@ -32,8 +32,9 @@ pub(crate) fn pack(scene: &Scene, at: Duration, bytes_max: usize) -> Vec<Vec<u8>
     tanks.chunks(states_max).map(packet).collect()
 }
 
-/// What a receiver knows of everybody, and where it shows them: along the velocity from when it was true. The clock is the
-/// machine's own, which flatters those who would first have to find out what time it is.
+/// What a receiver knows of everybody, and where it shows them: along the velocity from when it was
+/// true. The clock is the machine's own, which flatters those who would first have to find out what
+/// time it is.
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
     known: Vec<Option<Known>>,

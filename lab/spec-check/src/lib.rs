@@ -1,8 +1,8 @@
-//! A decoder that follows `PROTOCOL.md` and nothing else. It shares no code with the library, is slow, and
-//! exists to disagree.
+//! A decoder that follows `PROTOCOL.md` and nothing else. It shares no code with the library, is
+//! slow, and exists to disagree.
 //!
-//! [`decode`] turns a message into the text that the golden files hold beside it; [`Bits::story`] tells what
-//! each bit was for. Section numbers in the comments are those of `PROTOCOL.md`.
+//! [`decode`] turns a message into the text that the golden files hold beside it; [`Bits::story`]
+//! tells what each bit was for. Section numbers in the comments are those of `PROTOCOL.md`.
 #![forbid(unsafe_code)]
 
 mod bits;

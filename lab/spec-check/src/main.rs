@@ -1,4 +1,5 @@
-//! Tells the story of a golden message, bit by bit: `cargo run -p spec-check lab/vectors/one_linear_2d.hex`.
+//! Tells the story of a golden message, bit by bit: `cargo run -p spec-check
+//! lab/vectors/one_linear_2d.hex`.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -1,5 +1,5 @@
-//! Goal: PROTOCOL.md is enough, and the library's bytes follow it. Method: a decoder written from that page
-//! reads every golden message and must find what the file beside it says.
+//! Goal: PROTOCOL.md is enough, and the library's bytes follow it. Method: a decoder written from
+//! that page reads every golden message and must find what the file beside it says.
 
 use std::path::Path;
 

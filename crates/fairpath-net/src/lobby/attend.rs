@@ -1,4 +1,5 @@
-//! A connection to a lobby that stays: whoever is on its list has one, from the socket at which it is reached.
+//! A connection to a lobby that stays: whoever is on its list has one, from the socket at which it
+//! is reached.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -29,7 +30,8 @@ struct Standing {
 }
 
 impl Attendance {
-    /// Under which name, and at which address, the lobby has it; nothing while it is not on the list.
+    /// Under which name, and at which address, the lobby has it; nothing while it is not on the
+    /// list.
     pub fn announced(&self) -> Option<(EntryId, SocketAddr)> {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner).announced
     }
@@ -103,7 +105,8 @@ pub(crate) trait Attendee: Send + 'static {
     fn on_answer(&mut self, answer: Answer) -> Vec<Ask>;
 }
 
-/// Goes to a lobby, and stays there and comes back until the attendance is dropped. The sender is for further questions.
+/// Goes to a lobby, and stays there and comes back until the attendance is dropped. The sender is
+/// for further questions.
 pub(crate) fn attend(
     runtime: &tokio::runtime::Handle,
     attending: Attending,

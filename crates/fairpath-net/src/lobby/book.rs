@@ -14,14 +14,16 @@ use crate::identity::Fingerprint;
 /// How much a lobby takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LobbyLimits {
-    /// Entries on the list. Default 4096: at 2 kB each at worst 8 MB. Newcomers are refused beyond it.
+    /// Entries on the list. Default 4096: at 2 kB each at worst 8 MB. Newcomers are refused beyond
+    /// it.
     pub entries_max: usize,
-    /// Entries of one household: an IPv4 address or an IPv6 /64. Default 32: a mesh behind one router. With fewer a school cannot
-    /// play; with many more one household can fill the list.
+    /// Entries of one household: an IPv4 address or an IPv6 /64. Default 32: a mesh behind one
+    /// router. With fewer a school cannot play; with many more one household can fill the list.
     pub entries_per_household_max: usize,
     /// An entry that was not renewed for this long is taken off. Default [`EXPIRES_AFTER`].
     pub expires_after: Duration,
-    /// Pairs that are relayed at once. Default 64; each takes two ports, and up to 128 kB/s each way. 0: no relay.
+    /// Pairs that are relayed at once. Default 64; each takes two ports, and up to 128 kB/s each
+    /// way. 0: no relay.
     pub relays_max: usize,
 }
 
@@ -68,8 +70,8 @@ impl Book {
         Self { limits, entries: BTreeMap::new(), next: 1 }
     }
 
-    /// Puts somebody on the list or renews what it says. One connection, and one certificate, has one entry: who comes back on
-    /// another connection takes its own place.
+    /// Puts somebody on the list or renews what it says. One connection, and one certificate, has
+    /// one entry: who comes back on another connection takes its own place.
     pub fn announce(
         &mut self,
         seen: Seen,

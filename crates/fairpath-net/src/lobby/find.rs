@@ -19,8 +19,8 @@ use crate::link::ALPN_NATIVE;
 pub struct Found {
     /// What the lobby says.
     pub listing: Listing,
-    /// How long the way there and back takes, as QUIC has measured it; nothing if it was not asked, or nobody with the right
-    /// certificate answered.
+    /// How long the way there and back takes, as QUIC has measured it; nothing if it was not asked,
+    /// or nobody with the right certificate answered.
     pub round_trip: Option<Duration>,
 }
 
@@ -47,10 +47,11 @@ const MEASURED_AT_ONCE: usize = 16;
 /// Entries that are taken from a lobby: more than a person reads.
 const FOUND_MAX: usize = 4096;
 
-/// Asks a lobby who is there, and, if `measures`, everybody found how far away they are: then the nearest are first. It waits until it
-/// knows.
+/// Asks a lobby who is there, and, if `measures`, everybody found how far away they are: then the
+/// nearest are first. It waits until it knows.
 ///
-/// Entries that want to be introduced may be out of reach for who was not: they are listed without a round trip.
+/// Entries that want to be introduced may be out of reach for who was not: they are listed without
+/// a round trip.
 pub fn find(lobby: &LobbyAddress, filter: &Filter, measures: bool) -> Result<Vec<Found>, FindError> {
     filter.check().map_err(FindError::Filter)?;
     let system = |error: io::Error| FindError::Start(ConnectError::System(error));

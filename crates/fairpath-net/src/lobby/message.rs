@@ -145,7 +145,8 @@ pub enum Ask {
     Find(Filter, EntryId),
     /// Introduce me to this one.
     Meet(EntryId),
-    /// Carry what this one and I say to each other: you have introduced us, but we cannot reach each other.
+    /// Carry what this one and I say to each other: you have introduced us, but we cannot reach
+    /// each other.
     Relay(Fingerprint),
 }
 
@@ -199,7 +200,8 @@ impl LobbyRefusal {
     ];
 }
 
-// ── spelling ────────────────────────────────────────────────────────────────────────────────────────────────
+// ── spelling
+// ────────────────────────────────────────────────────────────────────────────────────────────────
 
 impl Ask {
     /// Its bytes.
@@ -527,7 +529,8 @@ mod tests {
         assert!(Answer::Found(listing).encode().len() <= MESSAGE_BYTES_MAX);
     }
 
-    /// Bytes at random, and messages with a byte changed or cut off: never a panic, and never a second spelling.
+    /// Bytes at random, and messages with a byte changed or cut off: never a panic, and never a
+    /// second spelling.
     #[test]
     fn whatever_comes_is_refused_or_has_one_spelling() {
         let noise = prop::collection::vec(any::<u8>(), 0..200);

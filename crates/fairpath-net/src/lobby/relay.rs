@@ -1,7 +1,8 @@
 //! Two ports, between which packets are carried for a pair that cannot reach each other.
 //!
-//! Each end has a port of its own, takes packets only from the address that the lobby has seen that end at, and sends them to where the
-//! other end last sent from. What is carried is QUIC between the two: a relay can drop it, and nothing else.
+//! Each end has a port of its own, takes packets only from the address that the lobby has seen that
+//! end at, and sends them to where the other end last sent from. What is carried is QUIC between
+//! the two: a relay can drop it, and nothing else.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -27,7 +28,8 @@ pub(super) struct PacketRelay {
     carrying: JoinHandle<()>,
 }
 
-/// What is carried each way in a second: two sessions' budgets, twice over for what QUIC adds. More is dropped, as by any link.
+/// What is carried each way in a second: two sessions' budgets, twice over for what QUIC adds. More
+/// is dropped, as by any link.
 const BYTES_PER_SEC: f64 = 128_000.0;
 /// And at once.
 const BYTES_BURST: f64 = 64_000.0;

@@ -63,7 +63,8 @@ pub struct LobbyStatistics {
     pub door: DoorStatistics,
 }
 
-/// A lobby on a socket, with a thread of its own. The [module](super) says what it is. Dropping it ends it.
+/// A lobby on a socket, with a thread of its own. The [module](super) says what it is. Dropping it
+/// ends it.
 #[derive(Debug)]
 pub struct LobbyServer {
     shared: Arc<Shared>,
@@ -171,7 +172,8 @@ const LINES_MAX: usize = 4096 + 1024;
 const ANSWERS_MAX: usize = 2 * PAGE;
 /// Entries that are told at once; more are asked for.
 const PAGE: usize = 32;
-/// Questions of one connection: so many a second for ever, and so many at once. Who joins a mesh of 32 asks 32 introductions.
+/// Questions of one connection: so many a second for ever, and so many at once. Who joins a mesh of
+/// 32 asks 32 introductions.
 const ASKS_PER_SEC: f64 = 5.0;
 /// See [`ASKS_PER_SEC`].
 const ASKS_BURST: f64 = 80.0;
@@ -355,7 +357,8 @@ impl Allowance {
     }
 }
 
-// ── the thread ──────────────────────────────────────────────────────────────────────────────────────────────
+// ── the thread
+// ──────────────────────────────────────────────────────────────────────────────────────────────
 
 async fn run(shared: Arc<Shared>, endpoint: Endpoint, stop: oneshot::Receiver<()>) {
     tokio::spawn(accept(shared, endpoint.clone()));
@@ -469,7 +472,8 @@ pub(super) async fn write_message(
     sending.write_all(&bytes).await
 }
 
-/// The next message of a stream; nothing at its end. What is too long to be one is refused before it is read.
+/// The next message of a stream; nothing at its end. What is too long to be one is refused before
+/// it is read.
 pub(super) async fn read_message(receiving: &mut quinn::RecvStream) -> Result<Option<Vec<u8>>, CloseReason> {
     let mut length = 0;
     for at in 0..2 {

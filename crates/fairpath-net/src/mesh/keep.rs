@@ -58,7 +58,8 @@ pub(super) async fn keep<V: Planar>(
 
 /// How often it is looked whether a peer is still there.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// How often a relay is asked for while there is no way: an answer may have been lost with a lobby that was started again.
+/// How often a relay is asked for while there is no way: an answer may have been lost with a lobby
+/// that was started again.
 const ASK_EVERY: Duration = Duration::from_secs(5);
 
 /// Says what happens to a peer, until it is gone.

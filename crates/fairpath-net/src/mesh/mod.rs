@@ -1,33 +1,41 @@
-//! Peer-to-peer: everybody owns their things and tells everybody else directly, with the same sessions as client and server.
+//! Peer-to-peer: everybody owns their things and tells everybody else directly, with the same
+//! sessions as client and server.
 //!
 //! # The heart
 //!
-//! A mesh of n peers is n worlds side by side. Every peer is the [`Server`] of what it owns, and a [`Client`] of every other
-//! peer's; nothing in a session knows that it is in a mesh. From that follows everything else:
+//! A mesh of n peers is n worlds side by side. Every peer is the [`Server`] of what it owns, and a
+//! [`Client`] of every other peer's; nothing in a session knows that it is in a mesh. From that
+//! follows everything else:
 //!
-//! * **Nobody can speak for another.** A thing is called by its peer *and* its id, and what comes in the session with a peer is
-//!   about that peer's things, whatever it says. Who the peer is was proven before: its name is the fingerprint of its
-//!   certificate, and each end pins the other's. Peers cannot make things in each other's worlds.
-//! * **An owner's clock is the shared clock of what it owns.** A mesh has nobody whose clock would outlive everybody else,
-//!   and needs no common one: DR vectors go one hop, from the owner to who looks, and that hop is synchronised. It costs one
-//!   clock request a second for each pair. Instants of two peers are compared on one's own clock ([`Client::clock_now`] of either).
-//! * **One socket.** A peer listens and calls on the same one, and both ends of a pair call each other. So the address at which a
-//!   [lobby](crate::lobby) sees a peer is the one at which others reach it, and each one's call is the knock that opens the
-//!   other's address translator: there is no other machinery for that.
-//! * **A way is only a transport.** Where the direct way does not open, both ends call the lobby's relay instead
-//!   ([`direct_within`](NetPeerConfig::direct_within)), which carries what it cannot read. A session that changes ways is
-//!   resumed, and resuming loses and repeats nothing of what was promised.
-//! * **Who leaves is gone at once; who dies is missed.** After four seconds of silence the way counts as dead
-//!   ([`PeerEvent::Silent`]) and is opened anew; after [`gone_after`](NetPeerConfig::gone_after) the peer is given up
-//!   ([`PeerEvent::Gone`]) and its things with it.
+//! * **Nobody can speak for another.** A thing is called by its peer *and* its id, and what comes
+//!   in the session with a peer is about that peer's things, whatever it says. Who the peer is was
+//!   proven before: its name is the fingerprint of its certificate, and each end pins the other's.
+//!   Peers cannot make things in each other's worlds.
+//! * **An owner's clock is the shared clock of what it owns.** A mesh has nobody whose clock would
+//!   outlive everybody else, and needs no common one: DR vectors go one hop, from the owner to who
+//!   looks, and that hop is synchronised. It costs one clock request a second for each pair.
+//!   Instants of two peers are compared on one's own clock ([`Client::clock_now`] of either).
+//! * **One socket.** A peer listens and calls on the same one, and both ends of a pair call each
+//!   other. So the address at which a [lobby](crate::lobby) sees a peer is the one at which others
+//!   reach it, and each one's call is the knock that opens the other's address translator: there is
+//!   no other machinery for that.
+//! * **A way is only a transport.** Where the direct way does not open, both ends call the lobby's
+//!   relay instead ([`direct_within`](NetPeerConfig::direct_within)), which carries what it cannot
+//!   read. A session that changes ways is resumed, and resuming loses and repeats nothing of what
+//!   was promised.
+//! * **Who leaves is gone at once; who dies is missed.** After four seconds of silence the way
+//!   counts as dead ([`PeerEvent::Silent`]) and is opened anew; after
+//!   [`gone_after`](NetPeerConfig::gone_after) the peer is given up ([`PeerEvent::Gone`]) and its
+//!   things with it.
 //!
 //! # What it costs, and what it cannot do
 //!
-//! Everybody sends everything n − 1 times from their own home: S0 gives 8 players as what such games had, and 32 as what clever
-//! ones had. Everybody knows everything, and there is no judge: a peer that lies about its own things is believed. A room at a lobby
-//! is open to whoever asks the lobby; for a closed company exchange fingerprints by other means, and [`meet`](NetPeer::meet). Where
-//! that is not enough, take a server: it relays what owners say with the owners' stamps, and its interceptors decide
-//! (`examples/03_relay.rs`).
+//! Everybody sends everything n − 1 times from their own home: S0 gives 8 players as what such
+//! games had, and 32 as what clever ones had. Everybody knows everything, and there is no judge: a
+//! peer that lies about its own things is believed. A room at a lobby is open to whoever asks the
+//! lobby; for a closed company exchange fingerprints by other means, and [`meet`](NetPeer::meet).
+//! Where that is not enough, take a server: it relays what owners say with the owners' stamps, and
+//! its interceptors decide (`examples/03_relay.rs`).
 
 mod keep;
 
@@ -67,8 +75,8 @@ pub struct NetPeerConfig {
     pub listen: SocketAddr,
     /// Who it is: its name in the mesh is the fingerprint.
     pub identity: Identity,
-    /// How it tells of what it owns. Others may not make things here, whatever the classes say, and how many may listen
-    /// follows from `peers_max`.
+    /// How it tells of what it owns. Others may not make things here, whatever the classes say, and
+    /// how many may listen follows from `peers_max`.
     pub telling: ServerConfig,
     /// How it sees what others own.
     pub seeing: ClientConfig,
@@ -76,18 +84,21 @@ pub struct NetPeerConfig {
     pub limits: Limits,
     /// How much may be under way to each.
     pub congestion: Congestion,
-    /// Its clock, which is the shared one of what it owns. Default [`Clock::unix`]; it need not be right.
+    /// Its clock, which is the shared one of what it owns. Default [`Clock::unix`]; it need not be
+    /// right.
     pub clock: Clock,
-    /// How many others there may be. Default 31: a mesh of 32, which S0 gives as the most that such games had. Each costs
-    /// two connections, and a copy of every update.
+    /// How many others there may be. Default 31: a mesh of 32, which S0 gives as the most that such
+    /// games had. Each costs two connections, and a copy of every update.
     pub peers_max: usize,
-    /// How long an attempt on the direct way may take before the relay has its turn, if there is one. Default 3 s: three calls,
-    /// the first of which an address translator may swallow. Too short, and a slow link is relayed for nothing; too long, and who
-    /// cannot be reached directly is seen late.
+    /// How long an attempt on the direct way may take before the relay has its turn, if there is
+    /// one. Default 3 s: three calls, the first of which an address translator may swallow. Too
+    /// short, and a slow link is relayed for nothing; too long, and who cannot be reached
+    /// directly is seen late.
     pub direct_within: Duration,
-    /// A peer that cannot be reached for this long is given up. Default 15 s: three times the silence after which a way counts
-    /// as dead. Longer keeps things of the dead in the world; shorter gives up who only went through a tunnel. Not longer than
-    /// a session can be resumed, which is a minute.
+    /// A peer that cannot be reached for this long is given up. Default 15 s: three times the
+    /// silence after which a way counts as dead. Longer keeps things of the dead in the world;
+    /// shorter gives up who only went through a tunnel. Not longer than a session can be
+    /// resumed, which is a minute.
     pub gone_after: Duration,
 }
 
@@ -120,7 +131,8 @@ impl NetPeerConfig {
 pub enum PeerEvent {
     /// It is there, and what it owns is coming.
     Met(Fingerprint),
-    /// Nothing comes from it any more; its things are guessed for as long as replicas do, and it is called again.
+    /// Nothing comes from it any more; its things are guessed for as long as replicas do, and it is
+    /// called again.
     Silent(Fingerprint),
     /// It is back, and nothing that was promised is lost.
     Back(Fingerprint),
@@ -158,9 +170,10 @@ pub enum MeetError {
 
 /// A peer of a mesh, on one socket and one thread. The [module](self) says what that is.
 ///
-/// The game has its turns with the sessions themselves, as with [`NetServer`](crate::NetServer): [`frame`](Self::frame) with the one of
-/// what is owned here, [`view`](Self::view) with the one of what another peer owns. Dropping it leaves at once; [`leave`](Self::leave)
-/// waits until what was promised has arrived.
+/// The game has its turns with the sessions themselves, as with [`NetServer`](crate::NetServer):
+/// [`frame`](Self::frame) with the one of what is owned here, [`view`](Self::view) with the one of
+/// what another peer owns. Dropping it leaves at once; [`leave`](Self::leave) waits until what was
+/// promised has arrived.
 #[derive(Debug)]
 pub struct NetPeer<V: Planar> {
     mesh: Arc<Mesh<V>>,
@@ -208,19 +221,22 @@ impl<V: Planar> NetPeer<V> {
         self.mesh.fingerprint()
     }
 
-    /// What its clock shows: the shared time of what it owns, and the local one for what others own.
+    /// What its clock shows: the shared time of what it owns, and the local one for what others
+    /// own.
     pub fn now(&self) -> SharedInstant {
         self.mesh.config.clock.shared()
     }
 
-    /// Lets a peer in and calls it there, from now on until it leaves or is given up. The other one must do the same: who calls
-    /// without having been let in is refused. Who is met already is called at the new address the next time it must be.
+    /// Lets a peer in and calls it there, from now on until it leaves or is given up. The other one
+    /// must do the same: who calls without having been let in is refused. Who is met already is
+    /// called at the new address the next time it must be.
     pub fn meet(&self, peer: Fingerprint, address: SocketAddr) -> Result<(), MeetError> {
         self.mesh.parted().remove(&peer);
         self.mesh.meet(peer, address, &self.runtime)
     }
 
-    /// Sees no more of a peer, and shows it nothing; a lobby does not bring it back. [`meet`](Self::meet) does.
+    /// Sees no more of a peer, and shows it nothing; a lobby does not bring it back.
+    /// [`meet`](Self::meet) does.
     pub fn part(&self, peer: Fingerprint) {
         self.mesh.forget(peer);
         let mut parted = self.mesh.parted();
@@ -230,8 +246,9 @@ impl<V: Planar> NetPeer<V> {
         }
     }
 
-    /// Goes to a lobby, is on its list as one who wants to be introduced, and meets everybody there who plays the same game with the same
-    /// attributes, and whoever asks for this peer. Missing ones are looked for again with every renewal, and a relay is asked for where a
+    /// Goes to a lobby, is on its list as one who wants to be introduced, and meets everybody there
+    /// who plays the same game with the same attributes, and whoever asks for this peer.
+    /// Missing ones are looked for again with every renewal, and a relay is asked for where a
     /// direct way does not open. Ends with the mesh, or when another lobby is joined.
     pub fn join(&self, lobby: LobbyAddress, announcement: Announcement) -> Result<(), AnnounceError> {
         announcement.check().map_err(AnnounceError::Announcement)?;
@@ -246,7 +263,8 @@ impl<V: Planar> NetPeer<V> {
         Ok(())
     }
 
-    /// Under which name, and at which address, the lobby has this peer; nothing while it is not on its list.
+    /// Under which name, and at which address, the lobby has this peer; nothing while it is not on
+    /// its list.
     pub fn announced(&self) -> Option<(EntryId, SocketAddr)> {
         self.mesh.joined().as_ref()?.attendance.announced()
     }
@@ -294,7 +312,8 @@ impl<V: Planar> NetPeer<V> {
         self.mesh.events.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
     }
 
-    /// Leaves, after so long at most to let arrive what was promised. Whether all of it was confirmed.
+    /// Leaves, after so long at most to let arrive what was promised. Whether all of it was
+    /// confirmed.
     pub fn leave(mut self, within: Duration) -> bool {
         if let Some(stop) = self.stop.take() {
             let _ = stop.send(within);
@@ -347,9 +366,11 @@ struct Other<V: Planar> {
     _keeping: oneshot::Sender<()>,
 }
 
-/// Peers that one has parted from and that a lobby is not to bring back; some of more are forgotten.
+/// Peers that one has parted from and that a lobby is not to bring back; some of more are
+/// forgotten.
 const PARTED_MAX: usize = 1024;
-/// Events that nobody has fetched; the oldest are dropped first. A dozen for each peer there may be.
+/// Events that nobody has fetched; the oldest are dropped first. A dozen for each peer there may
+/// be.
 const EVENTS_MAX: usize = 512;
 
 impl<V: Planar> Mesh<V> {

@@ -151,16 +151,19 @@ pub fn no_files(_path: &str) -> Result<RttTrace, String> {
     Err("files cannot be read here".into())
 }
 
-/// The longest delay a person can ask for: ten minutes, beyond any network. Longer ones are slips of the unit.
+/// The longest delay a person can ask for: ten minutes, beyond any network. Longer ones are slips
+/// of the unit.
 const MILLIS_MAX: f64 = 600_000.0;
 /// A link with a detour but without its length: overtaken by the next one at 60 packets per second.
 const DETOUR: Span = Span::from_millis(20);
-/// A bottleneck without a size of its queue holds this many milliseconds, and at least two full packets.
+/// A bottleneck without a size of its queue holds this many milliseconds, and at least two full
+/// packets.
 const QUEUE_MILLIS: u64 = 200;
 const QUEUE_BYTES_MIN: u64 = 3000;
 
 impl Command {
-    /// Understands one line. `open_trace` reads the file that `rtt-trace` names, and says in one line why it cannot.
+    /// Understands one line. `open_trace` reads the file that `rtt-trace` names, and says in one
+    /// line why it cannot.
     pub fn parse(
         line: &str,
         open_trace: impl Fn(&str) -> Result<RttTrace, String>,

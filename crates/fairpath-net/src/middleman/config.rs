@@ -22,7 +22,8 @@ use fairpath_sim::{BadLinkConfig, LinkConfig};
 /// ```
 #[derive(Clone, Debug)]
 pub struct MiddlemanConfig {
-    /// Where clients send to. Port 0 lets the system choose: [`Handle::address`](super::Handle::address) tells which.
+    /// Where clients send to. Port 0 lets the system choose:
+    /// [`Handle::address`](super::Handle::address) tells which.
     pub listen: SocketAddr,
     /// The server.
     pub to: SocketAddr,
@@ -37,23 +38,26 @@ pub struct MiddlemanConfig {
 /// What a middleman holds at most, whoever sends whatever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// Clients at a time, each with a socket of its own to the server. Default 64. Who comes when it is full is refused
-    /// and counted: those inside are never pushed out, or a flood of forged addresses would do it. Higher costs sockets
-    /// (two descriptors each, and many systems allow 1024); lower turns players away.
+    /// Clients at a time, each with a socket of its own to the server. Default 64. Who comes when
+    /// it is full is refused and counted: those inside are never pushed out, or a flood of
+    /// forged addresses would do it. Higher costs sockets (two descriptors each, and many
+    /// systems allow 1024); lower turns players away.
     pub clients_max: usize,
-    /// Packets that wait for their time in one direction of one client. Default 8192: 8 s at 1000 packets per second. Beyond
-    /// it packets are lost as at a full queue, and counted.
+    /// Packets that wait for their time in one direction of one client. Default 8192: 8 s at 1000
+    /// packets per second. Beyond it packets are lost as at a full queue, and counted.
     pub waiting_packets_max: usize,
-    /// Their bytes. Default 4 MiB: 3 s at 10 megabit per second; 64 clients fill half a gigabyte at worst.
+    /// Their bytes. Default 4 MiB: 3 s at 10 megabit per second; 64 clients fill half a gigabyte at
+    /// worst.
     pub waiting_bytes_max: usize,
-    /// A client is forgotten after this long without a packet in either direction. Default 60 s, twice what QUIC
-    /// implementations wait before they give a silent peer up; shorter than a partition, and the server would see the client
-    /// come back from another port.
+    /// A client is forgotten after this long without a packet in either direction. Default 60 s,
+    /// twice what QUIC implementations wait before they give a silent peer up; shorter than a
+    /// partition, and the server would see the client come back from another port.
     pub idle_after: Span,
 }
 
-/// Which client. A later change wins over an earlier one, whichever way it names the client; for a client that comes later the
-/// most precise name wins: address, then host, then number, then everyone.
+/// Which client. A later change wins over an earlier one, whichever way it names the client; for a
+/// client that comes later the most precise name wins: address, then host, then number, then
+/// everyone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Who {
     /// All, those who will come too.
@@ -116,8 +120,8 @@ pub enum ChangeError {
     TooManyChosen,
 }
 
-/// The dice of one direction of one client. A [`LinkModel`](fairpath_sim::LinkModel) with the same dice and the same link
-/// decides in virtual time as the middleman does live.
+/// The dice of one direction of one client. A [`LinkModel`](fairpath_sim::LinkModel) with the same
+/// dice and the same link decides in virtual time as the middleman does live.
 pub fn dice(seed: u64, nth: u32, direction: Direction) -> Random {
     Random::from_seed(seed).fork(2 * u64::from(nth) + direction as u64)
 }

@@ -1,8 +1,9 @@
 //! A UDP proxy that makes the network between any client and any server as bad as you ask.
 //!
-//! Clients send to the middleman, and each gets a socket of its own to the server; what comes back goes back. In between,
-//! each direction of each client meets a [`LinkConfig`]: delay, jitter, loss, copies, detours, a bottleneck, recorded round trips. The
-//! fate of every packet is decided by [`fairpath_sim::LinkModel`], the model of the simulator, with seeded [`dice`]: what a
+//! Clients send to the middleman, and each gets a socket of its own to the server; what comes back
+//! goes back. In between, each direction of each client meets a [`LinkConfig`]: delay, jitter,
+//! loss, copies, detours, a bottleneck, recorded round trips. The fate of every packet is decided
+//! by [`fairpath_sim::LinkModel`], the model of the simulator, with seeded [`dice`]: what a
 //! simulation found can be tried live, with the same losses.
 //!
 //! ```
@@ -32,8 +33,9 @@
 //!
 //! ## Not here
 //!
-//! TCP, routing, and packets that nobody sent. Packets are held in memory and sent by an ordinary process: they leave about 0.1 ms
-//! late on an idle machine and as late as it likes on a busy one. [`Statistics`] say how late it was.
+//! TCP, routing, and packets that nobody sent. Packets are held in memory and sent by an ordinary
+//! process: they leave about 0.1 ms late on an idle machine and as late as it likes on a busy one.
+//! [`Statistics`] say how late it was.
 
 mod command;
 mod config;
@@ -63,8 +65,8 @@ use sockets::Sockets;
 #[derive(Debug)]
 pub struct Middleman;
 
-/// A running middleman. It runs on two threads of its own; every call is answered at once, also inside an asynchronous test. Dropping
-/// it stops it.
+/// A running middleman. It runs on two threads of its own; every call is answered at once, also
+/// inside an asynchronous test. Dropping it stops it.
 #[derive(Debug)]
 pub struct Handle {
     sockets: Arc<Sockets>,
@@ -114,13 +116,15 @@ impl Handle {
         self.sockets.address()
     }
 
-    /// The middleman's clock, which everything it is told and tells is measured by: zero is its start.
+    /// The middleman's clock, which everything it is told and tells is measured by: zero is its
+    /// start.
     pub fn now(&self) -> SharedInstant {
         self.sockets.now()
     }
 
-    /// Changes the links of these clients in these directions, also of those who come later. Packets that are on
-    /// their way arrive as they were going to. The answer is how many clients that are there it was about.
+    /// Changes the links of these clients in these directions, also of those who come later.
+    /// Packets that are on their way arrive as they were going to. The answer is how many
+    /// clients that are there it was about.
     pub fn change(
         &self,
         who: Who,
@@ -130,8 +134,9 @@ impl Handle {
         self.sockets.change(who, ways, edit)
     }
 
-    /// From now on everything is lost, for so long or until [`heal`](Self::heal); what was sent before still
-    /// arrives. It holds for those who come meanwhile too, and replaces a partition that is under way.
+    /// From now on everything is lost, for so long or until [`heal`](Self::heal); what was sent
+    /// before still arrives. It holds for those who come meanwhile too, and replaces a
+    /// partition that is under way.
     pub fn partition(&self, who: Who, ways: Ways, lasting: Option<Span>) -> Result<usize, ChangeError> {
         let now = self.now();
         let end = lasting.map_or(SharedInstant::from_micros(i64::MAX), |lasting| now + lasting);
@@ -147,8 +152,9 @@ impl Handle {
         self.change(who, ways, |link| link.partitions.retain(|during| during.start > now))
     }
 
-    /// These clients reach the server from a new port from now on, as behind a router that has forgotten them. What the
-    /// server sends to the old port is lost; what is on its way leaves from the new one. The answer is how many.
+    /// These clients reach the server from a new port from now on, as behind a router that has
+    /// forgotten them. What the server sends to the old port is lost; what is on its way leaves
+    /// from the new one. The answer is how many.
     pub fn rebind(&self, who: Who) -> io::Result<usize> {
         self.sockets.rebind(who)
     }

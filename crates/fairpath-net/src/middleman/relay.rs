@@ -1,4 +1,5 @@
-//! The middleman without its sockets: who is there, what becomes of each packet, and when it leaves.
+//! The middleman without its sockets: who is there, what becomes of each packet, and when it
+//! leaves.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -10,7 +11,8 @@ use fairpath_sim::{EventQueue, LinkConfig, LinkModel};
 use super::config::{Bounds, ChangeError, Direction, Links, MiddlemanConfig, PerDirection, Ways, Who, dice};
 use super::statistics::{ClientStatistics, DirectionStatistics, GONE_MAX, Statistics};
 
-/// Feed with `handle_packet`, sleep until `poll_deadline`, drain `poll_packet` until `None`, and tell `on_left` of each.
+/// Feed with `handle_packet`, sleep until `poll_deadline`, drain `poll_packet` until `None`, and
+/// tell `on_left` of each.
 pub(super) struct Relay {
     seed: u64,
     bounds: Bounds,
@@ -109,7 +111,8 @@ impl Relay {
         nth
     }
 
-    /// A packet came from a client (up) or from the server (down). What becomes of it is decided at once.
+    /// A packet came from a client (up) or from the server (down). What becomes of it is decided at
+    /// once.
     pub(super) fn handle_packet(
         &mut self,
         now: SharedInstant,
@@ -173,7 +176,8 @@ impl Relay {
         }
     }
 
-    /// Changes links now, and for whoever comes later. The number of clients that are there and changed.
+    /// Changes links now, and for whoever comes later. The number of clients that are there and
+    /// changed.
     pub(super) fn change(
         &mut self,
         who: Who,

@@ -1,8 +1,9 @@
 //! The sockets and the two threads of a middleman.
 //!
-//! One thread receives from all sockets and lets the [`Relay`] decide; the other sleeps until the next packet is due and
-//! sends it. The sleeping is done on a condition variable, because that is what wakes in time: tokio's timer counts
-//! in milliseconds, and a receive with a timeout counts in the kernel's ticks (`cargo xtask bench middleman` has the numbers).
+//! One thread receives from all sockets and lets the [`Relay`] decide; the other sleeps until the
+//! next packet is due and sends it. The sleeping is done on a condition variable, because that is
+//! what wakes in time: tokio's timer counts in milliseconds, and a receive with a timeout counts in
+//! the kernel's ticks (`cargo xtask bench middleman` has the numbers).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -49,7 +50,8 @@ struct Upstream {
 
 /// The largest datagram there is.
 const DATAGRAM_BYTES_MAX: usize = 65_535;
-/// How many packets are sent before the receiving thread may have its say. 32 take well below a millisecond.
+/// How many packets are sent before the receiving thread may have its say. 32 take well below a
+/// millisecond.
 const SENT_AT_ONCE_MAX: usize = 32;
 /// How often to look for idle clients; they are forgotten up to this much later.
 const SWEEP_EVERY: Span = Span::from_secs(1);
@@ -151,7 +153,8 @@ impl Sockets {
         }
     }
 
-    /// A socket to the server with a port that the system chooses. It is connected, so that nobody else's packets come in.
+    /// A socket to the server with a port that the system chooses. It is connected, so that nobody
+    /// else's packets come in.
     fn open_upstream(self: &Arc<Self>, client: u32) -> io::Result<Upstream> {
         let any_port: SocketAddr = match self.to {
             SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
@@ -207,7 +210,8 @@ impl Receiver {
 async fn receive_from_clients(sockets: &Arc<Sockets>, listen: &tokio::net::UdpSocket) {
     let mut buffer = vec![0; DATAGRAM_BYTES_MAX];
     loop {
-        // An error is what came back for a packet to a client that has gone; there is nothing to be done about it.
+        // An error is what came back for a packet to a client that has gone; there is nothing to be done
+        // about it.
         if let Ok((length, from)) = listen.recv_from(&mut buffer).await {
             sockets.handle_from_clients(sockets.now(), from, &buffer[..length]);
         }
@@ -305,7 +309,8 @@ impl Leaving {
     }
 }
 
-/// An earlier packet's refusal is reported by the next call, which then sends nothing: the second try does.
+/// An earlier packet's refusal is reported by the next call, which then sends nothing: the second
+/// try does.
 fn send_up(socket: &UdpSocket, bytes: &[u8]) -> io::Result<usize> {
     match socket.send(bytes) {
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => socket.send(bytes),

@@ -11,10 +11,11 @@ pub struct Statistics {
     pub ran_for: Span,
     /// One row per client, in the order of their first packets; those who were forgotten too.
     pub clients: Vec<ClientStatistics>,
-    /// Clients that were forgotten, and whose rows were dropped because there were more than [`GONE_MAX`].
+    /// Clients that were forgotten, and whose rows were dropped because there were more than
+    /// [`GONE_MAX`].
     pub clients_unlisted: u64,
-    /// Packets from strangers that were dropped because there were as many clients as there may be, or because the system
-    /// had no socket left for them.
+    /// Packets from strangers that were dropped because there were as many clients as there may be,
+    /// or because the system had no socket left for them.
     pub refused: u64,
 }
 
@@ -43,9 +44,11 @@ pub struct ClientStatistics {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct DirectionStatistics {
-    /// What the link decided: counts, and in [`delays`](LinkStatistics#structfield.delays) the delay asked for.
+    /// What the link decided: counts, and in [`delays`](LinkStatistics#structfield.delays) the
+    /// delay asked for.
     pub link: LinkStatistics,
-    /// From receiving a packet to having sent it on, by one monotonic clock. Copies do not count, as in what was asked for.
+    /// From receiving a packet to having sent it on, by one monotonic clock. Copies do not count,
+    /// as in what was asked for.
     pub measured: DelayStatistics,
     /// Measured less asked, packet by packet: how late they left.
     pub late: DelayStatistics,
@@ -55,6 +58,7 @@ pub struct DirectionStatistics {
     pub waiting: usize,
     /// Of those lost at a full queue, how many met the middleman's own bounds and not the link's.
     pub overflowed: u64,
-    /// Packets that the system would not send, and refusals that came back from the other side: nobody listens there.
+    /// Packets that the system would not send, and refusals that came back from the other side:
+    /// nobody listens there.
     pub failures: u64,
 }

@@ -1,4 +1,5 @@
-//! A small game on real sockets: everybody flies a ship, makes calls that must arrive, and remembers what it was told.
+//! A small game on real sockets: everybody flies a ship, makes calls that must arrive, and
+//! remembers what it was told.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -47,7 +48,8 @@ pub(crate) struct Pilot {
     pub(crate) calls: bool,
 }
 
-/// Which deliveries must arrive exactly once, and what is added to the number of the call to tell them apart.
+/// Which deliveries must arrive exactly once, and what is added to the number of the call to tell
+/// them apart.
 pub(crate) const PROMISED: [(Delivery, u32); 3] =
     [(Delivery::ReliableOrdered, 0), (Delivery::ReliableUnordered, 1 << 20), (Delivery::Quickest, 2 << 20)];
 
@@ -154,7 +156,8 @@ impl World {
         })
     }
 
-    /// Everybody comes to rest, and everybody else is right about it: the newest state has arrived everywhere.
+    /// Everybody comes to rest, and everybody else is right about it: the newest state has arrived
+    /// everywhere.
     pub(crate) fn settle(&mut self) {
         self.is_flying = false;
         self.pilots.iter_mut().for_each(|pilot| pilot.calls = false);

@@ -1,5 +1,6 @@
-//! Goal: a client knows the server's time as well as it says. Method: clients whose clocks show something else altogether, through
-//! links of equal and of unequal ways; on one machine the true offset is known.
+//! Goal: a client knows the server's time as well as it says. Method: clients whose clocks show
+//! something else altogether, through links of equal and of unequal ways; on one machine the true
+//! offset is known.
 
 use std::time::{Duration, Instant};
 
@@ -82,7 +83,8 @@ fn unequal_ways_put_the_clock_off_by_half_of_what_they_differ() {
     offs.sort_unstable();
     let median = Span::from_micros(offs[offs.len() / 2]);
     println!("ways of 20 and 220 ms: off by {median:?} in the median");
-    // Nobody can know which way took longer: half of 200 ms, and the stated uncertainty has room for it.
+    // Nobody can know which way took longer: half of 200 ms, and the stated uncertainty has room for
+    // it.
     assert!((median.abs() - millis(100)).abs() < millis(30), "{median:?}");
     let covered = looks.iter().filter(|look| look.off.abs() <= look.stated).count();
     assert!(covered * 100 >= looks.len() * 95, "{covered} of {}", looks.len());

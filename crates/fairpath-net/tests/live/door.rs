@@ -1,4 +1,5 @@
-//! Goal: who is not wanted does not get in, and is told why where that is wise. Method: wrong pins, wrong tokens, too many.
+//! Goal: who is not wanted does not get in, and is told why where that is wise. Method: wrong pins,
+//! wrong tokens, too many.
 
 use std::time::Duration;
 

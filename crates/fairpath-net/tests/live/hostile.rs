@@ -1,4 +1,5 @@
-//! Goal: a hostile client is refused with a reason and harms nobody. Method: a QUIC client without manners, while others fly.
+//! Goal: a hostile client is refused with a reason and harms nobody. Method: a QUIC client without
+//! manners, while others fly.
 
 use std::net::UdpSocket;
 use std::time::Duration;
@@ -146,7 +147,8 @@ fn at(entity: EntityId, position: Vec2, velocity: Vec2, now: SharedInstant) -> D
     }
 }
 
-/// Two honest pilots, and an impostor who speaks this protocol. All have one address, so the door is wide.
+/// Two honest pilots, and an impostor who speaks this protocol. All have one address, so the door
+/// is wide.
 pub(crate) fn besieged(alpn: &[u8]) -> (World, Impostor) {
     let limits = Limits { per_address_max: 256, per_address_burst: 100_000, ..Limits::default() };
     besieged_with(LinkConfig::default(), alpn, limits)

@@ -1,5 +1,6 @@
-//! Goal: a session survives what happens to its connection, and says so when it cannot. Method: partitions, a new address, a
-//! server that starts anew, a client that dies, one that comes late, two who want the same.
+//! Goal: a session survives what happens to its connection, and says so when it cannot. Method:
+//! partitions, a new address, a server that starts anew, a client that dies, one that comes late,
+//! two who want the same.
 
 use std::time::Duration;
 
@@ -43,7 +44,8 @@ fn three_seconds_without_a_network() {
     assert!(!world.pilots.iter().any(|pilot| pilot.was_told(is_lost)));
 }
 
-/// The longest of all, and so in real time: compressed it would not try what 30 s do to QUIC's own timers.
+/// The longest of all, and so in real time: compressed it would not try what 30 s do to QUIC's own
+/// timers.
 #[test]
 fn thirty_seconds_without_a_network() {
     let mut world = flying(lossy(), 2);

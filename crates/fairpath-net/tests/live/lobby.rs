@@ -1,5 +1,6 @@
-//! Goal: who is there is found, nobody is listed who is not, two who want to meet do, and a stranger can neither fill a lobby nor break
-//! it. Method: real lobbies, servers and peers on loopback; a client without manners; middlemen in place of address translators.
+//! Goal: who is there is found, nobody is listed who is not, two who want to meet do, and a
+//! stranger can neither fill a lobby nor break it. Method: real lobbies, servers and peers on
+//! loopback; a client without manners; middlemen in place of address translators.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -63,7 +64,8 @@ fn is_announced(attendance: &Attendance) -> bool {
     attendance.announced().is_some()
 }
 
-// ── finding servers ─────────────────────────────────────────────────────────────────────────────────────────
+// ── finding servers
+// ─────────────────────────────────────────────────────────────────────────────────────────
 
 #[test]
 fn servers_announce_themselves_and_clients_filter_and_pick() {
@@ -152,7 +154,8 @@ fn a_lobby_with_another_certificate_is_not_believed() {
     assert!(matches!(find(&wrong, &Filter::default(), false), Err(FindError::NoAnswer(_))));
 }
 
-// ── without manners ─────────────────────────────────────────────────────────────────────────────────────────
+// ── without manners
+// ─────────────────────────────────────────────────────────────────────────────────────────
 
 /// A caller who shows no certificate, says what it likes and reads when it likes.
 struct Boor {
@@ -291,7 +294,8 @@ fn who_has_no_manners_is_thrown_out_and_the_list_stands() {
     assert!(running.statistics().door.retried >= 8, "everybody proved an address");
 }
 
-// ── introductions ───────────────────────────────────────────────────────────────────────────────────────────
+// ── introductions
+// ───────────────────────────────────────────────────────────────────────────────────────────
 
 fn room(name: &str) -> Announcement {
     Announcement::new("ships", name).with_attribute("room", name)
@@ -314,7 +318,8 @@ fn peers_who_join_a_room_are_introduced_and_meet_directly() {
             assert_eq!(view.address, Some(other.peer.address()), "directly");
         }
     }
-    // On a slow machine a relay may have been asked for meanwhile; that they met directly was seen above.
+    // On a slow machine a relay may have been asked for meanwhile; that they met directly was seen
+    // above.
     assert!(running.statistics().introductions >= 3);
     assert_eq!(elsewhere.peer.peers(), [], "rooms are apart");
     // The lobby closes, and nobody who has met notices.
@@ -341,7 +346,8 @@ fn a_server_does_not_want_to_be_introduced() {
     assert_eq!(running.entries().len(), 3);
 }
 
-/// The lobby sees such a peer at an address where nobody else gets through: what a translator does that gives every destination a port.
+/// The lobby sees such a peer at an address where nobody else gets through: what a translator does
+/// that gives every destination a port.
 fn translator(lobby: SocketAddr) -> Handle {
     Middleman::start(MiddlemanConfig::between(any_port(), lobby)).expect("a free port")
 }

@@ -1,5 +1,6 @@
-//! Goal: peers without a server see each other as clients see each other, and notice who goes. Method: meshes on loopback, whose
-//! clocks are decades apart; some ways lead through middlemen, so that they can be cut.
+//! Goal: peers without a server see each other as clients see each other, and notice who goes.
+//! Method: meshes on loopback, whose clocks are decades apart; some ways lead through middlemen, so
+//! that they can be cut.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

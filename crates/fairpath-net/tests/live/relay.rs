@@ -1,5 +1,6 @@
-//! Goal: a server that relays adds nothing to what owners say and takes nothing away, but judges it. Method: two clients far away from it;
-//! every DR vector that one follows is looked for among those that the other has cut.
+//! Goal: a server that relays adds nothing to what owners say and takes nothing away, but judges
+//! it. Method: two clients far away from it; every DR vector that one follows is looked for among
+//! those that the other has cut.
 
 use fairpath::session::{ClientEvent, Refusal, SpeedCheck};
 use fairpath::vector::{Vec2, Vector};

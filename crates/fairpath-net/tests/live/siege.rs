@@ -1,6 +1,7 @@
-//! Goal: whoever attacks a server over real sockets, it stays up, keeps its bounds, and the others' promises are kept and
-//! their newest states seen. Method: two honest pilots through a middleman, and an intruder of each kind beside them. What
-//! the others' error does is compared in virtual time (`fairpath-campaign`), where nothing else moves it.
+//! Goal: whoever attacks a server over real sockets, it stays up, keeps its bounds, and the others'
+//! promises are kept and their newest states seen. Method: two honest pilots through a middleman,
+//! and an intruder of each kind beside them. What the others' error does is compared in virtual
+//! time (`fairpath-campaign`), where nothing else moves it.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex};
@@ -20,7 +21,8 @@ use super::arena::{SHIP, World, any_port, classes, client_session};
 use super::hostile::{Impostor, besieged, besieged_with};
 use fairpath_bench::assault::Assault;
 
-/// What an intruder says before the scenario goes on: some seconds of its work, however slow the machine.
+/// What an intruder says before the scenario goes on: some seconds of its work, however slow the
+/// machine.
 const SHOTS: u64 = 200;
 
 fn assert_bounded(queues: &Queues) {

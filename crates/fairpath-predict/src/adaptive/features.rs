@@ -5,8 +5,8 @@ use fairpath::vector::{Vec2, Vector};
 /// How many vectors a [`Sketch`] draws.
 pub(super) const FEATURES: usize = 19;
 
-/// What the subject's situation looks like, as vectors that turn and shift with the scene. All lengths are in top
-/// speeds: how far one comes in a second.
+/// What the subject's situation looks like, as vectors that turn and shift with the scene. All
+/// lengths are in top speeds: how far one comes in a second.
 pub(super) type Features = [Vec2; FEATURES];
 
 /// Where the last known velocity stands among the [`Features`].
@@ -15,7 +15,8 @@ pub(super) const VELOCITY: usize = 0;
 /// In how many kinds of situation experts are told apart.
 pub(super) const CONTEXTS: usize = LEVELS * LEVELS * LEVELS;
 
-/// What parts none from little, some and much, in top speeds: half of it, and each a quarter of the next.
+/// What parts none from little, some and much, in top speeds: half of it, and each a quarter of the
+/// next.
 const LIMITS: [f64; 3] = [1.0 / 32.0, 1.0 / 8.0, 1.0 / 2.0];
 const LEVELS: usize = LIMITS.len() + 1;
 
@@ -35,8 +36,8 @@ pub(super) struct Arena {
     squares: f64,
 }
 
-/// Looking back this far, in ticks, for mean velocities: two seconds, halved four times. What the hands do now, a dodge, a
-/// turn, a run, a plan.
+/// Looking back this far, in ticks, for mean velocities: two seconds, halved four times. What the
+/// hands do now, a dodge, a turn, a run, a plan.
 const LOOK_BACK: [usize; 5] = [7, 15, 30, 60, 120];
 
 /// Over how many ticks a turn is measured.
@@ -81,8 +82,8 @@ impl Sketch {
     }
 }
 
-/// The kind of situation: how fast, how steady over the last quarter of a second, how steady over the last second; all
-/// in top speeds, and each one of none, little, some and much.
+/// The kind of situation: how fast, how steady over the last quarter of a second, how steady over
+/// the last second; all in top speeds, and each one of none, little, some and much.
 fn context(speed: f64, dodge: f64, turn: f64) -> usize {
     let place = |value: f64| LIMITS.iter().filter(|limit| value >= **limit).count();
     (place(speed) * LEVELS + place(dodge)) * LEVELS + place(turn)

@@ -1,10 +1,11 @@
 use super::AdaptiveConfig;
 use super::features::CONTEXTS;
 
-/// Knows which of `EXPERTS` guesses has cost least in situations like this one: by everybody's experience, and more and
-/// more by the subject's own.
+/// Knows which of `EXPERTS` guesses has cost least in situations like this one: by everybody's
+/// experience, and more and more by the subject's own.
 ///
-/// All costs become known afterwards, for whoever was followed and for whoever was not. The leader is followed.
+/// All costs become known afterwards, for whoever was followed and for whoever was not. The leader
+/// is followed.
 #[derive(Clone, Debug)]
 pub(super) struct Gate<const EXPERTS: usize> {
     everywhere: Costs<EXPERTS>,

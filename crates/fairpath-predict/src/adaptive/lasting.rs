@@ -1,9 +1,10 @@
 //! The owner's side: which motion to put into a DR vector so that it stays true for longest.
 //!
-//! The velocity of this instant is seldom the best one to send: who has just begun to turn or to brake will not keep
-//! it. The owner knows its own past well, and a server that owns everybody knows all of them, so it may send the velocity *towards where it expects to be*, or an arc where
-//! turns last. Receivers draw a line or an arc as ever, and nothing more is on the wire; only it lasts longer, and
-//! fewer are needed.
+//! The velocity of this instant is seldom the best one to send: who has just begun to turn or to
+//! brake will not keep it. The owner knows its own past well, and a server that owns everybody
+//! knows all of them, so it may send the velocity *towards where it expects to be*, or an arc where
+//! turns last. Receivers draw a line or an arc as ever, and nothing more is on the wire; only it
+//! lasts longer, and fewer are needed.
 
 use std::collections::VecDeque;
 
@@ -14,11 +15,12 @@ use fairpath::State;
 use fairpath::motion::{Linear, Motion, MotionKind};
 use fairpath::vector::{Vec2, Vector};
 
-/// Chooses what to send: the momentary velocity, that towards an expected place a little ahead, or the momentary turn,
-/// whichever made DR vectors last longest in such situations.
+/// Chooses what to send: the momentary velocity, that towards an expected place a little ahead, or
+/// the momentary turn, whichever made DR vectors last longest in such situations.
 ///
-/// Per tick call [`learn`](Self::learn) and [`observe`](Self::observe). When a DR vector is to be cut, cut the motion of
-/// [`choose`](Self::choose): what comes of it, and of what else could have been sent, is followed up.
+/// Per tick call [`learn`](Self::learn) and [`observe`](Self::observe). When a DR vector is to be
+/// cut, cut the motion of [`choose`](Self::choose): what comes of it, and of what else could have
+/// been sent, is followed up.
 #[derive(Clone, Debug)]
 pub struct LastingMotion {
     path: Adaptive,
@@ -55,7 +57,8 @@ struct Trial {
 }
 
 impl LastingMotion {
-    /// For a game in which nobody is much faster than `top_speed`, and DR vectors that may be off by `threshold`.
+    /// For a game in which nobody is much faster than `top_speed`, and DR vectors that may be off
+    /// by `threshold`.
     pub fn new(top_speed: f64, threshold: f64) -> Self {
         // Within the threshold or not: how far beyond it does not matter to what lasts.
         let config = AdaptiveConfig { distance_in_hits: 0.0, ..AdaptiveConfig::default() };
@@ -78,8 +81,9 @@ impl LastingMotion {
         }
     }
 
-    /// So many seconds after it was last observed, the subject is at `place`: what has been sent may no longer be true.
-    /// As often as DR vectors can be cut, which need not be once per tick.
+    /// So many seconds after it was last observed, the subject is at `place`: what has been sent
+    /// may no longer be true. As often as DR vectors can be cut, which need not be once per
+    /// tick.
     pub fn observe(&mut self, subject: usize, place: Vec2, secs: f64) {
         if subject >= SUBJECTS_MAX || !place.is_finite() {
             return;
@@ -97,8 +101,8 @@ impl LastingMotion {
         }
     }
 
-    /// The motion to cut a DR vector from now, starting where the subject is. `turn_rate` is its own, in radians
-    /// per second.
+    /// The motion to cut a DR vector from now, starting where the subject is. `turn_rate` is its
+    /// own, in radians per second.
     pub fn choose(&mut self, subject: usize, known: &Known<'_>, turn_rate: f64) -> Motion<Vec2> {
         let choices = self.choices(subject, known, turn_rate);
         let context = self.path.sketch(known).context;
@@ -160,7 +164,8 @@ mod tests {
     use super::*;
     use crate::{Body, Condition};
 
-    /// Sends a line whenever the last one is off by more than the threshold; how many were sent in the second half.
+    /// Sends a line whenever the last one is off by more than the threshold; how many were sent in
+    /// the second half.
     fn lines_sent(secs: usize, threshold: f64, path: impl Fn(f64) -> Vec2, is_lasting: bool) -> usize {
         let at = |tick: usize| path(tick as f64 * TICK_SECS);
         let history: Vec<Body> = (1..secs * 60)

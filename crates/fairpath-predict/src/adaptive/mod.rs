@@ -1,8 +1,10 @@
-//! One predictor that finds out by itself what fits: the player, the game and how far ahead it is asked.
+//! One predictor that finds out by itself what fits: the player, the game and how far ahead it is
+//! asked.
 //!
-//! Play patterns differ from game to game: strafing shooters forget their velocity within a third of a second, cars
-//! keep theirs, some players stand and aim. Instead of one pattern, this predictor holds five simple guesses against
-//! each other, and sees afterwards which one would have been right:
+//! Play patterns differ from game to game: strafing shooters forget their velocity within a third
+//! of a second, cars keep theirs, some players stand and aim. Instead of one pattern, this
+//! predictor holds five simple guesses against each other, and sees afterwards which one would have
+//! been right:
 //!
 //! ```text
 //!  history, others ──▶ Sketch ──┬──▶ Regression per knot ──┐
@@ -11,19 +13,21 @@
 //!                               └──▶ stay                  ┘    for this player? ──▶ position
 //! ```
 //!
-//! - The regression is the strongest guess: a weighted sum of nineteen vectors (past velocities, the turn, the
-//!   way to the middle of the arena, to friends, to enemies, what is pressed where that is known), learned while
-//!   playing from everybody together.
+//! - The regression is the strongest guess: a weighted sum of nineteen vectors (past velocities,
+//!   the turn, the way to the middle of the arena, to friends, to enemies, what is pressed where
+//!   that is known), learned while playing from everybody together.
 //! - The gate knows the mean cost of each guess per kind of situation, and follows the leader.
 //!
-//! Nothing is shipped: all it knows it learned in this match. It answers for a few [`KNOTS`] and runs straight
-//! between them.
+//! Nothing is shipped: all it knows it learned in this match. It answers for a few [`KNOTS`] and
+//! runs straight between them.
 //!
-//! Ten numbers were chosen by what works: the nine of [`AdaptiveConfig`] and [`LESSON_TICKS`]. `fairpath lab tune` chooses
-//! the nine anew for each recording from all others, and says what that is worth on the one left out. The rest follows
-//! from rules: it looks back two seconds and halves that four times, parts situations at a half, an eighth and a 32nd of
-//! the top speed, asks at S2's delays and some nearer and farther ones, and fades as the two baselines do. Which vectors
-//! and guesses there are was decided with six team recordings (HaxBall, QuakeWorld, Rocket League) in view.
+//! Ten numbers were chosen by what works: the nine of [`AdaptiveConfig`] and [`LESSON_TICKS`].
+//! `fairpath lab tune` chooses the nine anew for each recording from all others, and says what that
+//! is worth on the one left out. The rest follows from rules: it looks back two seconds and halves
+//! that four times, parts situations at a half, an eighth and a 32nd of the top speed, asks at S2's
+//! delays and some nearer and farther ones, and fades as the two baselines do. Which vectors
+//! and guesses there are was decided with six team recordings (HaxBall, QuakeWorld, Rocket League)
+//! in view.
 
 mod config;
 mod features;
@@ -41,8 +45,8 @@ use fairpath::vector::{Vec2, Vector};
 use features::{Arena, FEATURES, Sketch, VELOCITY};
 use gate::{Experience, Gate};
 
-/// What a prediction is to be good at. No single point is best at both: a player at a fork goes left or right, but
-/// the mean error is least in between, where nobody ever is.
+/// What a prediction is to be good at. No single point is best at both: a player at a fork goes
+/// left or right, but the mean error is least in between, where nobody ever is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Objective {
     /// The least mean distance.
@@ -83,7 +87,8 @@ const _: () = {
     }
 };
 
-/// The guesses, the strongest first: before anything is known it is followed, and it knows only the line.
+/// The guesses, the strongest first: before anything is known it is followed, and it knows only the
+/// line.
 const EXPERTS: usize = 5;
 
 /// All there is to one time ahead.
@@ -98,7 +103,8 @@ struct Knot {
 
 #[derive(Clone, Debug)]
 struct Subject {
-    /// How long its history was when it was last seen: if that becomes shorter, a new life has begun.
+    /// How long its history was when it was last seen: if that becomes shorter, a new life has
+    /// begun.
     known: usize,
     ticks: u32,
     /// The newest first, one per [`LESSON_TICKS`].
@@ -114,8 +120,8 @@ struct Seen {
 }
 
 impl Adaptive {
-    /// For a game in which nobody is much faster than `top_speed`, in units per second. It sets the scale only: off by
-    /// a factor of two does little harm.
+    /// For a game in which nobody is much faster than `top_speed`, in units per second. It sets the
+    /// scale only: off by a factor of two does little harm.
     pub fn new(top_speed: f64, objective: Objective) -> Self {
         Self::with_config(top_speed, objective, AdaptiveConfig::default())
     }
@@ -217,8 +223,8 @@ impl Predictor for Adaptive {
     }
 }
 
-/// The way to a tick: straight from knot to knot, of which `after` is the first that does not come before the tick;
-/// beyond the last one it stays. Only knots that matter are asked.
+/// The way to a tick: straight from knot to knot, of which `after` is the first that does not come
+/// before the tick; beyond the last one it stays. Only knots that matter are asked.
 fn way(ticks: u32, after: usize, way_at: &mut impl FnMut(usize) -> Vec2) -> Vec2 {
     let Some(&knot) = KNOTS.get(after) else { return way_at(KNOTS.len() - 1) };
     let after_way = way_at(after);
@@ -238,8 +244,8 @@ impl Objective {
     fn cost(self, off: f64, scale: f64, config: &AdaptiveConfig) -> f64 {
         match self {
             Self::Mean => off,
-            // A soft edge: what nearly hits is better than what is far off, and may hit next time. Where hardly anything
-            // hits, the distance decides.
+            // A soft edge: what nearly hits is better than what is far off, and may hit next time. Where
+            // hardly anything hits, the distance decides.
             Self::Hits { radius } => {
                 let off = off / (radius * scale);
                 1.0 - libm::exp(-off * off) + config.distance_in_hits * off
@@ -286,7 +292,8 @@ impl Subject {
         }
     }
 
-    /// Another tick; whether it is one to learn from. What waited in an earlier life will never have an outcome.
+    /// Another tick; whether it is one to learn from. What waited in an earlier life will never
+    /// have an outcome.
     fn handle_tick(&mut self, known: usize) -> bool {
         if known <= 1 || known < self.known {
             self.past.clear();

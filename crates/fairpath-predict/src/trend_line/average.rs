@@ -4,20 +4,21 @@ use fairpath::vector::{Vec2, Vector};
 use super::course::{Course, Foot, NODES_MIN};
 use super::{LapPart, LapShape, NODES_MAX, TrendLineError};
 
-/// How often laps are measured against their mean, and the mean moved to where they are. The first time the line is one of
-/// the laps; the corrections shrink by about ten each time.
+/// How often laps are measured against their mean, and the mean moved to where they are. The first
+/// time the line is one of the laps; the corrections shrink by about ten each time.
 const ROUNDS: usize = 4;
 
 /// Nodes per smoothing length: finer ones would follow nothing but noise.
 const NODES_PER_SMOOTHING: f64 = 2.5;
 
-/// A lap that jumps by more than this part of the line between two ticks has lost its place: it says nothing about what
-/// lies between.
+/// A lap that jumps by more than this part of the line between two ticks has lost its place: it
+/// says nothing about what lies between.
 const JUMP_MAX: f64 = 0.05;
 
 /// The mean of laps: for every place along it the mean of where they cross it, and of how fast.
 ///
-/// A mean over *time* would be no line that anybody drove: whoever brakes early is elsewhere at the same instant.
+/// A mean over *time* would be no line that anybody drove: whoever brakes early is elsewhere at the
+/// same instant.
 pub(super) fn average(
     laps: &[&[LapPart<'_>]],
     shape: LapShape,
@@ -76,7 +77,8 @@ fn way(path: &[Vec2]) -> f64 {
     path.windows(2).map(|pair| pair[0].distance(pair[1])).sum()
 }
 
-/// So many points along a path, evenly: from end to end, or, if the path ends where it began, without that point twice.
+/// So many points along a path, evenly: from end to end, or, if the path ends where it began,
+/// without that point twice.
 fn even(path: &[Vec2], shape: LapShape, count: usize) -> Vec<Vec2> {
     let steps = match shape {
         LapShape::Circuit => count,
@@ -161,7 +163,8 @@ impl Crossings {
         Course::new(course.shape(), &nodes, &speeds)
     }
 
-    /// What was seen at each node on average; where nobody crossed, what was seen at the last one before.
+    /// What was seen at each node on average; where nobody crossed, what was seen at the last one
+    /// before.
     fn means(&self, sums: &[f64], otherwise: f64) -> Vec<f64> {
         let mean = |place: usize| (self.counts[place] > 0.0).then(|| sums[place] / self.counts[place]);
         let mut last = (0..sums.len()).find_map(mean).unwrap_or(otherwise);
@@ -190,9 +193,9 @@ impl Smooth for f64 {}
 impl Smooth for Vec2 {}
 
 impl Smoother {
-    /// A mean over neighbours cuts every corner a little. So what it cut is averaged too and put back, which leaves the
-    /// fourth power of what was cut instead of the second: a circle of 20 m smoothed over 5 m keeps its radius to
-    /// 2 cm, where the plain mean would lose 60.
+    /// A mean over neighbours cuts every corner a little. So what it cut is averaged too and put
+    /// back, which leaves the fourth power of what was cut instead of the second: a circle of
+    /// 20 m smoothed over 5 m keeps its radius to 2 cm, where the plain mean would lose 60.
     fn smooth<T: Smooth>(&self, values: &[T]) -> Vec<T> {
         let once = self.mean(values);
         let cut: Vec<T> = values.iter().zip(&once).map(|(value, mean)| *value - *mean).collect();
@@ -218,7 +221,8 @@ impl Smoother {
             .collect()
     }
 
-    /// The value at a place; beyond the ends of a stage it goes on as it came, turned about the end.
+    /// The value at a place; beyond the ends of a stage it goes on as it came, turned about the
+    /// end.
     fn value<T: Smooth>(&self, values: &[T], place: isize) -> T {
         let last = values.len() as isize - 1;
         let at = |place: isize| values[place.clamp(0, last) as usize];

@@ -4,8 +4,8 @@ use super::LapShape;
 
 /// A smooth line through the plane, by arc length, and how fast it is usually driven.
 ///
-/// Nodes lie evenly along it and are joined by cubics with the same slope and curvature where they meet. All questions
-/// are answered from tables, in about the same time however long the line is.
+/// Nodes lie evenly along it and are joined by cubics with the same slope and curvature where they
+/// meet. All questions are answered from tables, in about the same time however long the line is.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Course {
     shape: LapShape,
@@ -16,7 +16,8 @@ pub(super) struct Course {
     nodes: Vec<Node>,
     /// Seconds from the start to each node; on a circuit one more, for the whole round.
     times: Vec<f64>,
-    /// In which segment a drive is after each equal part of the whole time, so that nobody has to search.
+    /// In which segment a drive is after each equal part of the whole time, so that nobody has to
+    /// search.
     segments_by_time: Vec<u32>,
     buckets_per_sec: f64,
     blocks: Vec<Block>,
@@ -31,11 +32,13 @@ struct Node {
     way: Vec2,
     /// Usual speed.
     speed: f64,
-    /// How near any piece of the line comes to this node that is more than [`NEIGHBOURS`] nodes away along it.
+    /// How near any piece of the line comes to this node that is more than [`NEIGHBOURS`] nodes
+    /// away along it.
     clearance: f64,
 }
 
-/// Neighbouring nodes and a circle around them, to pass over most of them when looking for the nearest.
+/// Neighbouring nodes and a circle around them, to pass over most of them when looking for the
+/// nearest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Block {
     centre: Vec2,
@@ -45,24 +48,27 @@ struct Block {
 /// Where something is, seen from the line.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Foot {
-    /// How far along the line the foot of the perpendicular is. On a circuit from 0 up to the length, which is 0 again.
+    /// How far along the line the foot of the perpendicular is. On a circuit from 0 up to the
+    /// length, which is 0 again.
     pub along: f64,
     /// How far to the left of the line it is, negative to the right.
     pub offset: f64,
 }
 
 const BLOCK: usize = 16;
-/// Nodes to either side within which the line is one piece. 5 of them, 2 m apart, are 10 m: what is less than half of
-/// that beside the line is found by looking at these alone, as nearly all cars are.
+/// Nodes to either side within which the line is one piece. 5 of them, 2 m apart, are 10 m: what is
+/// less than half of that beside the line is found by looking at these alone, as nearly all cars
+/// are.
 const NEIGHBOURS: usize = 5;
 /// Nodes to either side of the last known one in which the next is looked for first.
 const WINDOW: usize = 2 * NEIGHBOURS;
 /// Fewest nodes of a line: that window must not meet itself.
 pub(super) const NODES_MIN: usize = 2 * WINDOW + 2;
-/// A line is taken to be driven at this part of its mean speed at least: laps that stopped must not stop time.
+/// A line is taken to be driven at this part of its mean speed at least: laps that stopped must not
+/// stop time.
 const SPEED_MIN: f64 = 0.05;
-/// How many nodes beyond the ends a closed spline is solved. What happens there has faded to 0.27⁴⁰ ≈ 10⁻²³ at the
-/// ends.
+/// How many nodes beyond the ends a closed spline is solved. What happens there has faded to 0.27⁴⁰
+/// ≈ 10⁻²³ at the ends.
 const OVERLAP: usize = 40;
 
 impl Course {
@@ -163,8 +169,8 @@ impl Course {
         from + (to - from) * (share + beyond * self.nodes_per_length)
     }
 
-    /// Where a drive at the usual speed is after so many seconds: [`time_at`](Self::time_at) the other way round. On
-    /// a circuit it goes on counting round after round.
+    /// Where a drive at the usual speed is after so many seconds: [`time_at`](Self::time_at) the
+    /// other way round. On a circuit it goes on counting round after round.
     pub(super) fn along_at(&self, time: f64) -> f64 {
         let (whole, rounds) = (self.secs(), self.rounds(time));
         let time = time - rounds * whole;
@@ -187,10 +193,12 @@ impl Course {
         }
     }
 
-    /// The foot of the perpendicular; of several the nearest at which the line does not go against `way`. Out and back on
-    /// one road are two lines beside each other. Without a way, or where all goes against it, the nearest of all.
+    /// The foot of the perpendicular; of several the nearest at which the line does not go against
+    /// `way`. Out and back on one road are two lines beside each other. Without a way, or where
+    /// all goes against it, the nearest of all.
     ///
-    /// Found more quickly if it is near a place along the line where it was before; it is the same foot in any case.
+    /// Found more quickly if it is near a place along the line where it was before; it is the same
+    /// foot in any case.
     pub(super) fn foot(&self, place: Vec2, way: Vec2, before: Option<f64>) -> Foot {
         let node = before.and_then(|along| self.nearest_around(place, way, along)).unwrap_or_else(|| {
             let nearest = self.nearest(place, |node| self.goes_with(node, way));
@@ -216,8 +224,8 @@ impl Course {
             }
         }
         let (node, steps, distance) = nearest;
-        // All that was not looked at is more than NEIGHBOURS nodes from it, so at least the clearance minus the distance
-        // from the place.
+        // All that was not looked at is more than NEIGHBOURS nodes from it, so at least the clearance minus
+        // the distance from the place.
         let is_sure = steps < WINDOW - NEIGHBOURS && distance.sqrt() < 0.5 * self.nodes[node].clearance;
         is_sure.then_some(node)
     }
@@ -428,7 +436,8 @@ fn bends(shape: LapShape, positions: &[Vec2], spacing: f64) -> Vec<Vec2> {
     }
 }
 
-/// The same with straight ends: M(i−1) + 4·M(i) + M(i+1) = 6/h²·(P(i−1) − 2·P(i) + P(i+1)), solved from end to end.
+/// The same with straight ends: M(i−1) + 4·M(i) + M(i+1) = 6/h²·(P(i−1) − 2·P(i) + P(i+1)), solved
+/// from end to end.
 fn natural_bends(positions: &[Vec2], spacing: f64) -> Vec<Vec2> {
     let count = positions.len();
     let mut bends = vec![Vec2::ZERO; count];

@@ -1,9 +1,9 @@
 //! The trend line: where laps have worn a line into a track, and how a car goes on along it.
 //!
-//! From laps that were driven before comes one smooth line (their mean, not over time but at every place along it), with
-//! the usual speed everywhere. A car is seldom *on* that line, and drivers differ, so the line does not say where a
-//! car is but how motion changes from here: as the line turns ahead, the car will turn, and as laps usually brake
-//! and accelerate there, it will.
+//! From laps that were driven before comes one smooth line (their mean, not over time but at every
+//! place along it), with the usual speed everywhere. A car is seldom *on* that line, and drivers
+//! differ, so the line does not say where a car is but how motion changes from here: as the line
+//! turns ahead, the car will turn, and as laps usually brake and accelerate there, it will.
 //!
 //! ```text
 //! laps ──▶ average ──▶ Course: cubics by arc length, usual speed, foot of the perpendicular
@@ -14,12 +14,14 @@
 //!                           the foot is what the car did
 //! ```
 //!
-//! How much to believe the measured acceleration, the line, and the pull back to it depends on the noise of the
-//! measurement, on how far ahead one looks, and on the drivers. It is learned when the line is built: each lap is
-//! predicted by a line of the other laps, and the weights that would have been best are kept with the line. They hold
-//! nothing but the laps' own habits, and placing by a line stays a function of the line and of what is known.
+//! How much to believe the measured acceleration, the line, and the pull back to it depends on the
+//! noise of the measurement, on how far ahead one looks, and on the drivers. It is learned when the
+//! line is built: each lap is predicted by a line of the other laps, and the weights that would
+//! have been best are kept with the line. They hold nothing but the laps' own habits, and placing
+//! by a line stays a function of the line and of what is known.
 //!
-//! S4, from which the idea comes, takes one straight step along the line's tangent: [`S4TrendLine`].
+//! S4, from which the idea comes, takes one straight step along the line's tangent:
+//! [`S4TrendLine`].
 
 mod average;
 mod course;
@@ -70,7 +72,8 @@ pub struct TrendLine {
 /// A part of a lap without a gap, tick by tick. Most laps are one part.
 #[derive(Clone, Copy, Debug)]
 pub struct LapPart<'a> {
-    /// What was known at each tick, as it will be when predictions are wanted: with the same delay and noise.
+    /// What was known at each tick, as it will be when predictions are wanted: with the same delay
+    /// and noise.
     pub known: &'a [Body],
     /// Where the car really was at each of these ticks. Missing at the end where nobody knows.
     pub places: &'a [Vec2],
@@ -110,12 +113,14 @@ const WIDTHS_MAX: f64 = 2.0;
 impl TrendLine {
     /// The usual smoothing length, for cars and metres: 5.
     ///
-    /// Nodes are 0.4 of it apart. Below 2 m the curvature of the mean of a few laps is noise (0.002 1/m at 50 m/s is
-    /// 5 m/s² of acceleration that nobody has); above 10 m hairpins open up. A circle of 20 m keeps its radius to 2 cm.
+    /// Nodes are 0.4 of it apart. Below 2 m the curvature of the mean of a few laps is noise (0.002
+    /// 1/m at 50 m/s is 5 m/s² of acceleration that nobody has); above 10 m hairpins open up. A
+    /// circle of 20 m keeps its radius to 2 cm.
     pub const SMOOTHING: f64 = 5.0;
 
-    /// The mean of these laps, smoothed over a length such as [`SMOOTHING`](Self::SMOOTHING), and weights learned by
-    /// predicting each lap from others. Of one lap alone nothing can be learned: then the line is simply followed.
+    /// The mean of these laps, smoothed over a length such as [`SMOOTHING`](Self::SMOOTHING), and
+    /// weights learned by predicting each lap from others. Of one lap alone nothing can be
+    /// learned: then the line is simply followed.
     ///
     /// A lap is its parts, in order.
     pub fn from_laps(
@@ -159,7 +164,8 @@ impl TrendLine {
         self.width
     }
 
-    /// The point so far along it. A circuit begins again after its length, a stage goes on straight beyond its ends.
+    /// The point so far along it. A circuit begins again after its length, a stage goes on straight
+    /// beyond its ends.
     pub fn position_at(&self, along: f64) -> Vec2 {
         self.course.position_at(along)
     }
@@ -179,8 +185,9 @@ impl TrendLine {
         self.course.speed_at(along)
     }
 
-    /// The foot of the perpendicular from a place to the line; of several the nearest at which the line does not go against
-    /// `way`: out and back on one road are two lines beside each other. Zero is no way, and the nearest of all is found.
+    /// The foot of the perpendicular from a place to the line; of several the nearest at which the
+    /// line does not go against `way`: out and back on one road are two lines beside each
+    /// other. Zero is no way, and the nearest of all is found.
     pub fn foot(&self, place: Vec2, way: Vec2) -> Foot {
         self.course.foot(place, way, None)
     }
@@ -190,8 +197,8 @@ impl TrendLine {
         self.course.foot(place, way, Some(along))
     }
 
-    /// Where a body goes from here, unless the line has nothing to say about it: it is not on the track, or drives
-    /// against the laps. `history` ends with the newest.
+    /// Where a body goes from here, unless the line has nothing to say about it: it is not on the
+    /// track, or drives against the laps. `history` ends with the newest.
     fn outlook(&self, history: &[Body], hint: Option<f64>) -> Option<Outlook<'_>> {
         let body = history.last()?;
         if !body.is_finite() {

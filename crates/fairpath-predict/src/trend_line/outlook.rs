@@ -9,20 +9,21 @@ pub(super) const FEATURES: usize = 15;
 /// How much farther than the plain line somebody comes, as a sum of these, each with a weight.
 pub(super) type Features = [Vec2; FEATURES];
 
-/// Where following the line stands among the [`Features`]: alone, with weight 1, it is "turn as the line turns, brake
-/// as laps brake".
+/// Where following the line stands among the [`Features`]: alone, with weight 1, it is "turn as the
+/// line turns, brake as laps brake".
 pub(super) const FOLLOW: usize = 0;
 
-/// Over how many ticks a car's past is compared with the line's. The shortest sees the turn of this instant and much noise,
-/// the longest neither.
+/// Over how many ticks a car's past is compared with the line's. The shortest sees the turn of this
+/// instant and much noise, the longest neither.
 const LOOK_BACK: [usize; 5] = [2, 6, 15, 30, 60];
 /// The one that is followed unless something better is learned: 100 ms.
 const USUAL: usize = 1;
 /// The one by which noise is told from motion: a second.
 const LONGEST: usize = LOOK_BACK.len() - 1;
 
-/// How long a car is watched to see how much faster than usual it drives, in ticks. Half a second: by then the noise of
-/// a cheap receiver is a few per cent of a car's speed, and the driver has hardly changed his mind.
+/// How long a car is watched to see how much faster than usual it drives, in ticks. Half a second:
+/// by then the noise of a cheap receiver is a few per cent of a car's speed, and the driver has
+/// hardly changed his mind.
 const PACE_TICKS: usize = 30;
 /// Nobody drives more than twice as fast as usual.
 const RATIO_MAX: f64 = 2.0;
@@ -45,7 +46,8 @@ pub(super) struct Outlook<'a> {
     ratio: f64,
     /// The same by the pace of the last half second.
     pace_ratio: f64,
-    /// How the line's way must be turned and stretched to be the car's, by what both did in the past.
+    /// How the line's way must be turned and stretched to be the car's, by what both did in the
+    /// past.
     likeness: [Likeness; LOOK_BACK.len()],
     /// How the car's past differs from the line's, made like the car over the longest time.
     strayed: [Vec2; 3],
@@ -74,7 +76,8 @@ impl<'a> Outlook<'a> {
         if known > 0 {
             let ticks = LOOK_BACK[LONGEST].min(known);
             likeness[LONGEST] = Likeness::of(own(ticks), line(ticks, pace_ratio));
-            // Over so short a time the line is as good as straight: what another pace would have made of it is in proportion.
+            // Over so short a time the line is as good as straight: what another pace would have made of it
+            // is in proportion.
             let paced = if ratio > 0.0 { pace_ratio / ratio } else { 0.0 };
             for place in 0..LONGEST {
                 let ticks = LOOK_BACK[place].min(known);

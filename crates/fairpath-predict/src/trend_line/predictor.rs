@@ -4,8 +4,8 @@ use super::TrendLine;
 use crate::{Known, Missing, Predictor, SUBJECTS_MAX, TICK_SECS};
 use fairpath::vector::Vec2;
 
-/// Goes on along a [`TrendLine`]: turns as the line turns ahead, brakes as laps usually brake there, and believes what was
-/// measured as far as that has proved right.
+/// Goes on along a [`TrendLine`]: turns as the line turns ahead, brakes as laps usually brake
+/// there, and believes what was measured as far as that has proved right.
 ///
 /// Whoever is not on the track, or drives against the laps, keeps its velocity.
 #[derive(Clone, Debug)]

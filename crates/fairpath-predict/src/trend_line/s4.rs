@@ -6,10 +6,12 @@ use super::predictor::remember;
 use crate::{Known, Missing, Predictor, SUBJECTS_MAX, TICK_SECS};
 use fairpath::vector::{Vec2, Vector};
 
-/// S4's prediction as it is printed, for comparison: one straight step along the tangent of the trend line at the foot of
-/// the perpendicular, as long as the quadratic formula says; whoever brakes comes to a stop and does not go back.
+/// S4's prediction as it is printed, for comparison: one straight step along the tangent of the
+/// trend line at the foot of the perpendicular, as long as the quadratic formula says; whoever
+/// brakes comes to a stop and does not go back.
 ///
-/// It knows positions only. For anything but comparison use [`TrendLinePredictor`](super::TrendLinePredictor).
+/// It knows positions only. For anything but comparison use
+/// [`TrendLinePredictor`](super::TrendLinePredictor).
 #[derive(Clone, Debug)]
 pub struct S4TrendLine {
     line: Arc<TrendLine>,
@@ -21,8 +23,9 @@ pub struct S4TrendLine {
 /// How S4 reckons speed from positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpeedRule {
-    /// As its text says: V(t) = 2·(P(t) − P(t−1))/Δt − V(t−1), beginning with 0. It never forgets how it began: from a
-    /// standing start to a true 10 it says 20, 0, 20, 0 and so on for ever.
+    /// As its text says: V(t) = 2·(P(t) − P(t−1))/Δt − V(t−1), beginning with 0. It never forgets
+    /// how it began: from a standing start to a true 10 it says 20, 0, 20, 0 and so on for
+    /// ever.
     Recursion,
     /// As its code does: V(t) = (P(t) − P(t−1))/Δt.
     Differences,

@@ -1,4 +1,5 @@
-//! EKB and its hybrid: the paper's formulas, written out once more as they stand, and the limits that follow from them.
+//! EKB and its hybrid: the paper's formulas, written out once more as they stand, and the limits
+//! that follow from them.
 
 use super::*;
 use fairpath_laws::law;
@@ -11,8 +12,9 @@ fn mean(places: &[Vec2]) -> Vec2 {
     places.iter().fold(Vec2::ZERO, |sum, place| sum + *place) * (1.0 / places.len() as f64)
 }
 
-/// One tick of EKB by the book: eqs. 2–17, in the order and with the names of the paper, on plain lists. Also the length
-/// of the shortest vector whose direction counts: where it is tiny, the last bit decides which way to go.
+/// One tick of EKB by the book: eqs. 2–17, in the order and with the names of the paper, on plain
+/// lists. Also the length of the shortest vector whose direction counts: where it is tiny, the last
+/// bit decides which way to go.
 fn by_the_book(scene: &Scene, j: u32, m: u32, c: Vec2) -> (Vec2, f64) {
     let mut shortest = f64::INFINITY;
     let mut unit = |v: Vec2| {
@@ -95,7 +97,8 @@ fn whoever_is_alone_keeps_its_velocity() {
 
 #[test]
 fn without_friends_half_of_it_goes_on_and_half_of_it_fights() {
-    // Two equals: no advantage, so the place in the battle is where one is, and only the old velocity is left.
+    // Two equals: no advantage, so the place in the battle is where one is, and only the old velocity
+    // is left.
     let scene = Scene::alone(Vec2::new(0.0, 120.0)).with(Relation::Enemy, Vec2::new(500.0, 0.0), Vec2::ZERO);
     let at = predict(&mut Ekb::default(), &scene, &[120]).unwrap()[0];
     assert!(at.x.abs() < 1e-9 && at.y > 120.0, "{at:?}");

@@ -1,4 +1,5 @@
-//! Live placement: two receivers that hold different parts of the world, and an owner who knows what each of them shows.
+//! Live placement: two receivers that hold different parts of the world, and an owner who knows
+//! what each of them shows.
 
 use super::*;
 use fairpath::number::{EntityId, Generation, Life, ReceiverId};
@@ -157,8 +158,8 @@ fn nobody_is_guided_by_a_snapshot_that_does_not_know_them() {
 
 #[test]
 fn what_can_be_named_is_held() {
-    // Snapshots arrive late, twice, out of order or never: whatever the owner may still name, a receiver that
-    // confirmed it still has, even if all newer ones overtake the DR vector.
+    // Snapshots arrive late, twice, out of order or never: whatever the owner may still name, a
+    // receiver that confirmed it still has, even if all newer ones overtake the DR vector.
     law!(prop::collection::vec((any::<bool>(), 0u32..12), 1..120), |arrivals| {
         let scene = Scene::alone(Vec2::ZERO);
         let context = snapshot(&scene, |_| true);

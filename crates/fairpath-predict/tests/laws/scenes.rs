@@ -81,7 +81,8 @@ fn turning_and_mirroring_the_scene_turns_and_mirrors_the_answer() {
     let turned = |v: Vec2| Vec2::new(-v.y, v.x);
     let mirrored = |v: Vec2| Vec2::new(-v.x, v.y);
     law!(scene(), |scene| {
-        // A screen is wider than high; one that lies on its side sees as far to the side as the other ahead.
+        // A screen is wider than high; one that lies on its side sees as far to the side as the other
+        // ahead.
         let upright = EkbConfig::default();
         let on_its_side = EkbConfig { sight: Vec2::new(upright.sight.y, upright.sight.x), ..upright };
         for (mut one, mut other) in without_walls(upright).into_iter().zip(without_walls(on_its_side)) {

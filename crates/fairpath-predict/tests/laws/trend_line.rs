@@ -1,5 +1,5 @@
-//! Trend lines: exact where the world is, the same wherever it lies, one line round a circuit, and the same at both ends of a
-//! network. S4's own recursion beside it.
+//! Trend lines: exact where the world is, the same wherever it lies, one line round a circuit, and
+//! the same at both ends of a network. S4's own recursion beside it.
 
 use super::*;
 use fairpath::number::{EntityId, Generation, Life, ReceiverId};
@@ -15,7 +15,8 @@ use std::sync::{Arc, LazyLock};
 
 const AHEAD: [u32; 6] = [3, 6, 18, 60, 120, 300];
 
-/// Ticks of a path that says where somebody is after so many seconds; velocity and acceleration are exact enough.
+/// Ticks of a path that says where somebody is after so many seconds; velocity and acceleration are
+/// exact enough.
 fn bodies(path: impl Fn(f64) -> Vec2, ticks: usize) -> Vec<Body> {
     let small = 1e-3;
     let body = |tick: usize| {
@@ -41,7 +42,8 @@ fn circle(radius: f64, speed: f64) -> impl Fn(f64) -> Vec2 {
     move |secs| Vec2::from_heading(speed / radius * secs) * radius
 }
 
-/// Laps round an eight that crosses itself, a little different each time, fast outside and slow in the middle.
+/// Laps round an eight that crosses itself, a little different each time, fast outside and slow in
+/// the middle.
 fn eights(count: usize, seed: u64) -> Vec<Vec<Body>> {
     let mut random = Random::from_seed(seed);
     let mut lap = || {
@@ -269,7 +271,8 @@ fn the_papers_recursion_swings_for_ever_and_differences_do_not() {
         coded.learn(0, &scene.known());
         let ahead = |answers: [Vec2; AHEAD.len()]| answers[0].x - straight[now - 1].position.x;
         let said = ahead(predict(&mut printed, &straight[..now]));
-        // From 0 at a true 10: 20, 0, 20, 0; and 20 with an acceleration that makes it 80 within a tick and a half.
+        // From 0 at a true 10: 20, 0, 20, 0; and 20 with an acceleration that makes it 80 within a tick and
+        // a half.
         match now {
             1 => assert_eq!(said, 0.0),
             even if even % 2 == 0 => assert!((said - 2.5).abs() < 1e-6, "{even}: {said}"),

@@ -8,9 +8,9 @@ use super::rtt_trace::RttTrace;
 
 /// Everything one direction of a link does to packets. The default does nothing at all.
 ///
-/// All effects compose. A packet meets them in this order: a partition, the bottleneck and its queue, loss
-/// (chosen, random, from the trace), delay (constant + half the traced round trip + jitter, together never
-/// below zero), reordering, duplication.
+/// All effects compose. A packet meets them in this order: a partition, the bottleneck and its
+/// queue, loss (chosen, random, from the trace), delay (constant + half the traced round trip +
+/// jitter, together never below zero), reordering, duplication.
 ///
 /// ```
 /// use fairpath::time::Span;
@@ -25,26 +25,29 @@ use super::rtt_trace::RttTrace;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkConfig {
-    /// How long every packet takes. Default 0: instant. Below zero is refused. One way: a game's "ping" is two
-    /// of these. Example: light in fibre needs 5 ms per 1000 km, real routes about 8.
+    /// How long every packet takes. Default 0: instant. Below zero is refused. One way: a game's
+    /// "ping" is two of these. Example: light in fibre needs 5 ms per 1000 km, real routes
+    /// about 8.
     pub delay: Span,
-    /// Measured round trips, half of which is added to the delay; lost pings lose packets. Default none.
+    /// Measured round trips, half of which is added to the delay; lost pings lose packets. Default
+    /// none.
     pub rtt_trace: Option<RttTrace>,
-    /// Uniform jitter: adds anything from minus to plus this. Default 0. More than the whole delay and the
-    /// mean moves up, because nothing arrives before it was sent; more than the gap between packets and they
-    /// arrive out of order, unless [`keep_order`](Self::keep_order) is set. Example: 100 ms is what "±100 ms"
-    /// means in the experiments.
+    /// Uniform jitter: adds anything from minus to plus this. Default 0. More than the whole delay
+    /// and the mean moves up, because nothing arrives before it was sent; more than the gap
+    /// between packets and they arrive out of order, unless [`keep_order`](Self::keep_order) is
+    /// set. Example: 100 ms is what "±100 ms" means in the experiments.
     pub jitter_uniform: Span,
-    /// Normal jitter: adds a draw with this standard deviation. Default 0. More than a third of the delay and
-    /// the mean moves up, because the left tail is cut off where delay would be negative.
+    /// Normal jitter: adds a draw with this standard deviation. Default 0. More than a third of the
+    /// delay and the mean moves up, because the left tail is cut off where delay would be
+    /// negative.
     pub jitter_normal: Span,
-    /// Whether a packet waits for those sent before it, as in one queue. Default false: each has its own
-    /// delay and may overtake. When true, jitter beyond the gap between packets bunches them and raises the
-    /// mean delay: everybody waits for the slowest.
+    /// Whether a packet waits for those sent before it, as in one queue. Default false: each has
+    /// its own delay and may overtake. When true, jitter beyond the gap between packets bunches
+    /// them and raises the mean delay: everybody waits for the slowest.
     pub keep_order: bool,
-    /// Which share of packets takes a detour and is overtaken, even if order is kept. Default 0; 1 delays
-    /// everybody and reorders nobody. Example: 0.01 with 30 ms at 60 packets/s puts one in a hundred behind
-    /// the next one or two.
+    /// Which share of packets takes a detour and is overtaken, even if order is kept. Default 0; 1
+    /// delays everybody and reorders nobody. Example: 0.01 with 30 ms at 60 packets/s puts one
+    /// in a hundred behind the next one or two.
     pub reorder_ratio: f64,
     /// How much longer the detour takes. Default 0, which reorders nothing.
     pub reorder_extra: Span,
@@ -52,8 +55,8 @@ pub struct LinkConfig {
     pub loss: Loss,
     /// Packets to lose by number, the first packet being 1; sorted. Default none. For scenarios.
     pub drop_nth: Vec<u64>,
-    /// Which share of packets arrives twice, the copy with a jitter of its own. Default 0; 1 doubles
-    /// everything. Copies are made behind the bottleneck and cost no rate.
+    /// Which share of packets arrives twice, the copy with a jitter of its own. Default 0; 1
+    /// doubles everything. Copies are made behind the bottleneck and cost no rate.
     pub duplicate_ratio: f64,
     /// A bottleneck. Default none: any rate passes.
     pub rate: Option<Rate>,
@@ -66,9 +69,10 @@ pub struct LinkConfig {
 pub struct Rate {
     /// How fast it passes them on. At least 1. Example: 125 000 is one megabit per second.
     pub bytes_per_sec: u64,
-    /// How many bytes wait or are being sent before newcomers are dropped (tail drop). Below one packet's size
-    /// that packet never passes; large queues turn overload into delay instead of loss ("bufferbloat"): a full
-    /// one delays by `queue_bytes_max / bytes_per_sec`. Example: 32 000 at one megabit is 256 ms.
+    /// How many bytes wait or are being sent before newcomers are dropped (tail drop). Below one
+    /// packet's size that packet never passes; large queues turn overload into delay instead of
+    /// loss ("bufferbloat"): a full one delays by `queue_bytes_max / bytes_per_sec`. Example:
+    /// 32 000 at one megabit is 256 ms.
     pub queue_bytes_max: u64,
 }
 
@@ -94,14 +98,14 @@ impl LinkConfig {
 
     /// Two machines on one switch: 0.2 ms, hardly any jitter, no loss.
     ///
-    /// This and the other presets are round numbers of the right size, not measurements. To test against a
-    /// real network record its round trips and use [`rtt_trace`](Self::rtt_trace).
+    /// This and the other presets are round numbers of the right size, not measurements. To test
+    /// against a real network record its round trips and use [`rtt_trace`](Self::rtt_trace).
     pub fn lan() -> Self {
         Self::default().delay(Span::from_micros(200)).jitter_normal(Span::from_micros(30)).keep_order(true)
     }
 
-    /// A wired home to a server in the same country: 15 ms one way, 1 ms of jitter, one packet in a thousand
-    /// lost.
+    /// A wired home to a server in the same country: 15 ms one way, 1 ms of jitter, one packet in a
+    /// thousand lost.
     pub fn broadband() -> Self {
         Self::default()
             .delay(Span::from_millis(15))
@@ -110,8 +114,8 @@ impl LinkConfig {
             .loss(Loss::each(0.001))
     }
 
-    /// A phone on 4G standing still: 60 ms one way (a measured hour had round trips of 119 ms in the median and
-    /// 125 ms at the 95th percentile), short bursts of loss.
+    /// A phone on 4G standing still: 60 ms one way (a measured hour had round trips of 119 ms in
+    /// the median and 125 ms at the 95th percentile), short bursts of loss.
     pub fn mobile() -> Self {
         Self::default()
             .delay(Span::from_millis(60))
@@ -120,8 +124,9 @@ impl LinkConfig {
             .loss(Loss::bursts(0.005, 3.0))
     }
 
-    /// Behind a wireless repeater at a bad hour: 50 ms one way with 25 ms of jitter (a measured one had round
-    /// trips of 103 ms in the median and 205 ms at the 95th percentile), 3 % lost in bursts, a few duplicates.
+    /// Behind a wireless repeater at a bad hour: 50 ms one way with 25 ms of jitter (a measured one
+    /// had round trips of 103 ms in the median and 205 ms at the 95th percentile), 3 % lost in
+    /// bursts, a few duplicates.
     pub fn wifi_bad() -> Self {
         Self::default()
             .delay(Span::from_millis(50))
@@ -131,7 +136,8 @@ impl LinkConfig {
             .duplicate_ratio(0.002)
     }
 
-    /// Half around the world: 150 ms one way, 15 ms of jitter, 1 % lost, now and then another route.
+    /// Half around the world: 150 ms one way, 15 ms of jitter, 1 % lost, now and then another
+    /// route.
     pub fn intercontinental() -> Self {
         Self::default()
             .delay(Span::from_millis(150))
@@ -227,16 +233,17 @@ impl LinkConfig {
         self
     }
 
-    /// Adds one to [`partitions`](Self#structfield.partitions): from the start of the range up to but without
-    /// its end.
+    /// Adds one to [`partitions`](Self#structfield.partitions): from the start of the range up to
+    /// but without its end.
     #[must_use]
     pub fn partition(mut self, during: Range<SharedInstant>) -> Self {
         self.partitions.push(during);
         self
     }
 
-    /// The same link on a good day: as slow, jittery and narrow, but nothing is lost on the way, copied or sent
-    /// on a detour. Tests of liveness break things first, then heal them and require that all is well soon.
+    /// The same link on a good day: as slow, jittery and narrow, but nothing is lost on the way,
+    /// copied or sent on a detour. Tests of liveness break things first, then heal them and
+    /// require that all is well soon.
     #[must_use]
     pub fn healed(&self) -> Self {
         Self {

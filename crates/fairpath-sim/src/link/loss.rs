@@ -2,15 +2,17 @@ use fairpath::random::Random;
 
 /// Random loss in bursts: the model of Gilbert and Elliott.
 ///
-/// The link is in a good or a bad state; each packet is lost with that state's probability, and after it the
-/// state may change. With equal losses in both states every packet is lost for itself ([`Loss::each`]); with a
-/// bad state that loses everything the losses come in bursts ([`Loss::bursts`]), as they do on radio links.
+/// The link is in a good or a bad state; each packet is lost with that state's probability, and
+/// after it the state may change. With equal losses in both states every packet is lost for itself
+/// ([`Loss::each`]); with a bad state that loses everything the losses come in bursts
+/// ([`Loss::bursts`]), as they do on radio links.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Loss {
-    /// Probability, after each packet, that a good link turns bad: *p* in the literature. Default 0.
+    /// Probability, after each packet, that a good link turns bad: *p* in the literature. Default
+    /// 0.
     pub good_to_bad: f64,
-    /// Probability, after each packet, that a bad link turns good: *r*, one over the mean number of packets a
-    /// bad spell lasts. Default 1. At 0 a bad link stays bad.
+    /// Probability, after each packet, that a bad link turns good: *r*, one over the mean number of
+    /// packets a bad spell lasts. Default 1. At 0 a bad link stays bad.
     pub bad_to_good: f64,
     /// Probability that a packet is lost in the good state. Default 0.
     pub in_good: f64,
@@ -29,8 +31,8 @@ impl Loss {
 
     /// This share of all packets is lost, in bursts of `mean_packets` on average (at least 1).
     ///
-    /// A share above `mean_packets / (mean_packets + 1)` cannot be had: good spells last at least one packet.
-    /// Example: 0.02 and 4 is a burst of four every two hundred packets.
+    /// A share above `mean_packets / (mean_packets + 1)` cannot be had: good spells last at least
+    /// one packet. Example: 0.02 and 4 is a burst of four every two hundred packets.
     pub fn bursts(ratio: f64, mean_packets: f64) -> Self {
         let bad_to_good = 1.0 / mean_packets;
         Self { good_to_bad: bad_to_good * ratio / (1.0 - ratio), bad_to_good, in_good: 0.0, in_bad: 1.0 }

@@ -19,8 +19,8 @@ use crate::queue::EventQueue;
 
 /// One direction of a link that carries payloads: a [`LinkModel`] and the packets in flight.
 ///
-/// Send, sleep until [`poll_deadline`](Self::poll_deadline), then [`poll`](Self::poll) until `None`. `now` must
-/// never go backwards.
+/// Send, sleep until [`poll_deadline`](Self::poll_deadline), then [`poll`](Self::poll) until
+/// `None`. `now` must never go backwards.
 ///
 /// ```
 /// use fairpath::{random::Random, time::{SharedInstant, Span}};
@@ -57,10 +57,12 @@ struct InFlight<T> {
     payload: T,
 }
 
-/// How many packets a link carries at once; beyond it they are lost like those that meet a full queue.
+/// How many packets a link carries at once; beyond it they are lost like those that meet a full
+/// queue.
 ///
-/// 65 536: thirteen seconds of 5000 packets per second, and at 1200 bytes below 80 MB. Lower would cut into a
-/// slow link that serves many players; higher only lets a flood through a proxy cost more memory.
+/// 65 536: thirteen seconds of 5000 packets per second, and at 1200 bytes below 80 MB. Lower would
+/// cut into a slow link that serves many players; higher only lets a flood through a proxy cost
+/// more memory.
 pub const IN_FLIGHT_MAX: usize = 1 << 16;
 
 impl<T> Link<T> {
@@ -98,7 +100,8 @@ impl<T> Link<T> {
         self.in_flight.next_at()
     }
 
-    /// The next packet that has arrived by `now`. Those that arrive together come in the order of sending.
+    /// The next packet that has arrived by `now`. Those that arrive together come in the order of
+    /// sending.
     pub fn poll(&mut self, now: SharedInstant) -> Option<Arrival<T>> {
         let (at, InFlight { sent_at, payload }) = self.in_flight.pop_until(now)?;
         Some(Arrival { sent_at, at, payload })

@@ -5,14 +5,16 @@ use super::config::{LinkConfig, Rate};
 use super::loss::LossChain;
 use super::statistics::LinkStatistics;
 
-/// Decides when a packet arrives, if at all. It carries nothing: that is [`Link`](super::Link)'s job, or a
-/// socket's.
+/// Decides when a packet arrives, if at all. It carries nothing: that is [`Link`](super::Link)'s
+/// job, or a socket's.
 ///
-/// Tell it of every packet in the order of sending; `now` must never go backwards. `now` is true time in the
-/// simulator; a proxy on real sockets passes its own clock, which is as good, since only differences count.
+/// Tell it of every packet in the order of sending; `now` must never go backwards. `now` is true
+/// time in the simulator; a proxy on real sockets passes its own clock, which is as good, since
+/// only differences count.
 ///
-/// Chance is drawn per packet and per effect from streams of their own, also for packets that are lost. So a
-/// fault changes only what it touches: with and without loss, the packets that get through take equally long.
+/// Chance is drawn per packet and per effect from streams of their own, also for packets that are
+/// lost. So a fault changes only what it touches: with and without loss, the packets that get
+/// through take equally long.
 #[derive(Clone, Debug)]
 pub struct LinkModel {
     config: LinkConfig,
@@ -107,8 +109,9 @@ impl LinkModel {
         self.send_if_room(true, now, size_bytes)
     }
 
-    /// The same, for whoever carries the packets and may have no room for another: without room the packet is lost
-    /// as at a full queue, but its dice are rolled, so that those after it fare as they would have.
+    /// The same, for whoever carries the packets and may have no room for another: without room the
+    /// packet is lost as at a full queue, but its dice are rolled, so that those after it fare
+    /// as they would have.
     ///
     /// # Panics
     /// If `now` is before the packet sent last.
@@ -143,8 +146,8 @@ impl LinkModel {
         &self.config
     }
 
-    /// The weather changes: packets sent from here on meet this. Those in flight or waiting at the bottleneck
-    /// arrive as they were going to; statistics and packet numbers go on.
+    /// The weather changes: packets sent from here on meet this. Those in flight or waiting at the
+    /// bottleneck arrive as they were going to; statistics and packet numbers go on.
     ///
     /// # Panics
     /// If [`LinkConfig::check`] finds fault with the configuration.
@@ -241,8 +244,9 @@ fn draw_jitter(config: &LinkConfig, random: &mut Random) -> Span {
 
 /// A queue that packets leave one after the other.
 ///
-/// Its end is kept in units of 1 µs / (bytes per second), where a packet lasts exactly its size × 10⁶: nothing is
-/// ever rounded but the answer, so the rate is exact at any speed and for any number of packets.
+/// Its end is kept in units of 1 µs / (bytes per second), where a packet lasts exactly its size ×
+/// 10⁶: nothing is ever rounded but the answer, so the rate is exact at any speed and for any
+/// number of packets.
 #[derive(Clone, Debug)]
 struct Bottleneck {
     /// When those have left who came before the rate last changed.
@@ -273,7 +277,8 @@ impl Bottleneck {
         Some(begin + rounded_up(with_this_one, bytes_per_sec))
     }
 
-    /// Those who wait leave as they were told they would; the new rate is for those who come after them.
+    /// Those who wait leave as they were told they would; the new rate is for those who come after
+    /// them.
     fn change_rate(&mut self, old: Option<Rate>, new: Option<Rate>) {
         if old == new {
             return;

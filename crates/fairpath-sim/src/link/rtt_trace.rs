@@ -6,14 +6,15 @@ use crate::csv::{CsvError, CsvProblem, Reader};
 
 /// Round trips that somebody measured, to send packets through.
 ///
-/// A packet is delayed by half the round trip that was measured when it is sent; while a lost ping is the
-/// newest measurement, packets are lost. Each measurement holds until the next one: drawing lines between
-/// them would shave the peaks that make a recording worth using, and invent delays that nobody saw. Where
-/// that lets one packet overtake another, [`keep_order`](crate::LinkConfig::keep_order) forbids it.
+/// A packet is delayed by half the round trip that was measured when it is sent; while a lost ping
+/// is the newest measurement, packets are lost. Each measurement holds until the next one: drawing
+/// lines between them would shave the peaks that make a recording worth using, and invent delays
+/// that nobody saw. Where that lets one packet overtake another,
+/// [`keep_order`](crate::LinkConfig::keep_order) forbids it.
 ///
-/// The recording's time zero is the simulation's; before the first sample the first one holds. After the last
-/// one the recording starts over, unless [`held_at_end`](Self::held_at_end) lets the last sample stay. The
-/// samples are shared between clones.
+/// The recording's time zero is the simulation's; before the first sample the first one holds.
+/// After the last one the recording starts over, unless [`held_at_end`](Self::held_at_end) lets the
+/// last sample stay. The samples are shared between clones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RttTrace {
     samples: Arc<[RttSample]>,
@@ -59,7 +60,8 @@ impl RttTrace {
         Ok(Self { samples, period, begin: Span::ZERO, loops: true })
     }
 
-    /// A trace from text with the columns `t,rtt_ms`: seconds, and milliseconds or nothing for a lost ping.
+    /// A trace from text with the columns `t,rtt_ms`: seconds, and milliseconds or nothing for a
+    /// lost ping.
     pub fn from_csv(bytes: &[u8]) -> Result<Self, CsvError> {
         let mut reader = Reader::new(bytes, &["t", "rtt_ms"])?;
         let mut samples = Vec::new();
@@ -80,7 +82,8 @@ impl RttTrace {
         Self::from_samples(samples).map_err(|_| CsvError::new(last_row, "t", CsvProblem::NoRows))
     }
 
-    /// The same, begun at this point of the recording, so that links that share it do not stall together.
+    /// The same, begun at this point of the recording, so that links that share it do not stall
+    /// together.
     #[must_use]
     pub fn begun_at(mut self, begin: Span) -> Self {
         self.begin = begin;
@@ -123,8 +126,8 @@ impl RttTrace {
     }
 }
 
-/// From the first sample to the end of the last, which lasts as long as the mean one; one alone lasts a second,
-/// not that it matters. `None` without samples.
+/// From the first sample to the end of the last, which lasts as long as the mean one; one alone
+/// lasts a second, not that it matters. `None` without samples.
 fn period_of(samples: &[RttSample]) -> Option<Span> {
     let (first, last) = (samples.first()?, samples.last()?);
     let gaps = samples.len() as i64 - 1;

@@ -4,8 +4,8 @@ use super::model::{Fate, LossCause};
 
 /// What became of the packets of one link. Bounded memory, however many there were.
 ///
-/// A packet's fate is settled when it is sent, and counted then: some of the delivered ones may still be on
-/// their way.
+/// A packet's fate is settled when it is sent, and counted then: some of the delivered ones may
+/// still be on their way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LinkStatistics {
@@ -88,8 +88,8 @@ impl LossCounts {
 
 /// Smallest, mean, largest and quantiles of many delays, in a few kilobytes.
 ///
-/// Smallest, mean and largest are exact. Quantiles come from a histogram whose buckets grow with the delay:
-/// they are right to 1.6 %.
+/// Smallest, mean and largest are exact. Quantiles come from a histogram whose buckets grow with
+/// the delay: they are right to 1.6 %.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DelayStatistics {
     count: u64,
@@ -99,8 +99,8 @@ pub struct DelayStatistics {
     buckets: Vec<u64>,
 }
 
-/// Each doubling of the delay is cut into this many buckets: a bucket is 1/32 of its lower end wide, and its
-/// middle is at most half of that, 1.6 %, from anything in it.
+/// Each doubling of the delay is cut into this many buckets: a bucket is 1/32 of its lower end
+/// wide, and its middle is at most half of that, 1.6 %, from anything in it.
 const BUCKETS_PER_DOUBLING: u64 = 32;
 /// One hour in microseconds is below 2^32: beyond it, delays share the last bucket.
 const DOUBLINGS: u64 = 32;
@@ -169,7 +169,8 @@ impl DelayStatistics {
     }
 }
 
-/// Small delays have a bucket each; above, the leading bit picks the doubling and the next five the bucket.
+/// Small delays have a bucket each; above, the leading bit picks the doubling and the next five the
+/// bucket.
 const fn bucket_of(micros: u64) -> usize {
     if micros < BUCKETS_PER_DOUBLING {
         return micros as usize;

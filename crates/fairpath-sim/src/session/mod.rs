@@ -19,10 +19,12 @@ use pipe::Pipe;
 
 /// A server, its clients and the links between them, in virtual time.
 ///
-/// Datagrams take the simulated links as they are. The reliable part of the transport sends again what was lost, so
-/// loss costs it time and a partition stops it. A client without a transport tries to connect once a second.
+/// Datagrams take the simulated links as they are. The reliable part of the transport sends again
+/// what was lost, so loss costs it time and a partition stops it. A client without a transport
+/// tries to connect once a second.
 ///
-/// The server ticks 60 times a second, in true time; clients tick with it but read clocks of their own.
+/// The server ticks 60 times a second, in true time; clients tick with it but read clocks of their
+/// own.
 #[derive(Debug)]
 pub struct SessionWorld<V: Planar> {
     /// The links, the clocks and the faults. Peer 0 is the server, client `i` is peer `i + 1`.
@@ -32,7 +34,8 @@ pub struct SessionWorld<V: Planar> {
     seats: Vec<Seat<V>>,
     /// The server's ends of transports, by what the clients call them.
     ends: BTreeMap<(PeerId, u64), (ConnectionId, Pipe)>,
-    /// Below these, a client's transports are over: a greeting that was repeated does not open one again.
+    /// Below these, a client's transports are over: a greeting that was repeated does not open one
+    /// again.
     over_below: BTreeMap<PeerId, u64>,
     tokens: Random,
     started: SharedInstant,
@@ -40,8 +43,8 @@ pub struct SessionWorld<V: Planar> {
     tap: Option<Box<dyn Tap<V>>>,
 }
 
-/// Sees every datagram of a world as it leaves and once it was dealt with, and may change what leaves: for those who
-/// check, and for those who lie.
+/// Sees every datagram of a world as it leaves and once it was dealt with, and may change what
+/// leaves: for those who check, and for those who lie.
 pub trait Tap<V: Planar>: Debug + Send {
     /// A datagram is about to leave a client or the server, on one of its transports.
     fn on_sends(&mut self, _way: Way, _now: SharedInstant, _datagram: &mut Vec<u8>) {}
@@ -79,7 +82,8 @@ const SERVER: PeerId = PeerId(0);
 const FRAMES: TickRate = TickRate::hz(60);
 /// What QUIC can carry everywhere, less its own overhead.
 const DATAGRAM_BYTES_MAX: usize = 1_150;
-/// Packets that wait for a client that does not read: a few seconds of everything. More are lost, as in a full socket.
+/// Packets that wait for a client that does not read: a few seconds of everything. More are lost,
+/// as in a full socket.
 const UNREAD_MAX: usize = 1_024;
 /// How often a client without a transport tries to connect.
 const RECONNECT_EVERY: Span = Span::from_secs(1);
@@ -157,7 +161,8 @@ impl<V: Planar> SessionWorld<V> {
         }
     }
 
-    /// Keeps a client from connecting until [`arrive`](Self::arrive), and takes its transport away: it is not there.
+    /// Keeps a client from connecting until [`arrive`](Self::arrive), and takes its transport away:
+    /// it is not there.
     pub fn absent(&mut self, index: usize) {
         self.seats[index].is_absent = true;
         self.cut(index);
@@ -168,7 +173,8 @@ impl<V: Planar> SessionWorld<V> {
         self.seats[index].is_absent = false;
     }
 
-    /// A client's transport dies without a word, as when its address changes. It will connect again.
+    /// A client's transport dies without a word, as when its address changes. It will connect
+    /// again.
     pub fn cut(&mut self, index: usize) {
         let local = self.network.local_now(peer(index));
         let seat = &mut self.seats[index];
@@ -178,7 +184,8 @@ impl<V: Planar> SessionWorld<V> {
         }
     }
 
-    /// A client's transport hangs: it neither reads nor writes nor notices time until [`wake`](Self::wake).
+    /// A client's transport hangs: it neither reads nor writes nor notices time until
+    /// [`wake`](Self::wake).
     pub fn stall(&mut self, index: usize) {
         self.seats[index].unread.get_or_insert_default();
     }
@@ -190,8 +197,8 @@ impl<V: Planar> SessionWorld<V> {
         }
     }
 
-    /// A client's machine dies, and another client is started in its place: of the session it knows nothing. It connects
-    /// after a second.
+    /// A client's machine dies, and another client is started in its place: of the session it knows
+    /// nothing. It connects after a second.
     pub fn restart_client(&mut self, index: usize, client: Client<V>) {
         let seat = &mut self.seats[index];
         seat.client = client;
@@ -209,7 +216,8 @@ impl<V: Planar> SessionWorld<V> {
         }
     }
 
-    /// Runs this long, and calls `frame` 60 times a second, after everything that arrived was dealt with.
+    /// Runs this long, and calls `frame` 60 times a second, after everything that arrived was dealt
+    /// with.
     pub fn run_for(&mut self, span: Span, mut frame: impl FnMut(&mut Self, SharedInstant)) {
         let until = self.now() + span;
         loop {
@@ -264,7 +272,8 @@ impl<V: Planar> SessionWorld<V> {
         (0..self.seats.len()).for_each(|index| self.pump_client(index));
     }
 
-    // ── the server's side of the transport ──────────────────────────────────────────────────────────────
+    // ── the server's side of the transport
+    // ──────────────────────────────────────────────────────────────
 
     fn deliver_to_server(&mut self, delivery: Delivery<Packet>) {
         let now = self.now();
@@ -335,7 +344,8 @@ impl<V: Planar> SessionWorld<V> {
         packets.into_iter().for_each(|(to, packet)| self.send(SERVER, to, packet));
     }
 
-    // ── a client's side of the transport ────────────────────────────────────────────────────────────────
+    // ── a client's side of the transport
+    // ────────────────────────────────────────────────────────────────
 
     fn deliver_to_client(&mut self, index: usize, packet: Packet) {
         let local = self.network.local_now(peer(index));

@@ -1,4 +1,5 @@
-//! A transport such as QUIC, as far as sessions see it: datagrams, an ordered stream and independent messages.
+//! A transport such as QUIC, as far as sessions see it: datagrams, an ordered stream and
+//! independent messages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -73,8 +74,8 @@ pub(super) struct Arrived {
 }
 
 impl Pipe {
-    /// What is not confirmed after this long is sent again. A real transport measures the round trip; this is a
-    /// little more than the longest that the scenarios use.
+    /// What is not confirmed after this long is sent again. A real transport measures the round
+    /// trip; this is a little more than the longest that the scenarios use.
     const RETRY: Span = Span::from_millis(300);
 
     pub(super) fn new(connection: u64) -> Self {

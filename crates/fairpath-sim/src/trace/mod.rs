@@ -1,12 +1,13 @@
 //! What happened in a run, as plain tables that any tool can read.
 //!
-//! Five tables and a line about the run. [`StateRow`]: where things were, were said to be, were placed and were
-//! drawn. [`SendRow`]: which DR vector left for whom. [`ReceiptRow`]: what became of it there. [`FollowedRow`]:
-//! which one a screen reckoned by. [`InputRow`]: what players did. Every table can be written to and read from
-//! CSV text without losing a bit; the rows are plain so that other formats can be made from them.
+//! Five tables and a line about the run. [`StateRow`]: where things were, were said to be, were
+//! placed and were drawn. [`SendRow`]: which DR vector left for whom. [`ReceiptRow`]: what became
+//! of it there. [`FollowedRow`]: which one a screen reckoned by. [`InputRow`]: what players did.
+//! Every table can be written to and read from CSV text without losing a bit; the rows are plain so
+//! that other formats can be made from them.
 //!
-//! Times are microseconds of true time; lengths are in the unit the [`Metadata`] names, velocities in that unit
-//! per second.
+//! Times are microseconds of true time; lengths are in the unit the [`Metadata`] names, velocities
+//! in that unit per second.
 
 mod cells;
 mod rows;
@@ -17,8 +18,8 @@ pub use rows::{FollowedRow, InputRow, Metadata, ReceiptRow, SendRow, StateRow};
 use crate::digest::Digest;
 use rows::Row;
 
-/// The version of the tables below. It changes whenever a column is added, removed or means something else; a table that
-/// older runs lack is none of that.
+/// The version of the tables below. It changes whenever a column is added, removed or means
+/// something else; a table that older runs lack is none of that.
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// A whole run in memory.

@@ -1,7 +1,7 @@
 //! A link does what its configuration says, whatever the seed.
 //!
-//! Where chance decides, a law compares a mean of many packets with the configured value and allows six standard
-//! errors: by chance alone that fails once in 500 million cases.
+//! Where chance decides, a law compares a mean of many packets with the configured value and allows
+//! six standard errors: by chance alone that fails once in 500 million cases.
 
 use fairpath::random::Random;
 use fairpath::time::{SharedInstant, Span};
@@ -253,7 +253,8 @@ fn loss_in_the_long_run_is_the_stationary_one() {
         for (now, size) in steady(count) {
             link.send(now, size);
         }
-        // The variance of the mean: each packet's own dice, and the state, whose spells make neighbours alike.
+        // The variance of the mean: each packet's own dice, and the state, whose spells make neighbours
+        // alike.
         let bad = good_to_bad / (good_to_bad + bad_to_good);
         let alike = 1.0 - good_to_bad - bad_to_good;
         let own = bad * in_bad * (1.0 - in_bad) + (1.0 - bad) * in_good * (1.0 - in_good);

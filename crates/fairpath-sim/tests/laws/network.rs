@@ -26,7 +26,8 @@ fn fault() -> impl Strategy<Value = Fault> {
     })
 }
 
-/// Everybody greets everybody on waking, and answers a greeting once. Returns a digest of all that happened.
+/// Everybody greets everybody on waking, and answers a greeting once. Returns a digest of all that
+/// happened.
 fn chatter(seed: u64, config: &LinkConfig, faults: &[(i64, Fault)]) -> Digest {
     let mut network = Network::new(seed, PEERS);
     network.connect_all(config);

@@ -1,4 +1,5 @@
-//! Events come out in the order of time, those of one instant in the order they went in, cancelled ones never.
+//! Events come out in the order of time, those of one instant in the order they went in, cancelled
+//! ones never.
 
 use fairpath::time::SharedInstant;
 use fairpath_laws::{law, proptest::prelude::*};

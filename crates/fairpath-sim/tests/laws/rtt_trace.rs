@@ -1,4 +1,5 @@
-//! A recorded trace answers with what was recorded, and says what is wrong with what it cannot read.
+//! A recorded trace answers with what was recorded, and says what is wrong with what it cannot
+//! read.
 
 use fairpath::random::Random;
 use fairpath::time::{SharedInstant, Span};

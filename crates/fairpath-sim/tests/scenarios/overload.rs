@@ -1,5 +1,6 @@
-//! Goal: a narrow uplink behaves like one: fine below its rate, full above it, honest about the difference.
-//! Method: send at half and at twice the rate of one megabit, read the link's statistics.
+//! Goal: a narrow uplink behaves like one: fine below its rate, full above it, honest about the
+//! difference. Method: send at half and at twice the rate of one megabit, read the link's
+//! statistics.
 
 use fairpath::time::{SharedInstant, Span};
 use fairpath_sim::{Event, Fault, LinkConfig, LinkStatistics, Network, PeerId};

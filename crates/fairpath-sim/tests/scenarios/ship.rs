@@ -1,7 +1,7 @@
 //! A ship that sails in a circle, its owner, and somebody who watches it across a link.
 //!
-//! The owner sends "it moves straight on like this" ten times a second; the watcher places the ship by the newest
-//! it has, sixty times a second.
+//! The owner sends "it moves straight on like this" ten times a second; the watcher places the ship
+//! by the newest it has, sixty times a second.
 
 use std::ops::Range;
 

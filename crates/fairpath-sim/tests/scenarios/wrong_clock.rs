@@ -1,5 +1,6 @@
 //! Goal: peers with wrong clocks can be simulated well enough to test clock synchronisation.
-//! Method: one exchange of time stamps; what it must get wrong is half the asymmetry of the path, no more.
+//! Method: one exchange of time stamps; what it must get wrong is half the asymmetry of the path,
+//! no more.
 
 use fairpath::time::{LocalInstant, SharedInstant, Span};
 use fairpath_sim::{Event, Fault, LinkConfig, Network, PeerId, SimClock};

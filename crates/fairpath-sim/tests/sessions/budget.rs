@@ -1,5 +1,5 @@
-//! Goal: nobody is sent more than their budget, and what does not fit is not forgotten. Method: forty objects that
-//! never keep to their line, and a few kilobytes a second.
+//! Goal: nobody is sent more than their budget, and what does not fit is not forgotten. Method:
+//! forty objects that never keep to their line, and a few kilobytes a second.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

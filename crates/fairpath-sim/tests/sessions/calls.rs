@@ -1,5 +1,5 @@
-//! Goal: calls go where they should, as their delivery class promises. Method: everybody calls everybody over a link
-//! that loses three packets in ten.
+//! Goal: calls go where they should, as their delivery class promises. Method: everybody calls
+//! everybody over a link that loses three packets in ten.
 
 use fairpath::session::limits::OUTBOX_BYTES_MAX;
 use fairpath::session::{CallError, ClientEvent, Delivery, Party, Refusal, ServerEvent, Target};

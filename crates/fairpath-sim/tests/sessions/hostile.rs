@@ -1,4 +1,5 @@
-//! Goal: a hostile client is refused with a reason and harms nobody. Method: a client that writes its own bytes.
+//! Goal: a hostile client is refused with a reason and harms nobody. Method: a client that writes
+//! its own bytes.
 
 use fairpath::clock::Request;
 use fairpath::motion::{Linear, Motion};

@@ -1,5 +1,6 @@
-//! Goal: a session survives what networks do, and says so when it cannot. Method: partitions of 3, 30 and 61 s, a new
-//! address, a server that starts anew; calls that must arrive are made all the while.
+//! Goal: a session survives what networks do, and says so when it cannot. Method: partitions of 3,
+//! 30 and 61 s, a new address, a server that starts anew; calls that must arrive are made all the
+//! while.
 
 use fairpath::session::message::Call;
 use fairpath::session::{
@@ -190,7 +191,8 @@ fn letters_and_quickest_calls_arrive_once_through_a_partition() {
     assert_eq!(heard, (0..sent).collect::<Vec<_>>());
 }
 
-/// The client's half of a transport that takes no time, once: everything it has to say, and everything it is told.
+/// The client's half of a transport that takes no time, once: everything it has to say, and
+/// everything it is told.
 fn exchange(client: &mut Client<Vec2>, server: &mut Server<Vec2>, id: ConnectionId, at: Span) {
     let (local, shared) = (LocalInstant::ZERO + at, SharedInstant::ZERO + at);
     while let Some(bytes) = client.poll_stream(local) {

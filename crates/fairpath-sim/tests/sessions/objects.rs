@@ -1,5 +1,6 @@
-//! Goal: everybody agrees on what there is, whose it is and what state it is in. Method: late joiners, objects that
-//! come and go, two who claim one ball, states that change while packets are lost.
+//! Goal: everybody agrees on what there is, whose it is and what state it is in. Method: late
+//! joiners, objects that come and go, two who claim one ball, states that change while packets are
+//! lost.
 
 use fairpath::random::Random;
 use fairpath::schedule::Broadcast;

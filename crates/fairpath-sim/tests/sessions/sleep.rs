@@ -1,5 +1,5 @@
-//! Goal: whoever sleeps until the deadline misses nothing and is not woken for nothing. Method: a run loop without ticks,
-//! that does something only when something arrives or a deadline has come.
+//! Goal: whoever sleeps until the deadline misses nothing and is not woken for nothing. Method: a
+//! run loop without ticks, that does something only when something arrives or a deadline has come.
 
 use std::collections::VecDeque;
 

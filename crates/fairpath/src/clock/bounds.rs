@@ -4,9 +4,9 @@ use crate::time::{LocalInstant, Span};
 
 /// What the exchanges so far prove about the offset, shared − local.
 ///
-/// As all bounds widen with age at the same rate, which of two is the tighter never changes: the best one of
-/// each kind is the whole memory that is needed, and it forgets by itself, because an old bound has become a
-/// wide one.
+/// As all bounds widen with age at the same rate, which of two is the tighter never changes: the
+/// best one of each kind is the whole memory that is needed, and it forgets by itself, because an
+/// old bound has become a wide one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OffsetBounds {
     upper: Bound,
@@ -21,7 +21,8 @@ struct Bound {
     at: LocalInstant,
 }
 
-/// Two stamps, each cut off to whole microseconds, may make a difference look smaller or larger by this.
+/// Two stamps, each cut off to whole microseconds, may make a difference look smaller or larger by
+/// this.
 const STAMP_RESOLUTION: Span = Span::from_micros(1);
 
 impl OffsetBounds {
@@ -46,8 +47,9 @@ impl OffsetBounds {
         self.lower.offset - self.drift_between(self.lower.at, local)
     }
 
-    /// The best guess: midway between the bounds as they were proven. Without their allowances for drift,
-    /// which is as likely to go one way as the other; so it stays put until new evidence comes.
+    /// The best guess: midway between the bounds as they were proven. Without their allowances for
+    /// drift, which is as likely to go one way as the other; so it stays put until new evidence
+    /// comes.
     pub(super) fn middle(&self) -> Span {
         let width = self.upper.offset - self.lower.offset;
         self.lower.offset + Span::from_micros(width.as_micros() / 2)
@@ -58,7 +60,8 @@ impl OffsetBounds {
         (self.upper_at(local) - offset).max(offset - self.lower_at(local))
     }
 
-    /// Whether no offset at all satisfies both: then a clock stepped, or drifts more than we allow for.
+    /// Whether no offset at all satisfies both: then a clock stepped, or drifts more than we allow
+    /// for.
     pub(super) fn contradicts(&self, other: &Self) -> bool {
         let local = self.newest().max(other.newest());
         let upper = self.upper_at(local).min(other.upper_at(local));

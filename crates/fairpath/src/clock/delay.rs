@@ -1,7 +1,7 @@
 use crate::time::Span;
 
-/// How long messages take to one peer: mean and deviation, averaged as TCP does for its retransmission
-/// timer (RFC 6298), from the one-way delays that the peer feeds back.
+/// How long messages take to one peer: mean and deviation, averaged as TCP does for its
+/// retransmission timer (RFC 6298), from the one-way delays that the peer feeds back.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DelayEstimate {
     moments: Option<Moments>,
@@ -15,11 +15,12 @@ struct Moments {
 }
 
 impl DelayEstimate {
-    /// The least delay that is believed. A message that seems to arrive before it was sent shows the error of
-    /// two clocks, and more than a second of that is a new clock epoch, not a delay.
+    /// The least delay that is believed. A message that seems to arrive before it was sent shows
+    /// the error of two clocks, and more than a second of that is a new clock epoch, not a
+    /// delay.
     pub const MIN: Span = Span::from_secs(-1);
-    /// The greatest delay that is believed: longer than any link we promise to serve, so one absurd report
-    /// cannot move the mean by more than an eighth of this.
+    /// The greatest delay that is believed: longer than any link we promise to serve, so one absurd
+    /// report cannot move the mean by more than an eighth of this.
     pub const MAX: Span = Span::from_secs(10);
     /// Weight of a new delay in the mean (RFC 6298, alpha).
     const MEAN_GAIN: f64 = 1.0 / 8.0;
@@ -58,8 +59,8 @@ impl DelayEstimate {
     }
 }
 
-/// To the nearest microsecond. Delays are bounded, so a truncation will do: it is asked for every receiver at every trigger, and
-/// `round` is a call where the processor has no instruction for it.
+/// To the nearest microsecond. Delays are bounded, so a truncation will do: it is asked for every
+/// receiver at every trigger, and `round` is a call where the processor has no instruction for it.
 fn micros(micros: f64) -> Span {
     Span::from_micros((micros + 0.5f64.copysign(micros)) as i64)
 }

@@ -8,11 +8,12 @@ pub struct Request {
 }
 
 impl Request {
-    /// The server's side of the exchange: when the request came in and when the reply goes out, on the
-    /// server's own clock, which is the shared one.
+    /// The server's side of the exchange: when the request came in and when the reply goes out, on
+    /// the server's own clock, which is the shared one.
     ///
-    /// Stamp as close to the socket as you can. The time between the two stamps costs the client nothing,
-    /// but time spent before the first or after the second counts as delay of the link.
+    /// Stamp as close to the socket as you can. The time between the two stamps costs the client
+    /// nothing, but time spent before the first or after the second counts as delay of the
+    /// link.
     pub const fn answer(self, received: SharedInstant, sent: SharedInstant) -> Reply {
         Reply { id: self.id, received, sent }
     }

@@ -1,9 +1,11 @@
 use super::millionths;
 use crate::time::{LocalInstant, Span};
 
-/// The offset as shown: it goes to where it should be at a limited rate, so that shared time never jumps.
+/// The offset as shown: it goes to where it should be at a limited rate, so that shared time never
+/// jumps.
 ///
-/// A closed form in the time since the last change of aim. Asking often or seldom gives the same answers.
+/// A closed form in the time since the last change of aim. Asking often or seldom gives the same
+/// answers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slew {
     since: LocalInstant,
@@ -25,8 +27,8 @@ impl Slew {
         Self { since: local, offset, correction: target - offset, rate_ppm: self.rate_ppm }
     }
 
-    /// The offset shown at `local`. It changes by less than the time that passes, hence local + offset never
-    /// falls while local rises.
+    /// The offset shown at `local`. It changes by less than the time that passes, hence local +
+    /// offset never falls while local rises.
     pub(super) fn offset_at(&self, local: LocalInstant) -> Span {
         let elapsed = (local - self.since).max(Span::ZERO);
         let reach = millionths(elapsed, self.rate_ppm);

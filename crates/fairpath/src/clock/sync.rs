@@ -9,12 +9,13 @@ use crate::time::{LocalInstant, Now, SharedInstant, Span};
 /// The bridge from this machine's clock to the shared one.
 ///
 /// Send what [`poll_request`](Self::poll_request) gives, feed what comes back to
-/// [`handle_reply`](Self::handle_reply), ask [`now`](Self::now) once per frame and per arrival, and sleep
-/// until [`poll_deadline`](Self::poll_deadline). Call in the order of local time: an instant before the
-/// latest one seen is taken as the latest one, so a caller's clock that runs backwards is held, not followed.
+/// [`handle_reply`](Self::handle_reply), ask [`now`](Self::now) once per frame and per arrival, and
+/// sleep until [`poll_deadline`](Self::poll_deadline). Call in the order of local time: an instant
+/// before the latest one seen is taken as the latest one, so a caller's clock that runs backwards
+/// is held, not followed.
 ///
-/// Shared time never falls within an [`epoch`](Self::epoch), whatever the replies say, and never depends on
-/// how often anyone asks.
+/// Shared time never falls within an [`epoch`](Self::epoch), whatever the replies say, and never
+/// depends on how often anyone asks.
 #[derive(Clone, Debug)]
 pub struct ClockSync {
     config: ClockConfig,
@@ -34,8 +35,8 @@ struct Synced {
     slew: Slew,
 }
 
-/// Bounds that contradict the believed ones. If enough exchanges in a row agree with them, a clock has
-/// stepped and they take over; if one does not, it was a fluke.
+/// Bounds that contradict the believed ones. If enough exchanges in a row agree with them, a clock
+/// has stepped and they take over; if one does not, it was a fluke.
 #[derive(Clone, Copy, Debug)]
 struct Rival {
     bounds: OffsetBounds,
@@ -51,45 +52,45 @@ struct Outstanding {
 /// The knobs of a [`ClockSync`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockConfig {
-    /// How fast two clocks may drift apart, in parts per million. Default 200: two crystals at the 100 ppm
-    /// that the worst of ordinary ones are specified to.
+    /// How fast two clocks may drift apart, in parts per million. Default 200: two crystals at the
+    /// 100 ppm that the worst of ordinary ones are specified to.
     ///
-    /// Too low, and the stated uncertainty is a lie when a clock is worse than that; too high, and quick
-    /// exchanges are forgotten too soon, so that jitter shows. Example: at 200 an exchange that is 10 s old
-    /// counts as 2 ms wider on either side.
+    /// Too low, and the stated uncertainty is a lie when a clock is worse than that; too high, and
+    /// quick exchanges are forgotten too soon, so that jitter shows. Example: at 200 an
+    /// exchange that is 10 s old counts as 2 ms wider on either side.
     pub drift_ppm: u32,
-    /// How much faster or slower than local time shared time may run while it is being corrected, in parts
-    /// per million, at most 500 000. Default 50 000, which is 5 %.
+    /// How much faster or slower than local time shared time may run while it is being corrected,
+    /// in parts per million, at most 500 000. Default 50 000, which is 5 %.
     ///
-    /// Too low, and the clock is wrong for long; too high, and everybody's motion visibly speeds up.
-    /// Example: at 5 % a correction of 10 ms takes 200 ms.
+    /// Too low, and the clock is wrong for long; too high, and everybody's motion visibly speeds
+    /// up. Example: at 5 % a correction of 10 ms takes 200 ms.
     pub slew_ppm: u32,
-    /// How far off the clock must be to jump into a new epoch instead of slewing. Default 1 s, which would
-    /// take 20 s to slew at 5 %.
+    /// How far off the clock must be to jump into a new epoch instead of slewing. Default 1 s,
+    /// which would take 20 s to slew at 5 %.
     ///
-    /// Too low, and a burst of jitter breaks the timeline; too high, and a machine that slept plays in the
-    /// past for minutes.
+    /// Too low, and a burst of jitter breaks the timeline; too high, and a machine that slept plays
+    /// in the past for minutes.
     pub step_beyond: Span,
     /// Between requests while the clock is young or in doubt. Default 100 ms.
     ///
-    /// Too low, and all samples meet the same queue; too high, and the first seconds are played on one
-    /// sample.
+    /// Too low, and all samples meet the same queue; too high, and the first seconds are played on
+    /// one sample.
     pub interval_fast: Span,
-    /// Between requests once it has settled. Default 1 s: at 200 ppm that costs 0.2 ms of uncertainty, and on
-    /// the wire some tens of bytes per second.
+    /// Between requests once it has settled. Default 1 s: at 200 ppm that costs 0.2 ms of
+    /// uncertainty, and on the wire some tens of bytes per second.
     ///
     /// Too low only costs bytes; too high, and on jittery links few samples are quick before their
-    /// predecessors have grown old. Example: with ± 30 ms of jitter each way, four times this interval
-    /// about doubles the typical error.
+    /// predecessors have grown old. Example: with ± 30 ms of jitter each way, four times this
+    /// interval about doubles the typical error.
     pub interval_relaxed: Span,
-    /// How many exchanges it takes to settle. Default 10: with jitter that is uniform over 60 ms each way the
-    /// quickest of ten is about 5 ms above the minimum.
+    /// How many exchanges it takes to settle. Default 10: with jitter that is uniform over 60 ms
+    /// each way the quickest of ten is about 5 ms above the minimum.
     pub settled_after: u32,
-    /// When an unanswered request is given up. Default 5 s, three times the longest round trip we promise to
-    /// serve; a reply that comes later counts as unsolicited.
+    /// When an unanswered request is given up. Default 5 s, three times the longest round trip we
+    /// promise to serve; a reply that comes later counts as unsolicited.
     ///
-    /// Too low, and a slow link never syncs; too high, and after [`ClockSync::OUTSTANDING_MAX`] losses in a
-    /// row the next request waits longer.
+    /// Too low, and a slow link never syncs; too high, and after [`ClockSync::OUTSTANDING_MAX`]
+    /// losses in a row the next request waits longer.
     pub round_trip_max: Span,
 }
 
@@ -107,8 +108,8 @@ impl Default for ClockConfig {
     }
 }
 
-/// Why a reply was not used. It left the clock as it was, but for [`Disputed`](Self::Disputed), which is
-/// remembered.
+/// Why a reply was not used. It left the clock as it was, but for [`Disputed`](Self::Disputed),
+/// which is remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReplyError {
@@ -142,16 +143,18 @@ impl fmt::Display for ReplyError {
 impl std::error::Error for ReplyError {}
 
 impl ClockSync {
-    /// Requests that may be open at once: at the fast interval, 1.6 s of them, the longest round trip we
-    /// promise to serve. When all are open, asking waits until one is answered or given up.
+    /// Requests that may be open at once: at the fast interval, 1.6 s of them, the longest round
+    /// trip we promise to serve. When all are open, asking waits until one is answered or given
+    /// up.
     pub const OUTSTANDING_MAX: usize = 16;
-    /// Exchanges in a row that must contradict the earlier ones, and agree with each other, to be believed.
-    /// One or two may come from a server that was stopped between two stamps; three in a row, 100 ms apart,
-    /// are a clock that has stepped.
+    /// Exchanges in a row that must contradict the earlier ones, and agree with each other, to be
+    /// believed. One or two may come from a server that was stopped between two stamps; three
+    /// in a row, 100 ms apart, are a clock that has stepped.
     const WITNESSES_NEEDED: u32 = 3;
     /// 36 000 years either way: sums and differences of two stamps within it cannot saturate.
     const STAMP_MAX: Span = Span::from_micros(1 << 60);
-    /// At half its speed a clock still runs forward, and nobody can aim on one that is bent more than that.
+    /// At half its speed a clock still runs forward, and nobody can aim on one that is bent more
+    /// than that.
     const SLEW_PPM_MAX: u32 = 500_000;
 
     /// A clock that knows nothing yet. Its first request is due at once.
@@ -175,10 +178,12 @@ impl ClockSync {
         Some(Now { local, shared: SharedInstant::ZERO + (local.since_zero() + offset) })
     }
 
-    /// How far [`now`](Self::now) can be from the truth at `local`: always an upper bound, if the clocks
-    /// drift no more than allowed and the server is honest. It grows slowly until the next exchange.
+    /// How far [`now`](Self::now) can be from the truth at `local`: always an upper bound, if the
+    /// clocks drift no more than allowed and the server is honest. It grows slowly until the
+    /// next exchange.
     ///
-    /// It covers what is still to be slewed, and while exchanges contradict each other it covers both sides.
+    /// It covers what is still to be slewed, and while exchanges contradict each other it covers
+    /// both sides.
     pub fn uncertainty(&self, local: LocalInstant) -> Option<Span> {
         let local = local.max(self.latest);
         let Synced { bounds, slew } = self.synced?;
@@ -187,18 +192,20 @@ impl ClockSync {
         Some(self.rival.map_or(believed, |rival| believed.max(rival.bounds.farthest_from(shown, local))))
     }
 
-    /// Whether there were enough exchanges that more will hardly make it better, and none contradicts the others.
+    /// Whether there were enough exchanges that more will hardly make it better, and none
+    /// contradicts the others.
     pub const fn is_settled(&self) -> bool {
         self.accepted_count >= self.config.settled_after && self.rival.is_none()
     }
 
-    /// Counts the jumps of shared time after the first exchange. Instants of different epochs do not compare:
-    /// whoever keeps shared instants forgets them when this changes.
+    /// Counts the jumps of shared time after the first exchange. Instants of different epochs do
+    /// not compare: whoever keeps shared instants forgets them when this changes.
     pub const fn epoch(&self) -> u32 {
         self.epoch
     }
 
-    /// The next request, if one is due. Send it at once: until it is on the wire it counts as under way.
+    /// The next request, if one is due. Send it at once: until it is on the wire it counts as under
+    /// way.
     pub fn poll_request(&mut self, now: LocalInstant) -> Option<Request> {
         let now = self.advance(now);
         self.give_up_on_old_requests(now);
@@ -212,7 +219,8 @@ impl ClockSync {
         Some(Request { id })
     }
 
-    /// When [`poll_request`](Self::poll_request) will have something to send. In the past if it has now.
+    /// When [`poll_request`](Self::poll_request) will have something to send. In the past if it has
+    /// now.
     pub fn poll_deadline(&self) -> LocalInstant {
         let Some(last) = self.last_request else { return self.latest };
         let due = last.sent + self.interval();
@@ -224,8 +232,8 @@ impl ClockSync {
         }
     }
 
-    /// Takes in a reply that arrived at `received`, and answers how long its messages were under way, there
-    /// and back.
+    /// Takes in a reply that arrived at `received`, and answers how long its messages were under
+    /// way, there and back.
     ///
     /// # Errors
     ///
@@ -308,8 +316,8 @@ impl ClockSync {
         Ok(rival.bounds)
     }
 
-    /// Heads for the middle of `bounds`: the first time by a step, then by slewing, and by a step into a new
-    /// epoch where slewing would take too long.
+    /// Heads for the middle of `bounds`: the first time by a step, then by slewing, and by a step
+    /// into a new epoch where slewing would take too long.
     fn aim(&mut self, bounds: OffsetBounds, local: LocalInstant) {
         let target = bounds.middle();
         let stepped = Slew::stepped_to(target, local, self.config.slew_ppm);

@@ -1,15 +1,16 @@
-//! A critically damped spring between what is drawn and what is placed: what is left of the error is
-//! (gap + (rate + ω·gap)·t)·e^(−ω·t), tapered so that it ends.
+//! A critically damped spring between what is drawn and what is placed: what is left of the error
+//! is (gap + (rate + ω·gap)·t)·e^(−ω·t), tapered so that it ends.
 //!
-//! It overshoots only if it is thrown at the target faster than ω·distance; then the spring is made stiffer
-//! rather than the throw weaker, so that the drawn velocity stays continuous. Thrown away from the target at
-//! that speed, the error is at most 1.22 gaps.
+//! It overshoots only if it is thrown at the target faster than ω·distance; then the spring is made
+//! stiffer rather than the throw weaker, so that the drawn velocity stays continuous. Thrown away
+//! from the target at that speed, the error is at most 1.22 gaps.
 
 use super::VisibleError;
 use crate::vector::Vector;
 
-/// ω·T, how stiff the spring is for the time it has. At 6 a resting spring has 1.7 % of its way left at the
-/// end: lower, and the taper would make the curve instead of the spring; higher, and it starts with a jerk.
+/// ω·T, how stiff the spring is for the time it has. At 6 a resting spring has 1.7 % of its way
+/// left at the end: lower, and the taper would make the curve instead of the spring; higher, and it
+/// starts with a jerk.
 const STIFFNESS: f64 = 6.0;
 /// e^−x is nothing beyond this, and products with it would be infinity times zero.
 const EXPONENT_MAX: f64 = 700.0;

@@ -1,10 +1,10 @@
 //! Convergence: how the eye is led from where something was drawn to where it turns out to be.
 //!
-//! A correction moves the *placed* path at once; the simulation uses that. [`Drawn`] bends what is shown: at
-//! the instant of the correction it notes how far the drawn position is from the new placed path, and how
-//! fast that distance changes, and then lets this [`VisibleError`] shrink to nothing. Drawn = placed + what
-//! is left of the error, a closed form in the time since the correction: the curve is the same at any frame
-//! rate.
+//! A correction moves the *placed* path at once; the simulation uses that. [`Drawn`] bends what is
+//! shown: at the instant of the correction it notes how far the drawn position is from the new
+//! placed path, and how fast that distance changes, and then lets this [`VisibleError`] shrink to
+//! nothing. Drawn = placed + what is left of the error, a closed form in the time since the
+//! correction: the curve is the same at any frame rate.
 //!
 //! ```
 //! use fairpath::State;
@@ -26,10 +26,11 @@
 //!
 //! # Why errors, and not splines through the world
 //!
-//! The literature blends from where the entity was drawn to where it is expected at the end of the blend.
-//! Taken relative to the placed path these are the same curves if the entity moves in a straight line, and
-//! better ones if it does not, because a circle stays a circle under the shrinking error. No point ahead is
-//! needed either, and what must hold for a stopped target holds in the frame of a moving one.
+//! The literature blends from where the entity was drawn to where it is expected at the end of the
+//! blend. Taken relative to the placed path these are the same curves if the entity moves in a
+//! straight line, and better ones if it does not, because a circle stays a circle under the
+//! shrinking error. No point ahead is needed either, and what must hold for a stopped target holds
+//! in the frame of a moving one.
 //!
 //! # What holds
 //!
@@ -44,11 +45,11 @@
 //! | critically damped | continuous | continuous | 1.22 gaps |
 //!
 //! Continuous, also when a correction cuts into an unfinished blend, unless it is farther than
-//! [`snap_beyond`](Convergence::snap_beyond); the velocity also not where the gap is zero, because turning
-//! without a distance to turn in would overshoot. For all of them: the error never points to the other side
-//! of the placed position than the gap did (no overshoot); if it starts out straight towards the placed
-//! position, or at rest, it never grows; and once [`blend`](Convergence::blend) has passed, drawn *equals*
-//! placed.
+//! [`snap_beyond`](Convergence::snap_beyond); the velocity also not where the gap is zero, because
+//! turning without a distance to turn in would overshoot. For all of them: the error never points
+//! to the other side of the placed position than the gap did (no overshoot); if it starts out
+//! straight towards the placed position, or at rest, it never grows; and once
+//! [`blend`](Convergence::blend) has passed, drawn *equals* placed.
 
 mod critically_damped;
 mod cubic;
@@ -64,18 +65,19 @@ use crate::vector::Vector;
 pub struct Convergence {
     /// Along which curve.
     pub algorithm: Algorithm,
-    /// The longest that an error may stay visible after the correction that caused it. Default 200 ms.
+    /// The longest that an error may stay visible after the correction that caused it. Default 200
+    /// ms.
     ///
-    /// Too low, and corrections look like jerks; too high, and what is drawn never catches up with what is
-    /// true. Example: a tank turning at full speed (25 m/s, π/4 rad/s) leaves a straight line by 0.3 m every
-    /// 175 ms, so more than that is never finished; bending 0.3 m away in 200 ms adds at most 2.3 m/s to what
-    /// the eye sees, a tenth of the tank's speed.
+    /// Too low, and corrections look like jerks; too high, and what is drawn never catches up with
+    /// what is true. Example: a tank turning at full speed (25 m/s, π/4 rad/s) leaves a
+    /// straight line by 0.3 m every 175 ms, so more than that is never finished; bending 0.3 m
+    /// away in 200 ms adds at most 2.3 m/s to what the eye sees, a tenth of the tank's speed.
     pub blend: Span,
     /// From how far on a correction is shown as a jump, in world units. Default 10.
     ///
-    /// Too low, and ordinary corrections cut; too high, and things glide through walls. Example: a tank that
-    /// started to turn and is heard of 800 ms later is off by 9 m; bending 10 m away in 200 ms shows it at
-    /// 75 m/s, three times its top speed.
+    /// Too low, and ordinary corrections cut; too high, and things glide through walls. Example: a
+    /// tank that started to turn and is heard of 800 ms later is off by 9 m; bending 10 m away
+    /// in 200 ms shows it at 75 m/s, three times its top speed.
     pub snap_beyond: f64,
 }
 
@@ -104,8 +106,8 @@ pub enum Algorithm {
     /// A Hermite spline from the drawn position and velocity to the placed ones.
     #[default]
     Cubic,
-    /// Murphy's blend of two projections, from the drawn and from the placed state, whose velocities are
-    /// blended as well.
+    /// Murphy's blend of two projections, from the drawn and from the placed state, whose
+    /// velocities are blended as well.
     ProjectiveVelocityBlending,
     /// A spring that is damped just enough not to swing; quick at first, long in the tail.
     CriticallyDamped,
@@ -159,8 +161,9 @@ pub struct VisibleError<V: Vector> {
 /// One entity as it is drawn: a pure function of the corrections so far and of now.
 ///
 /// Every frame, ask [`at`](Self::at). Whenever new information moves the placed path, call
-/// [`correct`](Self::correct) with the placed state of that instant before and after. With the first
-/// information, and with every new life, call [`snap`](Self::snap): there is nothing to blend from.
+/// [`correct`](Self::correct) with the placed state of that instant before and after. With the
+/// first information, and with every new life, call [`snap`](Self::snap): there is nothing to blend
+/// from.
 #[derive(Clone, Copy, Debug)]
 pub struct Drawn<V: Vector> {
     convergence: Convergence,
@@ -184,7 +187,8 @@ impl<V: Vector> Drawn<V> {
         Self { convergence, blend: None }
     }
 
-    /// What to draw now, given what is placed now. Its acceleration and spin are those of the placed path.
+    /// What to draw now, given what is placed now. Its acceleration and spin are those of the
+    /// placed path.
     pub fn at(&self, now: Now, placed: &State<V>) -> State<V> {
         let Some(blend) = &self.blend else { return *placed };
         let elapsed = blend.elapsed(now);
@@ -200,11 +204,12 @@ impl<V: Vector> Drawn<V> {
         }
     }
 
-    /// The placed path is no longer the one that leads through `before`, it is the one through `after`. Both
-    /// are states of this very instant.
+    /// The placed path is no longer the one that leads through `before`, it is the one through
+    /// `after`. Both are states of this very instant.
     ///
-    /// The new blend starts from the position and velocity drawn now. It lasts as long as the share of the
-    /// visible error that is new deserves: a correction that changes nothing prolongs nothing.
+    /// The new blend starts from the position and velocity drawn now. It lasts as long as the share
+    /// of the visible error that is new deserves: a correction that changes nothing prolongs
+    /// nothing.
     pub fn correct(&mut self, now: Now, before: &State<V>, after: &State<V>) {
         let drawn = self.at(now, before);
         let error =
@@ -288,8 +293,8 @@ fn smooth_fall(done: f64) -> f64 {
     (1.0 - done) * (1.0 - done) * (1.0 + 2.0 * done)
 }
 
-/// The time the polynomial blends may take: they overshoot where the error, at the rate it starts with, would
-/// go farther than three times its own length.
+/// The time the polynomial blends may take: they overshoot where the error, at the rate it starts
+/// with, would go farther than three times its own length.
 fn secs_without_overshoot<V: Vector>(error: &VisibleError<V>, secs_max: f64) -> f64 {
     let (distance, speed) = (error.offset.length(), error.rate.length());
     if speed * secs_max > 3.0 * distance { 3.0 * distance / speed } else { secs_max }

@@ -2,11 +2,12 @@
 
 /// How many places the rule looks at.
 pub(super) const POINTS: usize = 2 * LANES;
-/// How many of them it looks at side by side: half, because all twelve would not fit into registers.
+/// How many of them it looks at side by side: half, because all twelve would not fit into
+/// registers.
 pub(super) const LANES: usize = 6;
 
-/// The places in (0, 1), the zeros of the twelfth Legendre polynomial by Newton's method in 50 digits; the
-/// others are their mirror images. The tests check what defines them.
+/// The places in (0, 1), the zeros of the twelfth Legendre polynomial by Newton's method in 50
+/// digits; the others are their mirror images. The tests check what defines them.
 const PLACES: [f64; LANES] = [
     0.125_233_408_511_468_9,
     0.367_831_498_998_180_2,

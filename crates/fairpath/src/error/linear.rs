@@ -1,14 +1,17 @@
-//! The distance between two straight lines, summed over time: the closed form, without its cancellations.
+//! The distance between two straight lines, summed over time: the closed form, without its
+//! cancellations.
 //!
-//! The gap between two such paths changes at a constant rate, so its length is √(a·t² + b·t + c). The
-//! textbook integral of that is a difference of two large values when the gap changes little, and 0/0 when
-//! it does not change, or passes through zero. Two forms that are each exact to rounding where they are
-//! used share the work:
+//! The gap between two such paths changes at a constant rate, so its length is √(a·t² + b·t + c).
+//! The textbook integral of that is a difference of two large values when the gap changes little,
+//! and 0/0 when it does not change, or passes through zero. Two forms that are each exact to
+//! rounding where they are used share the work:
 //!
-//! * If the gap in the middle of the interval is at least as long as the change over the whole interval, the
-//!   paths do not come near each other, the length is smooth, and Gauss's rule with twelve points is exact.
-//! * Otherwise they do come near each other, the two ends of the closed form differ by a lot, and nothing
-//!   cancels. The smallest distance in it comes from a vector product: c − b²/4a can go negative.
+//! * If the gap in the middle of the interval is at least as long as the change over the whole
+//!   interval, the paths do not come near each other, the length is smooth, and Gauss's rule with
+//!   twelve points is exact.
+//! * Otherwise they do come near each other, the two ends of the closed form differ by a lot, and
+//!   nothing cancels. The smallest distance in it comes from a vector product: c − b²/4a can go
+//!   negative.
 
 use super::path::Line;
 use super::{Integral, gauss};
@@ -29,8 +32,8 @@ pub(super) struct Straight<V: Vector> {
 impl<V: Vector> Straight<V> {
     /// The gap between two lines, with seconds counted from `zero`.
     ///
-    /// The older line is carried to where the newer one starts, and from there they go on together: a long
-    /// common way is not added to one position and taken off again.
+    /// The older line is carried to where the newer one starts, and from there they go on together:
+    /// a long common way is not added to one position and taken off again.
     #[inline]
     pub(super) fn between(one: &Line<V>, other: &Line<V>, zero: SharedInstant) -> Self {
         let newer = one.since.max(other.since);
@@ -80,11 +83,12 @@ impl<V: Vector> Straight<V> {
     }
 }
 
-/// Roundings in a gap, in units of `f64::EPSILON`: four halves for each way (velocity, time, its unit, the
-/// product), four halves for the sums; and as much again, because who counts roundings misses some.
+/// Roundings in a gap, in units of `f64::EPSILON`: four halves for each way (velocity, time, its
+/// unit, the product), four halves for the sums; and as much again, because who counts roundings
+/// misses some.
 const ROUNDINGS_OF_GAP: f64 = 8.0;
-/// Roundings in an integral, in units of `f64::EPSILON`, given its gap. The two forms agree to 3 where they
-/// meet; the rest is for the length of the interval, and slack.
+/// Roundings in an integral, in units of `f64::EPSILON`, given its gap. The two forms agree to 3
+/// where they meet; the rest is for the length of the interval, and slack.
 pub(super) const ROUNDINGS_OF_SUM: f64 = 16.0;
 
 /// The mean of |middle + reach·x| over −1 ≤ x ≤ 1.
@@ -101,8 +105,8 @@ pub(super) fn mean_distance<V: Vector>(middle: V, reach: V) -> f64 {
 /// The closed form. Needs a reach that is not zero.
 fn mean_distance_near<V: Vector>(middle: V, reach: V) -> f64 {
     let length = reach.length();
-    // Along the line of the gap's tip, measured from where it is closest: it runs from `first` to `last`.
-    // Mirrored if need be, so that `last` is the further end.
+    // Along the line of the gap's tip, measured from where it is closest: it runs from `first` to
+    // `last`. Mirrored if need be, so that `last` is the further end.
     let along = middle.dot(reach).abs() / length;
     let (first, last) = (along - length, along + length);
     let closest = middle.cross_length(reach) / length;

@@ -1,28 +1,31 @@
 //! Export error: how far apart two beliefs about one entity are, summed over time.
 //!
-//! A [`Path`] is what somebody believes: where the entity is, as a function of shared time. The exported
-//! path is one, the path that a receiver places is another; the *export error* between them is their
-//! distance, and its time integral ([`accumulated`], in metre-seconds if positions are in metres) is what
-//! fairness balances. Schedulers also ask the inverse, [`when_reaches`]: at which microsecond will it have
-//! grown to this much?
+//! A [`Path`] is what somebody believes: where the entity is, as a function of shared time. The
+//! exported path is one, the path that a receiver places is another; the *export error* between
+//! them is their distance, and its time integral ([`accumulated`], in metre-seconds if positions
+//! are in metres) is what fairness balances. Schedulers also ask the inverse, [`when_reaches`]: at
+//! which microsecond will it have grown to this much?
 //!
-//! Every answer carries a bound on its own error; truncation is proved, rounding counted with slack:
+//! Every answer carries a bound on its own error; truncation is proved, rounding counted with
+//! slack:
 //!
-//! * Two straight lines (standing still and frozen are straight) have a closed form; see `linear.rs`. It is
-//!   exact to rounding where the textbook form divides zero by zero: parallel, equal, meeting head-on,
-//!   starting together.
-//! * Any other pair is cut where it is not smooth (a path freezes, a Hermite curve ends), written as one
-//!   polynomial per stretch of turning (`series.rs`), and that is cut into panels on which either Gauss's
-//!   rule or the closed form is provably good enough (`panels.rs`). Where the two meet the distance has a
-//!   kink; panels shrink towards it until the closed form, which knows that kink, can take over.
+//! * Two straight lines (standing still and frozen are straight) have a closed form; see
+//!   `linear.rs`. It is exact to rounding where the textbook form divides zero by zero: parallel,
+//!   equal, meeting head-on, starting together.
+//! * Any other pair is cut where it is not smooth (a path freezes, a Hermite curve ends), written
+//!   as one polynomial per stretch of turning (`series.rs`), and that is cut into panels on which
+//!   either Gauss's rule or the closed form is provably good enough (`panels.rs`). Where the two
+//!   meet the distance has a kink; panels shrink towards it until the closed form, which knows that
+//!   kink, can take over.
 //!
 //! Nothing allocates, and the work is bounded: [`STEPS_MAX`].
 //!
-//! Lives are the caller's business: a path does not know of respawns, so never integrate across one.
+//! Lives are the caller's business: a path does not know of respawns, so never integrate across
+//! one.
 //!
-//! Numbers: for finite paths no answer is negative or NaN. A gap so wide that its square does not fit an
-//! `f64` (about 1e154) counts as infinite, and so then does the integral; one below 1e-150 may count as
-//! zero.
+//! Numbers: for finite paths no answer is negative or NaN. A gap so wide that its square does not
+//! fit an `f64` (about 1e154) counts as infinite, and so then does the integral; one below 1e-150
+//! may count as zero.
 //!
 //! ```
 //! use fairpath::error::{self, Path};
@@ -64,8 +67,8 @@ use crate::vector::Planar;
 
 /// The distance between two paths, summed over `from` to `to`, to the default [`Tolerance`].
 ///
-/// Symmetric in the two paths, and exactly zero if they are the same. An interval that ends before it begins
-/// holds nothing.
+/// Symmetric in the two paths, and exactly zero if they are the same. An interval that ends before
+/// it begins holds nothing.
 pub fn accumulated<V: Planar>(
     one: &Path<V>,
     other: &Path<V>,
@@ -75,8 +78,8 @@ pub fn accumulated<V: Planar>(
     accumulated_within(one, other, from, to, &Tolerance::DEFAULT)
 }
 
-/// The value alone, for the ledger, which asks for every receiver at every trigger: where both paths are straight,
-/// as in most games, nothing is spent on a bound.
+/// The value alone, for the ledger, which asks for every receiver at every trigger: where both
+/// paths are straight, as in most games, nothing is spent on a bound.
 #[inline]
 pub(crate) fn accumulated_value<V: Planar>(
     one: &Path<V>,
@@ -95,7 +98,8 @@ pub(crate) fn accumulated_value<V: Planar>(
     if value.is_finite() { value } else { f64::INFINITY }
 }
 
-/// The gap between two paths that are straight for some time, for the ledger, which asks again and again for parts of it.
+/// The gap between two paths that are straight for some time, for the ledger, which asks again and
+/// again for parts of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StraightGap<V: Planar>(Straight<V>);
 
@@ -118,7 +122,8 @@ impl<V: Planar> StraightGap<V> {
     }
 }
 
-/// The accumulated error to a tolerance of your own. Pairs of straight lines are exact and do not look at it.
+/// The accumulated error to a tolerance of your own. Pairs of straight lines are exact and do not
+/// look at it.
 pub fn accumulated_within<V: Planar>(
     one: &Path<V>,
     other: &Path<V>,
@@ -181,26 +186,27 @@ impl Sum for Integral {
 
 /// How exactly to integrate where there is no closed form.
 ///
-/// The truncation error is brought below the larger of the two limits; rounding comes on top and is in
-/// [`Integral::bound`].
+/// The truncation error is brought below the larger of the two limits; rounding comes on top and is
+/// in [`Integral::bound`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tolerance {
     /// As a share of the integral.
     relative: f64,
     /// In units of length times seconds.
     absolute: f64,
-    /// How large a neighbourhood of a panel must be free of meetings, for Gauss's rule to be good enough on
-    /// it: half the long axis of an ellipse around the panel, in half-panels.
+    /// How large a neighbourhood of a panel must be free of meetings, for Gauss's rule to be good
+    /// enough on it: half the long axis of an ellipse around the panel, in half-panels.
     clearance: f64,
-    /// What the rule is then wrong by at most, per half-panel, as a share of the largest gap in that ellipse.
+    /// What the rule is then wrong by at most, per half-panel, as a share of the largest gap in
+    /// that ellipse.
     gauss_error: f64,
 }
 
 impl Tolerance {
     /// Relative 1e-9, absolute 1e-12.
     ///
-    /// 1e-9: the ledger adds ten thousand integrals an hour and must still tell receivers apart at 1e-5.
-    /// 1e-12: a picometre for a second, where coordinates of game size round anyway.
+    /// 1e-9: the ledger adds ten thousand integrals an hour and must still tell receivers apart at
+    /// 1e-5. 1e-12: a picometre for a second, where coordinates of game size round anyway.
     pub const DEFAULT: Self = Self {
         relative: 1e-9,
         absolute: 1e-12,
@@ -208,8 +214,9 @@ impl Tolerance {
         gauss_error: 2.476_421_188_509_244_3e-10,
     };
 
-    /// What the ledger integrates with: relative 1e-7, absolute 1e-12. No sum of distances is more wrong than its parts are, so
-    /// accounts are a tenth of what they are promised to (1e-6), and a trigger takes a twentieth less time than with 1e-9.
+    /// What the ledger integrates with: relative 1e-7, absolute 1e-12. No sum of distances is more
+    /// wrong than its parts are, so accounts are a tenth of what they are promised to (1e-6),
+    /// and a trigger takes a twentieth less time than with 1e-9.
     pub(crate) const OF_BOOKS: Self = Self {
         relative: 1e-7,
         absolute: 1e-12,
@@ -219,11 +226,12 @@ impl Tolerance {
 
     /// Stops at an error of `relative` times the integral, or of `absolute` if that is more.
     ///
-    /// `relative`: a share; default 1e-9; kept within 1e-14 and 1e-3. Too low spends time on digits that
-    /// rounding takes away: 1e-13 takes half as long again as 1e-9. Too high makes equal receivers look
-    /// different: at 1e-3 one in a thousand metre-seconds is noise. `absolute`: length times seconds;
-    /// default 1e-12, kept at 0 or more. Zero makes paths that differ by rounding alone be integrated to
-    /// the last digit of that rounding; 1e-3 would call a millimetre for a second nothing.
+    /// `relative`: a share; default 1e-9; kept within 1e-14 and 1e-3. Too low spends time on digits
+    /// that rounding takes away: 1e-13 takes half as long again as 1e-9. Too high makes equal
+    /// receivers look different: at 1e-3 one in a thousand metre-seconds is noise. `absolute`:
+    /// length times seconds; default 1e-12, kept at 0 or more. Zero makes paths that differ by
+    /// rounding alone be integrated to the last digit of that rounding; 1e-3 would call a
+    /// millimetre for a second nothing.
     pub fn new(relative: f64, absolute: f64) -> Self {
         let relative = if relative > 1e-14 { relative.min(1e-3) } else { 1e-14 };
         let rho = libm::pow(20.0 / relative, 1.0 / (2.0 * gauss::POINTS as f64));

@@ -1,19 +1,21 @@
-//! Cuts the time between two paths into panels, each of which one rule integrates with a proved error.
+//! Cuts the time between two paths into panels, each of which one rule integrates with a proved
+//! error.
 //!
-//! A *stretch* is free of breaks, so both paths are smooth on it. A *block* of a stretch is short enough for
-//! one series. A *panel* of a block is where one of two rules is good enough:
+//! A *stretch* is free of breaks, so both paths are smooth on it. A *block* of a stretch is short
+//! enough for one series. A *panel* of a block is where one of two rules is good enough:
 //!
-//! * **Gauss's rule**, where the paths stay clear of each other. The distance is √(gap·gap), which is
-//!   analytic wherever gap·gap is not zero. If the gap, followed for complex times through an ellipse
-//!   around the panel, cannot reach zero, twelve points are within the tolerance. With c the gap and v its
-//!   slope in the middle, z the ellipse's long half-axis and r the most that the gap can leave its tangent
-//!   by: the tangent's square is at least (|c| − |v|·z)², because its two roots are both |c|/|v| away, and
-//!   leaving the tangent changes the square by at most r·(2·(|c| + |v|·z) + r). The gap cannot reach zero
-//!   if the former is larger.
-//! * **The tangent's closed form**, where they come close: the error is at most the integral of the gap's
-//!   departure from its tangent, which falls with the cube of the panel's length.
+//! * **Gauss's rule**, where the paths stay clear of each other. The distance is √(gap·gap), which
+//!   is analytic wherever gap·gap is not zero. If the gap, followed for complex times through an
+//!   ellipse around the panel, cannot reach zero, twelve points are within the tolerance. With c
+//!   the gap and v its slope in the middle, z the ellipse's long half-axis and r the most that the
+//!   gap can leave its tangent by: the tangent's square is at least (|c| − |v|·z)², because its two
+//!   roots are both |c|/|v| away, and leaving the tangent changes the square by at most r·(2·(|c| +
+//!   |v|·z) + r). The gap cannot reach zero if the former is larger.
+//! * **The tangent's closed form**, where they come close: the error is at most the integral of the
+//!   gap's departure from its tangent, which falls with the cube of the panel's length.
 //!
-//! A panel on which neither will do is halved; after one that did, the next is tried at twice the length.
+//! A panel on which neither will do is halved; after one that did, the next is tried at twice the
+//! length.
 
 use std::ops::{ControlFlow, Range};
 
@@ -26,10 +28,10 @@ use crate::vector::Planar;
 
 /// How many panels one integral may try before the rest is only sampled (and its bound says so).
 ///
-/// 65 536: two tanks that circle at π/4 rad/s use it up in six hours, two paths that turn every two seconds
-/// and meet in every turn in a quarter of an hour; by then some ten milliseconds are gone. The horizon
-/// freezes real paths after seconds. Lower would cut long recordings short, higher would let one absurd
-/// call hold up a frame.
+/// 65 536: two tanks that circle at π/4 rad/s use it up in six hours, two paths that turn every two
+/// seconds and meet in every turn in a quarter of an hour; by then some ten milliseconds are gone.
+/// The horizon freezes real paths after seconds. Lower would cut long recordings short, higher
+/// would let one absurd call hold up a frame.
 pub const STEPS_MAX: u32 = 65_536;
 
 /// Shows the panels from `from` to `to` in order, until `visit` breaks.
@@ -75,8 +77,8 @@ impl<V: Planar> Panel<'_, V> {
 
     /// The distance summed from the panel's begin up to `secs`, by the panel's rule.
     ///
-    /// Within the panel's bound: the ellipse around a part that shares an end with the panel is inside the
-    /// panel's.
+    /// Within the panel's bound: the ellipse around a part that shares an end with the panel is
+    /// inside the panel's.
     pub(super) fn integral_until(&self, secs: f64) -> f64 {
         let since = secs.clamp(self.secs.start, self.secs.end) - self.secs.start;
         match self.rule {
@@ -180,7 +182,8 @@ impl<V: Planar, F: FnMut(&Panel<'_, V>) -> ControlFlow<()>> Walk<'_, V, F> {
         ControlFlow::Continue(())
     }
 
-    /// Shows the panels of one series and says how far it came: to its end, unless the steps were used up.
+    /// Shows the panels of one series and says how far it came: to its end, unless the steps were
+    /// used up.
     fn block(&mut self, series: &Series<V>) -> ControlFlow<(), f64> {
         let sum_least = self.so_far + series.sum_least();
         let (mut first, mut width) = (-1.0, 2.0);
@@ -201,8 +204,8 @@ impl<V: Planar, F: FnMut(&Panel<'_, V>) -> ControlFlow<()>> Walk<'_, V, F> {
         ControlFlow::Continue(series.secs.end)
     }
 
-    /// The panel of `series` that begins at `first` and is twice `reach` long, if a rule is good enough on
-    /// it.
+    /// The panel of `series` that begins at `first` and is twice `reach` long, if a rule is good
+    /// enough on it.
     fn panel<'s>(
         &mut self,
         series: &'s Series<V>,
@@ -232,9 +235,9 @@ impl<V: Planar, F: FnMut(&Panel<'_, V>) -> ControlFlow<()>> Walk<'_, V, F> {
         Some(Panel { secs, integral: Integral { value, bound }, rule })
     }
 
-    /// What Gauss's rule can be wrong by per half-panel, if the paths are clear of each other around it.
-    /// `gap` and `change` are the lengths of the gap in the middle and of its change to the end, `bend` is
-    /// what it can leave its tangent by in the panel.
+    /// What Gauss's rule can be wrong by per half-panel, if the paths are clear of each other
+    /// around it. `gap` and `change` are the lengths of the gap in the middle and of its change
+    /// to the end, `bend` is what it can leave its tangent by in the panel.
     fn gauss_error(&self, gap: f64, change: f64, bend: f64) -> Option<f64> {
         let clearance = self.tolerance.clearance;
         let change = change * clearance;
@@ -245,14 +248,16 @@ impl<V: Planar, F: FnMut(&Panel<'_, V>) -> ControlFlow<()>> Walk<'_, V, F> {
         is_clear.then_some(self.tolerance.gauss_error * widest)
     }
 
-    /// What the next tangent may cost: a quarter of what is left of the half that Gauss's rule does not
-    /// use. A quarter, so that there is something left for the next meeting of the two paths.
+    /// What the next tangent may cost: a quarter of what is left of the half that Gauss's rule does
+    /// not use. A quarter, so that there is something left for the next meeting of the two
+    /// paths.
     fn bend_error_allowed(&self, sum_least: f64) -> f64 {
         let limit = (0.5 * self.tolerance.relative * sum_least.max(self.so_far)).max(self.tolerance.absolute);
         (0.25 * (limit - self.spent)).max(0.0)
     }
 
-    /// Shows all of the rest as its mean over a few samples. The bound is as wide as the two could be apart.
+    /// Shows all of the rest as its mean over a few samples. The bound is as wide as the two could
+    /// be apart.
     fn sample(&mut self, one: &Leg<'_, V>, other: &Leg<'_, V>, secs: Range<f64>) -> ControlFlow<()> {
         let (centre, half) = (0.5 * (secs.start + secs.end), 0.5 * (secs.end - secs.start));
         let mean = gauss::mean(|places| places.map(|x| one.gap_at(other, centre + half * x).length()));

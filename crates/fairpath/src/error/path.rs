@@ -5,8 +5,8 @@ use crate::vector::{Planar, Vector};
 
 /// What somebody believes about an entity: where it is, at any shared instant.
 ///
-/// A motion that starts at a known instant, until it freezes if it ever does. Before its start it looks
-/// back along the same curve.
+/// A motion that starts at a known instant, until it freezes if it ever does. Before its start it
+/// looks back along the same curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Path<V: Planar> {
     motion: Motion<V>,
@@ -22,8 +22,8 @@ impl<V: Planar> Path<V> {
 
     /// The same path until `instant`; from then on it stays where it was at that instant.
     ///
-    /// This is what the horizon does to a replica that hears nothing. Frozen twice is frozen at the earlier
-    /// one.
+    /// This is what the horizon does to a replica that hears nothing. Frozen twice is frozen at the
+    /// earlier one.
     #[must_use]
     pub fn frozen_from(mut self, instant: SharedInstant) -> Self {
         self.frozen_from = Some(self.frozen_from.map_or(instant, |earlier| earlier.min(instant)));
@@ -76,7 +76,8 @@ impl<V: Planar> Path<V> {
         }
     }
 
-    /// What it follows on a smooth stretch, given some second of that stretch. Seconds count from `zero`.
+    /// What it follows on a smooth stretch, given some second of that stretch. Seconds count from
+    /// `zero`.
     pub(super) fn leg(&self, zero: SharedInstant, within: f64) -> Leg<'_, V> {
         if let Some(frozen) = self.frozen_from
             && within > (frozen - zero).as_secs_f64()
@@ -125,8 +126,8 @@ impl<V: Planar> From<&DrVector<V>> for Path<V> {
 
 /// A straight piece of a path: origin + moved + velocity·(t − since).
 ///
-/// Where it started and how far it came since stay apart: far from the origin of the world their sum would
-/// round.
+/// Where it started and how far it came since stay apart: far from the origin of the world their
+/// sum would round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Line<V: Vector> {
     pub(super) origin: V,
@@ -135,7 +136,8 @@ pub(super) struct Line<V: Vector> {
     pub(super) since: SharedInstant,
 }
 
-/// A smooth piece of a path. Its own clock is `lead` seconds ahead of the one that the caller counts on.
+/// A smooth piece of a path. Its own clock is `lead` seconds ahead of the one that the caller
+/// counts on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Leg<'a, V: Planar> {
     Line { line: Line<V>, lead: f64 },

@@ -1,10 +1,10 @@
 //! The gap between two smooth paths as a polynomial around an instant.
 //!
-//! Every motion model is a polynomial in time or turns steadily, and what turns steadily has a Taylor
-//! series whose n-th term falls as (turn)ⁿ/n!. So over a time in which nothing turns by more than a
-//! fraction of a radian, a few terms are all there is, to rounding. A polynomial is cheap to evaluate, and
-//! bounds on it come from the sizes of its terms, for complex times too: that is what makes the error
-//! bounds in `panels.rs` proofs.
+//! Every motion model is a polynomial in time or turns steadily, and what turns steadily has a
+//! Taylor series whose n-th term falls as (turn)ⁿ/n!. So over a time in which nothing turns by more
+//! than a fraction of a radian, a few terms are all there is, to rounding. A polynomial is cheap to
+//! evaluate, and bounds on it come from the sizes of its terms, for complex times too: that is what
+//! makes the error bounds in `panels.rs` proofs.
 
 use std::ops::Range;
 
@@ -15,13 +15,13 @@ use crate::vector::{Planar, Vec2, Vec3, Vector};
 
 /// How many terms a series has.
 const TERMS: usize = 14;
-/// How far a motion may turn in half the time of a series, in radians. The first term left out is then below
-/// turn¹³/14! = 4e-17 of the way, less than what the others round.
+/// How far a motion may turn in half the time of a series, in radians. The first term left out is
+/// then below turn¹³/14! = 4e-17 of the way, less than what the others round.
 pub(super) const TURN_MAX: f64 = 0.375;
 /// A term below this share of the sizes that the gap was computed from is rounding.
 const NEGLIGIBLE: f64 = f64::EPSILON / 64.0;
-/// Roundings in a gap, in units of `f64::EPSILON`: sines, products and sums of two positions, Horner's steps;
-/// counted generously.
+/// Roundings in a gap, in units of `f64::EPSILON`: sines, products and sums of two positions,
+/// Horner's steps; counted generously.
 const ROUNDINGS: f64 = 16.0;
 
 /// The gap between two paths over some time, as a polynomial in x, which runs from −1 to 1.
@@ -32,7 +32,8 @@ pub(super) struct Series<V: Planar> {
     terms: [V; TERMS],
     /// The last term that counts.
     degree: usize,
-    /// The gap leaves its tangent by less than `bend`·|Δx|², for complex x as well, out to the clearance.
+    /// The gap leaves its tangent by less than `bend`·|Δx|², for complex x as well, out to the
+    /// clearance.
     pub(super) bend: f64,
     /// What the gap may be off by, because it was computed with rounded numbers.
     pub(super) rounding: f64,
@@ -82,8 +83,8 @@ impl<V: Planar> Series<V> {
 
     /// The mean distance within `half` of `middle`, by Gauss's rule.
     ///
-    /// Here is where the time goes, so places are looked at side by side: one after the other they would wait
-    /// for each other's products.
+    /// Here is where the time goes, so places are looked at side by side: one after the other they
+    /// would wait for each other's products.
     pub(super) fn mean_distance(&self, middle: f64, half: f64) -> f64 {
         gauss::mean(|places| {
             let mut gaps = [V::ZERO; gauss::LANES];
@@ -96,8 +97,8 @@ impl<V: Planar> Series<V> {
         })
     }
 
-    /// The distance summed over all of it is not less than this: a mean length is at least the length of the
-    /// mean, also if the first half is counted negative.
+    /// The distance summed over all of it is not less than this: a mean length is at least the
+    /// length of the mean, also if the first half is counted negative.
     pub(super) fn sum_least(&self) -> f64 {
         let (mut even, mut odd) = (V::ZERO, V::ZERO);
         for k in (0..TERMS).step_by(2) {
@@ -217,7 +218,8 @@ fn expand_hermite<V: Planar>(hermite: &Hermite<V>, at: f64, half: f64, terms: &m
     way.length() + (start_velocity.length() + (square.length() + cube.length() * far) * far) * far
 }
 
-/// Each derivative of the velocity is the one before it, turned a quarter and scaled by the turn rate.
+/// Each derivative of the velocity is the one before it, turned a quarter and scaled by the turn
+/// rate.
 fn expand_circular<V: Planar>(circular: &Circular<V>, half: f64, terms: &mut [V; TERMS], far: f64) -> f64 {
     let turn = circular.turn_rate * half;
     let mut term = terms[1].on_plane();
@@ -232,8 +234,8 @@ fn expand_circular<V: Planar>(circular: &Circular<V>, half: f64, terms: &mut [V;
     (circular.speed.abs() * (1.0 + circular.heading.abs()) + climb) * far
 }
 
-/// A velocity that changes linearly, in axes that turn at the rate Ω. In the world it solves v′ = Ω × v + u
-/// with u′ = Ω × u, and so do its terms, one after the other.
+/// A velocity that changes linearly, in axes that turn at the rate Ω. In the world it solves v′ = Ω
+/// × v + u with u′ = Ω × u, and so do its terms, one after the other.
 fn expand_dis<V: Planar>(dis: &Dis, at: f64, half: f64, terms: &mut [V; TERMS], far: f64) -> f64 {
     let turn = dis.turning() * half;
     let now = Motion::<Vec3>::Dis(*dis).state_at(at);

@@ -21,7 +21,8 @@ pub(super) struct Exports<V: Planar> {
     life: (Life, u64),
 }
 
-/// Counts all DR vectors ever generated. From one on, so that no index takes no more room than an index: pages hold many.
+/// Counts all DR vectors ever generated. From one on, so that no index takes no more room than an
+/// index: pages hold many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Index(NonZeroU64);
 
@@ -54,8 +55,8 @@ pub(super) struct Exported<V: Planar> {
     pub(super) placed: Path<V>,
 }
 
-/// How far somebody is off as long as the exported path has not changed and nothing has frozen, worked out once for all
-/// who follow the same DR vector.
+/// How far somebody is off as long as the exported path has not changed and nothing has frozen,
+/// worked out once for all who follow the same DR vector.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Gap<V: Planar> {
     since: SharedInstant,
@@ -158,8 +159,8 @@ impl<V: Planar> Exports<V> {
         }
     }
 
-    /// Forgets what ended long before the newest DR vector so far: not the one that is about to come, for pages have
-    /// looked only at those that are here.
+    /// Forgets what ended long before the newest DR vector so far: not the one that is about to
+    /// come, for pages have looked only at those that are here.
     fn forget_old(&mut self) {
         while self.ended_before(self.first, FORGOTTEN_AFTER) {
             self.pieces.pop_front();
@@ -175,7 +176,8 @@ impl<V: Planar> Exports<V> {
 
     /// The error of a receiver that follows `belief` all the way from `from` to `to`.
     ///
-    /// Between lives there is none: nobody can be wrong about where something is that is no longer there.
+    /// Between lives there is none: nobody can be wrong about where something is that is no longer
+    /// there.
     pub(super) fn error(&self, belief: &Exported<V>, from: SharedInstant, to: SharedInstant) -> f64 {
         let mut sum = 0.0;
         let mut until = to;
@@ -194,7 +196,8 @@ impl<V: Planar> Exports<V> {
         sum
     }
 
-    /// The gap between the newest piece and what is placed by a receiver that follows `belief`, if both are straight.
+    /// The gap between the newest piece and what is placed by a receiver that follows `belief`, if
+    /// both are straight.
     pub(super) fn gap(&self, belief: &Exported<V>) -> Option<Gap<V>> {
         let newest = self.newest().filter(|newest| newest.life == belief.life)?;
         let (since, until) = (newest.since, self.freezes_at(belief));
@@ -205,7 +208,8 @@ impl<V: Planar> Exports<V> {
         Some(Gap { since, until, gap })
     }
 
-    /// When the error of a receiver that follows `belief` from `from` on, now or ahead, reaches `amount`.
+    /// When the error of a receiver that follows `belief` from `from` on, now or ahead, reaches
+    /// `amount`.
     pub(super) fn when_reaches(
         &self,
         belief: &Exported<V>,
@@ -220,7 +224,8 @@ impl<V: Planar> Exports<V> {
         error::when_reaches(&newest.path, &belief.placed, from, amount, until)
     }
 
-    /// How far a receiver that follows `belief` is off at `at`; infinitely, if that is another life.
+    /// How far a receiver that follows `belief` is off at `at`; infinitely, if that is another
+    /// life.
     pub(super) fn distance(&self, belief: &Exported<V>, at: SharedInstant) -> f64 {
         match self.newest() {
             Some(newest) if newest.life == belief.life => newest.path.distance_at(&belief.placed, at),
@@ -233,7 +238,8 @@ impl<V: Planar> Exports<V> {
         belief.since + self.horizon
     }
 
-    /// Whether the belief *is* this piece, and not frozen before `until`: then there is no error to integrate.
+    /// Whether the belief *is* this piece, and not frozen before `until`: then there is no error to
+    /// integrate.
     fn is_followed(&self, piece: &Exported<V>, belief: &Exported<V>, until: SharedInstant) -> bool {
         piece.index == belief.index && until <= self.freezes_at(piece)
     }

@@ -2,11 +2,13 @@ use super::exports::{Gap, Index};
 use crate::time::SharedInstant;
 use crate::vector::Planar;
 
-/// How many beliefs are remembered. Receivers follow the DR vectors of the last seconds: a busy entity has ten a second.
+/// How many beliefs are remembered. Receivers follow the DR vectors of the last seconds: a busy
+/// entity has ten a second.
 const BELIEFS: usize = 32;
 
-/// What was just worked out. At a trigger, all receivers who have followed the same DR vector for as long have been equally
-/// wrong: of ten thousand receivers that is asked a dozen times, not ten thousand.
+/// What was just worked out. At a trigger, all receivers who have followed the same DR vector for
+/// as long have been equally wrong: of ten thousand receivers that is asked a dozen times, not ten
+/// thousand.
 #[derive(Clone, Debug)]
 pub(super) struct Memo<V: Planar> {
     /// Since the books were last brought up to date.
@@ -89,8 +91,8 @@ struct Sum {
 }
 
 impl Sums {
-    /// The error up to `to` of whoever follows DR vector `index`, since it was generated at `since`. Integrates from the
-    /// instant it is given up to `to`.
+    /// The error up to `to` of whoever follows DR vector `index`, since it was generated at
+    /// `since`. Integrates from the instant it is given up to `to`.
     pub(super) fn recall(
         &mut self,
         index: Index,
@@ -131,7 +133,8 @@ impl<V: Planar> Default for Gaps<V> {
 }
 
 impl<V: Planar> Gaps<V> {
-    /// The gap between DR vector `newest` and what whoever follows DR vector `index` places, if there is a simple one.
+    /// The gap between DR vector `newest` and what whoever follows DR vector `index` places, if
+    /// there is a simple one.
     #[inline]
     pub(super) fn recall(
         &mut self,

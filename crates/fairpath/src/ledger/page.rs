@@ -5,8 +5,8 @@ use crate::number::ReceiverId;
 use crate::time::SharedInstant;
 use crate::vector::Planar;
 
-/// One receiver's page, open for reading: what [`Ledger`](super::Ledger) answers for one receiver, without looking it
-/// up again and again.
+/// One receiver's page, open for reading: what [`Ledger`](super::Ledger) answers for one receiver,
+/// without looking it up again and again.
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'a, V: Planar> {
     receiver: ReceiverId,
@@ -35,7 +35,8 @@ impl<'a, V: Planar> Page<'a, V> {
         self.receiver
     }
 
-    /// What the receiver will believe at `t`, now or ahead, if copies in flight arrive when expected.
+    /// What the receiver will believe at `t`, now or ahead, if copies in flight arrive when
+    /// expected.
     pub fn belief_at(&self, t: SharedInstant) -> Belief<'a, V> {
         match self.pair.followed_at(self.exports, t) {
             None => Belief::Nothing,

@@ -44,7 +44,8 @@ pub struct Standing {
     pub has_acknowledged: bool,
     /// Whether it follows the newest DR vector, or will once what is in flight arrives as expected.
     pub is_told: bool,
-    /// How many copies' fate was given up on: the estimate stands where the truth will never be known.
+    /// How many copies' fate was given up on: the estimate stands where the truth will never be
+    /// known.
     pub unsettled: u32,
 }
 
@@ -89,8 +90,9 @@ struct Copy {
     fate: Fate,
 }
 
-/// What most questions need to know of the copies, so that a trigger need not look through everybody's: they lie apart, and with
-/// thousands of receivers in no cache. Summed up anew whenever they change.
+/// What most questions need to know of the copies, so that a trigger need not look through
+/// everybody's: they lie apart, and with thousands of receivers in no cache. Summed up anew
+/// whenever they change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Gist {
     /// The arrivals that are not in the books yet.
@@ -145,7 +147,8 @@ impl Default for Ahead {
 }
 
 impl Ahead {
-    /// Three: what a busy tank, which turns seven times a second, has under way to somebody 400 ms away.
+    /// Three: what a busy tank, which turns seven times a second, has under way to somebody 400 ms
+    /// away.
     const ROOM: usize = 3;
 
     #[inline]
@@ -232,7 +235,8 @@ impl<V: Planar> Pair<V> {
         self.keep_base(exports);
     }
 
-    /// A copy of this name, newer than all before, leaves at `at` and is expected to arrive at `expected`.
+    /// A copy of this name, newer than all before, leaves at `at` and is expected to arrive at
+    /// `expected`.
     pub(super) fn depart(
         &mut self,
         exports: &Exports<V>,
@@ -272,8 +276,8 @@ impl<V: Planar> Pair<V> {
         true
     }
 
-    /// Whatever is unreported had not arrived by `until`. Says whether it will end up with something older than was thought: the
-    /// newest that it was told of is lost.
+    /// Whatever is unreported had not arrived by `until`. Says whether it will end up with
+    /// something older than was thought: the newest that it was told of is lost.
     pub(super) fn complete(&mut self, exports: &Exports<V>, until: SharedInstant, patience: Span) -> bool {
         let told = self.newest_told();
         self.complete_until = self.complete_until.max(Some(until));
@@ -291,7 +295,8 @@ impl<V: Planar> Pair<V> {
         self.newest_told() < told
     }
 
-    /// What has arrived and only waits for the books to be brought up to it is not open: no report changes it.
+    /// What has arrived and only waits for the books to be brought up to it is not open: no report
+    /// changes it.
     pub(super) fn has_open(&self) -> bool {
         self.copies.iter().any(|copy| copy.fate.is_open())
     }
@@ -437,7 +442,8 @@ impl<V: Planar> Pair<V> {
         self.gist.ahead.first().filter(|arrival| arrival.at <= now)
     }
 
-    /// Follows what has arrived, now that the books are there. Who does not read for a while has many arrivals at one instant.
+    /// Follows what has arrived, now that the books are there. Who does not read for a while has
+    /// many arrivals at one instant.
     #[inline]
     fn follow_what_arrived(&mut self) {
         while let Some(arrival) = self.next_by(self.until) {
@@ -494,7 +500,8 @@ impl<V: Planar> Pair<V> {
         }
     }
 
-    /// Changes a copy's fate, and the books where that makes a difference: between the two arrivals.
+    /// Changes a copy's fate, and the books where that makes a difference: between the two
+    /// arrivals.
     fn revise(&mut self, exports: &Exports<V>, position: usize, fate: Fate) {
         let (old, new) = (self.copies[position].fate.arrival(), fate.arrival());
         let from = old.into_iter().chain(new).min().unwrap_or(self.until);
@@ -538,8 +545,8 @@ impl<V: Planar> Pair<V> {
         exports.get(index).or_else(|| self.base_kept.as_deref().filter(|kept| kept.index == index))
     }
 
-    /// A copy that is unreported although a newer one was in use by the time everything was reported can no
-    /// longer make a difference: if it ever arrives, it arrives stale.
+    /// A copy that is unreported although a newer one was in use by the time everything was
+    /// reported can no longer make a difference: if it ever arrives, it arrives stale.
     fn drop_what_came_too_late(&mut self) {
         let Some(until) = self.complete_until else { return };
         let arrived = self.copies.iter().filter(|copy| matches!(copy.fate, Fate::Arrived(at) if at <= until));
@@ -592,7 +599,8 @@ impl<V: Planar> Pair<V> {
         self.give_up_on_oldest(old);
     }
 
-    /// The fate of the first `count` copies will never be known; no more room or time is spent on them.
+    /// The fate of the first `count` copies will never be known; no more room or time is spent on
+    /// them.
     fn give_up_on_oldest(&mut self, count: usize) {
         for copy in self.copies.iter_mut().take(count) {
             if let Fate::Expected(at) = copy.fate {

@@ -1,13 +1,16 @@
-//! What both ends of a link remember of its datagrams, so that receipts find their way home and nobody can make one up.
+//! What both ends of a link remember of its datagrams, so that receipts find their way home and
+//! nobody can make one up.
 //!
-//! * [`SentPackets`], at the end that sends DR vectors: which datagram carried which copies, and its nonce. Feedback
-//!   that proves what it says becomes calls of [`Dispatcher::on_receipt`](crate::schedule::Dispatcher::on_receipt) and
+//! * [`SentPackets`], at the end that sends DR vectors: which datagram carried which copies, and
+//!   its nonce. Feedback that proves what it says becomes calls of
+//!   [`Dispatcher::on_receipt`](crate::schedule::Dispatcher::on_receipt) and
 //!   [`on_complete`](crate::schedule::Dispatcher::on_complete).
-//! * [`ReceiptBook`], at the end that receives them: receipts that are not confirmed yet, repeated in every feedback
-//!   message until they are.
+//! * [`ReceiptBook`], at the end that receives them: receipts that are not confirmed yet, repeated
+//!   in every feedback message until they are.
 //!
-//! Peers that tell each other have both at either end: all datagrams of one direction share one count, and every
-//! header, of updates and of feedback, begins as [`SentPackets::header`]. `PROTOCOL.md`, section 6, has the rules.
+//! Peers that tell each other have both at either end: all datagrams of one direction share one
+//! count, and every header, of updates and of feedback, begins as [`SentPackets::header`].
+//! `PROTOCOL.md`, section 6, has the rules.
 //!
 //! ```
 //! use fairpath::link::{ReceiptBook, SentPackets};
@@ -46,15 +49,16 @@ pub use sent_packets::{Heard, Refused, SentPackets};
 use crate::ledger::LATENESS_MAX;
 use crate::time::Span;
 
-/// For how long a receiver repeats a receipt that nobody confirms: as long as the ledger still books it exactly.
+/// For how long a receiver repeats a receipt that nobody confirms: as long as the ledger still
+/// books it exactly.
 pub const REPEATED: Span = LATENESS_MAX;
 
-/// For how long the sender remembers a datagram: its receipts are repeated, and it may be under way for five seconds
-/// itself.
+/// For how long the sender remembers a datagram: its receipts are repeated, and it may be under way
+/// for five seconds itself.
 pub const REMEMBERED: Span = Span::from_secs(15);
 const _: () = assert!(REMEMBERED.as_micros() > REPEATED.as_micros());
 
-/// How many datagrams the sender remembers at most: 15 s at 270 a second. At more it remembers less, but always many
-/// times the receipts that a receiver keeps.
+/// How many datagrams the sender remembers at most: 15 s at 270 a second. At more it remembers
+/// less, but always many times the receipts that a receiver keeps.
 pub const PACKETS_MAX: usize = 4096;
 const _: () = assert!(PACKETS_MAX > 8 * crate::wire::RECEIPTS_MAX);

@@ -10,10 +10,11 @@ use crate::wire::{
 
 /// Receipts that the sender of DR vectors has not confirmed yet.
 ///
-/// Tell it of every datagram with DR vectors ([`on_updates`](Self::on_updates)) and of every confirmation
-/// ([`on_confirmed`](Self::on_confirmed)); [`pack`](Self::pack) writes feedback. It keeps the newest
-/// [`RECEIPTS_MAX`](crate::wire::RECEIPTS_MAX) receipts for [`REPEATED`](super::REPEATED) at most; while some were
-/// given up lately, it does not claim to be complete.
+/// Tell it of every datagram with DR vectors ([`on_updates`](Self::on_updates)) and of every
+/// confirmation ([`on_confirmed`](Self::on_confirmed)); [`pack`](Self::pack) writes feedback. It
+/// keeps the newest [`RECEIPTS_MAX`](crate::wire::RECEIPTS_MAX) receipts for
+/// [`REPEATED`](super::REPEATED) at most; while some were given up lately, it does not claim to be
+/// complete.
 #[derive(Clone, Debug, Default)]
 pub struct ReceiptBook {
     /// In ascending order of their packets.
@@ -45,12 +46,13 @@ struct Message {
 }
 
 impl ReceiptBook {
-    /// How many feedback messages are remembered: at 30 a second a confirmation may be 8 s late. One that is later
-    /// confirms nothing, and some newer one will.
+    /// How many feedback messages are remembered: at 30 a second a confirmation may be 8 s late.
+    /// One that is later confirms nothing, and some newer one will.
     pub const MESSAGES_MAX: usize = 256;
 
-    /// A datagram of DR vectors with this header came; these of them were of no use. Without DR vectors it gets no
-    /// receipt: then do not call this. A datagram that comes twice is booked once.
+    /// A datagram of DR vectors with this header came; these of them were of no use. Without DR
+    /// vectors it gets no receipt: then do not call this. A datagram that comes twice is booked
+    /// once.
     pub fn on_updates(&mut self, header: &Header, stale: StaleSet, received_at: SharedInstant) {
         let packet = header.packet.widen(self.newest.unwrap_or_default());
         self.newest = self.newest.max(Some(packet));
@@ -88,11 +90,12 @@ impl ReceiptBook {
         self.entries.is_empty()
     }
 
-    /// Appends feedback with as many receipts as fit in `bytes_max`, the oldest first, and tells how many. Without any
-    /// it is still a message: nothing more has come. Where there are some and none fits, nothing is written.
+    /// Appends feedback with as many receipts as fit in `bytes_max`, the oldest first, and tells
+    /// how many. Without any it is still a message: nothing more has come. Where there are some
+    /// and none fits, nothing is written.
     ///
-    /// Give the header a number that no datagram has yet ([`SentPackets::header`](super::SentPackets::header)); the
-    /// proof is put in here.
+    /// Give the header a number that no datagram has yet
+    /// ([`SentPackets::header`](super::SentPackets::header)); the proof is put in here.
     pub fn pack(
         &mut self,
         header: &Header,

@@ -12,9 +12,10 @@ use crate::wire::{Feedback, Header, Nonce};
 
 /// What left in one direction of a link: numbers, nonces, and which copies were in which datagram.
 ///
-/// For every datagram, take its [`header`](Self::header), and say [`on_sent`](Self::on_sent) once it has left. Hand
-/// feedback to [`on_feedback`](Self::on_feedback). Nothing is ever remembered for longer than
-/// [`REMEMBERED`](super::REMEMBERED), and never more than [`PACKETS_MAX`](super::PACKETS_MAX) datagrams.
+/// For every datagram, take its [`header`](Self::header), and say [`on_sent`](Self::on_sent) once
+/// it has left. Hand feedback to [`on_feedback`](Self::on_feedback). Nothing is ever remembered for
+/// longer than [`REMEMBERED`](super::REMEMBERED), and never more than
+/// [`PACKETS_MAX`](super::PACKETS_MAX) datagrams.
 #[derive(Clone, Debug)]
 pub struct SentPackets {
     random: Random,
@@ -27,7 +28,8 @@ pub struct SentPackets {
     copies: VecDeque<(EntityId, CopyId)>,
     /// The newest feedback that came the other way.
     heard: Option<PacketNumber>,
-    /// The newest datagram that was proven to have arrived, and up to where losses have been counted.
+    /// The newest datagram that was proven to have arrived, and up to where losses have been
+    /// counted.
     newest_proven: Option<PacketNumber>,
     judged: PacketNumber,
     lost: u64,
@@ -61,10 +63,11 @@ enum Fate {
 pub struct Heard {
     /// How many datagrams are known to have arrived that were not before.
     pub receipts: usize,
-    /// How many of their copies the dispatcher booked otherwise than said, or did not believe at all.
+    /// How many of their copies the dispatcher booked otherwise than said, or did not believe at
+    /// all.
     pub corrected: usize,
-    /// How many datagrams are taken for lost that were not before: three later ones have arrived. One that turns up
-    /// after all is counted among the receipts then.
+    /// How many datagrams are taken for lost that were not before: three later ones have arrived.
+    /// One that turns up after all is counted among the receipts then.
     pub lost: usize,
 }
 
@@ -74,7 +77,8 @@ pub struct Heard {
 pub enum Refused {
     /// It does not know the nonces of what it acknowledges. Counts against its sender.
     WrongNonce,
-    /// It acknowledges a datagram that was never sent, or had no DR vectors. Counts against its sender.
+    /// It acknowledges a datagram that was never sent, or had no DR vectors. Counts against its
+    /// sender.
     NeverSent,
     /// It acknowledges a datagram so old that it is forgotten, and cannot be checked.
     Forgotten,
@@ -93,7 +97,8 @@ impl fmt::Display for Refused {
 impl std::error::Error for Refused {}
 
 impl SentPackets {
-    /// This many later datagrams must have arrived before one is taken for lost (RFC 9002, 6.1.1): links reorder.
+    /// This many later datagrams must have arrived before one is taken for lost (RFC 9002, 6.1.1):
+    /// links reorder.
     const OVERTAKEN: u64 = 3;
 
     /// Nothing has left yet. Nonces are drawn from `random`, which nobody else should know.
@@ -122,13 +127,14 @@ impl SentPackets {
         }
     }
 
-    /// A datagram with this header, and with these copies of DR vectors in it, has left. Feedback and signs of life
-    /// have none; such datagrams get no receipts.
+    /// A datagram with this header, and with these copies of DR vectors in it, has left. Feedback
+    /// and signs of life have none; such datagrams get no receipts.
     pub fn on_sent(&mut self, header: &Header, copies: impl IntoIterator<Item = (EntityId, CopyId)>) {
         self.on_sent_with(header, copies, false);
     }
 
-    /// The same; `wants_receipt` says that it carried something besides that gets a receipt too: a session's values.
+    /// The same; `wants_receipt` says that it carried something besides that gets a receipt too: a
+    /// session's values.
     pub fn on_sent_with(
         &mut self,
         header: &Header,
@@ -155,7 +161,8 @@ impl SentPackets {
         PacketNumber(self.next.0.saturating_sub(1))
     }
 
-    /// Which datagrams the last feedback proved to have arrived, of which that was not known before.
+    /// Which datagrams the last feedback proved to have arrived, of which that was not known
+    /// before.
     pub fn proven(&self) -> &[PacketNumber] {
         &self.proven
     }
@@ -165,7 +172,8 @@ impl SentPackets {
         self.lost
     }
 
-    /// A datagram came the other way that is worth confirming. [`on_feedback`](Self::on_feedback) does it.
+    /// A datagram came the other way that is worth confirming. [`on_feedback`](Self::on_feedback)
+    /// does it.
     pub fn confirm(&mut self, feedback: WirePacketNumber) {
         let number = feedback.widen(self.heard.unwrap_or_default());
         self.heard = self.heard.max(Some(number));

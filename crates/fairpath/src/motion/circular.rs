@@ -4,8 +4,8 @@ use crate::vector::{Planar, Vec2};
 
 /// Keeps its speed along its heading and its turn rate: what tanks, cars and ships do.
 ///
-/// p = p0 + s·t·sinc(ω·t/2)·(cos, sin)(φ + ω·t/2). Written with sinc and not with the radius s/ω, it is exact
-/// down to ω = 0, where the circle becomes a line, and a negative speed reverses.
+/// p = p0 + s·t·sinc(ω·t/2)·(cos, sin)(φ + ω·t/2). Written with sinc and not with the radius s/ω,
+/// it is exact down to ω = 0, where the circle becomes a line, and a negative speed reverses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Circular<V: Planar> {
     /// Where it starts.

@@ -1,8 +1,9 @@
 use crate::state::State;
 use crate::vector::Vector;
 
-/// Follows the cubic through a start and an end, each with position and velocity; afterwards keeps the
-/// end's velocity. For motion whose next seconds are known: a planned path, a braking car, a jump.
+/// Follows the cubic through a start and an end, each with position and velocity; afterwards keeps
+/// the end's velocity. For motion whose next seconds are known: a planned path, a braking car, a
+/// jump.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hermite<V: Vector> {
     /// Where it starts.

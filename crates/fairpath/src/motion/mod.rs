@@ -1,7 +1,8 @@
 //! Motion models: what a receiver believes between two DR vectors.
 //!
-//! A [`Motion`] maps seconds since its start to a full [`State`]; all of them obey one law, that velocity is
-//! the slope of position. Each model is a small struct in a file of its own, named as the literature names it.
+//! A [`Motion`] maps seconds since its start to a full [`State`]; all of them obey one law, that
+//! velocity is the slope of position. Each model is a small struct in a file of its own, named as
+//! the literature names it.
 
 mod circular;
 pub mod dis;
@@ -22,7 +23,8 @@ use crate::vector::Planar;
 
 /// A guess at where something goes from here.
 ///
-/// `at` arguments are seconds since the motion's start; negative ones look back along the same curve.
+/// `at` arguments are seconds since the motion's start; negative ones look back along the same
+/// curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Motion<V: Planar> {
     /// Stays where it is.
@@ -41,8 +43,9 @@ pub enum Motion<V: Planar> {
 
 /// The greatest number, positive or negative, that motion which others believe may hold.
 ///
-/// 10³⁰: the visible universe is 10²⁷ metres wide. What is reckoned from such numbers stays finite: their squares, and where
-/// their products with years of seconds lead to. Greater ones are finite too, and a second later are not.
+/// 10³⁰: the visible universe is 10²⁷ metres wide. What is reckoned from such numbers stays finite:
+/// their squares, and where their products with years of seconds lead to. Greater ones are finite
+/// too, and a second later are not.
 pub const NUMBER_MAX: f64 = 1e30;
 
 /// Calls the same method on whichever model it is.
@@ -113,7 +116,8 @@ impl<V: Planar> Motion<V> {
         self.is_within(f64::MAX)
     }
 
-    /// Whether no number in it is greater than [`NUMBER_MAX`], so that it leads nowhere that is not finite.
+    /// Whether no number in it is greater than [`NUMBER_MAX`], so that it leads nowhere that is not
+    /// finite.
     pub fn stays_finite(&self) -> bool {
         self.is_within(NUMBER_MAX)
     }
@@ -135,8 +139,8 @@ pub enum MotionKind {
     Quadratic,
     /// [`Circular`].
     Circular,
-    /// [`Hermite`], through the point the state's acceleration would reach after `secs`: an acceleration
-    /// that ends, where [`Quadratic`] runs away.
+    /// [`Hermite`], through the point the state's acceleration would reach after `secs`: an
+    /// acceleration that ends, where [`Quadratic`] runs away.
     Hermite {
         /// Length of the curved part.
         secs: f64,

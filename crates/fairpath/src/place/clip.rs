@@ -7,9 +7,9 @@ use crate::vector::Planar;
 
 /// A game's word on where a guess may not go: walls, the edge of the world, the ground.
 ///
-/// It changes the placed path, so whoever keeps account of errors must apply the same one: it is a pure
-/// function of the DR vector and the guess, and carries a number by which two peers can tell that theirs is
-/// the same.
+/// It changes the placed path, so whoever keeps account of errors must apply the same one: it is a
+/// pure function of the DR vector and the guess, and carries a number by which two peers can tell
+/// that theirs is the same.
 ///
 /// ```
 /// use fairpath::place::Clip;

@@ -8,9 +8,9 @@ use crate::vector::Planar;
 
 /// Answers "where is everything now" for many entities at once.
 ///
-/// One array per axis and no branch in the loop, so that a hundred thousand straight movers cost what memory
-/// costs. Curved ones keep their slot and are answered one by one. The answers are those of
-/// [`Replica::place`] to the last bit, without clips.
+/// One array per axis and no branch in the loop, so that a hundred thousand straight movers cost
+/// what memory costs. Curved ones keep their slot and are answered one by one. The answers are
+/// those of [`Replica::place`] to the last bit, without clips.
 ///
 /// Give every entity a slot, [`set`](Self::set) it whenever its replica used a DR vector, and
 /// [`place_all`](Self::place_all) once a frame.
@@ -30,7 +30,8 @@ struct Axis {
     velocity: Vec<f64>,
 }
 
-/// Where everything in a crowd is, one array per axis. Keep it from frame to frame: it allocates once.
+/// Where everything in a crowd is, one array per axis. Keep it from frame to frame: it allocates
+/// once.
 #[derive(Clone, Debug, Default)]
 pub struct Positions {
     axes: Vec<Vec<f64>>,
@@ -65,8 +66,8 @@ impl<V: Planar> Crowd<V> {
         self.start.is_empty()
     }
 
-    /// Puts what `replica` believes into `slot`, making slots up to there; at the origin, if it has heard
-    /// nothing yet.
+    /// Puts what `replica` believes into `slot`, making slots up to there; at the origin, if it has
+    /// heard nothing yet.
     pub fn set(&mut self, slot: usize, replica: &Replica<V>) {
         self.grow_to(slot + 1);
         self.curved.remove(&slot);
@@ -130,7 +131,8 @@ impl<V: Planar> Crowd<V> {
     }
 }
 
-/// Written as a comparison and not as `f64::min`, which must also look for NaN: this is one instruction.
+/// Written as a comparison and not as `f64::min`, which must also look for NaN: this is one
+/// instruction.
 fn age_secs_at(now_us: f64, start_us: f64, horizon_us: f64) -> f64 {
     let age_us = now_us - start_us;
     1e-6 * if age_us < horizon_us { age_us } else { horizon_us }

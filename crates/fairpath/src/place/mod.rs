@@ -22,7 +22,8 @@ use crate::vector::Planar;
 pub enum Placement {
     /// From its arrival. The entity trails the truth by the whole delay.
     Local,
-    /// From its generation time on the shared clock. With exact clocks the placed path *is* the exported one.
+    /// From its generation time on the shared clock. With exact clocks the placed path *is* the
+    /// exported one.
     #[default]
     Global,
     /// From its arrival less the time it is estimated to have waited and travelled, hop by hop.
@@ -34,8 +35,8 @@ pub enum Placement {
 pub struct Arrival {
     /// When it arrived.
     pub now: Now,
-    /// How long it had waited at the last hop: that hop's send time less the generation time, both stamped
-    /// on that hop's clock. Only [`Placement::Hop`] uses it.
+    /// How long it had waited at the last hop: that hop's send time less the generation time, both
+    /// stamped on that hop's clock. Only [`Placement::Hop`] uses it.
     pub waited: Span,
     /// How long the last hop is estimated to have taken, from this machine's
     /// [`DelayEstimate`](crate::clock::DelayEstimate). Only [`Placement::Hop`] uses it.
@@ -79,11 +80,12 @@ impl Anchor {
     }
 }
 
-/// Restates DR vectors on the clock of the machine that passes them on: what a server does between its
-/// clients under [`Placement::Hop`].
+/// Restates DR vectors on the clock of the machine that passes them on: what a server does between
+/// its clients under [`Placement::Hop`].
 ///
-/// Each hop projects by its own estimate plus the waiting time, so the generation time it hands on is its own
-/// `now` less the estimated age. Estimates jitter; restated times of one entity still only go forward.
+/// Each hop projects by its own estimate plus the waiting time, so the generation time it hands on
+/// is its own `now` less the estimated age. Estimates jitter; restated times of one entity still
+/// only go forward.
 #[derive(Clone, Debug, Default)]
 pub struct Relay {
     last: std::collections::BTreeMap<EntityId, SharedInstant>,
@@ -95,7 +97,8 @@ impl Relay {
         Self::default()
     }
 
-    /// The same DR vector, generated at the instant this machine believes it was, on the grid of `step`.
+    /// The same DR vector, generated at the instant this machine believes it was, on the grid of
+    /// `step`.
     pub fn restate<V: Planar>(&mut self, vector: &DrVector<V>, arrival: &Arrival, step: Span) -> DrVector<V> {
         let believed =
             SharedInstant::ZERO + (arrival.now.shared - arrival.age()).since_zero().rounded_to(step);
@@ -107,7 +110,8 @@ impl Relay {
         DrVector { generated_at, ..*vector }
     }
 
-    /// This machine itself has told of the entity up to this instant: what is restated lies after it.
+    /// This machine itself has told of the entity up to this instant: what is restated lies after
+    /// it.
     pub fn on_told(&mut self, entity: EntityId, generated_at: SharedInstant) {
         let last = self.last.entry(entity).or_insert(generated_at);
         *last = generated_at.max(*last);

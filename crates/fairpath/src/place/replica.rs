@@ -8,7 +8,8 @@ use crate::vector::Planar;
 /// One entity as one receiver sees it.
 ///
 /// Feed it with [`accept`](Self::accept). Ask [`place`](Self::place) for what to simulate with, and
-/// [`draw`](Self::draw) for what to show: the same, with corrections bent so that the eye can follow.
+/// [`draw`](Self::draw) for what to show: the same, with corrections bent so that the eye can
+/// follow.
 #[derive(Clone, Debug)]
 pub struct Replica<V: Planar> {
     placement: Placement,
@@ -34,23 +35,24 @@ pub enum Acceptance {
     Stale,
     /// It is the one already followed. Nothing changed.
     Duplicate,
-    /// It claims to be from the future by more than clocks can differ, or leads to where nothing is finite, or is
-    /// about another entity. Nothing changed.
+    /// It claims to be from the future by more than clocks can differ, or leads to where nothing is
+    /// finite, or is about another entity. Nothing changed.
     Refused,
 }
 
 impl<V: Planar> Replica<V> {
     /// How long a replica goes on guessing after the DR vector it follows was generated.
     ///
-    /// 3 s: three one-second heartbeats, so two may be lost on the slowest link we promise to serve before
-    /// anything freezes. Below heartbeat + delay a straight-driving tank would stutter; far above it, a
-    /// player who is gone drives through the world.
+    /// 3 s: three one-second heartbeats, so two may be lost on the slowest link we promise to serve
+    /// before anything freezes. Below heartbeat + delay a straight-driving tank would stutter;
+    /// far above it, a player who is gone drives through the world.
     pub const HORIZON: Span = Span::from_secs(3);
 
     /// How far ahead of the shared clock a generation time may lie.
     ///
-    /// 1 s: the difference at which clocks start a new epoch, so honest clocks are never farther apart. Were
-    /// it unbounded, one false stamp would make every honest DR vector after it stale.
+    /// 1 s: the difference at which clocks start a new epoch, so honest clocks are never farther
+    /// apart. Were it unbounded, one false stamp would make every honest DR vector after it
+    /// stale.
     pub const AHEAD_MAX: Span = Span::from_secs(1);
 
     /// A replica that has heard nothing yet.
@@ -59,8 +61,8 @@ impl<V: Planar> Replica<V> {
         Self { placement, horizon: Self::HORIZON, clip: None, belief: None, drawn }
     }
 
-    /// Freezes when the DR vector followed is older than `horizon`; see [`HORIZON`](Self::HORIZON). At least
-    /// the heartbeat plus the delay that 99 % of packets keep.
+    /// Freezes when the DR vector followed is older than `horizon`; see [`HORIZON`](Self::HORIZON).
+    /// At least the heartbeat plus the delay that 99 % of packets keep.
     #[must_use]
     pub fn with_horizon(mut self, horizon: Span) -> Self {
         self.horizon = horizon;
@@ -81,7 +83,8 @@ impl<V: Planar> Replica<V> {
         self
     }
 
-    /// Hears a DR vector. Late, repeated and reordered ones never take the entity back to older information.
+    /// Hears a DR vector. Late, repeated and reordered ones never take the entity back to older
+    /// information.
     pub fn accept(&mut self, vector: &DrVector<V>, arrival: &Arrival) -> Acceptance {
         let verdict = self.judge(vector, arrival);
         if verdict == Acceptance::Used {
@@ -115,8 +118,8 @@ impl<V: Planar> Replica<V> {
         self.place(now).map(|placed| self.drawn.at(now, &placed))
     }
 
-    /// Where the entity is now: the position alone of what [`place`](Self::place) answers, for a fraction of
-    /// the cost.
+    /// Where the entity is now: the position alone of what [`place`](Self::place) answers, for a
+    /// fraction of the cost.
     pub fn position(&self, now: Now) -> Option<V> {
         if self.clip.is_some() {
             return self.place(now).map(|state| state.position);

@@ -1,8 +1,10 @@
 use crate::time::{SharedInstant, Span};
 
-/// How wrong one receiver has been, over all entities it sees, per second: what fairness makes equal.
+/// How wrong one receiver has been, over all entities it sees, per second: what fairness makes
+/// equal.
 ///
-/// It forgets with a half-life, so that an old injustice is not paid back for ever; papers keep it for ever.
+/// It forgets with a half-life, so that an old injustice is not paid back for ever; papers keep it
+/// for ever.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Account {
     half_life: Option<Span>,
@@ -14,8 +16,9 @@ pub struct Account {
 impl Account {
     /// How long it takes until half of the past is forgotten.
     ///
-    /// 30 s: a few fights. Much shorter, and a receiver that was badly served in one long turn is never made up
-    /// for it; much longer, and somebody whose link has recovered is favoured for minutes.
+    /// 30 s: a few fights. Much shorter, and a receiver that was badly served in one long turn is
+    /// never made up for it; much longer, and somebody whose link has recovered is favoured for
+    /// minutes.
     pub const HALF_LIFE: Span = Span::from_secs(30);
 
     /// An account that is opened now; `None` never forgets.
@@ -23,8 +26,8 @@ impl Account {
         Self { half_life, error: 0.0, secs: 0.0, until: now }
     }
 
-    /// An account for somebody who joins later: as if they had been there all the time and fared like the others on
-    /// average. So they are neither starved nor showered.
+    /// An account for somebody who joins later: as if they had been there all the time and fared
+    /// like the others on average. So they are neither starved nor showered.
     pub fn joining(half_life: Option<Span>, others: &[Self], now: SharedInstant) -> Self {
         let mut joining = Self::new(half_life, now);
         for other in others {

@@ -6,15 +6,17 @@ pub(super) const NEVER: SharedInstant = SharedInstant::from_micros(i64::MAX);
 
 /// Something for every receiver, and the instant at which each of them is next due.
 ///
-/// Who is due, and when the next one will be, is answered without a look at everybody: the instants play a knock-out
-/// tournament, and when one changes, only the matches on its way to the final are played again. Receivers are named by
-/// their place in the order of ids; places change when somebody is met or forgotten.
+/// Who is due, and when the next one will be, is answered without a look at everybody: the instants
+/// play a knock-out tournament, and when one changes, only the matches on its way to the final are
+/// played again. Receivers are named by their place in the order of ids; places change when
+/// somebody is met or forgotten.
 #[derive(Clone, Debug)]
 pub(super) struct Agenda<T> {
     receivers: Vec<ReceiverId>,
     rows: Vec<T>,
-    /// A binary tree in an array: the children of `n` are `2n` and `2n + 1`, the winner is at 1, and the leaves, one
-    /// for each receiver and then some that are never due, are the second half.
+    /// A binary tree in an array: the children of `n` are `2n` and `2n + 1`, the winner is at 1,
+    /// and the leaves, one for each receiver and then some that are never due, are the second
+    /// half.
     earliest: Vec<SharedInstant>,
     /// Whose turn it will be if receivers are asked for in order, which is how schedulers walk.
     next: usize,

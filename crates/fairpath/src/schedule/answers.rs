@@ -2,13 +2,14 @@ use crate::time::{SharedInstant, Span};
 
 /// Whether a receiver confirms what is sent to it.
 ///
-/// Who does not can be cut off for a while, or never listen: nobody can tell. Where copies go to whoever looks worst off, and
-/// are repeated until they are confirmed, others would pay for either.
+/// Who does not can be cut off for a while, or never listen: nobody can tell. Where copies go to
+/// whoever looks worst off, and are repeated until they are confirmed, others would pay for either.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Answers {
     /// How many copies have left since the last receipt came.
     unanswered: u32,
-    /// What may be repeated for it: each of its receipts earns one, and a repetition costs [`Answers::REPETITION`].
+    /// What may be repeated for it: each of its receipts earns one, and a repetition costs
+    /// [`Answers::REPETITION`].
     credit: u32,
     /// When the first of the unanswered left.
     since: SharedInstant,
@@ -23,14 +24,17 @@ impl Default for Answers {
 impl Answers {
     /// For how long a receipt may be awaited.
     ///
-    /// 3 s: the longest round trip that we promise to serve, and half of it again should the first copy be lost. Shorter, and honest
-    /// receivers far away are taken for silent; longer, and the others pay for longer.
+    /// 3 s: the longest round trip that we promise to serve, and half of it again should the first
+    /// copy be lost. Shorter, and honest receivers far away are taken for silent; longer, and
+    /// the others pay for longer.
     const PATIENCE: Span = Span::from_secs(3);
-    /// How many copies it may take. Eight: at 30 % loss all of them are lost once in fifteen thousand times.
+    /// How many copies it may take. Eight: at 30 % loss all of them are lost once in fifteen
+    /// thousand times.
     const COPIES: u32 = 8;
-    /// How many receipts a repetition costs. Two: enough for a third of all copies to be lost, and who denies that copies came is
-    /// told half as much again at most (by denying a third; who denies all of them earns nothing). One would do for half of them,
-    /// and double what a liar gets.
+    /// How many receipts a repetition costs. Two: enough for a third of all copies to be lost, and
+    /// who denies that copies came is told half as much again at most (by denying a third; who
+    /// denies all of them earns nothing). One would do for half of them, and double what a liar
+    /// gets.
     const REPETITION: u32 = 2;
     /// What can be saved up: 256 repetitions, some burst of lost datagrams.
     const CREDIT_MAX: u32 = 512;

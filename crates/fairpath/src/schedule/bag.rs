@@ -1,5 +1,5 @@
-/// A list that is mostly empty or has one element: the first lies in the bag itself, so that a walk past thousands of bags follows no
-/// pointers.
+/// A list that is mostly empty or has one element: the first lies in the bag itself, so that a walk
+/// past thousands of bags follows no pointers.
 #[derive(Clone, Debug)]
 pub(super) struct Bag<T> {
     /// None only if there are no others either.

@@ -2,8 +2,8 @@ use super::{Claims, Scene, Scheduler};
 use crate::random::Random;
 use crate::vector::Planar;
 
-/// Everyone is told of everything at once: the papers' "base". What others are measured against when cost does
-/// not matter.
+/// Everyone is told of everything at once: the papers' "base". What others are measured against
+/// when cost does not matter.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Broadcast;
 

@@ -1,4 +1,5 @@
-/// How much may be spent on one trigger, in whatever unit departures are costed: DR vectors or bytes.
+/// How much may be spent on one trigger, in whatever unit departures are costed: DR vectors or
+/// bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
     per_trigger: f64,
@@ -7,8 +8,9 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// Weight of a new cost in the mean: as for delays. In bytes a copy costs now ten, now thirty, as it shares a
-    /// packet or not and its motion is simple or not; a few dozen copies tell what is usual.
+    /// Weight of a new cost in the mean: as for delays. In bytes a copy costs now ten, now thirty,
+    /// as it shares a packet or not and its motion is simple or not; a few dozen copies tell
+    /// what is usual.
     const COST_GAIN: f64 = 1.0 / 8.0;
 
     /// Nothing, if it is negative or not a number.

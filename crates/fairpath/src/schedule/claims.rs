@@ -7,8 +7,8 @@ use crate::vector::Planar;
 
 /// "Tell this receiver of this entity, then, and it is this important."
 ///
-/// It names the DR vector and does not carry it: that is kept once for all who are to hear of it, and
-/// [`Dispatcher::vector`](super::Dispatcher::vector) has it when the copy is about to leave.
+/// It names the DR vector and does not carry it: that is kept once for all who are to hear of it,
+/// and [`Dispatcher::vector`](super::Dispatcher::vector) has it when the copy is about to leave.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Claim {
     /// About whom.
@@ -19,8 +19,8 @@ pub struct Claim {
     pub due: SharedInstant,
     /// Where not all that is due fits, the heavier goes first.
     pub weight: f64,
-    /// How long the scheduler reckoned that it takes, where it matters that the ledger reckons with the same;
-    /// `None` leaves it to what is known at departure.
+    /// How long the scheduler reckoned that it takes, where it matters that the ledger reckons with
+    /// the same; `None` leaves it to what is known at departure.
     pub delay: Option<Span>,
     /// What to say: the entity's DR vector that was generated then.
     pub generated_at: SharedInstant,
@@ -28,10 +28,11 @@ pub struct Claim {
 
 const _: () = assert!(size_of::<Claim>() <= 48, "a trigger makes one for every receiver");
 
-/// The claims that wait, at most one for each entity and receiver: a newer one replaces an older one.
+/// The claims that wait, at most one for each entity and receiver: a newer one replaces an older
+/// one.
 ///
-/// Kept by receiver, because each has a packet of its own to fill: what leaves for one, and when the next is due, costs
-/// nothing for what waits for others.
+/// Kept by receiver, because each has a packet of its own to fill: what leaves for one, and when
+/// the next is due, costs nothing for what waits for others.
 #[derive(Clone, Debug, Default)]
 pub struct Claims {
     agenda: Agenda<Bag<Waiting>>,
@@ -45,8 +46,8 @@ pub struct Claims {
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     claim: Claim,
-    /// Made due by [`Claims::send_waiting_now`]: a newer claim may wait beside it. At most one for each entity and
-    /// receiver, too.
+    /// Made due by [`Claims::send_waiting_now`]: a newer claim may wait beside it. At most one for
+    /// each entity and receiver, too.
     is_overdue: bool,
 }
 
@@ -64,7 +65,8 @@ impl Claims {
     }
 
     /// Keeps the scene's DR vector for `receiver`, instead of whatever waited for it, until
-    /// [`send_waiting_now`](Self::send_waiting_now) or [`discard_waiting`](Self::discard_waiting): no instant is right.
+    /// [`send_waiting_now`](Self::send_waiting_now) or [`discard_waiting`](Self::discard_waiting):
+    /// no instant is right.
     pub fn hold<V: Planar>(&mut self, scene: &Scene<'_, V>, receiver: ReceiverId, weight: f64) {
         self.send(scene, receiver, NEVER, weight);
     }
@@ -127,8 +129,9 @@ impl Claims {
         Some(self.agenda.due(self.agenda.position(receiver)?))
     }
 
-    /// Takes out what is due for `receiver`, or for anybody, the heaviest first; equally heavy ones, to one part in a million,
-    /// in the order of receivers, and for each the one that has waited longest.
+    /// Takes out what is due for `receiver`, or for anybody, the heaviest first; equally heavy
+    /// ones, to one part in a million, in the order of receivers, and for each the one that has
+    /// waited longest.
     pub fn take_due(&mut self, receiver: Option<ReceiverId>, now: SharedInstant) -> Vec<Claim> {
         self.drain_due(receiver, now).collect()
     }
@@ -155,7 +158,8 @@ impl Claims {
         self.rest();
         self.places.clear();
         self.places.extend((0..).zip(&self.due).map(|(index, claim)| place_of(claim, index)));
-        // Mostly receivers follow a dozen DR vectors, and are as many times as wrong: a stable sort makes use of that.
+        // Mostly receivers follow a dozen DR vectors, and are as many times as wrong: a stable sort makes
+        // use of that.
         self.places.sort_by_key(|place| place >> 32);
         self.places.iter().map(|place| self.due[*place as u32 as usize])
     }
@@ -173,7 +177,8 @@ impl Claims {
         }
     }
 
-    /// A DR vector of this instant has left: what waits for the same receiver and is no newer would repeat it.
+    /// A DR vector of this instant has left: what waits for the same receiver and is no newer would
+    /// repeat it.
     pub(super) fn forget_repeated(
         &mut self,
         entity: EntityId,
@@ -245,7 +250,8 @@ impl Claims {
     }
 }
 
-/// Moves what is due to the end of `taken`; says when the first of the others is due, if there are any.
+/// Moves what is due to the end of `taken`; says when the first of the others is due, if there are
+/// any.
 fn take_due(bag: &mut Bag<Waiting>, now: SharedInstant, taken: &mut Vec<Claim>) -> Option<SharedInstant> {
     if bag.iter().all(|waiting| waiting.claim.due <= now) {
         bag.iter().for_each(|waiting| taken.push(waiting.claim));
@@ -265,14 +271,14 @@ fn take_due(bag: &mut Bag<Waiting>, now: SharedInstant, taken: &mut Vec<Claim>) 
     Some(left)
 }
 
-/// Where a claim stands among others that are due: how light it is, then how late it was taken out. One number that fits
-/// a register is quicker to sort than the claim itself.
+/// Where a claim stands among others that are due: how light it is, then how late it was taken out.
+/// One number that fits a register is quicker to sort than the claim itself.
 fn place_of(claim: &Claim, index: u32) -> u64 {
     u64::from(lightness(claim.weight)) << 32 | u64::from(index)
 }
 
-/// A number that is the smaller, the heavier a weight is by `f64::total_cmp`, as far as its upper half tells: to one part in
-/// a million.
+/// A number that is the smaller, the heavier a weight is by `f64::total_cmp`, as far as its upper
+/// half tells: to one part in a million.
 fn lightness(weight: f64) -> u32 {
     let bits = (weight.to_bits() >> 32) as u32;
     let is_negative = bits >> 31 == 1;

@@ -9,23 +9,27 @@ use crate::random::Random;
 use crate::time::SharedInstant;
 use crate::vector::Planar;
 
-/// Who is worse off is told more often, in turns instead of by chance, within a budget (S0 3.4.2, S1 5.2).
+/// Who is worse off is told more often, in turns instead of by chance, within a budget (S0 3.4.2,
+/// S1 5.2).
 ///
-/// Frequencies are those of [`ProbabilisticBudget`](super::ProbabilisticBudget). A receiver just told is tagged for
-/// the trigger that is ⌈1/frequency − credit⌉ triggers away; what the rounding costs it is its credit for the next
-/// time. Only who was just told is tagged anew. A receiver's first DR vector is always sent.
+/// Frequencies are those of [`ProbabilisticBudget`](super::ProbabilisticBudget). A receiver just
+/// told is tagged for the trigger that is ⌈1/frequency − credit⌉ triggers away; what the rounding
+/// costs it is its credit for the next time. Only who was just told is tagged anew. A receiver's
+/// first DR vector is always sent.
 ///
 /// Three guards are not in the papers; [`as_printed`](Self::as_printed) goes without them.
 ///
-/// * A receiver that has not acknowledged anything has an equal share. As printed, its error is still zero, hence its
-///   frequency, and it is never told again.
-/// * Nobody's share is below half of an equal one, so that with n receivers and a budget of one no interval is longer
-///   than 2n triggers; those above pay for it.
-/// * The budget is kept. As printed, frequencies are looked at only when somebody is told, which is when their silence
-///   and their instantaneous error are not what they usually are: with those factors that costs from 0.9 to 1.07 of
-///   the budget (three receivers 200 to 800 ms away). What exceeds the rounding of everybody's turn is made up for.
+/// * A receiver that has not acknowledged anything has an equal share. As printed, its error is
+///   still zero, hence its frequency, and it is never told again.
+/// * Nobody's share is below half of an equal one, so that with n receivers and a budget of one no
+///   interval is longer than 2n triggers; those above pay for it.
+/// * The budget is kept. As printed, frequencies are looked at only when somebody is told, which is
+///   when their silence and their instantaneous error are not what they usually are: with those
+///   factors that costs from 0.9 to 1.07 of the budget (three receivers 200 to 800 ms away). What
+///   exceeds the rounding of everybody's turn is made up for.
 ///
-/// A copy that was sent for liveness' sake counts as a turn: the receiver is tagged anew from there.
+/// A copy that was sent for liveness' sake counts as a turn: the receiver is tagged anew from
+/// there.
 #[derive(Clone, Debug)]
 pub struct DeterministicBudget {
     budget: Budget,
@@ -41,16 +45,19 @@ pub struct DeterministicBudget {
 impl DeterministicBudget {
     /// The least that anybody gets, in equal shares of 1/n.
     const SHARE_MIN: f64 = 0.5;
-    /// Over how many triggers for each receiver a balance is made up for: eight of everybody's turns. Fewer would make
-    /// turns irregular, which is what this scheduler is there to avoid; more would let the balance grow.
+    /// Over how many triggers for each receiver a balance is made up for: eight of everybody's
+    /// turns. Fewer would make turns irregular, which is what this scheduler is there to avoid;
+    /// more would let the balance grow.
     const MAKES_UP_OVER: f64 = 8.0;
     /// The budget is not changed by more than this part of it to make up for something.
     const MADE_UP_MAX: f64 = 0.25;
-    /// No more than this many copies for each receiver are remembered as unspent or overspent. A sender that stood
-    /// still for an hour has told everybody a thousand times, for liveness' sake; that is not made up for.
+    /// No more than this many copies for each receiver are remembered as unspent or overspent. A
+    /// sender that stood still for an hour has told everybody a thousand times, for liveness'
+    /// sake; that is not made up for.
     const BALANCE_MAX: f64 = 4.0;
 
-    /// `budget` is per trigger, in DR vectors, or in bytes if that is what departures are costed in.
+    /// `budget` is per trigger, in DR vectors, or in bytes if that is what departures are costed
+    /// in.
     pub fn new(budget: f64, weighting: Weighting) -> Self {
         let sharing = Sharing { least: Self::SHARE_MIN, ..Sharing::guarded(weighting) };
         Self {
@@ -71,19 +78,19 @@ impl DeterministicBudget {
         self
     }
 
-    /// Caps how much of the budget one receiver can draw to itself by overstating its error: at this many equal
-    /// shares of 1/n. 1 and above; default infinite, as in the papers.
+    /// Caps how much of the budget one receiver can draw to itself by overstating its error: at
+    /// this many equal shares of 1/n. 1 and above; default infinite, as in the papers.
     ///
-    /// Too low takes away what fairness is made of: at 1 everybody has the same. Honest receivers 200, 500 and
-    /// 800 ms away want up to 1.6.
+    /// Too low takes away what fairness is made of: at 1 everybody has the same. Honest receivers
+    /// 200, 500 and 800 ms away want up to 1.6.
     #[must_use]
     pub fn with_share_max(mut self, equal_shares: f64) -> Self {
         self.sharing.most = equal_shares;
         self
     }
 
-    /// How many copies this trigger of an entity may cost: the budget, and something of what was not spent or spent
-    /// too much before.
+    /// How many copies this trigger of an entity may cost: the budget, and something of what was
+    /// not spent or spent too much before.
     fn grant(&mut self, entity: EntityId, receiver_count: f64) -> f64 {
         let copies = self.budget.copies().min(receiver_count);
         let balance = self.balances.entry(entity).or_default();
@@ -154,8 +161,8 @@ struct Turn {
 }
 
 impl Turn {
-    /// Intervals that are a whole number but for rounding shall stay that number: receivers with the same share shall
-    /// stay together.
+    /// Intervals that are a whole number but for rounding shall stay that number: receivers with
+    /// the same share shall stay together.
     const ROUNDING: f64 = 1e-9;
 
     fn concerns(&self, trigger: u64) -> bool {

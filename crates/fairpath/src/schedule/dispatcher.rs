@@ -18,37 +18,43 @@ use crate::vector::Planar;
 /// How a sender spreads its DR vectors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DispatcherConfig {
-    /// When replicas freeze; the ledger must know. Default 3 s, as [`Replica::HORIZON`](crate::place::Replica::HORIZON).
+    /// When replicas freeze; the ledger must know. Default 3 s, as
+    /// [`Replica::HORIZON`](crate::place::Replica::HORIZON).
     pub horizon: Span,
     /// How fast accounts forget; `None` never. Default 30 s, see [`Account::HALF_LIFE`].
     pub half_life: Option<Span>,
-    /// How far receivers' reports are believed; `None` believes all that is possible. Default [`Trust::default`].
+    /// How far receivers' reports are believed; `None` believes all that is possible. Default
+    /// [`Trust::default`].
     pub trust: Option<Trust>,
-    /// By how much a receiver's clock may be off in an honest report: arrivals up to this long before departure or
-    /// after now are taken for departure and now. Default 50 ms. Too low refuses honest receivers next door, whose
-    /// delay is shorter than their clock's error; too high lets a liar play with it.
+    /// By how much a receiver's clock may be off in an honest report: arrivals up to this long
+    /// before departure or after now are taken for departure and now. Default 50 ms. Too low
+    /// refuses honest receivers next door, whose delay is shorter than their clock's error; too
+    /// high lets a liar play with it.
     pub clock_error_max: Span,
-    /// What is promised to every receiver, whatever the scheduler wants; `None` promises nothing, which is for
-    /// experiments only.
+    /// What is promised to every receiver, whatever the scheduler wants; `None` promises nothing,
+    /// which is for experiments only.
     pub liveness: Option<Liveness>,
 }
 
 /// What every receiver is promised.
 ///
-/// Whom the scheduler neglects is told all the same, of the newest there is: after `silence_max` of silence; before their
-/// replica freezes on something that moves; and again and again, while an entity keeps to its path and they have not
-/// confirmed that they know it. Whoever is found out to have lost the newest that was sent to them, and is off for it, is told
-/// again as soon as that is known: one copy for every two that they confirmed, paid for by the budget like any other.
+/// Whom the scheduler neglects is told all the same, of the newest there is: after `silence_max` of
+/// silence; before their replica freezes on something that moves; and again and again, while an
+/// entity keeps to its path and they have not confirmed that they know it. Whoever is found out to
+/// have lost the newest that was sent to them, and is off for it, is told again as soon as that is
+/// known: one copy for every two that they confirmed, paid for by the budget like any other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Liveness {
     /// No receiver hears nothing about an entity for longer than this. Default 2 s.
     ///
-    /// Shorter spends the budget on receivers who were right anyway: 1 s tells everybody of every statue every second.
-    /// With the longest delay it must be shorter than the horizon, or replicas whose owner is alive freeze until the
-    /// copy arrives: 2 s leaves a second of the default 3 s for the way.
+    /// Shorter spends the budget on receivers who were right anyway: 1 s tells everybody of every
+    /// statue every second. With the longest delay it must be shorter than the horizon, or
+    /// replicas whose owner is alive freeze until the copy arrives: 2 s leaves a second of the
+    /// default 3 s for the way.
     pub silence_max: Span,
-    /// Once an entity has kept to its exported path for half of `silence_max`, receivers who are farther off
-    /// than this are told again and again until they confirm it. Default 0.3, the tank's threshold.
+    /// Once an entity has kept to its exported path for half of `silence_max`, receivers who are
+    /// farther off than this are told again and again until they confirm it. Default 0.3, the
+    /// tank's threshold.
     pub tolerance: f64,
 }
 
@@ -66,7 +72,8 @@ impl Default for DispatcherConfig {
 }
 
 impl DispatcherConfig {
-    /// As the papers' experiments are run: accounts never forget, nothing is promised, and everybody is honest.
+    /// As the papers' experiments are run: accounts never forget, nothing is promised, and
+    /// everybody is honest.
     pub fn as_in_the_papers() -> Self {
         Self { half_life: None, trust: None, liveness: None, ..Self::default() }
     }
@@ -92,8 +99,8 @@ pub struct Departure {
     pub is_promise: bool,
 }
 
-/// Runs a scheduler for one sender: keeps the ledgers, accounts and delay estimates it decides by, lets its claims
-/// come due, and keeps the promise of [`Liveness`].
+/// Runs a scheduler for one sender: keeps the ledgers, accounts and delay estimates it decides by,
+/// lets its claims come due, and keeps the promise of [`Liveness`].
 ///
 /// Tell it with `on_*`, drain [`poll_departures`](Self::poll_departures), sleep until
 /// [`poll_deadline`](Self::poll_deadline). `now` must never go backwards.
@@ -108,7 +115,8 @@ pub struct Dispatcher<V: Planar> {
     receivers: Directory<Receiver>,
     /// Reused from trigger to trigger.
     candidates: Vec<Candidate>,
-    /// Above the names of all copies ever: an entity that is gone may come back while receipts are under way.
+    /// Above the names of all copies ever: an entity that is gone may come back while receipts are
+    /// under way.
     next_copy: CopyId,
 }
 
@@ -142,7 +150,8 @@ impl<V: Planar> Entity<V> {
 }
 
 impl Receiver {
-    /// How long a message is expected to take: by its receipts, or, without any, by what the transport says.
+    /// How long a message is expected to take: by its receipts, or, without any, by what the
+    /// transport says.
     #[inline]
     fn likely_delay(&self) -> Option<Span> {
         self.delay.mean().or_else(|| self.witness.transport_delay())
@@ -165,8 +174,8 @@ impl<V: Planar> Dispatcher<V> {
         }
     }
 
-    /// Somebody wants to be told, of every entity there is and will be, unless [`hide`](Self::hide) says
-    /// otherwise.
+    /// Somebody wants to be told, of every entity there is and will be, unless [`hide`](Self::hide)
+    /// says otherwise.
     pub fn join(&mut self, receiver: ReceiverId, now: SharedInstant) {
         if self.receivers.contains(receiver) {
             return;
@@ -263,7 +272,8 @@ impl<V: Planar> Dispatcher<V> {
 
     /// What is to leave now for `receiver`, or for anybody; the heaviest first.
     ///
-    /// Costs nothing for what waits for others, unless the scheduler has asked to look at all of them by now.
+    /// Costs nothing for what waits for others, unless the scheduler has asked to look at all of
+    /// them by now.
     pub fn poll_departures(&mut self, receiver: Option<ReceiverId>, now: SharedInstant) -> Vec<Departure> {
         if self.scheduler.poll_deadline().is_some_and(|deadline| deadline <= now) {
             let entities: Vec<EntityId> = self.entities.keys().copied().collect();
@@ -281,13 +291,15 @@ impl<V: Planar> Dispatcher<V> {
         departures
     }
 
-    /// When [`poll_departures`](Self::poll_departures) may have something, unless something happens before.
+    /// When [`poll_departures`](Self::poll_departures) may have something, unless something happens
+    /// before.
     pub fn poll_deadline(&self) -> Option<SharedInstant> {
         let promised = self.config.liveness.and_then(|_| self.promises.poll_deadline());
         [self.claims.poll_deadline(), self.scheduler.poll_deadline(), promised].into_iter().flatten().min()
     }
 
-    /// Whether [`poll_departures`](Self::poll_departures) may have something for this receiver by now.
+    /// Whether [`poll_departures`](Self::poll_departures) may have something for this receiver by
+    /// now.
     pub fn is_due(&self, receiver: ReceiverId, now: SharedInstant) -> bool {
         self.due(receiver).is_some_and(|due| due <= now)
     }
@@ -298,8 +310,8 @@ impl<V: Planar> Dispatcher<V> {
         [self.scheduler.poll_deadline(), self.claims.due(receiver), promised].into_iter().flatten().min()
     }
 
-    /// The DR vector that a claim is about. If so many newer ones were cut since that it is forgotten, a newer one;
-    /// `None` if the entity is gone.
+    /// The DR vector that a claim is about. If so many newer ones were cut since that it is
+    /// forgotten, a newer one; `None` if the entity is gone.
     pub fn vector(&self, claim: &Claim) -> Option<&DrVector<V>> {
         Some(self.entities.get(&claim.entity)?.recent.get(claim.generated_at))
     }
@@ -381,24 +393,27 @@ impl<V: Planar> Dispatcher<V> {
         if is_credible && !is_caught && believed == said { Booking::Booked } else { Booking::Corrected }
     }
 
-    /// The transport, which a receiver cannot make wait without making everything wait, measured this round trip to it:
-    /// QUIC acknowledges datagrams by itself, before anybody reads them. Tell it whenever feedback comes; a smoothed
-    /// one will do. Who holds receipts back is found out by it.
+    /// The transport, which a receiver cannot make wait without making everything wait, measured
+    /// this round trip to it: QUIC acknowledges datagrams by itself, before anybody reads them.
+    /// Tell it whenever feedback comes; a smoothed one will do. Who holds receipts back is
+    /// found out by it.
     pub fn on_transport_round_trip(&mut self, receiver: ReceiverId, round_trip: Span) {
         if let Some(book) = self.receivers.get_mut(receiver) {
             book.witness.handle_transport_round_trip(round_trip);
         }
     }
 
-    /// Feedback came that did not prove what it said: what it acknowledged is not booked, and it counts as a word that
-    /// cannot be true. [`SentPackets`](crate::link::SentPackets) finds that out.
+    /// Feedback came that did not prove what it said: what it acknowledged is not booked, and it
+    /// counts as a word that cannot be true. [`SentPackets`](crate::link::SentPackets) finds
+    /// that out.
     pub fn on_unproven(&mut self, receiver: ReceiverId) {
         if let Some(from) = self.receivers.get_mut(receiver) {
             from.witness.handle_word(false);
         }
     }
 
-    /// At `now` it came back that a receiver has reported everything that it received before `until`.
+    /// At `now` it came back that a receiver has reported everything that it received before
+    /// `until`.
     pub fn on_complete(&mut self, receiver: ReceiverId, until: SharedInstant, now: SharedInstant) {
         let Some(book) = self.receivers.get_mut(receiver) else { return };
         let until = match &self.config.trust {
@@ -528,7 +543,8 @@ impl<V: Planar> Dispatcher<V> {
     }
 }
 
-/// When a receiver must be told of an entity at the latest, and when to ask again because that may have changed.
+/// When a receiver must be told of an entity at the latest, and when to ask again because that may
+/// have changed.
 #[derive(Clone, Copy, Debug)]
 struct Promise {
     due: SharedInstant,
@@ -536,18 +552,21 @@ struct Promise {
 }
 
 impl Liveness {
-    /// Once an entity is steady, who is off is told this many times early enough to hear of it within `silence_max`
-    /// and a round trip: at 30 % loss all eight are lost once in fifteen thousand times.
+    /// Once an entity is steady, who is off is told this many times early enough to hear of it
+    /// within `silence_max` and a round trip: at 30 % loss all eight are lost once in fifteen
+    /// thousand times.
     const REPEATS: i64 = 8;
-    /// The longest way that a copy is given to arrive before a replica freezes: the far end of the links that we promise
-    /// to serve. Who is farther away freezes now and then, instead of being told all the time.
+    /// The longest way that a copy is given to arrive before a replica freezes: the far end of the
+    /// links that we promise to serve. Who is farther away freezes now and then, instead of
+    /// being told all the time.
     const DELAY_MAX: Span = Span::from_secs(1);
 
     fn half(&self) -> Span {
         self.silence_max.scaled(0.5)
     }
 
-    /// From one repeat to the next when time is short: all of them fit into half of the time there is.
+    /// From one repeat to the next when time is short: all of them fit into half of the time there
+    /// is.
     fn gap(&self) -> Span {
         Span::from_micros(self.half().as_micros() / (2 * Self::REPEATS))
     }
@@ -577,7 +596,8 @@ impl Liveness {
         let silent_since = standing.last_sent.unwrap_or(standing.joined);
         let mut due = silent_since + self.silence_max;
 
-        // Who would freeze on what there is to tell is not helped by hearing it again, nor is who does not hear.
+        // Who would freeze on what there is to tell is not helped by hearing it again, nor is who does not
+        // hear.
         let is_outdated = ledger.newest_freezes_at().is_none_or(|freezes_at| now > freezes_at);
         let is_of_use = !is_outdated && !book.answers.are_missing(now);
         if is_of_use && !ledger.has_confirmed(receiver, self.tolerance, now) {
@@ -601,8 +621,8 @@ impl Liveness {
         Promise { due, look_at: due.min(look_at) }
     }
 
-    /// Whether who has lost the newest that was sent to it is to be told of the newest there is: it is off without, or will be
-    /// before it would be told because the entity is steady.
+    /// Whether who has lost the newest that was sent to it is to be told of the newest there is: it
+    /// is off without, or will be before it would be told because the entity is steady.
     fn wants_again<V: Planar>(&self, ledger: &Ledger<V>, receiver: ReceiverId, now: SharedInstant) -> bool {
         let is_off = |at| ledger.distance_if_told_no_more(receiver, at) > self.tolerance;
         !ledger.is_outdated(now) && (is_off(now) || is_off(now + self.half()))
@@ -610,9 +630,9 @@ impl Liveness {
 
     /// When somebody who has not confirmed a steady entity's path is told of it again.
     ///
-    /// At once, after half of `silence_max`, if nothing right is under way. Else there is time to wait for the answer,
-    /// so that whoever loses nothing is told once; but if it does not come, the last moment at which a copy is in time
-    /// is preceded by as many as it takes.
+    /// At once, after half of `silence_max`, if nothing right is under way. Else there is time to
+    /// wait for the answer, so that whoever loses nothing is told once; but if it does not
+    /// come, the last moment at which a copy is in time is preceded by as many as it takes.
     fn repeat_at(
         &self,
         steady_since: SharedInstant,

@@ -1,5 +1,5 @@
-//! The instants at which everybody's error will have become the same: what scheduling #1, scheduling #2 and
-//! relative-error scheduling have in common.
+//! The instants at which everybody's error will have become the same: what scheduling #1,
+//! scheduling #2 and relative-error scheduling have in common.
 
 use super::roster::Roster;
 use super::{Candidate, Claim, Claims, Left, Scene};
@@ -8,20 +8,21 @@ use crate::vector::Planar;
 
 /// How far ahead an instant is searched, where nothing else is said.
 ///
-/// 3 s: three heartbeats, and the longest silence that a dispatcher allows by default. A trigger before that makes
-/// all instants anew. Shorter than the heartbeat, and some receivers wait for a trigger although there is an instant
-/// for them; longer costs time to search and changes nothing.
+/// 3 s: three heartbeats, and the longest silence that a dispatcher allows by default. A trigger
+/// before that makes all instants anew. Shorter than the heartbeat, and some receivers wait for a
+/// trigger although there is an instant for them; longer costs time to search and changes nothing.
 pub(super) const TIME_THRESHOLD: Span = Span::from_secs(3);
 
-/// Sends a DR vector at once to whoever has the highest error, and to each of the others when their error will have
-/// grown to the same.
+/// Sends a DR vector at once to whoever has the highest error, and to each of the others when their
+/// error will have grown to the same.
 #[derive(Clone, Debug)]
 pub(super) struct Equaliser {
     equal: Equal,
     pub(super) time_threshold: Span,
     keeps_estimates: bool,
-    /// What was added to a receiver's accumulated error because it joined later: so much that it stood at the others'
-    /// mean. Otherwise it would be told nothing until it has caught up with an hour of error.
+    /// What was added to a receiver's accumulated error because it joined later: so much that it
+    /// stood at the others' mean. Otherwise it would be told nothing until it has caught up
+    /// with an hour of error.
     openings: Roster<Option<f64>>,
     /// Reused from trigger to trigger.
     levels: Vec<f64>,
@@ -47,7 +48,8 @@ impl Equaliser {
         }
     }
 
-    /// Has the ledger book copies with the delay that was reckoned with here, whatever is known when they leave.
+    /// Has the ledger book copies with the delay that was reckoned with here, whatever is known
+    /// when they leave.
     pub(super) fn keeping_estimates(self) -> Self {
         Self { keeps_estimates: true, ..self }
     }
@@ -100,8 +102,8 @@ impl Equaliser {
         if count > 0.0 && f64::is_finite(sum) { sum / count } else { 0.0 }
     }
 
-    /// When a receiver will have made up for what it lacks; none if not within the time threshold. Whom the entity
-    /// does not exist for lacks nothing but its first DR vector.
+    /// When a receiver will have made up for what it lacks; none if not within the time threshold.
+    /// Whom the entity does not exist for lacks nothing but its first DR vector.
     fn due<V: Planar>(
         &self,
         scene: &Scene<'_, V>,

@@ -2,7 +2,8 @@ use super::{Claims, Scene, Scheduler};
 use crate::random::Random;
 use crate::vector::Planar;
 
-/// Everyone is told of every n-th DR vector of an entity, the first included: with n = 3 the papers' "1/3 base".
+/// Everyone is told of every n-th DR vector of an entity, the first included: with n = 3 the
+/// papers' "1/3 base".
 #[derive(Clone, Copy, Debug)]
 pub struct EveryNth {
     n: u64,

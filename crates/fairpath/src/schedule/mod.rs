@@ -1,8 +1,9 @@
 //! Who is told of a new DR vector, and when: the schedulers, and the [`Dispatcher`] that runs one.
 //!
-//! A scheduler sees what the sender knows ([`Scene`]): the ledger, each receiver's account and delay, and a seeded
-//! generator. It answers with [`Claims`]: this receiver, at that instant, this important. The dispatcher keeps
-//! the books, lets claims come due, and sees to it that nobody is forgotten, whatever the scheduler wants.
+//! A scheduler sees what the sender knows ([`Scene`]): the ledger, each receiver's account and
+//! delay, and a seeded generator. It answers with [`Claims`]: this receiver, at that instant, this
+//! important. The dispatcher keeps the books, lets claims come due, and sees to it that nobody is
+//! forgotten, whatever the scheduler wants.
 //!
 //! | file | scheduler | from |
 //! | --- | --- | --- |
@@ -70,7 +71,8 @@ pub trait Scheduler<V: Planar>: Debug + Send {
     /// A DR vector was generated.
     fn on_trigger(&mut self, scene: &Scene<'_, V>, random: &mut Random, claims: &mut Claims);
 
-    /// The instant that [`poll_deadline`](Self::poll_deadline) asked for has come; called for every entity.
+    /// The instant that [`poll_deadline`](Self::poll_deadline) asked for has come; called for every
+    /// entity.
     fn on_deadline(&mut self, _scene: &Scene<'_, V>, _random: &mut Random, _claims: &mut Claims) {}
 
     /// When it wants to look again although nothing was generated.
@@ -78,8 +80,8 @@ pub trait Scheduler<V: Planar>: Debug + Send {
         None
     }
 
-    /// A copy left: `cost` in the budget's unit, DR vectors or bytes. Also called for copies that the
-    /// dispatcher sends on its own, so that the budget pays for them.
+    /// A copy left: `cost` in the budget's unit, DR vectors or bytes. Also called for copies that
+    /// the dispatcher sends on its own, so that the budget pays for them.
     fn on_departed(&mut self, _entity: EntityId, _receiver: ReceiverId, _at: SharedInstant, _cost: f64) {}
 
     /// A receiver is to be told of an entity from now on, for whom it does not exist yet.
@@ -120,8 +122,8 @@ pub struct Scene<'a, V: Planar> {
 }
 
 impl<V: Planar> Scene<'_, V> {
-    /// Whether the newest DR vector is so old that all replicas have frozen on it. Where the exported path goes from there
-    /// is a guess, and nobody is wrong for not following it.
+    /// Whether the newest DR vector is so old that all replicas have frozen on it. Where the
+    /// exported path goes from there is a guess, and nobody is wrong for not following it.
     pub(crate) fn is_outdated(&self) -> bool {
         self.ledger.is_outdated(self.now)
     }
@@ -138,7 +140,8 @@ pub struct Candidate {
     pub account: f64,
     /// How long a message to them is expected to take; nothing is known before the first receipt.
     pub delay: Option<Span>,
-    /// Since when nothing was sent to them about this entity: the last departure, or when they joined.
+    /// Since when nothing was sent to them about this entity: the last departure, or when they
+    /// joined.
     pub silent_since: SharedInstant,
     /// Whether they confirm what is sent to them. Who does not may be cut off, or never listen.
     pub answers: bool,
@@ -150,9 +153,10 @@ impl Candidate {
         self.standing.last_sent.is_none()
     }
 
-    /// What a claim for them weighs, where the scheduler knows no better: their error since the DR vector they follow
-    /// was generated. It grows while they wait, so what does not fit into one packet goes first into a later one. For
-    /// whom the entity does not exist yet comes first of all.
+    /// What a claim for them weighs, where the scheduler knows no better: their error since the DR
+    /// vector they follow was generated. It grows while they wait, so what does not fit into
+    /// one packet goes first into a later one. For whom the entity does not exist yet comes
+    /// first of all.
     pub fn weight(&self) -> f64 {
         let error = self.standing.instantaneous;
         if self.is_new() {

@@ -8,13 +8,14 @@ use crate::vector::Planar;
 
 /// Who is worse off is told more often, by chance, within a budget (S0 3.4.1).
 ///
-/// Every receiver has a share of the budget by its errors and its silence ([`Weighting`]), and is told with the
-/// probability share × budget; where that is above 1, the surplus is spread equally over the others. A receiver's
-/// first DR vector is always sent.
+/// Every receiver has a share of the budget by its errors and its silence ([`Weighting`]), and is
+/// told with the probability share × budget; where that is above 1, the surplus is spread equally
+/// over the others. A receiver's first DR vector is always sent.
 ///
-/// Unlike in the papers, a receiver that has not acknowledged anything yet has an equal share (else it starves while
-/// its first DR vector is on the way), equal shares stand in where all errors are zero (S0's code divides by it),
-/// and copies that were sent for liveness' sake are paid for out of the budget.
+/// Unlike in the papers, a receiver that has not acknowledged anything yet has an equal share (else
+/// it starves while its first DR vector is on the way), equal shares stand in where all errors are
+/// zero (S0's code divides by it), and copies that were sent for liveness' sake are paid for out of
+/// the budget.
 #[derive(Clone, Debug)]
 pub struct ProbabilisticBudget {
     draw: Draw,
@@ -37,14 +38,16 @@ enum Draw {
 }
 
 impl ProbabilisticBudget {
-    /// At most this part of a trigger's budget pays for copies that others sent: the rest is still to decide about.
+    /// At most this part of a trigger's budget pays for copies that others sent: the rest is still
+    /// to decide about.
     const HELD_BACK_MAX: f64 = 0.5;
-    /// No more than this many copies are owed. A sender that stood still for an hour has told everybody a thousand
-    /// times, for liveness' sake; when it moves again, that must not keep it silent.
+    /// No more than this many copies are owed. A sender that stood still for an hour has told
+    /// everybody a thousand times, for liveness' sake; when it moves again, that must not keep
+    /// it silent.
     const OWED_MAX: f64 = 8.0;
 
-    /// S0's: every receiver by a draw of its own. `budget` is per trigger, in DR vectors, or in bytes if that is
-    /// what departures are costed in.
+    /// S0's: every receiver by a draw of its own. `budget` is per trigger, in DR vectors, or in
+    /// bytes if that is what departures are costed in.
     pub fn new(budget: f64, weighting: Weighting) -> Self {
         Self::with(Draw::Each, budget, weighting)
     }
@@ -54,11 +57,11 @@ impl ProbabilisticBudget {
         Self::with(Draw::One, 1.0, weighting)
     }
 
-    /// Caps how much of the budget one receiver can draw to itself by overstating its error: at this many equal
-    /// shares of 1/n. 1 and above; default infinite, as in the papers.
+    /// Caps how much of the budget one receiver can draw to itself by overstating its error: at
+    /// this many equal shares of 1/n. 1 and above; default infinite, as in the papers.
     ///
-    /// Too low takes away what fairness is made of: at 1 everybody has the same. Honest receivers 200, 500 and
-    /// 800 ms away want up to 1.6.
+    /// Too low takes away what fairness is made of: at 1 everybody has the same. Honest receivers
+    /// 200, 500 and 800 ms away want up to 1.6.
     #[must_use]
     pub fn with_share_max(mut self, equal_shares: f64) -> Self {
         self.sharing.most = equal_shares;

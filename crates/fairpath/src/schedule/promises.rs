@@ -4,9 +4,10 @@ use crate::time::SharedInstant;
 
 /// When to look at which pair of entity and receiver, so that nobody is forgotten.
 ///
-/// What is promised to a pair changes with every trigger, departure and receipt, but mostly to later. So nothing is
-/// worked out then: each pair has an instant before which nothing can be promised to it, and is looked at when that has
-/// come. A poll costs nothing for those whose instant has not.
+/// What is promised to a pair changes with every trigger, departure and receipt, but mostly to
+/// later. So nothing is worked out then: each pair has an instant before which nothing can be
+/// promised to it, and is looked at when that has come. A poll costs nothing for those whose
+/// instant has not.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Promises {
     agenda: Agenda<Vec<Watched>>,
@@ -52,8 +53,8 @@ impl Promises {
         Some(self.agenda.due(self.agenda.position(receiver)?))
     }
 
-    /// Looks at the pairs of `receiver`, or of anybody, whose instant has come. `look` says when to look again: by
-    /// `now`, if what is promised is due and should stay so until it has left.
+    /// Looks at the pairs of `receiver`, or of anybody, whose instant has come. `look` says when to
+    /// look again: by `now`, if what is promised is due and should stay so until it has left.
     pub(super) fn look(
         &mut self,
         receiver: Option<ReceiverId>,

@@ -15,9 +15,10 @@ pub(super) struct Recent<V: Planar> {
 impl<V: Planar> Recent<V> {
     /// How many before the newest are remembered.
     ///
-    /// Fifteen: nobody but scheduling #2 sends anything but the newest, and it sends the one before. What a packer could
-    /// not fit for longer is a second and a half old on a busy tank, and then something newer is better anyway. With 200
-    /// bytes each it is 3 kB for an entity.
+    /// Fifteen: nobody but scheduling #2 sends anything but the newest, and it sends the one
+    /// before. What a packer could not fit for longer is a second and a half old on a busy
+    /// tank, and then something newer is better anyway. With 200 bytes each it is 3 kB for an
+    /// entity.
     const OLDER_MAX: usize = 15;
 
     pub(super) fn new(vector: &DrVector<V>) -> Self {
@@ -38,7 +39,8 @@ impl<V: Planar> Recent<V> {
         &self.newest
     }
 
-    /// The one generated at that instant; if that is forgotten, the oldest that is remembered and newer.
+    /// The one generated at that instant; if that is forgotten, the oldest that is remembered and
+    /// newer.
     pub(super) fn get(&self, generated_at: SharedInstant) -> &DrVector<V> {
         if generated_at >= self.newest.generated_at {
             return &self.newest;

@@ -7,7 +7,8 @@ use crate::vector::Planar;
 
 /// What a scheduler remembers of every receiver of every entity.
 ///
-/// Kept in the order of a scene's candidates, so that the two are walked side by side and nothing is looked up.
+/// Kept in the order of a scene's candidates, so that the two are walked side by side and nothing
+/// is looked up.
 #[derive(Clone, Debug)]
 pub(super) struct Roster<T> {
     entities: BTreeMap<EntityId, Vec<Entry<T>>>,
@@ -28,8 +29,8 @@ impl<T> Default for Roster<T> {
 }
 
 impl<T: Default> Roster<T> {
-    /// One memory for each of the scene's candidates, in their order. Who is new gets the default; who is gone is
-    /// forgotten.
+    /// One memory for each of the scene's candidates, in their order. Who is new gets the default;
+    /// who is gone is forgotten.
     pub(super) fn in_step<V: Planar>(
         &mut self,
         scene: &Scene<'_, V>,

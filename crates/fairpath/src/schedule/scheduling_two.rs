@@ -4,11 +4,11 @@ use crate::random::Random;
 use crate::time::Span;
 use crate::vector::Planar;
 
-/// Scheduling algorithm #2 (S0 3.3.4): as [`SchedulingOne`](super::SchedulingOne), but a new trigger first sends what
-/// is still waiting instead of discarding it.
+/// Scheduling algorithm #2 (S0 3.3.4): as [`SchedulingOne`](super::SchedulingOne), but a new
+/// trigger first sends what is still waiting instead of discarding it.
 ///
-/// So nobody is more than one DR vector behind, and errors stay near what they would be if everybody were told at
-/// once; they become less equal than with #1.
+/// So nobody is more than one DR vector behind, and errors stay near what they would be if
+/// everybody were told at once; they become less equal than with #1.
 #[derive(Clone, Debug)]
 pub struct SchedulingTwo {
     equaliser: Equaliser,
@@ -26,7 +26,8 @@ impl SchedulingTwo {
     }
 
     /// How far ahead an instant is searched; see
-    /// [`SchedulingOne::with_time_threshold`](super::SchedulingOne::with_time_threshold). Default 3 s.
+    /// [`SchedulingOne::with_time_threshold`](super::SchedulingOne::with_time_threshold). Default 3
+    /// s.
     #[must_use]
     pub fn with_time_threshold(mut self, time_threshold: Span) -> Self {
         self.equaliser.time_threshold = time_threshold;

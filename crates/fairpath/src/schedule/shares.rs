@@ -1,10 +1,12 @@
 use super::Candidate;
 use crate::time::SharedInstant;
 
-/// How much each of S0's three factors counts in a receiver's share of the budget: its share of everybody's
-/// accumulated error (PA), of the instantaneous errors (PI), and of the time since something was last sent (PT).
+/// How much each of S0's three factors counts in a receiver's share of the budget: its share of
+/// everybody's accumulated error (PA), of the instantaneous errors (PI), and of the time since
+/// something was last sent (PT).
 ///
-/// The five that S0 tries are constants; it finds PI the fairest when sending at random, PA when taking turns.
+/// The five that S0 tries are constants; it finds PI the fairest when sending at random, PA when
+/// taking turns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weighting {
     accumulated: f64,
@@ -27,8 +29,8 @@ impl Weighting {
     pub const ALL: [Self; 5] =
         [Self::ACCUMULATED, Self::INSTANTANEOUS, Self::SILENCE, Self::THIRDS, Self::HALVES];
 
-    /// Weights of your own, brought to a sum of one. Negative ones and NaN count as zero; if nothing is left, all
-    /// three count alike.
+    /// Weights of your own, brought to a sum of one. Negative ones and NaN count as zero; if
+    /// nothing is left, all three count alike.
     pub fn new(accumulated: f64, instantaneous: f64, silence: f64) -> Self {
         let [accumulated, instantaneous, silence] = [accumulated, instantaneous, silence].map(tamed);
         let sum = accumulated + instantaneous + silence;
@@ -53,8 +55,8 @@ impl Weighting {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sharing {
     pub(super) weighting: Weighting,
-    /// Who has not acknowledged anything counts as average. Without this, whoever's first DR vector is still on
-    /// its way has no error yet, hence no share.
+    /// Who has not acknowledged anything counts as average. Without this, whoever's first DR vector
+    /// is still on its way has no error yet, hence no share.
     pub(super) is_guarded: bool,
     /// Nobody gets less than this many equal shares of 1/n: from 0 to 1.
     pub(super) least: f64,
@@ -68,8 +70,8 @@ impl Sharing {
         Self { weighting, is_guarded: true, least: 0.0, most: f64::INFINITY }
     }
 
-    /// How often each candidate is to be told, as copies per trigger: from 0 to 1, in sum `copies`, or everybody
-    /// always if that is more than there are candidates.
+    /// How often each candidate is to be told, as copies per trigger: from 0 to 1, in sum `copies`,
+    /// or everybody always if that is more than there are candidates.
     pub(super) fn frequencies(
         &self,
         candidates: &[Candidate],
@@ -115,8 +117,8 @@ fn factors(candidate: &Candidate, now: SharedInstant) -> [f64; 3] {
     [candidate.account, candidate.standing.instantaneous, candidate.silence(now).as_secs_f64()].map(tamed)
 }
 
-/// No number can spoil the sums: what is negative or NaN counts as nothing, and the sum of as many infinite ones as
-/// there may be receivers is still finite.
+/// No number can spoil the sums: what is negative or NaN counts as nothing, and the sum of as many
+/// infinite ones as there may be receivers is still finite.
 fn tamed(number: f64) -> f64 {
     if number > 0.0 { number.min(1e290) } else { 0.0 }
 }
@@ -136,11 +138,12 @@ fn parts(values: [f64; 3], totals: [f64; 3], count: f64) -> [f64; 3] {
     )
 }
 
-/// Lowers to `ceiling` what is above it, and spreads the surplus equally over those below, again and again until
-/// none is above. What all of them sum up to must fit under the ceiling.
+/// Lowers to `ceiling` what is above it, and spreads the surplus equally over those below, again
+/// and again until none is above. What all of them sum up to must fit under the ceiling.
 ///
-/// Everybody below gets the same in every round, so in the end each has min(ceiling, what it had + raise), with one
-/// raise for all: that is found in one walk from the highest down, instead of in as many rounds as receivers.
+/// Everybody below gets the same in every round, so in the end each has min(ceiling, what it had +
+/// raise), with one raise for all: that is found in one walk from the highest down, instead of in
+/// as many rounds as receivers.
 fn limit(values: &mut [f64], ceiling: f64) {
     if values.iter().all(|value| *value <= ceiling) {
         return;
@@ -161,8 +164,8 @@ fn limit(values: &mut [f64], ceiling: f64) {
     }
 }
 
-/// Raises to `floor` what is below it, at the expense of those above, in proportion to what they have beyond it.
-/// All must be able to have the floor.
+/// Raises to `floor` what is below it, at the expense of those above, in proportion to what they
+/// have beyond it. All must be able to have the floor.
 fn raise(values: &mut [f64], floor: f64) {
     if values.iter().all(|value| *value >= floor) {
         return;

@@ -1,19 +1,22 @@
 //! How far a receiver's word is believed.
 //!
-//! Whoever says that everything reaches them late looks badly off, and is favoured. The sender cannot see when
-//! something arrived, but it sees when the receipt came back: an arrival lies after the departure and before the
-//! receipt by at least as long as the quickest way back takes. What a receiver says beyond that is cut to it, and who
-//! is caught again and again is asked no more: half of each round trip counts as its delay, which no word can change.
+//! Whoever says that everything reaches them late looks badly off, and is favoured. The sender
+//! cannot see when something arrived, but it sees when the receipt came back: an arrival lies after
+//! the departure and before the receipt by at least as long as the quickest way back takes. What a
+//! receiver says beyond that is cut to it, and who is caught again and again is asked no more: half
+//! of each round trip counts as its delay, which no word can change.
 //!
-//! Somebody who holds receipts back looks like an honest receiver far away. Two things bound what that gains:
+//! Somebody who holds receipts back looks like an honest receiver far away. Two things bound what
+//! that gains:
 //!
 //! * The transport acknowledges datagrams on its own, and by its round trips
-//!   ([`Dispatcher::on_transport_round_trip`](super::Dispatcher::on_transport_round_trip)) receipts that took longer
-//!   were held back: then half of the *transport's* round trip counts.
-//! * Nobody is believed to be farther away than [`Trust::delay_max`], for whoever makes the transport wait too.
+//!   ([`Dispatcher::on_transport_round_trip`](super::Dispatcher::on_transport_round_trip)) receipts
+//!   that took longer were held back: then half of the *transport's* round trip counts.
+//! * Nobody is believed to be farther away than [`Trust::delay_max`], for whoever makes the
+//!   transport wait too.
 //!
-//! And silence is no better: who has never reported anything for [`Trust::SILENCE_MAX`] is no beginner any more, and is
-//! taken to be where the transport says, or next door.
+//! And silence is no better: who has never reported anything for [`Trust::SILENCE_MAX`] is no
+//! beginner any more, and is taken to be where the transport says, or next door.
 
 use crate::ledger::LATENESS_MAX;
 use crate::time::{SharedInstant, Span};
@@ -21,26 +24,29 @@ use crate::time::{SharedInstant, Span};
 /// How far receivers are believed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trust {
-    /// By how much the ways there and back may differ on average, as a part of half the round trip. Default 0.1.
+    /// By how much the ways there and back may differ on average, as a part of half the round trip.
+    /// Default 0.1.
     ///
-    /// A receiver whose clock is set by exchanges with the sender, as [`ClockSync`](crate::clock::ClockSync) does it,
-    /// sees half of the quickest round trip as its delay however lopsided its link is: its clock is off by the rest.
-    /// So this is for queues that one way has and the other has not. Too low, and receivers behind such queues are
-    /// booked too early; too high, and a liar gains: at 0.1 it can make a delay of 200 ms look like 220 ms at most,
-    /// and about two standard errors of what jitter does to its average.
+    /// A receiver whose clock is set by exchanges with the sender, as
+    /// [`ClockSync`](crate::clock::ClockSync) does it, sees half of the quickest round trip as
+    /// its delay however lopsided its link is: its clock is off by the rest. So this is for
+    /// queues that one way has and the other has not. Too low, and receivers behind such queues are
+    /// booked too early; too high, and a liar gains: at 0.1 it can make a delay of 200 ms look like
+    /// 220 ms at most, and about two standard errors of what jitter does to its average.
     pub asymmetry: f64,
-    /// No one-way delay longer than this is believed. Default 1 s, which is more than the papers' farthest receiver
-    /// has with its jitter.
+    /// No one-way delay longer than this is believed. Default 1 s, which is more than the papers'
+    /// farthest receiver has with its jitter.
     ///
-    /// Too low, and who is honestly farther away is not made up for it; too high, and who holds back receipts, and the
-    /// transport's acknowledgements with them, gains more. At 1 s somebody 200 ms away who holds back 1.6 s passes for one 1 s away, and its error is
-    /// 77 % less (error-index, experiment H).
+    /// Too low, and who is honestly farther away is not made up for it; too high, and who holds
+    /// back receipts, and the transport's acknowledgements with them, gains more. At 1 s
+    /// somebody 200 ms away who holds back 1.6 s passes for one 1 s away, and its error is 77 %
+    /// less (error-index, experiment H).
     pub delay_max: Span,
 }
 
 impl Trust {
-    /// For how long somebody who has not reported anything is spared for being new. 10 s: as late as receipts are
-    /// booked exactly, and many times what the first takes from anywhere.
+    /// For how long somebody who has not reported anything is spared for being new. 10 s: as late
+    /// as receipts are booked exactly, and many times what the first takes from anywhere.
     pub const SILENCE_MAX: Span = LATENESS_MAX;
 }
 
@@ -55,7 +61,8 @@ impl Default for Trust {
 pub enum Booking {
     /// Booked as reported.
     Booked,
-    /// Booked, but not when reported: that cannot be true, or it comes from somebody who was caught too often.
+    /// Booked, but not when reported: that cannot be true, or it comes from somebody who was caught
+    /// too often.
     Corrected,
     /// Already known, or no longer of interest.
     NoNews,
@@ -89,21 +96,22 @@ struct Words {
 }
 
 impl Witness {
-    /// How long a quickest round trip counts. Routes change; and a receiver that has always held its receipts back
-    /// gains nothing by being quick once.
+    /// How long a quickest round trip counts. Routes change; and a receiver that has always held
+    /// its receipts back gains nothing by being quick once.
     const REMEMBERED: Span = Span::from_secs(30);
 
     /// Weight of the newest word in the doubt: the last eight count.
     const DOUBT_GAIN: f64 = 1.0 / 8.0;
-    /// From this much doubt on nothing is believed: three lies in a row, or four among ten. Two are not enough, for
-    /// who lags behind jitter that favours the way back says what cannot be true about once in ten times.
+    /// From this much doubt on nothing is believed: three lies in a row, or four among ten. Two are
+    /// not enough, for who lags behind jitter that favours the way back says what cannot be
+    /// true about once in ten times.
     const DOUBT_MAX: f64 = 0.3;
 
     /// Fewer words than this have no average worth judging.
     const WORDS_MIN: f64 = 8.0;
-    /// By how many standard errors an average must be too high to be no accident. Two: one average in forty is, of
-    /// honest receivers whose ways differ by all that is allowed. It costs them little, as half of the round trip is
-    /// what they say on average anyway.
+    /// By how many standard errors an average must be too high to be no accident. Two: one average
+    /// in forty is, of honest receivers whose ways differ by all that is allowed. It costs them
+    /// little, as half of the round trip is what they say on average anyway.
     const ERRORS_MAX: f64 = 2.0;
 
     /// What a receiver said could be true, or could not.
@@ -111,8 +119,8 @@ impl Witness {
         self.doubt += Self::DOUBT_GAIN * (f64::from(u8::from(!is_credible)) - self.doubt);
     }
 
-    /// By a receiver's word something was on the way for `said`, which counts as `believed`; its receipt was back after
-    /// `round_trip`.
+    /// By a receiver's word something was on the way for `said`, which counts as `believed`; its
+    /// receipt was back after `round_trip`.
     pub(super) fn handle_delay(&mut self, said: Span, believed: Span, round_trip: Span) {
         let said = micros(said);
         self.words.said.add(said);
@@ -139,8 +147,9 @@ impl Witness {
         self.complete_until.is_some_and(|until| received_at < until)
     }
 
-    /// Whether it said so much that cannot be true that its word counts for nothing. Behind jitter any single word may
-    /// be true, yet not all of them: then it is the average that gives them away.
+    /// Whether it said so much that cannot be true that its word counts for nothing. Behind jitter
+    /// any single word may be true, yet not all of them: then it is the average that gives them
+    /// away.
     pub(super) fn is_caught(&self, trust: &Trust) -> bool {
         let Words { said, variance, .. } = &self.words;
         let longest = 0.5 * (1.0 + trust.asymmetry) * self.round_trip();
@@ -149,7 +158,8 @@ impl Witness {
             || said.count >= Self::WORDS_MIN && said.value > longest + Self::ERRORS_MAX * error
     }
 
-    /// How long the way there likely took, whatever its receiver says, if the receipt was back after `round_trip`.
+    /// How long the way there likely took, whatever its receiver says, if the receipt was back
+    /// after `round_trip`.
     pub(super) fn likely_delay(&self, round_trip: Span) -> Span {
         let half = round_trip.scaled(0.5);
         if self.transport.count > 0.0 {
@@ -199,7 +209,8 @@ struct Mean {
 }
 
 impl Mean {
-    /// Weight of the newest number, once there are as many: about a minute of a busy tank's receipts.
+    /// Weight of the newest number, once there are as many: about a minute of a busy tank's
+    /// receipts.
     const GAIN: f64 = 1.0 / 128.0;
 
     fn add(&mut self, number: f64) {

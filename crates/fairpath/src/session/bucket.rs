@@ -22,8 +22,8 @@ impl Bucket {
         self.level
     }
 
-    /// Takes so much out, into debt if it must be: as deep as a burst and no deeper. A long message on a stream must not
-    /// silence motion for seconds.
+    /// Takes so much out, into debt if it must be: as deep as a burst and no deeper. A long message
+    /// on a stream must not silence motion for seconds.
     pub(super) fn spend(&mut self, amount: f64) {
         self.level = (self.level - amount).max(-self.burst);
     }

@@ -1,7 +1,8 @@
 //! One peer of a session, as the other end sees it: what both ends share, whoever they are.
 //!
-//! A channel outlives its transport. It counts and confirms, repeats and drops duplicates, fills datagrams within a
-//! budget of bytes and settles the receipts; what the messages mean is for its owner to know.
+//! A channel outlives its transport. It counts and confirms, repeats and drops duplicates, fills
+//! datagrams within a budget of bytes and settles the receipts; what the messages mean is for its
+//! owner to know.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -46,7 +47,8 @@ pub(super) struct Channel {
     quickest: Quickest,
     quickest_seen: Seen,
     unreliable: VecDeque<Call>,
-    /// Objects that the peer has not confirmed to know, by the number of the message that tells of them.
+    /// Objects that the peer has not confirmed to know, by the number of the message that tells of
+    /// them.
     announced: BTreeMap<EntityId, u64>,
     clock_requests: VecDeque<Request>,
     clock_replies: VecDeque<(Request, SharedInstant)>,
@@ -82,7 +84,8 @@ impl<V: Planar> Incoming<V> {
 }
 
 impl Channel {
-    /// How long counted messages wait to be confirmed: a confirmation for each would double the messages.
+    /// How long counted messages wait to be confirmed: a confirmation for each would double the
+    /// messages.
     const CONFIRM_WITHIN: Span = Span::from_millis(100);
     /// Before the first round trip is known, what is not confirmed after this long is sent again.
     const PATIENCE: Span = Span::from_millis(250);
@@ -122,7 +125,8 @@ impl Channel {
         }
     }
 
-    // ── what the owner wants to send ────────────────────────────────────────────────────────────────────
+    // ── what the owner wants to send
+    // ────────────────────────────────────────────────────────────────────
 
     /// A greeting, which is not counted and goes before all else.
     pub(super) fn greet(&mut self, message: Message) {
@@ -134,7 +138,8 @@ impl Channel {
         self.outbox.push(message).map(drop)
     }
 
-    /// Tells the peer of an object. Its states and calls on it by datagram wait until the peer knows it.
+    /// Tells the peer of an object. Its states and calls on it by datagram wait until the peer
+    /// knows it.
     pub(super) fn announce(&mut self, message: Message, object: EntityId) -> Result<(), OutboxFull> {
         let number = self.outbox.push(message)?;
         self.announced.insert(object, number);
@@ -203,9 +208,11 @@ impl Channel {
         self.announced.remove(&object);
     }
 
-    // ── streams ─────────────────────────────────────────────────────────────────────────────────────────
+    // ── streams
+    // ─────────────────────────────────────────────────────────────────────────────────────────
 
-    /// A message came on the ordered stream. Confirmations are dealt with here; anything else is handed back.
+    /// A message came on the ordered stream. Confirmations are dealt with here; anything else is
+    /// handed back.
     pub(super) fn handle_message(
         &mut self,
         message: Message,
@@ -276,7 +283,8 @@ impl Channel {
         self.inbox.received()
     }
 
-    /// The session goes on with a new transport; the peer says what it has. False if that cannot be.
+    /// The session goes on with a new transport; the peer says what it has. False if that cannot
+    /// be.
     pub(super) fn resume(&mut self, received: &Received, now: Now) -> bool {
         // The old transport may have been handed more than the last confirmation says.
         if !self.confirm(received) {
@@ -310,12 +318,15 @@ impl Channel {
         self.budget.spend(bytes as f64);
     }
 
-    // ── the send step ───────────────────────────────────────────────────────────────────────────────────
+    // ── the send step
+    // ───────────────────────────────────────────────────────────────────────────────────
 
-    /// The next datagram, filled as late as can be: call it when one can really leave, for it is booked as departed.
+    /// The next datagram, filled as late as can be: call it when one can really leave, for it is
+    /// booked as departed.
     ///
-    /// In this order, as far as they fit: the time, what must arrive quickest, receipts, values that the peer does not
-    /// have, what may be lost; then DR vectors by weight in all the room that is left.
+    /// In this order, as far as they fit: the time, what must arrive quickest, receipts, values
+    /// that the peer does not have, what may be lost; then DR vectors by weight in all the room
+    /// that is left.
     pub(super) fn poll_datagram<V: Planar>(
         &mut self,
         dispatcher: &mut Dispatcher<V>,
@@ -352,7 +363,8 @@ impl Channel {
         Some(datagram)
     }
 
-    /// When [`poll_datagram`](Self::poll_datagram) has something besides what the dispatcher claims.
+    /// When [`poll_datagram`](Self::poll_datagram) has something besides what the dispatcher
+    /// claims.
     pub(super) fn poll_deadline(&self, now: Now) -> Option<LocalInstant> {
         let at_once = LocalInstant::from_micros(i64::MIN);
         let has_small =
@@ -427,7 +439,8 @@ impl Channel {
         }
     }
 
-    /// Values of which the peer knows what they are about, in at most half of the room that is left; one in any case.
+    /// Values of which the peer knows what they are about, in at most half of the room that is
+    /// left; one in any case.
     fn put_newest(&self, draft: &mut Draft, now: Now) {
         let keep = draft.left() / 2;
         for (slot, number, part) in self.newest.due(self.patience(), &self.announced, now.local) {
@@ -522,9 +535,11 @@ impl Channel {
         self.newest.poll_deadline(self.patience(), &self.announced)
     }
 
-    // ── the receive step ────────────────────────────────────────────────────────────────────────────────
+    // ── the receive step
+    // ────────────────────────────────────────────────────────────────────────────────
 
-    /// Takes a datagram apart and settles what concerns the channel alone; nothing if it came before.
+    /// Takes a datagram apart and settles what concerns the channel alone; nothing if it came
+    /// before.
     ///
     /// The owner deals with what it brought, and then says [`owe_receipt`](Self::owe_receipt).
     pub(super) fn handle_datagram<V: Planar>(
@@ -568,8 +583,8 @@ impl Channel {
         Ok(Some(incoming))
     }
 
-    /// What a datagram says about the time, for who does not know enough of it to look at the rest. It gets no receipt, so
-    /// the rest comes again.
+    /// What a datagram says about the time, for who does not know enough of it to look at the rest.
+    /// It gets no receipt, so the rest comes again.
     pub(super) fn handle_time_only(&mut self, bytes: &[u8]) -> Result<Vec<Reply>, CloseReason> {
         let datagram = Datagram::decode(bytes).map_err(|_| CloseReason::Malformed)?;
         let reply = |part| if let Part::ClockReply(reply) = part { Some(reply) } else { None };
@@ -642,7 +657,8 @@ impl Channel {
         Ok(())
     }
 
-    // ── what is known ───────────────────────────────────────────────────────────────────────────────────
+    // ── what is known
+    // ───────────────────────────────────────────────────────────────────────────────────
 
     /// How long one way takes, as far as only this end's clock can tell.
     pub(super) fn one_way(&self) -> Span {

@@ -33,10 +33,11 @@ pub struct Class {
 pub struct Rates {
     /// No two updates to one receiver in less than this. Default zero.
     ///
-    /// Too long, and thresholds are broken for so long; 50 ms keeps a twitching object at 20 updates a second.
+    /// Too long, and thresholds are broken for so long; 50 ms keeps a twitching object at 20
+    /// updates a second.
     pub interval_min: Span,
-    /// No receiver goes without for longer than this, whatever the scheduler wants. Default 3 s, which is when
-    /// replicas freeze. Shorter spends bytes on receivers who were right anyway.
+    /// No receiver goes without for longer than this, whatever the scheduler wants. Default 3 s,
+    /// which is when replicas freeze. Shorter spends bytes on receivers who were right anyway.
     pub interval_max: Span,
 }
 
@@ -82,7 +83,8 @@ impl Class {
         self
     }
 
-    /// A client may take one over: a ball, a door, a vehicle. The first claim that reaches the server wins.
+    /// A client may take one over: a ball, a door, a vehicle. The first claim that reaches the
+    /// server wins.
     #[must_use]
     pub fn claimable(mut self) -> Self {
         self.is_claimable = true;
@@ -103,7 +105,8 @@ impl Class {
         self
     }
 
-    /// A client may own at most so many; never more than [`OBJECTS_PER_CLIENT_MAX`] of all kinds together.
+    /// A client may own at most so many; never more than [`OBJECTS_PER_CLIENT_MAX`] of all kinds
+    /// together.
     #[must_use]
     pub fn at_most(mut self, per_client_max: usize) -> Self {
         self.per_client_max = per_client_max;

@@ -42,11 +42,13 @@ pub struct ClientConfig {
     pub clock: ClockConfig,
     /// What may be sent to the server. Default [`Budget::default`].
     pub budget: Budget,
-    /// No two datagrams to the server in less than this; what is due meanwhile leaves with the next. Default zero: at once.
+    /// No two datagrams to the server in less than this; what is due meanwhile leaves with the
+    /// next. Default zero: at once.
     ///
     /// At one frame, receipts travel with what the next frame tells.
     pub datagram_every: Span,
-    /// How long replicas guess. Default [`Replica::HORIZON`]; the same as the server's dispatcher reckons with.
+    /// How long replicas guess. Default [`Replica::HORIZON`]; the same as the server's dispatcher
+    /// reckons with.
     pub horizon: Span,
     /// A server that is silent for this long is taken for gone. Default [`SILENCE_MAX`].
     pub silence_max: Span,
@@ -74,11 +76,13 @@ impl ClientConfig {
 pub enum ClientEvent {
     /// A new session has begun, under this name.
     Connected(ClientId),
-    /// The transport is gone, or the server turned it away; a session waits to be resumed, unless a `SessionLost` follows.
+    /// The transport is gone, or the server turned it away; a session waits to be resumed, unless a
+    /// `SessionLost` follows.
     Disconnected(Option<CloseReason>),
     /// The session goes on: all that was promised is kept.
     Resumed,
-    /// The session is over, and with it all its objects and ids. What was promised and not confirmed is named.
+    /// The session is over, and with it all its objects and ids. What was promised and not
+    /// confirmed is named.
     SessionLost {
         /// What may not have arrived.
         undelivered: Vec<Undelivered>,
@@ -187,7 +191,8 @@ struct Object<V: Planar> {
     term: u64,
     creation: Vec<u8>,
     groups: BTreeMap<u8, Vec<u8>>,
-    /// What the server says meanwhile of groups that were set here: it counts once the object is somebody else's.
+    /// What the server says meanwhile of groups that were set here: it counts once the object is
+    /// somebody else's.
     overruled: BTreeMap<u8, Vec<u8>>,
     role: Role<V>,
 }
@@ -213,7 +218,8 @@ const SERVER: ReceiverId = ReceiverId(0);
 const GRANTS_MAX: usize = 64;
 
 impl<V: Planar> Client<V> {
-    /// A client that knows nobody yet. Live, seed `random` so that nobody can guess it: receipts are proven with it.
+    /// A client that knows nobody yet. Live, seed `random` so that nobody can guess it: receipts
+    /// are proven with it.
     pub fn new(config: ClientConfig, random: Random) -> Self {
         let dispatcher = dispatcher(&config, &random);
         Self {
@@ -240,7 +246,8 @@ impl<V: Planar> Client<V> {
         }
     }
 
-    // ── objects ─────────────────────────────────────────────────────────────────────────────────────────
+    // ── objects
+    // ─────────────────────────────────────────────────────────────────────────────────────────
 
     /// Makes an object of this client's own, and tells everybody who may see it.
     pub fn create(
@@ -310,7 +317,8 @@ impl<V: Planar> Client<V> {
         }
     }
 
-    /// The DR vector that [`place`](Self::place) reckons by: of this client's own object the newest one exported.
+    /// The DR vector that [`place`](Self::place) reckons by: of this client's own object the newest
+    /// one exported.
     pub fn followed(&self, object: EntityId) -> Option<&DrVector<V>> {
         match &self.objects.get(&object)?.role {
             Role::Mine(owner, _) => owner.exported(),
@@ -318,7 +326,8 @@ impl<V: Planar> Client<V> {
         }
     }
 
-    /// What to show of an object: [`place`](Self::place), with corrections bent so that the eye can follow.
+    /// What to show of an object: [`place`](Self::place), with corrections bent so that the eye can
+    /// follow.
     pub fn draw(&mut self, object: EntityId, now: LocalInstant) -> Option<State<V>> {
         let now = self.clock_now(now)?;
         match &self.objects.get(&object)?.role {
@@ -327,7 +336,8 @@ impl<V: Planar> Client<V> {
         }
     }
 
-    /// Gives a state group of this client's own object a value. Nothing is sent if it has it already.
+    /// Gives a state group of this client's own object a value. Nothing is sent if it has it
+    /// already.
     pub fn set_state(&mut self, object: EntityId, group: u8, bytes: &[u8]) -> Result<(), ObjectError> {
         check_group(group, bytes)?;
         let mine = self.mine(object)?;
@@ -425,7 +435,8 @@ impl<V: Planar> Client<V> {
         self.channel.call(Call { target, from, method, bytes: bytes.to_vec() }, delivery)
     }
 
-    // ── what arrives ────────────────────────────────────────────────────────────────────────────────────
+    // ── what arrives
+    // ────────────────────────────────────────────────────────────────────────────────────
 
     /// A transport to the server is there.
     pub fn handle_connected(&mut self, now: LocalInstant) {
@@ -512,7 +523,8 @@ impl<V: Planar> Client<V> {
         }
     }
 
-    // ── what leaves ─────────────────────────────────────────────────────────────────────────────────────
+    // ── what leaves
+    // ─────────────────────────────────────────────────────────────────────────────────────
 
     /// Bytes for the ordered stream.
     pub fn poll_stream(&mut self, now: LocalInstant) -> Option<Vec<u8>> {
@@ -553,7 +565,8 @@ impl<V: Planar> Client<V> {
         self.events.pop_front()
     }
 
-    /// When there will be something to do, unless something arrives before. In the past, if there is now.
+    /// When there will be something to do, unless something arrives before. In the past, if there
+    /// is now.
     pub fn poll_deadline(&mut self, now: LocalInstant) -> Option<LocalInstant> {
         match self.phase {
             Phase::Idle => None,
@@ -581,7 +594,8 @@ impl<V: Planar> Client<V> {
         self.lose_session();
     }
 
-    // ── what is known ───────────────────────────────────────────────────────────────────────────────────
+    // ── what is known
+    // ───────────────────────────────────────────────────────────────────────────────────
 
     /// What the server calls this client, while there is a session.
     pub fn id(&self) -> Option<ClientId> {
@@ -614,10 +628,11 @@ impl<V: Planar> Client<V> {
         Queues { early: self.early.len(), events: self.events.len(), ..self.channel.queues() }
     }
 
-    // ── the reconcile step ──────────────────────────────────────────────────────────────────────────────
+    // ── the reconcile step
+    // ──────────────────────────────────────────────────────────────────────────────
 
-    /// What a datagram brought: newer motion, values and calls are taken over, older ones are not, and the server is told
-    /// which were which.
+    /// What a datagram brought: newer motion, values and calls are taken over, older ones are not,
+    /// and the server is told which were which.
     fn reconcile(&mut self, incoming: Incoming<V>, now: Now) {
         let mut stale = StaleSet::NONE;
         for (place, vector) in incoming.vectors.iter().enumerate() {
@@ -667,9 +682,10 @@ impl<V: Planar> Client<V> {
         }
     }
 
-    /// The session begins for the application once the clock is good enough. A greeting that had to be sent again and again
-    /// says little about the time: corrected later, the clock would jump. On a link so long that nothing better is to be had, a
-    /// clock that has settled must do.
+    /// The session begins for the application once the clock is good enough. A greeting that had to
+    /// be sent again and again says little about the time: corrected later, the clock would
+    /// jump. On a link so long that nothing better is to be had, a clock that has settled must
+    /// do.
     fn synchronise(&mut self, now: LocalInstant) {
         let good_enough = self.config.clock.step_beyond.scaled(0.5);
         let is_vague = self.clock.uncertainty(now).is_none_or(|uncertainty| uncertainty > good_enough);
@@ -704,7 +720,8 @@ impl<V: Planar> Client<V> {
         self.events.push_back(ClientEvent::Called { from, target, method, bytes });
     }
 
-    /// The transport will not bring it again: it waits until the session begins for the application.
+    /// The transport will not bring it again: it waits until the session begins for the
+    /// application.
     fn keep_letter(&mut self, bytes: &[u8], now: LocalInstant) {
         self.heard_at = now;
         let kept: usize = self.early_letters.iter().map(Vec::len).sum();
@@ -720,7 +737,8 @@ impl<V: Planar> Client<V> {
         }
     }
 
-    // ── what the server says on the stream ──────────────────────────────────────────────────────────────
+    // ── what the server says on the stream
+    // ──────────────────────────────────────────────────────────────
 
     fn drain_frames(&mut self, now: LocalInstant) {
         while matches!(self.phase, Phase::Greeting) || self.is_connected() {
@@ -822,7 +840,8 @@ impl<V: Planar> Client<V> {
         self.events.push_back(ClientEvent::OwnershipChanged { object, owner });
     }
 
-    /// Whoever becomes the owner goes on from what it last heard; who is it no more, from what it last said.
+    /// Whoever becomes the owner goes on from what it last heard; who is it no more, from what it
+    /// last said.
     fn take_sides(&mut self, object: EntityId, owner: Party, now: Now) {
         let Some(known) = self.objects.get_mut(&object) else { return };
         let is_mine =
@@ -868,7 +887,8 @@ impl<V: Planar> Client<V> {
         self.events.push_back(ClientEvent::Refused { object, refusal });
     }
 
-    // ── the life of the session ─────────────────────────────────────────────────────────────────────────
+    // ── the life of the session
+    // ─────────────────────────────────────────────────────────────────────────
 
     fn close(&mut self, reason: CloseReason, now: LocalInstant) {
         if matches!(self.phase, Phase::Greeting | Phase::Established) {
@@ -898,7 +918,8 @@ impl<V: Planar> Client<V> {
         self.detached_at.map(|since| since + RESUME_WITHIN)
     }
 
-    /// Whoever has asked in time waits for the answer: whether the session goes on is for the server to say.
+    /// Whoever has asked in time waits for the answer: whether the session goes on is for the
+    /// server to say.
     fn forget_if_too_late(&mut self, now: LocalInstant) {
         if self.phase != Phase::Greeting && self.resumable_until().is_some_and(|until| until <= now) {
             self.lose_session();

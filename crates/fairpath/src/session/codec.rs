@@ -1,5 +1,5 @@
-//! Whole bytes: the alphabet of everything in a session that is not packed bit by bit (PROTOCOL.md, section 11). Also for what
-//! others say around sessions, such as a lobby.
+//! Whole bytes: the alphabet of everything in a session that is not packed bit by bit (PROTOCOL.md,
+//! section 11). Also for what others say around sessions, such as a lobby.
 
 use std::fmt;
 

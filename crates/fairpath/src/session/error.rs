@@ -1,4 +1,5 @@
-//! What goes wrong in a session: the peer's mistakes close a connection or are refused, the caller's are returned.
+//! What goes wrong in a session: the peer's mistakes close a connection or are refused, the
+//! caller's are returned.
 
 use std::fmt;
 
@@ -175,7 +176,8 @@ pub enum ObjectError {
     NoSuchGroup(u8),
     /// Too many bytes for a group, or to create with.
     TooLong,
-    /// The observed state holds a number that is not finite, or greater than [`NUMBER_MAX`](crate::motion::NUMBER_MAX).
+    /// The observed state holds a number that is not finite, or greater than
+    /// [`NUMBER_MAX`](crate::motion::NUMBER_MAX).
     NotFinite(EntityId),
     /// Too much waits to be confirmed.
     Full,

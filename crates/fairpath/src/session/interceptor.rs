@@ -23,24 +23,27 @@ pub struct Update<'a, V: Planar> {
     pub now: SharedInstant,
 }
 
-/// May refuse or change what clients say of their objects. Asked in the order they were installed; the first refusal counts.
+/// May refuse or change what clients say of their objects. Asked in the order they were installed;
+/// the first refusal counts.
 ///
-/// Each looks at what it knows about and passes the rest. What is changed is what the server and all others believe; the owner
-/// itself goes on believing what it said.
+/// Each looks at what it knows about and passes the rest. What is changed is what the server and
+/// all others believe; the owner itself goes on believing what it said.
 pub trait Interceptor<V: Planar>: Debug + Send {
-    /// Passes an update of its motion, changes it, or refuses it. What is changed is rounded again as the wire does.
+    /// Passes an update of its motion, changes it, or refuses it. What is changed is rounded again
+    /// as the wire does.
     fn check(&mut self, _: &Update<'_, V>, _: &mut DrVector<V>) -> Result<(), Refusal> {
         Ok(())
     }
 
-    /// Passes a new value of a state group, changes it, or refuses it; also those that an object is created with. One that has
-    /// become too long for a group is refused.
+    /// Passes a new value of a state group, changes it, or refuses it; also those that an object is
+    /// created with. One that has become too long for a group is refused.
     fn check_state(&mut self, _: &Update<'_, V>, _group: u8, _value: &mut Vec<u8>) -> Result<(), Refusal> {
         Ok(())
     }
 
-    /// Passes the creation of an object, changes what it is created with, or refuses it: then there is no such object, and its
-    /// owner is told [`Refusal::NotCreated`], whatever the reason here.
+    /// Passes the creation of an object, changes what it is created with, or refuses it: then there
+    /// is no such object, and its owner is told [`Refusal::NotCreated`], whatever the reason
+    /// here.
     fn check_creation(&mut self, _: &Update<'_, V>, _creation: &mut Vec<u8>) -> Result<(), Refusal> {
         Ok(())
     }
@@ -49,7 +52,8 @@ pub trait Interceptor<V: Planar>: Debug + Send {
 /// Refuses what is faster than it can be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SpeedCheck {
-    /// The greatest speed, in units per second. A little above the game's own, for rounding: 25 and a bit for a tank.
+    /// The greatest speed, in units per second. A little above the game's own, for rounding: 25 and
+    /// a bit for a tank.
     pub speed_max: f64,
 }
 
@@ -65,10 +69,12 @@ impl<V: Planar> Interceptor<V> for SpeedCheck {
 pub struct TeleportCheck {
     /// The greatest speed, in units per second.
     pub speed_max: f64,
-    /// What is allowed beyond that, in units: the threshold of the trigger and rounding. Too little refuses honest
-    /// players after a collision; too much lets a cheat hop by this with every update.
+    /// What is allowed beyond that, in units: the threshold of the trigger and rounding. Too little
+    /// refuses honest players after a collision; too much lets a cheat hop by this with every
+    /// update.
     pub slack: f64,
-    /// Whether an object may be put elsewhere by saying that it jumped: respawns that the owner decides.
+    /// Whether an object may be put elsewhere by saying that it jumped: respawns that the owner
+    /// decides.
     pub allows_jumps: bool,
 }
 

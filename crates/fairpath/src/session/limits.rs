@@ -1,23 +1,25 @@
-//! Every bound of a session, in one place. What a peer sends beyond them is refused, and closes the connection
-//! where no honest peer could have sent it.
+//! Every bound of a session, in one place. What a peer sends beyond them is refused, and closes the
+//! connection where no honest peer could have sent it.
 
 use crate::time::Span;
 
 /// For how long a session that lost its transport can be resumed.
 ///
-/// 60 s: a laptop lid, a tunnel, a change from Wi-Fi to mobile. Longer keeps the objects of players who are gone in
-/// the world; shorter loses what was promised to players who come back.
+/// 60 s: a laptop lid, a tunnel, a change from Wi-Fi to mobile. Longer keeps the objects of players
+/// who are gone in the world; shorter loses what was promised to players who come back.
 pub const RESUME_WITHIN: Span = Span::from_secs(60);
 
 /// A peer that said nothing for this long has lost its transport; the session stays resumable.
 ///
-/// 4 s is when the mailbox servers of the literature free a seat: four clock requests in a row unanswered.
+/// 4 s is when the mailbox servers of the literature free a seat: four clock requests in a row
+/// unanswered.
 pub const SILENCE_MAX: Span = Span::from_secs(4);
 
 /// A connection that has not said who it is after this long is closed.
 pub const HELLO_WITHIN: Span = Span::from_secs(5);
 
-/// Connections that may wait for their greeting at once, beyond those of clients: a flood stops here.
+/// Connections that may wait for their greeting at once, beyond those of clients: a flood stops
+/// here.
 pub const GREETINGS_MAX: usize = 64;
 
 /// Objects one client may own at once: itself, what it carries and some dozens of shots in flight.
@@ -54,14 +56,16 @@ const _: () = assert!(
         && CALL_BYTES_MAX + 64 < STREAM_MESSAGE_BYTES_MAX
 );
 
-/// Bytes that the transport must be able to carry in a datagram: QUIC's least is 1200 with its own overhead.
+/// Bytes that the transport must be able to carry in a datagram: QUIC's least is 1200 with its own
+/// overhead.
 pub const DATAGRAM_BYTES_MIN: usize = 1100;
 const _: () = assert!(DATAGRAM_ITEM_BYTES_MAX + 128 < DATAGRAM_BYTES_MIN);
 
 /// Bytes of reliable messages that wait to be confirmed, each way of a session.
 ///
-/// 256 KiB: a minute of partition at 4 KiB/s. More lets one absent client cost a server more memory; with less, a
-/// chat through a tunnel loses the session. For a thousand clients at worst 256 MiB.
+/// 256 KiB: a minute of partition at 4 KiB/s. More lets one absent client cost a server more
+/// memory; with less, a chat through a tunnel loses the session. For a thousand clients at worst
+/// 256 MiB.
 pub const OUTBOX_BYTES_MAX: usize = 256 * 1024;
 
 /// Reliable messages that wait to be confirmed, each way of a session.
@@ -92,13 +96,15 @@ pub const SENT_PACKETS_MAX: usize = 1024;
 /// Events that nobody has fetched. Who does not drain them loses the connections that cause them.
 pub const EVENTS_MAX: usize = 1 << 16;
 
-/// Calls that a server takes from one client: so many a second for ever, and one outbox full at once.
+/// Calls that a server takes from one client: so many a second for ever, and one outbox full at
+/// once.
 pub const CALLS_PER_SEC: u32 = 500;
 /// What may come at once: all that waited for a partition to end.
 pub const CALLS_BURST: u32 = 8192;
 const _: () = assert!(CALLS_BURST as usize > OUTBOX_MESSAGES_MAX + QUICKEST_MAX + SLOTS_MAX);
 
-/// Created and destroyed, claimed and released: so many a second from one client, and so many at once.
+/// Created and destroyed, claimed and released: so many a second from one client, and so many at
+/// once.
 pub const REQUESTS_PER_SEC: u32 = 200;
 /// See [`REQUESTS_PER_SEC`].
 pub const REQUESTS_BURST: u32 = 8192;

@@ -14,7 +14,8 @@ use crate::vector::Planar;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Manifest {
     items: BTreeMap<EntityId, Item>,
-    /// Nothing must be told before this. It may be early, for what was told meanwhile, and never late.
+    /// Nothing must be told before this. It may be early, for what was told meanwhile, and never
+    /// late.
     due: Option<SharedInstant>,
 }
 
@@ -28,14 +29,15 @@ struct Item {
 impl Manifest {
     /// What nobody was told of for this long counts double where not all fits.
     ///
-    /// 100 ms: a handful of packets. Much longer, and light claims starve behind heavy ones; much shorter, and weight
-    /// hardly matters.
+    /// 100 ms: a handful of packets. Much longer, and light claims starve behind heavy ones; much
+    /// shorter, and weight hardly matters.
     const WEIGHT_DOUBLES: Span = Span::from_millis(100);
-    /// What a claim without weight counts: less than any error that matters, more than nothing, so that waiting
-    /// makes it heavier.
+    /// What a claim without weight counts: less than any error that matters, more than nothing, so
+    /// that waiting makes it heavier.
     const WEIGHT_FLOOR: f64 = 1e-3;
-    /// What must be told is looked for no more often than this: all that a peer knows is walked through. Objects that nobody has
-    /// observed yet are due all the time. 50 ms late is little against intervals of seconds.
+    /// What must be told is looked for no more often than this: all that a peer knows is walked
+    /// through. Objects that nobody has observed yet are due all the time. 50 ms late is little
+    /// against intervals of seconds.
     const LOOK_EVERY: Span = Span::from_millis(50);
 
     /// The peer is to be told of this object.
@@ -74,8 +76,9 @@ impl Manifest {
         }
     }
 
-    /// What may leave for this peer now, the most urgent first: what the scheduler claims, what the peer was never told
-    /// of, and what is over its longest interval. What comes too soon after the last goes back until it may leave.
+    /// What may leave for this peer now, the most urgent first: what the scheduler claims, what the
+    /// peer was never told of, and what is over its longest interval. What comes too soon after
+    /// the last goes back until it may leave.
     pub(super) fn gather<V: Planar>(
         &mut self,
         dispatcher: &mut Dispatcher<V>,
@@ -101,7 +104,8 @@ impl Manifest {
             let soon = now + Self::LOOK_EVERY;
             self.due = self.items.values().map(|item| item.latest().max(soon)).min();
         }
-        // Of two about one object the newer says all that the older does; of two that say the same, the claim comes first.
+        // Of two about one object the newer says all that the older does; of two that say the same, the
+        // claim comes first.
         gathered
             .sort_by_key(|(departure, _)| (departure.claim.entity, Reverse(departure.claim.generated_at)));
         gathered.dedup_by_key(|(departure, _)| departure.claim.entity);
@@ -131,7 +135,8 @@ impl Item {
         if self.last_sent.is_none() { f64::MAX } else { 0.0 }
     }
 
-    /// A claim's weight, and more the longer the peer has not been told: what does not fit gains weight.
+    /// A claim's weight, and more the longer the peer has not been told: what does not fit gains
+    /// weight.
     fn urgency(&self, claim: &Claim, now: SharedInstant) -> f64 {
         let silence = (now - self.last_sent.unwrap_or(self.since)).max(Span::ZERO);
         let doublings = silence.as_secs_f64() / Manifest::WEIGHT_DOUBLES.as_secs_f64();

@@ -1,7 +1,8 @@
 //! What peers of a session say to each other, and how it is spelt: PROTOCOL.md, sections 11 to 13.
 //!
-//! [`Message`]s travel on the ordered stream, [`Letter`]s as independent messages, [`Part`]s in datagrams behind the
-//! DR vectors. Everything decodes or is refused; what decodes, encodes to the same bytes.
+//! [`Message`]s travel on the ordered stream, [`Letter`]s as independent messages, [`Part`]s in
+//! datagrams behind the DR vectors. Everything decodes or is refused; what decodes, encodes to the
+//! same bytes.
 
 use super::codec::{MessageError, Reader, put_bytes, put_signed, put_varint};
 use super::error::{CloseReason, Refusal};
@@ -200,13 +201,14 @@ pub enum Part {
     Unreliable(Call),
     /// A state group of an object.
     State(EntityId, Group),
-    /// A newest-state call, and its number: of two with the same target and method the higher is newer.
+    /// A newest-state call, and its number: of two with the same target and method the higher is
+    /// newer.
     Newest(u64, Call),
 }
 
 impl Part {
-    /// Whether its sender needs to know that it arrived. Of a clock reply, so that a server that has nothing else to say
-    /// still knows how far away its client is.
+    /// Whether its sender needs to know that it arrived. Of a clock reply, so that a server that
+    /// has nothing else to say still knows how far away its client is.
     pub fn wants_receipt(&self) -> bool {
         matches!(self, Self::ClockReply(_) | Self::Quickest(..) | Self::State(..) | Self::Newest(..))
     }

@@ -1,31 +1,35 @@
 //! Sessions: replicated objects between a server and its clients, above any transport.
 //!
-//! A [`Server`] and its [`Client`]s are state machines without a socket. A transport (QUIC, or the simulator) carries
-//! three things for them: unreliable datagrams, one ordered stream of bytes each way, and independent reliable
-//! messages. If a transport dies the session can go on with another one within
-//! [`RESUME_WITHIN`](limits::RESUME_WITHIN).
+//! A [`Server`] and its [`Client`]s are state machines without a socket. A transport (QUIC, or the
+//! simulator) carries three things for them: unreliable datagrams, one ordered stream of bytes each
+//! way, and independent reliable messages. If a transport dies the session can go on with another
+//! one within [`RESUME_WITHIN`](limits::RESUME_WITHIN).
 //!
 //! # The run loop
 //!
 //! Both ends are driven alike. After *every* call into one of them:
 //!
-//! 1. write what [`poll_stream`](Client::poll_stream) and [`poll_message`](Client::poll_message) give, until `None`;
-//! 2. while the transport can send a datagram *right now*, send what [`poll_datagram`](Client::poll_datagram) gives,
-//!    until `None`. Do not buffer more than one: a datagram is booked as departed when it is handed out;
-//! 3. close the transport if [`poll_close`](Client::poll_close) says so, with the code of its reason;
+//! 1. write what [`poll_stream`](Client::poll_stream) and [`poll_message`](Client::poll_message)
+//!    give, until `None`;
+//! 2. while the transport can send a datagram *right now*, send what
+//!    [`poll_datagram`](Client::poll_datagram) gives, until `None`. Do not buffer more than one: a
+//!    datagram is booked as departed when it is handed out;
+//! 3. close the transport if [`poll_close`](Client::poll_close) says so, with the code of its
+//!    reason;
 //! 4. deal with [`poll_event`](Client::poll_event), until `None`;
-//! 5. sleep until something arrives or [`poll_deadline`](Client::poll_deadline) is there, and then call
-//!    [`handle_timeout`](Client::handle_timeout) or the `handle_*` of what arrived.
+//! 5. sleep until something arrives or [`poll_deadline`](Client::poll_deadline) is there, and then
+//!    call [`handle_timeout`](Client::handle_timeout) or the `handle_*` of what arrived.
 //!
-//! `now` must never go backwards. A server's clock *is* the shared one, so a server is told `SharedInstant`s; a client
-//! is told what its own clock shows, and finds out the rest.
+//! `now` must never go backwards. A server's clock *is* the shared one, so a server is told
+//! `SharedInstant`s; a client is told what its own clock shows, and finds out the rest.
 //!
 //! # Objects
 //!
-//! An object has one owner, a client or the server, and a [`Class`]: trigger, motion model, rates. The owner calls
-//! `observe` every frame, everybody else `place`. The server checks what clients say ([`Interceptor`]), shows each
-//! client what it may see ([`Scope`]), and lets any [`Scheduler`](crate::schedule::Scheduler) decide who is told when.
-//! Up to 32 *state groups* of bytes per object are sent when they change, and only their newest value.
+//! An object has one owner, a client or the server, and a [`Class`]: trigger, motion model, rates.
+//! The owner calls `observe` every frame, everybody else `place`. The server checks what clients
+//! say ([`Interceptor`]), shows each client what it may see ([`Scope`]), and lets any
+//! [`Scheduler`](crate::schedule::Scheduler) decide who is told when. Up to 32 *state groups* of
+//! bytes per object are sent when they change, and only their newest value.
 //!
 //! # What is promised
 //!
@@ -37,8 +41,8 @@
 //! | [`Newest`](Delivery::Newest) | the newest value arrives, older ones may not, none after a newer one |
 //! | [`Unreliable`](Delivery::Unreliable) | at most once |
 //!
-//! When a session cannot be resumed, both ends get `SessionLost`, which names what was promised and not confirmed;
-//! then the client joins anew and is shown everything from the beginning.
+//! When a session cannot be resumed, both ends get `SessionLost`, which names what was promised and
+//! not confirmed; then the client joins anew and is shown everything from the beginning.
 
 mod bucket;
 mod channel;
@@ -111,8 +115,8 @@ impl Party {
     }
 }
 
-/// Proves that a client is the one that began a session. Sixteen bytes that nobody can guess: from the operating
-/// system's generator, never from [`Random`](crate::random::Random).
+/// Proves that a client is the one that began a session. Sixteen bytes that nobody can guess: from
+/// the operating system's generator, never from [`Random`](crate::random::Random).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Token(pub [u8; 16]);
 
@@ -133,7 +137,8 @@ pub enum Delivery {
     Unreliable,
     /// Of calls to one target and method only the newest, until it is confirmed.
     Newest,
-    /// Exactly once, in any order, and in every packet until it is confirmed: for few bytes that must not be late.
+    /// Exactly once, in any order, and in every packet until it is confirmed: for few bytes that
+    /// must not be late.
     Quickest,
 }
 
@@ -142,10 +147,11 @@ pub enum Delivery {
 pub struct Budget {
     /// Bytes a second, for ever. Default 32 000, which is a quarter of a megabit.
     ///
-    /// Too low, and updates queue up by weight; too high, and a slow link's queue makes everything late. Sixteen tanks
-    /// at 20 updates a second and 10 bytes each take 3200.
+    /// Too low, and updates queue up by weight; too high, and a slow link's queue makes everything
+    /// late. Sixteen tanks at 20 updates a second and 10 bytes each take 3200.
     pub bytes_per_sec: u32,
-    /// Bytes at once. Default 4 000: three full datagrams. At least one full datagram, or nothing large ever leaves.
+    /// Bytes at once. Default 4 000: three full datagrams. At least one full datagram, or nothing
+    /// large ever leaves.
     pub burst_bytes: u32,
 }
 

@@ -1,4 +1,5 @@
-//! Newest-state delivery: of each value only the newest is sent, again and again until the peer has it.
+//! Newest-state delivery: of each value only the newest is sent, again and again until the peer has
+//! it.
 
 use std::collections::BTreeMap;
 
@@ -53,7 +54,8 @@ impl Newest {
         self.waiting.insert(Slot::State(object, group), Value { number, part, sent_at: None });
     }
 
-    /// The call replaces any earlier one to the same target and method. False if there are too many different ones.
+    /// The call replaces any earlier one to the same target and method. False if there are too many
+    /// different ones.
     pub(super) fn set_call(&mut self, call: Call) -> bool {
         let slot = Slot::Call(call.target, call.method);
         if self.calls() >= SLOTS_MAX && !self.waiting.contains_key(&slot) {
@@ -69,8 +71,8 @@ impl Newest {
         self.waiting.range(Slot::Call(Target::Connection, 0)..).count()
     }
 
-    /// Values to send now, those that waited longest first: never sent, or sent `patience` ago and not confirmed.
-    /// Those about objects that the peer does not know yet wait.
+    /// Values to send now, those that waited longest first: never sent, or sent `patience` ago and
+    /// not confirmed. Those about objects that the peer does not know yet wait.
     pub(super) fn due(
         &self,
         patience: Span,
@@ -159,7 +161,8 @@ impl Heard {
     }
 }
 
-/// Removes what is about an object. Objects come and go by the second among many that stay, so it looks only where its slots are.
+/// Removes what is about an object. Objects come and go by the second among many that stay, so it
+/// looks only where its slots are.
 fn remove_of<T>(slots: &mut BTreeMap<Slot, T>, object: EntityId) {
     let calls = |target| Slot::Call(target, 0)..=Slot::Call(target, u32::MAX);
     let places = [

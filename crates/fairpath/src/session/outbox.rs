@@ -8,8 +8,8 @@ use super::seen::Seen;
 
 /// Reliable messages on their way to the peer.
 ///
-/// A transport loses nothing while it lives. What was handed to one that died is handed to the next one again, from
-/// where the peer says it stopped.
+/// A transport loses nothing while it lives. What was handed to one that died is handed to the next
+/// one again, from where the peer says it stopped.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outbox {
     /// Not confirmed yet; the first one's number is `confirmed`.

@@ -1,7 +1,7 @@
 //! Which datagrams went out with what, and which came in.
 //!
-//! Numbers, nonces and receipts are [`link`](crate::link)'s; here is what a session adds: values and calls that are
-//! confirmed by the same receipts, and repeated datagrams.
+//! Numbers, nonces and receipts are [`link`](crate::link)'s; here is what a session adds: values
+//! and calls that are confirmed by the same receipts, and repeated datagrams.
 
 use std::collections::BTreeMap;
 
@@ -125,21 +125,23 @@ pub(super) struct Arrived {
     book: ReceiptBook,
     /// When receipts must leave at the latest.
     owed_at: Option<LocalInstant>,
-    /// Something came out of turn since receipts last left: the peer should hear soon of what is missing.
+    /// Something came out of turn since receipts last left: the peer should hear soon of what is
+    /// missing.
     is_out_of_turn: bool,
 }
 
 impl Arrived {
     /// Numbers this far below the newest are forgotten.
     const WINDOW: u64 = 1024;
-    /// How long a receipt that is wanted soon waits for a datagram that leaves anyway: a frame and a bit. Less than the 25 ms after
-    /// which QUIC acknowledges on its own: then its acknowledgement travels with the receipts, and not in a packet before them.
+    /// How long a receipt that is wanted soon waits for a datagram that leaves anyway: a frame and
+    /// a bit. Less than the 25 ms after which QUIC acknowledges on its own: then its
+    /// acknowledgement travels with the receipts, and not in a packet before them.
     const SOON: Span = Span::from_millis(20);
-    /// The same for others: receipts of three ticks of 30 Hz leave together. Much longer, and schedulers decide by what is no longer
-    /// true.
+    /// The same for others: receipts of three ticks of 30 Hz leave together. Much longer, and
+    /// schedulers decide by what is no longer true.
     const AT_LEISURE: Span = Span::from_millis(80);
-    /// The same where something came out of turn: what is missing may have been lost, and is told again once the peer knows. Not at
-    /// once, for it may just as well come a moment later.
+    /// The same where something came out of turn: what is missing may have been lost, and is told
+    /// again once the peer knows. Not at once, for it may just as well come a moment later.
     const OUT_OF_TURN: Span = Span::from_millis(5);
 
     /// Whether a datagram comes for the first time.
@@ -171,7 +173,8 @@ impl Arrived {
         self.owed_at
     }
 
-    /// Feedback with all receipts that are not confirmed, as many as fit; nothing if there are none.
+    /// Feedback with all receipts that are not confirmed, as many as fit; nothing if there are
+    /// none.
     pub(super) fn pack(&mut self, header: &Header, bytes_max: usize) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
         let has_some = !self.book.is_empty() && self.book.pack(header, bytes_max, &mut bytes).ok()? > 0;

@@ -14,7 +14,8 @@ pub struct Queues {
     pub unreliable: usize,
     /// Datagrams whose fate is open: at most `SENT_PACKETS_MAX`.
     pub datagrams_open: usize,
-    /// Objects heard of before they exist here: at most `EARLY_MAX`, and at a server at most the ids granted.
+    /// Objects heard of before they exist here: at most `EARLY_MAX`, and at a server at most the
+    /// ids granted.
     pub early: usize,
     /// Events that nobody has fetched, of all peers together: about `EVENTS_MAX`.
     pub events: usize,

@@ -24,13 +24,14 @@ pub struct Sight<'a, V: Planar> {
 
 /// Says who sees what. Owners always see what is theirs.
 pub trait Scope<V: Planar>: Debug + Send {
-    /// Whether `client` is to see the object. `eyes` are the objects it owns; `is_seen` whether it sees it now, for
-    /// who wants to keep things from flickering at the edge.
+    /// Whether `client` is to see the object. `eyes` are the objects it owns; `is_seen` whether it
+    /// sees it now, for who wants to keep things from flickering at the edge.
     fn sees(&mut self, client: ClientId, object: &Sight<'_, V>, eyes: &[Sight<'_, V>], is_seen: bool)
     -> bool;
 
-    /// What `client` is to see of all `objects`, which come in the order of their ids; what it owns need not be named. For who
-    /// compares objects with each other, as [`Nearest`] does. Others leave it as it is: it asks [`sees`](Self::sees) for each.
+    /// What `client` is to see of all `objects`, which come in the order of their ids; what it owns
+    /// need not be named. For who compares objects with each other, as [`Nearest`] does. Others
+    /// leave it as it is: it asks [`sees`](Self::sees) for each.
     fn choose(
         &mut self,
         client: ClientId,
@@ -58,8 +59,8 @@ impl<V: Planar> Scope<V> for Everything {
 pub struct Within {
     /// From this near on it is seen.
     pub enter: f64,
-    /// Up to this far away it stays seen. At least `enter`: with less between them than an object moves in one look,
-    /// things at the edge come and go with every look.
+    /// Up to this far away it stays seen. At least `enter`: with less between them than an object
+    /// moves in one look, things at the edge come and go with every look.
     pub leave: f64,
 }
 
@@ -72,21 +73,26 @@ impl<V: Planar> Scope<V> for Within {
     }
 }
 
-/// Clients see so many objects of others, those that are nearest to something of theirs; who has nothing sees nothing.
+/// Clients see so many objects of others, those that are nearest to something of theirs; who has
+/// nothing sees nothing.
 ///
-/// For crowds: what a client is sent and what it costs are bounded, however many there are. A new object is seen from the next
-/// look on ([`ServerConfig::scope_every`](super::ServerConfig::scope_every)), and a look costs a distance for each client and
-/// object: with 1000 of each 10 ms, in parts.
+/// For crowds: what a client is sent and what it costs are bounded, however many there are. A new
+/// object is seen from the next
+/// look on ([`ServerConfig::scope_every`](super::ServerConfig::scope_every)), and a look costs a
+/// distance for each client and object: with 1000 of each 10 ms, in parts.
 #[derive(Clone, Copy, Debug)]
 pub struct Nearest {
-    /// How many at most. 32 tanks that twist and turn are 2 kB a second to each client (`cargo xtask bench thousand`).
+    /// How many at most. 32 tanks that twist and turn are 2 kB a second to each client (`cargo
+    /// xtask bench thousand`).
     pub count: usize,
 }
 
 impl Nearest {
-    /// What is seen counts as this much nearer than it is, so that two who are about as far away do not take turns.
+    /// What is seen counts as this much nearer than it is, so that two who are about as far away do
+    /// not take turns.
     ///
-    /// 0.9: on 32 neighbours, about three are kept that are no longer among the nearest, all of them at the edge.
+    /// 0.9: on 32 neighbours, about three are kept that are no longer among the nearest, all of
+    /// them at the edge.
     const KEPT: f64 = 0.9;
 }
 

@@ -14,7 +14,8 @@ pub(super) struct Seen {
 pub(super) struct TooFarAhead;
 
 impl Seen {
-    /// Whether it comes for the first time. Numbers `window` or more above the first that is missing are refused.
+    /// Whether it comes for the first time. Numbers `window` or more above the first that is
+    /// missing are refused.
     pub(super) fn insert(&mut self, number: u64, window: u64) -> Result<bool, TooFarAhead> {
         if number < self.floor {
             return Ok(false);

@@ -1,8 +1,8 @@
 //! Bits, and the three codes that everything else is spelt in.
 //!
-//! Whatever has a place in a message is described once, as a function over a [`Pass`]: with a [`Writer`] it
-//! writes, with a [`Reader`] it reads, with a [`Counter`] it tells the size, with an [`Echo`] it tells what
-//! the other side will decode. So the four cannot disagree.
+//! Whatever has a place in a message is described once, as a function over a [`Pass`]: with a
+//! [`Writer`] it writes, with a [`Reader`] it reads, with a [`Counter`] it tells the size, with an
+//! [`Echo`] it tells what the other side will decode. So the four cannot disagree.
 
 use super::DecodeError;
 
@@ -11,14 +11,14 @@ pub(super) const EXP_GOLOMB_BITS_MAX: u32 = 48;
 
 /// One way of walking through a message.
 ///
-/// Every method takes what to write and answers what is there: a reader ignores the former, all others
-/// answer it unchanged.
+/// Every method takes what to write and answers what is there: a reader ignores the former, all
+/// others answer it unchanged.
 pub(super) trait Pass {
     /// `width` bits, at most 56, the most significant first.
     fn bits(&mut self, value: u64, width: u32) -> Result<u64, DecodeError>;
 
-    /// A number in the phase-in code: the smallest `short_count` numbers in `width` − 1 bits, as they are,
-    /// all others in `width` bits, with `short_count` added to them.
+    /// A number in the phase-in code: the smallest `short_count` numbers in `width` − 1 bits, as
+    /// they are, all others in `width` bits, with `short_count` added to them.
     fn phase_in(&mut self, value: u64, width: u32, short_count: u64) -> Result<u64, DecodeError>;
 
     /// One bit.
@@ -27,8 +27,9 @@ pub(super) trait Pass {
         Ok(self.bits(value.into(), 1)? == 1)
     }
 
-    /// A number below `bound`, in as few bits as that allows: where `bound` is not a power of two, the
-    /// smallest numbers take one bit less than the others. A number below one takes no bits.
+    /// A number below `bound`, in as few bits as that allows: where `bound` is not a power of two,
+    /// the smallest numbers take one bit less than the others. A number below one takes no
+    /// bits.
     #[inline]
     fn below(&mut self, value: u64, bound: u64) -> Result<u64, DecodeError> {
         let width = u64::BITS - (bound - 1).leading_zeros();
@@ -38,7 +39,8 @@ pub(super) trait Pass {
         self.phase_in(value, width, (1 << width) - bound)
     }
 
-    /// Any number below 2⁴⁸, in the exponential Golomb code of this order: best for numbers around 2^`order`.
+    /// Any number below 2⁴⁸, in the exponential Golomb code of this order: best for numbers around
+    /// 2^`order`.
     fn exp_golomb(&mut self, value: u64, order: u32) -> Result<u64, DecodeError> {
         let above = (value >> order).saturating_add(1);
         let width = self.zeros(above.ilog2(), EXP_GOLOMB_BITS_MAX - order)?;
@@ -65,9 +67,10 @@ pub(super) trait Pass {
         Ok(found)
     }
 
-    /// Different numbers in ascending order, all of them in `low..end`: the middle one first, then those
-    /// below and those above it, so that each costs only what its neighbours leave open, and a run without
-    /// gaps costs nothing (binary interpolative coding, Moffat and Stuiver 2000).
+    /// Different numbers in ascending order, all of them in `low..end`: the middle one first, then
+    /// those below and those above it, so that each costs only what its neighbours leave open,
+    /// and a run without gaps costs nothing (binary interpolative coding, Moffat and Stuiver
+    /// 2000).
     ///
     /// The caller makes sure that there is room for so many.
     fn ascending(&mut self, numbers: &mut [u32], low: u64, end: u64) -> Result<(), DecodeError> {
@@ -99,7 +102,8 @@ pub(super) const fn unzigzag(code: u64) -> i64 {
 /// Appends to a byte buffer.
 pub(super) struct Writer<'a> {
     out: &'a mut Vec<u8>,
-    /// Fewer than 32 bits that are not in the buffer yet, in the low end; above them, bits that are.
+    /// Fewer than 32 bits that are not in the buffer yet, in the low end; above them, bits that
+    /// are.
     pending: u64,
     pending_width: u32,
 }

@@ -18,13 +18,14 @@ pub const IPV6_BYTES: usize = 40;
 /// A UDP header (RFC 768).
 pub const UDP_BYTES: usize = 8;
 
-/// What QUIC puts around one datagram: a short header of 1 byte, a connection id of 8 (quinn's default; the
-/// peer chooses 0 to 20) and a packet number of 2 (1 to 4 are possible) (RFC 9000, 17.3); a DATAGRAM frame's
-/// type and length, 1 and 2 bytes (RFC 9221); and the authentication tag of 16 (RFC 9001, 5.3).
+/// What QUIC puts around one datagram: a short header of 1 byte, a connection id of 8 (quinn's
+/// default; the peer chooses 0 to 20) and a packet number of 2 (1 to 4 are possible) (RFC 9000,
+/// 17.3); a DATAGRAM frame's type and length, 1 and 2 bytes (RFC 9221); and the authentication tag
+/// of 16 (RFC 9001, 5.3).
 pub const QUIC_BYTES: usize = 1 + 8 + 2 + 1 + 2 + 16;
 
-/// A message of this size passes every path that QUIC works on, without discovery of a larger one: 1200
-/// bytes of UDP payload (RFC 9000, 14), less QUIC's own.
+/// A message of this size passes every path that QUIC works on, without discovery of a larger one:
+/// 1200 bytes of UDP payload (RFC 9000, 14), less QUIC's own.
 pub const DATAGRAM_BYTES_MAX: usize = 1200 - QUIC_BYTES;
 
 /// What a message of so many bytes takes of a line, over QUIC, UDP and IPv4.
@@ -62,10 +63,12 @@ impl SizeRow {
     }
 }
 
-/// The sizes of linear and circular DR vectors in the plane, from friendly scenes to unfriendly ones.
+/// The sizes of linear and circular DR vectors in the plane, from friendly scenes to unfriendly
+/// ones.
 ///
-/// Everything in a scene is drawn evenly: positions from the whole world, velocities up to the limit, ids
-/// from all entities, generations and lives from all there are. Real ones are more alike, and cheaper.
+/// Everything in a scene is drawn evenly: positions from the whole world, velocities up to the
+/// limit, ids from all entities, generations and lives from all there are. Real ones are more
+/// alike, and cheaper.
 pub fn size_table(precision: &Precision) -> Vec<SizeRow> {
     SCENES.iter().map(|scene| scene.measured(precision)).collect()
 }

@@ -24,8 +24,8 @@ pub enum DecodeError {
     NonFinite,
     /// A time, an id or a count beyond what the format allows.
     OutOfRange,
-    /// The same can be said in fewer or other bits, and the format says which: padding that is not zero, an
-    /// escape that was not needed, a table entry that nobody uses.
+    /// The same can be said in fewer or other bits, and the format says which: padding that is not
+    /// zero, an escape that was not needed, a table entry that nobody uses.
     NotCanonical,
 }
 
@@ -60,9 +60,9 @@ pub enum EncodeError {
     UnorderedReceipts,
     /// More than [`VECTORS_MAX`](super::VECTORS_MAX) or [`RECEIPTS_MAX`](super::RECEIPTS_MAX).
     TooMany(usize),
-    /// Times, or packet numbers, too far apart from each other or from zero for one message. The ends of
-    /// time are 36 000 years from zero; DR vectors may be 2³² steps of the time grid apart, 49 days at the
-    /// default, and packets 32 767.
+    /// Times, or packet numbers, too far apart from each other or from zero for one message. The
+    /// ends of time are 36 000 years from zero; DR vectors may be 2³² steps of the time grid
+    /// apart, 49 days at the default, and packets 32 767.
     OutOfRange,
 }
 

@@ -7,18 +7,20 @@ use crate::time::SharedInstant;
 
 /// What every message begins with.
 ///
-/// All datagrams of one direction of a link share one count, whatever their kind, so that a gap is a loss.
+/// All datagrams of one direction of a link share one count, whatever their kind, so that a gap is
+/// a loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
-    /// Which datagram of its direction this is. The receiver widens it against the newest it has seen.
+    /// Which datagram of its direction this is. The receiver widens it against the newest it has
+    /// seen.
     pub packet: WirePacketNumber,
     /// When it was handed to the link, to the microsecond.
     pub sent_at: SharedInstant,
-    /// Of DR vectors: what its receiver must prove to have seen. Of feedback: the proof, which is the exclusive or
-    /// of the nonces of all datagrams that it acknowledges.
+    /// Of DR vectors: what its receiver must prove to have seen. Of feedback: the proof, which is
+    /// the exclusive or of the nonces of all datagrams that it acknowledges.
     pub nonce: Nonce,
-    /// The newest feedback message that its sender has received, if there is one worth confirming: every
-    /// receipt in that message has arrived and need not be repeated.
+    /// The newest feedback message that its sender has received, if there is one worth confirming:
+    /// every receipt in that message has arrived and need not be repeated.
     pub confirmed: Option<WirePacketNumber>,
 }
 
@@ -71,8 +73,8 @@ fn pass_first_byte<P: Pass>(pass: &mut P, kind: Kind, confirms: bool) -> Result<
     Ok((kind, confirms))
 }
 
-/// The header of a message of this kind. `near` is an instant less than [`TIME_WIDTH`]'s half away from when
-/// it was sent; a writer knows that instant itself.
+/// The header of a message of this kind. `near` is an instant less than [`TIME_WIDTH`]'s half away
+/// from when it was sent; a writer knows that instant itself.
 pub(super) fn pass_header<P: Pass>(
     pass: &mut P,
     kind: Kind,
@@ -98,9 +100,9 @@ pub(super) fn pass_header<P: Pass>(
     Ok(Header { packet, sent_at, nonce, confirmed })
 }
 
-/// Of an instant's microseconds the wire carries the low 28 bits: two clocks, or a datagram's two ends, may be 134 s
-/// apart. Four times the 30 s for which QUIC connections are commonly kept alive: what waited longer in some buffer
-/// would be taken for new.
+/// Of an instant's microseconds the wire carries the low 28 bits: two clocks, or a datagram's two
+/// ends, may be 134 s apart. Four times the 30 s for which QUIC connections are commonly kept
+/// alive: what waited longer in some buffer would be taken for new.
 const TIME_WIDTH: u32 = 28;
 const TIME_MASK: u64 = (1 << TIME_WIDTH) - 1;
 
@@ -111,8 +113,8 @@ fn widen_time(low: u64, near: SharedInstant) -> Result<SharedInstant, DecodeErro
     near.as_micros().checked_add(ahead).and_then(instant).ok_or(DecodeError::OutOfRange)
 }
 
-/// The ends of time, in microseconds from zero: 36 000 years. Far enough from what an `i64` holds that no
-/// sum or rounding of instants overflows.
+/// The ends of time, in microseconds from zero: 36 000 years. Far enough from what an `i64` holds
+/// that no sum or rounding of instants overflows.
 const TIME_LIMIT: i64 = 1 << 60;
 
 /// The instant so many microseconds from zero, unless that is beyond the ends of time.

@@ -62,8 +62,9 @@ pub(super) fn blank<V: Planar>(shape: u32) -> Result<(Motion<V>, Option<Attitude
     Ok((motion, (shape >= ATTITUDE).then(Attitude::default)))
 }
 
-/// The models of IEEE 1278.1, by the number that the wire gives them: the standard's in the low four bits,
-/// and above it which reading of that model is meant, in the order in which [`dis::Model::ALL`] lists them.
+/// The models of IEEE 1278.1, by the number that the wire gives them: the standard's in the low
+/// four bits, and above it which reading of that model is meant, in the order in which
+/// [`dis::Model::ALL`] lists them.
 fn dis_code(model: dis::Model) -> u8 {
     let reading = dis_readings(model.number()).position(|reading| reading == model);
     model.number() | (reading.expect("every reading is listed") as u8) << 4
@@ -184,8 +185,8 @@ fn pass_duration<P: Pass>(pass: &mut P, grid: &Grid, secs: &mut f64) -> Result<(
     if *secs > 0.0 { Ok(()) } else { Err(DecodeError::OutOfRange) }
 }
 
-/// The standard's models are three-dimensional wherever they are used. What is zero takes one bit, since
-/// half of the models do without an acceleration or a rotation.
+/// The standard's models are three-dimensional wherever they are used. What is zero takes one bit,
+/// since half of the models do without an acceleration or a rotation.
 fn pass_dis<P: Pass>(pass: &mut P, precision: &Precision, it: &mut Dis) -> Result<(), DecodeError> {
     let code = pass.bits(dis_code(it.model).into(), 8)? as u8;
     it.model = dis_model(code).ok_or(DecodeError::UnknownModel(code))?;
@@ -237,12 +238,13 @@ fn pass_angle<P: Pass>(pass: &mut P, precision: &Precision, angle: &mut f64) -> 
     Ok(())
 }
 
-/// An orientation in space: which component of the unit quaternion is the largest, and the other three,
-/// from which it follows.
+/// An orientation in space: which component of the unit quaternion is the largest, and the other
+/// three, from which it follows.
 ///
-/// In units of 1/(m·√2), where m is half of a full turn's steps, the squares of the four sum to 2m². The one
-/// left out is greater than each of the three, strictly: a tie is broken by taking a unit from one of them.
-/// So the same orientation is always spelt the same way, and decoding what was encoded changes nothing.
+/// In units of 1/(m·√2), where m is half of a full turn's steps, the squares of the four sum to
+/// 2m². The one left out is greater than each of the three, strictly: a tie is broken by taking a
+/// unit from one of them. So the same orientation is always spelt the same way, and decoding what
+/// was encoded changes nothing.
 fn pass_quaternion<P: Pass>(pass: &mut P, precision: &Precision, it: &mut Quat) -> Result<(), DecodeError> {
     if !it.is_finite() {
         return Err(DecodeError::NonFinite);
@@ -280,8 +282,8 @@ fn pass_quaternion<P: Pass>(pass: &mut P, precision: &Precision, it: &mut Quat) 
     Ok(())
 }
 
-/// Where among w, x, y, z the largest component is, and the other three in that order, for the one of the
-/// two quaternions ±q in which the largest is positive.
+/// Where among w, x, y, z the largest component is, and the other three in that order, for the one
+/// of the two quaternions ±q in which the largest is positive.
 fn smallest_three(q: Quat) -> (usize, [f64; 3]) {
     let all = [q.w, q.v.x, q.v.y, q.v.z];
     let mut largest = 0;

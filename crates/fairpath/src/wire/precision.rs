@@ -7,43 +7,51 @@ use crate::vector::{Vec3, Vector};
 
 /// The knobs of a [`Precision`]. Lengths are in the game's own unit; metres in the examples.
 ///
-/// The defaults spell a linear DR vector of a 1 km world in 68 bits plus its share of the batch, and keep
-/// its prediction within a centimetre or so for a second.
+/// The defaults spell a linear DR vector of a 1 km world in 68 bits plus its share of the batch,
+/// and keep its prediction within a centimetre or so for a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PrecisionSettings {
-    /// What positions are rounded to, per axis. Default 0.01: at most 5 mm off. Each halving costs a bit per
-    /// axis; far above the trigger's threshold, every DR vector starts with an error that triggers the next.
+    /// What positions are rounded to, per axis. Default 0.01: at most 5 mm off. Each halving costs
+    /// a bit per axis; far above the trigger's threshold, every DR vector starts with an error
+    /// that triggers the next.
     pub position_step: f64,
-    /// The corner of the world with the smallest coordinates. Default −500 on each axis. What lies outside
-    /// costs 25 bits more per axis and keeps the step up to 2²³ steps from zero (84 km); beyond that it
-    /// costs 65 more and is exact. Too small a world pays that often; each doubling of it costs a bit per
-    /// axis. The third axis is of no account in two dimensions, except for the models of IEEE 1278.1.
+    /// The corner of the world with the smallest coordinates. Default −500 on each axis. What lies
+    /// outside costs 25 bits more per axis and keeps the step up to 2²³ steps from zero (84
+    /// km); beyond that it costs 65 more and is exact. Too small a world pays that often; each
+    /// doubling of it costs a bit per axis. The third axis is of no account in two dimensions,
+    /// except for the models of IEEE 1278.1.
     pub world_min: Vec3,
     /// The corner of the world with the greatest coordinates. Default 500 on each axis.
     pub world_max: Vec3,
-    /// What velocities are rounded to, per axis. Default 0.01 per second: a straight guess is 5 mm off after
-    /// a second. Each halving costs a bit per axis; too coarse, and predictions drift to the threshold on
-    /// their own (at 0.1 per second and a threshold of 0.1, after two seconds).
+    /// What velocities are rounded to, per axis. Default 0.01 per second: a straight guess is 5 mm
+    /// off after a second. Each halving costs a bit per axis; too coarse, and predictions drift
+    /// to the threshold on their own (at 0.1 per second and a threshold of 0.1, after two
+    /// seconds).
     pub velocity_step: f64,
-    /// The greatest velocity per axis that needs no escape. Default 40 per second (144 km/h). An escape
-    /// costs 25 bits per axis, each doubling of the limit one: worth it if one in 25 is faster.
+    /// The greatest velocity per axis that needs no escape. Default 40 per second (144 km/h). An
+    /// escape costs 25 bits per axis, each doubling of the limit one: worth it if one in 25 is
+    /// faster.
     pub velocity_limit: f64,
-    /// What accelerations are rounded to, per axis. Default 0.02 per second squared: 5 mm after a second.
+    /// What accelerations are rounded to, per axis. Default 0.02 per second squared: 5 mm after a
+    /// second.
     pub acceleration_step: f64,
-    /// The greatest acceleration per axis that needs no escape. Default 40 per second squared, four g.
+    /// The greatest acceleration per axis that needs no escape. Default 40 per second squared, four
+    /// g.
     pub acceleration_limit: f64,
     /// Into how many headings a full turn is divided; even. Default 8192: at most 0.4 mrad off, one
-    /// centimetre sideways after 25 m. Orientations in space are at most a whole step off. Each doubling
-    /// costs a bit, in space three; at 256 a car on a kilometre's straight is sent twelve metres aside.
+    /// centimetre sideways after 25 m. Orientations in space are at most a whole step off. Each
+    /// doubling costs a bit, in space three; at 256 a car on a kilometre's straight is sent
+    /// twelve metres aside.
     pub angle_steps: u32,
     /// What turn rates are rounded to. Default 0.001 rad/s: 0.5 mrad after a second.
     pub turn_rate_step: f64,
     /// The greatest turn rate, or body rate per axis, that needs no escape. Default 8 rad/s.
     pub turn_rate_limit: f64,
-    /// The grid that generation times lie on, the same for all batches. Default 1 ms. The owner moves its
-    /// motion onto the grid before it cuts a DR vector, so a coarse grid costs no accuracy; one coarser than
-    /// a tick gives DR vectors of different ticks the same time, and the later one looks like a duplicate.
-    /// A finer one costs a bit or two per DR vector in batches that gather several ticks.
+    /// The grid that generation times lie on, the same for all batches. Default 1 ms. The owner
+    /// moves its motion onto the grid before it cuts a DR vector, so a coarse grid costs no
+    /// accuracy; one coarser than a tick gives DR vectors of different ticks the same time, and
+    /// the later one looks like a duplicate. A finer one costs a bit or two per DR vector in
+    /// batches that gather several ticks.
     pub time_step: Span,
 }
 
@@ -131,8 +139,8 @@ impl Precision {
         self.settings.time_step
     }
 
-    /// A number that two peers compare before they talk: the same for the same format version and precision,
-    /// almost surely another for any other. FNV-1a over what `PROTOCOL.md` lists.
+    /// A number that two peers compare before they talk: the same for the same format version and
+    /// precision, almost surely another for any other. FNV-1a over what `PROTOCOL.md` lists.
     pub fn fingerprint(&self) -> u32 {
         let [x, y, z] = self.position;
         let grids = [x, y, z, self.velocity, self.acceleration, self.turn_rate];
@@ -161,8 +169,8 @@ impl Default for Precision {
     }
 }
 
-/// A number is a whole number of steps: in few bits if that number is in the expected range, in 24 bits if
-/// it is not, and as it is if even those do not hold it.
+/// A number is a whole number of steps: in few bits if that number is in the expected range, in 24
+/// bits if it is not, and as it is if even those do not hold it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Grid {
     step: f64,
@@ -170,8 +178,8 @@ pub(super) struct Grid {
     steps_per_unit: f64,
     /// Numbers this far from zero, and farther, are not rounded.
     far: f64,
-    /// The number of steps that is in the middle of the range. The codes count outwards from there, so that
-    /// the short ones are for what is slow or near the middle of the world.
+    /// The number of steps that is in the middle of the range. The codes count outwards from there,
+    /// so that the short ones are for what is slow or near the middle of the world.
     middle: i32,
     /// How many numbers of steps are in the range. The code after the last of them is the escape.
     levels: u32,

@@ -1,9 +1,9 @@
 //! What a receiver tells the sender: which datagrams came, when, and what was of no use in them.
 //!
-//! A receipt can be lost like anything else, and a later one cannot tell when an earlier datagram came. So
-//! each feedback message repeats all receipts that the sender has not confirmed yet, and is built to make
-//! repetition cheap: a run of datagrams without a gap costs nothing to name, evenly spaced arrivals with an
-//! even delay cost nothing more, and jitter costs what it is worth.
+//! A receipt can be lost like anything else, and a later one cannot tell when an earlier datagram
+//! came. So each feedback message repeats all receipts that the sender has not confirmed yet, and
+//! is built to make repetition cheap: a run of datagrams without a gap costs nothing to name,
+//! evenly spaced arrivals with an even delay cost nothing more, and jitter costs what it is worth.
 
 use super::bits::{Counter, EXP_GOLOMB_BITS_MAX, Pass, Reader, append, zigzag};
 use super::header::{Header, Kind, instant, pass_header};
@@ -19,7 +19,8 @@ pub struct Receipt {
     pub packet: PacketNumber,
     /// When it came, by the receiver's view of the shared clock.
     pub received_at: SharedInstant,
-    /// That, minus the send time it carried. Negative where the clocks disagree by more than the way took.
+    /// That, minus the send time it carried. Negative where the clocks disagree by more than the
+    /// way took.
     pub delay: Span,
     /// Which of its DR vectors were older than what the receiver already had. All others were used.
     pub stale: StaleSet,
@@ -28,10 +29,12 @@ pub struct Receipt {
 /// A batch of receipts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Feedback {
-    /// Which datagram it is, when it was sent, and the proof: the nonces of all datagrams below, in one number.
+    /// Which datagram it is, when it was sent, and the proof: the nonces of all datagrams below, in
+    /// one number.
     pub header: Header,
-    /// Whether everything that had arrived when it was sent is either here or confirmed. Then whatever else was
-    /// sent long before is lost; otherwise some receipts did not fit, or had to be given up.
+    /// Whether everything that had arrived when it was sent is either here or confirmed. Then
+    /// whatever else was sent long before is lost; otherwise some receipts did not fit, or had
+    /// to be given up.
     pub is_complete: bool,
     /// The receipts, in ascending order of their packets.
     pub receipts: Vec<Receipt>,
@@ -45,7 +48,8 @@ impl StaleSet {
     /// None of them.
     pub const NONE: Self = Self([0; 4]);
 
-    /// Adds the DR vector at this place, counted from zero. Places that no datagram has are ignored.
+    /// Adds the DR vector at this place, counted from zero. Places that no datagram has are
+    /// ignored.
     pub fn insert(&mut self, place: usize) {
         if place < VECTORS_MAX {
             self.0[place / 64] |= 1 << (place % 64);
@@ -113,11 +117,11 @@ pub fn encode_feedback(feedback: &Feedback, out: &mut Vec<u8>) -> Result<(), Enc
     append(out, |writer| pass_known(writer, feedback))
 }
 
-/// Appends a message with the first of these receipts, the oldest, as many as fit in `bytes_max`, and tells
-/// how many. Where none fits, nothing is written.
+/// Appends a message with the first of these receipts, the oldest, as many as fit in `bytes_max`,
+/// and tells how many. Where none fits, nothing is written.
 ///
-/// Each receipt comes with the nonce of its datagram; `header` is told the proof of those that are in. Where some
-/// are left out, the message is not complete, whatever `is_complete` says.
+/// Each receipt comes with the nonce of its datagram; `header` is told the proof of those that are
+/// in. Where some are left out, the message is not complete, whatever `is_complete` says.
 pub fn pack_feedback(
     header: &Header,
     is_complete: bool,
@@ -143,8 +147,8 @@ pub fn pack_feedback(
     Ok(count)
 }
 
-/// Reads a batch of receipts. `near` is any instant within two minutes of when it was sent, `newest_sent` the
-/// newest datagram that they can be about, or one less than 32 768 away from it.
+/// Reads a batch of receipts. `near` is any instant within two minutes of when it was sent,
+/// `newest_sent` the newest datagram that they can be about, or one less than 32 768 away from it.
 pub fn decode_feedback(
     near: SharedInstant,
     newest_sent: PacketNumber,

@@ -1,8 +1,8 @@
 //! A batch of DR vectors.
 //!
-//! What the vectors of a batch have in common is said once, ahead of them: their ids, which ascend, and
-//! three tables, of the generation times, lives and shapes that occur. Each vector then names its entry of
-//! every table in as few bits as the table's length needs: none, where all agree.
+//! What the vectors of a batch have in common is said once, ahead of them: their ids, which ascend,
+//! and three tables, of the generation times, lives and shapes that occur. Each vector then names
+//! its entry of every table in as few bits as the table's length needs: none, where all agree.
 
 use super::bits::{Counter, Echo, Pass, Reader, append};
 use super::header::{Header, Kind, instant, pass_header};
@@ -24,8 +24,9 @@ pub struct Updates<V: Planar> {
 
 /// Appends a message with all of these DR vectors, in any order, to `out`.
 ///
-/// They travel, and are counted in receipts, in ascending order of their entities. Without DR vectors it is
-/// still a message: a sign of life, or a confirmation. On an error `out` is as it was.
+/// They travel, and are counted in receipts, in ascending order of their entities. Without DR
+/// vectors it is still a message: a sign of life, or a confirmation. On an error `out` is as it
+/// was.
 ///
 /// ```
 /// use fairpath::motion::MotionKind;
@@ -63,10 +64,11 @@ pub fn encode_updates<V: Planar>(
     append(out, |writer| pass_sorted(writer, precision, header, &sorted))
 }
 
-/// Appends a message with the first of these DR vectors, as many as fit in `bytes_max`, and tells how many.
+/// Appends a message with the first of these DR vectors, as many as fit in `bytes_max`, and tells
+/// how many.
 ///
-/// The caller puts first what is most worth sending. Of more than [`VECTORS_MAX`] the rest is not looked at.
-/// Where none fits, nothing is written.
+/// The caller puts first what is most worth sending. Of more than [`VECTORS_MAX`] the rest is not
+/// looked at. Where none fits, nothing is written.
 pub fn pack_updates<V: Planar>(
     precision: &Precision,
     header: &Header,
@@ -97,8 +99,8 @@ pub fn pack_updates<V: Planar>(
 
 /// The greatest number of items, up to `count`, whose message has at most `bits_max` bits.
 ///
-/// Items cost about the same and a message little more than its items, so a proportional guess is off by a
-/// few, and the exact answer is a few steps away from it.
+/// Items cost about the same and a message little more than its items, so a proportional guess is
+/// off by a few, and the exact answer is a few steps away from it.
 pub(super) fn longest_that_fits(
     count: usize,
     bits_max: usize,
@@ -150,11 +152,11 @@ pub fn decode_updates<V: Planar>(
 }
 
 impl Precision {
-    /// Exactly what a receiver will decode of this DR vector. The sender must predict from this, or it
-    /// corrects errors that nobody has and overlooks those that everybody sees.
+    /// Exactly what a receiver will decode of this DR vector. The sender must predict from this, or
+    /// it corrects errors that nobody has and overlooks those that everybody sees.
     ///
-    /// Decoding changes nothing twice. A DR vector that is not finite comes back as it is; no message will
-    /// carry it.
+    /// Decoding changes nothing twice. A DR vector that is not finite comes back as it is; no
+    /// message will carry it.
     #[must_use]
     pub fn as_decoded<V: Planar>(&self, vector: &DrVector<V>) -> DrVector<V> {
         let mut decoded = *vector;
@@ -167,8 +169,8 @@ impl Precision {
         }
     }
 
-    /// How many bits this DR vector takes for itself, beyond its share of the ids and tables of its batch.
-    /// Zero if it is not finite: no message will carry it.
+    /// How many bits this DR vector takes for itself, beyond its share of the ids and tables of its
+    /// batch. Zero if it is not finite: no message will carry it.
     ///
     /// In a batch of 16 the share is 8 to 16 bits: see [`cost`](super::cost).
     pub fn bits_of<V: Planar>(&self, vector: &DrVector<V>) -> usize {
@@ -191,7 +193,8 @@ const GENERATION_WIDTH: u32 = 8;
 const ID_ORDER: u32 = 6;
 /// The order of the code for how old the newest DR vector is: best for those of this tick.
 const LAG_ORDER: u32 = 2;
-/// The order of the code for the difference between the newest and the oldest: best for a tick or two.
+/// The order of the code for the difference between the newest and the oldest: best for a tick or
+/// two.
 const AGE_ORDER: u32 = 4;
 
 fn kind_of<V: Planar>() -> Kind {
@@ -235,8 +238,8 @@ fn pass_sorted<P: Pass, V: Planar>(
     Ok(())
 }
 
-/// Which steps of the time grid are nearest to the generation times; nothing if one is beyond the ends of
-/// time.
+/// Which steps of the time grid are nearest to the generation times; nothing if one is beyond the
+/// ends of time.
 fn grid_steps<V: Planar>(precision: &Precision, vectors: &[&DrVector<V>]) -> Option<Vec<i64>> {
     let mut steps = Vec::with_capacity(vectors.len());
     let (mut previous, mut step) = (None, 0);
@@ -275,8 +278,8 @@ struct Shared {
 }
 
 impl Shared {
-    /// What these share, which were generated at these steps of the time grid; nothing if they are too far
-    /// apart for one message.
+    /// What these share, which were generated at these steps of the time grid; nothing if they are
+    /// too far apart for one message.
     fn of<'a, V: Planar>(steps: &[i64], vectors: impl IntoIterator<Item = &'a DrVector<V>>) -> Option<Self> {
         let newest = steps.iter().copied().max()?;
         let mut shared = Self { newest, ..Self::default() };
@@ -325,7 +328,8 @@ fn pass_ages<P: Pass>(pass: &mut P, count: usize, ages: &[u32]) -> Result<Vec<u3
     Ok(ages)
 }
 
-/// One DR vector, generated at this step of the time grid: its entries in the tables, and its numbers.
+/// One DR vector, generated at this step of the time grid: its entries in the tables, and its
+/// numbers.
 fn pass_vector<P: Pass, V: Planar>(
     pass: &mut P,
     precision: &Precision,

@@ -1,4 +1,5 @@
-//! A sender, its receivers and the links between them, in virtual time: what the laws of the schedulers are tried on.
+//! A sender, its receivers and the links between them, in virtual time: what the laws of the
+//! schedulers are tried on.
 
 use std::collections::BTreeMap;
 
@@ -120,8 +121,8 @@ impl World {
         self.depart();
     }
 
-    /// Drives on another way every `interval`, so many times, but always more or less to the east: who is not told
-    /// falls behind.
+    /// Drives on another way every `interval`, so many times, but always more or less to the east:
+    /// who is not told falls behind.
     pub(crate) fn wander(&mut self, entity: EntityId, times: usize, interval: Span) {
         for _ in 0..times {
             let mut vector = turn(&mut self.random, entity, MotionKind::Linear, self.now);

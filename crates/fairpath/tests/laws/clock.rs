@@ -1,6 +1,6 @@
-//! Goal: shared time never runs backwards, and its stated uncertainty is never a lie. Method: a server whose
-//! clock is offset and drifts, a link with jitter, spikes, loss and asymmetry, and every reading compared
-//! with the truth, which only the test knows.
+//! Goal: shared time never runs backwards, and its stated uncertainty is never a lie. Method: a
+//! server whose clock is offset and drifts, a link with jitter, spikes, loss and asymmetry, and
+//! every reading compared with the truth, which only the test knows.
 
 use std::collections::BTreeMap;
 
@@ -106,7 +106,8 @@ impl World {
         self.clock.uncertainty(now.local).expect("synchronised").as_micros() as f64
     }
 
-    /// The error of the filter we compare with: of the last eight exchanges, the offset of the quickest.
+    /// The error of the filter we compare with: of the last eight exchanges, the offset of the
+    /// quickest.
     fn best_exchange_error_us(&self, local: LocalInstant) -> f64 {
         let last_eight = self.exchanges.iter().rev().take(8);
         let best = last_eight.min_by_key(|exchange| exchange.round_trip).expect("synchronised");
@@ -234,7 +235,8 @@ fn after_the_path_turns_asymmetric_the_error_grows_to_half_of_that_and_no_furthe
 
 #[test]
 fn ten_exchanges_are_enough_to_settle() {
-    // 100 ± 30 ms each way: one exchange is off by up to 30 ms, the quickest of ten by some 5 ms each way.
+    // 100 ± 30 ms each way: one exchange is off by up to 30 ms, the quickest of ten by some 5 ms each
+    // way.
     let errors: Vec<f64> = (0..200)
         .map(|seed| {
             let mut world = World::new(Conditions { seed, ..Conditions::symmetric(70e3, 60e3) });
@@ -313,8 +315,8 @@ fn events() -> impl Strategy<Value = Vec<(i64, Event)>> {
     prop::collection::vec((0..300_000i64, event), 1..80)
 }
 
-/// Plays `events`, each so many microseconds after the one before, and asks for the time at every frame
-/// between them and at every event.
+/// Plays `events`, each so many microseconds after the one before, and asks for the time at every
+/// frame between them and at every event.
 fn play(events: &[(i64, Event)], rate: TickRate) -> Vec<(u32, Now)> {
     let mut clock = ClockSync::new(ClockConfig::default());
     let mut asked: Vec<Request> = Vec::new();

@@ -1,6 +1,6 @@
-//! Goal: the eye is led to the truth without jumps, without overshoot, in bounded time, at any frame rate.
-//! Method: paths that are corrected at arbitrary instants, also in the middle of a blend, drawn by every
-//! algorithm.
+//! Goal: the eye is led to the truth without jumps, without overshoot, in bounded time, at any
+//! frame rate. Method: paths that are corrected at arbitrary instants, also in the middle of a
+//! blend, drawn by every algorithm.
 
 use std::collections::BTreeMap;
 
@@ -67,7 +67,8 @@ impl Corrected {
             .collect()
     }
 
-    /// Calls `look` at every correction with the drawn thing before and after it, and the placed states.
+    /// Calls `look` at every correction with the drawn thing before and after it, and the placed
+    /// states.
     fn each_correction(
         &self,
         convergence: Convergence,
@@ -163,7 +164,8 @@ fn after_the_blend_drawn_equals_placed() {
     });
 }
 
-/// A thing drawn moving at `velocity` that turns out to stand `gap` away, and how far the error may grow.
+/// A thing drawn moving at `velocity` that turns out to stand `gap` away, and how far the error may
+/// grow.
 fn stopped(algorithm: Algorithm, gap: Vec2, velocity: Vec2) -> (Drawn<Vec2>, State<Vec2>, f64) {
     let (before, target) =
         (State::moving(Vec2::new(3.0, 4.0) + gap, velocity), State::moving(Vec2::new(3.0, 4.0), Vec2::ZERO));

@@ -1,8 +1,8 @@
 //! The laws of the nine DIS models, in every reading.
 //!
-//! Goal: right where programs are known to fail: no spin, hardly any, many turns, gimbal lock, far from the
-//! origin. Method: slopes taken numerically, a quadrature that knows only where the axes point, and the ways in
-//! which the models must agree with each other.
+//! Goal: right where programs are known to fail: no spin, hardly any, many turns, gimbal lock, far
+//! from the origin. Method: slopes taken numerically, a quadrature that knows only where the axes
+//! point, and the ways in which the models must agree with each other.
 
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
@@ -146,8 +146,8 @@ fn the_state_comes_back_as_far_as_the_model_can_hold_it() {
 
 #[test]
 fn starting_again_on_the_way_changes_nothing() {
-    // Not for the literal readings of fixed models: their axes turn and their orientation does not, so that
-    // a state on the way has forgotten where the axes point.
+    // Not for the literal readings of fixed models: their axes turn and their orientation does not, so
+    // that a state on the way has forgotten where the axes point.
     let remembers = |model: &Model| model.axes_turn() == (model.orientation_turns() && model.is_body());
     let models: Vec<Model> = Model::ALL.into_iter().filter(remembers).collect();
     assert_eq!(models.len(), 10);
@@ -230,8 +230,8 @@ fn euler_angles_lead_back_to_their_orientation() {
     });
 }
 
-/// ∫ axes(s)·(v + A_b·s) ds by Gauss and Legendre's five points on pieces of a quarter radian. It shares nothing
-/// with the closed form but where a quaternion points.
+/// ∫ axes(s)·(v + A_b·s) ds by Gauss and Legendre's five points on pieces of a quarter radian. It
+/// shares nothing with the closed form but where a quaternion points.
 fn displacement_by_quadrature(dis: &Dis, at: f64) -> Vec3 {
     const NODES: [(f64, f64); 5] = [
         (-0.906_179_845_938_664, 0.236_926_885_056_189_1),
@@ -273,7 +273,8 @@ fn velocity_as_the_standard_says(dis: &Dis, at: f64) -> Vec3 {
     }
 }
 
-/// The slope of a curve by central differences at two distances: off by h⁴ times its fifth derivative / 30.
+/// The slope of a curve by central differences at two distances: off by h⁴ times its fifth
+/// derivative / 30.
 fn slope(curve: impl Fn(f64) -> Vec3, at: f64) -> Vec3 {
     const H: f64 = 1e-3;
     let difference = |h: f64| (curve(at + h) - curve(at - h)) * (0.5 / h);
@@ -352,7 +353,8 @@ fn spin() -> impl Strategy<Value = Vec3> {
     ]
 }
 
-/// 1e-300 to 1e-2 radians per second, evenly in its exponent, about half of it where cancellation would show.
+/// 1e-300 to 1e-2 radians per second, evenly in its exponent, about half of it where cancellation
+/// would show.
 fn tiny_spin() -> impl Strategy<Value = Vec3> {
     (unit(), prop_oneof![-300.0..-12.0f64, -12.0..-2.0f64])
         .prop_map(|(axis, exponent)| axis * libm::exp10(exponent))

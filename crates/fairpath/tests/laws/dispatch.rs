@@ -1,5 +1,5 @@
-//! What the dispatcher promises whatever its scheduler wants: nobody is forgotten, nobody is showered, and the books
-//! are right in a world with delay and loss.
+//! What the dispatcher promises whatever its scheduler wants: nobody is forgotten, nobody is
+//! showered, and the books are right in a world with delay and loss.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -205,7 +205,8 @@ fn after_motion_ends_everyone_is_right_within_the_promised_time_at_30_percent_lo
     });
 }
 
-/// Plays a minute, one copy in five being lost if it `loses`: the mean error, and how many copies it took.
+/// Plays a minute, one copy in five being lost if it `loses`: the mean error, and how many copies
+/// it took.
 fn minute(scheduler: MakeScheduler, loses: bool, is_complete: bool, seed: u64) -> (f64, f64) {
     let mut world = World::new(scheduler(), &[20, 60], if loses { 0.2 } else { 0.0 }, seed);
     world.is_complete = is_complete;
@@ -357,8 +358,8 @@ fn what_is_hidden_is_left_and_what_is_shown_is_joined() {
 
 #[test]
 fn one_by_one_receivers_get_what_all_get_together() {
-    // The same game for two dispatchers. One is asked what is to leave for anybody, the other for one receiver after the
-    // other, as a server fills packets; both say when to ask again.
+    // The same game for two dispatchers. One is asked what is to leave for anybody, the other for one
+    // receiver after the other, as a server fills packets; both say when to ask again.
     law!((any::<u64>(), 0..SCHEDULERS.len()), |(seed, scheduler)| {
         let make = || {
             let mut dispatcher = Dispatcher::new(

@@ -1,8 +1,8 @@
 //! Goal: the error integrals are right everywhere, and no further off than they say.
 //!
-//! Method: straight pairs against a quadrature graded towards the closest approach, over every degenerate
-//! family we know; all other pairs against an adaptive quadrature of the bare distance; and the laws that
-//! any integral of a distance obeys.
+//! Method: straight pairs against a quadrature graded towards the closest approach, over every
+//! degenerate family we know; all other pairs against an adaptive quadrature of the bare distance;
+//! and the laws that any integral of a distance obeys.
 
 use std::f64::consts::PI;
 
@@ -32,7 +32,8 @@ fn straight_pairs_equal_quadrature_in_every_degenerate_family() {
         } else {
             error::accumulated(&line(gap, slope, from), &standing(Vec2::ZERO, from), from, to).value
         };
-        // Turning a plane on edge rounds each vector, and with it the way past each other: one decimal less.
+        // Turning a plane on edge rounds each vector, and with it the way past each other: one decimal
+        // less.
         let allowed = if on_edge { 1e-9 } else { 1e-13 };
         prop_assert!((value - truth).abs() <= allowed * truth, "{value} instead of {truth}");
         Ok(())
@@ -367,8 +368,8 @@ fn a_dr_vector_is_believed_from_its_generation_on() {
 
 #[test]
 fn circling_together_at_two_speeds_is_known_in_closed_form() {
-    // Both start here, the same way, a turn in two seconds; the chord between them is 2·Δs·|sin(ω·t/2)|/ω,
-    // with a kink at every full turn, and 8·Δs/ω² per turn.
+    // Both start here, the same way, a turn in two seconds; the chord between them is
+    // 2·Δs·|sin(ω·t/2)|/ω, with a kink at every full turn, and 8·Δs/ω² per turn.
     let turn_rate = PI;
     let circle = |speed| {
         let circular = Circular {
@@ -392,7 +393,8 @@ fn circling_together_at_two_speeds_is_known_in_closed_form() {
 
 #[test]
 fn braking_and_coming_back_is_known_in_closed_form() {
-    // 10·t − ½·4·t² leaves, and is back after five seconds: 10·t²/2 − 4·t³/6, and beyond that the other way.
+    // 10·t − ½·4·t² leaves, and is back after five seconds: 10·t²/2 − 4·t³/6, and beyond that the other
+    // way.
     let braking = Quadratic {
         position: Vec2::new(1e6, 1e6),
         velocity: Vec2::new(6.0, 8.0),
@@ -429,8 +431,8 @@ fn what_is_too_long_to_integrate_is_sampled_and_says_so() {
     assert!(found.bound.is_finite() && found.bound > found.value);
 }
 
-/// At the answer the error is the amount or more, a microsecond before it is less, and no answer means too
-/// little.
+/// At the answer the error is the amount or more, a microsecond before it is less, and no answer
+/// means too little.
 fn inverse_holds(
     one: &Path<Vec2>,
     other: &Path<Vec2>,
@@ -528,7 +530,8 @@ fn kinds() -> impl Strategy<Value = (MotionKind, MotionKind)> {
     (kind(), kind())
 }
 
-/// Two straight lines that pass each other: every way for the formula to degenerate is a value of these.
+/// Two straight lines that pass each other: every way for the formula to degenerate is a value of
+/// these.
 #[derive(Clone, Copy, Debug)]
 struct Meeting {
     heading: f64,
@@ -621,8 +624,8 @@ fn slow_reference<V: Planar>(one: &Course<V>, other: &Course<V>, to: SharedInsta
     (sum, 1e-12 * sum + 1e-14 * end)
 }
 
-/// Halves until the two cannot meet anywhere near, or it no longer matters. Comparing a rule with its own
-/// halves would not do: all of them can overlook a kink close to an end.
+/// Halves until the two cannot meet anywhere near, or it no longer matters. Comparing a rule with
+/// its own halves would not do: all of them can overlook a kink close to an end.
 fn halving<V: Planar>(one: &Course<V>, other: &Course<V>, begin: f64, end: f64) -> f64 {
     let apart = one.motion.origin() - other.motion.origin();
     let distance = |t: f64| (apart + (one.displacement_at(t) - other.displacement_at(t))).length();

@@ -1,5 +1,5 @@
-//! Error-index keeps within its budget, never buys what is worth nothing, and is fairer and no worse than telling
-//! everyone every third time.
+//! Error-index keeps within its budget, never buys what is worth nothing, and is fairer and no
+//! worse than telling everyone every third time.
 
 use std::collections::BTreeMap;
 
@@ -300,8 +300,8 @@ fn the_mean_error_that_is_allowed_buys_fairness() {
     assert!(fair.1 < 0.3 * accurate.1, "spread {} and {}", fair.1, accurate.1);
 }
 
-/// A tank that has stood on the ground falls from 20 m. Two DR vectors are cut on the way; when the second one reaches the
-/// far receiver it has long landed, and the first is less wrong.
+/// A tank that has stood on the ground falls from 20 m. Two DR vectors are cut on the way; when the
+/// second one reaches the far receiver it has long landed, and the first is less wrong.
 #[test]
 fn nobody_is_told_of_a_fall_that_has_ended_when_they_hear_of_it() {
     let (near, far) = (receiver(0), receiver(1));
@@ -492,8 +492,8 @@ fn receivers_come_and_go_and_entities_too() {
 
 #[test]
 fn what_would_make_things_worse_is_not_bought_at_any_price() {
-    // A parked tank begins to shake: to and fro every 20 ms. Whoever believes that it stands is off by less than
-    // whoever is told where it goes right now.
+    // A parked tank begins to shake: to and fro every 20 ms. Whoever believes that it stands is off by
+    // less than whoever is told where it goes right now.
     let east = Vec2::new(25.0, 0.0);
     let shakes = [Vec2::ZERO, east, east * -1.0, east, east * -1.0, east];
     let scene = [Some(Span::from_millis(100)); 2].map(|delay| (1.0, delay));
@@ -538,8 +538,8 @@ fn one_copy() -> ErrorIndexConfig {
     ErrorIndexConfig { borrow: 0.0, ..ErrorIndexConfig::new(1.0) }
 }
 
-/// Who is told of a tank's newest velocity, 20 ms after the one before and so on. All receivers, with these accounts and
-/// delays, believe in its first one, which it kept for ten seconds.
+/// Who is told of a tank's newest velocity, 20 ms after the one before and so on. All receivers,
+/// with these accounts and delays, believe in its first one, which it kept for ten seconds.
 fn decide(
     velocities: &[Vec2],
     receivers: &[(f64, Option<Span>)],
@@ -603,10 +603,11 @@ fn decide(
 
 #[test]
 fn replicas_that_would_freeze_on_a_driving_tank_are_told_in_time() {
-    // A tank drives on and on; heartbeats say nothing new until replicas freeze, three seconds after the DR vector they
-    // follow. Silence must end when that matters, promised or not: at the cost of every third, nobody's screen stands
-    // still more often than the farthest one's does there. (Every second a heartbeat earns one copy for three receivers, and
-    // each needs one within three seconds, less the delay: somebody must freeze.)
+    // A tank drives on and on; heartbeats say nothing new until replicas freeze, three seconds after
+    // the DR vector they follow. Silence must end when that matters, promised or not: at the cost
+    // of every third, nobody's screen stands still more often than the farthest one's does there.
+    // (Every second a heartbeat earns one copy for three receivers, and each needs one within three
+    // seconds, less the delay: somebody must freeze.)
     for kind in [MotionKind::Linear, MotionKind::Circular] {
         let paper = DispatcherConfig::as_in_the_papers();
         let third = ticks_frozen(World::new(7, paper, EveryNth::new(3)).with_tank(kind));
@@ -654,8 +655,8 @@ fn with_a_promise_nobody_starves() {
 
 #[test]
 fn promises_do_not_take_the_budget_from_the_index() {
-    // A quiet tank makes the dispatcher repeat itself to far receivers. If all of that were owed, the next turns would
-    // be told to nobody.
+    // A quiet tank makes the dispatcher repeat itself to far receivers. If all of that were owed, the
+    // next turns would be told to nobody.
     let run =
         |config| {
             let mut world = World::new(8, config, error_index(1.0))
@@ -681,7 +682,8 @@ fn who_joins_after_ten_minutes_neither_starves_nor_floods() {
     assert!((0.15..0.4).contains(&(theirs / all)), "one of four equals gets {theirs} of {all} copies");
 }
 
-/// Three tanks, three honest receivers and a fourth; what it does to them is compared with what it does if it is as honest.
+/// Three tanks, three honest receivers and a fourth; what it does to them is compared with what it
+/// does if it is as honest.
 fn with_a_fourth(loss: f64) -> World {
     let mut world = World::new(5, DispatcherConfig::default(), error_index(4.0 / 3.0));
     for _ in 0..3 {
@@ -768,7 +770,8 @@ fn what_jumps_about_does_not_live_at_the_others_expense() {
 
 #[test]
 fn an_idle_sender_sleeps() {
-    // A tank has stopped. Whatever its receivers know of it, no copy will be worth it before it moves again.
+    // A tank has stopped. Whatever its receivers know of it, no copy will be worth it before it moves
+    // again.
     let mut world = World::new(3, DispatcherConfig::as_in_the_papers(), error_index(1.0))
         .with_tank(MotionKind::Linear)
         .with_links(FAR_TO_NEAR_MS, 0, 0.0);
@@ -798,9 +801,10 @@ fn who_joins_a_sleeping_sender_is_told_at_once() {
 
 #[test]
 fn promises_cost_little_where_receivers_are_right_anyway() {
-    // Copies for each one that the budget grants. A restless tank with linear DR vectors is hardly ever steady for a second:
-    // promises are paid for by the budget. With circular ones it has four DR vectors in three seconds, of which each receiver
-    // would be told every 2.2 s: nearly half of the promises there are only to break that silence.
+    // Copies for each one that the budget grants. A restless tank with linear DR vectors is hardly ever
+    // steady for a second: promises are paid for by the budget. With circular ones it has four DR
+    // vectors in three seconds, of which each receiver would be told every 2.2 s: nearly half of
+    // the promises there are only to break that silence.
     for (kind, most) in [(MotionKind::Linear, 1.1), (MotionKind::Circular, 1.9)] {
         let mut world = World::new(8, DispatcherConfig::default(), error_index(1.0))
             .with_tank(kind)

@@ -96,8 +96,8 @@ impl Story {
         cuts.windows(2).map(piece).sum()
     }
 
-    /// What the books of `now` may be off by: since the receiver last reported everything, it may follow any copy it was
-    /// sent and has not reported, or the newest that it has.
+    /// What the books of `now` may be off by: since the receiver last reported everything, it may
+    /// follow any copy it was sent and has not reported, or the newest that it has.
     fn doubt(&self, now: SharedInstant) -> f64 {
         let is_reported = |copy: &&Sent| copy.reported.is_some_and(|at| at <= now);
         let reported = || self.copies.iter().filter(is_reported);
@@ -132,7 +132,8 @@ impl Story {
         cuts
     }
 
-    /// The error of somebody who follows one of the vectors while another is the newest: none of either changes.
+    /// The error of somebody who follows one of the vectors while another is the newest: none of
+    /// either changes.
     fn error(&self, belief: usize, from: SharedInstant, to: SharedInstant) -> f64 {
         let Some(exported) = self.vectors.iter().rposition(|vector| vector.generated_at <= from) else {
             return 0.0;
@@ -151,8 +152,8 @@ impl Story {
         unreported.filter_map(|copy| copy.arrives).min().map_or(now, |arrives| arrives.min(now))
     }
 
-    /// The ledger's view of the same up to `until`, told in the order the sender hears of it. Feedback repeats
-    /// everything, so receipts also come twice.
+    /// The ledger's view of the same up to `until`, told in the order the sender hears of it.
+    /// Feedback repeats everything, so receipts also come twice.
     fn ledger(&self, feedback_says_complete: bool, until: SharedInstant) -> Ledger<Vec2> {
         enum Event {
             Generated(usize),
@@ -293,7 +294,8 @@ fn memory_is_bounded_however_silent_a_receiver_is() {
     assert!(standing.unsettled > 10_000, "given up on: {}", standing.unsettled);
 }
 
-/// Whoever still follows a DR vector that the exported path has long forgotten keeps it, and is booked exactly.
+/// Whoever still follows a DR vector that the exported path has long forgotten keeps it, and is
+/// booked exactly.
 #[test]
 fn who_is_told_once_is_booked_exactly_long_after_the_path_has_forgotten() {
     law!((any::<u64>(), 0.1..40.0f64), |(seed, pause)| {

@@ -1,6 +1,7 @@
-//! Goal: whatever a link does to datagrams and feedback, what arrived is booked, once and when it arrived; and whoever
-//! acknowledges what it never got books nothing. Method: an entity that is told of over links that lose, reorder and
-//! duplicate both ways, drawn at random, and receivers that guess.
+//! Goal: whatever a link does to datagrams and feedback, what arrived is booked, once and when it
+//! arrived; and whoever acknowledges what it never got books nothing. Method: an entity that is
+//! told of over links that lose, reorder and duplicate both ways, drawn at random, and receivers
+//! that guess.
 
 use fairpath::DrVector;
 use fairpath::link::{Heard, ReceiptBook, Refused, SentPackets};
@@ -145,7 +146,8 @@ fn no_numbers_that_a_peer_may_choose_keep_feedback_from_being_written() {
     });
 }
 
-/// What a link does to a datagram: nothing for a loss, else how late it arrives, more than once if it is duplicated.
+/// What a link does to a datagram: nothing for a loss, else how late it arrives, more than once if
+/// it is duplicated.
 fn fate() -> impl Strategy<Value = Vec<Span>> {
     let delay = || (1..400i64).prop_map(Span::from_millis);
     prop_oneof![

@@ -6,7 +6,8 @@ use fairpath::motion::{Circular, Motion, MotionKind};
 use fairpath::vector::{Planar, Vec2, Vec3, Vector};
 use fairpath_laws::{law, proptest::prelude::*};
 
-/// The slope of `f` at `at` by a five-point difference, whose own error is about 1e-11 of the scale here.
+/// The slope of `f` at `at` by a five-point difference, whose own error is about 1e-11 of the scale
+/// here.
 fn slope<V: Vector>(f: impl Fn(f64) -> V, at: f64) -> V {
     let h = 1e-3;
     (f(at - 2.0 * h) - f(at + 2.0 * h) + (f(at + h) - f(at - h)) * 8.0) * (1.0 / (12.0 * h))

@@ -1,5 +1,5 @@
-//! What a replica promises: newest information wins whatever the order of arrival, global placement repeats the
-//! exported path exactly, silence freezes, and a crowd answers like its members.
+//! What a replica promises: newest information wins whatever the order of arrival, global placement
+//! repeats the exported path exactly, silence freezes, and a crowd answers like its members.
 
 use crate::common::{kind, state2};
 use fairpath::motion::MotionKind;

@@ -108,7 +108,8 @@ impl Stage {
     }
 }
 
-/// Shares of the accounts times the budget, cut at one and the surplus spread in rounds, as S0 has it.
+/// Shares of the accounts times the budget, cut at one and the surplus spread in rounds, as S0 has
+/// it.
 fn frequencies(accounts: &[f64], budget: f64) -> Vec<f64> {
     let total: f64 = accounts.iter().sum();
     let mut frequencies: Vec<f64> = accounts.iter().map(|account| account / total * budget).collect();
@@ -217,7 +218,8 @@ fn in_turns_every_weighting_keeps_the_budget() {
 
 #[test]
 fn as_printed_who_has_no_error_yet_starves_for_ever() {
-    // The far receiver's first DR vector is on its way, so it has no error yet when turns are first given out.
+    // The far receiver's first DR vector is on its way, so it has no error yet when turns are first
+    // given out.
     let far = 2;
     let told = |mut scheduler: DeterministicBudget| {
         let mut stage = Stage::new(&[3.0, 5.0, 0.0]);
@@ -241,7 +243,8 @@ fn as_printed_who_has_no_error_yet_starves_for_ever() {
 
 #[test]
 fn the_guard_saves_the_far_receiver_when_a_second_tank_is_born() {
-    // Delays are known from the first tank, so the ledger knows that the second one has not got there yet.
+    // Delays are known from the first tank, so the ledger knows that the second one has not got there
+    // yet.
     let second = EntityId(2);
     let far = |scheduler: DeterministicBudget| {
         let mut world = World::of_the_papers(Box::new(scheduler), 5);
@@ -355,7 +358,8 @@ fn several_entities_share_one_budget_in_turns() {
 
 #[test]
 fn liveness_is_paid_out_of_the_budget() {
-    // Twenty receivers, a trigger every half second and a budget of one: the silences promised cost more than half.
+    // Twenty receivers, a trigger every half second and a budget of one: the silences promised cost
+    // more than half.
     let links = [Link::steady(50); 20];
     let budget_kept = |scheduler: Boxed| {
         let mut world = World::new(DispatcherConfig::default(), scheduler, &links, 8);
@@ -467,7 +471,8 @@ fn a_trigger_makes_one_discard_what_waits_and_two_send_it() {
 
 #[test]
 fn who_has_no_instant_waits_for_the_next_trigger() {
-    // The near receiver follows the exported path already, so its error will never grow to the far one's.
+    // The near receiver follows the exported path already, so its error will never grow to the far
+    // one's.
     let mut world = World::new(
         DispatcherConfig { horizon: Span::from_secs(1000), ..DispatcherConfig::as_in_the_papers() },
         Box::new(SchedulingTwo::new()),
@@ -491,8 +496,8 @@ fn who_has_no_instant_waits_for_the_next_trigger() {
 
 // ---- Theorem 4.1 ----
 
-/// Plays DR vectors far enough apart for all receipts to be in before the next, and looks at everybody's books at every
-/// scheduling instant. `jitter` makes delay estimates wrong.
+/// Plays DR vectors far enough apart for all receipts to be in before the next, and looks at
+/// everybody's books at every scheduling instant. `jitter` makes delay estimates wrong.
 fn theorem_holds(seed: u64, kind: MotionKind, delays_ms: &[i64], jitter: Span) -> Result<(), TestCaseError> {
     let links: Vec<Link> =
         delays_ms.iter().map(|delay| Link { delay: Span::from_millis(*delay), jitter }).collect();
@@ -561,8 +566,9 @@ fn theorem_4_1_with_exact_estimates_makes_the_actual_errors_equal() {
 
 #[test]
 fn what_is_not_acknowledged_counts_as_it_was_estimated_when_it_was_scheduled() {
-    // The near receiver waits. Until its copy leaves, another receipt has made its delay look longer; relative-error
-    // scheduling still reckons with what it scheduled by, the variant of #1 with what is known at departure.
+    // The near receiver waits. Until its copy leaves, another receipt has made its delay look longer;
+    // relative-error scheduling still reckons with what it scheduled by, the variant of #1 with
+    // what is known at departure.
     let expected_delay = |scheduler: Boxed| {
         let links = [Link::steady(400), Link::steady(10)];
         let mut world = World::new(DispatcherConfig::as_in_the_papers(), scheduler, &links, 11);

@@ -1,4 +1,5 @@
-//! The laws of what sessions say: any bytes decode or are refused, and one message has one spelling.
+//! The laws of what sessions say: any bytes decode or are refused, and one message has one
+//! spelling.
 
 use fairpath::session::message::{Datagram, Letter, Message};
 use fairpath_laws::law;

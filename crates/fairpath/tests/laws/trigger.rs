@@ -1,5 +1,5 @@
-//! What an owner promises: the exported path is never farther off than its threshold for longer than a frame,
-//! it is what receivers decode, and its DR vectors come in order.
+//! What an owner promises: the exported path is never farther off than its threshold for longer
+//! than a frame, it is what receivers decode, and its DR vectors come in order.
 
 use crate::common::state2;
 use fairpath::motion::MotionKind;

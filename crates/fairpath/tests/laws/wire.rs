@@ -1,5 +1,5 @@
-//! Goal: what is decoded is what was meant, and no bytes hurt. Method: messages full of ordinary, outlandish
-//! and extreme numbers, the same messages damaged, and bytes that were never a message.
+//! Goal: what is decoded is what was meant, and no bytes hurt. Method: messages full of ordinary,
+//! outlandish and extreme numbers, the same messages damaged, and bytes that were never a message.
 
 use std::f64::consts::TAU;
 
@@ -273,8 +273,8 @@ fn encoded_feedback(feedback: &Feedback) -> Vec<u8> {
     bytes
 }
 
-/// Half of the time the default, else anything that is allowed; except for time steps so fine that the oldest
-/// DR vectors drawn here, a day old, would be too many of them ago.
+/// Half of the time the default, else anything that is allowed; except for time steps so fine that
+/// the oldest DR vectors drawn here, a day old, would be too many of them ago.
 fn precision() -> impl Strategy<Value = Precision> {
     let step = || prop_oneof![Just(0.01), Just(0.125), 0.001..3.0f64];
     let limit = || prop_oneof![Just(0.0), 0.5..900.0f64];

@@ -1,7 +1,9 @@
-//! No more bytes than the budget, no copies sooner than their class allows, no more claims than the scheduler may make.
+//! No more bytes than the budget, no copies sooner than their class allows, no more claims than the
+//! scheduler may make.
 //!
-//! The model: for each link a bucket that every datagram drinks from and that never goes empty. Streams may borrow from
-//! the real bucket; here they drink nothing, so this is what datagrams may take at most.
+//! The model: for each link a bucket that every datagram drinks from and that never goes empty.
+//! Streams may borrow from the real bucket; here they drink nothing, so this is what datagrams may
+//! take at most.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +22,8 @@ pub(crate) struct Budgets {
     budget: Budget,
     interval_min: Span,
     scheduler: SchedulerPlan,
-    /// By transport and direction. Real ones outlive a transport: so much is given away here with each.
+    /// By transport and direction. Real ones outlive a transport: so much is given away here with
+    /// each.
     buckets: BTreeMap<Way, Bucket>,
     departed: BTreeMap<(EntityId, ReceiverId), SharedInstant>,
     claims: Claims,

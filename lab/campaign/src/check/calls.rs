@@ -1,7 +1,8 @@
-//! No promised message is lost, doubled or reordered within a session; a session that is lost names the rest.
+//! No promised message is lost, doubled or reordered within a session; a session that is lost names
+//! the rest.
 //!
-//! The model: messages travel in lanes, one for each sender's session, target and delivery, and are numbered in each.
-//! What arrives says its lane and number.
+//! The model: messages travel in lanes, one for each sender's session, target and delivery, and are
+//! numbered in each. What arrives says its lane and number.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -55,7 +56,8 @@ enum End {
     Open,
     /// It was lost: everything must have arrived, or been named.
     Lost,
-    /// An end of it died, or somebody on the way may have refused: nothing is owed, but nothing comes twice either.
+    /// An end of it died, or somebody on the way may have refused: nothing is owed, but nothing
+    /// comes twice either.
     Excused,
 }
 
@@ -130,7 +132,8 @@ impl Calls {
         lane.receiver.get_or_insert_with(|| receiver.to_owned());
     }
 
-    /// The sender's session is lost, and names what may not have arrived. Lanes are told by how their names begin.
+    /// The sender's session is lost, and names what may not have arrived. Lanes are told by how
+    /// their names begin.
     pub(crate) fn on_lost(&mut self, prefix: &str, undelivered: &[Undelivered]) {
         for lane in
             self.lanes.iter_mut().filter(|lane| lane.name.starts_with(prefix) && lane.end == End::Open)

@@ -1,7 +1,8 @@
-//! Shared clocks never fall within a session, run at most 5 % off, and are as wrong as they say at most.
+//! Shared clocks never fall within a session, run at most 5 % off, and are as wrong as they say at
+//! most.
 //!
-//! The model: the true time. A clock that was stepped, or drifts more than clocks may, is excused from knowing how wrong
-//! it is until its next session; from falling it is never excused.
+//! The model: the true time. A clock that was stepped, or drifts more than clocks may, is excused
+//! from knowing how wrong it is until its next session; from falling it is never excused.
 
 use std::collections::BTreeMap;
 
@@ -91,7 +92,8 @@ impl Clocks {
         self.excused.insert(client, Excuse::Drifts);
     }
 
-    /// How wrong a client's clock was at most in this session; nothing if it has no excuse to be relied on.
+    /// How wrong a client's clock was at most in this session; nothing if it has no excuse to be
+    /// relied on.
     pub(crate) fn worst(&self, client: usize) -> Option<Span> {
         let since = self.seen.get(&client)?.since;
         if self.is_excused(client, since) { None } else { self.worst.get(&client).copied() }

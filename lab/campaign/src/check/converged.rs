@@ -24,8 +24,8 @@ pub(crate) struct Converged {
 }
 
 impl Converged {
-    /// What the trigger allows between truth and exported path, what the promise of liveness allows between that and a
-    /// receiver, and rounding: a tank at rest may be this far off for ever.
+    /// What the trigger allows between truth and exported path, what the promise of liveness allows
+    /// between that and a receiver, and rounding: a tank at rest may be this far off for ever.
     const ERROR_MAX: f64 = 0.3 + 0.3 + 0.02;
     /// How long it may take from when everything is at rest: a second's slew, and some silences.
     pub(crate) const WITHIN: Span = Span::from_secs(50);

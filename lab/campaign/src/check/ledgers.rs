@@ -1,18 +1,23 @@
-//! A settled ledger is what somebody knows who saw every arrival; or it says that it is not settled.
+//! A settled ledger is what somebody knows who saw every arrival; or it says that it is not
+//! settled.
 //!
-//! What is compared: for each object and receiver, the ledger's accumulated error as of the last time its books were
-//! brought up to date, with the integral of the distance between the exported path and the path of the newest DR vector
-//! that has really arrived, frozen after the horizon; from the first arrival on, and only where both are of one life.
+//! What is compared: for each object and receiver, the ledger's accumulated error as of the last
+//! time its books were brought up to date, with the integral of the distance between the exported
+//! path and the path of the newest DR vector that has really arrived, frozen after the horizon;
+//! from the first arrival on, and only where both are of one life.
 //!
-//! The exported path changes at a DR vector's generation time, or, where the books were already beyond that when the
-//! server heard of it, there: the ledger corrects arrivals, it does not take back what it booked of an owner far away.
+//! The exported path changes at a DR vector's generation time, or, where the books were already
+//! beyond that when the server heard of it, there: the ledger corrects arrivals, it does not take
+//! back what it booked of an owner far away.
 //!
-//! Tolerance: receivers say when something arrived by their own clock. If every arrival is booked at most δ off, the
-//! integral is off by δ times the distance between what was followed before and after, summed over arrivals; twice that
-//! is allowed, because arrivals may change places. δ is how wrong the receiver's and the owner's clocks really were at
-//! most, and the grid of receipts. Corrections of the past see generation times, not when the server heard: both what they
-//! take back and what they put in its place are measured against the later path, and each may be off by the distance between
-//! the two exported paths, for the time between the two. What is left is 2 % and a hundredth of a unit-second.
+//! Tolerance: receivers say when something arrived by their own clock. If every arrival is booked
+//! at most δ off, the integral is off by δ times the distance between what was followed before and
+//! after, summed over arrivals; twice that is allowed, because arrivals may change places. δ is how
+//! wrong the receiver's and the owner's clocks really were at most, and the grid of receipts.
+//! Corrections of the past see generation times, not when the server heard: both what they
+//! take back and what they put in its place are measured against the later path, and each may be
+//! off by the distance between the two exported paths, for the time between the two. What is left
+//! is 2 % and a hundredth of a unit-second.
 //!
 //! Not compared: liars; clocks that were ever off by more than 45 ms, a receiver's or an owner's;
 //! objects that were ever stamped with a time to come; and worlds whose server
@@ -40,10 +45,12 @@ pub(crate) struct Ledgers {
 #[derive(Debug, Default)]
 struct Exports {
     pieces: Vec<(SharedInstant, DrVector<Vec2>)>,
-    /// By how much the ledger sees pieces begin earlier than they were booked, times how far that is, summed up.
+    /// By how much the ledger sees pieces begin earlier than they were booked, times how far that
+    /// is, summed up.
     late: f64,
     booked_until: SharedInstant,
-    /// Whether anything was ever stamped with a time that was still to come: then the books are ahead of time too.
+    /// Whether anything was ever stamped with a time that was still to come: then the books are
+    /// ahead of time too.
     is_from_the_future: bool,
 }
 
@@ -69,8 +76,8 @@ pub(crate) struct Said {
 }
 
 impl Ledgers {
-    /// Between samples of a distance: at 25 units per second and a turn of 45° a second, the mean of the ends of such a
-    /// piece is right to a ten-thousandth.
+    /// Between samples of a distance: at 25 units per second and a turn of 45° a second, the mean
+    /// of the ends of such a piece is right to a ten-thousandth.
     const STEP: Span = Span::from_millis(4);
     /// By how much an owner's clock may be ahead: what the dispatcher takes for honest.
     const AHEAD_MAX: Span = Span::from_millis(50);
@@ -81,8 +88,8 @@ impl Ledgers {
         Self { horizon, objects: BTreeMap::new(), pages: BTreeMap::new() }
     }
 
-    /// How long a settled ledger may be off. A copy that is overdue is taken for lost, and if it arrives after all, the
-    /// ledger learns of it with its receipt.
+    /// How long a settled ledger may be off. A copy that is overdue is taken for lost, and if it
+    /// arrives after all, the ledger learns of it with its receipt.
     const LEARNS_WITHIN: Span = Span::from_secs(3);
 
     /// The server was given a DR vector, and told these of it, or will.
@@ -153,8 +160,8 @@ impl Ledgers {
         *self = Self::new(self.horizon);
     }
 
-    /// Compares what the ledger says of a pair, whose receiver's clock was at most so wrong. Answers with the truth and
-    /// the tolerance, if the ledger says that it is settled.
+    /// Compares what the ledger says of a pair, whose receiver's clock was at most so wrong.
+    /// Answers with the truth and the tolerance, if the ledger says that it is settled.
     pub(crate) fn compare(
         &mut self,
         (entity, receiver): (EntityId, ReceiverId),
@@ -191,7 +198,8 @@ impl Ledgers {
 }
 
 impl Page {
-    /// Integrates up to where the books are. What is past does not change: arrivals are known when they happen.
+    /// Integrates up to where the books are. What is past does not change: arrivals are known when
+    /// they happen.
     fn integrate(&mut self, exports: &Exports, horizon: Span) {
         let Some((first, _)) = self.followed.first() else { return };
         let (mut at, until) = (self.until.unwrap_or(*first), exports.booked_until);

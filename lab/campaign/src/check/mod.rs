@@ -1,5 +1,6 @@
-//! Those who check. Each has a simple model of its own of what must hold, in a file of its own, and is told only what
-//! somebody outside can see; none of them calls what it checks to find out what is right.
+//! Those who check. Each has a simple model of its own of what must hold, in a file of its own, and
+//! is told only what somebody outside can see; none of them calls what it checks to find out what
+//! is right.
 
 mod bounds;
 mod budgets;
@@ -24,7 +25,8 @@ pub(crate) use placed::Placed;
 /// What must hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Law {
-    /// No promised message is lost, doubled or reordered while its session lives; a lost session names the rest.
+    /// No promised message is lost, doubled or reordered while its session lives; a lost session
+    /// names the rest.
     Calls,
     /// What is placed never goes back to older information.
     Placed,
@@ -73,7 +75,8 @@ impl fmt::Display for Violation {
     }
 }
 
-/// What was found: the first violation, and how often each law was looked at, so that nobody takes silence for health.
+/// What was found: the first violation, and how often each law was looked at, so that nobody takes
+/// silence for health.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Findings {
     /// The first law that did not hold.

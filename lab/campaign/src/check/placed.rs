@@ -1,7 +1,8 @@
 //! What is placed never goes back to older information.
 //!
-//! The model: one instant for each viewer, session and object, the generation time of what is followed, and it only
-//! rises; and what is placed is where that DR vector says. At the server it is what is passed on.
+//! The model: one instant for each viewer, session and object, the generation time of what is
+//! followed, and it only rises; and what is placed is where that DR vector says. At the server it
+//! is what is passed on.
 
 use std::collections::BTreeMap;
 

@@ -14,7 +14,8 @@ use fairpath::{DrVector, Observation, State};
 
 use crate::witness::with_later_receipts;
 
-/// How somebody misbehaves. Whatever it is, they do it sixty times a second for as long as they are let.
+/// How somebody misbehaves. Whatever it is, they do it sixty times a second for as long as they are
+/// let.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Attack {
     /// Not at all: what the others are compared with.
@@ -27,7 +28,8 @@ pub enum Attack {
     Replays,
     /// Connections that never say anything.
     HalfOpen,
-    /// Hears nothing: what is sent to it is never read. It goes on asking for the time, or its silence would be noticed.
+    /// Hears nothing: what is sent to it is never read. It goes on asking for the time, or its
+    /// silence would be noticed.
     NeverReads,
     /// As many calls and datagrams as it can.
     Floods,
@@ -110,7 +112,8 @@ const STORM: usize = 8;
 const LATER: Span = Span::from_millis(400);
 
 impl Intruder {
-    /// Somebody who misbehaves like this, in a game of these classes; objects of its own are of `class`.
+    /// Somebody who misbehaves like this, in a game of these classes; objects of its own are of
+    /// `class`.
     pub fn new(
         attack: Attack,
         classes: impl IntoIterator<Item = (ClassId, Class)>,
@@ -156,19 +159,22 @@ impl Intruder {
         }
     }
 
-    /// A datagram came. Without an answer to what the time is there is no session, so even who never reads looks there.
+    /// A datagram came. Without an answer to what the time is there is no session, so even who
+    /// never reads looks there.
     pub fn on_datagram(&mut self, bytes: &[u8], now: LocalInstant) {
         if self.attack != Attack::NeverReads || !self.client.is_connected() {
             self.client.handle_datagram(bytes, now);
         }
     }
 
-    /// Whether it reads what is sent to it: a transport without room for more holds the other end up.
+    /// Whether it reads what is sent to it: a transport without room for more holds the other end
+    /// up.
     pub fn reads(&self) -> bool {
         self.attack != Attack::NeverReads || !self.is_welcome
     }
 
-    /// Whether the client in it wants another connection: what it said beside its words has confused even itself.
+    /// Whether the client in it wants another connection: what it said beside its words has
+    /// confused even itself.
     pub fn gave_up(&self) -> bool {
         self.gave_up
     }
@@ -408,7 +414,8 @@ impl Intruder {
         })
     }
 
-    /// Motion whose number is an infinity: no encoder writes it, so it is put where another one stands.
+    /// Motion whose number is an infinity: no encoder writes it, so it is put where another one
+    /// stands.
     fn not_numbers(&mut self, now: SharedInstant) -> Option<Vec<u8>> {
         const ELSE: f64 = 1e29;
         let header =

@@ -1,4 +1,5 @@
-//! A siege in virtual time: some honest players, one who is not, and how wrong the honest ones are about each other.
+//! A siege in virtual time: some honest players, one who is not, and how wrong the honest ones are
+//! about each other.
 
 use fairpath::random::Random;
 use fairpath::session::{
@@ -28,7 +29,8 @@ pub struct Defence {
 /// What a siege did.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Damage {
-    /// How far from the truth honest players place each other, on average over all of them and all the time, in units.
+    /// How far from the truth honest players place each other, on average over all of them and all
+    /// the time, in units.
     pub error: f64,
     /// How often an honest player did not see another one at all.
     pub unseen: u64,
@@ -54,7 +56,8 @@ const DELAYS: [i64; 6] = [10, 30, 60, 100, 150, 200];
 /// Nobody is looked at before everybody is in and believes the clock.
 const WARMS_UP: Span = Span::from_secs(4);
 const LASTS: Span = Span::from_secs(10);
-/// Whoever is not let in, or was thrown out, comes again after this long: live, the doorkeeper sees to it.
+/// Whoever is not let in, or was thrown out, comes again after this long: live, the doorkeeper sees
+/// to it.
 const PATIENCE: Span = Span::from_secs(1);
 
 /// Lets an intruder loose on a server with six honest players, for ten seconds.

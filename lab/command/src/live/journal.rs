@@ -60,7 +60,8 @@ impl Stamping {
 enum Stamp {
     /// The one that all peers agree on, as well as this one knows it.
     Shared,
-    /// This machine's, which a server on the same machine goes by; so it is known how far the shared one is off.
+    /// This machine's, which a server on the same machine goes by; so it is known how far the
+    /// shared one is off.
     Machine(ClockWatch),
 }
 
@@ -187,7 +188,8 @@ impl Journal {
     }
 }
 
-/// How far the shared clock of this process was off that of the machine, and how far it said it might be.
+/// How far the shared clock of this process was off that of the machine, and how far it said it
+/// might be.
 #[derive(Debug, Default)]
 struct ClockWatch {
     looks: u64,

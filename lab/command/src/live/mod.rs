@@ -1,7 +1,8 @@
 //! Tanks over real sockets: what `serve`, `bots` and `record` share.
 //!
-//! Everybody simulates their own tank and tells the others; the server passes it on. Shots fly, but nobody is hit: who was hit where is
-//! for a game to decide, and this one is about who is seen where.
+//! Everybody simulates their own tank and tells the others; the server passes it on. Shots fly, but
+//! nobody is hit: who was hit where is for a game to decide, and this one is about who is seen
+//! where.
 
 pub(crate) mod bots;
 mod crew;
@@ -45,7 +46,8 @@ struct Telling {
     /// What others take a tank to do meanwhile: linear or circular
     #[arg(long, value_name = "MODEL", default_value = "circular")]
     model: String,
-    /// Tell only what is off and what the scheduler wants told: no heartbeats, no promises, and nobody freezes
+    /// Tell only what is off and what the scheduler wants told: no heartbeats, no promises, and
+    /// nobody freezes
     #[arg(long)]
     as_in_the_papers: bool,
 }

@@ -17,7 +17,8 @@ pub(super) struct Page {
     /// Also serve the page to browsers there, or at 127.0.0.1:7780
     #[arg(long, value_name = "HOST:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1:7780")]
     page: Option<String>,
-    /// What `lab run` wrote, for the page's report: its folder, or one of such folders; fairpath-out if there is one
+    /// What `lab run` wrote, for the page's report: its folder, or one of such folders;
+    /// fairpath-out if there is one
     #[arg(long, value_name = "DIR", requires = "page")]
     results: Option<PathBuf>,
     /// And open it in this machine's browser
@@ -37,7 +38,8 @@ const RESULTS_BYTES_MAX: u64 = 64 << 20;
 const SERVER: &str = "server.json";
 
 impl Page {
-    /// Serves it if it was asked for, and with it what a page must know about the server to play there.
+    /// Serves it if it was asked for, and with it what a page must know about the server to play
+    /// there.
     pub(super) fn serve(&self, server: &Value) -> Result<Option<PageServer>, BadInput> {
         let Some(wished) = &self.page else { return Ok(None) };
         if FILES.is_empty() {
@@ -81,7 +83,8 @@ impl Page {
     }
 }
 
-/// Results and plots of every experiment in a folder, its own and those in folders below, and a list of the former.
+/// Results and plots of every experiment in a folder, its own and those in folders below, and a
+/// list of the former.
 fn results_in(folder: &Path) -> Vec<PageFile> {
     let mut files = Vec::new();
     let mut names = Vec::new();

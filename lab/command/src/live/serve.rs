@@ -33,7 +33,8 @@ use crate::{BadInput, online, print};
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// What to play: tanks, or one of the games for one with a run for each guest (jet-car, jet-car-wind, sailing, sailing-shifts)
+    /// What to play: tanks, or one of the games for one with a run for each guest (jet-car,
+    /// jet-car-wind, sailing, sailing-shifts)
     #[arg(long, value_name = "GAME", default_value = "tanks")]
     game: String,
     /// Where to listen; port 0 lets the system choose
@@ -99,7 +100,8 @@ Exit code: 0 done, 2 bad input.";
 
 /// What tanks can do, with room for rounding: faster is refused.
 const SPEED_MAX: f64 = 110.0;
-/// How far a tank may be from where it was said to go: an update that was lost, and the delay of the next.
+/// How far a tank may be from where it was said to go: an update that was lost, and the delay of
+/// the next.
 const TELEPORT_SLACK: f64 = 60.0;
 /// How long clients have to confirm what was promised to them when it ends.
 const SHUTDOWN_WITHIN: Duration = Duration::from_secs(2);
@@ -149,7 +151,8 @@ impl Arguments {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// The games of `play`, which are not dead-reckoned: only what everybody listens with matters to them.
+    /// The games of `play`, which are not dead-reckoned: only what everybody listens with matters
+    /// to them.
     fn execute_online(self) -> Result<ExitCode, BadInput> {
         let end = self.reporting.end()?;
         let request = online::serve::Request {
@@ -212,7 +215,8 @@ struct Guests {
     told_at: Option<SharedInstant>,
 }
 
-/// How often everybody is told how the ledger stands: twice a second, as often as a person reads a number.
+/// How often everybody is told how the ledger stands: twice a second, as often as a person reads a
+/// number.
 const FAIRNESS_EVERY: Span = Span::from_millis(500);
 
 impl Guests {

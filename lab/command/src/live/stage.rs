@@ -1,5 +1,5 @@
-//! Where X9 is played: a server, an owner and receivers, each a process of this very program, with a middleman before every
-//! receiver. They end with it, however it ends.
+//! Where X9 is played: a server, an owner and receivers, each a process of this very program, with
+//! a middleman before every receiver. They end with it, however it ends.
 
 use std::fs::{self, File};
 use std::path::PathBuf;
@@ -24,8 +24,8 @@ use crate::BadInput;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Processes;
 
-/// How long a process may take to say what it has to say. A busy machine takes seconds to start thirty of them, and connecting
-/// at 800 ms each way takes nine.
+/// How long a process may take to say what it has to say. A busy machine takes seconds to start
+/// thirty of them, and connecting at 800 ms each way takes nine.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How often it is looked how they are.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -272,8 +272,9 @@ impl Drop for Actor {
     }
 }
 
-/// How motion is told in a scene, the same for everybody in it. A tank is taken to go straight on, as in S0. Where costs are compared
-/// the threshold is a sixth of the usual one: that makes 500 triggers of 300, and one DR vector less than one per cent.
+/// How motion is told in a scene, the same for everybody in it. A tank is taken to go straight on,
+/// as in S0. Where costs are compared the threshold is a sixth of the usual one: that makes 500
+/// triggers of 300, and one DR vector less than one per cent.
 fn telling(scene: &Scene) -> Vec<&'static str> {
     let telling = ["--model", "linear", "--threshold", if scene.is_bare { "0.05" } else { "0.3" }];
     let bare = scene.is_bare.then_some("--as-in-the-papers");

@@ -36,7 +36,8 @@ impl<H: Hosted> Remote<H> {
         Ok(Self { client, guest: Guest::new(scene, convergence) })
     }
 
-    /// One frame: what has arrived is heard, `play` looks and says what the hands do, and that leaves.
+    /// One frame: what has arrived is heard, `play` looks and says what the hands do, and that
+    /// leaves.
     pub(crate) fn frame(&mut self, rules: &H::Rules, play: impl FnOnce(&Self, Now) -> H::Input) {
         let Self { client, guest } = self;
         let now = client.frame(|session, now| {
@@ -92,7 +93,8 @@ impl<H: Hosted> Remote<H> {
 
 /// A far end, whatever game it plays.
 pub(crate) trait FarEnd<G: Simulate> {
-    /// One frame in which the hands do `input`; answers with what is shown then, and the own part of it as it is drawn.
+    /// One frame in which the hands do `input`; answers with what is shown then, and the own part
+    /// of it as it is drawn.
     fn play(&mut self, rules: &G, input: G::Input, is_compensated: bool) -> (G::State, State<Vec2>);
     /// How it stands.
     fn standing(&self) -> Standing;

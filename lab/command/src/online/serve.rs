@@ -35,7 +35,8 @@ pub(crate) const GAMES: &str = "tanks, jet-car, jet-car-wind, sailing or sailing
 
 /// How long clients have to confirm what was promised to them when it ends.
 const SHUTDOWN_WITHIN: Duration = Duration::from_secs(1);
-/// How often elapsed time is looked at. 2 ms: a fifth of the shortest tick, so that an answer leaves when its tick is over.
+/// How often elapsed time is looked at. 2 ms: a fifth of the shortest tick, so that an answer
+/// leaves when its tick is over.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// Hosts `game` until it is over.

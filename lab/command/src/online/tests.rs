@@ -1,6 +1,6 @@
-//! Goal: the games run on real sockets: hands arrive, states come back, silence frees the seat, nonsense is sent away.
-//! Method: both ends in one process, on the loopback; each test waits for what must come and not for a time, so that a slow
-//! machine only makes it last longer.
+//! Goal: the games run on real sockets: hands arrive, states come back, silence frees the seat,
+//! nonsense is sent away. Method: both ends in one process, on the loopback; each test waits for
+//! what must come and not for a time, so that a slow machine only makes it last longer.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};

@@ -1,4 +1,5 @@
-//! The experiments over real sockets, through a middleman: few, short, and all at once, because the clock is real.
+//! The experiments over real sockets, through a middleman: few, short, and all at once, because the
+//! clock is real.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -42,10 +43,12 @@ pub(crate) fn find(id: &str) -> Option<&'static dyn Experiment> {
     all.into_iter().find(|experiment| experiment.id().eq_ignore_ascii_case(id))
 }
 
-/// How much longer than it should take a guest waits: for the greeting, for a slow machine, for the last word.
+/// How much longer than it should take a guest waits: for the greeting, for a slow machine, for the
+/// last word.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-// ── the jet car ─────────────────────────────────────────────────────────────────────────────────────────────
+// ── the jet car
+// ─────────────────────────────────────────────────────────────────────────────────────────────
 
 /// X13 over real sockets.
 struct LiveJetCar;
@@ -131,7 +134,8 @@ fn drive(mut guest: Guest<'_, HostedJetCar>, rules: JetCarConfig) -> Option<f64>
         .map(|scene| f64::from(scene.score))
 }
 
-// ── sailing ─────────────────────────────────────────────────────────────────────────────────────────────────
+// ── sailing
+// ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 /// X14 over real sockets.
 struct LiveSailing;
@@ -424,7 +428,8 @@ impl LiveArena {
     }
 }
 
-// ── what both share ─────────────────────────────────────────────────────────────────────────────────────────
+// ── what both share
+// ─────────────────────────────────────────────────────────────────────────────────────────
 
 /// Which runs are made, all at once.
 struct Plan {
@@ -551,7 +556,8 @@ impl Played {
 }
 
 impl<H: Hosted> Guest<'_, H> {
-    /// Plays until it is over on this screen, or long after it should have been; the last scene, if it was.
+    /// Plays until it is over on this screen, or long after it should have been; the last scene, if
+    /// it was.
     fn play(
         &mut self,
         rules: &H::Rules,

@@ -49,15 +49,17 @@ pub(super) struct Player {
     began: SharedInstant,
 }
 
-/// One axis of the stick: terminals tell when a key goes down and not when it is let go, so a press holds for a while.
+/// One axis of the stick: terminals tell when a key goes down and not when it is let go, so a press
+/// holds for a while.
 #[derive(Clone, Copy, Default)]
 struct Thruster {
     push: f64,
     until: SharedInstant,
 }
 
-/// How long a press holds. A key that stays down repeats about thirty times per second, after a pause of a quarter to half
-/// a second: longer than that pause and short presses are impossible, far shorter and nothing happens in between.
+/// How long a press holds. A key that stays down repeats about thirty times per second, after a
+/// pause of a quarter to half a second: longer than that pause and short presses are impossible,
+/// far shorter and nothing happens in between.
 const HOLD: Span = Span::from_millis(180);
 
 impl Player {

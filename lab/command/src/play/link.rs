@@ -53,7 +53,8 @@ impl<G: Simulate> Link<G> {
         }
     }
 
-    /// What the player's screen shows: the newest scene that has arrived, played on if there is compensation.
+    /// What the player's screen shows: the newest scene that has arrived, played on if there is
+    /// compensation.
     pub(super) fn shown(&self) -> &G::State {
         match self {
             Self::Here(way) => way.shown(),

@@ -6,9 +6,10 @@
 //! | `canvas` | a picture made of characters |
 //! | `terminal` | raw mode, keys and colours, and everything put back in the end |
 //!
-//! The server, the player and the [`RoundTrip`](fairpath_games::shared::RoundTrip) between them live in this one process, but meet only there: what is
-//! drawn is what arrived, with `--compensate on` played on by the player's own inputs, and what the server plays is the
-//! input that arrived. With `--connect` the server is elsewhere, and the link is the network.
+//! The server, the player and the [`RoundTrip`](fairpath_games::shared::RoundTrip) between them
+//! live in this one process, but meet only there: what is drawn is what arrived, with `--compensate
+//! on` played on by the player's own inputs, and what the server plays is the input that arrived.
+//! With `--connect` the server is elsewhere, and the link is the network.
 
 use std::io;
 use std::process::ExitCode;
@@ -60,7 +61,8 @@ struct Common {
     online: Online,
 }
 
-/// A server elsewhere, if one is named. Rules and weather are then the server's, and the delay is what the network has.
+/// A server elsewhere, if one is named. Rules and weather are then the server's, and the delay is
+/// what the network has.
 #[derive(Args, Clone, Default)]
 struct Online {
     /// Play on this server, or through a middleman before it, instead of in this process
@@ -144,8 +146,8 @@ trait Playable {
 
 /// How often the picture is drawn: 25 times per second.
 const FRAME: Duration = Duration::from_millis(40);
-/// The longest stretch that is caught up with. After a longer one (a stopped process, a sleeping machine) the game goes on
-/// where it was.
+/// The longest stretch that is caught up with. After a longer one (a stopped process, a sleeping
+/// machine) the game goes on where it was.
 const CATCH_UP_MAX: Span = Span::from_millis(500);
 
 fn play<G: Playable>(mut game: G) -> Result<ExitCode, BadInput> {

@@ -15,7 +15,8 @@ use crossterm::{cursor, execute, queue};
 use super::canvas::Canvas;
 use crate::BadInput;
 
-/// The terminal while a game has it. However that ends (a key, an error, a panic), it is itself again afterwards.
+/// The terminal while a game has it. However that ends (a key, an error, a panic), it is itself
+/// again afterwards.
 pub(super) struct Terminal {
     out: io::Stdout,
 }
@@ -104,7 +105,8 @@ fn restore() {
     let _ = disable_raw_mode();
 }
 
-/// A panic's words would go to the other screen and vanish with it: put things back before they are said.
+/// A panic's words would go to the other screen and vanish with it: put things back before they are
+/// said.
 fn restore_before_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -1,19 +1,20 @@
-//! The evaluator: how far off predictions are, made at every tick of every player from what was known at that tick.
+//! The evaluator: how far off predictions are, made at every tick of every player from what was
+//! known at that tick.
 //!
-//! One prediction from tick t is asked for all horizons at once, and scored at t + h where the player really was, if no
-//! break lies between. What is measured, per predictor and horizon:
+//! One prediction from tick t is asked for all horizons at once, and scored at t + h where the
+//! player really was, if no break lies between. What is measured, per predictor and horizon:
 //! * the mean and the median error (all predictions of all players count alike),
-//! * hits: the share of predictions that are off by no more than the hit radius; the *total* is the mean over
-//!   the horizons (S2's figure of merit),
-//! * the mean over players of each player's own mean, with its 95 % confidence interval (Student's t over
-//!   players: they, not ticks, are what a further match would draw anew),
+//! * hits: the share of predictions that are off by no more than the hit radius; the *total* is the
+//!   mean over the horizons (S2's figure of merit),
+//! * the mean over players of each player's own mean, with its 95 % confidence interval (Student's
+//!   t over players: they, not ticks, are what a further match would draw anew),
 //!
-//! and, per predictor, packets per second without lag (S2's figures 9 and 13): the predictor restarts from
-//! what is known whenever its error exceeds the threshold, once at the beginning of every run, and where it has reached
-//! [`TICKS_AHEAD_MAX`].
+//! and, per predictor, packets per second without lag (S2's figures 9 and 13): the predictor
+//! restarts from what is known whenever its error exceeds the threshold, once at the beginning of
+//! every run, and where it has reached [`TICKS_AHEAD_MAX`].
 //!
-//! [`score`] walks one predictor through one match and nothing else, so that whoever has cores can use them. A
-//! predictor that learns sees everybody, and starts anew with every match.
+//! [`score`] walks one predictor through one match and nothing else, so that whoever has cores can
+//! use them. A predictor that learns sees everybody, and starts anew with every match.
 
 mod score;
 mod statistics;
@@ -154,8 +155,8 @@ impl HorizonSummary {
         }
     }
 
-    /// How many times as far off as another predictor it was, player by player and then averaged: what is hard to
-    /// predict about a player is so for both, and drops out.
+    /// How many times as far off as another predictor it was, player by player and then averaged:
+    /// what is hard to predict about a player is so for both, and drops out.
     pub fn ratio_to(&self, other: &Self) -> Interval {
         let both = self.player_means.iter().zip(&other.player_means);
         let ratios: Vec<f64> =

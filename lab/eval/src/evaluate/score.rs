@@ -46,8 +46,8 @@ impl HorizonScore {
     }
 }
 
-/// Scores one predictor on everybody in a match, or says what it would need to know. An answer that is no place at all is
-/// infinitely far off.
+/// Scores one predictor on everybody in a match, or says what it would need to know. An answer that
+/// is no place at all is infinitely far off.
 pub fn score(
     play: &Play,
     predictor: &mut dyn Predictor,
@@ -83,8 +83,8 @@ fn error(predicted: Vec2, truth: Vec2) -> f64 {
     if distance.is_nan() { f64::INFINITY } else { distance }
 }
 
-/// Follows one prediction until it is off by more than the threshold, then starts the next: how many packets a predictor
-/// costs with one player.
+/// Follows one prediction until it is off by more than the threshold, then starts the next: how
+/// many packets a predictor costs with one player.
 #[derive(Clone, Debug)]
 pub struct Restarts {
     threshold: f64,

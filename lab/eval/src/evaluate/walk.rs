@@ -13,11 +13,13 @@ pub struct Step<'a> {
     pub index: usize,
 }
 
-/// Walks a predictor through a match, tick by tick and at every tick player by player: it learns of each player's tick, and
-/// is then handed to `at` together with what is known. Only ticks within the recording are visited.
+/// Walks a predictor through a match, tick by tick and at every tick player by player: it learns of
+/// each player's tick, and is then handed to `at` together with what is known. Only ticks within
+/// the recording are visited.
 ///
-/// One predictor sees everybody, as on a player's own screen: what it learned from one helps with the others. This is the
-/// one place where predictors and recordings meet, so it is the one place that could look ahead.
+/// One predictor sees everybody, as on a player's own screen: what it learned from one helps with
+/// the others. This is the one place where predictors and recordings meet, so it is the one place
+/// that could look ahead.
 pub fn walk(
     play: &Play,
     predictor: &mut dyn Predictor,

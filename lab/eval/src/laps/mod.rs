@@ -1,7 +1,8 @@
 //! Predictors on laps: each lap is predicted by what the *other* laps taught, and never by itself.
 //!
 //! In the order data takes:
-//! - [`TimedLap::new`] brings a recorded lap to 60 ticks a second, each tick from samples at or before it
+//! - [`TimedLap::new`] brings a recorded lap to 60 ticks a second, each tick from samples at or
+//!   before it
 //! - [`shape_of`] tells a circuit from a stage
 //! - [`Contender`] are the predictors, taught by laps
 //! - [`errors`] is how far off a predictor is, at every tick of a lap and every horizon
@@ -20,10 +21,12 @@ use fairpath_predict::{Condition, Known, LapShape, Missing, Predictor};
 
 use crate::recording::RecordedLap;
 
-/// The first ticks of a run are not scored: a quarter of a second, by when every estimate has its whole window.
+/// The first ticks of a run are not scored: a quarter of a second, by when every estimate has its
+/// whole window.
 pub const FIRST_SCORED: usize = 15;
 
-/// Laps lead back to where they began if most of them end nearer to that than this part of their way.
+/// Laps lead back to where they began if most of them end nearer to that than this part of their
+/// way.
 const CLOSED_WITHIN: f64 = 0.05;
 
 /// Whether most laps lead back to where they began.
@@ -48,8 +51,8 @@ pub fn known_at(run: &LapRun, tick: usize) -> Known<'_> {
     }
 }
 
-/// How far off predictions are, at each horizon, from every tick of a lap at which there is an answer. `horizons` in ticks,
-/// ascending.
+/// How far off predictions are, at each horizon, from every tick of a lap at which there is an
+/// answer. `horizons` in ticks, ascending.
 pub fn errors(
     predictor: &mut dyn Predictor,
     lap: &TimedLap,

@@ -22,24 +22,27 @@ pub struct LapRun {
     pub places: Vec<Vec2>,
 }
 
-/// Two samples farther apart than this are not joined. 250 ms: two lost fixes of a 10 Hz receiver are bridged, a tunnel
-/// is not.
+/// Two samples farther apart than this are not joined. 250 ms: two lost fixes of a 10 Hz receiver
+/// are bridged, a tunnel is not.
 const GAP_MAX: Span = Span::from_millis(250);
 
-/// How far back the acceleration estimate looks: to the newest sample at least this much older. 100 ms: it is a difference
-/// of differences, and over one frame at 60 Hz positions rounded to 1 mm would be 3 m/s² of noise.
+/// How far back the acceleration estimate looks: to the newest sample at least this much older. 100
+/// ms: it is a difference of differences, and over one frame at 60 Hz positions rounded to 1 mm
+/// would be 3 m/s² of noise.
 const ACCELERATION_WINDOW: Span = Span::from_millis(100);
 
-/// How long after the first sample ticks begin: a recording at 60 Hz has its samples where the ticks are, but for
-/// rounding, which must not make every other one a tick late.
+/// How long after the first sample ticks begin: a recording at 60 Hz has its samples where the
+/// ticks are, but for rounding, which must not make every other one a tick late.
 const TICK_PHASE: Span = Span::from_micros(500);
 
 impl TimedLap {
-    /// A recorded lap, causally: velocity is the slope over the last [`VELOCITY_WINDOW`], acceleration the slope of that over
-    /// the last 100 ms, and the position goes on at that velocity from the newest sample.
+    /// A recorded lap, causally: velocity is the slope over the last [`VELOCITY_WINDOW`],
+    /// acceleration the slope of that over the last 100 ms, and the position goes on at that
+    /// velocity from the newest sample.
     ///
-    /// With `rate_max`, in samples a second, only as many samples are *known*; where the car really was still comes from all.
-    /// GNSS fixes are often no better than 10 a second: more of them are the receiver's own guesses.
+    /// With `rate_max`, in samples a second, only as many samples are *known*; where the car really
+    /// was still comes from all. GNSS fixes are often no better than 10 a second: more of them
+    /// are the receiver's own guesses.
     pub fn new(lap: &RecordedLap, rate_max: Option<f64>) -> Self {
         let samples = &lap.samples;
         let mut runs = Vec::new();
@@ -126,7 +129,8 @@ fn between(one: Sample, other: Sample, at: SharedInstant) -> Vec2 {
     one.1 + (other.1 - one.1) * share
 }
 
-/// All samples but the first, which has no past, with velocity and acceleration from what came before.
+/// All samples but the first, which has no past, with velocity and acceleration from what came
+/// before.
 fn fixes(samples: &[Sample]) -> Vec<Fix> {
     let mut fixes: Vec<Fix> = Vec::new();
     let (mut slow, mut fast) = (0, 0);

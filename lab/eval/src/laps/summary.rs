@@ -18,8 +18,8 @@ pub struct HorizonSummary {
     pub mean: f64,
     /// The error that half of them stay below.
     pub median: f64,
-    /// What the mean lies within, 95 times in 100, had other laps been driven by the same drivers: laps are drawn with
-    /// replacement. Nothing for fewer than three laps.
+    /// What the mean lies within, 95 times in 100, had other laps been driven by the same drivers:
+    /// laps are drawn with replacement. Nothing for fewer than three laps.
     pub interval: Option<(f64, f64)>,
     /// Each lap's own sum of errors and how many there were, in the order of laps.
     laps: Vec<(f64, f64)>,
@@ -58,7 +58,8 @@ impl HorizonSummary {
         }
     }
 
-    /// Its mean error over another's on the same laps, and the 95 % interval of that; the same laps are drawn for both.
+    /// Its mean error over another's on the same laps, and the 95 % interval of that; the same laps
+    /// are drawn for both.
     pub fn ratio_to(&self, other: &Self) -> (f64, Option<(f64, f64)>) {
         let ratio = |laps: &[usize]| mean(&self.laps, laps) / mean(&other.laps, laps);
         let everyone: Vec<usize> = (0..self.laps.len()).collect();

@@ -1,27 +1,30 @@
 //! How few packets linear dead reckoning could have needed, had it known the future.
 //!
-//! A path of samples r₀, r₁, … at times t₀ < t₁ < … is to be covered by *segments*: runs of samples during which one
-//! line p + v·(t − t_s) stays within the tolerance G of every sample. A segment is what one DR vector buys; the fewest
-//! segments are a bound that no causal sender of lines can beat, whatever its trigger and estimator.
+//! A path of samples r₀, r₁, … at times t₀ < t₁ < … is to be covered by *segments*: runs of samples
+//! during which one line p + v·(t − t_s) stays within the tolerance G of every sample. A segment is
+//! what one DR vector buys; the fewest segments are a bound that no causal sender of lines can
+//! beat, whatever its trigger and estimator.
 //!
 //! ## Two games
 //!
-//! * [`fewest_free`]: p and v are free. If one line serves a run of samples, it serves every part of it. So among all
-//!   ways to cover the first samples with k segments, none ends later than the *greedy* one, which makes each segment
-//!   as long as it can be: by induction, whoever ends the k-th segment no later than greedy can begin the next no later,
-//!   and what is left of their next segment after greedy's beginning is a part of it, so greedy could have covered it too.
-//!   Greedy is optimal.
-//! * [`fewest_pinned`]: p is the sample at which the segment begins, as for an owner who sends where it is. A part of
-//!   a segment begins elsewhere and need not be one, so greedy is *not* optimal here: it can pay to begin
-//!   earlier, from a better place. But every shorter segment from the same beginning is one. So with k segments one can begin the
-//!   next at *any* sample up to the farthest that can be reached, F_k, and F_{k+1} is the farthest end over all
-//!   beginnings up to F_k: every beginning is looked at once, and the first k with F_k beyond the last sample is the
+//! * [`fewest_free`]: p and v are free. If one line serves a run of samples, it serves every part
+//!   of it. So among all ways to cover the first samples with k segments, none ends later than the
+//!   *greedy* one, which makes each segment as long as it can be: by induction, whoever ends the
+//!   k-th segment no later than greedy can begin the next no later, and what is left of their next
+//!   segment after greedy's beginning is a part of it, so greedy could have covered it too. Greedy
+//!   is optimal.
+//! * [`fewest_pinned`]: p is the sample at which the segment begins, as for an owner who sends
+//!   where it is. A part of a segment begins elsewhere and need not be one, so greedy is *not*
+//!   optimal here: it can pay to begin earlier, from a better place. But every shorter segment from
+//!   the same beginning is one. So with k segments one can begin the next at *any* sample up to the
+//!   farthest that can be reached, F_k, and F_{k+1} is the farthest end over all beginnings up to
+//!   F_k: every beginning is looked at once, and the first k with F_k beyond the last sample is the
 //!   answer. [`greedy_pinned`] is what one gets by never stopping short.
 //!
 //! ## Does a line exist?
 //!
-//! Both ask whether min over (p, v) of max_i |p + v·τ_i − r_i| is at most G: see `stab`. The answer there is certified
-//! from both sides, to a relative 10⁻⁹ of G.
+//! Both ask whether min over (p, v) of max_i |p + v·τ_i − r_i| is at most G: see `stab`. The answer
+//! there is certified from both sides, to a relative 10⁻⁹ of G.
 
 mod stab;
 
@@ -80,8 +83,8 @@ fn greedy(points: &[Point], tolerance: f64, start: Start) -> usize {
     segments
 }
 
-/// Where the longest segment from `begin` ends (its first sample that is not covered), or zero if it does not even
-/// cover sample `must_reach`.
+/// Where the longest segment from `begin` ends (its first sample that is not covered), or zero if
+/// it does not even cover sample `must_reach`.
 fn end_beyond(points: &[Point], tolerance: f64, begin: usize, must_reach: usize) -> usize {
     let mut stab = Stab::new(points, tolerance, begin, Start::Pinned);
     let last = must_reach.min(points.len() - 1);

@@ -6,27 +6,27 @@
 //!   m² = min over (p, v) of max_i q_i ≤ 1,     q_i = |p + v·τ_i − d_i|²
 //! ```
 //!
-//! Discs, not boxes: an axis at a time would let a sample be off by √2·G. The q_i are convex, so the minimum and the
-//! maximum over weights w ≥ 0, Σ w_i = 1, may change places:
+//! Discs, not boxes: an axis at a time would let a sample be off by √2·G. The q_i are convex, so
+//! the minimum and the maximum over weights w ≥ 0, Σ w_i = 1, may change places:
 //!
 //! ```text
 //!   m² = max over w of min over (p, v) of Σ w_i·q_i
 //! ```
 //!
-//! The inner minimum is a weighted regression line, in closed form. So *any* weights give a lower bound, and any
-//! line an upper one: a yes has a line to show, a no has weights that prove it. Both come from one Newton
-//! iteration on the barrier problem
+//! The inner minimum is a weighted regression line, in closed form. So *any* weights give a lower
+//! bound, and any line an upper one: a yes has a line to show, a no has weights that prove it. Both
+//! come from one Newton iteration on the barrier problem
 //!
 //! ```text
 //!   minimise σ/μ − Σ log(σ − q_i)     where at the optimum w_i = μ/(σ − q_i), and the gap is μ times the number of samples
 //! ```
 //!
-//! in the five unknowns p, v, σ (three if p is pinned), with μ shrinking until the bounds lie on one side of 1. Clear
-//! cases are decided by the plain regression before the first step.
+//! in the five unknowns p, v, σ (three if p is pinned), with μ shrinking until the bounds lie on
+//! one side of 1. Clear cases are decided by the plain regression before the first step.
 //!
-//! Only few samples hold a line in place (at most five: the problem is of LP type in four unknowns). So the iteration works
-//! on a small *working set*; a sample that the resulting line misses is added, and a no for the working set is a no for
-//! all.
+//! Only few samples hold a line in place (at most five: the problem is of LP type in four
+//! unknowns). So the iteration works on a small *working set*; a sample that the resulting line
+//! misses is added, and a no for the working set is a no for all.
 
 use fairpath::vector::{Vec2, Vector};
 
@@ -41,7 +41,8 @@ pub(super) enum Start {
     Pinned,
 }
 
-/// How sure an answer is: relative to the squared tolerance. Recordings are rounded far more coarsely.
+/// How sure an answer is: relative to the squared tolerance. Recordings are rounded far more
+/// coarsely.
 const ACCURACY: f64 = 2e-9;
 
 /// A line through a growing run of samples, in units of the tolerance and relative to the first.
@@ -76,8 +77,8 @@ impl<'a> Stab<'a> {
         Self { points, begin, per_tolerance: 1.0 / tolerance, start, working, line }
     }
 
-    /// Covers sample after sample from `next` on for as long as a line exists; gives the first that is not covered. All
-    /// before `next` must be covered.
+    /// Covers sample after sample from `next` on for as long as a line exists; gives the first that
+    /// is not covered. All before `next` must be covered.
     pub(super) fn extend_from(mut self, next: usize) -> usize {
         for index in next..self.points.len() {
             if !self.covers(index) && !self.reach(index) {
@@ -178,7 +179,8 @@ fn verdict(line: Line, lower: f64, upper: f64) -> Option<Option<Line>> {
     }
 }
 
-/// The line that minimises the weighted sum of squares, and that sum for weights that add up to one.
+/// The line that minimises the weighted sum of squares, and that sum for weights that add up to
+/// one.
 fn regression(samples: &[Scaled], weights: &[f64], start: Start) -> (Line, f64) {
     let total: f64 = weights.iter().sum();
     let mean = |of: &dyn Fn(&Scaled) -> f64| {

@@ -19,8 +19,8 @@ pub enum EtherealError {
 }
 
 impl Play {
-    /// A match of Ethereal, seen again: everything there is to know at every tick. One that comes from another
-    /// game is retraced on `map`.
+    /// A match of Ethereal, seen again: everything there is to know at every tick. One that comes
+    /// from another game is retraced on `map`.
     pub fn from_ethereal(recording: &Recording, map: Option<&Map>) -> Result<Self, EtherealError> {
         let mut seen = Seen::new(recording);
         let replayed;
@@ -91,13 +91,15 @@ fn team_number(frame: &PlayerFrame) -> u32 {
     frame.team.index() as u32 + 1
 }
 
-/// How the last tick changed the velocity. The game knows its velocities exactly, so one tick is enough: the
-/// [window](super::ACCELERATION_WINDOW) that tames the noise of recordings would tell of turns that are over.
+/// How the last tick changed the velocity. The game knows its velocities exactly, so one tick is
+/// enough: the [window](super::ACCELERATION_WINDOW) that tames the noise of recordings would tell
+/// of turns that are over.
 fn acceleration(before: &[Body], velocity: Vec2) -> Vec2 {
     before.last().map_or(Vec2::ZERO, |before| (velocity - before.velocity) * (1.0 / TICK_SECS))
 }
 
-/// What was pressed in the step that led to this tick: what is pressed in the next one is not known yet.
+/// What was pressed in the step that led to this tick: what is pressed in the next one is not known
+/// yet.
 fn input_at(changes: &[InputChange], tick: u64) -> Vec2 {
     let made = changes.partition_point(|change| change.tick < tick);
     made.checked_sub(1).map_or(Vec2::ZERO, |last| changes[last].input.keys.direction())

@@ -1,15 +1,18 @@
-//! A match as predictors see it: everybody at every tick of 1/60 s, each tick knowing only what came before it.
+//! A match as predictors see it: everybody at every tick of 1/60 s, each tick knowing only what
+//! came before it.
 //!
-//! A recording has whatever rate its game wrote it at. [`Play::from_recording`] resamples it *causally*: the [`Body`]
-//! of a tick follows from samples at or before the tick (the slope of the last 25 ms is its velocity, the slope of
-//! velocities over [`ACCELERATION_WINDOW`] its acceleration, and it moves on at its velocity from the newest sample), so nothing that is handed to a predictor
-//! can know what comes next. What really happened, against which predictions are scored, is kept apart as
-//! [`Run::truth`]: there the path between two samples counts as known, because it happened.
+//! A recording has whatever rate its game wrote it at. [`Play::from_recording`] resamples it
+//! *causally*: the [`Body`] of a tick follows from samples at or before the tick (the slope of the
+//! last 25 ms is its velocity, the slope of velocities over [`ACCELERATION_WINDOW`] its
+//! acceleration, and it moves on at its velocity from the newest sample), so nothing that is handed
+//! to a predictor can know what comes next. What really happened, against which predictions are
+//! scored, is kept apart as [`Run::truth`]: there the path between two samples counts as known, because it happened.
 //!
-//! [`Play::from_ethereal`] has everything at every tick from the game itself: health, ammunition, keys and walls too.
+//! [`Play::from_ethereal`] has everything at every tick from the game itself: health, ammunition,
+//! keys and walls too.
 //!
-//! Motion is cut where the recording is: a respawn, a teleport or a gap begins a new [`Run`], and nobody is asked to
-//! predict across one.
+//! Motion is cut where the recording is: a respawn, a teleport or a gap begins a new [`Run`], and
+//! nobody is asked to predict across one.
 
 mod ethereal;
 mod resample;
@@ -26,11 +29,12 @@ use fairpath_predict::{Body, Condition, Grid, Known, Other, Relation, TICK_SECS,
 use crate::candidates::Game;
 use crate::recording::LengthUnit;
 
-/// How much of its own past a predictor is shown, in ticks: 10 s, twice the farthest it may be asked ahead.
+/// How much of its own past a predictor is shown, in ticks: 10 s, twice the farthest it may be
+/// asked ahead.
 pub const HISTORY_TICKS_MAX: usize = 2 * TICKS_AHEAD_MAX as usize;
 
-/// Over how many ticks the [top speed](Play::top_speed) is measured: half a second. Shorter, and it measures how evenly a
-/// game writes positions down; longer, and nobody keeps straight on.
+/// Over how many ticks the [top speed](Play::top_speed) is measured: half a second. Shorter, and it
+/// measures how evenly a game writes positions down; longer, and nobody keeps straight on.
 pub const TOP_SPEED_TICKS: usize = 30;
 
 /// A match, tick by tick.
@@ -51,8 +55,8 @@ pub struct Play {
 pub struct Player {
     /// As the recording calls it.
     pub name: String,
-    /// Its motion, in order of time. A run may still be known for some ticks after the next one has begun: the later
-    /// one counts.
+    /// Its motion, in order of time. A run may still be known for some ticks after the next one has
+    /// begun: the later one counts.
     pub runs: Vec<Run>,
 }
 
@@ -63,8 +67,8 @@ pub struct Run {
     pub team: u32,
     /// The tick of its first body.
     pub first_tick: usize,
-    /// What was known at each tick, from the past only. It goes on for a while after the last sample, as a
-    /// receiver does who does not know yet that no further one will come.
+    /// What was known at each tick, from the past only. It goes on for a while after the last
+    /// sample, as a receiver does who does not know yet that no further one will come.
     pub bodies: Vec<Body>,
     /// Where the player really was, from the first tick to the last that lies within the recording.
     pub truth: Vec<Vec2>,
@@ -75,12 +79,13 @@ pub struct Run {
 }
 
 impl Play {
-    /// The speed that all but a thousandth of the players' half seconds stay at or below, per second: how far a player
-    /// came in [`TOP_SPEED_TICKS`], as the crow flies. Zero if nobody moves, or nobody for that long.
+    /// The speed that all but a thousandth of the players' half seconds stay at or below, per
+    /// second: how far a player came in [`TOP_SPEED_TICKS`], as the crow flies. Zero if nobody
+    /// moves, or nobody for that long.
     ///
-    /// Not the greatest, or one bad sample would set the scale of every length. Not from tick to tick: a game that writes
-    /// positions down a little early or late has frames at twice its real speed (Rocket League's replays: 43 m/s, where
-    /// cars drive at most 23).
+    /// Not the greatest, or one bad sample would set the scale of every length. Not from tick to
+    /// tick: a game that writes positions down a little early or late has frames at twice its
+    /// real speed (Rocket League's replays: 43 m/s, where cars drive at most 23).
     pub fn top_speed(&self) -> f64 {
         let runs = self.players.iter().flat_map(|player| &player.runs);
         let per_sec = 1.0 / (TOP_SPEED_TICKS as f64 * TICK_SECS);
@@ -101,8 +106,8 @@ impl Play {
         self.players.iter().map(Player::secs).sum()
     }
 
-    /// What is known of player `subject` at the tick with that `index` in one of its runs. `others` is a place to put
-    /// the others into.
+    /// What is known of player `subject` at the tick with that `index` in one of its runs. `others`
+    /// is a place to put the others into.
     pub fn look<'a>(
         &'a self,
         subject: usize,

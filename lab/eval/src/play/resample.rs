@@ -6,9 +6,9 @@
 //! * acceleration: the slope of those velocities over the last [`ACCELERATION_WINDOW`] up to `s`
 //! * position: that of `s`, moved on at its velocity to the tick
 //!
-//! A run begins at the second sample whose velocity is known, and goes on until [`GAP_MAX`] after its last sample: by then
-//! a receiver knows that it is over. Both make a recording that was cut off at some instant give the same ticks up to
-//! that instant, bit for bit.
+//! A run begins at the second sample whose velocity is known, and goes on until [`GAP_MAX`] after
+//! its last sample: by then a receiver knows that it is over. Both make a recording that was cut
+//! off at some instant give the same ticks up to that instant, bit for bit.
 
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::{Planar, Vec2, Vector};
@@ -19,14 +19,16 @@ use crate::recording::{GAP_MAX, Recording, Sample, Stretch};
 
 /// How far back the acceleration estimate looks: to the newest sample at least this much older.
 ///
-/// 100 ms: three frames at 30 Hz. It is a difference of differences: over one frame at 60 Hz, positions rounded to
-/// 1 mm would be 3 m/s² of noise; over twice as long it would still tell of a turn that is over.
+/// 100 ms: three frames at 30 Hz. It is a difference of differences: over one frame at 60 Hz,
+/// positions rounded to 1 mm would be 3 m/s² of noise; over twice as long it would still tell of a
+/// turn that is over.
 pub const ACCELERATION_WINDOW: Span = Span::from_millis(100);
 
 /// How long after the recording's first sample its ticks begin.
 ///
-/// 500 µs: a recording at 60 Hz has its samples where the ticks are, but for what was lost in rounding to
-/// milliseconds or less. Without this, half of them would come a few microseconds late and count one whole tick later.
+/// 500 µs: a recording at 60 Hz has its samples where the ticks are, but for what was lost in
+/// rounding to milliseconds or less. Without this, half of them would come a few microseconds late
+/// and count one whole tick later.
 pub const TICK_PHASE: Span = Span::from_micros(500);
 
 impl Play {

@@ -5,9 +5,9 @@ use fairpath_predict::{Grid, GridError};
 
 /// Reads the walls of a world from text.
 ///
-/// The first line says where its smallest corner is and how large a cell is, in the recording's unit: `low -40 -20 cell
-/// 2.5`. Each further line is a row of cells along +x, the row with the smallest y first: `#` is wall, anything else
-/// floor.
+/// The first line says where its smallest corner is and how large a cell is, in the recording's
+/// unit: `low -40 -20 cell 2.5`. Each further line is a row of cells along +x, the row with the
+/// smallest y first: `#` is wall, anything else floor.
 ///
 /// ```
 /// let world = fairpath_eval::play::read_world("low -5 0 cell 2.5\n####\n#..#\n####\n")?;

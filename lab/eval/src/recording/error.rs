@@ -9,8 +9,8 @@ use super::table::{COORDINATE_MAX, TIME_SECS_MAX};
 pub struct RecordingError {
     /// The name the caller gave the bytes.
     pub file: String,
-    /// Counted from 1, the header being row 1, as an editor shows it. Where there is no text (a trace in memory or in
-    /// Parquet), row 1 is the first row of the table.
+    /// Counted from 1, the header being row 1, as an editor shows it. Where there is no text (a
+    /// trace in memory or in Parquet), row 1 is the first row of the table.
     pub row: Option<usize>,
     /// The column's name in the header.
     pub column: Option<String>,
@@ -154,10 +154,12 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Someone else's text, short and on one line, so that an error stays one line on anyone's terminal.
+/// Someone else's text, short and on one line, so that an error stays one line on anyone's
+/// terminal.
 struct OneLine<'a>(&'a str);
 
-/// How much of someone else's text an error shows, in characters. A path fits; a megabyte of garbage does not.
+/// How much of someone else's text an error shows, in characters. A path fits; a megabyte of
+/// garbage does not.
 const SHOWN_MAX: usize = 120;
 
 impl fmt::Display for OneLine<'_> {

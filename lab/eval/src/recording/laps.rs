@@ -14,8 +14,9 @@ pub struct RecordedLap {
     pub samples: Vec<(SharedInstant, Vec2)>,
 }
 
-/// Reads laps: the columns `lap,t,x,y` in seconds and metres, further ones ignored. A lap is all rows of one name, wherever
-/// they stand; a row that repeats its lap's previous time is skipped, time that runs backwards is an error.
+/// Reads laps: the columns `lap,t,x,y` in seconds and metres, further ones ignored. A lap is all
+/// rows of one name, wherever they stand; a row that repeats its lap's previous time is skipped,
+/// time that runs backwards is an error.
 pub fn read_laps(source: Source<'_>) -> Result<Vec<RecordedLap>, RecordingError> {
     let mut table = Table::open(source)?;
     let [lap, t, x, y] = table.columns(["lap", "t", "x", "y"])?;

@@ -8,23 +8,24 @@
 //! | [`Format::Team`] | `t,entity,team,x,y` | metres | estimated |
 //! | [`Format::Trace`] | `t_us,entity,life,kind,viewer,x,y,z,vx,vy,vz,qw,qx,qy,qz,break` | as its metadata says | recorded |
 //!
-//! Columns are found by name, so their order does not matter and further ones are ignored (of BZFlag's,
-//! `status`, `order` and `t_arr_ms` are not needed, of a trace's `viewer` is not).
+//! Columns are found by name, so their order does not matter and further ones are ignored (of
+//! BZFlag's, `status`, `order` and `t_arr_ms` are not needed, of a trace's `viewer` is not).
 //!
-//! A recording is never one path: tanks die, players respawn, packets are lost. It becomes [`Stretch`]es, each
-//! a run of samples of one entity across which it is fair to interpolate and to keep score. A stretch ends
+//! A recording is never one path: tanks die, players respawn, packets are lost. It becomes
+//! [`Stretch`]es, each a run of samples of one entity across which it is fair to interpolate and to
+//! keep score. A stretch ends
 //! * where two samples are more than [`GAP_MAX`] apart,
 //! * where `life` or `team` changes, or `break` is 1,
 //! * at a row of the breaks file (`t,entity,reason`), which names the first sample *after* a jump.
 //!
-//! BZFlag rows with `forced` = 1 are sends, not motion: they are skipped. So is a row that repeats its
-//! entity's previous time (the game writes one when a tank is hit). Time that runs backwards is an error.
-//! Runs of fewer than two samples are dropped.
+//! BZFlag rows with `forced` = 1 are sends, not motion: they are skipped. So is a row that repeats
+//! its entity's previous time (the game writes one when a tank is hit). Time that runs backwards is
+//! an error. Runs of fewer than two samples are dropped.
 //!
-//! A trace is what our own games and the simulator write (see [`fairpath_sim::trace`]): its `truth` rows are
-//! motion, all others are skipped. [`from_trace`] takes one that is in memory, whatever file it came from. Only its
-//! metadata knows the unit of length and which entities are shots and not players; without it, lengths are
-//! taken as metres and everyone is a player.
+//! A trace is what our own games and the simulator write (see [`fairpath_sim::trace`]): its `truth`
+//! rows are motion, all others are skipped. [`from_trace`] takes one that is in memory, whatever
+//! file it came from. Only its metadata knows the unit of length and which entities are shots and
+//! not players; without it, lengths are taken as metres and everyone is a player.
 
 use std::collections::BTreeMap;
 
@@ -106,8 +107,8 @@ pub fn read(recording: Source<'_>, breaks: Option<Source<'_>>) -> Result<Recordi
     tracks.finish()
 }
 
-/// A recording from a trace in memory: a Parquet file's, or a match's that was just played. In errors it is called
-/// `name`, and its first row is row 1.
+/// A recording from a trace in memory: a Parquet file's, or a match's that was just played. In
+/// errors it is called `name`, and its first row is row 1.
 pub fn from_trace(name: &str, metadata: &Metadata, states: &[StateRow]) -> Result<Recording, RecordingError> {
     let mut tracks = Tracks::new(name, Format::Trace, Breaks::default());
     trace::take(states, &mut tracks)?;
@@ -156,8 +157,8 @@ impl Recording {
         self
     }
 
-    /// The stretches of everyone but the ball and shots: those are nobody's friend or enemy, and not scored unless
-    /// asked for.
+    /// The stretches of everyone but the ball and shots: those are nobody's friend or enemy, and
+    /// not scored unless asked for.
     pub fn players(&self) -> impl Iterator<Item = &Stretch> {
         self.stretches.iter().filter(|stretch| self.entities[stretch.entity].is_player)
     }
@@ -211,7 +212,8 @@ struct Tracks<'a> {
     tracks: Vec<Track>,
 }
 
-/// One entity's samples while the file is being read: the run that is still growing, and those that ended.
+/// One entity's samples while the file is being read: the run that is still growing, and those that
+/// ended.
 struct Track {
     name: String,
     breaks: Vec<SharedInstant>,

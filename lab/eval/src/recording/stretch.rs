@@ -6,22 +6,23 @@ use fairpath::vector::{Planar, Vec3};
 
 /// The longest pause between two samples that still counts as one motion.
 ///
-/// 100 ms: six frames at 60 Hz, three at 30 Hz. A lost frame or two is bridged; a respawn, a hidden player or a
-/// paused game is not. Shorter would cut 30 Hz recordings at every hiccup; longer would invent motion: at top
-/// speed a BZFlag tank covers 2.5 of its 6 units in that time.
+/// 100 ms: six frames at 60 Hz, three at 30 Hz. A lost frame or two is bridged; a respawn, a hidden
+/// player or a paused game is not. Shorter would cut 30 Hz recordings at every hiccup; longer would
+/// invent motion: at top speed a BZFlag tank covers 2.5 of its 6 units in that time.
 pub const GAP_MAX: Span = Span::from_millis(100);
 
-/// How far back the velocity estimate looks, where a recording has none: to the newest sample at least this
-/// much older.
+/// How far back the velocity estimate looks, where a recording has none: to the newest sample at
+/// least this much older.
 ///
-/// 25 ms: one frame at 30 Hz, two at 60 and 70 Hz. One frame at 60 Hz would turn positions rounded to 1 mm into
-/// 6 cm/s of noise; twice as long would lag half a frame more behind every turn.
+/// 25 ms: one frame at 30 Hz, two at 60 and 70 Hz. One frame at 60 Hz would turn positions rounded
+/// to 1 mm into 6 cm/s of noise; twice as long would lag half a frame more behind every turn.
 pub const VELOCITY_WINDOW: Span = Span::from_millis(25);
 
-/// One entity's clean run of motion: at least two samples, in order of time, never more than [`GAP_MAX`] apart.
+/// One entity's clean run of motion: at least two samples, in order of time, never more than
+/// [`GAP_MAX`] apart.
 ///
-/// Between the samples it is a path in its own right, and *that path is the truth* experiments compare with; see
-/// [`state_at`](Self::state_at).
+/// Between the samples it is a path in its own right, and *that path is the truth* experiments
+/// compare with; see [`state_at`](Self::state_at).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stretch {
     /// Whose motion it is: an index into the recording's entities.
@@ -40,9 +41,9 @@ pub struct Stretch {
 pub enum Velocity {
     /// The game wrote them down.
     Recorded,
-    /// From positions at or before the sample, never after it: the slope from the newest sample that is at least
-    /// [`VELOCITY_WINDOW`] older (or the stretch's first). The first sample of a run has no past, so the stretch
-    /// starts at the second.
+    /// From positions at or before the sample, never after it: the slope from the newest sample
+    /// that is at least [`VELOCITY_WINDOW`] older (or the stretch's first). The first sample of
+    /// a run has no past, so the stretch starts at the second.
     Estimated,
 }
 
@@ -64,8 +65,8 @@ pub struct Sample {
 pub struct Facing {
     /// From +x towards +y, in radians.
     pub heading: f64,
-    /// Radians per second, positive from +x towards +y. A trace has no such column: there it is the slope from the
-    /// sample before, and zero for the first of a stretch.
+    /// Radians per second, positive from +x towards +y. A trace has no such column: there it is the
+    /// slope from the sample before, and zero for the first of a stretch.
     pub turn_rate: f64,
 }
 
@@ -114,11 +115,12 @@ impl Stretch {
 
     /// The state at `at`, or nothing before the first and after the last sample.
     ///
-    /// Between two samples the position follows the cubic through both positions and velocities where velocities
-    /// were recorded (on BZFlag its median miss of a left-out sample is half the
-    /// straight line's), and the straight line between them where velocities are only estimates, which lag. Velocity,
-    /// heading (the short way round) and turn rate change evenly from one sample's to the next: the cubic's own
-    /// slope would overshoot where a tank stops dead. Where no heading was recorded, it faces along its velocity.
+    /// Between two samples the position follows the cubic through both positions and velocities
+    /// where velocities were recorded (on BZFlag its median miss of a left-out sample is half
+    /// the straight line's), and the straight line between them where velocities are only
+    /// estimates, which lag. Velocity, heading (the short way round) and turn rate change
+    /// evenly from one sample's to the next: the cubic's own slope would overshoot where a tank
+    /// stops dead. Where no heading was recorded, it faces along its velocity.
     pub fn state_at<V: Planar>(&self, at: SharedInstant) -> Option<State<V>> {
         let after = self.samples.partition_point(|sample| sample.at <= at);
         let before = self.samples.get(after.checked_sub(1)?)?;
@@ -129,8 +131,8 @@ impl Stretch {
         }
     }
 
-    /// The state at every tick from the first sample to the last; ticks are counted from the recording's zero, so
-    /// those of different entities fall together.
+    /// The state at every tick from the first sample to the last; ticks are counted from the
+    /// recording's zero, so those of different entities fall together.
     ///
     /// ```
     /// # use fairpath_eval::recording::{self, Source};
@@ -193,10 +195,11 @@ fn curve(one: &Sample, next: &Sample, secs: f64) -> Motion<Vec3> {
     })
 }
 
-/// Sets every turn rate to the slope from the sample before, so that none knows what comes after it.
+/// Sets every turn rate to the slope from the sample before, so that none knows what comes after
+/// it.
 ///
-/// One sample back, not [`VELOCITY_WINDOW`]: a trace keeps headings to the last bits, and a tank that turns evenly
-/// within a tick is then given exactly the turn it made.
+/// One sample back, not [`VELOCITY_WINDOW`]: a trace keeps headings to the last bits, and a tank
+/// that turns evenly within a tick is then given exactly the turn it made.
 pub(super) fn estimate_turn_rates(run: &mut [Sample]) {
     let mut before: Option<(SharedInstant, f64)> = None;
     for sample in run {

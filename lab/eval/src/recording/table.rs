@@ -1,4 +1,5 @@
-//! Comma-separated rows that remember where they stand, so that every complaint names a row and a column.
+//! Comma-separated rows that remember where they stand, so that every complaint names a row and a
+//! column.
 
 use std::borrow::Cow;
 use std::str::FromStr;
@@ -9,8 +10,8 @@ use fairpath_sim::trace::StateKind;
 use super::error::{Problem, RecordingError};
 use super::{Source, instant_from_secs};
 
-/// The farthest coordinate and fastest speed we read: a light-second's worth of metres is well inside, and
-/// squares and products of such numbers are far from overflowing.
+/// The farthest coordinate and fastest speed we read: a light-second's worth of metres is well
+/// inside, and squares and products of such numbers are far from overflowing.
 pub(super) const COORDINATE_MAX: f64 = 1e9;
 /// The latest time we read, in seconds either side of zero: 300 years, so that a Unix time fits.
 pub(super) const TIME_SECS_MAX: f64 = 1e10;
@@ -151,7 +152,8 @@ impl Row<'_, '_> {
     }
 }
 
-/// Splits one line into trimmed fields. A field in double quotes may hold commas, and `""` for a quote.
+/// Splits one line into trimmed fields. A field in double quotes may hold commas, and `""` for a
+/// quote.
 fn split<'a>(line: &'a str, fields: &mut Vec<Cow<'a, str>>) -> Result<(), Problem> {
     fields.clear();
     let mut rest = Some(line);

@@ -93,7 +93,8 @@ fn sample(state: &StateRow) -> Sample {
     }
 }
 
-/// Which way it faces in the plane; the turn rate follows once the run is complete. All zeros are no orientation.
+/// Which way it faces in the plane; the turn rate follows once the run is complete. All zeros are
+/// no orientation.
 fn facing(orientation: Quat) -> Option<Facing> {
     let is_known = orientation.w != 0.0 || orientation.v != Vec3::new(0.0, 0.0, 0.0);
     is_known.then(|| Facing { heading: orientation.normalized().heading(), turn_rate: 0.0 })

@@ -1,10 +1,12 @@
 //! Tank bots that aim at what their screens place, and every shot judged in several ways at once.
 //!
-//! A match is played by its own rules: hits count where the tanks really are. Beside it, each shot flies once more for each
-//! [`Judge`], against the tanks as that judge has them, and changes nothing: so all judges see the same shots.
+//! A match is played by its own rules: hits count where the tanks really are. Beside it, each shot
+//! flies once more for each [`Judge`], against the tanks as that judge has them, and changes
+//! nothing: so all judges see the same shots.
 //!
-//! What everybody else does is heard `lag` later. On the server's timeline that is the whole round trip: the shot leaves the
-//! barrel where the own tank is, and the others are shown as old as their news.
+//! What everybody else does is heard `lag` later. On the server's timeline that is the whole round
+//! trip: the shot leaves the barrel where the own tank is, and the others are shown as old as their
+//! news.
 
 use std::collections::VecDeque;
 
@@ -51,7 +53,8 @@ pub struct Trial {
 pub enum Targets {
     /// Everybody is a bot: they drive at each other, shoot, and dodge what they see coming.
     Bots,
-    /// The other team drives straight on, in circles and at random, shoots at nobody and dodges nothing; no boxes.
+    /// The other team drives straight on, in circles and at random, shoots at nobody and dodges
+    /// nothing; no boxes.
     Drivers,
 }
 
@@ -77,7 +80,8 @@ pub struct Shots {
     pub hits: [u32; 4],
     /// How many of those that hit on the shooter's screen hit the same tank by this judge.
     pub granted: [u32; 4],
-    /// How many hit a tank by this judge that was not there: the shot never touched it where it really was.
+    /// How many hit a tank by this judge that was not there: the shot never touched it where it
+    /// really was.
     pub elsewhere: [u32; 4],
     /// How many of those had a box between it and where the shot came from.
     pub behind_cover: [u32; 4],
@@ -91,7 +95,8 @@ pub struct Shots {
 const THRESHOLD: f64 = 0.3;
 /// More than this many units in a frame are seen as a jump: a tenth of a tank's length.
 const JUMP: f64 = 0.6;
-/// From how far on a correction is shown as a jump: bending more would show a tank at several times its speed.
+/// From how far on a correction is shown as a jump: bending more would show a tank at several times
+/// its speed.
 const SNAP_BEYOND: f64 = 30.0;
 
 impl Judge {
@@ -135,7 +140,8 @@ impl Trial {
             let begin = game.tanks().now();
             game.step_showing(|view| news.show(view, &mut shots.shown_off));
             news.spread(&game);
-            // A shot that ends in the tick it was fired in (fired from less than two units away) is not among them.
+            // A shot that ends in the tick it was fired in (fired from less than two units away) is not among
+            // them.
             flights.extend(game.tanks().shots().iter().filter(|shot| shot.is_new()).map(Flight::new));
             let targets = Judge::ALL.map(|judge| news.targets(judge));
             let tick = Tick { game: game.tanks(), begin, end: game.tanks().now(), targets: &targets };
@@ -172,7 +178,8 @@ fn script(id: EntityId, random: Random) -> Script {
     }
 }
 
-/// What everybody has heard of everybody else. All are equally far apart, so all have heard the same.
+/// What everybody has heard of everybody else. All are equally far apart, so all have heard the
+/// same.
 struct News {
     lag: Span,
     rewind_max: Span,
@@ -408,7 +415,8 @@ impl Flight {
         }
     }
 
-    /// Whether the victim is where it was hit, or else where. Of somebody who is gone by now there is nothing to say.
+    /// Whether the victim is where it was hit, or else where. Of somebody who is gone by now there
+    /// is nothing to say.
     fn note_place(&self, judge: usize, victim: EntityId, tick: &Tick<'_>, news: &News, shots: &mut Shots) {
         let Some(real) = news.present.iter().find(|moment| moment.entity == victim) else { return };
         if meets(self.at(tick.begin), self.at(tick.end), real, real).is_some() {
@@ -429,8 +437,8 @@ impl Flight {
     }
 }
 
-/// After which share of the tick a shot that flies from `start` to `end` meets a tank that drives from `before` to `after`;
-/// each end is seen from the tank as it is then, as the game does it.
+/// After which share of the tick a shot that flies from `start` to `end` meets a tank that drives
+/// from `before` to `after`; each end is seen from the tank as it is then, as the game does it.
 fn meets(start: Vec2, end: Vec2, before: &Moment<Vec2>, after: &Moment<Vec2>) -> Option<f64> {
     let shape = |moment: &Moment<Vec2>| {
         let State { position, orientation, .. } = moment.state;

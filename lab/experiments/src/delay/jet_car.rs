@@ -39,8 +39,9 @@ pub enum Sight {
     Simulated,
     /// The same as it is drawn: the own car's corrections bent along this curve.
     Drawn(Algorithm),
-    /// As [`Simulated`](Self::Simulated), and the server holds an order for the player: while a gust blows, thrust against it.
-    /// S3's contingency, fired where the event is. The screen plays it on as well.
+    /// As [`Simulated`](Self::Simulated), and the server holds an order for the player: while a
+    /// gust blows, thrust against it. S3's contingency, fired where the event is. The screen
+    /// plays it on as well.
     Guarded,
 }
 
@@ -59,7 +60,8 @@ pub struct Run {
 
 /// More than this many pixels in a frame are seen as a jump: a tenth of the car.
 pub const JUMP_PX: f64 = 3.6;
-/// From how far on a correction is shown as a jump: less than from a wall to where the next car begins.
+/// From how far on a correction is shown as a jump: less than from a wall to where the next car
+/// begins.
 const SNAP_BEYOND_PX: f64 = 150.0;
 
 impl Sight {

@@ -1,8 +1,10 @@
 //! Playing under delay: the trials behind X13, X14, X16 and what goes beyond them.
 //!
-//! - [`jet_car`]: a bot drives on an old screen, or on one that plays on what the server has not seen
+//! - [`jet_car`]: a bot drives on an old screen, or on one that plays on what the server has not
+//!   seen
 //! - [`sailing`]: an agent far away races an equal one at the server
-//! - [`arena`]: tank bots aim at what their screens place, and every shot is judged in several ways at once
+//! - [`arena`]: tank bots aim at what their screens place, and every shot is judged in several ways
+//!   at once
 //! - [`Summary`]: a mean over runs, and how sure it is
 //! - [`Smoothness`]: what an eye would notice of corrections
 //!

@@ -157,8 +157,9 @@ impl Swings {
     }
 }
 
-/// How far off the other boat is shown, in feet and on average, a round trip after the state that is known of it left: in
-/// the order of [`OtherBoat::ALL`]. The race is sailed by two agents at the server, and looked at from far away.
+/// How far off the other boat is shown, in feet and on average, a round trip after the state that
+/// is known of it left: in the order of [`OtherBoat::ALL`]. The race is sailed by two agents at the
+/// server, and looked at from far away.
 pub fn other_boat_off(rules: &SailingConfig, trim: Trim, rtt: Span, seed: u64) -> [f64; 4] {
     let mut regatta = Regatta::of_agents(rules.clone(), seed, trim).expect("these rules are sound");
     let ticks = TICK_RATE.running_at(rtt) as usize;

@@ -1,9 +1,10 @@
 //! Checks the DIS models against expected values that somebody else computed.
 //!
-//! The file is a JSON list. Every entry names a model (`drm`, 1 to 9) and how to read it (`semantics`), gives the
-//! start (`p0`, `v0`, `a0`, `euler0` as ψ, θ, φ, `omega` in body axes) and a time `dt` in seconds, and says where
-//! that leads: `expect.disp` and the world-to-body matrix `expect.matrix_w2b`. `primary` marks the readings that
-//! most programs share. An entry may have an `id`; whatever else it has is ignored.
+//! The file is a JSON list. Every entry names a model (`drm`, 1 to 9) and how to read it
+//! (`semantics`), gives the start (`p0`, `v0`, `a0`, `euler0` as ψ, θ, φ, `omega` in body axes) and
+//! a time `dt` in seconds, and says where that leads: `expect.disp` and the world-to-body matrix
+//! `expect.matrix_w2b`. `primary` marks the readings that most programs share. An entry may have an
+//! `id`; whatever else it has is ignored.
 //!
 //! ```
 //! let json = br#"[{
@@ -29,9 +30,10 @@ use serde::Serialize;
 use self::file::Entry;
 pub use self::file::{DisFileError, FieldProblem};
 
-/// How far a displacement may be off, in parts of its length, or in metres where it is shorter than a metre.
-/// Fixed by those who compute the expected values: a thousandth of a millimetre in a kilometre. The models come
-/// within 1e-14 over seconds and 1e-11 over thousands of turns, so a failure is a mistake and not a rounding.
+/// How far a displacement may be off, in parts of its length, or in metres where it is shorter than
+/// a metre. Fixed by those who compute the expected values: a thousandth of a millimetre in a
+/// kilometre. The models come within 1e-14 over seconds and 1e-11 over thousands of turns, so a
+/// failure is a mistake and not a rounding.
 pub const DISPLACEMENT_TOLERANCE: f64 = 1e-9;
 
 /// How far each number of the orientation's matrix may be off.
@@ -48,8 +50,8 @@ pub fn check(json: &[u8], file_name: &str) -> Result<DisReport, DisFileError> {
 
 /// How the models did on one file.
 ///
-/// Serialised, it is what a machine reads; the names of the fields are stable. An error that is not a number
-/// is written as [`f64::MAX`].
+/// Serialised, it is what a machine reads; the names of the fields are stable. An error that is not
+/// a number is written as [`f64::MAX`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DisReport {
     /// One row per model and reading that the file has cases of, by number.
@@ -77,8 +79,8 @@ pub struct DisRow {
     pub cases: usize,
     /// How many of them hold.
     pub passed: usize,
-    /// The largest distance from the expected displacement, in parts of its length, or in metres where that
-    /// is shorter than a metre.
+    /// The largest distance from the expected displacement, in parts of its length, or in metres
+    /// where that is shorter than a metre.
     pub displacement_error_max: f64,
     /// The largest error of a number in the orientation's matrix.
     pub matrix_error_max: f64,
@@ -261,8 +263,8 @@ impl<'a> Outcome<'a> {
     }
 }
 
-/// Relative to the expected length, or to a metre where that is shorter: a body that ends where it began has
-/// no length to compare with.
+/// Relative to the expected length, or to a metre where that is shorter: a body that ends where it
+/// began has no length to compare with.
 fn displacement_error(found: Vec3, expected: Vec3) -> f64 {
     countable(found.distance(expected) / expected.length().max(1.0))
 }
@@ -275,7 +277,8 @@ fn matrix_error(found: [Vec3; 3], expected: [Vec3; 3]) -> f64 {
     found.into_iter().zip(expected).map(error_of_row).fold(0.0, f64::max)
 }
 
-/// The largest number instead of none: what is not a number is neither the worst nor a failure in comparisons.
+/// The largest number instead of none: what is not a number is neither the worst nor a failure in
+/// comparisons.
 fn countable(error: f64) -> f64 {
     if error.is_finite() { error } else { f64::MAX }
 }

@@ -1,9 +1,9 @@
-//! Goal: right values pass and wrong ones are found and named, whatever the file looks like. Method: one start
-//! that every model can be worked out for on paper.
+//! Goal: right values pass and wrong ones are found and named, whatever the file looks like.
+//! Method: one start that every model can be worked out for on paper.
 //!
-//! The body faces +y (ψ = π/2), moves ahead at 1 m/s, and makes half a turn to the left (ω = π/2 about z) in
-//! dt = 2 s. In its starting axes R1·v = (0, 2/ω) = (0, 4/π), and an acceleration of 1 m/s² ahead that turns
-//! with it adds R2·a = dt²·(−2/π², 1/π) = (−8/π², 4/π).
+//! The body faces +y (ψ = π/2), moves ahead at 1 m/s, and makes half a turn to the left (ω = π/2
+//! about z) in dt = 2 s. In its starting axes R1·v = (0, 2/ω) = (0, 4/π), and an acceleration of 1
+//! m/s² ahead that turns with it adds R2·a = dt²·(−2/π², 1/π) = (−8/π², 4/π).
 
 use std::f64::consts::{FRAC_PI_2, PI};
 
@@ -17,7 +17,8 @@ const FACING_Y: [[f64; 3]; 3] = [[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1
 const FACING_BACK: [[f64; 3]; 3] = [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]];
 
 const AHEAD: [f64; 3] = [1.0, 0.0, 0.0];
-/// What an accelerometer feels of an acceleration of 1 m/s² ahead while the velocity turns: a + ω × v.
+/// What an accelerometer feels of an acceleration of 1 m/s² ahead while the velocity turns: a + ω ×
+/// v.
 const AHEAD_AND_INWARDS: [f64; 3] = [1.0, FRAC_PI_2, 0.0];
 
 fn entry(

@@ -33,8 +33,9 @@ const FRONTIER: [Contender; 10] = [
     Contender::ErrorIndex(4.0),
 ];
 const GAMMAS: [f64; 3] = [1.0, 2.0, 4.0];
-/// What a quick prototype of the base index reached on a BZFlag recording, as ratios to 1/3 base: γ, spread, mean. Whether it left
-/// out the height is not known: our base index comes near to it without. So it is compared with both.
+/// What a quick prototype of the base index reached on a BZFlag recording, as ratios to 1/3 base:
+/// γ, spread, mean. Whether it left out the height is not known: our base index comes near to it
+/// without. So it is compared with both.
 const PROTOTYPE: [(f64, f64, f64); 3] = [(1.0, 0.32, 0.98), (2.0, 0.24, 1.01), (4.0, 0.17, 1.07)];
 const CROWDS: [usize; 4] = [2, 8, 32, 128];
 const CROWD_CONTENDERS: [Contender; 3] = [THIRD, TURNS, OURS];
@@ -275,7 +276,8 @@ impl Table {
         .remark(format!("spread {}, mean {}", with_interval(spread), with_interval(mean)))
     }
 
-    /// Some error-index, from accurate to fair, has less spread and a smaller mean error than `other`.
+    /// Some error-index, from accurate to fair, has less spread and a smaller mean error than
+    /// `other`.
     fn is_beaten(&self, group: &Group, other: Contender) -> Claim {
         let theirs = group.of(other);
         let (best, by) = best_of_frontier(|ours| {

@@ -21,14 +21,17 @@ const CONTENDERS: [Contender; 3] = [
     Contender::ERROR_INDEX,
 ];
 const DELAYS_MS: [i64; 3] = [800, 500, 200];
-/// None, and the most that the papers' test bed has: honest receivers behind it must not be taken for liars.
+/// None, and the most that the papers' test bed has: honest receivers behind it must not be taken
+/// for liars.
 const JITTERS_MS: [i64; 2] = [0, 180];
-/// How many tanks, each a game of its own with dice of its own, and how long they are watched. An effect of 5 % must
-/// stand out from what chance does by itself: one copy that leaves otherwise makes every later one another, and the worst of thirty
-/// cases of 16 tanks was above 5 % on two seeds of five. With `--tanks 96` none is (seed 77: 3.7 % at most, interval to 4.9 %).
+/// How many tanks, each a game of its own with dice of its own, and how long they are watched. An
+/// effect of 5 % must stand out from what chance does by itself: one copy that leaves otherwise
+/// makes every later one another, and the worst of thirty cases of 16 tanks was above 5 % on two
+/// seeds of five. With `--tanks 96` none is (seed 77: 3.7 % at most, interval to 4.9 %).
 const TANKS: u64 = 32;
 const TANK_LENGTH: Span = Span::from_secs(180);
-/// What the liar's link loses where it acknowledges what it never got; so does an honest receiver's that it is compared to.
+/// What the liar's link loses where it acknowledges what it never got; so does an honest receiver's
+/// that it is compared to.
 const LOSS: f64 = 0.2;
 const HELD_BACK_MS: [i64; 5] = [100, 250, 500, 1000, 2000];
 
@@ -39,9 +42,11 @@ const HONEST_DELAYS_MS: [[i64; 3]; 3] = [DELAYS_MS, [300, 150, 50], [100, 60, 20
 
 /// What a liar may gain, and what it may cost anybody who is honest, as a part of their error.
 const TOLERATED: f64 = 0.05;
-/// What receipts that are held back may gain, and cost an honest receiver, where the transport is asked.
+/// What receipts that are held back may gain, and cost an honest receiver, where the transport is
+/// asked.
 const HELD_BACK_MAX: f64 = 0.1;
-/// What may be gained by, and cost an honest receiver through, delays overstated by a fifth at most.
+/// What may be gained by, and cost an honest receiver through, delays overstated by a fifth at
+/// most.
 const SLIGHT_MAX: f64 = 0.12;
 /// What the safeguards may cost where everybody is honest, as a part of mean and spread.
 const HONEST_COST_MAX: f64 = 0.02;
@@ -120,7 +125,8 @@ impl Guard {
     fn dispatcher(self) -> DispatcherConfig {
         let papers = DispatcherConfig::as_in_the_papers();
         match self {
-            // Whatever is reported counts; what lies ahead counts as now, and what was before departure as departure.
+            // Whatever is reported counts; what lies ahead counts as now, and what was before departure as
+            // departure.
             Self::None => DispatcherConfig { trust: None, clock_error_max: Span::from_secs(3600), ..papers },
             Self::Own | Self::Transport => DispatcherConfig { trust: Some(Trust::default()), ..papers },
         }
@@ -142,7 +148,8 @@ struct Case {
     loss: f64,
 }
 
-/// All lies there are, with what the liar's link loses, from those that can be contradicted to those that cannot.
+/// All lies there are, with what the liar's link loses, from those that can be contradicted to
+/// those that cannot.
 fn lies() -> Vec<(Lie, f64)> {
     let lossless = [
         Lie::Overstates(2.0),
@@ -159,8 +166,8 @@ fn lies() -> Vec<(Lie, f64)> {
     lies
 }
 
-/// Whether a sender that looks can tell. Who overstates slightly passes for somebody behind a lopsided link, and behind
-/// jitter of nearly the whole delay it takes twice as much to stand out.
+/// Whether a sender that looks can tell. Who overstates slightly passes for somebody behind a
+/// lopsided link, and behind jitter of nearly the whole delay it takes twice as much to stand out.
 fn can_be_contradicted(lie: Lie) -> bool {
     match lie {
         Lie::Overstates(times) => times > 1.0 + 2.0 * Trust::default().asymmetry,
@@ -273,7 +280,8 @@ impl Played {
         lying.map(|case| (*case, self.effect(*case)))
     }
 
-    /// What the safeguards cost at worst where nobody lies and nothing is lost, among receivers like these.
+    /// What the safeguards cost at worst where nobody lies and nothing is lost, among receivers
+    /// like these.
     fn honest_cost(
         &self,
         contender: Contender,
@@ -294,7 +302,8 @@ impl Played {
             .expect("everybody was honest once")
     }
 
-    /// What the safeguards do to the spread among near receivers. It is small there, so its ratios are not worth much.
+    /// What the safeguards do to the spread among near receivers. It is small there, so its ratios
+    /// are not worth much.
     fn spread_of_the_near(&self) -> String {
         let of = |contender: Contender| {
             let (case, cost) = self.honest_cost(contender, Measure::Spread, |case| case.nearer.is_some());
@@ -513,7 +522,8 @@ impl Played {
         )
     }
 
-    /// What holding receipts back gains whoever gains most by it, and what it costs whom it costs most.
+    /// What holding receipts back gains whoever gains most by it, and what it costs whom it costs
+    /// most.
     fn gain_curve(&self, contender: Contender, jitter: Span) -> Figure {
         let line = |name: &str, guard: Guard, lie: fn(Span) -> Lie, of: fn(&Effect) -> f64| {
             let at = |held_ms: i64| {

@@ -1,9 +1,9 @@
-//! What X10, X11 and X12 share: matches in which play patterns may be found, the predictors that look for them, and what
-//! S2 found.
+//! What X10, X11 and X12 share: matches in which play patterns may be found, the predictors that
+//! look for them, and what S2 found.
 //!
-//! The matches are Ethereal's, on its fixed map and on generated ones in turn, with walls, health and ammunition known; or
-//! a recording, where they are not. Nothing was tuned on them: their seeds are drawn anew from the seed of the run, and
-//! S2's predictors have S2's parameters.
+//! The matches are Ethereal's, on its fixed map and on generated ones in turn, with walls, health
+//! and ammunition known; or a recording, where they are not. Nothing was tuned on them: their seeds
+//! are drawn anew from the seed of the run, and S2's predictors have S2's parameters.
 //!
 //! S2 leaves two things open, and both decide who wins, so both are played: see [`Version`].
 
@@ -25,8 +25,8 @@ use crate::{cells, show};
 /// S2's delays, in ticks: 300 to 2100 ms.
 pub(super) const HORIZONS: [u32; 7] = [18, 36, 54, 72, 90, 108, 126];
 
-/// How many matches, and how long each is: 12 minutes of play of eight. Ratios between predictors then move by one or
-/// two per cent from seed to seed.
+/// How many matches, and how long each is: 12 minutes of play of eight. Ratios between predictors
+/// then move by one or two per cent from seed to seed.
 const MATCHES: usize = 4;
 const MATCH_SECS: u32 = 180;
 
@@ -46,13 +46,15 @@ struct Scene {
 /// How S2 is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Version {
-    /// No acceleration is known, so that TDM is a line: S2's column for TDM grows like one. EKB turns to its
-    /// pattern in l = 0.1 ticks per pixel to the nearest player, as S2's text and its table 1 have it.
+    /// No acceleration is known, so that TDM is a line: S2's column for TDM grows like one. EKB
+    /// turns to its pattern in l = 0.1 ticks per pixel to the nearest player, as S2's text and
+    /// its table 1 have it.
     Usual,
-    /// The same, but accelerations are known: that of the last tick or, in recordings, over the last 100 ms.
+    /// The same, but accelerations are known: that of the last tick or, in recordings, over the
+    /// last 100 ms.
     Measured,
-    /// The same as usual, but EKB's transition is equation 17 as printed, which has no l: a tick per pixel, and so
-    /// nearly always the longest one, a second.
+    /// The same as usual, but EKB's transition is equation 17 as printed, which has no l: a tick
+    /// per pixel, and so nearly always the longest one, a second.
     AsPrinted,
 }
 
@@ -300,7 +302,8 @@ impl Entrant {
 }
 
 impl Field {
-    /// How one of that name fared in a version; who has no such version is as usual. Nothing if it lacked something.
+    /// How one of that name fared in a version; who has no such version is as usual. Nothing if it
+    /// lacked something.
     pub(super) fn of(&self, name: &str, version: Version) -> Option<&Summary> {
         self.exactly(name, version).or_else(|| self.exactly(name, Version::Usual))
     }
@@ -323,8 +326,8 @@ impl Field {
         self.all.iter().filter_map(|fared| Some((fared.entrant, fared.summary.as_ref().ok()?)))
     }
 
-    /// A claim, judged if everybody it needs could be scored. `why` is the remark if it does not hold on our own matches: elsewhere
-    /// we cannot know.
+    /// A claim, judged if everybody it needs could be scored. `why` is the remark if it does not
+    /// hold on our own matches: elsewhere we cannot know.
     pub(super) fn claim(
         &self,
         id: String,
@@ -344,7 +347,8 @@ impl Field {
         }
     }
 
-    /// One row per entrant with a number for each delay, ours above S2's, and one in the end if there is a total.
+    /// One row per entrant with a number for each delay, ours above S2's, and one in the end if
+    /// there is a total.
     pub(super) fn beside_the_paper(
         &self,
         what: Beside<'_>,
@@ -389,7 +393,8 @@ impl Field {
         Plot::Lines(EVERYBODY.iter().filter_map(line).collect())
     }
 
-    /// A group of bars for everybody, one bar for each version of it: the value, and where it may lie.
+    /// A group of bars for everybody, one bar for each version of it: the value, and where it may
+    /// lie.
     pub(super) fn bars(&self, value: impl Fn(&Summary) -> (f64, (f64, f64))) -> Bars {
         let nothing = (f64::NAN, (f64::NAN, f64::NAN));
         let names: Vec<String> = EVERYBODY.iter().map(|name| (*name).to_owned()).collect();

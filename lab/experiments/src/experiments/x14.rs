@@ -81,8 +81,8 @@ impl Weather {
         }
     }
 
-    /// S3 names the simple agent for the first and the optimal one for the third; for the steady winds, where one decision is
-    /// all the sail needs, ours is the optimal one.
+    /// S3 names the simple agent for the first and the optimal one for the third; for the steady
+    /// winds, where one decision is all the sail needs, ours is the optimal one.
     fn trim(self) -> Trim {
         if matches!(self, Self::SlowShifts | Self::AnyPhase) { Trim::Simple } else { Trim::Optimal }
     }

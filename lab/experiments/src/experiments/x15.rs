@@ -27,7 +27,8 @@ const LAPS_LEARNED: usize = 50;
 /// How many laps of each driver judge it.
 const LAPS_JUDGED: u32 = 4;
 
-/// S4's table 4.2: delay in ms, mean error with the trend line, and with plain dead reckoning; in its game's units.
+/// S4's table 4.2: delay in ms, mean error with the trend line, and with plain dead reckoning; in
+/// its game's units.
 const TABLE_4_2: [(f64, f64, f64); 6] = [
     (50.0, 173.45, 193.33),
     (100.0, 179.83, 201.74),
@@ -125,7 +126,8 @@ fn without_laps() -> Outcome {
     Outcome::default().claim(claim.remark("Recorded motion has no laps: give recorded laps with --laps"))
 }
 
-/// Laps on one of our own tracks; those that judge have other dice than those that teach, whatever the seed.
+/// Laps on one of our own tracks; those that judge have other dice than those that teach, whatever
+/// the seed.
 fn race(preset: Preset, seed: u64) -> Result<Drives, CannotRun> {
     let track = Arc::new(Track::preset(preset));
     let drive = |laps_each: u32, dice: LapDice| {

@@ -74,7 +74,8 @@ fn neither_always_wins(case: &Case) -> Claim {
     .paper("sometimes the probabilistic one is better")
 }
 
-/// In which share of stretches, over all ways of sharing, receivers are closer together at the end with turns than by chance.
+/// In which share of stretches, over all ways of sharing, receivers are closer together at the end
+/// with turns than by chance.
 fn deterministic_wins(scores: &Scores) -> f64 {
     let spreads = |contender: Contender| {
         let games = scores.of(contender).games.iter();

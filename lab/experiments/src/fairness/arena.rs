@@ -31,7 +31,8 @@ pub struct Trial {
     pub model: Model,
     /// How the dispatcher works; as in the papers unless something else is tried.
     pub dispatcher: DispatcherConfig,
-    /// Whether the dispatcher is told the round trips that the transport measures on its own. The papers have none.
+    /// Whether the dispatcher is told the round trips that the transport measures on its own. The
+    /// papers have none.
     pub transport_is_asked: bool,
 }
 
@@ -41,7 +42,8 @@ impl Trial {
     /// What BZFlag does.
     pub const HEARTBEAT: Span = Span::from_secs(1);
 
-    /// A trial as the papers have it: a third of the receivers as budget, threshold 0.3, linear DR vectors.
+    /// A trial as the papers have it: a third of the receivers as budget, threshold 0.3, linear DR
+    /// vectors.
     pub fn new(contender: Contender, receivers: Vec<Receiver>) -> Self {
         Self {
             label: contender.shown_name(),
@@ -150,7 +152,8 @@ impl Arena<'_> {
     }
 
     fn play_truth<V: Planar>(&self, truth: &Truth<V>, trial: &Trial, job: &Job) -> Run {
-        /// Keeps the dice of links apart from those that made the motion, which fork the same seed with small numbers.
+        /// Keeps the dice of links apart from those that made the motion, which fork the same seed
+        /// with small numbers.
         const LINKS: u64 = 1 << 32;
         let random = Random::from_seed(self.seed).fork(LINKS + job.game).fork(job.stretch as u64);
         let mut setup = trial.setup();

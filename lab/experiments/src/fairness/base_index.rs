@@ -4,12 +4,15 @@ use fairpath::schedule::{Candidate, Claims, Scene, Scheduler};
 use fairpath::time::Span;
 use fairpath::vector::Planar;
 
-/// The index that error-index started from, for comparison: a bucket of tokens, filled by the budget at every trigger, and
-/// while there is one the DR vector goes to whoever has the largest index
+/// The index that error-index started from, for comparison: a bucket of tokens, filled by the
+/// budget at every trigger, and while there is one the DR vector goes to whoever has the largest
+/// index
 ///
-/// (error that it will avoid, from its arrival on for a horizon) × (accumulated error / mean accumulated error)^γ.
+/// (error that it will avoid, from its arrival on for a horizon) × (accumulated error / mean
+/// accumulated error)^γ.
 ///
-/// γ is the knob between accurate (0) and fair. It lives here and not in the library because it loses to error-index.
+/// γ is the knob between accurate (0) and fair. It lives here and not in the library because it
+/// loses to error-index.
 #[derive(Clone, Copy, Debug)]
 pub struct BaseIndex {
     budget: f64,
@@ -19,8 +22,8 @@ pub struct BaseIndex {
 
 /// How long a DR vector is expected to be of use after its arrival.
 ///
-/// 1 s: from 0.25 to 2 s spread and mean hardly change on a BZFlag recording; 4 s has a tenth to a quarter less spread and 3 to
-/// 6 % more mean error.
+/// 1 s: from 0.25 to 2 s spread and mean hardly change on a BZFlag recording; 4 s has a tenth to a
+/// quarter less spread and 3 to 6 % more mean error.
 const HORIZON: Span = Span::from_secs(1);
 /// How many triggers' worth of tokens are kept.
 const KEPT: f64 = 3.0;

@@ -1,4 +1,5 @@
-//! What the papers' fairness experiments have in common: three receivers, three jitters, the same table and figures.
+//! What the papers' fairness experiments have in common: three receivers, three jitters, the same
+//! table and figures.
 
 use fairpath::time::Span;
 
@@ -15,7 +16,8 @@ use crate::show;
 const DELAYS_MS: [i64; 3] = [800, 500, 200];
 /// How many tanks, each a game of its own.
 ///
-/// 30: a ratio of means is then sure to 2 or 3 %, so that few verdicts hang on the seed; with 10 it was twice that.
+/// 30: a ratio of means is then sure to 2 or 3 %, so that few verdicts hang on the seed; with 10 it
+/// was twice that.
 const TANKS: u64 = 30;
 
 /// None, "moderate" and "high" delay variance in the papers' test bed.
@@ -29,7 +31,8 @@ pub(crate) struct Bench<'a> {
     progress: &'a dyn Progress,
 }
 
-/// Contenders under one jitter. What is judged has linear DR vectors and uniform jitter; the others stand beside it.
+/// Contenders under one jitter. What is judged has linear DR vectors and uniform jitter; the others
+/// stand beside it.
 pub(crate) struct Case {
     pub(crate) jitter: Span,
     pub(crate) judged: Scores,
@@ -161,7 +164,8 @@ impl Case {
         normal.into_iter().chain([("with circular DR vectors".into(), &self.circular)])
     }
 
-    /// A claim about this case. How the variants fared is in its remark; `why` is added if it did not hold.
+    /// A claim about this case. How the variants fared is in its remark; `why` is added if it did
+    /// not hold.
     pub(crate) fn claim(
         &self,
         id: &str,
@@ -236,7 +240,8 @@ impl Scores {
         self.of(one).receivers().into_iter().zip(self.of(other).receivers()).collect()
     }
 
-    /// The error of the receiver that fares worst under `reference`, under two contenders, as a ratio.
+    /// The error of the receiver that fares worst under `reference`, under two contenders, as a
+    /// ratio.
     pub(crate) fn farthest(&self, reference: Contender, one: Contender, other: Contender) -> f64 {
         let errors = self.of(reference).receivers();
         let farthest = (0..errors.len()).max_by(|one, other| errors[*one].total_cmp(&errors[*other]));

@@ -7,8 +7,8 @@ use super::score::{Game, Score, mean, spread};
 pub struct Ratio {
     /// As measured.
     pub value: f64,
-    /// What it lies within, 95 times in 100, had other tanks or other stretches of the same kind been played. Nothing, where
-    /// there are fewer than three pairs to choose among.
+    /// What it lies within, 95 times in 100, had other tanks or other stretches of the same kind
+    /// been played. Nothing, where there are fewer than three pairs to choose among.
     pub interval: Option<(f64, f64)>,
 }
 
@@ -30,8 +30,8 @@ const PAIRS_MIN: usize = 3;
 /// How often pairs are drawn anew: the ends of a 95 % interval then rest on 50 draws each.
 const DRAWS: usize = 2000;
 
-/// Compares two trials on the same motion. The interval is a paired bootstrap: games, or stretches where a game has more than
-/// one, are drawn with replacement, the same ones for both.
+/// Compares two trials on the same motion. The interval is a paired bootstrap: games, or stretches
+/// where a game has more than one, are drawn with replacement, the same ones for both.
 pub fn ratio(one: &Score, other: &Score, measure: Measure, seed: u64) -> Ratio {
     let (one, other) = (Units::of(one, measure), Units::of(other, measure));
     let all: Vec<usize> = (0..one.count()).collect();

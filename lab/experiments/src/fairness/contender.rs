@@ -13,8 +13,8 @@ use super::base_index::BaseIndex;
 pub enum Contender {
     /// Everyone, at every trigger: "base".
     Broadcast,
-    /// Everyone, at every k-th trigger, where k is what the budget allows: "1/3 base" with a third of the receivers as
-    /// budget.
+    /// Everyone, at every k-th trigger, where k is what the budget allows: "1/3 base" with a third
+    /// of the receivers as budget.
     EveryNth,
     /// Scheduling #1, as printed.
     SchedulingOne,
@@ -121,7 +121,8 @@ impl Contender {
         }
     }
 
-    /// What the papers call it; for experiments, where the budget is always a third of the receivers.
+    /// What the papers call it; for experiments, where the budget is always a third of the
+    /// receivers.
     pub fn label(self) -> String {
         match self {
             Self::Broadcast => "base".into(),
@@ -140,7 +141,8 @@ impl Contender {
         }
     }
 
-    /// The one of this name, upper or lower case. Those with a knob take it behind a colon: `error-index:2`.
+    /// The one of this name, upper or lower case. Those with a knob take it behind a colon:
+    /// `error-index:2`.
     pub fn by_name(name: &str) -> Result<Self, UnknownContender> {
         let unknown = || UnknownContender(name.into());
         let (kind, knob) = name.split_once(':').map_or((name, None), |(kind, knob)| (kind, Some(knob)));
@@ -154,7 +156,8 @@ impl Contender {
         }
     }
 
-    /// Builds it for this many receivers and, where it has one, a budget of so many DR vectors per trigger.
+    /// Builds it for this many receivers and, where it has one, a budget of so many DR vectors per
+    /// trigger.
     pub fn build<V: Planar>(self, receivers: usize, budget: f64) -> Box<dyn Scheduler<V>> {
         match self {
             Self::Broadcast => Box::new(Broadcast),

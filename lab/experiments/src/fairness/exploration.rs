@@ -1,4 +1,5 @@
-//! Free exploration: any schedulers, any receivers, any budget, on any motion. What `fairpath lab fairness` runs.
+//! Free exploration: any schedulers, any receivers, any budget, on any motion. What `fairpath lab
+//! fairness` runs.
 
 use fairpath::time::Span;
 

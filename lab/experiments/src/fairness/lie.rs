@@ -12,10 +12,11 @@ pub enum Lie {
     BeforeSent(Span),
     /// Nothing.
     Silent,
-    /// The truth, at once; and that what was lost arrived the instant it was sent, for which it must guess the nonce.
+    /// The truth, at once; and that what was lost arrived the instant it was sent, for which it
+    /// must guess the nonce.
     Guesses,
-    /// Holds every receipt back for so long, and says that it arrived later by half of that, as somebody farther away
-    /// would.
+    /// Holds every receipt back for so long, and says that it arrived later by half of that, as
+    /// somebody farther away would.
     HoldsBack(Span),
     /// The same, and makes the transport hold its acknowledgements back as well.
     HoldsAllBack(Span),

@@ -1,21 +1,23 @@
-//! Is everybody treated alike? One owner, many receivers at different distances, and a scheduler that decides who is
-//! told when.
+//! Is everybody treated alike? One owner, many receivers at different distances, and a scheduler
+//! that decides who is told when.
 //!
 //! In the order data takes:
 //! - [`Motion`] is what really moves: tanks of our own, or a recording
 //! - [`Receiver`] is how far away somebody is
 //! - [`Contender`] is a scheduler with everything it needs to be built
-//! - [`run`](run::run) plays one truth in virtual time: owner, dispatcher, links, replicas, feedback
+//! - [`run`](run::run) plays one truth in virtual time: owner, dispatcher, links, replicas,
+//!   feedback
 //! - [`observer`] knows every true arrival and integrates every receiver's error exactly
 //! - [`Arena`] plays many trials on all cores; each becomes a [`Score`]
 //! - [`Score`] has the metrics, [`ratio`] compares two of them and says how sure it is
 //!
-//! What is measured is what an omniscient observer sees, with true arrival times; what the sender *believes* of it is
-//! reported beside it. Clocks are exact and everything promised to receivers in live use is switched off
+//! What is measured is what an omniscient observer sees, with true arrival times; what the sender
+//! *believes* of it is reported beside it. Clocks are exact and everything promised to receivers in
+//! live use is switched off
 //! ([`DispatcherConfig::as_in_the_papers`](fairpath::schedule::DispatcherConfig::as_in_the_papers)). Replicas are fed
-//! the bytes that links carry, one DR vector to a datagram, and answer each with feedback in bytes; bytes counted are
-//! those of the former, without what UDP and IP add. Feedback takes as long as the way there, is never lost and keeps
-//! its order, as the papers assume.
+//! the bytes that links carry, one DR vector to a datagram, and answer each with feedback in bytes;
+//! bytes counted are those of the former, without what UDP and IP add. Feedback takes as long as
+//! the way there, is never lost and keeps its order, as the papers assume.
 
 mod arena;
 mod base_index;

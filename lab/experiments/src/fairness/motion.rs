@@ -10,8 +10,9 @@ use crate::truth::Truth;
 /// Stretches of a recording that are shorter than this are mostly start-up.
 pub const STRETCH_MIN: Span = Span::from_secs(25);
 
-/// What really moves, and how it is scored: as games of one or more stretches. Errors are summed over the stretches of a
-/// game for each receiver before anybody asks how far receivers are apart; games are averaged.
+/// What really moves, and how it is scored: as games of one or more stretches. Errors are summed
+/// over the stretches of a game for each receiver before anybody asks how far receivers are apart;
+/// games are averaged.
 #[derive(Clone, Debug)]
 pub struct Motion {
     /// What to call it.
@@ -71,7 +72,8 @@ impl Motion {
         Ok(motion)
     }
 
-    /// The recording that was asked for, or else tanks: as many as were asked for, or else `tanks`, `length` each.
+    /// The recording that was asked for, or else tanks: as many as were asked for, or else `tanks`,
+    /// `length` each.
     pub fn of(settings: &Settings, tanks: u64, length: Span) -> Result<Self, CannotRun> {
         match &settings.motion {
             Some(recorded) => Self::recorded(recorded, 1),

@@ -7,8 +7,8 @@ use fairpath::vector::Planar;
 
 /// Everything that was exported about one entity in one life, and everything that was heard of it.
 ///
-/// It keeps a plain record while the run goes on and integrates afterwards, so it shares nothing with the ledger but the
-/// integral itself.
+/// It keeps a plain record while the run goes on and integrates afterwards, so it shares nothing
+/// with the ledger but the integral itself.
 #[derive(Clone, Debug)]
 pub struct Observer<V: Planar> {
     horizon: Span,
@@ -35,7 +35,8 @@ impl<V: Planar> Observer<V> {
         self.followed[receiver].push((at, index));
     }
 
-    /// A receiver's error from the arrival of its first DR vector up to each of these instants, which ascend.
+    /// A receiver's error from the arrival of its first DR vector up to each of these instants,
+    /// which ascend.
     pub fn accumulated(&self, receiver: usize, instants: &[SharedInstant]) -> Vec<f64> {
         let mut walk = Walk { observer: self, followed: &self.followed[receiver], at: None, sum: 0.0 };
         instants.iter().map(|instant| walk.until(*instant)).collect()

@@ -19,8 +19,8 @@ use super::observer::Observer;
 use super::receiver::Receiver;
 use crate::truth::Truth;
 
-/// How often everybody's accumulated error is written down. Half a second: a few triggers, and a smooth line in a plot of
-/// minutes. What happens in between is integrated exactly all the same.
+/// How often everybody's accumulated error is written down. Half a second: a few triggers, and a
+/// smooth line in a plot of minutes. What happens in between is integrated exactly all the same.
 pub const SAMPLE: Span = Span::from_millis(500);
 
 /// What a run depends on, apart from truth, scheduler and dice.
@@ -66,7 +66,8 @@ pub struct Belief {
     pub off: Vec<f64>,
     /// The same with its sign: above zero it believed in too much error.
     pub bias: Vec<f64>,
-    /// Which share of the receivers had not reported all that was sent to them, so that their books held an estimate.
+    /// Which share of the receivers had not reported all that was sent to them, so that their books
+    /// held an estimate.
     pub open: Vec<f64>,
     /// How far off the books of the others were, at most: what is settled is no estimate.
     pub settled_off: Vec<f64>,
@@ -119,7 +120,8 @@ struct Stage<V: Planar> {
     dispatcher: Dispatcher<V>,
     screens: Vec<Screen<V>>,
     agenda: EventQueue<Event>,
-    /// When it was last asked what is to leave. A deadline that is still there afterwards waits for the next tick.
+    /// When it was last asked what is to leave. A deadline that is still there afterwards waits for
+    /// the next tick.
     polled: Option<SharedInstant>,
     observer: Observer<V>,
     believed: Vec<Believed>,
@@ -127,7 +129,8 @@ struct Stage<V: Planar> {
     bytes: u64,
 }
 
-/// What the books said at a trigger: for each receiver its accumulated error, and whether that was settled.
+/// What the books said at a trigger: for each receiver its accumulated error, and whether that was
+/// settled.
 struct Believed {
     at: SharedInstant,
     errors: Vec<(f64, bool)>,
@@ -187,7 +190,8 @@ impl<V: Planar> Stage<V> {
         }
     }
 
-    /// Lets everything happen that is due by `now`, in the order of time; what arrives comes before what leaves.
+    /// Lets everything happen that is due by `now`, in the order of time; what arrives comes before
+    /// what leaves.
     fn run_until(&mut self, now: SharedInstant, watch: &mut dyn Watch<V>) {
         loop {
             let arrives = self.agenda.next_at().filter(|at| *at <= now);
@@ -233,7 +237,8 @@ impl<V: Planar> Stage<V> {
         self.report(to, &header, report, at);
     }
 
-    /// What a receiver says of a datagram, if anything, sets out at `at`, with what is not confirmed yet.
+    /// What a receiver says of a datagram, if anything, sets out at `at`, with what is not
+    /// confirmed yet.
     fn report(&mut self, from: usize, header: &Header, report: Option<Report>, at: SharedInstant) {
         let Some(Report { received_at, held_back }) = report else { return };
         let screen = &mut self.screens[from];
@@ -243,8 +248,9 @@ impl<V: Planar> Stage<V> {
         self.screens[from].receipts = receipts;
     }
 
-    /// A datagram with this header is lost. Whoever makes up a receipt for it says so in a message of its own, as it
-    /// would spoil the proof of all others; where the sender does not look at all, any nonce is right.
+    /// A datagram with this header is lost. Whoever makes up a receipt for it says so in a message
+    /// of its own, as it would spoil the proof of all others; where the sender does not look at
+    /// all, any nonce is right.
     fn guess(&mut self, from: usize, header: &Header, now: SharedInstant) {
         let Some(Report { received_at, held_back }) = self.screens[from].lie.on_lost(now) else { return };
         let nonce = if self.is_guarded { Nonce(0) } else { header.nonce };
@@ -273,7 +279,8 @@ impl<V: Planar> Stage<V> {
         }
     }
 
-    /// The transport acknowledges a datagram by itself, unless the receiver sees to it that it does not.
+    /// The transport acknowledges a datagram by itself, unless the receiver sees to it that it does
+    /// not.
     fn acknowledge(&mut self, from: usize, sent_at: SharedInstant, at: SharedInstant) {
         let screen = &mut self.screens[from];
         let Some(transport) = &mut screen.transport else { return };
@@ -394,7 +401,8 @@ impl<V: Planar> Stage<V> {
     }
 }
 
-/// A QUIC packet with nothing in it but an acknowledgement: what it costs does not matter here, only that links see it.
+/// A QUIC packet with nothing in it but an acknowledgement: what it costs does not matter here,
+/// only that links see it.
 const ACKNOWLEDGEMENT_BYTES: u32 = 40;
 
 impl<V: Planar> Screen<V> {

@@ -172,12 +172,14 @@ impl Score {
         all.copied().fold(0.0, f64::max)
     }
 
-    /// How many copies were given up on in all games together: nobody will ever know when they arrived.
+    /// How many copies were given up on in all games together: nobody will ever know when they
+    /// arrived.
     pub fn unsettled(&self) -> u64 {
         self.games.iter().map(|game| game.belief.unsettled).sum()
     }
 
-    /// Mean and spread over the receivers at each instant, averaged over games that last as long as the first.
+    /// Mean and spread over the receivers at each instant, averaged over games that last as long as
+    /// the first.
     pub fn over_time(&self) -> Vec<(f64, f64, f64)> {
         let Some(first) = self.games.first() else { return Vec::new() };
         let alike: Vec<&Game> =
@@ -209,7 +211,8 @@ pub fn spread(errors: &[f64]) -> f64 {
     self::mean(&squares).sqrt()
 }
 
-/// Jain's fairness index, (Σx)² / (n·Σx²): 1 if all are equal, 1/n if one bears it all. Of nothing but zeros it is 1.
+/// Jain's fairness index, (Σx)² / (n·Σx²): 1 if all are equal, 1/n if one bears it all. Of nothing
+/// but zeros it is 1.
 pub fn jain(errors: &[f64]) -> f64 {
     let (sum, squares) = errors.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
     if squares > 0.0 { sum * sum / (errors.len() as f64 * squares) } else { 1.0 }

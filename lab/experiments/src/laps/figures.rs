@@ -16,7 +16,8 @@ const AHEAD_TICKS: u32 = 120;
 /// Who is in the pictures.
 const DRAWN: [Contender; 4] = [Contender::Linear, Contender::Tdm, Contender::S4Coded, Contender::TrendLine];
 
-/// The errors as curves, the track with its line, and a few seconds of a lap for several predictors.
+/// The errors as curves, the track with its line, and a few seconds of a lap for several
+/// predictors.
 pub(crate) fn figures(id: &str, drives: &Drives, fared: &[Fared]) -> Result<Vec<Figure>, CannotRun> {
     let mut figures = vec![errors(id, drives, fared)];
     let Some((judged, run, first)) = window(drives) else { return Ok(figures) };
@@ -55,8 +56,8 @@ fn errors(id: &str, drives: &Drives, fared: &[Fared]) -> Figure {
     .caption("On laps that taught nothing; bands are 95 % over laps. The lower the better.")
 }
 
-/// The seconds that turn most, on the lap that took neither long nor short: on a straight everybody is right, and off the
-/// road nobody.
+/// The seconds that turn most, on the lap that took neither long nor short: on a straight everybody
+/// is right, and off the road nobody.
 fn window(drives: &Drives) -> Option<(usize, &LapRun, usize)> {
     let mut by_ticks: Vec<usize> = (0..drives.judged().len()).collect();
     by_ticks.sort_by_key(|number| drives.judged()[*number].ticks());

@@ -2,9 +2,11 @@
 //!
 //! - [`open_laps`] reads a recording of laps
 //! - [`Drives`] are laps to learn from and laps to be judged by: never the same
-//! - [`LapTrial`] is what `fairpath lab laps` runs; experiment X15 does the same on the race of our own
+//! - [`LapTrial`] is what `fairpath lab laps` runs; experiment X15 does the same on the race of our
+//!   own
 //!
-//! The predictors and their errors come from [`fairpath_eval::laps`]; here are the files, the cores and the plots.
+//! The predictors and their errors come from [`fairpath_eval::laps`]; here are the files, the cores
+//! and the plots.
 
 mod drives;
 mod figures;

@@ -6,7 +6,8 @@ use crate::judge;
 use crate::outcome::{Cell, Claim, Column, Rows};
 use crate::{cells, show};
 
-/// The numbers: one row per track, predictor and horizon for machines, one per track and predictor for people.
+/// The numbers: one row per track, predictor and horizon for machines, one per track and predictor
+/// for people.
 pub(crate) struct Tables {
     pub(crate) rows: Rows,
     pub(crate) headline: Rows,
@@ -105,7 +106,8 @@ fn row(
     row
 }
 
-/// Whether one predictor's mean error is below another's at every horizon up to this many milliseconds.
+/// Whether one predictor's mean error is below another's at every horizon up to this many
+/// milliseconds.
 pub(crate) fn claim_below(
     id: &str,
     drives: &Drives,

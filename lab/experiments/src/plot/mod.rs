@@ -1,8 +1,8 @@
-//! Draws figures as SVG: light background, large type, colours that colour-blind readers can tell apart, marks for
-//! those who see none, and the legend above the data, never on it.
+//! Draws figures as SVG: light background, large type, colours that colour-blind readers can tell
+//! apart, marks for those who see none, and the legend above the data, never on it.
 //!
-//! The drawing engine places everything on whole units, so a figure is drawn at twice the size it is shown at: half a
-//! pixel is fine enough that curves look smooth.
+//! The drawing engine places everything on whole units, so a figure is drawn at twice the size it
+//! is shown at: half a pixel is fine enough that curves look smooth.
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -27,11 +27,12 @@ const MARGIN: i32 = 16;
 const TITLE_HEIGHT: i32 = 30;
 const LEGEND_ROW_HEIGHT: i32 = 24;
 const HEADING_HEIGHT: i32 = 36;
-/// More marks than this on one line would be a caterpillar; the rest of the points are only passed through.
+/// More marks than this on one line would be a caterpillar; the rest of the points are only passed
+/// through.
 const MARKS_MAX: usize = 14;
 
-/// Okabe and Ito's palette, in an order that keeps the first few apart in grey print as well. Yellow is left out: on
-/// white it is hard to see; a wine red of Tol's takes its place.
+/// Okabe and Ito's palette, in an order that keeps the first few apart in grey print as well.
+/// Yellow is left out: on white it is hard to see; a wine red of Tol's takes its place.
 const PALETTE: [RGBColor; 8] = [
     RGBColor(0x00, 0x72, 0xB2),
     RGBColor(0xD5, 0x5E, 0x00),
@@ -110,7 +111,8 @@ impl Layout {
         Self { legend, height: bottom + below, left, right, top, bottom, x, y }.with_equal_scales(figure)
     }
 
-    /// Paths: makes one unit across as long as one unit up, by widening whichever axis has room to spare.
+    /// Paths: makes one unit across as long as one unit up, by widening whichever axis has room to
+    /// spare.
     fn with_equal_scales(mut self, figure: &Figure) -> Self {
         if matches!(figure.plot, Plot::Paths(_)) {
             let (width, height) = (f64::from(self.right - self.left), f64::from(self.bottom - self.top));
@@ -219,7 +221,8 @@ const HEADING_SIZE: i32 = 13;
 const TICK_SIZE: i32 = 12;
 const VALUE_SIZE: i32 = 11;
 
-/// About how wide text is, in the same measure as `size`: no font is asked, an average letter is 0.55 of its height.
+/// About how wide text is, in the same measure as `size`: no font is asked, an average letter is
+/// 0.55 of its height.
 fn text_width(text: &str, size: i32) -> i32 {
     (text.chars().count() as f64 * f64::from(size) * 0.56).ceil() as i32
 }
@@ -481,7 +484,8 @@ impl Canvas<'_> {
         self.root.draw(&PathElement::new(places.to_vec(), style)).expect(IN_MEMORY);
     }
 
-    /// Text in a narrow column, broken at spaces and after hyphens (and where it asks for it), line below line.
+    /// Text in a narrow column, broken at spaces and after hyphens (and where it asks for it), line
+    /// below line.
     fn wrapped(&mut self, text: &str, middle: i32, top: i32, width: i32) {
         let mut lines: Vec<String> = Vec::new();
         for part in text.split('\n') {
@@ -526,7 +530,8 @@ impl Text {
     }
 }
 
-/// The pieces that are drawn of a dashed line, with so much of it drawn and so much left out in turns.
+/// The pieces that are drawn of a dashed line, with so much of it drawn and so much left out in
+/// turns.
 fn dashes(places: &[(i32, i32)], drawn: f64, left_out: f64) -> Vec<Vec<(i32, i32)>> {
     let mut pieces = vec![places.first().copied().into_iter().collect::<Vec<_>>()];
     let (mut is_drawn, mut to_go) = (true, drawn);

@@ -32,7 +32,8 @@ pub(super) fn even_ticks(values: impl Iterator<Item = f64>, wanted: usize) -> Ti
         })
         .collect();
     let (from, to) = (ticks[0].0, ticks[count].0);
-    // At the edge of what f64 can tell apart round values may fall together: then the values themselves are the axis.
+    // At the edge of what f64 can tell apart round values may fall together: then the values themselves
+    // are the axis.
     if to > from && from <= low && to >= high {
         Ticks { low: from, high: to, kind: Kind::Even, ticks }
     } else {
@@ -52,7 +53,8 @@ pub(super) fn snug_ticks(values: impl Iterator<Item = f64>, wanted: usize) -> Ti
     ticks
 }
 
-/// A logarithmic axis that spans less than this many powers of ten also names twice and five times each of them.
+/// A logarithmic axis that spans less than this many powers of ten also names twice and five times
+/// each of them.
 const FINE_DECADES: f64 = 2.0;
 
 /// An axis by powers of ten around all positive values given.
@@ -104,7 +106,8 @@ impl Ticks {
         self.high - self.low
     }
 
-    /// Spans `span` instead, if that is more, around the same middle, and names what round values come in.
+    /// Spans `span` instead, if that is more, around the same middle, and names what round values
+    /// come in.
     pub(super) fn widen_to(&mut self, span: f64) {
         if span > self.span() && self.ticks.len() > 1 {
             let middle = (self.low + self.high) / 2.0;

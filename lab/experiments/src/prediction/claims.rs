@@ -10,8 +10,8 @@ use crate::judge;
 use crate::outcome::{Claim, Column, Outcome, Rows};
 use crate::{cells, show};
 
-/// Is our predictor the best known? Everybody is asked what an [`Evaluation`] asks, and the answers are held against what
-/// we claim, recording by recording.
+/// Is our predictor the best known? Everybody is asked what an [`Evaluation`] asks, and the answers
+/// are held against what we claim, recording by recording.
 #[derive(Clone, Debug)]
 pub struct AdaptiveClaims {
     /// The matches, and what is asked. Who predicts is not read from it: everybody does.

@@ -23,7 +23,8 @@ pub struct Evaluation {
     pub horizons_ms: Vec<f64>,
     /// Predictions off by at most this are hits; S2's 45 pixels, scaled, if not given.
     pub hit_radius: Option<f64>,
-    /// A prediction off by more than this costs a packet; as the hit radius's own default if not given.
+    /// A prediction off by more than this costs a packet; as the hit radius's own default if not
+    /// given.
     pub threshold: Option<f64>,
     /// Whether to draw a few seconds of play for every predictor.
     pub pictures: bool,
@@ -123,7 +124,8 @@ impl Told<'_> {
     }
 }
 
-/// The numbers: one row per match, predictor and horizon for machines, one per match and predictor for people.
+/// The numbers: one row per match, predictor and horizon for machines, one per match and predictor
+/// for people.
 struct Tables {
     rows: Rows,
     headline: Rows,

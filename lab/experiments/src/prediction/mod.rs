@@ -1,4 +1,5 @@
-//! Predictors on recordings: how far off they are, how many packets they need, and what that looks like.
+//! Predictors on recordings: how far off they are, how many packets they need, and what that looks
+//! like.
 //!
 //! - [`open`] reads a match: a team recording, BZFlag's path, a trace, or Ethereal's XML
 //! - [`Evaluation`] is what `fairpath lab eval` runs, [`Packets`] what `fairpath lab packets` runs

@@ -26,8 +26,8 @@ pub struct Window {
 }
 
 impl Window {
-    /// The seconds in which a line is about as far off, a second ahead, as it is on average: neither the best nor the worst
-    /// anybody could pick. None if no run is that long.
+    /// The seconds in which a line is about as far off, a second ahead, as it is on average:
+    /// neither the best nor the worst anybody could pick. None if no run is that long.
     pub fn typical(play: &Play) -> Option<Self> {
         const LOOK_AHEAD: u32 = 60;
         let mut windows: Vec<(f64, Self)> = Vec::new();
@@ -58,8 +58,8 @@ impl Window {
     }
 }
 
-/// A few seconds of play: where the player went, and where a predictor said it would, fanned out from every third of a
-/// second. None if the predictor lacks something.
+/// A few seconds of play: where the player went, and where a predictor said it would, fanned out
+/// from every third of a second. None if the predictor lacks something.
 pub fn picture(
     id: &str,
     watched: &Watched,

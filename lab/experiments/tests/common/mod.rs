@@ -1,5 +1,5 @@
-//! A small experiment that uses everything the frame offers: a ball thrown at several angles, where the right answers
-//! are known.
+//! A small experiment that uses everything the frame offers: a ball thrown at several angles, where
+//! the right answers are known.
 
 use fairpath::random::Random;
 use fairpath_experiments::cells;

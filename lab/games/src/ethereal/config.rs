@@ -10,11 +10,12 @@ use super::map::{Map, MapError};
 pub const TICKS_PER_SECOND: u32 = 60;
 /// Tick k begins at ⌊k·10⁶/60⌋ µs.
 pub const TICK_RATE: TickRate = TickRate::hz(TICKS_PER_SECOND);
-/// How fast a player can get, in pixels per second: six pixels per tick. Other data is brought to the scale of
-/// this game by the ratio of top speeds. [Where it comes from](super#scale).
+/// How fast a player can get, in pixels per second: six pixels per tick. Other data is brought to
+/// the scale of this game by the ratio of top speeds. [Where it comes from](super#scale).
 pub const TOP_SPEED: f64 = 360.0;
-/// How fast velocity follows the keys, in pixels per second squared: from rest to top speed, or back, in a tenth
-/// of a second. Inertia a hand can feel, but keys, not momentum, decide where a player goes.
+/// How fast velocity follows the keys, in pixels per second squared: from rest to top speed, or
+/// back, in a tenth of a second. Inertia a hand can feel, but keys, not momentum, decide where a
+/// player goes.
 pub const ACCELERATION: f64 = 3_600.0;
 /// Width and height of a player's window, in pixels, as in S2.
 pub const SCREEN: Vec2 = Vec2::new(1_280.0, 960.0);
@@ -23,31 +24,33 @@ pub const PLAYERS_MAX: u32 = 64;
 
 /// The rules of a match. Times are ticks of 1/60 s, lengths are pixels.
 ///
-/// How players move is not among them: [`TOP_SPEED`] and [`ACCELERATION`] are the scale of everything.
+/// How players move is not among them: [`TOP_SPEED`] and [`ACCELERATION`] are the scale of
+/// everything.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EtherealConfig {
     /// How many play for red and for blue. Default 4 and 4, at most [`PLAYERS_MAX`] together.
     pub players: [u32; 2],
     /// Where they play. Default: the fixed map [`Map::crossing`].
     pub ground: Ground,
-    /// Kills that win a round; then all start again. Default 25: with the default players a round takes a few
-    /// minutes. Very low, and nobody ever gets far from the start.
+    /// Kills that win a round; then all start again. Default 25: with the default players a round
+    /// takes a few minutes. Very low, and nobody ever gets far from the start.
     pub score_limit: u32,
     /// Health of a new life. Default 100.
     pub health_max: u32,
-    /// Ammunition of a new life, and the most one can carry. Default 80: enough for two or three fights.
+    /// Ammunition of a new life, and the most one can carry. Default 80: enough for two or three
+    /// fights.
     pub ammo_max: u32,
-    /// What one hit costs. Default 7: fifteen hits kill. At `health_max` a single shot does, and nobody lives long
-    /// enough to retreat.
+    /// What one hit costs. Default 7: fifteen hits kill. At `health_max` a single shot does, and
+    /// nobody lives long enough to retreat.
     pub damage: u32,
     /// From one shot to the next. Default 12, five shots a second.
     pub reload_ticks: u32,
-    /// Local lag for firing: from pressing the trigger to the shot. Default 3, 50 ms: it hides that much delay and is
-    /// hardly felt. Above about 9 players feel it. Less than `reload_ticks`.
+    /// Local lag for firing: from pressing the trigger to the shot. Default 3, 50 ms: it hides that
+    /// much delay and is hardly felt. Above about 9 players feel it. Less than `reload_ticks`.
     pub fire_lag_ticks: u32,
-    /// Time warp: how far back a shot may be judged, where its shooter saw the others late. Default 15, 250 ms. 0
-    /// judges everybody where they are now; the more it is, the longer after reaching cover one can
-    /// still be hit. At most [`HISTORY_TICKS`] − 1.
+    /// Time warp: how far back a shot may be judged, where its shooter saw the others late. Default
+    /// 15, 250 ms. 0 judges everybody where they are now; the more it is, the longer after
+    /// reaching cover one can still be hit. At most [`HISTORY_TICKS`] − 1.
     pub rewind_ticks_max: u32,
     /// How far shots reach. Default 640, half a window's width: what hits you is on your screen.
     pub shot_range: f64,

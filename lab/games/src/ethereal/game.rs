@@ -100,7 +100,8 @@ impl Match {
         self
     }
 
-    /// Puts somebody into a seat, for whoever sat there; nothing happens if there is no such player.
+    /// Puts somebody into a seat, for whoever sat there; nothing happens if there is no such
+    /// player.
     pub fn seat(&mut self, player: EntityId, somebody: Seat) {
         if let Some(seat) = self.seats.get_mut(player.0 as usize) {
             *seat = somebody;
@@ -112,8 +113,8 @@ impl Match {
         self.step_showing(|_| ());
     }
 
-    /// The same, but `screen` may first change what somebody is shown: the others where dead reckoning places them,
-    /// for example. It is called only for bots that look in this tick.
+    /// The same, but `screen` may first change what somebody is shown: the others where dead
+    /// reckoning places them, for example. It is called only for bots that look in this tick.
     pub fn step_showing(&mut self, mut screen: impl FnMut(&mut View)) {
         let tick = self.ethereal.tick();
         for ((id, seat), input) in (0..).map(EntityId).zip(&mut self.seats).zip(&mut self.inputs) {
@@ -167,8 +168,8 @@ fn team_talk(seed: u64, team: Team) -> Random {
 /// What [`reference_digest`] must answer, on every platform.
 pub const REFERENCE_DIGEST: u64 = 0xDC26_21CC_08AC_B28D;
 
-/// Plays one minute of four against four and answers the digest of the last tick. Natively and in WebAssembly this
-/// must be [`REFERENCE_DIGEST`]: every rule and every bot had a hand in it.
+/// Plays one minute of four against four and answers the digest of the last tick. Natively and in
+/// WebAssembly this must be [`REFERENCE_DIGEST`]: every rule and every bot had a hand in it.
 pub fn reference_digest() -> u64 {
     const TICKS: u32 = 60 * 60;
     let Ok(mut game) = Match::of_bots(EtherealConfig::default(), 0xE7E2) else {

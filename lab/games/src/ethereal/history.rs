@@ -2,7 +2,8 @@
 
 use fairpath::vector::{Vec2, Vector};
 
-/// How many ticks are remembered: a little more than a second. Whoever is that far behind plays a slide show.
+/// How many ticks are remembered: a little more than a second. Whoever is that far behind plays a
+/// slide show.
 pub const HISTORY_TICKS: u32 = 64;
 
 /// A ring of the newest ticks.

@@ -12,8 +12,9 @@ pub struct Input {
     pub keys: Keys,
     /// Where the mouse cursor is, in the world.
     pub aim: Vec2,
-    /// How many ticks old the others are on this player's screen. A shot is judged against where they were then, as
-    /// far back as [the rules](super::EtherealConfig::rewind_ticks_max) allow.
+    /// How many ticks old the others are on this player's screen. A shot is judged against where
+    /// they were then, as far back as [the rules](super::EtherealConfig::rewind_ticks_max)
+    /// allow.
     pub seen_ticks_ago: u8,
 }
 
@@ -26,8 +27,9 @@ impl Input {
         Self { keys, aim, seen_ticks_ago: 0 }
     }
 
-    /// The same as a mouse and a keyboard could have done it: known keys only, the cursor within reach and on a
-    /// grid of hundredths of a pixel. Every input passes through here on its way in.
+    /// The same as a mouse and a keyboard could have done it: known keys only, the cursor within
+    /// reach and on a grid of hundredths of a pixel. Every input passes through here on its way
+    /// in.
     #[must_use]
     pub fn limited(self) -> Self {
         /// No world is that large.

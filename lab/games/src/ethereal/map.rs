@@ -1,7 +1,7 @@
 //! The static world: a grid of square cells, walls among them. It does not change during a match.
 //!
-//! The grid is what path finding wants, the [rectangles](Map::walls) are what drawing and geometry want, and both
-//! are the same walls. Everything outside the [bounds](Map::bounds) is wall.
+//! The grid is what path finding wants, the [rectangles](Map::walls) are what drawing and geometry
+//! want, and both are the same walls. Everything outside the [bounds](Map::bounds) is wall.
 
 use fairpath::random::Random;
 use fairpath::vector::Vec2;
@@ -18,8 +18,9 @@ const _: () = assert!(2.0 * 2.0 * PLAYER_RADIUS <= CELL_SIZE);
 
 /// The static world.
 ///
-/// Its middle is the origin. It is written as rows of letters, the smallest y first: `.` floor, `#` wall, `r` and
-/// `b` floor where red and blue start, `h` and `a` floor with a health or ammunition pack.
+/// Its middle is the origin. It is written as rows of letters, the smallest y first: `.` floor, `#`
+/// wall, `r` and `b` floor where red and blue start, `h` and `a` floor with a health or ammunition
+/// pack.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Map {
     columns: u32,
@@ -43,7 +44,8 @@ pub enum Cell {
     Item(ItemKind),
 }
 
-/// The name of a cell: column and row, counted from zero at the smallest x and y. Others lie outside the map.
+/// The name of a cell: column and row, counted from zero at the smallest x and y. Others lie
+/// outside the map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GridCell {
     /// Counted along +x.
@@ -62,15 +64,15 @@ pub struct Rectangle {
 }
 
 impl Map {
-    /// The map that is played on unless something else is asked for: 5120 × 3072 pixels, the same for both teams
-    /// after a half turn.
+    /// The map that is played on unless something else is asked for: 5120 × 3072 pixels, the same
+    /// for both teams after a half turn.
     pub fn crossing() -> Self {
         let Ok(map) = Self::from_rows(CROSSING) else { unreachable!("the built-in map is sound") };
         map
     }
 
-    /// A map of the same size with its own walls and items. As fair as the fixed one: it looks the same after a
-    /// half turn. Every part of the floor can be reached from every other.
+    /// A map of the same size with its own walls and items. As fair as the fixed one: it looks the
+    /// same after a half turn. Every part of the floor can be reached from every other.
     pub fn generate(random: &mut Random) -> Self {
         let mut plan = Plan::bare();
         for _ in 0..WALL_PAIRS {
@@ -212,8 +214,8 @@ impl Map {
             .all(|row| (first_column..=last_column).all(|column| !self.is_wall(GridCell { column, row })))
     }
 
-    /// How far along the way from one point to the other the first wall is, as a share of the way; nothing if there
-    /// is none.
+    /// How far along the way from one point to the other the first wall is, as a share of the way;
+    /// nothing if there is none.
     pub fn first_wall(&self, from: Vec2, to: Vec2) -> Option<f64> {
         let mut cell = self.cell_at(from);
         if self.is_wall(cell) {
@@ -224,7 +226,8 @@ impl Map {
         let mut next_column = first_border(from.x - low.x, cell.column, way.x);
         let mut next_row = first_border(from.y - low.y, cell.row, way.y);
         let (per_column, per_row) = (CELL_SIZE / way.x.abs(), CELL_SIZE / way.y.abs());
-        // Every turn leaves a cell for the next on the way: beyond the map's edge there is wall, so it ends.
+        // Every turn leaves a cell for the next on the way: beyond the map's edge there is wall, so it
+        // ends.
         loop {
             let share = next_column.min(next_row);
             if share > 1.0 || share.is_nan() {
@@ -248,8 +251,8 @@ impl Map {
         self.first_wall(from, to).is_none()
     }
 
-    /// Moves a player by `step`, each axis as far as walls allow, and says on which axes it met one. `step` is
-    /// much shorter than a cell.
+    /// Moves a player by `step`, each axis as far as walls allow, and says on which axes it met
+    /// one. `step` is much shorter than a cell.
     pub(super) fn slide(&self, from: Vec2, step: Vec2) -> (Vec2, [bool; 2]) {
         let low = self.bounds().low;
         let (first, last) = cells_covered(from.y - low.y);
@@ -283,7 +286,8 @@ impl Map {
         walls
     }
 
-    /// Lengthens the wall above by this run of cells if they have the same width, or begins another.
+    /// Lengthens the wall above by this run of cells if they have the same width, or begins
+    /// another.
     fn add_run(&self, walls: &mut Vec<Rectangle>, first: i32, last: i32, row: i32) {
         let half = Vec2::new(0.5, 0.5) * CELL_SIZE;
         let low = self.centre_of(GridCell { column: first, row }) - half;
@@ -333,15 +337,16 @@ impl Rectangle {
     }
 }
 
-/// The first and last cell along one axis that a player covers whose middle is `offset` from the map's edge. Touching
-/// a border is not crossing it.
+/// The first and last cell along one axis that a player covers whose middle is `offset` from the
+/// map's edge. Touching a border is not crossing it.
 fn cells_covered(offset: f64) -> (i32, i32) {
     let first = cell_number(((offset - PLAYER_RADIUS) / CELL_SIZE).floor());
     let last = cell_number(((offset + PLAYER_RADIUS) / CELL_SIZE).ceil()) - 1;
     (first, last)
 }
 
-/// A cell's number, within what can be counted on from: far outside the map one is as good as another.
+/// A cell's number, within what can be counted on from: far outside the map one is as good as
+/// another.
 fn cell_number(number: f64) -> i32 {
     const FAR_OUTSIDE: f64 = 1e6;
     number.clamp(-FAR_OUTSIDE, FAR_OUTSIDE) as i32
@@ -443,8 +448,8 @@ const CROSSING: [&str; 24] = [
 /// Generated maps are as large as the fixed one.
 const GENERATED_COLUMNS: u32 = 40;
 const GENERATED_ROWS: u32 = 24;
-/// About an eighth of the cells become wall, as in the fixed map: enough that the straight way is often not the
-/// way, not so much that it is a maze.
+/// About an eighth of the cells become wall, as in the fixed map: enough that the straight way is
+/// often not the way, not so much that it is a maze.
 const WALL_PAIRS: u32 = 18;
 /// As many items as the fixed map has.
 const ITEM_PAIRS_PER_KIND: u32 = 3;

@@ -1,9 +1,11 @@
-//! Ethereal: two teams of free-moving shooters among walls. After the test game of the play-pattern study (S2).
+//! Ethereal: two teams of free-moving shooters among walls. After the test game of the play-pattern
+//! study (S2).
 //!
-//! A player moves in any direction by keys, aims with a mouse, shoots along a line of sight, runs out of health and
-//! ammunition, and picks both up again. A kill is a point, and the first team at the limit wins the round. Nobody
-//! blocks anybody: where a player goes is its own keys and the walls, so a predictor that knows the keys can
-//! run [`Body::step`] itself; for the input schemes a [`Map`] is the step function they want.
+//! A player moves in any direction by keys, aims with a mouse, shoots along a line of sight, runs
+//! out of health and ammunition, and picks both up again. A kill is a point, and the first team at
+//! the limit wins the round. Nobody blocks anybody: where a player goes is its own keys and the
+//! walls, so a predictor that knows the keys can run [`Body::step`] itself; for the input schemes a
+//! [`Map`] is the step function they want.
 //!
 //! ```text
 //! View ──▶ Bot / a person ──▶ Input ──▶ Ethereal::step ──▶ players, items, events ──▶ Recording ⇄ XML
@@ -12,24 +14,27 @@
 //! ```
 //!
 //! - [`Ethereal`] is the match; [`Match`] is the match with its players in their seats
-//! - [`Bot`] plays like a person of some [`Temperament`]: it decides a few times per second, from a [`View`]
+//! - [`Bot`] plays like a person of some [`Temperament`]: it decides a few times per second, from a
+//!   [`View`]
 //! - [`Map`] is the static world: bounds, walls as a grid and as rectangles, lines of sight
-//! - [`Recording`] keeps births, deaths, inputs and snapshots; its [`Replay`] gives the same bits and checks them
+//! - [`Recording`] keeps births, deaths, inputs and snapshots; its [`Replay`] gives the same bits
+//!   and checks them
 //! - [`PlayStatistics`] says what the play looked like
 //!
 //! ## Scale
 //!
-//! Lengths are pixels, y grows downwards as on a screen, and a tick is 1/60 s. S2 gives: a window of 1280 × 960, a
-//! player about 60 wide, fights within 800, a hit within 45. It does not give the top speed. Its error table
-//! does: a prediction that keeps to the last velocity drifts away by 95 pixels more in every further 300 ms, so its
-//! players moved at about 318 pixels per second on average. [`TOP_SPEED`] is 360, six pixels per tick, which
-//! leaves an average player some time to turn and stand. The usual map is four windows wide and a little more than
-//! three high: its two ends are far out of sight of each other, and 13 s apart.
+//! Lengths are pixels, y grows downwards as on a screen, and a tick is 1/60 s. S2 gives: a window
+//! of 1280 × 960, a player about 60 wide, fights within 800, a hit within 45. It does not give the
+//! top speed. Its error table does: a prediction that keeps to the last velocity drifts away by 95
+//! pixels more in every further 300 ms, so its players moved at about 318 pixels per second on
+//! average. [`TOP_SPEED`] is 360, six pixels per tick, which leaves an average player some time to
+//! turn and stand. The usual map is four windows wide and a little more than three high: its two
+//! ends are far out of sight of each other, and 13 s apart.
 //!
 //! ## Not as in S2
 //!
-//! How that game's shots, items and walls worked is not written down; here shots are instant, items lie at fixed
-//! places, and a map is a grid of square cells.
+//! How that game's shots, items and walls worked is not written down; here shots are instant, items
+//! lie at fixed places, and a map is a grid of square cells.
 
 mod bot;
 mod config;

@@ -9,8 +9,8 @@ use super::config::{ACCELERATION, EtherealConfig, TICK_RATE, TOP_SPEED};
 use super::input::{Input, Keys};
 use super::map::Map;
 
-/// Half the width of a player: S2's players are about 60 pixels wide. Against walls a player is a square of that
-/// width, against shots a disc.
+/// Half the width of a player: S2's players are about 60 pixels wide. Against walls a player is a
+/// square of that width, against shots a disc.
 pub const PLAYER_RADIUS: f64 = 30.0;
 
 /// One of the two sides.
@@ -41,7 +41,8 @@ impl Team {
     }
 }
 
-/// What moves: all that keys and walls need to know, and all that a prediction from keys needs to run.
+/// What moves: all that keys and walls need to know, and all that a prediction from keys needs to
+/// run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Body {
     /// Where its middle is.
@@ -56,15 +57,15 @@ impl Body {
         Self { position, velocity: Vec2::ZERO }
     }
 
-    /// One tick under these keys: the velocity follows them as fast as [`ACCELERATION`] allows, then the body
-    /// moves, along walls where it meets them.
+    /// One tick under these keys: the velocity follows them as fast as [`ACCELERATION`] allows,
+    /// then the body moves, along walls where it meets them.
     #[must_use]
     pub fn step(self, keys: Keys, map: &Map) -> Self {
         self.step_towards(keys.direction(), map)
     }
 
-    /// One tick under a push in any direction, of at most unit length: what keys would do if they had more than eight
-    /// ways. For predictions.
+    /// One tick under a push in any direction, of at most unit length: what keys would do if they
+    /// had more than eight ways. For predictions.
     #[must_use]
     pub fn step_towards(self, push: Vec2, map: &Map) -> Self {
         let secs = TICK_RATE.step_secs();
@@ -150,7 +151,8 @@ impl Player {
         self.team
     }
 
-    /// Which of its lives this is, counted from zero; it changes when the player is put back on the map.
+    /// Which of its lives this is, counted from zero; it changes when the player is put back on the
+    /// map.
     pub fn life(&self) -> u16 {
         self.life
     }

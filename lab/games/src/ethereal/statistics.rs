@@ -8,8 +8,8 @@ use super::world::{Ethereal, Event, ShotEnd};
 
 /// What play looked like, over all ticks it was shown.
 ///
-/// Positions and velocities are those of the living; a second is a second of one living player unless it says
-/// minutes of play.
+/// Positions and velocities are those of the living; a second is a second of one living player
+/// unless it says minutes of play.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlayStatistics {
     ticks: u64,
@@ -28,7 +28,8 @@ pub struct PlayStatistics {
     pressed: Vec<(u8, u16)>,
 }
 
-/// How near an enemy must be to count as [near](PlayStatistics::near_enemy_share): S2 calls that being in battle.
+/// How near an enemy must be to count as [near](PlayStatistics::near_enemy_share): S2 calls that
+/// being in battle.
 const NEAR_ENEMY: f64 = 800.0;
 /// Slower than this is standing, in pixels per second.
 const MOVING_ABOVE: f64 = 30.0;

@@ -1,7 +1,7 @@
 //! What one player is shown. A bot decides from this and from nothing else.
 //!
-//! [`Ethereal::look`] fills it with the truth. On a real screen the others are where dead reckoning places them: put
-//! those positions into the view, and the bot aims at what it sees.
+//! [`Ethereal::look`] fills it with the truth. On a real screen the others are where dead reckoning
+//! places them: put those positions into the view, and the bot aims at what it sees.
 
 use fairpath::number::EntityId;
 use fairpath::vector::Vec2;
@@ -11,8 +11,9 @@ use super::item::ItemKind;
 use super::player::{Body, Player, Team};
 use super::world::Ethereal;
 
-/// How far away an enemy can be seen to either side, and up or down. The window follows the mouse, as far as the
-/// player is still in it: so one window's size, as in S2. Walls hide nobody from above.
+/// How far away an enemy can be seen to either side, and up or down. The window follows the mouse,
+/// as far as the player is still in it: so one window's size, as in S2. Walls hide nobody from
+/// above.
 pub const SIGHT: Vec2 = SCREEN;
 
 /// What one player is shown.
@@ -40,8 +41,8 @@ pub struct View {
     pub ammo_max: u32,
     /// How far its shots reach.
     pub shot_range: f64,
-    /// The living others: friends wherever they are, and enemies within [`SIGHT`] of the player or of a friend.
-    /// There is a small map, and people talk.
+    /// The living others: friends wherever they are, and enemies within [`SIGHT`] of the player or
+    /// of a friend. There is a small map, and people talk.
     pub others: Vec<SeenPlayer>,
     /// All items, in the order of [`Ethereal::items`].
     pub items: Vec<SeenItem>,
@@ -89,7 +90,8 @@ impl View {
 }
 
 impl Ethereal {
-    /// The truth, as player `me` would see it on a screen without delay. Nothing if there is no such player.
+    /// The truth, as player `me` would see it on a screen without delay. Nothing if there is no
+    /// such player.
     pub fn look(&self, me: EntityId) -> Option<View> {
         let own = self.player(me)?;
         let is_in_sight = |there: Vec2| sees(own.body().position, there);

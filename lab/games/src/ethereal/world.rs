@@ -15,9 +15,9 @@ use super::player::{Condition, PLAYER_RADIUS, Player, Pressed, Team};
 
 /// A match: the whole state, and nothing outside it.
 ///
-/// [`step`](Self::step) plays one tick. The same rules, seed and inputs give the same bits. Between steps every
-/// accessor shows the world as it is at [`now`](Self::now); [`events`](Self::events) tells what happened on the
-/// way there.
+/// [`step`](Self::step) plays one tick. The same rules, seed and inputs give the same bits. Between
+/// steps every accessor shows the world as it is at [`now`](Self::now); [`events`](Self::events)
+/// tells what happened on the way there.
 #[derive(Clone, Debug)]
 pub struct Ethereal {
     config: EtherealConfig,
@@ -167,7 +167,8 @@ impl Ethereal {
         &self.map
     }
 
-    /// All players, the dead too, in the order of their names: player n is [`EntityId`]`(n)`, red first.
+    /// All players, the dead too, in the order of their names: player n is [`EntityId`]`(n)`, red
+    /// first.
     pub fn players(&self) -> &[Player] {
         &self.players
     }
@@ -197,9 +198,9 @@ impl Ethereal {
         &self.events
     }
 
-    /// What a shot of `shooter` from `from` towards `towards` would meet if everybody were where they were at
-    /// `tick`, and how far it gets. A tick that is no longer remembered, or not yet played, is taken as the nearest
-    /// that is.
+    /// What a shot of `shooter` from `from` towards `towards` would meet if everybody were where
+    /// they were at `tick`, and how far it gets. A tick that is no longer remembered, or not
+    /// yet played, is taken as the nearest that is.
     ///
     /// This is the time warp: judge at the tick that the shooter's screen showed.
     pub fn judge(&self, shooter: EntityId, from: Vec2, towards: Vec2, tick: u64) -> (Vec2, ShotEnd) {
@@ -388,7 +389,8 @@ pub(super) fn instant_of(tick: u64) -> SharedInstant {
     SharedInstant::ZERO + TICK_RATE.begin(tick as i64)
 }
 
-/// How far along `way` a line from `from` enters the disc of a player at `centre`, as a share; zero from inside.
+/// How far along `way` a line from `from` enters the disc of a player at `centre`, as a share; zero
+/// from inside.
 fn share_to_disc(from: Vec2, way: Vec2, centre: Vec2) -> Option<f64> {
     let to_centre = centre - from;
     let length = way.length();

@@ -1,11 +1,12 @@
 //! A player like a practised person.
 //!
-//! It looks at its screen a few times per second and takes what it sees for the present: it knows nothing of delays, of
-//! the dice, or of the field beyond the screen. Its hands follow its eyes by a reaction time. It has learnt to live with
-//! that one, as people have: it imagines the screen ahead by its own reaction time, its own hands included. What the
-//! network adds it does not expect, so on an old screen it steers too late, and then too much. When the car does not do
-//! what the hands did, it loses its nerve and steers more gently, down to hardly at all: that keeps it alive, and gets
-//! it hit.
+//! It looks at its screen a few times per second and takes what it sees for the present: it knows
+//! nothing of delays, of the dice, or of the field beyond the screen. Its hands follow its eyes by
+//! a reaction time. It has learnt to live with that one, as people have: it imagines the screen
+//! ahead by its own reaction time, its own hands included. What the network adds it does not
+//! expect, so on an old screen it steers too late, and then too much. When the car does not do what
+//! the hands did, it loses its nerve and steers more gently, down to hardly at all: that keeps it
+//! alive, and gets it hit.
 
 use std::collections::VecDeque;
 
@@ -39,23 +40,26 @@ pub struct Bot {
     pushed_until: SharedInstant,
 }
 
-/// How well a [`Bot`] plays. The defaults were chosen so that without delay it scores what S3's experienced player
-/// did, about 100 in two minutes.
+/// How well a [`Bot`] plays. The defaults were chosen so that without delay it scores what S3's
+/// experienced player did, about 100 in two minutes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Skill {
-    /// How often it looks, in seconds on average; each time between half and one and a half of it. Default 0.12.
+    /// How often it looks, in seconds on average; each time between half and one and a half of it.
+    /// Default 0.12.
     pub look_secs: f64,
-    /// From the eye to the hand, in seconds. Default 0.2, what people need to react to something seen.
+    /// From the eye to the hand, in seconds. Default 0.2, what people need to react to something
+    /// seen.
     pub reaction_secs: f64,
     /// How far off it sees things, in pixels (standard deviation). Default 6.
     pub sight_noise: f64,
-    /// How many of the nearest obstructions it thinks of at once. Default 4; at one it flees from one into the
-    /// next.
+    /// How many of the nearest obstructions it thinks of at once. Default 4; at one it flees from
+    /// one into the next.
     pub attention: usize,
-    /// How far ahead it thinks, in seconds. Default 1.2. Below half a second it cannot get out of the way of anything.
+    /// How far ahead it thinks, in seconds. Default 1.2. Below half a second it cannot get out of
+    /// the way of anything.
     pub foresight_secs: f64,
-    /// How briskly it steers as long as nothing surprises it, up to 1. Default 1; [`used_to`](Self::used_to) finds
-    /// what suits a delay.
+    /// How briskly it steers as long as nothing surprises it, up to 1. Default 1;
+    /// [`used_to`](Self::used_to) finds what suits a delay.
     pub nerve: f64,
 }
 
@@ -73,12 +77,14 @@ impl Default for Skill {
 }
 
 impl Skill {
-    /// Somebody who has played enough on a screen that answers the hands so late to know how gently to steer: as briskly
-    /// as does not yet make the car swing from wall to wall. On a screen that answers at once nobody needs that.
+    /// Somebody who has played enough on a screen that answers the hands so late to know how gently
+    /// to steer: as briskly as does not yet make the car swing from wall to wall. On a screen
+    /// that answers at once nobody needs that.
     #[must_use]
     pub fn used_to(self, delay: Span) -> Self {
-        /// The longest delay that brisk steering bears. With [`PULL`] and [`BRAKE`] an answer that comes later than
-        /// 0.2 s makes swings grow; half as brisk, one later than 0.4 s does.
+        /// The longest delay that brisk steering bears. With [`PULL`] and [`BRAKE`] an answer that
+        /// comes later than 0.2 s makes swings grow; half as brisk, one later than 0.4 s
+        /// does.
         const BEARABLE_SECS: f64 = 0.2;
         let nerve = BEARABLE_SECS / delay.as_secs_f64().max(BEARABLE_SECS);
         Self { nerve: nerve.max(NERVE_MIN), ..self }
@@ -91,22 +97,24 @@ const DECIDED_MAX: usize = 32;
 const PLACES: u32 = 25;
 /// One step of its imagination, in seconds.
 const IMAGINED_STEP: f64 = 0.04;
-/// How strongly it pulls towards where it wants to be, per second squared, and brakes, per second: it gets there without
-/// swinging past. At full stick (400 px/s²) that is from 44 px away.
+/// How strongly it pulls towards where it wants to be, per second squared, and brakes, per second:
+/// it gets there without swinging past. At full stick (400 px/s²) that is from 44 px away.
 const PULL: f64 = 9.0;
 const BRAKE: f64 = 6.0;
-/// The least nerve: a car parked in all but name, which the walls rarely get and obstructions often.
+/// The least nerve: a car parked in all but name, which the walls rarely get and obstructions
+/// often.
 const NERVE_MIN: f64 = 0.05;
 /// What is left of its nerve after a crash, and at least after a surprise.
 const AFTER_CRASH: f64 = 0.25;
 const AFTER_SURPRISE_MIN: f64 = 0.5;
-/// It is surprised when the velocity changed otherwise than its hands would have it, by so many seconds of full stick;
-/// and each further second costs so much of its nerve.
+/// It is surprised when the velocity changed otherwise than its hands would have it, by so many
+/// seconds of full stick; and each further second costs so much of its nerve.
 const SURPRISE_SECS: f64 = 0.03;
 const SURPRISE_COST: f64 = 2.5;
 /// How long it takes to regain a good part of it, in seconds.
 const CALM_DOWN_SECS: f64 = 20.0;
-/// What it fears: a wall more than a hit, a hit sooner more than later, and moving about for nothing a little.
+/// What it fears: a wall more than a hit, a hit sooner more than later, and moving about for
+/// nothing a little.
 const FEAR_OF_WALL: f64 = 12.0;
 const FEAR_OF_HIT: f64 = 4.0;
 const LAZINESS: f64 = 0.4;
@@ -136,8 +144,8 @@ impl Bot {
         self.look_at <= now
     }
 
-    /// Looks at what is shown, if it is time to, and says what the hands do. `now` is the player's own time, which the
-    /// scene may be behind or ahead of.
+    /// Looks at what is shown, if it is time to, and says what the hands do. `now` is the player's
+    /// own time, which the scene may be behind or ahead of.
     pub fn drive(&mut self, rules: &JetCarConfig, now: SharedInstant, scene: &Scene) -> Input {
         if self.is_looking(now) {
             let look_secs = self.skill.look_secs * self.random.between(0.5, 1.5);
@@ -205,7 +213,8 @@ impl Bot {
         Input::new(push.x, push.y)
     }
 
-    /// The screen ahead by the reaction time, as far as its own hands and plain motion go; things are not seen exactly.
+    /// The screen ahead by the reaction time, as far as its own hands and plain motion go; things
+    /// are not seen exactly.
     fn imagine(&mut self, rules: &JetCarConfig, now: SharedInstant, scene: &Scene) -> Scene {
         let mut imagined = scene.clone();
         let mut hands = self.decided.iter().copied().peekable();

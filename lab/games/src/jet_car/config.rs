@@ -17,20 +17,23 @@ pub const POINTS_HIT: i32 = -4;
 pub struct JetCarConfig {
     /// From wall to wall. Default 480.
     pub width: f64,
-    /// From where things appear to where they pass out of view. Default 480: the fastest take 1.6 s.
+    /// From where things appear to where they pass out of view. Default 480: the fastest take 1.6
+    /// s.
     pub height: f64,
-    /// The car's width and length. Default 36. The wider, the more of the field it fills: parked in the middle, a car
-    /// of 36 meets a third of what comes down.
+    /// The car's width and length. Default 36. The wider, the more of the field it fills: parked in
+    /// the middle, a car of 36 meets a third of what comes down.
     pub car_size: f64,
-    /// U at full stick: every tick adds a tenth of it to the velocity. Default 40, so 400 px/s². A quarter of it and
-    /// nobody gets out of the way of anything; four times as much and a short press is a crash.
+    /// U at full stick: every tick adds a tenth of it to the velocity. Default 40, so 400 px/s². A
+    /// quarter of it and nobody gets out of the way of anything; four times as much and a short
+    /// press is a crash.
     pub thrust: f64,
-    /// How wide small, medium and large obstructions are; all are half as high. Default 50, 90 and 140.
+    /// How wide small, medium and large obstructions are; all are half as high. Default 50, 90 and
+    /// 140.
     pub widths: [f64; 3],
     /// How fast slow, moderate and fast ones come down. Default 120, 200 and 300.
     pub speeds: [f64; 3],
-    /// How long until the next one appears, in seconds on average; each time between half and one and a half of it.
-    /// Default 0.55: 218 in two minutes. Below 0.3 there is no way through.
+    /// How long until the next one appears, in seconds on average; each time between half and one
+    /// and a half of it. Default 0.55: 218 in two minutes. Below 0.3 there is no way through.
     pub spawn_secs: f64,
     /// Random wind, if there is any. Default none.
     pub wind: Option<Gusts>,
@@ -43,13 +46,15 @@ pub struct JetCarConfig {
 /// What random wind is like: gusts in any direction, and calm between them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gusts {
-    /// How long from one gust to the next, in seconds on average (exponential: nobody sees them coming). Default 2.5.
+    /// How long from one gust to the next, in seconds on average (exponential: nobody sees them
+    /// coming). Default 2.5.
     pub gap_secs: f64,
-    /// W of the strongest gust: what each tick adds to the velocity. Default 5, a little more than the thrusters
-    /// can do; gusts have from a third to all of it.
+    /// W of the strongest gust: what each tick adds to the velocity. Default 5, a little more than
+    /// the thrusters can do; gusts have from a third to all of it.
     pub push_max: f64,
-    /// The longest gust, in seconds; gusts have from a third to all of it. Default 0.4: the strongest and longest
-    /// changes the velocity by 200 px/s, and without an answer the car is in a wall a second later.
+    /// The longest gust, in seconds; gusts have from a third to all of it. Default 0.4: the
+    /// strongest and longest changes the velocity by 200 px/s, and without an answer the car is
+    /// in a wall a second later.
     pub secs_max: f64,
 }
 

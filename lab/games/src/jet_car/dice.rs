@@ -1,4 +1,5 @@
-//! What the server alone decides: what comes down next, and when wind blows. No client ever sees this.
+//! What the server alone decides: what comes down next, and when wind blows. No client ever sees
+//! this.
 
 use fairpath::random::Random;
 use fairpath::vector::{Vec2, Vector};
@@ -8,8 +9,8 @@ use super::config::{Gusts, JetCarConfig, TICK_RATE};
 use super::scene::{Gust, OBSTRUCTIONS_MAX, Obstruction, Pace, Scene, Size};
 use crate::shared::add_random;
 
-/// The dice of a run. Obstructions and wind have streams of their own: with wind and without, the same things come
-/// down at the same time.
+/// The dice of a run. Obstructions and wind have streams of their own: with wind and without, the
+/// same things come down at the same time.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Dice {
     spawns: Random,

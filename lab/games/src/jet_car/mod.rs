@@ -1,7 +1,9 @@
-//! Jet car: a car with thrusters and no brakes, in a field of things that come down. After S3's prototype.
+//! Jet car: a car with thrusters and no brakes, in a field of things that come down. After S3's
+//! prototype.
 //!
-//! Whatever passes by is a point, whatever is hit costs four, and the side walls destroy the car. Nothing slows the
-//! car but its own thrusters, so steering needs feedback, and that is what a long way to the server takes away.
+//! Whatever passes by is a point, whatever is hit costs four, and the side walls destroy the car.
+//! Nothing slows the car but its own thrusters, so steering needs feedback, and that is what a long
+//! way to the server takes away.
 //!
 //! ```text
 //! Scene ──▶ Bot / a person ──▶ Input ──▶ JetCar::step ──▶ Scene, events
@@ -11,8 +13,10 @@
 //!
 //! - [`JetCar`] is the run as the server plays it: a [`Scene`] and its dice
 //! - [`Scene`] is all that a client is sent, draws, and can play on by itself with [`Scene::step`]
-//! - [`Bot`] plays like a practised person: it looks a few times per second, and its hands follow later
-//! - [`Run`] is a run with its player; [`InputLog`](crate::shared::InputLog) keeps it, and its replay gives the same bits
+//! - [`Bot`] plays like a practised person: it looks a few times per second, and its hands follow
+//!   later
+//! - [`Run`] is a run with its player; [`InputLog`](crate::shared::InputLog) keeps it, and its
+//!   replay gives the same bits
 //!
 //! ## What a client can predict
 //!
@@ -26,15 +30,16 @@
 //!
 //! ## Scale
 //!
-//! Lengths are pixels, y grows downwards as on a screen, and a tick is 10 ms. S3 gives the equations, the points, the
-//! two minutes and three lives; the sizes follow from what it reports. A parked car is hit by 30 to 40 % and ends
-//! at −165: that takes some 220 obstructions in two minutes, and a third of the field's width covered. At 1600 ms the
-//! fast ones seem to begin at the bottom: they take that long for the whole way, at 300 px/s.
+//! Lengths are pixels, y grows downwards as on a screen, and a tick is 10 ms. S3 gives the
+//! equations, the points, the two minutes and three lives; the sizes follow from what it reports. A
+//! parked car is hit by 30 to 40 % and ends at −165: that takes some 220 obstructions in two
+//! minutes, and a third of the field's width covered. At 1600 ms the fast ones seem to begin at the
+//! bottom: they take that long for the whole way, at 300 px/s.
 //!
 //! ## Not as in S3
 //!
-//! Its polygons are rectangles here: nothing turns. Where the field ends above and below is not written down; here the
-//! car stops there, unharmed.
+//! Its polygons are rectangles here: nothing turns. Where the field ends above and below is not
+//! written down; here the car stops there, unharmed.
 
 mod bot;
 mod config;

@@ -55,7 +55,8 @@ pub struct Run {
 impl Run {
     /// Played by a practised bot.
     pub fn of_bot(config: JetCarConfig, seed: u64) -> Result<Self, OutOfRange> {
-        /// Keeps the player's dice apart from the game's, which forks the same seed with small numbers.
+        /// Keeps the player's dice apart from the game's, which forks the same seed with small
+        /// numbers.
         const PLAYER: u64 = 1 << 32;
         let dice = Random::from_seed(seed).fork(PLAYER);
         Self::new(config, seed, Driver::Bot(Bot::new(Skill::default(), dice)))
@@ -93,8 +94,8 @@ impl Run {
 /// What [`reference_digest`] must answer, on every platform.
 pub const REFERENCE_DIGEST: u64 = 0xAF8D_67D4_57DE_35AB;
 
-/// Plays a run in calm air and one in wind to their ends and answers one digest of both. Natively and in WebAssembly
-/// this must be [`REFERENCE_DIGEST`]: every rule and the bot had a hand in it.
+/// Plays a run in calm air and one in wind to their ends and answers one digest of both. Natively
+/// and in WebAssembly this must be [`REFERENCE_DIGEST`]: every rule and the bot had a hand in it.
 pub fn reference_digest() -> u64 {
     let mut digest = Digest::new();
     for config in [JetCarConfig::default(), JetCarConfig::windy()] {

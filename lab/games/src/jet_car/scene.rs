@@ -11,9 +11,9 @@ use crate::shared::{Hands, add_vector};
 
 /// The field at one instant.
 ///
-/// [`step`](Self::step) is the whole of the game's physics, and pure: a server that free-runs calls it with what its
-/// dice added, and a client that replays the inputs its server has not seen yet calls it on the server's scene. What
-/// neither adds, the next scene does not have.
+/// [`step`](Self::step) is the whole of the game's physics, and pure: a server that free-runs calls
+/// it with what its dice added, and a client that replays the inputs its server has not seen yet
+/// calls it on the server's scene. What neither adds, the next scene does not have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scene {
     /// How many ticks have been played.
@@ -30,8 +30,8 @@ pub struct Scene {
     pub lives: u32,
 }
 
-/// What can be on the field at once. With the usual rules it is some five; the bound only matters to odd rules, under
-/// which nothing more appears until something has gone.
+/// What can be on the field at once. With the usual rules it is some five; the bound only matters
+/// to odd rules, under which nothing more appears until something has gone.
 pub const OBSTRUCTIONS_MAX: usize = 256;
 
 /// The player's car.
@@ -224,7 +224,8 @@ impl Car {
         Self { position: rules.start(), velocity: Vec2::ZERO, life, is_new: true }
     }
 
-    /// One tick: P += V·Δt, then V += U/10 + W. Where the field ends above and below, the car stops.
+    /// One tick: P += V·Δt, then V += U/10 + W. Where the field ends above and below, the car
+    /// stops.
     pub fn fly(&mut self, rules: &JetCarConfig, input: Input, wind: Vec2) {
         self.is_new = false;
         self.position += self.velocity * TICK_RATE.step_secs();

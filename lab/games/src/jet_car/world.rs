@@ -14,8 +14,9 @@ use crate::shared::{Game, Moving, OutOfRange};
 /// A run: the whole state, and nothing outside it.
 ///
 /// [`step`](Self::step) plays on. The same rules, seed and inputs give the same bits. Between steps
-/// [`scene`](Self::scene) shows the field as it is, which is what clients are sent; [`events`](Self::events) tells what
-/// happened on the way there. A run that is over stays as it was, and only its ticks go on.
+/// [`scene`](Self::scene) shows the field as it is, which is what clients are sent;
+/// [`events`](Self::events) tells what happened on the way there. A run that is over stays as it
+/// was, and only its ticks go on.
 ///
 /// ```
 /// use fairpath_games::jet_car::{Input, JetCar, JetCarConfig};

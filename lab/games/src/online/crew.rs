@@ -19,8 +19,9 @@ pub const ALIVE: u8 = 0;
 
 /// A match that is played one tick ahead of the clock.
 ///
-/// A tick's input is known before the tick is over, so where a tank is in between is known too: on the circle that ends where the
-/// tick does. Running ahead costs a player one tick of reaction and makes the truth exact at any instant, not at ticks only.
+/// A tick's input is known before the tick is over, so where a tank is in between is known too: on
+/// the circle that ends where the tick does. Running ahead costs a player one tick of reaction and
+/// makes the truth exact at any instant, not at ticks only.
 #[derive(Debug)]
 pub struct Crew {
     game: Match,
@@ -49,7 +50,8 @@ pub trait Session {
     fn set_state(&mut self, object: EntityId, group: u8, bytes: &[u8]) -> Result<(), ObjectError>;
 }
 
-/// Ticks played at once at most: after a longer stall of the machine the match goes on from there, later.
+/// Ticks played at once at most: after a longer stall of the machine the match goes on from there,
+/// later.
 const TICKS_AT_ONCE_MAX: i64 = 60;
 
 impl Crew {
@@ -121,7 +123,8 @@ impl Crew {
         self.told.clear();
     }
 
-    /// The tanks on the field that a session knows: what it calls them, which life it is, and where they are.
+    /// The tanks on the field that a session knows: what it calls them, which life it is, and where
+    /// they are.
     pub fn truths(&self, now: SharedInstant) -> impl Iterator<Item = (EntityId, u16, State<Vec2>)> + '_ {
         self.game.tanks().moving().filter(|thing| thing.kind == MovingKind::Tank).filter_map(move |thing| {
             let told = self.told.get(&thing.id)?;

@@ -6,8 +6,8 @@ use fairpath::vector::Vec2;
 use super::FAIRNESS;
 use super::message::{BadMessage, Reader, Writer};
 
-/// How wrong one screen has been by the server's ledger, and the others': errors of everything that is dead-reckoned, added
-/// up, on average over time.
+/// How wrong one screen has been by the server's ledger, and the others': errors of everything that
+/// is dead-reckoned, added up, on average over time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Fairness {
     /// This player's.
@@ -21,7 +21,8 @@ pub struct Fairness {
 }
 
 impl Fairness {
-    /// Tells everybody how they stand. A word that is lost is no loss: the next one says it all again.
+    /// Tells everybody how they stand. A word that is lost is no loss: the next one says it all
+    /// again.
     pub fn tell_all(session: &mut Server<Vec2>) {
         let of = |client: ClientId| Some((client, session.statistics(client)?.error_per_sec));
         let errors: Vec<(ClientId, f64)> =

@@ -14,7 +14,8 @@ use super::{AGAIN, INPUT, SIT, STATE, WELCOME};
 
 /// A player somewhere, and the run at a server; whoever has the socket carries the session's bytes.
 ///
-/// Each frame: [`receive`](Self::receive), look at what is [`shown`](Self::shown), and [`act`](Self::act).
+/// Each frame: [`receive`](Self::receive), look at what is [`shown`](Self::shown), and
+/// [`act`](Self::act).
 pub struct Guest<H: Hosted> {
     screen: Extrapolated<H::Rules>,
     mailbox: Mailbox<Reply<H::Scene>>,
@@ -66,10 +67,12 @@ impl<H: Hosted> Guest<H> {
         }
     }
 
-    /// The hands do this from now on, and the server is told. Answers with the stamp under which it is.
+    /// The hands do this from now on, and the server is told. Answers with the stamp under which it
+    /// is.
     pub fn act(&mut self, session: &mut Client<Vec2>, input: H::Input, now: LocalInstant) -> LocalInstant {
         let stamp = self.screen.act(now, &input);
-        // Before there is a session, and while the way is full, hands are not heard. The next frame's say it all again.
+        // Before there is a session, and while the way is full, hands are not heard. The next frame's say
+        // it all again.
         let _ = session.call_server(INPUT, &write_input(stamp, input), Delivery::Unreliable);
         stamp
     }

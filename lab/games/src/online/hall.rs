@@ -10,7 +10,8 @@ use super::SIT;
 use super::hosted::{Hosted, HostedJetCar, HostedRace, HostedSailing};
 use super::room::Room;
 
-/// A room for each game, beside whatever else the server does: a guest takes a seat in one of them by its number.
+/// A room for each game, beside whatever else the server does: a guest takes a seat in one of them
+/// by its number.
 pub struct Hall {
     jet_car: Room<HostedJetCar>,
     sailing: Room<HostedSailing>,

@@ -6,8 +6,8 @@ use fairpath_compensate::{Epoch, HeldInput, Reply, SEAT_SILENCE};
 /// One seat at a server that runs on by its own clock, in whole ticks.
 ///
 /// [`hear`](Self::hear) every input that arrives, [`play`](Self::play) once per tick, and send what
-/// [`answer`](Self::answer) says after it. Inputs are answered at the end of the tick they were first played in, so that
-/// the answer contains them.
+/// [`answer`](Self::answer) says after it. Inputs are answered at the end of the tick they were
+/// first played in, so that the answer contains them.
 ///
 /// ```
 /// use fairpath_compensate::Epoch;
@@ -34,14 +34,16 @@ pub struct Host<I> {
     since_answer: Span,
 }
 
-/// How long a server says nothing to somebody who says nothing. 100 ms: ten words a second show that it is there, and let a
-/// screen go on; more often costs for nothing, less often and a screen that lost its way up seems frozen.
+/// How long a server says nothing to somebody who says nothing. 100 ms: ten words a second show
+/// that it is there, and let a screen go on; more often costs for nothing, less often and a screen
+/// that lost its way up seems frozen.
 pub const PADDING: Span = Span::from_millis(100);
 
 const _: () = assert!(PADDING.as_micros() < SEAT_SILENCE.as_micros());
 
 impl<I: Clone> Host<I> {
-    /// A seat in this run of the server, for hands that do `idle` until they are heard of, and again when they are gone.
+    /// A seat in this run of the server, for hands that do `idle` until they are heard of, and
+    /// again when they are gone.
     pub fn new(epoch: Epoch, rate: TickRate, idle: I) -> Self {
         let hands = HeldInput::new(idle.clone());
         Self { epoch, tick: rate.begin(1), ticks: 0, hands, idle, owes_answer: false, since_answer: PADDING }
@@ -53,7 +55,8 @@ impl<I: Clone> Host<I> {
         self.hands.receive(stamp, input)
     }
 
-    /// What the hands do in the next tick: the newest that arrived, or nothing once the seat is given up.
+    /// What the hands do in the next tick: the newest that arrived, or nothing once the seat is
+    /// given up.
     pub fn play(&mut self) -> &I {
         self.ticks += 1;
         self.since_answer += self.tick;
@@ -61,7 +64,8 @@ impl<I: Clone> Host<I> {
         if self.is_free() { &self.idle } else { self.hands.input() }
     }
 
-    /// What to send after the tick, if anything: an answer to what arrived, or a word to somebody who is silent.
+    /// What to send after the tick, if anything: an answer to what arrived, or a word to somebody
+    /// who is silent.
     pub fn answer<S>(&mut self, state: impl FnOnce() -> S) -> Option<Reply<S>> {
         if !self.owes_answer && self.since_answer < PADDING {
             return None;

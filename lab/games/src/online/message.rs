@@ -1,7 +1,7 @@
 //! What both ends tell each other, as bytes.
 //!
-//! Numbers keep all their bits, or the two ends would not play the same physics. Whatever comes is from a stranger: it is
-//! read with its bounds, and refused with a reason.
+//! Numbers keep all their bits, or the two ends would not play the same physics. Whatever comes is
+//! from a stranger: it is read with its bounds, and refused with a reason.
 
 use std::fmt;
 
@@ -42,7 +42,8 @@ pub enum BadMessage {
     Unknown(u8),
 }
 
-/// No number in a game is beyond this: what is larger is a mistake or a lie, and physics would make infinities of it.
+/// No number in a game is beyond this: what is larger is a mistake or a lie, and physics would make
+/// infinities of it.
 const NUMBER_MAX: f64 = 1e9;
 
 impl Writer {

@@ -6,13 +6,14 @@
 //!  eyes  ◀── Screen::show ◀── Screen::hear ◀── link ── Reply ── Host::answer ◀────────────────┘
 //! ```
 //!
-//! - [`Host`] is one seat at a free-running server: it holds the newest input, answers each with a state, keeps talking
-//!   to somebody who is silent, and gives the seat up in the end
-//! - [`Screen`] is what a player looks at: [`Heard`] as it arrives, [`Extrapolated`] by the player's own hands, or
-//!   [`Prototyped`] as S3 did it first
-//! - [`Way`] is both ends and simulated links between them, for experiments and for play in one process
-//! - [`Hosted`] is a game for one guest, [`Room`] a server's room with a run for each, [`Hall`] a room for each game, and
-//!   [`Guest`] the player's end: on a session, whoever carries its bytes
+//! - [`Host`] is one seat at a free-running server: it holds the newest input, answers each with a
+//!   state, keeps talking to somebody who is silent, and gives the seat up in the end
+//! - [`Screen`] is what a player looks at: [`Heard`] as it arrives, [`Extrapolated`] by the
+//!   player's own hands, or [`Prototyped`] as S3 did it first
+//! - [`Way`] is both ends and simulated links between them, for experiments and for play in one
+//!   process
+//! - [`Hosted`] is a game for one guest, [`Room`] a server's room with a run for each, [`Hall`] a
+//!   room for each game, and [`Guest`] the player's end: on a session, whoever carries its bytes
 //! - [`Crew`] is tanks that somebody here drives, told to a session
 //! - [`Fairness`] is what a server's ledger says about a player
 //! - [`Portable`] is a state that can travel as bytes, with every bit it has
@@ -41,8 +42,8 @@ pub use room::{Room, RoomStatistics};
 pub use screen::{Extrapolated, Heard, Prototyped, Screen};
 pub use way::Way;
 
-// What the ends of a hosted game say to each other, as calls of a session: inputs and states unreliable (a later one says all
-// that an earlier one did), greetings and wishes reliable.
+// What the ends of a hosted game say to each other, as calls of a session: inputs and states
+// unreliable (a later one says all that an earlier one did), greetings and wishes reliable.
 
 /// The player's hands, at the server: [`write_input`].
 pub const INPUT: u32 = 1;

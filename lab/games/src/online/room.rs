@@ -14,8 +14,8 @@ use super::{AGAIN, INPUT, STATE, WELCOME};
 
 /// A room with a seat for every guest, each with a run of its own.
 ///
-/// It is asked often and plays what time has passed, in whole ticks. A seat is taken with the first input and free again after
-/// four seconds of silence; a guest who comes back later begins anew.
+/// It is asked often and plays what time has passed, in whole ticks. A seat is taken with the first
+/// input and free again after four seconds of silence; a guest who comes back later begins anew.
 pub struct Room<H: Hosted> {
     game: H,
     /// The first run's; each further one has the next.

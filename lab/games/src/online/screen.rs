@@ -24,7 +24,8 @@ pub struct Heard<G: Simulate>(FreeRunning<G>);
 
 /// Plays on what the server has not seen of the player's hands: S3's final game.
 ///
-/// The own part of what is shown can be bent by a [`Convergence`], so that the eye can follow what nobody could know.
+/// The own part of what is shown can be bent by a [`Convergence`], so that the eye can follow what
+/// nobody could know.
 #[derive(Clone)]
 pub struct Extrapolated<G: Simulate> {
     client: FreeRunning<G>,
@@ -58,7 +59,8 @@ impl<G: Simulate> Screen<G> for Heard<G> {
 }
 
 impl<G: Simulate> Extrapolated<G> {
-    /// A screen that begins with `state`. `own` is the player's own part of it, and bent by `convergence` when it is drawn.
+    /// A screen that begins with `state`. `own` is the player's own part of it, and bent by
+    /// `convergence` when it is drawn.
     pub fn new(
         state: G::State,
         rate: TickRate,

@@ -11,7 +11,8 @@ use super::screen::Screen;
 /// A seat at a server, a screen in front of a player, and the links between them.
 ///
 /// Time is whoever's runs this: call [`frame`](Self::frame) when the player's screen is drawn and
-/// [`tick`](Self::tick) when the server plays, in the order of time. The two need not be in step, as they are not in life.
+/// [`tick`](Self::tick) when the server plays, in the order of time. The two need not be in step,
+/// as they are not in life.
 pub struct Way<G: Simulate, S> {
     up: Link<(LocalInstant, G::Input)>,
     down: Link<Reply<G::State>>,
@@ -33,7 +34,8 @@ impl<G: Simulate, S: Screen<G>> Way<G, S> {
         }
     }
 
-    /// The player's frame: what has arrived is heard, `play` may look at the screen, and what it says the hands do leaves.
+    /// The player's frame: what has arrived is heard, `play` may look at the screen, and what it
+    /// says the hands do leaves.
     pub fn frame(&mut self, rules: &G, now: SharedInstant, play: impl FnOnce(&S, Now) -> G::Input) {
         let now = Now { local: LocalInstant::from_micros(now.as_micros()), shared: now };
         while let Some(arrival) = self.down.poll(now.shared) {
@@ -44,8 +46,8 @@ impl<G: Simulate, S: Screen<G>> Way<G, S> {
         self.up.send(now.shared, SIZE_BYTES, (stamp, input));
     }
 
-    /// The server's tick, which ends `now`: `play` plays it with the newest input that has arrived, and its state leaves as an
-    /// answer.
+    /// The server's tick, which ends `now`: `play` plays it with the newest input that has arrived,
+    /// and its state leaves as an answer.
     pub fn tick(&mut self, now: SharedInstant, play: impl FnOnce(&G::Input) -> G::State) {
         while let Some(arrival) = self.up.poll(now) {
             let (stamp, input) = arrival.payload;

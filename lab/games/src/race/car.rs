@@ -1,10 +1,11 @@
 //! What a car can do, and how it moves within a tick.
 //!
-//! Seen from above, a car is four tyres that can push by so much and no more. Along the car they push with the
-//! engine or the brakes, across it they make the car go where it points. Where both together ask for more than
-//! there is, each gets its share, and the car slides: wide if it came too fast, sideways if it brakes in a bend.
-//! That limit is what makes a car predictable for a moment and a bend predictable for longer, so it is the part
-//! that has to be right: whatever the driver does, the tyres never push by more than [`CarModel::grip_at`].
+//! Seen from above, a car is four tyres that can push by so much and no more. Along the car they
+//! push with the engine or the brakes, across it they make the car go where it points. Where both
+//! together ask for more than there is, each gets its share, and the car slides: wide if it came
+//! too fast, sideways if it brakes in a bend. That limit is what makes a car predictable for a
+//! moment and a bend predictable for longer, so it is the part that has to be right: whatever the
+//! driver does, the tyres never push by more than [`CarModel::grip_at`].
 
 use fairpath::State;
 use fairpath::rotation::wrap_angle;
@@ -15,45 +16,50 @@ use super::input::Input;
 
 /// What a car can do. Metres and seconds; forces are given per mass, as accelerations.
 ///
-/// The defaults are those of a quick road car with some downforce: 0 to 100 km/h in 4.2 s, 225 km/h at most.
+/// The defaults are those of a quick road car with some downforce: 0 to 100 km/h in 4.2 s, 225 km/h
+/// at most.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CarModel {
     /// Where drag takes all the power, m/s. Default 63, at most [`TOP_SPEED_LIMIT`].
     pub top_speed: f64,
-    /// Power per mass, W/kg. Default 230. Half of it and cars hardly brake on a twisty track; far more and speed
-    /// between bends is limited by the tyres alone.
+    /// Power per mass, W/kg. Default 230. Half of it and cars hardly brake on a twisty track; far
+    /// more and speed between bends is limited by the tyres alone.
     pub power: f64,
     /// How hard the driven wheels can push, m/s². Default 8.
     pub traction: f64,
     /// How hard the brakes can, m/s². Default 11.
     pub braking: f64,
-    /// How hard the tyres can push in any direction at walking pace, m/s². Default 11, a little over 1 g. Half of
-    /// it is rain.
+    /// How hard the tyres can push in any direction at walking pace, m/s². Default 11, a little
+    /// over 1 g. Half of it is rain.
     pub grip: f64,
-    /// What speed adds to the grip, m/s² per (m/s)². Default 0.0015: 2.4 m/s² at 40 m/s. Zero is no wings.
+    /// What speed adds to the grip, m/s² per (m/s)². Default 0.0015: 2.4 m/s² at 40 m/s. Zero is no
+    /// wings.
     pub downforce: f64,
     /// From axle to axle, m. Default 2.6.
     pub wheelbase: f64,
     /// How far the front wheels turn, rad. Default 0.55: a turning circle of 8.5 m.
     pub steer_angle: f64,
-    /// How long the wheels take from straight to full lock, s. Default 0.3. Below 0.1 the path has corners; above
-    /// 0.6 nobody catches a slide.
+    /// How long the wheels take from straight to full lock, s. Default 0.3. Below 0.1 the path has
+    /// corners; above 0.6 nobody catches a slide.
     pub steer_secs: f64,
     /// How fast it goes in reverse, m/s. Default 6.
     pub reverse_speed: f64,
 }
 
-/// The fastest car allowed, in m/s: it moves less than its own width per tick, so it meets everything on its way.
+/// The fastest car allowed, in m/s: it moves less than its own width per tick, so it meets
+/// everything on its way.
 pub const TOP_SPEED_LIMIT: f64 = 100.0;
-/// Towards walls and other cars a car is a disc of this radius, in metres: a little more than half its width.
+/// Towards walls and other cars a car is a disc of this radius, in metres: a little more than half
+/// its width.
 pub const CAR_RADIUS: f64 = 1.1;
 const _: () = assert!(TOP_SPEED_LIMIT / 60.0 < 2.0 * CAR_RADIUS);
 const _: () = assert!(CAR_RADIUS < super::WIDTH_MIN);
 
 /// Resistance of rolling wheels, m/s²: a car out of gear comes to rest some day.
 const ROLLING: f64 = 0.2;
-/// Full lock asks for this many times the bend that the tyres can hold at this speed. A little more than they
-/// can, so that a driver can overdo it; much more, and at speed a finger's width on the wheel is a spin.
+/// Full lock asks for this many times the bend that the tyres can hold at this speed. A little more
+/// than they can, so that a driver can overdo it; much more, and at speed a finger's width on the
+/// wheel is a spin.
 const STEER_REACH: f64 = 1.15;
 
 /// A car in motion.
@@ -110,8 +116,8 @@ impl CarModel {
 
     /// Where a car is after `secs` in which its driver does `input`, if nothing is in the way.
     ///
-    /// This is the whole of the car's physics. A client that predicts its own car, and a predictor that
-    /// extrapolates inputs, call it too.
+    /// This is the whole of the car's physics. A client that predicts its own car, and a predictor
+    /// that extrapolates inputs, call it too.
     #[must_use]
     pub fn drive(&self, car: &CarMotion, input: Input, secs: f64) -> CarMotion {
         let input = input.limited();

@@ -8,8 +8,8 @@ use super::car::CarModel;
 
 /// Sixty ticks per second; tick k begins at ⌊k·10⁶/60⌋ µs.
 pub const TICK_RATE: TickRate = TickRate::hz(60);
-/// Cars in one race. Collisions look at every pair, so this bounds a tick's cost; the grid behind the line of a
-/// stage has room for so many.
+/// Cars in one race. Collisions look at every pair, so this bounds a tick's cost; the grid behind
+/// the line of a stage has room for so many.
 pub const CARS_MAX: u32 = 16;
 
 /// The rules of a race.
@@ -17,11 +17,11 @@ pub const CARS_MAX: u32 = 16;
 pub struct RaceConfig {
     /// How many cars. Default 4, at most [`CARS_MAX`].
     pub cars: u32,
-    /// How many laps to the finish; `None` goes on for ever, for practice. Default 3. A stage is one run,
-    /// whatever is asked for here.
+    /// How many laps to the finish; `None` goes on for ever, for practice. Default 3. A stage is
+    /// one run, whatever is asked for here.
     pub laps: Option<u32>,
-    /// Whether cars push each other. Default yes. If not, they drive through each other like ghosts, and nobody
-    /// disturbs anybody's line: laps as if each had the road alone.
+    /// Whether cars push each other. Default yes. If not, they drive through each other like
+    /// ghosts, and nobody disturbs anybody's line: laps as if each had the road alone.
     pub cars_bump: bool,
     /// What all the cars can do.
     pub car: CarModel,

@@ -1,7 +1,8 @@
 //! What happens when a car meets a wall or another car.
 //!
-//! A wall takes what leads into it and a share of what leads along it: the car slides on, slower. Two cars push
-//! each other apart and share what they brought. Walls have the last word, so a car is always on the road.
+//! A wall takes what leads into it and a share of what leads along it: the car slides on, slower.
+//! Two cars push each other apart and share what they brought. Walls have the last word, so a car
+//! is always on the road.
 
 use fairpath::rotation::wrap_angle;
 use fairpath::vector::{Vec2, Vector};
@@ -21,8 +22,8 @@ const CAR_BOUNCE: f64 = 0.3;
 const MEETING: f64 = 8.0;
 const _: () = assert!(MEETING > 2.0 * CAR_RADIUS + super::TOP_SPEED_LIMIT / 30.0);
 
-/// Puts a car that was about `near` along the road back between the walls. Answers its place, and how fast it went
-/// into a wall if it did.
+/// Puts a car that was about `near` along the road back between the walls. Answers its place, and
+/// how fast it went into a wall if it did.
 pub(super) fn hold_on_road(track: &Track, car: &mut CarMotion, near: f64) -> (Place, Option<f64>) {
     let place = track.project(car.position, near);
     let room = if place.offset >= 0.0 { track.left_at(place.along) } else { track.right_at(place.along) };

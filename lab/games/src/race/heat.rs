@@ -113,8 +113,8 @@ impl Heat {
         self.step_showing(|_| ());
     }
 
-    /// The same, but `screen` may first change what a driver is shown: other cars where dead reckoning places
-    /// them, for example. It is called only for drivers who look in this tick.
+    /// The same, but `screen` may first change what a driver is shown: other cars where dead
+    /// reckoning places them, for example. It is called only for drivers who look in this tick.
     pub fn step_showing(&mut self, mut screen: impl FnMut(&mut View)) {
         let now = self.race.now();
         for ((id, seat), input) in (0..).map(EntityId).zip(&mut self.seats).zip(&mut self.inputs) {
@@ -157,8 +157,9 @@ impl Heat {
 /// What [`reference_digest`] must answer, on every platform.
 pub const REFERENCE_DIGEST: u64 = 0x2113_F0DC_642D_E558;
 
-/// Drives a minute on a generated track and a minute on the stage and answers one digest of both. Natively and in
-/// WebAssembly this must be [`REFERENCE_DIGEST`]: every rule and every driver had a hand in it.
+/// Drives a minute on a generated track and a minute on the stage and answers one digest of both.
+/// Natively and in WebAssembly this must be [`REFERENCE_DIGEST`]: every rule and every driver had a
+/// hand in it.
 pub fn reference_digest() -> u64 {
     const TICKS: u32 = 60 * 60;
     let tracks = [Track::generated(0x5EED), Track::preset(Preset::Ridge)];

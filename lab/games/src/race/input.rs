@@ -22,8 +22,8 @@ impl Input {
     /// Hands and feet off.
     pub const IDLE: Self = Self { throttle: 0.0, brake: 0.0, steer: 0.0 };
 
-    /// The same within −1 … 1 (the brake within 0 … 1); what is not a number is 0. Every input passes through
-    /// here on its way in.
+    /// The same within −1 … 1 (the brake within 0 … 1); what is not a number is 0. Every input
+    /// passes through here on its way in.
     #[must_use]
     pub fn limited(self) -> Self {
         let limit = |axis: f64, low: f64| if axis.is_nan() { 0.0 } else { axis.clamp(low, 1.0) };

@@ -40,8 +40,8 @@ pub struct LapSample {
     pub position: Vec2,
 }
 
-/// The longest lap that is kept, in samples: ten minutes. Whoever takes longer is not on a lap, and would fill the
-/// memory.
+/// The longest lap that is kept, in samples: ten minutes. Whoever takes longer is not on a lap, and
+/// would fill the memory.
 pub const LAP_SAMPLES_MAX: usize = 10 * 60 * 60;
 
 /// Watches a race and keeps every complete lap.
@@ -126,8 +126,8 @@ impl LapRecorder {
     }
 }
 
-/// Which dice recorded drivers use. The two kinds never share any, whatever the numbers: a trend line must not be
-/// judged by the laps it was made of.
+/// Which dice recorded drivers use. The two kinds never share any, whatever the numbers: a trend
+/// line must not be judged by the laps it was made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LapDice {
     /// For the laps a trend line is made of.
@@ -145,17 +145,18 @@ impl LapDice {
     }
 }
 
-/// Laps between two starts: now and then everybody begins again from the grid, so that the quick ones do not meet
-/// the slow ones all the time.
+/// Laps between two starts: now and then everybody begins again from the grid, so that the quick
+/// ones do not meet the slow ones all the time.
 const HEAT_LAPS: u32 = 5;
 /// How long a lap may take on average, in seconds per metre, before a heat is called off: 2 m/s.
 const SECS_PER_METRE_MAX: f64 = 0.5;
 
-/// `laps_each` laps of each of the four [`Style`]s on one road, in heats of a few laps; the grid's order is drawn
-/// anew for every heat. In S4's words, fifty runs of four drivers are `record_laps(track, config, 50, …)`.
+/// `laps_each` laps of each of the four [`Style`]s on one road, in heats of a few laps; the grid's
+/// order is drawn anew for every heat. In S4's words, fifty runs of four drivers are
+/// `record_laps(track, config, 50, …)`.
 ///
-/// Cars and rules are those of `config`; how many cars and laps it asks for does not matter. Answers the laps by
-/// style, each in the order in which they were driven.
+/// Cars and rules are those of `config`; how many cars and laps it asks for does not matter.
+/// Answers the laps by style, each in the order in which they were driven.
 pub fn record_laps(
     track: &Arc<Track>,
     config: RaceConfig,
@@ -203,8 +204,8 @@ fn record_heat(
     Ok(recorder.into_laps().into_iter().map(named).collect())
 }
 
-/// Laps as a table `lap,t,x,y`: numbered from one in the order given, seconds since the line, metres. Numbers are
-/// written so that they come back bit for bit.
+/// Laps as a table `lap,t,x,y`: numbered from one in the order given, seconds since the line,
+/// metres. Numbers are written so that they come back bit for bit.
 pub fn laps_to_csv(laps: &[Lap]) -> String {
     let mut text = String::from("lap,t,x,y\n");
     for (number, lap) in (1u32..).zip(laps) {

@@ -23,8 +23,8 @@ pub struct Cars {
     pub cars: Vec<Car>,
 }
 
-/// What a driver needs to play on alone: the road, the rules, and which car it is. Everybody else keeps hands and feet as
-/// they were last.
+/// What a driver needs to play on alone: the road, the rules, and which car it is. Everybody else
+/// keeps hands and feet as they were last.
 #[derive(Clone, Debug)]
 pub struct Wheel {
     /// The road.
@@ -78,7 +78,8 @@ impl Portable for Cars {
     }
 }
 
-/// No race is that old: three years. What is older is a mistake or a lie, and instants would overflow.
+/// No race is that old: three years. What is older is a mistake or a lie, and instants would
+/// overflow.
 const TICKS_MAX: u64 = 60 * 100_000_000;
 /// No car is that many rounds ahead, for the same reason.
 const ROUNDS_MAX: u32 = 1 << 20;

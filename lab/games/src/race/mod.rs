@@ -1,9 +1,9 @@
 //! Race: cars on a walled road, seen from above; the first over the finish wins.
 //!
-//! On a circuit cars drive laps, on a stage one run from start to finish, as in S4. A car's tyres push by so much
-//! and no more; its driver has throttle, brake and steering wheel. Everybody drives the same road again and
-//! again, each in their own way and never twice the same: that is what a trend line can learn, and what a line
-//! through the last velocity cannot know.
+//! On a circuit cars drive laps, on a stage one run from start to finish, as in S4. A car's tyres
+//! push by so much and no more; its driver has throttle, brake and steering wheel. Everybody drives
+//! the same road again and again, each in their own way and never twice the same: that is what a
+//! trend line can learn, and what a line through the last velocity cannot know.
 //!
 //! ```text
 //! View ──▶ Bot / a person ──▶ Input ──▶ Race::step ──▶ cars, events ──▶ LapRecorder ──▶ laps
@@ -13,7 +13,8 @@
 //!
 //! - [`Track`] is the road: generated from a seed, a [`Preset`], or read from a file
 //! - [`Race`] is the race; [`Heat`] is the race with its drivers in their seats
-//! - [`Bot`] drives in one of four [`Style`]s: four lines, four ways of braking, four kinds of mistakes
+//! - [`Bot`] drives in one of four [`Style`]s: four lines, four ways of braking, four kinds of
+//!   mistakes
 //! - [`record_laps`] records laps of all four, with dice that evaluation never sees
 //! - [`InputLog`] keeps a race; its [`Replay`] gives the same bits
 //!
@@ -21,8 +22,8 @@
 //!
 //! ## Not here
 //!
-//! Hills, weather, tyre wear, damage, gears, pit stops, and cars longer than wide: towards walls and each other
-//! they are discs.
+//! Hills, weather, tyre wear, damage, gears, pit stops, and cars longer than wide: towards walls
+//! and each other they are discs.
 
 mod bot;
 mod car;

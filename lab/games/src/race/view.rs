@@ -1,7 +1,8 @@
 //! What one driver is shown. A bot decides from this and from nothing else.
 //!
-//! [`Race::look`] fills it with the truth. On a real screen the others are where dead reckoning places them: put
-//! those positions into the view, and the bot overtakes what it sees, and bumps into what was elsewhere.
+//! [`Race::look`] fills it with the truth. On a real screen the others are where dead reckoning
+//! places them: put those positions into the view, and the bot overtakes what it sees, and bumps
+//! into what was elsewhere.
 
 use fairpath::State;
 use fairpath::number::EntityId;
@@ -33,8 +34,8 @@ pub struct SeenCar {
 }
 
 impl Race {
-    /// The truth, as the driver of car `me` would see it on a screen without delay. Nothing if there is no such
-    /// car.
+    /// The truth, as the driver of car `me` would see it on a screen without delay. Nothing if
+    /// there is no such car.
     pub fn look(&self, me: EntityId) -> Option<View> {
         let own = self.car(me)?;
         let are_solid = self.config().cars_bump;

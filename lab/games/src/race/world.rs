@@ -13,11 +13,13 @@ use super::contact::{hold_on_road, push_apart};
 use super::input::Input;
 use super::track::{Place, Shape, Track};
 
-/// A race: the whole state, and nothing outside it. There are no dice in it; drivers have their own.
+/// A race: the whole state, and nothing outside it. There are no dice in it; drivers have their
+/// own.
 ///
-/// [`step`](Self::step) plays one tick. The same track, rules and inputs give the same bits. Between steps every
-/// accessor shows the world as it is at [`now`](Self::now); [`events`](Self::events) tells what happened on the
-/// way there. A clone is cheap: it shares the track.
+/// [`step`](Self::step) plays one tick. The same track, rules and inputs give the same bits.
+/// Between steps every accessor shows the world as it is at [`now`](Self::now);
+/// [`events`](Self::events) tells what happened on the way there. A clone is cheap: it shares the
+/// track.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Race {
     track: Arc<Track>,
@@ -37,7 +39,8 @@ pub struct Car {
     /// How many rounds it is ahead of where `place` alone would put it.
     pub(super) rounds: i32,
     pub(super) input: Input,
-    /// How many laps it has begun: the next line it has to cross is that many laps away from the start line.
+    /// How many laps it has begun: the next line it has to cross is that many laps away from the
+    /// start line.
     pub(super) laps_begun: u32,
     pub(super) lap_began_at: Option<SharedInstant>,
     pub(super) last_lap: Option<Span>,
@@ -52,7 +55,8 @@ pub enum Condition {
     OnGrid,
     /// It drives.
     Racing,
-    /// It crossed the line for the last time at that instant. It stands where it is and in nobody's way.
+    /// It crossed the line for the last time at that instant. It stands where it is and in nobody's
+    /// way.
     Finished {
         /// When.
         at: SharedInstant,
@@ -106,7 +110,8 @@ pub enum RaceEvent {
     },
 }
 
-/// How far behind the line the first car of the grid stands, in metres, and how far behind it the next.
+/// How far behind the line the first car of the grid stands, in metres, and how far behind it the
+/// next.
 const GRID_GAP: f64 = 5.0;
 /// How far from the centre line the grid's columns are, in metres, where the road is wide enough.
 const GRID_COLUMN: f64 = 2.2;
@@ -120,15 +125,16 @@ impl Race {
         Ok(Self { track, config, tick: 0, cars, finishers: Vec::new(), events: Vec::new() })
     }
 
-    /// A race that was under way already, with these cars after so many ticks. Who has finished stays so; in which order is
-    /// forgotten.
+    /// A race that was under way already, with these cars after so many ticks. Who has finished
+    /// stays so; in which order is forgotten.
     pub(super) fn resumed(track: Arc<Track>, config: RaceConfig, tick: u64, cars: Vec<Car>) -> Self {
         let has_finished = |car: &&Car| matches!(car.condition, Condition::Finished { .. });
         let finishers = cars.iter().filter(has_finished).map(|car| car.id).collect();
         Self { track, config, tick, cars, finishers, events: Vec::new() }
     }
 
-    /// Plays one tick. `inputs` are in the order of cars; whoever has none takes hands and feet off.
+    /// Plays one tick. `inputs` are in the order of cars; whoever has none takes hands and feet
+    /// off.
     pub fn step(&mut self, inputs: &[Input]) {
         self.events.clear();
         let mut before = [0.0; CARS_MAX as usize];
@@ -274,8 +280,8 @@ impl Race {
         self.cars.get(id.0 as usize)
     }
 
-    /// How far a car has come along the centre line since the start line, in metres: negative on the grid, and
-    /// less again for whoever goes back.
+    /// How far a car has come along the centre line since the start line, in metres: negative on
+    /// the grid, and less again for whoever goes back.
     pub fn distance(&self, id: EntityId) -> Option<f64> {
         self.car(id).map(|car| self.distance_of(car))
     }
@@ -295,7 +301,8 @@ impl Race {
         self.finishers.len() == self.cars.len()
     }
 
-    /// Everybody, the leader first: finishers in their order, then the others by how far they have come.
+    /// Everybody, the leader first: finishers in their order, then the others by how far they have
+    /// come.
     pub fn standings(&self) -> Vec<EntityId> {
         let mut driving: Vec<&Car> = self.cars.iter().filter(|car| car.is_racing()).collect();
         driving.sort_by(|one, other| self.distance_of(other).total_cmp(&self.distance_of(one)));

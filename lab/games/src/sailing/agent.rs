@@ -27,18 +27,19 @@ pub struct Agent {
 /// How an agent trims its sail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trim {
-    /// Changes the sheet a little, looks whether that made the boat faster, goes on if it did and back if it did not;
-    /// hauls in a sail that flaps, as everybody would.
+    /// Changes the sheet a little, looks whether that made the boat faster, goes on if it did and
+    /// back if it did not; hauls in a sail that flaps, as everybody would.
     Simple,
     /// Sets the sail to half the angle between bow and apparent wind, which drives hardest.
     Optimal,
 }
 
-/// How often the simple one judges, and by how much it changes the sheet each time (of all of it; 4.5°).
+/// How often the simple one judges, and by how much it changes the sheet each time (of all of it;
+/// 4.5°).
 const TRIAL: Span = Span::from_millis(400);
 const TRIAL_STEP: f64 = 0.05;
-/// How much rudder for how much off the buoy's bearing, rad/rad. At 2 and 10 ft/s the boat comes round in about a second;
-/// an answer that comes later than that makes it swing.
+/// How much rudder for how much off the buoy's bearing, rad/rad. At 2 and 10 ft/s the boat comes
+/// round in about a second; an answer that comes later than that makes it swing.
 const RUDDER_GAIN: f64 = 2.0;
 
 impl Agent {
@@ -52,8 +53,8 @@ impl Agent {
         self.trim
     }
 
-    /// Looks at what is shown, and says what the hands in this seat want. `now` is the sailor's own time, which the scene
-    /// may be behind or ahead of.
+    /// Looks at what is shown, and says what the hands in this seat want. `now` is the sailor's own
+    /// time, which the scene may be behind or ahead of.
     pub fn sail(&mut self, rules: &SailingConfig, now: SharedInstant, scene: &Scene, seat: usize) -> Input {
         let Some(boat) = scene.boats.get(seat) else { return Input::IDLE };
         match self.trim {
@@ -69,7 +70,8 @@ impl Agent {
         }
         self.judge_at = now + TRIAL;
         if self.sheet <= 0.0 {
-            // Nothing is left to haul in: a sail along the boat never draws, and only looks like one that flaps.
+            // Nothing is left to haul in: a sail along the boat never draws, and only looks like one that
+            // flaps.
             self.way = 1.0;
         } else if !boat.is_tight {
             self.way = -1.0;

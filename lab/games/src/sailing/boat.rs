@@ -14,18 +14,20 @@ use crate::shared::{Hands, OutOfRange, add_vector, all_within};
 /// What a boat can do. Feet, seconds, radians; forces in units that make S3's drag ½·v².
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BoatModel {
-    /// C0: how hard the air pushes a sail square to it, per (ft/s)². Default 0.113, so that 20 knots from abeam drive
-    /// the boat at 10 ft/s (6 knots). At most 0.4: below 0.5 drag bounds the speed in any wind, however the sail stands.
+    /// C0: how hard the air pushes a sail square to it, per (ft/s)². Default 0.113, so that 20
+    /// knots from abeam drive the boat at 10 ft/s (6 knots). At most 0.4: below 0.5 drag bounds
+    /// the speed in any wind, however the sail stands.
     pub sail_force: f64,
-    /// C1: how far the boat turns per foot it sails, in radians, at a rudder of 90°. Default 0.06: at full rudder (45°)
-    /// a circle of 24 ft, in 15 s at 10 ft/s.
+    /// C1: how far the boat turns per foot it sails, in radians, at a rudder of 90°. Default 0.06:
+    /// at full rudder (45°) a circle of 24 ft, in 15 s at 10 ft/s.
     pub turn: f64,
-    /// Default 25: from rest to three quarters of its speed in five seconds. Heavier and a trim shows its worth later.
+    /// Default 25: from rest to three quarters of its speed in five seconds. Heavier and a trim
+    /// shows its worth later.
     pub mass: f64,
     /// How fast the sheet is hauled in or let out, rad/s. Default π/4: two seconds for all of it.
     pub sheet_rate: f64,
-    /// How fast the wind swings the sail across, rad/s. Default π: a second from one side to the other when it is
-    /// let out all the way.
+    /// How fast the wind swings the sail across, rad/s. Default π: a second from one side to the
+    /// other when it is let out all the way.
     pub swing_rate: f64,
     /// How fast the rudder turns, rad/s. Default π/2: half a second from straight to full.
     pub rudder_rate: f64,
@@ -40,11 +42,13 @@ pub struct Boat {
     pub position: Vec2,
     /// Where it points, in radians from east towards north.
     pub heading: f64,
-    /// Through the water, ahead, in ft/s. Never astern: a sail only ever pushes ahead, and drag only slows.
+    /// Through the water, ahead, in ft/s. Never astern: a sail only ever pushes ahead, and drag
+    /// only slows.
     pub speed: f64,
     /// How far the sheet lets the sail out, in radians, 0 to π/2.
     pub sheet: f64,
-    /// Where the sail is, in radians from straight astern; positive is out to starboard. Never beyond the sheet.
+    /// Where the sail is, in radians from straight astern; positive is out to starboard. Never
+    /// beyond the sheet.
     pub sail: f64,
     /// Where the rudder is, in radians; positive turns the boat to port.
     pub rudder: f64,
@@ -73,10 +77,11 @@ impl Default for BoatModel {
 }
 
 impl BoatModel {
-    /// Where a boat is after `secs` in which its sailor wants `input`, in this wind and current. Without an input, sheet
-    /// and rudder stay as they are.
+    /// Where a boat is after `secs` in which its sailor wants `input`, in this wind and current.
+    /// Without an input, sheet and rudder stay as they are.
     ///
-    /// This is the whole of a boat's physics. A client that predicts its own boat, or guesses at another, calls it too.
+    /// This is the whole of a boat's physics. A client that predicts its own boat, or guesses at
+    /// another, calls it too.
     #[must_use]
     pub fn sail(&self, boat: &Boat, input: Option<Input>, wind: Vec2, current: Vec2, secs: f64) -> Boat {
         let mut boat = *boat;
@@ -97,7 +102,8 @@ impl BoatModel {
         boat
     }
 
-    /// The sail goes where the wind lets it: towards lying along the air, as far as its sheet allows.
+    /// The sail goes where the wind lets it: towards lying along the air, as far as its sheet
+    /// allows.
     fn swing(&self, boat: &mut Boat, apparent: Vec2, secs: f64) {
         let pushed = wrap_angle(boat.downwind(apparent) - boat.sail);
         let swing = pushed.clamp(-self.swing_rate * secs, self.swing_rate * secs);

@@ -20,8 +20,8 @@ pub const PATTERN_LEN_MAX: usize = 64;
 /// The rules of a race.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SailingConfig {
-    /// How many boats. Default 2, the player and an opponent; at most [`BOATS_MAX`]. They begin at the origin, heading
-    /// for the buoy, and pass through each other.
+    /// How many boats. Default 2, the player and an opponent; at most [`BOATS_MAX`]. They begin at
+    /// the origin, heading for the buoy, and pass through each other.
     pub boats: u32,
     /// What all the boats can do.
     pub boat: BoatModel,
@@ -29,15 +29,15 @@ pub struct SailingConfig {
     pub wind: Wind,
     /// The current. Default none.
     pub current: Current,
-    /// Where the race ends. Default 1000 ft to the east: before the wind when it blows from the west, across it when it
-    /// blows from the south.
+    /// Where the race ends. Default 1000 ft to the east: before the wind when it blows from the
+    /// west, across it when it blows from the south.
     pub buoy: Vec2,
     /// How near is there, in feet. Default 20, about a boat's length.
     pub buoy_radius: f64,
 }
 
-/// What the wind does. A wind is given by the velocity of the air, in feet per second: see [`from_west`],
-/// [`from_south`] and [`blowing_from`].
+/// What the wind does. A wind is given by the velocity of the air, in feet per second: see
+/// [`from_west`], [`from_south`] and [`blowing_from`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Wind {
     /// It blows so and never otherwise.
@@ -53,7 +53,8 @@ pub enum Wind {
         /// The least and the greatest time to its next shift, in seconds.
         secs: [f64; 2],
     },
-    /// It shifts by a fixed pattern, over and over; no shift at all is calm. At most [`PATTERN_LEN_MAX`].
+    /// It shifts by a fixed pattern, over and over; no shift at all is calm. At most
+    /// [`PATTERN_LEN_MAX`].
     Pattern(Vec<Shift>),
     /// God mode: it begins so, and the hands in seat 0 turn and strengthen it.
     God(Vec2),
@@ -108,7 +109,8 @@ impl Wind {
         Self::Pattern(vec![Shift { wind: from_west(20.0), secs }, Shift { wind: from_south(20.0), secs }])
     }
 
-    /// 10 to 25 knots from anywhere between south-south-east and west-north-west, another one every 5 to 20 s.
+    /// 10 to 25 knots from anywhere between south-south-east and west-north-west, another one every
+    /// 5 to 20 s.
     pub fn random() -> Self {
         Self::Random { from: -0.75 * PI, spread: 0.375 * PI, knots: [10.0, 25.0], secs: [5.0, 20.0] }
     }
@@ -131,7 +133,8 @@ pub fn from_south(knots: f64) -> Vec2 {
     Vec2::new(0.0, knots * KNOT)
 }
 
-/// Air or water that comes from there (in radians from east towards north) at so many knots, in feet per second.
+/// Air or water that comes from there (in radians from east towards north) at so many knots, in
+/// feet per second.
 pub fn blowing_from(from: f64, knots: f64) -> Vec2 {
     Vec2::from_heading(from) * (-knots * KNOT)
 }

@@ -2,10 +2,11 @@
 
 use crate::shared::{Hands, axis};
 
-/// What a sailor's hands want during one tick: a person's or an agent's. Sheet and rudder follow as fast as they can.
+/// What a sailor's hands want during one tick: a person's or an agent's. Sheet and rudder follow as
+/// fast as they can.
 ///
-/// It says where things should be and not how to move them, so a lost input costs nothing that the next one does not
-/// mend.
+/// It says where things should be and not how to move them, so a lost input costs nothing that the
+/// next one does not mend.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Input {
     /// How far the sheet lets the sail out: 0 hauled in along the boat, 1 square to it.

@@ -1,8 +1,9 @@
-//! Sailing: a boat, a sail on a rope, a rudder, and a buoy a thousand feet away. After S3's final game.
+//! Sailing: a boat, a sail on a rope, a rudder, and a buoy a thousand feet away. After S3's final
+//! game.
 //!
-//! The sail is not where the player puts it: the player lets out a rope (the sheet), and the wind pushes the sail as far
-//! as that allows, or lets it flap. A boat answers slowly, so a trim shows its worth only seconds later, and later still
-//! on a screen that is old.
+//! The sail is not where the player puts it: the player lets out a rope (the sheet), and the wind
+//! pushes the sail as far as that allows, or lets it flap. A boat answers slowly, so a trim shows
+//! its worth only seconds later, and later still on a screen that is old.
 //!
 //! ```text
 //! Scene ──▶ Agent / a person ──▶ Input ──▶ Sailing::step ──▶ Scene, events
@@ -15,7 +16,8 @@
 //! - [`BoatModel::sail`] is the whole of a boat's physics
 //! - [`Agent`] sails: *simple* by trying, *optimal* by knowing; both steer for the buoy
 //! - [`Regatta`] is a race with its crews: the player's, and opponents that the server sails
-//! - [`View`] is the scene as it is drawn: the own boat in the middle, a grid that moves, a mini-map that scales
+//! - [`View`] is the scene as it is drawn: the own boat in the middle, a grid that moves, a
+//!   mini-map that scales
 //!
 //! ## What a client can predict
 //!
@@ -28,15 +30,16 @@
 //!
 //! ## Scale
 //!
-//! Feet, seconds, radians from +x (east) towards +y (north); a tick is 20 ms. The forces are S3's: F = C0·sin α·V² on a
-//! tight sail, of which F·sin θ drives the boat, against a drag of ½·v². S3 does not give C0, C1 and the mass. C0 makes a
-//! wind of 20 knots drive a boat at some 10 ft/s, so the buoy is a little less than two minutes away; the mass lets it take
-//! about ten seconds to get there; C1 turns it around in about eight.
+//! Feet, seconds, radians from +x (east) towards +y (north); a tick is 20 ms. The forces are S3's:
+//! F = C0·sin α·V² on a tight sail, of which F·sin θ drives the boat, against a drag of ½·v². S3
+//! does not give C0, C1 and the mass. C0 makes a wind of 20 knots drive a boat at some 10 ft/s, so
+//! the buoy is a little less than two minutes away; the mass lets it take about ten seconds to get
+//! there; C1 turns it around in about eight.
 //!
 //! ## Not here
 //!
-//! Leeway, heeling, waves, and boats that bump or take each other's wind. Nobody tacks: with a wind from where the buoy
-//! is, the agents do not get there.
+//! Leeway, heeling, waves, and boats that bump or take each other's wind. Nobody tacks: with a wind
+//! from where the buoy is, the agents do not get there.
 
 mod agent;
 mod boat;

@@ -6,8 +6,8 @@ use super::config::SailingConfig;
 use super::input::Input;
 use super::scene::Scene;
 
-/// The hands of one seat under these rules: all that a client knows. Other boats keep sheet and rudder as they are, wind and
-/// current hold.
+/// The hands of one seat under these rules: all that a client knows. Other boats keep sheet and
+/// rudder as they are, wind and current hold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Helm {
     /// The rules.

@@ -29,7 +29,8 @@ impl Crew {
     }
 }
 
-/// A race with its crews, all on screens without delay: the server's own, and whoever sits beside it.
+/// A race with its crews, all on screens without delay: the server's own, and whoever sits beside
+/// it.
 ///
 /// ```
 /// use fairpath_games::sailing::{Crew, Input, Regatta, SailingConfig, Trim};
@@ -107,8 +108,8 @@ impl Regatta {
 /// What [`reference_digest`] must answer, on every platform.
 pub const REFERENCE_DIGEST: u64 = 0x7567_F70A_9711_8077;
 
-/// Sails two minutes in each of four kinds of weather and answers one digest of all. Natively and in WebAssembly this must
-/// be [`REFERENCE_DIGEST`]: every rule and both agents had a hand in it.
+/// Sails two minutes in each of four kinds of weather and answers one digest of all. Natively and
+/// in WebAssembly this must be [`REFERENCE_DIGEST`]: every rule and both agents had a hand in it.
 pub fn reference_digest() -> u64 {
     const TICKS: u32 = 120 * 50;
     let weathers = [

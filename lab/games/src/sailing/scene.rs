@@ -14,8 +14,9 @@ use crate::shared::{Hands, add_vector};
 
 /// The sea at one instant.
 ///
-/// [`step`](Self::step) is pure: a server that free-runs calls it under the wind its weather gave, and a client that
-/// replays the inputs its server has not seen yet calls it on the server's scene, as if wind and current would hold.
+/// [`step`](Self::step) is pure: a server that free-runs calls it under the wind its weather gave,
+/// and a client that replays the inputs its server has not seen yet calls it on the server's scene,
+/// as if wind and current would hold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scene {
     /// How many ticks have been played.
@@ -50,15 +51,15 @@ const GOD_RISE: f64 = 4.0 * KNOT;
 const GOD_WIND_MIN: f64 = 0.1;
 
 impl Scene {
-    /// The start of a race: everybody at rest at the origin, heading for the buoy, in calm air until the weather says
-    /// otherwise.
+    /// The start of a race: everybody at rest at the origin, heading for the buoy, in calm air
+    /// until the weather says otherwise.
     pub fn new(rules: &SailingConfig) -> Self {
         let boat = Boat::at_rest(Vec2::ZERO, rules.buoy.heading());
         Self { tick: 0, wind: Vec2::ZERO, current: Vec2::ZERO, boats: vec![boat; rules.boats as usize] }
     }
 
-    /// Plays `ticks` ticks without any weather. `hands` says what the sailor in a seat wants; where it says nothing,
-    /// sheet and rudder stay as they are.
+    /// Plays `ticks` ticks without any weather. `hands` says what the sailor in a seat wants; where
+    /// it says nothing, sheet and rudder stay as they are.
     pub fn step(&mut self, rules: &SailingConfig, hands: impl Fn(usize) -> Option<Input>, ticks: u32) {
         for _ in 0..ticks {
             self.step_noting(rules, &hands, &mut Vec::new());

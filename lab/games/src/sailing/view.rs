@@ -1,4 +1,5 @@
-//! The sea as one sailor's screen shows it: the own boat in the middle, and everything else around it.
+//! The sea as one sailor's screen shows it: the own boat in the middle, and everything else around
+//! it.
 
 use fairpath::number::EntityId;
 use fairpath::vector::{Vec2, Vector};
@@ -7,8 +8,8 @@ use super::boat::Boat;
 use super::config::SailingConfig;
 use super::scene::Scene;
 
-/// The sea around one boat. Positions are in feet from that boat, east and north: it stays in the middle and turns there,
-/// and the [grid](Self::grid_lines) shows how it moves.
+/// The sea around one boat. Positions are in feet from that boat, east and north: it stays in the
+/// middle and turns there, and the [grid](Self::grid_lines) shows how it moves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct View {
     /// The own boat; its position is where the middle of the screen is in the world.
@@ -62,8 +63,9 @@ impl View {
         })
     }
 
-    /// Where the grid's lines cross an axis through the boat, up to `reach` feet to either side: those that run north
-    /// cross the axis to the east, and those that run east the one to the north.
+    /// Where the grid's lines cross an axis through the boat, up to `reach` feet to either side:
+    /// those that run north cross the axis to the east, and those that run east the one to the
+    /// north.
     pub fn grid_lines(&self, reach: Vec2) -> [Vec<f64>; 2] {
         let along = |position: f64, reach: f64| {
             let first = ((position - reach) / GRID).ceil() as i64;
@@ -73,8 +75,8 @@ impl View {
         [along(self.own.position.x, reach.x), along(self.own.position.y, reach.y)]
     }
 
-    /// How far the mini-map reaches, in feet: far enough for the buoy, in doublings, so that nobody ever sails out of
-    /// its sight and the map does not creep.
+    /// How far the mini-map reaches, in feet: far enough for the buoy, in doublings, so that nobody
+    /// ever sails out of its sight and the map does not creep.
     pub fn mini_map_reach(&self) -> f64 {
         let distance = self.buoy.length();
         let mut reach = MINI_MAP_MIN;

@@ -1,4 +1,5 @@
-//! What the server alone decides: where wind and current shift to, and when. No client ever sees this.
+//! What the server alone decides: where wind and current shift to, and when. No client ever sees
+//! this.
 
 use std::f64::consts::TAU;
 

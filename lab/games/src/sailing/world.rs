@@ -14,8 +14,8 @@ use crate::shared::{Game, Moving, OutOfRange};
 /// A race: the whole state, and nothing outside it.
 ///
 /// [`step`](Self::step) plays on. The same rules, seed and inputs give the same bits. Between steps
-/// [`scene`](Self::scene) shows the sea as it is, which is what clients are sent; [`events`](Self::events) tells what
-/// happened on the way there.
+/// [`scene`](Self::scene) shows the sea as it is, which is what clients are sent;
+/// [`events`](Self::events) tells what happened on the way there.
 ///
 /// ```
 /// use fairpath_games::sailing::{Input, Sailing, SailingConfig};
@@ -55,7 +55,8 @@ impl Sailing {
         Ok(Self { config, scene, weather, events: Vec::new() })
     }
 
-    /// Plays `ticks` ticks. `inputs` are in the order of seats; where there is none, sheet and rudder stay as they are.
+    /// Plays `ticks` ticks. `inputs` are in the order of seats; where there is none, sheet and
+    /// rudder stay as they are.
     pub fn step(&mut self, inputs: &[Input], ticks: u32) {
         self.events.clear();
         for _ in 0..ticks {

@@ -5,7 +5,8 @@ use fairpath::number::EntityId;
 use fairpath::time::TickRate;
 use fairpath::vector::Vec2;
 
-/// A world that is stepped by its players' hands: the same rules, seed and hands give the same bits.
+/// A world that is stepped by its players' hands: the same rules, seed and hands give the same
+/// bits.
 pub trait Game: Clone + Sized {
     /// The rules.
     type Config: Clone + PartialEq + std::fmt::Debug;
@@ -40,8 +41,8 @@ pub trait Game: Clone + Sized {
 
 /// What a player's hands do during one tick.
 pub trait Hands: Copy + Default + PartialEq + std::fmt::Debug {
-    /// The same as real hands could have done it: within range, and numbers. Every input passes through here on its
-    /// way in; passing twice changes nothing.
+    /// The same as real hands could have done it: within range, and numbers. Every input passes
+    /// through here on its way in; passing twice changes nothing.
     #[must_use]
     fn limited(self) -> Self;
 

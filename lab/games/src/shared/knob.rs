@@ -14,8 +14,8 @@ pub(crate) fn all_within(knobs: &[Knob]) -> Result<(), OutOfRange> {
     }
 }
 
-/// The rules are not sound: a knob stands where it may not. Within its range a knob may be foolish, but nothing
-/// becomes infinite, and nothing jumps over what it should meet.
+/// The rules are not sound: a knob stands where it may not. Within its range a knob may be foolish,
+/// but nothing becomes infinite, and nothing jumps over what it should meet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OutOfRange {
     /// Which one.

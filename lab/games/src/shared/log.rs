@@ -2,7 +2,8 @@
 
 use super::game::{Game, Hands};
 
-/// Rules, seed and inputs of a run: all that is needed to see it again, bit for bit. Only changes are kept.
+/// Rules, seed and inputs of a run: all that is needed to see it again, bit for bit. Only changes
+/// are kept.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InputLog<G: Game> {
     config: G::Config,

@@ -1,10 +1,12 @@
 //! What games have in common: seats, a step, a log of hands, and knobs within ranges.
 //!
-//! A game that is a [`Game`] gets the rest for nothing: an [`InputLog`] that keeps a run as the changes of its
-//! players' hands, a [`Replay`] of that log that gives the same bits, and the run as a
-//! [`Trace`](fairpath_sim::trace::Trace) that any tool can read, from which the log can be had back.
+//! A game that is a [`Game`] gets the rest for nothing: an [`InputLog`] that keeps a run as the
+//! changes of its players' hands, a [`Replay`] of that log that gives the same bits, and the run as
+//! a [`Trace`](fairpath_sim::trace::Trace) that any tool can read, from which the log can be had
+//! back.
 //!
-//! [`RoundTrip`] puts a round trip between a player and a server in the same process, with or without lag compensation.
+//! [`RoundTrip`] puts a round trip between a player and a server in the same process, with or
+//! without lag compensation.
 //!
 //! The jet car and sailing live here; the older games have copies of their own and can move in.
 

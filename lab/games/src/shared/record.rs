@@ -1,7 +1,7 @@
 //! A run as a trace that any tool can read, and its log back from the trace.
 //!
-//! A log replays to the bit, so nothing has to be written down while a run is played: [`InputLog::to_trace`] plays it
-//! once more and writes then.
+//! A log replays to the bit, so nothing has to be written down while a run is played:
+//! [`InputLog::to_trace`] plays it once more and writes then.
 
 use fairpath::time::SharedInstant;
 use fairpath::vector::Planar;
@@ -11,9 +11,10 @@ use super::game::{Game, Hands};
 use super::log::{InputChange, InputLog};
 
 impl<G: Game> InputLog<G> {
-    /// The run as a trace. The states are the truth about everything that moves, tick by tick; whatever was put
-    /// where it is and did not get there by itself begins with a break. The inputs are the changes of everyone's
-    /// hands, each at the beginning of the tick it is first used in.
+    /// The run as a trace. The states are the truth about everything that moves, tick by tick;
+    /// whatever was put where it is and did not get there by itself begins with a break. The
+    /// inputs are the changes of everyone's hands, each at the beginning of the tick it is
+    /// first used in.
     pub fn to_trace(&self) -> Result<Trace, G::ConfigError> {
         let mut replay = self.replay()?;
         let mut trace = Trace::new(self.metadata(replay.game()));
@@ -30,8 +31,8 @@ impl<G: Game> InputLog<G> {
         Ok(trace)
     }
 
-    /// The log of a run that was recorded from its beginning, with the rules it was played by: a trace knows the seed,
-    /// but not the rules. It reaches as far as the trace's states do.
+    /// The log of a run that was recorded from its beginning, with the rules it was played by: a
+    /// trace knows the seed, but not the rules. It reaches as far as the trace's states do.
     pub fn from_trace(config: G::Config, trace: &Trace) -> Result<Self, NotReplayable> {
         let first = trace.states.first().map_or(0, |state| state.t_us);
         if first != 0 {

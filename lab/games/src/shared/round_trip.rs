@@ -10,9 +10,10 @@ use fairpath_sim::{Link, LinkConfig};
 
 /// Two links with half the round trip each, and what a client makes of what arrives.
 ///
-/// The server free-runs: each tick it plays the newest input that has arrived, and answers with its scene. With
-/// compensation the client plays that scene on with what the server has not seen yet, and draws its own car or boat so that
-/// the eye can follow when the server knew better: a gust moves it by a round trip of wind at once.
+/// The server free-runs: each tick it plays the newest input that has arrived, and answers with its
+/// scene. With compensation the client plays that scene on with what the server has not seen yet,
+/// and draws its own car or boat so that the eye can follow when the server knew better: a gust
+/// moves it by a round trip of wind at once.
 #[derive(Debug)]
 pub struct RoundTrip<G: Simulate> {
     up: Link<(LocalInstant, G::Input)>,
@@ -28,14 +29,15 @@ pub struct RoundTrip<G: Simulate> {
     drawn_own: State<Vec2>,
 }
 
-/// How corrections of the jet car and of boats are drawn. It snaps beyond less than the way from a wall to where the next car
-/// begins, and from a gust to where it is felt.
+/// How corrections of the jet car and of boats are drawn. It snaps beyond less than the way from a
+/// wall to where the next car begins, and from a gust to where it is felt.
 pub const CONVERGENCE: Convergence =
     Convergence { algorithm: Algorithm::Cubic, blend: Span::from_millis(200), snap_beyond: 150.0 };
 
 impl<G: Simulate> RoundTrip<G> {
-    /// A way with this round trip, on which `input` and `scene` have arrived before. `own` is the player's part of a scene. With
-    /// compensation what is shown is played on by what the server has not seen yet.
+    /// A way with this round trip, on which `input` and `scene` have arrived before. `own` is the
+    /// player's part of a scene. With compensation what is shown is played on by what the
+    /// server has not seen yet.
     pub fn new(
         round_trip: Span,
         compensates: bool,
@@ -62,8 +64,8 @@ impl<G: Simulate> RoundTrip<G> {
         }
     }
 
-    /// Another round trip from now on; what is under way keeps its own. No longer than the one it began with, or inputs would
-    /// be forgotten before they are acknowledged.
+    /// Another round trip from now on; what is under way keeps its own. No longer than the one it
+    /// began with, or inputs would be forgotten before they are acknowledged.
     pub fn set_round_trip(&mut self, round_trip: Span) {
         self.up.model_mut().reconfigure(half_of(round_trip));
         self.down.model_mut().reconfigure(half_of(round_trip));
@@ -74,7 +76,8 @@ impl<G: Simulate> RoundTrip<G> {
         self.compensates = compensates;
     }
 
-    /// What the player's screen shows: the newest scene that has arrived, played on if there is compensation.
+    /// What the player's screen shows: the newest scene that has arrived, played on if there is
+    /// compensation.
     pub fn shown(&self) -> &G::State {
         &self.shown
     }
@@ -84,7 +87,8 @@ impl<G: Simulate> RoundTrip<G> {
         &self.drawn_own
     }
 
-    /// One tick: the input leaves, the server plays the newest that has arrived, and its scene leaves.
+    /// One tick: the input leaves, the server plays the newest that has arrived, and its scene
+    /// leaves.
     pub fn tick(
         &mut self,
         rules: &G,

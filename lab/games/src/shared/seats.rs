@@ -6,8 +6,9 @@ use fairpath_compensate::{Commands, Simulate};
 
 use super::game::Game;
 
-/// A whole game, dice included, whose input is what everybody's hands do in a tick: for those who hold all of it, as
-/// machines do that keep copies of a world ([`TrailingStates`](fairpath_compensate::TrailingStates)).
+/// A whole game, dice included, whose input is what everybody's hands do in a tick: for those who
+/// hold all of it, as machines do that keep copies of a world
+/// ([`TrailingStates`](fairpath_compensate::TrailingStates)).
 ///
 /// Commands are by seat; whoever gives none takes the hands off.
 #[derive(Clone, Copy, Debug)]

@@ -6,8 +6,8 @@ use fairpath::time::{Span, TickRate};
 
 use super::map::{Map, MapError};
 
-/// Sixty ticks per second; tick k begins at ⌊k·10⁶/60⌋ µs and lasts until the next one begins, to the
-/// microsecond.
+/// Sixty ticks per second; tick k begins at ⌊k·10⁶/60⌋ µs and lasts until the next one begins, to
+/// the microsecond.
 pub const TICK_RATE: TickRate = TickRate::hz(60);
 /// Tanks on both sides together. Collisions look at every pair, so this bounds a tick's cost.
 pub const TANKS_MAX: u32 = 64;
@@ -15,7 +15,8 @@ pub const TANKS_MAX: u32 = 64;
 pub const TANK_LENGTH: f64 = 6.0;
 /// Width of a tank, in units.
 pub const TANK_WIDTH: f64 = 2.8;
-/// How near to a tank's middle something round counts as touching it: 0.72 of its length, as in BZFlag.
+/// How near to a tank's middle something round counts as touching it: 0.72 of its length, as in
+/// BZFlag.
 pub const TANK_RADIUS: f64 = 0.72 * TANK_LENGTH;
 /// How far in front of the middle a shot leaves the barrel: just outside the radius, as in BZFlag.
 pub const MUZZLE_FRONT: f64 = TANK_RADIUS + 0.1;
@@ -26,38 +27,42 @@ pub const FLAG_RADIUS: f64 = 2.5;
 
 /// The rules of a match. Lengths are in units (a tank is 6 long), speeds in units per second.
 ///
-/// The defaults are BZFlag's, with its instant response: speed and turn rate follow the hands within a tick.
+/// The defaults are BZFlag's, with its instant response: speed and turn rate follow the hands
+/// within a tick.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TanksConfig {
-    /// How many tanks drive for red and for blue. Default 5 and 5, at most [`TANKS_MAX`] together. One and
-    /// none is a lone tank for scripted motion.
+    /// How many tanks drive for red and for blue. Default 5 and 5, at most [`TANKS_MAX`] together.
+    /// One and none is a lone tank for scripted motion.
     pub tanks: [u32; 2],
     /// Where they drive. Default: a generated map with up to 24 boxes.
     pub ground: Ground,
-    /// Top speed ahead. Default 25. Much lower and shots cannot be dodged; above 60 a tank jumps more than a
-    /// third of its width per tick, and contacts get rough.
+    /// Top speed ahead. Default 25. Much lower and shots cannot be dodged; above 60 a tank jumps
+    /// more than a third of its width per tick, and contacts get rough.
     pub speed_max: f64,
     /// Top speed in reverse. Default 12.5.
     pub reverse_speed_max: f64,
-    /// Fastest turn, radians per second. Default π/4: a full-speed circle has a radius of 31.8 units.
+    /// Fastest turn, radians per second. Default π/4: a full-speed circle has a radius of 31.8
+    /// units.
     pub turn_rate_max: f64,
-    /// How fast the speed may change, units per second squared. Default infinite: at once. At 25 a tank takes
-    /// a second to full speed, stopping takes 12.5 units, and dead reckoning gets easier. Zero never starts.
+    /// How fast the speed may change, units per second squared. Default infinite: at once. At 25 a
+    /// tank takes a second to full speed, stopping takes 12.5 units, and dead reckoning gets
+    /// easier. Zero never starts.
     pub acceleration_max: f64,
-    /// How fast the turn rate may change, radians per second squared. Default infinite: at once. Below about
-    /// 2 a tank swings past where it wants to point.
+    /// How fast the turn rate may change, radians per second squared. Default infinite: at once.
+    /// Below about 2 a tank swings past where it wants to point.
     pub turn_acceleration_max: f64,
     /// How fast shots fly. Default 100; a shot does not inherit its tank's speed.
     pub shot_speed: f64,
     /// How far shots fly. Default 350: with the default speed that takes 3.5 s.
     pub shot_range: f64,
-    /// How long after one shot the next can be fired. Default 3.5 s. Shorter than a quarter of a shot's flight,
-    /// a tank also has to wait for one of its four [shot slots](super::SHOT_SLOTS).
+    /// How long after one shot the next can be fired. Default 3.5 s. Shorter than a quarter of a
+    /// shot's flight, a tank also has to wait for one of its four [shot
+    /// slots](super::SHOT_SLOTS).
     pub reload: Span,
     /// How long a destroyed tank stays away. Default 5 s, BZFlag's time to explode.
     pub respawn_after: Span,
-    /// How long a dropped flag lies before it goes home by itself. Default 30 s. Much shorter, and dropping it
-    /// costs nothing.
+    /// How long a dropped flag lies before it goes home by itself. Default 30 s. Much shorter, and
+    /// dropping it costs nothing.
     pub flag_return_after: Span,
     /// Whether shots hit their own team. Default no. Never their own tank.
     pub friendly_fire: bool,

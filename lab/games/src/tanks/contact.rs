@@ -1,8 +1,9 @@
-//! What happens when a tank meets a wall, a box or another tank: it slides where it can and stops where it
-//! cannot, and it is never inside anything.
+//! What happens when a tank meets a wall, a box or another tank: it slides where it can and stops
+//! where it cannot, and it is never inside anything.
 //!
-//! The last part needs no cleverness: the tank was clear before the tick, so where nothing better is found to
-//! be clear, it stays. Every place that is accepted has been tested against everything around.
+//! The last part needs no cleverness: the tank was clear before the tick, so where nothing better
+//! is found to be clear, it stays. Every place that is accepted has been tested against everything
+//! around.
 
 use fairpath::State;
 use fairpath::motion::Circular;
@@ -19,13 +20,14 @@ pub(super) struct Surroundings<'a> {
     others: &'a [Rectangle],
 }
 
-/// How far from a surface a push leaves the tank, in units. Far above rounding (1e-13 at 400 units), so that a
-/// tank at rest against a wall is clear of it; far below anything that can be seen.
+/// How far from a surface a push leaves the tank, in units. Far above rounding (1e-13 at 400
+/// units), so that a tank at rest against a wall is clear of it; far below anything that can be
+/// seen.
 const SKIN: f64 = 1e-6;
 /// Pushes per attempt: a corner takes two or three, a gap that is too narrow would take for ever.
 const PUSHES_MAX: usize = 6;
-/// What scraping leaves of the motion when the push out of a swinging corner would otherwise make the tank
-/// faster than tanks can be.
+/// What scraping leaves of the motion when the push out of a swinging corner would otherwise make
+/// the tank faster than tanks can be.
 const SCRAPING: f64 = 0.9;
 
 impl<'a> Surroundings<'a> {
@@ -35,8 +37,8 @@ impl<'a> Surroundings<'a> {
 
     /// Where a tank in `from` ends up that wishes to move like `wished` for `secs`.
     ///
-    /// In order of preference: the wish itself, exactly; the turn with a slide; the slide without the turn;
-    /// no motion at all.
+    /// In order of preference: the wish itself, exactly; the turn with a slide; the slide without
+    /// the turn; no motion at all.
     pub(super) fn allow(
         &self,
         from: &State<Vec2>,
@@ -60,8 +62,8 @@ impl<'a> Surroundings<'a> {
         self.map.is_clear(shape) && self.others.iter().all(|other| !shape.overlaps(other))
     }
 
-    /// The motion to `wish` with what leads into obstacles taken away, if that is possible without becoming
-    /// faster than a tank may be.
+    /// The motion to `wish` with what leads into obstacles taken away, if that is possible without
+    /// becoming faster than a tank may be.
     fn slide(
         &self,
         from: &State<Vec2>,

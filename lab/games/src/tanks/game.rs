@@ -99,7 +99,8 @@ impl Match {
         seed: u64,
         mut seat: impl FnMut(&Tanks, EntityId, Random) -> Driver,
     ) -> Result<Self, ConfigError> {
-        /// Keeps drivers' dice apart from the world's, which forks the same seed with small numbers.
+        /// Keeps drivers' dice apart from the world's, which forks the same seed with small
+        /// numbers.
         const DRIVERS: u64 = 1 << 32;
         let tanks = Tanks::new(config, seed)?;
         let dice = Random::from_seed(seed);
@@ -131,8 +132,9 @@ impl Match {
         self.step_showing(|_| ());
     }
 
-    /// The same, but `screen` may first change what a driver is shown: other tanks and shots where dead
-    /// reckoning places them, for example. It is called only for drivers who look in this tick.
+    /// The same, but `screen` may first change what a driver is shown: other tanks and shots where
+    /// dead reckoning places them, for example. It is called only for drivers who look in this
+    /// tick.
     pub fn step_showing(&mut self, mut screen: impl FnMut(&mut View)) {
         let now = self.tanks.now();
         let map = self.tanks.map();

@@ -88,8 +88,8 @@ impl Rectangle {
 
     /// The shortest move that takes this out of `other`, if they share area.
     ///
-    /// Separating axes: two convex shapes are apart exactly if they are apart along a side's normal, and the
-    /// normal along which they overlap least is the shortest way out.
+    /// Separating axes: two convex shapes are apart exactly if they are apart along a side's
+    /// normal, and the normal along which they overlap least is the shortest way out.
     pub fn way_out_of(&self, other: &Self) -> Option<Vec2> {
         let apart = self.centre - other.centre;
         let reach = self.reach + other.reach;
@@ -115,7 +115,8 @@ impl Rectangle {
             + self.along.perpendicular().dot(normal).abs() * self.half.y
     }
 
-    /// Where the way from `start` to `end` first enters, as a share of the way; 0 if it starts inside.
+    /// Where the way from `start` to `end` first enters, as a share of the way; 0 if it starts
+    /// inside.
     pub fn first_hit(&self, start: Vec2, end: Vec2) -> Option<f64> {
         if self.is_far_from_segment(start, end) {
             return None;
@@ -123,8 +124,8 @@ impl Rectangle {
         self.first_hit_local(self.to_local(start), self.to_local(end))
     }
 
-    /// The same with both points already [seen from the middle](Self::to_local). They may come from two
-    /// poses of the rectangle: that makes the sweep relative to a rectangle that moves.
+    /// The same with both points already [seen from the middle](Self::to_local). They may come from
+    /// two poses of the rectangle: that makes the sweep relative to a rectangle that moves.
     pub fn first_hit_local(&self, start: Vec2, end: Vec2) -> Option<f64> {
         let (mut enter, mut leave) = (0.0_f64, 1.0_f64);
         for axis in 0..Vec2::DIMENSIONS {

@@ -29,7 +29,8 @@ impl Input {
         Self { fire, ..self }
     }
 
-    /// The same within −1 … 1; what is not a number is 0. Every input passes through here on its way in.
+    /// The same within −1 … 1; what is not a number is 0. Every input passes through here on its
+    /// way in.
     #[must_use]
     pub fn limited(self) -> Self {
         // Adding zero makes −0 the one zero: an input that equals another drives to the same bits.

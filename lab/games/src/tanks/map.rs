@@ -1,7 +1,7 @@
 //! The ground a match is played on: a walled square field, boxes, and a base per team.
 //!
-//! Generated maps are symmetric under a half turn about the middle: what one team finds on its way, the other
-//! finds too.
+//! Generated maps are symmetric under a half turn about the middle: what one team finds on its way,
+//! the other finds too.
 
 use std::f64::consts::PI;
 
@@ -23,17 +23,18 @@ pub struct Map {
 
 /// Half the side of the usual field: 800 × 800 units around the origin, BZFlag's default world.
 pub const HALF_SIDE: f64 = 400.0;
-/// How many boxes one map may have. Every tick looks at all of them, and finding the ways round them looks at all
-/// pairs of corners: 128 take a fraction of a second, once.
+/// How many boxes one map may have. Every tick looks at all of them, and finding the ways round
+/// them looks at all pairs of corners: 128 take a fraction of a second, once.
 pub const BOXES_MAX: usize = 128;
 /// Side of a base, as in BZFlag.
 pub const BASE_SIDE: f64 = 60.0;
-/// Room that a generated map leaves between boxes, and between a box and a wall or base: two tanks side by
-/// side pass, and a bot that keeps its distance from one box does not run into the next.
+/// Room that a generated map leaves between boxes, and between a box and a wall or base: two tanks
+/// side by side pass, and a bot that keeps its distance from one box does not run into the next.
 pub const GAP: f64 = 24.0;
 
 impl Map {
-    /// A square field from −`half_side` to `half_side` with these boxes, and the middles of both bases.
+    /// A square field from −`half_side` to `half_side` with these boxes, and the middles of both
+    /// bases.
     pub fn new(half_side: f64, boxes: Vec<Rectangle>, bases: [Vec2; 2]) -> Result<Self, MapError> {
         if !(half_side.is_finite() && half_side >= BASE_SIDE) {
             return Err(MapError::FieldTooSmall);
@@ -57,8 +58,8 @@ impl Map {
         Ok(map)
     }
 
-    /// No boxes, walls far away and both bases 100 units from the middle: for scripted motion, where walls
-    /// should not matter. A side of 200 km takes a tank more than an hour to leave.
+    /// No boxes, walls far away and both bases 100 units from the middle: for scripted motion,
+    /// where walls should not matter. A side of 200 km takes a tank more than an hour to leave.
     pub fn open() -> Self {
         let bases = [Vec2::new(-100.0, 0.0), Vec2::new(100.0, 0.0)].map(base_at);
         Self { half_side: 100_000.0, boxes: Vec::new(), bases, roads: Roads::default() }
@@ -78,7 +79,8 @@ impl Map {
 
     /// Adds one box and its image under the half turn.
     fn place_pair(&mut self, random: &mut Random) {
-        /// A field this empty finds room in a few tries; one that is full should not search for ever.
+        /// A field this empty finds room in a few tries; one that is full should not search for
+        /// ever.
         const TRIES_MAX: u32 = 64;
         for _ in 0..TRIES_MAX {
             let side = HALF_SIDE - GAP;
@@ -97,14 +99,14 @@ impl Map {
         }
     }
 
-    /// The points to pass on a short way round the boxes that a tank can drive, the last one first; none if
-    /// the straight way is free.
+    /// The points to pass on a short way round the boxes that a tank can drive, the last one first;
+    /// none if the straight way is free.
     pub(super) fn way(&self, from: Vec2, to: Vec2) -> Vec<Vec2> {
         self.roads.way(&self.boxes, from, to)
     }
 
-    /// Whether the straight way from one point to the other keeps `clearance` from every box, or as much as it
-    /// has where it begins or ends beside one.
+    /// Whether the straight way from one point to the other keeps `clearance` from every box, or as
+    /// much as it has where it begins or ends beside one.
     pub(super) fn is_free_way(&self, from: Vec2, to: Vec2, clearance: f64) -> bool {
         is_free(&self.boxes, from, to, clearance)
     }
@@ -187,7 +189,8 @@ pub enum MapError {
     FieldTooSmall,
     /// More than [`BOXES_MAX`].
     TooManyBoxes,
-    /// Box `number` is not finite, or thinner than a shot flies in a tick, so that tanks could slip through.
+    /// Box `number` is not finite, or thinner than a shot flies in a tick, so that tanks could slip
+    /// through.
     BadBox {
         /// Counted from zero.
         number: usize,
@@ -216,7 +219,8 @@ impl std::fmt::Display for MapError {
 
 impl std::error::Error for MapError {}
 
-/// A tank drives 0.4 units per tick: far below this, it could never be seen inside a box it drove through.
+/// A tank drives 0.4 units per tick: far below this, it could never be seen inside a box it drove
+/// through.
 const THICKNESS_MIN: f64 = 2.0;
 
 /// Whether [`GAP`] lies between the two.

@@ -1,8 +1,9 @@
 //! Tanks: two teams on a field with boxes, each after the other's flag. After BZFlag.
 //!
-//! A tank is a rectangle that drives on circles: its driver chooses speed and turn rate, anew in every tick if
-//! need be, and between two ticks it moves exactly as [`Circular`](fairpath::motion::Circular) says. Shots fly
-//! straight. So linear and circular DR vectors fit this game, and what they miss is what the drivers decide.
+//! A tank is a rectangle that drives on circles: its driver chooses speed and turn rate, anew in
+//! every tick if need be, and between two ticks it moves exactly as
+//! [`Circular`](fairpath::motion::Circular) says. Shots fly straight. So linear and circular DR
+//! vectors fit this game, and what they miss is what the drivers decide.
 //!
 //! ```text
 //! View ──▶ Bot / Script / a person ──▶ Input ──▶ Tanks::step ──▶ tanks, shots, flags, events
@@ -11,7 +12,8 @@
 //! ```
 //!
 //! - [`Tanks`] is the match; [`Match`] is the match with its drivers in their seats
-//! - [`Bot`] drives like a person: it decides a few times per second, from a [`View`] of what *it* is shown
+//! - [`Bot`] drives like a person: it decides a few times per second, from a [`View`] of what *it*
+//!   is shown
 //! - [`Script`] drives lines, circles and random motion for experiments
 //! - [`InputLog`] keeps a match; its [`Replay`] gives the same bits
 //! - [`Recorder`] writes a match down as a trace, for files and other tools
@@ -20,8 +22,8 @@
 //!
 //! ## Not as in BZFlag
 //!
-//! Tanks do not jump and do not drive through each other; shots do not inherit their tank's speed; a capture
-//! costs nobody's life; a flag's own team sends it home by touching it.
+//! Tanks do not jump and do not drive through each other; shots do not inherit their tank's speed;
+//! a capture costs nobody's life; a flag's own team sends it home by touching it.
 
 mod bot;
 mod config;

@@ -14,10 +14,10 @@ pub const FIRE_BUTTON: u32 = 1;
 
 /// Writes a match down: note it after every step, and have its [`Trace`] in the end.
 ///
-/// The states are the truth about every living tank and every shot, tick by tick; whatever was put where it is and
-/// did not drive there begins with a break. A shot's entity number is not a player's (see
-/// [`Metadata::players`]). The inputs are the changes of everyone's hands, each at the beginning of the tick it is
-/// first used in.
+/// The states are the truth about every living tank and every shot, tick by tick; whatever was put
+/// where it is and did not drive there begins with a break. A shot's entity number is not a
+/// player's (see [`Metadata::players`]). The inputs are the changes of everyone's hands, each at
+/// the beginning of the tick it is first used in.
 ///
 /// ```
 /// use fairpath_games::tanks::{InputLog, Match, Recorder, TanksConfig};
@@ -44,7 +44,8 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Begins with the match as it stands. Only one that begins at tick zero can be replayed from its inputs.
+    /// Begins with the match as it stands. Only one that begins at tick zero can be replayed from
+    /// its inputs.
     pub fn new(game: &Match) -> Self {
         let tanks = game.tanks();
         let mut trace = Trace::new(metadata(tanks, game.seed()));
@@ -122,8 +123,8 @@ fn input_row(change: &InputChange, first_tick: u64, sequence: u64) -> InputRow {
 }
 
 impl InputLog {
-    /// The log of a match that was recorded from its beginning, with the rules it was played by: a trace knows the
-    /// seed, but not the rules. It reaches as far as the trace's states do.
+    /// The log of a match that was recorded from its beginning, with the rules it was played by: a
+    /// trace knows the seed, but not the rules. It reaches as far as the trace's states do.
     pub fn from_trace(config: TanksConfig, trace: &Trace) -> Result<Self, NotReplayable> {
         let first = trace.states.first().map_or(0, |state| state.t_us);
         if first != 0 {

@@ -1,7 +1,9 @@
-//! Ways round the boxes: which corners can be reached from which in a straight line, found once per map.
+//! Ways round the boxes: which corners can be reached from which in a straight line, found once per
+//! map.
 //!
-//! A shortest way among convex obstacles bends only at their corners. So the roads are the straight lines
-//! between corners, each a little away from its box, and a way is a shortest path over them (Dijkstra).
+//! A shortest way among convex obstacles bends only at their corners. So the roads are the straight
+//! lines between corners, each a little away from its box, and a way is a shortest path over them
+//! (Dijkstra).
 
 use fairpath::vector::{Vec2, Vector};
 
@@ -33,13 +35,14 @@ impl Roads {
         Self { corners, links }
     }
 
-    /// The corners to pass on the shortest way, the last one first; none if the way is free, or if there is no
-    /// way at all.
+    /// The corners to pass on the shortest way, the last one first; none if the way is free, or if
+    /// there is no way at all.
     pub(super) fn way(&self, boxes: &[Rectangle], from: Vec2, to: Vec2) -> Vec<Vec2> {
         if is_free(boxes, from, to, CLEARANCE) {
             return Vec::new();
         }
-        // Searched from the goal, so that following the links back from the start gives the order of travel.
+        // Searched from the goal, so that following the links back from the start gives the order of
+        // travel.
         let mut search = Search::new(self.corners.len());
         for (corner, distance) in reachable(boxes, to, &self.corners) {
             search.offer(corner, distance, None);
@@ -71,8 +74,9 @@ pub(super) fn is_free(boxes: &[Rectangle], from: Vec2, to: Vec2, clearance: f64)
     })
 }
 
-/// How far this way can keep from a box at most: one that begins or ends beside the box may not come nearer than it
-/// is there. No step in it, or a driver on the edge of a step would change plans with every look.
+/// How far this way can keep from a box at most: one that begins or ends beside the box may not
+/// come nearer than it is there. No step in it, or a driver on the edge of a step would change
+/// plans with every look.
 fn room_beside(each: &Rectangle, from: Vec2, to: Vec2) -> f64 {
     /// A little less than the distance itself, or the way would begin with a hit.
     const SHARE: f64 = 0.98;

@@ -1,7 +1,7 @@
 //! Drivers for experiments: a line, a circle, and random motion with stops.
 //!
-//! Meant for an [open field](super::Map::open), where they never meet a wall. On a small one they turn round
-//! in time, so that a wall never shapes the motion, only the way.
+//! Meant for an [open field](super::Map::open), where they never meet a wall. On a small one they
+//! turn round in time, so that a wall never shapes the motion, only the way.
 
 use fairpath::State;
 use fairpath::random::Random;
@@ -24,7 +24,8 @@ pub enum Script {
     Circle {
         /// How fast, −1 to 1.
         throttle: f64,
-        /// How tight, −1 (right) to 1 (left). At full throttle and full turn the radius is 31.8 units.
+        /// How tight, −1 (right) to 1 (left). At full throttle and full turn the radius is 31.8
+        /// units.
         turn: f64,
     },
     /// Other speeds and turns at random times, stops among them.
@@ -39,8 +40,8 @@ pub struct RandomScript {
     change_at: SharedInstant,
 }
 
-/// How long random motion keeps to one choice, on average. A second: a few changes within the longest delay that
-/// is asked about (0.8 s) now and then, none most of the time.
+/// How long random motion keeps to one choice, on average. A second: a few changes within the
+/// longest delay that is asked about (0.8 s) now and then, none most of the time.
 const KEPT_SECS_MEAN: f64 = 1.0;
 /// One choice in six is to stop.
 const STOP_CHANCE: f64 = 1.0 / 6.0;

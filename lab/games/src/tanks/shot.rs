@@ -12,8 +12,8 @@ use super::digest;
 use super::map::Barrier;
 use super::tank::{Team, shape_of};
 
-/// How many shots of one tank can be in the air: entity numbers stay small and reused, as the wire likes them.
-/// With the default rules one shot has just landed when the next is loaded.
+/// How many shots of one tank can be in the air: entity numbers stay small and reused, as the wire
+/// likes them. With the default rules one shot has just landed when the next is loaded.
 pub const SHOT_SLOTS: u32 = 4;
 
 /// A shot in the air.
@@ -82,7 +82,8 @@ impl Shot {
         self.is_new
     }
 
-    /// Where it is `now`: always computed from the barrel, so that a linear DR vector and the shot agree.
+    /// Where it is `now`: always computed from the barrel, so that a linear DR vector and the shot
+    /// agree.
     pub(super) fn position_at(&self, now: SharedInstant) -> Vec2 {
         self.motion.position + self.motion.velocity * (now - self.fired_at).as_secs_f64()
     }
@@ -97,11 +98,11 @@ impl Shot {
     }
 }
 
-/// After which share of the tick a shot that flies from `start` to `end` hits a tank that drives from `before`
-/// to `after`.
+/// After which share of the tick a shot that flies from `start` to `end` hits a tank that drives
+/// from `before` to `after`.
 ///
-/// Both ends are seen from the tank as it is at that end, so a shot cannot pass between two ticks of a moving
-/// tank. The tank counts as larger by the shot's radius.
+/// Both ends are seen from the tank as it is at that end, so a shot cannot pass between two ticks
+/// of a moving tank. The tank counts as larger by the shot's radius.
 pub(super) fn hits_tank(start: Vec2, end: Vec2, before: &State<Vec2>, after: &State<Vec2>) -> Option<f64> {
     let shape = shape_of(after).inflated(SHOT_RADIUS);
     // A tank moves less than a unit per tick: whoever is this far away is not hit.

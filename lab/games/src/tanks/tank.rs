@@ -98,16 +98,18 @@ impl Tank {
         self.team
     }
 
-    /// Which of its lives this is, counted from zero; it changes when the tank is put back on the field.
+    /// Which of its lives this is, counted from zero; it changes when the tank is put back on the
+    /// field.
     pub fn life(&self) -> u16 {
         self.life
     }
 
     /// Where it is and how it moves, at the end of the last tick. A wreck stays where it was hit.
     ///
-    /// Velocity, turn rate and acceleration are those of the input that led here: driving freely, they are
-    /// the tank's circular motion, and as long as the hands stay still, a circular DR vector cut from this
-    /// state follows the tank exactly. While it scrapes along something, the velocity is the slide's.
+    /// Velocity, turn rate and acceleration are those of the input that led here: driving freely,
+    /// they are the tank's circular motion, and as long as the hands stay still, a circular DR
+    /// vector cut from this state follows the tank exactly. While it scrapes along something,
+    /// the velocity is the slide's.
     pub fn state(&self) -> State<Vec2> {
         self.state
     }

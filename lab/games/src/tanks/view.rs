@@ -1,7 +1,8 @@
 //! What one player is shown. A bot decides from this and from nothing else.
 //!
-//! [`Tanks::look`] fills it with the truth. On a real screen the others are where dead reckoning places them:
-//! put those positions into the view, and the bot aims at what it sees, and misses what was elsewhere.
+//! [`Tanks::look`] fills it with the truth. On a real screen the others are where dead reckoning
+//! places them: put those positions into the view, and the bot aims at what it sees, and misses
+//! what was elsewhere.
 
 use fairpath::State;
 use fairpath::number::EntityId;
@@ -95,8 +96,8 @@ impl View {
 }
 
 impl Tanks {
-    /// The truth, as the driver of tank `me` would see it on a screen without delay. Nothing if there is no
-    /// such tank.
+    /// The truth, as the driver of tank `me` would see it on a screen without delay. Nothing if
+    /// there is no such tank.
     pub fn look(&self, me: EntityId) -> Option<View> {
         let own = self.tank(me)?;
         let others = self.tanks().iter().filter(|tank| tank.id() != me && tank.is_alive());

@@ -22,9 +22,9 @@ use super::tank::{Condition, Tank, Team, at_rest, shape_of};
 
 /// A match: the whole state, and nothing outside it.
 ///
-/// [`step`](Self::step) plays one tick. The same rules, seed and inputs give the same bits. Between steps every
-/// accessor shows the world as it is at [`now`](Self::now); [`events`](Self::events) tells what happened on the
-/// way there.
+/// [`step`](Self::step) plays one tick. The same rules, seed and inputs give the same bits. Between
+/// steps every accessor shows the world as it is at [`now`](Self::now); [`events`](Self::events)
+/// tells what happened on the way there.
 #[derive(Clone, Debug)]
 pub struct Tanks {
     config: TanksConfig,
@@ -33,7 +33,8 @@ pub struct Tanks {
     tick: u64,
     tanks: Vec<Tank>,
     shots: Vec<Shot>,
-    /// The life of the last shot of each name, in the order of names; before the first, the one before zero.
+    /// The life of the last shot of each name, in the order of names; before the first, the one
+    /// before zero.
     shot_lives: Vec<u16>,
     flags: [Flag; 2],
     scores: [Score; 2],
@@ -305,7 +306,8 @@ impl Tanks {
         }
     }
 
-    /// One after the other, each against where the others are by then: no two can end up in one place.
+    /// One after the other, each against where the others are by then: no two can end up in one
+    /// place.
     fn drive(&mut self, secs: f64) {
         let mut others = Vec::with_capacity(self.tanks.len());
         for number in 0..self.tanks.len() {
@@ -319,7 +321,8 @@ impl Tanks {
         }
     }
 
-    /// The ground covered by all living tanks but one, as far as they are near enough to matter in a tick.
+    /// The ground covered by all living tanks but one, as far as they are near enough to matter in
+    /// a tick.
     fn shapes_but(&self, number: usize) -> impl Iterator<Item = Rectangle> {
         let position = self.tanks[number].state.position;
         let others = self.tanks.iter().enumerate().filter(move |(other, _)| *other != number);
@@ -498,8 +501,8 @@ impl Tanks {
         self.facing_the_foe(team, self.map.base(team).centre + offset)
     }
 
-    /// Anywhere nearer to the own base than to the other one. At most as far from the own base as the other
-    /// base is: on a field far larger than the game, that keeps the game together.
+    /// Anywhere nearer to the own base than to the other one. At most as far from the own base as
+    /// the other base is: on a field far larger than the game, that keeps the game together.
     fn spot_in_own_half(&mut self, team: Team) -> State<Vec2> {
         let (own, other) = (self.map.base(team).centre, self.map.base(team.other()).centre);
         let reach = own.distance(other).min(self.map.half_side());
@@ -538,7 +541,8 @@ pub struct Moving {
     pub life: u16,
     /// What it is.
     pub kind: MovingKind,
-    /// Whether it was put where it is, and did not get there by moving: this life began in this tick.
+    /// Whether it was put where it is, and did not get there by moving: this life began in this
+    /// tick.
     pub has_jumped: bool,
     /// Position, velocity, acceleration, heading and turn rate.
     pub state: State<Vec2>,

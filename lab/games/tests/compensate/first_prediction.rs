@@ -1,6 +1,7 @@
-//! Goal: in fixed ticks, with inputs sent redundantly and nobody else meddling, the state first predicted for a tick is the
-//! server's state of that tick, bit for bit, whenever the inputs it rests on arrived in time. Method: whole sessions over
-//! links of any delay, jitter, loss up to 30 % and reordering; every first prediction is kept and compared.
+//! Goal: in fixed ticks, with inputs sent redundantly and nobody else meddling, the state first
+//! predicted for a tick is the server's state of that tick, bit for bit, whenever the inputs it
+//! rests on arrived in time. Method: whole sessions over links of any delay, jitter, loss up to 30
+//! % and reordering; every first prediction is kept and compared.
 
 use std::cell::RefCell;
 
@@ -14,8 +15,8 @@ use fairpath_sim::{LinkConfig, Loss};
 use super::session::{Score, Session};
 use super::{steer, thrust};
 
-/// Any two links within the promise: up to 800 ms each way, ±100 ms of jitter, 30 % of loss in bursts or not, detours,
-/// copies.
+/// Any two links within the promise: up to 800 ms each way, ±100 ms of jitter, 30 % of loss in
+/// bursts or not, detours, copies.
 fn links() -> impl Strategy<Value = [LinkConfig; 2]> {
     let link = (0i64..800, 0i64..100, 0.0..0.3, 1.0..4.0, 0.0..0.1, 0.0..0.05);
     let link = link.prop_map(|(delay, jitter, loss, burst, reordered, duplicated)| {

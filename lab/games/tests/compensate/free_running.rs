@@ -1,10 +1,12 @@
-//! Goal: against a server that free-runs, what is predicted for when an input arrives is what the server has then, within a
-//! stated tolerance, and exactly if nothing jitters. Method: the jet car over links, every prediction kept and compared.
+//! Goal: against a server that free-runs, what is predicted for when an input arrives is what the
+//! server has then, within a stated tolerance, and exactly if nothing jitters. Method: the jet car
+//! over links, every prediction kept and compared.
 //!
-//! The tolerance. With jitter J (and a tick Δ at either end) the server plays at t what the hands did at t − D − e with
-//! |e| ≤ ε = J + 2Δ. So a change of thrust comes early or late by ε, and turning full thrust a around changes the velocity
-//! by 2a·ε; over the replayed stretch of W seconds that is 2a·ε·W of place. The replay itself is too long or short by ε, at
-//! the speed v of the car. Stated: 2a·ε for the velocity, v·ε + 2a·ε·W for the place, along the diagonal of both axes.
+//! The tolerance. With jitter J (and a tick Δ at either end) the server plays at t what the hands
+//! did at t − D − e with |e| ≤ ε = J + 2Δ. So a change of thrust comes early or late by ε, and turning full thrust a around changes the velocity
+//! by 2a·ε; over the replayed stretch of W seconds that is 2a·ε·W of place. The replay itself is
+//! too long or short by ε, at the speed v of the car. Stated: 2a·ε for the velocity, v·ε + 2a·ε·W
+//! for the place, along the diagonal of both axes.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +29,8 @@ struct Run {
     replayed_max: u64,
 }
 
-/// Twenty seconds in the middle of a wide field: no walls, or one touch of them would be a difference for good.
+/// Twenty seconds in the middle of a wide field: no walls, or one touch of them would be a
+/// difference for good.
 fn run(one_way: Span, jitter: Span, seed: u64) -> Run {
     let rules = JetCarConfig { width: 10_000.0, height: 10_000.0, ..JetCarConfig::default() };
     let config = LinkConfig::default().delay(one_way).jitter_uniform(jitter);
@@ -81,7 +84,8 @@ fn run(one_way: Span, jitter: Span, seed: u64) -> Run {
 }
 
 impl Run {
-    /// How far off places and velocities were, at worst and on average, once the first answers were there.
+    /// How far off places and velocities were, at worst and on average, once the first answers were
+    /// there.
     fn errors(&self, predicted: &BTreeMap<SharedInstant, Scene>) -> [Vec<f64>; 2] {
         let settled = predicted.range(SharedInstant::from_millis(4_000)..);
         let both = settled.filter_map(|(at, predicted)| Some((predicted.car, self.truth.get(at)?.car)));
@@ -139,7 +143,8 @@ fn with_jitter_it_is_within_the_stated_tolerance() {
     }
 }
 
-/// S3's first variant, for comparison: its place is nearly right, its velocity lacks a round trip of thrust.
+/// S3's first variant, for comparison: its place is nearly right, its velocity lacks a round trip
+/// of thrust.
 #[test]
 fn the_prototype_is_worse_in_velocity() {
     let run = run(Span::from_millis(200), Span::ZERO, 1);

@@ -1,6 +1,7 @@
-//! Goal: a full buffer, a clock that jumps, a server that restarts and ten seconds of silence neither freeze the screen nor
-//! make it explode, and prediction is exact again soon after. Method: one scenario each, on the jet car in fixed ticks.
-//! (An acknowledgement for an unknown stamp is a scenario of the library's own tests, beside the same ones in small.)
+//! Goal: a full buffer, a clock that jumps, a server that restarts and ten seconds of silence
+//! neither freeze the screen nor make it explode, and prediction is exact again soon after. Method:
+//! one scenario each, on the jet car in fixed ticks. (An acknowledgement for an unknown stamp is a
+//! scenario of the library's own tests, beside the same ones in small.)
 
 use fairpath::random::Random;
 use fairpath::time::{SharedInstant, Span};
@@ -36,7 +37,8 @@ fn is_sane(session: &JetCarSession) -> bool {
         && car.velocity.x.abs().max(car.velocity.y.abs()) < 2_000.0
 }
 
-/// Runs on for six seconds and compares the last three: everything must be as it was before the trouble.
+/// Runs on for six seconds and compares the last three: everything must be as it was before the
+/// trouble.
 fn recovers(session: &mut JetCarSession) {
     session.run_for(Span::from_secs(3));
     let from = session.server.queue.next_tick();

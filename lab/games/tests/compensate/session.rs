@@ -1,4 +1,5 @@
-//! A client and a server that play in fixed ticks over two links, in virtual time, and what either believed when.
+//! A client and a server that play in fixed ticks over two links, in virtual time, and what either
+//! believed when.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -42,7 +43,8 @@ pub(super) struct Server<G: Simulate> {
     pub(super) queue: InputQueue<G::Input>,
     state: G::State,
     idle: G::Input,
-    /// By epoch and tick: the state after so many ticks, and whether the input that led there was padded.
+    /// By epoch and tick: the state after so many ticks, and whether the input that led there was
+    /// padded.
     truth: BTreeMap<(u32, u64), (G::State, bool)>,
 }
 
@@ -201,8 +203,8 @@ where
     }
 }
 
-/// Bit for bit. Comparing takes −0 for 0; written out, numbers differ if their bits do, but that takes longer, so one tick
-/// in eight must do.
+/// Bit for bit. Comparing takes −0 for 0; written out, numbers differ if their bits do, but that
+/// takes longer, so one tick in eight must do.
 fn is_same<S: PartialEq + Debug>(tick: u64, one: &S, other: &S) -> bool {
     one == other && (!tick.is_multiple_of(8) || format!("{one:?}") == format!("{other:?}"))
 }

@@ -1,5 +1,6 @@
-//! Goal: machines that hear each other's commands at different times end up with the same whole game. Method: two copies of
-//! a race between two boats, dice included, each over its own jittery way.
+//! Goal: machines that hear each other's commands at different times end up with the same whole
+//! game. Method: two copies of a race between two boats, dice included, each over its own jittery
+//! way.
 
 use fairpath::random::Random;
 use fairpath::time::{SharedInstant, Span};

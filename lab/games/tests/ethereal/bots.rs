@@ -1,5 +1,5 @@
-//! Goal: bots play like people, each temperament in its own way. Method: whole matches over several seeds, counted
-//! from outside, from what anybody could see.
+//! Goal: bots play like people, each temperament in its own way. Method: whole matches over several
+//! seeds, counted from outside, from what anybody could see.
 
 use fairpath::number::EntityId;
 use fairpath::random::Random;
@@ -160,8 +160,8 @@ fn every_temperament_shows() {
     }
 }
 
-/// Goal: bots aim at what they are shown. Method: a red bot is shown its enemy 300 pixels away from where it is; its shots
-/// must go by the shown place, not the true one.
+/// Goal: bots aim at what they are shown. Method: a red bot is shown its enemy 300 pixels away from
+/// where it is; its shots must go by the shown place, not the true one.
 #[test]
 fn a_bot_aims_at_what_it_is_shown() {
     let offset = Vec2::new(0.0, 300.0);

@@ -1,4 +1,5 @@
-//! Goal: the same seed and inputs give the same bits. Method: play twice, clone, pin a golden digest.
+//! Goal: the same seed and inputs give the same bits. Method: play twice, clone, pin a golden
+//! digest.
 
 use fairpath_games::ethereal::{
     EtherealConfig, Ground, Map, Match, REFERENCE_DIGEST, Temperament, reference_digest,
@@ -6,7 +7,8 @@ use fairpath_games::ethereal::{
 
 use super::bots;
 
-/// Compared with the same minute in WebAssembly. If a rule or a bot was changed on purpose, so may this be.
+/// Compared with the same minute in WebAssembly. If a rule or a bot was changed on purpose, so may
+/// this be.
 #[test]
 fn the_reference_minute_is_pinned() {
     assert_eq!(reference_digest(), REFERENCE_DIGEST, "now {:#018X}", reference_digest());

@@ -1,4 +1,5 @@
-//! Goal: keys move players as the rules say, and walls stop them. Method: single players, then anybody's hands.
+//! Goal: keys move players as the rules say, and walls stop them. Method: single players, then
+//! anybody's hands.
 
 use fairpath::random::Random;
 use fairpath::vector::{Vec2, Vector};

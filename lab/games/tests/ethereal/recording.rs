@@ -1,5 +1,5 @@
-//! Goal: a recording is the match, bit for bit, also after a trip through XML, and no bytes can hurt the reader.
-//! Method: record, write, read, replay; then break things.
+//! Goal: a recording is the match, bit for bit, also after a trip through XML, and no bytes can
+//! hurt the reader. Method: record, write, read, replay; then break things.
 
 use fairpath::number::EntityId;
 use fairpath::random::Random;
@@ -129,15 +129,16 @@ fn a_recording_that_was_tampered_with_is_found_out() {
         &xml[..death],
         &xml[death + xml[death..].find('\n').expect("a line")..]
     );
-    // Only if that life was the player's last is the order of times still right; either way it is found.
+    // Only if that life was the player's last is the order of times still right; either way it is
+    // found.
     match Recording::from_xml(later.as_bytes()) {
         Ok(_) => assert!(is(desync_of(&later), Difference::Death)),
         Err(error) => assert_eq!(error.problem, XmlProblem::NotIncreasing { element: "Si" }),
     }
 }
 
-/// The shape of S2's example, closed where it breaks off: no root, blanks before numbers, an input per tick, no mouse
-/// where it did not move, none of our additions.
+/// The shape of S2's example, closed where it breaks off: no root, blanks before numbers, an input
+/// per tick, no mouse where it did not move, none of our additions.
 const FOREIGN: &str = "\
 <Map>Somewhere.xml</Map>
 <Us>
@@ -274,7 +275,8 @@ fn no_bytes_make_the_reader_panic() {
     });
 }
 
-/// The same, where the bytes at least look like what they should be: single letters swapped for others that occur.
+/// The same, where the bytes at least look like what they should be: single letters swapped for
+/// others that occur.
 #[test]
 fn no_small_lie_makes_the_reader_panic() {
     let (recording, _) = recorded(bots(1), 30);

@@ -1,4 +1,5 @@
-//! Goal: lives, items, points and rounds keep their rules. Method: small scenes, and whole matches watched.
+//! Goal: lives, items, points and rounds keep their rules. Method: small scenes, and whole matches
+//! watched.
 
 use fairpath::number::EntityId;
 use fairpath::vector::{Vec2, Vector};

@@ -1,5 +1,5 @@
-//! Goal: shots hit what they should, when they should: local lag, time warp, walls, reach. Method: two players in a
-//! hall, one of them a target on rails.
+//! Goal: shots hit what they should, when they should: local lag, time warp, walls, reach. Method:
+//! two players in a hall, one of them a target on rails.
 
 use fairpath::number::EntityId;
 use fairpath::vector::{Vec2, Vector};
@@ -63,7 +63,8 @@ fn the_button_held_fires_once_per_reload_until_nothing_is_left() {
     assert_eq!(game.players()[0].ammo(), 0);
 }
 
-/// The target runs; the shooter sees it late and aims at what it sees. Judged then it is a hit, judged now a miss.
+/// The target runs; the shooter sees it late and aims at what it sees. Judged then it is a hit,
+/// judged now a miss.
 #[test]
 fn time_warp_judges_what_the_shooter_saw() {
     for (seen_ticks_ago, hits) in [(0u8, false), (12, true)] {

@@ -1,4 +1,5 @@
-//! Goal: the bot plays like S3's player. Method: whole runs over simple links of whole ticks, over seeds.
+//! Goal: the bot plays like S3's player. Method: whole runs over simple links of whole ticks, over
+//! seeds.
 
 use std::collections::VecDeque;
 
@@ -10,8 +11,8 @@ use super::game;
 
 const SEEDS: std::ops::Range<u64> = 100..108;
 
-/// How a run ends with this round trip: the bot sees what the server was half of it ago, and is obeyed the other half
-/// later.
+/// How a run ends with this round trip: the bot sees what the server was half of it ago, and is
+/// obeyed the other half later.
 fn play(config: JetCarConfig, skill: Skill, seed: u64, rtt_ms: usize) -> Scene {
     let mut server = game(config, seed);
     let mut bot = Bot::new(skill, Random::from_seed(seed).fork(1 << 32));

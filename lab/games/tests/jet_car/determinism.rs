@@ -1,5 +1,5 @@
-//! Goal: the same seed and inputs give the same bits. Method: play twice, replay logs, through a trace and back, pin a
-//! golden digest.
+//! Goal: the same seed and inputs give the same bits. Method: play twice, replay logs, through a
+//! trace and back, pin a golden digest.
 
 use fairpath::random::Random;
 use fairpath_games::jet_car::{Input, JetCar, JetCarConfig, REFERENCE_DIGEST, Run, reference_digest};
@@ -8,7 +8,8 @@ use fairpath_laws::{law, proptest::prelude::*};
 
 use super::{game, random_input};
 
-/// Compared with the same runs in WebAssembly. If a rule or the bot was changed on purpose, so may this be.
+/// Compared with the same runs in WebAssembly. If a rule or the bot was changed on purpose, so may
+/// this be.
 #[test]
 fn the_reference_runs_are_pinned() {
     assert_eq!(reference_digest(), REFERENCE_DIGEST, "now {:#018X}", reference_digest());

@@ -1,5 +1,5 @@
-//! Goal: whoever has the scene and the inputs has the future, but for the server's dice. Method: play the scene beside the
-//! game, from random moments, with random hands.
+//! Goal: whoever has the scene and the inputs has the future, but for the server's dice. Method:
+//! play the scene beside the game, from random moments, with random hands.
 
 use fairpath::random::Random;
 use fairpath_games::jet_car::{Event, Input, JetCarConfig};

@@ -1,4 +1,5 @@
-//! Goal: the rules are those of S3. Method: small scenes by hand, and random hands for what must never happen.
+//! Goal: the rules are those of S3. Method: small scenes by hand, and random hands for what must
+//! never happen.
 
 use fairpath::random::Random;
 use fairpath::vector::{Vec2, Vector};

@@ -1,4 +1,5 @@
-//! Goal: cars keep to the road and to what tyres, engine and hands can do. Method: bots, random hands and walls.
+//! Goal: cars keep to the road and to what tyres, engine and hands can do. Method: bots, random
+//! hands and walls.
 
 use std::sync::Arc;
 

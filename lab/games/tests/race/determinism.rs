@@ -1,4 +1,5 @@
-//! Goal: the same seed and inputs give the same bits. Method: drive twice, replay logs, pin a golden digest.
+//! Goal: the same seed and inputs give the same bits. Method: drive twice, replay logs, pin a
+//! golden digest.
 
 use std::sync::Arc;
 
@@ -8,7 +9,8 @@ use fairpath_laws::{law, proptest::prelude::*};
 
 use super::{bots, random_inputs, tracks};
 
-/// Compared with the same minutes in WebAssembly. If a rule or a driver was changed on purpose, so may this be.
+/// Compared with the same minutes in WebAssembly. If a rule or a driver was changed on purpose, so
+/// may this be.
 #[test]
 fn the_reference_minutes_are_pinned() {
     assert_eq!(reference_digest(), REFERENCE_DIGEST, "now {:#018X}", reference_digest());

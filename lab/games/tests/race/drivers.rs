@@ -1,4 +1,5 @@
-//! Goal: everybody gets round everywhere, each in their own way. Method: heats on many roads, and measured lines.
+//! Goal: everybody gets round everywhere, each in their own way. Method: heats on many roads, and
+//! measured lines.
 
 use std::sync::Arc;
 
@@ -47,7 +48,8 @@ fn a_full_grid_gets_round_too() {
     }
 }
 
-/// However a car was left, a bot that takes over gets it going: across the road, backwards, nose in the wall.
+/// However a car was left, a bot that takes over gets it going: across the road, backwards, nose in
+/// the wall.
 #[test]
 fn a_bot_gets_going_from_anywhere() {
     for (seed, track) in (0u64..).zip(tracks(8)) {

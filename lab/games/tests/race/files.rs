@@ -1,4 +1,5 @@
-//! Goal: any file is a track or one clear sentence. Method: round trips, a table of mistakes, random bytes.
+//! Goal: any file is a track or one clear sentence. Method: round trips, a table of mistakes,
+//! random bytes.
 
 use std::fmt::Write;
 use std::sync::Arc;

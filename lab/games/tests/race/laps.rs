@@ -1,5 +1,5 @@
-//! Goal: recorded laps are what was driven, from line to line, and learning never sees what judges. Method: record,
-//! measure, read back.
+//! Goal: recorded laps are what was driven, from line to line, and learning never sees what judges.
+//! Method: record, measure, read back.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

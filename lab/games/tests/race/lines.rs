@@ -1,4 +1,5 @@
-//! Goal: laps are counted and timed right, at the line and around it. Method: cross it forwards and backwards.
+//! Goal: laps are counted and timed right, at the line and around it. Method: cross it forwards and
+//! backwards.
 
 use std::sync::Arc;
 

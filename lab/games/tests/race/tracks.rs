@@ -1,4 +1,5 @@
-//! Goal: places and points agree, and generated roads never touch themselves. Method: laws over seeds, and pictures.
+//! Goal: places and points agree, and generated roads never touch themselves. Method: laws over
+//! seeds, and pictures.
 
 use std::f64::consts::TAU;
 use std::sync::Arc;

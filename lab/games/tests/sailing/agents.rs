@@ -1,5 +1,5 @@
-//! Goal: both agents get to the buoy in sensible time, and the one that knows is not slower than the one that tries.
-//! Method: whole races in every kind of weather, over seeds.
+//! Goal: both agents get to the buoy in sensible time, and the one that knows is not slower than
+//! the one that tries. Method: whole races in every kind of weather, over seeds.
 
 use fairpath_games::sailing::{
     Agent, Crew, Current, Event, Input, Regatta, SailingConfig, TICK_RATE, Trim, Wind, blowing_from,
@@ -9,7 +9,8 @@ use fairpath_laws::{law, proptest::prelude::*};
 
 use super::in_wind;
 
-/// How long the two agents take to the buoy, in seconds; who is not there after ten minutes never will be.
+/// How long the two agents take to the buoy, in seconds; who is not there after ten minutes never
+/// will be.
 fn secs(config: SailingConfig, seed: u64, trims: [Trim; 2]) -> [Option<f64>; 2] {
     let mut regatta =
         Regatta::new(config, seed, |seat| Crew::Agent(Agent::new(trims[seat]))).expect("sound rules");

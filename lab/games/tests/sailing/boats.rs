@@ -1,4 +1,5 @@
-//! Goal: boats sail as boats do. Method: single boats in steady winds, mirrored ones, and random hands.
+//! Goal: boats sail as boats do. Method: single boats in steady winds, mirrored ones, and random
+//! hands.
 
 use std::f64::consts::{FRAC_PI_2, PI};
 
@@ -17,7 +18,8 @@ fn sail(boat: &Boat, input: Input, wind: Vec2) -> Boat {
     BoatModel::default().sail(boat, Some(input), wind, STILL, TICK_RATE.step_secs())
 }
 
-/// The speed, in ft/s, after two minutes of heading 0 with a sail at `share` of the angle to the apparent wind.
+/// The speed, in ft/s, after two minutes of heading 0 with a sail at `share` of the angle to the
+/// apparent wind.
 fn settled_speed(from: f64, knots: f64, share: f64) -> f64 {
     let wind = blowing_from(from, knots);
     let mut boat = Boat::at_rest(STILL, 0.0);

@@ -1,5 +1,6 @@
-//! Goal: the same seed and inputs give the same bits, on the server and in a client's prediction. Method: sail twice,
-//! replay logs, through a trace and back, play the scene beside the race, pin a golden digest.
+//! Goal: the same seed and inputs give the same bits, on the server and in a client's prediction.
+//! Method: sail twice, replay logs, through a trace and back, play the scene beside the race, pin a
+//! golden digest.
 
 use fairpath::random::Random;
 use fairpath_games::sailing::{
@@ -15,7 +16,8 @@ fn stormy() -> SailingConfig {
     SailingConfig { current: Current::shifting(), ..in_wind(Wind::random()) }
 }
 
-/// Compared with the same races in WebAssembly. If a rule or an agent was changed on purpose, so may this be.
+/// Compared with the same races in WebAssembly. If a rule or an agent was changed on purpose, so
+/// may this be.
 #[test]
 fn the_reference_races_are_pinned() {
     assert_eq!(reference_digest(), REFERENCE_DIGEST, "now {:#018X}", reference_digest());

@@ -109,8 +109,8 @@ fn all_temperaments_are_at_the_table_and_have_their_own_dice() {
     assert!((1..inputs.len()).any(|number| inputs[number] != inputs[0]));
 }
 
-/// Goal: bots aim at what they are shown. Method: a red bot is shown its foe 60 units away from where it is; its
-/// shots must go by the shown place, not the true one.
+/// Goal: bots aim at what they are shown. Method: a red bot is shown its foe 60 units away from
+/// where it is; its shots must go by the shown place, not the true one.
 #[test]
 fn a_bot_aims_at_what_it_is_shown() {
     let offset = Vec2::new(0.0, 60.0);

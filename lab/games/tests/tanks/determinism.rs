@@ -1,4 +1,5 @@
-//! Goal: the same seed and inputs give the same bits. Method: play twice, replay logs, pin a golden digest.
+//! Goal: the same seed and inputs give the same bits. Method: play twice, replay logs, pin a golden
+//! digest.
 
 use fairpath::random::Random;
 use fairpath_games::tanks::{InputLog, Match, REFERENCE_DIGEST, Tanks, TanksConfig, Team, reference_match};
@@ -6,7 +7,8 @@ use fairpath_laws::{law, proptest::prelude::*};
 
 use super::{bots, random_inputs};
 
-/// Compared with the same match in WebAssembly. If a rule or a bot was changed on purpose, so may this be.
+/// Compared with the same match in WebAssembly. If a rule or a bot was changed on purpose, so may
+/// this be.
 #[test]
 fn the_reference_match_is_pinned() {
     let game = reference_match();

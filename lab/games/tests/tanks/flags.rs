@@ -1,4 +1,5 @@
-//! Goal: capture the flag counts right. Method: a red tank that drives by hand, with and without a blue one.
+//! Goal: capture the flag counts right. Method: a red tank that drives by hand, with and without a
+//! blue one.
 
 use fairpath::number::EntityId;
 use fairpath::rotation::wrap_angle;

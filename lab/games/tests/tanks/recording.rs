@@ -1,5 +1,5 @@
-//! Goal: a match that was written down is the match that was played. Method: record bots and random hands, read the
-//! tables back from text, and play their inputs again.
+//! Goal: a match that was written down is the match that was played. Method: record bots and random
+//! hands, read the tables back from text, and play their inputs again.
 
 use fairpath::number::EntityId;
 use fairpath::random::Random;

@@ -1,4 +1,5 @@
-//! Goal: scripts give linear, circular and random motion that no wall shapes. Method: drive and look back.
+//! Goal: scripts give linear, circular and random motion that no wall shapes. Method: drive and
+//! look back.
 
 use fairpath::random::Random;
 use fairpath::vector::{Vec2, Vector};

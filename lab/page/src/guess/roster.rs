@@ -19,7 +19,8 @@ pub(crate) struct Shown {
     pub(crate) words: &'static str,
     /// Which of the page's six colours.
     pub(crate) colour: u32,
-    /// And which of three strokes: together no two are alike, whatever somebody's eyes can tell apart.
+    /// And which of three strokes: together no two are alike, whatever somebody's eyes can tell
+    /// apart.
     pub(crate) stroke: Stroke,
     /// Whether it remembers what it has seen: others can be asked about any moment.
     pub(crate) learns: bool,

@@ -16,8 +16,8 @@ pub(super) type Answer = [Vec2; HORIZONS.len()];
 pub(super) const SAMPLE_TICKS: usize = 6;
 const _: () = assert!((HORIZONS[0] as usize).is_multiple_of(SAMPLE_TICKS));
 
-/// Leads every predictor that is asked through a match, each at its own pace: who is asked later begins at the beginning, and
-/// whoever goes back finds what was written down.
+/// Leads every predictor that is asked through a match, each at its own pace: who is asked later
+/// begins at the beginning, and whoever goes back finds what was written down.
 pub(super) struct Walker {
     players: usize,
     seats: Vec<Seat>,
@@ -38,8 +38,9 @@ struct Seat {
     standing: Standing,
     /// The standing before every tick that is a multiple of [`SAMPLE_TICKS`].
     samples: Vec<Standing>,
-    /// All it ever said, for each tick and player: of those who learn, because they would say something else now. In
-    /// short numbers, which nobody sees: they are a fourth of the memory that a browser needs for a long recording.
+    /// All it ever said, for each tick and player: of those who learn, because they would say
+    /// something else now. In short numbers, which nobody sees: they are a fourth of the memory
+    /// that a browser needs for a long recording.
     kept: Vec<[[f32; 2]; HORIZONS.len()]>,
 }
 
@@ -95,8 +96,8 @@ impl Walker {
         }
     }
 
-    /// Walks those who are farthest behind by one tick; nothing if nobody is behind `tick`. Answers how many predictions
-    /// that took.
+    /// Walks those who are farthest behind by one tick; nothing if nobody is behind `tick`. Answers
+    /// how many predictions that took.
     pub(super) fn walk(&mut self, play: &Play, stage: &Stage, tick: usize) -> usize {
         let behind = |seat: &&Seat| seat.is_asked && seat.missing.is_none() && seat.next <= tick;
         let Some(next) = self.seats.iter().filter(behind).map(|seat| seat.next).min() else { return 0 };
@@ -131,7 +132,8 @@ impl Walker {
         self.seats.iter().all(|seat| !seat.is_asked || seat.missing.is_some() || seat.next > tick)
     }
 
-    /// What a predictor says, or said, about a player at a tick. Who learns and has not come that far says nothing.
+    /// What a predictor says, or said, about a player at a tick. Who learns and has not come that
+    /// far says nothing.
     pub(super) fn answer(
         &mut self,
         play: &Play,
@@ -159,7 +161,8 @@ impl Walker {
         seat.predictor.predict(subject, &known, &HORIZONS, &mut answer).ok().map(|()| answer)
     }
 
-    /// What a predictor's answer about a player at a tick rests on. Who learns knows only what it rests on now.
+    /// What a predictor's answer about a player at a tick rests on. Who learns knows only what it
+    /// rests on now.
     pub(super) fn reason(
         &mut self,
         play: &Play,

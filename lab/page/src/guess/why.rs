@@ -1,4 +1,5 @@
-//! Why a prediction failed, in words and numbers: what it went by, what really happened, and in what the two differ.
+//! Why a prediction failed, in words and numbers: what it went by, what really happened, and in
+//! what the two differ.
 
 use fairpath::rotation::wrap_angle;
 use fairpath::vector::{Vec2, Vector};
@@ -248,8 +249,8 @@ impl View<'_> {
         format!("{event}: {speeds}, and {:.0}° to the {} in all.", turned.abs(), side(turned))
     }
 
-    /// The error has two parts, at right angles in this sense: error² = (difference of the ways' lengths)² + (what the angle
-    /// between the ways makes of them)².
+    /// The error has two parts, at right angles in this sense: error² = (difference of the ways'
+    /// lengths)² + (what the angle between the ways makes of them)².
     fn difference(&self, expected: Vec2, there: Vec2) -> String {
         let (guessed, came) = (expected - self.here(), there - self.here());
         let error_squared = expected.distance(there).max(1e-12) * expected.distance(there).max(1e-12);

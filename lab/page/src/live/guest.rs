@@ -55,7 +55,8 @@ where
         }
     }
 
-    /// The server's newest state contains what the hands did at some moment: that is when what was shown then counted.
+    /// The server's newest state contains what the hands did at some moment: that is when what was
+    /// shown then counted.
     fn compare(&mut self) {
         let Some(stamp) = self.guest.acknowledged() else { return };
         while self.shown.front().is_some_and(|shown| shown.stamp < stamp) {

@@ -15,7 +15,8 @@ use fairpath_games::tanks::{
 use super::Table;
 use crate::play::{Hands, Kind, Thing, field};
 
-/// The player's own tank and shots are played here and told to the server; everybody else is seen through it.
+/// The player's own tank and shots are played here and told to the server; everybody else is seen
+/// through it.
 pub(super) struct LiveTank {
     crew: Crew,
     bot: Bot,

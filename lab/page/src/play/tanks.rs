@@ -16,7 +16,8 @@ pub(super) struct Tanks {
     bot: Bot,
 }
 
-/// Everybody else goes on doing what they did last; what is known of the own hands is known exactly.
+/// Everybody else goes on doing what they did last; what is known of the own hands is known
+/// exactly.
 pub(super) struct Rules;
 
 const OWN: EntityId = EntityId(0);

@@ -7,11 +7,13 @@ use fairpath::wire::{Precision, decode_updates};
 use fairpath::{DrVector, State};
 use fairpath_sim::{Link, LinkConfig, SimClock};
 
-/// Local, hop, global on an exact clock, and global on the clock that a receiver can estimate through its own links.
+/// Local, hop, global on an exact clock, and global on the clock that a receiver can estimate
+/// through its own links.
 pub(super) const WAYS: usize = 4;
 const ESTIMATED: usize = 3;
 
-/// A clock request or reply with its share of headers: what it costs does not matter here, only that links see it.
+/// A clock request or reply with its share of headers: what it costs does not matter here, only
+/// that links see it.
 const SYNC_BYTES: u32 = 48;
 
 /// One screen: bytes come in through its links, four replicas make of them what they can.
@@ -59,8 +61,8 @@ impl Mean {
 }
 
 impl Receiver {
-    /// A receiver behind links like this one in both directions, with a clock that is off by up to a minute and runs up
-    /// to 50 ppm wrong: what unsynchronised machines are like.
+    /// A receiver behind links like this one in both directions, with a clock that is off by up to
+    /// a minute and runs up to 50 ppm wrong: what unsynchronised machines are like.
     pub(super) fn new(link: &LinkConfig, precision: &Precision, random: &mut Random) -> Self {
         let offset = Span::from_secs_f64(random.between(-60.0, 60.0));
         let drift_ppm = random.between(-50.0, 50.0);

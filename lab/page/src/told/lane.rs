@@ -23,7 +23,8 @@ pub(super) struct Lane {
     precision: Precision,
     screens: Vec<Screen>,
     agenda: EventQueue<Event>,
-    /// When it was last asked what is to leave. A deadline that is still there afterwards waits for the next tick.
+    /// When it was last asked what is to leave. A deadline that is still there afterwards waits for
+    /// the next tick.
     polled: Option<SharedInstant>,
     flights: VecDeque<Flight>,
     written: Vec<(SharedInstant, f64, f64)>,
@@ -65,7 +66,8 @@ impl Flight {
     }
 }
 
-/// How many datagrams are drawn at once. With three receivers a second away and a DR vector each tick there are 360.
+/// How many datagrams are drawn at once. With three receivers a second away and a DR vector each
+/// tick there are 360.
 const FLIGHTS_MAX: usize = 512;
 
 impl Lane {
@@ -97,7 +99,8 @@ impl Lane {
         }
     }
 
-    /// Lets everything happen that is due by `now`, in the order of time; what arrives comes before what leaves.
+    /// Lets everything happen that is due by `now`, in the order of time; what arrives comes before
+    /// what leaves.
     pub(super) fn run_until(&mut self, now: SharedInstant) {
         loop {
             let arrives = self.agenda.next_at().filter(|at| *at <= now);

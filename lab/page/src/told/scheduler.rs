@@ -19,8 +19,8 @@ impl Scheduler {
     }
 }
 
-/// Those that can be chosen, as the knobs count them. The first tells everyone everything, whatever the budget; the third pays no
-/// attention to the budget either.
+/// Those that can be chosen, as the knobs count them. The first tells everyone everything, whatever
+/// the budget; the third pays no attention to the budget either.
 pub const SCHEDULERS: [Scheduler; 8] = [
     Scheduler { name: "base", make: |_, _| Box::new(Broadcast) },
     Scheduler {

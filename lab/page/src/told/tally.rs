@@ -5,8 +5,9 @@ use fairpath::error::{self, Path};
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::Vec2;
 
-/// How wrong one receiver has been since it first heard of the tank: the exact integral of the distance between the
-/// exported path and the one it followed, as only somebody can know who sees both ends.
+/// How wrong one receiver has been since it first heard of the tank: the exact integral of the
+/// distance between the exported path and the one it followed, as only somebody can know who sees
+/// both ends.
 #[derive(Clone, Debug)]
 pub(super) struct Tally {
     horizon: Span,
@@ -58,7 +59,8 @@ impl Tally {
         self.sum
     }
 
-    /// Generation times lie on a grid, a little before the tick that cut: what arrived in between came first.
+    /// Generation times lie on a grid, a little before the tick that cut: what arrived in between
+    /// came first.
     fn change(&mut self, at: SharedInstant, change: Change) {
         let place = self.changes.partition_point(|(other, _)| *other <= at);
         self.changes.insert(place, (at, change));

@@ -23,15 +23,18 @@ pub(super) const MODEL: MotionKind = MotionKind::Circular;
 /// How far off a receiver may be before it is told.
 const THRESHOLD: f64 = 0.3;
 
-/// When a DR vector is due: the usual choice, with a heartbeat, since a replica that hears nothing new for three seconds freezes.
+/// When a DR vector is due: the usual choice, with a heartbeat, since a replica that hears nothing
+/// new for three seconds freezes.
 pub(super) fn trigger() -> Trigger {
     Trigger::within(THRESHOLD)
 }
 
-/// Where datagrams are few: this far apart, a little less than three ticks, so that every third takes along what came due.
+/// Where datagrams are few: this far apart, a little less than three ticks, so that every third
+/// takes along what came due.
 pub(super) const BUNDLE: Span = Span::from_millis(95);
 
-/// As finely as it takes to stay far below the threshold, in a world of the fields that so many tanks drive on.
+/// As finely as it takes to stay far below the threshold, in a world of the fields that so many
+/// tanks drive on.
 pub(super) fn precision(tanks: usize) -> Precision {
     let corner = Scene::reach(tanks);
     let settings = PrecisionSettings {

@@ -39,8 +39,8 @@ pub(crate) trait Teller {
 
 /// One receiver.
 pub(crate) trait Watcher {
-    /// A frame: takes in what has come, and says where every tank is shown, if anything was heard of it, and at which instant
-    /// after the scene `began`.
+    /// A frame: takes in what has come, and says where every tank is shown, if anything was heard
+    /// of it, and at which instant after the scene `began`.
     fn frame(&mut self, began: Duration, shown: &mut [Option<Vec2>]) -> Duration;
 
     /// Goes away.

@@ -35,7 +35,8 @@ pub(super) struct Server {
 enum Says {
     /// Every state, every tick.
     States,
-    /// What Fairpath would send if it kept no books of who knows what: DR vectors when one is due, to everybody alike.
+    /// What Fairpath would send if it kept no books of who knows what: DR vectors when one is due,
+    /// to everybody alike.
     Vectors(Box<Vectors>),
 }
 
@@ -171,7 +172,8 @@ fn instant(at: Duration) -> SharedInstant {
     SharedInstant::from_micros(at.as_micros() as i64)
 }
 
-// ── receivers ───────────────────────────────────────────────────────────────────────────────────────────────
+// ── receivers
+// ───────────────────────────────────────────────────────────────────────────────────────────────
 
 /// A connection, and what came on it.
 struct Receiver {
@@ -220,7 +222,8 @@ impl Receiver {
     }
 }
 
-/// All receivers' sockets have one thread: acknowledgements leave in time, and not with the next frame.
+/// All receivers' sockets have one thread: acknowledgements leave in time, and not with the next
+/// frame.
 fn sockets() -> Handle {
     static SOCKETS: OnceLock<Handle> = OnceLock::new();
     let start = || {

@@ -1,5 +1,5 @@
-//! Goal: the middleman decides as the simulator does, and everything it holds has an end. Method: no sockets and no clock, the
-//! relay alone in virtual time.
+//! Goal: the middleman decides as the simulator does, and everything it holds has an end. Method:
+//! no sockets and no clock, the relay alone in virtual time.
 
 use fairpath::time::Span;
 use fairpath_sim::Loss;

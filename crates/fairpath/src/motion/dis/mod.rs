@@ -1,12 +1,12 @@
 //! The nine dead-reckoning models of IEEE 1278.1, with orientation.
 //!
-//! A model's name says what it keeps. **F**ixed or **R**otating: whether the body turns. **P**osition or
-//! **V**elocity: whether only the velocity is kept, or the acceleration too. **W**orld or **B**ody: in whose axes
-//! those two are given and kept.
+//! A model's name says what it keeps. **F**ixed or **R**otating: whether the body turns.
+//! **P**osition or **V**elocity: whether only the velocity is kept, or the acceleration too.
+//! **W**orld or **B**ody: in whose axes those two are given and kept.
 //!
-//! Behind the nine names is one curve: a constant acceleration, seen from axes that turn at a constant rate,
-//! see `turn.rs`. World models are that curve in axes that stand still. [`Model`] says where the standard's text
-//! can be read in more than one way, and lets you choose.
+//! Behind the nine names is one curve: a constant acceleration, seen from axes that turn at a
+//! constant rate, see `turn.rs`. World models are that curve in axes that stand still. [`Model`]
+//! says where the standard's text can be read in more than one way, and lets you choose.
 
 mod model;
 mod turn;
@@ -27,7 +27,8 @@ pub struct Dis {
     pub position: Vec3,
     /// World axes for models 2–5, body axes for 6–9.
     pub velocity: Vec3,
-    /// World axes for models 2–5, body axes for 6–9; [`AccelerationReading`] says of what it is the slope.
+    /// World axes for models 2–5, body axes for 6–9; [`AccelerationReading`] says of what it is the
+    /// slope.
     pub acceleration: Vec3,
     /// Body to world.
     pub orientation: Quat,
@@ -36,7 +37,8 @@ pub struct Dis {
 }
 
 impl Dis {
-    /// The motion that starts in `state`, as far as the model can express it. What it has no use for is zero.
+    /// The motion that starts in `state`, as far as the model can express it. What it has no use
+    /// for is zero.
     pub(super) fn from_state<V: Planar>(state: &State<V>, model: Model) -> Self {
         let mut dis = Self {
             model,
@@ -94,7 +96,8 @@ impl Dis {
             && self.orientation.is_finite()
     }
 
-    /// The rate at which the axes that it keeps its velocity in turn, in world axes. Constant: they turn about it.
+    /// The rate at which the axes that it keeps its velocity in turn, in world axes. Constant: they
+    /// turn about it.
     pub(crate) fn turning(&self) -> Vec3 {
         self.axes().rotate(self.axes_rate())
     }
@@ -140,7 +143,8 @@ struct Curve {
 }
 
 impl Curve {
-    /// The integral of the velocity: never a difference of large numbers, and nothing is added to a position.
+    /// The integral of the velocity: never a difference of large numbers, and nothing is added to a
+    /// position.
     fn displacement_at(&self, at: f64) -> Vec3 {
         let turn = self.turn_until(at);
         self.axes.rotate((turn.mean(self.velocity) + turn.ramp_mean(self.acceleration) * at) * at)
@@ -182,7 +186,8 @@ mod tests {
 
     #[test]
     fn a_turning_body_model_flies_a_screw() {
-        // Radius 10/0.5 = 20 m: half a turn ends two radii to the left, whatever the distance to the origin.
+        // Radius 10/0.5 = 20 m: half a turn ends two radii to the left, whatever the distance to the
+        // origin.
         let half_turn = std::f64::consts::PI / 0.5;
         let end: State<Vec3> = screw(Model::Rpb).state_at(half_turn);
         let expected = Vec3::new(0.0, 40.0, 3.0 * half_turn);
@@ -194,8 +199,8 @@ mod tests {
 
     #[test]
     fn an_inertial_acceleration_of_zero_starts_straight() {
-        // The inertial reading of no acceleration: the components turn against the axes, and at the start the
-        // path has no curvature. The other reading is the screw.
+        // The inertial reading of no acceleration: the components turn against the axes, and at the start
+        // the path has no curvature. The other reading is the screw.
         let start = |reading| screw(Model::Rvb(reading)).state_at::<Vec3>(0.0).acceleration;
         assert_eq!(start(AccelerationReading::Inertial), Vec3::ZERO);
         assert_eq!(start(AccelerationReading::BodyRate), Vec3::new(0.0, 5.0, 0.0));

@@ -1,7 +1,8 @@
 /// Which of the nine, and how the ambiguous ones are read.
 ///
-/// Programs in the field disagree about models 6, 8 and 9. The default readings are those that most of them
-/// share; the others are here because a simulation must agree with its peers before it can be right.
+/// Programs in the field disagree about models 6, 8 and 9. The default readings are those that most
+/// of them share; the others are here because a simulation must agree with its peers before it can
+/// be right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Model {
     /// 1: does not move.
@@ -27,8 +28,8 @@ pub enum Model {
 /// Of what the acceleration of a model with turning body axes is the slope.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AccelerationReading {
-    /// Of the velocity in the world, as an accelerometer feels it, given along the body's axes at the start.
-    /// The velocity's components then change by a0 − ω × v0 per second.
+    /// Of the velocity in the world, as an accelerometer feels it, given along the body's axes at
+    /// the start. The velocity's components then change by a0 − ω × v0 per second.
     #[default]
     Inertial,
     /// Of the velocity's components in body axes: they change by a0 per second.

@@ -1,12 +1,13 @@
 //! A steady turn, and means over it.
 //!
-//! With u the rotation vector of the whole turn and ϑ its length, a vector fixed in the turning axes is, after
-//! the fraction τ of the turn, exp(τ·\[u×\])·v in the axes at the start. The models need that at the end, its
-//! mean over τ, and its mean weighted with τ: the standard's Rᵀ, R1 and R2, without the powers of dt.
+//! With u the rotation vector of the whole turn and ϑ its length, a vector fixed in the turning
+//! axes is, after the fraction τ of the turn, exp(τ·\[u×\])·v in the axes at the start. The models
+//! need that at the end, its mean over τ, and its mean weighted with τ: the standard's Rᵀ, R1 and
+//! R2, without the powers of dt.
 //!
-//! All three have the form α·v + β·u×v + γ·u·(u·v), where nothing is divided by the length of u, so that a turn
-//! of nothing has no special case. Only the factors have one: the closed forms of α, β and γ lose digits as
-//! ϑ → 0, and there their series take over.
+//! All three have the form α·v + β·u×v + γ·u·(u·v), where nothing is divided by the length of u, so
+//! that a turn of nothing has no special case. Only the factors have one: the closed forms of α, β
+//! and γ lose digits as ϑ → 0, and there their series take over.
 
 use crate::vector::{Vec3, Vector};
 
@@ -48,7 +49,8 @@ impl Turn {
         })
     }
 
-    /// α·v + β·u×v + γ·u·(u·v), with the factors from the series or the closed form, whichever is accurate.
+    /// α·v + β·u×v + γ·u·(u·v), with the factors from the series or the closed form, whichever is
+    /// accurate.
     fn combine(&self, v: Vec3, series: &Coefficients, closed_form: impl FnOnce() -> [f64; 3]) -> Vec3 {
         let [straight, across, along] = if self.angle < SERIES_BELOW {
             let square = self.angle * self.angle;
@@ -60,15 +62,16 @@ impl Turn {
     }
 }
 
-/// Angle in radians below which the series are used. At 0.5 the closed forms are off by 2e-15 of the result; used
-/// further down they would be off by 1e-13 at 0.05 and by all of it at 1e-8. Further up the series need more terms.
+/// Angle in radians below which the series are used. At 0.5 the closed forms are off by 2e-15 of
+/// the result; used further down they would be off by 1e-13 at 0.05 and by all of it at 1e-8.
+/// Further up the series need more terms.
 const SERIES_BELOW: f64 = 0.5;
 
 /// Terms of a series. Below [`SERIES_BELOW`] the first one left out is under 0.5¹⁶/16! ≈ 1e-18.
 const TERMS: usize = 8;
 
-/// What the powers \[u×\]⁰, \[u×\]¹, … are multiplied with. Since \[u×\]² = u·uᵀ − ϑ², the even ones make up α,
-/// the odd ones β, and the even ones from the second on γ.
+/// What the powers \[u×\]⁰, \[u×\]¹, … are multiplied with. Since \[u×\]² = u·uᵀ − ϑ², the even
+/// ones make up α, the odd ones β, and the even ones from the second on γ.
 type Coefficients = [f64; 2 * TERMS + 1];
 
 /// exp: 1/k!.

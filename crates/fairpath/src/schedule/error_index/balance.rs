@@ -5,8 +5,8 @@ use crate::vector::Planar;
 
 /// How receivers fare compared with each other, and how hard that holds back those who fare well.
 ///
-/// Accounts are taken as sums (error per second times the seconds they know of) and for one entity, so that the
-/// same knobs suit a sender of one entity and of many.
+/// Accounts are taken as sums (error per second times the seconds they know of) and for one entity,
+/// so that the same knobs suit a sender of one entity and of many.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Balance {
     /// The account up to which the others are let down.
@@ -25,13 +25,16 @@ pub(super) struct Balance {
 
 /// No account counts for more than this many times the median one.
 ///
-/// Receivers who are all served some way differ by less than this, whatever their delays. Who stands out more is broken
-/// or lies, and must neither raise the price for all others nor make them wait.
+/// Receivers who are all served some way differ by less than this, whatever their delays. Who
+/// stands out more is broken or lies, and must neither raise the price for all others nor make them
+/// wait.
 const OUTLIER: f64 = 4.0;
-/// Nobody waits for the others until more than this many times the mean error could be taken off theirs.
+/// Nobody waits for the others until more than this many times the mean error could be taken off
+/// theirs.
 ///
-/// Where somebody's link stalls for seconds, no waiting makes others as wrong: on a recorded match behind such a link this
-/// takes a sixth off the mean error. Where nobody's does it is hardly ever reached.
+/// Where somebody's link stalls for seconds, no waiting makes others as wrong: on a recorded match
+/// behind such a link this takes a sixth off the mean error. Where nobody's does it is hardly ever
+/// reached.
 const HELD_BACK_MAX: f64 = 4.0;
 /// The account of who does not answer. It is a guess, and nobody waits for it.
 const UNKNOWN: f64 = -1.0;
@@ -74,7 +77,8 @@ impl Balance {
         Self {
             leader: largest.min(config.leader_max * mean),
             scale,
-            // Two seconds, and below one: nothing is known in the first moments, and nothing must be infinite.
+            // Two seconds, and below one: nothing is known in the first moments, and nothing must be
+            // infinite.
             pull: strength / (secs + 2.0),
             most: HELD_BACK_MAX * level,
             far_share: config.far_share,

@@ -7,7 +7,8 @@ use crate::number::EntityId;
 use crate::time::Span;
 use crate::vector::Planar;
 
-/// Of the velocity's changes, how much must point one way for the newest curve to be believed as it is.
+/// Of the velocity's changes, how much must point one way for the newest curve to be believed as it
+/// is.
 ///
 /// 0.95: a tank that turns steadily changes its velocity by equal steps in almost one direction.
 const STEADY: f64 = 0.95;
@@ -16,9 +17,10 @@ const CHANGE_MIN: f64 = 1e-9;
 
 /// Where the entity will go, as far as its last moves tell; `None` before its first DR vector.
 ///
-/// The newest DR vector says where it goes *now*. If the last few went back and forth, it will not go there
-/// for long, and telling receivers of each swing is wasted. So the newest velocity counts with the share of recent
-/// changes that did not cancel, and the mean velocity over the window with the rest.
+/// The newest DR vector says where it goes *now*. If the last few went back and forth, it will not
+/// go there for long, and telling receivers of each swing is wasted. So the newest velocity counts
+/// with the share of recent changes that did not cancel, and the mean velocity over the window with
+/// the rest.
 pub(super) fn forecast<V: Planar>(scene: &Scene<'_, V>, window: Span) -> Option<Path<V>> {
     let from = scene.now - window;
     let mut pieces = scene.ledger.exported_back_to(from);
@@ -49,8 +51,8 @@ pub(super) fn forecast<V: Planar>(scene: &Scene<'_, V>, window: Span) -> Option<
 
 /// How low each entity has been without falling or climbing: it will not fall through that.
 ///
-/// A DR vector of somebody who falls goes on falling, and somebody far away is told of it after the landing. Without a
-/// floor that copy seems worth it, and puts the entity into the ground.
+/// A DR vector of somebody who falls goes on falling, and somebody far away is told of it after the
+/// landing. Without a floor that copy seems worth it, and puts the entity into the ground.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ground {
     levels: BTreeMap<EntityId, f64>,
@@ -75,7 +77,8 @@ impl Ground {
         self.levels.remove(&entity);
     }
 
-    /// The height below which the entity will not fall. None for somebody who is below all that is known.
+    /// The height below which the entity will not fall. None for somebody who is below all that is
+    /// known.
     pub(super) fn below<V: Planar>(&self, entity: EntityId, position: V) -> f64 {
         let level = self.levels.get(&entity).copied();
         level.filter(|level| *level <= position.height()).unwrap_or(f64::NEG_INFINITY)

@@ -1,5 +1,5 @@
-//! Error-index: a copy goes where it avoids the most error, at a price that the budget sets and that is higher
-//! for those who have fared well. Derived in `docs/error-index.md`.
+//! Error-index: a copy goes where it avoids the most error, at a price that the budget sets and
+//! that is higher for those who have fared well. Derived in `docs/error-index.md`.
 
 mod balance;
 mod config;
@@ -26,16 +26,17 @@ use crate::vector::Planar;
 
 /// Buys the copies that are worth it.
 ///
-/// At every trigger, and a few times between triggers, each receiver that is not told of the newest DR vector gets an
-/// index: the distance that a copy would take off its error, judged shortly after the copy's arrival against a
-/// *forecast* of the entity, less what it is held back by because others fare worse (`balance.rs`), which is as much
-/// as the mean error leaves room for (`restraint.rs`). Whoever is above the price gets a copy, the highest first,
-/// as long as the budget has credit (`purse.rs`). Who does not answer, or has only just joined, must wait for
+/// At every trigger, and a few times between triggers, each receiver that is not told of the newest
+/// DR vector gets an index: the distance that a copy would take off its error, judged shortly after
+/// the copy's arrival against a *forecast* of the entity, less what it is held back by because
+/// others fare worse (`balance.rs`), which is as much as the mean error leaves room for
+/// (`restraint.rs`). Whoever is above the price gets a copy, the highest first, as long as the
+/// budget has credit (`purse.rs`). Who does not answer, or has only just joined, must wait for
 /// its turn besides (`rounds.rs`).
 ///
-/// Somebody who knows nothing of the entity, or nothing of its present life, is told at once whatever it costs: there
-/// is no error to weigh against a thing that is missing on a screen. With a budget of zero that is all that
-/// is ever sent.
+/// Somebody who knows nothing of the entity, or nothing of its present life, is told at once
+/// whatever it costs: there is no error to weigh against a thing that is missing on a screen. With
+/// a budget of zero that is all that is ever sent.
 #[derive(Clone, Debug)]
 pub struct ErrorIndex {
     config: ErrorIndexConfig,
@@ -79,8 +80,8 @@ impl ErrorIndex {
         self.purse.tokens()
     }
 
-    /// Claims what is worth it, and shows everybody who is not worth it to `watch`: what a copy would gain, of how much it
-    /// would have to gain, and by which paths.
+    /// Claims what is worth it, and shows everybody who is not worth it to `watch`: what a copy
+    /// would gain, of how much it would have to gain, and by which paths.
     fn decide<V: Planar>(
         &mut self,
         scene: &Scene<'_, V>,
@@ -152,8 +153,9 @@ impl ErrorIndex {
         (self.config.look_again > Span::ZERO).then(|| now + self.config.look_again)
     }
 
-    /// When to look again at an entity at which it has just looked: soon, if somebody may get a copy by then; later, if
-    /// nothing is near its price; not before the next trigger, if everybody knows all there is to know.
+    /// When to look again at an entity at which it has just looked: soon, if somebody may get a
+    /// copy by then; later, if nothing is near its price; not before the next trigger, if
+    /// everybody knows all there is to know.
     fn look_after<V: Planar>(
         &self,
         scene: &Scene<'_, V>,
@@ -212,7 +214,8 @@ impl<V: Planar> Scheduler<V> for ErrorIndex {
         let mut quiet = QUIET_MAX;
         self.decide(scene, claims, |refused| quiet = quiet.min(refused.quiet()));
         let next = self.look_after(scene, quiet, !claims.is_empty());
-        // Called for one entity after the other: the first begins anew, and whoever is in the greatest hurry counts.
+        // Called for one entity after the other: the first begins anew, and whoever is in the greatest
+        // hurry counts.
         let others = self.look_at.filter(|look_at| *look_at > scene.now);
         self.look_at = others.into_iter().chain(next).min();
     }
@@ -254,9 +257,10 @@ struct Refused<'a, V: Planar> {
 }
 
 impl<V: Planar> Refused<'_, V> {
-    /// For how long it will surely not be worth it, if nothing happens: as long as the gain takes to a quarter of what is
-    /// needed, at the speed at which the paths part. The rest is for a price that falls meanwhile, and for what others
-    /// gather: with half of it instead, crowds have up to 0.9 % more error than if it looked every time.
+    /// For how long it will surely not be worth it, if nothing happens: as long as the gain takes
+    /// to a quarter of what is needed, at the speed at which the paths part. The rest is for a
+    /// price that falls meanwhile, and for what others gather: with half of it instead, crowds
+    /// have up to 0.9 % more error than if it looked every time.
     fn quiet(&self) -> Span {
         if !self.paths.iter().all(|path| path.is_straight()) {
             return Span::ZERO;
@@ -274,8 +278,9 @@ impl<V: Planar> Refused<'_, V> {
     }
 }
 
-/// How long it sleeps at most while somebody does not know everything. A receipt that does not come makes a copy worth it
-/// that nobody could foresee: that may wait a fifth of the silence that is promised.
+/// How long it sleeps at most while somebody does not know everything. A receipt that does not come
+/// makes a copy worth it that nobody could foresee: that may wait a fifth of the silence that is
+/// promised.
 const QUIET_MAX: Span = Span::from_millis(400);
 
 /// What a receiver will make of the entity shortly after a copy that leaves now would arrive.
@@ -287,7 +292,8 @@ enum Outlook<'a, V: Planar> {
 }
 
 fn belief_ahead<'a, V: Planar>(page: &Page<'a, V>, at: SharedInstant) -> Outlook<'a, V> {
-    // Its first copy may be under way and later than a copy sent now is expected to be: that one counts.
+    // Its first copy may be under way and later than a copy sent now is expected to be: that one
+    // counts.
     let after_all = || page.belief_at(SharedInstant::from_micros(i64::MAX));
     match page.belief_at(at) {
         Belief::Places(placed) => Outlook::Places { placed, at },
@@ -309,14 +315,14 @@ fn with_pages<'a, V: Planar>(
     })
 }
 
-/// How long a copy will take. Before the first receipt half of the silence is the best guess: if the way were
-/// shorter, there would be an answer by now.
+/// How long a copy will take. Before the first receipt half of the silence is the best guess: if
+/// the way were shorter, there would be an answer by now.
 #[inline]
 fn delay_of(candidate: &Candidate, now: SharedInstant) -> Span {
     let unknown = || candidate.silence(now).scaled(0.5).min(DELAY_UNKNOWN_MAX);
     candidate.delay.unwrap_or_else(unknown).max(Span::ZERO)
 }
 
-/// The longest way that is believed of somebody who never reports: the far end of the links that we promise to
-/// serve. More, and a silent receiver would make all others look near.
+/// The longest way that is believed of somebody who never reports: the far end of the links that we
+/// promise to serve. More, and a silent receiver would make all others look near.
 const DELAY_UNKNOWN_MAX: Span = Span::from_secs(1);

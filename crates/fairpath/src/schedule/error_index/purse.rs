@@ -31,18 +31,22 @@ struct Entity {
     allowance: f64,
 }
 
-/// How many triggers' worth of budget are best in the purse: what one trigger earns and has not spent yet.
+/// How many triggers' worth of budget are best in the purse: what one trigger earns and has not
+/// spent yet.
 const BEST_SAVED: f64 = 1.0;
-/// The largest deviation from it that is learnt from: beyond, it is a quiet stretch or a battle, not the level.
+/// The largest deviation from it that is learnt from: beyond, it is a quiet stretch or a battle,
+/// not the level.
 const LEARNT_FROM_MAX: f64 = 10.0;
-/// Where learning ends: prices of a fiftieth of the mean error, and of seven times. No recording asks for more, and a
-/// price must find back within a few hundred triggers.
+/// Where learning ends: prices of a fiftieth of the mean error, and of seven times. No recording
+/// asks for more, and a price must find back within a few hundred triggers.
 const LEARNT: std::ops::RangeInclusive<f64> = -4.0..=2.0;
-/// By how many copies for everybody an entity may have spent more than it has earned, or less, if it shares the budget.
+/// By how many copies for everybody an entity may have spent more than it has earned, or less, if
+/// it shares the budget.
 ///
-/// Two: a birth, and a turn at once. More, and one that jumps about lives at the others' expense: without this, whose numbers come
-/// from far away makes others' error 1.2 times as large instead of 1.15, in the worst of twenty sieges. Less, and turns wait
-/// although others are quiet. Six players as fast as each other have 1 % less error with it, and six who are not 6 % less.
+/// Two: a birth, and a turn at once. More, and one that jumps about lives at the others' expense:
+/// without this, whose numbers come from far away makes others' error 1.2 times as large instead of
+/// 1.15, in the worst of twenty sieges. Less, and turns wait although others are quiet. Six players
+/// as fast as each other have 1 % less error with it, and six who are not 6 % less.
 const ALLOWANCE: f64 = 2.0;
 /// How much of a new cost is learnt.
 const COST_GAIN: f64 = 1.0 / 8.0;
@@ -72,7 +76,8 @@ impl Purse {
         self.entities.remove(&entity);
     }
 
-    /// A trigger of an entity that so many receivers are told of brings its budget in, and teaches the price.
+    /// A trigger of an entity that so many receivers are told of brings its budget in, and teaches
+    /// the price.
     pub(super) fn earn(&mut self, entity: EntityId, receivers: usize, config: &ErrorIndexConfig) {
         if config.budget <= 0.0 {
             return;
@@ -97,9 +102,10 @@ impl Purse {
 
     /// A copy left at this cost. Nonsense costs nothing.
     ///
-    /// What must leave is paid for in full, in time. What others make leave, the dispatcher for its promises, is
-    /// paid for as far as there is credit, and not at all once everybody has frozen on it: else whoever is promised much, or an
-    /// owner who has fallen silent, would take the budget from all.
+    /// What must leave is paid for in full, in time. What others make leave, the dispatcher for its
+    /// promises, is paid for as far as there is credit, and not at all once everybody has
+    /// frozen on it: else whoever is promised much, or an owner who has fallen silent, would
+    /// take the budget from all.
     pub(super) fn pay(&mut self, entity: EntityId, at: SharedInstant, cost: f64, config: &ErrorIndexConfig) {
         let cost = if cost.is_finite() { cost.max(0.0) } else { 0.0 };
         let mut debt_max = config.borrow;
@@ -134,7 +140,8 @@ impl Purse {
         level * dearer * libm::exp(self.learnt - config.price_response * saved)
     }
 
-    /// Whether every trigger earns a copy for each of so many receivers: then nobody has to wait for anybody.
+    /// Whether every trigger earns a copy for each of so many receivers: then nobody has to wait
+    /// for anybody.
     pub(super) fn is_plenty(&self, entity: EntityId, receivers: usize, config: &ErrorIndexConfig) -> bool {
         config.budget >= receivers as f64 * self.cost_of(entity) && config.budget > 0.0
     }

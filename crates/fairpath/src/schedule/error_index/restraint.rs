@@ -1,11 +1,13 @@
 use super::ErrorIndexConfig;
 use crate::time::SharedInstant;
 
-/// How hard those who fare well are held back for the others: as hard as the mean error leaves room for.
+/// How hard those who fare well are held back for the others: as hard as the mean error leaves room
+/// for.
 ///
-/// Where a copy withheld from one is of use to another, all can be treated alike for little. Where the far are wrong
-/// whatever they are told, alike means that all are as wrong as they. Which of the two it is depends on how the entity
-/// moves, so it is found out: the mean error is compared with that of telling all every k-th time, and held below
+/// Where a copy withheld from one is of use to another, all can be treated alike for little. Where
+/// the far are wrong whatever they are told, alike means that all are as wrong as they. Which of
+/// the two it is depends on how the entity moves, so it is found out: the mean error is compared
+/// with that of telling all every k-th time, and held below
 /// [`mean_max`](ErrorIndexConfig::mean_max) times that.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Restraint {
@@ -14,10 +16,11 @@ pub(super) struct Restraint {
     until: Option<SharedInstant>,
 }
 
-/// By which power of e it answers to room in the mean error: to a tenth of it by half as much again.
+/// By which power of e it answers to room in the mean error: to a tenth of it by half as much
+/// again.
 const RESPONSE: f64 = 5.0;
-/// The same, kept for good, for every second. A tenth of room becomes twice as hard in a minute or so: accounts are sums
-/// over minutes, and what answers faster than they change only swings.
+/// The same, kept for good, for every second. A tenth of room becomes twice as hard in a minute or
+/// so: accounts are sums over minutes, and what answers faster than they change only swings.
 const LEARNING: f64 = 0.1;
 /// Where learning ends: a twentieth of the knob, and five times.
 const LEARNT: std::ops::RangeInclusive<f64> = -3.0..=1.5;
@@ -27,8 +30,8 @@ const ROOM_MAX: f64 = 0.5;
 const WARM_UP_SECS: f64 = 5.0;
 
 impl Restraint {
-    /// How hard, if the mean error is now so many times that of telling all every k-th time. Metres of gain for each
-    /// metre by which others are farther off on average.
+    /// How hard, if the mean error is now so many times that of telling all every k-th time. Metres
+    /// of gain for each metre by which others are farther off on average.
     pub(super) fn strength(
         &mut self,
         times: Option<f64>,

@@ -11,9 +11,10 @@ pub(super) struct Rounds {
 
 /// Who must wait for a round, and whose turn it is.
 ///
-/// A copy is worth what it takes off an error, and the error of who does not answer, or has only just come, is not known.
-/// Such people can look badly off for as long as they like, at everybody's expense. So they are told once in a
-/// round at most, as everybody would be if all were treated alike, and cost the others no more than somebody who plays along.
+/// A copy is worth what it takes off an error, and the error of who does not answer, or has only
+/// just come, is not known. Such people can look badly off for as long as they like, at everybody's
+/// expense. So they are told once in a round at most, as everybody would be if all were treated
+/// alike, and cost the others no more than somebody who plays along.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Turn {
     /// When the round began.
@@ -26,8 +27,8 @@ pub(super) struct Turn {
 
 /// For how long after joining somebody waits for rounds.
 ///
-/// 3 s: as long as an answer is waited for. Shorter, and who comes again every other second is told more than who stays; longer,
-/// and newcomers are told worse than the others for no reason.
+/// 3 s: as long as an answer is waited for. Shorter, and who comes again every other second is told
+/// more than who stays; longer, and newcomers are told worse than the others for no reason.
 const NEW_FOR: Span = Span::from_secs(3);
 
 const NEVER: SharedInstant = SharedInstant::from_micros(i64::MAX);
@@ -51,11 +52,11 @@ impl Rounds {
 }
 
 impl Turn {
-    /// Whether somebody may be told if it is worth it: who answers and is not new always, the others if they were not told
-    /// since the round began.
+    /// Whether somebody may be told if it is worth it: who answers and is not new always, the
+    /// others if they were not told since the round began.
     ///
-    /// Who has joined was told at once, at the others' expense, and is passed over twice for it: a player who comes again
-    /// every second then costs them as much as one who stays.
+    /// Who has joined was told at once, at the others' expense, and is passed over twice for it: a
+    /// player who comes again every second then costs them as much as one who stays.
     pub(super) fn allows(&self, candidate: &Candidate) -> bool {
         let joined = candidate.standing.joined;
         let waits = !candidate.answers || joined > self.new_since;

@@ -8,12 +8,12 @@ use crate::number::EntityId;
 use crate::time::{SharedInstant, Span};
 use crate::vector::Planar;
 
-/// How wrong receivers would be if the same budget told all of them of every k-th DR vector. What fairness may cost
-/// is measured by it.
+/// How wrong receivers would be if the same budget told all of them of every k-th DR vector. What
+/// fairness may cost is measured by it.
 ///
-/// Nobody has to be told that way to know: the exported path and everybody's delay say where they would place the
-/// entity. What delays do not say, losses and stalls, makes receivers as wrong however they are told: it is known
-/// from receipts, and added.
+/// Nobody has to be told that way to know: the exported path and everybody's delay say where they
+/// would place the entity. What delays do not say, losses and stalls, makes receivers as wrong
+/// however they are told: it is known from receipts, and added.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Yardstick {
     entities: BTreeMap<EntityId, Track>,
@@ -46,15 +46,17 @@ struct Track {
     mean: Error,
 }
 
-/// At most so many receivers are looked at, evenly over all of them. A decision must not cost much more because of it,
-/// and for the mean of all delays so many are enough.
+/// At most so many receivers are looked at, evenly over all of them. A decision must not cost much
+/// more because of it, and for the mean of all delays so many are enough.
 const LOOKED_AT_MAX: usize = 8;
-/// How often it is looked, however many triggers there are: far more often than any error comes and goes.
+/// How often it is looked, however many triggers there are: far more often than any error comes and
+/// goes.
 const STEP: Span = Span::from_millis(50);
 /// So many may be under way. At three a second, more than the ledger remembers.
 const UNDER_WAY_MAX: usize = 64;
-/// A DR vector that none has followed for so long is told to all, whether it is a k-th or not: who tells every k-th keeps the
-/// promise of [`Liveness`](super::super::Liveness) too. Without this, two words of somebody who then falls silent would look like a large error.
+/// A DR vector that none has followed for so long is told to all, whether it is a k-th or not: who
+/// tells every k-th keeps the promise of [`Liveness`](super::super::Liveness) too. Without this,
+/// two words of somebody who then falls silent would look like a large error.
 const STEADY: Span = Span::from_secs(1);
 
 impl Yardstick {
@@ -86,8 +88,8 @@ impl Yardstick {
         }
     }
 
-    /// Looks at what receivers place by now. Answers with the mean error over the one that telling all of every k-th
-    /// would have led to; nothing before there is any.
+    /// Looks at what receivers place by now. Answers with the mean error over the one that telling
+    /// all of every k-th would have led to; nothing before there is any.
     pub(super) fn compare<V: Planar>(&mut self, scene: &Scene<'_, V>) -> Option<f64> {
         let track = self.entities.get_mut(&scene.entity)?;
         let before = track.mean;
@@ -161,7 +163,8 @@ impl Track {
     }
 }
 
-/// How far it is from `here` to where those place the entity who follow what was generated at these instants, summed up.
+/// How far it is from `here` to where those place the entity who follow what was generated at these
+/// instants, summed up.
 fn distances<V: Planar>(scene: &Scene<'_, V>, here: V, followed: &mut [SharedInstant]) -> f64 {
     followed.sort_unstable();
     let Some(oldest) = followed.first() else { return 0.0 };

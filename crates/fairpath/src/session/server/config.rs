@@ -19,24 +19,30 @@ pub struct ServerConfig {
     pub placement: Placement,
     /// What may be sent to each client. Default [`Budget::default`].
     pub budget: Budget,
-    /// No two datagrams to one client in less than this; what is due meanwhile leaves with the next. Default zero: at once.
+    /// No two datagrams to one client in less than this; what is due meanwhile leaves with the
+    /// next. Default zero: at once.
     ///
-    /// With many clients who all speak when they like, a datagram for each of their DR vectors is mostly header: at one tick of
-    /// the game (50 ms at 20 Hz) a client who sees 32 tanks is sent 20 datagrams a second and not 60, half the bytes at a
-    /// third of the server's time, and hears of everything 25 ms later on average.
+    /// With many clients who all speak when they like, a datagram for each of their DR vectors is
+    /// mostly header: at one tick of the game (50 ms at 20 Hz) a client who sees 32 tanks is
+    /// sent 20 datagrams a second and not 60, half the bytes at a third of the server's time,
+    /// and hears of everything 25 ms later on average.
     pub datagram_every: Span,
     /// How updates are spread.
     pub dispatcher: DispatcherConfig,
-    /// How many clients may have a session. Default 64; each can cost an outbox of 256 KiB when it is absent.
+    /// How many clients may have a session. Default 64; each can cost an outbox of 256 KiB when it
+    /// is absent.
     pub clients_max: usize,
-    /// A client that is silent for this long loses its connection, not its session. Default [`SILENCE_MAX`].
+    /// A client that is silent for this long loses its connection, not its session. Default
+    /// [`SILENCE_MAX`].
     pub silence_max: Span,
     /// For how long a session without a connection can be resumed. Default [`RESUME_WITHIN`].
     pub resume_within: Span,
-    /// How often it is looked at who sees what. Default 100 ms: at 25 u/s that is 2.5 units late. It costs clients
-    /// times objects each time; from 64 clients on they are looked at in parts, one after the other.
+    /// How often it is looked at who sees what. Default 100 ms: at 25 u/s that is 2.5 units late.
+    /// It costs clients times objects each time; from 64 clients on they are looked at in
+    /// parts, one after the other.
     pub scope_every: Span,
-    /// Which run of the server this is: another number after every start, so that nobody resumes what is gone.
+    /// Which run of the server this is: another number after every start, so that nobody resumes
+    /// what is gone.
     pub epoch: u64,
 }
 

@@ -34,14 +34,16 @@ pub enum ServerEvent {
         /// Who did it, or whose session ended.
         by: ClientId,
     },
-    /// A state group of a client's object has a new value: see [`Server::state`](super::Server::state).
+    /// A state group of a client's object has a new value: see
+    /// [`Server::state`](super::Server::state).
     StateChanged {
         /// Whose.
         object: EntityId,
         /// Which.
         group: u8,
     },
-    /// A client called: the server, an object of the server's own, or everybody who sees an object of the client's.
+    /// A client called: the server, an object of the server's own, or everybody who sees an object
+    /// of the client's.
     Called {
         /// Who.
         from: ClientId,

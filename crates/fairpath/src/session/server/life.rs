@@ -57,7 +57,8 @@ impl<V: Planar> Server<V> {
         if self.gate.admits(&hello.authentication) { Ok(()) } else { Err(CloseReason::NotAdmitted) }
     }
 
-    /// The client whose session this is, ready to go on, and what has come of it; nothing if it cannot.
+    /// The client whose session this is, ready to go on, and what has come of it; nothing if it
+    /// cannot.
     fn resume(&mut self, resume: &Resume, now: SharedInstant) -> Option<(ClientId, Received)> {
         if resume.epoch != self.config.epoch {
             return None;
@@ -106,7 +107,8 @@ impl<V: Planar> Server<V> {
         }
     }
 
-    /// The session waits for another connection. Nothing is scheduled for it meanwhile: who cannot hear is not owed.
+    /// The session waits for another connection. Nothing is scheduled for it meanwhile: who cannot
+    /// hear is not owed.
     pub(super) fn detach(&mut self, client: ClientId, now: SharedInstant) {
         let Some(member) = self.members.get_mut(&client) else { return };
         if member.connection.take().is_some() {
@@ -169,7 +171,8 @@ impl<V: Planar> Server<V> {
         Some(first)
     }
 
-    /// A message that must arrive. Who has too much waiting loses the session: it could not be kept consistent.
+    /// A message that must arrive. Who has too much waiting loses the session: it could not be kept
+    /// consistent.
     pub(super) fn tell(&mut self, client: ClientId, message: Message) {
         let Some(member) = self.members.get_mut(&client) else { return };
         if member.channel.send(message).is_err() {

@@ -68,9 +68,10 @@ struct Connection {
 }
 
 impl<V: Planar> Server<V> {
-    /// A server without clients yet, whose updates this scheduler spreads. If it has a budget, that is in DR vectors for each
-    /// trigger of any object; bytes are counted for each client ([`Budget`](super::Budget)). Live, seed `random` so that
-    /// nobody can guess it: receipts are proven with it.
+    /// A server without clients yet, whose updates this scheduler spreads. If it has a budget, that
+    /// is in DR vectors for each trigger of any object; bytes are counted for each client
+    /// ([`Budget`](super::Budget)). Live, seed `random` so that nobody can guess it: receipts
+    /// are proven with it.
     pub fn new(config: ServerConfig, scheduler: Box<dyn Scheduler<V>>, random: Random) -> Self {
         Self {
             dispatcher: Dispatcher::new(config.dispatcher, scheduler, random.fork(0)),
@@ -113,7 +114,8 @@ impl<V: Planar> Server<V> {
         self
     }
 
-    // ── objects ─────────────────────────────────────────────────────────────────────────────────────────
+    // ── objects
+    // ─────────────────────────────────────────────────────────────────────────────────────────
 
     /// Makes an object of the server's own.
     pub fn create(
@@ -162,7 +164,8 @@ impl<V: Planar> Server<V> {
         self.objects.get(&object)?.place(now)
     }
 
-    /// Gives a state group of the server's own object a value. Nothing is sent if it has it already.
+    /// Gives a state group of the server's own object a value. Nothing is sent if it has it
+    /// already.
     pub fn set_state(&mut self, object: EntityId, group: u8, bytes: &[u8]) -> Result<(), ObjectError> {
         check_group(group, bytes)?;
         let known = self.objects.get_mut(&object).ok_or(ObjectError::Unknown(object))?;
@@ -242,8 +245,8 @@ impl<V: Planar> Server<V> {
         self.members.get_mut(&client).ok_or(CallError::NoSession)?.channel.call(call, delivery)
     }
 
-    /// Calls everybody who sees an object, except its owner. Tells whom it could not be sent to: they have too much
-    /// waiting.
+    /// Calls everybody who sees an object, except its owner. Tells whom it could not be sent to:
+    /// they have too much waiting.
     pub fn call_viewers(
         &mut self,
         object: EntityId,
@@ -257,10 +260,11 @@ impl<V: Planar> Server<V> {
         Ok(self.spread_call(object, &call, delivery))
     }
 
-    // ── what arrives ────────────────────────────────────────────────────────────────────────────────────
+    // ── what arrives
+    // ────────────────────────────────────────────────────────────────────────────────────
 
-    /// A transport to somebody is there. The token must be new and impossible to guess; it is for this client's session,
-    /// if it begins one. Nothing if too many are there already.
+    /// A transport to somebody is there. The token must be new and impossible to guess; it is for
+    /// this client's session, if it begins one. Nothing if too many are there already.
     pub fn handle_connected(&mut self, token: Token, now: SharedInstant) -> Option<ConnectionId> {
         if self.connections.len() >= self.config.clients_max + GREETINGS_MAX {
             return None;
@@ -324,8 +328,9 @@ impl<V: Planar> Server<V> {
         }
     }
 
-    /// A datagram came. Says whether there may be something to do before [`poll_deadline`](Self::poll_deadline) said: with many
-    /// clients it is dear to ask again after each datagram, and receipts alone mostly change nothing.
+    /// A datagram came. Says whether there may be something to do before
+    /// [`poll_deadline`](Self::poll_deadline) said: with many clients it is dear to ask again
+    /// after each datagram, and receipts alone mostly change nothing.
     pub fn handle_datagram(&mut self, id: ConnectionId, bytes: &[u8], now: SharedInstant) -> bool {
         let Some(client) = self.client_of(id) else { return false };
         let Some(member) = self.members.get_mut(&client) else { return false };
@@ -351,7 +356,8 @@ impl<V: Planar> Server<V> {
         brought_news || is_broken || self.members.get(&client).is_some_and(is_sooner)
     }
 
-    /// The transport measured how long the way to a client and back takes: then who holds receipts back is found out.
+    /// The transport measured how long the way to a client and back takes: then who holds receipts
+    /// back is found out.
     pub fn handle_round_trip(&mut self, id: ConnectionId, round_trip: Span) {
         if let Some(client) = self.client_of(id) {
             self.dispatcher.on_transport_round_trip(client.receiver(), round_trip);
@@ -389,7 +395,8 @@ impl<V: Planar> Server<V> {
         }
     }
 
-    // ── what leaves ─────────────────────────────────────────────────────────────────────────────────────
+    // ── what leaves
+    // ─────────────────────────────────────────────────────────────────────────────────────
 
     /// Bytes for an ordered stream.
     pub fn poll_stream(&mut self, id: ConnectionId, now: SharedInstant) -> Option<Vec<u8>> {
@@ -416,7 +423,8 @@ impl<V: Planar> Server<V> {
         channel.poll_datagram(&mut self.dispatcher, client.receiver(), &self.config.precision, now, bytes_max)
     }
 
-    /// Whether there is something to send on a connection by now: for who has many, and would rather not ask each of them.
+    /// Whether there is something to send on a connection by now: for who has many, and would
+    /// rather not ask each of them.
     pub fn is_due(&self, id: ConnectionId, now: SharedInstant) -> bool {
         let member = self.client_of(id).and_then(|client| Some((client, self.members.get(&client)?)));
         member.is_some_and(|(client, member)| {
@@ -438,7 +446,8 @@ impl<V: Planar> Server<V> {
         self.events.pop_front()
     }
 
-    /// When there will be something to do, unless something arrives before. In the past, if there is now.
+    /// When there will be something to do, unless something arrives before. In the past, if there
+    /// is now.
     pub fn poll_deadline(&self, now: SharedInstant) -> Option<SharedInstant> {
         let greetings = self.connections.values().filter(|connection| connection.client.is_none());
         let greetings = greetings.map(|connection| connection.opened_at + HELLO_WITHIN);
@@ -457,7 +466,8 @@ impl<V: Planar> Server<V> {
         self.lose_session(client, now);
     }
 
-    // ── what is known ───────────────────────────────────────────────────────────────────────────────────
+    // ── what is known
+    // ───────────────────────────────────────────────────────────────────────────────────
 
     /// How many clients may have a session.
     pub fn seats(&self) -> usize {

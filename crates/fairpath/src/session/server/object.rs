@@ -37,7 +37,8 @@ pub(super) enum Role<V: Planar> {
     Theirs(Box<Replica<V>>),
 }
 
-/// How many clients are looked at in one go. With 1000 objects that takes less than a millisecond, for which packets wait.
+/// How many clients are looked at in one go. With 1000 objects that takes less than a millisecond,
+/// for which packets wait.
 const LOOKS_AT_ONCE: usize = 64;
 
 impl<V: Planar> Object<V> {
@@ -80,7 +81,8 @@ impl<V: Planar> Server<V> {
         }
     }
 
-    /// Looks again at who sees what: at the next few clients, so that a crowd does not hold up everything else at once.
+    /// Looks again at who sees what: at the next few clients, so that a crowd does not hold up
+    /// everything else at once.
     pub(super) fn refresh_scope(&mut self, now: SharedInstant) {
         self.scope_at = now;
         let rest = self.members.range(self.scope_from..).map(|(client, _)| *client);
@@ -278,7 +280,8 @@ impl<V: Planar> Server<V> {
         self.events.push_back(ServerEvent::OwnershipChanged { object, owner: to });
     }
 
-    /// Who was the owner is told of the object like anybody else from now on, and of what it said too late.
+    /// Who was the owner is told of the object like anybody else from now on, and of what it said
+    /// too late.
     fn hand_over(&mut self, client: ClientId, object: EntityId, class: &Class, now: SharedInstant) {
         let (Some(member), Some(known)) = (self.members.get_mut(&client), self.objects.get(&object)) else {
             return;

@@ -18,10 +18,11 @@ use crate::vector::Planar;
 use crate::wire::StaleSet;
 
 impl<V: Planar> Server<V> {
-    // ── the reconcile step ──────────────────────────────────────────────────────────────────────────────
+    // ── the reconcile step
+    // ──────────────────────────────────────────────────────────────────────────────
 
-    /// What a client's datagram brought: what it may say and is newer is believed and passed on, and the client is told
-    /// which was too old.
+    /// What a client's datagram brought: what it may say and is newer is believed and passed on,
+    /// and the client is told which was too old.
     pub(super) fn reconcile(
         &mut self,
         client: ClientId,
@@ -158,7 +159,8 @@ impl<V: Planar> Server<V> {
         Ok(Acceptance::Used)
     }
 
-    /// Why a client cut a DR vector, as far as it shows: whether it only repeats what everybody believes.
+    /// Why a client cut a DR vector, as far as it shows: whether it only repeats what everybody
+    /// believes.
     fn reason_for(&self, vector: &DrVector<V>) -> Reason {
         let Some(before) = self.dispatcher.newest(vector.entity) else { return Reason::Born };
         if before.life != vector.life {
@@ -231,7 +233,8 @@ impl<V: Planar> Server<V> {
         if fits { Ok(()) } else { Err(Refusal::Vetoed) }
     }
 
-    // ── requests on the stream ──────────────────────────────────────────────────────────────────────────
+    // ── requests on the stream
+    // ──────────────────────────────────────────────────────────────────────────
 
     pub(super) fn handle_request(
         &mut self,
@@ -287,8 +290,8 @@ impl<V: Planar> Server<V> {
         }
     }
 
-    /// An id is not to be used again; more are granted when few are left. What came about the object before it was created, if
-    /// anything.
+    /// An id is not to be used again; more are granted when few are left. What came about the
+    /// object before it was created, if anything.
     fn use_id(&mut self, client: ClientId, object: EntityId) -> Option<(DrVector<V>, SharedInstant)> {
         let member = self.members.get_mut(&client)?;
         let was_granted = member.granted.remove(&object.0);

@@ -1,4 +1,5 @@
-//! One receiver of X1: bytes come in through simulated links, four replicas make of them what they can.
+//! One receiver of X1: bytes come in through simulated links, four replicas make of them what they
+//! can.
 
 use fairpath::clock::{ClockConfig, ClockSync, DelayEstimate, Reply, Request};
 use fairpath::place::{Arrival, Placement, Replica};
@@ -16,7 +17,8 @@ pub(super) const GLOBAL: usize = 2;
 /// Global placement on the clock that the receiver estimates through its own links.
 pub(super) const ESTIMATED: usize = 3;
 
-/// A clock request or reply with its share of headers: what it costs does not matter here, only that links see it.
+/// A clock request or reply with its share of headers: what it costs does not matter here, only
+/// that links see it.
 const SYNC_BYTES: u32 = 48;
 
 /// Everything one receiver has: links, a wrong clock, an estimate of the right one, and replicas.
@@ -32,8 +34,8 @@ pub(super) struct Receiver<V: Planar> {
 }
 
 impl<V: Planar> Receiver<V> {
-    /// A receiver behind links like this one in both directions, with a clock that is off by up to a minute and
-    /// runs up to 50 ppm wrong: what unsynchronised machines are like.
+    /// A receiver behind links like this one in both directions, with a clock that is off by up to
+    /// a minute and runs up to 50 ppm wrong: what unsynchronised machines are like.
     pub(super) fn new(link: &LinkConfig, precision: &Precision, random: &mut Random) -> Self {
         let offset = Span::from_secs_f64(random.between(-60.0, 60.0));
         let drift_ppm = random.between(-50.0, 50.0);

@@ -13,7 +13,8 @@ use fairpath_sim::LinkConfig;
 use super::receiver::{GLOBAL, LOCAL, Receiver, WAYS};
 use crate::truth::Truth;
 
-/// How far receivers may be off before they are told, in units of length: a tenth of a tank's width.
+/// How far receivers may be off before they are told, in units of length: a tenth of a tank's
+/// width.
 pub(super) const THRESHOLD: f64 = 0.3;
 
 /// What was measured in one run or, pooled, in several.
@@ -21,7 +22,8 @@ pub(super) const THRESHOLD: f64 = 0.3;
 pub(super) struct Measured {
     /// Distance from the truth at every tick, for each way of placing.
     pub(super) errors: [Vec<f64>; WAYS],
-    /// Distance from the exported path while the newest DR vector is being followed: the after export error.
+    /// Distance from the exported path while the newest DR vector is being followed: the after
+    /// export error.
     pub(super) after: [Extremes; WAYS],
     /// How often the globally placed entity was farther off than the locally placed one.
     pub(super) global_worse_ticks: u64,

@@ -1,4 +1,5 @@
-//! X9: replicated objects over real sockets. What is played live is on a [`Stage`]; what it means is worked out here.
+//! X9: replicated objects over real sockets. What is played live is on a [`Stage`]; what it means
+//! is worked out here.
 
 mod measure;
 
@@ -18,13 +19,14 @@ use measure::{Measured, measure};
 pub struct X9<'a> {
     /// Where it is played.
     pub stage: &'a dyn Stage,
-    /// How long a scene is played; [`LENGTH`](Self::LENGTH) unless told otherwise, and 15 s at least.
+    /// How long a scene is played; [`LENGTH`](Self::LENGTH) unless told otherwise, and 15 s at
+    /// least.
     pub length: Span,
 }
 
 impl X9<'_> {
-    /// Connecting at 800 ms each way takes ten seconds, and what is left is some 400 triggers: enough that one DR vector more or less is
-    /// not one per cent.
+    /// Connecting at 800 ms each way takes ten seconds, and what is left is some 400 triggers:
+    /// enough that one DR vector more or less is not one per cent.
     pub const LENGTH: Span = Span::from_secs(130);
 }
 
@@ -43,8 +45,8 @@ pub struct Scene {
     pub placement: Placement,
     /// Who decides who is told when; where it has a budget, that is one DR vector per trigger.
     pub scheduler: Contender,
-    /// Whether nothing is told but what the scheduler wants, as in the papers: no heartbeats, no promises to whom it neglects, and
-    /// nobody freezes.
+    /// Whether nothing is told but what the scheduler wants, as in the papers: no heartbeats, no
+    /// promises to whom it neglects, and nobody freezes.
     pub is_bare: bool,
     /// For each receiver, the way to the server and the way back.
     pub ways: Vec<Ways>,
@@ -77,7 +79,8 @@ impl Ways {
 pub struct Played {
     /// What the owner wrote down: the truth, and what it exported.
     pub owner: Diary,
-    /// What each receiver wrote down, in the order of [`Scene::ways`]: where it placed the owner's tank.
+    /// What each receiver wrote down, in the order of [`Scene::ways`]: where it placed the owner's
+    /// tank.
     pub receivers: Vec<Diary>,
 }
 
@@ -330,7 +333,8 @@ fn claims(scenes: &[Scene], measured: &[Measured]) -> Vec<Claim> {
     ]
 }
 
-/// The largest part of what is allowed that was left after a DR vector had come, with this much of the clocks allowed for.
+/// The largest part of what is allowed that was left after a DR vector had come, with this much of
+/// the clocks allowed for.
 fn worst_after(
     scenes: &[Scene],
     measured: &[Measured],

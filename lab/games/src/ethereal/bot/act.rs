@@ -60,7 +60,8 @@ impl Bot {
         if is_far { way + way.perpendicular() * sway } else { way }
     }
 
-    /// Beside a friend: catches up when far, goes along when near, mills about when the friend stands.
+    /// Beside a friend: catches up when far, goes along when near, mills about when the friend
+    /// stands.
     fn accompany(&mut self, map: &Map, view: &View, friend: &SeenPlayer) -> Vec2 {
         /// Farther than this from its place it runs there, nearer than the other it is there.
         const BEHIND: f64 = 140.0;
@@ -132,8 +133,8 @@ impl Bot {
         away.normalize_or_zero() + self.any_way() * 0.7
     }
 
-    /// The keys for a way: the nearest of eight, the ones held already if they are nearly as good, and none that lead
-    /// into a wall if others nearby do not.
+    /// The keys for a way: the nearest of eight, the ones held already if they are nearly as good,
+    /// and none that lead into a wall if others nearby do not.
     pub(super) fn press(&mut self, map: &Map, view: &View, way: Vec2) -> Keys {
         /// The cosine of 28°: half of the 45° between two ways, and a little more out of laziness.
         const GOOD_ENOUGH: f64 = 0.88;
@@ -153,7 +154,8 @@ impl Bot {
 
     /// Where the cursor goes, and whether to hold the button.
     pub(super) fn aim(&mut self, map: &Map, view: &View, keys: Keys) -> (Vec2, bool) {
-        /// How much of its error the hand keeps from look to look: it drifts rather than jumps about.
+        /// How much of its error the hand keeps from look to look: it drifts rather than jumps
+        /// about.
         const KEPT: f64 = 0.6;
         let target = match self.stance {
             Stance::Fight(foe) => view.player(foe),

@@ -35,7 +35,8 @@ impl Bot {
         self.stance_until = view.tick + self.ticks_around(STANCE_SECS);
     }
 
-    /// The enemy that matters: the nearest, or the one it is fighting already if that is hardly farther.
+    /// The enemy that matters: the nearest, or the one it is fighting already if that is hardly
+    /// farther.
     fn foe_to_deal_with(&self, view: &View) -> Option<EntityId> {
         let distance = |foe: &SeenPlayer| foe.body.position.distance(view.own.position);
         // A fight that is on is not given up at the first step back.
@@ -88,7 +89,8 @@ impl Bot {
         best.0
     }
 
-    /// Takes up another errand when this one is done, has lost its point, or has gone on for long enough.
+    /// Takes up another errand when this one is done, has lost its point, or has gone on for long
+    /// enough.
     pub(super) fn rethink(&mut self, map: &Map, view: &View) {
         if self.stance != Stance::Calm || (view.tick < self.rethink_at && !self.is_done(view)) {
             return;
@@ -197,8 +199,8 @@ impl Bot {
         best.map(|(number, _)| number)
     }
 
-    /// Where the team said to meet. They agree on another place every so often, now and then in the middle; each
-    /// makes something else of it by a few steps.
+    /// Where the team said to meet. They agree on another place every so often, now and then in the
+    /// middle; each makes something else of it by a few steps.
     fn called_place(&mut self, map: &Map, view: &View) -> Vec2 {
         let mut call = self.talk.fork(view.tick / CALL_TICKS);
         let middle = Vec2::new(call.between(-400.0, 400.0), call.between(-700.0, 700.0));

@@ -64,8 +64,8 @@ impl Memory {
         self.sightings.iter().find(|seen| seen.id == id).map(|seen| seen.body)
     }
 
-    /// Whose trail to follow from `here`: fresh and near is best. A second that passed weighs as much as the way
-    /// that can be gone in it.
+    /// Whose trail to follow from `here`: fresh and near is best. A second that passed weighs as
+    /// much as the way that can be gone in it.
     pub(super) fn best_trail(&self, tick: u64, here: Vec2) -> Option<EntityId> {
         let cost = |seen: &Sighting| {
             let secs = (tick - seen.last) as f64 / f64::from(TICKS_PER_SECOND);

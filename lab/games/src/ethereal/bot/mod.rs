@@ -1,9 +1,10 @@
 //! Players that play like people: not perfectly.
 //!
-//! A bot looks a few times per second, decides from what it is *shown*, and keeps its hands still until it looks
-//! again. While nothing happens it runs errands: goes where its team said to meet, joins a friend, follows the
-//! trail of an enemy, fetches things. Whoever it notices near enough turns that into a fight or a flight. It
-//! has only keys, eight ways to go; it weaves, hesitates, changes its mind and misses.
+//! A bot looks a few times per second, decides from what it is *shown*, and keeps its hands still
+//! until it looks again. While nothing happens it runs errands: goes where its team said to meet,
+//! joins a friend, follows the trail of an enemy, fetches things. Whoever it notices near enough
+//! turns that into a fight or a flight. It has only keys, eight ways to go; it weaves, hesitates,
+//! changes its mind and misses.
 //!
 //! | room | what is in it |
 //! | --- | --- |
@@ -13,8 +14,8 @@
 //! | `memory` | whom it has seen, and where |
 //! | `route` | the way round walls |
 //!
-//! These bots are one half of an experiment whose other half are the predictors, so the two share nothing: no
-//! code, no formula, no number.
+//! These bots are one half of an experiment whose other half are the predictors, so the two share
+//! nothing: no code, no formula, no number.
 
 mod act;
 mod decide;
@@ -118,7 +119,8 @@ impl<T: Copy> Habit<T> {
 }
 
 impl Bot {
-    /// A bot of this temperament with its own dice. Bots that are handed equal `talk` dice agree where to go.
+    /// A bot of this temperament with its own dice. Bots that are handed equal `talk` dice agree
+    /// where to go.
     pub fn new(temperament: Temperament, talk: Random, random: Random) -> Self {
         Self {
             temperament,

@@ -43,8 +43,8 @@ impl Route {
     }
 }
 
-/// Whether a player can go straight from one point to the other: both its flanks have a free way. Walls are wider
-/// than players, so none hides between the flanks.
+/// Whether a player can go straight from one point to the other: both its flanks have a free way.
+/// Walls are wider than players, so none hides between the flanks.
 pub(super) fn is_free_way(map: &Map, from: Vec2, to: Vec2) -> bool {
     /// Whoever brushes along a wall is not in it.
     const FLANK: f64 = PLAYER_RADIUS - 2.0;
@@ -68,7 +68,8 @@ const DIAGONAL: u32 = 14;
 const BESIDE_WALL: u32 = 4;
 
 impl Search {
-    /// Fills `stops` with the middles of the cells to pass, the last one first. If there is no way they stay empty.
+    /// Fills `stops` with the middles of the cells to pass, the last one first. If there is no way
+    /// they stay empty.
     fn find(&mut self, map: &Map, from: Vec2, goal: Vec2, stops: &mut Vec<Vec2>) {
         stops.clear();
         let cells = (map.cell_at(from), map.cell_at(goal));

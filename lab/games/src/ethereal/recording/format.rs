@@ -37,10 +37,11 @@ impl Recording {
     /// | `W` | how many ticks old the others were on the screen; none, if left out | ours |
     /// | `Ss`, `S` | all snapshots, one: `T`, `L` (1 alive), `X`, `Y`, `Vx`, `Vy`, `H`, `A` | ours; S2 shows none |
     ///
-    /// `Seed`, `Ticks`, `Rules` and `World` come together or not at all; without them a recording can be
-    /// [retraced](Self::retrace), not replayed. S2 has an input for every tick, we write changes only, and both are
-    /// read. Times are whole milliseconds, rounded down; the tick is the first that begins then or later, so ours
-    /// come back exactly. Numbers are written with as many digits as it takes to come back exactly.
+    /// `Seed`, `Ticks`, `Rules` and `World` come together or not at all; without them a recording
+    /// can be [retraced](Self::retrace), not replayed. S2 has an input for every tick, we write
+    /// changes only, and both are read. Times are whole milliseconds, rounded down; the tick is
+    /// the first that begins then or later, so ours come back exactly. Numbers are written with
+    /// as many digits as it takes to come back exactly.
     pub fn to_xml(&self) -> String {
         let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Session>\n");
         put(&mut out, "Map", &escaped(&self.map_name));

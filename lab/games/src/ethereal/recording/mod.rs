@@ -1,8 +1,8 @@
 //! A match on record: births, deaths, inputs, and a look at everybody every five seconds.
 //!
-//! Rules, seed and inputs are all that is needed to see a match again, bit for bit; the rest is there to be
-//! checked on the way, and for readers who do not have the game. [`Recording::to_xml`] writes S2's replay format with
-//! additions, [`Recording::from_xml`] reads it with or without them.
+//! Rules, seed and inputs are all that is needed to see a match again, bit for bit; the rest is
+//! there to be checked on the way, and for readers who do not have the game. [`Recording::to_xml`]
+//! writes S2's replay format with additions, [`Recording::from_xml`] reads it with or without them.
 
 mod format;
 mod replay;
@@ -83,10 +83,11 @@ pub struct LifeRecord {
     pub born_tick: u64,
     /// Where.
     pub position: Vec2,
-    /// As what: in our recordings the place of the bot's temperament in [`Temperament::ALL`], 4 for a person; in others
-    /// whatever their game calls its characters.
+    /// As what: in our recordings the place of the bot's temperament in [`Temperament::ALL`], 4 for
+    /// a person; in others whatever their game calls its characters.
     pub kind: u32,
-    /// The first tick after it, if it ended by dying: a round's end, or the recording's, is not a death.
+    /// The first tick after it, if it ended by dying: a round's end, or the recording's, is not a
+    /// death.
     pub died_tick: Option<u64>,
 }
 

@@ -12,8 +12,8 @@ use crate::ethereal::player::{Body, Condition, Player};
 use crate::ethereal::world::{Ethereal, Event};
 
 impl Recording {
-    /// The match from its beginning, to be stepped through, with every birth, death and snapshot checked on the
-    /// way. Only recordings of this game can be replayed.
+    /// The match from its beginning, to be stepped through, with every birth, death and snapshot
+    /// checked on the way. Only recordings of this game can be replayed.
     pub fn replay(&self) -> Result<Replay<'_>, ReplayError> {
         let origin = self.origin.as_ref().ok_or(ReplayError::NoOrigin)?;
         let ethereal = Ethereal::new(origin.config.clone(), origin.seed)?;
@@ -48,9 +48,10 @@ impl Recording {
         }
     }
 
-    /// The same for a recording that cannot be replayed because it comes from elsewhere: everybody is put where they
-    /// were born, moves as the keys say among the walls of `map`, is put right by every snapshot, and goes
-    /// at the recorded death. It is as good as the other game moves like this one.
+    /// The same for a recording that cannot be replayed because it comes from elsewhere: everybody
+    /// is put where they were born, moves as the keys say among the walls of `map`, is put
+    /// right by every snapshot, and goes at the recorded death. It is as good as the other game
+    /// moves like this one.
     pub fn retrace(&self, map: &Map, mut each: impl FnMut(u64, &[PlayerFrame])) {
         let mut tracks: Vec<Track<'_>> = self.players.iter().map(Track::new).collect();
         let mut frames = Vec::new();
@@ -170,7 +171,8 @@ pub enum Difference {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReplayError {
-    /// It has no rules and no seed: it comes from elsewhere, and can only be [retraced](Recording::retrace).
+    /// It has no rules and no seed: it comes from elsewhere, and can only be
+    /// [retraced](Recording::retrace).
     NoOrigin,
     /// Its players are not those its rules ask for.
     OtherPlayers,

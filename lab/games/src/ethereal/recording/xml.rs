@@ -1,7 +1,8 @@
 //! A small strict XML reader: elements and text, nothing else, and every complaint with its line.
 //!
-//! Recordings need no more. Attributes, processing instructions other than the declaration, document types and CDATA
-//! are refused. Nothing is copied and nothing recurses, so a file can cost no more than its length.
+//! Recordings need no more. Attributes, processing instructions other than the declaration,
+//! document types and CDATA are refused. Nothing is copied and nothing recurses, so a file can cost
+//! no more than its length.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,9 +1,9 @@
 //! Drivers that drive like people: each with a line of their own, and never twice the same.
 //!
-//! A bot looks about ten times per second, decides from what it is *shown*, and keeps hands and feet still until
-//! it looks again. It has a [`Plan`] of line and pace, wanders about both, passes who is slower, makes mistakes
-//! (brakes too late, is a metre or two off its line, does not look at all for a while), and gets going again from
-//! wherever that ended.
+//! A bot looks about ten times per second, decides from what it is *shown*, and keeps hands and
+//! feet still until it looks again. It has a [`Plan`] of line and pace, wanders about both, passes
+//! who is slower, makes mistakes (brakes too late, is a metre or two off its line, does not look at
+//! all for a while), and gets going again from wherever that ended.
 //!
 //! | room | what is in it |
 //! | --- | --- |
@@ -130,8 +130,8 @@ impl Bot {
         self.look_at <= now
     }
 
-    /// What hands and feet do at `now` if it does not look: what they did, but a key that was meant for a short
-    /// turn is let go in time.
+    /// What hands and feet do at `now` if it does not look: what they did, but a key that was meant
+    /// for a short turn is let go in time.
     pub fn held(&self, now: SharedInstant) -> Input {
         let steer = if self.character.has_wheel || now < self.release_at { self.hands.steer } else { 0.0 };
         Input { steer, ..self.hands }
@@ -189,7 +189,8 @@ impl Bot {
         }
     }
 
-    /// Drifts about its line and its pace: steps that are forgotten after a while (Ornstein–Uhlenbeck).
+    /// Drifts about its line and its pace: steps that are forgotten after a while
+    /// (Ornstein–Uhlenbeck).
     fn wander_on(&mut self, now: SharedInstant) {
         let Character { wander, wander_secs, pace_wander, .. } = self.character;
         let kept = libm::exp(-(now - self.looked_at).as_secs_f64() / wander_secs);
@@ -300,8 +301,8 @@ impl Bot {
         }
     }
 
-    /// As this driver's hands can do it: a wheel turns by any amount, keys are down or up, but for as short as
-    /// need be.
+    /// As this driver's hands can do it: a wheel turns by any amount, keys are down or up, but for
+    /// as short as need be.
     fn by_hand(&mut self, now: SharedInstant) -> Input {
         if !self.character.has_wheel {
             let steer = self.hands.steer;
@@ -319,7 +320,8 @@ impl Bot {
     }
 }
 
-/// Back and with the nose towards where it wants to go: in reverse the wheels turn it the other way.
+/// Back and with the nose towards where it wants to go: in reverse the wheels turn it the other
+/// way.
 fn back_out(turn: f64) -> Input {
     Input { throttle: -1.0, brake: 0.0, steer: -turn.signum() }
 }

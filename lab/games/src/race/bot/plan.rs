@@ -1,8 +1,9 @@
 //! How a driver means to take a road: a line, and a speed for every point of it.
 //!
-//! The line is the one that bends least between the walls (the sum of squared second differences of its points
-//! is smallest), found from coarse to fine; then each style makes its own of it. The speed is what the planned
-//! share of the grip can hold in every bend, brought down before it by the planned share of the brakes.
+//! The line is the one that bends least between the walls (the sum of squared second differences of
+//! its points is smallest), found from coarse to fine; then each style makes its own of it. The
+//! speed is what the planned share of the grip can hold in every bend, brought down before it by
+//! the planned share of the brakes.
 
 use fairpath::vector::{Vec2, Vector};
 
@@ -26,7 +27,8 @@ pub struct Plan {
 const SPACING: f64 = 3.0;
 /// Coarsest spacing that the line is first found on is this many times the finest.
 const COARSEST: usize = 16;
-/// Rounds of improvement on every level. The next finer level starts from a good guess, so a few dozen do.
+/// Rounds of improvement on every level. The next finer level starts from a good guess, so a few
+/// dozen do.
 const SWEEPS: u32 = 40;
 
 impl Plan {
@@ -84,7 +86,8 @@ impl Plan {
     }
 }
 
-/// Offsets of the line that bends least while it keeps `room` to either wall, and the metres between them.
+/// Offsets of the line that bends least while it keeps `room` to either wall, and the metres
+/// between them.
 fn ideal_line(track: &Track, room: f64) -> (f64, Vec<f64>) {
     let mut offsets: Vec<f64> = Vec::new();
     let mut spacing = track.length();
@@ -192,14 +195,15 @@ fn pace(shape: Shape, points: &[Vec2], car: &CarModel, character: &Character) ->
     speeds
 }
 
-/// How much a line bends at the middle one of three points: one over the radius of the circle through them.
+/// How much a line bends at the middle one of three points: one over the radius of the circle
+/// through them.
 fn bend((before, here, after): (Vec2, Vec2, Vec2)) -> f64 {
     let sides = before.distance(here) * here.distance(after) * after.distance(before);
     if sides > 0.0 { 2.0 * (here - before).cross_length(after - here) / sides } else { 0.0 }
 }
 
-/// The speed at which a share of the grip just holds the bend. Grip grows with speed, so on the widest bends any
-/// speed holds.
+/// The speed at which a share of the grip just holds the bend. Grip grows with speed, so on the
+/// widest bends any speed holds.
 fn corner_speed(bend: f64, car: &CarModel, share: f64) -> f64 {
     let left = bend - share * car.downforce;
     if left > 0.0 { (share * car.grip / left).sqrt().min(car.top_speed) } else { car.top_speed }

@@ -27,8 +27,8 @@ impl Style {
         }
     }
 
-    /// The numbers behind the name. Chosen for variety around what people do (a look every tenth of a second or
-    /// so, four fifths of the grip by feel), not fitted to anything.
+    /// The numbers behind the name. Chosen for variety around what people do (a look every tenth of
+    /// a second or so, four fifths of the grip by feel), not fitted to anything.
     pub(super) fn character(self) -> Character {
         match self {
             Self::Smooth => Character {

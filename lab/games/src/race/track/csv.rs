@@ -1,4 +1,5 @@
-//! Roads out of a file: a centre line with widths, `x,y,w_right,w_left` in metres, one point per line.
+//! Roads out of a file: a centre line with widths, `x,y,w_right,w_left` in metres, one point per
+//! line.
 
 use std::fmt;
 
@@ -44,16 +45,17 @@ pub enum TrackCsvProblem {
 const COLUMNS: [&str; 4] = ["x", "y", "w_right", "w_left"];
 /// What spreadsheets like to put before UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-/// A circuit's last point is as far from its first as from the one before, give or take: this many times the
-/// longest step between neighbours still closes it.
+/// A circuit's last point is as far from its first as from the one before, give or take: this many
+/// times the longest step between neighbours still closes it.
 const CLOSING_STEPS: f64 = 1.5;
 
 impl Track {
-    /// The road in a file `x,y,w_right,w_left`: points of the centre line in the direction of driving, and how
-    /// far the walls are to the right and to the left, in metres.
+    /// The road in a file `x,y,w_right,w_left`: points of the centre line in the direction of
+    /// driving, and how far the walls are to the right and to the left, in metres.
     ///
-    /// The header may be missing, blank lines and lines that begin with `#` are passed over. It is a circuit if
-    /// the end is about as near to the beginning as points are to each other, else a stage.
+    /// The header may be missing, blank lines and lines that begin with `#` are passed over. It is
+    /// a circuit if the end is about as near to the beginning as points are to each other, else
+    /// a stage.
     ///
     /// ```
     /// use fairpath_games::race::{Shape, Track};

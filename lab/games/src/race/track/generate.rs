@@ -10,15 +10,17 @@ use super::{Shape, Track};
 
 /// Room between different parts of a generated road, beyond their widths, in metres.
 const GAP: f64 = 4.0;
-/// How often a road that would touch itself is drawn anew, each time a little rounder; the last one is a circle,
-/// so there always is one. Of a thousand seeds three quarters need one, none more than five.
+/// How often a road that would touch itself is drawn anew, each time a little rounder; the last one
+/// is a circle, so there always is one. Of a thousand seeds three quarters need one, none more than
+/// five.
 const TRIES: u32 = 24;
 /// Metres between the points that are rounded.
 const STEP: f64 = 4.0;
 
 impl Track {
-    /// The circuit that belongs to `seed`: 0.6 to 1.6 km of straights, bends and hairpins, 9 to 14 m wide,
-    /// clear of itself, with the start line on a straight, to be driven either way round.
+    /// The circuit that belongs to `seed`: 0.6 to 1.6 km of straights, bends and hairpins, 9 to 14
+    /// m wide, clear of itself, with the start line on a straight, to be driven either way
+    /// round.
     pub fn generated(seed: u64) -> Self {
         let dice = Random::from_seed(seed);
         let drawn = (0..TRIES).map(|number| {
@@ -63,11 +65,11 @@ fn wave(random: &mut Random) -> impl Fn(f64) -> f64 + Copy + use<> {
     move |share: f64| middle + swing * libm::sin(TAU * waves * share + phase)
 }
 
-/// Points on straight lines from corner to corner, with the corners rounded off over about `softness` metres to
-/// either side: a right angle then has a radius a little below `softness`.
+/// Points on straight lines from corner to corner, with the corners rounded off over about
+/// `softness` metres to either side: a right angle then has a radius a little below `softness`.
 ///
-/// Three moving averages, one after the other, give a curve whose curvature rises and falls steadily, as a car
-/// at the limit of its steering would like it.
+/// Three moving averages, one after the other, give a curve whose curvature rises and falls
+/// steadily, as a car at the limit of its steering would like it.
 pub(super) fn rounded(shape: Shape, corners: &[Vec2], softness: f64) -> Vec<Vec2> {
     let mut line = Vec::new();
     let last = corners.len() - usize::from(shape == Shape::Stage);
@@ -86,7 +88,8 @@ pub(super) fn rounded(shape: Shape, corners: &[Vec2], softness: f64) -> Vec<Vec2
     line
 }
 
-/// Every point's average with its `reach` neighbours to either side; fewer, equally many, near an end.
+/// Every point's average with its `reach` neighbours to either side; fewer, equally many, near an
+/// end.
 fn averaged(shape: Shape, line: &[Vec2], reach: usize) -> Vec<Vec2> {
     let count = line.len();
     let average = |number: usize| {
@@ -100,10 +103,11 @@ fn averaged(shape: Shape, line: &[Vec2], reach: usize) -> Vec<Vec2> {
     (0..count).map(average).collect()
 }
 
-/// Rotates a closed line so that it begins two thirds down its longest straight: room for a grid behind the line,
-/// and some to get going after it.
+/// Rotates a closed line so that it begins two thirds down its longest straight: room for a grid
+/// behind the line, and some to get going after it.
 fn begin_on_a_straight(line: &mut [Vec2]) {
-    /// Turning less than this per step of about four metres counts as straight, in radians: a radius of 400 m.
+    /// Turning less than this per step of about four metres counts as straight, in radians: a
+    /// radius of 400 m.
     const STRAIGHT: f64 = 0.01;
     let count = line.len();
     let turn = |number: usize| {

@@ -1,8 +1,8 @@
 //! The road: a centre line with a width to either side, and walls where the width ends.
 //!
-//! Everything on a road has a [`Place`]: how far along the centre line, and how far to the left of it. The
-//! centre line is kept as nodes about a metre apart, so a place is looked up without searching, and searched
-//! for only among the nodes around where one already was.
+//! Everything on a road has a [`Place`]: how far along the centre line, and how far to the left of
+//! it. The centre line is kept as nodes about a metre apart, so a place is looked up without
+//! searching, and searched for only among the nodes around where one already was.
 //!
 //! | room | what is in it |
 //! | --- | --- |
@@ -60,17 +60,19 @@ pub struct Place {
     pub offset: f64,
 }
 
-/// How far around its last place [`Track::project`] looks, in metres. A car moves about one metre per tick; on
-/// the inside of the tightest bend that is a few metres along the centre line.
+/// How far around its last place [`Track::project`] looks, in metres. A car moves about one metre
+/// per tick; on the inside of the tightest bend that is a few metres along the centre line.
 pub const REACH: f64 = 12.0;
-/// Where the start line of a stage is, metres after the road's beginning: behind it is room for the grid.
+/// Where the start line of a stage is, metres after the road's beginning: behind it is room for the
+/// grid.
 pub(super) const STAGE_START: f64 = 90.0;
-/// Where the finish line of a stage is, metres before the road's end. A car moves 1.2 m per tick at most, so it
-/// is over the line before it could meet the end.
+/// Where the finish line of a stage is, metres before the road's end. A car moves 1.2 m per tick at
+/// most, so it is over the line before it could meet the end.
 const STAGE_RUN_OUT: f64 = 12.0;
 
 impl Track {
-    /// A road through these points of its centre line, smoothly. On a circuit the last one leads to the first.
+    /// A road through these points of its centre line, smoothly. On a circuit the last one leads to
+    /// the first.
     pub fn new(name: &str, shape: Shape, sections: &[Section]) -> Result<Self, TrackError> {
         let (spacing, nodes) = survey::nodes(shape, sections)?;
         Ok(Self { name: name.to_owned(), shape, spacing, nodes })
@@ -155,12 +157,14 @@ impl Track {
         Place { offset: place.offset.clamp(-right, left), ..place }
     }
 
-    /// The place of `point`, which is about `near` along the road: the nearest one within [`REACH`].
+    /// The place of `point`, which is about `near` along the road: the nearest one within
+    /// [`REACH`].
     pub fn project(&self, point: Vec2, near: f64) -> Place {
         self.project_within(point, near, REACH)
     }
 
-    /// The place of `point`: the nearest one among those up to `reach` metres along the road from `near`.
+    /// The place of `point`: the nearest one among those up to `reach` metres along the road from
+    /// `near`.
     ///
     /// Where a road passes over itself, this stays on the bridge or under it.
     pub fn project_within(&self, point: Vec2, near: f64, reach: f64) -> Place {
@@ -195,7 +199,8 @@ impl Track {
         }
     }
 
-    /// How far it is from one place to another along the road, the shorter way round; negative is back.
+    /// How far it is from one place to another along the road, the shorter way round; negative is
+    /// back.
     pub fn way(&self, from: f64, to: f64) -> f64 {
         let way = to - from;
         match self.shape {
@@ -204,12 +209,14 @@ impl Track {
         }
     }
 
-    /// The left wall, for a picture: one point per node. A circuit's last point is followed by its first.
+    /// The left wall, for a picture: one point per node. A circuit's last point is followed by its
+    /// first.
     pub fn left_wall(&self) -> impl Iterator<Item = Vec2> {
         self.nodes.iter().map(|node| node.position + node.tangent.perpendicular() * node.left)
     }
 
-    /// The right wall, for a picture: one point per node. A circuit's last point is followed by its first.
+    /// The right wall, for a picture: one point per node. A circuit's last point is followed by its
+    /// first.
     pub fn right_wall(&self) -> impl Iterator<Item = Vec2> {
         self.nodes.iter().map(|node| node.position + node.tangent.perpendicular() * -node.right)
     }
@@ -219,12 +226,12 @@ impl Track {
         self.nodes.iter().map(|node| node.position)
     }
 
-    /// Whether every bend is wide enough for its inner wall, and different parts of the road are at least
-    /// `gap` metres apart. Some real roads are not: those cross over a bridge.
+    /// Whether every bend is wide enough for its inner wall, and different parts of the road are at
+    /// least `gap` metres apart. Some real roads are not: those cross over a bridge.
     ///
-    /// Nodes count as different parts if the way between them along the road is longer than the half circle
-    /// that just keeps the gap: every bend that is wide enough passes, every two parts that are not neighbours
-    /// are measured.
+    /// Nodes count as different parts if the way between them along the road is longer than the
+    /// half circle that just keeps the gap: every bend that is wide enough passes, every two
+    /// parts that are not neighbours are measured.
     pub fn is_clear_of_itself(&self, gap: f64) -> bool {
         /// How much of a bend's radius its inner half of the road may take.
         const FOLD: f64 = 0.85;

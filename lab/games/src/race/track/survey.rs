@@ -19,7 +19,8 @@ pub struct Section {
 
 /// How near a wall may be to the centre line, in metres: a car on the centre line always has room.
 pub const WIDTH_MIN: f64 = 1.5;
-/// How far a wall may be from the centre line, in metres. No race track is wider; a typing error is.
+/// How far a wall may be from the centre line, in metres. No race track is wider; a typing error
+/// is.
 pub const WIDTH_MAX: f64 = 100.0;
 /// The shortest road, in metres: several times what a look around takes.
 pub const LENGTH_MIN: f64 = 150.0;
@@ -30,15 +31,15 @@ pub const SECTIONS_MAX: usize = 200_000;
 const _: () = assert!(LENGTH_MIN > 8.0 * super::REACH);
 const _: () = assert!(LENGTH_MIN > super::STAGE_START + super::STAGE_RUN_OUT);
 
-/// How far from the origin a road may lie, in metres: map coordinates fit, and squares of distances stay exact
-/// to a fraction of a millimetre.
+/// How far from the origin a road may lie, in metres: map coordinates fit, and squares of distances
+/// stay exact to a fraction of a millimetre.
 const COORDINATE_MAX: f64 = 1e7;
 /// Metres between nodes, about. A chord this long leaves a bend of 10 m radius by 1.3 cm.
 const SPACING: f64 = 1.0;
 /// Metres between the points that arc length is measured with.
 const FINE_SPACING: f64 = 0.25;
-/// Nodes to either side over which curvature is averaged: surveyed points are only good to centimetres, and
-/// over one metre a centimetre is a bend.
+/// Nodes to either side over which curvature is averaged: surveyed points are only good to
+/// centimetres, and over one metre a centimetre is a bend.
 const CURVATURE_NODES: usize = 3;
 /// Points of the centre line nearer than this are one point, in metres.
 const SAME_POINT: f64 = 0.01;
@@ -63,13 +64,14 @@ pub enum TrackError {
     TooFewPoints,
     /// More than [`SECTIONS_MAX`].
     TooManyPoints,
-    /// The point of this number, counted from zero, is not a finite one within 10 000 km of the origin.
+    /// The point of this number, counted from zero, is not a finite one within 10 000 km of the
+    /// origin.
     BadPosition {
         /// Which point.
         point: usize,
     },
-    /// At the point of this number, counted from zero, a wall is nearer than [`WIDTH_MIN`] or farther than
-    /// [`WIDTH_MAX`].
+    /// At the point of this number, counted from zero, a wall is nearer than [`WIDTH_MIN`] or
+    /// farther than [`WIDTH_MAX`].
     BadWidth {
         /// Which point.
         point: usize,
@@ -169,9 +171,9 @@ fn spans(shape: Shape, knots: &[Section]) -> impl Iterator<Item = (&Section, &Se
     knots.windows(2).map(|pair| (&pair[0], &pair[1])).chain(closing)
 }
 
-/// Points close to each other on a smooth curve through the knots: cubic pieces by chord length, whose slope
-/// at a knot is that of the parabola through it and its neighbours. On a circuit the first point comes again at
-/// the end.
+/// Points close to each other on a smooth curve through the knots: cubic pieces by chord length,
+/// whose slope at a knot is that of the parabola through it and its neighbours. On a circuit the
+/// first point comes again at the end.
 fn refine(shape: Shape, knots: &[Section]) -> Vec<Section> {
     let count = knots.len();
     let slope = |number: usize| {

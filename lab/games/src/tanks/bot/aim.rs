@@ -19,7 +19,8 @@ const SHOT_SPEED: f64 = 100.0;
 /// Shots that fly for more than two and a half seconds are a waste.
 const FIRING_DISTANCE: f64 = 250.0;
 
-/// How far the barrel is off where a shot fired now would meet `foe`, in radians; positive is to the left.
+/// How far the barrel is off where a shot fired now would meet `foe`, in radians; positive is to
+/// the left.
 pub(super) fn off_target(view: &View, foe: &SeenTank) -> f64 {
     let meeting = meeting_point(&view.own, &foe.state);
     wrap_angle((meeting - view.own.position).heading() - view.own.orientation)
@@ -27,7 +28,8 @@ pub(super) fn off_target(view: &View, foe: &SeenTank) -> f64 {
 
 /// Where a shot and a foe who drives on as it is shown meet.
 fn meeting_point(own: &State<Vec2>, foe: &State<Vec2>) -> Vec2 {
-    /// Each round is wrong by a quarter of the one before, the ratio of the speeds: three leave a hundredth.
+    /// Each round is wrong by a quarter of the one before, the ratio of the speeds: three leave a
+    /// hundredth.
     const ROUNDS: usize = 3;
     let motion = MotionKind::Circular.from_state(foe);
     let mut meeting = foe.position;

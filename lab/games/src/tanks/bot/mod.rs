@@ -1,9 +1,9 @@
 //! Drivers that play like people: not perfectly.
 //!
-//! A bot looks a few times per second, decides from what it is *shown*, and keeps its hands still until it
-//! looks again. It has an errand (wander, hunt, fetch the flag, guard) that it gives up at random times for
-//! another, and short manoeuvres that come before the errand: dodge a shot, back out of a corner, weave while
-//! reloading, hesitate. It aims with lead, and misses a little.
+//! A bot looks a few times per second, decides from what it is *shown*, and keeps its hands still
+//! until it looks again. It has an errand (wander, hunt, fetch the flag, guard) that it gives up at
+//! random times for another, and short manoeuvres that come before the errand: dodge a shot, back
+//! out of a corner, weave while reloading, hesitate. It aims with lead, and misses a little.
 //!
 //! | room | what is in it |
 //! | --- | --- |
@@ -109,8 +109,8 @@ impl Bot {
         self.look_at <= now
     }
 
-    /// What its hands do at `now` if it does not look: what they did, but the trigger is pressed only while
-    /// looking, and a key that was meant for a short turn is let go in time.
+    /// What its hands do at `now` if it does not look: what they did, but the trigger is pressed
+    /// only while looking, and a key that was meant for a short turn is let go in time.
     pub fn held(&self, now: SharedInstant) -> Input {
         let turn = if now < self.release_at { self.hands.turn } else { 0.0 };
         Input { turn, fire: false, ..self.hands }
@@ -135,8 +135,8 @@ impl Bot {
         self.hands
     }
 
-    /// The wish as this player's hands can do it: a mouse turns by any amount, keys turn fully or not at all, but
-    /// for as short as need be.
+    /// The wish as this player's hands can do it: a mouse turns by any amount, keys turn fully or
+    /// not at all, but for as short as need be.
     fn by_hand(&mut self, now: SharedInstant, wish: Input) -> Input {
         self.release_at = SharedInstant::from_micros(i64::MAX);
         if self.character.has_mouse || wish.turn.abs() >= 1.0 {
@@ -191,7 +191,8 @@ impl Bot {
         self.manoeuvre = Some(Manoeuvre { input, until: threat.passes_at, is_stubborn: false });
     }
 
-    /// Takes up another errand when this one is done, has lost its point, or has gone on for long enough.
+    /// Takes up another errand when this one is done, has lost its point, or has gone on for long
+    /// enough.
     fn rethink(&mut self, map: &Map, view: &View) {
         if let Some(foe) = self.distraction(map, view) {
             self.errand = Errand::Hunt(foe);
@@ -267,8 +268,8 @@ impl Bot {
         }
     }
 
-    /// The wish, or what comes near to it without leading into something. Who has to go the other way for it
-    /// does so for a while: back and forth with every look would get nowhere.
+    /// The wish, or what comes near to it without leading into something. Who has to go the other
+    /// way for it does so for a while: back and forth with every look would get nowhere.
     fn avoid_trouble(&mut self, map: &Map, view: &View, wish: Input) -> Input {
         let input = steer::clear_of_trouble(map, view, wish);
         if input.throttle * wish.throttle < 0.0 {
@@ -303,8 +304,8 @@ impl Bot {
         }
     }
 
-    /// Drives to `goal`, swaying. Who sets back does so for a while, or would dither where a foe comes in and out
-    /// of sight.
+    /// Drives to `goal`, swaying. Who sets back does so for a while, or would dither where a foe
+    /// comes in and out of sight.
     fn travel(&mut self, map: &Map, view: &View, goal: Vec2) -> Input {
         if self.sway_until <= view.now {
             let goes_straight = self.random.chance(STRAIGHT_CHANCE);
@@ -318,7 +319,8 @@ impl Bot {
         input
     }
 
-    /// Comes near, turns the barrel where the foe will be, keeps its distance, and weaves while it reloads.
+    /// Comes near, turns the barrel where the foe will be, keeps its distance, and weaves while it
+    /// reloads.
     fn fight(&mut self, map: &Map, view: &View, foe: &SeenTank) -> Input {
         let distance = foe.state.position.distance(view.own.position);
         if distance > self.character.fighting_distance || !map.sees(view.own.position, foe.state.position) {
@@ -375,8 +377,8 @@ impl Bot {
         place
     }
 
-    /// An instant so many seconds ahead on average, and as likely as not to be any moment: people's minds have
-    /// no timetable.
+    /// An instant so many seconds ahead on average, and as likely as not to be any moment: people's
+    /// minds have no timetable.
     fn some_time_from(&mut self, now: SharedInstant, secs_mean: f64) -> SharedInstant {
         now + Span::from_secs_f64(secs_mean * self.random.exponential())
     }
@@ -393,11 +395,12 @@ const GUARD_RADIUS: f64 = 150.0;
 const WANDER_RADIUS_MAX: f64 = 560.0;
 /// Whoever is this near to the own flag on the ground picks it up, whatever the errand.
 const RESCUE_DISTANCE: f64 = 120.0;
-/// Nearer than this, a fighter backs off: the foe's shot takes 0.6 s, time enough to see it and move.
+/// Nearer than this, a fighter backs off: the foe's shot takes 0.6 s, time enough to see it and
+/// move.
 const KEEP_AWAY: f64 = 60.0;
-/// How far people swing to either side of their way, as a standard deviation, and how long they stay on a side,
-/// on average. At full speed and 200 units away that is a few tank widths to either side: what it takes to be
-/// missed. Much more, and they would hardly get anywhere.
+/// How far people swing to either side of their way, as a standard deviation, and how long they
+/// stay on a side, on average. At full speed and 200 units away that is a few tank widths to either
+/// side: what it takes to be missed. Much more, and they would hardly get anywhere.
 const SWAY_RAD: f64 = 0.15;
 const SWAY_SECS: f64 = 0.3;
 /// How often they drive straight on instead.

@@ -18,8 +18,8 @@ use crate::tanks::view::View;
 const SPEED: f64 = 25.0;
 const REVERSE_SPEED: f64 = 12.5;
 const TURN_RATE: f64 = FRAC_PI_4;
-/// Full turn from this much off, proportionally less below: what the turn rate covers in about two looks, so a
-/// turn ends without swinging past.
+/// Full turn from this much off, proportionally less below: what the turn rate covers in about two
+/// looks, so a turn ends without swinging past.
 const FULL_TURN_FROM: f64 = TURN_RATE * FULL_TURN_SECS;
 /// How long a full turn takes to make that up.
 pub(super) const FULL_TURN_SECS: f64 = 0.2;
@@ -37,7 +37,8 @@ pub(super) struct Route {
 }
 
 impl Route {
-    /// What the hands do to get to `goal`, round what stands between, heading off by `sway` while it is far.
+    /// What the hands do to get to `goal`, round what stands between, heading off by `sway` while
+    /// it is far.
     pub(super) fn drive(&mut self, map: &Map, own: &State<Vec2>, goal: Vec2, sway: f64) -> Input {
         let next = self.next_stop(map, own.position, goal);
         let is_far = own.position.distance(next) > SWAY_BEYOND;
@@ -77,8 +78,8 @@ pub(super) fn turn_for(off: f64) -> f64 {
     if off.abs() < STRAIGHT_ENOUGH { 0.0 } else { (off / FULL_TURN_FROM).clamp(-1.0, 1.0) }
 }
 
-/// Straight to a point nothing stands before: on an arc as fast as its curvature allows, backwards if that is
-/// clearly shorter.
+/// Straight to a point nothing stands before: on an arc as fast as its curvature allows, backwards
+/// if that is clearly shorter.
 fn drive_to(own: &State<Vec2>, point: Vec2, sway: f64) -> Input {
     /// Farther away than this it is quicker to turn round than to reverse all the way.
     const REVERSE_WITHIN: f64 = 60.0;
@@ -96,7 +97,8 @@ fn drive_to(own: &State<Vec2>, point: Vec2, sway: f64) -> Input {
     Input::drive(throttle.clamp(THROTTLE_MIN, 1.0), turn_for(off))
 }
 
-/// The wish, or the first of its milder relatives that does not lead into something within a second.
+/// The wish, or the first of its milder relatives that does not lead into something within a
+/// second.
 pub(super) fn clear_of_trouble(map: &Map, view: &View, wish: Input) -> Input {
     let Input { throttle, turn, .. } = wish;
     let side = if turn < 0.0 { -1.0 } else { 1.0 };

@@ -17,8 +17,8 @@ impl Temperament {
     /// All of them, in the order in which a team's seats are filled.
     pub const ALL: [Self; 4] = [Self::Hunter, Self::Runner, Self::Guardian, Self::Rambler];
 
-    /// The numbers behind the name. Chosen for variety around what people do (0.2 to 0.3 s to react, a
-    /// look every tenth of a second or so), not fitted to anything.
+    /// The numbers behind the name. Chosen for variety around what people do (0.2 to 0.3 s to
+    /// react, a look every tenth of a second or so), not fitted to anything.
     pub(super) fn character(self) -> Character {
         match self {
             Self::Hunter => Character {
