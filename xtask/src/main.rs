@@ -1,5 +1,6 @@
 //! Everything a person or CI runs in this repository: `cargo xtask` lists it.
 
+mod book;
 mod fuzz;
 mod mutants;
 mod steps;
@@ -12,6 +13,7 @@ const HELP: &str = "\
 cargo xtask demo [ARGS]    build the page, start a server with bots, and open the page; ARGS are those of `fairpath serve`
 cargo xtask page [--out DIR]          write the page's files for any web host (default target/page)
 cargo xtask page-cost      what a frame of each scene costs in headless Chromium
+cargo xtask book           render the book (docs/) to target/book; installs mdbook below target/tools if it is missing
 cargo xtask screenshots [--out DIR]   photograph every scene in headless Chromium (default docs/screenshots)
 cargo xtask test           everything that must hold: format, lints, tests, documentation, the page in a browser
 cargo xtask bench [NAME]   how fast we are, as ratios measured in one run; `thousand [N]`, `fan-out` and `growth` only by name:
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
         "sim" if rest.first().is_some_and(|first| first == "--mutants") => mutants::hunt(&rest[1..]),
         "sim" => run_all(sim(rest)),
         "fuzz" => fuzz::run(rest),
+        "book" => book::render(),
         "--help" | "-h" | "help" => {
             print!("{HELP}");
             ExitCode::SUCCESS
