@@ -8,7 +8,7 @@ use fairpath::session::limits::{
     EARLY_MAX, OBJECTS_MAX, OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX, QUICKEST_MAX, SENT_PACKETS_MAX, SLOTS_MAX,
     UNRELIABLE_MAX,
 };
-use fairpath::session::message::{Datagram, Letter, Message};
+use fairpath::session::message::{Datagram, UnorderedMessage, Message};
 use fairpath::session::{Class, ClassId, Client, ClientEvent, Queues, Server};
 use fairpath::time::{LocalInstant, SharedInstant};
 use fairpath::vector::{Planar, Vec2};
@@ -45,8 +45,8 @@ pub fn session_messages_are_canonical(bytes: &[u8]) {
             message.encode(&mut again);
         }
         1 => {
-            let Ok(letter) = Letter::decode(bytes) else { return };
-            letter.encode(&mut again);
+            let Ok(message) = UnorderedMessage::decode(bytes) else { return };
+            message.encode(&mut again);
         }
         _ => {
             let Ok(datagram) = Datagram::decode(bytes) else { return };

@@ -7,7 +7,7 @@ use fairpath::number::{EntityId, Generation, Life, PacketNumber, WirePacketNumbe
 use fairpath::place::Placement;
 use fairpath::rotation::Quat;
 use fairpath::session::message::{
-    Announcement, Call, Datagram, Group, Hello, Letter, Message, Outcome, Part, Received, Resume,
+    Announcement, Call, Datagram, Group, Hello, UnorderedMessage, Message, Outcome, Part, Received, Resume,
     SESSION_VERSION, Target, Welcome,
 };
 use fairpath::session::{ClassId, ClientId, Delivery, Party, Refusal, Token};
@@ -145,9 +145,9 @@ pub fn message(source: &mut Source<'_>, now: SharedInstant) -> Message {
 }
 
 /// The bytes of an independent message.
-pub fn letter(source: &mut Source<'_>) -> Vec<u8> {
+pub fn unordered(source: &mut Source<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
-    Letter { number: source.count(), call: call(source) }.encode(&mut bytes);
+    UnorderedMessage { number: source.count(), call: call(source) }.encode(&mut bytes);
     bytes
 }
 

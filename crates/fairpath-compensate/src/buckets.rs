@@ -11,14 +11,14 @@ use fairpath::time::{SharedInstant, Span};
 /// last word counts, and the game guesses on from there.
 ///
 /// ```
-/// use fairpath_compensate::{BucketConfig, Buckets, Filed};
+/// use fairpath_compensate::{BucketConfig, Buckets, BucketOutcome};
 /// use fairpath::time::SharedInstant;
 ///
 /// let ms = SharedInstant::from_millis;
 /// let mut buckets = Buckets::new(BucketConfig::default());
 /// buckets.poll(ms(1_000));
-/// assert_eq!(buckets.file(1, ms(1_005), "left"), Filed::Bucket(27)); // played at 1105, with all of 1080 to 1120
-/// assert_eq!(buckets.file(2, ms(1_015), "right"), Filed::Bucket(27));
+/// assert_eq!(buckets.file(1, ms(1_005), "left"), BucketOutcome::Bucket(27)); // played at 1105, with all of 1080 to 1120
+/// assert_eq!(buckets.file(2, ms(1_015), "right"), BucketOutcome::Bucket(27));
 /// let bucket = std::iter::from_fn(|| buckets.poll(ms(1_120))).find(|bucket| bucket.number == 27).unwrap();
 /// assert_eq!(bucket.fresh, [(1, "left"), (2, "right")]);
 /// ```
@@ -64,7 +64,7 @@ impl Default for BucketConfig {
 
 /// Where a message went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Filed {
+pub enum BucketOutcome {
     /// Into this bucket.
     Bucket(i64),
     /// The same participant has a newer one in its bucket. Dropped.
@@ -97,25 +97,25 @@ impl<T: Clone> Buckets<T> {
     }
 
     /// Files a message. Call [`poll`](Self::poll) first: that is when buckets begin.
-    pub fn file(&mut self, participant: u32, issued_at: SharedInstant, message: T) -> Filed {
+    pub fn file(&mut self, participant: u32, issued_at: SharedInstant, message: T) -> BucketOutcome {
         let number = self.number_at(issued_at + self.config.playout);
         let issued = Issued { at: issued_at, message };
         if self.next.is_none_or(|next| number >= next + BUCKETS_MAX) {
-            return Filed::TooFarAhead;
+            return BucketOutcome::TooFarAhead;
         }
         if self.next.is_some_and(|next| number < next) {
             self.keep_last_word(participant, issued);
-            return Filed::Late;
+            return BucketOutcome::Late;
         }
         let bucket = self.filed.entry(number).or_default();
         if bucket.get(&participant).is_some_and(|there| there.at >= issued_at) {
-            return Filed::Superseded;
+            return BucketOutcome::Superseded;
         }
         if bucket.len() == PARTICIPANTS_MAX && !bucket.contains_key(&participant) {
-            return Filed::Full;
+            return BucketOutcome::Full;
         }
         bucket.insert(participant, issued);
-        Filed::Bucket(number)
+        BucketOutcome::Bucket(number)
     }
 
     /// The next bucket whose time is over, one after the other, also empty ones.
@@ -200,7 +200,7 @@ mod tests {
             for now in 0..2_000 {
                 if now >= delay && (now - delay) % 30 == 0 {
                     let letter = char::from_u32(0x4e00 + (now - delay) as u32).unwrap();
-                    assert!(matches!(buckets.file(1, ms(now - delay), letter), Filed::Bucket(_)));
+                    assert!(matches!(buckets.file(1, ms(now - delay), letter), BucketOutcome::Bucket(_)));
                 }
                 played.extend(std::iter::from_fn(|| buckets.poll(ms(now))));
             }
@@ -219,8 +219,8 @@ mod tests {
         assert_eq!(opened.iter().map(|bucket| bucket.number).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
         assert_eq!(opened[2].fresh, [(1, 'a')]);
         assert_eq!(opened[3].missing, [(1, 'a', ms(0))]);
-        assert_eq!(buckets.file(1, ms(50), 'b'), Filed::Late);
-        assert_eq!(buckets.file(1, ms(20), 'c'), Filed::Late);
+        assert_eq!(buckets.file(1, ms(50), 'b'), BucketOutcome::Late);
+        assert_eq!(buckets.file(1, ms(20), 'c'), BucketOutcome::Late);
         assert_eq!(buckets.poll(ms(240)).map(|bucket| bucket.missing), Some(vec![(1, 'b', ms(50))]));
         buckets.leave(1);
         assert_eq!(buckets.poll(ms(280)).map(|bucket| bucket.missing), Some(vec![]));
@@ -229,12 +229,16 @@ mod tests {
     #[test]
     fn a_stall_a_forged_stamp_and_a_clock_that_is_set_are_bounded() {
         let mut buckets = buckets();
-        assert_eq!(buckets.file(1, ms(86_400_000), 'x'), Filed::TooFarAhead);
+        assert_eq!(buckets.file(1, ms(86_400_000), 'x'), BucketOutcome::TooFarAhead);
         assert_eq!(std::iter::from_fn(|| buckets.poll(ms(86_400_000))).count() as i64, BUCKETS_MAX);
         assert!(buckets.skipped_count() > 2_000_000);
         let at = ms(86_400_000);
-        let filed: Vec<Filed> = (0..1_000).map(|participant| buckets.file(participant, at, 'x')).collect();
-        assert_eq!(filed.iter().filter(|filed| **filed == Filed::Full).count(), 1_000 - PARTICIPANTS_MAX);
+        let filed: Vec<BucketOutcome> =
+            (0..1_000).map(|participant| buckets.file(participant, at, 'x')).collect();
+        assert_eq!(
+            filed.iter().filter(|filed| **filed == BucketOutcome::Full).count(),
+            1_000 - PARTICIPANTS_MAX
+        );
         assert_eq!(buckets.poll(ms(1_000)), None, "back by a day");
         assert!(buckets.poll(ms(1_100)).is_some(), "and on from there");
     }

@@ -66,7 +66,7 @@ mod time_warp;
 mod trailing;
 
 pub use adaptive_delay::{AdaptiveDelay, AdaptiveDelayConfig, SAMPLES_MAX};
-pub use buckets::{BUCKETS_MAX, Bucket, BucketConfig, Buckets, Filed, PARTICIPANTS_MAX};
+pub use buckets::{BUCKETS_MAX, Bucket, BucketConfig, BucketOutcome, Buckets, PARTICIPANTS_MAX};
 pub use contingency::{CONTINGENCIES_MAX, Contingencies, Contingency, TooMany};
 pub use epoch::{Epoch, EpochOrder, Epochs, RETIRED_MAX};
 pub use fixed_ticks::{APART_MAX, Accepted, FixedTicks, Snapshot};
@@ -75,13 +75,13 @@ pub use input_buffer::{Acknowledged, ENTRIES_DEFAULT, InputBuffer, Pushed};
 pub use input_queue::{AHEAD_MAX, InputQueue, Margin, Padding, Played, Received, SEAT_SILENCE};
 pub use interpolation::{HISTORY_LEN_MAX, Interpolation, Shown, Source};
 pub use local_lag::{LOCAL_LAG_LEN_MAX, LocalLag};
-pub use mailbox::{Delivered, Letter, Mailbox, PERSISTENT_MAX};
+pub use mailbox::{Delivered, Mailbox, MailboxItem, PERSISTENT_MAX};
 pub use metronome::{Lead, Metronome, REPORTS_PER_NUDGE};
 pub use presentation::{PRESENTATION_LEN_MAX, Presentation};
 pub use prototype::{PositionOffset, Prototype, RoundTrip};
 pub use steady::GAP_MAX;
 pub use time_warp::{ENTITIES_MAX, FRAMES_MAX, Moment, TimeWarp, TimeWarpConfig};
-pub use trailing::{Commands, Heard, PLAYERS_MAX, TRAILS_MAX, TrailingStates, TrailingStatistics};
+pub use trailing::{CommandOutcome, Commands, PLAYERS_MAX, TRAILS_MAX, TrailingStates, TrailingStatistics};
 
 /// A game's step function, as prediction calls it: the rules know how to move a state on.
 ///

@@ -8,15 +8,15 @@ use std::collections::VecDeque;
 /// in the order of their numbers as far as they have arrived.
 ///
 /// ```
-/// use fairpath_compensate::{Delivered, Letter, Mailbox};
+/// use fairpath_compensate::{Delivered, MailboxItem, Mailbox};
 ///
 /// let mut mailbox = Mailbox::new();
 /// mailbox.persistent(1, "start");
 /// mailbox.state(3, "state 3");
 /// assert_eq!(mailbox.state(2, "state 2"), Delivered::Stale);
 /// mailbox.state(4, "state 4");
-/// assert_eq!(mailbox.read(), Some(Letter::Persistent("start")));
-/// assert_eq!(mailbox.read(), Some(Letter::State("state 4")));
+/// assert_eq!(mailbox.read(), Some(MailboxItem::Persistent("start")));
+/// assert_eq!(mailbox.read(), Some(MailboxItem::State("state 4")));
 /// assert_eq!(mailbox.read(), None);
 /// ```
 #[derive(Clone, Debug)]
@@ -50,7 +50,7 @@ pub enum Delivered {
 
 /// A message, as it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Letter<T> {
+pub enum MailboxItem<T> {
     /// One that is never overwritten.
     Persistent(T),
     /// The freshest state.
@@ -94,10 +94,10 @@ impl<T> Mailbox<T> {
     }
 
     /// The next persistent message, or else the freshest state, once.
-    pub fn read(&mut self) -> Option<Letter<T>> {
+    pub fn read(&mut self) -> Option<MailboxItem<T>> {
         match self.persistent.pop_front() {
-            Some((_, message)) => Some(Letter::Persistent(message)),
-            None => self.state.take().map(Letter::State),
+            Some((_, message)) => Some(MailboxItem::Persistent(message)),
+            None => self.state.take().map(MailboxItem::State),
         }
     }
 
@@ -124,7 +124,7 @@ mod tests {
         let mut mailbox = Mailbox::new();
         assert_eq!(mailbox.state(5, 5), Delivered::Waiting);
         assert_eq!(mailbox.state(6, 6), Delivered::Overwrote);
-        assert_eq!(mailbox.read(), Some(Letter::State(6)));
+        assert_eq!(mailbox.read(), Some(MailboxItem::State(6)));
         assert_eq!(mailbox.state(5, 5), Delivered::Stale, "though nothing waits");
         assert_eq!(mailbox.read(), None);
         mailbox.restart();
@@ -140,7 +140,7 @@ mod tests {
         }
         let read: Vec<u64> = std::iter::from_fn(|| mailbox.read())
             .map(|letter| match letter {
-                Letter::Persistent(number) | Letter::State(number) => number,
+                MailboxItem::Persistent(number) | MailboxItem::State(number) => number,
             })
             .collect();
         assert_eq!(read, [7, 8, 9, 100]);
@@ -154,7 +154,7 @@ mod tests {
             let expected = if number < PERSISTENT_MAX as u64 { Delivered::Waiting } else { Delivered::Full };
             assert_eq!(delivered, expected);
         }
-        assert_eq!(mailbox.read(), Some(Letter::Persistent(0)));
+        assert_eq!(mailbox.read(), Some(MailboxItem::Persistent(0)));
         assert_eq!(mailbox.persistent(1_000, 1_000), Delivered::Waiting);
     }
 }

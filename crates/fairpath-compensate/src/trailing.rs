@@ -15,7 +15,7 @@ use super::input_queue::AHEAD_MAX;
 /// The input of the game is what everybody commands in one tick, as [`Commands`].
 ///
 /// ```
-/// use fairpath_compensate::{Commands, Heard, Simulate, TrailingStates};
+/// use fairpath_compensate::{Commands, CommandOutcome, Simulate, TrailingStates};
 ///
 /// /// Whoever rings first in a tick gets the bell: order matters.
 /// struct Bells;
@@ -31,7 +31,7 @@ use super::input_queue::AHEAD_MAX;
 /// bells.command(0, 1, 'a');
 /// (0..5).for_each(|_| bells.advance(&Bells));
 /// bells.command(5, 1, 'c');
-/// assert_eq!(bells.command(2, 2, 'b'), Heard::Missed { copies: 1 });
+/// assert_eq!(bells.command(2, 2, 'b'), CommandOutcome::Missed { copies: 1 });
 /// bells.advance(&Bells);
 /// assert_eq!(bells.leading(), "ac", "wrong for now");
 /// (0..10).for_each(|_| bells.advance(&Bells));
@@ -66,7 +66,7 @@ struct Trail<S> {
 
 /// What became of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum CommandOutcome {
     /// No copy has played its tick.
     InTime,
     /// So many copies have; they will be mended by the first that has not.
@@ -120,27 +120,27 @@ impl<G: Simulate<Input = Commands<C>>, C: Clone> TrailingStates<G, C> {
     }
 
     /// Hears what `player` commands in tick number `tick`.
-    pub fn command(&mut self, tick: u64, player: u32, command: C) -> Heard {
+    pub fn command(&mut self, tick: u64, player: u32, command: C) -> CommandOutcome {
         if tick >= self.now.saturating_add(AHEAD_MAX) {
-            return Heard::TooFarAhead;
+            return CommandOutcome::TooFarAhead;
         }
         let missed = self.copies.iter().filter(|copy| copy.tick > tick).count();
         if missed == self.copies.len() {
             self.statistics.too_late += 1;
-            return Heard::TooLate;
+            return CommandOutcome::TooLate;
         }
         let of_tick = self.commands.entry(tick).or_default();
         if of_tick.contains_key(&player) {
-            return Heard::Repeated;
+            return CommandOutcome::Repeated;
         }
         if of_tick.len() == PLAYERS_MAX {
-            return Heard::Full;
+            return CommandOutcome::Full;
         }
         of_tick.insert(player, command);
         for copy in &mut self.copies[..missed] {
             copy.wrong_since = Some(copy.wrong_since.map_or(tick, |since| since.min(tick)));
         }
-        if missed == 0 { Heard::InTime } else { Heard::Missed { copies: missed } }
+        if missed == 0 { CommandOutcome::InTime } else { CommandOutcome::Missed { copies: missed } }
     }
 
     /// Time goes on by one tick: every copy plays the tick it has come to, and wrong ones are
@@ -243,10 +243,13 @@ mod tests {
             for now in 0..300u64 {
                 for (_, tick, player, command) in late.iter().filter(|(at, ..)| *at == now) {
                     let verdict = trails.command(*tick, *player, *command);
-                    if verdict == Heard::Repeated {
+                    if verdict == CommandOutcome::Repeated {
                         continue;
                     }
-                    assert!(matches!(verdict, Heard::InTime | Heard::Missed { .. }), "{verdict:?}");
+                    assert!(
+                        matches!(verdict, CommandOutcome::InTime | CommandOutcome::Missed { .. }),
+                        "{verdict:?}"
+                    );
                     heard.insert((*tick, *player), *command);
                 }
                 trails.advance(&Log);
@@ -264,12 +267,12 @@ mod tests {
     fn what_comes_later_is_given_up_and_what_is_forged_is_refused() {
         let mut trails = TrailingStates::<Log, u8>::new((0, Vec::new()), &[0, 5]);
         (0..20).for_each(|_| trails.advance(&Log));
-        assert_eq!(trails.command(14, 1, 1), Heard::TooLate);
-        assert_eq!(trails.command(15, 1, 1), Heard::Missed { copies: 1 });
-        assert_eq!(trails.command(15, 1, 2), Heard::Repeated);
-        assert_eq!(trails.command(u64::MAX, 1, 1), Heard::TooFarAhead);
+        assert_eq!(trails.command(14, 1, 1), CommandOutcome::TooLate);
+        assert_eq!(trails.command(15, 1, 1), CommandOutcome::Missed { copies: 1 });
+        assert_eq!(trails.command(15, 1, 2), CommandOutcome::Repeated);
+        assert_eq!(trails.command(u64::MAX, 1, 1), CommandOutcome::TooFarAhead);
         assert_eq!(trails.statistics().too_late, 1);
-        let full = (0..1_000).filter(|player| trails.command(30, *player, 1) == Heard::Full).count();
+        let full = (0..1_000).filter(|player| trails.command(30, *player, 1) == CommandOutcome::Full).count();
         assert_eq!(full, 1_000 - PLAYERS_MAX);
     }
 }

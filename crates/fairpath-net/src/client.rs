@@ -19,9 +19,10 @@ use crate::clock::Clock;
 use crate::congestion::Congestion;
 use crate::identity::{Identity, Trust};
 use crate::link::{
-    ALPN_NATIVE, ALPN_WEB, Ear, Gone, Link, Receiving, Sending, Transport, listen, transport_config,
+    ALPN_NATIVE, ALPN_WEB, ConnectionLost, Inbound, Link, Receiving, Sending, Transport, listen,
+    transport_config,
 };
-use crate::outlet::{Departures, Outlet, Pumped, Voice};
+use crate::outlet::{Departures, Outbound, Outlet, Pumped};
 use crate::pace::{Pause, pause};
 
 /// How a client reaches its server.
@@ -82,7 +83,7 @@ pub enum ConnectError {
 
 /// How a client is connected at the moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum ConnectionState {
     /// Trying to; so many attempts failed since the last connection.
     Connecting {
         /// How many.
@@ -131,7 +132,7 @@ pub struct ClientThread {
 #[non_exhaustive]
 pub struct ClientStatus {
     /// Whether there is one.
-    pub reach: Reach,
+    pub reach: ConnectionState,
     /// Where the other end of the connection is, if there is one.
     pub server: Option<SocketAddr>,
     /// Connections so far.
@@ -202,7 +203,7 @@ impl<V: Planar> NetClient<V> {
     }
 
     /// Whether there is a connection.
-    pub fn reach(&self) -> Reach {
+    pub fn reach(&self) -> ConnectionState {
         self.shared.reach()
     }
 
@@ -261,7 +262,7 @@ pub(crate) struct Shared<V: Planar> {
 pub(crate) struct Live<V: Planar> {
     session: Client<V>,
     outlet: Option<Outlet>,
-    reach: Reach,
+    reach: ConnectionState,
     connections: u32,
     /// Why this end closed the last connection.
     closed_for: Option<CloseReason>,
@@ -269,7 +270,7 @@ pub(crate) struct Live<V: Planar> {
 
 impl<V: Planar> Shared<V> {
     pub(crate) fn new(session: Client<V>, clock: Clock) -> Self {
-        let reach = Reach::Connecting { failed: 0 };
+        let reach = ConnectionState::Connecting { failed: 0 };
         let live = Live { session, outlet: None, reach, connections: 0, closed_for: None };
         Self { live: Mutex::new(live), clock, wake: Arc::new(Notify::new()) }
     }
@@ -290,7 +291,7 @@ impl<V: Planar> Shared<V> {
         result
     }
 
-    pub(crate) fn reach(&self) -> Reach {
+    pub(crate) fn reach(&self) -> ConnectionState {
         self.lock().reach
     }
 
@@ -329,7 +330,7 @@ impl<V: Planar> Shared<V> {
         session.handle_timeout(now);
         let mut pumped = Pumped::default();
         if let Some(outlet) = outlet {
-            pumped = outlet.pump(&mut ClientVoice { session, now });
+            pumped = outlet.pump(&mut ClientOutbound { session, now });
         }
         if let Some(reason) = session.poll_close()
             && let Some(outlet) = outlet.take()
@@ -369,7 +370,7 @@ pub(crate) async fn run<V: Planar>(
     let _ = tokio::time::timeout(LAST_WORDS, closed).await;
     staying.abort();
     let _ = tokio::time::timeout(LAST_WORDS, caller.wait_idle()).await;
-    shared.lock().reach = Reach::Over(None);
+    shared.lock().reach = ConnectionState::Over(None);
     is_flushed
 }
 
@@ -403,7 +404,7 @@ async fn stay_connected<V: Planar>(shared: Arc<Shared<V>>, caller: Caller, confi
             let began = Instant::now();
             let reason = converse(&shared, link, sending, receiving).await;
             if reason.is_some_and(is_final) {
-                shared.lock().reach = Reach::Over(reason);
+                shared.lock().reach = ConnectionState::Over(reason);
                 return;
             }
             // A connection that lasted proves that it can be done; one that did not is an attempt that
@@ -413,7 +414,7 @@ async fn stay_connected<V: Planar>(shared: Arc<Shared<V>>, caller: Caller, confi
             failed += 1;
         }
         // Said before the pause: who knows another way has it for naming one.
-        shared.lock().reach = Reach::Connecting { failed };
+        shared.lock().reach = ConnectionState::Connecting { failed };
         tokio::time::sleep(config.retry_after(failed)).await;
     }
 }
@@ -448,13 +449,13 @@ async fn converse<V: Planar>(
     let link = Arc::new(link);
     {
         let mut live = shared.lock();
-        live.reach = Reach::Connected;
+        live.reach = ConnectionState::Connected;
         live.connections += 1;
         live.closed_for = None;
         live.outlet = Some(Outlet::open(Arc::clone(&link), sending, &shared.wake));
     }
     shared.with(|session, now| session.handle_connected(now));
-    let reason = listen(&link, receiving, &Arc::new(ClientEar(Arc::clone(shared)))).await;
+    let reason = listen(&link, receiving, &Arc::new(ClientInbound(Arc::clone(shared)))).await;
     let closed_for = {
         let mut live = shared.lock();
         live.outlet = None;
@@ -547,13 +548,15 @@ impl Caller {
         Ok(Self::Quic { endpoint, config: quic, ways, name: config.server_name.clone() })
     }
 
-    async fn call(&self, failed: u32) -> Result<(Link, Sending, Receiving), Gone> {
+    async fn call(&self, failed: u32) -> Result<(Link, Sending, Receiving), ConnectionLost> {
         let link = match self {
             Self::Quic { endpoint, config, ways, name } => {
                 let calling = endpoint.connect_with(config.clone(), ways.next(failed), name);
-                Link::quic(calling.map_err(|_| Gone)?.await.map_err(|_| Gone)?)
+                Link::quic(calling.map_err(|_| ConnectionLost)?.await.map_err(|_| ConnectionLost)?)
             }
-            Self::Web { endpoint, url } => Link::web(endpoint.connect(url).await.map_err(|_| Gone)?),
+            Self::Web { endpoint, url } => {
+                Link::web(endpoint.connect(url).await.map_err(|_| ConnectionLost)?)
+            }
         };
         let (sending, receiving) = link.open_stream().await?;
         Ok((link, sending, receiving))
@@ -590,35 +593,35 @@ pub(crate) fn any_port_like(server: SocketAddr) -> SocketAddr {
 }
 
 /// What comes from the server.
-struct ClientEar<V: Planar>(Arc<Shared<V>>);
+struct ClientInbound<V: Planar>(Arc<Shared<V>>);
 
-impl<V: Planar> Ear for ClientEar<V> {
-    fn hear_stream(&self, bytes: &[u8]) {
+impl<V: Planar> Inbound for ClientInbound<V> {
+    fn on_stream(&self, bytes: &[u8]) {
         self.0.with(|session, now| session.handle_stream(bytes, now));
     }
 
-    fn hear_letter(&self, bytes: &[u8]) {
-        self.0.with(|session, now| session.handle_message(bytes, now));
+    fn on_unordered(&self, bytes: &[u8]) {
+        self.0.with(|session, now| session.handle_unordered(bytes, now));
     }
 
-    fn hear_datagram(&self, bytes: &[u8]) {
+    fn on_datagram(&self, bytes: &[u8]) {
         self.0.with(|session, now| session.handle_datagram(bytes, now));
     }
 }
 
 /// What the session has to say to the server.
-struct ClientVoice<'a, V: Planar> {
+struct ClientOutbound<'a, V: Planar> {
     session: &'a mut Client<V>,
     now: LocalInstant,
 }
 
-impl<V: Planar> Voice for ClientVoice<'_, V> {
+impl<V: Planar> Outbound for ClientOutbound<'_, V> {
     fn poll_stream(&mut self) -> Option<Vec<u8>> {
         self.session.poll_stream(self.now)
     }
 
-    fn poll_letter(&mut self) -> Option<Vec<u8>> {
-        self.session.poll_message()
+    fn poll_unordered(&mut self) -> Option<Vec<u8>> {
+        self.session.poll_unordered()
     }
 
     fn poll_datagram(&mut self, bytes_max: usize) -> Option<Vec<u8>> {

@@ -51,7 +51,7 @@
 mod client;
 mod clock;
 mod congestion;
-mod doorkeeper;
+mod connection_limiter;
 mod identity;
 mod link;
 pub mod lobby;
@@ -65,16 +65,16 @@ mod tokens;
 
 use fairpath::random::Random;
 
-pub use client::{ClientStatus, ClientThread, ConnectError, NetClient, NetClientConfig, Reach};
+pub use client::{ClientStatus, ClientThread, ConnectError, ConnectionState, NetClient, NetClientConfig};
 pub use clock::Clock;
 pub use congestion::Congestion;
-pub use doorkeeper::Limits;
+pub use connection_limiter::Limits;
 pub use identity::{Fingerprint, Identity, IdentityError, NotAFingerprint, Trust};
 pub use link::Transport;
 pub use mesh::{NetPeer, NetPeerConfig, PeerEvent};
 pub use outlet::Departures;
 pub use page::{PageFile, PageServer};
-pub use server::{BindError, DoorStatistics, NetServer, NetServerConfig, PeerStatus};
+pub use server::{AdmissionStatistics, BindError, NetServer, NetServerConfig, PeerStatus};
 pub use tokens::{BearerTooLong, ConnectTokens};
 
 /// A generator that nobody can guess, as a live session needs: its receipts are proven with it.

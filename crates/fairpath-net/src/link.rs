@@ -54,22 +54,22 @@ pub(crate) enum Receiving {
 
 /// The connection is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Gone;
+pub(crate) struct ConnectionLost;
 
 /// Whoever is told what arrives.
-pub(crate) trait Ear: Send + Sync + 'static {
-    fn hear_stream(&self, bytes: &[u8]);
-    fn hear_letter(&self, bytes: &[u8]);
-    fn hear_datagram(&self, bytes: &[u8]);
+pub(crate) trait Inbound: Send + Sync + 'static {
+    fn on_stream(&self, bytes: &[u8]);
+    fn on_unordered(&self, bytes: &[u8]);
+    fn on_datagram(&self, bytes: &[u8]);
     /// The connection is closed because the peer did what no honest one does.
     fn on_broken(&self, _: CloseReason) {}
 }
 
-/// A letter is a call and a few numbers.
-const LETTER_BYTES_MAX: usize = CALL_BYTES_MAX + 64;
+/// A message is a call and a few numbers.
+const UNORDERED_BYTES_MAX: usize = CALL_BYTES_MAX + 64;
 /// Streams that WebTransport needs for itself, both kinds.
 const STREAMS_OF_WEB: u32 = 8;
-/// Bytes that a peer may have under way on streams: two full windows of letters of middling size,
+/// Bytes that a peer may have under way on streams: two full windows of unordered messages of middling size,
 /// and the ordered stream.
 const RECEIVE_WINDOW_BYTES: u32 = 512 * 1024;
 const _: () = assert!(RECEIVE_WINDOW_BYTES as usize > 8 * STREAM_MESSAGE_BYTES_MAX);
@@ -164,10 +164,12 @@ impl Link {
         }
     }
 
-    async fn read_datagram(&self) -> Result<Bytes, Gone> {
+    async fn read_datagram(&self) -> Result<Bytes, ConnectionLost> {
         match &self.web {
-            Some(web) => web.receive_datagram().await.map(|datagram| datagram.payload()).map_err(|_| Gone),
-            None => self.quic.read_datagram().await.map_err(|_| Gone),
+            Some(web) => {
+                web.receive_datagram().await.map(|datagram| datagram.payload()).map_err(|_| ConnectionLost)
+            }
+            None => self.quic.read_datagram().await.map_err(|_| ConnectionLost),
         }
     }
 
@@ -175,14 +177,15 @@ impl Link {
     // ─────────────────────────────────────────────────────────────────────────────────────────
 
     /// The ordered stream, from the client's end.
-    pub(crate) async fn open_stream(&self) -> Result<(Sending, Receiving), Gone> {
+    pub(crate) async fn open_stream(&self) -> Result<(Sending, Receiving), ConnectionLost> {
         match &self.web {
             Some(web) => {
-                let (sending, receiving) = web.open_bi().await.map_err(|_| Gone)?.await.map_err(|_| Gone)?;
+                let (sending, receiving) =
+                    web.open_bi().await.map_err(|_| ConnectionLost)?.await.map_err(|_| ConnectionLost)?;
                 Ok((Sending::Web(sending), Receiving::Web(receiving)))
             }
             None => {
-                let (sending, receiving) = self.quic.open_bi().await.map_err(|_| Gone)?;
+                let (sending, receiving) = self.quic.open_bi().await.map_err(|_| ConnectionLost)?;
                 Ok((Sending::Quic(sending), Receiving::Quic(receiving)))
             }
         }
@@ -190,33 +193,35 @@ impl Link {
 
     /// The ordered stream, from the server's end: it is there once the client has said something on
     /// it.
-    pub(crate) async fn accept_stream(&self) -> Result<(Sending, Receiving), Gone> {
+    pub(crate) async fn accept_stream(&self) -> Result<(Sending, Receiving), ConnectionLost> {
         match &self.web {
             Some(web) => {
-                let (sending, receiving) = web.accept_bi().await.map_err(|_| Gone)?;
+                let (sending, receiving) = web.accept_bi().await.map_err(|_| ConnectionLost)?;
                 Ok((Sending::Web(sending), Receiving::Web(receiving)))
             }
             None => {
-                let (sending, receiving) = self.quic.accept_bi().await.map_err(|_| Gone)?;
+                let (sending, receiving) = self.quic.accept_bi().await.map_err(|_| ConnectionLost)?;
                 Ok((Sending::Quic(sending), Receiving::Quic(receiving)))
             }
         }
     }
 
-    /// Sends a letter: a stream of its own, so that it waits for nothing.
-    pub(crate) async fn send_letter(&self, bytes: &[u8]) -> Result<(), Gone> {
+    /// Sends an unordered message: a stream of its own, so that it waits for nothing.
+    pub(crate) async fn send_unordered(&self, bytes: &[u8]) -> Result<(), ConnectionLost> {
         let mut stream = match &self.web {
-            Some(web) => Sending::Web(web.open_uni().await.map_err(|_| Gone)?.await.map_err(|_| Gone)?),
-            None => Sending::Quic(self.quic.open_uni().await.map_err(|_| Gone)?),
+            Some(web) => Sending::Web(
+                web.open_uni().await.map_err(|_| ConnectionLost)?.await.map_err(|_| ConnectionLost)?,
+            ),
+            None => Sending::Quic(self.quic.open_uni().await.map_err(|_| ConnectionLost)?),
         };
         stream.write(bytes).await?;
-        stream.quic().finish().map_err(|_| Gone)
+        stream.quic().finish().map_err(|_| ConnectionLost)
     }
 
-    async fn accept_letter(&self) -> Result<Receiving, Gone> {
+    async fn accept_unordered(&self) -> Result<Receiving, ConnectionLost> {
         match &self.web {
-            Some(web) => web.accept_uni().await.map(Receiving::Web).map_err(|_| Gone),
-            None => self.quic.accept_uni().await.map(Receiving::Quic).map_err(|_| Gone),
+            Some(web) => web.accept_uni().await.map(Receiving::Web).map_err(|_| ConnectionLost),
+            None => self.quic.accept_uni().await.map(Receiving::Quic).map_err(|_| ConnectionLost),
         }
     }
 
@@ -241,8 +246,8 @@ pub(crate) fn proven_fingerprint(quic: &quinn::Connection) -> Option<Fingerprint
 }
 
 impl Sending {
-    pub(crate) async fn write(&mut self, bytes: &[u8]) -> Result<(), Gone> {
-        self.quic().write_all(bytes).await.map_err(|_| Gone)
+    pub(crate) async fn write(&mut self, bytes: &[u8]) -> Result<(), ConnectionLost> {
+        self.quic().write_all(bytes).await.map_err(|_| ConnectionLost)
     }
 
     fn quic(&mut self) -> &mut quinn::SendStream {
@@ -262,16 +267,20 @@ impl Receiving {
     }
 }
 
-/// Tells the ear all that comes, until the connection is gone. The answer is why, if the peer said
+/// Tells the inbound all that comes, until the connection is gone. The answer is why, if the peer said
 /// so.
-pub(crate) async fn listen<E: Ear>(link: &Link, stream: Receiving, ear: &Arc<E>) -> Option<CloseReason> {
+pub(crate) async fn listen<E: Inbound>(
+    link: &Link,
+    stream: Receiving,
+    inbound: &Arc<E>,
+) -> Option<CloseReason> {
     let broken = tokio::select! {
-        () = listen_to_datagrams(link, ear.as_ref()) => None,
-        broken = listen_to_stream(stream, ear.as_ref()) => broken,
-        broken = listen_to_letters(link, ear) => broken,
+        () = listen_to_datagrams(link, inbound.as_ref()) => None,
+        broken = listen_to_stream(stream, inbound.as_ref()) => broken,
+        broken = listen_to_unordered(link, inbound) => broken,
     };
     if let Some(reason) = broken {
-        ear.on_broken(reason);
+        inbound.on_broken(reason);
         link.close(reason);
     }
     link.reason()
@@ -281,7 +290,7 @@ pub(crate) async fn listen<E: Ear>(link: &Link, stream: Receiving, ear: &Arc<E>)
 /// and a few more; beyond this they are dropped unread, as a full link would.
 const DATAGRAMS_PER_SEC: f64 = 1_000.0;
 
-async fn listen_to_datagrams(link: &Link, ear: &impl Ear) {
+async fn listen_to_datagrams(link: &Link, inbound: &impl Inbound) {
     let mut tokens = DATAGRAMS_PER_SEC;
     let mut refilled_at = Instant::now();
     while let Ok(bytes) = link.read_datagram().await {
@@ -290,32 +299,32 @@ async fn listen_to_datagrams(link: &Link, ear: &impl Ear) {
         tokens = (tokens + elapsed * DATAGRAMS_PER_SEC).min(DATAGRAMS_PER_SEC);
         if tokens >= 1.0 {
             tokens -= 1.0;
-            ear.hear_datagram(&bytes);
+            inbound.on_datagram(&bytes);
         }
     }
 }
 
 /// An ordered stream that ends before its connection is not how sessions end.
-async fn listen_to_stream(mut stream: Receiving, ear: &impl Ear) -> Option<CloseReason> {
+async fn listen_to_stream(mut stream: Receiving, inbound: &impl Inbound) -> Option<CloseReason> {
     loop {
         match stream.quic().read_chunk(STREAM_MESSAGE_BYTES_MAX, true).await {
-            Ok(Some(chunk)) => ear.hear_stream(&chunk.bytes),
+            Ok(Some(chunk)) => inbound.on_stream(&chunk.bytes),
             Ok(None) | Err(quinn::ReadError::Reset(_)) => return Some(CloseReason::OutOfPlace),
             Err(_) => return None,
         }
     }
 }
 
-/// Letters come side by side; their number is bounded by how many streams the peer may open.
-async fn listen_to_letters<E: Ear>(link: &Link, ear: &Arc<E>) -> Option<CloseReason> {
-    let mut letters = JoinSet::new();
+/// Unordered messages come side by side; their number is bounded by how many streams the peer may open.
+async fn listen_to_unordered<E: Inbound>(link: &Link, inbound: &Arc<E>) -> Option<CloseReason> {
+    let mut unordered = JoinSet::new();
     loop {
         tokio::select! {
-            accepted = link.accept_letter() => {
+            accepted = link.accept_unordered() => {
                 let Ok(stream) = accepted else { return None };
-                letters.spawn(read_letter(stream, Arc::clone(ear)));
+                unordered.spawn(read_unordered(stream, Arc::clone(inbound)));
             }
-            Some(broken) = letters.join_next() => {
+            Some(broken) = unordered.join_next() => {
                 if let Ok(Some(reason)) = broken {
                     return Some(reason);
                 }
@@ -324,10 +333,10 @@ async fn listen_to_letters<E: Ear>(link: &Link, ear: &Arc<E>) -> Option<CloseRea
     }
 }
 
-async fn read_letter<E: Ear>(mut stream: Receiving, ear: Arc<E>) -> Option<CloseReason> {
-    match stream.quic().read_to_end(LETTER_BYTES_MAX).await {
+async fn read_unordered<E: Inbound>(mut stream: Receiving, inbound: Arc<E>) -> Option<CloseReason> {
+    match stream.quic().read_to_end(UNORDERED_BYTES_MAX).await {
         Ok(bytes) => {
-            ear.hear_letter(&bytes);
+            inbound.on_unordered(&bytes);
             None
         }
         Err(quinn::ReadToEndError::TooLong) => Some(CloseReason::Malformed),

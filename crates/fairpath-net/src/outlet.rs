@@ -10,9 +10,9 @@ use tokio::sync::{Notify, mpsc};
 use crate::link::{Link, Sending};
 
 /// Whoever has something to say to the peer.
-pub(crate) trait Voice {
+pub(crate) trait Outbound {
     fn poll_stream(&mut self) -> Option<Vec<u8>>;
-    fn poll_letter(&mut self) -> Option<Vec<u8>>;
+    fn poll_unordered(&mut self) -> Option<Vec<u8>>;
     fn poll_datagram(&mut self, bytes_max: usize) -> Option<Vec<u8>>;
 }
 
@@ -36,7 +36,7 @@ pub struct Departures {
 pub(crate) struct Outlet {
     link: Arc<Link>,
     stream: mpsc::Sender<Vec<u8>>,
-    letters: mpsc::Sender<Vec<u8>>,
+    unordered: mpsc::Sender<Vec<u8>>,
     /// When the datagram was handed over that may not have left yet.
     handed_at: Option<Instant>,
     is_held_back: bool,
@@ -62,26 +62,26 @@ impl Outlet {
     pub(crate) fn open(link: Arc<Link>, sending: Sending, wake: &Arc<Notify>) -> Self {
         let (stream, waiting) = mpsc::channel(WAITING_MAX);
         tokio::spawn(write_stream(sending, waiting, Arc::clone(wake)));
-        let (letters, waiting) = mpsc::channel(WAITING_MAX);
-        tokio::spawn(write_letters(Arc::clone(&link), waiting, Arc::clone(wake)));
+        let (unordered, waiting) = mpsc::channel(WAITING_MAX);
+        tokio::spawn(write_unordered(Arc::clone(&link), waiting, Arc::clone(wake)));
         Self {
             link,
             stream,
-            letters,
+            unordered,
             handed_at: None,
             is_held_back: false,
             departures: Departures::default(),
         }
     }
 
-    /// Lets out what the voice has to say, as far as it can leave now.
-    pub(crate) fn pump(&mut self, voice: &mut impl Voice) -> Pumped {
+    /// Lets out what the outbound has to say, as far as it can leave now.
+    pub(crate) fn pump(&mut self, outbound: &mut impl Outbound) -> Pumped {
         let mut pumped = Pumped::default();
-        while let Some((bytes, place)) = waiting_place(&self.stream, || voice.poll_stream()) {
+        while let Some((bytes, place)) = waiting_place(&self.stream, || outbound.poll_stream()) {
             place.send(bytes);
             pumped.has_sent = true;
         }
-        while let Some((bytes, place)) = waiting_place(&self.letters, || voice.poll_letter()) {
+        while let Some((bytes, place)) = waiting_place(&self.unordered, || outbound.poll_unordered()) {
             place.send(bytes);
             pumped.has_sent = true;
         }
@@ -90,7 +90,7 @@ impl Outlet {
             return pumped;
         }
         let Some(bytes_max) = self.link.datagram_bytes_max() else { return pumped };
-        if let Some(bytes) = voice.poll_datagram(bytes_max) {
+        if let Some(bytes) = outbound.poll_datagram(bytes_max) {
             self.link.send_datagram(bytes);
             self.handed_at = Some(Instant::now());
             pumped.has_sent = true;
@@ -155,9 +155,9 @@ async fn write_stream(mut stream: Sending, mut waiting: mpsc::Receiver<Vec<u8>>,
     }
 }
 
-async fn write_letters(link: Arc<Link>, mut waiting: mpsc::Receiver<Vec<u8>>, wake: Arc<Notify>) {
+async fn write_unordered(link: Arc<Link>, mut waiting: mpsc::Receiver<Vec<u8>>, wake: Arc<Notify>) {
     while let Some(bytes) = waiting.recv().await {
-        if link.send_letter(&bytes).await.is_err() {
+        if link.send_unordered(&bytes).await.is_err() {
             return;
         }
         wake.notify_one();

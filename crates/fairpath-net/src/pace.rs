@@ -10,7 +10,7 @@ use crate::outlet::Pumped;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pause {
     /// Only until everybody else had a turn: what was sent leaves then, and there may be more.
-    Breath,
+    Yield,
     /// Until then, or until something happens.
     Until(Instant),
     /// Until something happens.
@@ -24,7 +24,7 @@ const SOON: Duration = Duration::from_millis(1);
 /// The pause after a turn that came to this, if there is something to do at `deadline`.
 pub(crate) fn pause(pumped: Pumped, deadline: Option<Instant>) -> Pause {
     if pumped.has_sent {
-        return Pause::Breath;
+        return Pause::Yield;
     }
     let soon = Instant::now() + SOON;
     if pumped.is_blocked {
@@ -37,7 +37,7 @@ impl Pause {
     /// Waits, but not once something happened.
     pub(crate) async fn wait(self, wake: &Notify) {
         match self {
-            Self::Breath => tokio::task::yield_now().await,
+            Self::Yield => tokio::task::yield_now().await,
             Self::Until(at) => {
                 let _ = tokio::time::timeout_at(at.into(), wake.notified()).await;
             }

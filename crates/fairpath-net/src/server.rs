@@ -21,15 +21,17 @@ use wtransport::endpoint::IncomingSessionFuture;
 
 use crate::clock::Clock;
 use crate::congestion::Congestion;
-use crate::doorkeeper::{Doorkeeper, Limits};
+use crate::connection_limiter::{ConnectionLimiter, Limits};
 use crate::identity::{Callers, Fingerprint, Identity, unguessable};
 use crate::link::{
-    ALPN_NATIVE, ALPN_WEB, Ear, Gone, Link, Receiving, Sending, Transport, listen, transport_config,
+    ALPN_NATIVE, ALPN_WEB, ConnectionLost, Inbound, Link, Receiving, Sending, Transport, listen,
+    transport_config,
 };
 use crate::lobby::{
-    AnnounceError, Announcement, Answer, Ask, Attendance, Attendee, Attending, LobbyAddress, attend,
+    AnnounceError, Announcement, Attendee, Attending, LobbyAddress, LobbyPresence, LobbyRequest,
+    LobbyResponse, attend,
 };
-use crate::outlet::{Departures, Outlet, Pumped, Voice};
+use crate::outlet::{Departures, Outbound, Outlet, Pumped};
 use crate::pace::{Pause, pause};
 
 /// Where and how a server listens.
@@ -128,7 +130,7 @@ pub struct PeerStatus {
 /// Who did not get in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct DoorStatistics {
+pub struct AdmissionStatistics {
     /// Asked to prove their address; nothing was remembered of them.
     pub retried: u64,
     /// Refused by the [`Limits`].
@@ -183,7 +185,7 @@ impl<V: Planar> NetServer<V> {
     }
 
     /// Who did not get in.
-    pub fn door_statistics(&self) -> DoorStatistics {
+    pub fn door_statistics(&self) -> AdmissionStatistics {
         self.shared.lock().door_statistics
     }
 
@@ -194,7 +196,7 @@ impl<V: Planar> NetServer<V> {
         &self,
         lobby: LobbyAddress,
         announcement: Announcement,
-    ) -> Result<Attendance, AnnounceError> {
+    ) -> Result<LobbyPresence, AnnounceError> {
         announcement.check().map_err(AnnounceError::Announcement)?;
         let attending = Attending::new(self.endpoint.clone(), lobby, &self.identity);
         let attending = attending.map_err(AnnounceError::Connect)?;
@@ -238,7 +240,7 @@ impl<V: Planar> Attendee for Hosting<V> {
         Announcement { players, seats, ..self.announcement.clone() }
     }
 
-    fn on_answer(&mut self, _: Answer) -> Vec<Ask> {
+    fn on_answer(&mut self, _: LobbyResponse) -> Vec<LobbyRequest> {
         Vec::new()
     }
 }
@@ -258,8 +260,8 @@ pub(crate) struct Shared<V: Planar> {
 pub(crate) struct Live<V: Planar> {
     session: Server<V>,
     outlets: BTreeMap<ConnectionId, Outlet>,
-    door: Doorkeeper,
-    door_statistics: DoorStatistics,
+    door: ConnectionLimiter,
+    door_statistics: AdmissionStatistics,
     measured_at: Instant,
 }
 
@@ -272,8 +274,8 @@ impl<V: Planar> Shared<V> {
         let live = Live {
             session,
             outlets: BTreeMap::new(),
-            door: Doorkeeper::new(limits),
-            door_statistics: DoorStatistics::default(),
+            door: ConnectionLimiter::new(limits),
+            door_statistics: AdmissionStatistics::default(),
             measured_at: Instant::now(),
         };
         Self { live: Mutex::new(live), clock, wake: Arc::new(Notify::new()), hurry: Notify::new() }
@@ -364,8 +366,8 @@ impl<V: Planar> Live<V> {
         let mut has_sent = false;
         for (id, outlet) in &mut self.outlets {
             if self.session.is_due(*id, now) {
-                let voice = &mut ServerVoice { session: &mut self.session, id: *id, now };
-                has_sent |= outlet.pump(voice).has_sent;
+                let outbound = &mut ServerOutbound { session: &mut self.session, id: *id, now };
+                has_sent |= outlet.pump(outbound).has_sent;
             }
         }
         has_sent
@@ -471,7 +473,7 @@ async fn drive<V: Planar>(shared: Arc<Shared<V>>) {
         looked_for += looks_again.elapsed();
         let rest = rest_after(looked_for).map(|rest| Instant::now() + rest);
         pause.wait(&shared.wake).await;
-        if let (Some(until), true) = (rest, pause != Pause::Breath) {
+        if let (Some(until), true) = (rest, pause != Pause::Yield) {
             let _ = tokio::time::timeout_at(until.into(), shared.hurry.notified()).await;
         }
     }
@@ -522,16 +524,16 @@ async fn receive<V: Planar>(shared: Arc<Shared<V>>, incoming: quinn::Incoming, a
 }
 
 /// From the first packet to a stream on which somebody has said something.
-async fn greet(incoming: quinn::Incoming) -> Result<(Link, Sending, Receiving), Gone> {
-    let mut connecting = incoming.accept().map_err(|_| Gone)?;
-    let data = connecting.handshake_data().await.map_err(|_| Gone)?;
+async fn greet(incoming: quinn::Incoming) -> Result<(Link, Sending, Receiving), ConnectionLost> {
+    let mut connecting = incoming.accept().map_err(|_| ConnectionLost)?;
+    let data = connecting.handshake_data().await.map_err(|_| ConnectionLost)?;
     let protocol = data.downcast::<HandshakeData>().ok().and_then(|data| data.protocol);
     let link = if protocol.as_deref() == Some(ALPN_WEB) {
         let session = IncomingSessionFuture::with_quic_connecting(connecting);
-        let request = session.await.map_err(|_| Gone)?;
-        Link::web(request.accept().await.map_err(|_| Gone)?)
+        let request = session.await.map_err(|_| ConnectionLost)?;
+        Link::web(request.accept().await.map_err(|_| ConnectionLost)?)
     } else {
-        Link::quic(connecting.await.map_err(|_| Gone)?)
+        Link::quic(connecting.await.map_err(|_| ConnectionLost)?)
     };
     let (sending, receiving) = link.accept_stream().await?;
     Ok((link, sending, receiving))
@@ -548,28 +550,28 @@ async fn converse<V: Planar>(shared: &Arc<Shared<V>>, link: Link, sending: Sendi
         live.outlets.insert(id, Outlet::open(Arc::clone(&link), sending, &shared.wake));
         id
     };
-    let ear = Arc::new(ServerEar { shared: Arc::clone(shared), id });
-    let reason = listen(&link, receiving, &ear).await;
+    let inbound = Arc::new(ServerInbound { shared: Arc::clone(shared), id });
+    let reason = listen(&link, receiving, &inbound).await;
     shared.lock().outlets.remove(&id);
     shared.with(|session, now| session.handle_disconnected(id, reason, now));
 }
 
 /// What comes from one client.
-struct ServerEar<V: Planar> {
+struct ServerInbound<V: Planar> {
     shared: Arc<Shared<V>>,
     id: ConnectionId,
 }
 
-impl<V: Planar> Ear for ServerEar<V> {
-    fn hear_stream(&self, bytes: &[u8]) {
+impl<V: Planar> Inbound for ServerInbound<V> {
+    fn on_stream(&self, bytes: &[u8]) {
         self.shared.with(|session, now| session.handle_stream(self.id, bytes, now));
     }
 
-    fn hear_letter(&self, bytes: &[u8]) {
-        self.shared.with(|session, now| session.handle_message(self.id, bytes, now));
+    fn on_unordered(&self, bytes: &[u8]) {
+        self.shared.with(|session, now| session.handle_unordered(self.id, bytes, now));
     }
 
-    fn hear_datagram(&self, bytes: &[u8]) {
+    fn on_datagram(&self, bytes: &[u8]) {
         let mut live = self.shared.lock();
         let is_news = live.session.handle_datagram(self.id, bytes, self.shared.clock.shared());
         drop(live);
@@ -584,19 +586,19 @@ impl<V: Planar> Ear for ServerEar<V> {
 }
 
 /// What the session has to say to one client.
-struct ServerVoice<'a, V: Planar> {
+struct ServerOutbound<'a, V: Planar> {
     session: &'a mut Server<V>,
     id: ConnectionId,
     now: SharedInstant,
 }
 
-impl<V: Planar> Voice for ServerVoice<'_, V> {
+impl<V: Planar> Outbound for ServerOutbound<'_, V> {
     fn poll_stream(&mut self) -> Option<Vec<u8>> {
         self.session.poll_stream(self.id, self.now)
     }
 
-    fn poll_letter(&mut self) -> Option<Vec<u8>> {
-        self.session.poll_message(self.id)
+    fn poll_unordered(&mut self) -> Option<Vec<u8>> {
+        self.session.poll_unordered(self.id)
     }
 
     fn poll_datagram(&mut self, bytes_max: usize) -> Option<Vec<u8>> {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use fairpath::session::Gate;
+use fairpath::session::Admission;
 use fairpath::session::limits::AUTHENTICATION_BYTES_MAX;
 use ring::hmac;
 
@@ -10,13 +10,13 @@ use ring::hmac;
 /// has the key.
 ///
 /// The lobby issues a token, the client sends it as its `authentication`, and the server's
-/// [`Gate`] checks it. A token is good until it expires, also for coming back to a session: make it
+/// [`Admission`] checks it. A token is good until it expires, also for coming back to a session: make it
 /// as long as a match.
 ///
 /// ```
 /// use std::time::Duration;
 ///
-/// use fairpath::session::Gate;
+/// use fairpath::session::Admission;
 /// use fairpath_net::ConnectTokens;
 ///
 /// let mut tokens = ConnectTokens::new(&[7; 32]);
@@ -66,7 +66,7 @@ impl ConnectTokens {
     }
 }
 
-impl Gate for ConnectTokens {
+impl Admission for ConnectTokens {
     fn admits(&mut self, authentication: &[u8]) -> bool {
         self.bearer(authentication).is_some()
     }

@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 
 use fairpath::session::MessageError;
 use fairpath_net::Fingerprint;
-use fairpath_net::lobby::{Announcement, Answer, Ask, EntryId, Filter, Listing, LobbyRefusal};
+use fairpath_net::lobby::{
+    Announcement, EntryId, Filter, Listing, LobbyRefusal, LobbyRequest, LobbyResponse,
+};
 
 /// A name, its bytes and what they mean.
 type Golden = (&'static str, Vec<u8>, String);
@@ -29,7 +31,7 @@ fn the_bytes_and_their_meaning_are_those_in_the_repository() {
 fn what_is_to_be_refused_is() {
     for (name, bytes, _) in refused() {
         let meaning: Result<(), MessageError> =
-            Ask::decode(&bytes).map(drop).or_else(|_| Answer::decode(&bytes).map(drop));
+            LobbyRequest::decode(&bytes).map(drop).or_else(|_| LobbyResponse::decode(&bytes).map(drop));
         assert!(meaning.is_err(), "{name} decodes");
     }
 }
@@ -57,21 +59,21 @@ fn messages() -> Vec<Golden> {
     };
     let listing = Listing { entry: EntryId(300), address: v6, fingerprint: someone(), announcement: tanks() };
     let asks = [
-        ("announce", Ask::Announce(tanks())),
-        ("announce_peer", Ask::Announce(peer)),
-        ("withdraw", Ask::Withdraw),
-        ("find", Ask::Find(filter, EntryId(128))),
-        ("find_any", Ask::Find(Filter::default(), EntryId(0))),
-        ("meet", Ask::Meet(EntryId(u64::MAX))),
-        ("relay", Ask::Relay(someone())),
+        ("announce", LobbyRequest::Announce(tanks())),
+        ("announce_peer", LobbyRequest::Announce(peer)),
+        ("withdraw", LobbyRequest::Withdraw),
+        ("find", LobbyRequest::Find(filter, EntryId(128))),
+        ("find_any", LobbyRequest::Find(Filter::default(), EntryId(0))),
+        ("meet", LobbyRequest::Meet(EntryId(u64::MAX))),
+        ("relay", LobbyRequest::Relay(someone())),
     ];
     let answers = [
-        ("announced", Answer::Announced(EntryId(1), v4)),
-        ("found", Answer::Found(listing)),
-        ("end", Answer::End(true)),
-        ("meeting", Answer::Meet(someone(), v4)),
-        ("relayed", Answer::Relay(someone(), 40_000)),
-        ("refused", Answer::Refused(LobbyRefusal::NoRelay)),
+        ("announced", LobbyResponse::Announced(EntryId(1), v4)),
+        ("found", LobbyResponse::Found(listing)),
+        ("end", LobbyResponse::End(true)),
+        ("meeting", LobbyResponse::Meet(someone(), v4)),
+        ("relayed", LobbyResponse::Relay(someone(), 40_000)),
+        ("refused", LobbyResponse::Refused(LobbyRefusal::NoRelay)),
     ];
     let asks = asks.into_iter().map(|(name, ask)| (name, ask.encode(), ask_text(&ask)));
     asks.chain(answers.into_iter().map(|(name, answer)| (name, answer.encode(), answer_text(&answer))))
@@ -80,7 +82,7 @@ fn messages() -> Vec<Golden> {
 
 /// Spelt otherwise than they may be.
 fn refused() -> Vec<Golden> {
-    let announce = Ask::Announce(Announcement::new("a", "b").with_attribute("k", "v")).encode();
+    let announce = LobbyRequest::Announce(Announcement::new("a", "b").with_attribute("k", "v")).encode();
     let changed = |at: usize, byte: u8| {
         let mut bytes = announce.clone();
         bytes[at] = byte;
@@ -108,38 +110,38 @@ fn refused() -> Vec<Golden> {
     .collect()
 }
 
-fn ask_text(ask: &Ask) -> String {
+fn ask_text(ask: &LobbyRequest) -> String {
     match ask {
-        Ask::Announce(it) => format!("announce\n{}", announcement_text(it)),
-        Ask::Withdraw => "withdraw\n".into(),
-        Ask::Find(filter, after) => format!(
+        LobbyRequest::Announce(it) => format!("announce\n{}", announcement_text(it)),
+        LobbyRequest::Withdraw => "withdraw\n".into(),
+        LobbyRequest::Find(filter, after) => format!(
             "find game {} free {}\n{}after {}\n",
             filter.game.as_ref().map_or_else(|| "any".into(), |game| format!("{game:?}")),
             filter.free_seats_min,
             attributes_text(&filter.attributes),
             after.0
         ),
-        Ask::Meet(entry) => format!("meet entry {}\n", entry.0),
-        Ask::Relay(peer) => format!("relay {peer}\n"),
+        LobbyRequest::Meet(entry) => format!("meet entry {}\n", entry.0),
+        LobbyRequest::Relay(peer) => format!("relay {peer}\n"),
     }
 }
 
-fn answer_text(answer: &Answer) -> String {
+fn answer_text(answer: &LobbyResponse) -> String {
     match answer {
-        Answer::Announced(entry, seen) => {
+        LobbyResponse::Announced(entry, seen) => {
             format!("announced entry {} address {}\n", entry.0, address_text(*seen))
         }
-        Answer::Found(it) => format!(
+        LobbyResponse::Found(it) => format!(
             "found entry {} address {} fingerprint {}\n{}",
             it.entry.0,
             address_text(it.address),
             it.fingerprint,
             announcement_text(&it.announcement)
         ),
-        Answer::End(more) => format!("end more {more}\n"),
-        Answer::Meet(peer, address) => format!("meet {peer} address {}\n", address_text(*address)),
-        Answer::Relay(peer, port) => format!("relay {peer} port {port}\n"),
-        Answer::Refused(refusal) => {
+        LobbyResponse::End(more) => format!("end more {more}\n"),
+        LobbyResponse::Meet(peer, address) => format!("meet {peer} address {}\n", address_text(*address)),
+        LobbyResponse::Relay(peer, port) => format!("relay {peer} port {port}\n"),
+        LobbyResponse::Refused(refusal) => {
             let code = LobbyRefusal::ALL.iter().position(|it| it == refusal).expect("all are there");
             format!("refused reason {code}\n")
         }

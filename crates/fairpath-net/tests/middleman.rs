@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use fairpath::time::{SharedInstant, Span};
 use fairpath_net::middleman::{
-    Bounds, ClientStatistics, Direction, Handle, Middleman, MiddlemanConfig, StartError, Statistics, Ways,
-    Who, dice,
+    Bounds, ClientSelector, ClientStatistics, Direction, Directions, Handle, Middleman, MiddlemanConfig,
+    StartError, Statistics, dice,
 };
 use fairpath_sim::{Fate, LinkConfig, LinkModel, Loss, RttTrace};
 
@@ -221,7 +221,10 @@ fn recorded_round_trips_delay_by_half_and_lose_what_they_lost() {
     assert!(row.up.measured.min() >= Some(millis(20)));
 
     let silent = RttTrace::from_csv(b"t,rtt_ms\n0,\n").unwrap();
-    world.middleman.change(Who::Everyone, Ways::Up, |link| link.rtt_trace = Some(silent.clone())).unwrap();
+    world
+        .middleman
+        .change(ClientSelector::Everyone, Directions::Up, |link| link.rtt_trace = Some(silent.clone()))
+        .unwrap();
     world.send(&client, b"lost");
     assert_eq!(world.wait_for(1, |row| row.up.link.sent == 2).up.link.lost.trace, 1);
 }
@@ -233,7 +236,7 @@ fn a_partition_of_one_direction_drops_until_healed() {
     world.send(&client, b"hello");
     let (_, from) = receive(&world.server);
 
-    assert_eq!(world.middleman.partition(Who::Everyone, Ways::Up, None), Ok(1));
+    assert_eq!(world.middleman.partition(ClientSelector::Everyone, Directions::Up, None), Ok(1));
     for _ in 0..5 {
         world.send(&client, b"lost");
     }
@@ -242,7 +245,7 @@ fn a_partition_of_one_direction_drops_until_healed() {
     world.server.send_to(b"the other way works", from).unwrap();
     assert_eq!(receive(&client).0, b"the other way works");
 
-    assert_eq!(world.middleman.heal(Who::Everyone, Ways::Up), Ok(1));
+    assert_eq!(world.middleman.heal(ClientSelector::Everyone, Directions::Up), Ok(1));
     world.send(&client, b"again");
     assert_eq!(receive(&world.server).0, b"again");
 }
@@ -250,12 +253,15 @@ fn a_partition_of_one_direction_drops_until_healed() {
 #[test]
 fn a_partition_ends_by_itself_and_holds_for_those_who_come_meanwhile() {
     let world = World::both_ways(LinkConfig::default());
-    world.middleman.partition(Who::Everyone, Ways::Both, Some(Span::from_secs(86_400))).unwrap();
+    world
+        .middleman
+        .partition(ClientSelector::Everyone, Directions::Both, Some(Span::from_secs(86_400)))
+        .unwrap();
     let client = socket();
     world.send(&client, b"lost");
     assert_eq!(world.wait_for(1, |row| row.up.link.sent == 1).up.link.lost.partition, 1);
 
-    world.middleman.partition(Who::Everyone, Ways::Both, Some(millis(20))).unwrap();
+    world.middleman.partition(ClientSelector::Everyone, Directions::Both, Some(millis(20))).unwrap();
     let started = Instant::now();
     let mut sent = 1;
     while world.wait_for(1, |row| row.up.link.sent == sent).up.link.delivered == 0 {
@@ -272,8 +278,8 @@ fn after_a_rebind_the_server_sees_another_port_and_the_old_one_is_dead() {
     let client = socket();
     world.send(&client, b"before");
     let (_, old) = receive(&world.server);
-    assert_eq!(world.middleman.rebind(Who::Nth(2)).unwrap(), 0, "there is no second client");
-    assert_eq!(world.middleman.rebind(Who::Everyone).unwrap(), 1);
+    assert_eq!(world.middleman.rebind(ClientSelector::Nth(2)).unwrap(), 0, "there is no second client");
+    assert_eq!(world.middleman.rebind(ClientSelector::Everyone).unwrap(), 1);
     world.send(&client, b"after");
     let (packet, new) = receive(&world.server);
     assert_eq!((packet.as_slice(), new.ip()), (&b"after"[..], old.ip()));
@@ -292,9 +298,12 @@ fn clients_have_links_of_their_own() {
     let (first, second, third) = (socket(), socket(), socket());
     let third_address = third.local_addr().unwrap();
     let world = World::with(|mut config| {
-        config.links.change(Who::Nth(2), Ways::Up, |link| link.loss = Loss::each(1.0)).unwrap();
+        config
+            .links
+            .change(ClientSelector::Nth(2), Directions::Up, |link| link.loss = Loss::each(1.0))
+            .unwrap();
         let twice = |link: &mut LinkConfig| link.duplicate_ratio = 1.0;
-        config.links.change(Who::Address(third_address), Ways::Up, twice).unwrap();
+        config.links.change(ClientSelector::Address(third_address), Directions::Up, twice).unwrap();
         config
     });
     for (nth, client) in (1..).zip([&first, &second, &third]) {
@@ -304,8 +313,11 @@ fn clients_have_links_of_their_own() {
     let arrived: Vec<u8> = waiting_at(&world.server).iter().map(|(bytes, _)| bytes[0]).collect();
     assert_eq!(arrived, [1, 3, 3]);
 
-    world.middleman.change(Who::Nth(2), Ways::Up, |link| link.loss = Loss::NONE).unwrap();
-    world.middleman.change(Who::Nth(1), Ways::Down, |link| link.loss = Loss::each(1.0)).unwrap();
+    world.middleman.change(ClientSelector::Nth(2), Directions::Up, |link| link.loss = Loss::NONE).unwrap();
+    world
+        .middleman
+        .change(ClientSelector::Nth(1), Directions::Down, |link| link.loss = Loss::each(1.0))
+        .unwrap();
     world.send(&first, &[1]);
     let (_, to_first) = receive(&world.server);
     world.send(&second, &[2]);

@@ -11,8 +11,8 @@ use fairpath::clock::{Reply, Request};
 use fairpath::number::EntityId;
 use fairpath::place::Placement;
 use fairpath::session::message::{
-    Announcement, Call, Datagram, Group, Hello, Letter, Message, Outcome, Part, Received, Resume,
-    SESSION_VERSION, Welcome,
+    Announcement, Call, Datagram, Group, Hello, Message, Outcome, Part, Received, Resume, SESSION_VERSION,
+    UnorderedMessage, Welcome,
 };
 use fairpath::session::{ClassId, ClientId, MessageError, Party, Refusal, Target, Token};
 use fairpath::time::SharedInstant;
@@ -27,7 +27,7 @@ struct Golden {
 #[derive(Clone, Copy)]
 enum Room {
     Stream,
-    Letter,
+    Unordered,
     Datagram,
 }
 
@@ -139,7 +139,7 @@ fn messages() -> Vec<Golden> {
         stream("owned", Message::Owned(ball, Party::Client(ClientId(5)), 4)),
         stream("ids", Message::Ids(97, 32)),
         stream("refused", Message::Refused(ball, Refusal::ClaimLost)),
-        letter("letter", Letter { number: 200, call: call(Target::Owner(ball), &[1, 2, 3]) }),
+        message("letter", UnorderedMessage { number: 200, call: call(Target::Owner(ball), &[1, 2, 3]) }),
         datagram("datagram_empty", vec![]),
         datagram("datagram_every_part", parts),
     ]
@@ -157,7 +157,7 @@ fn refused() -> Vec<Golden> {
         golden("refused_flag", Room::Stream, &[17, 1, 2]),
         golden("refused_reason", Room::Stream, &[20, 1, 99]),
         golden("refused_group_order", Room::Stream, &[16, 1, 1, 0, 0, 0, 2, 5, 1, 0, 5, 1, 0]),
-        golden("refused_target", Room::Letter, &[0, 3, 1, 0, 1, 0]),
+        golden("refused_target", Room::Unordered, &[0, 3, 1, 0, 1, 0]),
         golden("refused_group", Room::Datagram, &[0, 5, 1, 32, 1, 0]),
         golden(
             "refused_quickest_length",
@@ -173,10 +173,10 @@ fn stream(name: &'static str, message: Message) -> Golden {
     Golden { name, room: Room::Stream, bytes }
 }
 
-fn letter(name: &'static str, letter: Letter) -> Golden {
+fn message(name: &'static str, message: UnorderedMessage) -> Golden {
     let mut bytes = Vec::new();
-    letter.encode(&mut bytes);
-    Golden { name, room: Room::Letter, bytes }
+    message.encode(&mut bytes);
+    Golden { name, room: Room::Unordered, bytes }
 }
 
 fn datagram(name: &'static str, parts: Vec<Part>) -> Golden {
@@ -189,7 +189,7 @@ impl Golden {
     fn text(&self) -> String {
         let room = match self.room {
             Room::Stream => "stream",
-            Room::Letter => "message",
+            Room::Unordered => "message",
             Room::Datagram => "datagram",
         };
         format!("{room}\n\n{}", self.meaning().unwrap_or_else(|_| "refused\n".to_owned()))
@@ -198,9 +198,9 @@ impl Golden {
     fn meaning(&self) -> Result<String, MessageError> {
         Ok(match self.room {
             Room::Stream => message_text(&Message::decode(&self.bytes)?),
-            Room::Letter => {
-                let letter = Letter::decode(&self.bytes)?;
-                format!("number {}\n{}", letter.number, call_text(&letter.call))
+            Room::Unordered => {
+                let message = UnorderedMessage::decode(&self.bytes)?;
+                format!("number {}\n{}", message.number, call_text(&message.call))
             }
             Room::Datagram => {
                 let datagram = Datagram::decode(&self.bytes)?;
@@ -214,7 +214,7 @@ impl Golden {
         let mut again = Vec::new();
         match self.room {
             Room::Stream => Message::decode(&self.bytes).expect("sound").encode(&mut again),
-            Room::Letter => Letter::decode(&self.bytes).expect("sound").encode(&mut again),
+            Room::Unordered => UnorderedMessage::decode(&self.bytes).expect("sound").encode(&mut again),
             Room::Datagram => Datagram::decode(&self.bytes).expect("sound").encode(&mut again),
         }
         again

@@ -132,9 +132,9 @@ impl Visit<'_> {
                 Ok(Some(chunk)) = self.receiving.read_chunk(4096, true), if reads => {
                     intruder.on_stream(&chunk.bytes, self.now());
                 }
-                Ok(mut letter) = self.connection.accept_uni(), if reads => {
-                    if let Ok(bytes) = letter.read_to_end(20_000).await {
-                        intruder.on_letter(&bytes, self.now());
+                Ok(mut message) = self.connection.accept_uni(), if reads => {
+                    if let Ok(bytes) = message.read_to_end(20_000).await {
+                        intruder.on_unordered(&bytes, self.now());
                     }
                 }
                 Ok(bytes) = self.connection.read_datagram() => intruder.on_datagram(&bytes, self.now()),
@@ -161,10 +161,10 @@ impl Visit<'_> {
         let done = async {
             match shot {
                 Shot::Stream(bytes) => drop(self.sending.write_all(&bytes).await),
-                Shot::Letter(bytes) => {
-                    if let Ok(mut letter) = self.connection.open_uni().await {
-                        let _ = letter.write_all(&bytes).await;
-                        let _ = letter.finish();
+                Shot::Unordered(bytes) => {
+                    if let Ok(mut message) = self.connection.open_uni().await {
+                        let _ = message.write_all(&bytes).await;
+                        let _ = message.finish();
                     }
                 }
                 Shot::Datagram(bytes) => drop(self.connection.send_datagram(bytes.into())),

@@ -87,8 +87,8 @@ fn every_relative_link_leads_somewhere() {
             let (path, anchor) = link.split_once('#').unwrap_or((&link, ""));
             let target = if path.is_empty() { page.clone() } else { resolve(page, path) };
             let is_there = target.exists();
-            let has_anchor = anchor.is_empty()
-                || documents.get(&target).is_none_or(|text| anchors(text).contains(anchor));
+            let has_anchor =
+                anchor.is_empty() || documents.get(&target).is_none_or(|text| anchors(text).contains(anchor));
             if !is_there || !has_anchor {
                 dead.push(format!("{}: {link}", page.display()));
             }

@@ -7,7 +7,7 @@ use std::fmt::Debug;
 use fairpath::motion::MotionKind;
 use fairpath::number::EntityId;
 use fairpath::random::Random;
-use fairpath::schedule::{DispatcherConfig, Trust};
+use fairpath::schedule::{DispatcherConfig, ReceiptTrust};
 use fairpath::session::{
     Class, ClassId, Client, ClientConfig, ClientEvent, ClientId, Delivery, Party, Rates, Server,
     ServerConfig, ServerEvent, SpeedCheck, Target, Within,
@@ -22,7 +22,7 @@ use crate::check::{
     Bounds, Budgets, Calls, Clocks, Converged, Desired, Findings, Law, Ledgers, Placed, Said,
 };
 use crate::plan::{Drivers, Incident, Plan};
-use crate::witness::{Ear, Intake, Log, Seen, Witness};
+use crate::witness::{Intake, Listener, Log, Witness, Witnessed};
 
 /// What became of a plan.
 #[derive(Clone, Debug, PartialEq)]
@@ -162,14 +162,14 @@ impl<'a> Stage<'a> {
     fn world(&mut self) -> World {
         let clients = (0..self.plan.clients).map(|index| self.client(index)).collect();
         let server = self.server(SharedInstant::ZERO);
-        let ear = Ear {
+        let listener = Listener {
             log: self.log.clone(),
             lies: (0..self.plan.clients)
                 .map(|client| self.plan.liars.iter().find(|(liar, _)| *liar == client).map(|(_, by)| *by))
                 .collect(),
             intakes: vec![Intake::default(); self.plan.clients],
         };
-        let mut world = World::new(self.plan.seed, LinkConfig::default(), server, clients).with_tap(ear);
+        let mut world = World::new(self.plan.seed, LinkConfig::default(), server, clients).with_tap(listener);
         for index in 0..self.plan.clients {
             let [up, down] = &self.plan.links[index];
             world.network.connect_one_way(peer(index), PeerId(0), up.clone());
@@ -186,7 +186,7 @@ impl<'a> Stage<'a> {
             placement: plan.placement,
             budget: plan.budget,
             dispatcher: DispatcherConfig {
-                trust: plan.trusts.then(Trust::default),
+                trust: plan.trusts.then(ReceiptTrust::default),
                 ..DispatcherConfig::default()
             },
             clients_max: 4 * plan.clients + 16,
@@ -256,27 +256,27 @@ impl<'a> Stage<'a> {
         for seen in self.log.drain() {
             (self.trace)(&seen);
             match seen {
-                Seen::Generated { vector, now, receivers, claimed, new } => {
+                Witnessed::Generated { vector, now, receivers, claimed, new } => {
                     self.placed.on_generated(&vector, now, findings);
                     self.ledgers.on_generated(&vector, now, &receivers);
                     self.budgets.on_trigger(receivers.len(), claimed, new, now, findings);
                 }
-                Seen::Looked { entity, now } => self.ledgers.on_looked(entity, now),
-                Seen::Departed { entity, receiver, at } => {
+                Witnessed::Looked { entity, now } => self.ledgers.on_looked(entity, now),
+                Witnessed::Departed { entity, receiver, at } => {
                     self.budgets.on_departed((entity, receiver), at, findings);
                 }
-                Seen::Joined { entity, receiver } => self.ledgers.on_joined(entity, receiver),
-                Seen::Left(left) => {
-                    self.ledgers.on_left(left);
-                    self.budgets.on_left(left);
+                Witnessed::Joined { entity, receiver } => self.ledgers.on_joined(entity, receiver),
+                Witnessed::Removed(left) => {
+                    self.ledgers.on_removed(left);
+                    self.budgets.on_removed(left);
                 }
-                Seen::Sent { way, at, bytes } => {
+                Witnessed::Sent { way, at, bytes } => {
                     let ppm = if self.seats[way.client].drifts { 4_000.0 } else { 200.0 };
                     let ppm = if way.is_up { ppm } else { 0.0 };
                     self.budgets.on_sent(way, bytes, ppm, at, findings);
                     self.digest.u64(way.client as u64).i64(at.as_micros()).u64(bytes as u64);
                 }
-                Seen::Heard { client, session, receiver, at, vectors, followed } => {
+                Witnessed::Received { client, session, receiver, at, vectors, followed } => {
                     for vector in &followed {
                         self.placed.on_followed((client, session), vector, at, findings);
                     }
@@ -311,7 +311,7 @@ impl<'a> Stage<'a> {
                     seat.groups.clear();
                 }
                 ClientEvent::ObjectLeft { object, .. } => {
-                    self.placed.on_left(index, object);
+                    self.placed.on_removed(index, object);
                     // Of what is out of sight nothing more is said.
                     self.calls.excuse(&format!("c{index}.{session}~o{}@", object.0));
                     if seat.tank == Some(object) {
@@ -453,7 +453,7 @@ impl<'a> Stage<'a> {
                 {
                     seat.tank = None;
                     seat.groups.clear();
-                    self.placed.on_left(who, tank);
+                    self.placed.on_removed(who, tank);
                     self.calls.excuse(&format!("~o{}@{}", tank.0, self.epoch));
                 }
             }

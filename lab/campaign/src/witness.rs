@@ -2,7 +2,7 @@
 //! generated, every copy as it leaves, every datagram as it is heard.
 //!
 //! Nothing of it comes from the books that are checked. The scheduler is a stranger's code by
-//! design, so [`Witness`] wraps the real one and writes down what it is told; [`Ear`] sits on the
+//! design, so [`Witness`] wraps the real one and writes down what it is told; [`Listener`] sits on the
 //! links.
 
 use std::sync::{Arc, Mutex};
@@ -10,17 +10,17 @@ use std::sync::{Arc, Mutex};
 use fairpath::DrVector;
 use fairpath::number::{EntityId, PacketNumber, ReceiverId};
 use fairpath::random::Random;
-use fairpath::schedule::{Claims, Left, Scene, Scheduler};
+use fairpath::schedule::{Claims, DecisionContext, Removed, Scheduler};
 use fairpath::session::Client;
 use fairpath::session::message::{Datagram, Part};
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::Vec2;
 use fairpath::wire::{Precision, decode_feedback, decode_updates, encode_feedback};
-use fairpath_sim::{Tap, Way};
+use fairpath_sim::{DatagramRoute, Tap};
 
 /// Something that happened, with the true time.
 #[derive(Clone, Debug)]
-pub(crate) enum Seen {
+pub(crate) enum Witnessed {
     /// The server's dispatcher was given a DR vector, at which time it brought the entity's books
     /// up to `now`.
     Generated {
@@ -37,11 +37,11 @@ pub(crate) enum Seen {
     /// A page was opened.
     Joined { entity: EntityId, receiver: ReceiverId },
     /// Pages were closed.
-    Left(Left),
+    Removed(Removed),
     /// Somebody sent a datagram.
-    Sent { way: Way, at: SharedInstant, bytes: usize },
+    Sent { way: DatagramRoute, at: SharedInstant, bytes: usize },
     /// A client took in a datagram with these DR vectors, and follows those now.
-    Heard {
+    Received {
         client: usize,
         session: u32,
         receiver: ReceiverId,
@@ -53,15 +53,15 @@ pub(crate) enum Seen {
 
 /// Where everything is written down.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Log(Arc<Mutex<Vec<Seen>>>);
+pub(crate) struct Log(Arc<Mutex<Vec<Witnessed>>>);
 
 impl Log {
-    fn note(&self, seen: Seen) {
+    fn note(&self, seen: Witnessed) {
         self.0.lock().expect("nobody panics while noting").push(seen);
     }
 
     /// All that happened since the last time, in order.
-    pub(crate) fn drain(&self) -> Vec<Seen> {
+    pub(crate) fn drain(&self) -> Vec<Witnessed> {
         std::mem::take(&mut *self.0.lock().expect("nobody panics while noting"))
     }
 }
@@ -74,14 +74,14 @@ pub(crate) struct Witness {
 }
 
 impl Scheduler<Vec2> for Witness {
-    fn on_trigger(&mut self, scene: &Scene<'_, Vec2>, random: &mut Random, claims: &mut Claims) {
+    fn on_trigger(&mut self, scene: &DecisionContext<'_, Vec2>, random: &mut Random, claims: &mut Claims) {
         let waits = |claims: &Claims| {
             scene.candidates.iter().map(|it| claims.is_waiting(scene.entity, it.receiver)).collect::<Vec<_>>()
         };
         let before = waits(claims);
         self.inner.on_trigger(scene, random, claims);
         let claimed = before.iter().zip(waits(claims)).filter(|(before, after)| !**before && *after).count();
-        self.log.note(Seen::Generated {
+        self.log.note(Witnessed::Generated {
             vector: *scene.vector,
             now: scene.now,
             receivers: scene.candidates.iter().map(|candidate| candidate.receiver).collect(),
@@ -90,8 +90,8 @@ impl Scheduler<Vec2> for Witness {
         });
     }
 
-    fn on_deadline(&mut self, scene: &Scene<'_, Vec2>, random: &mut Random, claims: &mut Claims) {
-        self.log.note(Seen::Looked { entity: scene.entity, now: scene.now });
+    fn on_deadline(&mut self, scene: &DecisionContext<'_, Vec2>, random: &mut Random, claims: &mut Claims) {
+        self.log.note(Witnessed::Looked { entity: scene.entity, now: scene.now });
         self.inner.on_deadline(scene, random, claims);
     }
 
@@ -100,24 +100,24 @@ impl Scheduler<Vec2> for Witness {
     }
 
     fn on_departed(&mut self, entity: EntityId, receiver: ReceiverId, at: SharedInstant, cost: f64) {
-        self.log.note(Seen::Departed { entity, receiver, at });
+        self.log.note(Witnessed::Departed { entity, receiver, at });
         self.inner.on_departed(entity, receiver, at, cost);
     }
 
     fn on_joined(&mut self, entity: EntityId, receiver: ReceiverId, now: SharedInstant) {
-        self.log.note(Seen::Joined { entity, receiver });
+        self.log.note(Witnessed::Joined { entity, receiver });
         self.inner.on_joined(entity, receiver, now);
     }
 
-    fn on_left(&mut self, left: Left) {
-        self.log.note(Seen::Left(left));
-        self.inner.on_left(left);
+    fn on_removed(&mut self, left: Removed) {
+        self.log.note(Witnessed::Removed(left));
+        self.inner.on_removed(left);
     }
 }
 
 /// Listens on all links, and speaks for those clients that lie.
 #[derive(Debug)]
-pub(crate) struct Ear {
+pub(crate) struct Listener {
     pub(crate) log: Log,
     /// By how much each client says that datagrams came later than they did.
     pub(crate) lies: Vec<Option<Span>>,
@@ -149,9 +149,9 @@ impl Intake {
     }
 }
 
-impl Tap<Vec2> for Ear {
-    fn on_sends(&mut self, way: Way, now: SharedInstant, datagram: &mut Vec<u8>) {
-        self.log.note(Seen::Sent { way, at: now, bytes: datagram.len() });
+impl Tap<Vec2> for Listener {
+    fn on_sends(&mut self, way: DatagramRoute, now: SharedInstant, datagram: &mut Vec<u8>) {
+        self.log.note(Witnessed::Sent { way, at: now, bytes: datagram.len() });
         if let Some(by) = self.lies[way.client].filter(|_| way.is_up)
             && let Some(lie) = with_later_receipts(datagram, now, by)
         {
@@ -159,7 +159,13 @@ impl Tap<Vec2> for Ear {
         }
     }
 
-    fn on_client_heard(&mut self, way: Way, now: SharedInstant, datagram: &[u8], client: &mut Client<Vec2>) {
+    fn on_client_heard(
+        &mut self,
+        way: DatagramRoute,
+        now: SharedInstant,
+        datagram: &[u8],
+        client: &mut Client<Vec2>,
+    ) {
         if !client.is_connected() {
             // It came before the greeting, or before the clock was known.
             return;
@@ -178,7 +184,14 @@ impl Tap<Vec2> for Ear {
                 updates.vectors.iter().filter_map(|vector| client.followed(vector.entity).copied());
             let followed = followed.collect();
             let vectors = updates.vectors;
-            self.log.note(Seen::Heard { client: index, session, receiver, at: now, vectors, followed });
+            self.log.note(Witnessed::Received {
+                client: index,
+                session,
+                receiver,
+                at: now,
+                vectors,
+                followed,
+            });
         }
     }
 }

@@ -12,8 +12,8 @@ use clap::Args;
 use fairpath::time::{SharedInstant, Span};
 use fairpath_experiments::files::{self, open_rtt_trace};
 use fairpath_net::middleman::{
-    BadCommand, COMMANDS, Command, DirectionStatistics, Handle, Links, Middleman, MiddlemanConfig, SETTINGS,
-    Setting, Statistics, Ways, Who, parse_span,
+    BadCommand, COMMANDS, ClientSelector, Command, DirectionStatistics, Directions, Handle, Links, Middleman,
+    MiddlemanConfig, SETTINGS, Setting, Statistics, parse_span,
 };
 use fairpath_sim::{DelayStatistics, RttTrace};
 use serde_json::{Value, json};
@@ -167,7 +167,7 @@ impl Arguments {
             let Some(value) = value else { continue };
             let setting =
                 Setting::parse(name, value, open_trace).map_err(|error| bad_option(name, &error))?;
-            links.change(Who::Everyone, Ways::Both, |link| setting.apply(link))?;
+            links.change(ClientSelector::Everyone, Directions::Both, |link| setting.apply(link))?;
         }
         let ways = [("up", &self.up), ("down", &self.down), ("client", &self.client)];
         for (option, lines) in ways {

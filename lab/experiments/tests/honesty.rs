@@ -2,7 +2,7 @@
 //! would have gained it. Method: the same short game with the same dice, honest and lying, with the
 //! safeguards and without.
 
-use fairpath::schedule::{DispatcherConfig, Trust};
+use fairpath::schedule::{DispatcherConfig, ReceiptTrust};
 use fairpath::time::{SharedInstant, Span};
 use fairpath_experiments::experiment::Silent;
 use fairpath_experiments::fairness::{Arena, Contender, Jitter, Lie, Motion, Receiver, Report, Score, Trial};
@@ -10,7 +10,7 @@ use fairpath_experiments::fairness::{Arena, Contender, Jitter, Lie, Motion, Rece
 const DELAYS_MS: [i64; 3] = [800, 500, 200];
 const LIAR: usize = 1;
 
-fn play(lies: &[Lie], loss: f64, trust: Option<Trust>, transport_is_asked: bool) -> Vec<Score> {
+fn play(lies: &[Lie], loss: f64, trust: Option<ReceiptTrust>, transport_is_asked: bool) -> Vec<Score> {
     let dispatcher = DispatcherConfig {
         trust,
         clock_error_max: if trust.is_some() { Span::from_millis(50) } else { Span::from_secs(3600) },
@@ -29,7 +29,7 @@ fn play(lies: &[Lie], loss: f64, trust: Option<Trust>, transport_is_asked: bool)
 }
 
 /// What each lie gains the liar, as a part of its error when honest.
-fn gains(lies: &[Lie], loss: f64, trust: Option<Trust>, transport_is_asked: bool) -> Vec<f64> {
+fn gains(lies: &[Lie], loss: f64, trust: Option<ReceiptTrust>, transport_is_asked: bool) -> Vec<f64> {
     let scores = play(&[&[Lie::Honest], lies].concat(), loss, trust, transport_is_asked);
     let errors: Vec<f64> = scores.iter().map(|score| score.receivers()[LIAR]).collect();
     errors[1..].iter().map(|error| 1.0 - error / errors[0]).collect()
@@ -41,7 +41,7 @@ fn who_overstates_gains_unless_the_sender_looks() {
     for gain in gains(&lies, 0.0, None, false) {
         assert!(gain > 0.15, "{gain}");
     }
-    for gain in gains(&lies, 0.0, Some(Trust::default()), false) {
+    for gain in gains(&lies, 0.0, Some(ReceiptTrust::default()), false) {
         assert!(gain < 0.08, "{gain}: 5 %, and what a short game leaves to chance");
     }
 }
@@ -50,14 +50,15 @@ fn who_overstates_gains_unless_the_sender_looks() {
 fn who_claims_to_be_better_off_is_told_less_unless_it_must_prove_it() {
     let gain = |trust| gains(&[Lie::Guesses], 0.3, trust, false)[0];
     assert!(gain(None) < -0.1, "{}", gain(None));
-    let guarded = gain(Some(Trust::default()));
+    let guarded = gain(Some(ReceiptTrust::default()));
     assert!(guarded.abs() < 0.05, "{guarded}: it does not know the nonces of what it has lost");
 }
 
 #[test]
 fn holding_back_pays_unless_the_transport_is_asked_and_left_alone() {
     let held = Span::from_millis(1000);
-    let gain = |lie, transport_is_asked| gains(&[lie], 0.0, Some(Trust::default()), transport_is_asked)[0];
+    let gain =
+        |lie, transport_is_asked| gains(&[lie], 0.0, Some(ReceiptTrust::default()), transport_is_asked)[0];
     let alone = gain(Lie::HoldsBack(held), false);
     assert!(alone > 0.15, "{alone}: nobody can tell this one from somebody farther away");
     let asked = gain(Lie::HoldsBack(held), true);

@@ -32,7 +32,7 @@ const KEPT_MAX: usize = 32;
 #[derive(Default)]
 struct Way {
     stream: VecDeque<Vec<u8>>,
-    letters: VecDeque<Vec<u8>>,
+    unordered: VecDeque<Vec<u8>>,
     datagrams: VecDeque<Vec<u8>>,
     kept: VecDeque<Vec<u8>>,
 }
@@ -150,12 +150,12 @@ impl Play {
         let seat = &mut self.seats[who];
         let Some(id) = seat.id else { return };
         seat.up.stream.drain(..).for_each(|bytes| self.server.handle_stream(id, &bytes, self.now));
-        seat.up.letters.drain(..).for_each(|bytes| self.server.handle_message(id, &bytes, self.now));
+        seat.up.unordered.drain(..).for_each(|bytes| self.server.handle_unordered(id, &bytes, self.now));
         for bytes in seat.up.datagrams.drain(..) {
             self.server.handle_datagram(id, &bytes, self.now);
         }
         seat.down.stream.drain(..).for_each(|bytes| seat.client.handle_stream(&bytes, now));
-        seat.down.letters.drain(..).for_each(|bytes| seat.client.handle_message(&bytes, now));
+        seat.down.unordered.drain(..).for_each(|bytes| seat.client.handle_unordered(&bytes, now));
         seat.down.datagrams.drain(..).for_each(|bytes| seat.client.handle_datagram(&bytes, now));
         self.drain(who);
     }
@@ -169,7 +169,7 @@ impl Play {
             0 => drop(way.datagrams.pop_front()),
             1 => way.datagrams.clear(),
             2 => way.datagrams.make_contiguous().reverse(),
-            3 => way.letters.make_contiguous().reverse(),
+            3 => way.unordered.make_contiguous().reverse(),
             // Packets that somebody recorded: a few, from long ago.
             4 => way.datagrams.extend(way.kept.iter().cloned()),
             _ => {
@@ -185,7 +185,7 @@ impl Play {
         let way = if source.below(2) == 0 { &mut seat.up } else { &mut seat.down };
         let queue = match source.below(4) {
             0 => &mut way.stream,
-            1 => &mut way.letters,
+            1 => &mut way.unordered,
             _ => &mut way.datagrams,
         };
         if let Some(bytes) = queue.pop_back() {
@@ -202,11 +202,11 @@ impl Play {
         seat.client.handle_timeout(now);
         if let Some(id) = seat.id {
             seat.down.stream.extend(std::iter::from_fn(|| self.server.poll_stream(id, self.now)));
-            seat.down.letters.extend(std::iter::from_fn(|| self.server.poll_message(id)));
+            seat.down.unordered.extend(std::iter::from_fn(|| self.server.poll_unordered(id)));
             seat.down.send(std::iter::from_fn(|| self.server.poll_datagram(id, self.now, 1_150)));
         }
         seat.up.stream.extend(std::iter::from_fn(|| seat.client.poll_stream(now)));
-        seat.up.letters.extend(std::iter::from_fn(|| seat.client.poll_message()));
+        seat.up.unordered.extend(std::iter::from_fn(|| seat.client.poll_unordered()));
         seat.up.send(std::iter::from_fn(|| seat.client.poll_datagram(now, 1_150)));
         if take_events(&mut seat.client, &mut seat.shown) {
             seat.is_sound = seat.is_intact;

@@ -91,8 +91,8 @@ impl Visit {
                 self.client.handle_datagram(&speech::mutated(source, bytes), self.now);
             }
             6 => {
-                let bytes = speech::letter(source);
-                self.client.handle_message(&bytes, self.now);
+                let bytes = speech::unordered(source);
+                self.client.handle_unordered(&bytes, self.now);
             }
             _ => {
                 let mut bytes = Vec::new();
@@ -135,7 +135,7 @@ impl Visit {
         let (client, now) = (&mut self.client, self.now);
         client.handle_timeout(now);
         while client.poll_stream(now).is_some() {}
-        while client.poll_message().is_some() {}
+        while client.poll_unordered().is_some() {}
         while client.poll_datagram(now, 1_150).is_some() {}
         let _ = take_events(client, &mut self.shown);
         let _ = (client.poll_close(), client.poll_deadline(now));

@@ -98,8 +98,8 @@ impl Siege {
                 self.server.handle_datagram(id, &speech::mutated(source, bytes), self.now);
             }
             5 => {
-                let bytes = speech::letter(source);
-                self.server.handle_message(id, &bytes, self.now);
+                let bytes = speech::unordered(source);
+                self.server.handle_unordered(id, &bytes, self.now);
             }
             6 => {
                 let mut bytes = Vec::new();
@@ -145,7 +145,7 @@ impl Siege {
         server.handle_timeout(now);
         for id in self.connections.into_iter().flatten() {
             while server.poll_stream(id, now).is_some() {}
-            while server.poll_message(id).is_some() {}
+            while server.poll_unordered(id).is_some() {}
             while server.poll_datagram(id, now, 1_150).is_some() {}
         }
         while let Some((id, _)) = server.poll_close() {

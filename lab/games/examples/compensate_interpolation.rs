@@ -9,7 +9,7 @@ use fairpath::number::Life;
 use fairpath::random::Random;
 use fairpath::time::{LocalInstant, SharedInstant, Span};
 use fairpath::vector::{Vec2, Vector};
-use fairpath_compensate::{AdaptiveDelay, AdaptiveDelayConfig, Interpolation, Letter, Mailbox, Source};
+use fairpath_compensate::{AdaptiveDelay, AdaptiveDelayConfig, Interpolation, Mailbox, MailboxItem, Source};
 use fairpath_sim::{Link, LinkConfig, Loss};
 
 fn main() {
@@ -42,7 +42,7 @@ fn guesses(fixed: Option<Span>) -> (f64, f64) {
             let (number, of, state) = arrival.payload;
             mailbox.state(number, (of, state));
         }
-        if let Some(Letter::State((of, state))) = mailbox.read() {
+        if let Some(MailboxItem::State((of, state))) = mailbox.read() {
             tank.accept(of, Life::default(), state);
             delay.observe(LocalInstant::from_millis(millis), now - of);
         }

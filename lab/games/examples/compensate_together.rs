@@ -5,7 +5,7 @@
 
 use fairpath::time::{LocalInstant, SharedInstant, Span};
 use fairpath_compensate::{
-    BucketConfig, Buckets, Commands, Filed, LocalLag, Presentation, Simulate, TrailingStates,
+    BucketConfig, BucketOutcome, Buckets, Commands, LocalLag, Presentation, Simulate, TrailingStates,
 };
 
 fn main() {
@@ -26,7 +26,7 @@ fn buckets() {
                 let issued = now - delay;
                 if issued >= 0 && issued % 100 == 0 {
                     let filed = buckets.file(player, SharedInstant::from_millis(issued), issued);
-                    assert!(matches!(filed, Filed::Bucket(_)), "within 100 ms nobody is late");
+                    assert!(matches!(filed, BucketOutcome::Bucket(_)), "within 100 ms nobody is late");
                 }
             }
         }

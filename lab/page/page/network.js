@@ -6,7 +6,7 @@ const RETRY_MS_MIN = 250;
 const RETRY_MS_MAX = 4000;
 // The session says when it has something to send; this is how often it is asked.
 const PUMP_MS = 8;
-const LETTER_BYTES_MAX = 70000;
+const UNORDERED_BYTES_MAX = 70000;
 // Truths kept for whoever compares them with what others see.
 const TRUTHS_MAX = 600;
 
@@ -116,7 +116,7 @@ export class Network {
         transport.closed,
         this.listen(stream.readable, (bytes) => this.hear(transport, () => this.session.hear_stream(bytes, this.now()))),
         this.listen(transport.datagrams.readable, (bytes) => this.hear(transport, () => this.session.hear_datagram(bytes, this.now()))),
-        this.listen(transport.incomingUnidirectionalStreams, (letter) => this.readLetter(letter)),
+        this.listen(transport.incomingUnidirectionalStreams, (message) => this.readUnordered(message)),
       ]);
     } finally {
       clearInterval(clock);
@@ -142,10 +142,10 @@ export class Network {
     });
   }
 
-  async readLetter(stream) {
+  async readUnordered(stream) {
     const transport = this.transport;
     const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
-    if (bytes.length <= LETTER_BYTES_MAX) this.hear(transport, () => this.session.hear_letter(bytes, this.now()));
+    if (bytes.length <= UNORDERED_BYTES_MAX) this.hear(transport, () => this.session.hear_unordered(bytes, this.now()));
   }
 
   // What the session wants to send leaves; of datagrams never more than one waits.
@@ -158,9 +158,9 @@ export class Network {
       const message = bytes;
       leave(() => writer.write(message).catch(lost));
     }
-    for (let bytes; (bytes = this.session.poll_letter()); ) {
-      const letter = bytes;
-      leave(() => this.sendLetter(letter).catch(lost));
+    for (let bytes; (bytes = this.session.poll_unordered()); ) {
+      const message = bytes;
+      leave(() => this.sendUnordered(message).catch(lost));
     }
     if (!this.isSending) {
       const bytes = this.session.poll_datagram(this.now(), transport.datagrams.maxDatagramSize);
@@ -177,7 +177,7 @@ export class Network {
     if (this.session.poll_close()) this.transport.close();
   }
 
-  async sendLetter(bytes) {
+  async sendUnordered(bytes) {
     const writer = (await this.transport.createUnidirectionalStream()).getWriter();
     await writer.write(bytes);
     await writer.close();

@@ -175,8 +175,8 @@ impl Session {
     }
 
     /// A stream of its own brought this.
-    pub fn hear_letter(&mut self, bytes: &[u8], now: f64) {
-        self.live.session().handle_message(bytes, local(now));
+    pub fn hear_unordered(&mut self, bytes: &[u8], now: f64) {
+        self.live.session().handle_unordered(bytes, local(now));
     }
 
     /// A datagram came.
@@ -191,8 +191,8 @@ impl Session {
     }
 
     /// What is to go onto a stream of its own.
-    pub fn poll_letter(&mut self) -> Option<Vec<u8>> {
-        self.live.session().poll_message()
+    pub fn poll_unordered(&mut self) -> Option<Vec<u8>> {
+        self.live.session().poll_unordered()
     }
 
     /// The next datagram, of at most so many bytes.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 
-use super::message::{Announcement, Answer, Ask, EntryId, LobbyRefusal, NotAnnounceable};
+use super::message::{Announcement, EntryId, LobbyRefusal, LobbyRequest, LobbyResponse, NotAnnounceable};
 use super::server::{read_message, write_message};
 use super::{ALPN_LOBBY, LobbyAddress, RENEW_EVERY, transport_config};
 use crate::client::{ConnectError, calling_config};
@@ -17,7 +17,7 @@ use crate::identity::Identity;
 
 /// Somebody's presence at a lobby. Dropped, it ends, and the entry is taken off the list.
 #[derive(Debug)]
-pub struct Attendance {
+pub struct LobbyPresence {
     task: AbortHandle,
     standing: Arc<Mutex<Standing>>,
 }
@@ -29,7 +29,7 @@ struct Standing {
     refusal: Option<LobbyRefusal>,
 }
 
-impl Attendance {
+impl LobbyPresence {
     /// Under which name, and at which address, the lobby has it; nothing while it is not on the
     /// list.
     pub fn announced(&self) -> Option<(EntryId, SocketAddr)> {
@@ -42,7 +42,7 @@ impl Attendance {
     }
 }
 
-impl Drop for Attendance {
+impl Drop for LobbyPresence {
     fn drop(&mut self) {
         self.task.abort();
     }
@@ -102,7 +102,7 @@ pub(crate) trait Attendee: Send + 'static {
     /// What to say now.
     fn announcement(&self) -> Announcement;
     /// Something came; what to ask then.
-    fn on_answer(&mut self, answer: Answer) -> Vec<Ask>;
+    fn on_answer(&mut self, answer: LobbyResponse) -> Vec<LobbyRequest>;
 }
 
 /// Goes to a lobby, and stays there and comes back until the attendance is dropped. The sender is
@@ -111,14 +111,14 @@ pub(crate) fn attend(
     runtime: &tokio::runtime::Handle,
     attending: Attending,
     attendee: impl Attendee,
-) -> (Attendance, mpsc::Sender<Ask>) {
+) -> (LobbyPresence, mpsc::Sender<LobbyRequest>) {
     let standing = Arc::clone(&attending.standing);
     let (asking, asks) = mpsc::channel(ASKS_MAX);
     let task = runtime.spawn(stay(attending, attendee, asks)).abort_handle();
-    (Attendance { task, standing }, asking)
+    (LobbyPresence { task, standing }, asking)
 }
 
-async fn stay(attending: Attending, mut attendee: impl Attendee, mut asks: mpsc::Receiver<Ask>) {
+async fn stay(attending: Attending, mut attendee: impl Attendee, mut asks: mpsc::Receiver<LobbyRequest>) {
     let mut retry_after = RETRY_AFTER_MIN;
     loop {
         if let Some(quic) = attending.connect().await {
@@ -147,7 +147,7 @@ async fn converse(
     attending: &Attending,
     quic: &quinn::Connection,
     attendee: &mut impl Attendee,
-    asks: &mut mpsc::Receiver<Ask>,
+    asks: &mut mpsc::Receiver<LobbyRequest>,
 ) -> Option<()> {
     let (mut sending, mut receiving) = quic.open_bi().await.ok()?;
     let (answered, mut answers) = mpsc::channel(ANSWERS_MAX);
@@ -155,7 +155,7 @@ async fn converse(
     let mut reading = JoinSet::new();
     reading.spawn(async move {
         while let Ok(Some(bytes)) = read_message(&mut receiving).await {
-            let Ok(answer) = Answer::decode(&bytes) else { return };
+            let Ok(answer) = LobbyResponse::decode(&bytes) else { return };
             if answered.send(answer).await.is_err() {
                 return;
             }
@@ -169,13 +169,13 @@ async fn converse(
                 let Some(answer) = answer else { return was_answered };
                 was_answered = Some(());
                 attending.stand(|standing| match answer {
-                    Answer::Announced(entry, seen) => standing.announced = Some((entry, seen)),
-                    Answer::Refused(refusal) => standing.refusal = Some(refusal),
+                    LobbyResponse::Announced(entry, seen) => standing.announced = Some((entry, seen)),
+                    LobbyResponse::Refused(refusal) => standing.refusal = Some(refusal),
                     _ => {}
                 });
                 attendee.on_answer(answer)
             }
-            _ = renewing.tick() => vec![Ask::Announce(attendee.announcement())],
+            _ = renewing.tick() => vec![LobbyRequest::Announce(attendee.announcement())],
             Some(ask) = asks.recv() => vec![ask],
         };
         for ask in next {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use super::message::{Answer, Ask, EntryId, Filter, Listing, NotAnnounceable};
+use super::message::{EntryId, Filter, Listing, LobbyRequest, LobbyResponse, NotAnnounceable};
 use super::server::{read_message, write_message};
 use super::{ALPN_LOBBY, LobbyAddress, transport_config};
 use crate::client::{ConnectError, any_port_like, calling_config};
@@ -81,17 +81,19 @@ async fn list(lobby: &LobbyAddress, filter: &Filter) -> Result<Vec<Listing>, Fin
     let mut listings: Vec<Listing> = Vec::new();
     loop {
         let after = listings.last().map_or(EntryId(0), |last| last.entry);
-        let ask = Ask::Find(filter.clone(), after).encode();
+        let ask = LobbyRequest::Find(filter.clone(), after).encode();
         write_message(&mut sending, &ask).await.map_err(|_| nobody())?;
         loop {
             let bytes = read_message(&mut receiving).await.map_err(|_| no_lobby())?.ok_or_else(nobody)?;
-            match Answer::decode(&bytes).map_err(|_| no_lobby())? {
+            match LobbyResponse::decode(&bytes).map_err(|_| no_lobby())? {
                 // In order, or asking for more would never end.
-                Answer::Found(listing) if listings.last().is_none_or(|last| last.entry < listing.entry) => {
+                LobbyResponse::Found(listing)
+                    if listings.last().is_none_or(|last| last.entry < listing.entry) =>
+                {
                     listings.push(listing);
                 }
-                Answer::End(true) if listings.len() < FOUND_MAX => break,
-                Answer::End(_) => {
+                LobbyResponse::End(true) if listings.len() < FOUND_MAX => break,
+                LobbyResponse::End(_) => {
                     quic.close(0u8.into(), b"");
                     let _ = tokio::time::timeout(Duration::from_millis(100), endpoint.wait_idle()).await;
                     return Ok(listings);

@@ -136,7 +136,7 @@ pub struct Listing {
 
 /// What is said to a lobby.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ask {
+pub enum LobbyRequest {
     /// Put me on the list, or renew what it says of me.
     Announce(Announcement),
     /// Take me off.
@@ -152,7 +152,7 @@ pub enum Ask {
 
 /// What a lobby answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum LobbyResponse {
     /// You are on the list: under this name, at this address.
     Announced(EntryId, SocketAddr),
     /// One of those you asked for.
@@ -203,7 +203,7 @@ impl LobbyRefusal {
 // ── spelling
 // ────────────────────────────────────────────────────────────────────────────────────────────────
 
-impl Ask {
+impl LobbyRequest {
     /// Its bytes.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
@@ -256,7 +256,7 @@ impl Ask {
     }
 }
 
-impl Answer {
+impl LobbyResponse {
     /// Its bytes.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
@@ -474,20 +474,20 @@ mod tests {
         (ip, any::<u16>()).prop_map(|(ip, port)| (ip.to_canonical(), port).into())
     }
 
-    fn asks() -> impl Strategy<Value = Ask> {
+    fn asks() -> impl Strategy<Value = LobbyRequest> {
         let filter = (prop::option::of(texts()), any::<u32>(), announcements()).prop_map(
             |(game, free_seats_min, it)| Filter { game, free_seats_min, attributes: it.attributes },
         );
         prop_oneof![
-            announcements().prop_map(Ask::Announce),
-            Just(Ask::Withdraw),
-            (filter, any::<u64>()).prop_map(|(filter, after)| Ask::Find(filter, EntryId(after))),
-            any::<u64>().prop_map(|entry| Ask::Meet(EntryId(entry))),
-            any::<[u8; 32]>().prop_map(|peer| Ask::Relay(Fingerprint(peer))),
+            announcements().prop_map(LobbyRequest::Announce),
+            Just(LobbyRequest::Withdraw),
+            (filter, any::<u64>()).prop_map(|(filter, after)| LobbyRequest::Find(filter, EntryId(after))),
+            any::<u64>().prop_map(|entry| LobbyRequest::Meet(EntryId(entry))),
+            any::<[u8; 32]>().prop_map(|peer| LobbyRequest::Relay(Fingerprint(peer))),
         ]
     }
 
-    fn answers() -> impl Strategy<Value = Answer> {
+    fn answers() -> impl Strategy<Value = LobbyResponse> {
         let listing = (any::<u64>(), addresses(), any::<[u8; 32]>(), announcements()).prop_map(
             |(entry, address, fingerprint, announcement)| Listing {
                 entry: EntryId(entry),
@@ -497,20 +497,22 @@ mod tests {
             },
         );
         prop_oneof![
-            (any::<u64>(), addresses()).prop_map(|(entry, seen)| Answer::Announced(EntryId(entry), seen)),
-            listing.prop_map(Answer::Found),
-            any::<bool>().prop_map(Answer::End),
-            (any::<[u8; 32]>(), addresses()).prop_map(|(peer, at)| Answer::Meet(Fingerprint(peer), at)),
-            any::<([u8; 32], u16)>().prop_map(|(peer, port)| Answer::Relay(Fingerprint(peer), port)),
-            prop::sample::select(LobbyRefusal::ALL.to_vec()).prop_map(Answer::Refused),
+            (any::<u64>(), addresses())
+                .prop_map(|(entry, seen)| LobbyResponse::Announced(EntryId(entry), seen)),
+            listing.prop_map(LobbyResponse::Found),
+            any::<bool>().prop_map(LobbyResponse::End),
+            (any::<[u8; 32]>(), addresses())
+                .prop_map(|(peer, at)| LobbyResponse::Meet(Fingerprint(peer), at)),
+            any::<([u8; 32], u16)>().prop_map(|(peer, port)| LobbyResponse::Relay(Fingerprint(peer), port)),
+            prop::sample::select(LobbyRefusal::ALL.to_vec()).prop_map(LobbyResponse::Refused),
         ]
     }
 
     #[test]
     fn what_is_encoded_is_decoded_and_fits_into_a_message() {
         law!((asks(), answers()), |(ask, answer)| {
-            prop_assert_eq!(Ask::decode(&ask.encode()), Ok(ask.clone()));
-            prop_assert_eq!(Answer::decode(&answer.encode()), Ok(answer.clone()));
+            prop_assert_eq!(LobbyRequest::decode(&ask.encode()), Ok(ask.clone()));
+            prop_assert_eq!(LobbyResponse::decode(&answer.encode()), Ok(answer.clone()));
             prop_assert!(ask.encode().len().max(answer.encode().len()) <= MESSAGE_BYTES_MAX);
             Ok(())
         });
@@ -526,7 +528,7 @@ mod tests {
         announcement.check().expect("as long as may be");
         let (entry, address) = (EntryId(u64::MAX), "[ff::ff]:65535".parse().unwrap());
         let listing = Listing { entry, address, fingerprint: Fingerprint([9; 32]), announcement };
-        assert!(Answer::Found(listing).encode().len() <= MESSAGE_BYTES_MAX);
+        assert!(LobbyResponse::Found(listing).encode().len() <= MESSAGE_BYTES_MAX);
     }
 
     /// Bytes at random, and messages with a byte changed or cut off: never a panic, and never a
@@ -543,10 +545,10 @@ mod tests {
                 cases.extend([bad, good[..at].to_vec(), [good, vec![byte]].concat()]);
             }
             for case in cases {
-                if let Ok(ask) = Ask::decode(&case) {
+                if let Ok(ask) = LobbyRequest::decode(&case) {
                     prop_assert_eq!(&ask.encode(), &case);
                 }
-                if let Ok(answer) = Answer::decode(&case) {
+                if let Ok(answer) = LobbyResponse::decode(&case) {
                     prop_assert_eq!(&answer.encode(), &case);
                 }
             }
@@ -559,8 +561,8 @@ mod tests {
         for bad in ["", "a\nb", "\u{1b}[2J", &"x".repeat(TEXT_BYTES_MAX + 1)] {
             let announcement = Announcement::new("tanks", bad);
             assert!(announcement.check().is_err(), "{bad:?}");
-            let bytes = Ask::Announce(announcement).encode();
-            assert_eq!(Ask::decode(&bytes), Err(MessageError::OutOfRange), "{bad:?}");
+            let bytes = LobbyRequest::Announce(announcement).encode();
+            assert_eq!(LobbyRequest::decode(&bytes), Err(MessageError::OutOfRange), "{bad:?}");
         }
     }
 

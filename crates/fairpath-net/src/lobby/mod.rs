@@ -35,22 +35,22 @@
 //! [`NetPeer::join`](crate::NetPeer::join) are on one.
 
 mod attend;
-mod book;
 mod find;
 mod message;
+mod registry;
 mod relay;
 mod server;
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
-pub use attend::{AnnounceError, Attendance};
-pub use book::{Book, LobbyLimits, Seen};
+pub use attend::{AnnounceError, LobbyPresence};
 pub use find::{FindError, Found, find};
 pub use message::{
-    Announcement, Answer, Ask, EntryId, Filter, Listing, LobbyRefusal, MESSAGE_BYTES_MAX, NotAnnounceable,
-    TEXT_BYTES_MAX,
+    Announcement, EntryId, Filter, Listing, LobbyRefusal, LobbyRequest, LobbyResponse, MESSAGE_BYTES_MAX,
+    NotAnnounceable, TEXT_BYTES_MAX,
 };
+pub use registry::{LobbyLimits, ProvenPeer, Registry};
 pub use server::{LobbyConfig, LobbyServer, LobbyStatistics};
 
 pub(crate) use attend::{Attendee, Attending, attend};

@@ -11,15 +11,17 @@ use fairpath::session::codec::put_bytes;
 use quinn::Endpoint;
 use tokio::sync::{mpsc, oneshot};
 
-use super::book::{Book, LobbyLimits, Seen};
-use super::message::{Answer, Ask, EntryId, Filter, Listing, LobbyRefusal, MESSAGE_BYTES_MAX};
+use super::message::{
+    EntryId, Filter, Listing, LobbyRefusal, LobbyRequest, LobbyResponse, MESSAGE_BYTES_MAX,
+};
+use super::registry::{LobbyLimits, ProvenPeer, Registry};
 use super::relay::{PacketRelay, RelayedEnd};
 use super::{ALPN_LOBBY, transport_config};
 use crate::clock::Clock;
-use crate::doorkeeper::{Doorkeeper, Limits};
+use crate::connection_limiter::{ConnectionLimiter, Limits};
 use crate::identity::{Callers, Fingerprint, Identity};
 use crate::link::proven_fingerprint;
-use crate::server::{BindError, DoorStatistics, open_endpoint, quic_config};
+use crate::server::{AdmissionStatistics, BindError, open_endpoint, quic_config};
 
 /// Where and how a lobby listens.
 #[derive(Debug)]
@@ -60,7 +62,7 @@ pub struct LobbyStatistics {
     /// Connections that were closed for what came on them.
     pub closed: u64,
     /// Who did not get in.
-    pub door: DoorStatistics,
+    pub door: AdmissionStatistics,
 }
 
 /// A lobby on a socket, with a thread of its own. The [module](super) says what it is. Dropping it
@@ -141,8 +143,8 @@ struct Shared {
 
 #[derive(Debug)]
 struct Live {
-    book: Book,
-    door: Doorkeeper,
+    book: Registry,
+    door: ConnectionLimiter,
     lines: BTreeMap<u64, Line>,
     next_line: u64,
     /// Pairs that were introduced, the lower name first.
@@ -155,7 +157,7 @@ struct Live {
 struct Line {
     quic: quinn::Connection,
     fingerprint: Option<Fingerprint>,
-    answers: mpsc::Sender<Answer>,
+    answers: mpsc::Sender<LobbyResponse>,
     /// How much others may still want to meet it.
     sociability: Allowance,
 }
@@ -191,8 +193,8 @@ const SILENCE_MAX: Duration = super::EXPIRES_AFTER;
 impl Shared {
     fn new(config: &LobbyConfig) -> Self {
         let live = Live {
-            book: Book::new(config.lobby_limits),
-            door: Doorkeeper::new(config.limits),
+            book: Registry::new(config.lobby_limits),
+            door: ConnectionLimiter::new(config.limits),
             lines: BTreeMap::new(),
             next_line: 0,
             acquaintances: BTreeMap::new(),
@@ -211,37 +213,41 @@ impl Shared {
     }
 
     /// One question, and what is answered to whoever asked; others may be told something too.
-    fn handle(&self, line: u64, ask: Ask) -> Vec<Answer> {
+    fn handle(&self, line: u64, ask: LobbyRequest) -> Vec<LobbyResponse> {
         let mut live = self.lock();
         let now = self.clock.local();
         live.book.expire(now);
         let answered = match ask {
-            Ask::Announce(announcement) => live.seen(line).and_then(|seen| {
+            LobbyRequest::Announce(announcement) => live.seen(line).and_then(|seen| {
                 let entry = live.book.announce(seen, announcement, now)?;
-                Ok(vec![Answer::Announced(entry, seen.address)])
+                Ok(vec![LobbyResponse::Announced(entry, seen.address)])
             }),
-            Ask::Withdraw => {
+            LobbyRequest::Withdraw => {
                 live.book.withdraw(line);
                 Ok(Vec::new())
             }
-            Ask::Find(filter, after) => {
+            LobbyRequest::Find(filter, after) => {
                 live.statistics.lists += 1;
                 let mut found: Vec<Listing> = live.book.find(&filter, after).take(PAGE + 1).collect();
                 let has_more = found.len() > PAGE;
                 found.truncate(PAGE);
-                Ok(found.into_iter().map(Answer::Found).chain([Answer::End(has_more)]).collect())
+                Ok(found
+                    .into_iter()
+                    .map(LobbyResponse::Found)
+                    .chain([LobbyResponse::End(has_more)])
+                    .collect())
             }
-            Ask::Meet(entry) => live.introduce(line, entry).map(|meeting| vec![meeting]),
-            Ask::Relay(peer) => self.relay(&mut live, line, peer).map(|relay| vec![relay]),
+            LobbyRequest::Meet(entry) => live.introduce(line, entry).map(|meeting| vec![meeting]),
+            LobbyRequest::Relay(peer) => self.relay(&mut live, line, peer).map(|relay| vec![relay]),
         };
         answered.unwrap_or_else(|refusal| {
             live.statistics.refused += 1;
-            vec![Answer::Refused(refusal)]
+            vec![LobbyResponse::Refused(refusal)]
         })
     }
 
     /// Carries what two say to each other who were introduced; the other one is told as well.
-    fn relay(&self, live: &mut Live, line: u64, peer: Fingerprint) -> Result<Answer, LobbyRefusal> {
+    fn relay(&self, live: &mut Live, line: u64, peer: Fingerprint) -> Result<LobbyResponse, LobbyRefusal> {
         live.forget_acquaintances();
         let asker = live.seen(line)?;
         let other = live.line_of(peer).ok_or(LobbyRefusal::NoRelay)?;
@@ -260,17 +266,17 @@ impl Shared {
         let relay = known.relay.as_ref().ok_or(LobbyRefusal::NoRelay)?;
         let port = |name| relay.port(if name == pair.0 { RelayedEnd::Lower } else { RelayedEnd::Upper });
         let (ports_asker, port_other) = (port(asker.fingerprint), port(peer));
-        live.tell(other.connection, Answer::Relay(asker.fingerprint, port_other))?;
-        Ok(Answer::Relay(peer, ports_asker))
+        live.tell(other.connection, LobbyResponse::Relay(asker.fingerprint, port_other))?;
+        Ok(LobbyResponse::Relay(peer, ports_asker))
     }
 }
 
 impl Live {
     /// Who that is, as it is proven now.
-    fn seen(&self, line: u64) -> Result<Seen, LobbyRefusal> {
+    fn seen(&self, line: u64) -> Result<ProvenPeer, LobbyRefusal> {
         let known = self.lines.get(&line).ok_or(LobbyRefusal::NoSuchEntry)?;
         let fingerprint = known.fingerprint.ok_or(LobbyRefusal::NoCertificate)?;
-        Ok(Seen { connection: line, address: known.quic.remote_address(), fingerprint })
+        Ok(ProvenPeer { connection: line, address: known.quic.remote_address(), fingerprint })
     }
 
     fn line_of(&self, fingerprint: Fingerprint) -> Option<u64> {
@@ -279,7 +285,7 @@ impl Live {
     }
 
     /// Tells two of each other: the entry first, and the answer is for who asked.
-    fn introduce(&mut self, line: u64, entry: EntryId) -> Result<Answer, LobbyRefusal> {
+    fn introduce(&mut self, line: u64, entry: EntryId) -> Result<LobbyResponse, LobbyRefusal> {
         let asker = self.seen(line)?;
         let (other, is_wanted) = self.book.get(entry).ok_or(LobbyRefusal::NoSuchEntry)?;
         if other.fingerprint == asker.fingerprint {
@@ -298,15 +304,15 @@ impl Live {
         if !host.sociability.take(MEETS_PER_SEC, MEETS_BURST) {
             return Err(LobbyRefusal::Busy);
         }
-        self.tell(other.connection, Answer::Meet(asker.fingerprint, asker.address))?;
+        self.tell(other.connection, LobbyResponse::Meet(asker.fingerprint, asker.address))?;
         let known = self.acquaintances.entry(pair(asker.fingerprint, other.fingerprint));
         let known = known.or_insert(Acquaintance { introduced_at: Instant::now(), relay: None });
         known.introduced_at = Instant::now();
         self.statistics.introductions += 1;
-        Ok(Answer::Meet(other.fingerprint, other.address))
+        Ok(LobbyResponse::Meet(other.fingerprint, other.address))
     }
 
-    fn tell(&self, line: u64, answer: Answer) -> Result<(), LobbyRefusal> {
+    fn tell(&self, line: u64, answer: LobbyResponse) -> Result<(), LobbyRefusal> {
         let line = self.lines.get(&line).ok_or(LobbyRefusal::NoSuchEntry)?;
         line.answers.try_send(answer).map_err(|_| LobbyRefusal::Busy)
     }
@@ -431,8 +437,8 @@ async fn listen(
     shared: &Arc<Shared>,
     line: u64,
     quic: &quinn::Connection,
-    answers: &mpsc::Sender<Answer>,
-    waiting: mpsc::Receiver<Answer>,
+    answers: &mpsc::Sender<LobbyResponse>,
+    waiting: mpsc::Receiver<LobbyResponse>,
 ) -> Result<(), CloseReason> {
     let opened = tokio::time::timeout(SILENCE_MAX, quic.accept_bi()).await;
     let Ok((sending, mut receiving)) = opened.map_err(|_| CloseReason::NoGreeting)? else { return Ok(()) };
@@ -444,7 +450,7 @@ async fn listen(
         if !patience.take(ASKS_PER_SEC, ASKS_BURST) {
             return Err(CloseReason::TooFast);
         }
-        let ask = Ask::decode(&bytes).map_err(|_| CloseReason::Malformed)?;
+        let ask = LobbyRequest::decode(&bytes).map_err(|_| CloseReason::Malformed)?;
         for answer in shared.handle(line, ask) {
             // Who does not read what it asked for waits here, and is silent soon.
             let told = tokio::time::timeout(SILENCE_MAX, answers.send(answer)).await;
@@ -455,7 +461,7 @@ async fn listen(
     }
 }
 
-async fn write_answers(mut sending: quinn::SendStream, mut waiting: mpsc::Receiver<Answer>) {
+async fn write_answers(mut sending: quinn::SendStream, mut waiting: mpsc::Receiver<LobbyResponse>) {
     while let Some(answer) = waiting.recv().await {
         if write_message(&mut sending, &answer.encode()).await.is_err() {
             return;

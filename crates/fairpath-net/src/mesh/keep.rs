@@ -8,7 +8,7 @@ use fairpath::vector::Planar;
 use tokio::sync::oneshot;
 
 use super::{Mesh, PeerEvent};
-use crate::client::{self, Caller, NetClientConfig, Reach};
+use crate::client::{self, Caller, ConnectionState, NetClientConfig};
 use crate::identity::Fingerprint;
 use crate::server;
 
@@ -70,9 +70,9 @@ async fn watch<V: Planar>(mesh: &Mesh<V>, watched: &Watched<V>) {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
         let has_failed = match shared.reach() {
-            Reach::Over(_) => return,
-            Reach::Connecting { failed } => failed > 0,
-            Reach::Connected => false,
+            ConnectionState::Over(_) => return,
+            ConnectionState::Connecting { failed } => failed > 0,
+            ConnectionState::Connected => false,
         };
         let is_there = shared.is_in_session();
         match (was_there, is_there) {

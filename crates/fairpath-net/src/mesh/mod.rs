@@ -25,7 +25,7 @@
 //!   was promised.
 //! * **Who leaves is gone at once; who dies is missed.** After four seconds of silence the way
 //!   counts as dead ([`PeerEvent::Silent`]) and is opened anew; after
-//!   [`gone_after`](NetPeerConfig::gone_after) the peer is given up ([`PeerEvent::Gone`]) and its
+//!   [`gone_after`](NetPeerConfig::gone_after) the peer is given up ([`PeerEvent::ConnectionLost`]) and its
 //!   things with it.
 //!
 //! # What it costs, and what it cannot do
@@ -55,15 +55,15 @@ use quinn::Endpoint;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::client::{self, Caller, Reach, Ways};
+use crate::client::{self, Caller, ConnectionState, Ways};
 use crate::clock::Clock;
 use crate::congestion::Congestion;
-use crate::doorkeeper::Limits;
+use crate::connection_limiter::Limits;
 use crate::identity::{Callers, Fingerprint, Guests, Identity, Trust};
 use crate::link::{ALPN_NATIVE, transport_config};
 use crate::lobby::{
-    AnnounceError, Announcement, Answer, Ask, Attendance, Attendee, Attending, EntryId, Filter, Listing,
-    LobbyAddress, attend,
+    AnnounceError, Announcement, Attendee, Attending, EntryId, Filter, Listing, LobbyAddress, LobbyPresence,
+    LobbyRequest, LobbyResponse, attend,
 };
 use crate::server::{self, BindError, PeerStatus, open_endpoint, quic_config};
 use crate::{NetClientConfig, new_epoch, unguessable_random};
@@ -137,7 +137,7 @@ pub enum PeerEvent {
     /// It is back, and nothing that was promised is lost.
     Back(Fingerprint),
     /// It has left, or is given up. Its things are gone.
-    Gone(Fingerprint),
+    ConnectionLost(Fingerprint),
 }
 
 /// How it stands with another peer.
@@ -147,7 +147,7 @@ pub struct PeerView {
     /// Who.
     pub peer: Fingerprint,
     /// Whether there is a way to it.
-    pub reach: Reach,
+    pub reach: ConnectionState,
     /// Where that way leads: its own address, or a relay's.
     pub address: Option<SocketAddr>,
     /// Whether what it owns is to be seen here.
@@ -352,8 +352,8 @@ struct Mesh<V: Planar> {
 /// The lobby that this peer is at.
 #[derive(Debug)]
 struct Joined {
-    attendance: Attendance,
-    asking: mpsc::Sender<Ask>,
+    attendance: LobbyPresence,
+    asking: mpsc::Sender<LobbyRequest>,
 }
 
 /// Another peer.
@@ -394,7 +394,7 @@ impl<V: Planar> Mesh<V> {
     fn ask_for_relay(&self, peer: Fingerprint) {
         if let Some(joined) = &*self.joined() {
             // With the next look, if there is no room now.
-            let _ = joined.asking.try_send(Ask::Relay(peer));
+            let _ = joined.asking.try_send(LobbyRequest::Relay(peer));
         }
     }
 
@@ -463,7 +463,7 @@ impl<V: Planar> Mesh<V> {
         let removed = self.others().remove(&peer);
         // Who never came is not missed.
         if removed.is_some_and(|other| other.has_been_met.load(Ordering::Relaxed)) {
-            self.tell(PeerEvent::Gone(peer));
+            self.tell(PeerEvent::ConnectionLost(peer));
         }
     }
 }
@@ -480,9 +480,9 @@ struct Mingling<V: Planar> {
 
 impl<V: Planar> Mingling<V> {
     /// Those who play the same.
-    fn look(&self, after: EntryId) -> Ask {
+    fn look(&self, after: EntryId) -> LobbyRequest {
         let Announcement { game, attributes, .. } = self.announcement.clone();
-        Ask::Find(Filter { game: Some(game), free_seats_min: 0, attributes }, after)
+        LobbyRequest::Find(Filter { game: Some(game), free_seats_min: 0, attributes }, after)
     }
 
     /// Whether this is somebody new whom one wants to meet.
@@ -502,32 +502,32 @@ impl<V: Planar> Attendee for Mingling<V> {
         Announcement { players, seats, ..self.announcement.clone() }
     }
 
-    fn on_answer(&mut self, answer: Answer) -> Vec<Ask> {
+    fn on_answer(&mut self, answer: LobbyResponse) -> Vec<LobbyRequest> {
         match answer {
             // Announced first, looked afterwards: of two who come at once, one sees the other.
-            Answer::Announced(..) => {
+            LobbyResponse::Announced(..) => {
                 self.looked_up_to = EntryId(0);
                 vec![self.look(self.looked_up_to)]
             }
-            Answer::Found(listing) => {
+            LobbyResponse::Found(listing) => {
                 self.looked_up_to = self.looked_up_to.max(listing.entry);
-                if self.is_missed(&listing) { vec![Ask::Meet(listing.entry)] } else { Vec::new() }
+                if self.is_missed(&listing) { vec![LobbyRequest::Meet(listing.entry)] } else { Vec::new() }
             }
-            Answer::End(true) => vec![self.look(self.looked_up_to)],
-            Answer::Meet(peer, address) => {
+            LobbyResponse::End(true) => vec![self.look(self.looked_up_to)],
+            LobbyResponse::Meet(peer, address) => {
                 if !self.mesh.parted().contains(&peer) {
                     // If there is no room for it, it will find out.
                     let _ = self.mesh.meet(peer, address, &self.runtime);
                 }
                 Vec::new()
             }
-            Answer::Relay(peer, port) => {
+            LobbyResponse::Relay(peer, port) => {
                 if let Some(other) = self.mesh.others().get(&peer) {
                     other.ways.set_detour((self.lobby.ip(), port).into());
                 }
                 Vec::new()
             }
-            Answer::End(false) | Answer::Refused(_) => Vec::new(),
+            LobbyResponse::End(false) | LobbyResponse::Refused(_) => Vec::new(),
         }
     }
 }

@@ -4,19 +4,19 @@ use std::net::{IpAddr, SocketAddr};
 use fairpath::time::Span;
 use fairpath_sim::{LinkConfig, Loss, Rate, RttTrace};
 
-use super::config::{Ways, Who};
+use super::config::{ClientSelector, Directions};
 
 /// One line of what a person tells a running middleman.
 ///
 /// ```
 /// use fairpath::time::Span;
-/// use fairpath_net::middleman::{Command, Ways, Who, no_files};
+/// use fairpath_net::middleman::{Command, Directions, ClientSelector, no_files};
 ///
 /// let line = "client 2 down partition 3s";
 /// let lasting = Some(Span::from_secs(3));
 /// assert_eq!(
 ///     Command::parse(line, no_files)?,
-///     Command::Partition { who: Who::Nth(2), ways: Ways::Down, lasting },
+///     Command::Partition { who: ClientSelector::Nth(2), ways: Directions::Down, lasting },
 /// );
 /// # Ok::<(), fairpath_net::middleman::BadCommand>(())
 /// ```
@@ -26,32 +26,32 @@ pub enum Command {
     /// Change links.
     Change {
         /// Whose.
-        who: Who,
+        who: ClientSelector,
         /// In which directions.
-        ways: Ways,
+        ways: Directions,
         /// To what.
         settings: Vec<Setting>,
     },
     /// Lose everything.
     Partition {
         /// Of whom.
-        who: Who,
+        who: ClientSelector,
         /// In which directions.
-        ways: Ways,
+        ways: Directions,
         /// For how long; until healed if not said.
         lasting: Option<Span>,
     },
     /// End partitions.
     Heal {
         /// Of whom.
-        who: Who,
+        who: ClientSelector,
         /// In which directions.
-        ways: Ways,
+        ways: Directions,
     },
     /// Send to the server from a new port.
     Rebind {
         /// The packets of whom.
-        who: Who,
+        who: ClientSelector,
     },
     /// Print the statistics so far.
     Statistics,
@@ -171,17 +171,17 @@ impl Command {
         let mut words = line.split_whitespace().peekable();
         let who = match words.next_if_eq(&"client") {
             Some(_) => parse_who(words.next().ok_or(BadCommand::MissingValue("client"))?)?,
-            None => Who::Everyone,
+            None => ClientSelector::Everyone,
         };
         let ways = match words.peek() {
-            Some(&"up") => Ways::Up,
-            Some(&"down") => Ways::Down,
-            _ => Ways::Both,
+            Some(&"up") => Directions::Up,
+            Some(&"down") => Directions::Down,
+            _ => Directions::Both,
         };
-        if ways != Ways::Both {
+        if ways != Directions::Both {
             words.next();
         }
-        let is_general = who == Who::Everyone && ways == Ways::Both;
+        let is_general = who == ClientSelector::Everyone && ways == Directions::Both;
         let command = match *words.peek().ok_or(BadCommand::Empty)? {
             "partition" => {
                 words.next();
@@ -191,7 +191,7 @@ impl Command {
                 words.next();
                 Self::Heal { who, ways }
             }
-            "rebind" if ways == Ways::Both => {
+            "rebind" if ways == Directions::Both => {
                 words.next();
                 Self::Rebind { who }
             }
@@ -300,13 +300,13 @@ pub fn parse_span(text: &str) -> Result<Span, BadCommand> {
 /// Thirty days: longer than any test, and far from where instants end.
 const SPAN_SECS_MAX: f64 = 30.0 * 86_400.0;
 
-fn parse_who(word: &str) -> Result<Who, BadCommand> {
+fn parse_who(word: &str) -> Result<ClientSelector, BadCommand> {
     let bad = || BadCommand::BadClient(word.into());
     if let Ok(nth) = word.parse::<u32>() {
-        return if nth > 0 { Ok(Who::Nth(nth)) } else { Err(bad()) };
+        return if nth > 0 { Ok(ClientSelector::Nth(nth)) } else { Err(bad()) };
     }
-    let address = word.parse::<SocketAddr>().map(Who::Address);
-    address.or_else(|_| word.parse::<IpAddr>().map(Who::Host)).map_err(|_| bad())
+    let address = word.parse::<SocketAddr>().map(ClientSelector::Address);
+    address.or_else(|_| word.parse::<IpAddr>().map(ClientSelector::Host)).map_err(|_| bad())
 }
 
 fn setting_name(word: &str) -> Result<&'static str, BadCommand> {
@@ -403,22 +403,25 @@ mod tests {
         assert_eq!(
             parse("down delay 300"),
             Ok(Command::Change {
-                who: Who::Everyone,
-                ways: Ways::Down,
+                who: ClientSelector::Everyone,
+                ways: Directions::Down,
                 settings: vec![Setting::Delay(Span::from_millis(300))]
             })
         );
         assert_eq!(
             parse("client 127.0.0.1:5000 up loss 0.3 delay 0.5"),
             Ok(Command::Change {
-                who: Who::Address("127.0.0.1:5000".parse().unwrap()),
-                ways: Ways::Up,
+                who: ClientSelector::Address("127.0.0.1:5000".parse().unwrap()),
+                ways: Directions::Up,
                 settings: vec![Setting::Loss(Loss::each(0.3)), Setting::Delay(Span::from_micros(500))]
             })
         );
-        let host = Who::Host("::1".parse().unwrap());
+        let host = ClientSelector::Host("::1".parse().unwrap());
         assert_eq!(parse("client ::1 rebind"), Ok(Command::Rebind { who: host }));
-        assert_eq!(parse(" heal "), Ok(Command::Heal { who: Who::Everyone, ways: Ways::Both }));
+        assert_eq!(
+            parse(" heal "),
+            Ok(Command::Heal { who: ClientSelector::Everyone, ways: Directions::Both })
+        );
         assert_eq!(parse("statistics"), Ok(Command::Statistics));
     }
 

@@ -11,13 +11,13 @@ use fairpath_sim::{BadLinkConfig, LinkConfig};
 ///
 /// ```
 /// use fairpath::time::Span;
-/// use fairpath_net::middleman::{MiddlemanConfig, Ways, Who};
+/// use fairpath_net::middleman::{MiddlemanConfig, Directions, ClientSelector};
 /// use fairpath_sim::{LinkConfig, Loss};
 ///
 /// let mut config = MiddlemanConfig::between("127.0.0.1:0".parse()?, "127.0.0.1:7777".parse()?)
 ///     .both_ways(LinkConfig::default().delay(Span::from_millis(100)));
 /// // The second client to come hears badly.
-/// config.links.change(Who::Nth(2), Ways::Down, |link| link.loss = Loss::each(0.3))?;
+/// config.links.change(ClientSelector::Nth(2), Directions::Down, |link| link.loss = Loss::each(0.3))?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -59,7 +59,7 @@ pub struct Bounds {
 /// client that comes later the most precise name wins: address, then host, then number, then
 /// everyone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Who {
+pub enum ClientSelector {
     /// All, those who will come too.
     Everyone,
     /// The first to send a packet is 1.
@@ -81,7 +81,7 @@ pub enum Direction {
 
 /// Which directions something is about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ways {
+pub enum Directions {
     /// Both.
     #[default]
     Both,
@@ -104,7 +104,7 @@ pub struct PerDirection<T> {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Links {
     everyone: PerDirection<LinkConfig>,
-    chosen: BTreeMap<Who, PerDirection<LinkConfig>>,
+    chosen: BTreeMap<ClientSelector, PerDirection<LinkConfig>>,
 }
 
 /// How many clients can be chosen for links of their own; a control line must not fill the memory.
@@ -164,12 +164,12 @@ impl Links {
     /// Changes the links of these clients in these directions.
     pub fn change(
         &mut self,
-        who: Who,
-        ways: Ways,
+        who: ClientSelector,
+        ways: Directions,
         mut edit: impl FnMut(&mut LinkConfig),
     ) -> Result<(), ChangeError> {
         let mut changed = self.clone();
-        if who == Who::Everyone {
+        if who == ClientSelector::Everyone {
             changed.everyone.edit(ways, &mut edit);
             changed.chosen.values_mut().for_each(|links| links.edit(ways, &mut edit));
         } else {
@@ -192,14 +192,14 @@ impl Links {
 
     /// The links of a client that comes now.
     pub fn of(&self, nth: u32, address: SocketAddr) -> &PerDirection<LinkConfig> {
-        [Who::Address(address), Who::Host(address.ip()), Who::Nth(nth)]
+        [ClientSelector::Address(address), ClientSelector::Host(address.ip()), ClientSelector::Nth(nth)]
             .iter()
             .find_map(|who| self.chosen.get(who))
             .unwrap_or(&self.everyone)
     }
 }
 
-impl Who {
+impl ClientSelector {
     /// Whether this client is meant.
     pub fn includes(self, nth: u32, address: SocketAddr) -> bool {
         match self {
@@ -216,7 +216,7 @@ impl Direction {
     pub const ALL: [Self; 2] = [Self::Up, Self::Down];
 }
 
-impl Ways {
+impl Directions {
     /// Whether this direction is meant.
     pub fn include(self, direction: Direction) -> bool {
         match self {
@@ -228,7 +228,7 @@ impl Ways {
 }
 
 impl PerDirection<LinkConfig> {
-    pub(super) fn edit(&mut self, ways: Ways, edit: &mut impl FnMut(&mut LinkConfig)) {
+    pub(super) fn edit(&mut self, ways: Directions, edit: &mut impl FnMut(&mut LinkConfig)) {
         for direction in Direction::ALL.into_iter().filter(|direction| ways.include(*direction)) {
             edit(&mut self[direction]);
         }
@@ -297,11 +297,11 @@ mod tests {
     fn the_most_precise_name_wins_for_who_comes_later() {
         let mut links = Links::default();
         let mut delay = |who, millis| {
-            links.change(who, Ways::Up, |link| link.delay = Span::from_millis(millis)).unwrap();
+            links.change(who, Directions::Up, |link| link.delay = Span::from_millis(millis)).unwrap();
         };
-        delay(Who::Address(address("10.0.0.1:5000")), 1);
-        delay(Who::Host("10.0.0.1".parse().unwrap()), 2);
-        delay(Who::Nth(7), 3);
+        delay(ClientSelector::Address(address("10.0.0.1:5000")), 1);
+        delay(ClientSelector::Host("10.0.0.1".parse().unwrap()), 2);
+        delay(ClientSelector::Nth(7), 3);
         let of = |nth, at| links.of(nth, address(at)).up.delay.as_micros() / 1000;
         assert_eq!(of(7, "10.0.0.1:5000"), 1);
         assert_eq!(of(7, "10.0.0.1:5001"), 2);
@@ -317,8 +317,10 @@ mod tests {
     #[test]
     fn a_change_for_everyone_reaches_the_chosen_too_and_leaves_their_other_knobs() {
         let mut links = Links::default();
-        links.change(Who::Nth(1), Ways::Both, |link| link.loss = Loss::each(0.5)).unwrap();
-        links.change(Who::Everyone, Ways::Both, |link| link.delay = Span::from_millis(9)).unwrap();
+        links.change(ClientSelector::Nth(1), Directions::Both, |link| link.loss = Loss::each(0.5)).unwrap();
+        links
+            .change(ClientSelector::Everyone, Directions::Both, |link| link.delay = Span::from_millis(9))
+            .unwrap();
         let first = &links.of(1, address("10.0.0.1:1")).down;
         assert_eq!((first.loss, first.delay), (Loss::each(0.5), Span::from_millis(9)));
     }
@@ -326,12 +328,13 @@ mod tests {
     #[test]
     fn a_bad_change_changes_nothing() {
         let mut links = Links::default();
-        let refused = links.change(Who::Everyone, Ways::Both, |link| link.duplicate_ratio = 2.0);
+        let refused =
+            links.change(ClientSelector::Everyone, Directions::Both, |link| link.duplicate_ratio = 2.0);
         assert_eq!(refused, Err(ChangeError::BadLink(BadLinkConfig::NotARatio("duplicate_ratio"))));
         for nth in 0..CHOSEN_MAX as u32 {
-            links.change(Who::Nth(nth), Ways::Both, |_| {}).unwrap();
+            links.change(ClientSelector::Nth(nth), Directions::Both, |_| {}).unwrap();
         }
-        let refused = links.change(Who::Nth(u32::MAX), Ways::Both, |_| {});
+        let refused = links.change(ClientSelector::Nth(u32::MAX), Directions::Both, |_| {});
         assert_eq!(refused, Err(ChangeError::TooManyChosen));
         assert_eq!(links.chosen.len(), CHOSEN_MAX);
     }

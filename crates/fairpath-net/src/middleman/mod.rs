@@ -10,7 +10,7 @@
 //! use std::net::UdpSocket;
 //!
 //! use fairpath::time::Span;
-//! use fairpath_net::middleman::{Middleman, MiddlemanConfig, Who};
+//! use fairpath_net::middleman::{Middleman, MiddlemanConfig, ClientSelector};
 //! use fairpath_sim::LinkConfig;
 //!
 //! let server = UdpSocket::bind("127.0.0.1:0")?;
@@ -25,7 +25,7 @@
 //! server.send_to(&buffer[..length], from)?;
 //! assert_eq!(client.recv(&mut buffer)?, 5);
 //!
-//! assert_eq!(middleman.rebind(Who::Everyone)?, 1, "from now on the server sees another address");
+//! assert_eq!(middleman.rebind(ClientSelector::Everyone)?, 1, "from now on the server sees another address");
 //! let statistics = middleman.stop();
 //! assert!(statistics.clients[0].down.measured.min() >= Some(Span::from_millis(20)));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -55,7 +55,8 @@ use tokio::sync::oneshot;
 
 pub use command::{BadCommand, COMMANDS, Command, SETTINGS, Setting, no_files, parse_span};
 pub use config::{
-    Bounds, CHOSEN_MAX, ChangeError, Direction, Links, MiddlemanConfig, PerDirection, Ways, Who, dice,
+    Bounds, CHOSEN_MAX, ChangeError, ClientSelector, Direction, Directions, Links, MiddlemanConfig,
+    PerDirection, dice,
 };
 pub use statistics::{ClientStatistics, DirectionStatistics, GONE_MAX, Statistics};
 
@@ -127,8 +128,8 @@ impl Handle {
     /// clients that are there it was about.
     pub fn change(
         &self,
-        who: Who,
-        ways: Ways,
+        who: ClientSelector,
+        ways: Directions,
         edit: impl FnMut(&mut LinkConfig),
     ) -> Result<usize, ChangeError> {
         self.sockets.change(who, ways, edit)
@@ -137,7 +138,12 @@ impl Handle {
     /// From now on everything is lost, for so long or until [`heal`](Self::heal); what was sent
     /// before still arrives. It holds for those who come meanwhile too, and replaces a
     /// partition that is under way.
-    pub fn partition(&self, who: Who, ways: Ways, lasting: Option<Span>) -> Result<usize, ChangeError> {
+    pub fn partition(
+        &self,
+        who: ClientSelector,
+        ways: Directions,
+        lasting: Option<Span>,
+    ) -> Result<usize, ChangeError> {
         let now = self.now();
         let end = lasting.map_or(SharedInstant::from_micros(i64::MAX), |lasting| now + lasting);
         self.change(who, ways, |link| {
@@ -147,7 +153,7 @@ impl Handle {
     }
 
     /// Ends partitions that have begun.
-    pub fn heal(&self, who: Who, ways: Ways) -> Result<usize, ChangeError> {
+    pub fn heal(&self, who: ClientSelector, ways: Directions) -> Result<usize, ChangeError> {
         let now = self.now();
         self.change(who, ways, |link| link.partitions.retain(|during| during.start > now))
     }
@@ -155,7 +161,7 @@ impl Handle {
     /// These clients reach the server from a new port from now on, as behind a router that has
     /// forgotten them. What the server sends to the old port is lost; what is on its way leaves
     /// from the new one. The answer is how many.
-    pub fn rebind(&self, who: Who) -> io::Result<usize> {
+    pub fn rebind(&self, who: ClientSelector) -> io::Result<usize> {
         self.sockets.rebind(who)
     }
 

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use fairpath::time::SharedInstant;
 use fairpath_sim::{EventQueue, LinkConfig, LinkModel};
 
-use super::config::{Bounds, ChangeError, Direction, Links, MiddlemanConfig, PerDirection, Ways, Who, dice};
+use super::config::{
+    Bounds, ChangeError, ClientSelector, Direction, Directions, Links, MiddlemanConfig, PerDirection, dice,
+};
 use super::statistics::{ClientStatistics, DirectionStatistics, GONE_MAX, Statistics};
 
 /// Feed with `handle_packet`, sleep until `poll_deadline`, drain `poll_packet` until `None`, and
@@ -180,8 +182,8 @@ impl Relay {
     /// changed.
     pub(super) fn change(
         &mut self,
-        who: Who,
-        ways: Ways,
+        who: ClientSelector,
+        ways: Directions,
         mut edit: impl FnMut(&mut LinkConfig),
     ) -> Result<usize, ChangeError> {
         let mut changed = Vec::new();
@@ -205,7 +207,7 @@ impl Relay {
     }
 
     /// The numbers of those meant who are there.
-    pub(super) fn matching(&self, who: Who) -> Vec<u32> {
+    pub(super) fn matching(&self, who: ClientSelector) -> Vec<u32> {
         let meant = self.clients.iter().filter(|(nth, client)| who.includes(**nth, client.address));
         meant.map(|(nth, _)| *nth).collect()
     }

@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
 use super::StartError;
-use super::config::{ChangeError, Direction, MiddlemanConfig, Ways, Who};
+use super::config::{ChangeError, ClientSelector, Direction, Directions, MiddlemanConfig};
 use super::relay::{Packet, Relay};
 use super::statistics::Statistics;
 
@@ -57,12 +57,12 @@ const SENT_AT_ONCE_MAX: usize = 32;
 const SWEEP_EVERY: Span = Span::from_secs(1);
 
 impl Sockets {
-    pub(super) fn open(config: &MiddlemanConfig) -> Result<(Arc<Self>, Receiver), StartError> {
+    pub(super) fn open(config: &MiddlemanConfig) -> Result<(Arc<Self>, SocketReader), StartError> {
         let cannot_listen = |error| StartError::Listen { address: config.listen, error };
         let listen = UdpSocket::bind(config.listen).map_err(cannot_listen)?;
         listen.set_nonblocking(true).map_err(cannot_listen)?;
         let address = listen.local_addr().map_err(cannot_listen)?;
-        let receiver = Receiver::new(&listen).map_err(StartError::System)?;
+        let receiver = SocketReader::new(&listen).map_err(StartError::System)?;
         let state = State { relay: Relay::new(config), upstreams: BTreeMap::new(), is_stopped: false };
         let sockets = Self {
             state: Mutex::new(state),
@@ -87,14 +87,14 @@ impl Sockets {
 
     pub(super) fn change(
         &self,
-        who: Who,
-        ways: Ways,
+        who: ClientSelector,
+        ways: Directions,
         edit: impl FnMut(&mut LinkConfig),
     ) -> Result<usize, ChangeError> {
         self.lock().relay.change(who, ways, edit)
     }
 
-    pub(super) fn rebind(self: &Arc<Self>, who: Who) -> io::Result<usize> {
+    pub(super) fn rebind(self: &Arc<Self>, who: ClientSelector) -> io::Result<usize> {
         let mut state = self.lock();
         let meant = state.relay.matching(who);
         for client in &meant {
@@ -181,12 +181,12 @@ impl Sockets {
 }
 
 /// What the receiving thread needs: a reactor that watches all sockets, and the one for clients.
-pub(super) struct Receiver {
+pub(super) struct SocketReader {
     runtime: Runtime,
     listen: tokio::net::UdpSocket,
 }
 
-impl Receiver {
+impl SocketReader {
     fn new(listen: &UdpSocket) -> io::Result<Self> {
         let listen = listen.try_clone()?;
         let runtime = Builder::new_current_thread().enable_io().build()?;

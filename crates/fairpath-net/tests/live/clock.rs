@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use fairpath::time::Span;
 use fairpath::vector::Vec2;
-use fairpath_net::middleman::{Ways, Who};
+use fairpath_net::middleman::{ClientSelector, Directions};
 use fairpath_net::{Clock, NetClient, NetClientConfig, Trust};
 use fairpath_sim::LinkConfig;
 
@@ -74,9 +74,9 @@ fn the_stated_uncertainty_covers_the_truth_on_symmetric_links() {
 #[test]
 fn unequal_ways_put_the_clock_off_by_half_of_what_they_differ() {
     let mut world = World::new(LinkConfig::default());
-    let set = |ways, delay| world.middleman.change(Who::Everyone, ways, |link| link.delay = delay);
-    set(Ways::Up, millis(20)).expect("a link");
-    set(Ways::Down, millis(220)).expect("a link");
+    let set = |ways, delay| world.middleman.change(ClientSelector::Everyone, ways, |link| link.delay = delay);
+    set(Directions::Up, millis(20)).expect("a link");
+    set(Directions::Down, millis(220)).expect("a link");
     let clients = wrong_clocks(&world, 2);
     let looks = looks(&mut world, &clients, 200);
     let mut offs: Vec<i64> = looks.iter().map(|look| look.off.as_micros()).collect();

@@ -6,8 +6,8 @@ use std::time::Duration;
 use fairpath::session::{Client, ClientConfig, CloseReason};
 use fairpath::vector::Vec2;
 use fairpath_net::{
-    ClientThread, ConnectTokens, Fingerprint, Identity, Limits, NetClient, NetClientConfig, Reach, Trust,
-    unguessable_random,
+    ClientThread, ConnectTokens, ConnectionState, Fingerprint, Identity, Limits, NetClient, NetClientConfig,
+    Trust, unguessable_random,
 };
 use fairpath_sim::LinkConfig;
 
@@ -29,7 +29,8 @@ fn a_pinned_certificate_or_a_trusted_one_and_no_other() {
     let trusting = connect(trusted.clone(), "localhost");
     let wrong_pin = connect(Trust::Pinned(vec![Fingerprint([7; 32])]), "localhost");
     let wrong_name = connect(trusted, "elsewhere.test");
-    let has_failed = |client: &NetClient<_>| matches!(client.reach(), Reach::Connecting { failed: 1.. });
+    let has_failed =
+        |client: &NetClient<_>| matches!(client.reach(), ConnectionState::Connecting { failed: 1.. });
     world.until("all have come to an end", |_| {
         let is_in = |client: &NetClient<_>| client.frame(|session, _| session.is_connected());
         is_in(&pinned) && is_in(&trusting) && has_failed(&wrong_pin) && has_failed(&wrong_name)
@@ -53,7 +54,7 @@ fn who_has_a_token_gets_in_and_who_has_not_is_told_for_good() {
     let stranger = connect(b"sesame".to_vec());
     world.until("one is in and the other is not", |_| {
         friend.frame(|session, _| session.is_connected())
-            && stranger.reach() == Reach::Over(Some(CloseReason::NotAdmitted))
+            && stranger.reach() == ConnectionState::Over(Some(CloseReason::NotAdmitted))
     });
 }
 

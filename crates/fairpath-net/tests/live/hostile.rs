@@ -105,11 +105,11 @@ impl Impostor {
         let _ = self.runtime.block_on(intrusion.sending.write_all(bytes));
     }
 
-    fn write_letter(&self, intrusion: &Intrusion, bytes: &[u8]) {
+    fn write_unordered(&self, intrusion: &Intrusion, bytes: &[u8]) {
         self.runtime.block_on(async {
-            let mut letter = intrusion.connection.open_uni().await.expect("a stream");
-            let _ = letter.write_all(bytes).await;
-            let _ = letter.finish();
+            let mut message = intrusion.connection.open_uni().await.expect("a stream");
+            let _ = message.write_all(bytes).await;
+            let _ = message.finish();
         });
     }
 
@@ -186,13 +186,13 @@ fn garbage_is_thrown_out_with_a_reason() {
         let (datagram, _) = impostor.greeted(&world);
         datagram.connection.send_datagram(garbage.to_vec().into()).expect("room");
         assert_eq!(impostor.thrown_out(&datagram), CloseReason::Malformed, "{garbage:?} as a datagram");
-        let (letter, _) = impostor.greeted(&world);
-        impostor.write_letter(&letter, garbage);
-        assert_eq!(impostor.thrown_out(&letter), CloseReason::Malformed, "{garbage:?} as a letter");
+        let (message, _) = impostor.greeted(&world);
+        impostor.write_unordered(&message, garbage);
+        assert_eq!(impostor.thrown_out(&message), CloseReason::Malformed, "{garbage:?} as a message");
     }
-    let (letter, _) = impostor.greeted(&world);
-    impostor.write_letter(&letter, &[0; 20_000]);
-    assert_eq!(impostor.thrown_out(&letter), CloseReason::Malformed, "a letter without end");
+    let (message, _) = impostor.greeted(&world);
+    impostor.write_unordered(&message, &[0; 20_000]);
+    assert_eq!(impostor.thrown_out(&message), CloseReason::Malformed, "a message without end");
     let (mut finished, _) = impostor.greeted(&world);
     finished.sending.finish().expect("open");
     assert_eq!(impostor.thrown_out(&finished), CloseReason::OutOfPlace, "a stream that ends");
@@ -296,7 +296,7 @@ fn a_browser_that_talks_nonsense_harms_nobody() {
     for garbage in [&[0xFF; 40][..], &[0; 5_000], b"GET / HTTP/1.1\r\n\r\n"] {
         let mut intrusion = impostor.intrude(&world);
         impostor.write(&mut intrusion, garbage);
-        impostor.write_letter(&intrusion, garbage);
+        impostor.write_unordered(&intrusion, garbage);
         let _ = intrusion.connection.send_datagram(garbage[..40.min(garbage.len())].to_vec().into());
     }
     // And what is not even QUIC.

@@ -7,8 +7,8 @@ use std::time::Duration;
 use fairpath::session::{ClientEvent, CloseReason, Delivery, Party, Refusal, ServerEvent};
 use fairpath::vector::{Vec2, Vector};
 use fairpath::{Observation, State};
-use fairpath_net::middleman::{Ways, Who};
-use fairpath_net::{Identity, NetServer, NetServerConfig, Reach};
+use fairpath_net::middleman::{ClientSelector, Directions};
+use fairpath_net::{ConnectionState, Identity, NetServer, NetServerConfig};
 use fairpath_sim::{LinkConfig, Loss};
 
 use super::arena::{BALL, World, any_port, millis, server_session};
@@ -37,7 +37,10 @@ fn is_lost(event: &ClientEvent) -> bool {
 #[test]
 fn three_seconds_without_a_network() {
     let mut world = flying(lossy(), 2);
-    world.middleman.partition(Who::Nth(1), Ways::Both, Some(millis(3_000))).expect("a partition");
+    world
+        .middleman
+        .partition(ClientSelector::Nth(1), Directions::Both, Some(millis(3_000)))
+        .expect("a partition");
     world.play_for(Duration::from_secs(3));
     world.settle();
     world.assert_promises_kept();
@@ -49,7 +52,10 @@ fn three_seconds_without_a_network() {
 #[test]
 fn thirty_seconds_without_a_network() {
     let mut world = flying(lossy(), 2);
-    world.middleman.partition(Who::Everyone, Ways::Both, Some(millis(30_000))).expect("a partition");
+    world
+        .middleman
+        .partition(ClientSelector::Everyone, Directions::Both, Some(millis(30_000)))
+        .expect("a partition");
     world.pilots.iter_mut().for_each(|pilot| pilot.calls = false);
     world.until("everybody has noticed", |world| {
         let gone = |event: &ClientEvent| matches!(event, ClientEvent::Disconnected(_));
@@ -76,7 +82,7 @@ fn a_new_address_is_the_same_connection() {
     let mut world = flying(lossy(), 2);
     for _ in 0..3 {
         let before: Vec<_> = world.server.status().iter().map(|peer| peer.address).collect();
-        assert_eq!(world.middleman.rebind(Who::Everyone).expect("sockets"), 2);
+        assert_eq!(world.middleman.rebind(ClientSelector::Everyone).expect("sockets"), 2);
         world.until("the server sees everybody at new addresses", |world| {
             let now: Vec<_> = world.server.status().iter().map(|peer| peer.address).collect();
             now.len() == 2 && now.iter().all(|address| !before.contains(address))
@@ -104,14 +110,14 @@ fn a_server_that_starts_anew() {
     world.join();
     world.until("everybody has a ship", |world| world.pilots.iter().all(|pilot| pilot.ship.is_some()));
     // It dies without a word: nothing reaches the clients any more, and then another one is there.
-    world.middleman.partition(Who::Everyone, Ways::Both, None).expect("a partition");
+    world.middleman.partition(ClientSelector::Everyone, Directions::Both, None).expect("a partition");
     let address = world.server.address();
     let elsewhere = NetServerConfig::new(any_port(), identity());
     let placeholder = NetServer::bind(elsewhere, server_session()).expect("a free port");
     drop(std::mem::replace(&mut world.server, placeholder));
     let anew = NetServerConfig::new(address, load());
     world.server = NetServer::bind(anew, server_session()).expect("its old port");
-    world.middleman.heal(Who::Everyone, Ways::Both).expect("healed");
+    world.middleman.heal(ClientSelector::Everyone, Directions::Both).expect("healed");
     let stone = world.server.frame(|session, now| session.create(BALL, b"stone", now)).expect("room");
 
     world.until("everybody is told that the session is lost", |world| {
@@ -130,7 +136,7 @@ fn a_client_that_dies_is_missed_and_nobody_else_suffers() {
     let mut world = flying(lossy(), 3);
     let ship = world.pilots[0].ship.expect("launched");
     let id = world.pilots[0].client.frame(|session, _| session.id()).expect("connected");
-    world.middleman.partition(Who::Nth(1), Ways::Both, None).expect("a partition");
+    world.middleman.partition(ClientSelector::Nth(1), Directions::Both, None).expect("a partition");
     let dead = world.pilots.remove(0);
     drop(dead);
     world.until("the server has noticed", |world| world.events.contains(&ServerEvent::Detached(id)));
@@ -225,7 +231,7 @@ fn a_server_that_shuts_down_says_so_and_delivers_first() {
     let server = std::mem::replace(&mut world.server, placeholder);
     assert!(server.shutdown(Duration::from_secs(60)), "all was confirmed");
     world.until("everybody knows that it is over", |world| {
-        let over = Reach::Over(Some(CloseReason::Finished));
+        let over = ConnectionState::Over(Some(CloseReason::Finished));
         world.pilots.iter().all(|pilot| pilot.client.reach() == over)
     });
     for pilot in &world.pilots {

@@ -10,10 +10,10 @@ use fairpath::session::CloseReason;
 use fairpath::session::codec::{Reader, put_bytes};
 use fairpath::vector::Vec2;
 use fairpath_net::lobby::{
-    Announcement, Answer, Ask, Attendance, EntryId, Filter, FindError, Found, LobbyAddress, LobbyConfig,
-    LobbyLimits, LobbyRefusal, LobbyServer, MESSAGE_BYTES_MAX, NotAnnounceable, find,
+    Announcement, EntryId, Filter, FindError, Found, LobbyAddress, LobbyConfig, LobbyLimits, LobbyPresence,
+    LobbyRefusal, LobbyRequest, LobbyResponse, LobbyServer, MESSAGE_BYTES_MAX, NotAnnounceable, find,
 };
-use fairpath_net::middleman::{Handle, Middleman, MiddlemanConfig, Ways, Who};
+use fairpath_net::middleman::{ClientSelector, Directions, Handle, Middleman, MiddlemanConfig};
 use fairpath_net::{Fingerprint, Identity, NetServer, NetServerConfig, Trust};
 use quinn::crypto::rustls::QuicClientConfig;
 
@@ -60,7 +60,7 @@ fn ask(lobby: &LobbyAddress, filter: &Filter, measures: bool) -> Vec<Found> {
     }
 }
 
-fn is_announced(attendance: &Attendance) -> bool {
+fn is_announced(attendance: &LobbyPresence) -> bool {
     attendance.announced().is_some()
 }
 
@@ -120,7 +120,7 @@ fn who_is_silent_falls_off_the_list() {
     let cut_off = one.announce(through, Announcement::new("tanks", "cut off")).expect("a good one");
     let there = other.announce(address, Announcement::new("tanks", "there")).expect("a good one");
     until("both are on the list", || is_announced(&cut_off) && is_announced(&there));
-    way.partition(Who::Everyone, Ways::Both, None).expect("a partition");
+    way.partition(ClientSelector::Everyone, Directions::Both, None).expect("a partition");
     until("it has fallen off, and only it", || {
         let entries = running.entries();
         entries.len() == 1 && entries[0].announcement.name == "there"
@@ -135,7 +135,7 @@ fn a_household_has_so_many_entries_and_the_list_an_end() {
     let announce = |server: &NetServer<Vec2>| {
         server.announce(address.clone(), Announcement::new("tanks", "one of many")).expect("a good one")
     };
-    let first: Vec<Attendance> = servers[..2].iter().map(announce).collect();
+    let first: Vec<LobbyPresence> = servers[..2].iter().map(announce).collect();
     until("two are on the list", || first.iter().all(is_announced));
     let third = announce(&servers[2]);
     until("the third is refused", || third.refusal() == Some(LobbyRefusal::TooManyOfYours));
@@ -203,7 +203,7 @@ impl Boor {
         let _ = self.runtime.block_on(self.sending.write_all(bytes));
     }
 
-    fn hear(&mut self) -> Answer {
+    fn hear(&mut self) -> LobbyResponse {
         let heard = async {
             let mut length = Vec::new();
             loop {
@@ -220,7 +220,7 @@ impl Boor {
             message
         };
         let heard = self.runtime.block_on(async { tokio::time::timeout(PATIENCE, heard).await });
-        Answer::decode(&heard.expect("it answers")).expect("sound")
+        LobbyResponse::decode(&heard.expect("it answers")).expect("sound")
     }
 
     fn thrown_out(&self) -> CloseReason {
@@ -261,16 +261,16 @@ fn who_has_no_manners_is_thrown_out_and_the_list_stands() {
     let mut boor = Boor::call(&identity, &running);
     let entry = attendance.announced().expect("on the list").0;
     for ask in [
-        Ask::Announce(Announcement::new("tanks", "nobody")),
-        Ask::Meet(entry),
-        Ask::Relay(server.fingerprint()),
+        LobbyRequest::Announce(Announcement::new("tanks", "nobody")),
+        LobbyRequest::Meet(entry),
+        LobbyRequest::Relay(server.fingerprint()),
     ] {
         boor.say(&ask.encode());
-        assert_eq!(boor.hear(), Answer::Refused(LobbyRefusal::NoCertificate), "{ask:?}");
+        assert_eq!(boor.hear(), LobbyResponse::Refused(LobbyRefusal::NoCertificate), "{ask:?}");
     }
-    boor.say(&Ask::Find(Filter::default(), EntryId(0)).encode());
-    assert!(matches!(boor.hear(), Answer::Found(listing) if listing.entry == entry));
-    assert_eq!(boor.hear(), Answer::End(false));
+    boor.say(&LobbyRequest::Find(Filter::default(), EntryId(0)).encode());
+    assert!(matches!(boor.hear(), LobbyResponse::Found(listing) if listing.entry == entry));
+    assert_eq!(boor.hear(), LobbyResponse::End(false));
 
     // What is no message, what is too long, what is a flood.
     let bad: [&[u8]; 4] = [b"\x01\x63", &[0xFF, 0xFF, 0xFF], &[0x02, 0x01, 0x00], &[0x80, 0x00]];
@@ -285,7 +285,7 @@ fn who_has_no_manners_is_thrown_out_and_the_list_stands() {
     let mut boor = Boor::call(&identity, &running);
     for _ in 0..500 {
         // It never reads the answers either.
-        boor.say(&Ask::Find(Filter::default(), EntryId(0)).encode());
+        boor.say(&LobbyRequest::Find(Filter::default(), EntryId(0)).encode());
     }
     assert_eq!(boor.thrown_out(), CloseReason::TooFast);
 

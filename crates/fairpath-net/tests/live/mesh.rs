@@ -11,8 +11,8 @@ use fairpath::session::{ClientEvent, Delivery, Refusal, ServerEvent};
 use fairpath::vector::{Vec2, Vector};
 use fairpath::{EntityId, Observation};
 use fairpath_net::mesh::MeetError;
-use fairpath_net::middleman::{Handle, Middleman, MiddlemanConfig, Ways, Who};
-use fairpath_net::{Clock, Fingerprint, Identity, NetPeer, NetPeerConfig, PeerEvent, Reach};
+use fairpath_net::middleman::{ClientSelector, Directions, Handle, Middleman, MiddlemanConfig};
+use fairpath_net::{Clock, ConnectionState, Fingerprint, Identity, NetPeer, NetPeerConfig, PeerEvent};
 use fairpath_sim::LinkConfig;
 
 use super::arena::{FRAME, PATIENCE, SHIP, THRESHOLD, any_port, classes, flight, millis};
@@ -149,7 +149,7 @@ fn four_peers_see_each_other_within_the_threshold_on_four_clocks() {
     let leaver = captain.name();
     captain.peer.leave(Duration::from_secs(2));
     fleet.until("the others know", |fleet| {
-        fleet.captains.iter().all(|captain| captain.events.contains(&PeerEvent::Gone(leaver)))
+        fleet.captains.iter().all(|captain| captain.events.contains(&PeerEvent::ConnectionLost(leaver)))
     });
     assert!(fleet.captains.iter().all(|captain| captain.peer.view(leaver, |_, _| ()).is_none()));
     fleet.until("the others are still seen", |fleet| fleet.is_seen());
@@ -178,13 +178,13 @@ fn a_peer_that_dies_is_missed_and_the_others_go_on() {
     }
     fleet.until("everybody has everybody where they are", |fleet| fleet.is_seen());
     for middleman in from_it.iter().chain([&to_it]) {
-        middleman.partition(Who::Everyone, Ways::Both, None).expect("a partition");
+        middleman.partition(ClientSelector::Everyone, Directions::Both, None).expect("a partition");
     }
     let died = names[2];
     fleet.until("it is missed, and given up", |fleet| {
         let gave_up = |captain: &Captain| {
             captain.events.contains(&PeerEvent::Silent(died))
-                && captain.events.contains(&PeerEvent::Gone(died))
+                && captain.events.contains(&PeerEvent::ConnectionLost(died))
         };
         fleet.captains[..2].iter().all(gave_up)
     });
@@ -212,7 +212,7 @@ fn a_session_that_changes_ways_loses_and_repeats_nothing() {
     };
     fleet.until("some calls were made", |fleet| call(fleet) >= 20);
     // The way is dead, and there is another.
-    middleman.partition(Who::Everyone, Ways::Both, None).expect("a partition");
+    middleman.partition(ClientSelector::Everyone, Directions::Both, None).expect("a partition");
     let direct = fleet.captains[1].peer.address();
     fleet.captains[0].peer.meet(names[1], direct).expect("known");
     fleet.until("it goes on on the other way", |fleet| {
@@ -224,7 +224,7 @@ fn a_session_that_changes_ways_loses_and_repeats_nothing() {
     assert_eq!(fleet.captains[1].heard(), (0..called).collect::<Vec<_>>(), "each once, and in order");
     let views = fleet.captains[0].peer.status();
     assert_eq!(views[0].address, Some(direct));
-    assert!(!fleet.captains[0].events.contains(&PeerEvent::Gone(names[1])), "the same session");
+    assert!(!fleet.captains[0].events.contains(&PeerEvent::ConnectionLost(names[1])), "the same session");
     fleet.until("both see each other", |fleet| fleet.is_seen());
 }
 
@@ -259,7 +259,7 @@ fn a_wrong_fingerprint_is_refused_at_both_ends() {
     fleet.captains[0].peer.meet(names[1], addresses[2]).expect("room");
     fleet.captains[2].peer.meet(names[0], addresses[0]).expect("room");
     let failures = |captain: &Captain| match captain.peer.status().first().map(|view| view.reach) {
-        Some(Reach::Connecting { failed }) => failed,
+        Some(ConnectionState::Connecting { failed }) => failed,
         _ => 0,
     };
     fleet.until("both have failed", |fleet| {

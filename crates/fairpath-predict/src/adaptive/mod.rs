@@ -108,13 +108,13 @@ struct Subject {
     known: usize,
     ticks: u32,
     /// The newest first, one per [`LESSON_TICKS`].
-    past: VecDeque<Seen>,
+    past: VecDeque<PendingOutcome>,
     own: Vec<Experience<EXPERTS>>,
 }
 
 /// A situation that waits for its outcome.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct PendingOutcome {
     sketch: Sketch,
     place: Vec2,
 }
@@ -186,7 +186,7 @@ impl Predictor for Adaptive {
         self.arena.handle_place(place);
         self.learn_from(subject, place);
         let sketch = self.sketch(known);
-        self.subjects[subject].remember(Seen { sketch, place });
+        self.subjects[subject].remember(PendingOutcome { sketch, place });
     }
 
     fn predict(
@@ -305,7 +305,7 @@ impl Subject {
         is_lesson
     }
 
-    fn remember(&mut self, seen: Seen) {
+    fn remember(&mut self, seen: PendingOutcome) {
         self.past.truncate(Self::PAST_MAX - 1);
         self.past.push_front(seen);
     }

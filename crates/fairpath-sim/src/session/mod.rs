@@ -47,16 +47,22 @@ pub struct SessionWorld<V: Planar> {
 /// leaves: for those who check, and for those who lie.
 pub trait Tap<V: Planar>: Debug + Send {
     /// A datagram is about to leave a client or the server, on one of its transports.
-    fn on_sends(&mut self, _way: Way, _now: SharedInstant, _datagram: &mut Vec<u8>) {}
+    fn on_sends(&mut self, _way: DatagramRoute, _now: SharedInstant, _datagram: &mut Vec<u8>) {}
 
     /// A client has dealt with a datagram.
-    fn on_client_heard(&mut self, _way: Way, _now: SharedInstant, _datagram: &[u8], _client: &mut Client<V>) {
+    fn on_client_heard(
+        &mut self,
+        _way: DatagramRoute,
+        _now: SharedInstant,
+        _datagram: &[u8],
+        _client: &mut Client<V>,
+    ) {
     }
 }
 
 /// Between whom a datagram travels, and which way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Way {
+pub struct DatagramRoute {
     /// The client at one end.
     pub client: usize,
     /// Which of its transports, counted from zero.
@@ -299,7 +305,7 @@ impl<V: Planar> SessionWorld<V> {
             self.send(SERVER, from, packet);
         }
         arrived.streams.iter().for_each(|bytes| self.server.handle_stream(id, bytes, now));
-        arrived.letters.iter().for_each(|bytes| self.server.handle_message(id, bytes, now));
+        arrived.unordered.iter().for_each(|bytes| self.server.handle_unordered(id, bytes, now));
         for bytes in &arrived.datagrams {
             let before = self.server.poll_deadline(now);
             let is_news = self.server.handle_datagram(id, bytes, now);
@@ -322,13 +328,14 @@ impl<V: Planar> SessionWorld<V> {
             while let Some(bytes) = self.server.poll_stream(*id, now) {
                 pipe.push_stream(bytes);
             }
-            while let Some(bytes) = self.server.poll_message(*id) {
-                pipe.push_letter(bytes);
+            while let Some(bytes) = self.server.poll_unordered(*id) {
+                pipe.push_unordered(bytes);
             }
             packets.extend(pipe.poll(now).into_iter().map(|packet| (*to, packet)));
             while let Some(mut bytes) = self.server.poll_datagram(*id, now, DATAGRAM_BYTES_MAX) {
                 if let Some(tap) = &mut self.tap {
-                    let way = Way { client: to.0 as usize - 1, connection: *connection, is_up: false };
+                    let way =
+                        DatagramRoute { client: to.0 as usize - 1, connection: *connection, is_up: false };
                     tap.on_sends(way, now, &mut bytes);
                 }
                 packets.push((*to, pipe.datagram(bytes)));
@@ -363,11 +370,11 @@ impl<V: Planar> SessionWorld<V> {
         let connection = packet.connection;
         let arrived = pipe.handle(packet);
         arrived.streams.iter().for_each(|bytes| seat.client.handle_stream(bytes, local));
-        arrived.letters.iter().for_each(|bytes| seat.client.handle_message(bytes, local));
+        arrived.unordered.iter().for_each(|bytes| seat.client.handle_unordered(bytes, local));
         for bytes in &arrived.datagrams {
             seat.client.handle_datagram(bytes, local);
             if let Some(tap) = &mut self.tap {
-                let way = Way { client: index, connection, is_up: false };
+                let way = DatagramRoute { client: index, connection, is_up: false };
                 tap.on_client_heard(way, now, bytes, &mut seat.client);
             }
         }
@@ -388,13 +395,13 @@ impl<V: Planar> SessionWorld<V> {
             while let Some(bytes) = seat.client.poll_stream(local) {
                 pipe.push_stream(bytes);
             }
-            while let Some(bytes) = seat.client.poll_message() {
-                pipe.push_letter(bytes);
+            while let Some(bytes) = seat.client.poll_unordered() {
+                pipe.push_unordered(bytes);
             }
             packets = pipe.poll(now);
             while let Some(mut bytes) = seat.client.poll_datagram(local, DATAGRAM_BYTES_MAX) {
                 if let Some(tap) = &mut self.tap {
-                    let way = Way { client: index, connection: pipe.connection(), is_up: true };
+                    let way = DatagramRoute { client: index, connection: pipe.connection(), is_up: true };
                     tap.on_sends(way, now, &mut bytes);
                 }
                 packets.push(pipe.datagram(bytes));

@@ -27,7 +27,7 @@ enum Content {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Name {
     Stream(u64),
-    Letter(u64),
+    Unordered(u64),
 }
 
 impl Packet {
@@ -67,7 +67,7 @@ pub(super) struct Pipe {
 #[derive(Debug, Default)]
 pub(super) struct Arrived {
     pub(super) streams: Vec<Vec<u8>>,
-    pub(super) letters: Vec<Vec<u8>>,
+    pub(super) unordered: Vec<Vec<u8>>,
     pub(super) datagrams: Vec<Vec<u8>>,
     pub(super) replies: Vec<Packet>,
     pub(super) closed: Option<Reason>,
@@ -98,8 +98,8 @@ impl Pipe {
         self.next[0] += 1;
     }
 
-    pub(super) fn push_letter(&mut self, bytes: Vec<u8>) {
-        self.unconfirmed.insert(Name::Letter(self.next[1]), (bytes, None));
+    pub(super) fn push_unordered(&mut self, bytes: Vec<u8>) {
+        self.unconfirmed.insert(Name::Unordered(self.next[1]), (bytes, None));
         self.next[1] += 1;
     }
 
@@ -133,7 +133,7 @@ impl Pipe {
                 arrived.replies.push(self.packet(Content::Confirm(name)));
                 if self.seen.insert(name) {
                     match name {
-                        Name::Letter(_) => arrived.letters.push(bytes),
+                        Name::Unordered(_) => arrived.unordered.push(bytes),
                         Name::Stream(number) => {
                             self.ahead.insert(number, bytes);
                         }

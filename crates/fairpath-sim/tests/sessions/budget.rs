@@ -10,7 +10,7 @@ use fairpath::session::{Budget, Class, Rates, Server, ServerConfig};
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::{Vec2, Vector};
 use fairpath::{EntityId, Observation, State, Trigger};
-use fairpath_sim::{LinkConfig, SessionWorld, Tap, Way};
+use fairpath_sim::{DatagramRoute, LinkConfig, SessionWorld, Tap};
 
 use super::arena::{BALL, World, classes, client, idle};
 
@@ -88,7 +88,7 @@ fn nothing_is_told_more_often_or_more_seldom_than_its_class_allows() {
 struct Departures(Arc<Mutex<Vec<SharedInstant>>>);
 
 impl Tap<Vec2> for Departures {
-    fn on_sends(&mut self, way: Way, now: SharedInstant, _: &mut Vec<u8>) {
+    fn on_sends(&mut self, way: DatagramRoute, now: SharedInstant, _: &mut Vec<u8>) {
         if !way.is_up {
             self.0.lock().expect("nobody panicked").push(now);
         }

@@ -5,11 +5,11 @@ use fairpath::clock::Request;
 use fairpath::motion::{Linear, Motion};
 use fairpath::number::{EntityId, Generation, Life, PacketNumber};
 use fairpath::session::message::{
-    Announcement, Call, Datagram, Group, Hello, Letter, Message, Part, SESSION_VERSION,
+    Announcement, Call, Datagram, Group, Hello, Message, Part, SESSION_VERSION, UnorderedMessage,
 };
 use fairpath::session::{
-    ClassId, ClientId, CloseReason, ConnectionId, Gate, Interceptor, Party, Refusal, Server, ServerEvent,
-    SpeedCheck, Target, TeleportCheck, Token, Update,
+    Admission, ClassId, ClientId, CloseReason, ConnectionId, Interceptor, Party, Refusal, Server,
+    ServerEvent, SpeedCheck, Target, TeleportCheck, Token, Update,
 };
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::{Vec2, Vector};
@@ -118,7 +118,7 @@ fn call(target: Target) -> Call {
 fn greetings_that_do_not_fit_are_turned_away_with_a_reason() {
     #[derive(Debug)]
     struct Password;
-    impl Gate for Password {
+    impl Admission for Password {
         fn admits(&mut self, authentication: &[u8]) -> bool {
             authentication == b"sesame"
         }
@@ -161,7 +161,7 @@ fn garbage_closes_the_connection() {
         impostor.server.handle_datagram(impostor.connection, garbage, impostor.now);
         assert_eq!(impostor.closed(), Some(CloseReason::Malformed), "{garbage:?}");
         let mut impostor = Impostor::greeted(server(1));
-        impostor.server.handle_message(impostor.connection, garbage, impostor.now);
+        impostor.server.handle_unordered(impostor.connection, garbage, impostor.now);
         assert_eq!(impostor.closed(), Some(CloseReason::Malformed), "{garbage:?}");
     }
 }
@@ -299,11 +299,11 @@ fn floods_are_cut_off() {
         while calls.server.poll_event().is_some() {}
     }
     assert_eq!(calls.closed(), Some(CloseReason::TooFast));
-    let mut letters = Impostor::greeted(server(1));
+    let mut unordered = Impostor::greeted(server(1));
     let mut bytes = Vec::new();
-    Letter { number: 1 << 40, call: call(Target::Connection) }.encode(&mut bytes);
-    letters.server.handle_message(letters.connection, &bytes, letters.now);
-    assert_eq!(letters.closed(), Some(CloseReason::OutOfPlace), "no honest peer has got so far");
+    UnorderedMessage { number: 1 << 40, call: call(Target::Connection) }.encode(&mut bytes);
+    unordered.server.handle_unordered(unordered.connection, &bytes, unordered.now);
+    assert_eq!(unordered.closed(), Some(CloseReason::OutOfPlace), "no honest peer has got so far");
     let mut refused = Impostor::greeted(server(1));
     for _ in 0..1_000 {
         refused.say(&Message::Claim(EntityId(9_999), 0));

@@ -5,7 +5,7 @@
 use fairpath::random::Random;
 use fairpath::schedule::Broadcast;
 use fairpath::session::{
-    ClientEvent, Nearest, Party, Refusal, Scope, Server, ServerConfig, ServerEvent, Sight, Within,
+    ClientEvent, Nearest, Party, Refusal, Scope, ScopeObject, Server, ServerConfig, ServerEvent, Within,
 };
 use fairpath::time::Span;
 use fairpath::vector::{Vec2, Vector};
@@ -127,8 +127,8 @@ impl Scope<Vec2> for Hiding {
     fn sees(
         &mut self,
         _: fairpath::session::ClientId,
-        object: &Sight<'_, Vec2>,
-        _: &[Sight<'_, Vec2>],
+        object: &ScopeObject<'_, Vec2>,
+        _: &[ScopeObject<'_, Vec2>],
         _: bool,
     ) -> bool {
         object.creation != b"hidden"

@@ -66,7 +66,7 @@ pub(super) struct Pair<V: Planar> {
     /// The base itself, once it is so old that the exported path forgets it.
     base_kept: Option<Box<Exported<V>>>,
     /// In the order they were sent, those that can still matter.
-    copies: VecDeque<Copy>,
+    copies: VecDeque<SentCopy>,
     /// What most questions need to know of them.
     gist: Gist,
     /// All copies are called less.
@@ -83,7 +83,7 @@ const _: () = assert!(size_of::<Pair<crate::vector::Vec2>>() <= 256);
 
 /// One DR vector that was sent.
 #[derive(Clone, Copy, Debug)]
-struct Copy {
+struct SentCopy {
     id: CopyId,
     index: Index,
     sent_at: SharedInstant,
@@ -249,7 +249,7 @@ impl<V: Planar> Pair<V> {
             self.give_up_on_oldest(REMEMBERED_MAX / 2);
         }
         self.next_copy = id.next();
-        self.copies.push_back(Copy { id, index, sent_at: at, fate: Fate::Missing });
+        self.copies.push_back(SentCopy { id, index, sent_at: at, fate: Fate::Missing });
         self.last_sent = self.last_sent.max(Some(at));
         self.revise(exports, self.copies.len() - 1, Fate::Expected(expected.max(at)));
     }
@@ -551,7 +551,7 @@ impl<V: Planar> Pair<V> {
         let Some(until) = self.complete_until else { return };
         let arrived = self.copies.iter().filter(|copy| matches!(copy.fate, Fate::Arrived(at) if at <= until));
         let Some(newest) = arrived.map(|copy| copy.index).max() else { return };
-        let is_needed = |copy: &Copy| !copy.fate.is_open() || copy.index > newest;
+        let is_needed = |copy: &SentCopy| !copy.fate.is_open() || copy.index > newest;
         if !self.copies.iter().all(is_needed) {
             self.copies.retain(is_needed);
             self.sum_up();

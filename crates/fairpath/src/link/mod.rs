@@ -44,7 +44,7 @@ mod receipt_book;
 mod sent_packets;
 
 pub use receipt_book::ReceiptBook;
-pub use sent_packets::{Heard, Refused, SentPackets};
+pub use sent_packets::{FeedbackOutcome, Refused, SentPackets};
 
 use crate::ledger::LATENESS_MAX;
 use crate::time::Span;

@@ -60,7 +60,7 @@ enum Fate {
 
 /// What feedback brought that was believed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Heard {
+pub struct FeedbackOutcome {
     /// How many datagrams are known to have arrived that were not before.
     pub receipts: usize,
     /// How many of their copies the dispatcher booked otherwise than said, or did not believe at
@@ -186,7 +186,7 @@ impl SentPackets {
         receiver: ReceiverId,
         dispatcher: &mut Dispatcher<V>,
         now: SharedInstant,
-    ) -> Result<Heard, Refused> {
+    ) -> Result<FeedbackOutcome, Refused> {
         // Also if it is refused: nobody is to learn from this whether a guess was right.
         self.confirm(feedback.header.packet);
         self.proven.clear();
@@ -196,7 +196,7 @@ impl SentPackets {
             dispatcher.on_unproven(receiver);
         }
         checked?;
-        let mut heard = Heard::default();
+        let mut heard = FeedbackOutcome::default();
         for receipt in &feedback.receipts {
             let index = self.index_of(receipt.packet).expect("it was checked");
             let packet = &mut self.packets[index];

@@ -1,4 +1,4 @@
-use super::{Claims, Scene, Scheduler};
+use super::{Claims, DecisionContext, Scheduler};
 use crate::random::Random;
 use crate::vector::Planar;
 
@@ -8,7 +8,7 @@ use crate::vector::Planar;
 pub struct Broadcast;
 
 impl<V: Planar> Scheduler<V> for Broadcast {
-    fn on_trigger(&mut self, scene: &Scene<'_, V>, _random: &mut Random, claims: &mut Claims) {
+    fn on_trigger(&mut self, scene: &DecisionContext<'_, V>, _random: &mut Random, claims: &mut Claims) {
         for candidate in scene.candidates {
             claims.send(scene, candidate.receiver, scene.now, candidate.weight());
         }

@@ -1,4 +1,4 @@
-use super::Scene;
+use super::DecisionContext;
 use super::agenda::{Agenda, NEVER};
 use super::bag::Bag;
 use crate::number::{EntityId, ReceiverId};
@@ -55,7 +55,7 @@ impl Claims {
     /// Sends the scene's DR vector to `receiver` at `due`, instead of whatever waited for it.
     pub fn send<V: Planar>(
         &mut self,
-        scene: &Scene<'_, V>,
+        scene: &DecisionContext<'_, V>,
         receiver: ReceiverId,
         due: SharedInstant,
         weight: f64,
@@ -67,7 +67,7 @@ impl Claims {
     /// Keeps the scene's DR vector for `receiver`, instead of whatever waited for it, until
     /// [`send_waiting_now`](Self::send_waiting_now) or [`discard_waiting`](Self::discard_waiting):
     /// no instant is right.
-    pub fn hold<V: Planar>(&mut self, scene: &Scene<'_, V>, receiver: ReceiverId, weight: f64) {
+    pub fn hold<V: Planar>(&mut self, scene: &DecisionContext<'_, V>, receiver: ReceiverId, weight: f64) {
         self.send(scene, receiver, NEVER, weight);
     }
 
@@ -94,14 +94,14 @@ impl Claims {
     }
 
     /// Takes back whatever waits for anybody about the scene's entity, but for what is overdue.
-    pub fn discard_waiting<V: Planar>(&mut self, scene: &Scene<'_, V>) {
+    pub fn discard_waiting<V: Planar>(&mut self, scene: &DecisionContext<'_, V>) {
         self.change_all(scene, |bag| {
             bag.retain(|waiting| waiting.claim.entity != scene.entity || waiting.is_overdue);
         });
     }
 
     /// Whatever waits about the scene's entity goes out now, as it is.
-    pub fn send_waiting_now<V: Planar>(&mut self, scene: &Scene<'_, V>) {
+    pub fn send_waiting_now<V: Planar>(&mut self, scene: &DecisionContext<'_, V>) {
         self.change_all(scene, |bag| {
             let is_about = |waiting: &Waiting| waiting.claim.entity == scene.entity;
             if bag.iter().any(|waiting| is_about(waiting) && !waiting.is_overdue) {
@@ -216,7 +216,11 @@ impl Claims {
         self.agenda.position(receiver).into_iter().flat_map(|place| self.agenda.row(place).iter())
     }
 
-    fn change_all<V: Planar>(&mut self, scene: &Scene<'_, V>, mut change: impl FnMut(&mut Bag<Waiting>)) {
+    fn change_all<V: Planar>(
+        &mut self,
+        scene: &DecisionContext<'_, V>,
+        mut change: impl FnMut(&mut Bag<Waiting>),
+    ) {
         for candidate in scene.candidates {
             if self.len == 0 {
                 return;
@@ -319,7 +323,7 @@ mod tests {
         entity: EntityId,
         receivers: &[ReceiverId],
         now: i64,
-        show: impl FnOnce(&Scene<'_, Vec2>) -> T,
+        show: impl FnOnce(&DecisionContext<'_, Vec2>) -> T,
     ) -> T {
         let motion = Motion::Linear(Linear { position: Vec2::new(1.0, 2.0), velocity: Vec2::new(3.0, 0.0) });
         let (life, generation, now) = (Life::default(), Generation::default(), at(now));
@@ -345,7 +349,7 @@ mod tests {
             })
             .collect();
         let ledger = Ledger::new(Span::from_secs(3));
-        show(&Scene {
+        show(&DecisionContext {
             entity,
             vector: &vector,
             index: 0,

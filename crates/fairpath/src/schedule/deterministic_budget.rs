@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use super::budget::Budget;
 use super::roster::Roster;
 use super::shares::Sharing;
-use super::{Claims, Left, Scene, Scheduler, Weighting};
+use super::{Claims, DecisionContext, Removed, Scheduler, Weighting};
 use crate::number::{EntityId, ReceiverId};
 use crate::random::Random;
 use crate::time::SharedInstant;
@@ -106,7 +106,7 @@ impl DeterministicBudget {
 }
 
 impl<V: Planar> Scheduler<V> for DeterministicBudget {
-    fn on_trigger(&mut self, scene: &Scene<'_, V>, _random: &mut Random, claims: &mut Claims) {
+    fn on_trigger(&mut self, scene: &DecisionContext<'_, V>, _random: &mut Random, claims: &mut Claims) {
         let receiver_count = scene.candidates.len() as f64;
         let copies = self.grant(scene.entity, receiver_count);
         if !self.turns.in_step(scene).any(|turn| turn.concerns(scene.index)) {
@@ -139,9 +139,9 @@ impl<V: Planar> Scheduler<V> for DeterministicBudget {
         turn.is_claimed = false;
     }
 
-    fn on_left(&mut self, left: Left) {
+    fn on_removed(&mut self, left: Removed) {
         self.turns.forget(left);
-        if let Left::Entity(entity) = left {
+        if let Removed::Entity(entity) = left {
             self.balances.remove(&entity);
         }
     }

@@ -3,8 +3,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::answers::Answers;
 use super::promises::Promises;
 use super::recent::Recent;
-use super::trust::{Booking, Trust, Witness};
-use super::{Account, Candidate, Claim, Claims, Left, Scene, Scheduler};
+use super::trust::{Booking, ReceiptTrust, Witness};
+use super::{Account, Candidate, Claim, Claims, DecisionContext, Removed, Scheduler};
 use crate::clock::DelayEstimate;
 use crate::directory::Directory;
 use crate::dr_vector::DrVector;
@@ -24,8 +24,8 @@ pub struct DispatcherConfig {
     /// How fast accounts forget; `None` never. Default 30 s, see [`Account::HALF_LIFE`].
     pub half_life: Option<Span>,
     /// How far receivers' reports are believed; `None` believes all that is possible. Default
-    /// [`Trust::default`].
-    pub trust: Option<Trust>,
+    /// [`ReceiptTrust::default`].
+    pub trust: Option<ReceiptTrust>,
     /// By how much a receiver's clock may be off in an honest report: arrivals up to this long
     /// before departure or after now are taken for departure and now. Default 50 ms. Too low
     /// refuses honest receivers next door, whose delay is shorter than their clock's error; too
@@ -64,7 +64,7 @@ impl Default for DispatcherConfig {
         Self {
             horizon,
             half_life: Some(Account::HALF_LIFE),
-            trust: Some(Trust::default()),
+            trust: Some(ReceiptTrust::default()),
             clock_error_max: Span::from_millis(50),
             liveness: Some(Liveness::default()),
         }
@@ -200,7 +200,7 @@ impl<V: Planar> Dispatcher<V> {
         self.receivers.remove(receiver);
         self.claims.forget(receiver);
         self.promises.forget(receiver);
-        self.scheduler.on_left(Left::Receiver(receiver));
+        self.scheduler.on_removed(Removed::Receiver(receiver));
         for entity in self.entities.values_mut() {
             entity.ledger.leave(receiver);
         }
@@ -216,7 +216,7 @@ impl<V: Planar> Dispatcher<V> {
                 book.told.remove(&entity);
             }
         }
-        self.scheduler.on_left(Left::Entity(entity));
+        self.scheduler.on_removed(Removed::Entity(entity));
     }
 
     /// The entity is in a receiver's scope.
@@ -238,7 +238,7 @@ impl<V: Planar> Dispatcher<V> {
             }
             self.claims.forget_pair(entity, receiver);
             self.promises.forget_pair(entity, receiver);
-            self.scheduler.on_left(Left::Pair(entity, receiver));
+            self.scheduler.on_removed(Removed::Pair(entity, receiver));
         }
     }
 
@@ -484,7 +484,7 @@ impl<V: Planar> Dispatcher<V> {
         about: EntityId,
         cut: Option<&DrVector<V>>,
         now: SharedInstant,
-        ask: impl FnOnce(&mut dyn Scheduler<V>, &Scene<'_, V>, &mut Random, &mut Claims),
+        ask: impl FnOnce(&mut dyn Scheduler<V>, &DecisionContext<'_, V>, &mut Random, &mut Claims),
     ) {
         let Some(entity) = self.entities.get_mut(&about) else { return };
         self.candidates.clear();
@@ -496,7 +496,7 @@ impl<V: Planar> Dispatcher<V> {
         let tell = |receiver, growth, mut standing: Standing| {
             let Some(book) = books.find(receiver) else { return };
             // Whoever is silent for good is not spared for being new.
-            standing.has_acknowledged |= is_guarded && now - standing.joined > Trust::SILENCE_MAX;
+            standing.has_acknowledged |= is_guarded && now - standing.joined > ReceiptTrust::SILENCE_MAX;
             book.account.add(if counts { growth } else { 0.0 });
             book.account.advance(now);
             account_secs = account_secs.max(book.account.secs());
@@ -513,7 +513,7 @@ impl<V: Planar> Dispatcher<V> {
             Some(vector) => entity.ledger.on_generated_and_tell(vector, now, tell),
             None => entity.ledger.advance_and_tell(now, tell),
         }
-        let scene = Scene {
+        let scene = DecisionContext {
             entity: about,
             vector: entity.recent.newest(),
             index: entity.index,

@@ -2,7 +2,7 @@
 //! scheduling #2 and relative-error scheduling have in common.
 
 use super::roster::Roster;
-use super::{Candidate, Claim, Claims, Left, Scene};
+use super::{Candidate, Claim, Claims, DecisionContext, Removed};
 use crate::time::{SharedInstant, Span};
 use crate::vector::Planar;
 
@@ -55,7 +55,7 @@ impl Equaliser {
     }
 
     /// Claims the scene's DR vector for everybody: at once, later, or for the next trigger.
-    pub(super) fn schedule<V: Planar>(&mut self, scene: &Scene<'_, V>, claims: &mut Claims) {
+    pub(super) fn schedule<V: Planar>(&mut self, scene: &DecisionContext<'_, V>, claims: &mut Claims) {
         self.take_levels(scene);
         let finite = self.levels.iter().copied().filter(|level| level.is_finite());
         let highest = finite.fold(0.0, f64::max);
@@ -74,12 +74,12 @@ impl Equaliser {
         }
     }
 
-    pub(super) fn forget(&mut self, left: Left) {
+    pub(super) fn forget(&mut self, left: Removed) {
         self.openings.forget(left);
     }
 
     /// How high everybody's error will be when a copy sent now takes effect.
-    fn take_levels<V: Planar>(&mut self, scene: &Scene<'_, V>) {
+    fn take_levels<V: Planar>(&mut self, scene: &DecisionContext<'_, V>) {
         let mean = self.mean_level(scene);
         self.levels.clear();
         for (candidate, opening) in scene.candidates.iter().zip(self.openings.in_step(scene)) {
@@ -91,7 +91,7 @@ impl Equaliser {
     }
 
     /// Where those who were there at the last trigger stand on average.
-    fn mean_level<V: Planar>(&mut self, scene: &Scene<'_, V>) -> f64 {
+    fn mean_level<V: Planar>(&mut self, scene: &DecisionContext<'_, V>) -> f64 {
         let (mut count, mut sum) = (0.0, 0.0);
         for (candidate, opening) in scene.candidates.iter().zip(self.openings.in_step(scene)) {
             if let Some(opening) = opening {
@@ -106,7 +106,7 @@ impl Equaliser {
     /// Whom the entity does not exist for lacks nothing but its first DR vector.
     fn due<V: Planar>(
         &self,
-        scene: &Scene<'_, V>,
+        scene: &DecisionContext<'_, V>,
         candidate: &Candidate,
         lacks: f64,
     ) -> Option<SharedInstant> {

@@ -1,4 +1,4 @@
-use super::{Claims, Scene, Scheduler};
+use super::{Claims, DecisionContext, Scheduler};
 use crate::random::Random;
 use crate::vector::Planar;
 
@@ -17,7 +17,7 @@ impl EveryNth {
 }
 
 impl<V: Planar> Scheduler<V> for EveryNth {
-    fn on_trigger(&mut self, scene: &Scene<'_, V>, _random: &mut Random, claims: &mut Claims) {
+    fn on_trigger(&mut self, scene: &DecisionContext<'_, V>, _random: &mut Random, claims: &mut Claims) {
         if scene.index.is_multiple_of(self.n) {
             for candidate in scene.candidates {
                 claims.send(scene, candidate.receiver, scene.now, candidate.weight());

@@ -1,4 +1,4 @@
-use super::{Claims, Scene, Scheduler};
+use super::{Claims, DecisionContext, Scheduler};
 use crate::random::Random;
 use crate::vector::Planar;
 
@@ -19,7 +19,7 @@ impl FixedProbability {
 }
 
 impl<V: Planar> Scheduler<V> for FixedProbability {
-    fn on_trigger(&mut self, scene: &Scene<'_, V>, random: &mut Random, claims: &mut Claims) {
+    fn on_trigger(&mut self, scene: &DecisionContext<'_, V>, random: &mut Random, claims: &mut Claims) {
         for candidate in scene.candidates {
             // Drawn for everybody, so that who joins does not change the others' luck.
             let is_lucky = random.chance(self.probability);

@@ -1,6 +1,6 @@
 //! Who is told of a new DR vector, and when: the schedulers, and the [`Dispatcher`] that runs one.
 //!
-//! A scheduler sees what the sender knows ([`Scene`]): the ledger, each receiver's account and
+//! A scheduler sees what the sender knows ([`DecisionContext`]): the ledger, each receiver's account and
 //! delay, and a seeded generator. It answers with [`Claims`]: this receiver, at that instant, this
 //! important. The dispatcher keeps the books, lets claims come due, and sees to it that nobody is
 //! forgotten, whatever the scheduler wants.
@@ -53,7 +53,7 @@ pub use relative_error::RelativeError;
 pub use scheduling_one::SchedulingOne;
 pub use scheduling_two::SchedulingTwo;
 pub use shares::Weighting;
-pub use trust::{Booking, Trust};
+pub use trust::{Booking, ReceiptTrust};
 
 use std::fmt::Debug;
 
@@ -69,11 +69,11 @@ use crate::vector::Planar;
 /// One scheduler serves all entities of a sender, which share its budget.
 pub trait Scheduler<V: Planar>: Debug + Send {
     /// A DR vector was generated.
-    fn on_trigger(&mut self, scene: &Scene<'_, V>, random: &mut Random, claims: &mut Claims);
+    fn on_trigger(&mut self, scene: &DecisionContext<'_, V>, random: &mut Random, claims: &mut Claims);
 
     /// The instant that [`poll_deadline`](Self::poll_deadline) asked for has come; called for every
     /// entity.
-    fn on_deadline(&mut self, _scene: &Scene<'_, V>, _random: &mut Random, _claims: &mut Claims) {}
+    fn on_deadline(&mut self, _scene: &DecisionContext<'_, V>, _random: &mut Random, _claims: &mut Claims) {}
 
     /// When it wants to look again although nothing was generated.
     fn poll_deadline(&self) -> Option<SharedInstant> {
@@ -88,12 +88,12 @@ pub trait Scheduler<V: Planar>: Debug + Send {
     fn on_joined(&mut self, _entity: EntityId, _receiver: ReceiverId, _now: SharedInstant) {}
 
     /// Somebody or something is gone: forget it.
-    fn on_left(&mut self, _left: Left) {}
+    fn on_removed(&mut self, _left: Removed) {}
 }
 
 /// Who is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Left {
+pub enum Removed {
     /// An entity, for everybody.
     Entity(EntityId),
     /// A receiver, from everything.
@@ -104,7 +104,7 @@ pub enum Left {
 
 /// What there is to know when a decision is due.
 #[derive(Debug)]
-pub struct Scene<'a, V: Planar> {
+pub struct DecisionContext<'a, V: Planar> {
     /// The entity it is about.
     pub entity: EntityId,
     /// Its newest DR vector.
@@ -121,7 +121,7 @@ pub struct Scene<'a, V: Planar> {
     pub account_secs: f64,
 }
 
-impl<V: Planar> Scene<'_, V> {
+impl<V: Planar> DecisionContext<'_, V> {
     /// Whether the newest DR vector is so old that all replicas have frozen on it. Where the
     /// exported path goes from there is a guess, and nobody is wrong for not following it.
     pub(crate) fn is_outdated(&self) -> bool {

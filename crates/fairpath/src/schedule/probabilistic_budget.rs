@@ -1,6 +1,6 @@
 use super::budget::Budget;
 use super::shares::Sharing;
-use super::{Claims, Scene, Scheduler, Weighting};
+use super::{Claims, DecisionContext, Scheduler, Weighting};
 use crate::number::{EntityId, ReceiverId};
 use crate::random::Random;
 use crate::time::SharedInstant;
@@ -89,7 +89,7 @@ impl ProbabilisticBudget {
 }
 
 impl<V: Planar> Scheduler<V> for ProbabilisticBudget {
-    fn on_trigger(&mut self, scene: &Scene<'_, V>, random: &mut Random, claims: &mut Claims) {
+    fn on_trigger(&mut self, scene: &DecisionContext<'_, V>, random: &mut Random, claims: &mut Claims) {
         let copies = self.grant();
         match self.draw {
             Draw::Each => {

@@ -1,5 +1,5 @@
 use super::equaliser::{Equal, Equaliser};
-use super::{Claims, Left, Scene, Scheduler};
+use super::{Claims, DecisionContext, Removed, Scheduler};
 use crate::random::Random;
 use crate::time::Span;
 use crate::vector::Planar;
@@ -56,12 +56,12 @@ impl Default for RelativeError {
 }
 
 impl<V: Planar> Scheduler<V> for RelativeError {
-    fn on_trigger(&mut self, scene: &Scene<'_, V>, _random: &mut Random, claims: &mut Claims) {
+    fn on_trigger(&mut self, scene: &DecisionContext<'_, V>, _random: &mut Random, claims: &mut Claims) {
         claims.discard_waiting(scene);
         self.equaliser.schedule(scene, claims);
     }
 
-    fn on_left(&mut self, left: Left) {
+    fn on_removed(&mut self, left: Removed) {
         self.equaliser.forget(left);
     }
 }

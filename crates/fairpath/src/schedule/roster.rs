@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use super::{Left, Scene};
+use super::{DecisionContext, Removed};
 use crate::number::{EntityId, ReceiverId};
 use crate::time::SharedInstant;
 use crate::vector::Planar;
@@ -33,7 +33,7 @@ impl<T: Default> Roster<T> {
     /// who is gone is forgotten.
     pub(super) fn in_step<V: Planar>(
         &mut self,
-        scene: &Scene<'_, V>,
+        scene: &DecisionContext<'_, V>,
     ) -> impl ExactSizeIterator<Item = &mut T> + DoubleEndedIterator {
         let entries = self.entities.entry(scene.entity).or_default();
         if !is_in_step(entries, scene) {
@@ -57,17 +57,17 @@ impl<T: Default> Roster<T> {
     }
 
     /// Forgets who is gone.
-    pub(super) fn forget(&mut self, left: Left) {
+    pub(super) fn forget(&mut self, left: Removed) {
         match left {
-            Left::Entity(entity) => {
+            Removed::Entity(entity) => {
                 self.entities.remove(&entity);
             }
-            Left::Receiver(receiver) => {
+            Removed::Receiver(receiver) => {
                 for entries in self.entities.values_mut() {
                     entries.retain(|entry| entry.receiver != receiver);
                 }
             }
-            Left::Pair(entity, receiver) => {
+            Removed::Pair(entity, receiver) => {
                 if let Some(entries) = self.entities.get_mut(&entity) {
                     entries.retain(|entry| entry.receiver != receiver);
                 }
@@ -76,7 +76,7 @@ impl<T: Default> Roster<T> {
     }
 }
 
-fn is_in_step<T, V: Planar>(entries: &[Entry<T>], scene: &Scene<'_, V>) -> bool {
+fn is_in_step<T, V: Planar>(entries: &[Entry<T>], scene: &DecisionContext<'_, V>) -> bool {
     entries.len() == scene.candidates.len()
         && entries.iter().zip(scene.candidates).all(|(entry, candidate)| {
             (entry.receiver, entry.joined) == (candidate.receiver, candidate.standing.joined)

@@ -12,10 +12,10 @@
 //! * The transport acknowledges datagrams on its own, and by its round trips
 //!   ([`Dispatcher::on_transport_round_trip`](super::Dispatcher::on_transport_round_trip)) receipts
 //!   that took longer were held back: then half of the *transport's* round trip counts.
-//! * Nobody is believed to be farther away than [`Trust::delay_max`], for whoever makes the
+//! * Nobody is believed to be farther away than [`ReceiptTrust::delay_max`], for whoever makes the
 //!   transport wait too.
 //!
-//! And silence is no better: who has never reported anything for [`Trust::SILENCE_MAX`] is no
+//! And silence is no better: who has never reported anything for [`ReceiptTrust::SILENCE_MAX`] is no
 //! beginner any more, and is taken to be where the transport says, or next door.
 
 use crate::ledger::LATENESS_MAX;
@@ -23,7 +23,7 @@ use crate::time::{SharedInstant, Span};
 
 /// How far receivers are believed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Trust {
+pub struct ReceiptTrust {
     /// By how much the ways there and back may differ on average, as a part of half the round trip.
     /// Default 0.1.
     ///
@@ -44,13 +44,13 @@ pub struct Trust {
     pub delay_max: Span,
 }
 
-impl Trust {
+impl ReceiptTrust {
     /// For how long somebody who has not reported anything is spared for being new. 10 s: as late
     /// as receipts are booked exactly, and many times what the first takes from anywhere.
     pub const SILENCE_MAX: Span = LATENESS_MAX;
 }
 
-impl Default for Trust {
+impl Default for ReceiptTrust {
     fn default() -> Self {
         Self { asymmetry: 0.1, delay_max: Span::from_secs(1) }
     }
@@ -150,7 +150,7 @@ impl Witness {
     /// Whether it said so much that cannot be true that its word counts for nothing. Behind jitter
     /// any single word may be true, yet not all of them: then it is the average that gives them
     /// away.
-    pub(super) fn is_caught(&self, trust: &Trust) -> bool {
+    pub(super) fn is_caught(&self, trust: &ReceiptTrust) -> bool {
         let Words { said, variance, .. } = &self.words;
         let longest = 0.5 * (1.0 + trust.asymmetry) * self.round_trip();
         let error = (variance.value / said.counted()).sqrt();
@@ -189,7 +189,7 @@ impl Witness {
     }
 
     /// When something can have arrived at the latest, if its receipt came at `now`.
-    pub(super) fn latest_arrival(&self, trust: &Trust, now: SharedInstant) -> SharedInstant {
+    pub(super) fn latest_arrival(&self, trust: &ReceiptTrust, now: SharedInstant) -> SharedInstant {
         let quickest = self.quickest.map_or(Span::ZERO, |(quickest, _)| quickest);
         now - quickest.scaled(0.5 * (1.0 - trust.asymmetry).clamp(0.0, 1.0))
     }
@@ -242,12 +242,12 @@ mod tests {
         let sent = SharedInstant::from_millis(1_000);
         let back = sent + ms(400);
         witness.handle_round_trip(ms(400), back);
-        assert_eq!(witness.latest_arrival(&Trust::default(), back), sent + ms(220));
+        assert_eq!(witness.latest_arrival(&ReceiptTrust::default(), back), sent + ms(220));
     }
 
     #[test]
     fn three_lies_in_a_row_are_too_many_and_honesty_is_believed_again() {
-        let (mut witness, trust) = (Witness::default(), Trust::default());
+        let (mut witness, trust) = (Witness::default(), ReceiptTrust::default());
         for _ in 0..3 {
             assert!(!witness.is_caught(&trust));
             witness.handle_word(false);
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn jitter_hides_a_lie_but_not_its_average() {
-        let (mut liar, mut honest, trust) = (Witness::default(), Witness::default(), Trust::default());
+        let (mut liar, mut honest, trust) = (Witness::default(), Witness::default(), ReceiptTrust::default());
         for there in [380, 20, 200, 300, 100].into_iter().cycle().take(100) {
             let round_trip = ms(there + 200);
             honest.handle_delay(ms(there), ms(there), round_trip);
@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn who_holds_receipts_back_is_found_out_by_the_transport() {
-        let (mut liar, trust) = (Witness::default(), Trust::default());
+        let (mut liar, trust) = (Witness::default(), ReceiptTrust::default());
         let said = |witness: &mut Witness| {
             for _ in 0..20 {
                 // 200 ms away, but everything is answered a second late, as if it were 700 ms away.
@@ -302,6 +302,6 @@ mod tests {
         // This one took 180 ms longer, all of it on the way there: arrived after 380 of 580 ms.
         let sent = SharedInstant::from_millis(1_000);
         witness.handle_round_trip(ms(580), sent + ms(580));
-        assert!(witness.latest_arrival(&Trust::default(), sent + ms(580)) >= sent + ms(380));
+        assert!(witness.latest_arrival(&ReceiptTrust::default(), sent + ms(580)) >= sent + ms(380));
     }
 }

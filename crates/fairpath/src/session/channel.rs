@@ -12,13 +12,13 @@ use super::limits::{
     CALL_BYTES_MAX, DATAGRAM_ITEM_BYTES_MAX, QUICKEST_BYTES_MAX, QUICKEST_WINDOW, UNRELIABLE_MAX,
 };
 use super::manifest::{Manifest, hold};
-use super::message::{Announcement, Call, Datagram, Group, Letter, Message, Part, Received};
-use super::newest::{Heard, Newest, Slot};
+use super::message::{Announcement, Call, Datagram, Group, Message, Part, Received, UnorderedMessage};
+use super::newest::{Newest, NewestReceived, Slot};
 use super::outbox::{Inbox, Outbox, OutboxFull};
 use super::packets::{Arrived, Content, Departed, Owed};
 use super::queues::Queues;
 use super::quickest::Quickest;
-use super::seen::Seen;
+use super::received_numbers::ReceivedNumbers;
 use super::statistics::Statistics;
 use super::undelivered::Undelivered;
 use super::{Budget, Delivery};
@@ -43,9 +43,9 @@ pub(super) struct Channel {
     greetings: VecDeque<Message>,
     confirm_due: Option<LocalInstant>,
     newest: Newest,
-    heard: Heard,
+    heard: NewestReceived,
     quickest: Quickest,
-    quickest_seen: Seen,
+    quickest_seen: ReceivedNumbers,
     unreliable: VecDeque<Call>,
     /// Objects that the peer has not confirmed to know, by the number of the message that tells of
     /// them.
@@ -107,9 +107,9 @@ impl Channel {
             greetings: VecDeque::new(),
             confirm_due: None,
             newest: Newest::default(),
-            heard: Heard::default(),
+            heard: NewestReceived::default(),
             quickest: Quickest::default(),
-            quickest_seen: Seen::default(),
+            quickest_seen: ReceivedNumbers::default(),
             unreliable: VecDeque::new(),
             announced: BTreeMap::new(),
             clock_requests: VecDeque::new(),
@@ -176,7 +176,7 @@ impl Channel {
         }
         let has_room = match delivery {
             Delivery::ReliableOrdered => self.outbox.push(Message::Call(call)).is_ok(),
-            Delivery::ReliableUnordered => self.outbox.push_letter(call).is_ok(),
+            Delivery::ReliableUnordered => self.outbox.push_unordered(call).is_ok(),
             Delivery::Newest => self.newest.set_call(call),
             Delivery::Quickest => self.quickest.push(call),
             Delivery::Unreliable => {
@@ -213,7 +213,7 @@ impl Channel {
 
     /// A message came on the ordered stream. Confirmations are dealt with here; anything else is
     /// handed back.
-    pub(super) fn handle_message(
+    pub(super) fn handle_ordered(
         &mut self,
         message: Message,
         now: Now,
@@ -229,12 +229,12 @@ impl Channel {
     }
 
     /// An independent message came; its call, if it is the first time.
-    pub(super) fn handle_letter(&mut self, bytes: &[u8], now: Now) -> Result<Option<Call>, CloseReason> {
+    pub(super) fn handle_unordered(&mut self, bytes: &[u8], now: Now) -> Result<Option<Call>, CloseReason> {
         self.statistics.bytes_received += bytes.len() as u64;
-        let letter = Letter::decode(bytes).map_err(|_| CloseReason::Malformed)?;
-        let is_new = self.inbox.accept_letter(letter.number).ok_or(CloseReason::OutOfPlace)?;
+        let message = UnorderedMessage::decode(bytes).map_err(|_| CloseReason::Malformed)?;
+        let is_new = self.inbox.accept_unordered(message.number).ok_or(CloseReason::OutOfPlace)?;
         self.owe_confirmation(now);
-        Ok(is_new.then_some(letter.call))
+        Ok(is_new.then_some(message.call))
     }
 
     /// Bytes for the ordered stream before there is a session.
@@ -271,9 +271,9 @@ impl Channel {
     }
 
     /// An independent message.
-    pub(super) fn poll_letter(&mut self) -> Option<Vec<u8>> {
+    pub(super) fn poll_unordered(&mut self) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
-        self.outbox.poll_letter()?.encode(&mut bytes);
+        self.outbox.poll_unordered()?.encode(&mut bytes);
         self.on_bytes_sent(bytes.len());
         Some(bytes)
     }
@@ -697,11 +697,11 @@ impl Channel {
 
     /// What was promised and will not be kept.
     pub(super) fn into_undelivered(self) -> Vec<Undelivered> {
-        let (messages, letters) = self.outbox.into_undelivered();
+        let (messages, unordered) = self.outbox.into_undelivered();
         let mut undelivered: Vec<Undelivered> =
             messages.into_iter().filter_map(Undelivered::message).collect();
         undelivered
-            .extend(letters.into_iter().map(|call| Undelivered::Call(call, Delivery::ReliableUnordered)));
+            .extend(unordered.into_iter().map(|call| Undelivered::Call(call, Delivery::ReliableUnordered)));
         let quickest = self.quickest.into_undelivered();
         undelivered.extend(quickest.into_iter().map(|call| Undelivered::Call(call, Delivery::Quickest)));
         undelivered.extend(self.newest.into_undelivered().into_iter().filter_map(Undelivered::part));

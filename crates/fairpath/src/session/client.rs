@@ -36,7 +36,7 @@ pub struct ClientConfig {
     pub classes: BTreeMap<ClassId, Class>,
     /// How finely motion is spelt. The same as the server's.
     pub precision: Precision,
-    /// Proves who this is, to the server's [`Gate`](super::Gate). Default nothing.
+    /// Proves who this is, to the server's [`Admission`](super::Admission). Default nothing.
     pub authentication: Vec<u8>,
     /// How the shared clock is found.
     pub clock: ClockConfig,
@@ -159,7 +159,7 @@ pub struct Client<V: Planar> {
     /// Of whom something was heard before they entered.
     early: BTreeMap<EntityId, Replica<V>>,
     /// Independent messages that overtook the greeting, or came before the clock was known.
-    early_letters: Vec<Vec<u8>>,
+    early_unordered: Vec<Vec<u8>>,
     ids: VecDeque<Range<u32>>,
     closing: Option<CloseReason>,
     events: VecDeque<ClientEvent>,
@@ -237,7 +237,7 @@ impl<V: Planar> Client<V> {
             dispatcher,
             objects: BTreeMap::new(),
             early: BTreeMap::new(),
-            early_letters: Vec::new(),
+            early_unordered: Vec::new(),
             ids: VecDeque::new(),
             closing: None,
             events: VecDeque::new(),
@@ -482,12 +482,12 @@ impl<V: Planar> Client<V> {
     }
 
     /// An independent message came.
-    pub fn handle_message(&mut self, bytes: &[u8], now: LocalInstant) {
+    pub fn handle_unordered(&mut self, bytes: &[u8], now: LocalInstant) {
         if matches!(self.phase, Phase::Greeting | Phase::Established) && !self.is_connected() {
-            return self.keep_letter(bytes, now);
+            return self.keep_unordered(bytes, now);
         }
         let Some(now) = self.heard(now) else { return };
-        match self.channel.handle_letter(bytes, now) {
+        match self.channel.handle_unordered(bytes, now) {
             Ok(Some(call)) => self.called(call),
             Ok(None) => {}
             Err(reason) => self.close(reason, now.local),
@@ -539,8 +539,8 @@ impl<V: Planar> Client<V> {
     }
 
     /// An independent message.
-    pub fn poll_message(&mut self) -> Option<Vec<u8>> {
-        if self.phase == Phase::Established { self.channel.poll_letter() } else { None }
+    pub fn poll_unordered(&mut self) -> Option<Vec<u8>> {
+        if self.phase == Phase::Established { self.channel.poll_unordered() } else { None }
     }
 
     /// The next datagram, of at most `bytes_max`. Ask only when it can leave at once.
@@ -697,7 +697,7 @@ impl<V: Planar> Client<V> {
         self.clock_epoch = self.clock.epoch();
         self.dispatcher.join(SERVER, now.shared);
         self.events.push_back(ClientEvent::Connected(identity.client));
-        self.open_early_letters(now.local);
+        self.open_early_unordered(now.local);
         self.drain_frames(now.local);
     }
 
@@ -722,18 +722,18 @@ impl<V: Planar> Client<V> {
 
     /// The transport will not bring it again: it waits until the session begins for the
     /// application.
-    fn keep_letter(&mut self, bytes: &[u8], now: LocalInstant) {
+    fn keep_unordered(&mut self, bytes: &[u8], now: LocalInstant) {
         self.heard_at = now;
-        let kept: usize = self.early_letters.iter().map(Vec::len).sum();
-        if kept + bytes.len() > OUTBOX_BYTES_MAX || self.early_letters.len() >= OUTBOX_MESSAGES_MAX {
+        let kept: usize = self.early_unordered.iter().map(Vec::len).sum();
+        if kept + bytes.len() > OUTBOX_BYTES_MAX || self.early_unordered.len() >= OUTBOX_MESSAGES_MAX {
             return self.close(CloseReason::OutOfPlace, now);
         }
-        self.early_letters.push(bytes.to_vec());
+        self.early_unordered.push(bytes.to_vec());
     }
 
-    fn open_early_letters(&mut self, now: LocalInstant) {
-        for letter in std::mem::take(&mut self.early_letters) {
-            self.handle_message(&letter, now);
+    fn open_early_unordered(&mut self, now: LocalInstant) {
+        for message in std::mem::take(&mut self.early_unordered) {
+            self.handle_unordered(&message, now);
         }
     }
 
@@ -759,7 +759,7 @@ impl<V: Planar> Client<V> {
         }
         let now = self.clock_now(now).filter(|_| self.phase == Phase::Established);
         let now = now.ok_or(CloseReason::OutOfPlace)?;
-        match self.channel.handle_message(message, now)? {
+        match self.channel.handle_ordered(message, now)? {
             Some(Message::Enter(announcement)) => self.enter(announcement, now)?,
             Some(Message::Leave(object, is_destroyed)) => self.left(object, is_destroyed),
             Some(Message::Owned(object, owner, term)) => self.change_owner(object, owner, term, now),
@@ -803,7 +803,7 @@ impl<V: Planar> Client<V> {
         self.placement = welcome.placement;
         self.identity = Some(Identity { client: welcome.client, token: welcome.token, epoch: welcome.epoch });
         if self.is_synchronised {
-            self.open_early_letters(now);
+            self.open_early_unordered(now);
         } else {
             self.synchronise(now);
         }
@@ -906,7 +906,7 @@ impl<V: Planar> Client<V> {
             self.phase = Phase::Idle;
         }
         self.channel.drop_greetings();
-        self.early_letters.clear();
+        self.early_unordered.clear();
         self.dispatcher.leave(SERVER);
         // A server that does not answer is no news to who has no connection.
         if was_connected || reason.is_some_and(|reason| reason != CloseReason::Silent) {

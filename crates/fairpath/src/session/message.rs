@@ -1,6 +1,6 @@
 //! What peers of a session say to each other, and how it is spelt: PROTOCOL.md, sections 11 to 13.
 //!
-//! [`Message`]s travel on the ordered stream, [`Letter`]s as independent messages, [`Part`]s in
+//! [`Message`]s travel on the ordered stream, [`UnorderedMessage`]s as independent messages, [`Part`]s in
 //! datagrams behind the DR vectors. Everything decodes or is refused; what decodes, encodes to the
 //! same bytes.
 
@@ -179,8 +179,8 @@ impl Target {
 
 /// An independent message: a call that is reliable, in any order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Letter {
-    /// Counts the letters of one direction of a session.
+pub struct UnorderedMessage {
+    /// Counts the unordered messages of one direction of a session.
     pub number: u64,
     /// What it says.
     pub call: Call,
@@ -291,7 +291,7 @@ impl Message {
     }
 }
 
-impl Letter {
+impl UnorderedMessage {
     /// Appends the message.
     pub fn encode(&self, out: &mut Vec<u8>) {
         put_varint(out, self.number);
@@ -301,9 +301,9 @@ impl Letter {
     /// Reads a message.
     pub fn decode(bytes: &[u8]) -> Result<Self, MessageError> {
         let mut reader = Reader::new(bytes);
-        let letter = Self { number: reader.varint()?, call: Call::decode(&mut reader, CALL_BYTES_MAX)? };
+        let message = Self { number: reader.varint()?, call: Call::decode(&mut reader, CALL_BYTES_MAX)? };
         reader.finish()?;
-        Ok(letter)
+        Ok(message)
     }
 }
 

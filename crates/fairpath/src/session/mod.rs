@@ -9,7 +9,7 @@
 //!
 //! Both ends are driven alike. After *every* call into one of them:
 //!
-//! 1. write what [`poll_stream`](Client::poll_stream) and [`poll_message`](Client::poll_message)
+//! 1. write what [`poll_stream`](Client::poll_stream) and [`poll_unordered`](Client::poll_unordered)
 //!    give, until `None`;
 //! 2. while the transport can send a datagram *right now*, send what
 //!    [`poll_datagram`](Client::poll_datagram) gives, until `None`. Do not buffer more than one: a
@@ -59,8 +59,8 @@ mod outbox;
 mod packets;
 mod queues;
 mod quickest;
+mod received_numbers;
 mod scope;
-mod seen;
 mod server;
 mod statistics;
 mod undelivered;
@@ -72,8 +72,8 @@ pub use error::{CallError, CloseReason, ObjectError, Refusal};
 pub use interceptor::{Interceptor, SpeedCheck, TeleportCheck, Update};
 pub use message::Target;
 pub use queues::Queues;
-pub use scope::{Everything, Nearest, Scope, Sight, Within};
-pub use server::{ConnectionId, Gate, Open, Server, ServerConfig, ServerEvent};
+pub use scope::{Everything, Nearest, Scope, ScopeObject, Within};
+pub use server::{Admission, AdmitAll, ConnectionId, Server, ServerConfig, ServerEvent};
 pub use statistics::Statistics;
 pub use undelivered::Undelivered;
 

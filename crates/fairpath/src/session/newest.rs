@@ -131,7 +131,7 @@ impl Newest {
 
 /// The numbers of the newest values heard.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Heard {
+pub(super) struct NewestReceived {
     numbers: BTreeMap<Slot, u64>,
 }
 
@@ -139,7 +139,7 @@ pub(super) struct Heard {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TooManySlots;
 
-impl Heard {
+impl NewestReceived {
     /// Whether this value is newer than all heard before.
     pub(super) fn is_news(&mut self, slot: Slot, number: u64) -> Result<bool, TooManySlots> {
         if let Some(heard) = self.numbers.get_mut(&slot) {
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn all_that_is_about_an_object_is_forgotten_and_nothing_else() {
-        let mut heard = Heard::default();
+        let mut heard = NewestReceived::default();
         let targets = |object| [Target::Owner(object), Target::Viewers(object)];
         let slots_of = |object| {
             let states = [0, 7, u8::MAX].map(|group| Slot::State(object, group));

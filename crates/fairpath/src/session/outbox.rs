@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::limits::{OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX, UNORDERED_WINDOW};
-use super::message::{Call, Letter, Message, Received};
-use super::seen::Seen;
+use super::message::{Call, Message, Received, UnorderedMessage};
+use super::received_numbers::ReceivedNumbers;
 
 /// Reliable messages on their way to the peer.
 ///
@@ -17,9 +17,9 @@ pub(super) struct Outbox {
     confirmed: u64,
     /// How many of `ordered` this transport was handed.
     handed: usize,
-    letters: BTreeMap<u64, (Call, usize)>,
-    letters_waiting: BTreeSet<u64>,
-    next_letter: u64,
+    unordered: BTreeMap<u64, (Call, usize)>,
+    unordered_waiting: BTreeSet<u64>,
+    next_unordered: u64,
     bytes: usize,
 }
 
@@ -38,12 +38,12 @@ impl Outbox {
     }
 
     /// Sends in any order.
-    pub(super) fn push_letter(&mut self, call: Call) -> Result<(), OutboxFull> {
-        let bytes = call.bytes.len() + LETTER_OVERHEAD;
+    pub(super) fn push_unordered(&mut self, call: Call) -> Result<(), OutboxFull> {
+        let bytes = call.bytes.len() + UNORDERED_OVERHEAD;
         self.reserve(bytes)?;
-        self.letters.insert(self.next_letter, (call, bytes));
-        self.letters_waiting.insert(self.next_letter);
-        self.next_letter += 1;
+        self.unordered.insert(self.next_unordered, (call, bytes));
+        self.unordered_waiting.insert(self.next_unordered);
+        self.next_unordered += 1;
         Ok(())
     }
 
@@ -55,22 +55,22 @@ impl Outbox {
     }
 
     /// The next independent message, if the peer's window has room for it.
-    pub(super) fn poll_letter(&mut self) -> Option<Letter> {
-        let oldest = *self.letters.keys().next()?;
-        let number = *self.letters_waiting.first().filter(|number| **number < oldest + UNORDERED_WINDOW)?;
-        self.letters_waiting.remove(&number);
-        Some(Letter { number, call: self.letters[&number].0.clone() })
+    pub(super) fn poll_unordered(&mut self) -> Option<UnorderedMessage> {
+        let oldest = *self.unordered.keys().next()?;
+        let number = *self.unordered_waiting.first().filter(|number| **number < oldest + UNORDERED_WINDOW)?;
+        self.unordered_waiting.remove(&number);
+        Some(UnorderedMessage { number, call: self.unordered[&number].0.clone() })
     }
 
     pub(super) fn has_waiting(&self) -> bool {
-        self.handed < self.ordered.len() || !self.letters_waiting.is_empty()
+        self.handed < self.ordered.len() || !self.unordered_waiting.is_empty()
     }
 
     /// The peer has these. False if it cannot: they were not sent.
     pub(super) fn confirm(&mut self, received: &Received) -> bool {
         let newest = received.beyond.last().map_or(received.unordered, |last| last + 1);
         let count = received.ordered.saturating_sub(self.confirmed);
-        if count > self.handed as u64 || newest > self.next_letter {
+        if count > self.handed as u64 || newest > self.next_unordered {
             return false;
         }
         for (_, bytes) in self.ordered.drain(..count as usize) {
@@ -79,11 +79,12 @@ impl Outbox {
         self.confirmed += count;
         self.handed -= count as usize;
         let beyond: BTreeSet<u64> = received.beyond.iter().copied().collect();
-        let arrived =
-            self.letters.extract_if(.., |number, _| *number < received.unordered || beyond.contains(number));
+        let arrived = self
+            .unordered
+            .extract_if(.., |number, _| *number < received.unordered || beyond.contains(number));
         for (number, (_, bytes)) in arrived {
             self.bytes -= bytes;
-            self.letters_waiting.remove(&number);
+            self.unordered_waiting.remove(&number);
         }
         true
     }
@@ -96,13 +97,13 @@ impl Outbox {
     /// A new transport: what is not confirmed is handed over again.
     pub(super) fn rewind(&mut self) {
         self.handed = 0;
-        self.letters_waiting = self.letters.keys().copied().collect();
+        self.unordered_waiting = self.unordered.keys().copied().collect();
     }
 
     /// What will never arrive, in the order it was sent.
     pub(super) fn into_undelivered(self) -> (Vec<Message>, Vec<Call>) {
         let ordered = self.ordered.into_iter().map(|(message, _)| message).collect();
-        (ordered, self.letters.into_values().map(|(call, _)| call).collect())
+        (ordered, self.unordered.into_values().map(|(call, _)| call).collect())
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -110,7 +111,7 @@ impl Outbox {
     }
 
     pub(super) fn messages(&self) -> usize {
-        self.ordered.len() + self.letters.len()
+        self.ordered.len() + self.unordered.len()
     }
 
     fn reserve(&mut self, bytes: usize) -> Result<(), OutboxFull> {
@@ -122,14 +123,14 @@ impl Outbox {
     }
 }
 
-/// What a letter takes beside its bytes.
-const LETTER_OVERHEAD: usize = 16;
+/// What an unordered message takes beside its bytes.
+const UNORDERED_OVERHEAD: usize = 16;
 
 /// Which reliable messages of the peer have come.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Inbox {
     ordered: u64,
-    unordered: Seen,
+    unordered: ReceivedNumbers,
 }
 
 impl Inbox {
@@ -138,8 +139,8 @@ impl Inbox {
         self.ordered += 1;
     }
 
-    /// Whether this letter comes for the first time; nothing if no honest peer has got so far.
-    pub(super) fn accept_letter(&mut self, number: u64) -> Option<bool> {
+    /// Whether this unordered message comes for the first time; nothing if no honest peer has got so far.
+    pub(super) fn accept_unordered(&mut self, number: u64) -> Option<bool> {
         self.unordered.insert(number, UNORDERED_WINDOW).ok()
     }
 

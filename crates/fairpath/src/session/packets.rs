@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::limits::SENT_PACKETS_MAX;
 use super::newest::Slot;
-use super::seen::Seen;
+use super::received_numbers::ReceivedNumbers;
 use crate::ledger::CopyId;
 use crate::link::{ReceiptBook, SentPackets};
 use crate::number::{EntityId, PacketNumber, ReceiverId, WirePacketNumber};
@@ -120,7 +120,7 @@ pub(super) enum Owed {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Arrived {
     newest: Option<PacketNumber>,
-    seen: Seen,
+    seen: ReceivedNumbers,
     count: u64,
     book: ReceiptBook,
     /// When receipts must leave at the latest.

@@ -9,7 +9,7 @@ use crate::vector::Planar;
 
 /// An object, as [`Scope`] is shown it.
 #[derive(Clone, Copy, Debug)]
-pub struct Sight<'a, V: Planar> {
+pub struct ScopeObject<'a, V: Planar> {
     /// Which.
     pub object: EntityId,
     /// What it is.
@@ -26,8 +26,13 @@ pub struct Sight<'a, V: Planar> {
 pub trait Scope<V: Planar>: Debug + Send {
     /// Whether `client` is to see the object. `eyes` are the objects it owns; `is_seen` whether it
     /// sees it now, for who wants to keep things from flickering at the edge.
-    fn sees(&mut self, client: ClientId, object: &Sight<'_, V>, eyes: &[Sight<'_, V>], is_seen: bool)
-    -> bool;
+    fn sees(
+        &mut self,
+        client: ClientId,
+        object: &ScopeObject<'_, V>,
+        eyes: &[ScopeObject<'_, V>],
+        is_seen: bool,
+    ) -> bool;
 
     /// What `client` is to see of all `objects`, which come in the order of their ids; what it owns
     /// need not be named. For who compares objects with each other, as [`Nearest`] does. Others
@@ -35,8 +40,8 @@ pub trait Scope<V: Planar>: Debug + Send {
     fn choose(
         &mut self,
         client: ClientId,
-        objects: &[Sight<'_, V>],
-        eyes: &[Sight<'_, V>],
+        objects: &[ScopeObject<'_, V>],
+        eyes: &[ScopeObject<'_, V>],
         is_seen: &dyn Fn(EntityId) -> bool,
     ) -> Vec<EntityId> {
         let seen = objects.iter().filter(|sight| self.sees(client, sight, eyes, is_seen(sight.object)));
@@ -49,7 +54,7 @@ pub trait Scope<V: Planar>: Debug + Send {
 pub struct Everything;
 
 impl<V: Planar> Scope<V> for Everything {
-    fn sees(&mut self, _: ClientId, _: &Sight<'_, V>, _: &[Sight<'_, V>], _: bool) -> bool {
+    fn sees(&mut self, _: ClientId, _: &ScopeObject<'_, V>, _: &[ScopeObject<'_, V>], _: bool) -> bool {
         true
     }
 }
@@ -65,7 +70,13 @@ pub struct Within {
 }
 
 impl<V: Planar> Scope<V> for Within {
-    fn sees(&mut self, _: ClientId, object: &Sight<'_, V>, eyes: &[Sight<'_, V>], is_seen: bool) -> bool {
+    fn sees(
+        &mut self,
+        _: ClientId,
+        object: &ScopeObject<'_, V>,
+        eyes: &[ScopeObject<'_, V>],
+        is_seen: bool,
+    ) -> bool {
         let reach = if is_seen { self.leave } else { self.enter };
         let Some(state) = object.state else { return true };
         let mut distances = eyes.iter().filter_map(|eye| Some(eye.state?.position.distance(state.position)));
@@ -98,19 +109,19 @@ impl Nearest {
 
 impl<V: Planar> Scope<V> for Nearest {
     /// It stays as it is until all are looked at.
-    fn sees(&mut self, _: ClientId, _: &Sight<'_, V>, _: &[Sight<'_, V>], is_seen: bool) -> bool {
+    fn sees(&mut self, _: ClientId, _: &ScopeObject<'_, V>, _: &[ScopeObject<'_, V>], is_seen: bool) -> bool {
         is_seen
     }
 
     fn choose(
         &mut self,
         client: ClientId,
-        objects: &[Sight<'_, V>],
-        eyes: &[Sight<'_, V>],
+        objects: &[ScopeObject<'_, V>],
+        eyes: &[ScopeObject<'_, V>],
         is_seen: &dyn Fn(EntityId) -> bool,
     ) -> Vec<EntityId> {
         let eyes: Vec<V> = eyes.iter().filter_map(|eye| Some(eye.state?.position)).collect();
-        let far = |sight: &Sight<'_, V>| {
+        let far = |sight: &ScopeObject<'_, V>| {
             let position = sight.state?.position;
             let far = eyes.iter().map(|eye| eye.distance(position)).min_by(f64::total_cmp)?;
             Some((if is_seen(sight.object) { far * Self::KEPT } else { far }, sight.object))
@@ -133,8 +144,8 @@ mod tests {
     const ME: ClientId = ClientId(1);
 
     /// An object of somebody's, so far along x.
-    fn sight(object: u32, owner: u32, x: f64) -> Sight<'static, Vec2> {
-        Sight {
+    fn sight(object: u32, owner: u32, x: f64) -> ScopeObject<'static, Vec2> {
+        ScopeObject {
             object: EntityId(object),
             class: ClassId(0),
             owner: Party::Client(ClientId(owner)),
@@ -170,7 +181,7 @@ mod tests {
 
     #[test]
     fn who_has_no_eyes_sees_nothing_and_nowhere_is_not_near() {
-        let nowhere = Sight { state: None, ..sight(2, 2, 0.0) };
+        let nowhere = ScopeObject { state: None, ..sight(2, 2, 0.0) };
         let there = sight(3, 2, 5.0);
         let mut nearest = Nearest { count: 4 };
         assert_eq!(nearest.choose(ME, &[nowhere, there], &[], &|_| false), []);

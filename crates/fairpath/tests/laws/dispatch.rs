@@ -9,9 +9,9 @@ use fairpath::number::{EntityId, ReceiverId};
 use fairpath::place::Arrival;
 use fairpath::random::Random;
 use fairpath::schedule::{
-    Booking, Broadcast, Claims, Departure, DeterministicBudget, Dispatcher, DispatcherConfig, ErrorIndex,
-    ErrorIndexConfig, EveryNth, FixedProbability, Left, Liveness, ProbabilisticBudget, RelativeError, Scene,
-    Scheduler, SchedulingOne, SchedulingTwo, Weighting,
+    Booking, Broadcast, Claims, DecisionContext, Departure, DeterministicBudget, Dispatcher,
+    DispatcherConfig, ErrorIndex, ErrorIndexConfig, EveryNth, FixedProbability, Liveness,
+    ProbabilisticBudget, RelativeError, Removed, Scheduler, SchedulingOne, SchedulingTwo, Weighting,
 };
 use fairpath::time::{Now, SharedInstant, Span, TickRate};
 use fairpath::{DrVector, Observation, Owner, Placement, Replica, State, Trigger, Vec2, Vector};
@@ -26,7 +26,7 @@ const TANK: EntityId = EntityId(1);
 struct Mute;
 
 impl Scheduler<Vec2> for Mute {
-    fn on_trigger(&mut self, _: &Scene<'_, Vec2>, _: &mut Random, _: &mut Claims) {}
+    fn on_trigger(&mut self, _: &DecisionContext<'_, Vec2>, _: &mut Random, _: &mut Claims) {}
 }
 
 /// One owner, some receivers behind lossy links, receipts that are repeated until they get through.
@@ -319,19 +319,19 @@ fn what_is_hidden_is_left_and_what_is_shown_is_joined() {
     /// Remembers what it was told.
     #[derive(Debug, Default)]
     struct Diary {
-        events: Arc<Mutex<Vec<(char, Left)>>>,
+        events: Arc<Mutex<Vec<(char, Removed)>>>,
     }
 
     impl Scheduler<Vec2> for Diary {
-        fn on_trigger(&mut self, scene: &Scene<'_, Vec2>, _: &mut Random, claims: &mut Claims) {
+        fn on_trigger(&mut self, scene: &DecisionContext<'_, Vec2>, _: &mut Random, claims: &mut Claims) {
             for candidate in scene.candidates {
                 claims.send(scene, candidate.receiver, scene.now, 1.0);
             }
         }
         fn on_joined(&mut self, entity: EntityId, receiver: ReceiverId, _: SharedInstant) {
-            self.events.lock().unwrap().push(('+', Left::Pair(entity, receiver)));
+            self.events.lock().unwrap().push(('+', Removed::Pair(entity, receiver)));
         }
-        fn on_left(&mut self, left: Left) {
+        fn on_removed(&mut self, left: Removed) {
             self.events.lock().unwrap().push(('-', left));
         }
     }
@@ -351,8 +351,8 @@ fn what_is_hidden_is_left_and_what_is_shown_is_joined() {
     assert!(world.screens[&near].heard > before);
     world.dispatcher.leave(far);
     world.dispatcher.remove(TANK);
-    let pair = Left::Pair(TANK, near);
-    let expected = [('-', pair), ('+', pair), ('-', Left::Receiver(far)), ('-', Left::Entity(TANK))];
+    let pair = Removed::Pair(TANK, near);
+    let expected = [('-', pair), ('+', pair), ('-', Removed::Receiver(far)), ('-', Removed::Entity(TANK))];
     assert_eq!(*events.lock().unwrap(), expected);
 }
 

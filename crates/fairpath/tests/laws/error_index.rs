@@ -8,8 +8,8 @@ use fairpath::motion::{Linear, Motion, MotionKind};
 use fairpath::number::{EntityId, Generation, Life, ReceiverId};
 use fairpath::random::Random;
 use fairpath::schedule::{
-    Broadcast, Candidate, Claims, Departure, Dispatcher, DispatcherConfig, ErrorIndex, ErrorIndexConfig,
-    EveryNth, Liveness, Scene, Scheduler,
+    Broadcast, Candidate, Claims, DecisionContext, Departure, Dispatcher, DispatcherConfig, ErrorIndex,
+    ErrorIndexConfig, EveryNth, Liveness, Scheduler,
 };
 use fairpath::time::{SharedInstant, Span, TickRate};
 use fairpath::trigger::{Reason, Trigger};
@@ -586,7 +586,7 @@ fn decide(
         })
         .collect();
     let (entity, index) = (EntityId(0), vectors.len() as u64 - 1);
-    let scene = Scene {
+    let scene = DecisionContext {
         entity,
         vector: newest,
         index,

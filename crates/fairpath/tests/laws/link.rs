@@ -4,7 +4,7 @@
 //! that guess.
 
 use fairpath::DrVector;
-use fairpath::link::{Heard, ReceiptBook, Refused, SentPackets};
+use fairpath::link::{FeedbackOutcome, ReceiptBook, Refused, SentPackets};
 use fairpath::motion::{Linear, Motion};
 use fairpath::number::{EntityId, Generation, Life, PacketNumber, ReceiverId, WirePacketNumber};
 use fairpath::random::Random;
@@ -78,7 +78,7 @@ fn who_acknowledges_what_it_never_got_books_nothing() {
         prop_assert_eq!(sender.standing(), before);
         // And a second try with what it should have said comes too late.
         let told = sender.tell(&all(0..headers.len() as u64, right, now), now);
-        prop_assert_eq!(told, Ok(Heard::default()));
+        prop_assert_eq!(told, Ok(FeedbackOutcome::default()));
         prop_assert_eq!(sender.standing(), before);
         let unsent = headers.len() as u64 + ahead;
         prop_assert_eq!(sender.tell(&all(unsent..unsent + 1, guess, now), now), Err(Refused::NeverSent));
@@ -97,7 +97,11 @@ fn three_wrong_proofs_are_enough_not_to_be_believed() {
     }
     let header = sender.send(at(5))[0];
     let told = sender.tell(&all(4..5, header.nonce, at(6)), at(7));
-    assert_eq!(told, Ok(Heard { receipts: 1, corrected: 1, lost: 0 }), "booked at half the round trip");
+    assert_eq!(
+        told,
+        Ok(FeedbackOutcome { receipts: 1, corrected: 1, lost: 0 }),
+        "booked at half the round trip"
+    );
 }
 
 #[test]
@@ -106,7 +110,11 @@ fn losses_are_seen_in_the_numbers_and_unseen_when_the_lost_turns_up() {
     let headers: Vec<Header> = (0..6).flat_map(|step| sender.send(at(step))).collect();
     let nonces = |numbers: &[usize]| Nonce::of_all(numbers.iter().map(|number| headers[*number].nonce));
     let told = sender.tell(&all(3..5, nonces(&[3, 4]), at(6)), at(10));
-    assert_eq!(told, Ok(Heard { receipts: 2, corrected: 0, lost: 2 }), "0 and 1, but 2 may be late");
+    assert_eq!(
+        told,
+        Ok(FeedbackOutcome { receipts: 2, corrected: 0, lost: 2 }),
+        "0 and 1, but 2 may be late"
+    );
     let told = sender.tell(&all(1..2, nonces(&[1]), at(6)), at(10));
     assert_eq!(told.map(|heard| heard.receipts), Ok(1));
     assert_eq!(sender.sent.lost(), 1);
@@ -210,7 +218,7 @@ impl Sender {
         headers.collect()
     }
 
-    fn tell(&mut self, feedback: &Feedback, now: SharedInstant) -> Result<Heard, Refused> {
+    fn tell(&mut self, feedback: &Feedback, now: SharedInstant) -> Result<FeedbackOutcome, Refused> {
         self.sent.on_feedback(feedback, ANNA, &mut self.dispatcher, now)
     }
 

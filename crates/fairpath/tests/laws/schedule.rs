@@ -7,8 +7,8 @@ use fairpath::motion::MotionKind;
 use fairpath::number::{EntityId, ReceiverId};
 use fairpath::random::Random;
 use fairpath::schedule::{
-    Booking, Broadcast, Candidate, Claims, DeterministicBudget, DispatcherConfig, EveryNth, FixedProbability,
-    ProbabilisticBudget, RelativeError, Scene, Scheduler, SchedulingOne, SchedulingTwo, Weighting,
+    Booking, Broadcast, Candidate, Claims, DecisionContext, DeterministicBudget, DispatcherConfig, EveryNth,
+    FixedProbability, ProbabilisticBudget, RelativeError, Scheduler, SchedulingOne, SchedulingTwo, Weighting,
 };
 use fairpath::time::{SharedInstant, Span};
 use fairpath::trigger::Reason;
@@ -76,7 +76,7 @@ impl Stage {
 
     /// Who is told now.
     fn trigger(&mut self, scheduler: &mut dyn Scheduler<Vec2>, random: &mut Random) -> Vec<usize> {
-        let scene = Scene {
+        let scene = DecisionContext {
             entity: TANK,
             vector: &self.vector,
             index: self.index,
@@ -318,7 +318,7 @@ fn bytes_are_a_budget_too() {
         let mut told = 0;
         for _ in 0..2000 * entity_count {
             let mut random = Random::from_seed(stage.index);
-            let scene = Scene {
+            let scene = DecisionContext {
                 entity: EntityId(stage.index as u32 % entity_count),
                 vector: &stage.vector,
                 index: stage.index / u64::from(entity_count),

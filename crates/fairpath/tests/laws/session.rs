@@ -1,7 +1,7 @@
 //! The laws of what sessions say: any bytes decode or are refused, and one message has one
 //! spelling.
 
-use fairpath::session::message::{Datagram, Letter, Message};
+use fairpath::session::message::{Datagram, Message, UnorderedMessage};
 use fairpath_laws::law;
 use fairpath_laws::proptest::prelude::*;
 
@@ -20,8 +20,8 @@ fn whatever_decodes_encodes_to_the_same_bytes() {
             prop_assert_eq!(&again, &bytes);
         }
         again.clear();
-        if let Ok(letter) = Letter::decode(&bytes) {
-            letter.encode(&mut again);
+        if let Ok(message) = UnorderedMessage::decode(&bytes) {
+            message.encode(&mut again);
             prop_assert_eq!(&again, &bytes);
         }
         again.clear();

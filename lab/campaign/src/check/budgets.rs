@@ -8,10 +8,10 @@
 use std::collections::BTreeMap;
 
 use fairpath::number::{EntityId, ReceiverId};
-use fairpath::schedule::Left;
+use fairpath::schedule::Removed;
 use fairpath::session::Budget;
 use fairpath::time::{SharedInstant, Span};
-use fairpath_sim::Way;
+use fairpath_sim::DatagramRoute;
 
 use super::{Findings, Law};
 use crate::plan::SchedulerPlan;
@@ -24,7 +24,7 @@ pub(crate) struct Budgets {
     scheduler: SchedulerPlan,
     /// By transport and direction. Real ones outlive a transport: so much is given away here with
     /// each.
-    buckets: BTreeMap<Way, Bucket>,
+    buckets: BTreeMap<DatagramRoute, Bucket>,
     departed: BTreeMap<(EntityId, ReceiverId), SharedInstant>,
     claims: Claims,
 }
@@ -53,7 +53,7 @@ impl Budgets {
     /// A datagram left. A client's own clock may be `ppm` faster than time.
     pub(crate) fn on_sent(
         &mut self,
-        way: Way,
+        way: DatagramRoute,
         bytes: usize,
         ppm: f64,
         at: SharedInstant,
@@ -93,11 +93,11 @@ impl Budgets {
     }
 
     /// Pairs begin anew.
-    pub(crate) fn on_left(&mut self, left: Left) {
+    pub(crate) fn on_removed(&mut self, left: Removed) {
         self.departed.retain(|(entity, receiver), _| match left {
-            Left::Entity(gone) => *entity != gone,
-            Left::Receiver(gone) => *receiver != gone,
-            Left::Pair(it, to) => (*entity, *receiver) != (it, to),
+            Removed::Entity(gone) => *entity != gone,
+            Removed::Receiver(gone) => *receiver != gone,
+            Removed::Pair(it, to) => (*entity, *receiver) != (it, to),
         });
     }
 

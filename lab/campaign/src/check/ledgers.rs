@@ -21,13 +21,13 @@
 //!
 //! Not compared: liars; clocks that were ever off by more than 45 ms, a receiver's or an owner's;
 //! objects that were ever stamped with a time to come; and worlds whose server
-//! doubts reports (`Trust`), since it books arrivals otherwise than reported on purpose.
+//! doubts reports (`ReceiptTrust`), since it books arrivals otherwise than reported on purpose.
 
 use std::collections::BTreeMap;
 
 use fairpath::DrVector;
 use fairpath::number::{EntityId, ReceiverId};
-use fairpath::schedule::Left;
+use fairpath::schedule::Removed;
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::{Vec2, Vector};
 
@@ -127,14 +127,14 @@ impl Ledgers {
         self.pages.insert((entity, receiver), Page { late_before, ..Page::default() });
     }
 
-    pub(crate) fn on_left(&mut self, left: Left) {
-        if let Left::Entity(gone) = left {
+    pub(crate) fn on_removed(&mut self, left: Removed) {
+        if let Removed::Entity(gone) = left {
             self.objects.remove(&gone);
         }
         self.pages.retain(|(entity, receiver), _| match left {
-            Left::Entity(gone) => *entity != gone,
-            Left::Receiver(gone) => *receiver != gone,
-            Left::Pair(it, to) => (*entity, *receiver) != (it, to),
+            Removed::Entity(gone) => *entity != gone,
+            Removed::Receiver(gone) => *receiver != gone,
+            Removed::Pair(it, to) => (*entity, *receiver) != (it, to),
         });
     }
 

@@ -87,7 +87,7 @@ impl Placed {
     }
 
     /// An object is to be seen no more: when it comes again it begins anew.
-    pub(crate) fn on_left(&mut self, viewer: usize, object: EntityId) {
+    pub(crate) fn on_removed(&mut self, viewer: usize, object: EntityId) {
         self.followed.retain(|((who, _), about), _| (*who, *about) != (viewer, object));
         self.suspects.retain(|(who, about, ..)| (*who, *about) != (viewer, object));
     }

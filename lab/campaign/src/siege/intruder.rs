@@ -20,7 +20,7 @@ use crate::witness::with_later_receipts;
 pub enum Attack {
     /// Not at all: what the others are compared with.
     None,
-    /// Random bytes, as datagrams, on the stream and in letters.
+    /// Random bytes, as datagrams, on the stream and in unordered messages.
     Garbage,
     /// Its own sound words, with a bit turned over.
     Mutations,
@@ -78,7 +78,7 @@ pub enum Shot {
     /// Writes to the ordered stream.
     Stream(Vec<u8>),
     /// Sends an independent message.
-    Letter(Vec<u8>),
+    Unordered(Vec<u8>),
     /// Sends a datagram.
     Datagram(Vec<u8>),
     /// Opens another connection and leaves it at that.
@@ -153,9 +153,9 @@ impl Intruder {
     }
 
     /// An independent message came.
-    pub fn on_letter(&mut self, bytes: &[u8], now: LocalInstant) {
+    pub fn on_unordered(&mut self, bytes: &[u8], now: LocalInstant) {
         if self.attack != Attack::NeverReads {
-            self.client.handle_message(bytes, now);
+            self.client.handle_unordered(bytes, now);
         }
     }
 
@@ -247,7 +247,7 @@ impl Intruder {
     fn words(&mut self, now: LocalInstant) -> Vec<Shot> {
         let client = &mut self.client;
         let mut shots: Vec<Shot> = std::iter::from_fn(|| client.poll_stream(now)).map(Shot::Stream).collect();
-        shots.extend(std::iter::from_fn(|| client.poll_message()).map(Shot::Letter));
+        shots.extend(std::iter::from_fn(|| client.poll_unordered()).map(Shot::Unordered));
         shots.extend(std::iter::from_fn(|| client.poll_datagram(now, 1_150)).map(Shot::Datagram));
         shots
     }
@@ -256,7 +256,7 @@ impl Intruder {
     fn twist(&mut self, shots: &mut [Shot], now: SharedInstant) {
         for shot in shots {
             let Shot::Datagram(datagram) = shot else {
-                if let (Attack::Mutations, Shot::Stream(bytes) | Shot::Letter(bytes)) = (self.attack, shot)
+                if let (Attack::Mutations, Shot::Stream(bytes) | Shot::Unordered(bytes)) = (self.attack, shot)
                     && self.random.chance(0.2)
                 {
                     turn_a_bit(bytes, &mut self.random);
@@ -298,7 +298,7 @@ impl Intruder {
             // Not at once: first it is to be believed to be somebody.
             Attack::Garbage if self.random.chance(0.1) => {
                 let garbage = self.garbage();
-                let way_in = [Shot::Stream, Shot::Letter, Shot::Datagram][self.random.below(3) as usize];
+                let way_in = [Shot::Stream, Shot::Unordered, Shot::Datagram][self.random.below(3) as usize];
                 shots.push(way_in(garbage));
             }
             Attack::Replays => {

@@ -176,8 +176,8 @@ impl Siege {
             while let Some(bytes) = server.poll_stream(id, now) {
                 self.intruder.on_stream(&bytes, local);
             }
-            while let Some(bytes) = server.poll_message(id) {
-                self.intruder.on_letter(&bytes, local);
+            while let Some(bytes) = server.poll_unordered(id) {
+                self.intruder.on_unordered(&bytes, local);
             }
         }
         while let Some(bytes) = server.poll_datagram(id, now, 1_150) {
@@ -186,7 +186,7 @@ impl Siege {
         for shot in self.intruder.turn(local) {
             match shot {
                 Shot::Stream(bytes) => server.handle_stream(id, &bytes, now),
-                Shot::Letter(bytes) => server.handle_message(id, &bytes, now),
+                Shot::Unordered(bytes) => server.handle_unordered(id, &bytes, now),
                 Shot::Datagram(bytes) => {
                     server.handle_datagram(id, &bytes, now);
                 }

@@ -11,7 +11,7 @@ use fairpath::time::{Now, Span};
 use fairpath::vector::{Vec2, Vector};
 use fairpath::{EntityId, State};
 use fairpath_experiments::fairness::{mean, spread};
-use fairpath_net::{NetClient, NetClientConfig, Reach, Transport, unguessable_random};
+use fairpath_net::{ConnectionState, NetClient, NetClientConfig, Transport, unguessable_random};
 use serde_json::{Value, json};
 
 use super::crew::{Habit, lone};
@@ -135,7 +135,7 @@ struct Bot {
 
 impl Bot {
     fn is_over(&self) -> bool {
-        matches!(self.client.reach(), Reach::Over(_))
+        matches!(self.client.reach(), ConnectionState::Over(_))
     }
 
     /// Looks, drives and tells.
@@ -301,7 +301,7 @@ fn as_json(bots: &[Bot], began: Instant) -> Value {
         json!({
             "bot": bot.number,
             "client": client.map(|client| client.0),
-            "is_connected": status.reach == Reach::Connected,
+            "is_connected": status.reach == ConnectionState::Connected,
             "connections": status.connections,
             "sessions_lost": bot.lost,
             "refused": bot.refused,

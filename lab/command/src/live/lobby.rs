@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use fairpath_net::lobby::{
-    Announcement, Attendance, Listing, LobbyAddress, LobbyConfig, LobbyRefusal, LobbyServer,
+    Announcement, Listing, LobbyAddress, LobbyConfig, LobbyPresence, LobbyRefusal, LobbyServer,
 };
 use fairpath_net::{Identity, NetServer, Trust};
 use serde_json::{Value, json};
@@ -198,7 +198,7 @@ impl Notice {
 /// A server that is, or wants to be, on a list. Dropped, it is taken off.
 pub(crate) struct Presence {
     at: String,
-    attendance: Attendance,
+    attendance: LobbyPresence,
     is_told: bool,
     refusal: Option<LobbyRefusal>,
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use fairpath::session::Client;
-use fairpath_net::{NetClient, NetClientConfig, Reach, unguessable_random};
+use fairpath_net::{ConnectionState, NetClient, NetClientConfig, unguessable_random};
 use serde_json::json;
 
 use super::journal::{Journal, Stamping};
@@ -49,7 +49,7 @@ impl Arguments {
             NetClient::connect(self.connecting.address()?, config, session)?;
         let end = self.reporting.end()?;
         let (mut pace, mut screen, mut count, mut known_as) = (Pace::new(), Screen::new(), 0u64, None);
-        while !end.is_here() && !matches!(client.reach(), Reach::Over(_)) {
+        while !end.is_here() && !matches!(client.reach(), ConnectionState::Over(_)) {
             client.frame(|session, now| {
                 while session.poll_event().is_some() {}
                 let (Some(both), Some(id)) = (session.clock_now(now), session.id()) else { return };

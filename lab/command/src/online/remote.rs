@@ -9,7 +9,7 @@ use fairpath::time::{Now, SharedInstant, Span};
 use fairpath::vector::Vec2;
 use fairpath_compensate::Simulate;
 use fairpath_games::online::{Guest, Hosted};
-use fairpath_net::{NetClient, NetClientConfig, Reach, Trust, unguessable_random};
+use fairpath_net::{ConnectionState, NetClient, NetClientConfig, Trust, unguessable_random};
 
 use super::{BUDGET, CLASSES, CONNECT_WITHIN};
 use crate::BadInput;
@@ -75,18 +75,22 @@ impl<H: Hosted> Remote<H> {
     /// How it stands, in a few words, and whether it is hopeless.
     pub(crate) fn standing(&self) -> Standing {
         match (self.client.reach(), self.guest.welcome()) {
-            (Reach::Over(reason), _) => {
+            (ConnectionState::Over(reason), _) => {
                 let why = reason.map_or_else(|| "it is over".into(), |reason| reason.to_string());
                 Standing::Over(format!("the server ended it: {why}"))
             }
             (_, Some(number)) if number != H::NUMBER => {
                 Standing::Over(format!("that server does not play {}", H::NAME))
             }
-            (Reach::Connecting { failed }, _) => {
+            (ConnectionState::Connecting { failed }, _) => {
                 Standing::Waiting(format!("connecting, {failed} attempts failed"))
             }
-            (Reach::Connected, None) => Standing::Waiting("connected, waiting for the server".into()),
-            (Reach::Connected, Some(_)) => Standing::Playing(self.client.status().session.round_trip),
+            (ConnectionState::Connected, None) => {
+                Standing::Waiting("connected, waiting for the server".into())
+            }
+            (ConnectionState::Connected, Some(_)) => {
+                Standing::Playing(self.client.status().session.round_trip)
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! H: does it pay to lie to the sender? S1 warns that it might; the claims are ours.
 
-use fairpath::schedule::{DispatcherConfig, Trust};
+use fairpath::schedule::{DispatcherConfig, ReceiptTrust};
 use fairpath::time::Span;
 
 use crate::cells;
@@ -128,7 +128,9 @@ impl Guard {
             // Whatever is reported counts; what lies ahead counts as now, and what was before departure as
             // departure.
             Self::None => DispatcherConfig { trust: None, clock_error_max: Span::from_secs(3600), ..papers },
-            Self::Own | Self::Transport => DispatcherConfig { trust: Some(Trust::default()), ..papers },
+            Self::Own | Self::Transport => {
+                DispatcherConfig { trust: Some(ReceiptTrust::default()), ..papers }
+            }
         }
     }
 }
@@ -170,7 +172,7 @@ fn lies() -> Vec<(Lie, f64)> {
 /// lopsided link, and behind jitter of nearly the whole delay it takes twice as much to stand out.
 fn can_be_contradicted(lie: Lie) -> bool {
     match lie {
-        Lie::Overstates(times) => times > 1.0 + 2.0 * Trust::default().asymmetry,
+        Lie::Overstates(times) => times > 1.0 + 2.0 * ReceiptTrust::default().asymmetry,
         Lie::BeforeSent(_) | Lie::Guesses => true,
         Lie::Honest | Lie::Silent | Lie::HoldsBack(_) | Lie::HoldsAllBack(_) => false,
     }
@@ -568,7 +570,7 @@ struct Bounded {
 }
 
 fn how_it_is_played() -> [String; 2] {
-    let trust = Trust::default();
+    let trust = ReceiptTrust::default();
     [
         "Gain and harm are changes of true accumulated errors, as an observer sees them who knows every arrival, against the same game with the \
          same dice in which everybody is honest; the table has the worst of three liars and of all jitters. One that overstates reports at once; \

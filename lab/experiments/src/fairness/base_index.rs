@@ -1,6 +1,6 @@
 use fairpath::error;
 use fairpath::random::Random;
-use fairpath::schedule::{Candidate, Claims, Scene, Scheduler};
+use fairpath::schedule::{Candidate, Claims, DecisionContext, Scheduler};
 use fairpath::time::Span;
 use fairpath::vector::Planar;
 
@@ -35,7 +35,7 @@ impl BaseIndex {
     }
 
     /// What a copy for this receiver would be worth.
-    fn index<V: Planar>(&self, scene: &Scene<'_, V>, candidate: &Candidate, mean: f64) -> f64 {
+    fn index<V: Planar>(&self, scene: &DecisionContext<'_, V>, candidate: &Candidate, mean: f64) -> f64 {
         let arrival = scene.now + candidate.delay.unwrap_or(Span::ZERO);
         let paths = scene.ledger.exported().zip(scene.ledger.placed_at(candidate.receiver, arrival));
         let avoided = paths.map_or(0.0, |(exported, placed)| {
@@ -47,7 +47,7 @@ impl BaseIndex {
 }
 
 impl<V: Planar> Scheduler<V> for BaseIndex {
-    fn on_trigger(&mut self, scene: &Scene<'_, V>, _random: &mut Random, claims: &mut Claims) {
+    fn on_trigger(&mut self, scene: &DecisionContext<'_, V>, _random: &mut Random, claims: &mut Claims) {
         self.tokens = (self.tokens + self.budget).min(KEPT * self.budget.max(1.0));
         let errors = scene.candidates.iter().map(|candidate| candidate.standing.accumulated);
         let mean = errors.sum::<f64>() / scene.candidates.len().max(1) as f64;

@@ -5,7 +5,7 @@ use fairpath::converge::Convergence;
 use fairpath::session::{Client, ClientEvent, Delivery};
 use fairpath::time::{LocalInstant, Now, SharedInstant};
 use fairpath::vector::Vec2;
-use fairpath_compensate::{Letter, Mailbox, Reply};
+use fairpath_compensate::{Mailbox, MailboxItem, Reply};
 
 use super::hosted::Hosted;
 use super::message::{read_reply, write_input};
@@ -61,7 +61,7 @@ impl<H: Hosted> Guest<H> {
     /// Takes in what was heard.
     pub fn receive(&mut self, rules: &H::Rules, now: LocalInstant) {
         while let Some(letter) = self.mailbox.read() {
-            let (Letter::State(reply) | Letter::Persistent(reply)) = letter;
+            let (MailboxItem::State(reply) | MailboxItem::Persistent(reply)) = letter;
             self.acknowledged = reply.acknowledged;
             self.screen.hear(rules, reply, at(now));
         }

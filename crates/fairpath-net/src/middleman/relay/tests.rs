@@ -122,15 +122,19 @@ fn a_change_reaches_who_is_there_and_who_comes_but_not_what_is_on_its_way() {
     let first = relay.admit(at(0), address(1));
     relay.handle_packet(at(0), first, UP, &[0]);
     let slow = |link: &mut LinkConfig| link.delay = Span::from_millis(300);
-    assert_eq!(relay.change(Who::Everyone, Ways::Both, slow), Ok(1));
-    assert_eq!(relay.change(Who::Nth(3), Ways::Up, |link| link.loss = Loss::each(1.0)), Ok(0));
+    assert_eq!(relay.change(ClientSelector::Everyone, Directions::Both, slow), Ok(1));
+    assert_eq!(
+        relay.change(ClientSelector::Nth(3), Directions::Up, |link| link.loss = Loss::each(1.0)),
+        Ok(0)
+    );
     let second = relay.admit(at(0), address(2));
     let third = relay.admit(at(0), address(3));
     for client in [first, second, third] {
         relay.handle_packet(at(1), client, UP, &[1]);
     }
     assert_eq!(leave(&mut relay, at(1_000)), [(first, 0, 10), (first, 1, 300), (second, 1, 300)]);
-    let refused = relay.change(Who::Everyone, Ways::Both, |link| link.delay = Span::from_secs(-1));
+    let refused =
+        relay.change(ClientSelector::Everyone, Directions::Both, |link| link.delay = Span::from_secs(-1));
     assert!(refused.is_err());
     relay.handle_packet(at(2_000), first, UP, &[2]);
     assert_eq!(leave(&mut relay, at(3_000)), [(first, 2, 300)], "a bad change changes nothing");

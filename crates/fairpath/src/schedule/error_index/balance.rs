@@ -1,4 +1,4 @@
-use super::super::{Candidate, Scene};
+use super::super::{Candidate, DecisionContext};
 use super::{ErrorIndexConfig, delay_of};
 use crate::time::Span;
 use crate::vector::Planar;
@@ -43,7 +43,7 @@ const ACCOUNT_MAX: f64 = 1e12;
 
 impl Balance {
     pub(super) fn among<V: Planar>(
-        scene: &Scene<'_, V>,
+        scene: &DecisionContext<'_, V>,
         entities: usize,
         strength: f64,
         config: &ErrorIndexConfig,

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use super::super::Scene;
+use super::super::DecisionContext;
 use crate::error::Path;
 use crate::motion::{Linear, Motion};
 use crate::number::EntityId;
@@ -21,7 +21,7 @@ const CHANGE_MIN: f64 = 1e-9;
 /// go there for long, and telling receivers of each swing is wasted. So the newest velocity counts
 /// with the share of recent changes that did not cancel, and the mean velocity over the window with
 /// the rest.
-pub(super) fn forecast<V: Planar>(scene: &Scene<'_, V>, window: Span) -> Option<Path<V>> {
+pub(super) fn forecast<V: Planar>(scene: &DecisionContext<'_, V>, window: Span) -> Option<Path<V>> {
     let from = scene.now - window;
     let mut pieces = scene.ledger.exported_back_to(from);
     let newest = pieces.next()?;
@@ -63,7 +63,7 @@ const LEVEL: f64 = 0.05;
 
 impl Ground {
     /// Takes note of where the entity is.
-    pub(super) fn on_trigger<V: Planar>(&mut self, scene: &Scene<'_, V>) {
+    pub(super) fn on_trigger<V: Planar>(&mut self, scene: &DecisionContext<'_, V>) {
         let Some(path) = scene.ledger.exported() else { return };
         let velocity = path.velocity_at(scene.now);
         if velocity.height().abs() <= LEVEL * velocity.length() {

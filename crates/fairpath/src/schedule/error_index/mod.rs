@@ -16,7 +16,7 @@ use self::forecast::{Ground, not_below};
 use self::purse::Purse;
 use self::restraint::Restraint;
 use self::yardstick::Yardstick;
-use super::{Candidate, Claims, Left, Scene, Scheduler};
+use super::{Candidate, Claims, DecisionContext, Removed, Scheduler};
 use crate::error::Path;
 use crate::ledger::{Belief, Page};
 use crate::number::{EntityId, ReceiverId};
@@ -84,7 +84,7 @@ impl ErrorIndex {
     /// would gain, of how much it would have to gain, and by which paths.
     fn decide<V: Planar>(
         &mut self,
-        scene: &Scene<'_, V>,
+        scene: &DecisionContext<'_, V>,
         claims: &mut Claims,
         mut watch: impl FnMut(&Refused<'_, V>),
     ) {
@@ -141,7 +141,7 @@ impl ErrorIndex {
     }
 
     /// How hard those who fare well are held back now.
-    fn strength<V: Planar>(&mut self, scene: &Scene<'_, V>) -> f64 {
+    fn strength<V: Planar>(&mut self, scene: &DecisionContext<'_, V>) -> f64 {
         if self.config.fairness <= 0.0 {
             return 0.0;
         }
@@ -158,7 +158,7 @@ impl ErrorIndex {
     /// everybody knows all there is to know.
     fn look_after<V: Planar>(
         &self,
-        scene: &Scene<'_, V>,
+        scene: &DecisionContext<'_, V>,
         quiet: Span,
         claimed: bool,
     ) -> Option<SharedInstant> {
@@ -193,7 +193,7 @@ impl ErrorIndex {
 }
 
 impl<V: Planar> Scheduler<V> for ErrorIndex {
-    fn on_trigger(&mut self, scene: &Scene<'_, V>, _random: &mut Random, claims: &mut Claims) {
+    fn on_trigger(&mut self, scene: &DecisionContext<'_, V>, _random: &mut Random, claims: &mut Claims) {
         self.purse.meet(scene.entity, scene.ledger.newest_freezes_at());
         // What nobody could hear earns nothing, or the first to join would find a fortune.
         if scene.candidates.is_empty() {
@@ -210,7 +210,7 @@ impl<V: Planar> Scheduler<V> for ErrorIndex {
         self.look_at = others.into_iter().chain(next).min();
     }
 
-    fn on_deadline(&mut self, scene: &Scene<'_, V>, _random: &mut Random, claims: &mut Claims) {
+    fn on_deadline(&mut self, scene: &DecisionContext<'_, V>, _random: &mut Random, claims: &mut Claims) {
         let mut quiet = QUIET_MAX;
         self.decide(scene, claims, |refused| quiet = quiet.min(refused.quiet()));
         let next = self.look_after(scene, quiet, !claims.is_empty());
@@ -234,8 +234,8 @@ impl<V: Planar> Scheduler<V> for ErrorIndex {
         }
     }
 
-    fn on_left(&mut self, left: Left) {
-        if let Left::Entity(entity) = left {
+    fn on_removed(&mut self, left: Removed) {
+        if let Removed::Entity(entity) = left {
             self.purse.forget(entity);
             self.yardstick.forget(entity);
             self.ground.forget(entity);
@@ -306,7 +306,7 @@ fn belief_ahead<'a, V: Planar>(page: &Page<'a, V>, at: SharedInstant) -> Outlook
 
 /// Candidates side by side with their pages: both are in the order of ids.
 fn with_pages<'a, V: Planar>(
-    scene: &'a Scene<'a, V>,
+    scene: &'a DecisionContext<'a, V>,
 ) -> impl Iterator<Item = (&'a Candidate, Page<'a, V>)> + 'a {
     let mut pages = scene.ledger.pages();
     scene.candidates.iter().filter_map(move |candidate| {

@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, VecDeque};
 
-use super::super::Scene;
+use super::super::DecisionContext;
 use super::rounds::{Rounds, Turn};
 use super::{delay_of, with_pages};
 use crate::ledger::Belief;
@@ -61,7 +61,7 @@ const STEADY: Span = Span::from_secs(1);
 
 impl Yardstick {
     /// A DR vector was generated; all would be told of one in `every`.
-    pub(super) fn on_trigger<V: Planar>(&mut self, scene: &Scene<'_, V>, every: f64) {
+    pub(super) fn on_trigger<V: Planar>(&mut self, scene: &DecisionContext<'_, V>, every: f64) {
         let track = self.entities.entry(scene.entity).or_default();
         if track.passed_over == 0 {
             if track.told.len() == UNDER_WAY_MAX {
@@ -90,7 +90,7 @@ impl Yardstick {
 
     /// Looks at what receivers place by now. Answers with the mean error over the one that telling
     /// all of every k-th would have led to; nothing before there is any.
-    pub(super) fn compare<V: Planar>(&mut self, scene: &Scene<'_, V>) -> Option<f64> {
+    pub(super) fn compare<V: Planar>(&mut self, scene: &DecisionContext<'_, V>) -> Option<f64> {
         let track = self.entities.get_mut(&scene.entity)?;
         let before = track.mean;
         if let Some(account) = track.look(scene) {
@@ -108,7 +108,7 @@ impl Yardstick {
 
 impl Track {
     /// Answers with the mean account of those it looked at; with nothing, if it has just looked.
-    fn look<V: Planar>(&mut self, scene: &Scene<'_, V>) -> Option<f64> {
+    fn look<V: Planar>(&mut self, scene: &DecisionContext<'_, V>) -> Option<f64> {
         let passed = self.until.map(|until| scene.now - until);
         if passed.is_some_and(|passed| passed < STEP) {
             return None;
@@ -125,7 +125,7 @@ impl Track {
         Some(account)
     }
 
-    fn looked_at<V: Planar>(&self, scene: &Scene<'_, V>) -> Option<(Error, f64)> {
+    fn looked_at<V: Planar>(&self, scene: &DecisionContext<'_, V>) -> Option<(Error, f64)> {
         let here = scene.ledger.exported()?.position_at(scene.now);
         let mut heard = [SharedInstant::ZERO; LOOKED_AT_MAX];
         let (mut heard_count, mut count) = (0, 0);
@@ -165,7 +165,7 @@ impl Track {
 
 /// How far it is from `here` to where those place the entity who follow what was generated at these
 /// instants, summed up.
-fn distances<V: Planar>(scene: &Scene<'_, V>, here: V, followed: &mut [SharedInstant]) -> f64 {
+fn distances<V: Planar>(scene: &DecisionContext<'_, V>, here: V, followed: &mut [SharedInstant]) -> f64 {
     followed.sort_unstable();
     let Some(oldest) = followed.first() else { return 0.0 };
     let mut left = followed.iter().rev().peekable();

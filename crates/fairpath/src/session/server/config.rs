@@ -66,16 +66,16 @@ impl ServerConfig {
 }
 
 /// Decides who is let in.
-pub trait Gate: Debug + Send {
+pub trait Admission: Debug + Send {
     /// Whether somebody who proves to be who they are with this is let in.
     fn admits(&mut self, authentication: &[u8]) -> bool;
 }
 
 /// Lets everybody in.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Open;
+pub struct AdmitAll;
 
-impl Gate for Open {
+impl Admission for AdmitAll {
     fn admits(&mut self, _: &[u8]) -> bool {
         true
     }

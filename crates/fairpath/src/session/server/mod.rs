@@ -9,7 +9,7 @@ mod reconcile;
 
 use std::collections::{BTreeMap, VecDeque};
 
-pub use config::{Gate, Open, ServerConfig};
+pub use config::{Admission, AdmitAll, ServerConfig};
 pub use event::ServerEvent;
 
 use super::client::{check_group, watch};
@@ -47,7 +47,7 @@ pub struct Server<V: Planar> {
     scope_at: SharedInstant,
     /// Who is looked at next.
     scope_from: ClientId,
-    gate: Box<dyn Gate>,
+    gate: Box<dyn Admission>,
     relay: Relay,
     connections: BTreeMap<ConnectionId, Connection>,
     next_connection: u64,
@@ -79,7 +79,7 @@ impl<V: Planar> Server<V> {
             scope: None,
             scope_at: SharedInstant::from_micros(i64::MIN),
             scope_from: ClientId(0),
-            gate: Box::new(Open),
+            gate: Box::new(AdmitAll),
             relay: Relay::new(),
             connections: BTreeMap::new(),
             next_connection: 0,
@@ -109,7 +109,7 @@ impl<V: Planar> Server<V> {
 
     /// Lets in whom this lets in. Without it everybody.
     #[must_use]
-    pub fn with_gate(mut self, gate: impl Gate + 'static) -> Self {
+    pub fn with_gate(mut self, gate: impl Admission + 'static) -> Self {
         self.gate = Box::new(gate);
         self
     }
@@ -314,11 +314,11 @@ impl<V: Planar> Server<V> {
     }
 
     /// An independent message came.
-    pub fn handle_message(&mut self, id: ConnectionId, bytes: &[u8], now: SharedInstant) {
+    pub fn handle_unordered(&mut self, id: ConnectionId, bytes: &[u8], now: SharedInstant) {
         let Some(client) = self.client_of(id) else { return };
         let Some(member) = self.members.get_mut(&client) else { return };
         member.on_heard(0, now);
-        let handled = match member.channel.handle_letter(bytes, Now::synchronised(now)) {
+        let handled = match member.channel.handle_unordered(bytes, Now::synchronised(now)) {
             Ok(Some(call)) => self.route(client, call, Delivery::ReliableUnordered, now),
             Ok(None) => Ok(()),
             Err(reason) => Err(reason),
@@ -405,9 +405,9 @@ impl<V: Planar> Server<V> {
     }
 
     /// An independent message.
-    pub fn poll_message(&mut self, id: ConnectionId) -> Option<Vec<u8>> {
+    pub fn poll_unordered(&mut self, id: ConnectionId) -> Option<Vec<u8>> {
         let client = self.client_of(id)?;
-        self.members.get_mut(&client)?.channel.poll_letter()
+        self.members.get_mut(&client)?.channel.poll_unordered()
     }
 
     /// The next datagram, of at most `bytes_max`. Ask only when it can leave at once.

@@ -9,7 +9,7 @@ use crate::owner::Owner;
 use crate::place::{Arrival, Replica};
 use crate::session::client::watch;
 use crate::session::message::{Announcement, Call, Message};
-use crate::session::scope::Sight;
+use crate::session::scope::ScopeObject;
 use crate::session::{Class, ClassId, ClientId, Delivery, Party};
 use crate::state::State;
 use crate::time::{Now, SharedInstant, Span};
@@ -53,9 +53,9 @@ impl<V: Planar> Object<V> {
         }
     }
 
-    fn sight(&self, object: EntityId, now: SharedInstant) -> Sight<'_, V> {
+    fn sight(&self, object: EntityId, now: SharedInstant) -> ScopeObject<'_, V> {
         let Self { class, owner, creation, .. } = self;
-        Sight { object, class: *class, owner: *owner, creation, state: self.place(now) }
+        ScopeObject { object, class: *class, owner: *owner, creation, state: self.place(now) }
     }
 }
 
@@ -118,7 +118,7 @@ impl<V: Planar> Server<V> {
         now: SharedInstant,
     ) -> Vec<(ClientId, EntityId, bool)> {
         let Self { members, objects, scope, .. } = self;
-        let sights: Vec<Sight<'_, V>> = match scope {
+        let sights: Vec<ScopeObject<'_, V>> = match scope {
             Some(_) => objects.iter().map(|(object, known)| known.sight(*object, now)).collect(),
             None => Vec::new(),
         };
@@ -131,7 +131,7 @@ impl<V: Planar> Server<V> {
             let Some(member) = members.get(client) else { continue };
             let mut to_be_seen: Vec<EntityId> = match scope {
                 Some(scope) => {
-                    let eyes: Vec<Sight<'_, V>> = member.owned.iter().filter_map(sight_of).collect();
+                    let eyes: Vec<ScopeObject<'_, V>> = member.owned.iter().filter_map(sight_of).collect();
                     let is_seen = |object| member.seen.contains(&object);
                     let mut chosen = scope.choose(*client, &sights, &eyes, &is_seen);
                     chosen.extend(&member.owned);

@@ -243,7 +243,7 @@ impl<V: Planar> Server<V> {
         now: SharedInstant,
     ) -> Result<(), CloseReason> {
         let member = self.members.get_mut(&client).ok_or(CloseReason::OutOfPlace)?;
-        let Some(message) = member.channel.handle_message(message, Now::synchronised(now))? else {
+        let Some(message) = member.channel.handle_ordered(message, Now::synchronised(now))? else {
             return Ok(());
         };
         if let Message::Call(call) = message {

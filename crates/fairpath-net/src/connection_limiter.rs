@@ -30,7 +30,7 @@ impl Default for Limits {
 /// Counts connections by address. Only addresses that were proven come here, so nobody can fill it
 /// with forged ones.
 #[derive(Debug)]
-pub(crate) struct Doorkeeper {
+pub(crate) struct ConnectionLimiter {
     limits: Limits,
     guests: BTreeMap<IpAddr, Guest>,
     handshakes: usize,
@@ -47,7 +47,7 @@ struct Guest {
 /// Addresses that are remembered: a few bytes each, and more than a server has clients.
 const GUESTS_MAX: usize = 4096;
 
-impl Doorkeeper {
+impl ConnectionLimiter {
     pub(crate) fn new(limits: Limits) -> Self {
         Self { limits, guests: BTreeMap::new(), handshakes: 0 }
     }
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn one_address_has_so_many_and_no_more_and_others_do_not_suffer() {
         let limits = Limits { per_address_max: 3, ..Limits::default() };
-        let mut door = Doorkeeper::new(limits);
+        let mut door = ConnectionLimiter::new(limits);
         let now = Instant::now();
         assert_eq!((0..5).filter(|_| door.admit(address(1), now)).count(), 3);
         assert!(door.admit(address(2), now));
@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn one_address_comes_no_faster_than_it_may() {
         let limits = Limits { per_address_per_sec: 2, per_address_burst: 4, ..Limits::default() };
-        let mut door = Doorkeeper::new(limits);
+        let mut door = ConnectionLimiter::new(limits);
         let begin = Instant::now();
         let mut come = |at: Instant| {
             let is_in = door.admit(address(1), at);
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn whoever_is_thrown_out_comes_back_once_a_second() {
         let limits = Limits { per_address_per_sec: 20, per_address_burst: 40, ..Limits::default() };
-        let mut door = Doorkeeper::new(limits);
+        let mut door = ConnectionLimiter::new(limits);
         let begin = Instant::now();
         let mut misbehave = |at: Instant| {
             let is_in = door.admit(address(1), at);
@@ -194,11 +194,11 @@ mod tests {
 
     #[test]
     fn handshakes_and_addresses_have_an_end() {
-        let mut door = Doorkeeper::new(Limits { handshakes_max: 8, ..Limits::default() });
+        let mut door = ConnectionLimiter::new(Limits { handshakes_max: 8, ..Limits::default() });
         let now = Instant::now();
         assert_eq!((0..5).filter(|_| door.admit(address(1), now)).count(), 2, "a quarter of one address");
         assert_eq!((2..20).filter(|last| door.admit(address(*last), now)).count(), 6);
-        let mut door = Doorkeeper::new(Limits { handshakes_max: usize::MAX, ..Limits::default() });
+        let mut door = ConnectionLimiter::new(Limits { handshakes_max: usize::MAX, ..Limits::default() });
         let many = 2 * GUESTS_MAX as u32;
         let admitted = (0..many).filter(|bits| door.admit(IpAddr::V4((*bits).into()), now)).count();
         assert_eq!((admitted, door.guests.len()), (GUESTS_MAX, GUESTS_MAX));

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 /// Which numbers of a count have come, in whatever order and however often.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct ReceivedNumbers {
     /// All below this.
     floor: u64,
     /// And these above it.
@@ -13,7 +13,7 @@ pub(super) struct Seen {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TooFarAhead;
 
-impl Seen {
+impl ReceivedNumbers {
     /// Whether it comes for the first time. Numbers `window` or more above the first that is
     /// missing are refused.
     pub(super) fn insert(&mut self, number: u64, window: u64) -> Result<bool, TooFarAhead> {
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn every_number_is_new_once() {
-        let mut seen = Seen::default();
+        let mut seen = ReceivedNumbers::default();
         let new: Vec<bool> = [2, 0, 2, 1, 0, 3].map(|number| seen.insert(number, 8).unwrap()).to_vec();
         assert_eq!(new, [true, true, false, true, false, true]);
         assert_eq!((seen.floor(), seen.beyond().count()), (4, 0));
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn sliding_forgets_what_never_came() {
-        let mut seen = Seen::default();
+        let mut seen = ReceivedNumbers::default();
         assert!(seen.slide(100, 10) && !seen.slide(100, 10));
         assert!(!seen.slide(80, 10), "too old to tell");
         assert!(seen.slide(95, 10));

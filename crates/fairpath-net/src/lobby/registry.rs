@@ -8,7 +8,7 @@ use fairpath::time::{LocalInstant, Span};
 
 use super::EXPIRES_AFTER;
 use super::message::{Announcement, EntryId, Filter, Listing, LobbyRefusal};
-use crate::doorkeeper::household;
+use crate::connection_limiter::household;
 use crate::identity::Fingerprint;
 
 /// How much a lobby takes.
@@ -40,7 +40,7 @@ impl Default for LobbyLimits {
 
 /// Who announces, as the lobby sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct ProvenPeer {
     /// On which connection, as the lobby counts them.
     pub connection: u64,
     /// From where; QUIC has proven it.
@@ -51,7 +51,7 @@ pub struct Seen {
 
 /// The list.
 #[derive(Debug)]
-pub struct Book {
+pub struct Registry {
     limits: LobbyLimits,
     entries: BTreeMap<EntryId, Entry>,
     next: u64,
@@ -59,12 +59,12 @@ pub struct Book {
 
 #[derive(Debug)]
 struct Entry {
-    seen: Seen,
+    seen: ProvenPeer,
     announcement: Announcement,
     renewed_at: LocalInstant,
 }
 
-impl Book {
+impl Registry {
     /// An empty one.
     pub fn new(limits: LobbyLimits) -> Self {
         Self { limits, entries: BTreeMap::new(), next: 1 }
@@ -74,7 +74,7 @@ impl Book {
     /// one entry: who comes back on another connection takes its own place.
     pub fn announce(
         &mut self,
-        seen: Seen,
+        seen: ProvenPeer,
         announcement: Announcement,
         now: LocalInstant,
     ) -> Result<EntryId, LobbyRefusal> {
@@ -118,7 +118,7 @@ impl Book {
     }
 
     /// Who stands behind an entry, and whether it wants to be introduced.
-    pub fn get(&self, entry: EntryId) -> Option<(Seen, bool)> {
+    pub fn get(&self, entry: EntryId) -> Option<(ProvenPeer, bool)> {
         let entry = self.entries.get(&entry)?;
         Some((entry.seen, entry.announcement.wants_introductions))
     }
@@ -140,7 +140,7 @@ impl Book {
 
 impl Entry {
     fn listing(&self, entry: EntryId) -> Listing {
-        let Seen { address, fingerprint, .. } = self.seen;
+        let ProvenPeer { address, fingerprint, .. } = self.seen;
         Listing { entry, address, fingerprint, announcement: self.announcement.clone() }
     }
 }
@@ -149,11 +149,11 @@ impl Entry {
 mod tests {
     use super::*;
 
-    fn seen(number: u32) -> Seen {
+    fn seen(number: u32) -> ProvenPeer {
         let mut name = [0; 32];
         name[..4].copy_from_slice(&number.to_le_bytes());
         let address = (std::net::Ipv4Addr::from_bits(0x0A00_0000 + number), 7777).into();
-        Seen { connection: number.into(), address, fingerprint: Fingerprint(name) }
+        ProvenPeer { connection: number.into(), address, fingerprint: Fingerprint(name) }
     }
 
     fn tanks(name: &str) -> Announcement {
@@ -164,14 +164,14 @@ mod tests {
         LocalInstant::ZERO + Span::from_secs(secs)
     }
 
-    fn names(book: &Book) -> Vec<String> {
+    fn names(book: &Registry) -> Vec<String> {
         let filter = Filter::default();
         book.find(&filter, EntryId(0)).map(|listing| listing.announcement.name).collect()
     }
 
     #[test]
     fn entries_that_are_not_renewed_fall_off_the_list() {
-        let mut book = Book::new(LobbyLimits::default());
+        let mut book = Registry::new(LobbyLimits::default());
         let one = book.announce(seen(1), tanks("one"), at(0)).unwrap();
         book.announce(seen(2), tanks("two"), at(0)).unwrap();
         assert_eq!(book.announce(seen(1), tanks("one, renewed"), at(20)), Ok(one));
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn a_full_list_refuses_newcomers_and_keeps_who_is_on_it() {
         let limits = LobbyLimits { entries_max: 3, ..LobbyLimits::default() };
-        let mut book = Book::new(limits);
+        let mut book = Registry::new(limits);
         let answers: Vec<_> =
             (0..5).map(|who| book.announce(seen(who), tanks("it"), at(0)).is_ok()).collect();
         assert_eq!(answers, [true, true, true, false, false]);
@@ -198,8 +198,9 @@ mod tests {
     #[test]
     fn one_household_has_so_many_entries_and_no_more() {
         let limits = LobbyLimits { entries_per_household_max: 2, ..LobbyLimits::default() };
-        let mut book = Book::new(limits);
-        let neighbour = |number| Seen { address: ([192, 0, 2, 1], number as u16).into(), ..seen(number) };
+        let mut book = Registry::new(limits);
+        let neighbour =
+            |number| ProvenPeer { address: ([192, 0, 2, 1], number as u16).into(), ..seen(number) };
         assert!(book.announce(neighbour(1), tanks("one"), at(0)).is_ok());
         assert!(book.announce(neighbour(2), tanks("two"), at(0)).is_ok());
         assert_eq!(book.announce(neighbour(3), tanks("three"), at(0)), Err(LobbyRefusal::TooManyOfYours));
@@ -208,9 +209,9 @@ mod tests {
 
     #[test]
     fn who_comes_back_on_another_connection_takes_its_own_place() {
-        let mut book = Book::new(LobbyLimits::default());
+        let mut book = Registry::new(LobbyLimits::default());
         let before = book.announce(seen(1), tanks("it"), at(0)).unwrap();
-        let back = Seen { connection: 77, ..seen(1) };
+        let back = ProvenPeer { connection: 77, ..seen(1) };
         let after = book.announce(back, tanks("it"), at(1)).unwrap();
         assert_ne!(before, after, "ids are never used again");
         assert_eq!(names(&book), ["it"]);
@@ -221,7 +222,7 @@ mod tests {
 
     #[test]
     fn lists_are_read_some_at_a_time() {
-        let mut book = Book::new(LobbyLimits::default());
+        let mut book = Registry::new(LobbyLimits::default());
         for who in 0..10 {
             book.announce(seen(who), tanks(&who.to_string()), at(0)).unwrap();
         }
