@@ -1,6 +1,7 @@
 use std::fmt;
 
-/// Inputs held at the server, and fired there when what they are for happens: S3's open idea.
+/// Inputs held at the server, and fired there when what they are for happens: Buchheit 2004's open
+/// idea.
 ///
 /// Prediction hides delay but does not shorten it: whoever must answer an event hears of it half a
 /// round trip late and is heard another half later. A player who can say beforehand "if this

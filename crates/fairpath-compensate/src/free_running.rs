@@ -7,8 +7,8 @@ use fairpath::converge::Drawn;
 use fairpath::time::{LocalInstant, Now, Span, TickRate};
 use fairpath::vector::Vector;
 
-/// S3's state extrapolation: a server that runs on by its own clock, and a client that replays what
-/// it has not seen.
+/// Buchheit 2004's state extrapolation: a server that runs on by its own clock, and a client that
+/// replays what it has not seen.
 ///
 /// The client stamps every input with its own clock. Each server state says which stamp it was
 /// playing, and for how long already; the client loads that state into the same physics and plays
@@ -56,9 +56,9 @@ pub struct FreeRunning<G: Simulate> {
 
 /// The longest stretch that is extrapolated.
 ///
-/// 5 s: what S3's buffer holds at its 20 ms, and three times its longest round trip. Below a round
-/// trip the player's hands seem to stick; far above it a long silence makes every frame replay a
-/// minute.
+/// 5 s: what Buchheit 2004's buffer holds at its 20 ms, and three times its longest round trip.
+/// Below a round trip the player's hands seem to stick; far above it a long silence makes every
+/// frame replay a minute.
 pub const EXTRAPOLATION_MAX: Span = Span::from_secs(5);
 
 /// What a free-running server answers.

@@ -28,9 +28,9 @@ pub struct InputBuffer<S, I> {
 
 /// How many inputs are kept by default.
 ///
-/// 250, as in S3: 5 s at its 20 ms, 2.5 s at 100 inputs a second. Fewer than a round trip's worth,
-/// and the oldest inputs are missing from every replay; many more only make replays after a long
-/// silence longer.
+/// 250, as in Buchheit 2004: 5 s at its 20 ms, 2.5 s at 100 inputs a second. Fewer than a round
+/// trip's worth, and the oldest inputs are missing from every replay; many more only make replays
+/// after a long silence longer.
 pub const ENTRIES_DEFAULT: usize = 250;
 
 /// What became of an input.

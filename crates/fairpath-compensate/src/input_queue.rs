@@ -41,8 +41,8 @@ pub struct InputQueue<I> {
 /// a client can make the server keep.
 pub const AHEAD_MAX: u64 = 1024;
 
-/// After how long a silence a server should free a client's seat. 4 s, as in S3: longer than a
-/// hiccup of a wireless link, shorter than others like to wait for a ghost.
+/// After how long a silence a server should free a client's seat. 4 s, as in Buchheit 2004: longer
+/// than a hiccup of a wireless link, shorter than others like to wait for a ghost.
 /// [`InputQueue::silent_ticks`] counts.
 pub const SEAT_SILENCE: Span = Span::from_secs(4);
 

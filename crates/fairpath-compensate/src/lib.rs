@@ -20,9 +20,9 @@
 //!
 //! | part | what it hides | what it costs |
 //! | --- | --- | --- |
-//! | [`InputBuffer`], [`FreeRunning`] | the way there and back, for the own hands (S3's final game) | replaying what is unacknowledged |
+//! | [`InputBuffer`], [`FreeRunning`] | the way there and back, for the own hands (Buchheit 2004's final game) | replaying what is unacknowledged |
 //! | [`FixedTicks`], [`Metronome`], [`Lead`], [`InputQueue`] | the same, to the bit | a client that plays ahead of its server |
-//! | [`Prototype`] | the same, roughly (S3's first game): for comparison | wrong whenever velocity matters |
+//! | [`Prototype`] | the same, roughly (Buchheit 2004's first game): for comparison | wrong whenever velocity matters |
 //! | [`Mailbox`] | queues of old states | nothing |
 //! | [`Presentation`], [`Interpolation`], [`AdaptiveDelay`] | jitter and loss of others' states | others are shown in the past |
 //! | [`Buckets`] (MiMaze) | differences between players | everybody waits 100 ms |

@@ -3,8 +3,8 @@ use super::input_buffer::InputBuffer;
 use super::steady::Steady;
 use fairpath::time::{LocalInstant, Span, TickRate};
 
-/// S3's first variant: everything is extrapolated by one round trip, and what the hands did in it
-/// is added to the place.
+/// Buchheit 2004's first variant: everything is extrapolated by one round trip, and what the hands
+/// did in it is added to the place.
 ///
 /// The round trip comes from pings, not from acknowledgements, so it is right on average and wrong
 /// whenever delay changes. The inputs move the *position* only: the velocity that they will have

@@ -69,8 +69,8 @@ pub(crate) trait Inbound: Send + Sync + 'static {
 const UNORDERED_BYTES_MAX: usize = CALL_BYTES_MAX + 64;
 /// Streams that WebTransport needs for itself, both kinds.
 const STREAMS_OF_WEB: u32 = 8;
-/// Bytes that a peer may have under way on streams: two full windows of unordered messages of middling size,
-/// and the ordered stream.
+/// Bytes that a peer may have under way on streams: two full windows of unordered messages of
+/// middling size, and the ordered stream.
 const RECEIVE_WINDOW_BYTES: u32 = 512 * 1024;
 const _: () = assert!(RECEIVE_WINDOW_BYTES as usize > 8 * STREAM_MESSAGE_BYTES_MAX);
 /// Room for one datagram of any size that fits into a packet, and never for two of them.
@@ -267,8 +267,8 @@ impl Receiving {
     }
 }
 
-/// Tells the inbound all that comes, until the connection is gone. The answer is why, if the peer said
-/// so.
+/// Tells the inbound all that comes, until the connection is gone. The answer is why, if the peer
+/// said so.
 pub(crate) async fn listen<E: Inbound>(
     link: &Link,
     stream: Receiving,
@@ -315,7 +315,8 @@ async fn listen_to_stream(mut stream: Receiving, inbound: &impl Inbound) -> Opti
     }
 }
 
-/// Unordered messages come side by side; their number is bounded by how many streams the peer may open.
+/// Unordered messages come side by side; their number is bounded by how many streams the peer may
+/// open.
 async fn listen_to_unordered<E: Inbound>(link: &Link, inbound: &Arc<E>) -> Option<CloseReason> {
     let mut unordered = JoinSet::new();
     loop {

@@ -10,8 +10,8 @@ use ring::hmac;
 /// has the key.
 ///
 /// The lobby issues a token, the client sends it as its `authentication`, and the server's
-/// [`Admission`] checks it. A token is good until it expires, also for coming back to a session: make it
-/// as long as a match.
+/// [`Admission`] checks it. A token is good until it expires, also for coming back to a session:
+/// make it as long as a match.
 ///
 /// ```
 /// use std::time::Duration;

@@ -3,12 +3,12 @@ use super::rollout::roll_out;
 use super::{EkbConfig, Known, Missing, Predictor, Reason};
 use fairpath::vector::Vec2;
 
-/// "Experience knows best" (S2): players follow their friends, go the way their friends go, and in
-/// battle advance or fall back as strength allows. The last known velocity passes smoothly into
-/// that.
+/// "Experience knows best" (Shi 2014): players follow their friends, go the way their friends go,
+/// and in battle advance or fall back as strength allows. The last known velocity passes smoothly
+/// into that.
 ///
-/// Where the text of S2 contradicts its algorithms, the algorithms are followed: bravery counts in
-/// battle, alignment outside, and eq. 17 has its factor l.
+/// Where the text of Shi 2014 contradicts its algorithms, the algorithms are followed: bravery
+/// counts in battle, alignment outside, and eq. 17 has its factor l.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ekb {
     config: EkbConfig,

@@ -3,11 +3,11 @@ use std::f64::consts::PI;
 use super::TICK_RATE;
 use fairpath::vector::Vec2;
 
-/// The parameters of EKB and all its relatives: S2's table 1, and the numbers that stand only in
-/// its text.
+/// The parameters of EKB and all its relatives: Shi 2014's table 1, and the numbers that stand only
+/// in its text.
 ///
 /// Lengths are pixels of Ethereal and its top speed is 360 pixels per second; for other data take
-/// [`scaled`](Self::scaled). Health and ammunition are shares and need no scale. S2 found its
+/// [`scaled`](Self::scaled). Health and ammunition are shares and need no scale. Shi 2014 found its
 /// values by trial on sessions of its own game.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EkbConfig {
@@ -62,7 +62,7 @@ pub struct EkbConfig {
 /// What the others are taken to do while somebody is predicted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Others {
-    /// They stay where they were last known to be, as in S2.
+    /// They stay where they were last known to be, as in Shi 2014.
     #[default]
     Stay,
     /// They keep the velocity they were last known to have.
@@ -72,7 +72,7 @@ pub enum Others {
 /// At which node of a path around walls a player is taken to aim.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Aim {
-    /// At the next one, as in S2: the middle of a neighbouring cell.
+    /// At the next one, as in Shi 2014: the middle of a neighbouring cell.
     #[default]
     NextNode,
     /// At the farthest that can be walked to in a straight line; in the open that is where the path

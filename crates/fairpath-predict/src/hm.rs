@@ -13,8 +13,8 @@ pub struct Hm {
 }
 
 impl Hm {
-    /// For how long TDM is trusted unless told otherwise: 18 ticks, 300 ms, where S2 finds TDM best
-    /// or near best.
+    /// For how long TDM is trusted unless told otherwise: 18 ticks, 300 ms, where Shi 2014 finds
+    /// TDM best or near best.
     pub const TDM_TICKS: u32 = 18;
 
     /// With these weights, and TDM for the first `tdm_ticks`.

@@ -4,7 +4,7 @@ use super::tdm::tdm_position;
 use super::{Body, EkbConfig, Known, Missing, Predictor, Reason};
 use fairpath::vector::{Vec2, Vector};
 
-/// S2's algorithm 3 for each tick asked for: Q ≤ x is left to `ekb`; beyond, who has kept the
+/// Shi 2014's algorithm 3 for each tick asked for: Q ≤ x is left to `ekb`; beyond, who has kept the
 /// direction for as long as one looks ahead is taken to keep it (TDM), and who has not is left to
 /// `ekb`.
 pub(super) fn predict_hybrid(

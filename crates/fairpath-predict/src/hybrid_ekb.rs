@@ -3,7 +3,7 @@ use super::{Ekb, EkbConfig, Known, Missing, Predictor, Reason};
 use fairpath::vector::Vec2;
 
 /// [`Ekb`] up to x = 350 ms; beyond, [`Tdm`](super::Tdm) for who has not turned by more than h =
-/// 40° for as long as one looks ahead, and EKB for who has (S2's algorithm 3).
+/// 40° for as long as one looks ahead, and EKB for who has (Shi 2014's algorithm 3).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HybridEkb {
     config: EkbConfig,

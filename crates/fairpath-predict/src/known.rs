@@ -82,7 +82,7 @@ impl Default for Condition {
 }
 
 impl Condition {
-    /// S2's influence: between 0 and 2.
+    /// Shi 2014's influence: between 0 and 2.
     pub fn influence(&self) -> f64 {
         self.health + self.ammo
     }

@@ -6,22 +6,22 @@
 //! answer the same question, so that they can be compared (the laboratory does) and exchanged.
 //!
 //! Everything here is in the plane and counts in [ticks](TICK_RATE) of 1/60 s, as the play-pattern
-//! study (S2) does. Whoever has other data resamples it first, looking only backwards.
+//! study (Shi 2014) does. Whoever has other data resamples it first, looking only backwards.
 //!
 //! | file | predictor | from |
 //! | --- | --- | --- |
 //! | `linear` | keeps the velocity | everybody |
-//! | `tdm` | keeps the acceleration | "traditional", S2 |
-//! | `constant_velocity`, `constant_acceleration` | the same two, as input schemes | Pantel and Wolf, in S2 2.4 |
+//! | `tdm` | keeps the acceleration | "traditional", Shi 2014 |
+//! | `constant_velocity`, `constant_acceleration` | the same two, as input schemes | Pantel and Wolf, in Shi 2014 2.4 |
 //! | `constant_input_position`, `…_velocity`, `…_acceleration` | continue what is pressed and run the game's own [`Step`] | Pantel and Wolf |
 //! | `is` | is drawn to some players and flees others | Li and Chen, our reconstruction |
 //! | `hm` | `tdm` for 300 ms, then `is` | Li and Chen, our reconstruction |
-//! | `ekb` | follows friends, goes their way, fights as strength allows | S2 3, 4.1 |
-//! | `oaekb` | the same around walls | S2 4.2 |
-//! | `hybrid_ekb`, `hybrid_oaekb` | the same, but `tdm` for who keeps a straight course | S2 4.3 |
+//! | `ekb` | follows friends, goes their way, fights as strength allows | Shi 2014 3, 4.1 |
+//! | `oaekb` | the same around walls | Shi 2014 4.2 |
+//! | `hybrid_ekb`, `hybrid_oaekb` | the same, but `tdm` for who keeps a straight course | Shi 2014 4.3 |
 //! | `fading` | lets the velocity fade | baseline |
 //! | `ridge` | linear regression on the last second, learned on the way | baseline |
-//! | `trend_line` | keeps to a line that laps have worn into a track | S4, and ours |
+//! | `trend_line` | keeps to a line that laps have worn into a track | Jawad 2017, and ours |
 //! | `adaptive` | whatever fits this player, learned on the way | ours |
 //!
 //! What they share: `patterns` is EKB's tick, `regression` learns weights, [`EkbConfig`] all its

@@ -4,9 +4,9 @@ use super::route::Routes;
 use super::{EkbConfig, Known, Missing, Predictor, Reason};
 use fairpath::vector::Vec2;
 
-/// "Obstacle avoiding" EKB (S2): the same as [`Ekb`](super::Ekb), but who follows or fights aims at
-/// the next node of a shortest path around walls. A path is sought anew when the cell it leads to
-/// changes, not before. Where there is none, it is EKB.
+/// "Obstacle avoiding" EKB (Shi 2014): the same as [`Ekb`](super::Ekb), but who follows or fights
+/// aims at the next node of a shortest path around walls. A path is sought anew when the cell it
+/// leads to changes, not before. Where there is none, it is EKB.
 #[derive(Clone, Debug, Default)]
 pub struct Oaekb {
     config: EkbConfig,

@@ -18,7 +18,8 @@ pub struct Ridge {
     is_frozen: bool,
 }
 
-/// For which ticks ahead there are weights: those that S2 asks for, some nearer and some farther.
+/// For which ticks ahead there are weights: those that Shi 2014 asks for, some nearer and some
+/// farther.
 const HORIZONS: [u32; 12] = [6, 12, 18, 36, 54, 72, 90, 108, 126, 180, 240, TICKS_AHEAD_MAX];
 
 /// Over how many ticks velocities are averaged, beside the newest one: the last second, the nearer

@@ -1,7 +1,7 @@
 use super::{Body, Known, Missing, Predictor, Reason, TICK_SECS};
 use fairpath::vector::Vec2;
 
-/// Keeps the last known acceleration: the quadratic formula of IEEE 1278.1, S2's "traditional
+/// Keeps the last known acceleration: the quadratic formula of IEEE 1278.1, Shi 2014's "traditional
 /// dead-reckoning model". Where no acceleration is known, it is [`Linear`](super::Linear).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tdm;

@@ -1,4 +1,4 @@
-//! What predictors promise: EKB is what S2 wrote and keeps its limits, nothing ever becomes
+//! What predictors promise: EKB is what Shi 2014 wrote and keeps its limits, nothing ever becomes
 //! not-a-number, scenes can be shifted, turned, mirrored and scaled, and two ends of a network
 //! place alike.
 
@@ -28,7 +28,7 @@ fn vec2(limit: f64) -> impl Strategy<Value = Vec2> {
     (number(limit), number(limit)).prop_map(|(x, y)| Vec2::new(x, y))
 }
 
-/// S2's delays.
+/// Shi 2014's delays.
 const HORIZONS: [u32; 7] = [18, 36, 54, 72, 90, 108, 126];
 
 /// All that a test says about a player and those around it.

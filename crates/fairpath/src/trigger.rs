@@ -36,8 +36,8 @@ pub enum Trigger {
     /// The direction of movement has turned away from the exported one by more than `angle`: tells
     /// of a turn before it has grown into a distance. Starting and stopping count as a turn.
     PreReckoning {
-        /// In radians. S0's field uses a few degrees up to a quarter turn; too small a value sends
-        /// on noise.
+        /// In radians. Banavar 2005's field uses a few degrees up to a quarter turn; too small a
+        /// value sends on noise.
         angle: f64,
         /// Slower than this is standing still, in units per second: below it a direction is only
         /// noise.

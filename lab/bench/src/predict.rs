@@ -16,7 +16,7 @@ use fairpath_predict::{
 
 use crate::measure::{Contender, Table};
 
-/// S2's delays: 300 to 2100 ms.
+/// Shi 2014's delays: 300 to 2100 ms.
 const HORIZONS: [u32; 7] = [18, 36, 54, 72, 90, 108, 126];
 /// How many players are asked about in turn: each has a surrounding of its own.
 const SUBJECTS: usize = 32;

@@ -1,5 +1,5 @@
-//! Goal: no page of the book is lost and no link is dead. Method: read README.md, the other documents
-//! at the root and every page of the book, and follow each relative link and anchor.
+//! Goal: no page of the book is lost and no link is dead. Method: read README.md, the other
+//! documents at the root and every page of the book, and follow each relative link and anchor.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};

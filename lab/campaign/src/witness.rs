@@ -2,8 +2,8 @@
 //! generated, every copy as it leaves, every datagram as it is heard.
 //!
 //! Nothing of it comes from the books that are checked. The scheduler is a stranger's code by
-//! design, so [`Witness`] wraps the real one and writes down what it is told; [`Listener`] sits on the
-//! links.
+//! design, so [`Witness`] wraps the real one and writes down what it is told; [`Listener`] sits on
+//! the links.
 
 use std::sync::{Arc, Mutex};
 

@@ -18,7 +18,7 @@ use crate::print::all_quoted;
         fairpath lab laps --trace monday.csv tuesday.csv --horizons 50,100,300,2000\n  \
         fairpath lab laps --trace gnss.csv.gz --rate 10 --json | jq '.rows[] | {predictor, horizon_ms, mean}'\n\n\
         Laps are CSV with the columns lap,t,x,y in seconds and metres, one row per sample, all laps of a file on one track. Each lap is\n\
-        predicted by a line of the others: linear, TDM, S4's trend line as printed and as coded, ours (dense, and live from one DR\n\
+        predicted by a line of the others: linear, TDM, Jawad 2017's trend line as printed and as coded, ours (dense, and live from one DR\n\
         vector), adaptive.\n\n\
         results.json and --json have one row per file, predictor and horizon: mean, median, the 95 % interval of the mean over laps, and\n\
         the ratios to linear and TDM with theirs.\n\n\

@@ -37,11 +37,12 @@ pub(crate) struct Eval {
     /// How far ahead, in ms [default: 300,600,…,2100]
     #[arg(long, value_name = "MS,…", allow_hyphen_values = true)]
     horizons: Option<String>,
-    /// Predictions off by at most this are hits [default: S2's 45 pixels, scaled by top speed]
+    /// Predictions off by at most this are hits [default: Shi 2014's 45 pixels, scaled by top
+    /// speed]
     #[arg(long, value_name = "R", allow_hyphen_values = true)]
     hit_radius: Option<String>,
-    /// A prediction off by more than this costs a packet [default: S2's 45 pixels, scaled by top
-    /// speed]
+    /// A prediction off by more than this costs a packet [default: Shi 2014's 45 pixels, scaled by
+    /// top speed]
     #[arg(long, value_name = "G", allow_hyphen_values = true)]
     threshold: Option<String>,
     /// Where the walls are, for recordings that do not know
@@ -67,7 +68,7 @@ pub(crate) struct CountPackets {
     /// Recordings to count on
     #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
     trace: Vec<PathBuf>,
-    /// How far receivers may be off [default: S2's 45 pixels, scaled by top speed]
+    /// How far receivers may be off [default: Shi 2014's 45 pixels, scaled by top speed]
     #[arg(long, value_name = "G", allow_hyphen_values = true)]
     threshold: Option<String>,
     #[command(flatten)]

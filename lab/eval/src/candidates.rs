@@ -31,14 +31,14 @@ impl Stage {
         Self { top_speed: play.top_speed(), game: play.game.clone() }
     }
 
-    /// How many of the data's units one pixel of S2 is: the data's top speed by Ethereal's. All
-    /// lengths that S2 gives are multiplied by it. Players of 12 m/s among players of 360
-    /// pixels/s: a pixel is 3.3 cm.
+    /// How many of the data's units one pixel of Shi 2014 is: the data's top speed by Ethereal's.
+    /// All lengths that Shi 2014 gives are multiplied by it. Players of 12 m/s among players of
+    /// 360 pixels/s: a pixel is 3.3 cm.
     pub fn scale(&self) -> f64 {
         self.top_speed / TOP_SPEED
     }
 
-    /// S2's hit radius and packet threshold, 45 pixels, in the data's unit.
+    /// Shi 2014's hit radius and packet threshold, 45 pixels, in the data's unit.
     pub fn hit_radius(&self) -> f64 {
         45.0 * self.scale()
     }

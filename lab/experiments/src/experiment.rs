@@ -19,7 +19,7 @@ pub trait Experiment: Sync {
     fn id(&self) -> &'static str;
     /// One line a person understands.
     fn title(&self) -> &'static str;
-    /// Where the claims come from: `S0 fig 2.2`.
+    /// Where the claims come from: `Banavar 2005 fig 2.2`.
     fn source(&self) -> &'static str;
     /// What is set up and measured, in a few sentences. Stands at the top of the report.
     fn about(&self) -> &'static str;

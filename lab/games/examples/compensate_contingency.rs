@@ -1,6 +1,6 @@
-//! S3's open idea: an input that waits at the server for its event. A gust throws the jet car
-//! towards a wall; 800 ms of round trip are too long to answer it, but an order left at the server
-//! ("if I drift faster than this, thrust against it") is carried out in the same tick.
+//! Buchheit 2004's open idea: an input that waits at the server for its event. A gust throws the
+//! jet car towards a wall; 800 ms of round trip are too long to answer it, but an order left at the
+//! server ("if I drift faster than this, thrust against it") is carried out in the same tick.
 //!
 //! `cargo run --release -p fairpath-games --example compensate_contingency`
 

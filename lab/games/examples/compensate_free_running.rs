@@ -1,6 +1,6 @@
-//! S3's state extrapolation and its prototype side by side, against a server that runs on by its
-//! own clock: how far the car on the screen is from where the server has it when an input from now
-//! arrives.
+//! Buchheit 2004's state extrapolation and its prototype side by side, against a server that runs
+//! on by its own clock: how far the car on the screen is from where the server has it when an input
+//! from now arrives.
 //!
 //! `cargo run --release -p fairpath-games --example compensate_free_running`
 

@@ -1,5 +1,5 @@
 //! What a match of Ethereal looks like in numbers, over several seeds, and how far a straight line
-//! from the last known velocity goes wrong in it, beside what S2 measured for its players.
+//! from the last known velocity goes wrong in it, beside what Shi 2014 measured for its players.
 //!
 //! `cargo run --release -p fairpath-games --example ethereal_statistics -- [MINUTES] [SEEDS]`
 
@@ -10,7 +10,7 @@ use fairpath_games::ethereal::{
     EtherealConfig, Ground, Match, PlayStatistics, PlayerFrame, TICKS_PER_SECOND, Temperament,
 };
 
-/// S2's table 5: the horizon in milliseconds, and the mean error of its TDM in pixels.
+/// Shi 2014's table 5: the horizon in milliseconds, and the mean error of its TDM in pixels.
 const S2_TDM: [(u64, f64); 7] =
     [(300, 35.6), (600, 109.1), (900, 198.7), (1_200, 293.3), (1_500, 388.8), (1_800, 484.2), (2_100, 579.5)];
 
@@ -117,7 +117,7 @@ impl Watched {
     }
 
     fn print_line_errors(&self) {
-        println!("horizon ms   line error px   hits %   S2's TDM px");
+        println!("horizon ms   line error px   hits %   Shi 2014's TDM px");
         for ((millis, tdm), (sum, hits, count)) in S2_TDM.iter().zip(&self.line_errors) {
             let share = |part: f64| part / *count as f64;
             println!("{millis:10} {:15.1} {:8.1} {tdm:13.1}", share(*sum), 100.0 * share(*hits as f64));

@@ -22,7 +22,7 @@ use crate::chart::{Chart, Series};
 use crate::report::read_play;
 use crate::scene::{File, Knob, Scene, TICK_RATE};
 
-/// How far ahead, in ticks: S2's horizons, 0.3 to 2.1 s.
+/// How far ahead, in ticks: Shi 2014's horizons, 0.3 to 2.1 s.
 pub(crate) const HORIZONS: [u32; 7] = [18, 36, 54, 72, 90, 108, 126];
 /// How many players of a recording are shown: more are a crowd, in which nobody sees anything.
 pub const PLAYERS_MAX: usize = 24;

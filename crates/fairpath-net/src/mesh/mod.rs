@@ -25,17 +25,17 @@
 //!   was promised.
 //! * **Who leaves is gone at once; who dies is missed.** After four seconds of silence the way
 //!   counts as dead ([`PeerEvent::Silent`]) and is opened anew; after
-//!   [`gone_after`](NetPeerConfig::gone_after) the peer is given up ([`PeerEvent::ConnectionLost`]) and its
-//!   things with it.
+//!   [`gone_after`](NetPeerConfig::gone_after) the peer is given up ([`PeerEvent::ConnectionLost`])
+//!   and its things with it.
 //!
 //! # What it costs, and what it cannot do
 //!
-//! Everybody sends everything n − 1 times from their own home: S0 gives 8 players as what such
-//! games had, and 32 as what clever ones had. Everybody knows everything, and there is no judge: a
-//! peer that lies about its own things is believed. A room at a lobby is open to whoever asks the
-//! lobby; for a closed company exchange fingerprints by other means, and [`meet`](NetPeer::meet).
-//! Where that is not enough, take a server: it relays what owners say with the owners' stamps, and
-//! its interceptors decide (`examples/03_relay.rs`).
+//! Everybody sends everything n − 1 times from their own home: Banavar 2005 gives 8 players as what
+//! such games had, and 32 as what clever ones had. Everybody knows everything, and there is no
+//! judge: a peer that lies about its own things is believed. A room at a lobby is open to whoever
+//! asks the lobby; for a closed company exchange fingerprints by other means, and
+//! [`meet`](NetPeer::meet). Where that is not enough, take a server: it relays what owners say with
+//! the owners' stamps, and its interceptors decide (`examples/03_relay.rs`).
 
 mod keep;
 
@@ -87,8 +87,8 @@ pub struct NetPeerConfig {
     /// Its clock, which is the shared one of what it owns. Default [`Clock::unix`]; it need not be
     /// right.
     pub clock: Clock,
-    /// How many others there may be. Default 31: a mesh of 32, which S0 gives as the most that such
-    /// games had. Each costs two connections, and a copy of every update.
+    /// How many others there may be. Default 31: a mesh of 32, which Banavar 2005 gives as the most
+    /// that such games had. Each costs two connections, and a copy of every update.
     pub peers_max: usize,
     /// How long an attempt on the direct way may take before the relay has its turn, if there is
     /// one. Default 3 s: three calls, the first of which an address translator may swallow. Too

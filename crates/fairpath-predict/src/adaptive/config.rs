@@ -5,7 +5,7 @@ use crate::regression::RegressionConfig;
 ///
 /// The defaults were chosen by hand, with six team recordings in view. `fairpath lab tune` chooses
 /// by a rule, and says what its choice is worth on a recording that had no part in it: as much as
-/// the defaults, within one or two per cent. All else follows from a rule or from S2: see the
+/// the defaults, within one or two per cent. All else follows from a rule or from Shi 2014: see the
 /// module's documentation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdaptiveConfig {

@@ -24,8 +24,8 @@
 //! Ten numbers were chosen by what works: the nine of [`AdaptiveConfig`] and [`LESSON_TICKS`].
 //! `fairpath lab tune` chooses the nine anew for each recording from all others, and says what that
 //! is worth on the one left out. The rest follows from rules: it looks back two seconds and halves
-//! that four times, parts situations at a half, an eighth and a 32nd of the top speed, asks at S2's
-//! delays and some nearer and farther ones, and fades as the two baselines do. Which vectors
+//! that four times, parts situations at a half, an eighth and a 32nd of the top speed, asks at Shi
+//! 2014's delays and some nearer and farther ones, and fades as the two baselines do. Which vectors
 //! and guesses there are was decided with six team recordings (HaxBall, QuakeWorld, Rocket League)
 //! in view.
 

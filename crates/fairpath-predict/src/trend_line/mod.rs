@@ -20,7 +20,7 @@
 //! have been best are kept with the line. They hold nothing but the laps' own habits, and placing
 //! by a line stays a function of the line and of what is known.
 //!
-//! S4, from which the idea comes, takes one straight step along the line's tangent:
+//! Jawad 2017, from which the idea comes, takes one straight step along the line's tangent:
 //! [`S4TrendLine`].
 
 mod average;

@@ -6,8 +6,8 @@ use super::predictor::remember;
 use crate::{Known, Missing, Predictor, SUBJECTS_MAX, TICK_SECS};
 use fairpath::vector::{Vec2, Vector};
 
-/// S4's prediction as it is printed, for comparison: one straight step along the tangent of the
-/// trend line at the foot of the perpendicular, as long as the quadratic formula says; whoever
+/// Jawad 2017's prediction as it is printed, for comparison: one straight step along the tangent of
+/// the trend line at the foot of the perpendicular, as long as the quadratic formula says; whoever
 /// brakes comes to a stop and does not go back.
 ///
 /// It knows positions only. For anything but comparison use
@@ -20,7 +20,7 @@ pub struct S4TrendLine {
     subjects: Vec<Pace>,
 }
 
-/// How S4 reckons speed from positions.
+/// How Jawad 2017 reckons speed from positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpeedRule {
     /// As its text says: V(t) = 2·(P(t) − P(t−1))/Δt − V(t−1), beginning with 0. It never forgets
@@ -49,8 +49,8 @@ impl S4TrendLine {
 impl Predictor for S4TrendLine {
     fn name(&self) -> &str {
         match self.rule {
-            SpeedRule::Recursion => "S4 as printed",
-            SpeedRule::Differences => "S4 as coded",
+            SpeedRule::Recursion => "Jawad 2017 as printed",
+            SpeedRule::Differences => "Jawad 2017 as coded",
         }
     }
 

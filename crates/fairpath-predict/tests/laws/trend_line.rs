@@ -1,5 +1,5 @@
 //! Trend lines: exact where the world is, the same wherever it lies, one line round a circuit, and
-//! the same at both ends of a network. S4's own recursion beside it.
+//! the same at both ends of a network. Jawad 2017's own recursion beside it.
 
 use super::*;
 use fairpath::number::{EntityId, Generation, Life, ReceiverId};

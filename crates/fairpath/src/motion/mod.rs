@@ -31,7 +31,7 @@ pub enum Motion<V: Planar> {
     Static(Static<V>),
     /// Keeps its velocity.
     Linear(Linear<V>),
-    /// Keeps its acceleration (the IEEE form; S2's "TDM").
+    /// Keeps its acceleration (the IEEE form; Shi 2014's "TDM").
     Quadratic(Quadratic<V>),
     /// Keeps its speed and turn rate.
     Circular(Circular<V>),

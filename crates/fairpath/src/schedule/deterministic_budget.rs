@@ -9,8 +9,8 @@ use crate::random::Random;
 use crate::time::SharedInstant;
 use crate::vector::Planar;
 
-/// Who is worse off is told more often, in turns instead of by chance, within a budget (S0 3.4.2,
-/// S1 5.2).
+/// Who is worse off is told more often, in turns instead of by chance, within a budget (Banavar
+/// 2005 3.4.2, Aggarwal 2005 5.2).
 ///
 /// Frequencies are those of [`ProbabilisticBudget`](super::ProbabilisticBudget). A receiver just
 /// told is tagged for the trigger that is ⌈1/frequency − credit⌉ triggers away; what the rounding

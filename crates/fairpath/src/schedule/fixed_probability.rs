@@ -2,10 +2,10 @@ use super::{Claims, DecisionContext, Scheduler};
 use crate::random::Random;
 use crate::vector::Planar;
 
-/// Each receiver is told of each DR vector with one and the same probability (S0 3.4.1.5): with 1/3
-/// the papers' "1/3 probabilistic", which shows what chance alone costs.
+/// Each receiver is told of each DR vector with one and the same probability (Banavar 2005
+/// 3.4.1.5): with 1/3 the papers' "1/3 probabilistic", which shows what chance alone costs.
 ///
-/// A receiver's first DR vector is always sent, as S0 does.
+/// A receiver's first DR vector is always sent, as Banavar 2005 does.
 #[derive(Clone, Copy, Debug)]
 pub struct FixedProbability {
     probability: f64,

@@ -1,20 +1,20 @@
 //! Who is told of a new DR vector, and when: the schedulers, and the [`Dispatcher`] that runs one.
 //!
-//! A scheduler sees what the sender knows ([`DecisionContext`]): the ledger, each receiver's account and
-//! delay, and a seeded generator. It answers with [`Claims`]: this receiver, at that instant, this
-//! important. The dispatcher keeps the books, lets claims come due, and sees to it that nobody is
-//! forgotten, whatever the scheduler wants.
+//! A scheduler sees what the sender knows ([`DecisionContext`]): the ledger, each receiver's
+//! account and delay, and a seeded generator. It answers with [`Claims`]: this receiver, at that
+//! instant, this important. The dispatcher keeps the books, lets claims come due, and sees to it
+//! that nobody is forgotten, whatever the scheduler wants.
 //!
 //! | file | scheduler | from |
 //! | --- | --- | --- |
 //! | `broadcast` | every trigger, everyone | "base" |
 //! | `every_nth` | every k-th trigger, everyone | "1/3 base" |
-//! | `scheduling_one` | the worst off now, the others when they have become as badly off; a trigger discards what waits | S0 3.3.3 |
-//! | `scheduling_two` | the same, but a trigger sends what waits | S0 3.3.4 |
-//! | `relative_error` | errors equal at reception, estimates corrected by receipts | S1 4 |
-//! | `fixed_probability` | each receiver with the same probability | S0 3.4.1.5, "1/3 probabilistic" |
-//! | `probabilistic_budget` | each by its share of errors and silence, by chance | S0 3.4.1; one at a time: S1 5.1 |
-//! | `deterministic_budget` | the same shares, in turns | S0 3.4.2, S1 5.2 |
+//! | `scheduling_one` | the worst off now, the others when they have become as badly off; a trigger discards what waits | Banavar 2005 3.3.3 |
+//! | `scheduling_two` | the same, but a trigger sends what waits | Banavar 2005 3.3.4 |
+//! | `relative_error` | errors equal at reception, estimates corrected by receipts | Aggarwal 2005 4 |
+//! | `fixed_probability` | each receiver with the same probability | Banavar 2005 3.4.1.5, "1/3 probabilistic" |
+//! | `probabilistic_budget` | each by its share of errors and silence, by chance | Banavar 2005 3.4.1; one at a time: Aggarwal 2005 5.1 |
+//! | `deterministic_budget` | the same shares, in turns | Banavar 2005 3.4.2, Aggarwal 2005 5.2 |
 //! | `error_index` | whoever it helps most, at a price, fairly | ours |
 
 mod account;

@@ -6,7 +6,7 @@ use crate::random::Random;
 use crate::time::SharedInstant;
 use crate::vector::Planar;
 
-/// Who is worse off is told more often, by chance, within a budget (S0 3.4.1).
+/// Who is worse off is told more often, by chance, within a budget (Banavar 2005 3.4.1).
 ///
 /// Every receiver has a share of the budget by its errors and its silence ([`Weighting`]), and is
 /// told with the probability share × budget; where that is above 1, the surplus is spread equally
@@ -14,8 +14,8 @@ use crate::vector::Planar;
 ///
 /// Unlike in the papers, a receiver that has not acknowledged anything yet has an equal share (else
 /// it starves while its first DR vector is on the way), equal shares stand in where all errors are
-/// zero (S0's code divides by it), and copies that were sent for liveness' sake are paid for out of
-/// the budget.
+/// zero (Banavar 2005's code divides by it), and copies that were sent for liveness' sake are paid
+/// for out of the budget.
 #[derive(Clone, Debug)]
 pub struct ProbabilisticBudget {
     draw: Draw,
@@ -31,9 +31,9 @@ pub struct ProbabilisticBudget {
 
 #[derive(Clone, Copy, Debug)]
 enum Draw {
-    /// For each receiver apart: S0.
+    /// For each receiver apart: Banavar 2005.
     Each,
-    /// One receiver and no other: S1.
+    /// One receiver and no other: Aggarwal 2005.
     One,
 }
 
@@ -46,13 +46,13 @@ impl ProbabilisticBudget {
     /// it silent.
     const OWED_MAX: f64 = 8.0;
 
-    /// S0's: every receiver by a draw of its own. `budget` is per trigger, in DR vectors, or in
-    /// bytes if that is what departures are costed in.
+    /// Banavar 2005's: every receiver by a draw of its own. `budget` is per trigger, in DR vectors,
+    /// or in bytes if that is what departures are costed in.
     pub fn new(budget: f64, weighting: Weighting) -> Self {
         Self::with(Draw::Each, budget, weighting)
     }
 
-    /// S1's: one receiver at every trigger, drawn by the shares.
+    /// Aggarwal 2005's: one receiver at every trigger, drawn by the shares.
     pub fn picking_one(weighting: Weighting) -> Self {
         Self::with(Draw::One, 1.0, weighting)
     }

@@ -4,17 +4,17 @@ use crate::random::Random;
 use crate::time::Span;
 use crate::vector::Planar;
 
-/// Scheduling algorithm #1 (S0 3.3.3): whoever has the highest accumulated error is told at once,
-/// everybody else at the instant at which their own error will have grown to that.
+/// Scheduling algorithm #1 (Banavar 2005 3.3.3): whoever has the highest accumulated error is told
+/// at once, everybody else at the instant at which their own error will have grown to that.
 ///
 /// Who has no such instant within the time threshold waits for the next trigger, and a new trigger
 /// discards what is still waiting. So errors become equal, but at several times what they were: who
 /// is left out often drags all the others up.
 ///
-/// As printed (S0 eq. 3.4), the highest error is that of now, and copies are taken to arrive at
-/// once; [`equal_at_reception`](Self::equal_at_reception) does as S0's text says. A receiver's
-/// first DR vector is sent at once, and who joins later is taken to have fared like the others on
-/// average.
+/// As printed (Banavar 2005 eq. 3.4), the highest error is that of now, and copies are taken to
+/// arrive at once; [`equal_at_reception`](Self::equal_at_reception) does as Banavar 2005's text
+/// says. A receiver's first DR vector is sent at once, and who joins later is taken to have fared
+/// like the others on average.
 #[derive(Clone, Debug)]
 pub struct SchedulingOne {
     equaliser: Equaliser,

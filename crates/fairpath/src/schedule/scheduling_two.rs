@@ -4,8 +4,8 @@ use crate::random::Random;
 use crate::time::Span;
 use crate::vector::Planar;
 
-/// Scheduling algorithm #2 (S0 3.3.4): as [`SchedulingOne`](super::SchedulingOne), but a new
-/// trigger first sends what is still waiting instead of discarding it.
+/// Scheduling algorithm #2 (Banavar 2005 3.3.4): as [`SchedulingOne`](super::SchedulingOne), but a
+/// new trigger first sends what is still waiting instead of discarding it.
 ///
 /// So nobody is more than one DR vector behind, and errors stay near what they would be if
 /// everybody were told at once; they become less equal than with #1.

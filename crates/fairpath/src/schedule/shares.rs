@@ -1,12 +1,12 @@
 use super::Candidate;
 use crate::time::SharedInstant;
 
-/// How much each of S0's three factors counts in a receiver's share of the budget: its share of
-/// everybody's accumulated error (PA), of the instantaneous errors (PI), and of the time since
-/// something was last sent (PT).
+/// How much each of Banavar 2005's three factors counts in a receiver's share of the budget: its
+/// share of everybody's accumulated error (PA), of the instantaneous errors (PI), and of the time
+/// since something was last sent (PT).
 ///
-/// The five that S0 tries are constants; it finds PI the fairest when sending at random, PA when
-/// taking turns.
+/// The five that Banavar 2005 tries are constants; it finds PI the fairest when sending at random,
+/// PA when taking turns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weighting {
     accumulated: f64,
@@ -25,7 +25,7 @@ impl Weighting {
     pub const THIRDS: Self = Self { accumulated: 1.0 / 3.0, instantaneous: 1.0 / 3.0, silence: 1.0 / 3.0 };
     /// The two errors alike, no matter when something was sent.
     pub const HALVES: Self = Self { accumulated: 0.5, instantaneous: 0.5, silence: 0.0 };
-    /// S0's five, in its order.
+    /// Banavar 2005's five, in its order.
     pub const ALL: [Self; 5] =
         [Self::ACCUMULATED, Self::INSTANTANEOUS, Self::SILENCE, Self::THIRDS, Self::HALVES];
 
@@ -185,7 +185,7 @@ mod tests {
     use crate::number::ReceiverId;
     use fairpath_laws::{law, proptest::prelude::*};
 
-    /// As S0 describes it: one round after the other.
+    /// As Banavar 2005 describes it: one round after the other.
     fn limited_in_rounds(mut values: Vec<f64>) -> Vec<f64> {
         while values.iter().any(|value| *value > 1.0 + 1e-12) {
             let surplus: f64 = values.iter().map(|value| (value - 1.0).max(0.0)).sum();

@@ -15,8 +15,8 @@
 //! * Nobody is believed to be farther away than [`ReceiptTrust::delay_max`], for whoever makes the
 //!   transport wait too.
 //!
-//! And silence is no better: who has never reported anything for [`ReceiptTrust::SILENCE_MAX`] is no
-//! beginner any more, and is taken to be where the transport says, or next door.
+//! And silence is no better: who has never reported anything for [`ReceiptTrust::SILENCE_MAX`] is
+//! no beginner any more, and is taken to be where the transport says, or next door.
 
 use crate::ledger::LATENESS_MAX;
 use crate::time::{SharedInstant, Span};

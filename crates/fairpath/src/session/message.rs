@@ -1,8 +1,8 @@
 //! What peers of a session say to each other, and how it is spelt: PROTOCOL.md, sections 11 to 13.
 //!
-//! [`Message`]s travel on the ordered stream, [`UnorderedMessage`]s as independent messages, [`Part`]s in
-//! datagrams behind the DR vectors. Everything decodes or is refused; what decodes, encodes to the
-//! same bytes.
+//! [`Message`]s travel on the ordered stream, [`UnorderedMessage`]s as independent messages,
+//! [`Part`]s in datagrams behind the DR vectors. Everything decodes or is refused; what decodes,
+//! encodes to the same bytes.
 
 use super::codec::{MessageError, Reader, put_bytes, put_signed, put_varint};
 use super::error::{CloseReason, Refusal};

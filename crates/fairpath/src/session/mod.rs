@@ -9,8 +9,8 @@
 //!
 //! Both ends are driven alike. After *every* call into one of them:
 //!
-//! 1. write what [`poll_stream`](Client::poll_stream) and [`poll_unordered`](Client::poll_unordered)
-//!    give, until `None`;
+//! 1. write what [`poll_stream`](Client::poll_stream) and
+//!    [`poll_unordered`](Client::poll_unordered) give, until `None`;
 //! 2. while the transport can send a datagram *right now*, send what
 //!    [`poll_datagram`](Client::poll_datagram) gives, until `None`. Do not buffer more than one: a
 //!    datagram is booked as departed when it is handed out;

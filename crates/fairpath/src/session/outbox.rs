@@ -139,7 +139,8 @@ impl Inbox {
         self.ordered += 1;
     }
 
-    /// Whether this unordered message comes for the first time; nothing if no honest peer has got so far.
+    /// Whether this unordered message comes for the first time; nothing if no honest peer has got
+    /// so far.
     pub(super) fn accept_unordered(&mut self, number: u64) -> Option<bool> {
         self.unordered.insert(number, UNORDERED_WINDOW).ok()
     }

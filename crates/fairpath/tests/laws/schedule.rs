@@ -108,8 +108,8 @@ impl Stage {
     }
 }
 
-/// Shares of the accounts times the budget, cut at one and the surplus spread in rounds, as S0 has
-/// it.
+/// Shares of the accounts times the budget, cut at one and the surplus spread in rounds, as Banavar
+/// 2005 has it.
 fn frequencies(accounts: &[f64], budget: f64) -> Vec<f64> {
     let total: f64 = accounts.iter().sum();
     let mut frequencies: Vec<f64> = accounts.iter().map(|account| account / total * budget).collect();

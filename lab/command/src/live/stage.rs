@@ -273,8 +273,8 @@ impl Drop for Actor {
 }
 
 /// How motion is told in a scene, the same for everybody in it. A tank is taken to go straight on,
-/// as in S0. Where costs are compared the threshold is a sixth of the usual one: that makes 500
-/// triggers of 300, and one DR vector less than one per cent.
+/// as in Banavar 2005. Where costs are compared the threshold is a sixth of the usual one: that
+/// makes 500 triggers of 300, and one DR vector less than one per cent.
 fn telling(scene: &Scene) -> Vec<&'static str> {
     let telling = ["--model", "linear", "--threshold", if scene.is_bare { "0.05" } else { "0.3" }];
     let bare = scene.is_bare.then_some("--as-in-the-papers");

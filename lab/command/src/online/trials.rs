@@ -67,7 +67,7 @@ impl Experiment for LiveJetCar {
     }
 
     fn source(&self) -> &'static str {
-        "S3 fig 7"
+        "Buchheit 2004 fig 7"
     }
 
     fn about(&self) -> &'static str {
@@ -157,7 +157,7 @@ impl Experiment for LiveSailing {
     }
 
     fn source(&self) -> &'static str {
-        "S3 fig 9"
+        "Buchheit 2004 fig 9"
     }
 
     fn about(&self) -> &'static str {
@@ -232,7 +232,7 @@ impl Experiment for LiveTanks {
     }
 
     fn source(&self) -> &'static str {
-        "S0 2.3.1"
+        "Banavar 2005 2.3.1"
     }
 
     fn about(&self) -> &'static str {

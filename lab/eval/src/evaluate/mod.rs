@@ -5,11 +5,11 @@
 //! player really was, if no break lies between. What is measured, per predictor and horizon:
 //! * the mean and the median error (all predictions of all players count alike),
 //! * hits: the share of predictions that are off by no more than the hit radius; the *total* is the
-//!   mean over the horizons (S2's figure of merit),
+//!   mean over the horizons (Shi 2014's figure of merit),
 //! * the mean over players of each player's own mean, with its 95 % confidence interval (Student's
 //!   t over players: they, not ticks, are what a further match would draw anew),
 //!
-//! and, per predictor, packets per second without lag (S2's figures 9 and 13): the predictor
+//! and, per predictor, packets per second without lag (Shi 2014's figures 9 and 13): the predictor
 //! restarts from what is known whenever its error exceeds the threshold, once at the beginning of
 //! every run, and where it has reached [`TICKS_AHEAD_MAX`].
 //!

@@ -50,8 +50,8 @@ impl Contender {
         match self {
             Self::Linear => "linear",
             Self::Tdm => "TDM",
-            Self::S4Printed => "S4 as printed",
-            Self::S4Coded => "S4 as coded",
+            Self::S4Printed => "Jawad 2017 as printed",
+            Self::S4Coded => "Jawad 2017 as coded",
             Self::TrendLine => "trend line",
             Self::Live => "trend line, live",
             Self::Adaptive => "adaptive",

@@ -6,7 +6,8 @@
 //! last 25 ms is its velocity, the slope of velocities over [`ACCELERATION_WINDOW`] its
 //! acceleration, and it moves on at its velocity from the newest sample), so nothing that is handed
 //! to a predictor can know what comes next. What really happened, against which predictions are
-//! scored, is kept apart as [`Run::truth`]: there the path between two samples counts as known, because it happened.
+//! scored, is kept apart as [`Run::truth`]: there the path between two samples counts as known,
+//! because it happened.
 //!
 //! [`Play::from_ethereal`] has everything at every tick from the game itself: health, ammunition,
 //! keys and walls too.

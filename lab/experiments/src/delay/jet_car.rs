@@ -33,15 +33,15 @@ pub enum Sight {
     Old,
     /// The same, and the bot has learnt to steer as gently as that delay needs.
     UsedTo,
-    /// S3's first variant: a round trip ahead, the hands as an offset of the place.
+    /// Buchheit 2004's first variant: a round trip ahead, the hands as an offset of the place.
     Prototype,
     /// The server's scene played on with the bot's own inputs, as it is simulated.
     Simulated,
     /// The same as it is drawn: the own car's corrections bent along this curve.
     Drawn(Algorithm),
     /// As [`Simulated`](Self::Simulated), and the server holds an order for the player: while a
-    /// gust blows, thrust against it. S3's contingency, fired where the event is. The screen
-    /// plays it on as well.
+    /// gust blows, thrust against it. Buchheit 2004's contingency, fired where the event is. The
+    /// screen plays it on as well.
     Guarded,
 }
 

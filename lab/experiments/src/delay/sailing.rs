@@ -72,7 +72,7 @@ impl OtherBoat {
 }
 
 impl Finish {
-    /// S3's measure: by which share of the server's time the far one took longer.
+    /// Buchheit 2004's measure: by which share of the server's time the far one took longer.
     pub fn loss(&self) -> f64 {
         (self.client_secs - self.server_secs) / self.server_secs
     }

@@ -1,4 +1,4 @@
-//! Beyond S3: convergence, contingency, guesses about others, and whose hit counts.
+//! Beyond Buchheit 2004: convergence, contingency, guesses about others, and whose hit counts.
 
 use fairpath::converge::Algorithm;
 use fairpath::motion::MotionKind;
@@ -40,15 +40,15 @@ impl Experiment for HiddenDelay {
     }
 
     fn title(&self) -> &'static str {
-        "Beyond S3: convergence, contingency, guesses about others, and whose hit counts"
+        "Beyond Buchheit 2004: convergence, contingency, guesses about others, and whose hit counts"
     }
 
     fn source(&self) -> &'static str {
-        "S3 5 (what it leaves open); ours"
+        "Buchheit 2004 5 (what it leaves open); ours"
     }
 
     fn about(&self) -> &'static str {
-        "Four questions S3 leaves open. What does each way to bend a correction do to what is seen and to those who play by it: the jet car in \
+        "Four questions Buchheit 2004 leaves open. What does each way to bend a correction do to what is seen and to those who play by it: the jet car in \
          wind, and tanks at 300 ms? What does an order bring that the server holds for the player (while a gust blows, thrust \
          against it)? What do guesses about others add: tanks as heard, straight on, or on a circle, and the opponent's boat in the wind? And of \
          the hits that a shooter sees on its own screen, how many count without time warp, with it, and with a cap of 250 ms, and how \

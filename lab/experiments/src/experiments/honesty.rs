@@ -1,4 +1,4 @@
-//! H: does it pay to lie to the sender? S1 warns that it might; the claims are ours.
+//! H: does it pay to lie to the sender? Aggarwal 2005 warns that it might; the claims are ours.
 
 use fairpath::schedule::{DispatcherConfig, ReceiptTrust};
 use fairpath::time::Span;
@@ -61,7 +61,7 @@ impl Experiment for Honesty {
     }
 
     fn source(&self) -> &'static str {
-        "S1's warning; the claims are ours"
+        "Aggarwal 2005's warning; the claims are ours"
     }
 
     fn about(&self) -> &'static str {

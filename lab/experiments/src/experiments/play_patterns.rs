@@ -1,11 +1,11 @@
 //! What X10, X11 and X12 share: matches in which play patterns may be found, the predictors that
-//! look for them, and what S2 found.
+//! look for them, and what Shi 2014 found.
 //!
 //! The matches are Ethereal's, on its fixed map and on generated ones in turn, with walls, health
 //! and ammunition known; or a recording, where they are not. Nothing was tuned on them: their seeds
-//! are drawn anew from the seed of the run, and S2's predictors have S2's parameters.
+//! are drawn anew from the seed of the run, and Shi 2014's predictors have Shi 2014's parameters.
 //!
-//! S2 leaves two things open, and both decide who wins, so both are played: see [`Version`].
+//! Shi 2014 leaves two things open, and both decide who wins, so both are played: see [`Version`].
 
 use fairpath::random::Random;
 use fairpath::vector::{Vec2, Vector};
@@ -22,7 +22,7 @@ use crate::outcome::{Cell, Claim, Column, Rows};
 use crate::prediction::{HORIZONS_MS, Watched, scale_note, stage};
 use crate::{cells, show};
 
-/// S2's delays, in ticks: 300 to 2100 ms.
+/// Shi 2014's delays, in ticks: 300 to 2100 ms.
 pub(super) const HORIZONS: [u32; 7] = [18, 36, 54, 72, 90, 108, 126];
 
 /// How many matches, and how long each is: 12 minutes of play of eight. Ratios between predictors
@@ -43,12 +43,12 @@ struct Scene {
     stage: Stage,
 }
 
-/// How S2 is read.
+/// How Shi 2014 is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Version {
-    /// No acceleration is known, so that TDM is a line: S2's column for TDM grows like one. EKB
-    /// turns to its pattern in l = 0.1 ticks per pixel to the nearest player, as S2's text and
-    /// its table 1 have it.
+    /// No acceleration is known, so that TDM is a line: Shi 2014's column for TDM grows like one.
+    /// EKB turns to its pattern in l = 0.1 ticks per pixel to the nearest player, as Shi 2014's
+    /// text and its table 1 have it.
     Usual,
     /// The same, but accelerations are known: that of the last tick or, in recordings, over the
     /// last 100 ms.
@@ -152,7 +152,7 @@ impl Season {
         };
         vec![
             format!("{played} Hit radius and packet threshold: {} {unit}.", show(first.stage.hit_radius())),
-            "S2 leaves two things open. Whether TDM knew an acceleration: shown none it is the line, and so it looks in S2's tables, where its \
+            "Shi 2014 leaves two things open. Whether TDM knew an acceleration: shown none it is the line, and so it looks in Shi 2014's tables, where its \
              error grows in proportion to the delay; shown the measured one, it keeps for two seconds what a key press causes for a tenth \
              of one. And how fast EKB turns to its pattern: by the text in 0.1 ticks per pixel to the nearest player, by equation 17 as \
              printed, which lacks that factor, nearly always in a second. Each is a version here, and claims are judged in all of them."
@@ -204,7 +204,7 @@ fn ethereal(seed: u64, number: usize, secs: u32) -> Result<Play, CannotRun> {
     Play::from_ethereal(recording, None).map_err(|error| cannot_be_played(error.to_string()))
 }
 
-/// Everybody in S2's tables in all versions that differ, and ours.
+/// Everybody in Shi 2014's tables in all versions that differ, and ours.
 fn entrants() -> Vec<Entrant> {
     let same = |name| [Entrant { name, version: None }].to_vec();
     let versions = |name, versions: &[Version]| {
@@ -232,7 +232,7 @@ pub(super) const HYBRID_EKB: &str = "hybrid-ekb";
 pub(super) const HYBRID_OAEKB: &str = "hybrid-oaekb";
 const ADAPTIVE: &str = "adaptive";
 const ADAPTIVE_HITS: &str = "adaptive-hits";
-/// S2's six.
+/// Shi 2014's six.
 pub(super) const PAPERS: [&str; 6] = [TDM, IS, EKB, OAEKB, HYBRID_EKB, HYBRID_OAEKB];
 /// They and ours, in the order of figures.
 pub(super) const EVERYBODY: [&str; 8] =
@@ -291,7 +291,7 @@ impl Entrant {
         }
     }
 
-    /// Whether S2's own numbers stand beside it.
+    /// Whether Shi 2014's own numbers stand beside it.
     pub(super) fn is_usual(&self) -> bool {
         self.version.is_none_or(|version| version == Version::Usual)
     }
@@ -347,8 +347,8 @@ impl Field {
         }
     }
 
-    /// One row per entrant with a number for each delay, ours above S2's, and one in the end if
-    /// there is a total.
+    /// One row per entrant with a number for each delay, ours above Shi 2014's, and one in the end
+    /// if there is a total.
     pub(super) fn beside_the_paper(
         &self,
         what: Beside<'_>,
@@ -378,7 +378,7 @@ impl Field {
             if entrant.is_usual()
                 && let Some(numbers) = PaperNumbers::of(entrant.name)
             {
-                push(entrant, "S2", Some(paper(numbers)), what.paper_unit);
+                push(entrant, "Shi 2014", Some(paper(numbers)), what.paper_unit);
             }
         }
         rows
@@ -430,24 +430,24 @@ pub(super) fn millis(ticks: u32) -> f64 {
     f64::from(ticks) * TICK_SECS * 1e3
 }
 
-/// One predictor's line in S2's tables 5 and 6.
+/// One predictor's line in Shi 2014's tables 5 and 6.
 pub(super) struct PaperNumbers {
     pub(super) name: &'static str,
     /// Mean error in pixels at each delay.
     pub(super) mean: [f64; 7],
     /// Hits in per cent at each delay.
     pub(super) hits: [f64; 7],
-    /// Their mean, as S2 gives it.
+    /// Their mean, as Shi 2014 gives it.
     pub(super) hits_total: f64,
 }
 
 impl PaperNumbers {
     pub(super) fn of(name: &str) -> Option<&'static Self> {
-        S2.iter().find(|numbers| numbers.name == name)
+        SHI_2014.iter().find(|numbers| numbers.name == name)
     }
 }
 
-pub(super) const S2: [PaperNumbers; 6] = [
+pub(super) const SHI_2014: [PaperNumbers; 6] = [
     PaperNumbers {
         name: TDM,
         mean: [35.6, 109.1, 198.7, 293.3, 388.8, 484.2, 579.5],
@@ -494,7 +494,7 @@ mod tests {
     /// A slip of the pen in the table would show.
     #[test]
     fn the_papers_totals_are_means_of_its_hits() {
-        for numbers in &S2 {
+        for numbers in &SHI_2014 {
             let mean = numbers.hits.iter().sum::<f64>() / 7.0;
             assert!((mean - numbers.hits_total).abs() < 0.06, "{}: {mean}", numbers.name);
         }

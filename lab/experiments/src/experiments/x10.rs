@@ -3,7 +3,7 @@
 use fairpath_eval::evaluate::Summary;
 
 use super::play_patterns::{
-    Beside, Field, HORIZONS, HYBRIDS, IS, OAEKB, PAPERS, PaperNumbers, S2, Season, TDM, Version,
+    Beside, Field, HORIZONS, HYBRIDS, IS, OAEKB, PAPERS, PaperNumbers, SHI_2014, Season, TDM, Version,
     columns_begin, millis,
 };
 use crate::cells;
@@ -25,13 +25,13 @@ impl Experiment for X10 {
     }
 
     fn source(&self) -> &'static str {
-        "S2 tables 3, 5"
+        "Shi 2014 tables 3, 5"
     }
 
     fn about(&self) -> &'static str {
-        "At every tick of every player, every predictor of S2 says where that player will be 0.3 to 2.1 s later, and is scored where the \
+        "At every tick of every player, every predictor of Shi 2014 says where that player will be 0.3 to 2.1 s later, and is scored where the \
          player really was. The matches are new ones of Ethereal's bots, with walls, health and ammunition known; a recording with \
-         --motion, where they are not. S2's table 5 stands beside ours. Our own adaptive predictor plays along and has no part in \
+         --motion, where they are not. Shi 2014's table 5 stands beside ours. Our own adaptive predictor plays along and has no part in \
          the claims. Intervals are 95 %, Student's t over players."
     }
 
@@ -66,7 +66,7 @@ fn claims(field: &Field, version: Version) -> [Claim; 5] {
     [
         claim(
             "oaekb-lowest",
-            "OAEKB has the lowest mean error of S2's six from 600 ms on",
+            "OAEKB has the lowest mean error of Shi 2014's six from 600 ms on",
             why_not_ahead(version),
             &|field| {
                 let own = means(OAEKB)?;
@@ -124,7 +124,7 @@ fn why_not_ahead(version: Version) -> &'static str {
     match version {
         Version::Usual | Version::Measured => {
             "With 0.1 ticks per pixel EKB has turned to its pattern within 10 ticks of a neighbour 100 pixels away, and bots do not turn that \
-             soon: it is ahead of the line only from about 1500 ms on. See the version with equation 17 as printed, whose numbers are near S2's"
+             soon: it is ahead of the line only from about 1500 ms on. See the version with equation 17 as printed, whose numbers are near Shi 2014's"
         }
         Version::AsPrinted => {
             "EKB, OAEKB and the hybrids are within a few per cent of each other, and at 600 ms of the line: who leads differs from seed to seed. \
@@ -148,7 +148,7 @@ fn least(summaries: &[&Summary]) -> Vec<f64> {
     (0..HORIZONS.len()).map(at).collect()
 }
 
-/// What S2 counts lengths in.
+/// What Shi 2014 counts lengths in.
 const PAPER_UNIT: &str = "px";
 
 fn headline(field: &Field) -> Rows {
@@ -168,7 +168,7 @@ fn rows(field: &Field) -> Rows {
         Column::number("players_mean_low", "from", unit),
         Column::number("players_mean_high", "to", unit),
         Column::number("predictions", "predictions", ""),
-        Column::number("paper_mean_px", "S2's mean error", "px").decimals(1),
+        Column::number("paper_mean_px", "Shi 2014's mean error", "px").decimals(1),
     ]);
     let mut rows = Rows::new(columns);
     for (entrant, summary) in field.scored() {
@@ -212,12 +212,12 @@ fn papers_errors() -> Figure {
     };
     Figure::new(
         "x10-error-s2",
-        "Mean error by delay in S2",
+        "Mean error by delay in Shi 2014",
         Axis::new("delay", "ms"),
         Axis::new("mean error", "px"),
-        Plot::Lines(S2.iter().map(line).collect()),
+        Plot::Lines(SHI_2014.iter().map(line).collect()),
     )
-    .caption("S2's table 5, on its own game with people playing.")
+    .caption("Shi 2014's table 5, on its own game with people playing.")
 }
 
 /// A few seconds of the first match through every predictor's eyes, shown what is measured.
@@ -240,7 +240,11 @@ mod tests {
         let season = Season::of_ethereal(21, 1, 30, &Silent).unwrap();
         let outcome = outcome(&season, &Silent);
         assert_eq!(outcome.rows.len(), 15 * 7);
-        assert_eq!(outcome.headline.as_ref().map(Rows::len), Some(15 + 6), "S2's six stand beside ours");
+        assert_eq!(
+            outcome.headline.as_ref().map(Rows::len),
+            Some(15 + 6),
+            "Shi 2014's six stand beside ours"
+        );
         assert_eq!(outcome.claims.len(), 15);
         assert!(outcome.claims.iter().all(|claim| claim.judgement.verdict != Verdict::NotApplicable));
         assert!(outcome.figures.iter().any(|figure| figure.id == "x10-picture-ekb"));

@@ -24,12 +24,12 @@ impl Experiment for X11 {
     }
 
     fn source(&self) -> &'static str {
-        "S2 tables 4, 6, fig 8, 12"
+        "Shi 2014 tables 4, 6, fig 8, 12"
     }
 
     fn about(&self) -> &'static str {
         "The predictions of X10, counted instead of averaged: a hit is within 45 pixels of where the player really was (scaled by top \
-         speed on a recording), and the total is the mean over the seven delays. S2's table 6 stands beside ours."
+         speed on a recording), and the total is the mean over the seven delays. Shi 2014's table 6 stands beside ours."
     }
 
     fn run(&self, settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRun> {
@@ -77,7 +77,7 @@ fn claims(field: &Field, version: Version) -> [Claim; 3] {
     ]
 }
 
-const WHY_NOT_HIGHEST: &str = "In S2 the hybrids hit as often as TDM at every delay, so where they hit they must have been TDM. Here their hits stay near EKB's: the \
+const WHY_NOT_HIGHEST: &str = "In Shi 2014 the hybrids hit as often as TDM at every delay, so where they hit they must have been TDM. Here their hits stay near EKB's: the \
      direction has too often changed by more than 40° at some tick of the time looked back on, and EKB's point is hit less often than the line's";
 const WHY_NOT_CLOSE: &str = "TDM is ahead and not behind: see the claim above";
 const WHY_NOT_ABOVE: &str =
@@ -109,8 +109,8 @@ fn rows(field: &Field) -> Rows {
         Column::number("players_hits_high_percent", "to", "%").decimals(1),
         Column::number("hits_total_percent", "hits, all delays", "%").decimals(1),
         Column::number("predictions", "predictions", ""),
-        Column::number("paper_hits_percent", "S2's hits", "%").decimals(1),
-        Column::number("paper_hits_total_percent", "S2's hits, all delays", "%").decimals(1),
+        Column::number("paper_hits_percent", "Shi 2014's hits", "%").decimals(1),
+        Column::number("paper_hits_total_percent", "Shi 2014's hits, all delays", "%").decimals(1),
     ]);
     let mut rows = Rows::new(columns);
     for (entrant, summary) in field.scored() {
@@ -141,21 +141,21 @@ fn hits(field: &Field, version: Version) -> Figure {
         Axis::new("within the hit radius", "%"),
         field.lines(version, percents),
     )
-    .caption("How many predictions are near enough to hit. Higher is better. S2's figures 8 and 12.")
+    .caption("How many predictions are near enough to hit. Higher is better. Shi 2014's figures 8 and 12.")
 }
 
 fn totals(field: &Field) -> Figure {
     let total = |summary: &Summary| (summary.hits_total, (f64::NAN, f64::NAN));
-    // Not a number, which draws nothing, for who is not in S2.
+    // Not a number, which draws nothing, for who is not in Shi 2014.
     let in_paper = |name: &&str| PaperNumbers::of(name).map_or(f64::NAN, |paper| paper.hits_total);
     Figure::new(
         "x11-totals",
-        "Hits over all delays, beside S2's",
+        "Hits over all delays, beside Shi 2014's",
         Axis::new("", ""),
         Axis::new("hits, mean over the delays", "%"),
-        Plot::Bars(field.bars(total).series("S2", EVERYBODY.iter().map(in_paper).collect::<Vec<_>>())),
+        Plot::Bars(field.bars(total).series("Shi 2014", EVERYBODY.iter().map(in_paper).collect::<Vec<_>>())),
     )
-    .caption("S2's people are not our bots: compare the order, not the height.")
+    .caption("Shi 2014's people are not our bots: compare the order, not the height.")
 }
 
 #[cfg(test)]

@@ -23,13 +23,13 @@ impl Experiment for X12 {
     }
 
     fn source(&self) -> &'static str {
-        "S2 fig 9, 13"
+        "Shi 2014 fig 9, 13"
     }
 
     fn about(&self) -> &'static str {
         "Packets per player and second without lag: a predictor starts again from what is known whenever it is off by more than 45 pixels \
          (scaled by top speed on a recording), at the beginning of every life, and after five seconds. The matches are those of X10. \
-         S2 shows this as figures only. Intervals are 95 %, Student's t over players."
+         Shi 2014 shows this as figures only. Intervals are 95 %, Student's t over players."
     }
 
     fn run(&self, settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRun> {
@@ -78,7 +78,7 @@ fn claims(field: &Field, version: Version) -> [Claim; 2] {
     ]
 }
 
-const WHY_NOT_AS_MANY: &str = "A prediction lasts for about half a second, and for the first 350 ms of it a hybrid is EKB by S2's algorithm 3: it costs what EKB costs";
+const WHY_NOT_AS_MANY: &str = "A prediction lasts for about half a second, and for the first 350 ms of it a hybrid is EKB by Shi 2014's algorithm 3: it costs what EKB costs";
 const WHY_NOT_MORE: &str =
     "The hybrids cost as much as EKB, and IS, which bends the line only a little, costs less than both";
 

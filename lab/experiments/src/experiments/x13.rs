@@ -14,11 +14,12 @@ use crate::outcome::{Claim, Column, Outcome, Rows};
 
 pub(super) struct X13;
 
-/// S3's round trips.
+/// Buchheit 2004's round trips.
 const RTTS_MS: [i64; 7] = [20, 40, 100, 200, 400, 800, 1600];
-/// What S3's middleman kept to: ±5 ms.
+/// What Buchheit 2004's middleman kept to: ±5 ms.
 const JITTER: Span = Span::from_millis(5);
-/// How many runs of each kind. S3 had four of a person's; 24 make a band of some ±10 points.
+/// How many runs of each kind. Buchheit 2004 had four of a person's; 24 make a band of some ±10
+/// points.
 const RUNS: u64 = 24;
 /// Up to this share of runs may end early for their mean score to say something.
 const EARLY_MAX: f64 = 0.1;
@@ -39,14 +40,14 @@ impl Experiment for X13 {
     }
 
     fn source(&self) -> &'static str {
-        "S3 fig 7–8"
+        "Buchheit 2004 fig 7–8"
     }
 
     fn about(&self) -> &'static str {
         "A bot with a person's reaction time drives for two minutes: a point for what passes, four off for a hit, the walls cost one of \
          three cars. The server free-runs in ticks of 10 ms and answers each input; half of the round trip lies each way, ±5 ms. Off: the bot \
-         sees what arrives, and has learnt to steer as gently as that needs, as S3's experienced player had; beside it a bot that \
-         has not. On: it sees the server's scene played on with its own inputs that the server had not seen; beside it S3's own prototype, \
+         sees what arrives, and has learnt to steer as gently as that needs, as Buchheit 2004's experienced player had; beside it a bot that \
+         has not. On: it sees the server's scene played on with its own inputs that the server had not seen; beside it Buchheit 2004's own prototype, \
          which extrapolates everything by one round trip and adds the inputs to the place only."
     }
 
@@ -211,7 +212,7 @@ impl Played {
             return claim;
         }
         claim.paper("≈ 100").remark(
-            "not an independent finding: the bot's skill was set so that it scores what S3's player did without delay. Another seed's courses make it \
+            "not an independent finding: the bot's skill was set so that it scores what Buchheit 2004's player did without delay. Another seed's courses make it \
              some five points better or worse",
         )
     }
@@ -223,7 +224,7 @@ impl Played {
     }
 
     fn on_loses_far_less(&self, weather: Weather) -> Claim {
-        // Where most runs end early there is no score to compare, as S3 found.
+        // Where most runs end early there is no score to compare, as Buchheit 2004 found.
         let far: Vec<Span> = self
             .between(100, 800)
             .filter(|rtt| self.cell(weather, *rtt, OFF).lost_share < judge::MOST)
@@ -269,7 +270,7 @@ impl Played {
         .unit("points, the least from 400 ms on")
         .paper("−165, like parking")
         .remark(format!(
-            "a parked car ends at {:.0} here; S3's number was used to set how much comes down",
+            "a parked car ends at {:.0} here; Buchheit 2004's number was used to set how much comes down",
             self.parked
         ))
     }
@@ -342,7 +343,7 @@ impl Played {
         let least = pairs.fold(f64::INFINITY, f64::min);
         Claim::new(
             "X13.prototype",
-            "calm, ours: from 200 ms on, wherever most of its runs last, S3's prototype scores less than replaying the inputs through \
+            "calm, ours: from 200 ms on, wherever most of its runs last, Buchheit 2004's prototype scores less than replaying the inputs through \
              the physics",
             if far.is_empty() { judge::not_applicable() } else { judge::above(least, 0.0) },
         )
@@ -366,9 +367,9 @@ impl Played {
             })
             .collect();
         vec![
-            "The bot's behaviour under delay was partly shaped by S3's numbers: how it loses its nerve when the car does not do what \
+            "The bot's behaviour under delay was partly shaped by Buchheit 2004's numbers: how it loses its nerve when the car does not do what \
              its hands did, and how gently somebody steers who is used to a delay, were chosen so that uncompensated play ends near a \
-             parked car's score rather than in the walls. The curve without compensation is therefore a reconstruction of S3's player and \
+             parked car's score rather than in the walls. The curve without compensation is therefore a reconstruction of Buchheit 2004's player and \
              not evidence about people. What compensation and wind do to that player was not tuned."
                 .into(),
             format!("At low round trips, calm: {}. No difference beyond the bands.", ahead.join("; ")),
@@ -385,7 +386,7 @@ impl Played {
         let line = |sight: &Sight| {
             let cells: Vec<&Cell> =
                 self.cells.iter().filter(|cell| (cell.weather, cell.sight) == (weather, *sight)).collect();
-            // A score of runs that ended early says nothing: S3 left it out as well.
+            // A score of runs that ended early says nothing: Buchheit 2004 left it out as well.
             let drawn = |cell: &Cell| if cell.lost_share < judge::MOST { cell.score.mean } else { f64::NAN };
             let points: Vec<(f64, f64)> =
                 cells.iter().map(|cell| (cell.rtt.as_millis_f64(), drawn(cell))).collect();
@@ -405,7 +406,7 @@ impl Played {
         };
         Figure::new(
             format!("x13-{}", id(weather)),
-            format!("Score after two minutes, {} (S3's figure {number})", weather.name()),
+            format!("Score after two minutes, {} (Buchheit 2004's figure {number})", weather.name()),
             Axis::new("round trip", "ms").logarithmic(),
             Axis::new("mean score", "points"),
             Plot::Lines(SIGHTS.iter().map(line).collect()),

@@ -14,15 +14,15 @@ use crate::outcome::{Claim, Column, Outcome, Rows};
 
 pub(super) struct X14;
 
-/// S3's round trips.
+/// Buchheit 2004's round trips.
 const RTTS_MS: [i64; 8] = [0, 50, 100, 200, 300, 700, 1100, 1500];
-/// Between which S3 saw its bump come and go.
+/// Between which Buchheit 2004 saw its bump come and go.
 const BUMP_MS: [i64; 4] = [500, 600, 800, 900];
 /// At which the agents' luck with the first shift is looked into.
 const LUCK_MS: [i64; 3] = [100, 300, 700];
-/// S3's runs of each kind.
+/// Buchheit 2004's runs of each kind.
 const RUNS: u64 = 15;
-/// What S3's middleman kept to: ±5 ms.
+/// What Buchheit 2004's middleman kept to: ±5 ms.
 const JITTER: Span = Span::from_millis(5);
 
 impl Experiment for X14 {
@@ -35,12 +35,12 @@ impl Experiment for X14 {
     }
 
     fn source(&self) -> &'static str {
-        "S3 fig 9–12"
+        "Buchheit 2004 fig 9–12"
     }
 
     fn about(&self) -> &'static str {
         "Two equal agents race to a buoy 1000 feet away, one at the server, one at the end of a link. Measured is by which share of the \
-         server's time the far one takes longer; 15 races each, with a link that varies by ±5 ms as S3's did and a screen whose frames are not in \
+         server's time the far one takes longer; 15 races each, with a link that varies by ±5 ms as Buchheit 2004's did and a screen whose frames are not in \
          step with the server's ticks. Four kinds of weather: wind that shifts between west and south every 20 s (simple agents), steady wind \
          from the west, wind that shifts every 5 s (optimal agents), and steady wind with a current of one knot across."
     }
@@ -67,7 +67,7 @@ enum Weather {
 }
 
 impl Weather {
-    /// S3's.
+    /// Buchheit 2004's.
     const ALL: [Self; 4] = [Self::SlowShifts, Self::Steady, Self::QuickShifts, Self::Current];
 
     fn rules(self, seed: u64) -> SailingConfig {
@@ -81,8 +81,8 @@ impl Weather {
         }
     }
 
-    /// S3 names the simple agent for the first and the optimal one for the third; for the steady
-    /// winds, where one decision is all the sail needs, ours is the optimal one.
+    /// Buchheit 2004 names the simple agent for the first and the optimal one for the third; for
+    /// the steady winds, where one decision is all the sail needs, ours is the optimal one.
     fn trim(self) -> Trim {
         if matches!(self, Self::SlowShifts | Self::AnyPhase) { Trim::Simple } else { Trim::Optimal }
     }
@@ -296,7 +296,7 @@ impl Sailed {
         .remark(format!("on less off, in points: {}", each.join(", ")))
     }
 
-    /// S3's first oddity.
+    /// Buchheit 2004's first oddity.
     fn ahead_when_near(&self) -> Claim {
         let near: Vec<Span> =
             self.rtts.iter().copied().filter(|rtt| (50..=300).contains(&(rtt.as_micros() / 1_000))).collect();
@@ -323,7 +323,7 @@ impl Sailed {
         .remark(format!(
             "{}. With the first shift at another time in every race: {}; there nobody is ahead beyond chance. The simple agent takes a boat that slows \
              down for a sail that is wrong, though it may only have been too fast for the wind, so what it learns depends on when it looks. \
-             S3's pattern is the same in every race, and whatever a delay does to those looks it does 15 times",
+             Buchheit 2004's pattern is the same in every race, and whatever a delay does to those looks it does 15 times",
             each.join(", "),
             self.with_other_luck()
         ))
@@ -342,7 +342,7 @@ impl Sailed {
         if each.is_empty() { "not sailed".into() } else { each.join(", ") }
     }
 
-    /// S3's second oddity.
+    /// Buchheit 2004's second oddity.
     fn bump(&self) -> Claim {
         let at = |rtt_ms: i64| 100.0 * self.loss(Weather::Current, Span::from_millis(rtt_ms), true);
         let slow = |rtt_ms: i64| 100.0 * self.loss(Weather::SlowShifts, Span::from_millis(rtt_ms), false);
@@ -365,7 +365,7 @@ impl Sailed {
             "{}. It does not appear: while wind and current hold, replaying the inputs through the same physics gives the agent the boat it \
              will have, at every round trip alike, and the rudder does not swing. What does appear is a rhythm where nothing is compensated: the \
              simple agent, which judges its sail every 400 ms, loses {:.0} % at 700 ms, {:.0} % at 1100 ms and {:.0} % at 1500 ms, because a delay turns \
-             its lesson about every other change upside down or not. S3's bump at one delay looks like such a rhythm meeting an extrapolation that \
+             its lesson about every other change upside down or not. Buchheit 2004's bump at one delay looks like such a rhythm meeting an extrapolation that \
              was not exact; its report does not say enough to test that",
             each.join(", "),
             slow(700),
@@ -376,7 +376,7 @@ impl Sailed {
 
     fn notes(&self) -> Vec<String> {
         vec![
-            "Time is S3's: the server plays elapsed time in whole ticks of 20 ms and answers each input, the far agent decides in every \
+            "Time is Buchheit 2004's: the server plays elapsed time in whole ticks of 20 ms and answers each input, the far agent decides in every \
              frame. An agent that never arrives is counted with 600 s."
                 .into(),
             "Without compensation the far agent steers by where its boat was: in a current, where the rudder is needed all the way, it turns too \
@@ -417,7 +417,7 @@ impl Sailed {
         };
         Figure::new(
             format!("x14-{}", weather.id()),
-            format!("{} (S3's figure {number})", weather.name()),
+            format!("{} (Buchheit 2004's figure {number})", weather.name()),
             Axis::new("round trip", "ms"),
             Axis::new("takes longer than the server's agent", "%"),
             Plot::Lines(vec![line(false), line(true)]),

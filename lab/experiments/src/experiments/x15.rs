@@ -22,13 +22,13 @@ pub struct X15<'a> {
     pub recordings: &'a [LapFile],
 }
 
-/// How many laps the line is made of: S4's fifty runs of four drivers.
+/// How many laps the line is made of: Jawad 2017's fifty runs of four drivers.
 const LAPS_LEARNED: usize = 50;
 /// How many laps of each driver judge it.
 const LAPS_JUDGED: u32 = 4;
 
-/// S4's table 4.2: delay in ms, mean error with the trend line, and with plain dead reckoning; in
-/// its game's units.
+/// Jawad 2017's table 4.2: delay in ms, mean error with the trend line, and with plain dead
+/// reckoning; in its game's units.
 const TABLE_4_2: [(f64, f64, f64); 6] = [
     (50.0, 173.45, 193.33),
     (100.0, 179.83, 201.74),
@@ -37,7 +37,7 @@ const TABLE_4_2: [(f64, f64, f64); 6] = [
     (250.0, 229.43, 234.642),
     (300.0, 248.321, 267.675),
 ];
-/// Up to where S4 looks.
+/// Up to where Jawad 2017 looks.
 const S4_MS_MAX: f64 = 300.0;
 
 impl Experiment for X15<'_> {
@@ -50,14 +50,14 @@ impl Experiment for X15<'_> {
     }
 
     fn source(&self) -> &'static str {
-        "S4 table 4.2"
+        "Jawad 2017 table 4.2"
     }
 
     fn about(&self) -> &'static str {
         "Four bots with different lines and habits drive fifty laps, of which the trend line is made, and sixteen others with dice of their own, \
-         on which everybody is asked at every tick where the car will be. All see the same causal estimates from positions. S4's prediction \
+         on which everybody is asked at every tick where the car will be. All see the same causal estimates from positions. Jawad 2017's prediction \
          is there as printed, with its recursion for the speed, and as coded, with plain differences; ours goes on along the line, and \
-         learned from the fifty laps alone how far to believe what. S4's own numbers come from another game and are not to be \
+         learned from the fifty laps alone how far to believe what. Jawad 2017's own numbers come from another game and are not to be \
          compared in size, only in order."
     }
 
@@ -93,8 +93,8 @@ impl Experiment for X15<'_> {
         }
         let with_line: Vec<(f64, f64)> = TABLE_4_2.iter().map(|row| (row.0, row.1)).collect();
         let plain: Vec<(f64, f64)> = TABLE_4_2.iter().map(|row| (row.0, row.2)).collect();
-        tables.add_printed("S4's game", "improved (table 4.2)", &with_line, "its units");
-        tables.add_printed("S4's game", "plain (table 4.2)", &plain, "its units");
+        tables.add_printed("Jawad 2017's game", "improved (table 4.2)", &with_line, "its units");
+        tables.add_printed("Jawad 2017's game", "plain (table 4.2)", &plain, "its units");
         outcome.rows = tables.rows;
         Ok(outcome.headline(tables.headline))
     }

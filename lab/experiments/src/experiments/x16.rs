@@ -35,7 +35,7 @@ impl Experiment for X16 {
     }
 
     fn source(&self) -> &'static str {
-        "S0 2.3.1"
+        "Banavar 2005 2.3.1"
     }
 
     fn about(&self) -> &'static str {

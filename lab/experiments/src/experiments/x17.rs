@@ -34,7 +34,7 @@ impl Experiment for X17 {
     }
 
     fn source(&self) -> &'static str {
-        "S0 3.4.1.1, 3.5; S1 abstract"
+        "Banavar 2005 3.4.1.1, 3.5; Aggarwal 2005 abstract"
     }
 
     fn about(&self) -> &'static str {

@@ -22,7 +22,7 @@ impl Experiment for X2 {
     }
 
     fn source(&self) -> &'static str {
-        "S0 fig 3.2–3.10"
+        "Banavar 2005 fig 3.2–3.10"
     }
 
     fn about(&self) -> &'static str {

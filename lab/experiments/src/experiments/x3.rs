@@ -23,7 +23,7 @@ impl Experiment for X3 {
     }
 
     fn source(&self) -> &'static str {
-        "S0 fig 3.11–3.13"
+        "Banavar 2005 fig 3.11–3.13"
     }
 
     fn about(&self) -> &'static str {

@@ -20,7 +20,7 @@ impl Experiment for X4 {
     }
 
     fn source(&self) -> &'static str {
-        "S0 fig 3.15–3.17"
+        "Banavar 2005 fig 3.15–3.17"
     }
 
     fn about(&self) -> &'static str {
@@ -73,7 +73,7 @@ fn claims(case: &Case) -> [Claim; 4] {
         case.claim(
             "X4.best",
             "sharing by the instantaneous error alone (PI = 1) has the least spread",
-            "Spread is made of accumulated errors, and shares that look at them correct it; PI has the best mean instead. S0's own code computes PI as \
+            "Spread is made of accumulated errors, and shares that look at them correct it; PI has the best mean instead. Banavar 2005's own code computes PI as \
              accumulated minus acknowledged error, which is something else",
             |scores| {
                 let spread = |factor: Factor| scores.of(Contender::Probabilistic(factor)).spread();

@@ -23,7 +23,7 @@ impl Experiment for X5 {
     }
 
     fn source(&self) -> &'static str {
-        "S0 fig 3.18"
+        "Banavar 2005 fig 3.18"
     }
 
     fn about(&self) -> &'static str {

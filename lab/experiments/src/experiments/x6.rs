@@ -22,7 +22,7 @@ impl Experiment for X6 {
     }
 
     fn source(&self) -> &'static str {
-        "S0 fig 3.19–3.21"
+        "Banavar 2005 fig 3.19–3.21"
     }
 
     fn about(&self) -> &'static str {

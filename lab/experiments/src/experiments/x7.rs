@@ -24,7 +24,7 @@ impl Experiment for X7 {
     }
 
     fn source(&self) -> &'static str {
-        "S0 fig 3.22–3.27, S1 5–6"
+        "Banavar 2005 fig 3.22–3.27, Aggarwal 2005 5–6"
     }
 
     fn about(&self) -> &'static str {

@@ -33,7 +33,7 @@ impl Experiment for X8 {
     }
 
     fn source(&self) -> &'static str {
-        "S1 fig 4, theorem 4.1"
+        "Aggarwal 2005 fig 4, theorem 4.1"
     }
 
     fn about(&self) -> &'static str {
@@ -65,7 +65,7 @@ fn claims(case: &Case) -> [Claim; 2] {
         case.claim(
             "X8.mean",
             &format!("{when} the mean error is a multiple of base's"),
-            "Everybody is pushed up to the farthest receiver, and with these delays that alone is just below twice the mean. S1 blames \
+            "Everybody is pushed up to the farthest receiver, and with these delays that alone is just below twice the mean. Aggarwal 2005 blames \
              what it saw beyond that on instants that miss their mark; scheduling #1, which ignores delays, is far beyond it in X2",
             |scores| judge::multifold(scores.ratio(Score::mean, RELATIVE, BASE), 1.0),
         )

@@ -38,7 +38,7 @@ pub enum Contender {
     ErrorIndex(f64),
 }
 
-/// What the budget schemes share their budget by: S0's five cases.
+/// What the budget schemes share their budget by: Banavar 2005's five cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Factor {
     /// PA = 1: the accumulated error.
@@ -179,7 +179,7 @@ impl Contender {
 }
 
 impl Factor {
-    /// All of them, in S0's order.
+    /// All of them, in Banavar 2005's order.
     pub const ALL: [Self; 5] =
         [Self::Accumulated, Self::Instantaneous, Self::Silence, Self::Thirds, Self::Halves];
 

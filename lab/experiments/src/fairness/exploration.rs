@@ -39,7 +39,7 @@ impl Experiment for Exploration {
     }
 
     fn source(&self) -> &'static str {
-        "S0 ch. 3, S1"
+        "Banavar 2005 ch. 3, Aggarwal 2005"
     }
 
     fn about(&self) -> &'static str {

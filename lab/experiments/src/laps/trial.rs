@@ -5,8 +5,8 @@ use super::{Drives, LapFile, Tables, figures, horizons_in_ticks};
 use crate::experiment::{CannotRun, Experiment, Progress, Settings};
 use crate::outcome::{Claim, Outcome};
 
-/// How far ahead predictions are asked for unless something else is: S4's delays, and on to two
-/// seconds.
+/// How far ahead predictions are asked for unless something else is: Jawad 2017's delays, and on to
+/// two seconds.
 pub const HORIZONS_MS: [f64; 10] = [50.0, 100.0, 150.0, 200.0, 250.0, 300.0, 500.0, 1000.0, 1500.0, 2000.0];
 
 /// Recorded laps, each predicted by what the others taught.
@@ -31,13 +31,13 @@ impl Experiment for LapTrial {
     }
 
     fn source(&self) -> &'static str {
-        "S4 4"
+        "Jawad 2017 4"
     }
 
     fn about(&self) -> &'static str {
         "Each lap in turn is left out; the others make the trend line, teach it what it is worth, and teach the adaptive predictor. \
          Then everybody is asked at every tick of the lap that was left out where the car will be. All see the same causal \
-         estimates of velocity and acceleration, and nothing that is younger than the tick. S4 is there as printed and as coded; \
+         estimates of velocity and acceleration, and nothing that is younger than the tick. Jawad 2017 is there as printed and as coded; \
          `trend line, live` knows a single DR vector, as when it is placed over a network. Intervals are 95 %, laps drawn with \
          replacement."
     }

@@ -48,7 +48,7 @@ impl Experiment for AdaptiveClaims {
     }
 
     fn about(&self) -> &'static str {
-        "One predictor is to be best or tied with the best on mean error at every horizon (within 2 %; the field: all of S2's predictors, \
+        "One predictor is to be best or tied with the best on mean error at every horizon (within 2 %; the field: all of Shi 2014's predictors, \
          the input schemes where inputs are known, the line, velocities that fade in 0.3 and 1 s, ridge regression), not below the best of the papers' \
          predictors on hits (within 1 point), and not above the cheapest of the field on packets (within 2 %), on every recording. \
          It has two modes, one that aims at the mean error and one that aims at hits. Packets are counted as in `lab eval`: the \

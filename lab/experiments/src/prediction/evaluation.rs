@@ -9,7 +9,7 @@ use crate::figure::{Axis, Bars, Figure, Line, Plot};
 use crate::outcome::{Cell, Column, Outcome, Rows};
 use crate::{cells, show};
 
-/// How far ahead predictions are asked for unless something else is: S2's delays.
+/// How far ahead predictions are asked for unless something else is: Shi 2014's delays.
 pub const HORIZONS_MS: [f64; 7] = [300.0, 600.0, 900.0, 1200.0, 1500.0, 1800.0, 2100.0];
 
 /// Which predictors to score on which matches.
@@ -21,7 +21,7 @@ pub struct Evaluation {
     pub candidates: Vec<Candidate>,
     /// How far ahead, in ms; rounded to ticks of 1/60 s.
     pub horizons_ms: Vec<f64>,
-    /// Predictions off by at most this are hits; S2's 45 pixels, scaled, if not given.
+    /// Predictions off by at most this are hits; Shi 2014's 45 pixels, scaled, if not given.
     pub hit_radius: Option<f64>,
     /// A prediction off by more than this costs a packet; as the hit radius's own default if not
     /// given.
@@ -40,7 +40,7 @@ impl Experiment for Evaluation {
     }
 
     fn source(&self) -> &'static str {
-        "S2 3–5"
+        "Shi 2014 3–5"
     }
 
     fn about(&self) -> &'static str {

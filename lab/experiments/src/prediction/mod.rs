@@ -45,7 +45,7 @@ pub(crate) fn stage(watched: &Watched) -> Result<Stage, CannotRun> {
 pub(crate) fn scale_note(watched: &Watched, stage: &Stage) -> String {
     let unit = watched.play.unit;
     format!(
-        "{}: {} players, {} s of motion. Top speed (99.9th percentile over half seconds) {} {unit}/s, so one pixel of S2 is {} {unit}.",
+        "{}: {} players, {} s of motion. Top speed (99.9th percentile over half seconds) {} {unit}/s, so one pixel of Shi 2014 is {} {unit}.",
         watched.file,
         watched.play.players.len(),
         show(watched.play.secs()),

@@ -13,7 +13,7 @@ use crate::{cells, show};
 pub struct Packets {
     /// The matches.
     pub watched: Vec<Watched>,
-    /// How far receivers may be off; S2's 45 pixels, scaled, if not given.
+    /// How far receivers may be off; Shi 2014's 45 pixels, scaled, if not given.
     pub threshold: Option<f64>,
 }
 

@@ -11,7 +11,7 @@ use crate::figure::{Axis, Figure, Path, Plot};
 const WINDOW_TICKS: usize = 300;
 /// From one fan to the next: a third of a second.
 const FAN_TICKS: usize = 20;
-/// How far each fan reaches: S2's longest delay, 2.1 s.
+/// How far each fan reaches: Shi 2014's longest delay, 2.1 s.
 const AHEAD_TICKS: u32 = 126;
 
 /// A few seconds of one player.

@@ -6,7 +6,7 @@ use fairpath::vector::Vec2;
 use super::history::HISTORY_TICKS;
 use super::map::{Map, MapError};
 
-/// Ticks per second, as in S2.
+/// Ticks per second, as in Shi 2014.
 pub const TICKS_PER_SECOND: u32 = 60;
 /// Tick k begins at ⌊k·10⁶/60⌋ µs.
 pub const TICK_RATE: TickRate = TickRate::hz(TICKS_PER_SECOND);
@@ -17,7 +17,7 @@ pub const TOP_SPEED: f64 = 360.0;
 /// back, in a tenth of a second. Inertia a hand can feel, but keys, not momentum, decide where a
 /// player goes.
 pub const ACCELERATION: f64 = 3_600.0;
-/// Width and height of a player's window, in pixels, as in S2.
+/// Width and height of a player's window, in pixels, as in Shi 2014.
 pub const SCREEN: Vec2 = Vec2::new(1_280.0, 960.0);
 /// Players on both sides together. Every shot looks at everybody, so this bounds a tick's cost.
 pub const PLAYERS_MAX: u32 = 64;

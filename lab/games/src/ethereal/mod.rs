@@ -1,5 +1,5 @@
 //! Ethereal: two teams of free-moving shooters among walls. After the test game of the play-pattern
-//! study (S2).
+//! study (Shi 2014).
 //!
 //! A player moves in any direction by keys, aims with a mouse, shoots along a line of sight, runs
 //! out of health and ammunition, and picks both up again. A kill is a point, and the first team at
@@ -23,15 +23,15 @@
 //!
 //! ## Scale
 //!
-//! Lengths are pixels, y grows downwards as on a screen, and a tick is 1/60 s. S2 gives: a window
-//! of 1280 × 960, a player about 60 wide, fights within 800, a hit within 45. It does not give the
-//! top speed. Its error table does: a prediction that keeps to the last velocity drifts away by 95
-//! pixels more in every further 300 ms, so its players moved at about 318 pixels per second on
-//! average. [`TOP_SPEED`] is 360, six pixels per tick, which leaves an average player some time to
-//! turn and stand. The usual map is four windows wide and a little more than three high: its two
-//! ends are far out of sight of each other, and 13 s apart.
+//! Lengths are pixels, y grows downwards as on a screen, and a tick is 1/60 s. Shi 2014 gives: a
+//! window of 1280 × 960, a player about 60 wide, fights within 800, a hit within 45. It does not
+//! give the top speed. Its error table does: a prediction that keeps to the last velocity drifts
+//! away by 95 pixels more in every further 300 ms, so its players moved at about 318 pixels per
+//! second on average. [`TOP_SPEED`] is 360, six pixels per tick, which leaves an average player
+//! some time to turn and stand. The usual map is four windows wide and a little more than three
+//! high: its two ends are far out of sight of each other, and 13 s apart.
 //!
-//! ## Not as in S2
+//! ## Not as in Shi 2014
 //!
 //! How that game's shots, items and walls worked is not written down; here shots are instant, items
 //! lie at fixed places, and a map is a grid of square cells.

@@ -9,8 +9,8 @@ use super::config::{ACCELERATION, EtherealConfig, TICK_RATE, TOP_SPEED};
 use super::input::{Input, Keys};
 use super::map::Map;
 
-/// Half the width of a player: S2's players are about 60 pixels wide. Against walls a player is a
-/// square of that width, against shots a disc.
+/// Half the width of a player: Shi 2014's players are about 60 pixels wide. Against walls a player
+/// is a square of that width, against shots a disc.
 pub const PLAYER_RADIUS: f64 = 30.0;
 
 /// One of the two sides.

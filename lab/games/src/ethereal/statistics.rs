@@ -28,8 +28,8 @@ pub struct PlayStatistics {
     pressed: Vec<(u8, u16)>,
 }
 
-/// How near an enemy must be to count as [near](PlayStatistics::near_enemy_share): S2 calls that
-/// being in battle.
+/// How near an enemy must be to count as [near](PlayStatistics::near_enemy_share): Shi 2014 calls
+/// that being in battle.
 const NEAR_ENEMY: f64 = 800.0;
 /// Slower than this is standing, in pixels per second.
 const MOVING_ABOVE: f64 = 30.0;

@@ -12,8 +12,8 @@ use super::player::{Body, Player, Team};
 use super::world::Ethereal;
 
 /// How far away an enemy can be seen to either side, and up or down. The window follows the mouse,
-/// as far as the player is still in it: so one window's size, as in S2. Walls hide nobody from
-/// above.
+/// as far as the player is still in it: so one window's size, as in Shi 2014. Walls hide nobody
+/// from above.
 pub const SIGHT: Vec2 = SCREEN;
 
 /// What one player is shown.

@@ -40,8 +40,8 @@ pub struct Bot {
     pushed_until: SharedInstant,
 }
 
-/// How well a [`Bot`] plays. The defaults were chosen so that without delay it scores what S3's
-/// experienced player did, about 100 in two minutes.
+/// How well a [`Bot`] plays. The defaults were chosen so that without delay it scores what Buchheit
+/// 2004's experienced player did, about 100 in two minutes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Skill {
     /// How often it looks, in seconds on average; each time between half and one and a half of it.

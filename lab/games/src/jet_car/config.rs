@@ -5,7 +5,7 @@ use fairpath::vector::Vec2;
 
 use crate::shared::{Knob, OutOfRange, all_within};
 
-/// A hundred ticks per second, as in S3.
+/// A hundred ticks per second, as in Buchheit 2004.
 pub const TICK_RATE: TickRate = TickRate::hz(100);
 /// For every obstruction that passes out of view.
 pub const POINTS_AVOIDED: i32 = 1;

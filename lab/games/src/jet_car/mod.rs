@@ -1,5 +1,5 @@
-//! Jet car: a car with thrusters and no brakes, in a field of things that come down. After S3's
-//! prototype.
+//! Jet car: a car with thrusters and no brakes, in a field of things that come down. After Buchheit
+//! 2004's prototype.
 //!
 //! Whatever passes by is a point, whatever is hit costs four, and the side walls destroy the car.
 //! Nothing slows the car but its own thrusters, so steering needs feedback, and that is what a long
@@ -30,13 +30,13 @@
 //!
 //! ## Scale
 //!
-//! Lengths are pixels, y grows downwards as on a screen, and a tick is 10 ms. S3 gives the
-//! equations, the points, the two minutes and three lives; the sizes follow from what it reports. A
-//! parked car is hit by 30 to 40 % and ends at −165: that takes some 220 obstructions in two
-//! minutes, and a third of the field's width covered. At 1600 ms the fast ones seem to begin at the
-//! bottom: they take that long for the whole way, at 300 px/s.
+//! Lengths are pixels, y grows downwards as on a screen, and a tick is 10 ms. Buchheit 2004 gives
+//! the equations, the points, the two minutes and three lives; the sizes follow from what it
+//! reports. A parked car is hit by 30 to 40 % and ends at −165: that takes some 220 obstructions in
+//! two minutes, and a third of the field's width covered. At 1600 ms the fast ones seem to begin at
+//! the bottom: they take that long for the whole way, at 300 px/s.
 //!
-//! ## Not as in S3
+//! ## Not as in Buchheit 2004
 //!
 //! Its polygons are rectangles here: nothing turns. Where the field ends above and below is not
 //! written down; here the car stops there, unharmed.

@@ -18,7 +18,7 @@ impl Simulate for JetCarConfig {
     }
 }
 
-/// S3's prototype: thrust as an offset of the place, as if there were no walls.
+/// Buchheit 2004's prototype: thrust as an offset of the place, as if there were no walls.
 impl PositionOffset for JetCarConfig {
     fn idle(&self) -> Input {
         Input::IDLE

@@ -9,7 +9,7 @@
 //! - [`Host`] is one seat at a free-running server: it holds the newest input, answers each with a
 //!   state, keeps talking to somebody who is silent, and gives the seat up in the end
 //! - [`Screen`] is what a player looks at: [`Heard`] as it arrives, [`Extrapolated`] by the
-//!   player's own hands, or [`Prototyped`] as S3 did it first
+//!   player's own hands, or [`Prototyped`] as Buchheit 2004 did it first
 //! - [`Way`] is both ends and simulated links between them, for experiments and for play in one
 //!   process
 //! - [`Hosted`] is a game for one guest, [`Room`] a server's room with a run for each, [`Hall`] a

@@ -22,7 +22,7 @@ pub trait Screen<G: Simulate> {
 #[derive(Clone)]
 pub struct Heard<G: Simulate>(FreeRunning<G>);
 
-/// Plays on what the server has not seen of the player's hands: S3's final game.
+/// Plays on what the server has not seen of the player's hands: Buchheit 2004's final game.
 ///
 /// The own part of what is shown can be bent by a [`Convergence`], so that the eye can follow what
 /// nobody could know.
@@ -33,7 +33,8 @@ pub struct Extrapolated<G: Simulate> {
     drawn: Drawn<Vec2>,
 }
 
-/// Everything a round trip ahead, and the hands as an offset of the place: S3's first game.
+/// Everything a round trip ahead, and the hands as an offset of the place: Buchheit 2004's first
+/// game.
 #[derive(Clone)]
 pub struct Prototyped<G: PositionOffset>(Prototype<G>);
 

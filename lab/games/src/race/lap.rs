@@ -152,7 +152,7 @@ const HEAT_LAPS: u32 = 5;
 const SECS_PER_METRE_MAX: f64 = 0.5;
 
 /// `laps_each` laps of each of the four [`Style`]s on one road, in heats of a few laps; the grid's
-/// order is drawn anew for every heat. In S4's words, fifty runs of four drivers are
+/// order is drawn anew for every heat. In Jawad 2017's words, fifty runs of four drivers are
 /// `record_laps(track, config, 50, …)`.
 ///
 /// Cars and rules are those of `config`; how many cars and laps it asks for does not matter.

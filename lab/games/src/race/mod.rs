@@ -1,9 +1,9 @@
 //! Race: cars on a walled road, seen from above; the first over the finish wins.
 //!
-//! On a circuit cars drive laps, on a stage one run from start to finish, as in S4. A car's tyres
-//! push by so much and no more; its driver has throttle, brake and steering wheel. Everybody drives
-//! the same road again and again, each in their own way and never twice the same: that is what a
-//! trend line can learn, and what a line through the last velocity cannot know.
+//! On a circuit cars drive laps, on a stage one run from start to finish, as in Jawad 2017. A car's
+//! tyres push by so much and no more; its driver has throttle, brake and steering wheel. Everybody
+//! drives the same road again and again, each in their own way and never twice the same: that is
+//! what a trend line can learn, and what a line through the last velocity cannot know.
 //!
 //! ```text
 //! View ──▶ Bot / a person ──▶ Input ──▶ Race::step ──▶ cars, events ──▶ LapRecorder ──▶ laps

@@ -1,4 +1,4 @@
-//! Synthetic sailors, as in S3: one that tries, one that knows. Both steer for the buoy.
+//! Synthetic sailors, as in Buchheit 2004: one that tries, one that knows. Both steer for the buoy.
 //!
 //! They decide in every tick from what they are shown and take it for the present.
 

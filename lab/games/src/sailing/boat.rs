@@ -11,7 +11,7 @@ use super::config::SHEET_MAX;
 use super::input::Input;
 use crate::shared::{Hands, OutOfRange, add_vector, all_within};
 
-/// What a boat can do. Feet, seconds, radians; forces in units that make S3's drag ½·v².
+/// What a boat can do. Feet, seconds, radians; forces in units that make Buchheit 2004's drag ½·v².
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BoatModel {
     /// C0: how hard the air pushes a sail square to it, per (ft/s)². Default 0.113, so that 20
@@ -156,7 +156,7 @@ impl Boat {
         wind - (Vec2::from_heading(self.heading) * self.speed + current)
     }
 
-    /// The angle between the bow and where the apparent wind comes from, 0 to π: S3's ρ.
+    /// The angle between the bow and where the apparent wind comes from, 0 to π: Buchheit 2004's ρ.
     pub fn wind_angle(&self, wind: Vec2, current: Vec2) -> f64 {
         self.downwind(self.apparent_wind(wind, current)).abs()
     }

@@ -8,7 +8,7 @@ use fairpath::vector::{Vec2, Vector};
 use super::boat::BoatModel;
 use crate::shared::{Knob, OutOfRange, all_within};
 
-/// Fifty ticks per second, as in S3.
+/// Fifty ticks per second, as in Buchheit 2004.
 pub const TICK_RATE: TickRate = TickRate::hz(50);
 /// One knot, in feet per second: a nautical mile is 1852 m, a foot 0.3048 m.
 pub const KNOT: f64 = 1852.0 / 0.3048 / 3600.0;
@@ -104,7 +104,7 @@ impl Default for SailingConfig {
 }
 
 impl Wind {
-    /// S3's tests: 20 knots from the west, after `secs` from the south, and back again.
+    /// Buchheit 2004's tests: 20 knots from the west, after `secs` from the south, and back again.
     pub fn west_and_south(secs: f64) -> Self {
         Self::Pattern(vec![Shift { wind: from_west(20.0), secs }, Shift { wind: from_south(20.0), secs }])
     }

@@ -1,5 +1,5 @@
-//! Sailing: a boat, a sail on a rope, a rudder, and a buoy a thousand feet away. After S3's final
-//! game.
+//! Sailing: a boat, a sail on a rope, a rudder, and a buoy a thousand feet away. After Buchheit
+//! 2004's final game.
 //!
 //! The sail is not where the player puts it: the player lets out a rope (the sheet), and the wind
 //! pushes the sail as far as that allows, or lets it flap. A boat answers slowly, so a trim shows
@@ -30,11 +30,11 @@
 //!
 //! ## Scale
 //!
-//! Feet, seconds, radians from +x (east) towards +y (north); a tick is 20 ms. The forces are S3's:
-//! F = C0·sin α·V² on a tight sail, of which F·sin θ drives the boat, against a drag of ½·v². S3
-//! does not give C0, C1 and the mass. C0 makes a wind of 20 knots drive a boat at some 10 ft/s, so
-//! the buoy is a little less than two minutes away; the mass lets it take about ten seconds to get
-//! there; C1 turns it around in about eight.
+//! Feet, seconds, radians from +x (east) towards +y (north); a tick is 20 ms. The forces are
+//! Buchheit 2004's: F = C0·sin α·V² on a tight sail, of which F·sin θ drives the boat, against a
+//! drag of ½·v². Buchheit 2004 does not give C0, C1 and the mass. C0 makes a wind of 20 knots drive
+//! a boat at some 10 ft/s, so the buoy is a little less than two minutes away; the mass lets it
+//! take about ten seconds to get there; C1 turns it around in about eight.
 //!
 //! ## Not here
 //!

@@ -3,10 +3,11 @@
 //! over links, every prediction kept and compared.
 //!
 //! The tolerance. With jitter J (and a tick Δ at either end) the server plays at t what the hands
-//! did at t − D − e with |e| ≤ ε = J + 2Δ. So a change of thrust comes early or late by ε, and turning full thrust a around changes the velocity
-//! by 2a·ε; over the replayed stretch of W seconds that is 2a·ε·W of place. The replay itself is
-//! too long or short by ε, at the speed v of the car. Stated: 2a·ε for the velocity, v·ε + 2a·ε·W
-//! for the place, along the diagonal of both axes.
+//! did at t − D − e with |e| ≤ ε = J + 2Δ. So a change of thrust comes early or late by ε, and
+//! turning full thrust a around changes the velocity by 2a·ε; over the replayed stretch of W
+//! seconds that is 2a·ε·W of place. The replay itself is too long or short by ε, at the speed v of
+//! the car. Stated: 2a·ε for the velocity, v·ε + 2a·ε·W for the place, along the diagonal of both
+//! axes.
 
 use std::collections::BTreeMap;
 
@@ -143,8 +144,8 @@ fn with_jitter_it_is_within_the_stated_tolerance() {
     }
 }
 
-/// S3's first variant, for comparison: its place is nearly right, its velocity lacks a round trip
-/// of thrust.
+/// Buchheit 2004's first variant, for comparison: its place is nearly right, its velocity lacks a
+/// round trip of thrust.
 #[test]
 fn the_prototype_is_worse_in_velocity() {
     let run = run(Span::from_millis(200), Span::ZERO, 1);

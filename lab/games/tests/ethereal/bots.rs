@@ -21,7 +21,7 @@ fn bots_move_meet_and_shoot() {
             play.watch(game.ethereal());
         }
         assert!(play.moving_share() > 0.9, "seed {seed}: moving {}", play.moving_share());
-        // S2's players: about 318 on average, by its error tables.
+        // Shi 2014's players: about 318 on average, by its error tables.
         assert!((300.0..345.0).contains(&play.mean_speed()), "seed {seed}: speed {}", play.mean_speed());
         assert!(play.kills_per_minute() > 4.0, "seed {seed}: {} kills per minute", play.kills_per_minute());
         assert!(play.items_per_minute() > 4.0, "seed {seed}: {} items per minute", play.items_per_minute());

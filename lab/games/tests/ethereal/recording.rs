@@ -137,8 +137,8 @@ fn a_recording_that_was_tampered_with_is_found_out() {
     }
 }
 
-/// The shape of S2's example, closed where it breaks off: no root, blanks before numbers, an input
-/// per tick, no mouse where it did not move, none of our additions.
+/// The shape of Shi 2014's example, closed where it breaks off: no root, blanks before numbers, an
+/// input per tick, no mouse where it did not move, none of our additions.
 const FOREIGN: &str = "\
 <Map>Somewhere.xml</Map>
 <Us>
@@ -181,7 +181,7 @@ const FOREIGN: &str = "\
 
 #[test]
 fn a_foreign_recording_is_read_and_retraced() {
-    let recording = Recording::from_xml(FOREIGN.as_bytes()).expect("S2's shape");
+    let recording = Recording::from_xml(FOREIGN.as_bytes()).expect("Shi 2014's shape");
     assert_eq!(recording.map_name(), "Somewhere.xml");
     assert_eq!((recording.seed(), recording.config()), (None, None));
     let player = &recording.players()[0];

@@ -1,5 +1,5 @@
-//! Goal: the bot plays like S3's player. Method: whole runs over simple links of whole ticks, over
-//! seeds.
+//! Goal: the bot plays like Buchheit 2004's player. Method: whole runs over simple links of whole
+//! ticks, over seeds.
 
 use std::collections::VecDeque;
 
@@ -37,7 +37,7 @@ fn it_scores_what_an_experienced_player_did_and_less_the_later_it_sees() {
     let calm = JetCarConfig::default();
     let skill = Skill::default();
     let [fresh, late, later] = [0, 200, 400].map(|rtt_ms| mean_score(calm, skill, rtt_ms));
-    assert!((80.0..130.0).contains(&fresh), "S3's player had about 100, the bot has {fresh}");
+    assert!((80.0..130.0).contains(&fresh), "Buchheit 2004's player had about 100, the bot has {fresh}");
     assert!(late < fresh - 50.0, "200 ms: {late} of {fresh}");
     assert!(later < late - 50.0, "400 ms: {later} of {late}");
 }
@@ -50,7 +50,7 @@ fn wind_makes_it_worse() {
     assert!(windy < calm, "{windy} in wind, {calm} without");
 }
 
-/// S3: with wind and no compensation, 800 ms could not even be measured.
+/// Buchheit 2004: with wind and no compensation, 800 ms could not even be measured.
 #[test]
 fn with_wind_a_late_screen_costs_all_the_cars_and_without_it_a_careful_player_lives() {
     let skill = Skill::default().used_to(Span::from_millis(800));

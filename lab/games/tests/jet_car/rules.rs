@@ -1,5 +1,5 @@
-//! Goal: the rules are those of S3. Method: small scenes by hand, and random hands for what must
-//! never happen.
+//! Goal: the rules are those of Buchheit 2004. Method: small scenes by hand, and random hands for
+//! what must never happen.
 
 use fairpath::random::Random;
 use fairpath::vector::{Vec2, Vector};
@@ -84,7 +84,10 @@ fn two_minutes_of_parking_end_where_they_did_in_s3() {
         total += run.scene().score;
     }
     let mean = f64::from(total) / 24.0;
-    assert!((-185.0..-135.0).contains(&mean), "S3's parked car ended at about −165, this one at {mean}");
+    assert!(
+        (-185.0..-135.0).contains(&mean),
+        "Buchheit 2004's parked car ended at about −165, this one at {mean}"
+    );
 }
 
 #[test]

@@ -7,7 +7,8 @@ use crate::chart::Stroke;
 /// How many there are.
 pub(crate) const COUNT: usize = 18;
 
-/// Who is asked at first: S2's, the best that learns, and the line that all are compared with.
+/// Who is asked at first: Shi 2014's, the best that learns, and the line that all are compared
+/// with.
 const USUAL: [&str; 6] = ["line", "tdm", "hm", "ekb", "oaekb", "adaptive"];
 
 /// One predictor on the page.

@@ -269,7 +269,7 @@ mod tests {
     fn its_table_is_the_evaluators_and_answers_about_the_past_are_what_they_were() {
         let (play, stage, mut walker) = walked();
         let question = Question::new(HORIZONS.to_vec(), stage.hit_radius(), stage.hit_radius())
-            .expect("a question as S2 asks it");
+            .expect("a question as Shi 2014 asks it");
         for (number, candidate) in all().iter().enumerate() {
             let expected = score(&play, candidate.make(&stage).as_mut(), &question).expect("all is known");
             let standing = walker.seats[number].standing;

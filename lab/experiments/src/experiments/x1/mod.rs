@@ -45,7 +45,7 @@ impl Experiment for X1 {
     }
 
     fn source(&self) -> &'static str {
-        "S0 fig 2.2"
+        "Banavar 2005 fig 2.2"
     }
 
     fn about(&self) -> &'static str {

@@ -127,7 +127,7 @@ impl Stage for Nowhere {
     }
 }
 
-/// One-way delays, as in S0's experiments on fairness.
+/// One-way delays, as in Banavar 2005's experiments on fairness.
 const DELAYS_MS: [i64; 3] = [800, 500, 200];
 /// How much longer the way to a receiver is than the way back, in the scene where they differ.
 const ASYMMETRY: Span = Span::from_millis(100);
@@ -155,13 +155,13 @@ impl Experiment for X9<'_> {
     }
 
     fn source(&self) -> &'static str {
-        "S0 ch. 4"
+        "Banavar 2005 ch. 4"
     }
 
     fn about(&self) -> &'static str {
         "A server, one owner that drives a tank and three receivers, each a process of its own, over QUIC; the receivers' packets pass through \
          the middleman and take 800, 500 and 200 ms each way. Everybody writes down by the machine's clock where the tank is: the owner \
-         the truth, the receivers where they placed it, by the clock they estimate. S0 built this and measured nothing."
+         the truth, the receivers where they placed it, by the clock they estimate. Banavar 2005 built this and measured nothing."
     }
 
     fn is_repeatable(&self) -> bool {

@@ -20,7 +20,7 @@ impl Temperament {
     /// The numbers behind the name. Chosen for variety around what people do (some 0.2 s to react,
     /// a look every tenth of a second or so). One thing was brought near a measurement, how
     /// restless all of them are: a straight line goes wrong here about as fast as it did with
-    /// S2's players (`examples/ethereal_statistics`).
+    /// Shi 2014's players (`examples/ethereal_statistics`).
     pub(super) fn character(self) -> Character {
         match self {
             Self::Raider => Character {

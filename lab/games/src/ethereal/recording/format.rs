@@ -16,32 +16,32 @@ use crate::ethereal::player::{Body, Team};
 pub const XML_BYTES_MAX: usize = 1 << 28;
 
 impl Recording {
-    /// As XML text: S2's replay format (its Box 1), with what it takes to be exact.
+    /// As XML text: Shi 2014's replay format (its Box 1), with what it takes to be exact.
     ///
     /// | element | holds | from |
     /// | --- | --- | --- |
     /// | `Session` | everything; files without it are read too | ours |
-    /// | `Map` | name of the map | S2 |
+    /// | `Map` | name of the map | Shi 2014 |
     /// | `Seed`, `Ticks` | what chance is drawn from, length in ticks | ours |
     /// | `Rules` | one element per knob of [`EtherealConfig`], in its order | ours |
     /// | `World` | the [`Map`] itself, a `Row` of letters per row of cells | ours |
-    /// | `Us`, `U` | all users, one user | S2 |
-    /// | `Ui`, `N` | number and name | S2 |
-    /// | `P` | a player's start; one per life | S2 |
-    /// | `Pos` with `X`, `Y` | where, in pixels | S2 |
-    /// | `N`, `Sy`, `Alignment`, `Si` | name, character, team (0 or 1), birth in ms | S2 |
+    /// | `Us`, `U` | all users, one user | Shi 2014 |
+    /// | `Ui`, `N` | number and name | Shi 2014 |
+    /// | `P` | a player's start; one per life | Shi 2014 |
+    /// | `Pos` with `X`, `Y` | where, in pixels | Shi 2014 |
+    /// | `N`, `Sy`, `Alignment`, `Si` | name, character, team (0 or 1), birth in ms | Shi 2014 |
     /// | `De` | death in ms, in the `P` of its life | ours |
-    /// | `Is`, `I` | all inputs, one input | S2 |
-    /// | `T`, `B` | time in ms, keys as [`Keys::bits`] | S2; what its keys mean is not known |
-    /// | `X`, `Y` | the mouse cursor; where it was, if left out | S2 |
+    /// | `Is`, `I` | all inputs, one input | Shi 2014 |
+    /// | `T`, `B` | time in ms, keys as [`Keys::bits`] | Shi 2014; what its keys mean is not known |
+    /// | `X`, `Y` | the mouse cursor; where it was, if left out | Shi 2014 |
     /// | `W` | how many ticks old the others were on the screen; none, if left out | ours |
-    /// | `Ss`, `S` | all snapshots, one: `T`, `L` (1 alive), `X`, `Y`, `Vx`, `Vy`, `H`, `A` | ours; S2 shows none |
+    /// | `Ss`, `S` | all snapshots, one: `T`, `L` (1 alive), `X`, `Y`, `Vx`, `Vy`, `H`, `A` | ours; Shi 2014 shows none |
     ///
     /// `Seed`, `Ticks`, `Rules` and `World` come together or not at all; without them a recording
-    /// can be [retraced](Self::retrace), not replayed. S2 has an input for every tick, we write
-    /// changes only, and both are read. Times are whole milliseconds, rounded down; the tick is
-    /// the first that begins then or later, so ours come back exactly. Numbers are written with
-    /// as many digits as it takes to come back exactly.
+    /// can be [retraced](Self::retrace), not replayed. Shi 2014 has an input for every tick, we
+    /// write changes only, and both are read. Times are whole milliseconds, rounded down; the
+    /// tick is the first that begins then or later, so ours come back exactly. Numbers are
+    /// written with as many digits as it takes to come back exactly.
     pub fn to_xml(&self) -> String {
         let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Session>\n");
         put(&mut out, "Map", &escaped(&self.map_name));
@@ -59,7 +59,7 @@ impl Recording {
         out
     }
 
-    /// From XML text: ours, or S2's. Never panics, whatever the bytes.
+    /// From XML text: ours, or Shi 2014's. Never panics, whatever the bytes.
     pub fn from_xml(bytes: &[u8]) -> Result<Self, XmlError> {
         let mut reader = Reader::new(bytes, XML_BYTES_MAX)?;
         let has_root = reader.enters("Session")?;
@@ -365,7 +365,7 @@ mod tests {
             assert_eq!(tick_of(millis_of(tick)), Some(tick));
         }
         assert_eq!(tick_of(u64::MAX), None);
-        // S2's example has an input every 17 ms.
+        // Shi 2014's example has an input every 17 ms.
         let ticks = [3_723, 3_740, 3_757, 3_774, 3_791, 3_808].map(tick_of);
         assert_eq!(ticks, [224, 225, 226, 227, 228, 229].map(Some));
     }

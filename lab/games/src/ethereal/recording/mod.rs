@@ -2,7 +2,8 @@
 //!
 //! Rules, seed and inputs are all that is needed to see a match again, bit for bit; the rest is
 //! there to be checked on the way, and for readers who do not have the game. [`Recording::to_xml`]
-//! writes S2's replay format with additions, [`Recording::from_xml`] reads it with or without them.
+//! writes Shi 2014's replay format with additions, [`Recording::from_xml`] reads it with or without
+//! them.
 
 mod format;
 mod replay;
@@ -21,7 +22,7 @@ use super::input::Input;
 use super::player::{Body, Condition, Player, Team};
 use super::world::{Ethereal, Event};
 
-/// From one snapshot to the next: 5 s, as in S2.
+/// From one snapshot to the next: 5 s, as in Shi 2014.
 pub const SNAPSHOT_TICKS: u64 = 5 * TICKS_PER_SECOND as u64;
 /// The longest recording: a day. What is longer is more likely a broken time stamp.
 pub const RECORDING_TICKS_MAX: u64 = 24 * 3_600 * TICKS_PER_SECOND as u64;

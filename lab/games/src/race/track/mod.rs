@@ -47,7 +47,7 @@ pub struct Track {
 pub enum Shape {
     /// It does: one lap after the other, start and finish on the same line.
     Circuit,
-    /// It does not: one run from the start line to the finish line, as in S4.
+    /// It does not: one run from the start line to the finish line, as in Jawad 2017.
     Stage,
 }
 
