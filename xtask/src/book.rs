@@ -1,20 +1,18 @@
 //! Renders the book with mdBook, which is installed below `target` where it is missing.
 
-use std::process::{Command, ExitCode, Stdio};
-
-use crate::steps::{Step, cargo, in_root, program, run_all};
+use crate::steps::{Step, cargo, in_root, program, succeeds};
 
 /// The version that is installed where no mdBook is found.
 const VERSION: &str = "^0.5";
 
-/// `cargo xtask book`: writes the book to `target/book`.
-pub(crate) fn render() -> ExitCode {
+/// The steps of `cargo xtask book`, which write the book to `target/book`.
+pub(crate) fn steps() -> Vec<Step> {
     let installed = in_root("target/tools/bin/mdbook");
     let mut steps: Vec<Step> = Vec::new();
-    let mdbook = if runs("mdbook") {
+    let mdbook = if succeeds("mdbook", &["--version"]) {
         "mdbook".to_owned()
     } else {
-        if !runs(&installed) {
+        if !succeeds(&installed, &["--version"]) {
             let folder = in_root("target/tools");
             // Without its web server, which nothing here uses and which takes longest to compile.
             let features = ["--no-default-features", "--features", "search"];
@@ -29,11 +27,5 @@ pub(crate) fn render() -> ExitCode {
     };
     let (source, target) = (in_root("docs"), in_root("target/book"));
     steps.push(program(&mdbook, ["build", &source, "--dest-dir", &target]).named("the book, in target/book"));
-    run_all(steps)
-}
-
-fn runs(mdbook: &str) -> bool {
-    let mut probe = Command::new(mdbook);
-    let probe = probe.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
-    probe.status().is_ok_and(|status| status.success())
+    steps
 }

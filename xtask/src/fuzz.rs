@@ -1,18 +1,18 @@
 //! Runs the fuzz targets: with cargo-fuzz where it is installed, by hand where it is not.
 //!
 //! By hand means the same flags without the address sanitizer, which needs an unstable toolchain.
-//! The core forbids unsafe code, so there is little for it to find.
+//! The core forbids unsafe code, so the sanitizer would find little.
 
 use std::process::{Command, ExitCode};
 
 use crate::steps::{self, Step, cargo, in_root, program, run_all};
 
-/// What makes the compiler count where an input has been.
+/// Compiler flags that count the code an input reaches.
 const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing -Cdebug-assertions -Coverflow-checks";
 
-/// What a datagram holds, and half as much again for sequences of them.
+/// The longest input: one and a half datagrams, for sequences of them.
 const BYTES_MAX: &str = "-max_len=2000";
 
 /// `cargo xtask fuzz [SECS] [TARGET]`, or `--list`.
@@ -34,7 +34,11 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
     let targets: Vec<&String> =
         all.iter().filter(|name| wanted.is_none_or(|wanted| wanted == *name)).collect();
     if targets.is_empty() {
-        eprintln!("error: there is no such target; there are: {}", all.join(", "));
+        eprintln!(
+            "error: there is no fuzz target {:?}; choose one of {}",
+            wanted.map_or("", |name| name),
+            all.join(", ")
+        );
         return ExitCode::from(2);
     }
     let limit = format!("-max_total_time={seconds}");
@@ -42,7 +46,7 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
         return run_all(targets.into_iter().map(|name| with_cargo_fuzz(name, &limit)).collect());
     }
     let Some(host) = host() else {
-        eprintln!("error: rustc does not say which machine this is; `cargo install cargo-fuzz` instead");
+        eprintln!("error: `rustc -vV` does not name the host; run `cargo install cargo-fuzz` and try again");
         return ExitCode::from(2);
     };
     let mut steps = vec![build(&host)];
@@ -56,8 +60,8 @@ fn with_cargo_fuzz(name: &str, limit: &str) -> Step {
     run.named(&format!("fuzz {name}"))
 }
 
-/// All targets. Naming the machine keeps the flags from build scripts, which could not be linked
-/// with them.
+/// Builds all targets. With an explicit target, cargo does not pass the flags to build scripts,
+/// which could not be linked with them.
 fn build(host: &str) -> Step {
     let build = cargo(["build", "--release", "--manifest-path", "lab/fuzz/Cargo.toml", "--target", host]);
     build.env("RUSTFLAGS", COVERAGE).named("fuzz targets, without cargo-fuzz")
@@ -75,7 +79,7 @@ fn by_hand(name: &str, limit: &str, host: &str) -> Step {
     program(&binary, [limit, BYTES_MAX, &found, &corpus]).named(&format!("fuzz {name}"))
 }
 
-/// What rustc calls the machine it runs on.
+/// Returns the target triple of this machine.
 fn host() -> Option<String> {
     let said =
         Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into())).arg("-vV").output().ok()?;

@@ -1,8 +1,10 @@
-//! Everything a person or CI runs in this repository: `cargo xtask` lists it.
+//! The tasks of this repository. `cargo xtask` lists them.
 
 mod book;
+mod full;
 mod fuzz;
 mod mutants;
+mod package;
 mod steps;
 
 use std::process::ExitCode;
@@ -10,17 +12,22 @@ use std::process::ExitCode;
 use steps::{Step, cargo, run_all};
 
 const HELP: &str = "\
-cargo xtask demo [ARGS]    build the page, start a server with bots, and open the page; ARGS are those of `fairpath serve`
-cargo xtask page [--out DIR]          write the page's files for any web host (default target/page)
-cargo xtask page-cost      what a frame of each scene costs in headless Chromium
-cargo xtask book           render the book (docs/) to target/book; installs mdbook below target/tools if it is missing
-cargo xtask screenshots [--out DIR]   photograph every scene in headless Chromium (default docs/screenshots)
-cargo xtask test           everything that must hold: format, lints, tests, documentation, the page in a browser
-cargo xtask bench [NAME]   how fast we are, as ratios measured in one run; `thousand [N]`, `fan-out` and `growth` only by name:
-                           the last two stand beside other libraries, which are fetched and built first
-cargo xtask sim [ARGS]     worlds drawn from seeds, broken, healed and checked: --seeds N, --from S, --seed S;
-                           --mutants [WORD] breaks the library on purpose and shows that it is noticed
-cargo xtask fuzz [SECS] [TARGET]   every fuzz target, or this one, for SECS seconds each (default 60); --list names them
+cargo xtask demo [ARGS]     build the page, start a server with bots and open the page in a browser;
+                            ARGS go to `fairpath serve`
+cargo xtask test [--full]   run everything that must hold: format, lints, tests, documentation, the page
+                            in a browser; --full adds packaging, other systems, the book and the campaign
+cargo xtask page [--out DIR]          write the page as files for any web host (default target/page)
+cargo xtask page-cost       measure what a frame of each scene costs in headless Chromium
+cargo xtask screenshots [--out DIR]   photograph every scene in headless Chromium (default docs/src/images)
+cargo xtask tour [--out DIR]          record the README's moving picture (default docs/src/images)
+cargo xtask book            render the book in docs/ to target/book; installs mdbook below target/tools
+                            if it is missing
+cargo xtask bench [NAME]    measure speed as ratios in one run; `thousand [N]`, `fan-out` and `growth` run
+                            only by name: the last two fetch and build other libraries first
+cargo xtask sim [ARGS]      run worlds drawn from seeds, with faults, and check them: --seeds N, --from S,
+                            --seed S; --mutants [WORD] breaks the library on purpose to test the checks
+cargo xtask fuzz [SECS] [TARGET]      run every fuzz target, or TARGET, for SECS seconds each (default 60);
+                            --list prints the targets
 
 Example: cargo xtask demo --tanks 12
 ";
@@ -35,28 +42,36 @@ fn main() -> ExitCode {
         "demo" => run_all(demo(rest)),
         "page" => with_out(rest, "target/page", |folder| page("build", Some(folder))),
         "page-cost" => run_all(page("cost", None)),
-        "screenshots" => with_out(rest, "docs/screenshots", |folder| page("photograph", Some(folder))),
-        "test" => run_all(test()),
+        "screenshots" => with_out(rest, "docs/src/images", |folder| page("photograph", Some(folder))),
+        "tour" => with_out(rest, "docs/src/images", |folder| page("tour", Some(folder))),
+        "test" if rest.is_empty() => run_all(test()),
+        "test" if rest == ["--full"] => full::run(),
+        "test" => wrong(&format!("`cargo xtask test` takes only `--full`, not `{}`", rest.join(" "))),
         "bench" => run_all(bench(rest)),
         "sim" if rest.first().is_some_and(|first| first == "--mutants") => mutants::hunt(&rest[1..]),
         "sim" => run_all(sim(rest)),
         "fuzz" => fuzz::run(rest),
-        "book" => book::render(),
+        "book" => run_all(book::steps()),
         "--help" | "-h" | "help" => {
             print!("{HELP}");
             ExitCode::SUCCESS
         }
-        unknown => {
-            eprintln!("error: there is no `cargo xtask {unknown}`\n\n{HELP}");
-            ExitCode::from(2)
-        }
+        unknown => wrong(&format!("there is no `cargo xtask {unknown}`\n\n{HELP}")),
     }
 }
 
-/// The page is built first, and then taken into the program that serves it. Both programs are built
-/// as parts of one whole: alone, each would want other features of what they share, and all of that
-/// would be compiled twice.
+/// Reports a command line that cannot be understood.
+fn wrong(what: &str) -> ExitCode {
+    eprintln!("error: {what}");
+    ExitCode::from(2)
+}
+
+/// Builds the page first and then the server, which contains the page. Both programs are built with
+/// the same package list: with different lists cargo would select different features for their
+/// common dependencies and compile those twice.
 fn demo(arguments: &[String]) -> Vec<Step> {
+    // `cargo xtask demo -- --tanks 12` is a habit from `cargo run`.
+    let arguments = arguments.strip_prefix(&["--".to_owned()][..]).unwrap_or(arguments);
     const FOLDER: &str = "target/page";
     let build = |program| {
         let words = [
@@ -70,21 +85,21 @@ fn demo(arguments: &[String]) -> Vec<Step> {
         ];
         cargo(words.into_iter().chain([program]))
     };
-    // A race of four cars is 700 bytes, sixty times a second: the usual 32 000 would hold every third
-    // back.
+    // A race of four cars takes 700 bytes sixty times a second. The default of 32 000 bytes per second
+    // would hold every third state back.
     let usual = [&["--page"][..], &["--open"], &["--tanks", "6"], &["--bytes-per-sec", "96000"]];
     let is_given = |name: &str| arguments.iter().any(|argument| argument.split('=').next() == Some(name));
     let usual = usual.iter().filter(|words| !is_given(words[0])).copied().flatten();
     let usual: Vec<String> = usual.map(|word| (*word).to_owned()).collect();
     let serve = steps::built("release", "fairpath").args(&["serve".to_owned()]);
     vec![
-        build("fairpath-page-tool").named("what builds the page"),
+        build("fairpath-page-tool").named("the page builder"),
         steps::built("release", "fairpath-page-tool")
             .args(&["build".to_owned(), steps::in_root(FOLDER)])
-            .named("the page: library, simulator and games as WebAssembly"),
+            .named("the page, as WebAssembly"),
         build("fairpath")
             .env("FAIRPATH_PAGE", &steps::in_root(FOLDER))
-            .named("the server, with the page in it"),
+            .named("the server, which contains the page"),
         serve.args(&usual).args(arguments).named("a server with bots; Ctrl-C ends it").that_stays(),
     ]
 }
@@ -94,15 +109,12 @@ fn page(what: &str, folder: Option<&str>) -> Vec<Step> {
     vec![cargo(words).named("the page")]
 }
 
-/// For commands that take `--out DIR` and nothing else.
+/// Runs a command that takes `--out DIR` and nothing else.
 fn with_out(arguments: &[String], usual: &str, steps: impl FnOnce(&str) -> Vec<Step>) -> ExitCode {
     match arguments {
         [] => run_all(steps(usual)),
         [out, folder] if out == "--out" => run_all(steps(folder)),
-        _ => {
-            eprintln!("error: only `--out DIR` is known here, such as `--out {usual}`");
-            ExitCode::from(2)
-        }
+        _ => wrong(&format!("this command takes only `--out DIR`, such as `--out {usual}`")),
     }
 }
 
@@ -114,9 +126,7 @@ fn test() -> Vec<Step> {
     ];
     if steps::is_installed(["nextest", "--version"]) {
         steps.push(cargo(["nextest", "run", "--workspace", "--all-features"]).named("tests"));
-        steps.push(
-            cargo(["test", "--workspace", "--all-features", "--doc"]).named("samples in the documentation"),
-        );
+        steps.push(cargo(["test", "--workspace", "--all-features", "--doc"]).named("documentation samples"));
     } else {
         steps.push(cargo(["test", "--workspace", "--all-features"]).named("tests"));
     }
@@ -125,12 +135,12 @@ fn test() -> Vec<Step> {
             .env("RUSTDOCFLAGS", "-D warnings")
             .named("documentation"),
     );
-    // Built as a part of the workspace, as the tests were: alone it would want other features of what
-    // they share, and all of that would be compiled again. It also fetches the target that the next
-    // lints need.
+    // Built with the whole workspace, as the tests were: alone it would select other features for
+    // common dependencies and compile those again. The program also fetches the WebAssembly target that
+    // the next lints need.
     steps.push(
         cargo(["build", "--workspace", "--all-features", "--bin", "fairpath-page-tool"])
-            .named("what tries the page"),
+            .named("the page's test program"),
     );
     steps.push(steps::built("debug", "fairpath-page-tool").args(&["try".to_owned()]).named("the page"));
     steps.push(
@@ -144,7 +154,7 @@ fn test() -> Vec<Step> {
             "-D",
             "warnings",
         ])
-        .named("lints of the page"),
+        .named("lints of the page for WebAssembly"),
     );
     if steps::is_installed(["deny", "--version"]) {
         steps.push(cargo(["deny", "--all-features", "check", "licenses", "bans"]).named("licences"));

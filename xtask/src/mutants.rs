@@ -1,8 +1,7 @@
-//! Breaks the library on purpose, one line at a time, and shows that the campaign notices.
+//! Breaks the library on purpose, one line at a time, and checks that the campaign notices.
 //!
-//! Each mutant is a change of one line in a copy of the repository below `target/mutants`, built
-//! there. The copy is made anew every time; nothing is ever changed in the repository itself, so it
-//! can be interrupted at any time.
+//! Each mutant changes one line in a copy of the repository below `target/mutants` and is built
+//! there. The repository itself never changes, so the hunt can be interrupted at any time.
 
 use std::io::Result;
 use std::path::{Path, PathBuf};
@@ -10,9 +9,9 @@ use std::process::{Command, ExitCode};
 
 use crate::steps::root;
 
-/// One line that is wrong.
+/// A wrong line to put in the place of a right one.
 struct Mutant {
-    /// What is broken.
+    /// The part of the library and what is wrong with it.
     name: &'static str,
     file: &'static str,
     right: &'static str,
@@ -27,59 +26,59 @@ const MUTANTS: &[Mutant] = &[
         wrong: "(self.accumulated + (before - after)).max(0.0)",
     },
     Mutant {
-        name: "ledger: what is overdue and not reported is believed to have come",
+        name: "ledger: an overdue copy without a receipt counts as arrived",
         file: "crates/fairpath/src/ledger/pair.rs",
         right: "matches!(copy.fate, Fate::Expected(at) if at < until)",
         wrong: "matches!(copy.fate, Fate::Expected(at) if at > until)",
     },
     Mutant {
-        name: "packer: what leaves is not paid for",
+        name: "packer: a datagram is not booked against the budget",
         file: "crates/fairpath/src/session/channel.rs",
         right: "self.budget.spend(bytes as f64);",
         wrong: "self.budget.spend(0.0 * bytes as f64);",
     },
     Mutant {
-        name: "packer: copies leave sooner than they may",
+        name: "packer: copies leave before their earliest instant",
         file: "crates/fairpath/src/session/manifest.rs",
         right: "if item.earliest() > now {",
         wrong: "if item.earliest() > now + item.rates.interval_min {",
     },
     Mutant {
-        name: "replica: older information is believed",
+        name: "replica: an older DR vector is accepted",
         file: "crates/fairpath/src/place/replica.rs",
         right: "std::cmp::Ordering::Less => Acceptance::Stale,",
         wrong: "std::cmp::Ordering::Less => Acceptance::Used,",
     },
     Mutant {
-        name: "clock: it heads for one end of what is possible",
+        name: "clock: the offset moves to one end of its bounds",
         file: "crates/fairpath/src/clock/bounds.rs",
         right: "Span::from_micros(width.as_micros() / 2)",
         wrong: "Span::from_micros(width.as_micros())",
     },
     Mutant {
-        name: "clock: it jumps instead of slewing",
+        name: "clock: the offset jumps instead of slewing",
         file: "crates/fairpath/src/clock/slew.rs",
         right: "self.offset + self.correction.clamp(-reach, reach)",
         wrong: "self.offset + self.correction.clamp(-reach.scaled(50.0), reach.scaled(50.0))",
     },
     Mutant {
-        name: "session: letters that overtake the greeting are dropped",
+        name: "session: unordered messages that overtake the greeting are dropped",
         file: "crates/fairpath/src/session/client.rs",
-        right: "return self.keep_letter(bytes, now);",
+        right: "return self.keep_unordered(bytes, now);",
         wrong: "return;",
     },
     Mutant {
-        name: "session: a new transport is not handed what the old one had",
+        name: "session: a new transport is not given the unordered messages of the old one",
         file: "crates/fairpath/src/session/outbox.rs",
-        right: "self.letters_waiting = self.letters.keys().copied().collect();",
-        wrong: "self.letters_waiting.retain(|number| self.letters.contains_key(number));",
+        right: "self.unordered_waiting = self.unordered.keys().copied().collect();",
+        wrong: "self.unordered_waiting.retain(|number| self.unordered.contains_key(number));",
     },
 ];
 
-/// Seeds after which a mutant has got away.
+/// The number of seeds after which a mutant counts as missed.
 const SEEDS_MAX: &str = "2000";
 
-/// Hunts all mutants whose names hold one of these words; fails if one gets away.
+/// Runs the campaign on all mutants whose names contain one of the words. Fails if it misses one.
 pub(crate) fn hunt(words: &[String]) -> ExitCode {
     let is_meant = |mutant: &&Mutant| words.is_empty() || words.iter().any(|word| mutant.name.contains(word));
     match MUTANTS.iter().filter(is_meant).map(hunt_one).collect::<Result<Vec<bool>>>() {
@@ -102,7 +101,7 @@ fn hunt_one(mutant: &Mutant) -> Result<bool> {
     std::fs::write(&file, text.replace(mutant.right, mutant.wrong))?;
 
     let mut campaign = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    // Unoptimised builds are quick to make again, and a mutant is caught within seconds.
+    // The dev profile rebuilds quickly, and the campaign catches a mutant within seconds.
     campaign.args([
         "run",
         "--quiet",
@@ -123,7 +122,7 @@ fn hunt_one(mutant: &Mutant) -> Result<bool> {
     Ok(is_caught)
 }
 
-/// Copies what is tracked, and only what differs, so that cargo builds only that again.
+/// Copies the files that differ, so that cargo rebuilds only those.
 fn copy_tree(from: &Path, to: &Path) -> Result<()> {
     const NOT_COPIED: [&str; 3] = [".git", "target", "fairpath-out"];
     std::fs::create_dir_all(to)?;
@@ -142,4 +141,17 @@ fn copy_tree(from: &Path, to: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_mutant_finds_its_line() {
+        for mutant in MUTANTS {
+            let text = std::fs::read_to_string(root().join(mutant.file)).expect(mutant.file);
+            assert_eq!(text.matches(mutant.right).count(), 1, "{}: {} has changed", mutant.name, mutant.file);
+        }
+    }
 }

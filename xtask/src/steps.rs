@@ -1,10 +1,11 @@
-//! Commands run one after the other, each with a name; the first that fails ends it.
+//! Commands that run one after the other, each with a name a person understands.
 
+use std::fmt::{Display, Formatter};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::time::Instant;
 
-/// A command with a name a person understands.
+/// A named command.
 pub(crate) struct Step {
     name: String,
     command: Command,
@@ -15,7 +16,7 @@ pub(crate) struct Step {
 /// A command that has no name yet.
 pub(crate) struct Unnamed(Command);
 
-/// A program of this repository that an earlier step has built.
+/// Returns a program of this repository that an earlier step has built.
 pub(crate) fn built(profile: &str, program: &str) -> Unnamed {
     let target = root().join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()));
     let file = target.join(profile).join(program).with_extension(std::env::consts::EXE_EXTENSION);
@@ -24,14 +25,14 @@ pub(crate) fn built(profile: &str, program: &str) -> Unnamed {
     Unnamed(command)
 }
 
-/// `cargo` with these arguments, in the repository's root.
+/// Returns `cargo` with these arguments, to run in the repository's root.
 pub(crate) fn cargo<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Unnamed {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments).current_dir(root());
     Unnamed(command)
 }
 
-/// A program with these arguments, in the repository's root.
+/// Returns a program with these arguments, to run in the repository's root.
 pub(crate) fn program<'a>(path: &str, arguments: impl IntoIterator<Item = &'a str>) -> Unnamed {
     let mut command = Command::new(path);
     command.args(arguments).current_dir(root());
@@ -55,47 +56,70 @@ impl Unnamed {
 }
 
 impl Step {
-    /// What to do when it fails.
+    /// Adds a line that is printed when the step fails.
     pub(crate) fn help(mut self, help: &'static str) -> Self {
         self.help = Some(help);
         self
     }
 
-    /// It takes our place, so that Ctrl-C and its exit code are its own: nobody is left to wait for
-    /// it.
+    /// Replaces this process by the command, so that Ctrl-C and the exit code are the command's own.
     pub(crate) fn that_stays(mut self) -> Self {
         self.stays = true;
         self
     }
 }
 
-/// Runs the steps in order; the first that fails ends it.
+/// Why a step did not succeed, and the exit code to pass on.
+pub(crate) struct Failure {
+    what: String,
+    code: u8,
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+/// Runs the steps in order, up to the first that fails, and prints the failure.
 pub(crate) fn run_all(steps: Vec<Step>) -> ExitCode {
+    match run(steps) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure { code, .. }) => ExitCode::from(code),
+    }
+}
+
+/// Runs the steps in order, up to the first that fails.
+pub(crate) fn run(steps: Vec<Step>) -> Result<(), Failure> {
     for mut step in steps {
         eprintln!("── {}", step.name);
         let started = Instant::now();
-        let run = if step.stays { stay(&mut step.command) } else { step.command.status() };
-        let status = match run {
-            Ok(status) => status,
-            Err(error) => {
-                eprintln!("error: cannot start {:?}: {error}", step.command.get_program());
-                return ExitCode::from(2);
-            }
-        };
-        if !status.success() {
-            eprintln!("error: {} failed ({status})", step.name);
-            if let Some(help) = step.help {
-                eprintln!("help: {help}");
+        let status = if step.stays { stay(&mut step.command) } else { step.command.status() };
+        let failure = match status {
+            Ok(status) if status.success() => {
+                eprintln!("   {} done in {:.0} s", step.name, started.elapsed().as_secs_f64());
+                continue;
             }
             // The command's own exit code says more than ours would; a signal has none.
-            return ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1));
+            Ok(status) => Failure {
+                what: format!("{} failed ({status})", step.name),
+                code: status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1),
+            },
+            Err(error) => {
+                let program = step.command.get_program();
+                Failure { what: format!("cannot start {program:?}: {error}"), code: 2 }
+            }
+        };
+        eprintln!("error: {failure}");
+        if let Some(help) = step.help {
+            eprintln!("help: {help}");
         }
-        eprintln!("   {} done in {:.0} s", step.name, started.elapsed().as_secs_f64());
+        return Err(failure);
     }
-    ExitCode::SUCCESS
+    Ok(())
 }
 
-/// Becomes the command, where that is possible; comes back only if it is not.
+/// Replaces this process by the command. Returns only if that fails.
 #[cfg(unix)]
 fn stay(command: &mut Command) -> std::io::Result<ExitStatus> {
     use std::os::unix::process::CommandExt;
@@ -107,13 +131,22 @@ fn stay(command: &mut Command) -> std::io::Result<ExitStatus> {
     command.status()
 }
 
-/// Whether `cargo` knows this subcommand.
+/// Returns whether `cargo` has this subcommand.
 pub(crate) fn is_installed(arguments: [&str; 2]) -> bool {
-    let mut probe = cargo(arguments).0;
-    probe.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+    is_silent_success(&mut cargo(arguments).0)
 }
 
-/// The names of the fuzz targets: one file each.
+/// Returns whether a program exists and succeeds with these arguments. Its output is dropped.
+pub(crate) fn succeeds(path: &str, arguments: &[&str]) -> bool {
+    is_silent_success(&mut program(path, arguments.iter().copied()).0)
+}
+
+fn is_silent_success(command: &mut Command) -> bool {
+    let silent = command.stdout(Stdio::null()).stderr(Stdio::null());
+    silent.status().is_ok_and(|status| status.success())
+}
+
+/// Returns the names of the fuzz targets, one per file.
 pub(crate) fn fuzz_targets() -> Vec<String> {
     let folder = root().join("lab/fuzz/fuzz_targets");
     let mut names: Vec<String> = std::fs::read_dir(folder)
@@ -125,11 +158,12 @@ pub(crate) fn fuzz_targets() -> Vec<String> {
     names
 }
 
-/// A folder of the repository, from anywhere.
+/// Returns the absolute path of a folder of the repository.
 pub(crate) fn in_root(folder: &str) -> String {
     root().join(folder).display().to_string()
 }
 
+/// Returns the repository's root.
 pub(crate) fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().expect("xtask lies in the repository's root").to_owned()

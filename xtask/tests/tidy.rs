@@ -1,5 +1,5 @@
-//! Goal: documents do not rot, and nothing lands that should not. Method: read every tracked file
-//! and compare it with what is there.
+//! Goal: documents stay true and readable, and nothing unfinished lands. Method: read every file of
+//! the repository and compare it with the tree.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,7 +8,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the root").to_owned()
 }
 
-/// Every file of the repository as (path from the root, text), leaving out what is not text.
+/// Returns every text file of the repository as (path from the root, text).
 fn files() -> Vec<(String, String)> {
     let mut found = Vec::new();
     collect(&root(), &mut found);
@@ -37,7 +37,7 @@ fn documents() -> Vec<(String, String)> {
     files().into_iter().filter(|(path, _)| path.ends_with(".md")).collect()
 }
 
-/// What stands between single backticks, line by line.
+/// Returns the texts between single backticks, line by line.
 fn in_backticks(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter(|line| !line.starts_with("```")).flat_map(|line| line.split('`').skip(1).step_by(2))
 }
@@ -84,6 +84,62 @@ fn no_file_names_a_place_on_one_machine() {
     }
 }
 
+/// README.md is a door, not a manual.
+const README_LINES_MAX: usize = 150;
+
+#[test]
+fn the_readme_is_short() {
+    let text = std::fs::read_to_string(root().join("README.md")).expect("README.md");
+    let lines = text.lines().count();
+    assert!(lines <= README_LINES_MAX, "README.md has {lines} lines; move details into the book (docs/)");
+}
+
+/// The width of documents and of comments.
+const COLUMNS_MAX: usize = 100;
+
+#[test]
+fn documents_are_wrapped() {
+    for (path, text) in documents() {
+        let mut is_block = false;
+        for (number, line) in (1..).zip(text.lines()) {
+            is_block ^= line.trim_start().starts_with("```");
+            // A table's row or a link cannot be broken; a block is code or output.
+            let is_exempt = is_block || line.trim_start().starts_with('|') || line.contains("](");
+            let width = line.chars().count();
+            assert!(is_exempt || width <= COLUMNS_MAX, "{path}:{number} is {width} columns wide");
+        }
+    }
+}
+
+#[test]
+fn comments_are_wrapped() {
+    for (path, text) in files().into_iter().filter(|(path, _)| path.ends_with(".rs")) {
+        for (number, line) in (1..).zip(text.lines()) {
+            let comment = line.trim_start();
+            // Tables and links cannot be broken.
+            let is_prose =
+                comment.starts_with("//") && !comment.contains(['|', '`']) && !comment.contains("://");
+            let width = line.chars().count();
+            assert!(!is_prose || width <= COLUMNS_MAX, "{path}:{number} is {width} columns wide");
+        }
+    }
+}
+
+#[test]
+fn papers_are_cited_by_author_and_year() {
+    for (path, text) in files() {
+        let is_ours = [".rs", ".md", ".js", ".html"].iter().any(|ending| path.ends_with(ending));
+        if !is_ours || path == "xtask/tests/tidy.rs" {
+            continue;
+        }
+        for (number, line) in (1..).zip(text.lines()) {
+            let mut words = line.split(|char: char| !char.is_ascii_alphanumeric() && char != '_');
+            let nickname = words.find(|word| matches!(*word, "S0" | "S1" | "S2" | "S3" | "S4"));
+            assert!(nickname.is_none(), "{path}:{number} cites {nickname:?}: give author and year");
+        }
+    }
+}
+
 #[test]
 fn nothing_unfinished_lands() {
     let marks = [["todo", "!("].concat(), ["unimplemented", "!("].concat(), ["FIX", "ME"].concat()];
@@ -95,14 +151,51 @@ fn nothing_unfinished_lands() {
     }
 }
 
-#[test]
-fn every_dependency_has_a_licence_we_accept() {
+/// Returns what `cargo metadata` prints with these arguments.
+fn metadata(arguments: &[&str]) -> serde_json::Value {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--all-features"])
+        .args(arguments)
         .current_dir(root())
         .output()
         .expect("cargo metadata runs");
-    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).expect("metadata is JSON");
+    serde_json::from_slice(&output.stdout).expect("metadata is JSON")
+}
+
+#[test]
+fn dependencies_point_from_the_laboratory_to_the_library() {
+    let metadata = metadata(&["--no-deps"]);
+    for package in metadata["packages"].as_array().expect("packages") {
+        let (name, manifest) = (&package["name"], package["manifest_path"].as_str().expect("a path"));
+        let is_published = Path::new(manifest).starts_with(root().join("crates"));
+        let publish_off = package["publish"].as_array().is_some_and(Vec::is_empty);
+        assert_eq!(publish_off, !is_published, "{name}: `publish = false` belongs to all outside crates/");
+        if !is_published {
+            continue;
+        }
+        for key in ["description", "repository", "readme", "license"] {
+            assert!(package[key].is_string(), "{name} lacks `{key}` in Cargo.toml");
+        }
+        for key in ["keywords", "categories"] {
+            assert!(package[key].as_array().is_some_and(|list| !list.is_empty()), "{name} lacks `{key}`");
+        }
+        for dependency in package["dependencies"].as_array().expect("dependencies") {
+            let Some(path) = dependency["path"].as_str() else { continue };
+            let is_library = Path::new(path).starts_with(root().join("crates"));
+            // Packaging strips a dev-dependency without a version.
+            let is_stripped = dependency["kind"] == "dev" && dependency["req"] == "*";
+            assert!(
+                is_stripped || (is_library && dependency["req"] != "*"),
+                "{name} depends on {}: a published crate depends on published crates, with a version",
+                dependency["name"]
+            );
+        }
+    }
+}
+
+#[test]
+fn every_dependency_has_a_licence_we_accept() {
+    let metadata = metadata(&[]);
     let accepted = std::fs::read_to_string(root().join("deny.toml")).expect("deny.toml");
     let accepts = |licence: &str| accepted.contains(&format!("\"{licence}\""));
     for package in metadata["packages"].as_array().expect("packages") {

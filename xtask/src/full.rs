@@ -1,0 +1,104 @@
+//! `cargo xtask test --full`: what takes long, or needs a program that may be missing.
+//!
+//! Every check runs, also after one has failed. A table at the end lists each as passed, failed or
+//! skipped with the reason. On CI (`CI=true`) a skipped check is a failure.
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use crate::package;
+use crate::steps::{self, Step, cargo};
+
+/// How a check ended.
+pub(crate) enum Verdict {
+    Passed,
+    Failed(String),
+    /// The check could not run here, for this reason.
+    Skipped(String),
+}
+
+/// A check with the name that the table shows.
+struct Check {
+    name: &'static str,
+    run: fn() -> Verdict,
+}
+
+const CHECKS: &[Check] = &[
+    Check { name: "cargo xtask test", run: || all_of(crate::test()) },
+    Check { name: "packaged crates, built outside the workspace", run: package::check },
+    Check { name: "each feature of fairpath-net alone", run: features_alone },
+    Check { name: "campaign, 2000 seeds", run: || all_of(crate::sim(&words(["--seeds", "2000"]))) },
+    Check { name: "the book, rendered by mdBook", run: || all_of(crate::book::steps()) },
+    Check { name: "cargo check for Windows", run: || check_for("x86_64-pc-windows-gnu") },
+    Check { name: "cargo check for macOS", run: || check_for("aarch64-apple-darwin") },
+];
+
+/// Runs all checks and prints the table.
+pub(crate) fn run() -> ExitCode {
+    let is_ci = std::env::var("CI").is_ok_and(|value| value == "true");
+    let mut rows = Vec::new();
+    let mut is_sound = true;
+    for check in CHECKS {
+        let started = Instant::now();
+        let (sound, verdict) = match (check.run)() {
+            Verdict::Passed => (true, "passed".to_owned()),
+            Verdict::Failed(why) => (false, format!("FAILED: {why}")),
+            Verdict::Skipped(why) => (!is_ci, format!("skipped: {why}")),
+        };
+        is_sound &= sound;
+        rows.push(format!("{:<46} {:>6.0} s  {verdict}", check.name, started.elapsed().as_secs_f64()));
+    }
+    println!("\n{}", rows.join("\n"));
+    if is_sound { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Runs steps in order, up to the first that fails.
+pub(crate) fn all_of(steps: Vec<Step>) -> Verdict {
+    match steps::run(steps) {
+        Ok(()) => Verdict::Passed,
+        Err(failure) => Verdict::Failed(failure.to_string()),
+    }
+}
+
+/// A game depends on `fairpath-net` with the features it needs and no others: each must build
+/// alone, without warnings.
+fn features_alone() -> Verdict {
+    const FEATURES: [&str; 6] = ["", "web", "lobby", "peer", "middleman", "page"];
+    let check = |feature: &&str| {
+        let words = ["clippy", "--package", "fairpath-net", "--no-default-features", "--features", feature];
+        cargo(words.into_iter().chain(["--", "-D", "warnings"]))
+            .named(&format!("fairpath-net with feature {feature:?} alone"))
+    };
+    all_of(FEATURES.iter().map(check).collect())
+}
+
+/// Compiles the published crates for another system, without linking. `fairpath-net` needs a C
+/// compiler for that system, because `ring` brings assembly.
+fn check_for(target: &str) -> Verdict {
+    if !steps::succeeds("rustup", &["target", "add", target]) {
+        return Verdict::Skipped(format!("`rustup target add {target}` failed"));
+    }
+    let pure = ["fairpath", "fairpath-predict", "fairpath-compensate", "fairpath-sim"];
+    let packages = pure.iter().flat_map(|name| ["--package", name]);
+    let check = cargo(["check", "--target", target].into_iter().chain(packages));
+    let verdict = all_of(vec![check.named(&format!("the sans-IO crates for {target}"))]);
+    let Verdict::Passed = verdict else { return verdict };
+    if !has_c_compiler(target) {
+        return Verdict::Skipped(format!(
+            "the sans-IO crates compile; fairpath-net needs a C compiler for {target}"
+        ));
+    }
+    let check = cargo(["check", "--target", target, "--package", "fairpath-net", "--all-features"]);
+    all_of(vec![check.named(&format!("fairpath-net for {target}"))])
+}
+
+fn has_c_compiler(target: &str) -> bool {
+    match target {
+        "x86_64-pc-windows-gnu" => steps::succeeds("x86_64-w64-mingw32-gcc", &["--version"]),
+        _ => cfg!(target_os = "macos"),
+    }
+}
+
+fn words<const N: usize>(words: [&str; N]) -> [String; N] {
+    words.map(str::to_owned)
+}
