@@ -40,6 +40,16 @@ pub(crate) struct Viewport {
     pub(crate) is_phone: bool,
 }
 
+/// A part of a page, in its pixels, and how much larger to draw it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clip {
+    pub(crate) x: u32,
+    pub(crate) y: u32,
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    pub(crate) scale: f64,
+}
+
 /// One tab.
 pub(crate) struct Tab {
     session: String,
@@ -194,11 +204,22 @@ impl Chromium {
         self.ask(Some(tab), "Input.dispatchTouchEvent", event).map(|_| ())
     }
 
-    /// A picture of what is in view, as PNG.
+    /// Returns a PNG of the viewport.
     pub(crate) fn photograph(&mut self, tab: &Tab) -> Done<Vec<u8>> {
-        let answer = self.ask(Some(tab), "Page.captureScreenshot", json!({ "format": "png" }))?;
+        self.capture(tab, json!({ "format": "png" }))
+    }
+
+    /// Returns a PNG of a part of the page.
+    pub(crate) fn photograph_clip(&mut self, tab: &Tab, clip: Clip) -> Done<Vec<u8>> {
+        let Clip { x, y, width, height, scale } = clip;
+        let clip = json!({ "x": x, "y": y, "width": width, "height": height, "scale": scale });
+        self.capture(tab, json!({ "format": "png", "clip": clip }))
+    }
+
+    fn capture(&mut self, tab: &Tab, parameters: Value) -> Done<Vec<u8>> {
+        let answer = self.ask(Some(tab), "Page.captureScreenshot", parameters)?;
         decode_base64(answer["data"].as_str().unwrap_or_default())
-            .ok_or_else(|| Failed("the browser sent a picture that is none".into()))
+            .ok_or_else(|| Failed("Chromium sent a screenshot that is not base64".into()))
     }
 
     /// Errors and warnings of all pages since this was last asked.

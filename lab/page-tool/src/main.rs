@@ -6,6 +6,7 @@ mod build;
 mod chromium;
 mod live;
 mod photograph;
+mod tour;
 mod trial;
 
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ fairpath-page-tool build DIR         write the page's files to DIR
 fairpath-page-tool try               build it and try it in headless Chromium
 fairpath-page-tool cost              build it and say what a frame of each scene costs in Chromium
 fairpath-page-tool photograph DIR    build it and write a screenshot of each scene to DIR
+fairpath-page-tool tour DIR          build it and write the README's moving picture to DIR
 ";
 
 fn main() -> ExitCode {
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
         ["house", folder, served_at, shown_at] => live::keep_house(Path::new(folder), served_at, shown_at),
         ["cost"] => trial::cost(),
         ["photograph", folder] => photograph::run(Path::new(folder)),
+        ["tour", folder] => tour::run(Path::new(folder)),
         _ => {
             eprint!("{HELP}");
             return ExitCode::from(2);

@@ -1,4 +1,4 @@
-// The state of every control is in the page's address, so that a view can be shared. What is as usual is left out.
+// Keeps the state of every control in the page's address, so that a view can be shared. Defaults are left out.
 
 export function address(name) {
   return new URLSearchParams(location.search).get(name);

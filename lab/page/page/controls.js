@@ -1,4 +1,4 @@
-// Sliders and choices for a scene's knobs. Ranges come from Rust; words come from the scene's own module.
+// Sliders and choices for a scene's knobs. Ranges come from Rust, labels from the scene's module.
 import { address, remember } from "./address.js";
 
 const SPEEDS = [0.25, 0.5, 1, 2, 4, 8];
@@ -22,7 +22,7 @@ export class Controls {
     return this.knobs.get(name).value;
   }
 
-  // Turns a knob as if somebody had moved its control.
+  // Sets a knob as if the user had moved its control.
   set(name, value) {
     const knob = this.knobs.get(name);
     knob.value = value;
@@ -31,7 +31,7 @@ export class Controls {
     this.show.turn(name, value);
   }
 
-  // After the scene was made anew.
+  // Called after the scene was created again.
   turnAll() {
     for (const { name, value, usual } of this.knobs.values()) if (value !== usual) this.show.stage.turn(name, value);
   }
@@ -54,7 +54,7 @@ export class Controls {
       pause.textContent = this.show.isPaused ? "▶ Play" : "❚❚ Pause";
       pause.setAttribute("aria-pressed", this.show.isPaused);
     };
-    pause.title = "P; where nothing is fired, the space bar too";
+    pause.title = "Key P, and the space bar in scenes without firing";
     this.togglePause = () => {
       this.show.isPaused = !this.show.isPaused;
       remember("paused", this.show.isPaused ? "1" : "", "");
@@ -78,7 +78,7 @@ export class Controls {
     });
     const dice = element("button");
     dice.textContent = "↻ Other dice";
-    dice.title = "Begins again with another seed: other motion, other luck";
+    dice.title = "Start again with another seed";
     dice.addEventListener("click", () => this.show.again(this.show.seed + 1));
     const wrap = element("div", "control");
     buttons.append(pause, wrap, dice);

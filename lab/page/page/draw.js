@@ -20,7 +20,7 @@ export const dashes = (stroke) => [[], [8, 5], [2, 4]][stroke];
 export const isDark = () => dark.matches;
 export const scale = () => Math.min(2, devicePixelRatio || 1);
 
-// The canvas's context, in the page's pixels, cleared; nothing while it has no size.
+// Returns the cleared context of a canvas, in the page's pixels, or nothing while it has no size.
 export function begin(canvas) {
   const { clientWidth: width, clientHeight: height } = canvas;
   const [w, h] = [Math.round(width * scale()), Math.round(height * scale())];
@@ -39,7 +39,7 @@ export function chart(stage, number, canvas) {
   stage.chart(number, canvas, isDark(), scale());
 }
 
-// A chart of numbers that only the page has: two lines over the last seconds, a pair of numbers every so often.
+// A chart of two lines over the last seconds, from numbers that only the page has.
 export function curve(stage, pairs, every, canvas) {
   const { context, width } = begin(canvas);
   if (width === 0) return;
@@ -110,7 +110,7 @@ export class Camera {
     context.fill();
     context.globalAlpha = 1;
     context.stroke();
-    // The barrel says which way it faces.
+    // The barrel shows the heading.
     context.beginPath();
     context.moveTo(0, 0);
     context.lineTo(length * 0.72, 0);
@@ -119,7 +119,7 @@ export class Camera {
     context.restore();
   }
 
-  // From where it is to where it is seen; `beside` moves it so many pixels to its side.
+  // An arrow from the true to the shown position; `beside` shifts it sideways, in pixels.
   arrow(context, fromX, fromY, toX, toY, style, beside = 0) {
     let [x1, y1] = this.point(fromX, fromY);
     let [x2, y2] = this.point(toX, toY);
@@ -148,7 +148,7 @@ export class Camera {
   }
 }
 
-// Text that can be read on whatever is behind it.
+// Text with an outline, readable on any background.
 export function label(context, x, y, text, style, align = "center") {
   Object.assign(context, { font: "600 13px system-ui, sans-serif", textAlign: align, textBaseline: "middle", lineJoin: "round" });
   context.strokeStyle = colour("field");

@@ -1,4 +1,4 @@
-// A worker: the evaluator takes seconds for a long recording, and the page must not stand still meanwhile.
+// A worker: the evaluator takes seconds for a long recording, and the page must keep drawing.
 import init, { Evaluation } from "./fairpath.js";
 
 onmessage = async ({ data: { name, bytes, breaks, cuts } }) => {

@@ -1,9 +1,9 @@
-// Files that somebody drops or chooses: recordings, plain or gzipped, each with its breaks.
+// Files that a user drops or chooses: recordings, plain or gzipped, each with its breaks.
 
-// A recording of hours is some tens of megabytes; whatever is larger would not fit into the page's memory.
+// A recording of hours takes tens of megabytes. A larger file does not fit into the page's memory.
 const BYTES_MAX = 400e6;
 
-// The bytes of a file and its name without .gz; throws what is wrong with it.
+// Returns the bytes of a file and its name without .gz; throws a message if it cannot be read.
 export async function open(file) {
   if (!file.name.endsWith(".gz")) return { name: file.name, bytes: new Uint8Array(await file.arrayBuffer()) };
   const name = file.name.slice(0, -3);
@@ -18,9 +18,9 @@ export async function open(file) {
       parts.push(value);
     }
   } catch {
-    throw new Error(`${file.name}: it cannot be unpacked: make it with gzip, or give the plain file`);
+    throw new Error(`${file.name}: cannot unpack it; compress it with gzip, or choose the plain file`);
   }
-  if (size > BYTES_MAX) throw new Error(`${file.name}: more than ${BYTES_MAX / 1e6} MB unpacked: cut a part out of it`);
+  if (size > BYTES_MAX) throw new Error(`${file.name}: larger than ${BYTES_MAX / 1e6} MB unpacked; choose a shorter part of the recording`);
   return { name, bytes: new Uint8Array(await new Blob(parts).arrayBuffer()) };
 }
 
@@ -28,7 +28,8 @@ const plain = (name) => name.replace(/\.gz$/, "");
 const isBreaks = (name) => plain(name).endsWith(".breaks.csv");
 export const isRecording = (name) => plain(name).endsWith(".csv") && !isBreaks(name);
 
-// The recordings among files, each with the breaks that have its name; a lone one takes lone breaks, whatever they are called.
+// Returns the recordings among files, each with the breaks of the same name. A single recording takes a
+// single breaks file of any name.
 export function recordings(files) {
   const cuts = files.filter((file) => isBreaks(file.name));
   const found = files.filter((file) => isRecording(file.name));
@@ -39,7 +40,7 @@ export function recordings(files) {
   });
 }
 
-// Hears of files that are dropped onto an element.
+// Calls back with files that are dropped onto an element.
 export function onDrop(element, take) {
   element.ondragover = (event) => event.preventDefault();
   element.ondrop = (event) => {

@@ -1,4 +1,4 @@
-// A person's hands: arrow keys or W A S D, the space bar, or a stick under a thumb.
+// Input: arrow keys or W A S D, the space bar, or an on-screen stick.
 
 const KEYS = {
   ArrowUp: [0, 1], KeyW: [0, 1], ArrowDown: [0, -1], KeyS: [0, -1],
@@ -46,7 +46,7 @@ export class Hands {
     for (const end of ["pointerup", "pointercancel"]) stick.addEventListener(end, () => this.lean(stick, 0, 0));
   }
 
-  // A button under a thumb is the space bar.
+  // The on-screen button acts as the space bar.
   pull(isDown) {
     if (isDown) held.add("Space");
     else held.delete("Space");

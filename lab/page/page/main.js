@@ -1,4 +1,4 @@
-// The page's own loop: it counts time, asks the scene for ticks, and lets it be drawn. What is true is decided in Rust.
+// The page's loop: it counts time, steps the scene and draws it. All simulation is in Rust.
 import init, { Stage } from "./fairpath.js";
 import { address, remember } from "./address.js";
 import { Controls } from "./controls.js";
@@ -11,7 +11,7 @@ import * as report from "./scenes/report.js";
 
 const SCENES = { screens, told, guess, play, report };
 const TICKS_PER_SECOND = 60;
-// Whoever was away for longer does not want to see all of it at once.
+// After a longer pause (a hidden tab) the rest is skipped, not played at once.
 const CATCH_UP_SECONDS_MAX = 0.1;
 // A frame has 16.7 ms; simulation is to take less than 4 of them.
 const THINK_MS_MAX = 3;
@@ -34,7 +34,7 @@ class Show {
     this.owed = 0;
     this.frames = 0;
     this.costs = { simulation: 0, drawing: 0 };
-    // So that there is something to see at first sight, not three empty screens.
+    // Steps ahead so that the first frame is not empty.
     this.stage.step(this.scene.WARM_UP_TICKS ?? 0);
   }
 
@@ -61,7 +61,7 @@ class Show {
     const ticks = Math.floor(this.owed);
     this.owed -= ticks;
     if (ticks > 0) this.stage.step(ticks);
-    // What was put off, as far as there is time for it in a frame.
+    // Does postponed work while the frame has time.
     while (this.stage.think() && performance.now() - begun < THINK_MS_MAX);
     const numbers = this.view.numbers?.() ?? this.stage.frame();
     const simulated = performance.now();
@@ -69,7 +69,7 @@ class Show {
     if (this.frames === 0) performance.mark("scene");
     this.frames += 1;
     const drawn = performance.now();
-    // Smoothed over about a second, or nobody could read it.
+    // Smoothed over about a second so that it can be read.
     const smooth = (old, now) => old + (now - old) / 30;
     this.costs.simulation = smooth(this.costs.simulation, simulated - begun);
     this.costs.drawing = smooth(this.costs.drawing, drawn - simulated);

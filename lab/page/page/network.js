@@ -1,16 +1,16 @@
-// The real network: a WebTransport to the server that serves this page, and back again when it is gone.
+// The real network: a WebTransport connection to the server that serves this page, and reconnecting.
 import { Session } from "./fairpath.js";
 import { address } from "./address.js";
 
 const RETRY_MS_MIN = 250;
 const RETRY_MS_MAX = 4000;
-// The session says when it has something to send; this is how often it is asked.
+// How often the session is asked whether it has something to send.
 const PUMP_MS = 8;
 const UNORDERED_BYTES_MAX = 70000;
-// Truths kept for whoever compares them with what others see.
+// Own states kept for tests that compare them with what other players see.
 const TRUTHS_MAX = 600;
 
-// What the page must know about the server, or nothing where there is none: on a plain web host, for example.
+// Returns what the page must know about its server, or nothing on a plain web host.
 export async function findServer() {
   try {
     const answer = await fetch("server.json", { cache: "no-store" });
@@ -20,7 +20,7 @@ export async function findServer() {
   }
 }
 
-// Holds what passes for a while, in order: a longer way, as far as anybody can tell.
+// Delays messages, in order, as a longer link would.
 class Delay {
   constructor() {
     Object.assign(this, { ms: 0, lastAt: 0 });
@@ -57,7 +57,7 @@ export class Network {
     this.transport?.close();
   }
 
-  // The player's own wishes: so much more of a round trip, a bot, help.
+  // The player's settings: added round trip, bot, compensation.
   set(lagMs, isBot, isCompensated) {
     this.up.ms = this.down.ms = lagMs / 2;
     this.session.set(isBot, isCompensated);
@@ -73,10 +73,10 @@ export class Network {
     return this.session.frame(this.now());
   }
 
-  // In words, for the page.
+  // Returns the state of the connection as a sentence.
   says() {
     if (this.session.is_connected()) return this.session.sessions() > 1 ? "Connected again." : "Connected.";
-    if (this.state === "connected") return "Shaking hands, and finding out what time it is…";
+    if (this.state === "connected") return "Connected; joining the session and synchronising the clock…";
     return this.failed === 0 ? "Connecting…" : `The server is gone. Trying again (${this.failed})…`;
   }
 
@@ -85,7 +85,7 @@ export class Network {
       try {
         await this.converse();
       } catch {
-        // Refused, timed out or cut off: all the same, we try again.
+        // Refused, timed out or cut off: try again in each case.
       }
       this.transport = this.sender = this.writer = undefined;
       if (this.state === "connected") this.session.disconnected(this.now());
@@ -97,7 +97,7 @@ export class Network {
   }
 
   async converse() {
-    // A server that was started again has another certificate.
+    // A restarted server has another certificate.
     const server = await findServer();
     if (!server) throw new Error("nobody serves the page");
     const value = Uint8Array.from(server.fingerprint.match(/../g), (byte) => parseInt(byte, 16));
@@ -132,7 +132,7 @@ export class Network {
     }
   }
 
-  // What came over this transport is heard, unless there is another one by then.
+  // Handles what arrives over this transport, unless a newer one has replaced it.
   hear(transport, take) {
     this.down.pass(() => {
       if (this.transport !== transport) return;
@@ -148,7 +148,7 @@ export class Network {
     if (bytes.length <= UNORDERED_BYTES_MAX) this.hear(transport, () => this.session.hear_unordered(bytes, this.now()));
   }
 
-  // What the session wants to send leaves; of datagrams never more than one waits.
+  // Sends what the session has ready. At most one datagram waits.
   pump() {
     if (!this.transport) return;
     const lost = () => {};
@@ -169,7 +169,7 @@ export class Network {
         const sent = () => {
           this.isSending = false;
         };
-        // On a way that is made longer many are under way at once; only the browser's own queue must stay empty.
+        // With added delay many are in flight at once; only the browser's own queue must stay empty.
         if (this.up.ms > 0) sent();
         leave(() => sender.write(bytes).then(() => { sent(); this.pump(); }, sent));
       }

@@ -7,14 +7,14 @@ export const title = "Guess the future";
 
 const HORIZONS = 7;
 const [NOT_ASKED, ANSWERS] = [0, 1];
-// How near a click must be, in pixels of the page.
+// The distance within which a click counts, in pixels of the page.
 const NEAR_A_LINE = 12;
 const NEAR_A_PLAYER = 28;
 const WHICH_FILES = "CSV or .csv.gz: t, entity, team, x, y; with its .breaks.csv. Or drop them onto the page.";
 
 export const html = `
 <h1>Guess the future</h1>
-<p class="look">Each fan of coloured lines is where predictors expect a player to go; the heavy line is where that player really went. Click a line to learn why it was wrong.</p>
+<p class="look">Each fan of coloured lines shows where the predictors expect a player to go. The heavy line shows where the player went. Click a line to see why it was wrong.</p>
 <p class="verdict"></p>
 <div class="scene wide">
   <div class="stage">
@@ -24,16 +24,16 @@ export const html = `
     <div class="charts"><figure><figcaption><b>Mean error</b> up to each moment, as far ahead as chosen</figcaption><canvas class="chart"></canvas></figure></div>
     <details>
       <summary>What am I looking at?</summary>
-      <p>Players of a small shooter, Ethereal, played by bots with a will of their own; circles against squares. At every sixtieth of a second each predictor is asked where everybody will be in 0.3 to 2.1 seconds, from
-      what was known at that moment and nothing else. The better the guess, the fewer packets a game must send, and the less it matters when one is lost.</p>
+      <p>Bots play a small team shooter, Ethereal: circles against squares. Sixty times a second each predictor says where every player will be in 0.3 to 2.1 seconds, from
+      what was known at that moment and nothing else. A better prediction means fewer packets, and a lost packet matters less.</p>
       <p><b>Your own recording</b>: drop a CSV file with the columns t, entity, team, x, y (seconds, metres) onto the page, or choose one; plain or gzipped, and with its <code>.breaks.csv</code> (t, entity, reason) where players
-      respawn or teleport. It stays in this browser. Predictors that need walls or keys sit out.</p>
+      respawn or teleport. It stays in this browser. Predictors that need walls or key presses are left out.</p>
       <dl>
-        <dt>Predictors</dt><dd>tick those you want to ask in the table; whoever joins late is led through everything before, which takes a moment for a long recording. One more, the trend line, needs laps on a track: <code>fairpath lab run X14</code>.</dd>
+        <dt>Predictors</dt><dd>tick the predictors you want in the table. A predictor that is added later first replays everything before, which takes a moment for a long recording. One more, the trend line, needs laps on a track: <code>fairpath lab run trend-line</code>.</dd>
         <dt>Mean error</dt><dd>the distance between where a player was expected and where it was.</dd>
         <dt>Hits</dt><dd>predictions that were close enough: within the distance a player runs in an eighth of a second.</dd>
-        <dt>Packets</dt><dd>a prediction is followed until it is off by more than the hit radius; then a packet would be needed.</dd>
-        <dt>Speed and direction</dt><dd>the two parts of an error: how much longer or shorter the way was than expected, and what the angle between the two ways makes of it. Their squares add up.</dd>
+        <dt>Packets</dt><dd>a prediction holds until it is off by more than the hit radius; then a packet is needed.</dd>
+        <dt>Speed and direction</dt><dd>the two parts of an error: how much longer or shorter the path was than predicted, and the angle between the two paths. Their squares add up.</dd>
       </dl>
     </details>
   </div>
@@ -41,7 +41,7 @@ export const html = `
     <div class="controls"></div>
     <div class="panel">
       <h2>So far</h2>
-      <div class="scroll"><table class="scores"><thead><tr><th>Predictor</th><th title="How far predictions were off on average, so far ahead as chosen">Mean error</th><th title="How many predictions were within the hit radius">Hits</th><th title="How often a sender would have had to correct it, per player">Packets per s</th></tr></thead><tbody></tbody></table></div>
+      <div class="scroll"><table class="scores"><thead><tr><th>Predictor</th><th title="How far predictions were off on average, so far ahead as chosen">Mean error</th><th title="How many predictions were within the hit radius">Hits</th><th title="Corrections that a sender would have to send, per player">Packets per s</th></tr></thead><tbody></tbody></table></div>
       <p class="quiet counting" style="margin: .5rem 0 0"></p>
     </div>
   </div>
@@ -271,7 +271,7 @@ export class View {
     const best = able.reduce((one, other) => (other.mean < (one?.mean ?? Infinity) ? other : one), undefined);
     if (!best || best.mean === 0) return (this.verdict.textContent = "");
     const compared = best !== line && line.standing === ANSWERS ? `: ${((100 * best.mean) / line.mean).toFixed(0)} % of what a straight line is` : "";
-    this.verdict.innerHTML = `${(0.3 * (horizon + 1)).toFixed(1)} s ahead, <b>${this.predictors[best.number].name}</b> is off by <b>${best.mean.toFixed(1)}</b> ${this.unit} on average${compared}.`;
+    this.verdict.innerHTML = `${(0.3 * (horizon + 1)).toFixed(1)} s ahead, <b>${this.predictors[best.number].name}</b> has an error of <b>${best.mean.toFixed(1)}</b> ${this.unit} on average${compared}.`;
   }
 
   drawField(frame) {
@@ -317,7 +317,7 @@ export class View {
     if (isChosen) this.drawChosen(context, frame, player, upTo);
   }
 
-  // The ring around whom one looks at, where a hit would have been, and the error that is explained.
+  // Draws the ring around the selected player, the hit radius and the error that is explained.
   drawChosen(context, frame, player, upTo) {
     const camera = this.camera;
     const [x, y] = camera.point(player.x, player.y);
@@ -360,7 +360,7 @@ export class View {
           offer(distanceToLine(click, ...ends), NEAR_A_LINE, number, answer.number);
         }
       }
-      // All lines begin at the player: there it is the player that is meant.
+      // All lines begin at the player, so a click there selects the player.
       const [x, y] = this.camera.point(player.x, player.y);
       const away = Math.hypot(x - click[0], y - click[1]);
       offer(away < NEAR_A_LINE ? -1 : away, NEAR_A_PLAYER, number);

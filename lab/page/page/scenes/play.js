@@ -12,7 +12,7 @@ const GAMES = [
     name: "Tank",
     words: "Arrow keys or W A S D drive, space fires. You are the tank with the ring.",
     status: ([kills, deaths, own, other]) => `hits ${kills} · lost ${deaths} · flags ${own} : ${other}`,
-    atServer: ([tanks, shots]) => `${tanks} other tanks and ${shots} of their shots on the field; shots fly, but nobody is hit`,
+    atServer: ([tanks, shots]) => `${tanks} other tanks and ${shots} of their shots on the field; shots are shown but do not hit`,
     unit: "units; a tank is 6 long",
     others: "the other tanks",
   },
@@ -41,7 +41,7 @@ const GAMES = [
 
 export const html = `
 <h1>Play</h1>
-<p class="look">Drive with lag between your hands and your eyes, then turn on compensation: your own machine obeys at once again.</p>
+<p class="look">Drive with lag between your keys and the screen. Then turn on compensation: your vehicle obeys at once again.</p>
 <p class="verdict"></p>
 <div class="scene">
   <div class="stage">
@@ -52,15 +52,15 @@ export const html = `
     <div class="charts"><figure><figcaption><b style="color: var(--three)">You</b> and <b style="color: var(--two)">the others</b>: <span class="caption"></span></figcaption><canvas class="chart"></canvas></figure></div>
     <details>
       <summary>What am I looking at?</summary>
-      <p>The server decides where everything is. What you press takes half a round trip to get there, and what happens takes as long to come back: without help you steer a machine that
-      answers late, and see everybody where they were.</p>
-      <p>With <i>compensation</i> your screen does not wait: it takes the newest that has come from the server and plays on what you have pressed since, with the server's own rules.
-      When the server's answer comes, it is compared; a difference is bent away so that the eye can follow.</p>
-      <p>The bots sit at the server and see everything as it is. "Off by" compares what your screen shows with what is there at the server when what you do about it
-      arrives. The pale outline is your machine as it is at the server at this moment, or as the server last said over a real link.</p>
-      <p><b>At the server</b> (if this page came from one) the bytes really travel, by WebTransport. A tank is then yours: your browser drives it, tells the server when others would be wrong about it, and sees theirs the same way; everybody decides
-      over their own shots and nobody is hit. The server keeps a ledger of how wrong each player's screen is; "fair" is when that is the same for all. Jet car, boat and race car are played by the server, and your browser plays on until its answer comes.
-      A slider adds to the link's own round trip. If the server goes away, the page says so and comes back by itself.</p>
+      <p>The server decides where everything is. A key press takes half a round trip to reach it, and the result takes as long to come back. Without compensation you steer a vehicle that
+      answers late, and you see the other players where they were.</p>
+      <p>With <i>compensation</i> your screen does not wait. It takes the newest state from the server and replays the keys you have pressed since, with the server's own rules.
+      When the server's answer arrives, the two are compared, and a difference is smoothed out.</p>
+      <p>The bots run on the server and have no lag. "Off by" compares what your screen shows with the server's state at the moment your key press
+      arrives there. The pale outline is your vehicle on the server at this moment or, over a real link, in the newest state the server sent.</p>
+      <p><b>At the server</b> (if this page came from one) the game runs over a real network, by WebTransport. Your browser owns your tank: it sends a message when other players would show the tank wrongly, and the other tanks arrive the same way.
+      Shots are shown but do not hit. The server keeps a ledger of the error on each player's screen; "fair" means that all players have the same. Jet car, boat and race car run on the server, and your browser predicts until its answer arrives.
+      A slider adds to the link's own round trip. If the server stops, the page says so and reconnects by itself.</p>
     </details>
   </div>
   <div class="controls"></div>
@@ -75,10 +75,10 @@ export const controls = [
     ],
   },
   {
-    title: "Simulated network, and help",
+    title: "Simulated network and compensation",
     controls: [
-      { knob: "lag", label: "Round trip", unit: "ms", explain: "From your hands to the server and back to your eyes" },
-      { knob: "compensation", label: "Compensation", choices: [["Off", "Your screen shows what has arrived."], ["On", "Your screen plays on what the server has not seen yet."]] },
+      { knob: "lag", label: "Round trip", unit: "ms", explain: "From your keys to the server and back to your screen" },
+      { knob: "compensation", label: "Compensation", choices: [["Off", "The screen shows the newest state that has arrived."], ["On", "The screen replays the keys that the server has not seen yet."]] },
     ],
   },
 ];
@@ -132,15 +132,15 @@ export class View {
     this.offerNetwork();
   }
 
-  // Where a server serves this page, one can play there.
+  // The server that serves this page may also run the games.
   async offerNetwork() {
     const server = await findServer();
     if (!server || typeof WebTransport === "undefined") return;
     const panel = element("section", "panel");
     panel.innerHTML = `<h2>Where</h2><div class="choices" role="radiogroup" aria-label="Where">
       <label><input type="radio" name="network" value="simulated"><span>In this page<small>The server and the network are simulated.</small></span></label>
-      <label><input type="radio" name="network" value="real"><span>At the server<small>Over the real network (WebTransport). Tanks: with everybody who is there. The other games: a run of your own, which the server plays.</small></span></label></div>
-      <label class="control" style="display: block; margin-top: .6rem" title="Held back in this page, half of it each way"><span class="row"><span>Added to the real round trip</span><output></output></span><input type="range" name="added" min="0" max="1000" step="10"></label>`;
+      <label><input type="radio" name="network" value="real"><span>At the server<small>Over the real network (WebTransport). Tanks: with all players on this server. The other games: a run of your own on the server.</small></span></label></div>
+      <label class="control" style="display: block; margin-top: .6rem" title="The page adds half of it in each direction"><span class="row"><span>Added to the real round trip</span><output></output></span><input type="range" name="added" min="0" max="1000" step="10"></label>`;
     this.show.main.querySelector(".controls").prepend(panel);
     this.server = server;
     this.addLag(panel.querySelector("[name=added]"), panel.querySelector("output"));
@@ -151,7 +151,7 @@ export class View {
     if (address("network") === "real") this.go(true);
   }
 
-  // A real link has a round trip of its own: whoever wants more gets more.
+  // Adds to the round trip of the real link.
   addLag(slider, output) {
     const add = (ms) => {
       this.added = ms;
@@ -211,23 +211,23 @@ export class View {
     this.slow -= seconds;
     if (this.slow > 0) return;
     this.slow = 0.2;
-    // Only a tank fires, and who has a keyboard has a space bar.
+    // Only a tank fires; with a keyboard the space bar does it.
     this.fire.hidden = frame.game !== 0 || matchMedia("(hover: hover)").matches;
     if (this.network) return this.sayNetwork(frame);
     const game = GAMES[frame.game];
     this.status.textContent = game.status(frame.status);
     const lag = this.show.controls.value("lag");
-    this.caption.textContent = "how far off your screen is, when it counts";
-    this.verdict.innerHTML = `With ${lag} ms there and back, your screen is off by <b>${frame.own.toFixed(1)}</b> about yourself and by <b>${frame.others.toFixed(1)}</b> about ${game.others} (${game.unit}). Bots sit at the server: 0.`;
+    this.caption.textContent = "error of your screen when your key press reaches the server";
+    this.verdict.innerHTML = `With a round trip of ${lag} ms, your screen is off by <b>${frame.own.toFixed(1)}</b> about yourself and by <b>${frame.others.toFixed(1)}</b> about ${game.others} (${game.unit}). Bots on the server: 0.`;
     chart(this.show.stage, 0, this.chart);
   }
 
-  // What is known at the far end of a real link: how long it is, what the server's ledger says, and how far off one was.
+  // Shows what a client knows over a real link: the round trip, the server's ledger and its own error.
   sayNetwork(frame) {
     const [roundTrip, uncertainty, updates, players, own, mean, spread] = this.network.session.standing(this.network.now());
     const game = GAMES[frame.game];
     const isOwner = frame.game === 0;
-    this.caption.textContent = isOwner ? "how wrong the server's ledger says all tanks on your screen are, and on everybody's" : "how far off your screen was, when what you did arrived";
+    this.caption.textContent = isOwner ? "error of all tanks on your screen by the server's ledger, and the mean of all players" : "error of your screen when your key press reached the server";
     this.status.textContent = `${(isOwner ? game.atServer : game.status)(frame.status)} · round trip ${roundTrip.toFixed(0)} ms · clock ± ${uncertainty.toFixed(1)} ms${isOwner ? ` · ${updates} updates received` : ""}`;
     const ledger = players > 0 ? ` By the server's ledger, all tanks on your screen together are <b>${own.toFixed(2)}</b> units off; on average of ${players} ${players === 1 ? "player" : "players"} it is ${mean.toFixed(2)}, and the spread, which is unfairness, <b>${spread.toFixed(2)}</b>.` : "";
     const apart = ` Your screen is off by <b>${frame.own.toFixed(1)}</b> about yourself and by <b>${frame.others.toFixed(1)}</b> about ${game.others} (${game.unit}).`;
@@ -248,7 +248,7 @@ export class View {
     if (frame.game !== 1) camera.grid(context, frame.game === 2 ? 50 : 20);
     for (const line of this.ground) camera.path(context, line, colour("ink"), { width: 2, alpha: 0.75 });
     for (const thing of frame.things) this.drawThing(context, thing, frame.game);
-    // A tank at a server is the player's own: it is where it is drawn.
+    // The browser owns its tank on a server, so the drawn position is the true one.
     if (!this.network || frame.game !== 0) this.drawTruth(context, frame);
     if (frame.windX !== 0 || frame.windY !== 0) this.drawWind(context, frame);
     if (HAS_MAP.includes(frame.game)) this.drawMap(context, frame);

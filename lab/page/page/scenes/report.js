@@ -1,4 +1,4 @@
-// Report: what the laboratory found, and the evaluator for one's own recordings.
+// Report: the results of the laboratory, and the evaluator for a recording of your own.
 import { element } from "../controls.js";
 import { onDrop, open, recordings } from "../files.js";
 
@@ -9,7 +9,7 @@ const ROWS_MAX = 200;
 
 export const html = `
 <h1>Report</h1>
-<p class="look">What the papers claim, what our own runs of their experiments found, and how every predictor fares on your recording.</p>
+<p class="look">The claims of the papers, the results of our runs of their experiments, and the error of every predictor on your recording.</p>
 <p class="verdict"></p>
 <section class="panel drop">
   <h2>Your own files</h2>
@@ -33,11 +33,11 @@ export class Page {
     this.load();
   }
 
-  // What the server has.
+  // Loads the results that the server offers.
   async load() {
     const names = await (await fetch("results/index.json")).json();
     if (names.length === 0) {
-      this.verdict.textContent = "No results yet: run `fairpath lab run X1` where the server is started, or drop a results.json here.";
+      this.verdict.textContent = "No results yet: run `fairpath lab run placement` in the folder where the server is started, or drop a results.json here.";
       return;
     }
     let [held, judged] = [0, 0];
@@ -160,7 +160,7 @@ export class Page {
   addScores(body, name, { number: place, scores }) {
     this.scores[place] = scores;
     const row = element("tr");
-    const cells = scores ? [...[...scores.slice(0, 7)].map(number), `${number(scores[7])} %`, number(scores[8])] : ["sits out: it would have to know more than the file says"];
+    const cells = scores ? [...[...scores.slice(0, 7)].map(number), `${number(scores[7])} %`, number(scores[8])] : ["left out: it needs more than the file contains"];
     fill(row, [name, ...cells], "td");
     if (!scores) row.lastChild.colSpan = 9;
     body.append(row);
@@ -171,7 +171,7 @@ export class Page {
   }
 }
 
-// What the laboratory writes; throws what is wrong with it.
+// Reads a results.json; throws a message that says what is wrong with it.
 function read(text) {
   let results;
   try {
@@ -184,7 +184,7 @@ function read(text) {
   return results;
 }
 
-// In each column the least error, the most hits and the fewest packets.
+// Marks the best value of each column: least error, most hits, fewest packets.
 function markBest(body, scores) {
   const known = scores.map((one, row) => ({ one, row })).filter(({ one }) => one);
   for (let column = 0; column < 9 && known.length > 0; column += 1) {

@@ -6,15 +6,15 @@ export const WARM_UP_TICKS = 240;
 
 export const html = `
 <h1>One tank, three screens</h1>
-<p class="look">The solid tank is real; the coloured ones are where three players see it at this very moment, and the arrows are how wrong that is.</p>
+<p class="look">The solid tank is the real one. The coloured tanks show where three players see it at this moment, and the arrows show how wrong they are.</p>
 <p class="verdict"></p>
 <div class="scene">
   <div class="stage">
     <canvas class="field" role="img" aria-label="A tank from above, and three ghosts of it"></canvas>
     <div class="legend">
-      <span><i style="--c: var(--ink)"></i>the real tank and its way</span>
-      <span><i class="dashed"></i>what its owner has told</span>
-      <span><i class="dot"></i>a message left here</span>
+      <span><i style="--c: var(--ink)"></i>the real tank and its path</span>
+      <span><i class="dashed"></i>what the owner has sent</span>
+      <span><i class="dot"></i>a message was sent here</span>
       <span><i style="--c: var(--near)"></i><i style="--c: var(--middle)"></i><i style="--c: var(--far)"></i>what three screens show</span>
     </div>
     <div class="stick" role="application" aria-label="Drive the tank"></div>
@@ -22,16 +22,16 @@ export const html = `
     <div class="charts"><figure><figcaption><b>Error</b> of each screen over the last seconds (a tank is 6 units long)</figcaption><canvas class="chart"></canvas></figure></div>
     <details>
       <summary>What am I looking at?</summary>
-      <p>In a networked game the owner of a tank does not send every position. It sends a short message, "here I am, this is how I move", and everybody goes on
-      guessing from that. This is called <i>dead reckoning</i>. The owner guesses too, and sends the next message when that guess is off by more than the threshold.</p>
-      <p>A message takes its time. A screen that starts the motion when the message <em>arrives</em> shows the tank late by the whole way. One that
-      knows <em>when it was written</em>, because all clocks agree, shows it exactly where the owner said it would be: then nothing is left of the error once the message is there, and
-      what remains is news that is still under way.</p>
+      <p>In a networked game the owner of a tank does not send every position. It sends a short message, "here I am, this is how I move", and every other
+      machine extrapolates from it. This is called <i>dead reckoning</i>. The owner extrapolates too, and sends the next message when the result is off by more than the threshold.</p>
+      <p>A message takes time to arrive. A screen that starts the motion when the message <em>arrives</em> shows the tank late by the whole delay. A screen that
+      knows <em>when the message was written</em>, because all clocks agree, shows the tank exactly where the owner said it would be. The error that remains is caused by messages that are
+      still travelling.</p>
       <dl>
-        <dt>Error</dt><dd>how far a screen's tank is from the real one, in units; a tank is 6 long and drives 25 a second.</dd>
-        <dt>On its way</dt><dd>how far off a screen is from what the owner has told, while a newer message is travelling (the papers' <i>before export error</i>).</dd>
+        <dt>Error</dt><dd>the distance between a screen's tank and the real one, in units. A tank is 6 units long and drives 25 units a second.</dd>
+        <dt>On its way</dt><dd>the distance between a screen's tank and what the owner has sent, while a newer message is travelling (the papers' <i>before export error</i>).</dd>
         <dt>Arrived</dt><dd>the same after the newest message has arrived (<i>after export error</i>). With a shared clock it is exactly zero.</dd>
-        <dt>Jitter, loss</dt><dd>messages are up to so much earlier or later than usual; so many never arrive.</dd>
+        <dt>Jitter, loss</dt><dd>jitter is how much earlier or later than usual a message may arrive; loss is the share of messages that never arrive.</dd>
       </dl>
     </details>
   </div>
@@ -46,9 +46,9 @@ export const controls = [
         knob: "placement",
         choices: [
           ["Local", "The motion starts when the message arrives."],
-          ["Hop", "Less the time it probably travelled: half a round trip."],
-          ["Global", "Since it was written, on a clock that all share."],
-          ["Global, estimated clock", "The clock each screen can work out by itself over its own link."],
+          ["Hop", "The motion starts half a round trip before the message arrives."],
+          ["Global", "The motion starts when the message was written, on a shared clock."],
+          ["Global, estimated clock", "The same, on the clock that each screen estimates over its own link."],
         ],
       },
     ],
@@ -57,8 +57,8 @@ export const controls = [
     title: "The tank",
     controls: [
       { knob: "motion", label: "Drives", select: true, choices: ["at random", "in a circle", "straight on", "as you steer: arrow keys or W A S D"] },
-      { knob: "model", label: "Others expect it to go on", select: true, choices: ["in a straight line", "in a circle, as it steers"] },
-      { knob: "threshold", label: "A message when off by", unit: "units", explain: "The owner sends when what it has told is wrong by more than this" },
+      { knob: "model", label: "Screens extrapolate", select: true, choices: ["in a straight line", "in a circle, as it steers"] },
+      { knob: "threshold", label: "A message when off by", unit: "units", explain: "The owner sends a message when the exported path is off by more than this" },
     ],
   },
   {
@@ -201,7 +201,7 @@ function makeCard(place, name) {
   const row = (text, key) => `<span data-key="${key}">${text}</span><div class="bar"><span data-bar="${key}"></span></div><b data-value="${key}"></b>`;
   card.innerHTML = `<h3></h3><div class="big"><span></span> <small>off now</small></div>
     <div class="bars">${row("On its way", "before")}${row("Arrived", "after")}</div>
-    <div class="bars" title="Mean error of each way of placing, on the same messages">${WAYS.slice(0, 3).map((way, number) => row(way, number)).join("")}</div>`;
+    <div class="bars" title="Mean error of each kind of placement, on the same messages">${WAYS.slice(0, 3).map((way, number) => row(way, number)).join("")}</div>`;
   place.append(card);
   const find = (selector) => card.querySelector(selector);
   return (screen, delay, placement, greatest) => {

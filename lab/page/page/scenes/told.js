@@ -7,27 +7,27 @@ export const WARM_UP_TICKS = 900;
 const RECEIVERS = ["near", "middle", "far"];
 const LANES = ["one", "two", "three"];
 
-// As the knobs count them; the second name is what a newcomer understands.
+// In the order of the knobs: the name in the literature, and what the scheduler does.
 const SCHEDULERS = [
-  ["Base", "everybody, every time, whatever it costs"],
-  ["1/n base", "everybody, but only as often as the budget allows"],
-  ["Scheduling #1", "everybody, the far ones first"],
-  ["Relative error", "whoever is worse off than the others"],
-  ["Fixed probability", "dice decide, all alike"],
-  ["Probabilistic budget", "dice decide, loaded by how wrong each has been"],
-  ["Deterministic budget", "shares by how wrong each has been: the papers' best"],
-  ["Error-index", "ours: whoever gains most from being told now"],
+  ["Base", "every player, every time, without a budget"],
+  ["1/n base", "every player, as often as the budget allows"],
+  ["Scheduling #1", "every player, the far ones first"],
+  ["Relative error", "the players whose error is above the mean"],
+  ["Fixed probability", "at random, the same chance for all"],
+  ["Probabilistic budget", "at random, weighted by accumulated error"],
+  ["Deterministic budget", "in turn, weighted by accumulated error; the papers' best"],
+  ["Error-index", "ours: the players whose error falls most per message"],
 ];
 
 export const html = `
 <h1>Who gets told</h1>
-<p class="look">There is budget to tell only one of three players each time the tank turns, and each bar is how wrong one of them has been so far: fair is equally long, good is short.</p>
+<p class="look">Each time the tank turns, the budget allows a message to only one of three players. Each bar is the error one player has accumulated. Equal bars are fair; short bars are accurate.</p>
 <p class="verdict"></p>
 <div class="scene">
   <div class="stage">
     <div class="lanes"></div>
     <div class="legend">
-      <span><i class="dot"></i>a message under way</span>
+      <span><i class="dot"></i>a message travelling</span>
       <span><i class="dot" style="background: none; border: 1px solid var(--quiet)"></i>its receipt on the way back</span>
       <span><i style="--c: var(--near)"></i><i style="--c: var(--middle)"></i><i style="--c: var(--far)"></i>the near, middle and far player</span>
     </div>
@@ -37,16 +37,16 @@ export const html = `
     </div>
     <details>
       <summary>What am I looking at?</summary>
-      <p>A server cannot tell everybody everything. When only some players are told of a turn, the others go on guessing wrongly, and whoever is far away is wrong for longer
-      anyway. The usual ways treat players differently: whoever lives far away plays a worse game.</p>
-      <p>A <i>scheduler</i> decides who is told, each time the tank's owner has something to say. All of them drive the same tank over the same wires with the same luck and, where they
-      have a budget, at the same cost. The server keeps a <i>ledger</i> of how wrong each player has been, from their receipts, and the better schedulers go by it.</p>
+      <p>A server cannot send every update to every player. A player that is not sent a turn extrapolates wrongly until the next message, and a player with a long delay is wrong for
+      longer. Without care, players with long delays play a worse game.</p>
+      <p>A <i>scheduler</i> decides which players are sent each message. All schedulers see the same tank, links and random numbers and, where they have a budget,
+      spend the same number of messages. The server keeps a <i>ledger</i> of each player's error, computed from receipts, and the better schedulers use it.</p>
       <dl>
         <dt>Bar</dt><dd>a player's accumulated error: the distance between where the owner said the tank is and where that player saw it, added up over time (units × seconds).</dd>
-        <dt>Spread</dt><dd>the standard deviation of the three bars: 0 if all are treated alike.</dd>
-        <dt>Budget</dt><dd>how many messages may be sent, on average, for each turn of the tank. Base and scheduling #1 ignore it.</dd>
+        <dt>Spread</dt><dd>the standard deviation of the three bars: 0 if all players have the same error.</dd>
+        <dt>Budget</dt><dd>the mean number of messages for each turn of the tank. Base and scheduling #1 ignore it.</dd>
       </dl>
-      <p>Turning a knob plays the same heat again up to this moment, so what you compare is always the same past.</p>
+      <p>Changing a control replays the same heat up to this moment, so you always compare the same past.</p>
     </details>
   </div>
   <div class="controls"></div>
@@ -61,7 +61,7 @@ export const controls = [
       { knob: "first", label: "First", select: true, choices: names },
       { knob: "second", label: "Second", select: true, choices: names },
       { knob: "third", label: "Third", select: true, choices: names },
-      { knob: "budget", label: "Budget: messages", unit: "per turn", explain: "For three players; 3 is enough for everybody" },
+      { knob: "budget", label: "Budget: messages", unit: "per turn", explain: "For three players: 3 is enough to send every message to all" },
     ],
   },
   {
@@ -72,7 +72,7 @@ export const controls = [
       { knob: "far", label: "Far player", unit: "ms", explain: "How long a message takes, one way" },
       { knob: "jitter", label: "Jitter", unit: "± ms", explain: "How much earlier or later than usual a message may be" },
       { knob: "loss", label: "Loss", unit: "%", explain: "How many messages never arrive" },
-      { knob: "model", label: "Players expect the tank to go on", select: true, choices: ["in a straight line", "in a circle, as it steers"] },
+      { knob: "model", label: "Players extrapolate", select: true, choices: ["in a straight line", "in a circle, as it steers"] },
     ],
   },
 ];
@@ -141,7 +141,7 @@ export class View {
       const canvas = document.createElement("canvas");
       canvas.style.cssText = `height: ${LANE_HEIGHT}px; margin-bottom: .5rem`;
       canvas.setAttribute("role", "img");
-      canvas.setAttribute("aria-label", "Three wires, and a bar for each player");
+      canvas.setAttribute("aria-label", "Three links, and a bar for each player");
       this.place.append(canvas);
       this.canvases.push(canvas);
     }
@@ -217,7 +217,7 @@ export class View {
   }
 }
 
-// Whoever can tell everybody only every third time is called 1/3 base.
+// With a budget of one message for three players, "1/n base" is 1/3 base.
 function nameOf(scheduler, budget) {
   const every = Math.max(1, Math.round(RECEIVERS.length / budget));
   return scheduler === 1 ? `1/${every} base` : SCHEDULERS[scheduler][0];
