@@ -10,16 +10,27 @@ use crate::chromium::{Chromium, Clip, Tab, Viewport};
 use crate::trial::serve;
 use crate::{Done, Failed};
 
-/// The two halves of the picture: an address, and the ticks that pass before the first frame.
-const HALVES: [(&str, u32); 2] = [("?scene=screens&seed=3", 600), ("?scene=screens&seed=3&placement=2", 840)];
-/// Four seconds for each half.
-const FRAMES: u32 = 40;
+/// The two halves of the picture: local placement, then placement by a shared clock.
+const HALVES: [&str; 2] = ["?scene=screens&seed=3", "?scene=screens&seed=3&placement=2"];
+/// Counts the ticks until the far screen is two and a half tanks off with local placement: a moment
+/// worth showing. The first ten seconds are left out, because averages still jump.
+const TICKS_UNTIL_FAR_OFF: &str = "(() => {
+    const stage = fairpath.show.stage;
+    let ticks = 600;
+    stage.step(ticks);
+    for (; ticks < 6000 && stage.frame()[47] <= 19; ticks += 1) stage.step(1);
+    return ticks;
+})()";
+/// The picture begins so many ticks before that moment.
+const LEAD: u64 = 100;
+/// Three seconds for each half.
+const FRAMES: u32 = 30;
 /// Ten frames a second: a tick is 1/60 s.
-const TICKS_PER_FRAME: u32 = 6;
+const TICKS_PER_FRAME: u64 = 6;
 /// Hundredths of a second between frames, as GIF counts.
 const FRAME_DELAY: u16 = 10;
-/// The headline, the field and the legend, at the size of a README's column.
-const CLIP: Clip = Clip { x: 12, y: 172, width: 896, height: 532, scale: 0.7 };
+/// The headline, the field and the choice of placement, at the width of a README's column.
+const CLIP: Clip = Clip { x: 12, y: 172, width: 1256, height: 512, scale: 0.68 };
 /// A README loads quickly below this.
 const BYTES_MAX: u64 = 1_500_000;
 
@@ -30,11 +41,13 @@ pub(crate) fn run(folder: &Path) -> Done {
     std::fs::create_dir_all(folder)?;
     let file = folder.join("tour.gif");
     let mut picture = Picture::default();
-    for (address, ticks) in HALVES {
-        let address = format!("http://{}/{address}&paused=1", server.address());
-        let tab = browser.open(&address, Viewport::DESKTOP)?;
-        browser.wait_for(&tab, "(window.fairpath?.show?.frames ?? 0) > 2")?;
-        step(&mut browser, &tab, ticks)?;
+    let page = |address| format!("http://{}/{address}&paused=1", server.address());
+    let tab = open(&mut browser, &page(HALVES[0]))?;
+    let moment = browser.evaluate(&tab, TICKS_UNTIL_FAR_OFF)?.as_u64().unwrap_or_default();
+    browser.close(tab)?;
+    for half in HALVES {
+        let tab = open(&mut browser, &page(half))?;
+        step(&mut browser, &tab, moment.saturating_sub(LEAD))?;
         for _ in 0..FRAMES {
             step(&mut browser, &tab, TICKS_PER_FRAME)?;
             picture.add(&browser.photograph_clip(&tab, CLIP)?)?;
@@ -50,8 +63,14 @@ pub(crate) fn run(folder: &Path) -> Done {
     Ok(())
 }
 
+fn open(browser: &mut Chromium, address: &str) -> Done<Tab> {
+    let tab = browser.open(address, Viewport::DESKTOP)?;
+    browser.wait_for(&tab, "(window.fairpath?.show?.frames ?? 0) > 2")?;
+    Ok(tab)
+}
+
 /// Lets ticks pass and waits until the result is drawn.
-fn step(browser: &mut Chromium, tab: &Tab, ticks: u32) -> Done {
+fn step(browser: &mut Chromium, tab: &Tab, ticks: u64) -> Done {
     let step = format!("fairpath.show.stage.step({ticks}); window.seen = fairpath.show.frames;");
     browser.evaluate(tab, &step)?;
     browser.wait_for(tab, "fairpath.show.frames > seen + 1")

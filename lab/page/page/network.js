@@ -99,7 +99,7 @@ export class Network {
   async converse() {
     // A restarted server has another certificate.
     const server = await findServer();
-    if (!server) throw new Error("nobody serves the page");
+    if (!server) throw new Error("the server that served this page does not answer");
     const value = Uint8Array.from(server.fingerprint.match(/../g), (byte) => parseInt(byte, 16));
     const where = address("connect") ?? server.address;
     const transport = new WebTransport(`https://${where}/`, { serverCertificateHashes: [{ algorithm: "sha-256", value }] });
