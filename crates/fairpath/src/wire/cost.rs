@@ -1,4 +1,4 @@
-//! What a DR vector costs, by itself and with everything that is wrapped around it on its way.
+//! Sizes: the bytes of a DR vector, alone and with the headers around it.
 
 use super::{Header, Nonce, Precision, encode_updates};
 use crate::dr_vector::DrVector;
@@ -9,66 +9,66 @@ use crate::state::State;
 use crate::time::{SharedInstant, Span, TickRate};
 use crate::vector::Vec2;
 
-/// An IPv4 header without options (RFC 791). IPv6 takes [`IPV6_BYTES`].
+/// Bytes of an IPv4 header without options (RFC 791).
 pub const IPV4_BYTES: usize = 20;
 
-/// An IPv6 header without extensions (RFC 8200).
+/// Bytes of an IPv6 header without extensions (RFC 8200).
 pub const IPV6_BYTES: usize = 40;
 
-/// A UDP header (RFC 768).
+/// Bytes of a UDP header (RFC 768).
 pub const UDP_BYTES: usize = 8;
 
-/// What QUIC puts around one datagram: a short header of 1 byte, a connection id of 8 (quinn's
+/// Bytes that QUIC adds to one datagram: a short header of 1 byte, a connection id of 8 (quinn's
 /// default; the peer chooses 0 to 20) and a packet number of 2 (1 to 4 are possible) (RFC 9000,
 /// 17.3); a DATAGRAM frame's type and length, 1 and 2 bytes (RFC 9221); and the authentication tag
 /// of 16 (RFC 9001, 5.3).
 pub const QUIC_BYTES: usize = 1 + 8 + 2 + 1 + 2 + 16;
 
-/// A message of this size passes every path that QUIC works on, without discovery of a larger one:
-/// 1200 bytes of UDP payload (RFC 9000, 14), less QUIC's own.
+/// Bytes of the largest message that passes every path that QUIC works on, without path discovery:
+/// 1200 bytes of UDP payload (RFC 9000, 14), minus QUIC's own.
 pub const DATAGRAM_BYTES_MAX: usize = 1200 - QUIC_BYTES;
 
-/// What a message of so many bytes takes of a line, over QUIC, UDP and IPv4.
+/// Returns the size on the line of a message of `datagram_bytes`, over QUIC, UDP and IPv4.
 pub const fn with_quic_udp_ip(datagram_bytes: usize) -> usize {
     datagram_bytes + QUIC_BYTES + UDP_BYTES + IPV4_BYTES
 }
 
-/// What one scene costs, over many draws of it.
+/// The measured size of one scene, over many random draws.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SizeRow {
-    /// What is sent, in words.
+    /// Description of the scene.
     pub scene: &'static str,
-    /// How many DR vectors are in one datagram.
+    /// DR vectors in one datagram.
     pub vectors: usize,
-    /// The size of a datagram, on the mean.
+    /// Mean size of a datagram.
     pub datagram_bytes_mean: f64,
-    /// The size of the largest one.
+    /// Size of the largest datagram.
     pub datagram_bytes_max: usize,
 }
 
 impl SizeRow {
-    /// Bytes of one DR vector and its share of the datagram's header.
+    /// Returns the mean bytes of one DR vector, with its share of the datagram's header.
     pub fn bytes_per_vector(&self) -> f64 {
         self.datagram_bytes_mean / self.vectors as f64
     }
 
-    /// The same, in the largest datagram.
+    /// Returns the bytes of one DR vector in the largest datagram, with its share of the header.
     pub fn bytes_per_vector_max(&self) -> f64 {
         self.datagram_bytes_max as f64 / self.vectors as f64
     }
 
-    /// The same, on the mean, with its share of QUIC, UDP and IPv4.
+    /// Returns the mean bytes of one DR vector, with its share of the QUIC, UDP and IPv4 headers.
     pub fn bytes_per_vector_on_the_line(&self) -> f64 {
         (self.datagram_bytes_mean + with_quic_udp_ip(0) as f64) / self.vectors as f64
     }
 }
 
-/// The sizes of linear and circular DR vectors in the plane, from friendly scenes to unfriendly
-/// ones.
+/// Measures the sizes of linear and circular DR vectors in the plane, from cheap scenes to
+/// expensive ones.
 ///
-/// Everything in a scene is drawn evenly: positions from the whole world, velocities up to the
-/// limit, ids from all entities, generations and lives from all there are. Real ones are more
-/// alike, and cheaper.
+/// All values of a scene are drawn uniformly: positions from the whole world, velocities up to the
+/// limit, ids from all entities, all generations and lives. Values in real games are more alike,
+/// and cheaper.
 pub fn size_table(precision: &Precision) -> Vec<SizeRow> {
     SCENES.iter().map(|scene| scene.measured(precision)).collect()
 }
@@ -85,11 +85,11 @@ struct Scene {
 
 #[derive(Clone, Copy)]
 enum Times {
-    /// All cut in the tick in which they are sent.
+    /// Generated in the tick in which they are sent.
     OneTick,
-    /// Cut in any of the last three ticks of 60 per second: a datagram every 33 ms.
+    /// Generated in any of the last three ticks of 60 per second: a datagram every 33 ms.
     ThreeTicks,
-    /// Cut at any millisecond of the last 33.
+    /// Generated at any millisecond of the last 33.
     AnyMillisecond,
 }
 
@@ -126,7 +126,7 @@ const SCENES: &[Scene] = &[
     Scene { name: "circular, 16 of 64, one tick", kind: MotionKind::Circular, ..PLAIN },
 ];
 
-/// How many datagrams of each scene are drawn.
+/// Datagrams drawn of each scene.
 const DRAWS: usize = 256;
 
 impl Scene {
@@ -158,7 +158,7 @@ impl Scene {
         datagram.len()
     }
 
-    /// Different entities, any of them.
+    /// Returns the ids of random, different entities.
     fn drawn_ids(&self, random: &mut Random) -> Vec<u32> {
         let mut ids: Vec<u32> = (0..self.entities as u32).collect();
         for at in 0..self.vectors {
