@@ -1,4 +1,4 @@
-//! A client's end of a session.
+//! The client's end of a session.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -29,33 +29,34 @@ use crate::time::{LocalInstant, Now, SharedInstant, Span};
 use crate::vector::Planar;
 use crate::wire::{Precision, StaleSet};
 
-/// How a client takes part.
+/// Settings of a client.
 #[derive(Clone, Debug)]
 pub struct ClientConfig {
-    /// What kinds of objects there are. The same as the server's.
+    /// The classes of objects. Must equal the server's.
     pub classes: BTreeMap<ClassId, Class>,
-    /// How finely motion is spelt. The same as the server's.
+    /// How numbers are rounded on the wire. Must equal the server's.
     pub precision: Precision,
-    /// Proves who this is, to the server's [`Admission`](super::Admission). Default nothing.
+    /// Proof of the player's identity, checked by the server's [`Admission`](super::Admission).
+    /// Default empty.
     pub authentication: Vec<u8>,
-    /// How the shared clock is found.
+    /// Settings of the clock synchronisation.
     pub clock: ClockConfig,
-    /// What may be sent to the server. Default [`Budget::default`].
+    /// Limit of the bytes sent to the server. Default [`Budget::default`].
     pub budget: Budget,
-    /// No two datagrams to the server in less than this; what is due meanwhile leaves with the
-    /// next. Default zero: at once.
+    /// Least time between two datagrams to the server; whatever becomes due meanwhile leaves with
+    /// the next. Default zero: datagrams leave at once.
     ///
-    /// At one frame, receipts travel with what the next frame tells.
+    /// At one frame, receipts travel with the updates of the next frame.
     pub datagram_every: Span,
-    /// How long replicas guess. Default [`Replica::HORIZON`]; the same as the server's dispatcher
-    /// reckons with.
+    /// How long replicas predict without an update. Default [`Replica::HORIZON`]; must equal the
+    /// horizon of the server's dispatcher.
     pub horizon: Span,
-    /// A server that is silent for this long is taken for gone. Default [`SILENCE_MAX`].
+    /// Time without data after which the server counts as lost. Default [`SILENCE_MAX`].
     pub silence_max: Span,
 }
 
 impl ClientConfig {
-    /// The usual, for these kinds of objects.
+    /// Returns the default settings for these classes.
     pub fn new(classes: impl IntoIterator<Item = (ClassId, Class)>) -> Self {
         Self {
             classes: classes.into_iter().collect(),
@@ -70,81 +71,81 @@ impl ClientConfig {
     }
 }
 
-/// What a client's application should know.
+/// Events for a client's application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ClientEvent {
-    /// A new session has begun, under this name.
+    /// A new session has begun; the server knows this client by this id.
     Connected(ClientId),
-    /// The transport is gone, or the server turned it away; a session waits to be resumed, unless a
+    /// The transport was lost or the server closed it. The session can be resumed, unless
     /// `SessionLost` follows.
     Disconnected(Option<CloseReason>),
-    /// The session goes on: all that was promised is kept.
+    /// The session continues on a new transport: all delivery promises hold.
     Resumed,
-    /// The session is over, and with it all its objects and ids. What was promised and not
-    /// confirmed is named.
+    /// The session is over; all its objects and ids are invalid.
     SessionLost {
-        /// What may not have arrived.
+        /// Reliable messages and values that may not have arrived.
         undelivered: Vec<Undelivered>,
     },
-    /// An object is to be seen.
+    /// An object has become visible.
     ObjectEntered {
-        /// What it is called.
+        /// The object.
         object: EntityId,
-        /// What it is.
+        /// Its class.
         class: ClassId,
-        /// Whose it is.
+        /// Its owner.
         owner: Party,
     },
-    /// An object is to be seen no more.
+    /// An object is no longer visible.
     ObjectLeft {
-        /// Which.
+        /// The object.
         object: EntityId,
-        /// Whether it is gone for everybody.
+        /// Whether the object was destroyed, and not only left this client's scope.
         is_destroyed: bool,
     },
-    /// A state group of somebody else's object has a new value: see [`Client::state`].
+    /// A state group of an object owned by another peer has a new value: see [`Client::state`].
     StateChanged {
-        /// Whose.
+        /// The object.
         object: EntityId,
-        /// Which.
+        /// The state group.
         group: u8,
     },
-    /// Somebody called.
+    /// A peer called this client.
     Called {
-        /// Who.
+        /// The caller.
         from: Party,
-        /// On what. The object may not have entered yet, if the call was not `ReliableOrdered`.
+        /// The target of the call. The object may not have entered yet, if the call was not
+        /// `ReliableOrdered`.
         target: Target,
-        /// What to do.
+        /// The method, as the game numbers it.
         method: u32,
-        /// With what.
+        /// The arguments.
         bytes: Vec<u8>,
     },
-    /// An object has another owner: if it is this client, it may observe it now.
+    /// An object has a new owner. If that is this client, call `observe` for it from now on.
     OwnershipChanged {
-        /// Which.
+        /// The object.
         object: EntityId,
-        /// Whose it is now.
+        /// The new owner.
         owner: Party,
     },
-    /// The server did not accept something.
+    /// The server refused an action of this client.
     Refused {
-        /// About which object.
+        /// The object of the action.
         object: EntityId,
-        /// Why.
+        /// The reason.
         refusal: Refusal,
     },
 }
 
-/// A client's end of a session. The [module](super) says how to run it.
+/// The client's end of a session. The [module](super) says how to run it.
 #[derive(Debug)]
 pub struct Client<V: Planar> {
     config: ClientConfig,
     random: Random,
     phase: Phase,
     identity: Option<Identity>,
-    /// Since when the session has been without a transport that works.
+    /// When the session lost its transport.
     detached_at: Option<LocalInstant>,
     frames: Frames,
     channel: Channel,
@@ -156,9 +157,10 @@ pub struct Client<V: Planar> {
     placement: Placement,
     dispatcher: Dispatcher<V>,
     objects: BTreeMap<EntityId, Object<V>>,
-    /// Of whom something was heard before they entered.
+    /// Replicas of objects that have not entered yet.
     early: BTreeMap<EntityId, Replica<V>>,
-    /// Independent messages that overtook the greeting, or came before the clock was known.
+    /// Independent messages that overtook the greeting, or arrived before the clock was
+    /// synchronised.
     early_unordered: Vec<Vec<u8>>,
     ids: VecDeque<Range<u32>>,
     closing: Option<CloseReason>,
@@ -169,14 +171,14 @@ pub struct Client<V: Planar> {
 enum Phase {
     /// No transport and no session.
     Idle,
-    /// Said hello.
+    /// Hello was sent.
     Greeting,
     Established,
-    /// No transport, but a session that waits.
+    /// No transport, but a session that can be resumed.
     Detached,
 }
 
-/// Who this is, in the session that lives.
+/// The client's identity in the current session.
 #[derive(Clone, Copy, Debug)]
 struct Identity {
     client: ClientId,
@@ -191,8 +193,8 @@ struct Object<V: Planar> {
     term: u64,
     creation: Vec<u8>,
     groups: BTreeMap<u8, Vec<u8>>,
-    /// What the server says meanwhile of groups that were set here: it counts once the object is
-    /// somebody else's.
+    /// Values that the server sent for groups set by this client: they apply once another peer owns
+    /// the object.
     overruled: BTreeMap<u8, Vec<u8>>,
     role: Role<V>,
 }
@@ -206,20 +208,20 @@ impl<V: Planar> Object<V> {
 
 #[derive(Debug)]
 enum Role<V: Planar> {
-    /// Observed here. The second holds the groups that were set here, one bit each.
+    /// Observed here. The second field holds the groups that this client set, one bit each.
     Mine(Box<Owner<V>>, u32),
     Theirs(Box<Replica<V>>),
 }
 
-/// What the client's dispatcher calls the server.
+/// The server's id in the client's dispatcher.
 const SERVER: ReceiverId = ReceiverId(0);
 
-/// Grants of ids that are remembered; a server grants far fewer before they are used.
+/// Most grants of ids remembered; a server grants far fewer before they are used.
 const GRANTS_MAX: usize = 64;
 
 impl<V: Planar> Client<V> {
-    /// A client that knows nobody yet. Live, seed `random` so that nobody can guess it: receipts
-    /// are proven with it.
+    /// Returns a client without a session. In a live game seed `random` with a secret: receipts are
+    /// proven with it.
     pub fn new(config: ClientConfig, random: Random) -> Self {
         let dispatcher = dispatcher(&config, &random);
         Self {
@@ -246,10 +248,10 @@ impl<V: Planar> Client<V> {
         }
     }
 
-    // ── objects
-    // ─────────────────────────────────────────────────────────────────────────────────────────
+    // ── objects ──
 
-    /// Makes an object of this client's own, and tells everybody who may see it.
+    /// Creates an object owned by this client. The server announces it to every client that may see
+    /// it.
     pub fn create(
         &mut self,
         class: ClassId,
@@ -280,7 +282,7 @@ impl<V: Planar> Client<V> {
         Ok(object)
     }
 
-    /// Destroys an object of this client's own.
+    /// Destroys an object that this client owns.
     pub fn destroy(&mut self, object: EntityId) -> Result<(), ObjectError> {
         self.mine(object)?;
         self.channel.send(Message::Destroy(object)).map_err(|_| ObjectError::Full)?;
@@ -288,7 +290,7 @@ impl<V: Planar> Client<V> {
         Ok(())
     }
 
-    /// Tells the truth about an object of this client's own; call it every frame.
+    /// Reports the true state of an object that this client owns; call it every frame.
     pub fn observe(
         &mut self,
         object: EntityId,
@@ -306,9 +308,9 @@ impl<V: Planar> Client<V> {
         Ok(())
     }
 
-    /// Where an object is now, and how it moves; nothing before anything was heard of it.
+    /// Returns the state of an object at `now`, for simulation; `None` before its first DR vector.
     ///
-    /// Of this client's own objects it is what the others are told.
+    /// For an object that this client owns, it returns what the other peers predict.
     pub fn place(&mut self, object: EntityId, now: LocalInstant) -> Option<State<V>> {
         let now = self.clock_now(now)?;
         match &self.objects.get(&object)?.role {
@@ -317,8 +319,8 @@ impl<V: Planar> Client<V> {
         }
     }
 
-    /// The DR vector that [`place`](Self::place) reckons by: of this client's own object the newest
-    /// one exported.
+    /// Returns the DR vector that [`place`](Self::place) uses; for an object that this client owns,
+    /// the newest exported one.
     pub fn followed(&self, object: EntityId) -> Option<&DrVector<V>> {
         match &self.objects.get(&object)?.role {
             Role::Mine(owner, _) => owner.exported(),
@@ -326,8 +328,7 @@ impl<V: Planar> Client<V> {
         }
     }
 
-    /// What to show of an object: [`place`](Self::place), with corrections bent so that the eye can
-    /// follow.
+    /// Returns the state of an object to draw: [`place`](Self::place) with smoothed corrections.
     pub fn draw(&mut self, object: EntityId, now: LocalInstant) -> Option<State<V>> {
         let now = self.clock_now(now)?;
         match &self.objects.get(&object)?.role {
@@ -336,8 +337,7 @@ impl<V: Planar> Client<V> {
         }
     }
 
-    /// Gives a state group of this client's own object a value. Nothing is sent if it has it
-    /// already.
+    /// Sets a state group of an object that this client owns. An unchanged value is not sent.
     pub fn set_state(&mut self, object: EntityId, group: u8, bytes: &[u8]) -> Result<(), ObjectError> {
         check_group(group, bytes)?;
         let mine = self.mine(object)?;
@@ -352,51 +352,51 @@ impl<V: Planar> Client<V> {
         Ok(())
     }
 
-    /// The value of a state group, if it has one.
+    /// Returns the value of a state group, if it has one.
     pub fn state(&self, object: EntityId, group: u8) -> Option<&[u8]> {
         self.objects.get(&object)?.groups.get(&group).map(Vec::as_slice)
     }
 
-    /// Asks the server for an object. The answer is `OwnershipChanged` or `Refused`.
+    /// Asks the server for ownership of an object. The answer is `OwnershipChanged` or `Refused`.
     pub fn claim(&mut self, object: EntityId) -> Result<(), ObjectError> {
         let term = self.objects.get(&object).ok_or(ObjectError::Unknown(object))?.term;
         self.channel.send(Message::Claim(object, term)).map_err(|_| ObjectError::Full)
     }
 
-    /// Gives an object back to the server. The answer is `OwnershipChanged`.
+    /// Returns an object to the server. The answer is `OwnershipChanged`.
     pub fn release(&mut self, object: EntityId) -> Result<(), ObjectError> {
         let term = self.mine(object)?.term;
         self.channel.send(Message::Release(object, term)).map_err(|_| ObjectError::Full)
     }
 
-    /// Everything that is to be seen, in the order of ids.
+    /// Returns all visible objects in the order of their ids.
     pub fn objects(&self) -> impl Iterator<Item = EntityId> + '_ {
         self.objects.keys().copied()
     }
 
-    /// What an object is.
+    /// Returns the class of an object.
     pub fn class(&self, object: EntityId) -> Option<ClassId> {
         Some(self.objects.get(&object)?.class)
     }
 
-    /// Whose it is.
+    /// Returns the owner of an object.
     pub fn owner(&self, object: EntityId) -> Option<Party> {
         Some(self.objects.get(&object)?.owner)
     }
 
-    /// What it was created with.
+    /// Returns the bytes that an object was created with.
     pub fn creation(&self, object: EntityId) -> Option<&[u8]> {
         Some(&self.objects.get(&object)?.creation)
     }
 
-    // ── calls ───────────────────────────────────────────────────────────────────────────────────────────
+    // ── calls ──
 
     /// Calls the server.
     pub fn call_server(&mut self, method: u32, bytes: &[u8], delivery: Delivery) -> Result<(), CallError> {
         self.call(Target::Connection, method, bytes, delivery)
     }
 
-    /// Calls whoever owns an object.
+    /// Calls the owner of an object.
     pub fn call_owner(
         &mut self,
         object: EntityId,
@@ -408,7 +408,7 @@ impl<V: Planar> Client<V> {
         self.call(Target::Owner(object), method, bytes, delivery)
     }
 
-    /// Calls everybody who sees an object of this client's own.
+    /// Calls every client that sees an object owned by this client.
     pub fn call_viewers(
         &mut self,
         object: EntityId,
@@ -435,10 +435,9 @@ impl<V: Planar> Client<V> {
         self.channel.call(Call { target, from, method, bytes: bytes.to_vec() }, delivery)
     }
 
-    // ── what arrives
-    // ────────────────────────────────────────────────────────────────────────────────────
+    // ── input ──
 
-    /// A transport to the server is there.
+    /// Starts or resumes the session: a transport to the server is connected.
     pub fn handle_connected(&mut self, now: LocalInstant) {
         self.forget_if_too_late(now);
         self.frames = Frames::default();
@@ -457,7 +456,7 @@ impl<V: Planar> Client<V> {
         self.phase = Phase::Greeting;
     }
 
-    /// The transport is gone, for this reason if the server gave one.
+    /// Handles the loss of the transport; `reason` is the server's, if it gave one.
     pub fn handle_disconnected(&mut self, reason: Option<CloseReason>, now: LocalInstant) {
         if !matches!(self.phase, Phase::Greeting | Phase::Established) {
             return;
@@ -468,7 +467,7 @@ impl<V: Planar> Client<V> {
         }
     }
 
-    /// Bytes came on the ordered stream.
+    /// Handles bytes from the ordered stream.
     pub fn handle_stream(&mut self, bytes: &[u8], now: LocalInstant) {
         if !matches!(self.phase, Phase::Greeting | Phase::Established) {
             return;
@@ -481,7 +480,7 @@ impl<V: Planar> Client<V> {
         }
     }
 
-    /// An independent message came.
+    /// Handles an independent message.
     pub fn handle_unordered(&mut self, bytes: &[u8], now: LocalInstant) {
         if matches!(self.phase, Phase::Greeting | Phase::Established) && !self.is_connected() {
             return self.keep_unordered(bytes, now);
@@ -494,7 +493,7 @@ impl<V: Planar> Client<V> {
         }
     }
 
-    /// A datagram came.
+    /// Handles a datagram.
     pub fn handle_datagram(&mut self, bytes: &[u8], now: LocalInstant) {
         let Some(now) = self.heard(now) else { return };
         if !self.is_synchronised {
@@ -511,7 +510,7 @@ impl<V: Planar> Client<V> {
         }
     }
 
-    /// Time has passed.
+    /// Handles the passing of time: call it when [`poll_deadline`](Self::poll_deadline) is reached.
     pub fn handle_timeout(&mut self, now: LocalInstant) {
         self.forget_if_too_late(now);
         let is_connected = matches!(self.phase, Phase::Greeting | Phase::Established);
@@ -523,10 +522,9 @@ impl<V: Planar> Client<V> {
         }
     }
 
-    // ── what leaves
-    // ─────────────────────────────────────────────────────────────────────────────────────
+    // ── output ──
 
-    /// Bytes for the ordered stream.
+    /// Returns bytes for the ordered stream.
     pub fn poll_stream(&mut self, now: LocalInstant) -> Option<Vec<u8>> {
         match self.phase {
             Phase::Greeting => self.channel.poll_greeting(),
@@ -538,12 +536,13 @@ impl<V: Planar> Client<V> {
         }
     }
 
-    /// An independent message.
+    /// Returns an independent message.
     pub fn poll_unordered(&mut self) -> Option<Vec<u8>> {
         if self.phase == Phase::Established { self.channel.poll_unordered() } else { None }
     }
 
-    /// The next datagram, of at most `bytes_max`. Ask only when it can leave at once.
+    /// Returns the next datagram, of at most `bytes_max`. Call it only when a datagram can leave at
+    /// once.
     pub fn poll_datagram(&mut self, now: LocalInstant, bytes_max: usize) -> Option<Vec<u8>> {
         if self.phase != Phase::Established {
             return None;
@@ -555,23 +554,23 @@ impl<V: Planar> Client<V> {
         self.channel.poll_datagram(&mut self.dispatcher, SERVER, &self.config.precision, now, bytes_max)
     }
 
-    /// The transport is to be closed, for this reason. Given once.
+    /// Returns the reason once, if the transport must be closed.
     pub fn poll_close(&mut self) -> Option<CloseReason> {
         self.closing.take()
     }
 
-    /// Something the application should know.
+    /// Returns the next event for the application.
     pub fn poll_event(&mut self) -> Option<ClientEvent> {
         self.events.pop_front()
     }
 
-    /// When there will be something to do, unless something arrives before. In the past, if there
-    /// is now.
+    /// Returns when to call again if no input arrives before; an instant in the past if something
+    /// is due now.
     pub fn poll_deadline(&mut self, now: LocalInstant) -> Option<LocalInstant> {
         match self.phase {
             Phase::Idle => None,
             Phase::Greeting => {
-                // Hello waits to be written, or its answer is awaited.
+                // Hello waits to be written, or the client waits for the answer.
                 let says_hello = self.channel.has_greeting().then_some(now);
                 let gives_up = self.heard_at + self.config.silence_max;
                 says_hello.into_iter().chain([gives_up]).min()
@@ -580,7 +579,7 @@ impl<V: Planar> Client<V> {
             Phase::Established => {
                 let now = self.clock_now(now)?;
                 let claims = self.dispatcher.poll_deadline().map(|at| now.local + (at - now.shared));
-                // What is due waits for the datagram that may take it.
+                // Claims that are due wait for the next datagram.
                 let claims = claims.map(|at| at.max(self.channel.speaks_at(now)));
                 let fixed = [self.heard_at + self.config.silence_max, self.clock.poll_deadline()];
                 fixed.into_iter().chain(claims).chain(self.channel.poll_deadline(now)).min()
@@ -588,51 +587,50 @@ impl<V: Planar> Client<V> {
         }
     }
 
-    /// Leaves for good: objects of this client's own go, and nothing can be resumed.
+    /// Leaves for good: the server removes this client's objects, and the session cannot be
+    /// resumed.
     pub fn leave(&mut self, now: LocalInstant) {
         self.close(CloseReason::Finished, now);
         self.lose_session();
     }
 
-    // ── what is known
-    // ───────────────────────────────────────────────────────────────────────────────────
+    // ── getters ──
 
-    /// What the server calls this client, while there is a session.
+    /// Returns this client's id at the server, while there is a session.
     pub fn id(&self) -> Option<ClientId> {
         self.identity.map(|identity| identity.client)
     }
 
-    /// Whether there is a session with a transport, and the clock is known well enough to use it.
+    /// Returns whether the session has a transport and a synchronised clock.
     pub fn is_connected(&self) -> bool {
         self.phase == Phase::Established && self.is_synchronised
     }
 
-    /// Both clocks, once there has been a session.
+    /// Returns both clocks, once there has been a session.
     pub fn clock_now(&mut self, now: LocalInstant) -> Option<Now> {
         self.clock.now(now)
     }
 
-    /// How far off the shared clock may be.
+    /// Returns the greatest possible error of the shared clock.
     pub fn clock_uncertainty(&self, now: LocalInstant) -> Option<Span> {
         self.clock.uncertainty(now)
     }
 
-    /// How the way to the server and back is.
+    /// Returns statistics of the link to the server.
     pub fn statistics(&self) -> Statistics {
         let error_per_sec = self.dispatcher.account(SERVER).map_or(0.0, |account| account.rate());
         Statistics { error_per_sec, ..self.channel.statistics() }
     }
 
-    /// How much is kept for the server, and of it.
+    /// Returns the lengths of this client's queues.
     pub fn queues(&self) -> Queues {
         Queues { early: self.early.len(), events: self.events.len(), ..self.channel.queues() }
     }
 
-    // ── the reconcile step
-    // ──────────────────────────────────────────────────────────────────────────────
+    // ── the reconcile step ──
 
-    /// What a datagram brought: newer motion, values and calls are taken over, older ones are not,
-    /// and the server is told which were which.
+    /// Applies one datagram: accepts motion, values and calls that are newer, and books the receipt
+    /// that tells the server which DR vectors were outdated.
     fn reconcile(&mut self, incoming: Incoming<V>, now: Now) {
         let mut stale = StaleSet::NONE;
         for (place, vector) in incoming.vectors.iter().enumerate() {
@@ -652,7 +650,7 @@ impl<V: Planar> Client<V> {
         }
     }
 
-    /// Motion of somebody else's object, or of one that has not entered yet.
+    /// Accepts motion of an object owned by another peer, or of an object that has not entered yet.
     fn accept(&mut self, vector: &DrVector<V>, sent_at: SharedInstant, now: Now) -> Acceptance {
         let arrival =
             Arrival { now, waited: sent_at - vector.generated_at, travelled: self.channel.one_way() };
@@ -676,16 +674,15 @@ impl<V: Planar> Client<V> {
         if !self.is_synchronised {
             self.synchronise(now);
         } else if self.clock.epoch() != self.clock_epoch {
-            // Whatever was stamped before means nothing on the new timeline.
+            // Instants stamped before the jump have no meaning on the new timeline.
             self.close(CloseReason::ClockJumped, now);
             self.lose_session();
         }
     }
 
-    /// The session begins for the application once the clock is good enough. A greeting that had to
-    /// be sent again and again says little about the time: corrected later, the clock would
-    /// jump. On a link so long that nothing better is to be had, a clock that has settled must
-    /// do.
+    /// Reports `Connected` once the clock is good enough. A greeting that was sent several times
+    /// measures the time badly: a later correction would make the clock jump. On a link too long
+    /// for anything better, a settled clock is enough.
     fn synchronise(&mut self, now: LocalInstant) {
         let good_enough = self.config.clock.step_beyond.scaled(0.5);
         let is_vague = self.clock.uncertainty(now).is_none_or(|uncertainty| uncertainty > good_enough);
@@ -720,8 +717,8 @@ impl<V: Planar> Client<V> {
         self.events.push_back(ClientEvent::Called { from, target, method, bytes });
     }
 
-    /// The transport will not bring it again: it waits until the session begins for the
-    /// application.
+    /// Keeps a message until the session begins for the application: the transport delivers it only
+    /// once.
     fn keep_unordered(&mut self, bytes: &[u8], now: LocalInstant) {
         self.heard_at = now;
         let kept: usize = self.early_unordered.iter().map(Vec::len).sum();
@@ -737,8 +734,7 @@ impl<V: Planar> Client<V> {
         }
     }
 
-    // ── what the server says on the stream
-    // ──────────────────────────────────────────────────────────────
+    // ── messages on the stream ──
 
     fn drain_frames(&mut self, now: LocalInstant) {
         while matches!(self.phase, Phase::Greeting) || self.is_connected() {
@@ -811,7 +807,7 @@ impl<V: Planar> Client<V> {
     }
 
     fn enter(&mut self, announcement: Announcement, now: Now) -> Result<(), CloseReason> {
-        // All that a server may have, and this client's own that it has not heard of yet.
+        // The most objects a server may have, plus own objects that it does not know yet.
         if self.objects.len() >= OBJECTS_MAX + OBJECTS_PER_CLIENT_MAX {
             return Err(CloseReason::OutOfPlace);
         }
@@ -840,8 +836,8 @@ impl<V: Planar> Client<V> {
         self.events.push_back(ClientEvent::OwnershipChanged { object, owner });
     }
 
-    /// Whoever becomes the owner goes on from what it last heard; who is it no more, from what it
-    /// last said.
+    /// Changes the role of an object. A new owner continues from the last received DR vector, a
+    /// former owner from the last exported one.
     fn take_sides(&mut self, object: EntityId, owner: Party, now: Now) {
         let Some(known) = self.objects.get_mut(&object) else { return };
         let is_mine =
@@ -860,7 +856,7 @@ impl<V: Planar> Client<V> {
                 known.overruled.clear();
             }
             Role::Mine(watch, set) if !is_mine => {
-                // What was set here may have come too late. The server tells what counts.
+                // Values set here may have arrived too late. The server sends the ones that count.
                 known.groups.retain(|group, _| set >> group & 1 == 0);
                 known.groups.append(&mut known.overruled);
                 let mut replica = replica(&self.config, self.placement);
@@ -875,7 +871,7 @@ impl<V: Planar> Client<V> {
         }
     }
 
-    /// What was refused to exist does not.
+    /// Removes an object whose creation was refused, and reports the refusal.
     fn refused(&mut self, object: EntityId, refusal: Refusal) {
         let never_existed = matches!(
             refusal,
@@ -887,8 +883,7 @@ impl<V: Planar> Client<V> {
         self.events.push_back(ClientEvent::Refused { object, refusal });
     }
 
-    // ── the life of the session
-    // ─────────────────────────────────────────────────────────────────────────
+    // ── the life of the session ──
 
     fn close(&mut self, reason: CloseReason, now: LocalInstant) {
         if matches!(self.phase, Phase::Greeting | Phase::Established) {
@@ -908,7 +903,7 @@ impl<V: Planar> Client<V> {
         self.channel.drop_greetings();
         self.early_unordered.clear();
         self.dispatcher.leave(SERVER);
-        // A server that does not answer is no news to who has no connection.
+        // An unanswered greeting is no news for a client without a connection.
         if was_connected || reason.is_some_and(|reason| reason != CloseReason::Silent) {
             self.events.push_back(ClientEvent::Disconnected(reason));
         }
@@ -918,15 +913,15 @@ impl<V: Planar> Client<V> {
         self.detached_at.map(|since| since + RESUME_WITHIN)
     }
 
-    /// Whoever has asked in time waits for the answer: whether the session goes on is for the
-    /// server to say.
+    /// Gives the session up after the deadline, unless a greeting is under way: then the server
+    /// decides.
     fn forget_if_too_late(&mut self, now: LocalInstant) {
         if self.phase != Phase::Greeting && self.resumable_until().is_some_and(|until| until <= now) {
             self.lose_session();
         }
     }
 
-    /// Nothing of the old session counts any more.
+    /// Discards everything of the old session.
     fn lose_session(&mut self) {
         let fresh = self.new_channel();
         let channel = std::mem::replace(&mut self.channel, fresh);
@@ -944,7 +939,7 @@ impl<V: Planar> Client<V> {
         }
     }
 
-    /// Whose nonces nobody has seen before.
+    /// Returns a channel with unused nonces.
     fn new_channel(&mut self) -> Channel {
         let stream = self.random.bits();
         Channel::new(self.config.budget, self.config.datagram_every, self.random.fork(stream))
@@ -956,7 +951,7 @@ impl<V: Planar> Client<V> {
         self.objects.remove(&object).is_some()
     }
 
-    /// Something came from the server, in a session that lives.
+    /// Records data from the server. Returns the time in an established session.
     fn heard(&mut self, now: LocalInstant) -> Option<Now> {
         if self.phase != Phase::Established {
             return None;
@@ -977,7 +972,7 @@ impl<V: Planar> Object<V> {
     }
 }
 
-/// Whoever sends to one peer only tells it everything.
+/// Returns the dispatcher: a client has one receiver, the server, and sends it every update.
 fn dispatcher<V: Planar>(config: &ClientConfig, random: &Random) -> Dispatcher<V> {
     let settings = DispatcherConfig { horizon: config.horizon, ..DispatcherConfig::default() };
     Dispatcher::new(settings, Box::new(Broadcast), random.clone())
@@ -987,13 +982,13 @@ fn replica<V: Planar>(config: &ClientConfig, placement: Placement) -> Replica<V>
     Replica::new(placement).with_horizon(config.horizon)
 }
 
-/// Watches an object as its class says.
+/// Returns an owner with the settings of the class.
 pub(super) fn watch<V: Planar>(object: EntityId, class: &Class, precision: Precision) -> Owner<V> {
     let owner = Owner::new(object, class.trigger.clone()).with_model(class.model).with_precision(precision);
     if class.sends_attitude { owner.with_attitude() } else { owner }
 }
 
-/// Whether a state group can have this value.
+/// Checks the number and the length of a state group.
 pub(super) fn check_group(group: u8, bytes: &[u8]) -> Result<(), ObjectError> {
     if usize::from(group) >= GROUPS_MAX {
         return Err(ObjectError::NoSuchGroup(group));

@@ -162,7 +162,7 @@ impl Precision {
 
 impl Default for Precision {
     fn default() -> Self {
-        Self::new(PrecisionSettings::default()).expect("the default settings are sound")
+        Self::new(PrecisionSettings::default()).expect("the default settings are valid")
     }
 }
 
