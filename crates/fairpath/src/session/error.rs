@@ -194,7 +194,9 @@ impl fmt::Display for ObjectError {
             Self::UnknownClass => write!(f, "the class is not configured"),
             Self::NoIds => write!(f, "no id is left for a new object; try again in a round trip"),
             Self::TooMany => write!(f, "the limit of objects is reached"),
-            Self::NoSuchGroup(group) => write!(f, "state group {group} does not exist; groups are numbered 0 to 31"),
+            Self::NoSuchGroup(group) => {
+                write!(f, "state group {group} does not exist; groups are numbered 0 to 31")
+            }
             Self::TooLong => write!(f, "the value is too long"),
             Self::NotFinite(object) => {
                 write!(f, "the observed state of object {} has a number that is not finite", object.0)
