@@ -31,6 +31,39 @@
 //! object has up to 32 *state groups* of bytes, which are sent when they change; only the newest
 //! value is delivered.
 //!
+//! ```
+//! use fairpath::random::Random;
+//! use fairpath::schedule::Broadcast;
+//! use fairpath::session::{Class, ClassId, Client, ClientConfig, Server, ServerConfig, Token};
+//! use fairpath::{LocalInstant, Observation, SharedInstant, State, Trigger, Vec2, Vector};
+//!
+//! const SHIP: ClassId = ClassId(1);
+//! let classes = [(SHIP, Class::new(Trigger::within(0.3)))];
+//! let config = ServerConfig::new(classes.clone(), 1);
+//! let mut server = Server::<Vec2>::new(config, Box::new(Broadcast), Random::from_seed(1));
+//! let mut client = Client::<Vec2>::new(ClientConfig::new(classes), Random::from_seed(2));
+//! let id = server.handle_connected(Token([7; 16]), SharedInstant::ZERO).expect("there is room");
+//! client.handle_connected(LocalInstant::ZERO);
+//! let ship = server.create(SHIP, b"a name", SharedInstant::ZERO)?;
+//!
+//! for micros in (0..10_000_000).step_by(16_667) {
+//!     let (now, local) = (SharedInstant::from_micros(micros), LocalInstant::from_micros(micros));
+//!     let ahead = Vec2::from_heading(0.5 * now.as_secs_f64());
+//!     let truth = State::moving(ahead * 40.0, ahead.perpendicular() * 20.0);
+//!     server.observe(ship, Observation::Moved(truth), now)?;
+//!     // A transport carries these bytes. Here the loop does.
+//!     while let Some(bytes) = client.poll_stream(local) { server.handle_stream(id, &bytes, now) }
+//!     while let Some(bytes) = client.poll_datagram(local, 1200) { server.handle_datagram(id, &bytes, now); }
+//!     while let Some(bytes) = server.poll_stream(id, now) { client.handle_stream(&bytes, local) }
+//!     while let Some(bytes) = server.poll_datagram(id, now, 1200) { client.handle_datagram(&bytes, local) }
+//!     if let Some(placed) = client.place(ship, local) {
+//!         assert!(placed.position.distance(truth.position) < 0.5);
+//!     }
+//! }
+//! assert!(client.statistics().vectors_received < 50);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # What is promised
 //!
 //! | delivery | promise |

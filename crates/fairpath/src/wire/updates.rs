@@ -173,7 +173,7 @@ impl Precision {
     /// Returns the bits of this DR vector alone, without its share of the ids and tables of its
     /// batch. Zero if it is not finite: no message can carry it.
     ///
-    /// In a batch of 16 the share is 8 to 16 bits: see [`cost`](super::cost).
+    /// In a batch of 16 the share is 8 to 16 bits (`cargo xtask bench wire`).
     pub fn bits_of<V: Planar>(&self, vector: &DrVector<V>) -> usize {
         let mut counter = Counter::default();
         match pass_numbers(&mut counter, self, &mut vector.clone()) {
