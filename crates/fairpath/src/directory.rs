@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_walk_finds_everybody_in_any_order() {
+    fn a_walk_finds_every_receiver_in_any_order() {
         let mut directory = Directory::default();
         for id in [7, 3, 5, 1, 5] {
             directory.insert_if_new(ReceiverId(id), || id * 10);

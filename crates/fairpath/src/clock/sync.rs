@@ -339,7 +339,7 @@ impl ClockSync {
 mod tests {
     use super::*;
 
-    /// A server whose clock is `ahead` of ours, 20 ms away each way.
+    /// A server with a clock `ahead` of the client's, 20 ms away each way.
     struct Scene {
         clock: ClockSync,
         ahead: Span,

@@ -112,7 +112,7 @@ impl Relay {
 
     /// Records that this machine itself has sent a DR vector generated at this instant: restated
     /// times lie after it.
-    pub fn on_told(&mut self, entity: EntityId, generated_at: SharedInstant) {
+    pub fn on_sent(&mut self, entity: EntityId, generated_at: SharedInstant) {
         let last = self.last.entry(entity).or_insert(generated_at);
         *last = generated_at.max(*last);
     }

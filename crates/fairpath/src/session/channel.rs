@@ -460,7 +460,7 @@ impl Channel {
         }
     }
 
-    /// DR vectors, the most urgent first. Those that do not fit are put back and gain weight.
+    /// DR vectors, the most urgent first. DR vectors that do not fit are put back and gain weight.
     fn put_vectors<V: Planar>(
         &mut self,
         draft: &mut Draft,
@@ -579,7 +579,7 @@ impl Channel {
         Ok(Some(incoming))
     }
 
-    /// Returns the clock replies in a datagram, for a client whose clock is not good enough to use
+    /// Returns the clock replies in a datagram, for a client without a clock good enough to use
     /// the rest. The datagram gets no receipt, so the rest is sent again.
     pub(super) fn handle_time_only(&mut self, bytes: &[u8]) -> Result<Vec<Reply>, CloseReason> {
         let datagram = Datagram::decode(bytes).map_err(|_| CloseReason::Malformed)?;

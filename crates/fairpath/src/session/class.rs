@@ -15,7 +15,8 @@ pub struct ClassId(pub u32);
 /// use fairpath::{MotionKind, Span, Trigger};
 ///
 /// let tank = Class::new(Trigger::within(0.3)).with_model(MotionKind::Circular).claimable();
-/// let scenery = Class::new(Trigger::Every(Span::from_secs(5))).with_model(MotionKind::Static).server_only();
+/// let scenery =
+///     Class::new(Trigger::Every(Span::from_secs(5))).with_model(MotionKind::Static).server_only();
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Class {

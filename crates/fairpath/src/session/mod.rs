@@ -53,9 +53,13 @@
 //!     server.observe(ship, Observation::Moved(truth), now)?;
 //!     // A transport carries these bytes. Here the loop does.
 //!     while let Some(bytes) = client.poll_stream(local) { server.handle_stream(id, &bytes, now) }
-//!     while let Some(bytes) = client.poll_datagram(local, 1200) { server.handle_datagram(id, &bytes, now); }
+//!     while let Some(bytes) = client.poll_datagram(local, 1200) {
+//!         server.handle_datagram(id, &bytes, now);
+//!     }
 //!     while let Some(bytes) = server.poll_stream(id, now) { client.handle_stream(&bytes, local) }
-//!     while let Some(bytes) = server.poll_datagram(id, now, 1200) { client.handle_datagram(&bytes, local) }
+//!     while let Some(bytes) = server.poll_datagram(id, now, 1200) {
+//!         client.handle_datagram(&bytes, local);
+//!     }
 //!     if let Some(placed) = client.place(ship, local) {
 //!         assert!(placed.position.distance(truth.position) < 0.5);
 //!     }

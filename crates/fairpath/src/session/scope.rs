@@ -145,7 +145,7 @@ mod tests {
 
     const ME: ClientId = ClientId(1);
 
-    /// An object of somebody's, so far along x.
+    /// An object of a client, at this distance along x.
     fn sight(object: u32, owner: u32, x: f64) -> ScopeObject<'static, Vec2> {
         ScopeObject {
             object: EntityId(object),

@@ -13,20 +13,21 @@ pub struct ClientConfig {
     pub classes: BTreeMap<ClassId, Class>,
     /// How numbers are rounded on the wire. Must equal the server's.
     pub precision: Precision,
-    /// Proof of the player's identity, checked by the server's [`Admission`](crate::session::Admission).
-    /// Default empty.
+    /// Proof of the player's identity, checked by the server's
+    /// [`Admission`](crate::session::Admission). Default empty.
     pub authentication: Vec<u8>,
     /// Settings of the clock synchronisation.
     pub clock: ClockConfig,
     /// Limit of the bytes sent to the server. Default [`Budget::default`].
     pub budget: Budget,
-    /// Least time between two datagrams to the server; whatever becomes due meanwhile leaves with
+    /// Least time between two datagrams to the server; data that becomes due meanwhile leaves with
     /// the next. Default zero: datagrams leave at once.
     ///
     /// At one frame, receipts travel with the updates of the next frame.
     pub datagram_every: Span,
-    /// How long replicas predict without an update. Default [`Replica::HORIZON`](crate::Replica::HORIZON); must equal the
-    /// horizon of the server's dispatcher.
+    /// How long replicas predict without an update. Default
+    /// [`Replica::HORIZON`](crate::Replica::HORIZON); must equal the horizon of the server's
+    /// dispatcher.
     pub horizon: Span,
     /// Time without data after which the server counts as lost. Default [`SILENCE_MAX`].
     pub silence_max: Span,

@@ -34,7 +34,8 @@ pub enum ClientEvent {
         /// Whether the object was destroyed, and not only left this client's scope.
         is_destroyed: bool,
     },
-    /// A state group of an object owned by another peer has a new value: see [`Client::state`](super::Client::state).
+    /// A state group of an object owned by another peer has a new value: see
+    /// [`Client::state`](super::Client::state).
     StateChanged {
         /// The object.
         object: EntityId,

@@ -19,7 +19,7 @@ pub struct ServerConfig {
     pub placement: Placement,
     /// Limit of the bytes sent to each client. Default [`Budget::default`].
     pub budget: Budget,
-    /// Least time between two datagrams to one client; whatever becomes due meanwhile leaves with
+    /// Least time between two datagrams to one client; data that becomes due meanwhile leaves with
     /// the next. Default zero: datagrams leave at once.
     ///
     /// With many clients that send at any time, a datagram for each of their DR vectors is mostly

@@ -54,7 +54,7 @@ impl<V: Planar> Server<V> {
         if hello.fingerprint != self.config.precision.fingerprint() {
             return Err(CloseReason::WrongPrecision);
         }
-        if self.gate.admits(&hello.authentication) { Ok(()) } else { Err(CloseReason::NotAdmitted) }
+        if self.admission.admits(&hello.authentication) { Ok(()) } else { Err(CloseReason::NotAdmitted) }
     }
 
     /// Resumes a session. Returns its client and what the server has received; `None` if it cannot

@@ -47,7 +47,7 @@ pub struct Server<V: Planar> {
     scope_at: SharedInstant,
     /// The first client of the next scope check.
     scope_from: ClientId,
-    gate: Box<dyn Admission>,
+    admission: Box<dyn Admission>,
     relay: Relay,
     connections: BTreeMap<ConnectionId, Connection>,
     next_connection: u64,
@@ -79,7 +79,7 @@ impl<V: Planar> Server<V> {
             scope: None,
             scope_at: SharedInstant::from_micros(i64::MIN),
             scope_from: ClientId(0),
-            gate: Box::new(AdmitAll),
+            admission: Box::new(AdmitAll),
             relay: Relay::new(),
             connections: BTreeMap::new(),
             next_connection: 0,
@@ -110,8 +110,8 @@ impl<V: Planar> Server<V> {
 
     /// Sets the admission check. Default: every client is admitted.
     #[must_use]
-    pub fn with_gate(mut self, gate: impl Admission + 'static) -> Self {
-        self.gate = Box::new(gate);
+    pub fn with_admission(mut self, admission: impl Admission + 'static) -> Self {
+        self.admission = Box::new(admission);
         self
     }
 

@@ -236,7 +236,7 @@ impl<V: Planar> Server<V> {
         let Some(class) = self.class_of(object).cloned() else { return };
         let newest = self.dispatcher.newest(object).copied();
         if let Some(newest) = newest {
-            self.relay.on_told(object, newest.generated_at);
+            self.relay.on_sent(object, newest.generated_at);
         }
         let Some(known) = self.objects.get_mut(&object) else { return };
         let from = std::mem::replace(&mut known.owner, to);
