@@ -51,10 +51,7 @@ pub(crate) fn bench() -> Table {
     for row in size_table(&precision) {
         table = table.note(format!(
             "  {:<46} {:>6.2} (worst {:>5.2}), on the line {:>6.2}",
-            row.batch,
-            row.bytes_per_vector(),
-            row.bytes_per_vector_max(),
-            row.bytes_per_vector_on_the_line()
+            row.batch, row.bytes_mean, row.bytes_max, row.bytes_on_the_line
         ));
     }
     table
