@@ -84,7 +84,6 @@ const BATCHES: &[Batch] = &[
     Batch { name: "circular, 16 of 64, one tick", kind: MotionKind::Circular, ..PLAIN },
 ];
 
-/// Datagrams drawn of each batch.
 const DRAWS: usize = 256;
 
 impl Batch {

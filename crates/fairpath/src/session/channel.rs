@@ -164,7 +164,6 @@ impl Channel {
         self.newest.set_state(object, group, bytes);
     }
 
-    /// Makes a call.
     pub(super) fn call(&mut self, call: Call, delivery: Delivery) -> Result<(), CallError> {
         let bytes_max = match delivery {
             Delivery::ReliableOrdered | Delivery::ReliableUnordered => CALL_BYTES_MAX,
@@ -253,7 +252,6 @@ impl Channel {
         self.greetings.clear();
     }
 
-    /// Returns bytes for the ordered stream.
     pub(super) fn poll_stream(&mut self, now: Now) -> Option<Vec<u8>> {
         if let Some(greeting) = self.poll_greeting() {
             return Some(greeting);
@@ -269,7 +267,6 @@ impl Channel {
         Some(bytes)
     }
 
-    /// Returns an independent message.
     pub(super) fn poll_unordered(&mut self) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
         self.outbox.poll_unordered()?.encode(&mut bytes);
@@ -677,7 +674,6 @@ impl Channel {
         }
     }
 
-    /// Returns the lengths of the queues for the peer.
     pub(super) fn queues(&self) -> Queues {
         Queues {
             outbox_bytes: self.outbox.bytes(),

@@ -40,7 +40,6 @@ impl Manifest {
     /// seconds.
     const LOOK_EVERY: Span = Span::from_millis(50);
 
-    /// Adds an object that the peer is sent.
     pub(super) fn add(&mut self, object: EntityId, rates: Rates, now: SharedInstant) {
         if let Entry::Vacant(place) = self.items.entry(object) {
             place.insert(Item { rates, since: now, last_sent: None });
@@ -53,7 +52,6 @@ impl Manifest {
         self.due = Some(self.due.map_or(now, |due| due.min(now)));
     }
 
-    /// Removes an object that the peer is no longer sent.
     pub(super) fn remove(&mut self, object: EntityId) {
         self.items.remove(&object);
     }

@@ -46,7 +46,6 @@ impl Newest {
         self.next_number
     }
 
-    /// Replaces the value of a state group.
     pub(super) fn set_state(&mut self, object: EntityId, group: u8, bytes: Vec<u8>) {
         let number = self.number();
         let part = Part::State(object, Group { group, number, bytes });

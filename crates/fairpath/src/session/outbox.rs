@@ -37,7 +37,6 @@ impl Outbox {
         Ok(self.confirmed + self.ordered.len() as u64 - 1)
     }
 
-    /// Adds an unordered message.
     pub(super) fn push_unordered(&mut self, call: Call) -> Result<(), OutboxFull> {
         let bytes = call.bytes.len() + UNORDERED_OVERHEAD;
         self.reserve(bytes)?;
@@ -47,7 +46,6 @@ impl Outbox {
         Ok(())
     }
 
-    /// Returns the next message for the ordered stream.
     pub(super) fn poll(&mut self) -> Option<&Message> {
         let (message, _) = self.ordered.get(self.handed)?;
         self.handed += 1;

@@ -53,7 +53,6 @@ impl Departed {
         Self { sent: SentPackets::new(random), open: BTreeMap::new() }
     }
 
-    /// Returns the header of the next datagram.
     pub(super) fn header(&self, now: SharedInstant) -> Header {
         self.sent.header(now)
     }
@@ -68,7 +67,6 @@ impl Departed {
         self.sent.newest()
     }
 
-    /// Records a datagram that left.
     pub(super) fn on_sent(
         &mut self,
         header: &Header,

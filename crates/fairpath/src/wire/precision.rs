@@ -229,7 +229,6 @@ impl Grid {
         self.is_near(value) && self.steps(value) == 0
     }
 
-    /// One number.
     #[inline]
     pub(super) fn pass<P: Pass>(&self, pass: &mut P, value: f64) -> Result<f64, DecodeError> {
         let escape = u64::from(self.levels);

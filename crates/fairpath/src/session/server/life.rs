@@ -157,7 +157,6 @@ impl<V: Planar> Server<V> {
         self.events.push_back(ServerEvent::SessionLost { client, undelivered });
     }
 
-    /// Grants the client more ids for new objects.
     pub(super) fn grant_ids(&mut self, client: ClientId) {
         if let Some(first) = self.take_grant(client) {
             self.tell(client, Message::Ids(first, IDS_PER_GRANT));

@@ -230,7 +230,6 @@ impl<V: Planar> Server<V> {
         self.remove_by(object, None)
     }
 
-    /// Changes the owner of an object.
     pub(super) fn change_owner(&mut self, object: EntityId, to: Party, now: SharedInstant) {
         let placement = self.replica();
         let Some(class) = self.class_of(object).cloned() else { return };
