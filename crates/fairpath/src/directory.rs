@@ -1,12 +1,12 @@
 use crate::number::ReceiverId;
 
-/// Something about every receiver, in the order of their ids.
+/// A map from receiver to value, in the order of receiver ids.
 ///
-/// Sorted lists: at every trigger everybody is walked past, one beside the other in memory, and
-/// joining is rare.
+/// Sorted lists: every trigger walks past all receivers, so their values are neighbours in memory;
+/// a receiver joins rarely.
 #[derive(Clone, Debug)]
 pub(crate) struct Directory<T> {
-    /// Apart, so that a search looks at nothing else.
+    /// Kept apart from the values, so that a search reads only ids.
     receivers: Vec<ReceiverId>,
     values: Vec<T>,
 }
@@ -31,7 +31,7 @@ impl<T> Directory<T> {
         self.position(receiver).is_ok()
     }
 
-    /// Somebody new. Whoever is known keeps what they have.
+    /// Adds a receiver. A known receiver keeps its value.
     pub(crate) fn insert_if_new(&mut self, receiver: ReceiverId, value: impl FnOnce() -> T) {
         if let Err(position) = self.position(receiver) {
             self.receivers.insert(position, receiver);
@@ -66,7 +66,7 @@ impl<T> Directory<T> {
         self.receivers.iter().copied().zip(&mut self.values)
     }
 
-    /// Starts a walk beside something else that is in the same order.
+    /// Starts a walk in the order of receiver ids.
     pub(crate) fn walk(&mut self) -> Walk<'_, T> {
         Walk { receivers: &self.receivers, values: &mut self.values, next: 0 }
     }
@@ -76,8 +76,7 @@ impl<T> Directory<T> {
     }
 }
 
-/// A walk through a [`Directory`]. Best asked for receivers in their order: then nothing is
-/// searched.
+/// A walk through a [`Directory`]. Requests in the order of receiver ids need no search.
 pub(crate) struct Walk<'a, T> {
     receivers: &'a [ReceiverId],
     values: &'a mut [T],
@@ -100,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_walk_finds_everybody_in_any_order() {
+    fn a_walk_finds_every_receiver_in_any_order() {
         let mut directory = Directory::default();
         for id in [7, 3, 5, 1, 5] {
             directory.insert_if_new(ReceiverId(id), || id * 10);

@@ -1,24 +1,19 @@
-//! Guess where things are, and tell each player only what that player's guess gets wrong.
-//!
-//! In order: correct, predictable, small on the wire, fast. Nothing here reads a clock, a socket or
-//! a die: time, bytes and a seeded generator are passed in, so the same code runs live, in a
-//! simulator and in a browser, and gives the same bits.
-//!
-//! The map, in the order data takes:
-//!
-//! - [`time`] and [`number`]: instants that name their clock, names, wrapping undone in one place
-//! - [`vector`] and [`rotation`]: small vectors of our own, in the plane and in space
-//! - [`motion`]: the guesses; [`State`] is what they answer with
-//! - [`trigger`] and [`Owner`]: when a guess has become too wrong
-//! - [`ledger`] and [`schedule`]: who has been how wrong, and who is told next
-//! - [`wire`]: the bytes; [`link`]: what both ends remember of them
-//! - [`place`], with [`Replica`]: where to show it; [`converge`]: how to bend a correction for the
-//!   eye
-//! - [`clock`]: one timeline for everybody, that says how sure it is
-//! - [`session`]: all of it together, between a server and its clients
-//! - [`error`]: how wrong, exactly
-//! - [`random`]: the seeded generator
 #![doc = include_str!("../README.md")]
+//! # Modules
+//!
+//! In the order in which data passes through them:
+//!
+//! - [`time`], [`number`]: instants that name their clock, identifiers, packet numbers
+//! - [`vector`], [`rotation`]: small vectors and orientations, in the plane and in space
+//! - [`motion`]: the motion models that predict a [`State`]
+//! - [`trigger`], with [`Owner`]: decides when a prediction is too wrong and exports a [`DrVector`]
+//! - [`ledger`], [`schedule`]: each receiver's error, and which receiver is sent the next update
+//! - [`wire`], [`link`]: the bytes of updates and receipts, and the memory of both ends of a link
+//! - [`place`], with [`Replica`]: where a receiver sees an entity; [`converge`]: smooth corrections
+//! - [`clock`]: the clock that all peers share, with its uncertainty
+//! - [`session`]: all of it together, between a server and its clients
+//! - [`error`]: exact integrals of the error between two motions
+//! - [`random`]: the seeded generator
 #![forbid(unsafe_code)]
 
 pub mod clock;
@@ -51,8 +46,3 @@ pub use state::{Observation, State};
 pub use time::{LocalInstant, Now, SharedInstant, Span};
 pub use trigger::Trigger;
 pub use vector::{Planar, Vec2, Vec3, Vector};
-
-/// The samples of the repository's README are compiled and run.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct RepositoryReadme;

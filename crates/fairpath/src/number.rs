@@ -1,70 +1,71 @@
-//! Names and counters. Wrapping happens on the wire only, and it is undone in one place: [`widen`].
+//! Identifiers and counters. Numbers wrap only on the wire, and only [`widen`] undoes the wrapping.
 
-/// A moving thing. Unique within a session.
+/// Identifies an entity, a moving thing. Unique within a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntityId(pub u32);
 
-/// Somebody who is told about entities.
+/// Identifies a receiver: a peer that is sent updates of entities.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReceiverId(pub u32);
 
-/// Which DR vector of its entity this is, modulo 256.
+/// Number of a DR vector among those of its entity, modulo 256.
 ///
-/// A receiver may rightly miss most of them, so a gap says nothing about loss. Deliberately not
-/// `Ord`: wrapped order is not transitive. Newer and older are decided by generation *time*, which
-/// does not wrap.
+/// A scheduler may leave most of them out for one receiver, so a gap says nothing about loss.
+/// Deliberately not `Ord`: wrapped order is not transitive. Compare generation *times* instead:
+/// they do not wrap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Generation(pub u8);
 
 impl Generation {
-    /// The one after this.
+    /// Returns the next generation.
     #[must_use]
     pub const fn next(self) -> Self {
         Self(self.0.wrapping_add(1))
     }
 
-    /// The full count this stands for, given a full count less than 128 away from it.
+    /// Returns the full count, given any full count less than 128 away from it.
     pub fn widen(self, near: u64) -> u64 {
         widen(u64::from(self.0), 8, near)
     }
 }
 
-/// Which life of its entity, modulo 4: a respawn or teleport starts the next one.
+/// The life of an entity, modulo 4: a respawn or teleport starts the next life.
 ///
 /// History, convergence and error integrals never cross from one life to another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Life(u8);
 
 impl Life {
-    /// The life whose number is `number` modulo 4.
+    /// Returns life `number` modulo 4.
     pub const fn new(number: u8) -> Self {
         Self(number & 3)
     }
 
-    /// 0 to 3.
+    /// Returns the number, 0 to 3.
     pub const fn number(self) -> u8 {
         self.0
     }
 
-    /// The one after this.
+    /// Returns the next life.
     #[must_use]
     pub const fn next(self) -> Self {
         Self::new(self.0 + 1)
     }
 }
 
-/// Counts what one link carried, from zero and without wrapping. Loss is inferred from these alone.
+/// Number of a datagram on one link, from zero and without wrapping. Loss is inferred from these
+/// numbers alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PacketNumber(pub u64);
 
 impl PacketNumber {
-    /// The one after this.
+    /// Returns the next packet number.
     #[must_use]
     pub const fn next(self) -> Self {
         Self(self.0 + 1)
     }
 
-    /// What the wire carries of it.
+    /// Returns the low 16 bits, which the wire carries.
     pub const fn on_wire(self) -> WirePacketNumber {
         WirePacketNumber(self.0 as u16)
     }
@@ -75,18 +76,18 @@ impl PacketNumber {
 pub struct WirePacketNumber(pub u16);
 
 impl WirePacketNumber {
-    /// The packet number this stands for, given one less than 32 768 away from it.
+    /// Returns the full packet number, given any packet number less than 32 768 away from it.
     pub fn widen(self, near: PacketNumber) -> PacketNumber {
         PacketNumber(widen(u64::from(self.0), 16, near.0))
     }
 }
 
-/// Undoes wrapping: the number nearest to `near` whose low `bits` bits are those of `low`.
+/// Undoes wrapping: returns the number nearest to `near` with the low `bits` bits of `low`.
 ///
-/// Of two equally near ones it is the later; near zero it is the smallest that fits, never a
-/// negative one.
+/// Of two equally near numbers it returns the later; near zero it returns the smallest possible
+/// number, never a negative one.
 pub fn widen(low: u64, bits: u32, near: u64) -> u64 {
-    assert!((1..64).contains(&bits), "widening needs 1 to 63 bits");
+    assert!((1..64).contains(&bits), "bits must be 1 to 63");
     let modulus = 1u64 << bits;
     let ahead = low.wrapping_sub(near) & (modulus - 1);
     if ahead <= modulus / 2 || near < modulus - ahead {

@@ -1,18 +1,18 @@
-//! Orientation in space: unit quaternions, the matrices they stand for, and angles that wrap.
+//! Orientation in space: unit quaternions, Euler angles and angle wrapping.
 
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 use std::ops::Mul;
 
 use crate::vector::{Vec2, Vec3, Vector};
 
-/// The same angle in [−π, π]. Not finite in, not finite out.
+/// Returns the same angle in [−π, π]. The result is not finite if the argument is not.
 pub fn wrap_angle(angle: f64) -> f64 {
     if (-PI..=PI).contains(&angle) { angle } else { angle - TAU * (angle / TAU).round() }
 }
 
 /// A rotation in space that carries the body's axes (+x ahead, +z up) into the world's.
 ///
-/// Unit length up to rounding; `q` and `−q` are the same rotation.
+/// Its length is one up to rounding; `q` and `−q` are the same rotation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quat {
     /// The scalar part, cos(angle / 2).
@@ -22,28 +22,29 @@ pub struct Quat {
 }
 
 impl Quat {
-    /// No rotation: the body's axes are the world's.
+    /// No rotation: the body's axes are the world's axes.
     pub const IDENTITY: Self = Self { w: 1.0, v: Vec3::ZERO };
 
-    /// A turn of `angle` about +x: roll.
+    /// Returns a turn of `angle` about +x: roll.
     pub fn about_x(angle: f64) -> Self {
         let (sin, cos) = libm::sincos(0.5 * angle);
         Self { w: cos, v: Vec3::new(sin, 0.0, 0.0) }
     }
 
-    /// A turn of `angle` about +y.
+    /// Returns a turn of `angle` about +y.
     pub fn about_y(angle: f64) -> Self {
         let (sin, cos) = libm::sincos(0.5 * angle);
         Self { w: cos, v: Vec3::new(0.0, sin, 0.0) }
     }
 
-    /// A turn of `angle` about +z: heading.
+    /// Returns a turn of `angle` about +z: heading.
     pub fn about_z(angle: f64) -> Self {
         let (sin, cos) = libm::sincos(0.5 * angle);
         Self { w: cos, v: Vec3::new(0.0, 0.0, sin) }
     }
 
-    /// The turn about the direction of `rotation` by its length in radians: the exponential map.
+    /// Returns the turn about the direction of `rotation` by its length in radians: the exponential
+    /// map.
     pub fn from_rotation_vector(rotation: Vec3) -> Self {
         let half = 0.5 * rotation.length();
         let (sin, cos) = libm::sincos(half);
@@ -52,17 +53,17 @@ impl Quat {
         Self { w: cos, v: rotation * scale }
     }
 
-    /// The orientation that three turns about the body's own axes lead to: ψ about z, θ about the
+    /// Returns the orientation after three turns about the body's own axes: ψ about z, θ about the
     /// new y, φ about the newest x.
     pub fn from_euler(angles: Euler) -> Self {
         Self::about_z(angles.psi) * Self::about_y(angles.theta) * Self::about_x(angles.phi)
     }
 
-    /// The three turns that lead here, ψ and φ in [−π, π], θ in [−π/2, π/2].
+    /// Returns the three turns that lead to this orientation, ψ and φ in [−π, π], θ in [−π/2, π/2].
     ///
-    /// At gimbal lock, θ = ±π/2, only ψ ∓ φ means anything: φ is then 0. Everywhere, there too,
-    /// [`from_euler`](Self::from_euler) leads back to this orientation up to rounding, because
-    /// nothing here takes the arcsine of a number close to one.
+    /// At gimbal lock, θ = ±π/2, only ψ ∓ φ is defined, and φ is 0.
+    /// [`from_euler`](Self::from_euler) restores this orientation up to rounding everywhere, gimbal
+    /// lock included, because no step takes the arcsine of a number close to one.
     pub fn euler(self) -> Euler {
         // The products of half-angle functions in a ψ-θ-φ quaternion pair up into
         // (cos θ/2 − sin θ/2)·(cos, sin)((ψ + φ)/2) and (cos θ/2 + sin θ/2)·(cos, sin)((ψ − φ)/2).
@@ -80,15 +81,15 @@ impl Quat {
         }
     }
 
-    /// The body's x, y and z axis in world axes: the rows of the matrix that carries world axes
-    /// into the body's, the columns of the one that carries them back.
+    /// Returns the body's x, y and z axes in world axes: the rows of the matrix from world axes to
+    /// body axes, the columns of the inverse.
     pub fn axes(self) -> [Vec3; 3] {
         [Vec3::new(1.0, 0.0, 0.0), Vec3::new(0.0, 1.0, 0.0), Vec3::new(0.0, 0.0, 1.0)]
             .map(|axis| self.rotate(axis))
     }
 
-    /// The shortest turn that is this rotation, along its axis and as long as its angle, at most π:
-    /// the inverse of [`from_rotation_vector`](Self::from_rotation_vector).
+    /// Returns the shortest turn equal to this rotation: along its axis, as long as its angle, at
+    /// most π. The inverse of [`from_rotation_vector`](Self::from_rotation_vector).
     pub fn to_rotation_vector(self) -> Vec3 {
         let shortest = if self.w < 0.0 { Self { w: -self.w, v: -self.v } } else { self };
         let sin = shortest.v.length();
@@ -97,30 +98,31 @@ impl Quat {
         shortest.v * scale
     }
 
-    /// The inverse rotation.
+    /// Returns the inverse rotation.
     pub fn conjugate(self) -> Self {
         Self { w: self.w, v: -self.v }
     }
 
-    /// A vector given in body axes, in world axes.
+    /// Converts a vector from body axes to world axes.
     pub fn rotate(self, body: Vec3) -> Vec3 {
         let twice = self.v.cross(body) * 2.0;
         body + twice * self.w + self.v.cross(twice)
     }
 
-    /// The angle of the rotation that carries one into the other, 0 to π.
+    /// Returns the angle of the rotation from `self` to `other`, 0 to π.
     pub fn angle_to(self, other: Self) -> f64 {
         let between = self.conjugate() * other;
         2.0 * libm::atan2(between.v.length(), between.w.abs())
     }
 
-    /// Where the body's +x axis points in the world's xy plane, from +x towards +y.
+    /// Returns the direction of the body's +x axis in the world's xy plane, from +x towards +y.
     pub fn heading(self) -> f64 {
         let ahead = self.rotate(Vec3::new(1.0, 0.0, 0.0));
         libm::atan2(ahead.y, ahead.x)
     }
 
-    /// Length one again after many products; the identity if there is nothing left to scale.
+    /// Returns the quaternion scaled to length one; the identity if its length is zero or not
+    /// finite.
     pub fn normalized(self) -> Self {
         let length = (self.w * self.w + self.v.length_squared()).sqrt();
         if length > 0.0 && length.is_finite() {
@@ -130,7 +132,7 @@ impl Quat {
         }
     }
 
-    /// Whether every component is finite.
+    /// Returns whether every component is finite.
     pub fn is_finite(self) -> bool {
         self.w.is_finite() && self.v.is_finite()
     }
@@ -142,7 +144,8 @@ impl Default for Quat {
     }
 }
 
-/// First `other`, then `self`, both about the body's own axes read left to right.
+/// Composes two rotations: `other` first, then `self`; both turn about the body's own axes when
+/// read left to right.
 impl Mul for Quat {
     type Output = Self;
     fn mul(self, other: Self) -> Self {
@@ -153,15 +156,16 @@ impl Mul for Quat {
     }
 }
 
-/// How near to straight up or down, in the length of a half-angle pair, ψ and φ stop having a
-/// meaning of their own. A few roundings of a unit quaternion: above it they are still told apart,
-/// below it they are noise.
+/// Length of a half-angle pair below which ψ and φ have no meaning of their own: straight up or
+/// down. A few roundings of a unit quaternion. Above it ψ and φ can be told apart, below it they
+/// are noise.
 const GIMBAL_LOCK: f64 = 1e-15;
 
-/// An orientation as three turns in a row, in radians: what IEEE 1278.1 puts on the wire.
+/// An orientation as three successive turns in radians: the form that IEEE 1278.1 sends.
 ///
-/// The letters are the standard's. They are not called heading, pitch and roll because its z axes
-/// point down: there a positive θ lifts the nose, in a world whose +z is up it lowers it.
+/// The letters are the standard's. They are not called heading, pitch and roll because the
+/// standard's z axis points down: there a positive θ raises the nose, in a world with +z up it
+/// lowers it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Euler {
     /// ψ, the first turn, about z.

@@ -1,11 +1,11 @@
-//! Time, as whole microseconds, and always with the name of the clock it was read on.
+//! Time in whole microseconds; the type names the clock.
 //!
-//! A [`LocalInstant`] is what this machine's own monotonic clock says; it never leaves the machine.
-//! A [`SharedInstant`] lies on the timeline all peers agree on; it is what the wire carries. The
-//! two do not mix: the only bridge is [`ClockSync`](crate::clock::ClockSync), and it says how sure
-//! it is.
+//! A [`LocalInstant`] is read on this machine's own monotonic clock and is never sent. A
+//! [`SharedInstant`] lies on the timeline that all peers agree on and is what the wire carries. The
+//! types do not mix: only [`ClockSync`](crate::clock::ClockSync) converts between them, and it
+//! states its uncertainty.
 //!
-//! Integers, because a recording, a test and a browser must all be able to write down the same
+//! Instants are integers, so that a recording, a test and a browser can write down the same
 //! instant, and signed, because recordings start before their own zero.
 
 use std::ops::{Add, AddAssign, Neg, Sub, SubAssign};
@@ -15,61 +15,62 @@ use std::ops::{Add, AddAssign, Neg, Sub, SubAssign};
 pub struct Span(i64);
 
 impl Span {
-    /// No time at all.
+    /// A span of no time.
     pub const ZERO: Self = Self(0);
-    /// Longer than anything: 292 000 years.
+    /// The longest span, 292 000 years.
     pub const MAX: Self = Self(i64::MAX);
 
-    /// A span of whole microseconds.
+    /// Returns a span of whole microseconds.
     pub const fn from_micros(micros: i64) -> Self {
         Self(micros)
     }
 
-    /// A span of whole milliseconds.
+    /// Returns a span of whole milliseconds.
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis.saturating_mul(1_000))
     }
 
-    /// A span of whole seconds.
+    /// Returns a span of whole seconds.
     pub const fn from_secs(secs: i64) -> Self {
         Self(secs.saturating_mul(1_000_000))
     }
 
-    /// The nearest whole microsecond to `secs`; NaN is zero, and what does not fit saturates.
+    /// Returns the whole microsecond nearest to `secs` seconds. NaN becomes zero; values out of
+    /// range saturate.
     pub fn from_secs_f64(secs: f64) -> Self {
         Self((secs * 1e6).round() as i64)
     }
 
-    /// In microseconds.
+    /// Returns the span in microseconds.
     pub const fn as_micros(self) -> i64 {
         self.0
     }
 
-    /// In seconds.
+    /// Returns the span in seconds.
     ///
-    /// A product, not a quotient: it is on the path of every placement, and batch and single
-    /// placement must round alike.
+    /// A product, not a quotient: every placement calls this, and batch and single placement must
+    /// round alike.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 * 1e-6
     }
 
-    /// In milliseconds.
+    /// Returns the span in milliseconds.
     pub fn as_millis_f64(self) -> f64 {
         self.0 as f64 * 1e-3
     }
 
-    /// Without its sign.
+    /// Returns the span without its sign.
     pub const fn abs(self) -> Self {
         Self(self.0.saturating_abs())
     }
 
-    /// The nearest multiple of `step`, ties upward. `step` must be positive.
+    /// Returns the nearest multiple of `step`, ties upward. Panics if `step` is not positive.
     pub fn rounded_to(self, step: Self) -> Self {
-        assert!(step.0 > 0, "a grid needs a positive step");
+        assert!(step.0 > 0, "step must be positive");
         Self(self.0.saturating_add(step.0 / 2).div_euclid(step.0).saturating_mul(step.0))
     }
 
-    /// Scaled by `factor`, to the nearest microsecond.
+    /// Returns the span times `factor`, to the nearest microsecond.
     pub fn scaled(self, factor: f64) -> Self {
         Self((self.0 as f64 * factor).round() as i64)
     }
@@ -115,35 +116,36 @@ macro_rules! instant {
         pub struct $name(i64);
 
         impl $name {
-            /// Where this clock counts from.
+            /// The zero of this clock.
             pub const ZERO: Self = Self(0);
 
-            /// Microseconds after this clock's zero.
+            /// Returns the instant this many microseconds after the clock's zero.
             pub const fn from_micros(micros: i64) -> Self {
                 Self(micros)
             }
 
-            /// Milliseconds after this clock's zero.
+            /// Returns the instant this many milliseconds after the clock's zero.
             pub const fn from_millis(millis: i64) -> Self {
                 Self(millis.saturating_mul(1_000))
             }
 
-            /// Seconds after this clock's zero, to the nearest microsecond.
+            /// Returns the instant this many seconds after the clock's zero, to the nearest
+            /// microsecond.
             pub fn from_secs_f64(secs: f64) -> Self {
                 Self::ZERO + Span::from_secs_f64(secs)
             }
 
-            /// Microseconds since this clock's zero.
+            /// Returns the microseconds since the clock's zero.
             pub const fn as_micros(self) -> i64 {
                 self.0
             }
 
-            /// Seconds since this clock's zero.
+            /// Returns the seconds since the clock's zero.
             pub fn as_secs_f64(self) -> f64 {
                 Span(self.0).as_secs_f64()
             }
 
-            /// Time since this clock's zero.
+            /// Returns the span since the clock's zero.
             pub const fn since_zero(self) -> Span {
                 Span(self.0)
             }
@@ -184,22 +186,22 @@ instant! {
 }
 
 instant! {
-    /// An instant on the timeline all peers agree on. What the wire carries.
+    /// An instant on the timeline that all peers agree on. The wire carries these.
     SharedInstant
 }
 
-/// One instant as both clocks show it. Frames and arrivals are stamped with this.
+/// One instant as both clocks show it. Stamps frames and arrivals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Now {
-    /// What this machine's clock shows.
+    /// The instant on this machine's clock.
     pub local: LocalInstant,
-    /// What the shared clock shows, as well as this machine knows it.
+    /// The instant on the shared clock, as estimated by this machine.
     pub shared: SharedInstant,
 }
 
 impl Now {
-    /// An instant where both clocks agree to the microsecond: simulations, recordings, a server
-    /// whose own clock *is* the shared one.
+    /// Returns an instant at which both clocks show the same: for simulations, recordings, and a
+    /// server, because a server's clock *is* the shared clock.
     pub const fn synchronised(shared: SharedInstant) -> Self {
         Self { local: LocalInstant(shared.0), shared }
     }
@@ -219,31 +221,31 @@ pub struct TickRate {
 }
 
 impl TickRate {
-    /// `hertz` ticks per second; at least one.
+    /// Returns a rate of `hertz` ticks per second. Panics if `hertz` is zero.
     pub const fn hz(hertz: u32) -> Self {
-        assert!(hertz > 0, "a tick rate is at least one per second");
+        assert!(hertz > 0, "a tick rate must be at least 1 Hz");
         Self { hertz }
     }
 
-    /// Ticks per second.
+    /// Returns the ticks per second.
     pub const fn as_hz(self) -> u32 {
         self.hertz
     }
 
-    /// When tick number `tick` begins, counted from zero.
+    /// Returns the beginning of tick number `tick`, counted from zero.
     pub const fn begin(self, tick: i64) -> Span {
         let micros = (tick as i128 * 1_000_000).div_euclid(self.hertz as i128);
         Span(micros as i64)
     }
 
-    /// The tick that runs at `at`: the last that begins no later.
+    /// Returns the tick that runs at `at`: the last tick that begins no later than `at`.
     pub const fn running_at(self, at: Span) -> i64 {
         // Tick k begins no later than `at` exactly if k·10⁶ < (at + 1)·rate, both in whole numbers.
         let reached = (at.0 as i128 + 1) * self.hertz as i128;
         (reached - 1).div_euclid(1_000_000) as i64
     }
 
-    /// One tick in seconds.
+    /// Returns the length of a tick in seconds.
     pub fn step_secs(self) -> f64 {
         1.0 / f64::from(self.hertz)
     }

@@ -1,8 +1,8 @@
-//! Small vectors of our own, so that no user's maths library is pinned to ours.
+//! Small vectors, so that the library does not depend on a version of the game's maths library.
 //!
-//! [`Vector`] is what dead reckoning needs of a position: add, subtract, scale, measure, and a way
-//! of facing. [`Planar`] adds what turns about the +z axis: cars, tanks, boats, anything with a
-//! heading. [`Vec2`] and [`Vec3`] are both, and both live in one build.
+//! [`Vector`] is what dead reckoning needs of a position: add, subtract, scale, measure, and an
+//! orientation. [`Planar`] adds rotation about the +z axis, for cars, tanks, boats and everything
+//! else with a heading. [`Vec2`] and [`Vec3`] implement both, and one build can use both.
 
 use std::fmt::Debug;
 use std::ops::{Add, AddAssign, Mul, Neg, Sub};
@@ -24,131 +24,135 @@ pub trait Vector:
     + Sync
     + 'static
 {
-    /// Which way something faces: an angle in the plane, a quaternion in space.
+    /// The orientation of a body: an angle in the plane, a quaternion in space.
     type Orientation: Copy + Debug + Default + PartialEq + Send + Sync;
-    /// How fast it turns: radians per second, about +z in the plane, about the body's axes in
+    /// The rate of turn in radians per second: about +z in the plane, about the body's axes in
     /// space.
     type Spin: Copy + Debug + Default + PartialEq + Send + Sync;
 
     /// The origin.
     const ZERO: Self;
-    /// How many components there are.
+    /// The number of components.
     const DIMENSIONS: usize;
 
-    /// Component `axis`, counted from zero. Panics beyond [`DIMENSIONS`](Self::DIMENSIONS).
+    /// Returns component `axis`, counted from zero. Panics if `axis` is not below
+    /// [`DIMENSIONS`](Self::DIMENSIONS).
     fn component(self, axis: usize) -> f64;
-    /// Builds a vector axis by axis.
+    /// Builds a vector from the component of each axis.
     fn from_components(of_axis: impl FnMut(usize) -> f64) -> Self;
-    /// The sum of products.
+    /// Returns the dot product.
     fn dot(self, other: Self) -> f64;
-    /// |self × other|: the area they span, without the cancellation of |a|²|b|² − (a·b)².
+    /// Returns |self × other|, the area that both span, without the cancellation of |a|²|b|² −
+    /// (a·b)².
     fn cross_length(self, other: Self) -> f64;
 
-    /// The orientation that faces along this direction; the default one for the zero vector.
+    /// Returns the orientation that faces along this direction; the default orientation for the
+    /// zero vector.
     fn facing(self) -> Self::Orientation;
-    /// `orientation` after turning at `spin` for `secs`.
+    /// Returns `orientation` after turning at `spin` for `secs` seconds.
     fn turned(orientation: Self::Orientation, spin: Self::Spin, secs: f64) -> Self::Orientation;
-    /// The shortest turn from one orientation to another, as the spin that makes it in one second:
-    /// `turned(from, turn_between(from, to), 1.0)` is `to`.
+    /// Returns the shortest turn between two orientations, as the spin that completes it in one
+    /// second: `turned(from, turn_between(from, to), 1.0)` is `to`.
     fn turn_between(from: Self::Orientation, to: Self::Orientation) -> Self::Spin;
-    /// The angle between two orientations, 0 to π.
+    /// Returns the angle between two orientations, 0 to π.
     fn angle_between(one: Self::Orientation, other: Self::Orientation) -> f64;
-    /// Whether every number in it is finite.
+    /// Returns whether every number of the orientation is finite.
     fn is_finite_orientation(orientation: Self::Orientation) -> bool;
-    /// Whether no number in it is greater than this, positive or negative.
+    /// Returns whether no number of the spin exceeds `limit`, positive or negative.
     fn is_spin_within(spin: Self::Spin, limit: f64) -> bool;
 
-    /// Whether every number in it is finite.
+    /// Returns whether every number of the spin is finite.
     fn is_finite_spin(spin: Self::Spin) -> bool {
         Self::is_spin_within(spin, f64::MAX)
     }
 
-    /// What lies `share` of the way (0 to 1) along the shortest turn between two orientations.
-    /// Where that turn is long, the pace along it need not be even: it is for states a tick
-    /// apart, and cheap.
+    /// Returns the orientation at `share` (0 to 1) of the shortest turn from `from` to `to`. On a
+    /// long turn the pace may be uneven: the function is cheap, and meant for states one tick
+    /// apart.
     fn part_way(from: Self::Orientation, to: Self::Orientation, share: f64) -> Self::Orientation {
         Self::turned(from, Self::turn_between(from, to), share)
     }
 
-    /// Euclidean length.
+    /// Returns the Euclidean length.
     fn length(self) -> f64 {
         self.length_squared().sqrt()
     }
 
-    /// Squared length.
+    /// Returns the squared length.
     fn length_squared(self) -> f64 {
         self.dot(self)
     }
 
-    /// Euclidean distance.
+    /// Returns the Euclidean distance.
     fn distance(self, other: Self) -> f64 {
         (self - other).length()
     }
 
-    /// Whether every component is finite.
+    /// Returns whether every component is finite.
     fn is_finite(self) -> bool {
         self.is_within(f64::MAX)
     }
 
-    /// Whether no component is greater than this, positive or negative. What is not a number is.
+    /// Returns whether no component exceeds `limit`, positive or negative. False if a component is
+    /// NaN.
     fn is_within(self, limit: f64) -> bool {
         (0..Self::DIMENSIONS).all(|axis| self.component(axis).abs() <= limit)
     }
 
-    /// Same direction, length one; zero stays zero.
+    /// Returns a vector of length one in the same direction; zero for the zero vector.
     fn normalize_or_zero(self) -> Self {
         let length = self.length();
         if length > 0.0 { self * (1.0 / length) } else { Self::ZERO }
     }
 
-    /// Same direction, no longer than `length_max`.
+    /// Returns a vector in the same direction that is at most `length_max` long.
     fn clamp_length(self, length_max: f64) -> Self {
         let length = self.length();
         if length > length_max { self * (length_max / length) } else { self }
     }
 }
 
-/// A vector in a world where things turn about the +z axis.
+/// A vector in a world where bodies turn about the +z axis.
 ///
-/// In two dimensions there is nothing above the plane: heights are zero and stay zero.
+/// In two dimensions all heights are zero.
 pub trait Planar: Vector {
-    /// The x and y part.
+    /// Returns the x and y components.
     fn on_plane(self) -> Vec2;
-    /// How far above the plane.
+    /// Returns the height above the xy plane.
     fn height(self) -> f64;
-    /// Puts a plane part and a height together.
+    /// Builds a vector from its part in the plane and its height.
     fn from_plane(plane: Vec2, height: f64) -> Self;
 
-    /// The angle from +x towards +y that this orientation faces, −π to π.
+    /// Returns the heading of an orientation: the angle from +x towards +y, −π to π.
     fn heading(orientation: Self::Orientation) -> f64;
-    /// The level orientation that faces `heading`.
+    /// Returns the level orientation with this heading.
     fn level(heading: f64) -> Self::Orientation;
-    /// The part of `spin` that turns about +z.
+    /// Returns the part of `spin` that turns about +z.
     fn turn_rate(spin: Self::Spin) -> f64;
-    /// Turning about +z alone.
+    /// Returns the spin that turns about +z only.
     fn about_up(turn_rate: f64) -> Self::Spin;
-    /// An orientation in space, as far as this world can show it.
+    /// Converts an orientation in space. In two dimensions only the heading remains.
     fn from_quat(orientation: Quat) -> Self::Orientation;
-    /// This orientation in space.
+    /// Converts to an orientation in space.
     fn to_quat(orientation: Self::Orientation) -> Quat;
-    /// A body rate in space, as far as this world can show it.
+    /// Converts a body rate in space. In two dimensions only the rate about +z remains.
     fn spin_from_3d(body_rate: Vec3) -> Self::Spin;
-    /// This spin as a body rate in space.
+    /// Converts to a body rate in space.
     fn spin_to_3d(spin: Self::Spin) -> Vec3;
 
-    /// This vector in space.
+    /// Converts to a vector in space.
     fn to_3d(self) -> Vec3 {
         let plane = self.on_plane();
         Vec3::new(plane.x, plane.y, self.height())
     }
 
-    /// A vector in space, as far as this world can show it.
+    /// Converts a vector in space. In two dimensions the height is dropped.
     fn from_3d(vector: Vec3) -> Self {
         Self::from_plane(Vec2::new(vector.x, vector.y), vector.z)
     }
 }
 
-/// Two components.
+/// A vector in the plane.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Vec2 {
     /// Along +x.
@@ -157,47 +161,47 @@ pub struct Vec2 {
     pub y: f64,
 }
 
-/// Three components.
+/// A vector in space.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Vec3 {
     /// Along +x.
     pub x: f64,
     /// Along +y.
     pub y: f64,
-    /// Along +z, which is up where there is an up.
+    /// Along +z, which is up in worlds that have an up.
     pub z: f64,
 }
 
 impl Vec2 {
-    /// A vector from its components.
+    /// Builds a vector from its components.
     pub const fn new(x: f64, y: f64) -> Self {
         Self { x, y }
     }
 
-    /// The unit vector at `heading` radians from +x towards +y.
+    /// Returns the unit vector at `heading` radians from +x towards +y.
     pub fn from_heading(heading: f64) -> Self {
         let (sin, cos) = libm::sincos(heading);
         Self { x: cos, y: sin }
     }
 
-    /// The angle from +x towards +y, −π to π; zero for the zero vector.
+    /// Returns the angle from +x towards +y, −π to π; zero for the zero vector.
     pub fn heading(self) -> f64 {
         libm::atan2(self.y, self.x)
     }
 
-    /// A quarter turn from +x towards +y.
+    /// Returns the vector after a quarter turn from +x towards +y.
     pub fn perpendicular(self) -> Self {
         Self { x: -self.y, y: self.x }
     }
 }
 
 impl Vec3 {
-    /// A vector from its components.
+    /// Builds a vector from its components.
     pub const fn new(x: f64, y: f64, z: f64) -> Self {
         Self { x, y, z }
     }
 
-    /// The vector product.
+    /// Returns the cross product.
     pub fn cross(self, other: Self) -> Self {
         Self {
             x: self.y * other.z - self.z * other.y,
@@ -296,7 +300,7 @@ impl Vector for Vec3 {
     }
 
     fn part_way(from: Quat, to: Quat, share: f64) -> Quat {
-        // A quaternion and its opposite are one orientation: blend with the nearer.
+        // A quaternion and its negative are the same orientation: blend with the nearer one.
         let dot = from.w * to.w + from.v.dot(to.v);
         let (kept, taken) = (1.0 - share, if dot < 0.0 { -share } else { share });
         Quat { w: from.w * kept + to.w * taken, v: from.v * kept + to.v * taken }.normalized()
@@ -442,35 +446,55 @@ macro_rules! arithmetic {
                 *self = *self + other;
             }
         }
-
-        #[cfg(feature = "mint")]
-        const _: () = {
-            arithmetic!(@mint $vector { $($axis),+ });
-        };
-
-        #[cfg(feature = "glam")]
-        const _: () = {
-            arithmetic!(@glam $vector { $($axis),+ });
-        };
     };
-    (@mint Vec2 $axes:tt) => { arithmetic!(@convert mint::Vector2<f64>, Vec2 $axes); };
-    (@mint Vec3 $axes:tt) => { arithmetic!(@convert mint::Vector3<f64>, Vec3 $axes); };
-    (@glam Vec2 $axes:tt) => { arithmetic!(@convert glam::DVec2, Vec2 $axes); };
-    (@glam Vec3 $axes:tt) => { arithmetic!(@convert glam::DVec3, Vec3 $axes); };
-    (@convert $theirs:ty, $ours:ident { $($axis:ident),+ }) => {
+}
+
+arithmetic!(Vec2 { x, y });
+arithmetic!(Vec3 { x, y, z });
+
+/// Converts between these vectors and the `f64` vectors of another library.
+macro_rules! convert {
+    ($feature:literal: $($ours:ident { $($axis:ident),+ } = $theirs:ty),+) => {$(
+        #[cfg(feature = $feature)]
         impl From<$theirs> for $ours {
             fn from(theirs: $theirs) -> Self {
                 Self { $($axis: theirs.$axis),+ }
             }
         }
 
+        #[cfg(feature = $feature)]
         impl From<$ours> for $theirs {
             fn from(ours: $ours) -> Self {
-                <[f64; $ours::DIMENSIONS]>::into([$(ours.$axis),+])
+                Self::from([$(ours.$axis),+])
             }
         }
-    };
+    )+};
 }
 
-arithmetic!(Vec2 { x, y });
-arithmetic!(Vec3 { x, y, z });
+convert!("mint": Vec2 { x, y } = mint::Vector2<f64>, Vec3 { x, y, z } = mint::Vector3<f64>);
+convert!("glam-030": Vec2 { x, y } = glam_030::DVec2, Vec3 { x, y, z } = glam_030::DVec3);
+convert!("glam-032": Vec2 { x, y } = glam_032::DVec2, Vec3 { x, y, z } = glam_032::DVec3);
+convert!("glam-033": Vec2 { x, y } = glam_033::DVec2, Vec3 { x, y, z } = glam_033::DVec3);
+
+#[cfg(test)]
+mod tests {
+    /// Checks that both vectors survive the way to another library and back.
+    macro_rules! round_trip {
+        ($test:ident, $feature:literal, $two:ty, $three:ty) => {
+            #[test]
+            #[cfg(feature = $feature)]
+            fn $test() {
+                use super::{Vec2, Vec3};
+                let (two, three) = (Vec2::new(0.1, -2.0), Vec3::new(0.1, -2.0, 3e300));
+                assert_eq!(Vec2::from(<$two>::from(two)), two);
+                assert_eq!(Vec3::from(<$three>::from(three)), three);
+                assert_eq!(<$three>::from(three).z, 3e300);
+            }
+        };
+    }
+
+    round_trip!(mint_round_trips, "mint", mint::Vector2<f64>, mint::Vector3<f64>);
+    round_trip!(glam_030_round_trips, "glam-030", glam_030::DVec2, glam_030::DVec3);
+    round_trip!(glam_032_round_trips, "glam-032", glam_032::DVec2, glam_032::DVec3);
+    round_trip!(glam_033_round_trips, "glam-033", glam_033::DVec2, glam_033::DVec3);
+}

@@ -16,6 +16,7 @@ mod memory;
 mod middleman;
 mod predict;
 mod schedule;
+mod sizes;
 mod thousand;
 mod time_warp;
 mod wire;

@@ -7,9 +7,10 @@ use fairpath::number::{EntityId, Generation, Life};
 use fairpath::random::Random;
 use fairpath::time::SharedInstant;
 use fairpath::vector::Vec2;
-use fairpath::wire::{Header, Precision, cost, decode_updates, encode_updates};
+use fairpath::wire::{Header, Precision, decode_updates, encode_updates};
 
 use crate::measure::{Contender, Table};
+use crate::sizes::size_table;
 
 const VECTORS: usize = 16;
 
@@ -47,13 +48,10 @@ pub(crate) fn bench() -> Table {
         ],
     );
     table = table.note("bytes for each linear DR vector, its share of the header included; on the line with QUIC, UDP and IPv4:");
-    for row in cost::size_table(&precision) {
+    for row in size_table(&precision) {
         table = table.note(format!(
             "  {:<46} {:>6.2} (worst {:>5.2}), on the line {:>6.2}",
-            row.scene,
-            row.bytes_per_vector(),
-            row.bytes_per_vector_max(),
-            row.bytes_per_vector_on_the_line()
+            row.batch, row.bytes_mean, row.bytes_max, row.bytes_on_the_line
         ));
     }
     table

@@ -42,7 +42,7 @@ fn a_pinned_certificate_or_a_trusted_one_and_no_other() {
 #[test]
 fn who_has_a_token_gets_in_and_who_has_not_is_told_for_good() {
     let tokens = ConnectTokens::new(&[3; 32]);
-    let session = server_session().with_gate(tokens.clone());
+    let session = server_session().with_admission(tokens.clone());
     let mut world = World::with(LinkConfig::default(), session, |_| {});
     let connect = |authentication: Vec<u8>| {
         let config = ClientConfig { authentication, ..ClientConfig::new(classes()) };

@@ -131,7 +131,7 @@ fn greetings_that_do_not_fit_are_turned_away_with_a_reason() {
         (Hello { authentication: b"sesame".to_vec(), ..hello() }, None),
     ];
     for (hello, reason) in cases {
-        let mut impostor = Impostor::new(server(1).with_gate(Password));
+        let mut impostor = Impostor::new(server(1).with_admission(Password));
         impostor.say(&Message::Hello(hello));
         assert_eq!(impostor.closed(), reason);
         assert_eq!(impostor.server.clients().count(), usize::from(reason.is_none()));

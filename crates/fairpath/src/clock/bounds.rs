@@ -2,11 +2,11 @@ use super::exchange::Exchange;
 use super::millionths;
 use crate::time::{LocalInstant, Span};
 
-/// What the exchanges so far prove about the offset, shared − local.
+/// The bounds that the exchanges so far prove for the offset, shared − local.
 ///
-/// As all bounds widen with age at the same rate, which of two is the tighter never changes: the
-/// best one of each kind is the whole memory that is needed, and it forgets by itself, because an
-/// old bound has become a wide one.
+/// All bounds widen with age at the same rate, so the tighter of two stays the tighter one. The
+/// best bound of each kind is therefore all the memory needed. Old bounds become wide and are
+/// replaced.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OffsetBounds {
     upper: Bound,
@@ -14,19 +14,19 @@ pub(super) struct OffsetBounds {
     drift_ppm: u32,
 }
 
-/// The offset was at most (or at least) this, at this instant.
+/// At `at` the offset was at most (or at least) `offset`.
 #[derive(Clone, Copy, Debug)]
 struct Bound {
     offset: Span,
     at: LocalInstant,
 }
 
-/// Two stamps, each cut off to whole microseconds, may make a difference look smaller or larger by
-/// this.
+/// Error of the difference of two stamps, because each is truncated to whole microseconds.
 const STAMP_RESOLUTION: Span = Span::from_micros(1);
 
 impl OffsetBounds {
-    /// What one exchange proves: the request did not arrive before it was sent, nor did the reply.
+    /// Returns the bounds that one exchange proves: neither request nor reply arrived before it was
+    /// sent.
     pub(super) fn from_exchange(exchange: &Exchange, drift_ppm: u32) -> Self {
         let forward = exchange.server_received.since_zero() - exchange.client_sent.since_zero();
         let backward = exchange.server_sent.since_zero() - exchange.client_received.since_zero();
@@ -37,31 +37,30 @@ impl OffsetBounds {
         }
     }
 
-    /// The largest offset possible at `local`.
+    /// Returns the largest possible offset at `local`.
     pub(super) fn upper_at(&self, local: LocalInstant) -> Span {
         self.upper.offset + self.drift_between(self.upper.at, local)
     }
 
-    /// The smallest offset possible at `local`.
+    /// Returns the smallest possible offset at `local`.
     pub(super) fn lower_at(&self, local: LocalInstant) -> Span {
         self.lower.offset - self.drift_between(self.lower.at, local)
     }
 
-    /// The best guess: midway between the bounds as they were proven. Without their allowances for
-    /// drift, which is as likely to go one way as the other; so it stays put until new evidence
-    /// comes.
+    /// Returns the best estimate: midway between the bounds as proven, without the drift
+    /// allowances. Drift may go either way, so the estimate stays put until a new exchange.
     pub(super) fn middle(&self) -> Span {
         let width = self.upper.offset - self.lower.offset;
         self.lower.offset + Span::from_micros(width.as_micros() / 2)
     }
 
-    /// How far from the truth an offset can be at `local`, if the truth is within these bounds.
+    /// Returns how far `offset` can be from the true offset at `local`, if these bounds hold.
     pub(super) fn farthest_from(&self, offset: Span, local: LocalInstant) -> Span {
         (self.upper_at(local) - offset).max(offset - self.lower_at(local))
     }
 
-    /// Whether no offset at all satisfies both: then a clock stepped, or drifts more than we allow
-    /// for.
+    /// Returns whether no offset satisfies both: then a clock stepped, or drifts more than
+    /// `drift_ppm`.
     pub(super) fn contradicts(&self, other: &Self) -> bool {
         let local = self.newest().max(other.newest());
         let upper = self.upper_at(local).min(other.upper_at(local));
@@ -69,7 +68,7 @@ impl OffsetBounds {
         lower > upper
     }
 
-    /// The tighter bound of each kind.
+    /// Returns the tighter bound of each kind.
     #[must_use]
     pub(super) fn tightened_by(&self, other: &Self) -> Self {
         let local = self.newest().max(other.newest());
@@ -82,7 +81,7 @@ impl OffsetBounds {
         self.upper.at.max(self.lower.at)
     }
 
-    /// Rounded up: an allowance may be generous, never short.
+    /// Returns the drift allowance, rounded up: it may be too generous, never too small.
     fn drift_between(&self, at: LocalInstant, local: LocalInstant) -> Span {
         let apart = (local - at).abs();
         if apart == Span::ZERO { apart } else { millionths(apart, self.drift_ppm) + STAMP_RESOLUTION }

@@ -1,13 +1,13 @@
 use crate::time::Span;
 
-/// How long messages take to one peer: mean and deviation, averaged as TCP does for its
-/// retransmission timer (RFC 6298), from the one-way delays that the peer feeds back.
+/// Estimates the one-way delay to a peer from the delays that the peer reports: mean and deviation,
+/// averaged as TCP does for its retransmission timer (RFC 6298).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DelayEstimate {
     moments: Option<Moments>,
 }
 
-/// In microseconds, with their fractions: whole ones would stop moving an eighth at a time.
+/// In fractional microseconds: integers would stop moving by eighths.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Moments {
     mean: f64,
@@ -15,22 +15,21 @@ struct Moments {
 }
 
 impl DelayEstimate {
-    /// The least delay that is believed. A message that seems to arrive before it was sent shows
-    /// the error of two clocks, and more than a second of that is a new clock epoch, not a
-    /// delay.
+    /// The least delay believed. A negative delay shows the error of two clocks; an error above one
+    /// second starts a new clock epoch instead.
     pub const MIN: Span = Span::from_secs(-1);
-    /// The greatest delay that is believed: longer than any link we promise to serve, so one absurd
-    /// report cannot move the mean by more than an eighth of this.
+    /// The greatest delay believed: longer than that of any supported link, so that one absurd
+    /// report moves the mean by at most an eighth of it.
     pub const MAX: Span = Span::from_secs(10);
     /// Weight of a new delay in the mean (RFC 6298, alpha).
     const MEAN_GAIN: f64 = 1.0 / 8.0;
     /// Weight of a new distance from the mean in the deviation (RFC 6298, beta).
     const DEVIATION_GAIN: f64 = 1.0 / 4.0;
-    /// How many deviations above the mean count as high (RFC 6298, K).
+    /// Deviations above the mean that make a high delay (RFC 6298, K).
     const HIGH_DEVIATIONS: f64 = 4.0;
 
-    /// Takes in one measured one-way delay. It may be negative by the error of the clocks; outside
-    /// [`MIN`](Self::MIN) to [`MAX`](Self::MAX) it counts as the nearest of these.
+    /// Adds one measured one-way delay. It may be negative because of clock error. A delay outside
+    /// [`MIN`](Self::MIN) to [`MAX`](Self::MAX) is clamped.
     pub fn handle_sample(&mut self, delay: Span) {
         let delay = delay.clamp(Self::MIN, Self::MAX).as_micros() as f64;
         self.moments = Some(match self.moments {
@@ -42,25 +41,26 @@ impl DelayEstimate {
         });
     }
 
-    /// The delay to expect, or nothing before the first sample.
+    /// Returns the expected delay, or `None` before the first sample.
     #[inline]
     pub fn mean(&self) -> Option<Span> {
         self.moments.map(|moments| micros(moments.mean))
     }
 
-    /// The mean distance from the mean.
+    /// Returns the mean distance from the mean, or `None` before the first sample.
     pub fn deviation(&self) -> Option<Span> {
         self.moments.map(|moments| micros(moments.deviation))
     }
 
-    /// A delay that is seldom exceeded: the mean and four deviations.
+    /// Returns a delay that is seldom exceeded: the mean plus four deviations.
     pub fn high(&self) -> Option<Span> {
         self.moments.map(|moments| micros(moments.mean + Self::HIGH_DEVIATIONS * moments.deviation))
     }
 }
 
-/// To the nearest microsecond. Delays are bounded, so a truncation will do: it is asked for every
-/// receiver at every trigger, and `round` is a call where the processor has no instruction for it.
+/// Rounds to the nearest microsecond. Delays are bounded, so truncation is enough: this runs for
+/// every receiver at every trigger, and `round` is a call on processors without an instruction for
+/// it.
 fn micros(micros: f64) -> Span {
     Span::from_micros((micros + 0.5f64.copysign(micros)) as i64)
 }

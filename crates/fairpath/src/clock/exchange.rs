@@ -1,19 +1,19 @@
 use crate::time::{LocalInstant, SharedInstant, Span};
 
-/// "What time is it?" The asker remembers when it asked: local time never travels.
+/// A client's request for the server's time. The client remembers when it asked; local time is
+/// never sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Tells the asker which of its questions a reply belongs to.
+    /// Matches the reply to the request.
     pub id: u32,
 }
 
 impl Request {
-    /// The server's side of the exchange: when the request came in and when the reply goes out, on
-    /// the server's own clock, which is the shared one.
+    /// Answers a request at the server: `received` and `sent` are the times of request and reply on
+    /// the server's clock, which is the shared clock.
     ///
-    /// Stamp as close to the socket as you can. The time between the two stamps costs the client
-    /// nothing, but time spent before the first or after the second counts as delay of the
-    /// link.
+    /// Stamp as close to the socket as possible. The time between the two stamps costs the client
+    /// nothing, but time before the first or after the second counts as delay of the link.
     pub const fn answer(self, received: SharedInstant, sent: SharedInstant) -> Reply {
         Reply { id: self.id, received, sent }
     }
@@ -22,11 +22,11 @@ impl Request {
 /// The server's answer to a [`Request`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// The request it answers.
+    /// The id of the request.
     pub id: u32,
     /// When the server received the request.
     pub received: SharedInstant,
-    /// When the server sent this.
+    /// When the server sent this reply.
     pub sent: SharedInstant,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
-    /// Time spent on the link, there and back, without the server's own.
+    /// Returns the time on the link, there and back, without the server's own.
     pub(super) fn round_trip(&self) -> Span {
         (self.client_received - self.client_sent) - (self.server_sent - self.server_received)
     }

@@ -1,11 +1,10 @@
 use super::millionths;
 use crate::time::{LocalInstant, Span};
 
-/// The offset as shown: it goes to where it should be at a limited rate, so that shared time never
-/// jumps.
+/// The offset in use: it approaches its target at a limited rate, so that shared time never jumps.
 ///
-/// A closed form in the time since the last change of aim. Asking often or seldom gives the same
-/// answers.
+/// A closed form in the time since the last change of target: the result does not depend on how
+/// often it is read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slew {
     since: LocalInstant,
@@ -15,20 +14,20 @@ pub(super) struct Slew {
 }
 
 impl Slew {
-    /// Shows `offset` from the start.
+    /// Returns a slew that shows `offset` at once.
     pub(super) fn stepped_to(offset: Span, local: LocalInstant, rate_ppm: u32) -> Self {
         Self { since: local, offset, correction: Span::ZERO, rate_ppm }
     }
 
-    /// From `local` on, heads for `target` from whatever it shows then.
+    /// Returns a slew that moves from the offset at `local` towards `target`.
     #[must_use]
     pub(super) fn aimed_at(&self, target: Span, local: LocalInstant) -> Self {
         let offset = self.offset_at(local);
         Self { since: local, offset, correction: target - offset, rate_ppm: self.rate_ppm }
     }
 
-    /// The offset shown at `local`. It changes by less than the time that passes, hence local +
-    /// offset never falls while local rises.
+    /// Returns the offset at `local`. It changes more slowly than time passes, so local + offset
+    /// never falls while local rises.
     pub(super) fn offset_at(&self, local: LocalInstant) -> Span {
         let elapsed = (local - self.since).max(Span::ZERO);
         let reach = millionths(elapsed, self.rate_ppm);

@@ -6,16 +6,15 @@ use super::exchange::{Exchange, Reply, Request};
 use super::slew::Slew;
 use crate::time::{LocalInstant, Now, SharedInstant, Span};
 
-/// The bridge from this machine's clock to the shared one.
+/// Converts this machine's time to shared time.
 ///
-/// Send what [`poll_request`](Self::poll_request) gives, feed what comes back to
-/// [`handle_reply`](Self::handle_reply), ask [`now`](Self::now) once per frame and per arrival, and
-/// sleep until [`poll_deadline`](Self::poll_deadline). Call in the order of local time: an instant
-/// before the latest one seen is taken as the latest one, so a caller's clock that runs backwards
-/// is held, not followed.
+/// Send what [`poll_request`](Self::poll_request) returns, pass replies to
+/// [`handle_reply`](Self::handle_reply), call [`now`](Self::now) once per frame and per arrival,
+/// and sleep until [`poll_deadline`](Self::poll_deadline). Call in the order of local time: an
+/// instant before the latest one seen counts as the latest one.
 ///
-/// Shared time never falls within an [`epoch`](Self::epoch), whatever the replies say, and never
-/// depends on how often anyone asks.
+/// Within an [`epoch`](Self::epoch) shared time never goes backwards, whatever the replies say, and
+/// never depends on how often it is read.
 #[derive(Clone, Debug)]
 pub struct ClockSync {
     config: ClockConfig,
@@ -28,7 +27,7 @@ pub struct ClockSync {
     accepted_count: u32,
 }
 
-/// What is known once there was an exchange: where the offset must lie, and what is shown of it.
+/// State after the first exchange: the bounds of the offset, and the offset in use.
 #[derive(Clone, Copy, Debug)]
 struct Synced {
     bounds: OffsetBounds,
@@ -36,7 +35,7 @@ struct Synced {
 }
 
 /// Bounds that contradict the believed ones. If enough exchanges in a row agree with them, a clock
-/// has stepped and they take over; if one does not, it was a fluke.
+/// has stepped and they take over; if one exchange does not, they are discarded.
 #[derive(Clone, Copy, Debug)]
 struct Rival {
     bounds: OffsetBounds,
@@ -49,47 +48,47 @@ struct Outstanding {
     sent: LocalInstant,
 }
 
-/// The knobs of a [`ClockSync`].
+/// Settings of a [`ClockSync`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockConfig {
-    /// How fast two clocks may drift apart, in parts per million. Default 200: two crystals at the
-    /// 100 ppm that the worst of ordinary ones are specified to.
+    /// Greatest drift between two clocks, in parts per million. Default 200: two ordinary crystals
+    /// at 100 ppm each, the worst they are specified to.
     ///
-    /// Too low, and the stated uncertainty is a lie when a clock is worse than that; too high, and
-    /// quick exchanges are forgotten too soon, so that jitter shows. Example: at 200 an
-    /// exchange that is 10 s old counts as 2 ms wider on either side.
+    /// Too low: the stated uncertainty is wrong for a worse clock. Too high: quick exchanges are
+    /// forgotten too soon, and jitter shows. Example: at 200 ppm an exchange that is 10 s old
+    /// counts as 2 ms wider on either side.
     pub drift_ppm: u32,
-    /// How much faster or slower than local time shared time may run while it is being corrected,
-    /// in parts per million, at most 500 000. Default 50 000, which is 5 %.
+    /// How much faster or slower than local time shared time may run during a correction, in parts
+    /// per million, at most 500 000. Default 50 000, which is 5 %.
     ///
-    /// Too low, and the clock is wrong for long; too high, and everybody's motion visibly speeds
-    /// up. Example: at 5 % a correction of 10 ms takes 200 ms.
+    /// Too low: the clock stays wrong for long. Too high: all motion visibly speeds up. Example: at
+    /// 5 % a correction of 10 ms takes 200 ms.
     pub slew_ppm: u32,
-    /// How far off the clock must be to jump into a new epoch instead of slewing. Default 1 s,
-    /// which would take 20 s to slew at 5 %.
+    /// Error from which the clock jumps into a new epoch instead of slewing. Default 1 s, which
+    /// would take 20 s to slew at 5 %.
     ///
-    /// Too low, and a burst of jitter breaks the timeline; too high, and a machine that slept plays
-    /// in the past for minutes.
+    /// Too low: a burst of jitter breaks the timeline. Too high: a machine that slept plays in the
+    /// past for minutes.
     pub step_beyond: Span,
-    /// Between requests while the clock is young or in doubt. Default 100 ms.
+    /// Interval between requests while the clock is new or in doubt. Default 100 ms.
     ///
-    /// Too low, and all samples meet the same queue; too high, and the first seconds are played on
-    /// one sample.
+    /// Too low: all samples meet the same queue. Too high: the first seconds of play rest on one
+    /// sample.
     pub interval_fast: Span,
-    /// Between requests once it has settled. Default 1 s: at 200 ppm that costs 0.2 ms of
-    /// uncertainty, and on the wire some tens of bytes per second.
+    /// Interval between requests once the clock has settled. Default 1 s: at 200 ppm that costs 0.2
+    /// ms of uncertainty, and some tens of bytes per second.
     ///
-    /// Too low only costs bytes; too high, and on jittery links few samples are quick before their
-    /// predecessors have grown old. Example: with ± 30 ms of jitter each way, four times this
-    /// interval about doubles the typical error.
+    /// Too low only costs bytes. Too high: on jittery links the best samples grow old before a
+    /// quick one replaces them. Example: with ± 30 ms of jitter each way, four times this interval
+    /// about doubles the typical error.
     pub interval_relaxed: Span,
-    /// How many exchanges it takes to settle. Default 10: with jitter that is uniform over 60 ms
-    /// each way the quickest of ten is about 5 ms above the minimum.
+    /// Exchanges until the clock counts as settled. Default 10: with jitter uniform over 60 ms each
+    /// way the quickest of ten is about 5 ms above the minimum.
     pub settled_after: u32,
-    /// When an unanswered request is given up. Default 5 s, three times the longest round trip we
-    /// promise to serve; a reply that comes later counts as unsolicited.
+    /// Age at which an unanswered request is given up. Default 5 s, three times the longest
+    /// supported round trip. A later reply counts as unsolicited.
     ///
-    /// Too low, and a slow link never syncs; too high, and after [`ClockSync::OUTSTANDING_MAX`]
+    /// Too low: a slow link never synchronises. Too high: after [`ClockSync::OUTSTANDING_MAX`]
     /// losses in a row the next request waits longer.
     pub round_trip_max: Span,
 }
@@ -108,22 +107,23 @@ impl Default for ClockConfig {
     }
 }
 
-/// Why a reply was not used. It left the clock as it was, but for [`Disputed`](Self::Disputed),
-/// which is remembered.
+/// Why a reply was not used. The clock is unchanged, except that [`Disputed`](Self::Disputed)
+/// replies are remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReplyError {
-    /// It answers nothing that is still open: a duplicate, a late one, or an invention.
+    /// The reply answers no open request: it is a duplicate, late, or forged.
     Unsolicited,
-    /// It came before its request was sent.
+    /// The reply arrived before its request was sent.
     ReceivedBeforeSent,
-    /// The server claims to have answered before it was asked.
+    /// The server's reply stamp lies before its receipt stamp.
     AnsweredBeforeAsked,
     /// The server claims to have taken longer than the whole exchange.
     LongerThanRoundTrip,
-    /// Its stamps are farther from zero than any clock.
+    /// A stamp is farther from zero than 36 000 years.
     OutOfRange,
-    /// It cannot be true if the earlier ones are. Some more of these in a row will be believed.
+    /// The reply contradicts earlier ones. Three such replies in a row that agree with each other
+    /// are believed.
     Disputed,
 }
 
@@ -131,11 +131,11 @@ impl fmt::Display for ReplyError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Unsolicited => "the reply answers no open request",
-            Self::ReceivedBeforeSent => "the reply came before its request was sent",
-            Self::AnsweredBeforeAsked => "the server says that it answered before it was asked",
-            Self::LongerThanRoundTrip => "the server says that it took longer than the whole exchange",
-            Self::OutOfRange => "the server's stamps are out of range",
-            Self::Disputed => "the reply contradicts earlier ones",
+            Self::ReceivedBeforeSent => "the reply arrived before its request was sent",
+            Self::AnsweredBeforeAsked => "the server's reply stamp lies before its receipt stamp",
+            Self::LongerThanRoundTrip => "the server claims to have taken longer than the whole exchange",
+            Self::OutOfRange => "a time stamp of the server is out of range",
+            Self::Disputed => "the reply contradicts earlier replies",
         })
     }
 }
@@ -143,21 +143,20 @@ impl fmt::Display for ReplyError {
 impl std::error::Error for ReplyError {}
 
 impl ClockSync {
-    /// Requests that may be open at once: at the fast interval, 1.6 s of them, the longest round
-    /// trip we promise to serve. When all are open, asking waits until one is answered or given
-    /// up.
+    /// Requests that may be open at once: 1.6 s of requests at the fast interval, the longest
+    /// supported round trip. When all are open, the next request waits until one is answered or
+    /// given up.
     pub const OUTSTANDING_MAX: usize = 16;
     /// Exchanges in a row that must contradict the earlier ones, and agree with each other, to be
-    /// believed. One or two may come from a server that was stopped between two stamps; three
-    /// in a row, 100 ms apart, are a clock that has stepped.
+    /// believed. A server that was stopped between two stamps can cause one or two; three in a row,
+    /// 100 ms apart, show a clock that stepped.
     const WITNESSES_NEEDED: u32 = 3;
     /// 36 000 years either way: sums and differences of two stamps within it cannot saturate.
     const STAMP_MAX: Span = Span::from_micros(1 << 60);
-    /// At half its speed a clock still runs forward, and nobody can aim on one that is bent more
-    /// than that.
+    /// At half its speed a clock still runs forward; above that, aiming becomes impossible.
     const SLEW_PPM_MAX: u32 = 500_000;
 
-    /// A clock that knows nothing yet. Its first request is due at once.
+    /// Returns a clock without any exchange. Its first request is due at once.
     pub fn new(config: ClockConfig) -> Self {
         Self {
             config: ClockConfig { slew_ppm: config.slew_ppm.min(Self::SLEW_PPM_MAX), ..config },
@@ -171,19 +170,19 @@ impl ClockSync {
         }
     }
 
-    /// Both clocks at `local`, or nothing before the first exchange.
+    /// Returns both clocks at `local`, or `None` before the first exchange.
     pub fn now(&mut self, local: LocalInstant) -> Option<Now> {
         let local = self.advance(local);
         let offset = self.synced?.slew.offset_at(local);
         Some(Now { local, shared: SharedInstant::ZERO + (local.since_zero() + offset) })
     }
 
-    /// How far [`now`](Self::now) can be from the truth at `local`: always an upper bound, if the
-    /// clocks drift no more than allowed and the server is honest. It grows slowly until the
+    /// Returns how far [`now`](Self::now) can be from the truth at `local`. Always an upper bound,
+    /// if the clocks drift no more than allowed and the server is honest. It grows slowly until the
     /// next exchange.
     ///
-    /// It covers what is still to be slewed, and while exchanges contradict each other it covers
-    /// both sides.
+    /// The bound includes the correction still to be slewed. While exchanges contradict each other
+    /// it covers both sides.
     pub fn uncertainty(&self, local: LocalInstant) -> Option<Span> {
         let local = local.max(self.latest);
         let Synced { bounds, slew } = self.synced?;
@@ -192,20 +191,20 @@ impl ClockSync {
         Some(self.rival.map_or(believed, |rival| believed.max(rival.bounds.farthest_from(shown, local))))
     }
 
-    /// Whether there were enough exchanges that more will hardly make it better, and none
+    /// Returns whether the clock has settled: more exchanges would hardly improve it, and none
     /// contradicts the others.
     pub const fn is_settled(&self) -> bool {
         self.accepted_count >= self.config.settled_after && self.rival.is_none()
     }
 
-    /// Counts the jumps of shared time after the first exchange. Instants of different epochs do
-    /// not compare: whoever keeps shared instants forgets them when this changes.
+    /// Returns the number of jumps of shared time after the first exchange. Shared instants of
+    /// different epochs cannot be compared: discard stored ones when this number changes.
     pub const fn epoch(&self) -> u32 {
         self.epoch
     }
 
-    /// The next request, if one is due. Send it at once: until it is on the wire it counts as under
-    /// way.
+    /// Returns the next request, if one is due. Send it at once: the time until it leaves counts as
+    /// delay of the link.
     pub fn poll_request(&mut self, now: LocalInstant) -> Option<Request> {
         let now = self.advance(now);
         self.give_up_on_old_requests(now);
@@ -219,8 +218,8 @@ impl ClockSync {
         Some(Request { id })
     }
 
-    /// When [`poll_request`](Self::poll_request) will have something to send. In the past if it has
-    /// now.
+    /// Returns when [`poll_request`](Self::poll_request) has a request; an instant in the past if
+    /// it has one now.
     pub fn poll_deadline(&self) -> LocalInstant {
         let Some(last) = self.last_request else { return self.latest };
         let due = last.sent + self.interval();
@@ -232,12 +231,12 @@ impl ClockSync {
         }
     }
 
-    /// Takes in a reply that arrived at `received`, and answers how long its messages were under
-    /// way, there and back.
+    /// Handles a reply that arrived at `received`. Returns its round trip, without the server's own
+    /// time.
     ///
     /// # Errors
     ///
-    /// Says why a reply was not used; nothing needs to be done about it.
+    /// Returns why the reply was not used. The caller may ignore the error.
     pub fn handle_reply(&mut self, reply: Reply, received: LocalInstant) -> Result<Span, ReplyError> {
         let local = self.advance(received);
         let exchange = self.complete(reply, received)?;
@@ -249,7 +248,7 @@ impl ClockSync {
         Ok(exchange.round_trip())
     }
 
-    /// Time as the caller tells it, held where it would go backwards.
+    /// Returns the caller's time, held where it would go backwards.
     fn advance(&mut self, local: LocalInstant) -> LocalInstant {
         self.latest = self.latest.max(local);
         self.latest
@@ -264,7 +263,7 @@ impl ClockSync {
         self.outstanding.retain(|open| now - open.sent < round_trip_max);
     }
 
-    /// The exchange that this reply completes, if its stamps are possible at all.
+    /// Returns the exchange that this reply completes, if its stamps are possible.
     fn complete(&self, reply: Reply, received: LocalInstant) -> Result<Exchange, ReplyError> {
         let open = self.outstanding.iter().find(|open| open.id == reply.id);
         let open = open.ok_or(ReplyError::Unsolicited)?;
@@ -289,13 +288,13 @@ impl ClockSync {
         })
     }
 
-    /// What the exchange proves, unless that is impossible by itself.
+    /// Returns the bounds that the exchange proves, unless they contradict themselves.
     fn evidence(&self, exchange: &Exchange) -> Result<OffsetBounds, ReplyError> {
         let evidence = OffsetBounds::from_exchange(exchange, self.config.drift_ppm);
         if evidence.contradicts(&evidence) { Err(ReplyError::LongerThanRoundTrip) } else { Ok(evidence) }
     }
 
-    /// What to believe, given this evidence and all before it.
+    /// Returns the bounds to believe, given this evidence and all before it.
     fn weigh(&mut self, evidence: OffsetBounds) -> Result<OffsetBounds, ReplyError> {
         let Some(Synced { bounds, .. }) = self.synced else { return Ok(evidence) };
         if !bounds.contradicts(&evidence) {
@@ -316,7 +315,7 @@ impl ClockSync {
         Ok(rival.bounds)
     }
 
-    /// Heads for the middle of `bounds`: the first time by a step, then by slewing, and by a step
+    /// Aims at the middle of `bounds`: by a step the first time, then by slewing, and by a step
     /// into a new epoch where slewing would take too long.
     fn aim(&mut self, bounds: OffsetBounds, local: LocalInstant) {
         let target = bounds.middle();
@@ -340,7 +339,7 @@ impl ClockSync {
 mod tests {
     use super::*;
 
-    /// A server whose clock is `ahead` of ours, 20 ms away each way.
+    /// A server with a clock `ahead` of the client's, 20 ms away each way.
     struct Scene {
         clock: ClockSync,
         ahead: Span,

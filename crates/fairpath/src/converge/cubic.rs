@@ -1,8 +1,8 @@
 //! The Hermite spline from the drawn position and velocity to the placed ones, relative to the
 //! placed path.
 //!
-//! With s = t/T and k = T·rate/gap straight towards the target, what is left is (1 − s)²·(1 + (2 −
-//! k)·s) gaps. That stays positive up to s = 1 if k ≤ 3, and falls all the way under the same
+//! With s = t/T and k = T·rate/gap straight towards the target, the error left is (1 − s)²·(1 + (2
+//! − k)·s) gaps. It stays positive up to s = 1 if k ≤ 3, and falls all the way under the same
 //! condition: hence T ≤ 3·distance/speed. Away from the target it is at most 1.28 gaps, at s = 1/5.
 
 use super::{VisibleError, secs_without_overshoot, smooth_fall};

@@ -1,4 +1,4 @@
-//! The error shrinks evenly. Cannot overshoot, but its velocity jumps at both ends.
+//! The error shrinks linearly. It cannot overshoot, but its velocity jumps at both ends.
 
 use super::VisibleError;
 use crate::vector::Vector;

@@ -1,10 +1,10 @@
-//! Convergence: how the eye is led from where something was drawn to where it turns out to be.
+//! Convergence: smooths corrections, so that a drawn entity does not jump when a DR vector arrives.
 //!
-//! A correction moves the *placed* path at once; the simulation uses that. [`Drawn`] bends what is
-//! shown: at the instant of the correction it notes how far the drawn position is from the new
-//! placed path, and how fast that distance changes, and then lets this [`VisibleError`] shrink to
-//! nothing. Drawn = placed + what is left of the error, a closed form in the time since the
-//! correction: the curve is the same at any frame rate.
+//! A correction moves the *placed* path at once; the simulation uses that. [`Drawn`] smooths what
+//! is shown. At the instant of the correction it records the distance from the new placed path to
+//! the drawn position, and how fast this distance changes. This [`VisibleError`] then shrinks to
+//! zero. Drawn = placed + the error left, a closed form in the time since the correction: the curve
+//! is the same at any frame rate.
 //!
 //! ```
 //! use fairpath::State;
@@ -17,7 +17,7 @@
 //! let believed = State::moving(Vec2::new(10.0, 0.0), Vec2::new(5.0, 0.0));
 //! assert_eq!(drawn.at(now, &believed), believed);
 //!
-//! // A DR vector arrives: it crawls along half a metre further left.
+//! // A DR vector arrives: the entity is slower, and half a metre further left.
 //! let corrected = State::moving(Vec2::new(10.0, 0.5), Vec2::new(1.0, 0.0));
 //! drawn.correct(now, &believed, &corrected);
 //! assert_eq!(drawn.at(now, &corrected), believed);
@@ -26,11 +26,11 @@
 //!
 //! # Why errors, and not splines through the world
 //!
-//! The literature blends from where the entity was drawn to where it is expected at the end of the
-//! blend. Taken relative to the placed path these are the same curves if the entity moves in a
-//! straight line, and better ones if it does not, because a circle stays a circle under the
-//! shrinking error. No point ahead is needed either, and what must hold for a stopped target holds
-//! in the frame of a moving one.
+//! The literature blends from the drawn position to the position expected at the end of the blend.
+//! Relative to the placed path these are the same curves if the entity moves in a straight line.
+//! They are better ones if it does not, because a circle stays a circle under a shrinking error. No
+//! point ahead is needed, and each property of a stopped target also holds in the frame of a moving
+//! one.
 //!
 //! # What holds
 //!
@@ -44,12 +44,12 @@
 //! | projective velocity blending | continuous | continuous | 1.33 gaps |
 //! | critically damped | continuous | continuous | 1.22 gaps |
 //!
-//! Continuous, also when a correction cuts into an unfinished blend, unless it is farther than
-//! [`snap_beyond`](Convergence::snap_beyond); the velocity also not where the gap is zero, because
-//! turning without a distance to turn in would overshoot. For all of them: the error never points
-//! to the other side of the placed position than the gap did (no overshoot); if it starts out
-//! straight towards the placed position, or at rest, it never grows; and once
-//! [`blend`](Convergence::blend) has passed, drawn *equals* placed.
+//! "Continuous" includes a correction during an unfinished blend. There are two exceptions: a
+//! correction beyond [`snap_beyond`](Convergence::snap_beyond) jumps, and the velocity jumps where
+//! the gap is zero, because turning without a distance to turn in would overshoot. For all
+//! algorithms: the error never points to the other side of the placed position than the gap did (no
+//! overshoot); an error that starts at rest or straight towards the placed position never grows;
+//! once [`blend`](Convergence::blend) has passed, drawn *equals* placed.
 
 mod critically_damped;
 mod cubic;
@@ -60,24 +60,23 @@ use crate::state::State;
 use crate::time::{LocalInstant, Now, Span};
 use crate::vector::Vector;
 
-/// How corrections are shown.
+/// Settings for showing corrections.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Convergence {
-    /// Along which curve.
+    /// The curve of the correction. Default [`Algorithm::Cubic`].
     pub algorithm: Algorithm,
-    /// The longest that an error may stay visible after the correction that caused it. Default 200
-    /// ms.
+    /// Longest time that an error stays visible after its correction. Default 200 ms.
     ///
-    /// Too low, and corrections look like jerks; too high, and what is drawn never catches up with
-    /// what is true. Example: a tank turning at full speed (25 m/s, π/4 rad/s) leaves a
-    /// straight line by 0.3 m every 175 ms, so more than that is never finished; bending 0.3 m
-    /// away in 200 ms adds at most 2.3 m/s to what the eye sees, a tenth of the tank's speed.
+    /// Too low: corrections look like jerks. Too high: the drawn position never catches up with the
+    /// truth. Example: a tank turning at full speed (25 m/s, π/4 rad/s) leaves a straight line by
+    /// 0.3 m every 175 ms, so a longer blend never finishes; removing 0.3 m in 200 ms adds at most
+    /// 2.3 m/s to the drawn speed, a tenth of the tank's.
     pub blend: Span,
-    /// From how far on a correction is shown as a jump, in world units. Default 10.
+    /// Distance from which a correction is shown as a jump, in world units. Default 10.
     ///
-    /// Too low, and ordinary corrections cut; too high, and things glide through walls. Example: a
-    /// tank that started to turn and is heard of 800 ms later is off by 9 m; bending 10 m away
-    /// in 200 ms shows it at 75 m/s, three times its top speed.
+    /// Too low: ordinary corrections jump. Too high: entities glide through walls. Example: a tank
+    /// that started to turn is off by 9 m if the update arrives 800 ms later; removing 10 m in 200
+    /// ms shows it at 75 m/s, three times its top speed.
     pub snap_beyond: f64,
 }
 
@@ -88,7 +87,7 @@ impl Default for Convergence {
 }
 
 impl Convergence {
-    /// The same, along another curve.
+    /// Sets the curve.
     #[must_use]
     pub const fn with_algorithm(mut self, algorithm: Algorithm) -> Self {
         self.algorithm = algorithm;
@@ -96,29 +95,29 @@ impl Convergence {
     }
 }
 
-/// The curves along which an error is bent away.
+/// The curves along which an error is removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Algorithm {
-    /// None: drawn is placed (zero order).
+    /// No curve: drawn equals placed at once.
     Snap,
-    /// The error shrinks evenly.
+    /// The error shrinks linearly.
     Linear,
-    /// A Hermite spline from the drawn position and velocity to the placed ones.
+    /// A Hermite spline from the drawn position and velocity to the placed ones. The default.
     #[default]
     Cubic,
-    /// Murphy's blend of two projections, from the drawn and from the placed state, whose
-    /// velocities are blended as well.
+    /// Murphy's blend of two projections, from the drawn and from the placed state, with blended
+    /// velocities.
     ProjectiveVelocityBlending,
-    /// A spring that is damped just enough not to swing; quick at first, long in the tail.
+    /// A spring with just enough damping not to oscillate: quick at first, with a long tail.
     CriticallyDamped,
 }
 
 impl Algorithm {
-    /// All of them.
+    /// All algorithms.
     pub const ALL: [Self; 5] =
         [Self::Snap, Self::Linear, Self::Cubic, Self::ProjectiveVelocityBlending, Self::CriticallyDamped];
 
-    /// How long `error` may take, `secs_max` or less where it would overshoot.
+    /// Returns how long to take for `error`: `secs_max`, or less where it would overshoot.
     fn secs<V: Vector>(self, error: &VisibleError<V>, secs_max: f64) -> f64 {
         match self {
             Self::Snap => 0.0,
@@ -128,7 +127,7 @@ impl Algorithm {
         }
     }
 
-    /// What is left of `error` at `at` seconds of `secs`.
+    /// Returns the rest of `error` after `at` of `secs` seconds.
     fn left<V: Vector>(self, error: &VisibleError<V>, at: f64, secs: f64) -> VisibleError<V> {
         match self {
             Self::Snap => VisibleError::default(),
@@ -139,7 +138,7 @@ impl Algorithm {
         }
     }
 
-    /// Which share of a turn is left when `done` of its time has passed, 0 to 1.
+    /// Returns the share of a turn left, 0 to 1, when `done` of its time has passed.
     fn turn_left(self, done: f64) -> f64 {
         match self {
             Self::Snap => 0.0,
@@ -149,46 +148,45 @@ impl Algorithm {
     }
 }
 
-/// What is drawn minus what is placed.
+/// The drawn state minus the placed state.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct VisibleError<V: Vector> {
-    /// How far the drawn position is from the placed one.
+    /// The drawn position minus the placed one.
     pub offset: V,
-    /// How fast that changes, per second.
+    /// The change of `offset` per second.
     pub rate: V,
 }
 
-/// One entity as it is drawn: a pure function of the corrections so far and of now.
+/// One entity as it is drawn: a pure function of the corrections so far and of the time.
 ///
-/// Every frame, ask [`at`](Self::at). Whenever new information moves the placed path, call
-/// [`correct`](Self::correct) with the placed state of that instant before and after. With the
-/// first information, and with every new life, call [`snap`](Self::snap): there is nothing to blend
-/// from.
+/// Call [`at`](Self::at) every frame. Whenever new information moves the placed path, call
+/// [`correct`](Self::correct) with the placed state of that instant before and after. At the first
+/// DR vector and at every new life, call [`snap`](Self::snap): there is nothing to blend from.
 #[derive(Clone, Copy, Debug)]
 pub struct Drawn<V: Vector> {
     convergence: Convergence,
     blend: Option<Blend<V>>,
 }
 
-/// An error being bent away.
+/// An error that is being removed.
 #[derive(Clone, Copy, Debug)]
 struct Blend<V: Vector> {
     since: LocalInstant,
     error: VisibleError<V>,
     secs: f64,
-    /// From the placed orientation to the drawn one; blended on its own, in a time of its own.
+    /// From the placed orientation to the drawn one; blended separately, with its own duration.
     turn: V::Spin,
     turn_secs: f64,
 }
 
 impl<V: Vector> Drawn<V> {
-    /// Drawn where it is placed, until the first correction.
+    /// Returns an entity that is drawn where it is placed, until the first correction.
     pub const fn new(convergence: Convergence) -> Self {
         Self { convergence, blend: None }
     }
 
-    /// What to draw now, given what is placed now. Its acceleration and spin are those of the
-    /// placed path.
+    /// Returns the state to draw at `now`, given the placed state at `now`. Acceleration and spin
+    /// are those of the placed path.
     pub fn at(&self, now: Now, placed: &State<V>) -> State<V> {
         let Some(blend) = &self.blend else { return *placed };
         let elapsed = blend.elapsed(now);
@@ -204,12 +202,11 @@ impl<V: Vector> Drawn<V> {
         }
     }
 
-    /// The placed path is no longer the one that leads through `before`, it is the one through
-    /// `after`. Both are states of this very instant.
+    /// Starts a blend: the placed path led through `before` and now leads through `after`. Both are
+    /// states at `now`.
     ///
-    /// The new blend starts from the position and velocity drawn now. It lasts as long as the share
-    /// of the visible error that is new deserves: a correction that changes nothing prolongs
-    /// nothing.
+    /// The blend starts from the position and velocity drawn now. Its duration grows with the share
+    /// of the visible error that is new: a correction that changes nothing prolongs nothing.
     pub fn correct(&mut self, now: Now, before: &State<V>, after: &State<V>) {
         let drawn = self.at(now, before);
         let error =
@@ -232,26 +229,26 @@ impl<V: Vector> Drawn<V> {
         });
     }
 
-    /// Forgets what was drawn before: the next frame shows what is placed.
+    /// Ends the blend: the next frame shows the placed state.
     pub const fn snap(&mut self) {
         self.blend = None;
     }
 
-    /// What is drawn now minus what is placed now.
+    /// Returns the drawn state minus the placed state at `now`.
     pub fn visible_error(&self, now: Now) -> VisibleError<V> {
         self.blend.as_ref().map_or_else(VisibleError::default, |blend| {
             blend.error_after(blend.elapsed(now), self.convergence.algorithm)
         })
     }
 
-    /// Too far, or not even a number.
+    /// Returns whether the error is too large to blend, or not finite.
     fn is_jump(&self, error: &VisibleError<V>) -> bool {
         let distance = error.offset.length();
         let near = distance <= self.convergence.snap_beyond && distance < f64::INFINITY;
         !near || self.convergence.algorithm == Algorithm::Snap || !error.rate.length().is_finite()
     }
 
-    /// What is left of the present blend's time, for the position and for the turn.
+    /// Returns the time left of the current blend, for the position and for the turn.
     fn secs_left(&self, now: Now) -> (f64, f64) {
         self.blend.as_ref().map_or((0.0, 0.0), |blend| {
             let elapsed = blend.elapsed(now);
@@ -282,7 +279,8 @@ impl<V: Vector> Blend<V> {
     }
 }
 
-/// The time a blend may take: what was left of the one before, and of the rest as much as is new.
+/// Returns the duration of a new blend: the time left of the one before, plus the new share of the
+/// rest.
 fn prolong(secs_left: f64, secs_max: f64, new: f64, whole: f64) -> f64 {
     let share = if new < whole { new / whole } else { 1.0 };
     (secs_left + (secs_max - secs_left) * share).min(secs_max)
@@ -293,8 +291,8 @@ fn smooth_fall(done: f64) -> f64 {
     (1.0 - done) * (1.0 - done) * (1.0 + 2.0 * done)
 }
 
-/// The time the polynomial blends may take: they overshoot where the error, at the rate it starts
-/// with, would go farther than three times its own length.
+/// Returns the duration of a polynomial blend. It overshoots where the error, at its initial rate,
+/// would travel farther than three times its own length.
 fn secs_without_overshoot<V: Vector>(error: &VisibleError<V>, secs_max: f64) -> f64 {
     let (distance, speed) = (error.offset.length(), error.rate.length());
     if speed * secs_max > 3.0 * distance { 3.0 * distance / speed } else { secs_max }

@@ -2,13 +2,14 @@
 //! Engine Gems 2, 2011): project the drawn state ahead with a velocity that turns from the drawn
 //! into the placed one, and cross over from that projection to the placed path.
 //!
-//! Relative to the placed path the projection is gap + rate·(1 − s)·t, for whatever acceleration
-//! both share; the cross-over multiplies it by what is left of the weight. Murphy's weight is 1 −
-//! s, which bends the drawn velocity by gap/T at once; a weight with level ends keeps the velocity
+//! Relative to the placed path the projection is gap + rate·(1 − s)·t, for any acceleration that
+//! both share; the cross-over multiplies it by the rest of the weight. Murphy's weight is 1 − s,
+//! which changes the drawn velocity by gap/T at once; a weight with level ends keeps the velocity
 //! continuous.
 //!
 //! The projection changes sides if T·speed > 4·distance, and up to 3 the error falls all the way;
-//! so the time is limited as the cubic's is. Away from the target it is at most 1.33 gaps.
+//! so the duration is limited like that of the cubic. Away from the target the error is at most
+//! 1.33 gaps.
 
 use super::{VisibleError, secs_without_overshoot, smooth_fall};
 use crate::vector::Vector;

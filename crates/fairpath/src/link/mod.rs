@@ -1,15 +1,15 @@
-//! What both ends of a link remember of its datagrams, so that receipts find their way home and
-//! nobody can make one up.
+//! The memory of both ends of a link: which datagrams left, which arrived. Receipts refer to it,
+//! and cannot be forged.
 //!
-//! * [`SentPackets`], at the end that sends DR vectors: which datagram carried which copies, and
-//!   its nonce. Feedback that proves what it says becomes calls of
+//! * [`SentPackets`], at the sender of DR vectors: the copies and the nonce of each datagram.
+//!   Proven feedback becomes calls of
 //!   [`Dispatcher::on_receipt`](crate::schedule::Dispatcher::on_receipt) and
 //!   [`on_complete`](crate::schedule::Dispatcher::on_complete).
-//! * [`ReceiptBook`], at the end that receives them: receipts that are not confirmed yet, repeated
-//!   in every feedback message until they are.
+//! * [`ReceiptBook`], at the receiver: unconfirmed receipts, repeated in every feedback message
+//!   until the sender confirms them.
 //!
-//! Peers that tell each other have both at either end: all datagrams of one direction share one
-//! count, and every header, of updates and of feedback, begins as [`SentPackets::header`].
+//! Peers that send in both directions have both at either end: all datagrams of one direction share
+//! one count, and every header, of updates and of feedback, comes from [`SentPackets::header`].
 //! `PROTOCOL.md`, section 6, has the rules.
 //!
 //! ```
@@ -26,17 +26,17 @@
 //! let mut dispatcher: Dispatcher<Vec2> =
 //!     Dispatcher::new(DispatcherConfig::default(), Box::new(Broadcast), Random::from_seed(1));
 //! dispatcher.join(anna, now);
-//! // Whoever sends DR vectors takes a header, and tells what left with it. Here that was nothing.
+//! // The sender takes a header for each datagram and reports its copies. This one has none.
 //! let mut to_anna = SentPackets::new(Random::from_seed(2));
 //! let header = to_anna.header(now);
 //! to_anna.on_sent(&header, []);
-//! // Anna has a count of her own for what she sends back.
+//! // Anna numbers the datagrams that she sends back separately.
 //! let (from_anna, mut book) = (SentPackets::new(Random::from_seed(3)), ReceiptBook::default());
 //! let mut feedback = Vec::new();
 //! book.pack(&from_anna.header(later), 1200, &mut feedback)?;
 //! let feedback = decode_feedback(later, to_anna.newest(), &feedback)?;
-//! let heard = to_anna.on_feedback(&feedback, anna, &mut dispatcher, later)?;
-//! assert_eq!(heard.receipts, 0);
+//! let outcome = to_anna.on_feedback(&feedback, anna, &mut dispatcher, later)?;
+//! assert_eq!(outcome.receipts, 0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -49,16 +49,15 @@ pub use sent_packets::{FeedbackOutcome, Refused, SentPackets};
 use crate::ledger::LATENESS_MAX;
 use crate::time::Span;
 
-/// For how long a receiver repeats a receipt that nobody confirms: as long as the ledger still
-/// books it exactly.
+/// How long a receiver repeats an unconfirmed receipt: as long as the ledger books it exactly.
 pub const REPEATED: Span = LATENESS_MAX;
 
-/// For how long the sender remembers a datagram: its receipts are repeated, and it may be under way
-/// for five seconds itself.
+/// How long the sender remembers a datagram: the receiver repeats its receipt, and the datagram
+/// itself may travel for five seconds.
 pub const REMEMBERED: Span = Span::from_secs(15);
 const _: () = assert!(REMEMBERED.as_micros() > REPEATED.as_micros());
 
-/// How many datagrams the sender remembers at most: 15 s at 270 a second. At more it remembers
-/// less, but always many times the receipts that a receiver keeps.
+/// Most datagrams that the sender remembers: 15 s at 270 per second. At a higher rate it remembers
+/// a shorter time, but always many times the receipts that a receiver keeps.
 pub const PACKETS_MAX: usize = 4096;
 const _: () = assert!(PACKETS_MAX > 8 * crate::wire::RECEIPTS_MAX);

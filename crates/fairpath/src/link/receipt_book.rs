@@ -8,23 +8,23 @@ use crate::wire::{
     pack_feedback,
 };
 
-/// Receipts that the sender of DR vectors has not confirmed yet.
+/// The receiver's unconfirmed receipts.
 ///
-/// Tell it of every datagram with DR vectors ([`on_updates`](Self::on_updates)) and of every
-/// confirmation ([`on_confirmed`](Self::on_confirmed)); [`pack`](Self::pack) writes feedback. It
-/// keeps the newest [`RECEIPTS_MAX`](crate::wire::RECEIPTS_MAX) receipts for
-/// [`REPEATED`](super::REPEATED) at most; while some were given up lately, it does not claim to be
-/// complete.
+/// Report every datagram with DR vectors ([`on_updates`](Self::on_updates)) and every confirmation
+/// ([`on_confirmed`](Self::on_confirmed)); [`pack`](Self::pack) writes feedback. The book keeps the
+/// newest [`RECEIPTS_MAX`](crate::wire::RECEIPTS_MAX) receipts for at most
+/// [`REPEATED`](super::REPEATED). For a while after it gave up a receipt, its feedback does not
+/// claim to be complete.
 #[derive(Clone, Debug, Default)]
 pub struct ReceiptBook {
-    /// In ascending order of their packets.
+    /// In ascending order of packet numbers.
     entries: Vec<Entry>,
-    /// How many have arrived in all, and how many of them feedback has told of.
+    /// Receipts so far, and how many of them feedback has carried.
     arrived: u64,
     told: u64,
-    /// The newest datagram that came.
+    /// The newest datagram received.
     newest: Option<PacketNumber>,
-    /// What was in the feedback that left lately.
+    /// The receipts in recent feedback messages.
     messages: VecDeque<Message>,
     gave_up_at: Option<SharedInstant>,
 }
@@ -33,11 +33,11 @@ pub struct ReceiptBook {
 struct Entry {
     receipt: Receipt,
     nonce: Nonce,
-    /// How many had arrived before it.
+    /// Receipts before this one.
     serial: u64,
 }
 
-/// A feedback message holds the receipts there were when it left, up to the one of packet `last`.
+/// A feedback message: it holds the receipts there were when it left, up to that of packet `last`.
 #[derive(Clone, Copy, Debug)]
 struct Message {
     number: WirePacketNumber,
@@ -46,13 +46,13 @@ struct Message {
 }
 
 impl ReceiptBook {
-    /// How many feedback messages are remembered: at 30 a second a confirmation may be 8 s late.
-    /// One that is later confirms nothing, and some newer one will.
+    /// Feedback messages remembered: at 30 per second a confirmation may be 8 s late. A later one
+    /// confirms nothing; a newer confirmation covers the same receipts.
     pub const MESSAGES_MAX: usize = 256;
 
-    /// A datagram of DR vectors with this header came; these of them were of no use. Without DR
-    /// vectors it gets no receipt: then do not call this. A datagram that comes twice is booked
-    /// once.
+    /// Books a datagram of DR vectors that arrived with this header; `stale` names its outdated DR
+    /// vectors. A datagram without DR vectors gets no receipt: do not call this for it. A datagram
+    /// that arrives twice is booked once.
     pub fn on_updates(&mut self, header: &Header, stale: StaleSet, received_at: SharedInstant) {
         let packet = header.packet.widen(self.newest.unwrap_or_default());
         self.newest = self.newest.max(Some(packet));
@@ -65,7 +65,8 @@ impl ReceiptBook {
         self.make_room(received_at);
     }
 
-    /// A header said that this feedback has arrived: what was in it need not be repeated.
+    /// Removes the receipts that the feedback message of this number carried: a header confirmed
+    /// it.
     pub fn on_confirmed(&mut self, feedback: WirePacketNumber) {
         let Some(place) = self.messages.iter().rposition(|message| message.number == feedback) else {
             return;
@@ -75,27 +76,27 @@ impl ReceiptBook {
         self.entries.retain(|entry| entry.serial >= arrived || entry.receipt.packet > last);
     }
 
-    /// Whether something has arrived that no feedback has told of yet.
+    /// Returns whether a receipt waits that no feedback has carried yet.
     pub fn has_news(&self) -> bool {
         self.told < self.arrived
     }
 
-    /// How many receipts are not confirmed.
+    /// Returns the number of unconfirmed receipts.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether everything is confirmed.
+    /// Returns whether all receipts are confirmed.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Appends feedback with as many receipts as fit in `bytes_max`, the oldest first, and tells
-    /// how many. Without any it is still a message: nothing more has come. Where there are some
-    /// and none fits, nothing is written.
+    /// Appends feedback with as many receipts as fit in `bytes_max`, oldest first, and returns
+    /// their number. An empty book writes a message without receipts, which says that nothing else
+    /// arrived. If there are receipts and none fits, it writes nothing.
     ///
-    /// Give the header a number that no datagram has yet
-    /// ([`SentPackets::header`](super::SentPackets::header)); the proof is put in here.
+    /// `header` must have an unused number ([`SentPackets::header`](super::SentPackets::header));
+    /// its nonce is replaced by the proof.
     pub fn pack(
         &mut self,
         header: &Header,
@@ -104,8 +105,8 @@ impl ReceiptBook {
     ) -> Result<usize, EncodeError> {
         let now = header.sent_at;
         self.give_up_old(now);
-        // Who has given up lately may be keeping from the sender what it received.
-        // For as long as the sender remembers it.
+        // After a receipt was given up, the sender must not conclude that its datagram was lost,
+        // for as long as the sender remembers the datagram.
         let is_complete = self.gave_up_at.is_none_or(|at| now - at > REMEMBERED);
         if self.entries.is_empty() {
             let header = Header { nonce: Nonce::default(), ..*header };
@@ -134,7 +135,7 @@ impl ReceiptBook {
         }
     }
 
-    /// Gives up the oldest that do not go into one message with the newest.
+    /// Gives up the oldest receipts that do not fit into one message with the newest.
     fn make_room(&mut self, now: SharedInstant) {
         let newest = self.entries.last().map_or(0, |entry| entry.receipt.packet.0);
         let too_far = self.entries.partition_point(|entry| newest - entry.receipt.packet.0 >= PACKETS_SPAN);

@@ -10,30 +10,28 @@ use crate::time::SharedInstant;
 use crate::vector::Planar;
 use crate::wire::{Feedback, Header, Nonce};
 
-/// What left in one direction of a link: numbers, nonces, and which copies were in which datagram.
+/// The datagrams sent in one direction of a link: numbers, nonces, and the copies in each.
 ///
-/// For every datagram, take its [`header`](Self::header), and say [`on_sent`](Self::on_sent) once
-/// it has left. Hand feedback to [`on_feedback`](Self::on_feedback). Nothing is ever remembered for
-/// longer than [`REMEMBERED`](super::REMEMBERED), and never more than
-/// [`PACKETS_MAX`](super::PACKETS_MAX) datagrams.
+/// For every datagram, take a [`header`](Self::header), and call [`on_sent`](Self::on_sent) once it
+/// has left. Pass feedback to [`on_feedback`](Self::on_feedback). Datagrams are remembered for at
+/// most [`REMEMBERED`](super::REMEMBERED), and at most [`PACKETS_MAX`](super::PACKETS_MAX) of them.
 #[derive(Clone, Debug)]
 pub struct SentPackets {
     random: Random,
-    /// For the datagram that will leave next.
+    /// Nonce of the next datagram.
     nonce: Nonce,
     next: PacketNumber,
-    /// Those before it, without a gap.
+    /// The datagrams before `next`, without a gap.
     packets: VecDeque<Packet>,
-    /// All copies in them, in the same order.
+    /// The copies of all these datagrams, in the same order.
     copies: VecDeque<(EntityId, CopyId)>,
-    /// The newest feedback that came the other way.
+    /// The newest feedback received.
     heard: Option<PacketNumber>,
-    /// The newest datagram that was proven to have arrived, and up to where losses have been
-    /// counted.
+    /// The newest datagram proven to have arrived, and the datagram up to which losses are counted.
     newest_proven: Option<PacketNumber>,
     judged: PacketNumber,
     lost: u64,
-    /// Those that the last feedback proved to have arrived.
+    /// Datagrams that the last feedback proved to have arrived.
     proven: Vec<PacketNumber>,
 }
 
@@ -48,48 +46,46 @@ struct Packet {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
-    /// No receipt yet.
+    /// Without a receipt so far.
     Open,
-    /// Overtaken by so many that it is lost; a receipt may yet tell otherwise.
+    /// Overtaken by so many datagrams that it counts as lost; a late receipt changes that.
     Lost,
     /// Its receipt was booked.
     Proven,
-    /// Somebody acknowledged it without having it: nothing more is believed of it.
+    /// Acknowledged with a wrong nonce: no further receipt for it is believed.
     Forfeited,
 }
 
-/// What feedback brought that was believed.
+/// The result of feedback that was believed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FeedbackOutcome {
-    /// How many datagrams are known to have arrived that were not before.
+    /// Datagrams newly known to have arrived.
     pub receipts: usize,
-    /// How many of their copies the dispatcher booked otherwise than said, or did not believe at
-    /// all.
+    /// Copies in them that the dispatcher booked at another time than stated, or did not believe.
     pub corrected: usize,
-    /// How many datagrams are taken for lost that were not before: three later ones have arrived.
-    /// One that turns up after all is counted among the receipts then.
+    /// Datagrams newly counted as lost, because three later ones have arrived. If the receipt of
+    /// one comes later, it counts among `receipts`.
     pub lost: usize,
 }
 
-/// Feedback that was not believed. Nothing in it was booked.
+/// Why feedback was not believed. None of its receipts was booked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refused {
-    /// It does not know the nonces of what it acknowledges. Counts against its sender.
+    /// The nonces of the acknowledged datagrams are wrong. Counts against the receiver.
     WrongNonce,
-    /// It acknowledges a datagram that was never sent, or had no DR vectors. Counts against its
-    /// sender.
+    /// An acknowledged datagram was never sent, or had no DR vectors. Counts against the receiver.
     NeverSent,
-    /// It acknowledges a datagram so old that it is forgotten, and cannot be checked.
+    /// An acknowledged datagram is too old to be remembered, so it cannot be checked.
     Forgotten,
 }
 
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::WrongNonce => "the feedback acknowledges what was not received",
-            Self::NeverSent => "the feedback acknowledges what was never sent",
-            Self::Forgotten => "the feedback acknowledges what is long forgotten",
+            Self::WrongNonce => "the feedback has a wrong nonce: the receiver does not have all datagrams that it acknowledges",
+            Self::NeverSent => "the feedback acknowledges a datagram that was never sent or wants no receipt",
+            Self::Forgotten => "the feedback acknowledges a datagram too old to be checked",
         })
     }
 }
@@ -97,11 +93,11 @@ impl fmt::Display for Refused {
 impl std::error::Error for Refused {}
 
 impl SentPackets {
-    /// This many later datagrams must have arrived before one is taken for lost (RFC 9002, 6.1.1):
+    /// Later datagrams that must have arrived before one counts as lost (RFC 9002, 6.1.1), because
     /// links reorder.
     const OVERTAKEN: u64 = 3;
 
-    /// Nothing has left yet. Nonces are drawn from `random`, which nobody else should know.
+    /// Returns the books of a new link. Nonces are drawn from `random`, which must be secret.
     pub fn new(mut random: Random) -> Self {
         Self {
             nonce: Nonce::draw(&mut random),
@@ -117,7 +113,8 @@ impl SentPackets {
         }
     }
 
-    /// What the next datagram begins with if it leaves now. The same again until one has left.
+    /// Returns the header of the next datagram, if it leaves now. The number stays the same until
+    /// [`on_sent`](Self::on_sent).
     pub fn header(&self, now: SharedInstant) -> Header {
         Header {
             packet: self.next.on_wire(),
@@ -127,14 +124,14 @@ impl SentPackets {
         }
     }
 
-    /// A datagram with this header, and with these copies of DR vectors in it, has left. Feedback
-    /// and signs of life have none; such datagrams get no receipts.
+    /// Records that a datagram with this header and these copies of DR vectors has left. A datagram
+    /// without copies, such as feedback, gets no receipt.
     pub fn on_sent(&mut self, header: &Header, copies: impl IntoIterator<Item = (EntityId, CopyId)>) {
         self.on_sent_with(header, copies, false);
     }
 
-    /// The same; `wants_receipt` says that it carried something besides that gets a receipt too: a
-    /// session's values.
+    /// Records a datagram as [`on_sent`](Self::on_sent) does. If `wants_receipt`, it gets a receipt
+    /// even without copies: a session uses this for its values.
     pub fn on_sent_with(
         &mut self,
         header: &Header,
@@ -156,30 +153,30 @@ impl SentPackets {
         self.forget_old(header.sent_at);
     }
 
-    /// The newest datagram that has left; the first, if none has. What feedback is widened against.
+    /// Returns the newest datagram sent, or number zero if there is none. Feedback is widened
+    /// against it.
     pub fn newest(&self) -> PacketNumber {
         PacketNumber(self.next.0.saturating_sub(1))
     }
 
-    /// Which datagrams the last feedback proved to have arrived, of which that was not known
-    /// before.
+    /// Returns the datagrams that the last feedback newly proved to have arrived.
     pub fn proven(&self) -> &[PacketNumber] {
         &self.proven
     }
 
-    /// How many datagrams with DR vectors were taken for lost so far, and have not turned up since.
+    /// Returns how many datagrams with a receipt wanted count as lost now.
     pub fn lost(&self) -> u64 {
         self.lost
     }
 
-    /// A datagram came the other way that is worth confirming. [`on_feedback`](Self::on_feedback)
-    /// does it.
+    /// Confirms a received datagram in the headers to come. [`on_feedback`](Self::on_feedback)
+    /// calls this itself.
     pub fn confirm(&mut self, feedback: WirePacketNumber) {
         let number = feedback.widen(self.heard.unwrap_or_default());
         self.heard = self.heard.max(Some(number));
     }
 
-    /// Feedback came from `receiver`: books it with the dispatcher, if it proves what it says.
+    /// Handles feedback from `receiver`: books its receipts with the dispatcher, if it proves them.
     pub fn on_feedback<V: Planar>(
         &mut self,
         feedback: &Feedback,
@@ -187,7 +184,8 @@ impl SentPackets {
         dispatcher: &mut Dispatcher<V>,
         now: SharedInstant,
     ) -> Result<FeedbackOutcome, Refused> {
-        // Also if it is refused: nobody is to learn from this whether a guess was right.
+        // Refused feedback is confirmed too, so that the receiver cannot learn whether a guess was
+        // right.
         self.confirm(feedback.header.packet);
         self.proven.clear();
         let checked = self.check(feedback);
@@ -198,7 +196,7 @@ impl SentPackets {
         checked?;
         let mut heard = FeedbackOutcome::default();
         for receipt in &feedback.receipts {
-            let index = self.index_of(receipt.packet).expect("it was checked");
+            let index = self.index_of(receipt.packet).expect("checked above");
             let packet = &mut self.packets[index];
             if !matches!(packet.fate, Fate::Open | Fate::Lost) {
                 continue;
@@ -220,7 +218,7 @@ impl SentPackets {
         Ok(heard)
     }
 
-    /// Whether everything that it acknowledges was sent, and it has the nonces of all.
+    /// Checks that every acknowledged datagram was sent and that the proof covers all nonces.
     fn check(&self, feedback: &Feedback) -> Result<(), Refused> {
         let mut nonces = Vec::with_capacity(feedback.receipts.len());
         for receipt in &feedback.receipts {
@@ -236,7 +234,7 @@ impl SentPackets {
         if Nonce::of_all(nonces) == feedback.header.nonce { Ok(()) } else { Err(Refused::WrongNonce) }
     }
 
-    /// There is one try for each datagram, or else 256 tries would find its nonce.
+    /// Allows one attempt per datagram; otherwise 256 attempts would find its nonce.
     fn forfeit(&mut self, feedback: &Feedback) {
         for receipt in &feedback.receipts {
             if let Some(index) = self.index_of(receipt.packet)
@@ -253,7 +251,7 @@ impl SentPackets {
         let oldest = PacketNumber(self.next.0 - self.packets.len() as u64);
         self.judged = self.judged.max(oldest);
         while self.judged.0 + Self::OVERTAKEN <= newest.0 {
-            let index = self.index_of(self.judged).expect("it is among those that are remembered");
+            let index = self.index_of(self.judged).expect("not older than the oldest remembered");
             let packet = &mut self.packets[index];
             if packet.fate == Fate::Open && packet.wants_receipt {
                 packet.fate = Fate::Lost;
@@ -265,15 +263,15 @@ impl SentPackets {
         lost
     }
 
-    /// Where a datagram is among those that are remembered.
+    /// Returns the index of a remembered datagram.
     fn index_of(&self, packet: PacketNumber) -> Option<usize> {
         let back = self.next.0.checked_sub(packet.0)? as usize;
         self.packets.len().checked_sub(back).filter(|index| *index < self.packets.len())
     }
 
-    /// Which copies were in a datagram.
+    /// Returns the copies in a datagram.
     fn copies_of(&self, index: usize) -> Vec<(EntityId, CopyId)> {
-        // Counted from the end: receipts are about what left lately.
+        // Counted from the end, because receipts are about recent datagrams.
         let after: usize = self.packets.range(index + 1..).map(|packet| packet.copies).sum();
         let end = self.copies.len() - after;
         self.copies.range(end - self.packets[index].copies..end).copied().collect()
@@ -285,7 +283,7 @@ impl SentPackets {
             .front()
             .is_some_and(|oldest| now - oldest.sent_at > REMEMBERED || self.packets.len() > PACKETS_MAX)
         {
-            let oldest = self.packets.pop_front().expect("there is one");
+            let oldest = self.packets.pop_front().expect("the front exists");
             self.copies.drain(..oldest.copies);
         }
     }

@@ -5,11 +5,11 @@ use crate::dr_vector::DrVector;
 use crate::state::State;
 use crate::vector::Planar;
 
-/// A game's word on where a guess may not go: walls, the edge of the world, the ground.
+/// A game's rule for where a predicted state may not go: walls, the edge of the world, the ground.
 ///
-/// It changes the placed path, so whoever keeps account of errors must apply the same one: it is a
-/// pure function of the DR vector and the guess, and carries a number by which two peers can tell
-/// that theirs is the same.
+/// A clip changes the placed path, so the sender's ledger must apply the same clip. It is a pure
+/// function of the DR vector and the prediction, and carries a number by which two peers can check
+/// that they use the same clip.
 ///
 /// ```
 /// use fairpath::place::Clip;
@@ -31,7 +31,8 @@ pub struct Clip<V: Planar> {
 type ClipFunction<V> = dyn Fn(&DrVector<V>, State<V>) -> State<V> + Send + Sync;
 
 impl<V: Planar> Clip<V> {
-    /// `function` gets the DR vector and the state it predicts, and answers with the state to show.
+    /// Returns a clip. `function` takes the DR vector and the state it predicts, and returns the
+    /// state to show.
     pub fn new(
         id: u32,
         function: impl Fn(&DrVector<V>, State<V>) -> State<V> + Send + Sync + 'static,
@@ -39,12 +40,12 @@ impl<V: Planar> Clip<V> {
         Self { id, function: Arc::new(function) }
     }
 
-    /// The number by which peers compare.
+    /// Returns the number by which peers compare clips.
     pub fn id(&self) -> u32 {
         self.id
     }
 
-    /// What to show for this guess.
+    /// Returns the state to show for this prediction.
     pub fn apply(&self, vector: &DrVector<V>, guess: State<V>) -> State<V> {
         (self.function)(vector, guess)
     }

@@ -6,19 +6,19 @@ use crate::motion::Motion;
 use crate::time::{Now, Span};
 use crate::vector::Planar;
 
-/// Answers "where is everything now" for many entities at once.
+/// Places many entities at once.
 ///
-/// One array per axis and no branch in the loop, so that a hundred thousand straight movers cost
-/// what memory costs. Curved ones keep their slot and are answered one by one. The answers are
-/// those of [`Replica::place`] to the last bit, without clips.
+/// One array per axis and no branch in the loop, so that a hundred thousand straight movers cost no
+/// more than reading their memory. Entities on curves keep their slot and are placed one by one.
+/// The results equal those of [`Replica::place`] to the last bit, without clips.
 ///
-/// Give every entity a slot, [`set`](Self::set) it whenever its replica used a DR vector, and
+/// Give every entity a slot, call [`set`](Self::set) whenever its replica used a DR vector, and
 /// [`place_all`](Self::place_all) once a frame.
 #[derive(Clone, Debug)]
 pub struct Crowd<V: Planar> {
     placement: Placement,
     horizon: Span,
-    /// Microseconds on the clock the placement goes by: whole numbers, which f64 subtracts exactly.
+    /// Microseconds on the placement's clock: whole numbers, which f64 subtracts exactly.
     start: Vec<f64>,
     axes: Vec<Axis>,
     curved: BTreeMap<usize, DrVector<V>>,
@@ -30,44 +30,43 @@ struct Axis {
     velocity: Vec<f64>,
 }
 
-/// Where everything in a crowd is, one array per axis. Keep it from frame to frame: it allocates
-/// once.
+/// The positions of a crowd, one array per axis. Keep it from frame to frame: it allocates once.
 #[derive(Clone, Debug, Default)]
 pub struct Positions {
     axes: Vec<Vec<f64>>,
 }
 
 impl Positions {
-    /// Component `axis` of every position, by slot.
+    /// Returns component `axis` of every position, by slot.
     pub fn axis(&self, axis: usize) -> &[f64] {
         &self.axes[axis]
     }
 
-    /// The position in `slot`.
+    /// Returns the position in `slot`.
     pub fn get<V: Planar>(&self, slot: usize) -> V {
         V::from_components(|axis| self.axes[axis][slot])
     }
 }
 
 impl<V: Planar> Crowd<V> {
-    /// An empty crowd of replicas that all use this placement and horizon.
+    /// Returns an empty crowd of replicas with this placement and horizon.
     pub fn new(placement: Placement, horizon: Span) -> Self {
         let axes = vec![Axis::default(); V::DIMENSIONS];
         Self { placement, horizon, start: Vec::new(), axes, curved: BTreeMap::new() }
     }
 
-    /// How many slots there are.
+    /// Returns the number of slots.
     pub fn len(&self) -> usize {
         self.start.len()
     }
 
-    /// Whether there is no slot.
+    /// Returns whether there is no slot.
     pub fn is_empty(&self) -> bool {
         self.start.is_empty()
     }
 
-    /// Puts what `replica` believes into `slot`, making slots up to there; at the origin, if it has
-    /// heard nothing yet.
+    /// Copies the DR vector that `replica` follows into `slot`, and adds slots up to it. A replica
+    /// without one is placed at the origin.
     pub fn set(&mut self, slot: usize, replica: &Replica<V>) {
         self.grow_to(slot + 1);
         self.curved.remove(&slot);
@@ -85,7 +84,7 @@ impl<V: Planar> Crowd<V> {
         }
     }
 
-    /// Where everything is now.
+    /// Writes the position of every slot at `now`.
     pub fn place_all(&self, now: Now, positions: &mut Positions) {
         positions.axes.resize_with(V::DIMENSIONS, Vec::new);
         let now_us = self.micros(now);
@@ -105,7 +104,7 @@ impl<V: Planar> Crowd<V> {
         }
     }
 
-    /// What the clock the placement goes by shows.
+    /// Returns the time on the placement's clock.
     fn micros(&self, now: Now) -> f64 {
         match self.placement {
             Placement::Global => now.shared.as_micros() as f64,
@@ -131,8 +130,7 @@ impl<V: Planar> Crowd<V> {
     }
 }
 
-/// Written as a comparison and not as `f64::min`, which must also look for NaN: this is one
-/// instruction.
+/// A comparison instead of `f64::min`, which must also handle NaN: this is one instruction.
 fn age_secs_at(now_us: f64, start_us: f64, horizon_us: f64) -> f64 {
     let age_us = now_us - start_us;
     1e-6 * if age_us < horizon_us { age_us } else { horizon_us }

@@ -1,8 +1,8 @@
-//! Placement: where a replica shows an entity, given what it has heard.
+//! Placement: computes where a receiver sees an entity from the DR vectors it received.
 //!
-//! Three ways of reading a DR vector, from the literature: [`Placement::Local`] is what games did,
-//! [`Placement::Global`] needs synchronised clocks and makes the error after arrival vanish,
-//! [`Placement::Hop`] does what can be done without them.
+//! There are three ways of reading a DR vector (Banavar 2005). [`Placement::Local`] is what games
+//! did. [`Placement::Global`] needs synchronised clocks and removes the error after arrival.
+//! [`Placement::Hop`] approximates that with delay estimates alone.
 
 mod clip;
 mod crowd;
@@ -17,45 +17,45 @@ use crate::number::EntityId;
 use crate::time::{LocalInstant, Now, SharedInstant, Span};
 use crate::vector::Planar;
 
-/// From which instant a received motion is taken to run.
+/// The instant from which a received motion runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Placement {
     /// From its arrival. The entity trails the truth by the whole delay.
     Local,
-    /// From its generation time on the shared clock. With exact clocks the placed path *is* the
-    /// exported one.
+    /// From its generation time on the shared clock. With exact clocks the placed path equals the
+    /// exported path. The default.
     #[default]
     Global,
-    /// From its arrival less the time it is estimated to have waited and travelled, hop by hop.
+    /// From its arrival minus the estimated waiting and travelling time, hop by hop.
     Hop,
 }
 
 /// How a DR vector reached this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// When it arrived.
+    /// When the DR vector arrived.
     pub now: Now,
-    /// How long it had waited at the last hop: that hop's send time less the generation time, both
-    /// stamped on that hop's clock. Only [`Placement::Hop`] uses it.
+    /// How long the DR vector waited at the last hop: that hop's send time minus the generation
+    /// time, both stamped on that hop's clock. Only [`Placement::Hop`] uses it.
     pub waited: Span,
-    /// How long the last hop is estimated to have taken, from this machine's
+    /// Estimated travel time of the last hop, from this machine's
     /// [`DelayEstimate`](crate::clock::DelayEstimate). Only [`Placement::Hop`] uses it.
     pub travelled: Span,
 }
 
 impl Arrival {
-    /// An arrival of which only the instant is known: enough for local and global placement.
+    /// Returns an arrival at a known instant, enough for local and global placement.
     pub const fn at(now: Now) -> Self {
         Self { now, waited: Span::ZERO, travelled: Span::ZERO }
     }
 
-    /// How old the motion is estimated to be.
+    /// Returns the estimated age of the motion.
     pub fn age(&self) -> Span {
         self.waited + self.travelled
     }
 }
 
-/// An instant on whichever clock the placement goes by.
+/// An instant on the placement's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Anchor {
     Local(LocalInstant),
@@ -71,7 +71,7 @@ impl Anchor {
         }
     }
 
-    /// Time from this instant to `now`.
+    /// Returns the time from this instant to `now`.
     pub(crate) fn age(self, now: Now) -> Span {
         match self {
             Self::Local(start) => now.local - start,
@@ -80,24 +80,24 @@ impl Anchor {
     }
 }
 
-/// Restates DR vectors on the clock of the machine that passes them on: what a server does between
+/// Restates DR vectors on the clock of the machine that forwards them. A server does this between
 /// its clients under [`Placement::Hop`].
 ///
-/// Each hop projects by its own estimate plus the waiting time, so the generation time it hands on
-/// is its own `now` less the estimated age. Estimates jitter; restated times of one entity still
-/// only go forward.
+/// Each hop adds its own delay estimate and the waiting time, so the generation time it passes on
+/// is its own `now` minus the estimated age. Estimates jitter; restated times of one entity still
+/// only increase.
 #[derive(Clone, Debug, Default)]
 pub struct Relay {
     last: std::collections::BTreeMap<EntityId, SharedInstant>,
 }
 
 impl Relay {
-    /// A relay that has passed nothing on yet.
+    /// Returns a relay that has forwarded nothing yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same DR vector, generated at the instant this machine believes it was, on the grid of
+    /// Returns the same DR vector with the generation time that this machine estimates, rounded to
     /// `step`.
     pub fn restate<V: Planar>(&mut self, vector: &DrVector<V>, arrival: &Arrival, step: Span) -> DrVector<V> {
         let believed =
@@ -110,14 +110,14 @@ impl Relay {
         DrVector { generated_at, ..*vector }
     }
 
-    /// This machine itself has told of the entity up to this instant: what is restated lies after
-    /// it.
-    pub fn on_told(&mut self, entity: EntityId, generated_at: SharedInstant) {
+    /// Records that this machine itself has sent a DR vector generated at this instant: restated
+    /// times lie after it.
+    pub fn on_sent(&mut self, entity: EntityId, generated_at: SharedInstant) {
         let last = self.last.entry(entity).or_insert(generated_at);
         *last = generated_at.max(*last);
     }
 
-    /// Forgets an entity that is gone.
+    /// Forgets an entity that was destroyed.
     pub fn forget(&mut self, entity: EntityId) {
         self.last.remove(&entity);
     }

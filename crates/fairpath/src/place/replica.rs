@@ -7,9 +7,8 @@ use crate::vector::Planar;
 
 /// One entity as one receiver sees it.
 ///
-/// Feed it with [`accept`](Self::accept). Ask [`place`](Self::place) for what to simulate with, and
-/// [`draw`](Self::draw) for what to show: the same, with corrections bent so that the eye can
-/// follow.
+/// Feed it with [`accept`](Self::accept). Use [`place`](Self::place) for simulation, and
+/// [`draw`](Self::draw) for rendering: the same state with corrections smoothed for the eye.
 #[derive(Clone, Debug)]
 pub struct Replica<V: Planar> {
     placement: Placement,
@@ -19,71 +18,71 @@ pub struct Replica<V: Planar> {
     drawn: Drawn<V>,
 }
 
-/// The newest DR vector and the instant its motion is taken to start.
+/// The newest DR vector and the instant at which its motion starts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Belief<V: Planar> {
     pub(crate) vector: DrVector<V>,
     pub(crate) anchor: Anchor,
 }
 
-/// What became of a DR vector that arrived.
+/// The result of [`Replica::accept`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acceptance {
-    /// It is the newest, and placement follows it from now on.
+    /// The DR vector is the newest. Placement follows it from now on.
     Used,
-    /// Something newer is already known. Nothing changed.
+    /// A newer DR vector is known. The replica is unchanged.
     Stale,
-    /// It is the one already followed. Nothing changed.
+    /// The DR vector is the one already followed. The replica is unchanged.
     Duplicate,
-    /// It claims to be from the future by more than clocks can differ, or leads to where nothing is
-    /// finite, or is about another entity. Nothing changed.
+    /// The DR vector lies further in the future than clocks can differ, predicts numbers that are
+    /// not finite, or belongs to another entity. The replica is unchanged.
     Refused,
 }
 
 impl<V: Planar> Replica<V> {
-    /// How long a replica goes on guessing after the DR vector it follows was generated.
+    /// Default of the horizon: how long a replica predicts after its DR vector was generated. Then
+    /// it freezes.
     ///
-    /// 3 s: three one-second heartbeats, so two may be lost on the slowest link we promise to serve
-    /// before anything freezes. Below heartbeat + delay a straight-driving tank would stutter;
-    /// far above it, a player who is gone drives through the world.
+    /// 3 s: three one-second heartbeats, so two may be lost on the slowest supported link before
+    /// the entity freezes. Below heartbeat + delay a straight-driving tank would stutter; far above
+    /// it, the tank of a disconnected player drives on through the world.
     pub const HORIZON: Span = Span::from_secs(3);
 
     /// How far ahead of the shared clock a generation time may lie.
     ///
     /// 1 s: the difference at which clocks start a new epoch, so honest clocks are never farther
-    /// apart. Were it unbounded, one false stamp would make every honest DR vector after it
-    /// stale.
+    /// apart. Without a bound, one false stamp would make every honest DR vector after it stale.
     pub const AHEAD_MAX: Span = Span::from_secs(1);
 
-    /// A replica that has heard nothing yet.
+    /// Returns a replica that has received nothing yet.
     pub fn new(placement: Placement) -> Self {
         let drawn = Drawn::new(Convergence::default());
         Self { placement, horizon: Self::HORIZON, clip: None, belief: None, drawn }
     }
 
-    /// Freezes when the DR vector followed is older than `horizon`; see [`HORIZON`](Self::HORIZON).
-    /// At least the heartbeat plus the delay that 99 % of packets keep.
+    /// Sets the horizon: the replica freezes when its DR vector is older. Default
+    /// [`HORIZON`](Self::HORIZON). At least the heartbeat plus the delay of 99 % of the packets.
     #[must_use]
     pub fn with_horizon(mut self, horizon: Span) -> Self {
         self.horizon = horizon;
         self
     }
 
-    /// Keeps every guess within what the game allows.
+    /// Sets the rule that keeps predicted states inside the world. Default: none.
     #[must_use]
     pub fn with_clip(mut self, clip: Clip<V>) -> Self {
         self.clip = Some(clip);
         self
     }
 
-    /// Shows corrections in another way.
+    /// Sets how corrections are smoothed. Default [`Convergence::default`].
     #[must_use]
     pub fn with_convergence(mut self, convergence: Convergence) -> Self {
         self.drawn = Drawn::new(convergence);
         self
     }
 
-    /// Hears a DR vector. Late, repeated and reordered ones never take the entity back to older
+    /// Handles a DR vector. A late, repeated or reordered one never takes the entity back to older
     /// information.
     pub fn accept(&mut self, vector: &DrVector<V>, arrival: &Arrival) -> Acceptance {
         let verdict = self.judge(vector, arrival);
@@ -99,7 +98,7 @@ impl<V: Planar> Replica<V> {
         verdict
     }
 
-    /// Where the entity is now, and how it moves; `None` before anything was heard.
+    /// Returns the state of the entity at `now`, for simulation; `None` before the first DR vector.
     pub fn place(&self, now: Now) -> Option<State<V>> {
         let belief = self.belief.as_ref()?;
         let age = belief.anchor.age(now);
@@ -113,13 +112,13 @@ impl<V: Planar> Replica<V> {
         })
     }
 
-    /// What to show now: [`place`](Self::place), less what is left of past corrections.
+    /// Returns the state to draw at `now`: [`place`](Self::place) plus the visible rest of past
+    /// corrections.
     pub fn draw(&self, now: Now) -> Option<State<V>> {
         self.place(now).map(|placed| self.drawn.at(now, &placed))
     }
 
-    /// Where the entity is now: the position alone of what [`place`](Self::place) answers, for a
-    /// fraction of the cost.
+    /// Returns the position of [`place`](Self::place), for a fraction of the cost.
     pub fn position(&self, now: Now) -> Option<V> {
         if self.clip.is_some() {
             return self.place(now).map(|state| state.position);
@@ -129,17 +128,17 @@ impl<V: Planar> Replica<V> {
         Some(belief.vector.motion.position_at(age.as_secs_f64()))
     }
 
-    /// Whether it has guessed for as long as it may and stands still now.
+    /// Returns whether the horizon has passed and the entity stands still.
     pub fn is_frozen(&self, now: Now) -> bool {
         self.belief.is_some_and(|belief| belief.anchor.age(now) > self.horizon)
     }
 
-    /// The DR vector it follows.
+    /// Returns the DR vector that the replica follows.
     pub fn followed(&self) -> Option<&DrVector<V>> {
         self.belief.as_ref().map(|belief| &belief.vector)
     }
 
-    /// How long it goes on guessing.
+    /// Returns the horizon.
     pub fn horizon(&self) -> Span {
         self.horizon
     }

@@ -1,6 +1,6 @@
 use crate::time::{LocalInstant, Span};
 
-/// A token bucket: so much a second for ever, and so much at once.
+/// A token bucket: a sustained rate per second, and a burst.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bucket {
     per_sec: f64,
@@ -14,7 +14,7 @@ impl Bucket {
         Self { per_sec, burst, level: burst, filled_at: None }
     }
 
-    /// What is in it.
+    /// Returns the tokens available at `now`.
     pub(super) fn level(&mut self, now: LocalInstant) -> f64 {
         let since = self.filled_at.map_or(Span::ZERO, |at| now - at).max(Span::ZERO);
         self.filled_at = Some(self.filled_at.map_or(now, |at| at.max(now)));
@@ -22,13 +22,13 @@ impl Bucket {
         self.level
     }
 
-    /// Takes so much out, into debt if it must be: as deep as a burst and no deeper. A long message
-    /// on a stream must not silence motion for seconds.
+    /// Takes `amount` tokens, into debt if necessary, by at most one burst. A long message on a
+    /// stream must not block motion for seconds.
     pub(super) fn spend(&mut self, amount: f64) {
         self.level = (self.level - amount).max(-self.burst);
     }
 
-    /// Takes so much out if it is there.
+    /// Takes `amount` tokens if they are available, and returns whether they were.
     pub(super) fn try_spend(&mut self, amount: f64, now: LocalInstant) -> bool {
         let is_there = self.level(now) >= amount;
         if is_there {
@@ -37,7 +37,7 @@ impl Bucket {
         is_there
     }
 
-    /// When so much will be in it.
+    /// Returns when `amount` tokens will be available.
     pub(super) fn when(&self, amount: f64, now: LocalInstant) -> LocalInstant {
         let missing = (amount.min(self.burst) - self.level).max(0.0);
         self.filled_at.unwrap_or(now) + Span::from_secs_f64(missing / self.per_sec)

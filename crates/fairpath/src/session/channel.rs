@@ -1,8 +1,8 @@
-//! One peer of a session, as the other end sees it: what both ends share, whoever they are.
+//! The state that each end of a session keeps about its peer; client and server use the same.
 //!
-//! A channel outlives its transport. It counts and confirms, repeats and drops duplicates, fills
-//! datagrams within a budget of bytes and settles the receipts; what the messages mean is for its
-//! owner to know.
+//! A channel outlives its transport. It counts and confirms messages, repeats them, drops
+//! duplicates, fills datagrams within a byte budget and handles receipts. Client and server
+//! interpret the messages.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -34,7 +34,7 @@ use crate::wire::{
     Header, Precision, StaleSet, decode_feedback, decode_updates, encode_updates, pack_updates,
 };
 
-/// See the module.
+/// One end's state of the connection to its peer; see the module.
 #[derive(Clone, Debug)]
 pub(super) struct Channel {
     pub(super) manifest: Manifest,
@@ -47,8 +47,7 @@ pub(super) struct Channel {
     quickest: Quickest,
     quickest_seen: ReceivedNumbers,
     unreliable: VecDeque<Call>,
-    /// Objects that the peer has not confirmed to know, by the number of the message that tells of
-    /// them.
+    /// Objects that the peer has not confirmed to know, with the number of the announcing message.
     announced: BTreeMap<EntityId, u64>,
     clock_requests: VecDeque<Request>,
     clock_replies: VecDeque<(Request, SharedInstant)>,
@@ -57,15 +56,15 @@ pub(super) struct Channel {
     budget: Bucket,
     round_trip: DelayEstimate,
     statistics: Statistics,
-    /// The last attempt at a datagram came to nothing: not again before this.
+    /// After an attempt at a datagram failed: no further attempt before this.
     not_before: LocalInstant,
-    /// No two datagrams in less than this.
+    /// Least time between two datagrams.
     datagram_every: Span,
-    /// When the next may leave.
+    /// When the next datagram may leave.
     datagram_at: LocalInstant,
 }
 
-/// What a datagram brought.
+/// The content of a received datagram.
 #[derive(Debug)]
 pub(super) struct Incoming<V: Planar> {
     pub(super) header: Header,
@@ -77,28 +76,29 @@ pub(super) struct Incoming<V: Planar> {
 }
 
 impl<V: Planar> Incoming<V> {
-    /// Whether there is more in it than receipts.
+    /// Returns whether it holds more than receipts.
     pub(super) fn brings_news(&self) -> bool {
         self.owed.is_some() || !self.calls.is_empty() || !self.states.is_empty() || !self.clock.is_empty()
     }
 }
 
 impl Channel {
-    /// How long counted messages wait to be confirmed: a confirmation for each would double the
-    /// messages.
+    /// How long a counted message waits for its confirmation: confirming each at once would double
+    /// the messages.
     const CONFIRM_WITHIN: Span = Span::from_millis(100);
-    /// Before the first round trip is known, what is not confirmed after this long is sent again.
+    /// Time until an unconfirmed value is sent again, before the first round trip is known.
     const PATIENCE: Span = Span::from_millis(250);
     const PATIENCE_MIN: Span = Span::from_millis(30);
     const PATIENCE_MAX: Span = Span::from_secs(1);
-    /// Less than this is not worth a packet: wait until the budget has more.
+    /// Least budget for a packet: below it, wait for more.
     const SPEAK_BYTES: f64 = 200.0;
-    /// When an attempt at a datagram came to nothing, the next one waits so long.
+    /// Pause after a failed attempt at a datagram.
     const TRY_AGAIN: Span = Span::from_millis(5);
-    /// Clock requests that are answered in one datagram.
+    /// Clock requests answered in one datagram.
     const CLOCK_REPLIES_MAX: usize = 4;
 
-    /// Nonces are drawn from `random`. No two datagrams leave in less than `datagram_every`.
+    /// Returns a new channel. Nonces are drawn from `random`. Two datagrams are at least
+    /// `datagram_every` apart.
     pub(super) fn new(budget: Budget, datagram_every: Span, random: Random) -> Self {
         Self {
             manifest: Manifest::default(),
@@ -125,37 +125,37 @@ impl Channel {
         }
     }
 
-    // ── what the owner wants to send
-    // ────────────────────────────────────────────────────────────────────
+    // ── sending ──
 
-    /// A greeting, which is not counted and goes before all else.
+    /// Sends a greeting, which is not counted and leaves first.
     pub(super) fn greet(&mut self, message: Message) {
         self.greetings.push_back(message);
     }
 
-    /// A counted message on the ordered stream.
+    /// Sends a counted message on the ordered stream.
     pub(super) fn send(&mut self, message: Message) -> Result<(), OutboxFull> {
         self.outbox.push(message).map(drop)
     }
 
-    /// Tells the peer of an object. Its states and calls on it by datagram wait until the peer
-    /// knows it.
+    /// Announces an object to the peer. States of it and calls on it by datagram wait until the
+    /// peer knows it.
     pub(super) fn announce(&mut self, message: Message, object: EntityId) -> Result<(), OutboxFull> {
         let number = self.outbox.push(message)?;
         self.announced.insert(object, number);
         Ok(())
     }
 
-    /// The groups of an announcement, as this peer counts newer and older.
+    /// Returns the groups of an announcement with a number, so that the peer can tell newer values
+    /// from older ones.
     pub(super) fn number_groups(&mut self, groups: &BTreeMap<u8, Vec<u8>>) -> Vec<Group> {
         let number = self.newest.number();
         groups.iter().map(|(group, bytes)| Group { group: *group, number, bytes: bytes.clone() }).collect()
     }
 
-    /// The groups of an announcement that came are what is known.
+    /// Records the groups of a received announcement as the newest known.
     pub(super) fn hear_groups(&mut self, announcement: &Announcement) {
         for group in &announcement.groups {
-            // Too many slots are there of calls only.
+            // Only calls can exceed the number of slots.
             let _ = self.heard.is_news(Slot::State(announcement.object, group.group), group.number);
         }
     }
@@ -164,7 +164,6 @@ impl Channel {
         self.newest.set_state(object, group, bytes);
     }
 
-    /// Makes a call.
     pub(super) fn call(&mut self, call: Call, delivery: Delivery) -> Result<(), CallError> {
         let bytes_max = match delivery {
             Delivery::ReliableOrdered | Delivery::ReliableUnordered => CALL_BYTES_MAX,
@@ -194,13 +193,13 @@ impl Channel {
         self.clock_requests.push_back(request);
     }
 
-    /// The object is the peer's to tell of from now on, or somebody else's.
+    /// Stops sending updates and states of an object: the peer owns it now, or another client.
     pub(super) fn disown(&mut self, object: EntityId) {
         self.manifest.remove(object);
         self.newest.forget(object);
     }
 
-    /// The object is gone from this peer: nothing more is said about it.
+    /// Forgets an object that the peer no longer sees.
     pub(super) fn forget(&mut self, object: EntityId) {
         self.manifest.remove(object);
         self.newest.forget(object);
@@ -208,11 +207,10 @@ impl Channel {
         self.announced.remove(&object);
     }
 
-    // ── streams
-    // ─────────────────────────────────────────────────────────────────────────────────────────
+    // ── streams ──
 
-    /// A message came on the ordered stream. Confirmations are dealt with here; anything else is
-    /// handed back.
+    /// Handles a message from the ordered stream. Confirmations are processed here; other messages
+    /// are returned.
     pub(super) fn handle_ordered(
         &mut self,
         message: Message,
@@ -228,7 +226,7 @@ impl Channel {
         Ok(Some(message))
     }
 
-    /// An independent message came; its call, if it is the first time.
+    /// Handles an independent message. Returns its call if it arrives for the first time.
     pub(super) fn handle_unordered(&mut self, bytes: &[u8], now: Now) -> Result<Option<Call>, CloseReason> {
         self.statistics.bytes_received += bytes.len() as u64;
         let message = UnorderedMessage::decode(bytes).map_err(|_| CloseReason::Malformed)?;
@@ -237,7 +235,7 @@ impl Channel {
         Ok(is_new.then_some(message.call))
     }
 
-    /// Bytes for the ordered stream before there is a session.
+    /// Returns bytes for the ordered stream before the session begins.
     pub(super) fn poll_greeting(&mut self) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
         self.greetings.pop_front()?.frame(&mut bytes);
@@ -249,12 +247,11 @@ impl Channel {
         !self.greetings.is_empty()
     }
 
-    /// The transport they were for is gone.
+    /// Drops greetings of a transport that was lost.
     pub(super) fn drop_greetings(&mut self) {
         self.greetings.clear();
     }
 
-    /// Bytes for the ordered stream.
     pub(super) fn poll_stream(&mut self, now: Now) -> Option<Vec<u8>> {
         if let Some(greeting) = self.poll_greeting() {
             return Some(greeting);
@@ -270,7 +267,6 @@ impl Channel {
         Some(bytes)
     }
 
-    /// An independent message.
     pub(super) fn poll_unordered(&mut self) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
         self.outbox.poll_unordered()?.encode(&mut bytes);
@@ -278,15 +274,15 @@ impl Channel {
         Some(bytes)
     }
 
-    /// What has come of the peer's reliable messages.
+    /// Returns which of the peer's reliable messages have arrived.
     pub(super) fn received(&self) -> Received {
         self.inbox.received()
     }
 
-    /// The session goes on with a new transport; the peer says what it has. False if that cannot
-    /// be.
+    /// Resumes the session on a new transport; `received` is what the peer has. False if that is
+    /// impossible.
     pub(super) fn resume(&mut self, received: &Received, now: Now) -> bool {
-        // The old transport may have been handed more than the last confirmation says.
+        // The old transport may have delivered more than the last confirmation says.
         if !self.confirm(received) {
             return false;
         }
@@ -318,15 +314,13 @@ impl Channel {
         self.budget.spend(bytes as f64);
     }
 
-    // ── the send step
-    // ───────────────────────────────────────────────────────────────────────────────────
+    // ── the send step ──
 
-    /// The next datagram, filled as late as can be: call it when one can really leave, for it is
-    /// booked as departed.
+    /// Returns the next datagram, filled as late as possible. Call it when a datagram can leave at
+    /// once, because it is booked as sent.
     ///
-    /// In this order, as far as they fit: the time, what must arrive quickest, receipts, values
-    /// that the peer does not have, what may be lost; then DR vectors by weight in all the room
-    /// that is left.
+    /// The order, as far as there is room: the time, quickest calls, receipts, values that the peer
+    /// does not have, unreliable calls; then DR vectors by weight in all the room left.
     pub(super) fn poll_datagram<V: Planar>(
         &mut self,
         dispatcher: &mut Dispatcher<V>,
@@ -351,7 +345,7 @@ impl Channel {
         self.put_unreliable(&mut draft);
         let updates = self.put_vectors(&mut draft, departures, dispatcher, precision, now);
         if !draft.has_news {
-            // What is due does not fit beside what is repeated, or into what is left of the budget.
+            // The due items do not fit beside the repeated ones, or into the rest of the budget.
             self.not_before = now.local + Self::TRY_AGAIN;
             return None;
         }
@@ -363,8 +357,8 @@ impl Channel {
         Some(datagram)
     }
 
-    /// When [`poll_datagram`](Self::poll_datagram) has something besides what the dispatcher
-    /// claims.
+    /// Returns when [`poll_datagram`](Self::poll_datagram) has something to send besides the
+    /// dispatcher's claims.
     pub(super) fn poll_deadline(&self, now: Now) -> Option<LocalInstant> {
         let at_once = LocalInstant::from_micros(i64::MIN);
         let has_small =
@@ -378,7 +372,7 @@ impl Channel {
             self.manifest.poll_deadline().map(shared_to_local),
         ];
         let datagram = parts.into_iter().flatten().min();
-        // Nothing leaves before the budget lets it.
+        // No datagram leaves before the budget allows it.
         let affordable = self.budget.when(Self::SPEAK_BYTES, now.local);
         let affordable = affordable.max(self.not_before).max(self.datagram_at);
         let datagram = datagram.map(|at| at.max(affordable));
@@ -386,18 +380,19 @@ impl Channel {
         [datagram, stream, self.confirm_due].into_iter().flatten().min()
     }
 
-    /// Whether there is something to send by now, if the dispatcher `has_vectors` for the peer.
+    /// Returns whether there is something to send by now, if the dispatcher `has_vectors` for the
+    /// peer.
     pub(super) fn is_due(&self, has_vectors: bool, now: Now) -> bool {
         (has_vectors && self.speaks_at(now) <= now.local)
             || self.poll_deadline(now).is_some_and(|at| at <= now.local)
     }
 
-    /// From when on a datagram may leave.
+    /// Returns when a datagram may leave.
     pub(super) fn speaks_at(&self, now: Now) -> LocalInstant {
         self.budget.when(Self::SPEAK_BYTES, now.local).max(self.datagram_at)
     }
 
-    /// Whether a datagram must leave though no DR vector does.
+    /// Returns whether a datagram must leave even without DR vectors.
     fn must_speak(&self, now: LocalInstant) -> bool {
         let is_due = |deadline: Option<LocalInstant>| deadline.is_some_and(|at| at <= now);
         !self.unreliable.is_empty()
@@ -429,7 +424,7 @@ impl Channel {
         }
     }
 
-    /// All receipts that are not confirmed, in at most a third of the room.
+    /// All unconfirmed receipts, in at most a third of the room.
     fn put_receipts(&mut self, draft: &mut Draft, now: Now) {
         let header = self.departed.header(now.shared);
         let Some(bytes) = self.arrived.pack(&header, draft.left() / 3) else { return };
@@ -439,8 +434,8 @@ impl Channel {
         }
     }
 
-    /// Values of which the peer knows what they are about, in at most half of the room that is
-    /// left; one in any case.
+    /// Values about objects that the peer knows, in at most half of the room left; at least one
+    /// value.
     fn put_newest(&self, draft: &mut Draft, now: Now) {
         let keep = draft.left() / 2;
         for (slot, number, part) in self.newest.due(self.patience(), &self.announced, now.local) {
@@ -462,7 +457,7 @@ impl Channel {
         }
     }
 
-    /// DR vectors, the most urgent first. What does not fit goes back and gains weight.
+    /// DR vectors, the most urgent first. DR vectors that do not fit are put back and gain weight.
     fn put_vectors<V: Planar>(
         &mut self,
         draft: &mut Draft,
@@ -481,7 +476,7 @@ impl Channel {
         let count = pack_updates(precision, &header, &vectors, room, &mut updates).unwrap_or_default();
         if count == 0 {
             let empty: [DrVector<V>; 0] = [];
-            encode_updates(precision, &header, &empty, &mut updates).expect("a header is always sound");
+            encode_updates(precision, &header, &empty, &mut updates).expect("a header can always be encoded");
         }
         for (at, departure) in departures.into_iter().enumerate() {
             let entity = departure.claim.entity;
@@ -496,17 +491,17 @@ impl Channel {
             draft.has_news = true;
             self.manifest.on_departed(entity, now.shared);
             self.statistics.vectors_sent += 1;
-            // Bytes are what the channel has a budget of; a scheduler's is in DR vectors.
+            // The channel's budget is in bytes, a scheduler's is in DR vectors.
             if let Some(copy) = dispatcher.on_departed(&departure.claim, now.shared, 1.0) {
                 draft.copies.push((entity, copy));
             }
         }
-        // Receipts name DR vectors by their place, in the order of entities.
+        // Receipts name DR vectors by their index, in the order of entity ids.
         draft.copies.sort_unstable();
         updates
     }
 
-    /// Books a datagram that leaves.
+    /// Records a datagram that leaves.
     fn on_departed(&mut self, draft: Draft, now: Now) {
         let header = self.departed.header(now.shared);
         self.clock_requests.clear();
@@ -526,7 +521,7 @@ impl Channel {
         self.departed.on_sent(&header, draft.copies, draft.content, now);
     }
 
-    /// How long to wait for a receipt before something is taken for lost.
+    /// Returns how long to wait for a receipt before a value counts as lost.
     fn patience(&self) -> Span {
         self.round_trip.high().unwrap_or(Self::PATIENCE).clamp(Self::PATIENCE_MIN, Self::PATIENCE_MAX)
     }
@@ -535,13 +530,11 @@ impl Channel {
         self.newest.poll_deadline(self.patience(), &self.announced)
     }
 
-    // ── the receive step
-    // ────────────────────────────────────────────────────────────────────────────────
+    // ── the receive step ──
 
-    /// Takes a datagram apart and settles what concerns the channel alone; nothing if it came
-    /// before.
+    /// Decodes a datagram and handles what concerns the channel alone; `None` for a duplicate.
     ///
-    /// The owner deals with what it brought, and then says [`owe_receipt`](Self::owe_receipt).
+    /// The caller handles the rest and then calls [`owe_receipt`](Self::owe_receipt).
     pub(super) fn handle_datagram<V: Planar>(
         &mut self,
         dispatcher: &mut Dispatcher<V>,
@@ -583,22 +576,22 @@ impl Channel {
         Ok(Some(incoming))
     }
 
-    /// What a datagram says about the time, for who does not know enough of it to look at the rest.
-    /// It gets no receipt, so the rest comes again.
+    /// Returns the clock replies in a datagram, for a client without a clock good enough to use
+    /// the rest. The datagram gets no receipt, so the rest is sent again.
     pub(super) fn handle_time_only(&mut self, bytes: &[u8]) -> Result<Vec<Reply>, CloseReason> {
         let datagram = Datagram::decode(bytes).map_err(|_| CloseReason::Malformed)?;
         let reply = |part| if let Part::ClockReply(reply) = part { Some(reply) } else { None };
         Ok(datagram.parts.into_iter().filter_map(reply).collect())
     }
 
-    /// The datagram was dealt with; these of its DR vectors were older than what was known.
+    /// Books a receipt for a handled datagram; `stale` names its outdated DR vectors.
     pub(super) fn owe_receipt<V: Planar>(&mut self, incoming: &Incoming<V>, stale: StaleSet, now: Now) {
         if let Some(owed) = incoming.owed {
             self.arrived.owe(&incoming.header, stale, owed, now);
         }
     }
 
-    /// Whether this value is newer than all before, and remembers it.
+    /// Returns whether this value is newer than all before, and remembers it.
     pub(super) fn is_news(&mut self, object: EntityId, group: &Group) -> bool {
         self.heard.is_news(Slot::State(object, group.group), group.number) == Ok(true)
     }
@@ -616,7 +609,7 @@ impl Channel {
                 }
             }
             Part::ClockReply(reply) => incoming.clock.push(reply),
-            Part::Feedback(_) => unreachable!("feedback is dealt with before"),
+            Part::Feedback(_) => unreachable!("feedback is handled above"),
             Part::Quickest(number, call) => {
                 let is_new = self.quickest_seen.insert(number, QUICKEST_WINDOW);
                 if is_new.map_err(|_| CloseReason::OutOfPlace)? {
@@ -635,7 +628,7 @@ impl Channel {
         Ok(())
     }
 
-    /// Receipts feed the ledger, and end the repetition of what has arrived.
+    /// Books receipts with the ledger, and stops repeating what has arrived.
     fn handle_feedback<V: Planar>(
         &mut self,
         bytes: &[u8],
@@ -657,15 +650,14 @@ impl Channel {
         Ok(())
     }
 
-    // ── what is known
-    // ───────────────────────────────────────────────────────────────────────────────────
+    // ── getters ──
 
-    /// How long one way takes, as far as only this end's clock can tell.
+    /// Returns the estimated one-way delay: half a round trip on this end's clock.
     pub(super) fn one_way(&self) -> Span {
         self.round_trip.mean().map_or(Span::ZERO, |round_trip| round_trip.scaled(0.5))
     }
 
-    /// A round trip that was measured otherwise.
+    /// Adds a round trip that was measured elsewhere.
     pub(super) fn on_round_trip(&mut self, round_trip: Span) {
         self.round_trip.handle_sample(round_trip);
     }
@@ -682,7 +674,6 @@ impl Channel {
         }
     }
 
-    /// How much is kept for the peer.
     pub(super) fn queues(&self) -> Queues {
         Queues {
             outbox_bytes: self.outbox.bytes(),
@@ -695,7 +686,7 @@ impl Channel {
         }
     }
 
-    /// What was promised and will not be kept.
+    /// Returns the reliable messages that will never be delivered.
     pub(super) fn into_undelivered(self) -> Vec<Undelivered> {
         let (messages, unordered) = self.outbox.into_undelivered();
         let mut undelivered: Vec<Undelivered> =
@@ -709,7 +700,7 @@ impl Channel {
     }
 }
 
-/// A message of no DR vectors, and the length before it.
+/// Bytes of a message without DR vectors, and of its length.
 const HEAD_BYTES: usize = 16;
 
 /// A datagram being filled.
@@ -721,7 +712,7 @@ struct Draft {
     content: Content,
     has_receipts: bool,
     unreliable: usize,
-    /// Whether there is anything in it that had to leave now.
+    /// Whether it contains something that had to leave now.
     has_news: bool,
 }
 
@@ -742,7 +733,7 @@ impl Draft {
         self.bytes_max - self.parts.len()
     }
 
-    /// Whether it fitted.
+    /// Adds a part, and returns whether it fitted.
     fn put(&mut self, part: &Part) -> bool {
         let before = self.parts.len();
         part.encode(&mut self.parts);

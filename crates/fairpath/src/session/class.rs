@@ -3,7 +3,8 @@ use crate::motion::MotionKind;
 use crate::time::Span;
 use crate::trigger::Trigger;
 
-/// A kind of object, as the game numbers them. All peers of a session know the same classes.
+/// Identifies a class of objects. The game chooses the number; all peers of a session know the same
+/// classes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClassId(pub u32);
 
@@ -14,7 +15,8 @@ pub struct ClassId(pub u32);
 /// use fairpath::{MotionKind, Span, Trigger};
 ///
 /// let tank = Class::new(Trigger::within(0.3)).with_model(MotionKind::Circular).claimable();
-/// let scenery = Class::new(Trigger::Every(Span::from_secs(5))).with_model(MotionKind::Static).server_only();
+/// let scenery =
+///     Class::new(Trigger::Every(Span::from_secs(5))).with_model(MotionKind::Static).server_only();
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Class {
@@ -28,16 +30,16 @@ pub struct Class {
     pub(super) per_client_max: usize,
 }
 
-/// How often each receiver is told of an object, at most and at least.
+/// Limits of how often each receiver is sent updates of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rates {
-    /// No two updates to one receiver in less than this. Default zero.
+    /// Least time between two updates to one receiver. Default zero.
     ///
-    /// Too long, and thresholds are broken for so long; 50 ms keeps a twitching object at 20
-    /// updates a second.
+    /// Too long: errors exceed the threshold for that long. 50 ms limits an object that changes
+    /// direction all the time to 20 updates a second.
     pub interval_min: Span,
-    /// No receiver goes without for longer than this, whatever the scheduler wants. Default 3 s,
-    /// which is when replicas freeze. Shorter spends bytes on receivers who were right anyway.
+    /// Longest time without an update to a receiver, whatever the scheduler decides. Default 3 s,
+    /// the horizon of replicas. Shorter: bytes go to receivers whose prediction was right.
     pub interval_max: Span,
 }
 
@@ -48,7 +50,8 @@ impl Default for Rates {
 }
 
 impl Class {
-    /// Objects that are told of when `trigger` says so, as if they went straight on.
+    /// Returns a class of objects that are sent when `trigger` fires, predicted at constant
+    /// velocity.
     pub fn new(trigger: Trigger) -> Self {
         Self {
             trigger,
@@ -62,51 +65,51 @@ impl Class {
         }
     }
 
-    /// Predicted with another model.
+    /// Sets the motion model. Default [`MotionKind::Linear`].
     #[must_use]
     pub fn with_model(mut self, model: MotionKind) -> Self {
         self.model = model;
         self
     }
 
-    /// Also tells which way they face, where that does not follow from the motion.
+    /// Also sends the orientation, for objects that do not face the way they move.
     #[must_use]
     pub fn with_attitude(mut self) -> Self {
         self.sends_attitude = true;
         self
     }
 
-    /// Told of at most and at least so often.
+    /// Sets the limits of the update rate.
     #[must_use]
     pub fn with_rates(mut self, rates: Rates) -> Self {
         self.rates = rates;
         self
     }
 
-    /// A client may take one over: a ball, a door, a vehicle. The first claim that reaches the
-    /// server wins.
+    /// Lets clients claim objects of the class: a ball, a door, a vehicle. The first claim that
+    /// reaches the server wins.
     #[must_use]
     pub fn claimable(mut self) -> Self {
         self.is_claimable = true;
         self
     }
 
-    /// Clients may not make them.
+    /// Forbids clients to create objects of the class.
     #[must_use]
     pub fn server_only(mut self) -> Self {
         self.is_server_only = true;
         self
     }
 
-    /// When its owner's session is lost the server takes it over, instead of destroying it.
+    /// Passes an object to the server when its owner's session is lost, instead of destroying it.
     #[must_use]
     pub fn outlives_owner(mut self) -> Self {
         self.outlives_owner = true;
         self
     }
 
-    /// A client may own at most so many; never more than [`OBJECTS_PER_CLIENT_MAX`] of all kinds
-    /// together.
+    /// Sets how many objects of the class one client may own. [`OBJECTS_PER_CLIENT_MAX`] limits all
+    /// classes together.
     #[must_use]
     pub fn at_most(mut self, per_client_max: usize) -> Self {
         self.per_client_max = per_client_max;

@@ -1,81 +1,81 @@
-//! Whole bytes: the alphabet of everything in a session that is not packed bit by bit (PROTOCOL.md,
-//! section 11). Also for what others say around sessions, such as a lobby.
+//! Byte encoding of all session messages that are not packed bit by bit (PROTOCOL.md, section 11).
+//! Protocols around sessions, such as a lobby, use it too.
 
 use std::fmt;
 
-/// The peer sent a session message that we do not accept.
+/// Why a received session message was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MessageError {
-    /// It ends before it is complete.
+    /// The message ends before it is complete.
     Truncated,
-    /// It is complete, and there are bytes after it.
+    /// Bytes follow after the complete message.
     TrailingBytes,
-    /// A number is spelt in more bytes than it needs, or a list is not in order.
+    /// A number takes more bytes than necessary, or a list is not in order.
     NotCanonical,
-    /// A number or a length beyond its limit.
+    /// A number or a length exceeds its limit.
     OutOfRange,
-    /// No such kind of message, target, delivery class or reason.
+    /// The kind of message, target, delivery class or reason is unknown.
     UnknownKind(u8),
 }
 
 impl fmt::Display for MessageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Truncated => write!(f, "the message ends too early"),
-            Self::TrailingBytes => write!(f, "there are bytes after the end of the message"),
-            Self::NotCanonical => write!(f, "the message is not spelt the one way it must be"),
+            Self::Truncated => write!(f, "the message is truncated"),
+            Self::TrailingBytes => write!(f, "bytes follow after the end of the message"),
+            Self::NotCanonical => write!(f, "the message is not in canonical form"),
             Self::OutOfRange => write!(f, "a number or a length is out of range"),
-            Self::UnknownKind(kind) => write!(f, "{kind} is no kind that is known here"),
+            Self::UnknownKind(kind) => write!(f, "unknown kind {kind}"),
         }
     }
 }
 
 impl std::error::Error for MessageError {}
 
-/// Takes a message apart.
+/// Reads a message.
 #[derive(Clone, Debug)]
 pub struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
-    /// From the beginning.
+    /// Returns a reader at the beginning of `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
 
-    /// Whether nothing is left.
+    /// Returns whether no bytes are left.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many bytes are left.
+    /// Returns the number of bytes left.
     pub fn left(&self) -> usize {
         self.0.len()
     }
 
-    /// Nothing may be left.
+    /// Checks that no bytes are left.
     pub fn finish(self) -> Result<(), MessageError> {
         if self.is_empty() { Ok(()) } else { Err(MessageError::TrailingBytes) }
     }
 
-    /// So many bytes as they are.
+    /// Reads `count` bytes.
     pub fn take(&mut self, count: usize) -> Result<&'a [u8], MessageError> {
         let (taken, rest) = self.0.split_at_checked(count).ok_or(MessageError::Truncated)?;
         self.0 = rest;
         Ok(taken)
     }
 
-    /// So many bytes as they are, where their number is fixed.
+    /// Reads `N` bytes.
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], MessageError> {
         Ok(self.take(N)?.try_into().expect("as many as were taken"))
     }
 
-    /// One byte.
+    /// Reads one byte.
     pub fn u8(&mut self) -> Result<u8, MessageError> {
         Ok(self.array::<1>()?[0])
     }
 
-    /// 0 or 1.
+    /// Reads a byte that is 0 or 1.
     pub fn flag(&mut self) -> Result<bool, MessageError> {
         match self.u8()? {
             0 => Ok(false),
@@ -84,7 +84,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Seven bits to the byte, the lowest first; the high bit says that more follow.
+    /// Reads a number in seven bits per byte, the lowest first; the high bit says that more follow.
     pub fn varint(&mut self) -> Result<u64, MessageError> {
         let mut number = 0;
         for at in 0..10 {
@@ -101,18 +101,18 @@ impl<'a> Reader<'a> {
         Err(MessageError::OutOfRange)
     }
 
-    /// A number below 2^32.
+    /// Reads a number below 2^32.
     pub fn varint_u32(&mut self) -> Result<u32, MessageError> {
         u32::try_from(self.varint()?).map_err(|_| MessageError::OutOfRange)
     }
 
-    /// Numbers of either sign: 0, −1, 1, −2 … are 0, 1, 2, 3 ….
+    /// Reads a number of either sign: 0, −1, 1, −2 … are encoded as 0, 1, 2, 3 ….
     pub fn signed(&mut self) -> Result<i64, MessageError> {
         let code = self.varint()?;
         Ok((code >> 1) as i64 ^ -((code & 1) as i64))
     }
 
-    /// A length and so many bytes.
+    /// Reads a length of at most `length_max` and as many bytes.
     pub fn bytes(&mut self, length_max: usize) -> Result<&'a [u8], MessageError> {
         let length = self.varint()?;
         if length > length_max as u64 {
@@ -136,7 +136,7 @@ pub fn put_signed(out: &mut Vec<u8>, number: i64) {
     put_varint(out, (number << 1 ^ number >> 63) as u64);
 }
 
-/// Writes what [`Reader::bytes`] reads; its longest length is for the caller to keep.
+/// Writes what [`Reader::bytes`] reads. The caller checks the length.
 pub fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     put_varint(out, bytes.len() as u64);
     out.extend_from_slice(bytes);

@@ -1,5 +1,5 @@
-//! What goes wrong in a session: the peer's mistakes close a connection or are refused, the
-//! caller's are returned.
+//! Errors of a session: a peer's mistake closes the connection or is refused, a caller's mistake is
+//! returned.
 
 use std::fmt;
 
@@ -15,17 +15,17 @@ macro_rules! coded {
         }
 
         impl $name {
-            /// All of them, by their codes.
+            /// All values, in the order of their codes.
             pub const ALL: &'static [Self] = &[$(Self::$item),*];
 
-            /// What the wire carries.
+            /// Returns the code on the wire.
             pub const fn code(self) -> u8 {
                 match self {
                     $(Self::$item => $code,)*
                 }
             }
 
-            /// The one with this code.
+            /// Returns the value with this code.
             pub fn from_code(code: u8) -> Option<Self> {
                 Self::ALL.iter().copied().find(|item| item.code() == code)
             }
@@ -42,82 +42,84 @@ macro_rules! coded {
 }
 
 coded! {
-    /// Why a connection was closed. The transport carries [`code`](Self::code) as its own reason, where it can.
+    /// Why a connection was closed. The transport sends [`code`](Self::code) as its own reason,
+    /// where it can.
     CloseReason {
-        /// One side has left for good.
-        Finished = 0, "the session is over";
-        /// Bytes that no honest peer sends.
-        Malformed = 1, "a message could not be read";
-        /// A message that has no place here: a second greeting, or one that only the other side may send.
-        OutOfPlace = 2, "a message that has no place there";
-        /// Another version of the session protocol.
-        WrongVersion = 3, "another version of the protocol";
-        /// A world of another number of dimensions.
-        WrongDimensions = 4, "another number of dimensions";
-        /// Another precision of DR vectors.
-        WrongPrecision = 5, "another precision";
-        /// Not let in.
-        NotAdmitted = 6, "not admitted";
-        /// No room for another client.
+        /// One end has left for good.
+        Finished = 0, "the session has ended";
+        /// A message could not be decoded; no honest peer sends such bytes.
+        Malformed = 1, "a message could not be decoded";
+        /// A message came at the wrong time or from the wrong end: a second greeting, for example.
+        OutOfPlace = 2, "a message came at the wrong time or from the wrong end";
+        /// The peer has another version of the session protocol.
+        WrongVersion = 3, "the peer uses another version of the session protocol";
+        /// The peer's world has another number of dimensions.
+        WrongDimensions = 4, "the peer's world has another number of dimensions";
+        /// The peer's [`Precision`](crate::wire::Precision) differs.
+        WrongPrecision = 5, "the peer uses another precision; set the same PrecisionSettings at both ends";
+        /// The server's [`Admission`](super::Admission) refused the client.
+        NotAdmitted = 6, "the server did not admit the client";
+        /// The server has no room for another client.
         Full = 7, "the server is full";
-        /// It did not say who it is.
-        NoGreeting = 8, "no greeting came in time";
-        /// The same session came back on another connection.
-        Superseded = 9, "the session goes on on another connection";
-        /// Nothing was heard for too long.
-        Silent = 10, "nothing was heard for too long";
-        /// More waits to be confirmed than may.
-        OutboxFull = 11, "too much waits to be confirmed";
-        /// More messages than may come.
-        TooFast = 12, "too many messages in too short a time";
+        /// No greeting arrived in time.
+        NoGreeting = 8, "no greeting arrived in time";
+        /// The session continues on another connection.
+        Superseded = 9, "the session continues on another connection";
+        /// The peer was silent for too long.
+        Silent = 10, "the peer was silent for too long";
+        /// Too many reliable messages are unconfirmed.
+        OutboxFull = 11, "too many reliable messages are unconfirmed";
+        /// The peer sent more messages than the limit.
+        TooFast = 12, "too many messages per second";
         /// The application did not fetch its events.
-        Overloaded = 13, "the application does not keep up";
-        /// The shared clock jumped: instants from before mean nothing any more.
-        ClockJumped = 14, "the clock jumped";
-        /// The application had enough of this peer.
-        Dismissed = 15, "dismissed";
+        Overloaded = 13, "the application does not fetch its events";
+        /// The shared clock jumped: earlier instants have no meaning any more.
+        ClockJumped = 14, "the shared clock jumped";
+        /// The application closed the connection.
+        Dismissed = 15, "the application closed the connection";
     }
 }
 
 coded! {
-    /// Why something a client did was not accepted. Its connection stays open.
+    /// Why a server refused an action of a client. The connection stays open.
     Refusal {
-        /// Somebody else owns the object, or did by the time this arrived.
-        NotOwner = 0, "the object is somebody else's";
-        /// There is no such object, or it is not to be seen.
-        UnknownObject = 1, "no such object";
-        /// There is no such class, or clients may not make one.
-        UnknownClass = 2, "no such class, or not for clients";
-        /// An id that was not granted, or is used already.
-        UnknownId = 3, "an id that was not granted";
-        /// The client or the server has as many objects as it may.
-        TooManyObjects = 4, "too many objects";
-        /// It may not change owners, or has changed owners since.
-        NotClaimable = 5, "the object cannot be claimed";
-        /// Somebody else's claim came first.
-        ClaimLost = 6, "somebody else claimed it first";
-        /// Faster than its kind can be, or than numbers can tell.
-        TooFastMotion = 7, "faster than it can be";
-        /// Farther than it can have come.
-        Teleported = 8, "farther than it can have come";
-        /// A time in the future, or another impossible one.
-        ImpossibleTime = 9, "an impossible time";
-        /// The game said no.
-        Vetoed = 10, "vetoed by the game";
-        /// Whoever was called has too much waiting already.
-        CalleeBusy = 11, "whoever was called cannot take more";
-        /// The game does not want this object to be.
-        NotCreated = 12, "the game does not want it to be";
+        /// The client does not own the object, or did not any more when the message arrived.
+        NotOwner = 0, "another peer owns the object";
+        /// The object does not exist, or the client does not see it.
+        UnknownObject = 1, "the object does not exist or is not visible";
+        /// The class does not exist, or clients may not create its objects.
+        UnknownClass = 2, "the class does not exist, or clients may not create its objects";
+        /// The id was not granted, or is already used.
+        UnknownId = 3, "the id was not granted";
+        /// The client or the server has as many objects as it may have.
+        TooManyObjects = 4, "the limit of objects is reached";
+        /// The class does not allow claims.
+        NotClaimable = 5, "objects of this class cannot be claimed";
+        /// Another claim arrived first.
+        ClaimLost = 6, "another claim arrived first";
+        /// The object is faster than [`SpeedCheck`](super::SpeedCheck) allows, or a number of it is
+        /// greater than [`NUMBER_MAX`](crate::motion::NUMBER_MAX).
+        TooFastMotion = 7, "the object moves faster than allowed";
+        /// The object moved farther than [`TeleportCheck`](super::TeleportCheck) allows.
+        Teleported = 8, "the object moved farther than allowed";
+        /// The time of the update lies in the future or is otherwise impossible.
+        ImpossibleTime = 9, "the time of the update is impossible";
+        /// An [`Interceptor`](super::Interceptor) of the game refused the update.
+        Vetoed = 10, "the game refused the update";
+        /// The called peer has too many calls waiting.
+        CalleeBusy = 11, "the called peer has too many calls waiting";
+        /// An [`Interceptor`](super::Interceptor) of the game refused to create the object.
+        NotCreated = 12, "the game refused to create the object";
     }
 }
 
 impl CloseReason {
-    /// Whether there is nothing to resume after this.
+    /// Returns whether the session cannot be resumed after this.
     pub const fn ends_session(self) -> bool {
         !matches!(self, Self::Superseded | Self::Silent | Self::NoGreeting)
     }
 
-    /// Whether it says that the other side did what no honest one does.
+    /// Returns whether the reason accuses the peer of something that no honest peer does.
     pub const fn accuses(self) -> bool {
         matches!(self, Self::Malformed | Self::OutOfPlace | Self::TooFast)
     }
@@ -126,60 +128,60 @@ impl CloseReason {
 impl std::error::Error for CloseReason {}
 impl std::error::Error for Refusal {}
 
-/// A call could not be made. Nothing was sent.
+/// Why a call could not be made. Nothing was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallError {
     /// There is no session, or no such client.
     NoSession,
-    /// There is no such object here.
+    /// The object does not exist here.
     UnknownObject(EntityId),
-    /// Only the owner calls those who see an object.
+    /// Only the owner may call the viewers of an object.
     NotOwner(EntityId),
-    /// Too many bytes for this delivery class.
+    /// The call has too many bytes for this delivery class.
     TooLong,
-    /// Too much waits to be confirmed.
+    /// Too many messages are unconfirmed.
     Full,
 }
 
 impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoSession => write!(f, "there is no session"),
-            Self::UnknownObject(object) => write!(f, "there is no object {}", object.0),
-            Self::NotOwner(object) => write!(f, "object {} is somebody else's", object.0),
-            Self::TooLong => write!(f, "too many bytes for this delivery class"),
-            Self::Full => write!(f, "too much waits to be confirmed"),
+            Self::NoSession => write!(f, "there is no session, or no such client"),
+            Self::UnknownObject(object) => write!(f, "object {} does not exist here", object.0),
+            Self::NotOwner(object) => write!(f, "another peer owns object {}", object.0),
+            Self::TooLong => write!(f, "the call has too many bytes for its delivery class"),
+            Self::Full => write!(f, "too many messages are unconfirmed; try again later"),
         }
     }
 }
 
 impl std::error::Error for CallError {}
 
-/// Something could not be done with an object. Nothing changed.
+/// Why an action on an object failed. Nothing changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ObjectError {
     /// There is no session yet.
     NoSession,
-    /// There is no such object here.
+    /// The object does not exist here.
     Unknown(EntityId),
-    /// It is somebody else's.
+    /// Another peer owns the object.
     NotOwner(EntityId),
-    /// No such class was configured.
+    /// The class is not configured.
     UnknownClass,
-    /// No more ids for new objects at the moment: try again in a round trip.
+    /// No id is left for a new object: try again in a round trip.
     NoIds,
-    /// As many objects as there may be.
+    /// The limit of objects is reached.
     TooMany,
-    /// State groups are numbered 0 to 31.
+    /// The state group does not exist. Groups are numbered 0 to 31.
     NoSuchGroup(u8),
-    /// Too many bytes for a group, or to create with.
+    /// The value of a group, or the creation bytes, are too long.
     TooLong,
-    /// The observed state holds a number that is not finite, or greater than
+    /// The observed state has a number that is not finite, or greater than
     /// [`NUMBER_MAX`](crate::motion::NUMBER_MAX).
     NotFinite(EntityId),
-    /// Too much waits to be confirmed.
+    /// Too many messages are unconfirmed.
     Full,
 }
 
@@ -187,17 +189,19 @@ impl fmt::Display for ObjectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoSession => write!(f, "there is no session yet"),
-            Self::Unknown(object) => write!(f, "there is no object {}", object.0),
-            Self::NotOwner(object) => write!(f, "object {} is somebody else's", object.0),
-            Self::UnknownClass => write!(f, "no such class was configured"),
-            Self::NoIds => write!(f, "no id is left for a new object at the moment"),
-            Self::TooMany => write!(f, "there are as many objects as there may be"),
-            Self::NoSuchGroup(group) => write!(f, "there is no state group {group}"),
-            Self::TooLong => write!(f, "too many bytes"),
-            Self::NotFinite(object) => {
-                write!(f, "object {} was observed with a number that is not finite", object.0)
+            Self::Unknown(object) => write!(f, "object {} does not exist here", object.0),
+            Self::NotOwner(object) => write!(f, "another peer owns object {}", object.0),
+            Self::UnknownClass => write!(f, "the class is not configured"),
+            Self::NoIds => write!(f, "no id is left for a new object; try again in a round trip"),
+            Self::TooMany => write!(f, "the limit of objects is reached"),
+            Self::NoSuchGroup(group) => {
+                write!(f, "state group {group} does not exist; groups are numbered 0 to 31")
             }
-            Self::Full => write!(f, "too much waits to be confirmed"),
+            Self::TooLong => write!(f, "the value is too long"),
+            Self::NotFinite(object) => {
+                write!(f, "the observed state of object {} has a number that is not finite", object.0)
+            }
+            Self::Full => write!(f, "too many messages are unconfirmed; try again later"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a server checks before it believes a client.
+//! Checks that a server makes before it accepts a client's update.
 
 use std::fmt::Debug;
 
@@ -8,52 +8,52 @@ use crate::number::EntityId;
 use crate::time::SharedInstant;
 use crate::vector::Planar;
 
-/// An update of a client's object, before the server believes it.
+/// The context of a client's update, before the server accepts it.
 #[derive(Clone, Copy, Debug)]
 pub struct Update<'a, V: Planar> {
-    /// Whose word it is.
+    /// The client that sent the update.
     pub client: ClientId,
-    /// About which object.
+    /// The object.
     pub object: EntityId,
-    /// What it is.
+    /// The class of the object.
     pub class: ClassId,
-    /// What the server believed of it until now; nothing if this is the first.
+    /// The DR vector that the server followed so far; `None` if this is the first.
     pub believed: Option<&'a DrVector<V>>,
-    /// When it is.
+    /// The current time.
     pub now: SharedInstant,
 }
 
-/// May refuse or change what clients say of their objects. Asked in the order they were installed;
-/// the first refusal counts.
+/// Refuses or changes clients' updates of their objects. A server asks its interceptors in the
+/// order of installation; the first refusal counts.
 ///
-/// Each looks at what it knows about and passes the rest. What is changed is what the server and
-/// all others believe; the owner itself goes on believing what it said.
+/// An interceptor checks what it knows and accepts the rest, which the default methods do. A
+/// changed update is what the server and all viewers see; the owner keeps its own state.
 pub trait Interceptor<V: Planar>: Debug + Send {
-    /// Passes an update of its motion, changes it, or refuses it. What is changed is rounded again
-    /// as the wire does.
+    /// Accepts, changes or refuses an update of the object's motion. A changed update is rounded
+    /// again as on the wire.
     fn check(&mut self, _: &Update<'_, V>, _: &mut DrVector<V>) -> Result<(), Refusal> {
         Ok(())
     }
 
-    /// Passes a new value of a state group, changes it, or refuses it; also those that an object is
-    /// created with. One that has become too long for a group is refused.
+    /// Accepts, changes or refuses a new value of a state group, including the initial values of a
+    /// new object. A value that has become too long is refused.
     fn check_state(&mut self, _: &Update<'_, V>, _group: u8, _value: &mut Vec<u8>) -> Result<(), Refusal> {
         Ok(())
     }
 
-    /// Passes the creation of an object, changes what it is created with, or refuses it: then there
-    /// is no such object, and its owner is told [`Refusal::NotCreated`], whatever the reason
-    /// here.
+    /// Accepts, changes or refuses the creation of an object and its creation bytes. After a
+    /// refusal the object does not exist, and its owner gets [`Refusal::NotCreated`], whatever
+    /// reason is returned here.
     fn check_creation(&mut self, _: &Update<'_, V>, _creation: &mut Vec<u8>) -> Result<(), Refusal> {
         Ok(())
     }
 }
 
-/// Refuses what is faster than it can be.
+/// Refuses updates that are faster than `speed_max`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SpeedCheck {
-    /// The greatest speed, in units per second. A little above the game's own, for rounding: 25 and
-    /// a bit for a tank.
+    /// The greatest speed, in units per second. Set it a little above the game's own, to allow for
+    /// rounding: slightly above 25 for a tank.
     pub speed_max: f64,
 }
 
@@ -64,17 +64,16 @@ impl<V: Planar> Interceptor<V> for SpeedCheck {
     }
 }
 
-/// Refuses what is farther away than it can have come since the last update.
+/// Refuses updates that moved farther since the last update than `speed_max` allows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TeleportCheck {
     /// The greatest speed, in units per second.
     pub speed_max: f64,
-    /// What is allowed beyond that, in units: the threshold of the trigger and rounding. Too little
-    /// refuses honest players after a collision; too much lets a cheat hop by this with every
-    /// update.
+    /// Additional distance allowed, in units, for the threshold of the trigger and rounding. Too
+    /// small: honest players are refused after a collision. Too large: a cheater can jump by this
+    /// distance with every update.
     pub slack: f64,
-    /// Whether an object may be put elsewhere by saying that it jumped: respawns that the owner
-    /// decides.
+    /// Whether the owner may teleport an object by starting a new life, for example to respawn.
     pub allows_jumps: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Which objects one peer is told of, and how often it may and must be.
+//! The objects that one peer is sent, and how often it may and must be updated.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -10,12 +10,11 @@ use crate::schedule::{Claim, Departure, Dispatcher};
 use crate::time::{SharedInstant, Span};
 use crate::vector::Planar;
 
-/// The objects one peer is told of.
+/// The objects that one peer is sent.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Manifest {
     items: BTreeMap<EntityId, Item>,
-    /// Nothing must be told before this. It may be early, for what was told meanwhile, and never
-    /// late.
+    /// No update is overdue before this. May be too early, never too late.
     due: Option<SharedInstant>,
 }
 
@@ -27,20 +26,20 @@ struct Item {
 }
 
 impl Manifest {
-    /// What nobody was told of for this long counts double where not all fits.
+    /// Time without an update after which an object's weight has doubled, where not all updates
+    /// fit.
     ///
-    /// 100 ms: a handful of packets. Much longer, and light claims starve behind heavy ones; much
-    /// shorter, and weight hardly matters.
+    /// 100 ms: a handful of packets. Much longer: light claims starve behind heavy ones. Much
+    /// shorter: weight hardly matters.
     const WEIGHT_DOUBLES: Span = Span::from_millis(100);
-    /// What a claim without weight counts: less than any error that matters, more than nothing, so
-    /// that waiting makes it heavier.
+    /// Weight of a claim without weight: less than any error that matters, but above zero, so that
+    /// waiting increases it.
     const WEIGHT_FLOOR: f64 = 1e-3;
-    /// What must be told is looked for no more often than this: all that a peer knows is walked
-    /// through. Objects that nobody has observed yet are due all the time. 50 ms late is little
-    /// against intervals of seconds.
+    /// Interval of the search for overdue objects: it walks through all objects of the peer, and
+    /// objects never observed are always due. A delay of 50 ms is small against intervals of
+    /// seconds.
     const LOOK_EVERY: Span = Span::from_millis(50);
 
-    /// The peer is to be told of this object.
     pub(super) fn add(&mut self, object: EntityId, rates: Rates, now: SharedInstant) {
         if let Entry::Vacant(place) = self.items.entry(object) {
             place.insert(Item { rates, since: now, last_sent: None });
@@ -48,12 +47,11 @@ impl Manifest {
         }
     }
 
-    /// Something must be told, as far as is known here.
+    /// Schedules a search for overdue objects.
     pub(super) fn look_again(&mut self, now: SharedInstant) {
         self.due = Some(self.due.map_or(now, |due| due.min(now)));
     }
 
-    /// It is to be told no more.
     pub(super) fn remove(&mut self, object: EntityId) {
         self.items.remove(&object);
     }
@@ -62,7 +60,7 @@ impl Manifest {
         self.items.contains_key(&object)
     }
 
-    /// A new transport: everything is told anew.
+    /// Starts over on a new transport: every object is due.
     pub(super) fn rewind(&mut self, now: SharedInstant) {
         for item in self.items.values_mut() {
             (item.since, item.last_sent) = (now, None);
@@ -76,9 +74,9 @@ impl Manifest {
         }
     }
 
-    /// What may leave for this peer now, the most urgent first: what the scheduler claims, what the
-    /// peer was never told of, and what is over its longest interval. What comes too soon after
-    /// the last goes back until it may leave.
+    /// Returns the updates that may leave for this peer now, the most urgent first: the scheduler's
+    /// claims, objects never sent, and objects over their longest interval. An update too soon
+    /// after the last is put back.
     pub(super) fn gather<V: Planar>(
         &mut self,
         dispatcher: &mut Dispatcher<V>,
@@ -104,8 +102,7 @@ impl Manifest {
             let soon = now + Self::LOOK_EVERY;
             self.due = self.items.values().map(|item| item.latest().max(soon)).min();
         }
-        // Of two about one object the newer says all that the older does; of two that say the same, the
-        // claim comes first.
+        // Of two updates of one object keep the newer; of two equal ones the claim comes first.
         gathered
             .sort_by_key(|(departure, _)| (departure.claim.entity, Reverse(departure.claim.generated_at)));
         gathered.dedup_by_key(|(departure, _)| departure.claim.entity);
@@ -113,30 +110,30 @@ impl Manifest {
         gathered.into_iter().map(|(departure, _)| departure).collect()
     }
 
-    /// When [`gather`](Self::gather) has something that no scheduler claims.
+    /// Returns when [`gather`](Self::gather) has an update that no scheduler claims.
     pub(super) fn poll_deadline(&self) -> Option<SharedInstant> {
         self.due.filter(|_| !self.items.is_empty())
     }
 }
 
 impl Item {
-    /// Before this it may not be told again.
+    /// Returns the earliest time of the next update.
     fn earliest(&self) -> SharedInstant {
         self.last_sent.map_or(self.since, |last| last + self.rates.interval_min)
     }
 
-    /// After this it must be told.
+    /// Returns the latest time of the next update.
     fn latest(&self) -> SharedInstant {
         self.last_sent.map_or(self.since, |last| last + self.rates.interval_max)
     }
 
-    /// Who has never heard of it comes first.
+    /// An object that the peer has never been sent comes first.
     fn weight(&self) -> f64 {
         if self.last_sent.is_none() { f64::MAX } else { 0.0 }
     }
 
-    /// A claim's weight, and more the longer the peer has not been told: what does not fit gains
-    /// weight.
+    /// Returns the claim's weight, increased by the time since the last update: what does not fit
+    /// gains weight.
     fn urgency(&self, claim: &Claim, now: SharedInstant) -> f64 {
         let silence = (now - self.last_sent.unwrap_or(self.since)).max(Span::ZERO);
         let doublings = silence.as_secs_f64() / Manifest::WEIGHT_DOUBLES.as_secs_f64();
@@ -144,7 +141,7 @@ impl Item {
     }
 }
 
-/// Puts back what may not leave before `until`.
+/// Puts back an update that may not leave before `until`.
 pub(super) fn hold<V: Planar>(dispatcher: &mut Dispatcher<V>, departure: Departure, until: SharedInstant) {
     let claim = Claim { due: departure.claim.due.max(until), ..departure.claim };
     dispatcher.put_back(Departure { claim, ..departure });

@@ -1,8 +1,8 @@
-//! What peers of a session say to each other, and how it is spelt: PROTOCOL.md, sections 11 to 13.
+//! The messages of a session and their encoding: PROTOCOL.md, sections 11 to 13.
 //!
 //! [`Message`]s travel on the ordered stream, [`UnorderedMessage`]s as independent messages,
-//! [`Part`]s in datagrams behind the DR vectors. Everything decodes or is refused; what decodes,
-//! encodes to the same bytes.
+//! [`Part`]s in datagrams behind the DR vectors. Any byte string decodes or returns an error; a
+//! message that decodes encodes to the same bytes.
 
 use super::codec::{MessageError, Reader, put_bytes, put_signed, put_varint};
 use super::error::{CloseReason, Refusal};
@@ -16,128 +16,129 @@ use crate::number::EntityId;
 use crate::place::Placement;
 use crate::time::SharedInstant;
 
-/// The version of the session protocol that this library speaks.
+/// The version of the session protocol.
 pub const SESSION_VERSION: u8 = 1;
 
 /// A message on the ordered stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// The client's first: who it is, and which session it wants to go on with.
+    /// The client's first message: its identity, and the session to resume.
     Hello(Hello),
     /// The server's answer.
     Welcome(Welcome),
     /// Which reliable messages have arrived.
     Confirm(Received),
-    /// The client made an object.
+    /// The client created an object.
     Create(Announcement),
-    /// The client destroys an object of its own.
+    /// The client destroyed an object that it owns.
     Destroy(EntityId),
-    /// The client wants to own an object, which it last knew in this term of ownership.
+    /// The client claims an object; the number is the term of ownership that it knows.
     Claim(EntityId, u64),
-    /// The client gives an object back to the server.
+    /// The client returns an object to the server; the number is the term of ownership that it
+    /// knows.
     Release(EntityId, u64),
-    /// A call that is reliable and in order.
+    /// A reliable, ordered call.
     Call(Call),
     /// The server shows an object.
     Enter(Announcement),
-    /// The server shows an object no more; whether it is destroyed.
+    /// The server no longer shows an object; the flag says whether it was destroyed.
     Leave(EntityId, bool),
-    /// An object has another owner, in this term.
+    /// An object has a new owner, in this term of ownership.
     Owned(EntityId, Party, u64),
-    /// Ids that the client may use for objects: the first, and how many.
+    /// Ids that the client may use for objects: the first, and their number.
     Ids(u32, u32),
-    /// Something the client did was refused: about which object, and why.
+    /// The server refused an action on this object.
     Refused(EntityId, Refusal),
 }
 
 /// The client's first message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hello {
-    /// The session protocol it speaks.
+    /// The client's version of the session protocol.
     pub version: u8,
-    /// 2 or 3.
+    /// Dimensions of the world, 2 or 3.
     pub dimensions: u8,
-    /// Of the precision of DR vectors.
+    /// Fingerprint of the precision of DR vectors.
     pub fingerprint: u32,
-    /// Proves who it is, to whom it concerns.
+    /// Proof of the player's identity, for the server's [`Admission`](super::Admission).
     pub authentication: Vec<u8>,
-    /// "What time is it?"
+    /// A request for the server's time.
     pub clock: Request,
-    /// The session to go on with, if there is one.
+    /// The session to resume, if there is one.
     pub resume: Option<Resume>,
 }
 
 /// A session that lost its transport.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resume {
-    /// What the server gave the client at the beginning.
+    /// The token from the server's [`Welcome`].
     pub token: Token,
-    /// Which run of the server that was.
+    /// The server's epoch in the session to resume.
     pub epoch: u64,
-    /// What the client has received.
+    /// Reliable messages that the client has received.
     pub received: Received,
 }
 
 /// The server's answer to [`Hello`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Welcome {
-    /// What the client is called from now on.
+    /// The client's id in this session.
     pub client: ClientId,
-    /// Proves, later, that it is the same client.
+    /// Proves later that it is the same client.
     pub token: Token,
-    /// Which run of the server this is.
+    /// The server's epoch, a number for this run.
     pub epoch: u64,
-    /// How updates are to be placed.
+    /// How clients place updates.
     pub placement: Placement,
-    /// The answer to the client's question.
+    /// The answer to the client's request for the time.
     pub clock: Reply,
-    /// How it begins.
+    /// Whether the session is new.
     pub outcome: Outcome,
 }
 
-/// Whether a session goes on or begins.
+/// Whether a session is new or resumed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is a new one. The client may use these ids for objects: the first, and how many.
+    /// The session is new. The client may use these ids for objects: the first, and their number.
     New(u32, u32),
-    /// It goes on; this is what the server has received in it.
+    /// The session is resumed; the server has received these messages.
     Resumed(Received),
 }
 
 /// Which reliable messages of a session have arrived.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Received {
-    /// How many of the ordered ones.
+    /// Number of ordered messages received.
     pub ordered: u64,
-    /// All unordered ones below this number.
+    /// All unordered messages below this number were received.
     pub unordered: u64,
-    /// And these above it, ascending.
+    /// Unordered messages received above that number, ascending.
     pub beyond: Vec<u64>,
 }
 
-/// An object that somebody must learn of.
+/// An object that a peer must learn of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Announcement {
-    /// What it is called.
+    /// The object.
     pub object: EntityId,
-    /// What it is.
+    /// Its class.
     pub class: ClassId,
-    /// Whose it is.
+    /// Its owner.
     pub owner: Party,
-    /// How often that has changed.
+    /// Changes of ownership so far.
     pub term: u64,
-    /// What it was created with.
+    /// The bytes it was created with.
     pub creation: Vec<u8>,
-    /// The state groups that have a value, ascending.
+    /// The state groups with a value, ascending.
     pub groups: Vec<Group>,
 }
 
 /// The value of a state group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// Which: 0 to 31.
+    /// The number of the group, 0 to 31.
     pub group: u8,
-    /// Of two values the one with the higher number is newer.
+    /// The number of the value: a higher number is newer.
     pub number: u64,
     /// The value.
     pub bytes: Vec<u8>,
@@ -146,29 +147,29 @@ pub struct Group {
 /// A remote call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// On whom or what.
+    /// The target.
     pub target: Target,
-    /// Who calls. Only the server's word counts: what a client says here is not looked at.
+    /// The caller. The server sets it; a client's value is ignored.
     pub from: Party,
-    /// What to do, as the game numbers it.
+    /// The method, as the game numbers it.
     pub method: u32,
-    /// With what.
+    /// The arguments.
     pub bytes: Vec<u8>,
 }
 
-/// On whom or what a call is made.
+/// The target of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Target {
-    /// The peer at the other end.
+    /// The peer at the other end of the connection.
     Connection,
-    /// Whoever owns this object.
+    /// The owner of this object.
     Owner(EntityId),
-    /// Everybody who sees this object, except its owner.
+    /// Every peer that sees this object, except its owner.
     Viewers(EntityId),
 }
 
 impl Target {
-    /// The object it is about.
+    /// Returns the object of the target, if there is one.
     pub fn object(self) -> Option<EntityId> {
         match self {
             Self::Connection => None,
@@ -177,59 +178,59 @@ impl Target {
     }
 }
 
-/// An independent message: a call that is reliable, in any order.
+/// An independent message: a reliable call without an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnorderedMessage {
-    /// Counts the unordered messages of one direction of a session.
+    /// The number of the message in its direction of the session.
     pub number: u64,
-    /// What it says.
+    /// The call.
     pub call: Call,
 }
 
-/// Something in a datagram besides DR vectors.
+/// A part of a datagram besides the DR vectors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// "What time is it?"
+    /// A request for the server's time.
     ClockRequest(Request),
-    /// The answer.
+    /// The server's time.
     ClockReply(Reply),
     /// A feedback message.
     Feedback(Vec<u8>),
-    /// A quickest call, and which one.
+    /// A quickest call and its number.
     Quickest(u64, Call),
-    /// A call that may be lost.
+    /// An unreliable call.
     Unreliable(Call),
     /// A state group of an object.
     State(EntityId, Group),
-    /// A newest-state call, and its number: of two with the same target and method the higher is
-    /// newer.
+    /// A newest-state call and its number: of two with the same target and method the higher number
+    /// is newer.
     Newest(u64, Call),
 }
 
 impl Part {
-    /// Whether its sender needs to know that it arrived. Of a clock reply, so that a server that
-    /// has nothing else to say still knows how far away its client is.
+    /// Returns whether the sender needs a receipt for this part. A clock reply wants one, so that a
+    /// server with nothing else to send still measures the round trip.
     pub fn wants_receipt(&self) -> bool {
         matches!(self, Self::ClockReply(_) | Self::Quickest(..) | Self::State(..) | Self::Newest(..))
     }
 }
 
-/// A datagram, taken apart as far as whole bytes go.
+/// A datagram, split into DR vectors and parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Datagram<'a> {
     /// A message of DR vectors, possibly none.
     pub updates: &'a [u8],
-    /// What comes with it.
+    /// The parts.
     pub parts: Vec<Part>,
 }
 
 impl Message {
-    /// Whether it is one of those that are counted, confirmed and repeated.
+    /// Returns whether the message is counted, confirmed and repeated.
     pub fn is_counted(&self) -> bool {
         !matches!(self, Self::Hello(_) | Self::Welcome(_) | Self::Confirm(_))
     }
 
-    /// Appends the message, without the length that goes before it on the stream.
+    /// Appends the message, without its length on the stream.
     pub fn encode(&self, out: &mut Vec<u8>) {
         match self {
             Self::Hello(hello) => hello.encode(out),
@@ -256,7 +257,7 @@ impl Message {
         }
     }
 
-    /// Reads a message, without the length that goes before it on the stream.
+    /// Reads a message, without its length on the stream.
     pub fn decode(bytes: &[u8]) -> Result<Self, MessageError> {
         let mut reader = Reader::new(bytes);
         let message = match reader.u8()? {
@@ -282,7 +283,7 @@ impl Message {
         Ok(message)
     }
 
-    /// Appends the message as it stands on the stream.
+    /// Appends the message with its length, as on the stream.
     pub fn frame(&self, out: &mut Vec<u8>) {
         let mut bytes = Vec::new();
         self.encode(&mut bytes);
@@ -354,7 +355,7 @@ impl<'a> Datagram<'a> {
         out.extend_from_slice(parts);
     }
 
-    /// Takes a datagram apart.
+    /// Reads a datagram.
     pub fn decode(bytes: &'a [u8]) -> Result<Self, MessageError> {
         let mut reader = Reader::new(bytes);
         let updates = reader.bytes(usize::MAX)?;
@@ -395,7 +396,7 @@ const UNRELIABLE: u8 = 4;
 const STATE: u8 = 5;
 const NEWEST: u8 = 6;
 
-/// A kind and some numbers.
+/// Appends a kind and some numbers.
 fn put(out: &mut Vec<u8>, kind: u8, numbers: &[u64]) {
     out.push(kind);
     numbers.iter().for_each(|number| put_varint(out, *number));
@@ -425,7 +426,7 @@ fn encode_numbered(kind: u8, number: u64, call: &Call, out: &mut Vec<u8>) {
     call.encode(out);
 }
 
-/// A reply's second stamp is not before its first.
+/// Appends a reply. Its second stamp is not before its first.
 fn encode_reply(reply: &Reply, out: &mut Vec<u8>) {
     put_varint(out, reply.id.into());
     put_signed(out, reply.received.as_micros());
@@ -515,7 +516,7 @@ impl Received {
         put_varint(out, self.beyond.len() as u64);
         let mut before = self.unordered;
         for number in &self.beyond {
-            // The number after all that arrived is one that did not: differences are at least one.
+            // The first number above `unordered` did not arrive, so differences are at least one.
             put_varint(out, number - before - 1);
             before = *number;
         }
@@ -606,17 +607,18 @@ impl Call {
     }
 }
 
-/// Bytes of a stream that wait to be cut into messages: an outbox full, with its lengths.
+/// Most stream bytes that wait for a complete message: a full outbox with its lengths.
 const FRAMES_BYTES_MAX: usize = 2 * OUTBOX_BYTES_MAX;
 
-/// The bytes of an ordered stream, cut into messages again.
+/// Splits the bytes of an ordered stream into messages.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Frames {
     buffered: Vec<u8>,
 }
 
 impl Frames {
-    /// Takes in what came, in pieces of any size. More than a full outbox is never under way.
+    /// Adds received bytes, in pieces of any size. An honest peer never has more than a full outbox
+    /// in flight.
     pub(super) fn push(&mut self, bytes: &[u8]) -> Result<(), CloseReason> {
         if self.buffered.len() + bytes.len() > FRAMES_BYTES_MAX {
             return Err(CloseReason::Malformed);
@@ -625,7 +627,7 @@ impl Frames {
         Ok(())
     }
 
-    /// The next message that is complete.
+    /// Returns the next complete message.
     pub(super) fn next(&mut self) -> Result<Option<Message>, CloseReason> {
         let mut reader = Reader::new(&self.buffered);
         let bytes = match reader.bytes(STREAM_MESSAGE_BYTES_MAX) {

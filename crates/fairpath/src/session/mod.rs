@@ -2,47 +2,84 @@
 //!
 //! A [`Server`] and its [`Client`]s are state machines without a socket. A transport (QUIC, or the
 //! simulator) carries three things for them: unreliable datagrams, one ordered stream of bytes each
-//! way, and independent reliable messages. If a transport dies the session can go on with another
-//! one within [`RESUME_WITHIN`](limits::RESUME_WITHIN).
+//! way, and independent reliable messages. If a transport is lost, the session can continue on
+//! another one within [`RESUME_WITHIN`](limits::RESUME_WITHIN).
 //!
 //! # The run loop
 //!
 //! Both ends are driven alike. After *every* call into one of them:
 //!
-//! 1. write what [`poll_stream`](Client::poll_stream) and
-//!    [`poll_unordered`](Client::poll_unordered) give, until `None`;
-//! 2. while the transport can send a datagram *right now*, send what
-//!    [`poll_datagram`](Client::poll_datagram) gives, until `None`. Do not buffer more than one: a
-//!    datagram is booked as departed when it is handed out;
-//! 3. close the transport if [`poll_close`](Client::poll_close) says so, with the code of its
-//!    reason;
-//! 4. deal with [`poll_event`](Client::poll_event), until `None`;
-//! 5. sleep until something arrives or [`poll_deadline`](Client::poll_deadline) is there, and then
-//!    call [`handle_timeout`](Client::handle_timeout) or the `handle_*` of what arrived.
+//! 1. write the bytes of [`poll_stream`](Client::poll_stream) and
+//!    [`poll_unordered`](Client::poll_unordered), until `None`;
+//! 2. while the transport can send a datagram *right now*, send the next
+//!    [`poll_datagram`](Client::poll_datagram), until `None`. Do not buffer more than one: a
+//!    datagram is booked as sent when it is returned;
+//! 3. close the transport if [`poll_close`](Client::poll_close) returns a reason, with its code;
+//! 4. handle each [`poll_event`](Client::poll_event), until `None`;
+//! 5. sleep until data arrives or [`poll_deadline`](Client::poll_deadline) is reached; then call
+//!    [`handle_timeout`](Client::handle_timeout) or the `handle_*` of the data.
 //!
-//! `now` must never go backwards. A server's clock *is* the shared one, so a server is told
-//! `SharedInstant`s; a client is told what its own clock shows, and finds out the rest.
+//! `now` must never go backwards. A server's clock *is* the shared clock, so a server takes
+//! `SharedInstant`s; a client takes its own clock's `LocalInstant`s and synchronises itself.
 //!
 //! # Objects
 //!
 //! An object has one owner, a client or the server, and a [`Class`]: trigger, motion model, rates.
-//! The owner calls `observe` every frame, everybody else `place`. The server checks what clients
-//! say ([`Interceptor`]), shows each client what it may see ([`Scope`]), and lets any
-//! [`Scheduler`](crate::schedule::Scheduler) decide who is told when. Up to 32 *state groups* of
-//! bytes per object are sent when they change, and only their newest value.
+//! The owner calls `observe` every frame, all other peers call `place`. The server checks clients'
+//! updates ([`Interceptor`]), chooses which objects each client sees ([`Scope`]), and any
+//! [`Scheduler`](crate::schedule::Scheduler) decides which client is sent an update when. Each
+//! object has up to 32 *state groups* of bytes, which are sent when they change; only the newest
+//! value is delivered.
+//!
+//! ```
+//! use fairpath::random::Random;
+//! use fairpath::schedule::Broadcast;
+//! use fairpath::session::{Class, ClassId, Client, ClientConfig, Server, ServerConfig, Token};
+//! use fairpath::{LocalInstant, Observation, SharedInstant, State, Trigger, Vec2, Vector};
+//!
+//! const SHIP: ClassId = ClassId(1);
+//! let classes = [(SHIP, Class::new(Trigger::within(0.3)))];
+//! let config = ServerConfig::new(classes.clone(), 1);
+//! let mut server = Server::<Vec2>::new(config, Box::new(Broadcast), Random::from_seed(1));
+//! let mut client = Client::<Vec2>::new(ClientConfig::new(classes), Random::from_seed(2));
+//! let id = server.handle_connected(Token([7; 16]), SharedInstant::ZERO).expect("there is room");
+//! client.handle_connected(LocalInstant::ZERO);
+//! let ship = server.create(SHIP, b"a name", SharedInstant::ZERO)?;
+//!
+//! for micros in (0..10_000_000).step_by(16_667) {
+//!     let (now, local) = (SharedInstant::from_micros(micros), LocalInstant::from_micros(micros));
+//!     let ahead = Vec2::from_heading(0.5 * now.as_secs_f64());
+//!     let truth = State::moving(ahead * 40.0, ahead.perpendicular() * 20.0);
+//!     server.observe(ship, Observation::Moved(truth), now)?;
+//!     // A transport carries these bytes. Here the loop does.
+//!     while let Some(bytes) = client.poll_stream(local) { server.handle_stream(id, &bytes, now) }
+//!     while let Some(bytes) = client.poll_datagram(local, 1200) {
+//!         server.handle_datagram(id, &bytes, now);
+//!     }
+//!     while let Some(bytes) = server.poll_stream(id, now) { client.handle_stream(&bytes, local) }
+//!     while let Some(bytes) = server.poll_datagram(id, now, 1200) {
+//!         client.handle_datagram(&bytes, local);
+//!     }
+//!     if let Some(placed) = client.place(ship, local) {
+//!         assert!(placed.position.distance(truth.position) < 0.5);
+//!     }
+//! }
+//! assert!(client.statistics().vectors_received < 50);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! # What is promised
 //!
 //! | delivery | promise |
 //! | --- | --- |
 //! | [`ReliableOrdered`](Delivery::ReliableOrdered) | exactly once, in order, as long as the session lives |
-//! | [`ReliableUnordered`](Delivery::ReliableUnordered) | exactly once, as long as the session lives; none waits for another |
+//! | [`ReliableUnordered`](Delivery::ReliableUnordered) | exactly once, as long as the session lives; no message waits for another |
 //! | [`Quickest`](Delivery::Quickest) | exactly once, repeated in every packet until confirmed |
 //! | [`Newest`](Delivery::Newest) | the newest value arrives, older ones may not, none after a newer one |
 //! | [`Unreliable`](Delivery::Unreliable) | at most once |
 //!
-//! When a session cannot be resumed, both ends get `SessionLost`, which names what was promised and
-//! not confirmed; then the client joins anew and is shown everything from the beginning.
+//! When a session cannot be resumed, both ends get `SessionLost` with the reliable messages that
+//! were not confirmed. The client then joins anew and is sent every object from the beginning.
 
 mod bucket;
 mod channel;
@@ -79,23 +116,23 @@ pub use undelivered::Undelivered;
 
 use crate::number::ReceiverId;
 
-/// A client of a server, for as long as its session lives.
+/// Identifies a client of a server for the life of its session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientId(pub u32);
 
 impl ClientId {
-    /// What ledger and scheduler call it.
+    /// Returns the client's id in ledger and scheduler.
     pub const fn receiver(self) -> ReceiverId {
         ReceiverId(self.0)
     }
 }
 
-/// Somebody who owns objects and calls others.
+/// A peer that can own objects and make calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Party {
     /// The server.
     Server,
-    /// One of its clients.
+    /// A client.
     Client(ClientId),
 }
 
@@ -115,8 +152,8 @@ impl Party {
     }
 }
 
-/// Proves that a client is the one that began a session. Sixteen bytes that nobody can guess: from
-/// the operating system's generator, never from [`Random`](crate::random::Random).
+/// Proves that a client is the one that began a session. Sixteen secret bytes from the operating
+/// system's generator, never from [`Random`](crate::random::Random).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Token(pub [u8; 16]);
 
@@ -126,7 +163,7 @@ impl std::fmt::Debug for Token {
     }
 }
 
-/// How a call travels. See the [module](self) for what each promises.
+/// How a call is delivered. The [module](self) lists the promise of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Delivery {
     /// Exactly once and in order.
@@ -135,23 +172,23 @@ pub enum Delivery {
     ReliableUnordered,
     /// At most once.
     Unreliable,
-    /// Of calls to one target and method only the newest, until it is confirmed.
+    /// Only the newest of the calls to one target and method, repeated until confirmed.
     Newest,
-    /// Exactly once, in any order, and in every packet until it is confirmed: for few bytes that
+    /// Exactly once, in any order, repeated in every packet until confirmed: for a few bytes that
     /// must not be late.
     Quickest,
 }
 
-/// How many bytes may go to one peer.
+/// Limit of the bytes sent to one peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// Bytes a second, for ever. Default 32 000, which is a quarter of a megabit.
+    /// Sustained bytes per second. Default 32 000, a quarter of a megabit.
     ///
-    /// Too low, and updates queue up by weight; too high, and a slow link's queue makes everything
-    /// late. Sixteen tanks at 20 updates a second and 10 bytes each take 3200.
+    /// Too low: updates queue up by weight. Too high: the queue of a slow link delays everything.
+    /// Sixteen tanks at 20 updates a second and 10 bytes each take 3200.
     pub bytes_per_sec: u32,
-    /// Bytes at once. Default 4 000: three full datagrams. At least one full datagram, or nothing
-    /// large ever leaves.
+    /// Bytes at once. Default 4 000: three full datagrams. Must be at least one full datagram, or
+    /// large messages never leave.
     pub burst_bytes: u32,
 }
 

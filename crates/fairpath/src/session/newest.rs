@@ -1,5 +1,4 @@
-//! Newest-state delivery: of each value only the newest is sent, again and again until the peer has
-//! it.
+//! Newest-state delivery: only the newest of each value is sent, repeated until the peer has it.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +7,7 @@ use super::message::{Call, Group, Part, Target};
 use crate::number::EntityId;
 use crate::time::{LocalInstant, Span};
 
-/// What a value is the value of.
+/// The key of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Slot {
     /// A state group of an object.
@@ -41,20 +40,19 @@ struct Value {
 }
 
 impl Newest {
-    /// A number above all given so far: what bears it is newer than all values before.
+    /// Returns a number above all given so far: its value is newer than all before.
     pub(super) fn number(&mut self) -> u64 {
         self.next_number += 1;
         self.next_number
     }
 
-    /// The group has another value.
     pub(super) fn set_state(&mut self, object: EntityId, group: u8, bytes: Vec<u8>) {
         let number = self.number();
         let part = Part::State(object, Group { group, number, bytes });
         self.waiting.insert(Slot::State(object, group), Value { number, part, sent_at: None });
     }
 
-    /// The call replaces any earlier one to the same target and method. False if there are too many
+    /// Replaces an earlier call to the same target and method. False if there are too many
     /// different ones.
     pub(super) fn set_call(&mut self, call: Call) -> bool {
         let slot = Slot::Call(call.target, call.method);
@@ -66,13 +64,13 @@ impl Newest {
         true
     }
 
-    /// How many different calls wait.
+    /// Returns the number of waiting calls.
     pub(super) fn calls(&self) -> usize {
         self.waiting.range(Slot::Call(Target::Connection, 0)..).count()
     }
 
-    /// Values to send now, those that waited longest first: never sent, or sent `patience` ago and
-    /// not confirmed. Those about objects that the peer does not know yet wait.
+    /// Returns the values to send now, the longest waiting first: never sent, or sent `patience`
+    /// ago and not confirmed. Values about objects that the peer does not know yet wait.
     pub(super) fn due(
         &self,
         patience: Span,
@@ -86,7 +84,7 @@ impl Newest {
         due.into_iter().map(|(slot, value)| (*slot, value.number, &value.part)).collect()
     }
 
-    /// When [`due`](Self::due) has something.
+    /// Returns when [`due`](Self::due) has a value.
     pub(super) fn poll_deadline(
         &self,
         patience: Span,
@@ -107,19 +105,19 @@ impl Newest {
         }
     }
 
-    /// The peer has this value; a newer one goes on waiting.
+    /// Removes a value that the peer has; a newer one stays.
     pub(super) fn on_confirmed(&mut self, slot: Slot, number: u64) {
         if self.waiting.get(&slot).is_some_and(|value| value.number <= number) {
             self.waiting.remove(&slot);
         }
     }
 
-    /// A new transport: what was under way is lost.
+    /// Starts over on a new transport: values in flight are lost.
     pub(super) fn rewind(&mut self) {
         self.waiting.values_mut().for_each(|value| value.sent_at = None);
     }
 
-    /// The object is gone from there.
+    /// Removes the values of an object that the peer no longer sees.
     pub(super) fn forget(&mut self, object: EntityId) {
         remove_of(&mut self.waiting, object);
     }
@@ -129,18 +127,18 @@ impl Newest {
     }
 }
 
-/// The numbers of the newest values heard.
+/// The numbers of the newest values received.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NewestReceived {
     numbers: BTreeMap<Slot, u64>,
 }
 
-/// More different newest-state calls than may be.
+/// There are more different newest-state calls than allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TooManySlots;
 
 impl NewestReceived {
-    /// Whether this value is newer than all heard before.
+    /// Returns whether this value is newer than all received before.
     pub(super) fn is_news(&mut self, slot: Slot, number: u64) -> Result<bool, TooManySlots> {
         if let Some(heard) = self.numbers.get_mut(&slot) {
             let is_news = number > *heard;
@@ -155,14 +153,14 @@ impl NewestReceived {
         Ok(true)
     }
 
-    /// The object is gone.
+    /// Removes the numbers of a removed object.
     pub(super) fn forget(&mut self, object: EntityId) {
         remove_of(&mut self.numbers, object);
     }
 }
 
-/// Removes what is about an object. Objects come and go by the second among many that stay, so it
-/// looks only where its slots are.
+/// Removes the entries of an object. It reads only the object's own slots, because among many
+/// objects that stay, some come and go every second.
 fn remove_of<T>(slots: &mut BTreeMap<Slot, T>, object: EntityId) {
     let calls = |target| Slot::Call(target, 0)..=Slot::Call(target, u32::MAX);
     let places = [

@@ -1,4 +1,4 @@
-//! What was promised to arrive, kept until the peer confirms it, across transports.
+//! Reliable messages, kept until the peer confirms them, across transports.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -6,16 +6,16 @@ use super::limits::{OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX, UNORDERED_WINDOW};
 use super::message::{Call, Message, Received, UnorderedMessage};
 use super::received_numbers::ReceivedNumbers;
 
-/// Reliable messages on their way to the peer.
+/// Reliable messages to the peer.
 ///
-/// A transport loses nothing while it lives. What was handed to one that died is handed to the next
-/// one again, from where the peer says it stopped.
+/// A transport loses nothing while it lives. Messages handed to a lost transport are handed to the
+/// next one again, from the first that the peer does not have.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outbox {
-    /// Not confirmed yet; the first one's number is `confirmed`.
+    /// Unconfirmed messages with their sizes; the number of the first is `confirmed`.
     ordered: VecDeque<(Message, usize)>,
     confirmed: u64,
-    /// How many of `ordered` this transport was handed.
+    /// Messages of `ordered` that were handed to this transport.
     handed: usize,
     unordered: BTreeMap<u64, (Call, usize)>,
     unordered_waiting: BTreeSet<u64>,
@@ -23,12 +23,12 @@ pub(super) struct Outbox {
     bytes: usize,
 }
 
-/// More waits to be confirmed than may.
+/// Too many messages or bytes are unconfirmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OutboxFull;
 
 impl Outbox {
-    /// Sends in order. Answers with the message's number.
+    /// Adds an ordered message and returns its number.
     pub(super) fn push(&mut self, message: Message) -> Result<u64, OutboxFull> {
         let mut bytes = Vec::new();
         message.encode(&mut bytes);
@@ -37,7 +37,6 @@ impl Outbox {
         Ok(self.confirmed + self.ordered.len() as u64 - 1)
     }
 
-    /// Sends in any order.
     pub(super) fn push_unordered(&mut self, call: Call) -> Result<(), OutboxFull> {
         let bytes = call.bytes.len() + UNORDERED_OVERHEAD;
         self.reserve(bytes)?;
@@ -47,14 +46,13 @@ impl Outbox {
         Ok(())
     }
 
-    /// The next message for the ordered stream.
     pub(super) fn poll(&mut self) -> Option<&Message> {
         let (message, _) = self.ordered.get(self.handed)?;
         self.handed += 1;
         Some(message)
     }
 
-    /// The next independent message, if the peer's window has room for it.
+    /// Returns the next independent message, if the peer's window has room for it.
     pub(super) fn poll_unordered(&mut self) -> Option<UnorderedMessage> {
         let oldest = *self.unordered.keys().next()?;
         let number = *self.unordered_waiting.first().filter(|number| **number < oldest + UNORDERED_WINDOW)?;
@@ -66,7 +64,8 @@ impl Outbox {
         self.handed < self.ordered.len() || !self.unordered_waiting.is_empty()
     }
 
-    /// The peer has these. False if it cannot: they were not sent.
+    /// Removes the messages that the peer has. False if it cannot have them, because they were not
+    /// sent.
     pub(super) fn confirm(&mut self, received: &Received) -> bool {
         let newest = received.beyond.last().map_or(received.unordered, |last| last + 1);
         let count = received.ordered.saturating_sub(self.confirmed);
@@ -89,18 +88,18 @@ impl Outbox {
         true
     }
 
-    /// Whether the peer has confirmed the ordered message of this number.
+    /// Returns whether the peer has confirmed the ordered message of this number.
     pub(super) fn is_confirmed(&self, number: u64) -> bool {
         number < self.confirmed
     }
 
-    /// A new transport: what is not confirmed is handed over again.
+    /// Starts over on a new transport: unconfirmed messages are handed over again.
     pub(super) fn rewind(&mut self) {
         self.handed = 0;
         self.unordered_waiting = self.unordered.keys().copied().collect();
     }
 
-    /// What will never arrive, in the order it was sent.
+    /// Returns the messages that will never arrive, in the order they were sent.
     pub(super) fn into_undelivered(self) -> (Vec<Message>, Vec<Call>) {
         let ordered = self.ordered.into_iter().map(|(message, _)| message).collect();
         (ordered, self.unordered.into_values().map(|(call, _)| call).collect())
@@ -123,10 +122,10 @@ impl Outbox {
     }
 }
 
-/// What an unordered message takes beside its bytes.
+/// Bytes of an unordered message besides its content.
 const UNORDERED_OVERHEAD: usize = 16;
 
-/// Which reliable messages of the peer have come.
+/// Which reliable messages of the peer have arrived.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Inbox {
     ordered: u64,
@@ -134,13 +133,13 @@ pub(super) struct Inbox {
 }
 
 impl Inbox {
-    /// A counted message came on the ordered stream.
+    /// Counts a message of the ordered stream.
     pub(super) fn count(&mut self) {
         self.ordered += 1;
     }
 
-    /// Whether this unordered message comes for the first time; nothing if no honest peer has got
-    /// so far.
+    /// Returns whether this unordered message arrives for the first time; `None` if no honest peer
+    /// could have sent it yet.
     pub(super) fn accept_unordered(&mut self, number: u64) -> Option<bool> {
         self.unordered.insert(number, UNORDERED_WINDOW).ok()
     }

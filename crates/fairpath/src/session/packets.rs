@@ -1,7 +1,7 @@
-//! Which datagrams went out with what, and which came in.
+//! The content of sent datagrams, and which datagrams arrived.
 //!
-//! Numbers, nonces and receipts are [`link`](crate::link)'s; here is what a session adds: values
-//! and calls that are confirmed by the same receipts, and repeated datagrams.
+//! [`link`](crate::link) handles numbers, nonces and receipts. A session adds values and calls that
+//! the same receipts confirm, and drops repeated datagrams.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::time::{LocalInstant, Now, SharedInstant, Span};
 use crate::vector::Planar;
 use crate::wire::{Feedback, Header, StaleSet};
 
-/// What a datagram carried that its sender wants to know the fate of, besides DR vectors.
+/// The content of a datagram, besides DR vectors, that a receipt confirms.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Content {
     pub(super) tells_time: bool,
@@ -31,20 +31,20 @@ impl Content {
     }
 }
 
-/// The sender's side: what is under way.
+/// The sender's side: datagrams in flight.
 #[derive(Clone, Debug)]
 pub(super) struct Departed {
     sent: SentPackets,
     open: BTreeMap<PacketNumber, (LocalInstant, Content)>,
 }
 
-/// What feedback settles.
+/// The result of feedback.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Settled {
-    /// Of the newest datagram in it, without the time the peer held it.
+    /// Round trip of the newest acknowledged datagram, without the time that the peer held it.
     pub(super) round_trip: Option<Span>,
     pub(super) contents: Vec<Content>,
-    /// Whether it proved what it said.
+    /// Whether the feedback was refused.
     pub(super) is_refused: bool,
 }
 
@@ -53,22 +53,20 @@ impl Departed {
         Self { sent: SentPackets::new(random), open: BTreeMap::new() }
     }
 
-    /// What the next datagram begins with.
     pub(super) fn header(&self, now: SharedInstant) -> Header {
         self.sent.header(now)
     }
 
-    /// How many datagrams' fate is open.
+    /// Returns the number of datagrams in flight.
     pub(super) fn open(&self) -> usize {
         self.open.len()
     }
 
-    /// What feedback is widened against.
+    /// Returns the datagram that feedback is widened against.
     pub(super) fn newest(&self) -> PacketNumber {
         self.sent.newest()
     }
 
-    /// A datagram left.
     pub(super) fn on_sent(
         &mut self,
         header: &Header,
@@ -86,7 +84,7 @@ impl Departed {
         }
     }
 
-    /// The peer says what has arrived. The ledger is told here.
+    /// Handles feedback and books its receipts with the ledger.
     pub(super) fn settle<V: Planar>(
         &mut self,
         feedback: &Feedback,
@@ -107,44 +105,45 @@ impl Departed {
     }
 }
 
-/// How soon a datagram's sender wants its receipt.
+/// How soon the sender of a datagram wants its receipt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owed {
-    /// It repeats what is in it until the receipt comes.
+    /// The sender repeats the content until the receipt arrives.
     Soon,
-    /// It brought DR vectors only: the receipt is for the ledger, which knows when to expect what.
+    /// DR vectors only: the receipt is for the ledger, which knows when to expect it.
     AtLeisure,
 }
 
-/// The receiver's side: what came, and what the peer must be told of it.
+/// The receiver's side: datagrams that arrived, and the receipts owed for them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Arrived {
     newest: Option<PacketNumber>,
     seen: ReceivedNumbers,
     count: u64,
     book: ReceiptBook,
-    /// When receipts must leave at the latest.
+    /// The latest time to send receipts.
     owed_at: Option<LocalInstant>,
-    /// Something came out of turn since receipts last left: the peer should hear soon of what is
+    /// A datagram arrived out of order since receipts last left: the peer should learn soon what is
     /// missing.
     is_out_of_turn: bool,
 }
 
 impl Arrived {
-    /// Numbers this far below the newest are forgotten.
+    /// Numbers remembered below the newest.
     const WINDOW: u64 = 1024;
-    /// How long a receipt that is wanted soon waits for a datagram that leaves anyway: a frame and
-    /// a bit. Less than the 25 ms after which QUIC acknowledges on its own: then its
-    /// acknowledgement travels with the receipts, and not in a packet before them.
+    /// How long an urgent receipt waits for another datagram: a little more than a frame. Less than
+    /// the 25 ms after which QUIC acknowledges on its own, so that QUIC's acknowledgement travels
+    /// with the receipts and not in an earlier packet.
     const SOON: Span = Span::from_millis(20);
-    /// The same for others: receipts of three ticks of 30 Hz leave together. Much longer, and
-    /// schedulers decide by what is no longer true.
+    /// How long other receipts wait: those of three ticks at 30 Hz leave together. Much longer:
+    /// schedulers decide by outdated information.
     const AT_LEISURE: Span = Span::from_millis(80);
-    /// The same where something came out of turn: what is missing may have been lost, and is told
-    /// again once the peer knows. Not at once, for it may just as well come a moment later.
+    /// How long receipts wait after a datagram arrived out of order: the missing one may be lost,
+    /// and its sender repeats it once it knows. Not zero, because the missing one may arrive a
+    /// moment later.
     const OUT_OF_TURN: Span = Span::from_millis(5);
 
-    /// Whether a datagram comes for the first time.
+    /// Returns whether a datagram arrives for the first time.
     pub(super) fn accept(&mut self, packet: WirePacketNumber) -> bool {
         let number = packet.widen(self.newest.unwrap_or_default());
         let is_new = self.seen.slide(number.0, Self::WINDOW);
@@ -156,7 +155,7 @@ impl Arrived {
         is_new
     }
 
-    /// A datagram that wants a receipt was taken in.
+    /// Books a receipt for a handled datagram.
     pub(super) fn owe(&mut self, header: &Header, stale: StaleSet, owed: Owed, now: Now) {
         self.book.on_updates(header, stale, now.shared);
         let within = match owed {
@@ -168,31 +167,30 @@ impl Arrived {
         self.owed_at = Some(self.owed_at.map_or(at, |before| before.min(at)));
     }
 
-    /// From when on a datagram must leave to carry receipts.
+    /// Returns when a datagram must leave to carry receipts.
     pub(super) fn poll_deadline(&self) -> Option<LocalInstant> {
         self.owed_at
     }
 
-    /// Feedback with all receipts that are not confirmed, as many as fit; nothing if there are
-    /// none.
+    /// Returns feedback with as many unconfirmed receipts as fit; `None` if there are none.
     pub(super) fn pack(&mut self, header: &Header, bytes_max: usize) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
         let has_some = !self.book.is_empty() && self.book.pack(header, bytes_max, &mut bytes).ok()? > 0;
         has_some.then_some(bytes)
     }
 
-    /// What was packed has left.
+    /// Records that the packed receipts have left.
     pub(super) fn on_told(&mut self) {
         self.owed_at = None;
         self.is_out_of_turn = false;
     }
 
-    /// The peer has the receipts that went out with our datagram of this number.
+    /// Removes the receipts that left with the datagram of this number: the peer has them.
     pub(super) fn on_confirmed(&mut self, packet: WirePacketNumber) {
         self.book.on_confirmed(packet);
     }
 
-    /// Datagrams that came, and that must have been sent.
+    /// Returns the datagrams received, and those the peer must have sent.
     pub(super) fn counts(&self) -> (u64, u64) {
         (self.count, self.newest.map_or(0, |newest| newest.0 + 1))
     }

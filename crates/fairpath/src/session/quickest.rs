@@ -1,4 +1,4 @@
-//! Quickest delivery: repeated in every packet until the peer has it.
+//! Quickest delivery: calls repeated in every packet until the peer confirms them.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +15,10 @@ pub(super) struct Quickest {
 }
 
 impl Quickest {
-    /// Where no packet leaves for another reason, one leaves this often for these: once a tick.
+    /// Interval of packets for these calls alone, if no other packet leaves: once a tick.
     const REPEAT_EVERY: Span = Span::from_micros(16_667);
 
-    /// False if too many wait.
+    /// Adds a call. False if too many wait.
     pub(super) fn push(&mut self, call: Call) -> bool {
         let oldest = self.waiting.keys().next().copied().unwrap_or(self.next_number);
         if self.waiting.len() >= QUICKEST_MAX || self.next_number >= oldest + QUICKEST_WINDOW {
@@ -30,12 +30,12 @@ impl Quickest {
         true
     }
 
-    /// What goes into every packet.
+    /// Returns the calls for every packet.
     pub(super) fn waiting(&self) -> impl Iterator<Item = (u64, &Call)> {
         self.waiting.iter().map(|(number, call)| (*number, call))
     }
 
-    /// When a packet must leave for these alone.
+    /// Returns when a packet must leave for these calls alone.
     pub(super) fn poll_deadline(&self) -> Option<LocalInstant> {
         let first = LocalInstant::from_micros(i64::MIN);
         (!self.waiting.is_empty()).then(|| self.sent_at.map_or(first, |at| at + Self::REPEAT_EVERY))

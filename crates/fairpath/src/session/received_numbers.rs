@@ -1,21 +1,21 @@
 use std::collections::BTreeSet;
 
-/// Which numbers of a count have come, in whatever order and however often.
+/// The set of received numbers, in any order and with repetitions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ReceivedNumbers {
-    /// All below this.
+    /// All numbers below this are in the set.
     floor: u64,
-    /// And these above it.
+    /// Further numbers above `floor`.
     beyond: BTreeSet<u64>,
 }
 
-/// A number so far ahead that no honest peer has got there.
+/// A number so far ahead that no honest peer could have sent it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TooFarAhead;
 
 impl ReceivedNumbers {
-    /// Whether it comes for the first time. Numbers `window` or more above the first that is
-    /// missing are refused.
+    /// Adds a number, and returns whether it is new. Numbers `window` or more above the first
+    /// missing one are refused.
     pub(super) fn insert(&mut self, number: u64, window: u64) -> Result<bool, TooFarAhead> {
         if number < self.floor {
             return Ok(false);
@@ -28,7 +28,8 @@ impl ReceivedNumbers {
         Ok(is_new)
     }
 
-    /// The same where gaps are for ever: what lies `window` below the newest counts as seen.
+    /// Adds a number where gaps may stay, and returns whether it is new. Numbers more than `window`
+    /// below the newest count as received.
     pub(super) fn slide(&mut self, number: u64, window: u64) -> bool {
         if number < self.floor {
             return false;

@@ -1,4 +1,4 @@
-//! Who sees what.
+//! Scope: which client sees which objects.
 
 use std::fmt::Debug;
 
@@ -7,25 +7,26 @@ use crate::number::EntityId;
 use crate::state::State;
 use crate::vector::Planar;
 
-/// An object, as [`Scope`] is shown it.
+/// An object, as passed to [`Scope`].
 #[derive(Clone, Copy, Debug)]
 pub struct ScopeObject<'a, V: Planar> {
-    /// Which.
+    /// The object.
     pub object: EntityId,
-    /// What it is.
+    /// Its class.
     pub class: ClassId,
-    /// Whose it is.
+    /// Its owner.
     pub owner: Party,
-    /// What it was created with.
+    /// The bytes it was created with.
     pub creation: &'a [u8],
-    /// Where the server places it now; nothing before the first observation.
+    /// Where the server places it now; `None` before its first DR vector.
     pub state: Option<State<V>>,
 }
 
-/// Says who sees what. Owners always see what is theirs.
+/// Decides which objects each client sees. An owner always sees its own objects.
 pub trait Scope<V: Planar>: Debug + Send {
-    /// Whether `client` is to see the object. `eyes` are the objects it owns; `is_seen` whether it
-    /// sees it now, for who wants to keep things from flickering at the edge.
+    /// Returns whether `client` sees the object. `eyes` are the objects that the client owns;
+    /// `is_seen` says whether it sees the object now, so that an implementation can avoid flicker
+    /// at the edge.
     fn sees(
         &mut self,
         client: ClientId,
@@ -34,9 +35,9 @@ pub trait Scope<V: Planar>: Debug + Send {
         is_seen: bool,
     ) -> bool;
 
-    /// What `client` is to see of all `objects`, which come in the order of their ids; what it owns
-    /// need not be named. For who compares objects with each other, as [`Nearest`] does. Others
-    /// leave it as it is: it asks [`sees`](Self::sees) for each.
+    /// Returns the objects that `client` sees among all `objects`, which are in the order of their
+    /// ids; its own objects may be left out. Implement it to compare objects with each other, as
+    /// [`Nearest`] does. The default asks [`sees`](Self::sees) for each.
     fn choose(
         &mut self,
         client: ClientId,
@@ -49,7 +50,7 @@ pub trait Scope<V: Planar>: Debug + Send {
     }
 }
 
-/// Everybody sees everything.
+/// Every client sees every object.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Everything;
 
@@ -59,13 +60,14 @@ impl<V: Planar> Scope<V> for Everything {
     }
 }
 
-/// Clients see what is near to something of theirs; who has nothing sees everything.
+/// A client sees objects near its own objects. A client without objects sees every object.
 #[derive(Clone, Copy, Debug)]
 pub struct Within {
-    /// From this near on it is seen.
+    /// Distance below which an object becomes visible.
     pub enter: f64,
-    /// Up to this far away it stays seen. At least `enter`: with less between them than an object
-    /// moves in one look, things at the edge come and go with every look.
+    /// Distance up to which a visible object stays visible. At least `enter`. If the difference is
+    /// less than an object moves between two checks, objects at the edge appear and disappear with
+    /// every check.
     pub leave: f64,
 }
 
@@ -84,31 +86,31 @@ impl<V: Planar> Scope<V> for Within {
     }
 }
 
-/// Clients see so many objects of others, those that are nearest to something of theirs; who has
-/// nothing sees nothing.
+/// A client sees the `count` objects of other owners nearest to its own. A client without objects
+/// sees none.
 ///
-/// For crowds: what a client is sent and what it costs are bounded, however many there are. A new
-/// object is seen from the next
-/// look on ([`ServerConfig::scope_every`](super::ServerConfig::scope_every)), and a look costs a
-/// distance for each client and object: with 1000 of each 10 ms, in parts.
+/// For crowds: the bytes and the cost of a client are bounded, however many objects there are. A
+/// new object becomes visible at the next check
+/// ([`ServerConfig::scope_every`](super::ServerConfig::scope_every)). A check costs a distance for
+/// each pair of client and object: 10 ms for 1000 of each, in parts.
 #[derive(Clone, Copy, Debug)]
 pub struct Nearest {
-    /// How many at most. 32 tanks that twist and turn are 2 kB a second to each client (`cargo
-    /// xtask bench thousand`).
+    /// Most objects that a client sees. 32 tanks that turn all the time take 2 kB a second per
+    /// client (`cargo xtask bench thousand`).
     pub count: usize,
 }
 
 impl Nearest {
-    /// What is seen counts as this much nearer than it is, so that two who are about as far away do
-    /// not take turns.
+    /// Factor on the distance of a visible object, so that two objects at about the same distance
+    /// do not alternate.
     ///
-    /// 0.9: on 32 neighbours, about three are kept that are no longer among the nearest, all of
-    /// them at the edge.
+    /// 0.9: of 32 neighbours, about three are kept that are no longer among the nearest, all at the
+    /// edge.
     const KEPT: f64 = 0.9;
 }
 
 impl<V: Planar> Scope<V> for Nearest {
-    /// It stays as it is until all are looked at.
+    /// Visibility stays as it is until the next check of all objects.
     fn sees(&mut self, _: ClientId, _: &ScopeObject<'_, V>, _: &[ScopeObject<'_, V>], is_seen: bool) -> bool {
         is_seen
     }
@@ -143,7 +145,7 @@ mod tests {
 
     const ME: ClientId = ClientId(1);
 
-    /// An object of somebody's, so far along x.
+    /// An object of a client, at this distance along x.
     fn sight(object: u32, owner: u32, x: f64) -> ScopeObject<'static, Vec2> {
         ScopeObject {
             object: EntityId(object),

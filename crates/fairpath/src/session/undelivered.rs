@@ -2,26 +2,26 @@ use super::Delivery;
 use super::message::{Call, Message, Part};
 use crate::number::EntityId;
 
-/// Something that was promised to arrive and will not: the session it belonged to is lost.
+/// A reliable message or value that will not be delivered, because its session is lost.
 ///
-/// It may have arrived all the same, where only the confirmation was lost.
+/// It may have arrived all the same, if only the confirmation was lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Undelivered {
-    /// A call of this delivery class.
+    /// A call, with its delivery class.
     Call(Call, Delivery),
     /// The newest value of a state group.
     State(EntityId, u8),
-    /// That the object exists, or may be seen.
+    /// The announcement of an object.
     Announcement(EntityId),
-    /// That the object is gone.
+    /// The removal of an object.
     Departure(EntityId),
-    /// Whose the object is, or should be.
+    /// A change of an object's owner, or a request for one.
     Ownership(EntityId),
 }
 
 impl Undelivered {
-    /// What a message on the ordered stream amounts to; nothing if it dies with the session anyway.
+    /// Converts a message of the ordered stream; `None` if it ends with the session anyway.
     pub(super) fn message(message: Message) -> Option<Self> {
         match message {
             Message::Call(call) => Some(Self::Call(call, Delivery::ReliableOrdered)),
@@ -40,7 +40,7 @@ impl Undelivered {
         }
     }
 
-    /// What a value that was not confirmed amounts to.
+    /// Converts an unconfirmed value.
     pub(super) fn part(part: Part) -> Option<Self> {
         match part {
             Part::State(object, group) => Some(Self::State(object, group.group)),

@@ -1,18 +1,18 @@
-//! Bits, and the three codes that everything else is spelt in.
+//! Bits, and the three codes that all messages are written in.
 //!
-//! Whatever has a place in a message is described once, as a function over a [`Pass`]: with a
-//! [`Writer`] it writes, with a [`Reader`] it reads, with a [`Counter`] it tells the size, with an
-//! [`Echo`] it tells what the other side will decode. So the four cannot disagree.
+//! Each part of a message is described once, as a function over a [`Pass`]. With a [`Writer`] it
+//! writes, with a [`Reader`] it reads, with a [`Counter`] it returns the size, with an [`Echo`] it
+//! returns what the receiver will decode. So the four cannot disagree.
 
 use super::DecodeError;
 
-/// Values up to here can be spelt by [`Pass::exp_golomb`]: 2⁴⁸ µs are nine years.
+/// Bits of the largest value that [`Pass::exp_golomb`] can write: 2⁴⁸ µs are nine years.
 pub(super) const EXP_GOLOMB_BITS_MAX: u32 = 48;
 
 /// One way of walking through a message.
 ///
-/// Every method takes what to write and answers what is there: a reader ignores the former, all
-/// others answer it unchanged.
+/// Every method takes the value to write and returns the value of the message. A reader ignores the
+/// argument; all others return it unchanged.
 pub(super) trait Pass {
     /// `width` bits, at most 56, the most significant first.
     fn bits(&mut self, value: u64, width: u32) -> Result<u64, DecodeError>;
@@ -39,8 +39,8 @@ pub(super) trait Pass {
         self.phase_in(value, width, (1 << width) - bound)
     }
 
-    /// Any number below 2⁴⁸, in the exponential Golomb code of this order: best for numbers around
-    /// 2^`order`.
+    /// Any number below 2⁴⁸, in the exponential Golomb code of this order: shortest for numbers
+    /// around 2^`order`.
     fn exp_golomb(&mut self, value: u64, order: u32) -> Result<u64, DecodeError> {
         let above = (value >> order).saturating_add(1);
         let width = self.zeros(above.ilog2(), EXP_GOLOMB_BITS_MAX - order)?;
@@ -50,12 +50,12 @@ pub(super) trait Pass {
         Ok(((above - 1) << order) | low)
     }
 
-    /// The same for numbers of either sign.
+    /// A number of either sign, as zigzag and exponential Golomb code.
     fn exp_golomb_signed(&mut self, value: i64, order: u32) -> Result<i64, DecodeError> {
         Ok(unzigzag(self.exp_golomb(zigzag(value), order)?))
     }
 
-    /// That many zeros and a one.
+    /// `count` zeros and a one.
     fn zeros(&mut self, count: u32, count_max: u32) -> Result<u32, DecodeError> {
         let mut found = 0;
         while !self.flag(found == count)? {
@@ -67,12 +67,11 @@ pub(super) trait Pass {
         Ok(found)
     }
 
-    /// Different numbers in ascending order, all of them in `low..end`: the middle one first, then
-    /// those below and those above it, so that each costs only what its neighbours leave open,
-    /// and a run without gaps costs nothing (binary interpolative coding, Moffat and Stuiver
-    /// 2000).
+    /// Different numbers in ascending order, all in `low..end`: the middle one first, then the
+    /// numbers below and above it. Each number costs only the choice that its neighbours leave, and
+    /// a run without gaps costs nothing (binary interpolative coding, Moffat and Stuiver 2000).
     ///
-    /// The caller makes sure that there is room for so many.
+    /// The caller checks that the range has room for all numbers.
     fn ascending(&mut self, numbers: &mut [u32], low: u64, end: u64) -> Result<(), DecodeError> {
         if numbers.is_empty() {
             return Ok(());
@@ -87,13 +86,13 @@ pub(super) trait Pass {
     }
 }
 
-/// 0, −1, 1, −2, 2, … as 0, 1, 2, 3, 4, …
+/// Maps 0, −1, 1, −2, 2, … to 0, 1, 2, 3, 4, …
 #[inline]
 pub(super) const fn zigzag(value: i64) -> u64 {
     (value << 1 ^ value >> 63) as u64
 }
 
-/// 0, 1, 2, 3, 4, … as 0, −1, 1, −2, 2, …
+/// Maps 0, 1, 2, 3, 4, … to 0, −1, 1, −2, 2, …
 #[inline]
 pub(super) const fn unzigzag(code: u64) -> i64 {
     (code >> 1) as i64 ^ -((code & 1) as i64)
@@ -102,7 +101,7 @@ pub(super) const fn unzigzag(code: u64) -> i64 {
 /// Appends to a byte buffer.
 pub(super) struct Writer<'a> {
     out: &'a mut Vec<u8>,
-    /// Fewer than 32 bits that are not in the buffer yet, in the low end; above them, bits that
+    /// The low `pending_width` bits, fewer than 32, are not in the buffer yet; the bits above them
     /// are.
     pending: u64,
     pending_width: u32,
@@ -120,7 +119,7 @@ impl<'a> Writer<'a> {
         self.out.extend_from_slice(&left_aligned.to_be_bytes()[..bytes]);
     }
 
-    /// At most 32 bits.
+    /// Appends at most 32 bits.
     #[inline(always)]
     fn put(&mut self, value: u64, width: u32) {
         debug_assert!(width <= 32 && value >> width == 0, "{value} does not fit in {width} bits");
@@ -157,7 +156,7 @@ impl Pass for Writer<'_> {
     }
 }
 
-/// Appends what `walk` writes to `out`; on an error `out` is as it was.
+/// Appends what `walk` writes to `out`. On an error `out` is unchanged.
 pub(super) fn append<E>(
     out: &mut Vec<u8>,
     walk: impl FnOnce(&mut Writer<'_>) -> Result<(), E>,
@@ -172,7 +171,7 @@ pub(super) fn append<E>(
     walked
 }
 
-/// Takes from a byte slice.
+/// Reads from a byte slice.
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],
     /// In bits.
@@ -189,7 +188,7 @@ impl<'a> Reader<'a> {
         self.bytes.len() * 8 - self.position
     }
 
-    /// Nothing but zeros in the last byte, and nothing after it.
+    /// Checks that the last byte is padded with zeros and that no byte follows.
     pub(super) fn finish(mut self) -> Result<(), DecodeError> {
         if self.bits_left() >= 8 {
             return Err(DecodeError::TrailingBytes);
@@ -200,14 +199,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The next `width` bits, 1 to 56, with zeros after the end, without taking them.
+    /// Returns the next `width` bits, 1 to 56, with zeros after the end, and does not consume them.
     #[inline]
     fn peek(&self, width: u32) -> u64 {
         debug_assert!((1..=56).contains(&width), "a window holds 56 bits at any position");
         (self.window(self.position / 8) << (self.position % 8)) >> (64 - width)
     }
 
-    /// The eight bytes from `at` on, with zeros after the end.
+    /// Returns the eight bytes from `at` on, with zeros after the end.
     #[inline]
     fn window(&self, at: usize) -> u64 {
         if let Some(bytes) = self.bytes.get(at..at + 8) {
@@ -274,7 +273,7 @@ impl Pass for Counter {
     }
 }
 
-/// Answers what the other side would read, and leaves no trace.
+/// Returns what the receiver would read, and writes nothing.
 pub(super) struct Echo;
 
 impl Pass for Echo {

@@ -1,30 +1,30 @@
-//! What every message begins with.
+//! The header of every message.
 
 use super::bits::{Pass, Reader};
 use super::{DecodeError, Nonce, VERSION};
 use crate::number::WirePacketNumber;
 use crate::time::SharedInstant;
 
-/// What every message begins with.
+/// The header of every message.
 ///
-/// All datagrams of one direction of a link share one count, whatever their kind, so that a gap is
-/// a loss.
+/// All datagrams of one direction of a link share one count, whatever their kind, so that a gap
+/// means loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
-    /// Which datagram of its direction this is. The receiver widens it against the newest it has
-    /// seen.
+    /// The number of the datagram in its direction. The receiver widens it against the newest it
+    /// has seen.
     pub packet: WirePacketNumber,
-    /// When it was handed to the link, to the microsecond.
+    /// When the datagram was handed to the link, to the microsecond.
     pub sent_at: SharedInstant,
-    /// Of DR vectors: what its receiver must prove to have seen. Of feedback: the proof, which is
-    /// the exclusive or of the nonces of all datagrams that it acknowledges.
+    /// In a message of DR vectors: the nonce that the receiver must prove to have seen. In
+    /// feedback: the proof, the exclusive or of the nonces of all acknowledged datagrams.
     pub nonce: Nonce,
-    /// The newest feedback message that its sender has received, if there is one worth confirming:
-    /// every receipt in that message has arrived and need not be repeated.
+    /// The newest feedback message that the sender has received, if one is worth confirming: the
+    /// receiver need not repeat its receipts.
     pub confirmed: Option<WirePacketNumber>,
 }
 
-/// Which kind of message some bytes claim to be.
+/// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// DR vectors in the plane.
@@ -36,7 +36,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Looks at the first byte only.
+    /// Returns the kind of a message. Reads the first byte only.
     pub fn of(bytes: &[u8]) -> Result<Self, DecodeError> {
         Ok(pass_first_byte(&mut Reader::new(bytes), Self::Feedback, false)?.0)
     }
@@ -73,8 +73,8 @@ fn pass_first_byte<P: Pass>(pass: &mut P, kind: Kind, confirms: bool) -> Result<
     Ok((kind, confirms))
 }
 
-/// The header of a message of this kind. `near` is an instant less than [`TIME_WIDTH`]'s half away
-/// from when it was sent; a writer knows that instant itself.
+/// The header of a message of this kind. `near` is an instant less than half of the [`TIME_WIDTH`]
+/// range away from the send time; a writer passes the send time itself.
 pub(super) fn pass_header<P: Pass>(
     pass: &mut P,
     kind: Kind,
@@ -100,24 +100,24 @@ pub(super) fn pass_header<P: Pass>(
     Ok(Header { packet, sent_at, nonce, confirmed })
 }
 
-/// Of an instant's microseconds the wire carries the low 28 bits: two clocks, or a datagram's two
-/// ends, may be 134 s apart. Four times the 30 s for which QUIC connections are commonly kept
-/// alive: what waited longer in some buffer would be taken for new.
+/// Bits of an instant's microseconds on the wire: two clocks, or the two ends of a link, may be 134
+/// s apart. That is four times the 30 s for which QUIC connections are commonly kept alive; a
+/// datagram that waited longer in a buffer would be taken for new.
 const TIME_WIDTH: u32 = 28;
 const TIME_MASK: u64 = (1 << TIME_WIDTH) - 1;
 
-/// The instant nearest to `near` whose low bits are these; of two, the later.
+/// Returns the instant nearest to `near` with these low bits; of two, the later.
 fn widen_time(low: u64, near: SharedInstant) -> Result<SharedInstant, DecodeError> {
     let ahead = low.wrapping_sub(near.as_micros() as u64) & TIME_MASK;
     let ahead = if ahead <= 1 << (TIME_WIDTH - 1) { ahead as i64 } else { ahead as i64 - (1 << TIME_WIDTH) };
     near.as_micros().checked_add(ahead).and_then(instant).ok_or(DecodeError::OutOfRange)
 }
 
-/// The ends of time, in microseconds from zero: 36 000 years. Far enough from what an `i64` holds
-/// that no sum or rounding of instants overflows.
+/// The largest time, in microseconds from zero: 36 000 years. Far enough from the limits of an
+/// `i64` that no sum or rounding of instants overflows.
 const TIME_LIMIT: i64 = 1 << 60;
 
-/// The instant so many microseconds from zero, unless that is beyond the ends of time.
+/// Returns the instant at `micros`, or `None` beyond [`TIME_LIMIT`].
 #[inline]
 pub(super) fn instant(micros: i64) -> Option<SharedInstant> {
     (-TIME_LIMIT..=TIME_LIMIT).contains(&micros).then_some(SharedInstant::from_micros(micros))

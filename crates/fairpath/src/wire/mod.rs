@@ -1,30 +1,29 @@
-//! The bytes: DR vectors and receipts, packed bit by bit.
+//! The wire format: DR vectors and receipts, packed bit by bit.
 //!
 //! `PROTOCOL.md` at the root of the repository is the specification; `lab/spec-check` is a second
-//! decoder that has read only that. Two kinds of message travel in datagrams, and both begin with a
-//! [`Header`]:
+//! decoder, written from the specification alone. Two kinds of message travel in datagrams, and
+//! both begin with a [`Header`]:
 //!
 //! * a batch of DR vectors of different entities: [`encode_updates`], [`pack_updates`],
 //!   [`decode_updates`];
 //! * a batch of [`Receipt`]s, the answer to them: [`encode_feedback`], [`pack_feedback`],
 //!   [`decode_feedback`].
 //!
-//! Feedback must prove that what it acknowledges was received: every header has a [`Nonce`]. The
-//! bookkeeping of both ends, what was sent and what is not confirmed yet, is [`link`](crate::link).
+//! Feedback must prove that the acknowledged datagrams were received: every header has a [`Nonce`].
+//! [`link`](crate::link) keeps the books of both ends.
 //!
-//! How finely numbers are spelt is a [`Precision`], which both sides must share. The sender
-//! predicts from [`Precision::as_decoded`], so that what it believes the receivers see is what they
-//! see.
+//! A [`Precision`] sets how numbers are rounded; both ends must use the same. The sender predicts
+//! from [`Precision::as_decoded`], so that it predicts exactly what the receivers see.
 //!
-//! Three promises, each of them a law in the tests:
+//! Three guarantees, each checked by property tests:
 //!
-//! * *Nothing is clamped.* A number outside the world takes more bits, never another value.
-//! * *One message, one spelling.* Whatever decodes, encodes to the same bytes again.
-//! * *Nobody's bytes hurt.* Any byte string decodes or is refused; it never panics, and never makes
-//!   the decoder allocate more than a constant times its own length.
+//! * *No clamping.* A number outside the world takes more bits; its value does not change.
+//! * *Canonical form.* A message that decodes encodes to the same bytes again.
+//! * *Safe decoding.* Any byte string decodes or returns an error. Decoding never panics and never
+//!   allocates more than a constant times the length of the input.
 //!
-//! How it is kept small and hard to get wrong: each part of a message is described once, as a walk
-//! that a writer, a reader, a counter and an echo all take (see `bits.rs`).
+//! Each part of a message is described once, as a walk that writer, reader, counter and echo share
+//! (see `bits.rs`).
 
 mod bits;
 pub mod cost;
@@ -43,17 +42,17 @@ pub use precision::{Precision, PrecisionSettings};
 pub use receipts::{Feedback, Receipt, StaleSet, decode_feedback, encode_feedback, pack_feedback};
 pub use updates::{Updates, decode_updates, encode_updates, pack_updates};
 
-/// The version of the format that this library writes, and the only one it reads.
+/// The version of the wire format that this library writes, and the only one it reads.
 pub const VERSION: u8 = 2;
 
-/// DR vectors in one message, at most: their number is a byte. A datagram that passes everywhere
-/// holds about 120 linear ones.
+/// Most DR vectors in one message: their number is a byte. A datagram that passes every path holds
+/// about 120 linear ones.
 pub const VECTORS_MAX: usize = 255;
 
-/// Datagrams that one feedback message has receipts of are less than this apart: beyond it a number
-/// on the wire no longer says which is meant.
+/// Datagrams acknowledged in one feedback message are less than this apart: at a larger distance
+/// the 16 bits on the wire are ambiguous.
 pub const PACKETS_SPAN: u64 = 1 << 15;
 
-/// Receipts in one message, at most: their number is a byte. At 60 packets per second, four seconds
-/// of receipts that nobody has confirmed.
+/// Most receipts in one message: their number is a byte. At 60 packets per second, four seconds of
+/// unconfirmed receipts.
 pub const RECEIPTS_MAX: usize = 255;

@@ -1,4 +1,4 @@
-//! What a motion and an attitude look like in bits.
+//! The encoding of motions and attitudes.
 
 use std::f64::consts::{SQRT_2, TAU};
 
@@ -10,11 +10,12 @@ use crate::motion::{Circular, Dis, Hermite, Linear, Motion, Quadratic, Static, d
 use crate::rotation::Quat;
 use crate::vector::{Planar, Vec3, Vector};
 
-/// How many shapes there could be: three bits of model and one for an attitude.
+/// Number of possible shapes: three bits of model and one for an attitude.
 pub(super) const SHAPES: u32 = 16;
 const ATTITUDE: u32 = 8;
 
-/// Which numbers a DR vector consists of: its model, and whether it has an attitude.
+/// Returns the shape of a DR vector, which decides its numbers: its model, and whether it has an
+/// attitude.
 pub(super) fn shape_of<V: Planar>(vector: &DrVector<V>) -> u32 {
     let model = match vector.motion {
         Motion::Static(_) => 0,
@@ -27,7 +28,7 @@ pub(super) fn shape_of<V: Planar>(vector: &DrVector<V>) -> u32 {
     model + if vector.attitude.is_some() { ATTITUDE } else { 0 }
 }
 
-/// Something of this shape, for a reader to fill.
+/// Returns a motion of this shape, for a reader to fill.
 pub(super) fn blank<V: Planar>(shape: u32) -> Result<(Motion<V>, Option<Attitude<V>>), DecodeError> {
     let (position, velocity) = (V::ZERO, V::ZERO);
     let motion = match shape % ATTITUDE {
@@ -62,9 +63,8 @@ pub(super) fn blank<V: Planar>(shape: u32) -> Result<(Motion<V>, Option<Attitude
     Ok((motion, (shape >= ATTITUDE).then(Attitude::default)))
 }
 
-/// The models of IEEE 1278.1, by the number that the wire gives them: the standard's in the low
-/// four bits, and above it which reading of that model is meant, in the order in which
-/// [`dis::Model::ALL`] lists them.
+/// Returns the wire's number of an IEEE 1278.1 model: the standard's number in the low four bits,
+/// above it the variant of that model, in the order of [`dis::Model::ALL`].
 fn dis_code(model: dis::Model) -> u8 {
     let reading = dis_readings(model.number()).position(|reading| reading == model);
     model.number() | (reading.expect("every reading is listed") as u8) << 4
@@ -78,7 +78,7 @@ fn dis_readings(number: u8) -> impl Iterator<Item = dis::Model> {
     dis::Model::ALL.into_iter().filter(move |model| model.number() == number)
 }
 
-/// The numbers of a motion, in the order in which its struct lists them.
+/// The numbers of a motion, in the order of its struct.
 pub(super) fn pass_motion<P: Pass, V: Planar>(
     pass: &mut P,
     precision: &Precision,
@@ -159,7 +159,7 @@ fn pass_components<'a, P: Pass, V: Vector>(
     Ok(())
 }
 
-/// Below and above there is nothing in two dimensions.
+/// Heights are omitted in two dimensions.
 fn pass_circular<P: Pass, V: Planar>(
     pass: &mut P,
     precision: &Precision,
@@ -185,8 +185,8 @@ fn pass_duration<P: Pass>(pass: &mut P, grid: &Grid, secs: &mut f64) -> Result<(
     if *secs > 0.0 { Ok(()) } else { Err(DecodeError::OutOfRange) }
 }
 
-/// The standard's models are three-dimensional wherever they are used. What is zero takes one bit,
-/// since half of the models do without an acceleration or a rotation.
+/// The standard's models are three-dimensional in every world. A zero vector takes one bit, because
+/// half of the models have no acceleration or no rotation.
 fn pass_dis<P: Pass>(pass: &mut P, precision: &Precision, it: &mut Dis) -> Result<(), DecodeError> {
     let code = pass.bits(dis_code(it.model).into(), 8)? as u8;
     it.model = dis_model(code).ok_or(DecodeError::UnknownModel(code))?;
@@ -224,7 +224,7 @@ fn pass_orientation<P: Pass, V: Planar>(
     Ok(())
 }
 
-/// A heading: which of the turn's steps is nearest. Every angle has a code, so there is no escape.
+/// A heading, as the nearest step of a full turn. Every angle has a code, so there is no escape.
 fn pass_angle<P: Pass>(pass: &mut P, precision: &Precision, angle: &mut f64) -> Result<(), DecodeError> {
     if !angle.is_finite() {
         return Err(DecodeError::NonFinite);
@@ -238,13 +238,13 @@ fn pass_angle<P: Pass>(pass: &mut P, precision: &Precision, angle: &mut f64) -> 
     Ok(())
 }
 
-/// An orientation in space: which component of the unit quaternion is the largest, and the other
-/// three, from which it follows.
+/// An orientation in space: the index of the largest component of the unit quaternion, and the
+/// other three components, which determine it.
 ///
 /// In units of 1/(m·√2), where m is half of a full turn's steps, the squares of the four sum to
-/// 2m². The one left out is greater than each of the three, strictly: a tie is broken by taking a
-/// unit from one of them. So the same orientation is always spelt the same way, and decoding what
-/// was encoded changes nothing.
+/// 2m². The omitted component is strictly greater than each of the three: a tie is broken by taking
+/// a unit from one of them. So an orientation has one encoding, and encoding it again changes
+/// nothing.
 fn pass_quaternion<P: Pass>(pass: &mut P, precision: &Precision, it: &mut Quat) -> Result<(), DecodeError> {
     if !it.is_finite() {
         return Err(DecodeError::NonFinite);
@@ -282,8 +282,8 @@ fn pass_quaternion<P: Pass>(pass: &mut P, precision: &Precision, it: &mut Quat) 
     Ok(())
 }
 
-/// Where among w, x, y, z the largest component is, and the other three in that order, for the one
-/// of the two quaternions ±q in which the largest is positive.
+/// Returns the index of the largest component among w, x, y, z and the other three in that order,
+/// for the one of the quaternions ±q whose largest component is positive.
 fn smallest_three(q: Quat) -> (usize, [f64; 3]) {
     let all = [q.w, q.v.x, q.v.y, q.v.z];
     let mut largest = 0;

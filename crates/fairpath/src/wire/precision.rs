@@ -1,57 +1,53 @@
-//! How finely numbers are spelt: the agreement that sender and receiver must share.
+//! Precision: how sender and receiver round numbers.
 
 use super::bits::{Pass, unzigzag, zigzag};
 use super::{DecodeError, PrecisionError, VERSION};
 use crate::time::{SharedInstant, Span};
 use crate::vector::{Vec3, Vector};
 
-/// The knobs of a [`Precision`]. Lengths are in the game's own unit; metres in the examples.
+/// The settings of a [`Precision`]. Lengths are in the game's own unit; metres in the examples.
 ///
-/// The defaults spell a linear DR vector of a 1 km world in 68 bits plus its share of the batch,
-/// and keep its prediction within a centimetre or so for a second.
+/// With the defaults a linear DR vector of a 1 km world takes 68 bits plus its share of the batch,
+/// and its prediction stays within a centimetre or so for a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PrecisionSettings {
-    /// What positions are rounded to, per axis. Default 0.01: at most 5 mm off. Each halving costs
-    /// a bit per axis; far above the trigger's threshold, every DR vector starts with an error
-    /// that triggers the next.
+    /// Rounding of positions, per axis. Default 0.01: at most 5 mm off. Each halving costs a bit
+    /// per axis. Too coarse (far above the trigger's threshold): every DR vector starts with an
+    /// error that triggers the next.
     pub position_step: f64,
-    /// The corner of the world with the smallest coordinates. Default −500 on each axis. What lies
-    /// outside costs 25 bits more per axis and keeps the step up to 2²³ steps from zero (84
-    /// km); beyond that it costs 65 more and is exact. Too small a world pays that often; each
-    /// doubling of it costs a bit per axis. The third axis is of no account in two dimensions,
-    /// except for the models of IEEE 1278.1.
+    /// The corner of the world with the smallest coordinates. Default −500 on each axis. A position
+    /// outside costs 25 bits more per axis and keeps the step up to 2²³ steps from zero (84 km);
+    /// beyond that it costs 65 more and is exact. In too small a world that happens often; each
+    /// doubling of the world costs a bit per axis. In two dimensions only the models of IEEE 1278.1
+    /// use the third axis.
     pub world_min: Vec3,
     /// The corner of the world with the greatest coordinates. Default 500 on each axis.
     pub world_max: Vec3,
-    /// What velocities are rounded to, per axis. Default 0.01 per second: a straight guess is 5 mm
-    /// off after a second. Each halving costs a bit per axis; too coarse, and predictions drift
-    /// to the threshold on their own (at 0.1 per second and a threshold of 0.1, after two
-    /// seconds).
+    /// Rounding of velocities, per axis. Default 0.01 per second: a straight prediction is 5 mm off
+    /// after a second. Each halving costs a bit per axis. Too coarse: predictions drift to the
+    /// threshold on their own (at 0.1 per second and a threshold of 0.1, after two seconds).
     pub velocity_step: f64,
-    /// The greatest velocity per axis that needs no escape. Default 40 per second (144 km/h). An
-    /// escape costs 25 bits per axis, each doubling of the limit one: worth it if one in 25 is
-    /// faster.
+    /// The greatest velocity per axis without an escape. Default 40 per second (144 km/h). An
+    /// escape costs 25 bits per axis, each doubling of the limit costs one: double it if more than
+    /// one velocity in 25 is faster.
     pub velocity_limit: f64,
-    /// What accelerations are rounded to, per axis. Default 0.02 per second squared: 5 mm after a
-    /// second.
+    /// Rounding of accelerations, per axis. Default 0.02 per second squared: 5 mm after a second.
     pub acceleration_step: f64,
-    /// The greatest acceleration per axis that needs no escape. Default 40 per second squared, four
-    /// g.
+    /// The greatest acceleration per axis without an escape. Default 40 per second squared, four g.
     pub acceleration_limit: f64,
-    /// Into how many headings a full turn is divided; even. Default 8192: at most 0.4 mrad off, one
+    /// The number of headings in a full turn; even. Default 8192: at most 0.4 mrad off, one
     /// centimetre sideways after 25 m. Orientations in space are at most a whole step off. Each
-    /// doubling costs a bit, in space three; at 256 a car on a kilometre's straight is sent
-    /// twelve metres aside.
+    /// doubling costs a bit, in space three. Too coarse: at 256 a car on a straight of one
+    /// kilometre is predicted twelve metres aside.
     pub angle_steps: u32,
-    /// What turn rates are rounded to. Default 0.001 rad/s: 0.5 mrad after a second.
+    /// Rounding of turn rates. Default 0.001 rad/s: 0.5 mrad after a second.
     pub turn_rate_step: f64,
-    /// The greatest turn rate, or body rate per axis, that needs no escape. Default 8 rad/s.
+    /// The greatest turn rate, or body rate per axis, without an escape. Default 8 rad/s.
     pub turn_rate_limit: f64,
-    /// The grid that generation times lie on, the same for all batches. Default 1 ms. The owner
-    /// moves its motion onto the grid before it cuts a DR vector, so a coarse grid costs no
-    /// accuracy; one coarser than a tick gives DR vectors of different ticks the same time, and
-    /// the later one looks like a duplicate. A finer one costs a bit or two per DR vector in
-    /// batches that gather several ticks.
+    /// The grid of generation times, the same for all batches. Default 1 ms. The owner moves its
+    /// motion onto the grid before it generates a DR vector, so a coarse grid costs no accuracy.
+    /// Coarser than a tick: DR vectors of different ticks get the same time, and the later one
+    /// looks like a duplicate. Finer: a bit or two more per DR vector in batches of several ticks.
     pub time_step: Span,
 }
 
@@ -73,7 +69,7 @@ impl Default for PrecisionSettings {
     }
 }
 
-/// How finely numbers are spelt. Both sides of a link must use the same.
+/// How numbers are rounded on the wire. Both ends of a link must use the same.
 ///
 /// ```
 /// use fairpath::wire::{Precision, PrecisionSettings};
@@ -98,7 +94,7 @@ pub struct Precision {
     pub(super) duration: Grid,
 }
 
-/// A curve lasts at most so many steps of the time grid without an escape: four seconds.
+/// Longest duration of a curve without an escape, in steps of the time grid: four seconds.
 const DURATION_STEPS: i32 = 4096;
 
 impl Precision {
@@ -129,18 +125,19 @@ impl Precision {
         })
     }
 
-    /// What it was made from.
+    /// Returns the settings it was made from.
     pub fn settings(&self) -> &PrecisionSettings {
         &self.settings
     }
 
-    /// The step of the grid that generation times lie on.
+    /// Returns the step of the grid of generation times.
     pub fn time_step(&self) -> Span {
         self.settings.time_step
     }
 
-    /// A number that two peers compare before they talk: the same for the same format version and
-    /// precision, almost surely another for any other. FNV-1a over what `PROTOCOL.md` lists.
+    /// Returns a number that two peers compare before they exchange data: the same for the same
+    /// format version and precision, almost surely different for any other. FNV-1a over the values
+    /// that `PROTOCOL.md` lists.
     pub fn fingerprint(&self) -> u32 {
         let [x, y, z] = self.position;
         let grids = [x, y, z, self.velocity, self.acceleration, self.turn_rate];
@@ -157,7 +154,7 @@ impl Precision {
         hash
     }
 
-    /// The instant of the time grid that is nearest to `t`.
+    /// Returns the instant of the time grid nearest to `t`.
     pub fn on_time_grid(&self, t: SharedInstant) -> SharedInstant {
         SharedInstant::ZERO + t.since_zero().rounded_to(self.time_step())
     }
@@ -165,30 +162,30 @@ impl Precision {
 
 impl Default for Precision {
     fn default() -> Self {
-        Self::new(PrecisionSettings::default()).expect("the default settings are sound")
+        Self::new(PrecisionSettings::default()).expect("the default settings are valid")
     }
 }
 
-/// A number is a whole number of steps: in few bits if that number is in the expected range, in 24
-/// bits if it is not, and as it is if even those do not hold it.
+/// Rounds a number to a whole number of steps: in few bits within the expected range, in 24 bits
+/// outside it, and unrounded if it does not fit in those.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Grid {
     step: f64,
-    /// 1 / step: a product is several times as fast as a quotient.
+    /// 1 / step: a multiplication is several times as fast as a division.
     steps_per_unit: f64,
-    /// Numbers this far from zero, and farther, are not rounded.
+    /// Numbers at least this far from zero are not rounded.
     far: f64,
-    /// The number of steps that is in the middle of the range. The codes count outwards from there,
-    /// so that the short ones are for what is slow or near the middle of the world.
+    /// The middle of the range, in steps. The codes count outwards from it, so that slow or central
+    /// values have the short ones.
     middle: i32,
-    /// How many numbers of steps are in the range. The code after the last of them is the escape.
+    /// Numbers of steps in the range. The code after the last of them is the escape.
     levels: u32,
     /// The phase-in code of the levels and the escape.
     width: u32,
     short_count: u32,
 }
 
-/// Numbers of steps this far from zero, and farther, do not fit in 24 bits.
+/// Numbers of steps at least this far from zero do not fit in 24 bits.
 const FAR_STEPS: i32 = 1 << 23;
 
 impl Grid {
@@ -217,7 +214,8 @@ impl Grid {
         }
     }
 
-    /// What a fingerprint is made of: the step's bits, the lowest and the highest number of steps.
+    /// Returns the grid's part of the fingerprint: the step's bits, the lowest and the highest
+    /// number of steps.
     fn words(&self) -> [u64; 3] {
         let low = i64::from(self.middle) - i64::from(self.levels / 2);
         [self.step.to_bits(), low as u64, (low + i64::from(self.levels) - 1) as u64]
@@ -231,7 +229,6 @@ impl Grid {
         self.is_near(value) && self.steps(value) == 0
     }
 
-    /// One number.
     #[inline]
     pub(super) fn pass<P: Pass>(&self, pass: &mut P, value: f64) -> Result<f64, DecodeError> {
         let escape = u64::from(self.levels);
@@ -269,17 +266,17 @@ impl Grid {
         Ok(value)
     }
 
-    /// Whether it is rounded. Not a number is far.
+    /// Returns whether the number is rounded. NaN is not.
     #[inline]
     fn is_near(&self, value: f64) -> bool {
         value.abs() < self.far
     }
 
-    /// The nearest number of steps to something near.
+    /// Returns the nearest number of steps.
     #[inline]
     fn steps(&self, value: f64) -> i32 {
-        // Half a step outwards and cut off: the same as to round, without a call on machines that have no
-        // instruction for it.
+        // Half a step outwards, then truncated: the same as rounding, without a call on machines
+        // that have no instruction for it.
         let steps = (value * self.steps_per_unit + 0.5f64.copysign(value)) as i32;
         steps.clamp(1 - FAR_STEPS, FAR_STEPS - 1)
     }

@@ -1,9 +1,10 @@
-//! What a receiver tells the sender: which datagrams came, when, and what was of no use in them.
+//! Feedback: a receiver reports which datagrams arrived, when, and which of their DR vectors were
+//! outdated.
 //!
-//! A receipt can be lost like anything else, and a later one cannot tell when an earlier datagram
-//! came. So each feedback message repeats all receipts that the sender has not confirmed yet, and
-//! is built to make repetition cheap: a run of datagrams without a gap costs nothing to name,
-//! evenly spaced arrivals with an even delay cost nothing more, and jitter costs what it is worth.
+//! A receipt can be lost, and a later one cannot say when an earlier datagram arrived. So each
+//! feedback message repeats all receipts that the sender has not confirmed yet. The encoding makes
+//! repetition cheap: a run of datagrams without a gap costs nothing to name, evenly spaced arrivals
+//! with an even delay cost nothing more, and jitter costs bits in proportion to its size.
 
 use super::bits::{Counter, EXP_GOLOMB_BITS_MAX, Pass, Reader, append, zigzag};
 use super::header::{Header, Kind, instant, pass_header};
@@ -15,40 +16,41 @@ use crate::time::{SharedInstant, Span};
 /// The arrival of one datagram of DR vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Receipt {
-    /// Which datagram.
+    /// The datagram.
     pub packet: PacketNumber,
-    /// When it came, by the receiver's view of the shared clock.
+    /// When the datagram arrived, on the receiver's estimate of the shared clock.
     pub received_at: SharedInstant,
-    /// That, minus the send time it carried. Negative where the clocks disagree by more than the
-    /// way took.
+    /// `received_at` minus the send time of the datagram. Negative if the clocks differ by more
+    /// than the delay.
     pub delay: Span,
-    /// Which of its DR vectors were older than what the receiver already had. All others were used.
+    /// The DR vectors in the datagram that were older than those the receiver already had. All
+    /// others were used.
     pub stale: StaleSet,
 }
 
 /// A batch of receipts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Feedback {
-    /// Which datagram it is, when it was sent, and the proof: the nonces of all datagrams below, in
-    /// one number.
+    /// The header; its nonce is the proof, the exclusive or of the nonces of all acknowledged
+    /// datagrams.
     pub header: Header,
-    /// Whether everything that had arrived when it was sent is either here or confirmed. Then
-    /// whatever else was sent long before is lost; otherwise some receipts did not fit, or had
-    /// to be given up.
+    /// Whether every datagram that had arrived by the send time is acknowledged here or confirmed.
+    /// If true, any other datagram sent long before is lost. If false, some receipts did not fit or
+    /// were given up.
     pub is_complete: bool,
-    /// The receipts, in ascending order of their packets.
+    /// The receipts, in ascending order of packet numbers.
     pub receipts: Vec<Receipt>,
 }
 
-/// Some of the DR vectors of one datagram, by their place in it.
+/// A set of DR vectors of one datagram, by their index in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StaleSet([u64; 4]);
 
 impl StaleSet {
-    /// None of them.
+    /// The empty set.
     pub const NONE: Self = Self([0; 4]);
 
-    /// Adds the DR vector at this place, counted from zero. Places that no datagram has are
+    /// Adds the DR vector at index `place`, counted from zero. Indices from [`VECTORS_MAX`] on are
     /// ignored.
     pub fn insert(&mut self, place: usize) {
         if place < VECTORS_MAX {
@@ -56,22 +58,22 @@ impl StaleSet {
         }
     }
 
-    /// Whether the DR vector at this place is among them.
+    /// Returns whether the DR vector at index `place` is in the set.
     pub fn contains(&self, place: usize) -> bool {
         place < VECTORS_MAX && self.0[place / 64] >> (place % 64) & 1 == 1
     }
 
-    /// Whether all DR vectors of the datagram were used.
+    /// Returns whether the set is empty: all DR vectors of the datagram were used.
     pub fn is_empty(&self) -> bool {
         *self == Self::NONE
     }
 
-    /// How many there are.
+    /// Returns the size of the set.
     pub fn len(&self) -> usize {
         self.0.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Their places, ascending.
+    /// Returns the indices in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = usize> {
         (0..VECTORS_MAX).filter(|&place| self.contains(place))
     }
@@ -80,7 +82,7 @@ impl StaleSet {
         (0..VECTORS_MAX).rev().find(|&place| self.contains(place))
     }
 
-    /// One bit if there are none; else the place of the last, and one bit for each place before it.
+    /// One bit if the set is empty; else the last index, and one bit for each index before it.
     fn pass<P: Pass>(&self, pass: &mut P) -> Result<Self, DecodeError> {
         let mut found = Self::NONE;
         let last = self.last();
@@ -109,19 +111,20 @@ impl FromIterator<usize> for StaleSet {
     }
 }
 
-/// Appends this message, whose receipts must ascend by packet, to `out`.
+/// Appends this message to `out`. Its receipts must be in ascending order of packet numbers.
 ///
-/// On an error `out` is as it was.
+/// On an error `out` is unchanged.
 pub fn encode_feedback(feedback: &Feedback, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     check_order(&feedback.receipts)?;
     append(out, |writer| pass_known(writer, feedback))
 }
 
-/// Appends a message with the first of these receipts, the oldest, as many as fit in `bytes_max`,
-/// and tells how many. Where none fits, nothing is written.
+/// Appends a message with the first of these receipts, as many as fit in `bytes_max`, and returns
+/// their number. If none fits, nothing is written.
 ///
-/// Each receipt comes with the nonce of its datagram; `header` is told the proof of those that are
-/// in. Where some are left out, the message is not complete, whatever `is_complete` says.
+/// Each receipt comes with the nonce of its datagram; the proof of the included ones replaces the
+/// nonce of `header`. If receipts are left out, the message is marked incomplete, whatever
+/// `is_complete` says.
 pub fn pack_feedback(
     header: &Header,
     is_complete: bool,
@@ -147,8 +150,8 @@ pub fn pack_feedback(
     Ok(count)
 }
 
-/// Reads a batch of receipts. `near` is any instant within two minutes of when it was sent,
-/// `newest_sent` the newest datagram that they can be about, or one less than 32 768 away from it.
+/// Reads a batch of receipts. `near` is any instant within two minutes of the send time.
+/// `newest_sent` is the newest datagram sent, or any number less than 32 768 away from it.
 pub fn decode_feedback(
     near: SharedInstant,
     newest_sent: PacketNumber,
@@ -173,13 +176,13 @@ pub fn decode_feedback(
     Ok(Feedback { header, is_complete, receipts })
 }
 
-/// [`RECEIPTS_MAX`] in bits.
+/// Bits of [`RECEIPTS_MAX`].
 const COUNT_WIDTH: u32 = 8;
 const _: () = assert!(RECEIPTS_MAX == (1 << COUNT_WIDTH) - 1);
 
-/// The order of the code for how long ago the newest packet came: best for a millisecond or so.
+/// Order of the code for the time since the newest arrival: best for about a millisecond.
 const HOLD_ORDER: u32 = 10;
-/// The order of the code for a column's least value: best for a delay or an interval of tens of
+/// Order of the code for a column's least value: best for a delay or an interval of tens of
 /// milliseconds.
 const LEAST_ORDER: u32 = 14;
 
@@ -193,7 +196,7 @@ fn check_order(receipts: &[Receipt]) -> Result<(), EncodeError> {
     Ok(())
 }
 
-/// A whole message, except for the padding, with something that is not a reader.
+/// A whole message without the padding, for every pass except a reader.
 fn pass_known<P: Pass>(pass: &mut P, feedback: &Feedback) -> Result<(), EncodeError> {
     let Feedback { header, is_complete, receipts } = feedback;
     let newest = receipts.last().map_or(PacketNumber(0), |receipt| receipt.packet);
@@ -227,7 +230,7 @@ fn pass_receipts<P: Pass>(
     Ok(())
 }
 
-/// The newest packet, how far back the oldest is, and those between.
+/// The newest packet, the distance to the oldest, and the packets between.
 fn pass_packets<P: Pass>(
     pass: &mut P,
     near: PacketNumber,
@@ -256,7 +259,7 @@ fn pass_packets<P: Pass>(
     Ok(())
 }
 
-/// How long before the message the newest packet came, and the intervals between the arrivals.
+/// The time from the newest arrival to the message, and the intervals between the arrivals.
 fn pass_arrivals<P: Pass>(
     pass: &mut P,
     sent_at: SharedInstant,
@@ -279,15 +282,15 @@ fn pass_arrivals<P: Pass>(
     Ok(())
 }
 
-/// Numbers in a column are less than this from zero: 2⁴⁵ µs are a year.
+/// Limit of the numbers in a column: 2⁴⁵ µs are a year.
 const COLUMN_LIMIT: i64 = 1 << 45;
 const _: () = assert!(zigzag(COLUMN_LIMIT) < 1 << EXP_GOLOMB_BITS_MAX);
-/// Instead of an order: all numbers of the column are the same.
+/// In place of an order: all numbers of the column are equal.
 const ALL_SAME: u32 = 31;
-/// The greatest order: differences of a quarter of an hour.
+/// The greatest order, for differences of a quarter of an hour.
 const COLUMN_ORDER_MAX: u32 = 30;
 
-/// Numbers that are near to each other: the least of them, and what each is above it.
+/// Numbers that are close together: the least of them, and the difference of each from it.
 fn pass_column<P: Pass>(pass: &mut P, column: &mut [i64]) -> Result<(), DecodeError> {
     let least = column.iter().copied().min().unwrap_or_default();
     let order = column_order(column, least)?;
@@ -304,7 +307,7 @@ fn pass_column<P: Pass>(pass: &mut P, column: &mut [i64]) -> Result<(), DecodeEr
     Ok(())
 }
 
-/// The order that suits the mean of what the numbers are above their least.
+/// Returns the order that suits the mean difference from the least number.
 fn column_order(column: &[i64], least: i64) -> Result<u32, DecodeError> {
     if column.iter().any(|number| !(-COLUMN_LIMIT..=COLUMN_LIMIT).contains(number)) {
         return Err(DecodeError::OutOfRange);

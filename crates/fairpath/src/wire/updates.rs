@@ -1,8 +1,8 @@
 //! A batch of DR vectors.
 //!
-//! What the vectors of a batch have in common is said once, ahead of them: their ids, which ascend,
-//! and three tables, of the generation times, lives and shapes that occur. Each vector then names
-//! its entry of every table in as few bits as the table's length needs: none, where all agree.
+//! Common values of the batch come first, once: the ids in ascending order, and three tables of the
+//! generation times, lives and shapes that occur. Each DR vector then names its entry of every
+//! table in as few bits as the table's length needs: none where all agree.
 
 use super::bits::{Counter, Echo, Pass, Reader, append};
 use super::header::{Header, Kind, instant, pass_header};
@@ -13,20 +13,20 @@ use crate::number::{EntityId, Generation, Life};
 use crate::time::SharedInstant;
 use crate::vector::Planar;
 
-/// A batch of DR vectors, as it was received.
+/// A received batch of DR vectors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Updates<V: Planar> {
-    /// Which datagram it was, and when it was sent.
+    /// The number and send time of the datagram.
     pub header: Header,
-    /// The DR vectors, in ascending order of their entities.
+    /// The DR vectors, in ascending order of entity ids.
     pub vectors: Vec<DrVector<V>>,
 }
 
 /// Appends a message with all of these DR vectors, in any order, to `out`.
 ///
-/// They travel, and are counted in receipts, in ascending order of their entities. Without DR
-/// vectors it is still a message: a sign of life, or a confirmation. On an error `out` is as it
-/// was.
+/// The message, and receipts for it, list them in ascending order of entity ids. A message without
+/// DR vectors is valid: it keeps the link alive or carries a confirmation. On an error `out` is
+/// unchanged.
 ///
 /// ```
 /// use fairpath::motion::MotionKind;
@@ -64,11 +64,11 @@ pub fn encode_updates<V: Planar>(
     append(out, |writer| pass_sorted(writer, precision, header, &sorted))
 }
 
-/// Appends a message with the first of these DR vectors, as many as fit in `bytes_max`, and tells
-/// how many.
+/// Appends a message with the first of these DR vectors, as many as fit in `bytes_max`, and returns
+/// their number.
 ///
-/// The caller puts first what is most worth sending. Of more than [`VECTORS_MAX`] the rest is not
-/// looked at. Where none fits, nothing is written.
+/// Pass the most urgent DR vectors first. Only the first [`VECTORS_MAX`] are considered. If none
+/// fits, nothing is written.
 pub fn pack_updates<V: Planar>(
     precision: &Precision,
     header: &Header,
@@ -79,7 +79,7 @@ pub fn pack_updates<V: Planar>(
     let candidates = &candidates[..candidates.len().min(VECTORS_MAX)];
     let start = out.len();
     if !candidates.is_empty() {
-        // Mostly all of them fit, and then nothing is to be counted.
+        // Mostly all of them fit, and then no counting is needed.
         encode_updates(precision, header, candidates, out)?;
         if out.len() - start <= bytes_max {
             return Ok(candidates.len());
@@ -97,10 +97,10 @@ pub fn pack_updates<V: Planar>(
     Ok(count)
 }
 
-/// The greatest number of items, up to `count`, whose message has at most `bits_max` bits.
+/// Returns the greatest number of items, up to `count`, that fit in a message of `bits_max` bits.
 ///
-/// Items cost about the same and a message little more than its items, so a proportional guess is
-/// off by a few, and the exact answer is a few steps away from it.
+/// Items cost about the same and a message little more than its items, so a proportional guess is a
+/// few items off, and the exact answer a few steps away.
 pub(super) fn longest_that_fits(
     count: usize,
     bits_max: usize,
@@ -120,7 +120,7 @@ pub(super) fn longest_that_fits(
     Ok(fitting)
 }
 
-/// Reads a batch of DR vectors. `near` is any instant within two minutes of when it was sent.
+/// Reads a batch of DR vectors. `near` is any instant within two minutes of the send time.
 pub fn decode_updates<V: Planar>(
     precision: &Precision,
     near: SharedInstant,
@@ -152,11 +152,12 @@ pub fn decode_updates<V: Planar>(
 }
 
 impl Precision {
-    /// Exactly what a receiver will decode of this DR vector. The sender must predict from this, or
-    /// it corrects errors that nobody has and overlooks those that everybody sees.
+    /// Returns exactly what a receiver will decode of this DR vector. The sender must predict from
+    /// this; otherwise it corrects errors that no receiver has and misses errors that all receivers
+    /// see.
     ///
-    /// Decoding changes nothing twice. A DR vector that is not finite comes back as it is; no
-    /// message will carry it.
+    /// Applying it twice changes nothing more. A DR vector that is not finite is returned
+    /// unchanged; no message can carry it.
     #[must_use]
     pub fn as_decoded<V: Planar>(&self, vector: &DrVector<V>) -> DrVector<V> {
         let mut decoded = *vector;
@@ -169,10 +170,10 @@ impl Precision {
         }
     }
 
-    /// How many bits this DR vector takes for itself, beyond its share of the ids and tables of its
-    /// batch. Zero if it is not finite: no message will carry it.
+    /// Returns the bits of this DR vector alone, without its share of the ids and tables of its
+    /// batch. Zero if it is not finite: no message can carry it.
     ///
-    /// In a batch of 16 the share is 8 to 16 bits: see [`cost`](super::cost).
+    /// In a batch of 16 the share is 8 to 16 bits (`cargo xtask bench wire`).
     pub fn bits_of<V: Planar>(&self, vector: &DrVector<V>) -> usize {
         let mut counter = Counter::default();
         match pass_numbers(&mut counter, self, &mut vector.clone()) {
@@ -182,19 +183,18 @@ impl Precision {
     }
 }
 
-/// [`VECTORS_MAX`] in bits.
+/// Bits of [`VECTORS_MAX`].
 const COUNT_WIDTH: u32 = 8;
 const _: () = assert!(VECTORS_MAX == (1 << COUNT_WIDTH) - 1);
 
-/// A generation is never compressed, so it is also the least that a DR vector can take.
+/// Bits of a generation. It is never compressed, so a DR vector takes at least this many.
 const GENERATION_WIDTH: u32 = 8;
 
-/// The order of the code for the last id: best for worlds of about a hundred entities.
+/// Order of the code for the last id: best for worlds of about a hundred entities.
 const ID_ORDER: u32 = 6;
-/// The order of the code for how old the newest DR vector is: best for those of this tick.
+/// Order of the code for the age of the newest DR vector: best for DR vectors of this tick.
 const LAG_ORDER: u32 = 2;
-/// The order of the code for the difference between the newest and the oldest: best for a tick or
-/// two.
+/// Order of the code for the difference between the newest and the oldest: best for a tick or two.
 const AGE_ORDER: u32 = 4;
 
 fn kind_of<V: Planar>() -> Kind {
@@ -213,7 +213,7 @@ fn sorted_by_entity<V: Planar>(vectors: &[DrVector<V>]) -> Result<Vec<&DrVector<
     }
 }
 
-/// A whole message, except for the padding, with something that is not a reader.
+/// A whole message without the padding, for every pass except a reader.
 fn pass_sorted<P: Pass, V: Planar>(
     pass: &mut P,
     precision: &Precision,
@@ -238,13 +238,14 @@ fn pass_sorted<P: Pass, V: Planar>(
     Ok(())
 }
 
-/// Which steps of the time grid are nearest to the generation times; nothing if one is beyond the
-/// ends of time.
+/// Returns the steps of the time grid nearest to the generation times; `None` if one exceeds the
+/// largest time.
 fn grid_steps<V: Planar>(precision: &Precision, vectors: &[&DrVector<V>]) -> Option<Vec<i64>> {
     let mut steps = Vec::with_capacity(vectors.len());
     let (mut previous, mut step) = (None, 0);
     for vector in vectors {
-        // Most of a batch was generated in the same tick, and division is the slowest thing here.
+        // Most of a batch is generated in the same tick, and division is the slowest operation
+        // here.
         if previous != Some(vector.generated_at) {
             let on_grid = instant(precision.on_time_grid(vector.generated_at).as_micros())?;
             step = on_grid.as_micros().div_euclid(precision.time_step().as_micros());
@@ -264,22 +265,22 @@ fn pass_ids<P: Pass>(pass: &mut P, ids: &mut [u32]) -> Result<(), DecodeError> {
     pass.ascending(others, 0, found)
 }
 
-/// What the DR vectors of a batch share.
+/// The common values of a batch.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Shared {
     /// The newest generation time, in steps of the time grid.
     newest: i64,
-    /// How many steps before that the others are: ascending, beginning with zero.
+    /// Distances from the newest generation time in steps, ascending, beginning with zero.
     ages: Vec<u32>,
-    /// The lives that occur: bit by bit.
+    /// The lives that occur.
     lives: Small,
-    /// The shapes that occur: bit by bit.
+    /// The shapes that occur.
     shapes: Small,
 }
 
 impl Shared {
-    /// What these share, which were generated at these steps of the time grid; nothing if they are
-    /// too far apart for one message.
+    /// Returns the common values of these DR vectors, generated at these steps of the time grid;
+    /// `None` if the times are too far apart for one message.
     fn of<'a, V: Planar>(steps: &[i64], vectors: impl IntoIterator<Item = &'a DrVector<V>>) -> Option<Self> {
         let newest = steps.iter().copied().max()?;
         let mut shared = Self { newest, ..Self::default() };
@@ -312,7 +313,7 @@ fn pass_shared<P: Pass>(
     Ok(Shared { newest, ages, lives, shapes })
 }
 
-/// Zero is always among the ages; then come the greatest, and those between.
+/// Zero is always among the ages; the greatest follows, then the ages between.
 fn pass_ages<P: Pass>(pass: &mut P, count: usize, ages: &[u32]) -> Result<Vec<u32>, DecodeError> {
     let others = pass.exp_golomb(ages.len().saturating_sub(1) as u64, 0)?;
     if others >= count as u64 {
@@ -328,8 +329,7 @@ fn pass_ages<P: Pass>(pass: &mut P, count: usize, ages: &[u32]) -> Result<Vec<u3
     Ok(ages)
 }
 
-/// One DR vector, generated at this step of the time grid: its entries in the tables, and its
-/// numbers.
+/// One DR vector, generated at this step of the time grid: its table entries and its numbers.
 fn pass_vector<P: Pass, V: Planar>(
     pass: &mut P,
     precision: &Precision,
@@ -353,7 +353,7 @@ fn pass_vector<P: Pass, V: Planar>(
     pass_numbers(pass, precision, vector)
 }
 
-/// What belongs to one DR vector alone.
+/// The values of one DR vector that no table holds.
 fn pass_numbers<P: Pass, V: Planar>(
     pass: &mut P,
     precision: &Precision,
@@ -367,7 +367,7 @@ fn pass_numbers<P: Pass, V: Planar>(
     }
 }
 
-/// Something for a reader to fill.
+/// Returns a DR vector for a reader to fill.
 fn blank_vector<V: Planar>(id: u32) -> DrVector<V> {
     let (motion, attitude) = blank(1).expect("linear is a shape");
     DrVector {
@@ -399,7 +399,7 @@ impl Small {
         (0..16).filter(move |number| self.0 >> number & 1 == 1)
     }
 
-    /// The whole set: how many there are beyond the first, and which, all of them below `end`.
+    /// The whole set: its size minus one, then its members, all below `end`.
     fn pass<P: Pass>(self, pass: &mut P, end: u32) -> Result<Self, DecodeError> {
         let others = pass.exp_golomb(self.len().saturating_sub(1).into(), 0)?;
         if others >= end.into() {

@@ -8,46 +8,45 @@ use crate::schedule::DispatcherConfig;
 use crate::time::Span;
 use crate::wire::Precision;
 
-/// How a server runs its sessions.
+/// Settings of a server.
 #[derive(Clone, Debug)]
 pub struct ServerConfig {
-    /// What kinds of objects there are.
+    /// The classes of objects. Clients must use the same.
     pub classes: BTreeMap<ClassId, Class>,
-    /// How finely motion is spelt.
+    /// How numbers are rounded on the wire. Clients must use the same.
     pub precision: Precision,
-    /// How updates are placed, here and at the clients. Default [`Placement::Global`].
+    /// How server and clients place updates. Default [`Placement::Global`].
     pub placement: Placement,
-    /// What may be sent to each client. Default [`Budget::default`].
+    /// Limit of the bytes sent to each client. Default [`Budget::default`].
     pub budget: Budget,
-    /// No two datagrams to one client in less than this; what is due meanwhile leaves with the
-    /// next. Default zero: at once.
+    /// Least time between two datagrams to one client; data that becomes due meanwhile leaves with
+    /// the next. Default zero: datagrams leave at once.
     ///
-    /// With many clients who all speak when they like, a datagram for each of their DR vectors is
-    /// mostly header: at one tick of the game (50 ms at 20 Hz) a client who sees 32 tanks is
-    /// sent 20 datagrams a second and not 60, half the bytes at a third of the server's time,
-    /// and hears of everything 25 ms later on average.
+    /// With many clients that send at any time, a datagram for each of their DR vectors is mostly
+    /// header. At one tick of the game (50 ms at 20 Hz) a client that sees 32 tanks is sent 20
+    /// datagrams a second instead of 60: half the bytes at a third of the server's time, and 25 ms
+    /// more delay on average.
     pub datagram_every: Span,
-    /// How updates are spread.
+    /// Settings of the dispatcher, which distributes updates to the clients.
     pub dispatcher: DispatcherConfig,
-    /// How many clients may have a session. Default 64; each can cost an outbox of 256 KiB when it
-    /// is absent.
+    /// Most clients with a session. Default 64. An absent client can cost an outbox of 256 KiB.
     pub clients_max: usize,
-    /// A client that is silent for this long loses its connection, not its session. Default
+    /// Time without data after which a client loses its connection, but not its session. Default
     /// [`SILENCE_MAX`].
     pub silence_max: Span,
-    /// For how long a session without a connection can be resumed. Default [`RESUME_WITHIN`].
+    /// How long a session without a connection can be resumed. Default [`RESUME_WITHIN`].
     pub resume_within: Span,
-    /// How often it is looked at who sees what. Default 100 ms: at 25 u/s that is 2.5 units late.
-    /// It costs clients times objects each time; from 64 clients on they are looked at in
-    /// parts, one after the other.
+    /// Interval of the scope check, which decides what each client sees. Default 100 ms: at 25 u/s
+    /// that is 2.5 units late. The cost is clients times objects; from 64 clients on they are
+    /// checked in parts, one after the other.
     pub scope_every: Span,
-    /// Which run of the server this is: another number after every start, so that nobody resumes
-    /// what is gone.
+    /// Number of this run of the server. Use another number after every start, so that no client
+    /// resumes a session of an earlier run.
     pub epoch: u64,
 }
 
 impl ServerConfig {
-    /// The usual, for these kinds of objects, in this run of the server.
+    /// Returns the default settings for these classes and this epoch.
     pub fn new(classes: impl IntoIterator<Item = (ClassId, Class)>, epoch: u64) -> Self {
         Self {
             classes: classes.into_iter().collect(),
@@ -65,13 +64,14 @@ impl ServerConfig {
     }
 }
 
-/// Decides who is let in.
+/// Decides which clients are admitted.
 pub trait Admission: Debug + Send {
-    /// Whether somebody who proves to be who they are with this is let in.
+    /// Returns whether to admit a client with this
+    /// [`authentication`](crate::session::ClientConfig::authentication).
     fn admits(&mut self, authentication: &[u8]) -> bool;
 }
 
-/// Lets everybody in.
+/// Admits every client.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AdmitAll;
 

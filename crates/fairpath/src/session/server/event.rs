@@ -3,78 +3,77 @@ use super::super::message::Target;
 use super::super::{ClientId, Party, Undelivered};
 use crate::number::EntityId;
 
-/// What a server's application should know.
+/// Events for a server's application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ServerEvent {
     /// A client began a session.
     Joined(ClientId),
-    /// A client's transport is gone; its session waits.
+    /// A client lost its transport; its session can be resumed.
     Detached(ClientId),
-    /// A client's session goes on.
+    /// A client resumed its session.
     Resumed(ClientId),
-    /// A client's session is over: it left, was sent away, or did not come back in time.
+    /// A client's session is over: the client left, was dismissed, or did not return in time.
     SessionLost {
-        /// Whose.
+        /// The client.
         client: ClientId,
-        /// What it may not have heard.
+        /// Reliable messages and values that the client may not have received.
         undelivered: Vec<Undelivered>,
     },
-    /// A client made an object.
+    /// A client created an object.
     Created {
-        /// Which.
+        /// The object.
         object: EntityId,
-        /// Who.
+        /// The client.
         by: ClientId,
     },
-    /// An object of a client is gone.
+    /// An object owned by a client was destroyed.
     Destroyed {
-        /// Which.
+        /// The object.
         object: EntityId,
-        /// Who did it, or whose session ended.
+        /// The client that destroyed it, or lost its session.
         by: ClientId,
     },
     /// A state group of a client's object has a new value: see
     /// [`Server::state`](super::Server::state).
     StateChanged {
-        /// Whose.
+        /// The object.
         object: EntityId,
-        /// Which.
+        /// The state group.
         group: u8,
     },
-    /// A client called: the server, an object of the server's own, or everybody who sees an object
-    /// of the client's.
+    /// A client called the server, an object of the server, or the viewers of its own object.
     Called {
-        /// Who.
+        /// The caller.
         from: ClientId,
-        /// On what.
+        /// The target of the call.
         target: Target,
-        /// What to do.
+        /// The method, as the game numbers it.
         method: u32,
-        /// With what.
+        /// The arguments.
         bytes: Vec<u8>,
     },
-    /// An object has another owner: if it is the server, somebody here must observe it now.
+    /// An object has a new owner. If that is the server, call `observe` for it from now on.
     OwnershipChanged {
-        /// Which.
+        /// The object.
         object: EntityId,
-        /// Whose it is now.
+        /// The new owner.
         owner: Party,
     },
-    /// Something a client did was not accepted.
+    /// The server refused an action of a client.
     Refused {
-        /// Who.
+        /// The client.
         client: ClientId,
-        /// About which object.
+        /// The object of the action.
         object: EntityId,
-        /// Why.
+        /// The reason.
         refusal: Refusal,
     },
-    /// A connection was closed because of what came on it.
+    /// The server closed a connection because of data on it, or for lack of data.
     Closed {
-        /// Whose it was, if that was known.
+        /// The client of the connection, if known.
         client: Option<ClientId>,
-        /// Why.
+        /// The reason.
         reason: super::CloseReason,
     },
 }

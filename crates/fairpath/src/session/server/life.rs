@@ -1,4 +1,4 @@
-//! How sessions begin, are resumed and end.
+//! The beginning, resumption and end of sessions.
 
 use super::member::Member;
 use super::{ConnectionId, Server, ServerEvent};
@@ -11,7 +11,7 @@ use crate::time::{Now, SharedInstant};
 use crate::vector::Planar;
 
 impl<V: Planar> Server<V> {
-    /// The first message on a connection.
+    /// Handles the first message on a connection.
     pub(super) fn greet(
         &mut self,
         id: ConnectionId,
@@ -30,7 +30,7 @@ impl<V: Planar> Server<V> {
             }
         };
         self.attach(client, id, now);
-        let member = self.members.get_mut(&client).expect("it was just attached");
+        let member = self.members.get_mut(&client).expect("attached above");
         member.channel.greet(Message::Welcome(Welcome {
             client,
             token: member.token,
@@ -54,11 +54,11 @@ impl<V: Planar> Server<V> {
         if hello.fingerprint != self.config.precision.fingerprint() {
             return Err(CloseReason::WrongPrecision);
         }
-        if self.gate.admits(&hello.authentication) { Ok(()) } else { Err(CloseReason::NotAdmitted) }
+        if self.admission.admits(&hello.authentication) { Ok(()) } else { Err(CloseReason::NotAdmitted) }
     }
 
-    /// The client whose session this is, ready to go on, and what has come of it; nothing if it
-    /// cannot.
+    /// Resumes a session. Returns its client and what the server has received; `None` if it cannot
+    /// be resumed.
     fn resume(&mut self, resume: &Resume, now: SharedInstant) -> Option<(ClientId, Received)> {
         if resume.epoch != self.config.epoch {
             return None;
@@ -74,7 +74,7 @@ impl<V: Planar> Server<V> {
         Some((client, member.channel.received()))
     }
 
-    /// The session came back before its old connection was known to be dead.
+    /// Replaces the old connection of a session that returned before the loss was noticed.
     fn supersede(&mut self, client: ClientId, now: SharedInstant) {
         if let Some(id) = self.members.get(&client).and_then(|member| member.connection) {
             self.end_connection(id, CloseReason::Superseded);
@@ -107,8 +107,7 @@ impl<V: Planar> Server<V> {
         }
     }
 
-    /// The session waits for another connection. Nothing is scheduled for it meanwhile: who cannot
-    /// hear is not owed.
+    /// Keeps the session for another connection. The scheduler ignores the client meanwhile.
     pub(super) fn detach(&mut self, client: ClientId, now: SharedInstant) {
         let Some(member) = self.members.get_mut(&client) else { return };
         if member.connection.take().is_some() {
@@ -119,7 +118,7 @@ impl<V: Planar> Server<V> {
         }
     }
 
-    /// Closes a connection for what came on it, or did not come.
+    /// Closes a connection because of data on it, or for lack of data.
     pub(super) fn close(&mut self, id: ConnectionId, reason: CloseReason, now: SharedInstant) {
         let client = self.client_of(id);
         self.end_connection(id, reason);
@@ -139,7 +138,7 @@ impl<V: Planar> Server<V> {
         }
     }
 
-    /// Nothing of the session counts any more: its objects go, or become the server's.
+    /// Ends a session: its objects are destroyed, or become the server's.
     pub(super) fn lose_session(&mut self, client: ClientId, now: SharedInstant) {
         self.detach(client, now);
         let Some(member) = self.members.remove(&client) else { return };
@@ -158,7 +157,6 @@ impl<V: Planar> Server<V> {
         self.events.push_back(ServerEvent::SessionLost { client, undelivered });
     }
 
-    /// Some more ids for objects that the client makes.
     pub(super) fn grant_ids(&mut self, client: ClientId) {
         if let Some(first) = self.take_grant(client) {
             self.tell(client, Message::Ids(first, IDS_PER_GRANT));
@@ -171,8 +169,8 @@ impl<V: Planar> Server<V> {
         Some(first)
     }
 
-    /// A message that must arrive. Who has too much waiting loses the session: it could not be kept
-    /// consistent.
+    /// Sends a reliable message. A client with too many unconfirmed messages loses its session,
+    /// because it could not be kept consistent.
     pub(super) fn tell(&mut self, client: ClientId, message: Message) {
         let Some(member) = self.members.get_mut(&client) else { return };
         if member.channel.send(message).is_err() {

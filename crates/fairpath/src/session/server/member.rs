@@ -20,15 +20,16 @@ pub(super) struct Member<V: Planar> {
     pub(super) connection: Option<ConnectionId>,
     pub(super) detached_at: Option<SharedInstant>,
     pub(super) heard_at: SharedInstant,
-    /// What it was told of, and what is its own.
+    /// Objects that the client sees, including its own.
     pub(super) seen: BTreeSet<EntityId>,
-    /// What is its own.
+    /// Objects that the client owns.
     pub(super) owned: BTreeSet<EntityId>,
-    /// Ids it may still use.
+    /// Granted ids that are not used yet.
     pub(super) granted: BTreeSet<u32>,
-    /// What came about those before they were created, and when it was sent.
+    /// DR vectors of objects with granted ids that arrived before their creation, with their send
+    /// times.
     pub(super) early: BTreeMap<EntityId, (DrVector<V>, SharedInstant)>,
-    /// Something that it had to be told did not fit into its outbox: the session cannot be kept.
+    /// A reliable message did not fit into the outbox: the session must end.
     pub(super) is_overfull: bool,
     pub(super) calls: Bucket,
     pub(super) requests: Bucket,

@@ -1,4 +1,4 @@
-//! A server's end of its clients' sessions.
+//! The server's end of its clients' sessions.
 
 mod config;
 mod event;
@@ -31,23 +31,23 @@ use crate::vector::Planar;
 use member::Member;
 use object::{Object, Role};
 
-/// A transport to somebody, before and after it is known who.
+/// Identifies a transport, also before its client is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionId(pub u64);
 
-/// A server's end of its clients' sessions. The [module](super) says how to run it.
+/// The server's end of its clients' sessions. The [module](super) says how to run it.
 #[derive(Debug)]
 pub struct Server<V: Planar> {
     config: ServerConfig,
     random: Random,
     dispatcher: Dispatcher<V>,
     interceptors: Vec<Box<dyn Interceptor<V>>>,
-    /// Everybody sees everything, if there is none.
+    /// `None`: every client sees every object.
     scope: Option<Box<dyn Scope<V>>>,
     scope_at: SharedInstant,
-    /// Who is looked at next.
+    /// The first client of the next scope check.
     scope_from: ClientId,
-    gate: Box<dyn Admission>,
+    admission: Box<dyn Admission>,
     relay: Relay,
     connections: BTreeMap<ConnectionId, Connection>,
     next_connection: u64,
@@ -68,10 +68,10 @@ struct Connection {
 }
 
 impl<V: Planar> Server<V> {
-    /// A server without clients yet, whose updates this scheduler spreads. If it has a budget, that
-    /// is in DR vectors for each trigger of any object; bytes are counted for each client
-    /// ([`Budget`](super::Budget)). Live, seed `random` so that nobody can guess it: receipts
-    /// are proven with it.
+    /// Returns a server without clients. `scheduler` distributes updates; its budget, if it has
+    /// one, is in DR vectors per trigger of any object, while [`Budget`](super::Budget) limits the
+    /// bytes of each client. In a live game seed `random` with a secret: receipts are proven with
+    /// it.
     pub fn new(config: ServerConfig, scheduler: Box<dyn Scheduler<V>>, random: Random) -> Self {
         Self {
             dispatcher: Dispatcher::new(config.dispatcher, scheduler, random.fork(0)),
@@ -79,7 +79,7 @@ impl<V: Planar> Server<V> {
             scope: None,
             scope_at: SharedInstant::from_micros(i64::MIN),
             scope_from: ClientId(0),
-            gate: Box::new(AdmitAll),
+            admission: Box::new(AdmitAll),
             relay: Relay::new(),
             connections: BTreeMap::new(),
             next_connection: 0,
@@ -93,31 +93,31 @@ impl<V: Planar> Server<V> {
         }
     }
 
-    /// Shows each client what this says. Without it everybody sees everything.
+    /// Sets the scope, which decides what each client sees. Default: every client sees every
+    /// object.
     #[must_use]
     pub fn with_scope(mut self, scope: impl Scope<V> + 'static) -> Self {
         self.scope = Some(Box::new(scope));
         self
     }
 
-    /// Checks updates of clients with this too.
+    /// Adds a check of clients' updates.
     #[must_use]
     pub fn with_interceptor(mut self, interceptor: impl Interceptor<V> + 'static) -> Self {
         self.interceptors.push(Box::new(interceptor));
         self
     }
 
-    /// Lets in whom this lets in. Without it everybody.
+    /// Sets the admission check. Default: every client is admitted.
     #[must_use]
-    pub fn with_gate(mut self, gate: impl Admission + 'static) -> Self {
-        self.gate = Box::new(gate);
+    pub fn with_admission(mut self, admission: impl Admission + 'static) -> Self {
+        self.admission = Box::new(admission);
         self
     }
 
-    // ── objects
-    // ─────────────────────────────────────────────────────────────────────────────────────────
+    // ── objects ──
 
-    /// Makes an object of the server's own.
+    /// Creates an object owned by the server.
     pub fn create(
         &mut self,
         class: ClassId,
@@ -138,12 +138,12 @@ impl<V: Planar> Server<V> {
         Ok(object)
     }
 
-    /// Destroys an object, whoever owns it.
+    /// Destroys an object of any owner.
     pub fn destroy(&mut self, object: EntityId) -> Result<(), ObjectError> {
         if self.remove(object) { Ok(()) } else { Err(ObjectError::Unknown(object)) }
     }
 
-    /// Tells the truth about an object of the server's own; call it every frame.
+    /// Reports the true state of an object that the server owns; call it every frame.
     pub fn observe(
         &mut self,
         object: EntityId,
@@ -159,13 +159,12 @@ impl<V: Planar> Server<V> {
         Ok(())
     }
 
-    /// Where an object is now, and how it moves; nothing before anything was heard of it.
+    /// Returns the state of an object at `now`; `None` before its first DR vector.
     pub fn place(&self, object: EntityId, now: SharedInstant) -> Option<State<V>> {
         self.objects.get(&object)?.place(now)
     }
 
-    /// Gives a state group of the server's own object a value. Nothing is sent if it has it
-    /// already.
+    /// Sets a state group of an object that the server owns. An unchanged value is not sent.
     pub fn set_state(&mut self, object: EntityId, group: u8, bytes: &[u8]) -> Result<(), ObjectError> {
         check_group(group, bytes)?;
         let known = self.objects.get_mut(&object).ok_or(ObjectError::Unknown(object))?;
@@ -178,12 +177,12 @@ impl<V: Planar> Server<V> {
         Ok(())
     }
 
-    /// The value of a state group, if it has one.
+    /// Returns the value of a state group, if it has one.
     pub fn state(&self, object: EntityId, group: u8) -> Option<&[u8]> {
         self.objects.get(&object)?.groups.get(&group).map(Vec::as_slice)
     }
 
-    /// Makes an object somebody else's. The server decides: nobody is asked.
+    /// Gives an object to a client or to the server. The new owner is not asked.
     pub fn give(&mut self, object: EntityId, to: Party, now: SharedInstant) -> Result<(), ObjectError> {
         let known = self.objects.get(&object).ok_or(ObjectError::Unknown(object))?;
         if let Party::Client(client) = to
@@ -197,27 +196,27 @@ impl<V: Planar> Server<V> {
         Ok(())
     }
 
-    /// All objects, in the order of ids.
+    /// Returns all objects in the order of their ids.
     pub fn objects(&self) -> impl Iterator<Item = EntityId> + '_ {
         self.objects.keys().copied()
     }
 
-    /// What an object is.
+    /// Returns the class of an object.
     pub fn class(&self, object: EntityId) -> Option<ClassId> {
         Some(self.objects.get(&object)?.class)
     }
 
-    /// Whose it is.
+    /// Returns the owner of an object.
     pub fn owner(&self, object: EntityId) -> Option<Party> {
         Some(self.objects.get(&object)?.owner)
     }
 
-    /// What it was created with.
+    /// Returns the bytes that an object was created with.
     pub fn creation(&self, object: EntityId) -> Option<&[u8]> {
         Some(&self.objects.get(&object)?.creation)
     }
 
-    // ── calls ───────────────────────────────────────────────────────────────────────────────────────────
+    // ── calls ──
 
     /// Calls a client.
     pub fn call_client(
@@ -245,8 +244,8 @@ impl<V: Planar> Server<V> {
         self.members.get_mut(&client).ok_or(CallError::NoSession)?.channel.call(call, delivery)
     }
 
-    /// Calls everybody who sees an object, except its owner. Tells whom it could not be sent to:
-    /// they have too much waiting.
+    /// Calls every client that sees an object, except its owner. Returns the clients that could not
+    /// be called, because too many of their messages are unconfirmed.
     pub fn call_viewers(
         &mut self,
         object: EntityId,
@@ -260,11 +259,10 @@ impl<V: Planar> Server<V> {
         Ok(self.spread_call(object, &call, delivery))
     }
 
-    // ── what arrives
-    // ────────────────────────────────────────────────────────────────────────────────────
+    // ── input ──
 
-    /// A transport to somebody is there. The token must be new and impossible to guess; it is for
-    /// this client's session, if it begins one. Nothing if too many are there already.
+    /// Adds a connected transport. `token` must be new and secret; it becomes the token of the
+    /// session, if the client begins one. Returns `None` if there are too many connections.
     pub fn handle_connected(&mut self, token: Token, now: SharedInstant) -> Option<ConnectionId> {
         if self.connections.len() >= self.config.clients_max + GREETINGS_MAX {
             return None;
@@ -277,7 +275,7 @@ impl<V: Planar> Server<V> {
         Some(id)
     }
 
-    /// A transport is gone, for this reason if the client gave one.
+    /// Handles the loss of a transport; `reason` is the client's, if it gave one.
     pub fn handle_disconnected(&mut self, id: ConnectionId, reason: Option<CloseReason>, now: SharedInstant) {
         let Some(connection) = self.connections.remove(&id) else { return };
         let Some(client) = connection.client else { return };
@@ -287,7 +285,7 @@ impl<V: Planar> Server<V> {
         }
     }
 
-    /// Bytes came on an ordered stream.
+    /// Handles bytes from an ordered stream.
     pub fn handle_stream(&mut self, id: ConnectionId, bytes: &[u8], now: SharedInstant) {
         let Some(connection) = self.connections.get_mut(&id).filter(|it| it.closing.is_none()) else {
             return;
@@ -313,7 +311,7 @@ impl<V: Planar> Server<V> {
         }
     }
 
-    /// An independent message came.
+    /// Handles an independent message.
     pub fn handle_unordered(&mut self, id: ConnectionId, bytes: &[u8], now: SharedInstant) {
         let Some(client) = self.client_of(id) else { return };
         let Some(member) = self.members.get_mut(&client) else { return };
@@ -328,9 +326,9 @@ impl<V: Planar> Server<V> {
         }
     }
 
-    /// A datagram came. Says whether there may be something to do before
-    /// [`poll_deadline`](Self::poll_deadline) said: with many clients it is dear to ask again
-    /// after each datagram, and receipts alone mostly change nothing.
+    /// Handles a datagram. Returns whether [`poll_deadline`](Self::poll_deadline) may have become
+    /// earlier: with many clients it is expensive to ask after each datagram, and receipts alone
+    /// rarely change it.
     pub fn handle_datagram(&mut self, id: ConnectionId, bytes: &[u8], now: SharedInstant) -> bool {
         let Some(client) = self.client_of(id) else { return false };
         let Some(member) = self.members.get_mut(&client) else { return false };
@@ -356,15 +354,14 @@ impl<V: Planar> Server<V> {
         brought_news || is_broken || self.members.get(&client).is_some_and(is_sooner)
     }
 
-    /// The transport measured how long the way to a client and back takes: then who holds receipts
-    /// back is found out.
+    /// Adds a round trip that the transport measured. It exposes clients that hold receipts back.
     pub fn handle_round_trip(&mut self, id: ConnectionId, round_trip: Span) {
         if let Some(client) = self.client_of(id) {
             self.dispatcher.on_transport_round_trip(client.receiver(), round_trip);
         }
     }
 
-    /// Time has passed.
+    /// Handles the passing of time: call it when [`poll_deadline`](Self::poll_deadline) is reached.
     pub fn handle_timeout(&mut self, now: SharedInstant) {
         let is_overloaded = self.events.len() >= EVENTS_MAX;
         let reason_to_close =
@@ -395,22 +392,22 @@ impl<V: Planar> Server<V> {
         }
     }
 
-    // ── what leaves
-    // ─────────────────────────────────────────────────────────────────────────────────────
+    // ── output ──
 
-    /// Bytes for an ordered stream.
+    /// Returns bytes for the ordered stream of a connection.
     pub fn poll_stream(&mut self, id: ConnectionId, now: SharedInstant) -> Option<Vec<u8>> {
         let client = self.client_of(id)?;
         self.members.get_mut(&client)?.channel.poll_stream(Now::synchronised(now))
     }
 
-    /// An independent message.
+    /// Returns an independent message for a connection.
     pub fn poll_unordered(&mut self, id: ConnectionId) -> Option<Vec<u8>> {
         let client = self.client_of(id)?;
         self.members.get_mut(&client)?.channel.poll_unordered()
     }
 
-    /// The next datagram, of at most `bytes_max`. Ask only when it can leave at once.
+    /// Returns the next datagram for a connection, of at most `bytes_max`. Call it only when a
+    /// datagram can leave at once.
     pub fn poll_datagram(
         &mut self,
         id: ConnectionId,
@@ -423,8 +420,8 @@ impl<V: Planar> Server<V> {
         channel.poll_datagram(&mut self.dispatcher, client.receiver(), &self.config.precision, now, bytes_max)
     }
 
-    /// Whether there is something to send on a connection by now: for who has many, and would
-    /// rather not ask each of them.
+    /// Returns whether a connection has something to send by now: with many connections, cheaper
+    /// than polling each.
     pub fn is_due(&self, id: ConnectionId, now: SharedInstant) -> bool {
         let member = self.client_of(id).and_then(|client| Some((client, self.members.get(&client)?)));
         member.is_some_and(|(client, member)| {
@@ -433,7 +430,8 @@ impl<V: Planar> Server<V> {
         })
     }
 
-    /// A transport that is to be closed, and why. Given once; the connection is forgotten.
+    /// Returns a transport to close, and the reason. Each is returned once; the connection is then
+    /// forgotten.
     pub fn poll_close(&mut self) -> Option<(ConnectionId, CloseReason)> {
         let closing = |(id, connection): (&ConnectionId, &Connection)| Some((*id, connection.closing?));
         let (id, reason) = self.connections.iter().find_map(closing)?;
@@ -441,13 +439,13 @@ impl<V: Planar> Server<V> {
         Some((id, reason))
     }
 
-    /// Something the application should know.
+    /// Returns the next event for the application.
     pub fn poll_event(&mut self) -> Option<ServerEvent> {
         self.events.pop_front()
     }
 
-    /// When there will be something to do, unless something arrives before. In the past, if there
-    /// is now.
+    /// Returns when to call again if no input arrives before; an instant in the past if something
+    /// is due now.
     pub fn poll_deadline(&self, now: SharedInstant) -> Option<SharedInstant> {
         let greetings = self.connections.values().filter(|connection| connection.client.is_none());
         let greetings = greetings.map(|connection| connection.opened_at + HELLO_WITHIN);
@@ -458,7 +456,7 @@ impl<V: Planar> Server<V> {
         greetings.chain(members).chain(scope).min()
     }
 
-    /// Sends a client away for good.
+    /// Ends a client's session.
     pub fn dismiss(&mut self, client: ClientId, now: SharedInstant) {
         if let Some(id) = self.members.get(&client).and_then(|member| member.connection) {
             self.close(id, CloseReason::Dismissed, now);
@@ -466,49 +464,48 @@ impl<V: Planar> Server<V> {
         self.lose_session(client, now);
     }
 
-    // ── what is known
-    // ───────────────────────────────────────────────────────────────────────────────────
+    // ── getters ──
 
-    /// How many clients may have a session.
+    /// Returns the most clients that may have a session.
     pub fn seats(&self) -> usize {
         self.config.clients_max
     }
 
-    /// All clients with a session, connected or not.
+    /// Returns all clients with a session, connected or not.
     pub fn clients(&self) -> impl Iterator<Item = ClientId> + '_ {
         self.members.keys().copied()
     }
 
-    /// Whether a client's session has a transport.
+    /// Returns whether a client's session has a transport.
     pub fn is_connected(&self, client: ClientId) -> bool {
         self.members.get(&client).is_some_and(|member| member.connection.is_some())
     }
 
-    /// The transport that a client's session has at the moment.
+    /// Returns the current transport of a client's session.
     pub fn connection(&self, client: ClientId) -> Option<ConnectionId> {
         self.members.get(&client)?.connection
     }
 
-    /// Whether a client is shown an object, or owns it.
+    /// Returns whether a client sees an object, or owns it.
     pub fn sees(&self, client: ClientId, object: EntityId) -> bool {
         self.members.get(&client).is_some_and(|member| member.seen.contains(&object))
     }
 
-    /// How the way to a client and back is, and how wrong the client has been.
+    /// Returns statistics of the link to a client, including the client's error.
     pub fn statistics(&self, client: ClientId) -> Option<Statistics> {
         let statistics = self.members.get(&client)?.channel.statistics();
         let account = self.dispatcher.account(client.receiver());
         Some(Statistics { error_per_sec: account.map_or(0.0, |account| account.rate()), ..statistics })
     }
 
-    /// How much is kept for a client, and of it.
+    /// Returns the lengths of the queues for a client.
     pub fn queues(&self, client: ClientId) -> Option<Queues> {
         let member = self.members.get(&client)?;
         let early = member.early.len();
         Some(Queues { early, events: self.events.len(), ..member.channel.queues() })
     }
 
-    /// The books: ledgers, accounts, delays.
+    /// Returns the dispatcher with its ledgers, accounts and delays.
     pub fn dispatcher(&self) -> &Dispatcher<V> {
         &self.dispatcher
     }
@@ -521,7 +518,7 @@ impl<V: Planar> Server<V> {
         Replica::new(self.config.placement).with_horizon(self.config.dispatcher.horizon)
     }
 
-    /// The first of so many new ids in a row, never used before; nothing when all are used up.
+    /// Returns the first of `count` consecutive unused ids; `None` when all are used up.
     fn take_ids(&mut self, count: u32) -> Option<u32> {
         let first = self.next_object;
         self.next_object = first.checked_add(count)?;
@@ -529,7 +526,7 @@ impl<V: Planar> Server<V> {
     }
 }
 
-/// When there will be something to do for one client.
+/// Returns when something becomes due for one client.
 fn member_deadline<V: Planar>(
     config: &ServerConfig,
     dispatcher: &Dispatcher<V>,
@@ -545,7 +542,7 @@ fn member_deadline<V: Planar>(
     if let Some(since) = member.detached_at {
         return Some(since + config.resume_within);
     }
-    // What is due waits for the datagram that may take it.
+    // Claims that are due wait for the next datagram.
     let vectors =
         dispatcher.due(client.receiver()).map(|due| due.max(shared(member.channel.speaks_at(clock))));
     let channel = member.channel.poll_deadline(clock).map(shared);

@@ -1,4 +1,4 @@
-//! Objects, who sees them and whose they are.
+//! Objects, their viewers and their owners.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::time::{Now, SharedInstant, Span};
 use crate::trigger::Reason;
 use crate::vector::Planar;
 
-/// An object, as the server knows it.
+/// An object at the server.
 #[derive(Debug)]
 pub(super) struct Object<V: Planar> {
     pub(super) class: ClassId,
@@ -25,20 +25,20 @@ pub(super) struct Object<V: Planar> {
     pub(super) creation: Vec<u8>,
     pub(super) groups: BTreeMap<u8, Vec<u8>>,
     pub(super) role: Role<V>,
-    /// Whether anything was ever said of its motion.
+    /// Whether the object ever had a DR vector.
     pub(super) has_moved: bool,
 }
 
 #[derive(Debug)]
 pub(super) enum Role<V: Planar> {
-    /// Observed here.
+    /// Observed by the server.
     Mine(Box<Owner<V>>),
-    /// Told by a client.
+    /// Observed by a client.
     Theirs(Box<Replica<V>>),
 }
 
-/// How many clients are looked at in one go. With 1000 objects that takes less than a millisecond,
-/// for which packets wait.
+/// Clients per scope check. With 1000 objects a check takes less than a millisecond, during which
+/// packets wait.
 const LOOKS_AT_ONCE: usize = 64;
 
 impl<V: Planar> Object<V> {
@@ -60,12 +60,12 @@ impl<V: Planar> Object<V> {
 }
 
 impl<V: Planar> Server<V> {
-    /// A DR vector that the server believes goes to everybody who sees the object.
+    /// Passes a DR vector to the dispatcher, for every viewer of the object.
     pub(super) fn generate(&mut self, vector: &DrVector<V>, reason: Reason, now: SharedInstant) {
         self.dispatcher.on_generated(vector, reason, now);
         let Some(object) = self.objects.get_mut(&vector.entity) else { return };
         if !std::mem::replace(&mut object.has_moved, true) {
-            // The dispatcher shows what is new to everybody.
+            // The dispatcher shows a new object to all receivers.
             for (client, member) in &self.members {
                 if !member.channel.manifest.contains(vector.entity) {
                     self.dispatcher.hide(vector.entity, client.receiver());
@@ -74,15 +74,14 @@ impl<V: Planar> Server<V> {
         }
     }
 
-    /// Shows a new object to whom it concerns.
+    /// Shows a new object to the clients whose scope includes it.
     pub(super) fn show_to_all(&mut self, object: EntityId, now: SharedInstant) {
         for client in self.members.keys().copied().collect::<Vec<_>>() {
             self.look(client, object, now);
         }
     }
 
-    /// Looks again at who sees what: at the next few clients, so that a crowd does not hold up
-    /// everything else at once.
+    /// Checks the scope of the next few clients, so that a crowd does not delay everything else.
     pub(super) fn refresh_scope(&mut self, now: SharedInstant) {
         self.scope_at = now;
         let rest = self.members.range(self.scope_from..).map(|(client, _)| *client);
@@ -93,7 +92,7 @@ impl<V: Planar> Server<V> {
         self.look_around(&clients, now);
     }
 
-    /// How long until the next few are looked at, for everybody to be looked at in
+    /// Returns the pause until the next few clients, such that all are checked within
     /// [`scope_every`](super::ServerConfig::scope_every).
     pub(super) fn scope_pause(&self) -> Span {
         let parts = self.members.len().div_ceil(LOOKS_AT_ONCE).max(1);
@@ -104,14 +103,14 @@ impl<V: Planar> Server<V> {
         self.look_around(&[client], now);
     }
 
-    /// What these clients see may have changed.
+    /// Checks the scope of these clients.
     fn look_around(&mut self, clients: &[ClientId], now: SharedInstant) {
         for (client, object, is_to_be_seen) in self.changes_of_sight(clients, now) {
             if is_to_be_seen { self.enter(client, object, now) } else { self.leave(client, object, false) }
         }
     }
 
-    /// What these clients are to see that they do not, and what not that they do.
+    /// Returns the objects that enter and leave the view of these clients.
     fn changes_of_sight(
         &mut self,
         clients: &[ClientId],
@@ -149,7 +148,7 @@ impl<V: Planar> Server<V> {
         changes
     }
 
-    /// Whether a client is to see this one object may have changed.
+    /// Checks whether a client sees this one object.
     fn look(&mut self, client: ClientId, object: EntityId, now: SharedInstant) {
         let Self { members, objects, scope, .. } = self;
         let (Some(member), Some(known)) = (members.get(&client), objects.get(&object)) else { return };
@@ -199,14 +198,14 @@ impl<V: Planar> Server<V> {
         self.tell(client, Message::Leave(object, is_destroyed));
     }
 
-    /// The object is gone, for everybody but the client that said so itself.
+    /// Removes an object for every peer except the client that destroyed it.
     pub(super) fn remove_by(&mut self, object: EntityId, by: Option<ClientId>) -> bool {
         let Some(removed) = self.objects.remove(&object) else { return false };
         self.disown(removed.owner, object);
         for client in self.members.keys().copied().collect::<Vec<_>>() {
             if self.sees(client, object) {
                 if Some(client) == by {
-                    let member = self.members.get_mut(&client).expect("it sees the object");
+                    let member = self.members.get_mut(&client).expect("a viewer is a member");
                     member.seen.remove(&object);
                     member.channel.forget(object);
                 } else {
@@ -231,13 +230,12 @@ impl<V: Planar> Server<V> {
         self.remove_by(object, None)
     }
 
-    /// The server has decided whose the object is.
     pub(super) fn change_owner(&mut self, object: EntityId, to: Party, now: SharedInstant) {
         let placement = self.replica();
         let Some(class) = self.class_of(object).cloned() else { return };
         let newest = self.dispatcher.newest(object).copied();
         if let Some(newest) = newest {
-            self.relay.on_told(object, newest.generated_at);
+            self.relay.on_sent(object, newest.generated_at);
         }
         let Some(known) = self.objects.get_mut(&object) else { return };
         let from = std::mem::replace(&mut known.owner, to);
@@ -280,7 +278,7 @@ impl<V: Planar> Server<V> {
         self.events.push_back(ServerEvent::OwnershipChanged { object, owner: to });
     }
 
-    /// Who was the owner is told of the object like anybody else from now on, and of what it said
+    /// Sends the object to its former owner like to any viewer, including values that the owner set
     /// too late.
     fn hand_over(&mut self, client: ClientId, object: EntityId, class: &Class, now: SharedInstant) {
         let (Some(member), Some(known)) = (self.members.get_mut(&client), self.objects.get(&object)) else {
@@ -293,7 +291,7 @@ impl<V: Planar> Server<V> {
         self.dispatcher.show(object, client.receiver(), now);
     }
 
-    /// A group has a new value: everybody who sees the object gets it, except who said so.
+    /// Sends a new value of a group to every viewer except the owner.
     pub(super) fn spread_state(&mut self, object: EntityId, group: u8, bytes: Vec<u8>) {
         let Some(known) = self.objects.get_mut(&object) else { return };
         let owner = known.owner;
@@ -305,7 +303,7 @@ impl<V: Planar> Server<V> {
         known.groups.insert(group, bytes);
     }
 
-    /// A call goes to everybody who sees the object, except its owner. Tells who could not take it.
+    /// Sends a call to every viewer except the owner. Returns the clients that could not take it.
     pub(super) fn spread_call(&mut self, object: EntityId, call: &Call, delivery: Delivery) -> Vec<ClientId> {
         let owner = self.owner(object);
         let mut busy = Vec::new();

@@ -1,4 +1,4 @@
-//! What clients say, and what the server makes of it.
+//! Handling of clients' datagrams and requests.
 
 use super::object::{Object, Role};
 use super::{Server, ServerEvent};
@@ -18,11 +18,10 @@ use crate::vector::Planar;
 use crate::wire::StaleSet;
 
 impl<V: Planar> Server<V> {
-    // ── the reconcile step
-    // ──────────────────────────────────────────────────────────────────────────────
+    // ── the reconcile step ──
 
-    /// What a client's datagram brought: what it may say and is newer is believed and passed on,
-    /// and the client is told which was too old.
+    /// Applies one client datagram: accepts updates that are newer and permitted, forwards them to
+    /// viewers, and books the receipt that tells the client which were outdated.
     pub(super) fn reconcile(
         &mut self,
         client: ClientId,
@@ -51,7 +50,7 @@ impl<V: Planar> Server<V> {
         Ok(())
     }
 
-    /// A client's word about the motion of an object.
+    /// Handles a client's DR vector.
     fn accept(
         &mut self,
         client: ClientId,
@@ -69,7 +68,8 @@ impl<V: Planar> Server<V> {
             return Err(Refusal::NotOwner);
         }
         let Role::Theirs(replica) = &object.role else { return Err(Refusal::NotOwner) };
-        // Whatever the placement: what comes after it would be stale for as long, also from the next owner.
+        // Under any placement: otherwise later DR vectors would count as stale for that long, also
+        // those of the next owner.
         if vector.generated_at > now + Replica::<V>::AHEAD_MAX {
             return Err(Refusal::ImpossibleTime);
         }
@@ -80,7 +80,7 @@ impl<V: Planar> Server<V> {
         self.believe(client, &vector, sent_at, now)
     }
 
-    /// About an object whose creation is still on its way: datagrams overtake streams.
+    /// Keeps a DR vector of an object whose creation has not arrived: datagrams overtake streams.
     fn accept_early(
         &mut self,
         client: ClientId,
@@ -89,7 +89,7 @@ impl<V: Planar> Server<V> {
     ) -> Result<Acceptance, Refusal> {
         let member = self.members.get_mut(&client).ok_or(Refusal::UnknownObject)?;
         if !member.granted.contains(&vector.entity.0) {
-            // One that is gone was real once: whoever speaks of it has not heard yet.
+            // The object existed once and was removed; the client does not know yet.
             let was_real = vector.entity.0 < self.next_object;
             return if was_real { Ok(Acceptance::Stale) } else { Err(Refusal::UnknownObject) };
         }
@@ -101,7 +101,7 @@ impl<V: Planar> Server<V> {
         Ok(Acceptance::Used)
     }
 
-    /// What is left of an update when everybody had a look at it.
+    /// Returns the update after all interceptors.
     fn intercept(
         &mut self,
         client: ClientId,
@@ -118,7 +118,7 @@ impl<V: Planar> Server<V> {
         for interceptor in &mut self.interceptors {
             interceptor.check(&update, &mut checked)?;
         }
-        // Who it is about, and when, is not for anybody to change.
+        // An interceptor cannot change the entity or the time.
         checked = DrVector { entity: vector.entity, generated_at: vector.generated_at, ..checked };
         if checked == *vector {
             return Ok(checked);
@@ -130,7 +130,7 @@ impl<V: Planar> Server<V> {
         }
     }
 
-    /// Places it here, and passes it on as this server would say it.
+    /// Accepts an update into the server's replica and forwards it on the server's terms.
     fn believe(
         &mut self,
         client: ClientId,
@@ -159,8 +159,8 @@ impl<V: Planar> Server<V> {
         Ok(Acceptance::Used)
     }
 
-    /// Why a client cut a DR vector, as far as it shows: whether it only repeats what everybody
-    /// believes.
+    /// Infers why a client generated a DR vector: a heartbeat repeats what all receivers already
+    /// predict.
     fn reason_for(&self, vector: &DrVector<V>) -> Reason {
         let Some(before) = self.dispatcher.newest(vector.entity) else { return Reason::Born };
         if before.life != vector.life {
@@ -172,7 +172,7 @@ impl<V: Planar> Server<V> {
         if agrees(vector.generated_at) && agrees(soon) { Reason::Heartbeat } else { Reason::Distance }
     }
 
-    /// A client's word about a state group.
+    /// Handles a client's value of a state group.
     fn change_state(&mut self, client: ClientId, object: EntityId, group: Group, now: SharedInstant) {
         let Some(owner) = self.owner(object) else { return };
         if owner != Party::Client(client) {
@@ -192,7 +192,7 @@ impl<V: Planar> Server<V> {
         }
     }
 
-    /// What is left of a state group's value when everybody had a look at it.
+    /// Applies all interceptors to the value of a state group.
     fn intercept_state(
         &mut self,
         client: ClientId,
@@ -213,7 +213,7 @@ impl<V: Planar> Server<V> {
         if value.len() <= DATAGRAM_ITEM_BYTES_MAX { Ok(()) } else { Err(Refusal::Vetoed) }
     }
 
-    /// What is left of a creation when everybody had a look at it.
+    /// Applies all interceptors to a creation.
     fn intercept_creation(
         &mut self,
         client: ClientId,
@@ -233,8 +233,7 @@ impl<V: Planar> Server<V> {
         if fits { Ok(()) } else { Err(Refusal::Vetoed) }
     }
 
-    // ── requests on the stream
-    // ──────────────────────────────────────────────────────────────────────────
+    // ── requests on the stream ──
 
     pub(super) fn handle_request(
         &mut self,
@@ -267,7 +266,7 @@ impl<V: Planar> Server<V> {
             let passed = self.intercept_creation(client, &mut announcement, now);
             passed.map_err(|_| Refusal::NotCreated)
         });
-        // Used, whether anything comes of it or not: the client will not use it again.
+        // The id is used up even if the creation fails: the client will not use it again.
         let early = self.use_id(client, announcement.object);
         if let Err(refusal) = allowed {
             return self.refuse(client, announcement.object, refusal, now);
@@ -290,8 +289,8 @@ impl<V: Planar> Server<V> {
         }
     }
 
-    /// An id is not to be used again; more are granted when few are left. What came about the
-    /// object before it was created, if anything.
+    /// Marks an id as used, and grants more when few are left. Returns a DR vector that arrived
+    /// before the creation.
     fn use_id(&mut self, client: ClientId, object: EntityId) -> Option<(DrVector<V>, SharedInstant)> {
         let member = self.members.get_mut(&client)?;
         let was_granted = member.granted.remove(&object.0);
@@ -312,7 +311,7 @@ impl<V: Planar> Server<V> {
         self.may_own(client, announcement.class)
     }
 
-    /// Whether a client may have one more of this class.
+    /// Returns whether a client may own one more object of this class.
     fn may_own(&self, client: ClientId, class: crate::session::ClassId) -> Result<(), Refusal> {
         let Some(member) = self.members.get(&client) else { return Err(Refusal::UnknownId) };
         let of_class = member.owned.iter().filter(|object| self.class(**object) == Some(class)).count();
@@ -334,7 +333,7 @@ impl<V: Planar> Server<V> {
         }
     }
 
-    /// Of two claims in one term the first that arrives wins; the other is told.
+    /// Of two claims in one term the first to arrive wins; the other client is refused.
     fn claim_for(&mut self, client: ClientId, object: EntityId, term: u64, now: SharedInstant) {
         let is_seen = self.sees(client, object);
         let Some(known) = self.objects.get(&object).filter(|_| is_seen) else {
@@ -364,7 +363,7 @@ impl<V: Planar> Server<V> {
         }
     }
 
-    /// A call of a client, on its way to whom it concerns.
+    /// Forwards a client's call to its target.
     pub(super) fn route(
         &mut self,
         client: ClientId,
@@ -414,7 +413,7 @@ impl<V: Planar> Server<V> {
         self.events.push_back(ServerEvent::Called { from, target, method, bytes });
     }
 
-    /// Says no, and why. A flood of nonsense is not answered with a flood.
+    /// Sends a refusal. A flood of bad messages is not answered with a flood.
     fn refuse(&mut self, client: ClientId, object: EntityId, refusal: Refusal, now: SharedInstant) {
         let Some(member) = self.members.get_mut(&client) else { return };
         if member.refusals.try_spend(1.0, local(now)) {
@@ -424,7 +423,7 @@ impl<V: Planar> Server<V> {
     }
 }
 
-/// A server's clock is the shared one.
+/// A server's clock is the shared clock.
 fn local(now: SharedInstant) -> LocalInstant {
     Now::synchronised(now).local
 }

@@ -1,0 +1,71 @@
+use crate::number::EntityId;
+use crate::session::message::Target;
+use crate::session::{ClassId, ClientId, CloseReason, Party, Refusal, Undelivered};
+
+/// Events for a client's application.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ClientEvent {
+    /// A new session has begun; the server knows this client by this id.
+    Connected(ClientId),
+    /// The transport was lost or the server closed it. The session can be resumed, unless
+    /// `SessionLost` follows.
+    Disconnected(Option<CloseReason>),
+    /// The session continues on a new transport: all delivery promises hold.
+    Resumed,
+    /// The session is over; all its objects and ids are invalid.
+    SessionLost {
+        /// Reliable messages and values that may not have arrived.
+        undelivered: Vec<Undelivered>,
+    },
+    /// An object has become visible.
+    ObjectEntered {
+        /// The object.
+        object: EntityId,
+        /// Its class.
+        class: ClassId,
+        /// Its owner.
+        owner: Party,
+    },
+    /// An object is no longer visible.
+    ObjectLeft {
+        /// The object.
+        object: EntityId,
+        /// Whether the object was destroyed, and not only left this client's scope.
+        is_destroyed: bool,
+    },
+    /// A state group of an object owned by another peer has a new value: see
+    /// [`Client::state`](super::Client::state).
+    StateChanged {
+        /// The object.
+        object: EntityId,
+        /// The state group.
+        group: u8,
+    },
+    /// A peer called this client.
+    Called {
+        /// The caller.
+        from: Party,
+        /// The target of the call. The object may not have entered yet, if the call was not
+        /// `ReliableOrdered`.
+        target: Target,
+        /// The method, as the game numbers it.
+        method: u32,
+        /// The arguments.
+        bytes: Vec<u8>,
+    },
+    /// An object has a new owner. If that is this client, call `observe` for it from now on.
+    OwnershipChanged {
+        /// The object.
+        object: EntityId,
+        /// The new owner.
+        owner: Party,
+    },
+    /// The server refused an action of this client.
+    Refused {
+        /// The object of the action.
+        object: EntityId,
+        /// The reason.
+        refusal: Refusal,
+    },
+}

@@ -1,0 +1,70 @@
+//! The beginning, loss and end of the session.
+
+use super::{Client, ClientEvent, Phase, SERVER, dispatcher};
+use crate::session::CloseReason;
+use crate::session::channel::Channel;
+use crate::session::limits::RESUME_WITHIN;
+use crate::time::LocalInstant;
+use crate::vector::Planar;
+
+impl<V: Planar> Client<V> {
+    pub(super) fn close(&mut self, reason: CloseReason, now: LocalInstant) {
+        if matches!(self.phase, Phase::Greeting | Phase::Established) {
+            self.closing = Some(reason);
+            self.detach(Some(reason), now);
+        }
+    }
+
+    pub(super) fn detach(&mut self, reason: Option<CloseReason>, now: LocalInstant) {
+        let was_connected = self.phase == Phase::Established;
+        if self.identity.is_some() {
+            self.phase = Phase::Detached;
+            self.detached_at = self.detached_at.or(Some(now));
+        } else {
+            self.phase = Phase::Idle;
+        }
+        self.channel.drop_greetings();
+        self.early_unordered.clear();
+        self.dispatcher.leave(SERVER);
+        // An unanswered greeting is no news for a client without a connection.
+        if was_connected || reason.is_some_and(|reason| reason != CloseReason::Silent) {
+            self.events.push_back(ClientEvent::Disconnected(reason));
+        }
+    }
+
+    pub(super) fn resumable_until(&self) -> Option<LocalInstant> {
+        self.detached_at.map(|since| since + RESUME_WITHIN)
+    }
+
+    /// Gives the session up after the deadline, unless a greeting is under way: then the server
+    /// decides.
+    pub(super) fn forget_if_too_late(&mut self, now: LocalInstant) {
+        if self.phase != Phase::Greeting && self.resumable_until().is_some_and(|until| until <= now) {
+            self.lose_session();
+        }
+    }
+
+    /// Discards everything of the old session.
+    pub(super) fn lose_session(&mut self) {
+        let fresh = self.new_channel();
+        let channel = std::mem::replace(&mut self.channel, fresh);
+        self.objects.clear();
+        self.early.clear();
+        self.ids.clear();
+        self.dispatcher = dispatcher(&self.config, &self.random);
+        if self.phase == Phase::Detached {
+            self.phase = Phase::Idle;
+        }
+        self.detached_at = None;
+        let was_connected = std::mem::take(&mut self.is_synchronised);
+        if self.identity.take().is_some() && was_connected {
+            self.events.push_back(ClientEvent::SessionLost { undelivered: channel.into_undelivered() });
+        }
+    }
+
+    /// Returns a channel with unused nonces.
+    pub(super) fn new_channel(&mut self) -> Channel {
+        let stream = self.random.bits();
+        Channel::new(self.config.budget, self.config.datagram_every, self.random.fork(stream))
+    }
+}
