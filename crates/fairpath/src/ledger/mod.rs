@@ -10,13 +10,13 @@
 //! and a receipt corrects only the interval between when the copy was believed to arrive and when
 //! it did.
 
+mod error_cache;
 mod exports;
-mod memo;
-mod page;
 mod pair;
+mod receiver_page;
 
-pub use page::{Belief, Page};
 pub use pair::{CopyId, NeverSent, Standing};
+pub use receiver_page::{ReceiverBelief, ReceiverPage};
 
 use crate::directory::Directory;
 use crate::dr_vector::DrVector;
@@ -24,8 +24,8 @@ use crate::error::Path;
 use crate::number::ReceiverId;
 use crate::time::{SharedInstant, Span};
 use crate::vector::Planar;
+use error_cache::ErrorCache;
 use exports::Exports;
-use memo::Memo;
 use pair::Pair;
 
 /// How late a receipt may be and still be booked exactly.
@@ -60,7 +60,7 @@ const _: () = assert!(REMEMBERED_MAX as i64 * 10_000 >= REMEMBERED.as_micros());
 pub struct Ledger<V: Planar> {
     exports: Exports<V>,
     pairs: Directory<Pair<V>>,
-    memo: Memo<V>,
+    cache: ErrorCache<V>,
     /// What the next copy is called. Counted over all pages: a receipt that is late is not for the
     /// page that was opened in between.
     next_copy: CopyId,
@@ -70,7 +70,12 @@ impl<V: Planar> Ledger<V> {
     /// Empty books of an entity whose replicas freeze after `horizon`.
     pub fn new(horizon: Span) -> Self {
         let next_copy = CopyId::default();
-        Self { exports: Exports::new(horizon), pairs: Directory::default(), memo: Memo::default(), next_copy }
+        Self {
+            exports: Exports::new(horizon),
+            pairs: Directory::default(),
+            cache: ErrorCache::default(),
+            next_copy,
+        }
     }
 
     /// Calls the first copy this, for who has had books of this entity before.
@@ -109,15 +114,15 @@ impl<V: Planar> Ledger<V> {
     /// A DR vector was cut: the exported path is another one from its generation time on.
     pub fn on_generated(&mut self, vector: &DrVector<V>) {
         for pair in self.pairs.values_mut() {
-            pair.advance(&self.exports, vector.generated_at, &mut self.memo);
+            pair.advance(&self.exports, vector.generated_at, &mut self.cache);
         }
         self.exports.push(vector);
-        self.memo.forget_from(vector.generated_at);
+        self.cache.forget_from(vector.generated_at);
     }
 
-    /// The same, and tells of everybody as [`advance_and_tell`](Self::advance_and_tell) does, in
+    /// The same, and tells of everybody as [`advance_and_visit`](Self::advance_and_visit) does, in
     /// one walk where there is no time between the cut and `now`.
-    pub fn on_generated_and_tell(
+    pub fn on_generated_and_visit(
         &mut self,
         vector: &DrVector<V>,
         now: SharedInstant,
@@ -125,14 +130,14 @@ impl<V: Planar> Ledger<V> {
     ) {
         if now != vector.generated_at {
             self.on_generated(vector);
-            return self.advance_and_tell(now, tell);
+            return self.advance_and_visit(now, tell);
         }
         // Nobody was told of it yet.
-        self.advance_and_tell(now, |receiver, growth, standing| {
-            tell(receiver, growth, Standing { is_told: false, ..standing });
+        self.advance_and_visit(now, |receiver, growth, standing| {
+            tell(receiver, growth, Standing { has_newest: false, ..standing });
         });
         self.exports.push(vector);
-        self.memo.forget_from(vector.generated_at);
+        self.cache.forget_from(vector.generated_at);
     }
 
     /// A copy of `vector` left for `receiver`, and is expected to take `delay`; no time at all, if
@@ -181,7 +186,7 @@ impl<V: Planar> Ledger<V> {
     /// Brings the books up to `now`.
     pub fn advance(&mut self, now: SharedInstant) {
         for pair in self.pairs.values_mut() {
-            pair.advance(&self.exports, now, &mut self.memo);
+            pair.advance(&self.exports, now, &mut self.cache);
         }
     }
 
@@ -197,8 +202,8 @@ impl<V: Planar> Ledger<V> {
     }
 
     /// Every receiver's page, in order.
-    pub fn pages(&self) -> impl Iterator<Item = Page<'_, V>> + '_ {
-        self.pairs.iter().map(|(receiver, pair)| Page::new(receiver, pair, &self.exports))
+    pub fn pages(&self) -> impl Iterator<Item = ReceiverPage<'_, V>> + '_ {
+        self.pairs.iter().map(|(receiver, pair)| ReceiverPage::new(receiver, pair, &self.exports))
     }
 
     /// The part of a receiver's accumulated error that lies before its last acknowledged arrival
@@ -237,16 +242,16 @@ impl<V: Planar> Ledger<V> {
 
     /// How far off a receiver will be at `at`, if nothing more is sent to it and what is under way
     /// arrives; infinitely, if the entity does not exist for it or is in another life.
-    pub fn distance_if_told_no_more(&self, receiver: ReceiverId, at: SharedInstant) -> f64 {
+    pub fn distance_if_nothing_sent(&self, receiver: ReceiverId, at: SharedInstant) -> f64 {
         let told = self.pairs.get(receiver).and_then(|pair| pair.told(&self.exports));
         told.map_or(f64::INFINITY, |told| self.exports.distance(told, at))
     }
 
     /// Brings the books up to `now` and tells of everybody, in order: what has been added to their
     /// accumulated error since the last time this was told, and how they stand.
-    pub fn advance_and_tell(&mut self, now: SharedInstant, mut tell: impl FnMut(ReceiverId, f64, Standing)) {
+    pub fn advance_and_visit(&mut self, now: SharedInstant, mut tell: impl FnMut(ReceiverId, f64, Standing)) {
         for (receiver, pair) in self.pairs.iter_mut() {
-            pair.advance(&self.exports, now, &mut self.memo);
+            pair.advance(&self.exports, now, &mut self.cache);
             let growth = pair.drain_growth();
             tell(receiver, growth, pair.standing(&self.exports));
         }
@@ -259,7 +264,7 @@ impl<V: Planar> Ledger<V> {
 
     /// What a receiver places once it has the newest DR vector: the exported path, until it
     /// freezes.
-    pub fn placed_if_told(&self) -> Option<&Path<V>> {
+    pub fn placed_by_newest(&self) -> Option<&Path<V>> {
         self.exports.newest().map(|exported| &exported.placed)
     }
 

@@ -1,7 +1,7 @@
 use std::collections::VecDeque;
 
+use super::error_cache::ErrorCache;
 use super::exports::{Exported, Exports, Index};
-use super::memo::Memo;
 use super::{REMEMBERED, REMEMBERED_MAX};
 use crate::error::Path;
 use crate::time::{SharedInstant, Span};
@@ -43,7 +43,7 @@ pub struct Standing {
     /// Whether any receipt has come from it.
     pub has_acknowledged: bool,
     /// Whether it follows the newest DR vector, or will once what is in flight arrives as expected.
-    pub is_told: bool,
+    pub has_newest: bool,
     /// How many copies' fate was given up on: the estimate stands where the truth will never be
     /// known.
     pub unsettled: u32,
@@ -68,7 +68,7 @@ pub(super) struct Pair<V: Planar> {
     /// In the order they were sent, those that can still matter.
     copies: VecDeque<SentCopy>,
     /// What most questions need to know of them.
-    gist: Gist,
+    summary: CopySummary,
     /// All copies are called less.
     next_copy: CopyId,
     last_sent: Option<SharedInstant>,
@@ -87,16 +87,16 @@ struct SentCopy {
     id: CopyId,
     index: Index,
     sent_at: SharedInstant,
-    fate: Fate,
+    status: CopyStatus,
 }
 
 /// What most questions need to know of the copies, so that a trigger need not look through
 /// everybody's: they lie apart, and with thousands of receivers in no cache. Summed up anew
 /// whenever they change.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Gist {
+struct CopySummary {
     /// The arrivals that are not in the books yet.
-    ahead: Ahead,
+    ahead: NextArrivals,
     /// The last arrival, [`LONG_AGO`] if nothing arrives.
     last_arrival: SharedInstant,
     /// Index of the newest DR vector that arrives at all, and of the newest that is reported.
@@ -112,10 +112,10 @@ struct Gist {
 const LONG_AGO: SharedInstant = SharedInstant::from_micros(i64::MIN);
 const NEVER: SharedInstant = SharedInstant::from_micros(i64::MAX);
 
-impl Default for Gist {
+impl Default for CopySummary {
     fn default() -> Self {
         Self {
-            ahead: Ahead::default(),
+            ahead: NextArrivals::default(),
             last_arrival: LONG_AGO,
             newest: None,
             newest_reported: None,
@@ -127,36 +127,36 @@ impl Default for Gist {
 
 /// The next arrivals, the first first: as many as there is room for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Ahead {
-    next: [Arrival; Self::ROOM],
+struct NextArrivals {
+    next: [CopyArrival; Self::ROOM],
     count: u8,
     has_more: bool,
 }
 
 /// A DR vector of this index arrives then.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Arrival {
+struct CopyArrival {
     at: SharedInstant,
     index: Index,
 }
 
-impl Default for Ahead {
+impl Default for NextArrivals {
     fn default() -> Self {
-        Self { next: [Arrival { at: NEVER, index: Index::FIRST }; Self::ROOM], count: 0, has_more: false }
+        Self { next: [CopyArrival { at: NEVER, index: Index::FIRST }; Self::ROOM], count: 0, has_more: false }
     }
 }
 
-impl Ahead {
+impl NextArrivals {
     /// Three: what a busy tank, which turns seven times a second, has under way to somebody 400 ms
     /// away.
     const ROOM: usize = 3;
 
     #[inline]
-    fn first(&self) -> Option<Arrival> {
+    fn first(&self) -> Option<CopyArrival> {
         self.next[..usize::from(self.count)].first().copied()
     }
 
-    fn insert(&mut self, arrival: Arrival) {
+    fn insert(&mut self, arrival: CopyArrival) {
         let count = usize::from(self.count);
         let place = self.next[..count].partition_point(|other| other.at <= arrival.at);
         if count == Self::ROOM {
@@ -177,7 +177,7 @@ impl Ahead {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Fate {
+enum CopyStatus {
     /// Not reported; taken to arrive then.
     Expected(SharedInstant),
     /// Reported.
@@ -186,7 +186,7 @@ enum Fate {
     Missing,
 }
 
-impl Fate {
+impl CopyStatus {
     fn arrival(self) -> Option<SharedInstant> {
         match self {
             Self::Expected(at) | Self::Arrived(at) => Some(at),
@@ -211,7 +211,7 @@ impl<V: Planar> Pair<V> {
             base: None,
             base_kept: None,
             copies: VecDeque::new(),
-            gist: Gist::default(),
+            summary: CopySummary::default(),
             next_copy,
             last_sent: None,
             last_acknowledged: None,
@@ -221,15 +221,15 @@ impl<V: Planar> Pair<V> {
     }
 
     /// Keeps the books up to `now`.
-    pub(super) fn advance(&mut self, exports: &Exports<V>, now: SharedInstant, memo: &mut Memo<V>) {
+    pub(super) fn advance(&mut self, exports: &Exports<V>, now: SharedInstant, cache: &mut ErrorCache<V>) {
         if now <= self.until {
             return;
         }
         match self.next_by(now) {
-            None => self.go_on_believing(exports, now, memo),
-            Some(arrival) => self.pass_arrivals(exports, arrival, now, memo),
+            None => self.go_on_believing(exports, now, cache),
+            Some(arrival) => self.pass_arrivals(exports, arrival, now, cache),
         }
-        if now - self.gist.oldest_sent > REMEMBERED {
+        if now - self.summary.oldest_sent > REMEMBERED {
             self.give_up_on_old_copies(now);
         }
         self.keep_base(exports);
@@ -249,9 +249,9 @@ impl<V: Planar> Pair<V> {
             self.give_up_on_oldest(REMEMBERED_MAX / 2);
         }
         self.next_copy = id.next();
-        self.copies.push_back(SentCopy { id, index, sent_at: at, fate: Fate::Missing });
+        self.copies.push_back(SentCopy { id, index, sent_at: at, status: CopyStatus::Missing });
         self.last_sent = self.last_sent.max(Some(at));
-        self.revise(exports, self.copies.len() - 1, Fate::Expected(expected.max(at)));
+        self.revise(exports, self.copies.len() - 1, CopyStatus::Expected(expected.max(at)));
     }
 
     /// When a copy left; nothing if that is forgotten.
@@ -267,10 +267,10 @@ impl<V: Planar> Pair<V> {
     pub(super) fn arrive(&mut self, exports: &Exports<V>, id: CopyId, received_at: SharedInstant) -> bool {
         let Ok(position) = self.copies.binary_search_by_key(&id, |copy| copy.id) else { return false };
         let copy = self.copies[position];
-        if !copy.fate.is_open() || received_at < copy.sent_at {
+        if !copy.status.is_open() || received_at < copy.sent_at {
             return false;
         }
-        self.revise(exports, position, Fate::Arrived(received_at));
+        self.revise(exports, position, CopyStatus::Arrived(received_at));
         self.last_acknowledged = self.last_acknowledged.max(Some(received_at));
         self.fold_what_is_certain();
         true
@@ -285,9 +285,13 @@ impl<V: Planar> Pair<V> {
         self.give_up_on_old_copies(until);
         for position in 0..self.copies.len() {
             let copy = self.copies[position];
-            if matches!(copy.fate, Fate::Expected(at) if at < until) {
+            if matches!(copy.status, CopyStatus::Expected(at) if at < until) {
                 let overdue = until - copy.sent_at > patience;
-                self.revise(exports, position, if overdue { Fate::Missing } else { Fate::Expected(until) });
+                self.revise(
+                    exports,
+                    position,
+                    if overdue { CopyStatus::Missing } else { CopyStatus::Expected(until) },
+                );
             }
         }
         self.drop_what_came_too_late();
@@ -298,7 +302,7 @@ impl<V: Planar> Pair<V> {
     /// What has arrived and only waits for the books to be brought up to it is not open: no report
     /// changes it.
     pub(super) fn has_open(&self) -> bool {
-        self.copies.iter().any(|copy| copy.fate.is_open())
+        self.copies.iter().any(|copy| copy.status.is_open())
     }
 
     pub(super) fn standing(&self, exports: &Exports<V>) -> Standing {
@@ -308,7 +312,7 @@ impl<V: Planar> Pair<V> {
             joined: self.joined,
             last_sent: self.last_sent,
             has_acknowledged: self.last_acknowledged.is_some(),
-            is_told: self.newest_told() == exports.newest_index(),
+            has_newest: self.newest_told() == exports.newest_index(),
             unsettled: self.unsettled,
         }
     }
@@ -321,7 +325,7 @@ impl<V: Planar> Pair<V> {
 
     /// Whether nothing is assumed.
     pub(super) fn is_settled(&self) -> bool {
-        self.unsettled == 0 && !self.copies.iter().any(|copy| matches!(copy.fate, Fate::Expected(_)))
+        self.unsettled == 0 && !self.copies.iter().any(|copy| matches!(copy.status, CopyStatus::Expected(_)))
     }
 
     pub(super) fn remembered(&self) -> usize {
@@ -330,7 +334,7 @@ impl<V: Planar> Pair<V> {
 
     /// Whether what it is known to follow is within `tolerance` of the exported path at `at`.
     pub(super) fn has_confirmed(&self, exports: &Exports<V>, tolerance: f64, at: SharedInstant) -> bool {
-        let newest = self.base.max(self.gist.newest_reported);
+        let newest = self.base.max(self.summary.newest_reported);
         newest
             .and_then(|index| self.exported(exports, index))
             .is_some_and(|belief| exports.distance(belief, at) <= tolerance)
@@ -342,7 +346,7 @@ impl<V: Planar> Pair<V> {
     }
 
     fn newest_told(&self) -> Option<Index> {
-        self.belief.max(self.gist.newest)
+        self.belief.max(self.summary.newest)
     }
 
     /// What has been added to the accumulated error since the last time.
@@ -368,10 +372,10 @@ impl<V: Planar> Pair<V> {
 
     /// When it will next follow something else, for all that is known.
     pub(super) fn next_arrival(&self, after: SharedInstant) -> Option<SharedInstant> {
-        if self.gist.last_arrival <= after {
+        if self.summary.last_arrival <= after {
             return None;
         }
-        self.copies.iter().filter_map(|copy| copy.fate.arrival()).filter(|at| *at > after).min()
+        self.copies.iter().filter_map(|copy| copy.status.arrival()).filter(|at| *at > after).min()
     }
 
     /// When the error gathered since `from` will be `amount`, if that is by `until`.
@@ -401,10 +405,10 @@ impl<V: Planar> Pair<V> {
     }
 
     /// Nothing arrives up to `now`: whoever has believed the same for as long has been as wrong.
-    fn go_on_believing(&mut self, exports: &Exports<V>, now: SharedInstant, memo: &mut Memo<V>) {
+    fn go_on_believing(&mut self, exports: &Exports<V>, now: SharedInstant, cache: &mut ErrorCache<V>) {
         let from = self.until;
         let error = self.belief.map_or(0.0, |index| {
-            memo.grown.recall(index, from, now, || self.error_if_believed(exports, index, from, now))
+            cache.grown.recall(index, from, now, || self.error_if_believed(exports, index, from, now))
         });
         self.add(error, now);
     }
@@ -413,24 +417,25 @@ impl<V: Planar> Pair<V> {
     fn pass_arrivals(
         &mut self,
         exports: &Exports<V>,
-        first: Arrival,
+        first: CopyArrival,
         now: SharedInstant,
-        memo: &mut Memo<V>,
+        cache: &mut ErrorCache<V>,
     ) {
         let believed = self.belief;
         let mut next = Some(first);
         while let Some(arrival) = next {
-            self.accumulate(exports, arrival.at, memo);
+            self.accumulate(exports, arrival.at, cache);
             self.follow_what_arrived();
             next = self.next_by(now);
         }
-        self.accumulate(exports, now, memo);
+        self.accumulate(exports, now, cache);
         if self.belief != believed {
             // Since its generation, whoever follows it is as wrong, whenever it arrived.
             let followed = self.belief.and_then(|index| self.exported(exports, index));
             self.instantaneous = followed.map_or(0.0, |belief| {
                 let since = belief.since;
-                memo.since_generation
+                cache
+                    .since_generation
                     .recall(belief.index, since, now, |from| exports.error(belief, from, now))
             });
         }
@@ -438,8 +443,8 @@ impl<V: Planar> Pair<V> {
 
     /// What arrives next, if that is by `now`.
     #[inline]
-    fn next_by(&self, now: SharedInstant) -> Option<Arrival> {
-        self.gist.ahead.first().filter(|arrival| arrival.at <= now)
+    fn next_by(&self, now: SharedInstant) -> Option<CopyArrival> {
+        self.summary.ahead.first().filter(|arrival| arrival.at <= now)
     }
 
     /// Follows what has arrived, now that the books are there. Who does not read for a while has
@@ -448,24 +453,24 @@ impl<V: Planar> Pair<V> {
     fn follow_what_arrived(&mut self) {
         while let Some(arrival) = self.next_by(self.until) {
             self.belief = self.belief.max(Some(arrival.index));
-            self.gist.ahead.remove_first();
+            self.summary.ahead.remove_first();
         }
-        let Gist { ahead, is_history_ahead, .. } = self.gist;
+        let CopySummary { ahead, is_history_ahead, .. } = self.summary;
         // Only of the oldest copy can it have become history just now; receipts see to the rest.
         if is_history_ahead || (ahead.count == 0 && ahead.has_more) {
             self.belief = self.arrived_by(self.until);
             self.fold_what_is_certain();
-            self.sum_up();
+            self.summarise();
         }
     }
 
     /// Integrates up to `to` with the belief as it is.
-    fn accumulate(&mut self, exports: &Exports<V>, to: SharedInstant, memo: &mut Memo<V>) {
+    fn accumulate(&mut self, exports: &Exports<V>, to: SharedInstant, cache: &mut ErrorCache<V>) {
         if to > self.until {
             let from = self.until;
             let error = self.belief.zip(exports.newest_index()).map_or(0.0, |(index, newest)| {
                 let find = || self.exported(exports, index).and_then(|belief| exports.gap(belief));
-                let known = memo.gaps.recall(newest, index, find).and_then(|gap| gap.error(from, to));
+                let known = cache.gaps.recall(newest, index, find).and_then(|gap| gap.error(from, to));
                 known.unwrap_or_else(|| self.error_if_believed(exports, index, from, to))
             });
             self.add(error, to);
@@ -500,15 +505,15 @@ impl<V: Planar> Pair<V> {
         }
     }
 
-    /// Changes a copy's fate, and the books where that makes a difference: between the two
+    /// Changes a copy's status, and the books where that makes a difference: between the two
     /// arrivals.
-    fn revise(&mut self, exports: &Exports<V>, position: usize, fate: Fate) {
-        let (old, new) = (self.copies[position].fate.arrival(), fate.arrival());
+    fn revise(&mut self, exports: &Exports<V>, position: usize, status: CopyStatus) {
+        let (old, new) = (self.copies[position].status.arrival(), status.arrival());
         let from = old.into_iter().chain(new).min().unwrap_or(self.until);
         let to = old.zip(new).map_or(self.until, |(old, new)| old.max(new)).min(self.until);
         let before = self.integrate(exports, from, to);
-        self.copies[position].fate = fate;
-        self.sum_up();
+        self.copies[position].status = status;
+        self.summarise();
         let after = self.integrate(exports, from, to);
         self.accumulated = (self.accumulated + (after - before)).max(0.0);
         self.believe(exports);
@@ -534,10 +539,10 @@ impl<V: Planar> Pair<V> {
 
     /// Index of the newest DR vector that has arrived by `t`.
     fn arrived_by(&self, t: SharedInstant) -> Option<Index> {
-        if self.gist.last_arrival <= t {
-            return self.base.max(self.gist.newest);
+        if self.summary.last_arrival <= t {
+            return self.base.max(self.summary.newest);
         }
-        let arrived = self.copies.iter().filter(|copy| copy.fate.arrival().is_some_and(|at| at <= t));
+        let arrived = self.copies.iter().filter(|copy| copy.status.arrival().is_some_and(|at| at <= t));
         self.base.max(arrived.map(|copy| copy.index).max())
     }
 
@@ -549,48 +554,50 @@ impl<V: Planar> Pair<V> {
     /// reported can no longer make a difference: if it ever arrives, it arrives stale.
     fn drop_what_came_too_late(&mut self) {
         let Some(until) = self.complete_until else { return };
-        let arrived = self.copies.iter().filter(|copy| matches!(copy.fate, Fate::Arrived(at) if at <= until));
+        let arrived =
+            self.copies.iter().filter(|copy| matches!(copy.status, CopyStatus::Arrived(at) if at <= until));
         let Some(newest) = arrived.map(|copy| copy.index).max() else { return };
-        let is_needed = |copy: &SentCopy| !copy.fate.is_open() || copy.index > newest;
+        let is_needed = |copy: &SentCopy| !copy.status.is_open() || copy.index > newest;
         if !self.copies.iter().all(is_needed) {
             self.copies.retain(is_needed);
-            self.sum_up();
+            self.summarise();
         }
     }
 
     /// An arrival in the books, and before any open copy was even sent, is history.
     fn fold_what_is_certain(&mut self) {
-        if self.copies.front().is_none_or(|copy| copy.fate.is_open()) {
+        if self.copies.front().is_none_or(|copy| copy.status.is_open()) {
             return;
         }
-        let open_since = self.copies.iter().filter(|copy| copy.fate.is_open()).map(|copy| copy.sent_at).min();
-        let is_history = |fate: Fate| matches!(fate, Fate::Arrived(at) if at <= self.until && open_since.is_none_or(|open| at <= open));
-        let count = self.copies.iter().take_while(|copy| is_history(copy.fate)).count();
+        let open_since =
+            self.copies.iter().filter(|copy| copy.status.is_open()).map(|copy| copy.sent_at).min();
+        let is_history = |status: CopyStatus| matches!(status, CopyStatus::Arrived(at) if at <= self.until && open_since.is_none_or(|open| at <= open));
+        let count = self.copies.iter().take_while(|copy| is_history(copy.status)).count();
         if count > 0 {
             self.base = self.base.max(self.copies.drain(..count).map(|copy| copy.index).max());
-            self.sum_up();
+            self.summarise();
         }
     }
 
-    /// Takes the gist of the copies as they are now.
-    fn sum_up(&mut self) {
-        let mut gist = Gist::default();
+    /// Takes the summary of the copies as they are now.
+    fn summarise(&mut self) {
+        let mut summary = CopySummary::default();
         if let Some(oldest) = self.copies.front() {
-            gist.oldest_sent = oldest.sent_at;
-            gist.is_history_ahead = matches!(oldest.fate, Fate::Arrived(at) if at > self.until);
+            summary.oldest_sent = oldest.sent_at;
+            summary.is_history_ahead = matches!(oldest.status, CopyStatus::Arrived(at) if at > self.until);
         }
         for copy in &self.copies {
-            let Some(at) = copy.fate.arrival() else { continue };
-            gist.newest = gist.newest.max(Some(copy.index));
-            gist.last_arrival = gist.last_arrival.max(at);
+            let Some(at) = copy.status.arrival() else { continue };
+            summary.newest = summary.newest.max(Some(copy.index));
+            summary.last_arrival = summary.last_arrival.max(at);
             if at > self.until {
-                gist.ahead.insert(Arrival { at, index: copy.index });
+                summary.ahead.insert(CopyArrival { at, index: copy.index });
             }
-            if matches!(copy.fate, Fate::Arrived(_)) {
-                gist.newest_reported = gist.newest_reported.max(Some(copy.index));
+            if matches!(copy.status, CopyStatus::Arrived(_)) {
+                summary.newest_reported = summary.newest_reported.max(Some(copy.index));
             }
         }
-        self.gist = gist;
+        self.summary = summary;
     }
 
     /// Beyond what is remembered the estimate stands, and is counted.
@@ -603,14 +610,14 @@ impl<V: Planar> Pair<V> {
     /// them.
     fn give_up_on_oldest(&mut self, count: usize) {
         for copy in self.copies.iter_mut().take(count) {
-            if let Fate::Expected(at) = copy.fate {
-                copy.fate = Fate::Arrived(at);
+            if let CopyStatus::Expected(at) = copy.status {
+                copy.status = CopyStatus::Arrived(at);
                 self.unsettled += 1;
             }
         }
         // Missing was concluded from a complete report: that is no guess.
         let mut place = 0..;
-        self.copies.retain(|copy| place.next() >= Some(count) || copy.fate != Fate::Missing);
+        self.copies.retain(|copy| place.next() >= Some(count) || copy.status != CopyStatus::Missing);
         self.fold_what_is_certain();
     }
 

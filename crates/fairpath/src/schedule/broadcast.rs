@@ -8,9 +8,9 @@ use crate::vector::Planar;
 pub struct Broadcast;
 
 impl<V: Planar> Scheduler<V> for Broadcast {
-    fn on_trigger(&mut self, scene: &DecisionContext<'_, V>, _random: &mut Random, claims: &mut Claims) {
-        for candidate in scene.candidates {
-            claims.send(scene, candidate.receiver, scene.now, candidate.weight());
+    fn on_trigger(&mut self, context: &DecisionContext<'_, V>, _random: &mut Random, claims: &mut Claims) {
+        for candidate in context.candidates {
+            claims.send(context, candidate.receiver, context.now, candidate.weight());
         }
     }
 }

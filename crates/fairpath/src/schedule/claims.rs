@@ -1,6 +1,6 @@
 use super::DecisionContext;
-use super::agenda::{Agenda, NEVER};
-use super::bag::Bag;
+use super::deadlines::{Deadlines, NEVER};
+use super::small_list::SmallList;
 use crate::number::{EntityId, ReceiverId};
 use crate::time::{SharedInstant, Span};
 use crate::vector::Planar;
@@ -35,7 +35,7 @@ const _: () = assert!(size_of::<Claim>() <= 48, "a trigger makes one for every r
 /// the next is due, costs nothing for what waits for others.
 #[derive(Clone, Debug, Default)]
 pub struct Claims {
-    agenda: Agenda<Bag<Waiting>>,
+    deadlines: Deadlines<SmallList<WaitingClaim>>,
     len: usize,
     /// What is due, and in which order it leaves. Reused from poll to poll.
     due: Vec<Claim>,
@@ -44,7 +44,7 @@ pub struct Claims {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
+struct WaitingClaim {
     claim: Claim,
     /// Made due by [`Claims::send_waiting_now`]: a newer claim may wait beside it. At most one for
     /// each entity and receiver, too.
@@ -52,33 +52,33 @@ struct Waiting {
 }
 
 impl Claims {
-    /// Sends the scene's DR vector to `receiver` at `due`, instead of whatever waited for it.
+    /// Sends the context's DR vector to `receiver` at `due`, instead of whatever waited for it.
     pub fn send<V: Planar>(
         &mut self,
-        scene: &DecisionContext<'_, V>,
+        context: &DecisionContext<'_, V>,
         receiver: ReceiverId,
         due: SharedInstant,
         weight: f64,
     ) {
-        let generated_at = scene.vector.generated_at;
-        self.insert(Claim { entity: scene.entity, receiver, due, weight, delay: None, generated_at });
+        let generated_at = context.vector.generated_at;
+        self.insert(Claim { entity: context.entity, receiver, due, weight, delay: None, generated_at });
     }
 
-    /// Keeps the scene's DR vector for `receiver`, instead of whatever waited for it, until
+    /// Keeps the context's DR vector for `receiver`, instead of whatever waited for it, until
     /// [`send_waiting_now`](Self::send_waiting_now) or [`discard_waiting`](Self::discard_waiting):
     /// no instant is right.
-    pub fn hold<V: Planar>(&mut self, scene: &DecisionContext<'_, V>, receiver: ReceiverId, weight: f64) {
-        self.send(scene, receiver, NEVER, weight);
+    pub fn hold<V: Planar>(&mut self, context: &DecisionContext<'_, V>, receiver: ReceiverId, weight: f64) {
+        self.send(context, receiver, NEVER, weight);
     }
 
     /// Lets a claim wait, instead of whatever waited for that receiver about that entity.
     pub fn insert(&mut self, claim: Claim) {
-        let place = self.agenda.meet(claim.receiver);
-        let is_about = |waiting: &Waiting| waiting.claim.entity == claim.entity;
-        if self.agenda.row(place).iter().any(is_about) {
+        let place = self.deadlines.find_or_insert(claim.receiver);
+        let is_about = |waiting: &WaitingClaim| waiting.claim.entity == claim.entity;
+        if self.deadlines.row(place).iter().any(is_about) {
             // What is older and leaves no earlier is of no use.
-            let is_useless = |other: &Waiting| !other.is_overdue || claim.due <= other.claim.due;
-            self.change_at(place, |bag| bag.retain(|other| !is_about(other) || !is_useless(other)));
+            let is_useless = |other: &WaitingClaim| !other.is_overdue || claim.due <= other.claim.due;
+            self.change_at(place, |list| list.retain(|other| !is_about(other) || !is_useless(other)));
         }
         self.add_at(place, claim);
     }
@@ -93,21 +93,21 @@ impl Claims {
         self.len == 0
     }
 
-    /// Takes back whatever waits for anybody about the scene's entity, but for what is overdue.
-    pub fn discard_waiting<V: Planar>(&mut self, scene: &DecisionContext<'_, V>) {
-        self.change_all(scene, |bag| {
-            bag.retain(|waiting| waiting.claim.entity != scene.entity || waiting.is_overdue);
+    /// Takes back whatever waits for anybody about the context's entity, but for what is overdue.
+    pub fn discard_waiting<V: Planar>(&mut self, context: &DecisionContext<'_, V>) {
+        self.change_all(context, |list| {
+            list.retain(|waiting| waiting.claim.entity != context.entity || waiting.is_overdue);
         });
     }
 
-    /// Whatever waits about the scene's entity goes out now, as it is.
-    pub fn send_waiting_now<V: Planar>(&mut self, scene: &DecisionContext<'_, V>) {
-        self.change_all(scene, |bag| {
-            let is_about = |waiting: &Waiting| waiting.claim.entity == scene.entity;
-            if bag.iter().any(|waiting| is_about(waiting) && !waiting.is_overdue) {
-                bag.retain(|waiting| !is_about(waiting) || !waiting.is_overdue);
-                for waiting in bag.iter_mut().filter(|waiting| is_about(waiting)) {
-                    waiting.claim.due = scene.now;
+    /// Whatever waits about the context's entity goes out now, as it is.
+    pub fn send_waiting_now<V: Planar>(&mut self, context: &DecisionContext<'_, V>) {
+        self.change_all(context, |list| {
+            let is_about = |waiting: &WaitingClaim| waiting.claim.entity == context.entity;
+            if list.iter().any(|waiting| is_about(waiting) && !waiting.is_overdue) {
+                list.retain(|waiting| !is_about(waiting) || !waiting.is_overdue);
+                for waiting in list.iter_mut().filter(|waiting| is_about(waiting)) {
+                    waiting.claim.due = context.now;
                     waiting.is_overdue = true;
                 }
             }
@@ -121,12 +121,12 @@ impl Claims {
 
     /// When the next one is due.
     pub fn poll_deadline(&self) -> Option<SharedInstant> {
-        self.agenda.first_due()
+        self.deadlines.first_due()
     }
 
     /// When the next one of this receiver is due.
     pub(super) fn due(&self, receiver: ReceiverId) -> Option<SharedInstant> {
-        Some(self.agenda.due(self.agenda.position(receiver)?))
+        Some(self.deadlines.due(self.deadlines.position(receiver)?))
     }
 
     /// Takes out what is due for `receiver`, or for anybody, the heaviest first; equally heavy
@@ -144,18 +144,20 @@ impl Claims {
     ) -> impl ExactSizeIterator<Item = Claim> + '_ {
         self.due.clear();
         let mut place = match receiver {
-            Some(receiver) => self.agenda.position(receiver).filter(|place| self.agenda.due(*place) <= now),
-            None => self.agenda.next_due(0, now),
+            Some(receiver) => {
+                self.deadlines.position(receiver).filter(|place| self.deadlines.due(*place) <= now)
+            }
+            None => self.deadlines.next_due(0, now),
         };
         while let Some(at) = place {
-            match take_due(self.agenda.row_mut(at), now, &mut self.due) {
-                Some(left) => self.agenda.set_due(at, left),
+            match take_due(self.deadlines.row_mut(at), now, &mut self.due) {
+                Some(left) => self.deadlines.set_due(at, left),
                 None => self.emptied.push(at),
             }
-            place = if receiver.is_none() { self.agenda.next_due(at + 1, now) } else { None };
+            place = if receiver.is_none() { self.deadlines.next_due(at + 1, now) } else { None };
         }
         self.len -= self.due.len();
-        self.rest();
+        self.clear_emptied();
         self.places.clear();
         self.places.extend((0..).zip(&self.due).map(|(index, claim)| place_of(claim, index)));
         // Mostly receivers follow a dozen DR vectors, and are as many times as wrong: a stable sort makes
@@ -172,7 +174,7 @@ impl Claims {
     /// Puts back what did not fit, unless something newer waits by now.
     pub fn put_back(&mut self, claim: Claim) {
         if !self.is_waiting(claim.entity, claim.receiver) {
-            let place = self.agenda.meet(claim.receiver);
+            let place = self.deadlines.find_or_insert(claim.receiver);
             self.add_at(place, claim);
         }
     }
@@ -185,8 +187,8 @@ impl Claims {
         receiver: ReceiverId,
         generated_at: SharedInstant,
     ) {
-        self.change_if_met(receiver, |bag| {
-            bag.retain(|Waiting { claim, is_overdue }| {
+        self.change_if_any(receiver, |list| {
+            list.retain(|WaitingClaim { claim, is_overdue }| {
                 claim.entity != entity || *is_overdue || claim.generated_at > generated_at
             });
         });
@@ -194,76 +196,82 @@ impl Claims {
 
     /// Forgets what one receiver was to hear of one entity.
     pub fn forget_pair(&mut self, entity: EntityId, receiver: ReceiverId) {
-        self.change_if_met(receiver, |bag| bag.retain(|waiting| waiting.claim.entity != entity));
+        self.change_if_any(receiver, |list| list.retain(|waiting| waiting.claim.entity != entity));
     }
 
     /// Forgets what concerns a receiver that is gone.
     pub fn forget(&mut self, receiver: ReceiverId) {
-        self.len -= self.agenda.remove(receiver).map_or(0, |bag| bag.len());
+        self.len -= self.deadlines.remove(receiver).map_or(0, |list| list.len());
     }
 
     /// Nothing is due for those whose bags were emptied.
-    fn rest(&mut self) {
+    fn clear_emptied(&mut self) {
         if self.len == 0 {
-            self.agenda.rest();
+            self.deadlines.clear_due();
         } else {
-            self.emptied.iter().for_each(|place| self.agenda.set_due(*place, NEVER));
+            self.emptied.iter().for_each(|place| self.deadlines.set_due(*place, NEVER));
         }
         self.emptied.clear();
     }
 
-    fn waits_for(&self, receiver: ReceiverId) -> impl Iterator<Item = &Waiting> + '_ {
-        self.agenda.position(receiver).into_iter().flat_map(|place| self.agenda.row(place).iter())
+    fn waits_for(&self, receiver: ReceiverId) -> impl Iterator<Item = &WaitingClaim> + '_ {
+        self.deadlines.position(receiver).into_iter().flat_map(|place| self.deadlines.row(place).iter())
     }
 
     fn change_all<V: Planar>(
         &mut self,
-        scene: &DecisionContext<'_, V>,
-        mut change: impl FnMut(&mut Bag<Waiting>),
+        context: &DecisionContext<'_, V>,
+        mut change: impl FnMut(&mut SmallList<WaitingClaim>),
     ) {
-        for candidate in scene.candidates {
+        for candidate in context.candidates {
             if self.len == 0 {
                 return;
             }
-            self.change_if_met(candidate.receiver, &mut change);
+            self.change_if_any(candidate.receiver, &mut change);
         }
     }
 
-    fn change_if_met(&mut self, receiver: ReceiverId, change: impl FnOnce(&mut Bag<Waiting>)) {
-        if let Some(place) = self.agenda.find(receiver).filter(|place| !self.agenda.row(*place).is_empty()) {
+    fn change_if_any(&mut self, receiver: ReceiverId, change: impl FnOnce(&mut SmallList<WaitingClaim>)) {
+        if let Some(place) =
+            self.deadlines.find(receiver).filter(|place| !self.deadlines.row(*place).is_empty())
+        {
             self.change_at(place, change);
         }
     }
 
     fn add_at(&mut self, place: usize, claim: Claim) {
-        self.agenda.row_mut(place).push(Waiting { claim, is_overdue: false });
+        self.deadlines.row_mut(place).push(WaitingClaim { claim, is_overdue: false });
         self.len += 1;
-        if claim.due < self.agenda.due(place) {
-            self.agenda.set_due(place, claim.due);
+        if claim.due < self.deadlines.due(place) {
+            self.deadlines.set_due(place, claim.due);
         }
     }
 
     /// Changes what waits for somebody, and keeps count and deadline in step.
-    fn change_at(&mut self, place: usize, change: impl FnOnce(&mut Bag<Waiting>)) {
-        let bag = self.agenda.row_mut(place);
-        self.len -= bag.len();
-        change(bag);
-        self.len += bag.len();
-        let due = bag.iter().map(|waiting| waiting.claim.due).min().unwrap_or(NEVER);
-        self.agenda.set_due(place, due);
+    fn change_at(&mut self, place: usize, change: impl FnOnce(&mut SmallList<WaitingClaim>)) {
+        let list = self.deadlines.row_mut(place);
+        self.len -= list.len();
+        change(list);
+        self.len += list.len();
+        let due = list.iter().map(|waiting| waiting.claim.due).min().unwrap_or(NEVER);
+        self.deadlines.set_due(place, due);
     }
 }
 
 /// Moves what is due to the end of `taken`; says when the first of the others is due, if there are
 /// any.
-fn take_due(bag: &mut Bag<Waiting>, now: SharedInstant, taken: &mut Vec<Claim>) -> Option<SharedInstant> {
-    if bag.iter().all(|waiting| waiting.claim.due <= now) {
-        bag.iter().for_each(|waiting| taken.push(waiting.claim));
-        bag.clear();
+fn take_due(
+    list: &mut SmallList<WaitingClaim>,
+    now: SharedInstant,
+    taken: &mut Vec<Claim>,
+) -> Option<SharedInstant> {
+    if list.iter().all(|waiting| waiting.claim.due <= now) {
+        list.iter().for_each(|waiting| taken.push(waiting.claim));
+        list.clear();
         return None;
     }
     let mut left = NEVER;
-    bag.retain(|Waiting { claim, .. }| {
+    list.retain(|WaitingClaim { claim, .. }| {
         let is_due = claim.due <= now;
         if is_due {
             taken.push(*claim);
@@ -318,8 +326,8 @@ mod tests {
         claims.take_due(None, at(now)).iter().map(|claim| claim.generated_at).collect()
     }
 
-    /// Shows a scene of `entity` and these receivers.
-    fn with_scene<T>(
+    /// Shows a context of `entity` and these receivers.
+    fn with_context<T>(
         entity: EntityId,
         receivers: &[ReceiverId],
         now: i64,
@@ -334,7 +342,7 @@ mod tests {
             joined: now,
             last_sent: None,
             has_acknowledged: false,
-            is_told: false,
+            has_newest: false,
             unsettled: 0,
         };
         let candidates: Vec<Candidate> = receivers
@@ -345,7 +353,7 @@ mod tests {
                 account: 0.0,
                 delay: None,
                 silent_since: now,
-                answers: true,
+                acknowledges: true,
             })
             .collect();
         let ledger = Ledger::new(Span::from_secs(3));
@@ -361,7 +369,7 @@ mod tests {
     }
 
     fn send_waiting_now(claims: &mut Claims, now: i64) {
-        with_scene(TANK, &[NEAR], now, |scene| claims.send_waiting_now(scene));
+        with_context(TANK, &[NEAR], now, |context| claims.send_waiting_now(context));
     }
 
     #[test]
@@ -431,12 +439,12 @@ mod tests {
 
     /// As it is described, and as slow as that is: two maps.
     #[derive(Default)]
-    struct Plain {
+    struct TwoMaps {
         waiting: BTreeMap<(EntityId, ReceiverId), Claim>,
         overdue: BTreeMap<(EntityId, ReceiverId), Claim>,
     }
 
-    impl Plain {
+    impl TwoMaps {
         fn insert(&mut self, claim: Claim) {
             let pair = (claim.entity, claim.receiver);
             if self.overdue.get(&pair).is_some_and(|overdue| claim.due <= overdue.due) {
@@ -467,16 +475,16 @@ mod tests {
     fn whatever_happens_the_same_leaves_as_from_two_plain_maps() {
         let receivers: Vec<ReceiverId> = (0..9).map(ReceiverId).collect();
         let mut random = Random::from_seed(3);
-        let (mut ours, mut plain) = (Claims::default(), Plain::default());
+        let (mut ours, mut plain) = (Claims::default(), TwoMaps::default());
         for step in 0..40_000 {
             let (entity, to) = (EntityId(random.below(4) as u32), ReceiverId(random.below(9) as u32));
             match random.below(20) {
                 0 => {
-                    with_scene(entity, &receivers, step, |scene| ours.discard_waiting(scene));
+                    with_context(entity, &receivers, step, |context| ours.discard_waiting(context));
                     plain.about(entity);
                 }
                 1 => {
-                    with_scene(entity, &receivers, step, |scene| ours.send_waiting_now(scene));
+                    with_context(entity, &receivers, step, |context| ours.send_waiting_now(context));
                     for claim in plain.about(entity) {
                         plain.overdue.insert((entity, claim.receiver), Claim { due: at(step), ..claim });
                     }

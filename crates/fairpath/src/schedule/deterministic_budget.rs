@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
-use super::budget::Budget;
-use super::roster::Roster;
+use super::pair_table::PairTable;
 use super::shares::Sharing;
+use super::trigger_budget::TriggerBudget;
 use super::{Claims, DecisionContext, Removed, Scheduler, Weighting};
 use crate::number::{EntityId, ReceiverId};
 use crate::random::Random;
@@ -32,10 +32,10 @@ use crate::vector::Planar;
 /// there.
 #[derive(Clone, Debug)]
 pub struct DeterministicBudget {
-    budget: Budget,
+    budget: TriggerBudget,
     sharing: Sharing,
     keeps_budget: bool,
-    turns: Roster<Turn>,
+    turns: PairTable<NextTurn>,
     /// How many copies were granted for each entity, less those that were sent.
     balances: BTreeMap<EntityId, f64>,
     /// Reused from trigger to trigger.
@@ -61,10 +61,10 @@ impl DeterministicBudget {
     pub fn new(budget: f64, weighting: Weighting) -> Self {
         let sharing = Sharing { least: Self::SHARE_MIN, ..Sharing::guarded(weighting) };
         Self {
-            budget: Budget::new(budget),
+            budget: TriggerBudget::new(budget),
             sharing,
             keeps_budget: true,
-            turns: Roster::default(),
+            turns: PairTable::default(),
             balances: BTreeMap::new(),
             frequencies: Vec::new(),
         }
@@ -106,25 +106,25 @@ impl DeterministicBudget {
 }
 
 impl<V: Planar> Scheduler<V> for DeterministicBudget {
-    fn on_trigger(&mut self, scene: &DecisionContext<'_, V>, _random: &mut Random, claims: &mut Claims) {
-        let receiver_count = scene.candidates.len() as f64;
-        let copies = self.grant(scene.entity, receiver_count);
-        if !self.turns.in_step(scene).any(|turn| turn.concerns(scene.index)) {
+    fn on_trigger(&mut self, context: &DecisionContext<'_, V>, _random: &mut Random, claims: &mut Claims) {
+        let receiver_count = context.candidates.len() as f64;
+        let copies = self.grant(context.entity, receiver_count);
+        if !self.turns.aligned(context).any(|turn| turn.concerns(context.index)) {
             return;
         }
-        self.sharing.frequencies(scene.candidates, scene.now, copies, &mut self.frequencies);
+        self.sharing.frequencies(context.candidates, context.now, copies, &mut self.frequencies);
         let frequency_min = self.sharing.least * self.budget.copies().min(receiver_count) / receiver_count;
-        let turns = self.turns.in_step(scene).zip(&self.frequencies);
-        for (candidate, (turn, frequency)) in scene.candidates.iter().zip(turns) {
+        let turns = self.turns.aligned(context).zip(&self.frequencies);
+        for (candidate, (turn, frequency)) in context.candidates.iter().zip(turns) {
             let frequency = frequency.max(frequency_min);
             if turn.was_told_otherwise {
-                turn.pass(scene.index.saturating_sub(1), frequency);
+                turn.pass(context.index.saturating_sub(1), frequency);
             }
-            if turn.at <= scene.index {
-                turn.pass(scene.index, frequency);
+            if turn.at <= context.index {
+                turn.pass(context.index, frequency);
                 turn.is_claimed = true;
-                claims.send(scene, candidate.receiver, scene.now, candidate.weight());
-                *self.balances.entry(scene.entity).or_default() -= 1.0;
+                claims.send(context, candidate.receiver, context.now, candidate.weight());
+                *self.balances.entry(context.entity).or_default() -= 1.0;
             }
         }
     }
@@ -139,9 +139,9 @@ impl<V: Planar> Scheduler<V> for DeterministicBudget {
         turn.is_claimed = false;
     }
 
-    fn on_removed(&mut self, left: Removed) {
-        self.turns.forget(left);
-        if let Removed::Entity(entity) = left {
+    fn on_removed(&mut self, removed: Removed) {
+        self.turns.forget(removed);
+        if let Removed::Entity(entity) = removed {
             self.balances.remove(&entity);
         }
     }
@@ -149,7 +149,7 @@ impl<V: Planar> Scheduler<V> for DeterministicBudget {
 
 /// When a receiver is next told of an entity. Who is new is told at once.
 #[derive(Clone, Copy, Debug, Default)]
-struct Turn {
+struct NextTurn {
     /// At which of the entity's triggers.
     at: u64,
     /// How many triggers it has waited longer than its frequency says.
@@ -160,7 +160,7 @@ struct Turn {
     was_told_otherwise: bool,
 }
 
-impl Turn {
+impl NextTurn {
     /// Intervals that are a whole number but for rounding shall stay that number: receivers with
     /// the same share shall stay together.
     const ROUNDING: f64 = 1e-9;
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn every_three_and_a_half_triggers_is_now_four_now_three() {
-        let mut turn = Turn::default();
+        let mut turn = NextTurn::default();
         let told: Vec<u64> = std::iter::repeat_with(|| {
             turn.pass(turn.at, 1.0 / 3.5);
             turn.at
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn rounding_does_not_part_those_who_share_alike() {
         for n in 1..2000u64 {
-            let mut turn = Turn::default();
+            let mut turn = NextTurn::default();
             turn.pass(0, 1.0 / n as f64);
             turn.pass(turn.at, 1.0 / n as f64);
             assert_eq!(turn.at, 2 * n);
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn never_is_never() {
-        let mut turn = Turn::default();
+        let mut turn = NextTurn::default();
         turn.pass(7, 0.0);
         assert_eq!((turn.at, turn.credit), (u64::MAX, 0.0));
     }

@@ -1,9 +1,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::answers::Answers;
-use super::promises::Promises;
-use super::recent::Recent;
-use super::trust::{Booking, ReceiptTrust, Witness};
+use super::liveness_timers::LivenessTimers;
+use super::receipt_trust::{Booking, ReceiptAudit, ReceiptTrust};
+use super::recent_vectors::RecentVectors;
+use super::responsiveness::Responsiveness;
 use super::{Account, Candidate, Claim, Claims, DecisionContext, Removed, Scheduler};
 use crate::clock::DelayEstimate;
 use crate::directory::Directory;
@@ -110,9 +110,9 @@ pub struct Dispatcher<V: Planar> {
     scheduler: Box<dyn Scheduler<V>>,
     random: Random,
     claims: Claims,
-    promises: Promises,
-    entities: BTreeMap<EntityId, Entity<V>>,
-    receivers: Directory<Receiver>,
+    timers: LivenessTimers,
+    entities: BTreeMap<EntityId, EntityRecord<V>>,
+    receivers: Directory<ReceiverRecord>,
     /// Reused from trigger to trigger.
     candidates: Vec<Candidate>,
     /// Above the names of all copies ever: an entity that is gone may come back while receipts are
@@ -121,9 +121,9 @@ pub struct Dispatcher<V: Planar> {
 }
 
 #[derive(Debug)]
-struct Entity<V: Planar> {
+struct EntityRecord<V: Planar> {
     ledger: Ledger<V>,
-    recent: Recent<V>,
+    recent: RecentVectors<V>,
     /// How many DR vectors came before the newest.
     index: u64,
     /// Since when the exported path has not changed but for heartbeats.
@@ -131,17 +131,17 @@ struct Entity<V: Planar> {
 }
 
 #[derive(Debug)]
-struct Receiver {
+struct ReceiverRecord {
     account: Account,
     delay: DelayEstimate,
     /// Apart, for a trigger walks past everybody and asks nobody.
-    witness: Box<Witness>,
-    answers: Answers,
+    audit: Box<ReceiptAudit>,
+    responsiveness: Responsiveness,
     /// Of which entities copies may be under way to it: nobody else's books change when it reports.
-    told: BTreeSet<EntityId>,
+    in_flight: BTreeSet<EntityId>,
 }
 
-impl<V: Planar> Entity<V> {
+impl<V: Planar> EntityRecord<V> {
     /// A claim that somebody be told at once of the newest there is.
     fn newest_for(&self, receiver: ReceiverId, weight: f64, now: SharedInstant) -> Claim {
         let DrVector { entity, generated_at, .. } = *self.recent.newest();
@@ -149,12 +149,12 @@ impl<V: Planar> Entity<V> {
     }
 }
 
-impl Receiver {
+impl ReceiverRecord {
     /// How long a message is expected to take: by its receipts, or, without any, by what the
     /// transport says.
     #[inline]
     fn likely_delay(&self) -> Option<Span> {
-        self.delay.mean().or_else(|| self.witness.transport_delay())
+        self.delay.mean().or_else(|| self.audit.transport_delay())
     }
 }
 
@@ -166,7 +166,7 @@ impl<V: Planar> Dispatcher<V> {
             scheduler,
             random,
             claims: Claims::default(),
-            promises: Promises::default(),
+            timers: LivenessTimers::default(),
             entities: BTreeMap::new(),
             receivers: Directory::default(),
             candidates: Vec::new(),
@@ -182,12 +182,12 @@ impl<V: Planar> Dispatcher<V> {
         }
         let others: Vec<Account> = self.receivers.values().map(|other| other.account).collect();
         let account = Account::joining(self.config.half_life, &others, now);
-        self.receivers.insert_if_new(receiver, || Receiver {
+        self.receivers.insert_if_new(receiver, || ReceiverRecord {
             account,
             delay: DelayEstimate::default(),
-            witness: Box::default(),
-            answers: Answers::default(),
-            told: BTreeSet::new(),
+            audit: Box::default(),
+            responsiveness: Responsiveness::default(),
+            in_flight: BTreeSet::new(),
         });
         let entities: Vec<EntityId> = self.entities.keys().copied().collect();
         for entity in entities {
@@ -199,7 +199,7 @@ impl<V: Planar> Dispatcher<V> {
     pub fn leave(&mut self, receiver: ReceiverId) {
         self.receivers.remove(receiver);
         self.claims.forget(receiver);
-        self.promises.forget(receiver);
+        self.timers.forget(receiver);
         self.scheduler.on_removed(Removed::Receiver(receiver));
         for entity in self.entities.values_mut() {
             entity.ledger.leave(receiver);
@@ -211,9 +211,9 @@ impl<V: Planar> Dispatcher<V> {
         let Some(gone) = self.entities.remove(&entity) else { return };
         for receiver in gone.ledger.receivers() {
             self.claims.forget_pair(entity, receiver);
-            self.promises.forget_pair(entity, receiver);
+            self.timers.forget_pair(entity, receiver);
             if let Some(book) = self.receivers.get_mut(receiver) {
-                book.told.remove(&entity);
+                book.in_flight.remove(&entity);
             }
         }
         self.scheduler.on_removed(Removed::Entity(entity));
@@ -224,7 +224,7 @@ impl<V: Planar> Dispatcher<V> {
         let Some(shown) = self.entities.get_mut(&entity) else { return };
         if self.receivers.contains(receiver) && !shown.ledger.has_page(receiver) {
             shown.ledger.join(receiver, now);
-            self.promises.watch(entity, receiver, now);
+            self.timers.watch(entity, receiver, now);
             self.scheduler.on_joined(entity, receiver, now);
         }
     }
@@ -234,10 +234,10 @@ impl<V: Planar> Dispatcher<V> {
         if let Some(hidden) = self.entities.get_mut(&entity) {
             hidden.ledger.leave(receiver);
             if let Some(book) = self.receivers.get_mut(receiver) {
-                book.told.remove(&entity);
+                book.in_flight.remove(&entity);
             }
             self.claims.forget_pair(entity, receiver);
-            self.promises.forget_pair(entity, receiver);
+            self.timers.forget_pair(entity, receiver);
             self.scheduler.on_removed(Removed::Pair(entity, receiver));
         }
     }
@@ -249,9 +249,9 @@ impl<V: Planar> Dispatcher<V> {
             let mut ledger = Ledger::new(self.config.horizon).with_next_copy(self.next_copy);
             for receiver in self.receivers.receivers() {
                 ledger.join(receiver, now);
-                self.promises.watch(about, receiver, now);
+                self.timers.watch(about, receiver, now);
             }
-            Entity { ledger, recent: Recent::new(vector), index: 0, steady_since: now }
+            EntityRecord { ledger, recent: RecentVectors::new(vector), index: 0, steady_since: now }
         });
         if entity.recent.newest().generated_at != vector.generated_at {
             entity.index += 1;
@@ -260,13 +260,13 @@ impl<V: Planar> Dispatcher<V> {
         if reason == Reason::Heartbeat {
             // It was steady and goes on: what is promised may be due at once.
             for receiver in entity.ledger.receivers() {
-                self.promises.watch(about, receiver, now);
+                self.timers.watch(about, receiver, now);
             }
         } else {
             entity.steady_since = now;
         }
-        self.decide(about, Some(vector), now, |scheduler, scene, random, claims| {
-            scheduler.on_trigger(scene, random, claims);
+        self.decide(about, Some(vector), now, |scheduler, context, random, claims| {
+            scheduler.on_trigger(context, random, claims);
         });
     }
 
@@ -278,8 +278,8 @@ impl<V: Planar> Dispatcher<V> {
         if self.scheduler.poll_deadline().is_some_and(|deadline| deadline <= now) {
             let entities: Vec<EntityId> = self.entities.keys().copied().collect();
             for entity in entities {
-                self.decide(entity, None, now, |scheduler, scene, random, claims| {
-                    scheduler.on_deadline(scene, random, claims);
+                self.decide(entity, None, now, |scheduler, context, random, claims| {
+                    scheduler.on_deadline(context, random, claims);
                 });
             }
         }
@@ -294,7 +294,7 @@ impl<V: Planar> Dispatcher<V> {
     /// When [`poll_departures`](Self::poll_departures) may have something, unless something happens
     /// before.
     pub fn poll_deadline(&self) -> Option<SharedInstant> {
-        let promised = self.config.liveness.and_then(|_| self.promises.poll_deadline());
+        let promised = self.config.liveness.and_then(|_| self.timers.poll_deadline());
         [self.claims.poll_deadline(), self.scheduler.poll_deadline(), promised].into_iter().flatten().min()
     }
 
@@ -306,7 +306,7 @@ impl<V: Planar> Dispatcher<V> {
 
     /// When [`poll_departures`](Self::poll_departures) may have something for this receiver.
     pub fn due(&self, receiver: ReceiverId) -> Option<SharedInstant> {
-        let promised = self.config.liveness.and_then(|_| self.promises.due(receiver));
+        let promised = self.config.liveness.and_then(|_| self.timers.due(receiver));
         [self.scheduler.poll_deadline(), self.claims.due(receiver), promised].into_iter().flatten().min()
     }
 
@@ -328,15 +328,15 @@ impl<V: Planar> Dispatcher<V> {
         let receiver = self.receivers.get_mut(claim.receiver)?;
         let delay = claim.delay.or_else(|| receiver.likely_delay());
         let entity = self.entities.get_mut(&claim.entity)?;
-        receiver.told.insert(claim.entity);
-        receiver.answers.handle_departure(at);
+        receiver.in_flight.insert(claim.entity);
+        receiver.responsiveness.handle_departure(at);
         let vector = entity.recent.get(claim.generated_at);
         self.claims.forget_repeated(claim.entity, claim.receiver, vector.generated_at);
         self.scheduler.on_departed(claim.entity, claim.receiver, at, cost);
         if let Some(liveness) = &self.config.liveness {
             let freezes_at = vector.generated_at + self.config.horizon;
             let look_at = liveness.next_look(entity.steady_since, at, freezes_at);
-            self.promises.watch_anew(claim.entity, claim.receiver, look_at);
+            self.timers.watch_anew(claim.entity, claim.receiver, look_at);
         }
         let copy = entity.ledger.on_departed(claim.receiver, vector, at, delay)?;
         self.next_copy = self.next_copy.max(copy.next());
@@ -362,22 +362,22 @@ impl<V: Planar> Dispatcher<V> {
         };
         let slack = self.config.clock_error_max;
         let is_impossible = received_at < sent_at - slack || received_at > now + slack;
-        let is_caught = self.config.trust.is_some_and(|trust| from.witness.is_caught(&trust));
-        if is_impossible && !is_caught {
-            from.witness.handle_word(false);
+        let is_distrusted = self.config.trust.is_some_and(|trust| from.audit.is_distrusted(&trust));
+        if is_impossible && !is_distrusted {
+            from.audit.handle_report(false);
             return Booking::Impossible;
         }
-        from.witness.handle_round_trip(now - sent_at, now);
+        from.audit.handle_round_trip(now - sent_at, now);
         let said = received_at.min(now).max(sent_at);
         let (believed, is_credible) = match &self.config.trust {
             Some(trust) => {
-                let latest = from.witness.latest_arrival(trust, now);
-                let possible = if is_caught {
-                    sent_at + from.witness.likely_delay(now - sent_at)
+                let latest = from.audit.latest_arrival(trust, now);
+                let possible = if is_distrusted {
+                    sent_at + from.audit.likely_delay(now - sent_at)
                 } else {
                     said.min(latest)
                 };
-                let is_consistent = !from.witness.has_denied(received_at + slack);
+                let is_consistent = !from.audit.has_denied(received_at + slack);
                 let believed = possible.max(sent_at).min(sent_at + trust.delay_max);
                 (believed, !is_impossible && is_consistent && received_at <= latest + slack)
             }
@@ -386,11 +386,11 @@ impl<V: Planar> Dispatcher<V> {
         if !book.ledger.on_receipt(receiver, copy, believed) {
             return Booking::NoNews;
         }
-        from.answers.handle_receipt();
-        from.witness.handle_word(is_credible);
-        from.witness.handle_delay(said - sent_at, believed - sent_at, now - sent_at);
+        from.responsiveness.handle_receipt();
+        from.audit.handle_report(is_credible);
+        from.audit.handle_delay(said - sent_at, believed - sent_at, now - sent_at);
         from.delay.handle_sample(believed - sent_at);
-        if is_credible && !is_caught && believed == said { Booking::Booked } else { Booking::Corrected }
+        if is_credible && !is_distrusted && believed == said { Booking::Booked } else { Booking::Corrected }
     }
 
     /// The transport, which a receiver cannot make wait without making everything wait, measured
@@ -399,7 +399,7 @@ impl<V: Planar> Dispatcher<V> {
     /// found out by it.
     pub fn on_transport_round_trip(&mut self, receiver: ReceiverId, round_trip: Span) {
         if let Some(book) = self.receivers.get_mut(receiver) {
-            book.witness.handle_transport_round_trip(round_trip);
+            book.audit.handle_transport_round_trip(round_trip);
         }
     }
 
@@ -408,7 +408,7 @@ impl<V: Planar> Dispatcher<V> {
     /// that out.
     pub fn on_unproven(&mut self, receiver: ReceiverId) {
         if let Some(from) = self.receivers.get_mut(receiver) {
-            from.witness.handle_word(false);
+            from.audit.handle_report(false);
         }
     }
 
@@ -418,21 +418,24 @@ impl<V: Planar> Dispatcher<V> {
         let Some(book) = self.receivers.get_mut(receiver) else { return };
         let until = match &self.config.trust {
             Some(trust) => {
-                book.witness.handle_complete(until.min(now));
+                book.audit.handle_complete(until.min(now));
                 // By as much as its arrivals are booked earlier than it says, so is this.
-                let meant = until - book.witness.overstatement();
-                meant.min(book.witness.latest_arrival(trust, now))
+                let meant = until - book.audit.overstatement();
+                meant.min(book.audit.latest_arrival(trust, now))
             }
             None => until.min(now),
         };
         let patience = book.delay.high().unwrap_or(self.config.horizon);
-        let Receiver { told, answers, .. } = book;
-        told.retain(|about| {
+        let ReceiverRecord { in_flight, responsiveness, .. } = book;
+        in_flight.retain(|about| {
             let Some(entity) = self.entities.get_mut(about) else { return false };
             let is_lost = entity.ledger.on_complete(receiver, until, patience);
             if is_lost && let Some(liveness) = &self.config.liveness {
                 let is_wanted = liveness.wants_again(&entity.ledger, receiver, now);
-                if is_wanted && !self.claims.is_waiting(*about, receiver) && answers.spend_on_repetition() {
+                if is_wanted
+                    && !self.claims.is_waiting(*about, receiver)
+                    && responsiveness.spend_on_retransmission()
+                {
                     let error =
                         entity.ledger.standing(receiver).map_or(0.0, |standing| standing.instantaneous);
                     self.claims.insert(entity.newest_for(receiver, error.max(0.0), now));
@@ -467,7 +470,7 @@ impl<V: Planar> Dispatcher<V> {
         for entity in self.entities.values_mut() {
             let mut books = self.receivers.walk();
             let counts = !entity.ledger.is_outdated(now);
-            entity.ledger.advance_and_tell(now, |receiver, growth, _| {
+            entity.ledger.advance_and_visit(now, |receiver, growth, _| {
                 if let Some(book) = books.find(receiver).filter(|_| counts) {
                     book.account.add(growth);
                 }
@@ -506,14 +509,14 @@ impl<V: Planar> Dispatcher<V> {
                 account: book.account.rate(),
                 delay: book.likely_delay(),
                 silent_since: standing.last_sent.unwrap_or(standing.joined),
-                answers: !book.answers.are_missing(now),
+                acknowledges: !book.responsiveness.is_unresponsive(now),
             });
         };
         match cut {
-            Some(vector) => entity.ledger.on_generated_and_tell(vector, now, tell),
-            None => entity.ledger.advance_and_tell(now, tell),
+            Some(vector) => entity.ledger.on_generated_and_visit(vector, now, tell),
+            None => entity.ledger.advance_and_visit(now, tell),
         }
-        let scene = DecisionContext {
+        let context = DecisionContext {
             entity: about,
             vector: entity.recent.newest(),
             index: entity.index,
@@ -522,14 +525,14 @@ impl<V: Planar> Dispatcher<V> {
             candidates: &self.candidates,
             account_secs,
         };
-        ask(&mut *self.scheduler, &scene, &mut self.random, &mut self.claims);
+        ask(&mut *self.scheduler, &context, &mut self.random, &mut self.claims);
     }
 
     /// What was promised and nobody claimed.
     fn promised(&mut self, receiver: Option<ReceiverId>, now: SharedInstant) -> Vec<Claim> {
         let mut promised = Vec::new();
         let Some(liveness) = self.config.liveness else { return promised };
-        self.promises.look(receiver, now, |about, to| {
+        self.timers.look(receiver, now, |about, to| {
             let (Some(entity), Some(book)) = (self.entities.get(&about), self.receivers.get(to)) else {
                 return now + liveness.half();
             };
@@ -585,9 +588,9 @@ impl Liveness {
 
     fn promise<V: Planar>(
         &self,
-        entity: &Entity<V>,
+        entity: &EntityRecord<V>,
         receiver: ReceiverId,
-        book: &Receiver,
+        book: &ReceiverRecord,
         now: SharedInstant,
     ) -> Promise {
         let (ledger, delay) = (&entity.ledger, &book.delay);
@@ -599,9 +602,9 @@ impl Liveness {
         // Who would freeze on what there is to tell is not helped by hearing it again, nor is who does not
         // hear.
         let is_outdated = ledger.newest_freezes_at().is_none_or(|freezes_at| now > freezes_at);
-        let is_of_use = !is_outdated && !book.answers.are_missing(now);
+        let is_of_use = !is_outdated && !book.responsiveness.is_unresponsive(now);
         if is_of_use && !ledger.has_confirmed(receiver, self.tolerance, now) {
-            let is_under_way = ledger.distance_if_told_no_more(receiver, now) <= self.tolerance;
+            let is_under_way = ledger.distance_if_nothing_sent(receiver, now) <= self.tolerance;
             due = due.min(self.repeat_at(entity.steady_since, silent_since, delay, is_under_way));
         }
 
@@ -610,8 +613,8 @@ impl Liveness {
             let way = delay.high().unwrap_or(Span::ZERO).min(Self::DELAY_MAX);
             let in_time = (freezes_at - way).max(silent_since + self.gap());
             let is_harmful =
-                ledger.distance_if_told_no_more(receiver, freezes_at + self.silence_max) > self.tolerance;
-            if !standing.is_told && is_harmful {
+                ledger.distance_if_nothing_sent(receiver, freezes_at + self.silence_max) > self.tolerance;
+            if !standing.has_newest && is_harmful {
                 due = due.min(in_time);
             }
             if in_time > now {
@@ -624,7 +627,7 @@ impl Liveness {
     /// Whether who has lost the newest that was sent to it is to be told of the newest there is: it
     /// is off without, or will be before it would be told because the entity is steady.
     fn wants_again<V: Planar>(&self, ledger: &Ledger<V>, receiver: ReceiverId, now: SharedInstant) -> bool {
-        let is_off = |at| ledger.distance_if_told_no_more(receiver, at) > self.tolerance;
+        let is_off = |at| ledger.distance_if_nothing_sent(receiver, at) > self.tolerance;
         !ledger.is_outdated(now) && (is_off(now) || is_off(now + self.half()))
     }
 

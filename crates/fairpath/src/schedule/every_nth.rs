@@ -17,10 +17,10 @@ impl EveryNth {
 }
 
 impl<V: Planar> Scheduler<V> for EveryNth {
-    fn on_trigger(&mut self, scene: &DecisionContext<'_, V>, _random: &mut Random, claims: &mut Claims) {
-        if scene.index.is_multiple_of(self.n) {
-            for candidate in scene.candidates {
-                claims.send(scene, candidate.receiver, scene.now, candidate.weight());
+    fn on_trigger(&mut self, context: &DecisionContext<'_, V>, _random: &mut Random, claims: &mut Claims) {
+        if context.index.is_multiple_of(self.n) {
+            for candidate in context.candidates {
+                claims.send(context, candidate.receiver, context.now, candidate.weight());
             }
         }
     }

@@ -19,12 +19,12 @@ impl FixedProbability {
 }
 
 impl<V: Planar> Scheduler<V> for FixedProbability {
-    fn on_trigger(&mut self, scene: &DecisionContext<'_, V>, random: &mut Random, claims: &mut Claims) {
-        for candidate in scene.candidates {
+    fn on_trigger(&mut self, context: &DecisionContext<'_, V>, random: &mut Random, claims: &mut Claims) {
+        for candidate in context.candidates {
             // Drawn for everybody, so that who joins does not change the others' luck.
             let is_lucky = random.chance(self.probability);
             if is_lucky || candidate.is_new() {
-                claims.send(scene, candidate.receiver, scene.now, candidate.weight());
+                claims.send(context, candidate.receiver, context.now, candidate.weight());
             }
         }
     }

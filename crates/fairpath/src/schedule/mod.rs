@@ -18,27 +18,25 @@
 //! | `error_index` | whoever it helps most, at a price, fairly | ours |
 
 mod account;
-mod agenda;
-mod answers;
-mod bag;
 mod broadcast;
-mod budget;
 mod claims;
+mod deadlines;
 mod deterministic_budget;
 mod dispatcher;
-mod equaliser;
 mod error_index;
 mod every_nth;
 mod fixed_probability;
+mod liveness_timers;
+mod pair_table;
 mod probabilistic_budget;
-mod promises;
-mod recent;
+mod receipt_trust;
+mod recent_vectors;
 mod relative_error;
-mod roster;
-mod scheduling_one;
-mod scheduling_two;
+mod responsiveness;
+mod scheduling;
 mod shares;
-mod trust;
+mod small_list;
+mod trigger_budget;
 
 pub use account::Account;
 pub use broadcast::Broadcast;
@@ -49,11 +47,10 @@ pub use error_index::{ErrorIndex, ErrorIndexConfig};
 pub use every_nth::EveryNth;
 pub use fixed_probability::FixedProbability;
 pub use probabilistic_budget::ProbabilisticBudget;
+pub use receipt_trust::{Booking, ReceiptTrust};
 pub use relative_error::RelativeError;
-pub use scheduling_one::SchedulingOne;
-pub use scheduling_two::SchedulingTwo;
+pub use scheduling::{Scheduling, Waiting};
 pub use shares::Weighting;
-pub use trust::{Booking, ReceiptTrust};
 
 use std::fmt::Debug;
 
@@ -69,11 +66,12 @@ use crate::vector::Planar;
 /// One scheduler serves all entities of a sender, which share its budget.
 pub trait Scheduler<V: Planar>: Debug + Send {
     /// A DR vector was generated.
-    fn on_trigger(&mut self, scene: &DecisionContext<'_, V>, random: &mut Random, claims: &mut Claims);
+    fn on_trigger(&mut self, context: &DecisionContext<'_, V>, random: &mut Random, claims: &mut Claims);
 
     /// The instant that [`poll_deadline`](Self::poll_deadline) asked for has come; called for every
     /// entity.
-    fn on_deadline(&mut self, _scene: &DecisionContext<'_, V>, _random: &mut Random, _claims: &mut Claims) {}
+    fn on_deadline(&mut self, _context: &DecisionContext<'_, V>, _random: &mut Random, _claims: &mut Claims) {
+    }
 
     /// When it wants to look again although nothing was generated.
     fn poll_deadline(&self) -> Option<SharedInstant> {
@@ -88,7 +86,7 @@ pub trait Scheduler<V: Planar>: Debug + Send {
     fn on_joined(&mut self, _entity: EntityId, _receiver: ReceiverId, _now: SharedInstant) {}
 
     /// Somebody or something is gone: forget it.
-    fn on_removed(&mut self, _left: Removed) {}
+    fn on_removed(&mut self, _removed: Removed) {}
 }
 
 /// Who is gone.
@@ -144,7 +142,7 @@ pub struct Candidate {
     /// joined.
     pub silent_since: SharedInstant,
     /// Whether they confirm what is sent to them. Who does not may be cut off, or never listen.
-    pub answers: bool,
+    pub acknowledges: bool,
 }
 
 impl Candidate {

@@ -1,5 +1,5 @@
-use super::budget::Budget;
 use super::shares::Sharing;
+use super::trigger_budget::TriggerBudget;
 use super::{Claims, DecisionContext, Scheduler, Weighting};
 use crate::number::{EntityId, ReceiverId};
 use crate::random::Random;
@@ -19,7 +19,7 @@ use crate::vector::Planar;
 #[derive(Clone, Debug)]
 pub struct ProbabilisticBudget {
     draw: Draw,
-    budget: Budget,
+    budget: TriggerBudget,
     sharing: Sharing,
     /// How many claims wait that were made here.
     claimed: usize,
@@ -71,7 +71,7 @@ impl ProbabilisticBudget {
     fn with(draw: Draw, budget: f64, weighting: Weighting) -> Self {
         Self {
             draw,
-            budget: Budget::new(budget),
+            budget: TriggerBudget::new(budget),
             sharing: Sharing::guarded(weighting),
             claimed: 0,
             owed: 0.0,
@@ -89,25 +89,25 @@ impl ProbabilisticBudget {
 }
 
 impl<V: Planar> Scheduler<V> for ProbabilisticBudget {
-    fn on_trigger(&mut self, scene: &DecisionContext<'_, V>, random: &mut Random, claims: &mut Claims) {
+    fn on_trigger(&mut self, context: &DecisionContext<'_, V>, random: &mut Random, claims: &mut Claims) {
         let copies = self.grant();
         match self.draw {
             Draw::Each => {
-                self.sharing.frequencies(scene.candidates, scene.now, copies, &mut self.shares);
-                for (candidate, frequency) in scene.candidates.iter().zip(&self.shares) {
+                self.sharing.frequencies(context.candidates, context.now, copies, &mut self.shares);
+                for (candidate, frequency) in context.candidates.iter().zip(&self.shares) {
                     // Drawn for everybody, so that who is new does not change the others' luck.
                     let is_lucky = random.chance(*frequency);
                     if is_lucky || candidate.is_new() {
-                        claims.send(scene, candidate.receiver, scene.now, candidate.weight());
+                        claims.send(context, candidate.receiver, context.now, candidate.weight());
                     }
                 }
             }
             Draw::One => {
-                self.sharing.shares(scene.candidates, scene.now, &mut self.shares);
+                self.sharing.shares(context.candidates, context.now, &mut self.shares);
                 let picked = pick(&self.shares, random.unit()).filter(|_| random.chance(copies));
-                for (position, candidate) in scene.candidates.iter().enumerate() {
+                for (position, candidate) in context.candidates.iter().enumerate() {
                     if picked == Some(position) || candidate.is_new() {
-                        claims.send(scene, candidate.receiver, scene.now, candidate.weight());
+                        claims.send(context, candidate.receiver, context.now, candidate.weight());
                     }
                 }
             }

@@ -221,7 +221,7 @@ mod tests {
             joined: SharedInstant::ZERO,
             last_sent: Some(SharedInstant::ZERO),
             has_acknowledged,
-            is_told: false,
+            has_newest: false,
             unsettled: 0,
         };
         let silent_since = SharedInstant::from_secs_f64(-numbers[2]);
@@ -231,7 +231,7 @@ mod tests {
             account: numbers[0],
             delay: None,
             silent_since,
-            answers: true,
+            acknowledges: true,
         }
     }
 

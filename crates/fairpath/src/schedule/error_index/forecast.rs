@@ -21,9 +21,9 @@ const CHANGE_MIN: f64 = 1e-9;
 /// go there for long, and telling receivers of each swing is wasted. So the newest velocity counts
 /// with the share of recent changes that did not cancel, and the mean velocity over the window with
 /// the rest.
-pub(super) fn forecast<V: Planar>(scene: &DecisionContext<'_, V>, window: Span) -> Option<Path<V>> {
-    let from = scene.now - window;
-    let mut pieces = scene.ledger.exported_back_to(from);
+pub(super) fn forecast<V: Planar>(context: &DecisionContext<'_, V>, window: Span) -> Option<Path<V>> {
+    let from = context.now - window;
+    let mut pieces = context.ledger.exported_back_to(from);
     let newest = pieces.next()?;
     let (mut net, mut gross) = (V::ZERO, 0.0);
     let mut later = newest;
@@ -35,18 +35,18 @@ pub(super) fn forecast<V: Planar>(scene: &DecisionContext<'_, V>, window: Span) 
     }
     let newest = *newest.1;
     let start = from.max(later.0);
-    let secs = (scene.now - start).as_secs_f64();
+    let secs = (context.now - start).as_secs_f64();
     if !(gross > CHANGE_MIN && secs > 0.0) {
         return Some(newest);
     }
     let lasting = net.length() / gross;
-    if lasting > STEADY && !is_straight(&scene.vector.motion) {
+    if lasting > STEADY && !is_straight(&context.vector.motion) {
         return Some(newest);
     }
-    let position = newest.position_at(scene.now);
+    let position = newest.position_at(context.now);
     let mean = (position - later.1.position_at(start)) * (1.0 / secs);
-    let velocity = newest.velocity_at(scene.now) * lasting + mean * (1.0 - lasting);
-    Some(Path::new(Motion::Linear(Linear { position, velocity }), scene.now))
+    let velocity = newest.velocity_at(context.now) * lasting + mean * (1.0 - lasting);
+    Some(Path::new(Motion::Linear(Linear { position, velocity }), context.now))
 }
 
 /// How low each entity has been without falling or climbing: it will not fall through that.
@@ -54,21 +54,21 @@ pub(super) fn forecast<V: Planar>(scene: &DecisionContext<'_, V>, window: Span) 
 /// A DR vector of somebody who falls goes on falling, and somebody far away is told of it after the
 /// landing. Without a floor that copy seems worth it, and puts the entity into the ground.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Ground {
+pub(super) struct GroundLevels {
     levels: BTreeMap<EntityId, f64>,
 }
 
 /// It goes level if it climbs or falls by less than this for each metre it goes.
 const LEVEL: f64 = 0.05;
 
-impl Ground {
+impl GroundLevels {
     /// Takes note of where the entity is.
-    pub(super) fn on_trigger<V: Planar>(&mut self, scene: &DecisionContext<'_, V>) {
-        let Some(path) = scene.ledger.exported() else { return };
-        let velocity = path.velocity_at(scene.now);
+    pub(super) fn on_trigger<V: Planar>(&mut self, context: &DecisionContext<'_, V>) {
+        let Some(path) = context.ledger.exported() else { return };
+        let velocity = path.velocity_at(context.now);
         if velocity.height().abs() <= LEVEL * velocity.length() {
-            let height = path.position_at(scene.now).height();
-            let level = self.levels.entry(scene.entity).or_insert(height);
+            let height = path.position_at(context.now).height();
+            let level = self.levels.entry(context.entity).or_insert(height);
             *level = level.min(height);
         }
     }

@@ -8,7 +8,7 @@ use crate::vector::Planar;
 /// Accounts are taken as sums (error per second times the seconds they know of) and for one entity,
 /// so that the same knobs suit a sender of one entity and of many.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Balance {
+pub(super) struct FairnessPenalty {
     /// The account up to which the others are let down.
     leader: f64,
     /// From error per second over all entities to a sum for one.
@@ -41,27 +41,27 @@ const UNKNOWN: f64 = -1.0;
 /// An account so large that something has overflowed.
 const ACCOUNT_MAX: f64 = 1e12;
 
-impl Balance {
+impl FairnessPenalty {
     pub(super) fn among<V: Planar>(
-        scene: &DecisionContext<'_, V>,
+        context: &DecisionContext<'_, V>,
         entities: usize,
         strength: f64,
         config: &ErrorIndexConfig,
         accounts: &mut Vec<f64>,
     ) -> Self {
-        let secs = scene.account_secs.clamp(0.0, ACCOUNT_MAX);
+        let secs = context.account_secs.clamp(0.0, ACCOUNT_MAX);
         let scale = secs / entities.max(1) as f64;
-        let (mut farthest, mut all_answer) = (Span::ZERO, true);
+        let (mut farthest, mut all_acknowledge) = (Span::ZERO, true);
         accounts.clear();
-        accounts.extend(scene.candidates.iter().map(|candidate| {
-            all_answer &= candidate.answers;
-            if !candidate.answers {
+        accounts.extend(context.candidates.iter().map(|candidate| {
+            all_acknowledge &= candidate.acknowledges;
+            if !candidate.acknowledges {
                 return UNKNOWN;
             }
-            farthest = farthest.max(delay_of(candidate, scene.now));
+            farthest = farthest.max(delay_of(candidate, context.now));
             account_of(candidate, scale)
         }));
-        if !all_answer {
+        if !all_acknowledge {
             accounts.retain(|account| *account != UNKNOWN);
         }
         let outlier = outlier(accounts);

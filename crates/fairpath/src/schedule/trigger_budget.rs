@@ -1,13 +1,13 @@
 /// How much may be spent on one trigger, in whatever unit departures are costed: DR vectors or
 /// bytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Budget {
+pub(super) struct TriggerBudget {
     per_trigger: f64,
     /// What a copy has cost lately, once one has left.
     copy_cost: Option<f64>,
 }
 
-impl Budget {
+impl TriggerBudget {
     /// Weight of a new cost in the mean: as for delays. In bytes a copy costs now ten, now thirty,
     /// as it shares a packet or not and its motion is simple or not; a few dozen copies tell
     /// what is usual.
@@ -38,7 +38,7 @@ mod tests {
 
     #[test]
     fn bytes_become_copies_by_what_copies_cost() {
-        let mut budget = Budget::new(36.0);
+        let mut budget = TriggerBudget::new(36.0);
         assert_eq!(budget.copies(), 36.0);
         budget.on_departed(12.0);
         budget.on_departed(f64::NAN);
@@ -48,14 +48,14 @@ mod tests {
 
     #[test]
     fn counted_in_copies_it_stays_what_it_was() {
-        let mut budget = Budget::new(1.0);
+        let mut budget = TriggerBudget::new(1.0);
         (0..1000).for_each(|_| budget.on_departed(1.0));
         assert_eq!(budget.copies(), 1.0);
     }
 
     #[test]
     fn nonsense_is_nothing() {
-        assert_eq!(Budget::new(f64::NAN).copies(), 0.0);
-        assert_eq!(Budget::new(-1.0).copies(), 0.0);
+        assert_eq!(TriggerBudget::new(f64::NAN).copies(), 0.0);
+        assert_eq!(TriggerBudget::new(-1.0).copies(), 0.0);
     }
 }

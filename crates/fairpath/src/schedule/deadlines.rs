@@ -11,10 +11,10 @@ pub(super) const NEVER: SharedInstant = SharedInstant::from_micros(i64::MAX);
 /// played again. Receivers are named by their place in the order of ids; places change when
 /// somebody is met or forgotten.
 #[derive(Clone, Debug)]
-pub(super) struct Agenda<T> {
+pub(super) struct Deadlines<T> {
     receivers: Vec<ReceiverId>,
     rows: Vec<T>,
-    /// A binary tree in an array: the children of `n` are `2n` and `2n + 1`, the winner is at 1,
+    /// A binary tree in an array: the children of `n` are `2n` and `2n + 1`, the earlier is at 1,
     /// and the leaves, one for each receiver and then some that are never due, are the second
     /// half.
     earliest: Vec<SharedInstant>,
@@ -22,13 +22,13 @@ pub(super) struct Agenda<T> {
     next: usize,
 }
 
-impl<T> Default for Agenda<T> {
+impl<T> Default for Deadlines<T> {
     fn default() -> Self {
         Self { receivers: Vec::new(), rows: Vec::new(), earliest: vec![NEVER; 2], next: 0 }
     }
 }
 
-impl<T> Agenda<T> {
+impl<T> Deadlines<T> {
     /// The place of a receiver. Quickest if it comes after the last one asked for.
     pub(super) fn find(&mut self, receiver: ReceiverId) -> Option<usize> {
         if self.receivers.get(self.next) != Some(&receiver) {
@@ -65,16 +65,16 @@ impl<T> Agenda<T> {
         self.earliest[node] = due;
         while node > 1 {
             node /= 2;
-            let winner = self.winner(node);
-            if self.earliest[node] == winner {
+            let earlier = self.earlier(node);
+            if self.earliest[node] == earlier {
                 break;
             }
-            self.earliest[node] = winner;
+            self.earliest[node] = earlier;
         }
     }
 
     /// Nobody is due.
-    pub(super) fn rest(&mut self) {
+    pub(super) fn clear_due(&mut self) {
         if self.earliest[1] < NEVER {
             self.earliest.fill(NEVER);
         }
@@ -116,7 +116,7 @@ impl<T> Agenda<T> {
         self.receivers.remove(place);
         let mut dues = self.dues();
         dues.remove(place);
-        self.play_again(dues);
+        self.rebuild(dues);
         Some(self.rows.remove(place))
     }
 
@@ -124,7 +124,7 @@ impl<T> Agenda<T> {
         self.earliest.len() / 2
     }
 
-    fn winner(&self, node: usize) -> SharedInstant {
+    fn earlier(&self, node: usize) -> SharedInstant {
         self.earliest[2 * node].min(self.earliest[2 * node + 1])
     }
 
@@ -133,20 +133,20 @@ impl<T> Agenda<T> {
     }
 
     /// All matches anew, for other receivers.
-    fn play_again(&mut self, dues: Vec<SharedInstant>) {
+    fn rebuild(&mut self, dues: Vec<SharedInstant>) {
         let leaves = dues.len().next_power_of_two();
         self.earliest = vec![NEVER; leaves];
         self.earliest.extend(dues);
         self.earliest.resize(2 * leaves, NEVER);
         for node in (1..leaves).rev() {
-            self.earliest[node] = self.winner(node);
+            self.earliest[node] = self.earlier(node);
         }
     }
 }
 
-impl<T: Default> Agenda<T> {
+impl<T: Default> Deadlines<T> {
     /// The place of a receiver, who is met if it is a stranger.
-    pub(super) fn meet(&mut self, receiver: ReceiverId) -> usize {
+    pub(super) fn find_or_insert(&mut self, receiver: ReceiverId) -> usize {
         if let Some(place) = self.find(receiver) {
             return place;
         }
@@ -155,7 +155,7 @@ impl<T: Default> Agenda<T> {
         if !is_last {
             let mut dues = self.dues();
             dues.insert(place, NEVER);
-            self.play_again(dues);
+            self.rebuild(dues);
         }
         self.receivers.insert(place, receiver);
         self.rows.insert(place, T::default());
@@ -174,36 +174,36 @@ mod tests {
     #[test]
     fn it_is_a_map_that_knows_who_is_due() {
         let mut random = Random::from_seed(1);
-        let (mut agenda, mut plain) = (Agenda::<u64>::default(), BTreeMap::new());
+        let (mut deadlines, mut plain) = (Deadlines::<u64>::default(), BTreeMap::new());
         for step in 0..30_000 {
             let receiver = ReceiverId(random.below(40) as u32);
             let at = SharedInstant::from_micros(random.below(100) as i64);
             match random.below(8) {
                 0 => assert_eq!(
-                    agenda.remove(receiver),
+                    deadlines.remove(receiver),
                     plain.remove(&receiver).map(|(row, _): (u64, SharedInstant)| row)
                 ),
-                1 => assert_eq!(agenda.find(receiver).is_some(), plain.contains_key(&receiver)),
+                1 => assert_eq!(deadlines.find(receiver).is_some(), plain.contains_key(&receiver)),
                 _ => {
-                    let place = agenda.meet(receiver);
-                    *agenda.row_mut(place) = step;
-                    agenda.set_due(place, at);
+                    let place = deadlines.find_or_insert(receiver);
+                    *deadlines.row_mut(place) = step;
+                    deadlines.set_due(place, at);
                     plain.insert(receiver, (step, at));
                 }
             }
-            assert_eq!(agenda.first_due(), plain.values().map(|(_, due)| *due).min());
+            assert_eq!(deadlines.first_due(), plain.values().map(|(_, due)| *due).min());
             let expected: Vec<ReceiverId> =
                 plain.iter().filter(|(_, (_, due))| *due <= at).map(|(id, _)| *id).collect();
             let mut found = Vec::new();
             let mut from = 0;
-            while let Some(place) = agenda.next_due(from, at) {
-                assert!(agenda.due(place) <= at);
-                found.push(agenda.receiver(place));
+            while let Some(place) = deadlines.next_due(from, at) {
+                assert!(deadlines.due(place) <= at);
+                found.push(deadlines.receiver(place));
                 from = place + 1;
             }
             assert_eq!(found, expected);
             assert_eq!(
-                agenda.position(receiver).map(|place| *agenda.row(place)),
+                deadlines.position(receiver).map(|place| *deadlines.row(place)),
                 plain.get(&receiver).map(|(row, _)| *row)
             );
         }

@@ -8,7 +8,7 @@ use crate::vector::Planar;
 /// One receiver's page, open for reading: what [`Ledger`](super::Ledger) answers for one receiver,
 /// without looking it up again and again.
 #[derive(Clone, Copy, Debug)]
-pub struct Page<'a, V: Planar> {
+pub struct ReceiverPage<'a, V: Planar> {
     receiver: ReceiverId,
     pair: &'a Pair<V>,
     exports: &'a Exports<V>,
@@ -16,7 +16,7 @@ pub struct Page<'a, V: Planar> {
 
 /// What a receiver makes of an entity.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Belief<'a, V: Planar> {
+pub enum ReceiverBelief<'a, V: Planar> {
     /// It has never heard of it.
     Nothing,
     /// It follows one of the entity's earlier lives: as good as nothing.
@@ -25,7 +25,7 @@ pub enum Belief<'a, V: Planar> {
     Places(&'a Path<V>),
 }
 
-impl<'a, V: Planar> Page<'a, V> {
+impl<'a, V: Planar> ReceiverPage<'a, V> {
     pub(super) fn new(receiver: ReceiverId, pair: &'a Pair<V>, exports: &'a Exports<V>) -> Self {
         Self { receiver, pair, exports }
     }
@@ -37,11 +37,13 @@ impl<'a, V: Planar> Page<'a, V> {
 
     /// What the receiver will believe at `t`, now or ahead, if copies in flight arrive when
     /// expected.
-    pub fn belief_at(&self, t: SharedInstant) -> Belief<'a, V> {
+    pub fn belief_at(&self, t: SharedInstant) -> ReceiverBelief<'a, V> {
         match self.pair.followed_at(self.exports, t) {
-            None => Belief::Nothing,
-            Some(followed) if self.exports.is_of_this_life(followed) => Belief::Places(&followed.placed),
-            Some(_) => Belief::EarlierLife,
+            None => ReceiverBelief::Nothing,
+            Some(followed) if self.exports.is_of_this_life(followed) => {
+                ReceiverBelief::Places(&followed.placed)
+            }
+            Some(_) => ReceiverBelief::EarlierLife,
         }
     }
 }

@@ -1,4 +1,4 @@
-use super::agenda::{Agenda, NEVER};
+use super::deadlines::{Deadlines, NEVER};
 use crate::number::{EntityId, ReceiverId};
 use crate::time::SharedInstant;
 
@@ -9,48 +9,48 @@ use crate::time::SharedInstant;
 /// promised to it, and is looked at when that has come. A poll costs nothing for those whose
 /// instant has not.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Promises {
-    agenda: Agenda<Vec<Watched>>,
+pub(super) struct LivenessTimers {
+    deadlines: Deadlines<Vec<Timer>>,
 }
 
 /// In the order of entities.
 #[derive(Clone, Copy, Debug)]
-struct Watched {
+struct Timer {
     entity: EntityId,
     look_at: SharedInstant,
 }
 
-impl Promises {
+impl LivenessTimers {
     /// Looks at a pair at `look_at`, or before if that was meant to be.
     pub(super) fn watch(&mut self, entity: EntityId, receiver: ReceiverId, look_at: SharedInstant) {
-        let place = self.agenda.meet(receiver);
-        let row = self.agenda.row_mut(place);
-        match row.binary_search_by_key(&entity, |watched| watched.entity) {
+        let place = self.deadlines.find_or_insert(receiver);
+        let row = self.deadlines.row_mut(place);
+        match row.binary_search_by_key(&entity, |timer| timer.entity) {
             Ok(position) => row[position].look_at = row[position].look_at.min(look_at),
-            Err(position) => row.insert(position, Watched { entity, look_at }),
+            Err(position) => row.insert(position, Timer { entity, look_at }),
         }
-        if look_at < self.agenda.due(place) {
-            self.agenda.set_due(place, look_at);
+        if look_at < self.deadlines.due(place) {
+            self.deadlines.set_due(place, look_at);
         }
     }
 
     /// Looks at a pair at `look_at`, whenever that was meant to be.
     pub(super) fn watch_anew(&mut self, entity: EntityId, receiver: ReceiverId, look_at: SharedInstant) {
-        let Some(place) = self.agenda.find(receiver) else { return };
-        let row = self.agenda.row_mut(place);
-        let Ok(position) = row.binary_search_by_key(&entity, |watched| watched.entity) else { return };
+        let Some(place) = self.deadlines.find(receiver) else { return };
+        let row = self.deadlines.row_mut(place);
+        let Ok(position) = row.binary_search_by_key(&entity, |timer| timer.entity) else { return };
         row[position].look_at = look_at;
-        self.agenda.set_due(place, first(self.agenda.row(place)));
+        self.deadlines.set_due(place, first(self.deadlines.row(place)));
     }
 
     /// When the next pair is to be looked at.
     pub(super) fn poll_deadline(&self) -> Option<SharedInstant> {
-        self.agenda.first_due()
+        self.deadlines.first_due()
     }
 
     /// When the next one of this receiver is to be looked at.
     pub(super) fn due(&self, receiver: ReceiverId) -> Option<SharedInstant> {
-        Some(self.agenda.due(self.agenda.position(receiver)?))
+        Some(self.deadlines.due(self.deadlines.position(receiver)?))
     }
 
     /// Looks at the pairs of `receiver`, or of anybody, whose instant has come. `look` says when to
@@ -62,40 +62,42 @@ impl Promises {
         mut look: impl FnMut(EntityId, ReceiverId) -> SharedInstant,
     ) {
         let mut place = match receiver {
-            Some(receiver) => self.agenda.position(receiver).filter(|place| self.agenda.due(*place) <= now),
-            None => self.agenda.next_due(0, now),
+            Some(receiver) => {
+                self.deadlines.position(receiver).filter(|place| self.deadlines.due(*place) <= now)
+            }
+            None => self.deadlines.next_due(0, now),
         };
         while let Some(at) = place {
-            let to = self.agenda.receiver(at);
+            let to = self.deadlines.receiver(at);
             let mut due = NEVER;
-            for watched in self.agenda.row_mut(at) {
-                if watched.look_at <= now {
-                    watched.look_at = look(watched.entity, to);
+            for timer in self.deadlines.row_mut(at) {
+                if timer.look_at <= now {
+                    timer.look_at = look(timer.entity, to);
                 }
-                due = due.min(watched.look_at);
+                due = due.min(timer.look_at);
             }
-            self.agenda.set_due(at, due);
-            place = if receiver.is_none() { self.agenda.next_due(at + 1, now) } else { None };
+            self.deadlines.set_due(at, due);
+            place = if receiver.is_none() { self.deadlines.next_due(at + 1, now) } else { None };
         }
     }
 
     /// A pair is no more.
     pub(super) fn forget_pair(&mut self, entity: EntityId, receiver: ReceiverId) {
-        if let Some(place) = self.agenda.find(receiver) {
-            let row = self.agenda.row_mut(place);
-            if let Ok(position) = row.binary_search_by_key(&entity, |watched| watched.entity) {
+        if let Some(place) = self.deadlines.find(receiver) {
+            let row = self.deadlines.row_mut(place);
+            if let Ok(position) = row.binary_search_by_key(&entity, |timer| timer.entity) {
                 row.remove(position);
             }
-            self.agenda.set_due(place, first(self.agenda.row(place)));
+            self.deadlines.set_due(place, first(self.deadlines.row(place)));
         }
     }
 
     /// A receiver is gone.
     pub(super) fn forget(&mut self, receiver: ReceiverId) {
-        self.agenda.remove(receiver);
+        self.deadlines.remove(receiver);
     }
 }
 
-fn first(row: &[Watched]) -> SharedInstant {
-    row.iter().map(|watched| watched.look_at).min().unwrap_or(NEVER)
+fn first(row: &[Timer]) -> SharedInstant {
+    row.iter().map(|timer| timer.look_at).min().unwrap_or(NEVER)
 }

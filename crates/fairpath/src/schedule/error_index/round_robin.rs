@@ -3,7 +3,7 @@ use crate::time::{SharedInstant, Span};
 
 /// When all would be told of an entity, if they were told of every k-th DR vector.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Rounds {
+pub(super) struct RoundRobin {
     first: Option<SharedInstant>,
     /// When the last three began, the newest first.
     last: [Option<SharedInstant>; 3],
@@ -16,7 +16,7 @@ pub(super) struct Rounds {
 /// expense. So they are told once in a round at most, as everybody would be if all were treated
 /// alike, and cost the others no more than somebody who plays along.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Turn {
+pub(super) struct RoundLimit {
     /// When the round began.
     began: SharedInstant,
     /// Who has joined since is new.
@@ -33,7 +33,7 @@ const NEW_FOR: Span = Span::from_secs(3);
 
 const NEVER: SharedInstant = SharedInstant::from_micros(i64::MAX);
 
-impl Rounds {
+impl RoundRobin {
     /// A round begins.
     pub(super) fn begin(&mut self, now: SharedInstant) {
         self.first.get_or_insert(now);
@@ -41,9 +41,9 @@ impl Rounds {
     }
 
     /// Whose turn it is. When the entity itself is new, nobody is.
-    pub(super) fn turn(&self, now: SharedInstant) -> Turn {
+    pub(super) fn turn(&self, now: SharedInstant) -> RoundLimit {
         let [newest, _, before] = self.last;
-        Turn {
+        RoundLimit {
             began: newest.unwrap_or(NEVER),
             new_since: self.first.map_or(NEVER, |first| first.max(now - NEW_FOR)),
             passed_over_since: before.unwrap_or(NEVER),
@@ -51,7 +51,7 @@ impl Rounds {
     }
 }
 
-impl Turn {
+impl RoundLimit {
     /// Whether somebody may be told if it is worth it: who answers and is not new always, the
     /// others if they were not told since the round began.
     ///
@@ -59,7 +59,7 @@ impl Turn {
     /// player who comes again every second then costs them as much as one who stays.
     pub(super) fn allows(&self, candidate: &Candidate) -> bool {
         let joined = candidate.standing.joined;
-        let waits = !candidate.answers || joined > self.new_since;
+        let waits = !candidate.acknowledges || joined > self.new_since;
         !waits || candidate.silent_since < self.began && joined <= self.passed_over_since
     }
 }

@@ -8,18 +8,18 @@ use crate::time::SharedInstant;
 ///
 /// Copies are paid for when they depart, at what they really cost; until then claims only reserve.
 #[derive(Clone, Debug)]
-pub(super) struct Purse {
+pub(super) struct PricedBudget {
     /// Earned and not spent; negative, if it owes.
     tokens: f64,
     /// What the price has learnt: its logarithm, relative to the mean error.
     learnt: f64,
-    entities: BTreeMap<EntityId, Entity>,
+    entities: BTreeMap<EntityId, EntityBudget>,
     /// What a copy of any of them cost lately.
     cost: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Entity {
+struct EntityBudget {
     /// What a copy cost lately.
     cost: Option<f64>,
     /// How many copies are to leave whatever they cost.
@@ -31,7 +31,7 @@ struct Entity {
     allowance: f64,
 }
 
-/// How many triggers' worth of budget are best in the purse: what one trigger earns and has not
+/// How many triggers' worth of budget are best in the budget: what one trigger earns and has not
 /// spent yet.
 const BEST_SAVED: f64 = 1.0;
 /// The largest deviation from it that is learnt from: beyond, it is a quiet stretch or a battle,
@@ -51,13 +51,13 @@ const ALLOWANCE: f64 = 2.0;
 /// How much of a new cost is learnt.
 const COST_GAIN: f64 = 1.0 / 8.0;
 
-impl Default for Purse {
+impl Default for PricedBudget {
     fn default() -> Self {
         Self { tokens: 0.0, learnt: 0.0, entities: BTreeMap::new(), cost: None }
     }
 }
 
-impl Purse {
+impl PricedBudget {
     pub(super) fn tokens(&self) -> f64 {
         self.tokens
     }
@@ -68,7 +68,7 @@ impl Purse {
     }
 
     /// An entity shares it from now on, and what there is to tell of it freezes then.
-    pub(super) fn meet(&mut self, entity: EntityId, freezes_at: Option<SharedInstant>) {
+    pub(super) fn add_entity(&mut self, entity: EntityId, freezes_at: Option<SharedInstant>) {
         self.entities.entry(entity).or_default().freezes_at = freezes_at;
     }
 

@@ -7,10 +7,10 @@ use crate::vector::Planar;
 
 /// What a scheduler remembers of every receiver of every entity.
 ///
-/// Kept in the order of a scene's candidates, so that the two are walked side by side and nothing
+/// Kept in the order of a context's candidates, so that the two are walked side by side and nothing
 /// is looked up.
 #[derive(Clone, Debug)]
-pub(super) struct Roster<T> {
+pub(super) struct PairTable<T> {
     entities: BTreeMap<EntityId, Vec<Entry<T>>>,
 }
 
@@ -22,23 +22,23 @@ struct Entry<T> {
     memory: T,
 }
 
-impl<T> Default for Roster<T> {
+impl<T> Default for PairTable<T> {
     fn default() -> Self {
         Self { entities: BTreeMap::new() }
     }
 }
 
-impl<T: Default> Roster<T> {
-    /// One memory for each of the scene's candidates, in their order. Who is new gets the default;
+impl<T: Default> PairTable<T> {
+    /// One memory for each of the context's candidates, in their order. Who is new gets the default;
     /// who is gone is forgotten.
-    pub(super) fn in_step<V: Planar>(
+    pub(super) fn aligned<V: Planar>(
         &mut self,
-        scene: &DecisionContext<'_, V>,
+        context: &DecisionContext<'_, V>,
     ) -> impl ExactSizeIterator<Item = &mut T> + DoubleEndedIterator {
-        let entries = self.entities.entry(scene.entity).or_default();
-        if !is_in_step(entries, scene) {
+        let entries = self.entities.entry(context.entity).or_default();
+        if !is_aligned(entries, context) {
             let mut known = std::mem::take(entries).into_iter().peekable();
-            entries.extend(scene.candidates.iter().map(|candidate| {
+            entries.extend(context.candidates.iter().map(|candidate| {
                 let (receiver, joined) = (candidate.receiver, candidate.standing.joined);
                 while known.next_if(|entry| entry.receiver < receiver).is_some() {}
                 known
@@ -57,8 +57,8 @@ impl<T: Default> Roster<T> {
     }
 
     /// Forgets who is gone.
-    pub(super) fn forget(&mut self, left: Removed) {
-        match left {
+    pub(super) fn forget(&mut self, removed: Removed) {
+        match removed {
             Removed::Entity(entity) => {
                 self.entities.remove(&entity);
             }
@@ -76,9 +76,9 @@ impl<T: Default> Roster<T> {
     }
 }
 
-fn is_in_step<T, V: Planar>(entries: &[Entry<T>], scene: &DecisionContext<'_, V>) -> bool {
-    entries.len() == scene.candidates.len()
-        && entries.iter().zip(scene.candidates).all(|(entry, candidate)| {
+fn is_aligned<T, V: Planar>(entries: &[Entry<T>], context: &DecisionContext<'_, V>) -> bool {
+    entries.len() == context.candidates.len()
+        && entries.iter().zip(context.candidates).all(|(entry, candidate)| {
             (entry.receiver, entry.joined) == (candidate.receiver, candidate.standing.joined)
         })
 }

@@ -5,23 +5,23 @@ use crate::time::{SharedInstant, Span};
 /// Who does not can be cut off for a while, or never listen: nobody can tell. Where copies go to
 /// whoever looks worst off, and are repeated until they are confirmed, others would pay for either.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Answers {
+pub(super) struct Responsiveness {
     /// How many copies have left since the last receipt came.
-    unanswered: u32,
+    unacknowledged: u32,
     /// What may be repeated for it: each of its receipts earns one, and a repetition costs
-    /// [`Answers::REPETITION`].
+    /// [`Responsiveness::RETRANSMISSION_COST`].
     credit: u32,
-    /// When the first of the unanswered left.
+    /// When the first of the unacknowledged left.
     since: SharedInstant,
 }
 
-impl Default for Answers {
+impl Default for Responsiveness {
     fn default() -> Self {
-        Self { unanswered: 0, credit: 0, since: SharedInstant::ZERO }
+        Self { unacknowledged: 0, credit: 0, since: SharedInstant::ZERO }
     }
 }
 
-impl Answers {
+impl Responsiveness {
     /// For how long a receipt may be awaited.
     ///
     /// 3 s: the longest round trip that we promise to serve, and half of it again should the first
@@ -35,36 +35,36 @@ impl Answers {
     /// who denies that copies came is told half as much again at most (by denying a third; who
     /// denies all of them earns nothing). One would do for half of them, and double what a liar
     /// gets.
-    const REPETITION: u32 = 2;
+    const RETRANSMISSION_COST: u32 = 2;
     /// What can be saved up: 256 repetitions, some burst of lost datagrams.
     const CREDIT_MAX: u32 = 512;
 
     /// A copy left.
     pub(super) fn handle_departure(&mut self, at: SharedInstant) {
-        if self.unanswered == 0 {
+        if self.unacknowledged == 0 {
             self.since = at;
         }
-        self.unanswered = self.unanswered.saturating_add(1);
+        self.unacknowledged = self.unacknowledged.saturating_add(1);
     }
 
     /// A receipt came that was news.
     pub(super) fn handle_receipt(&mut self) {
-        self.unanswered = 0;
+        self.unacknowledged = 0;
         self.credit = (self.credit + 1).min(Self::CREDIT_MAX);
     }
 
     /// Whether something that is said to be lost may be repeated; if so, it is paid for.
-    pub(super) fn spend_on_repetition(&mut self) -> bool {
-        let is_earned = self.credit >= Self::REPETITION;
+    pub(super) fn spend_on_retransmission(&mut self) -> bool {
+        let is_earned = self.credit >= Self::RETRANSMISSION_COST;
         if is_earned {
-            self.credit -= Self::REPETITION;
+            self.credit -= Self::RETRANSMISSION_COST;
         }
         is_earned
     }
 
     /// Whether it is time to believe that nobody listens.
-    pub(super) fn are_missing(&self, now: SharedInstant) -> bool {
-        self.unanswered >= Self::COPIES && now - self.since > Self::PATIENCE
+    pub(super) fn is_unresponsive(&self, now: SharedInstant) -> bool {
+        self.unacknowledged >= Self::COPIES && now - self.since > Self::PATIENCE
     }
 }
 
@@ -75,25 +75,25 @@ mod tests {
     #[test]
     fn eight_copies_and_three_seconds_without_an_answer_are_silence() {
         let at = SharedInstant::from_millis;
-        let mut answers = Answers::default();
+        let mut responsiveness = Responsiveness::default();
         for copy in 0..8 {
-            assert!(!answers.are_missing(at(60_000)), "after {copy} copies");
-            answers.handle_departure(at(100 * copy));
+            assert!(!responsiveness.is_unresponsive(at(60_000)), "after {copy} copies");
+            responsiveness.handle_departure(at(100 * copy));
         }
-        assert!(!answers.are_missing(at(3_000)) && answers.are_missing(at(3_001)));
-        answers.handle_receipt();
-        assert!(!answers.are_missing(at(60_000)));
+        assert!(!responsiveness.is_unresponsive(at(3_000)) && responsiveness.is_unresponsive(at(3_001)));
+        responsiveness.handle_receipt();
+        assert!(!responsiveness.is_unresponsive(at(60_000)));
     }
 
     #[test]
     fn two_receipts_earn_a_repetition_and_not_without_bound() {
-        let mut answers = Answers::default();
-        assert!(!answers.spend_on_repetition(), "nothing was ever confirmed");
-        answers.handle_receipt();
-        assert!(!answers.spend_on_repetition());
-        answers.handle_receipt();
-        assert!(answers.spend_on_repetition() && !answers.spend_on_repetition());
-        (0..10_000).for_each(|_| answers.handle_receipt());
-        assert_eq!((0..10_000).filter(|_| answers.spend_on_repetition()).count(), 256);
+        let mut responsiveness = Responsiveness::default();
+        assert!(!responsiveness.spend_on_retransmission(), "nothing was ever confirmed");
+        responsiveness.handle_receipt();
+        assert!(!responsiveness.spend_on_retransmission());
+        responsiveness.handle_receipt();
+        assert!(responsiveness.spend_on_retransmission() && !responsiveness.spend_on_retransmission());
+        (0..10_000).for_each(|_| responsiveness.handle_receipt());
+        assert_eq!((0..10_000).filter(|_| responsiveness.spend_on_retransmission()).count(), 256);
     }
 }

@@ -10,51 +10,55 @@ const BELIEFS: usize = 32;
 /// as long have been equally wrong: of ten thousand receivers that is asked a dozen times, not ten
 /// thousand.
 #[derive(Clone, Debug)]
-pub(super) struct Memo<V: Planar> {
+pub(super) struct ErrorCache<V: Planar> {
     /// Since the books were last brought up to date.
-    pub(super) grown: Errors,
+    pub(super) grown: IntervalErrors,
     /// Since the DR vector they follow was generated.
-    pub(super) since_generation: Sums,
+    pub(super) since_generation: ErrorSums,
     /// The gaps between what they follow and the newest piece of the exported path.
     pub(super) gaps: Gaps<V>,
 }
 
-impl<V: Planar> Default for Memo<V> {
+impl<V: Planar> Default for ErrorCache<V> {
     fn default() -> Self {
-        Self { grown: Errors::default(), since_generation: Sums::default(), gaps: Gaps::default() }
+        Self {
+            grown: IntervalErrors::default(),
+            since_generation: ErrorSums::default(),
+            gaps: Gaps::default(),
+        }
     }
 }
 
-impl<V: Planar> Memo<V> {
+impl<V: Planar> ErrorCache<V> {
     /// The exported path has changed from `since` on.
     pub(super) fn forget_from(&mut self, since: SharedInstant) {
         // Seldom, for what was worked out is mostly of the past.
         if self.grown.latest > Some(since) {
-            self.grown = Errors::default();
+            self.grown = IntervalErrors::default();
         }
         if self.since_generation.latest > Some(since) {
-            self.since_generation = Sums::default();
+            self.since_generation = ErrorSums::default();
         }
     }
 }
 
-/// Errors over an interval.
+/// IntervalErrors over an interval.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Errors {
-    entries: [Option<Entry>; BELIEFS],
+pub(super) struct IntervalErrors {
+    entries: [Option<IntervalError>; BELIEFS],
     /// The latest instant that any of them reaches to.
     latest: Option<SharedInstant>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct IntervalError {
     index: Index,
     from: SharedInstant,
     to: SharedInstant,
     error: f64,
 }
 
-impl Errors {
+impl IntervalErrors {
     /// The error of whoever follows DR vector `index` from `from` to `to`.
     #[inline]
     pub(super) fn recall(
@@ -69,28 +73,28 @@ impl Errors {
             Some(entry) if (entry.index, entry.from, entry.to) == (index, from, to) => entry.error,
             _ => {
                 self.latest = self.latest.max(Some(to));
-                slot.insert(Entry { index, from, to, error: integrate() }).error
+                slot.insert(IntervalError { index, from, to, error: integrate() }).error
             }
         }
     }
 }
 
-/// Errors that grow from trigger to trigger: only what was added since the last time is integrated.
+/// IntervalErrors that grow from trigger to trigger: only what was added since the last time is integrated.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sums {
-    entries: [Option<Sum>; BELIEFS],
+pub(super) struct ErrorSums {
+    entries: [Option<ErrorSum>; BELIEFS],
     /// The latest instant that any of them reaches to.
     latest: Option<SharedInstant>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Sum {
+struct ErrorSum {
     index: Index,
     to: SharedInstant,
     error: f64,
 }
 
-impl Sums {
+impl ErrorSums {
     /// The error up to `to` of whoever follows DR vector `index`, since it was generated at
     /// `since`. Integrates from the instant it is given up to `to`.
     pub(super) fn recall(
@@ -109,18 +113,18 @@ impl Sums {
             return sum;
         }
         self.latest = self.latest.max(Some(to));
-        slot.insert(Sum { index, to, error: sum + integrate(from) }).error
+        slot.insert(ErrorSum { index, to, error: sum + integrate(from) }).error
     }
 }
 
 /// Gaps to the newest piece of the exported path.
 #[derive(Clone, Debug)]
 pub(super) struct Gaps<V: Planar> {
-    entries: [Option<Known<V>>; BELIEFS],
+    entries: [Option<KnownGap<V>>; BELIEFS],
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Known<V: Planar> {
+struct KnownGap<V: Planar> {
     newest: Index,
     index: Index,
     gap: Option<Gap<V>>,
@@ -145,7 +149,7 @@ impl<V: Planar> Gaps<V> {
         let slot = &mut self.entries[slot_of(index)];
         let is_known = slot.as_ref().is_some_and(|known| known.newest == newest && known.index == index);
         if !is_known {
-            *slot = Some(Known { newest, index, gap: find() });
+            *slot = Some(KnownGap { newest, index, gap: find() });
         }
         slot.as_ref()?.gap.as_ref()
     }

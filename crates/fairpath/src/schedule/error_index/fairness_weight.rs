@@ -10,7 +10,7 @@ use crate::time::SharedInstant;
 /// with that of telling all every k-th time, and held below
 /// [`mean_max`](ErrorIndexConfig::mean_max) times that.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Restraint {
+pub(super) struct FairnessWeight {
     /// The logarithm of what it has learnt, relative to the knob.
     learnt: f64,
     until: Option<SharedInstant>,
@@ -29,7 +29,7 @@ const ROOM_MAX: f64 = 0.5;
 /// So long the comparison counts less than half: a handful of DR vectors say nothing.
 const WARM_UP_SECS: f64 = 5.0;
 
-impl Restraint {
+impl FairnessWeight {
     /// How hard, if the mean error is now so many times that of telling all every k-th time. Metres
     /// of gain for each metre by which others are farther off on average.
     pub(super) fn strength(

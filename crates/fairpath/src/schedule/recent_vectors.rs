@@ -6,13 +6,13 @@ use crate::vector::Planar;
 
 /// An entity's last DR vectors, once for all who are to hear of them: claims only name them.
 #[derive(Clone, Debug)]
-pub(super) struct Recent<V: Planar> {
+pub(super) struct RecentVectors<V: Planar> {
     newest: DrVector<V>,
     /// The ones before, the oldest first.
     older: VecDeque<DrVector<V>>,
 }
 
-impl<V: Planar> Recent<V> {
+impl<V: Planar> RecentVectors<V> {
     /// How many before the newest are remembered.
     ///
     /// Fifteen: nobody but scheduling #2 sends anything but the newest, and it sends the one
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn what_is_forgotten_is_replaced_by_the_next_newer_one() {
-        let mut recent = Recent::new(&vector(0));
+        let mut recent = RecentVectors::new(&vector(0));
         (1..=100).for_each(|secs| recent.push(&vector(secs)));
         for (asked, got) in [(100, 100), (99, 99), (85, 85), (84, 85), (0, 85), (101, 100)] {
             assert_eq!(recent.get(vector(asked).generated_at), &vector(got), "asked for {asked}");

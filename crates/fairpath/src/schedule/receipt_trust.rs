@@ -72,30 +72,30 @@ pub enum Booking {
 
 /// What the sender has measured of the way to a receiver and back.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Witness {
+pub(super) struct ReceiptAudit {
     quickest: Option<(Span, SharedInstant)>,
     /// Which share of its last words could not be true.
     doubt: f64,
-    words: Words,
+    reported: ReportedDelays,
     /// How long the transport's round trips take, in microseconds, and how many were counted.
-    transport: Mean,
+    transport: MovingMean,
     /// It has said that there is nothing it received before this and has not reported.
     complete_until: Option<SharedInstant>,
 }
 
 /// Averages over a receiver's words, in microseconds.
 #[derive(Clone, Copy, Debug, Default)]
-struct Words {
+struct ReportedDelays {
     /// How long the way there takes by its word, and by what is believed of it.
-    said: Mean,
-    believed: Mean,
+    said: MovingMean,
+    believed: MovingMean,
     /// How long its receipts take to come back.
-    round_trip: Mean,
+    round_trip: MovingMean,
     /// The square of what `said` is off its average, less half of the round trip's.
-    variance: Mean,
+    variance: MovingMean,
 }
 
-impl Witness {
+impl ReceiptAudit {
     /// How long a quickest round trip counts. Routes change; and a receiver that has always held
     /// its receipts back gains nothing by being quick once.
     const REMEMBERED: Span = Span::from_secs(30);
@@ -115,7 +115,7 @@ impl Witness {
     const ERRORS_MAX: f64 = 2.0;
 
     /// What a receiver said could be true, or could not.
-    pub(super) fn handle_word(&mut self, is_credible: bool) {
+    pub(super) fn handle_report(&mut self, is_credible: bool) {
         self.doubt += Self::DOUBT_GAIN * (f64::from(u8::from(!is_credible)) - self.doubt);
     }
 
@@ -123,13 +123,13 @@ impl Witness {
     /// receipt was back after `round_trip`.
     pub(super) fn handle_delay(&mut self, said: Span, believed: Span, round_trip: Span) {
         let said = micros(said);
-        self.words.said.add(said);
-        self.words.believed.add(micros(believed));
-        self.words.round_trip.add(micros(round_trip));
+        self.reported.said.add(said);
+        self.reported.believed.add(micros(believed));
+        self.reported.round_trip.add(micros(round_trip));
         let half =
             if self.transport.count > 0.0 { 0.5 * self.round_trip() } else { 0.5 * micros(round_trip) };
-        let off = (said - half) - (self.words.said.value - 0.5 * self.round_trip());
-        self.words.variance.add(off * off);
+        let off = (said - half) - (self.reported.said.value - 0.5 * self.round_trip());
+        self.reported.variance.add(off * off);
     }
 
     /// The transport measured a round trip.
@@ -150,8 +150,8 @@ impl Witness {
     /// Whether it said so much that cannot be true that its word counts for nothing. Behind jitter
     /// any single word may be true, yet not all of them: then it is the average that gives them
     /// away.
-    pub(super) fn is_caught(&self, trust: &ReceiptTrust) -> bool {
-        let Words { said, variance, .. } = &self.words;
+    pub(super) fn is_distrusted(&self, trust: &ReceiptTrust) -> bool {
+        let ReportedDelays { said, variance, .. } = &self.reported;
         let longest = 0.5 * (1.0 + trust.asymmetry) * self.round_trip();
         let error = (variance.value / said.counted()).sqrt();
         self.doubt > Self::DOUBT_MAX
@@ -176,7 +176,7 @@ impl Witness {
 
     /// By how much a receiver says on average that things arrive later than is believed of them.
     pub(super) fn overstatement(&self) -> Span {
-        Span::from_micros((self.words.said.value - self.words.believed.value).max(0.0) as i64)
+        Span::from_micros((self.reported.said.value - self.reported.believed.value).max(0.0) as i64)
     }
 
     /// A receipt came back after so long.
@@ -196,19 +196,19 @@ impl Witness {
 
     /// What the way there and back takes on average, as far as nobody can hold it back.
     fn round_trip(&self) -> f64 {
-        let by_receipts = self.words.round_trip.value;
+        let by_receipts = self.reported.round_trip.value;
         if self.transport.count > 0.0 { by_receipts.min(self.transport.value) } else { by_receipts }
     }
 }
 
 /// An average of which the newest part counts.
 #[derive(Clone, Copy, Debug, Default)]
-struct Mean {
+struct MovingMean {
     value: f64,
     count: f64,
 }
 
-impl Mean {
+impl MovingMean {
     /// Weight of the newest number, once there are as many: about a minute of a busy tank's
     /// receipts.
     const GAIN: f64 = 1.0 / 128.0;
@@ -238,70 +238,71 @@ mod tests {
 
     #[test]
     fn a_delay_cannot_be_made_to_look_much_longer_than_half_the_round_trip() {
-        let mut witness = Witness::default();
+        let mut audit = ReceiptAudit::default();
         let sent = SharedInstant::from_millis(1_000);
         let back = sent + ms(400);
-        witness.handle_round_trip(ms(400), back);
-        assert_eq!(witness.latest_arrival(&ReceiptTrust::default(), back), sent + ms(220));
+        audit.handle_round_trip(ms(400), back);
+        assert_eq!(audit.latest_arrival(&ReceiptTrust::default(), back), sent + ms(220));
     }
 
     #[test]
     fn three_lies_in_a_row_are_too_many_and_honesty_is_believed_again() {
-        let (mut witness, trust) = (Witness::default(), ReceiptTrust::default());
+        let (mut audit, trust) = (ReceiptAudit::default(), ReceiptTrust::default());
         for _ in 0..3 {
-            assert!(!witness.is_caught(&trust));
-            witness.handle_word(false);
+            assert!(!audit.is_distrusted(&trust));
+            audit.handle_report(false);
         }
-        assert!(witness.is_caught(&trust));
-        (0..2).for_each(|_| witness.handle_word(true));
-        assert!(!witness.is_caught(&trust));
+        assert!(audit.is_distrusted(&trust));
+        (0..2).for_each(|_| audit.handle_report(true));
+        assert!(!audit.is_distrusted(&trust));
     }
 
     #[test]
     fn jitter_hides_a_lie_but_not_its_average() {
-        let (mut liar, mut honest, trust) = (Witness::default(), Witness::default(), ReceiptTrust::default());
+        let (mut liar, mut honest, trust) =
+            (ReceiptAudit::default(), ReceiptAudit::default(), ReceiptTrust::default());
         for there in [380, 20, 200, 300, 100].into_iter().cycle().take(100) {
             let round_trip = ms(there + 200);
             honest.handle_delay(ms(there), ms(there), round_trip);
             let said = ms(2 * there).min(round_trip);
             liar.handle_delay(said, said, round_trip);
         }
-        assert!(liar.is_caught(&trust) && !honest.is_caught(&trust));
+        assert!(liar.is_distrusted(&trust) && !honest.is_distrusted(&trust));
     }
 
     #[test]
     fn who_holds_receipts_back_is_found_out_by_the_transport() {
-        let (mut liar, trust) = (Witness::default(), ReceiptTrust::default());
-        let said = |witness: &mut Witness| {
+        let (mut liar, trust) = (ReceiptAudit::default(), ReceiptTrust::default());
+        let said = |audit: &mut ReceiptAudit| {
             for _ in 0..20 {
                 // 200 ms away, but everything is answered a second late, as if it were 700 ms away.
-                witness.handle_delay(ms(700), ms(700), ms(1_400));
+                audit.handle_delay(ms(700), ms(700), ms(1_400));
             }
         };
         said(&mut liar);
-        assert!(!liar.is_caught(&trust), "nobody can tell it from somebody farther away");
+        assert!(!liar.is_distrusted(&trust), "nobody can tell it from somebody farther away");
         for jitter in [-50, 50, 0].into_iter().cycle().take(30) {
             liar.handle_transport_round_trip(ms(400 + jitter));
         }
-        assert!(liar.is_caught(&trust));
+        assert!(liar.is_distrusted(&trust));
         assert_eq!(liar.likely_delay(ms(1_400)), ms(200));
     }
 
     #[test]
     fn who_has_reported_everything_cannot_remember_more() {
-        let mut witness = Witness::default();
-        witness.handle_complete(SharedInstant::from_millis(500));
-        assert!(witness.has_denied(SharedInstant::from_millis(499)));
-        assert!(!witness.has_denied(SharedInstant::from_millis(500)));
+        let mut audit = ReceiptAudit::default();
+        audit.handle_complete(SharedInstant::from_millis(500));
+        assert!(audit.has_denied(SharedInstant::from_millis(499)));
+        assert!(!audit.has_denied(SharedInstant::from_millis(500)));
     }
 
     #[test]
     fn jitter_on_the_way_there_is_believed() {
-        let mut witness = Witness::default();
-        witness.handle_round_trip(ms(400), SharedInstant::from_millis(400));
+        let mut audit = ReceiptAudit::default();
+        audit.handle_round_trip(ms(400), SharedInstant::from_millis(400));
         // This one took 180 ms longer, all of it on the way there: arrived after 380 of 580 ms.
         let sent = SharedInstant::from_millis(1_000);
-        witness.handle_round_trip(ms(580), sent + ms(580));
-        assert!(witness.latest_arrival(&ReceiptTrust::default(), sent + ms(580)) >= sent + ms(380));
+        audit.handle_round_trip(ms(580), sent + ms(580));
+        assert!(audit.latest_arrival(&ReceiptTrust::default(), sent + ms(580)) >= sent + ms(380));
     }
 }

@@ -1,9 +1,9 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::super::DecisionContext;
-use super::rounds::{Rounds, Turn};
+use super::round_robin::{RoundLimit, RoundRobin};
 use super::{delay_of, with_pages};
-use crate::ledger::Belief;
+use crate::ledger::ReceiverBelief;
 use crate::number::EntityId;
 use crate::time::{SharedInstant, Span};
 use crate::vector::Planar;
@@ -15,17 +15,17 @@ use crate::vector::Planar;
 /// would place the entity. What delays do not say, losses and stalls, makes receivers as wrong
 /// however they are told: it is known from receipts, and added.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Yardstick {
-    entities: BTreeMap<EntityId, Track>,
+pub(super) struct Baseline {
+    entities: BTreeMap<EntityId, EntityBaseline>,
     /// Of all entities together.
-    sum: Error,
+    sum: MeanErrors,
     /// The mean account of those who were looked at last.
     account: f64,
 }
 
-/// Mean distances between the entity and where receivers place it.
+/// MovingMean distances between the entity and where receivers place it.
 #[derive(Clone, Copy, Debug, Default)]
-struct Error {
+struct MeanErrors {
     /// If all were told of every k-th DR vector.
     every_kth: f64,
     /// As things are, for all that was known at the time.
@@ -33,17 +33,17 @@ struct Error {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Track {
+struct EntityBaseline {
     /// How many DR vectors were generated since all would have been told of one.
     passed_over: u64,
     /// When those were generated that all would have been told of, the oldest first.
     told: VecDeque<SharedInstant>,
-    rounds: Rounds,
+    rounds: RoundRobin,
     until: Option<SharedInstant>,
     /// At `until`.
-    now: Error,
+    now: MeanErrors,
     /// Averaged over the time that accounts know of.
-    mean: Error,
+    mean: MeanErrors,
 }
 
 /// At most so many receivers are looked at, evenly over all of them. A decision must not cost much
@@ -59,43 +59,43 @@ const UNDER_WAY_MAX: usize = 64;
 /// two words of somebody who then falls silent would look like a large error.
 const STEADY: Span = Span::from_secs(1);
 
-impl Yardstick {
+impl Baseline {
     /// A DR vector was generated; all would be told of one in `every`.
-    pub(super) fn on_trigger<V: Planar>(&mut self, scene: &DecisionContext<'_, V>, every: f64) {
-        let track = self.entities.entry(scene.entity).or_default();
-        if track.passed_over == 0 {
-            if track.told.len() == UNDER_WAY_MAX {
-                track.told.pop_front();
+    pub(super) fn on_trigger<V: Planar>(&mut self, context: &DecisionContext<'_, V>, every: f64) {
+        let entity = self.entities.entry(context.entity).or_default();
+        if entity.passed_over == 0 {
+            if entity.told.len() == UNDER_WAY_MAX {
+                entity.told.pop_front();
             }
-            track.told.push_back(scene.vector.generated_at);
-            track.rounds.begin(scene.now);
+            entity.told.push_back(context.vector.generated_at);
+            entity.rounds.begin(context.now);
         }
-        track.passed_over += 1;
-        if track.passed_over as f64 >= every.round() {
-            track.passed_over = 0;
+        entity.passed_over += 1;
+        if entity.passed_over as f64 >= every.round() {
+            entity.passed_over = 0;
         }
     }
 
     /// Whose turn it is, if all were told of every k-th DR vector of an entity.
-    pub(super) fn turn(&self, entity: EntityId, now: SharedInstant) -> Turn {
-        self.entities.get(&entity).map_or_else(Rounds::default, |track| track.rounds).turn(now)
+    pub(super) fn turn(&self, entity: EntityId, now: SharedInstant) -> RoundLimit {
+        self.entities.get(&entity).map_or_else(RoundRobin::default, |entity| entity.rounds).turn(now)
     }
 
     pub(super) fn forget(&mut self, entity: EntityId) {
-        if let Some(track) = self.entities.remove(&entity) {
-            self.sum.every_kth -= track.mean.every_kth;
-            self.sum.believed -= track.mean.believed;
+        if let Some(entity) = self.entities.remove(&entity) {
+            self.sum.every_kth -= entity.mean.every_kth;
+            self.sum.believed -= entity.mean.believed;
         }
     }
 
-    /// Looks at what receivers place by now. Answers with the mean error over the one that telling
+    /// Looks at what receivers place by now. Responsiveness with the mean error over the one that telling
     /// all of every k-th would have led to; nothing before there is any.
-    pub(super) fn compare<V: Planar>(&mut self, scene: &DecisionContext<'_, V>) -> Option<f64> {
-        let track = self.entities.get_mut(&scene.entity)?;
-        let before = track.mean;
-        if let Some(account) = track.look(scene) {
-            self.sum.every_kth += track.mean.every_kth - before.every_kth;
-            self.sum.believed += track.mean.believed - before.believed;
+    pub(super) fn compare<V: Planar>(&mut self, context: &DecisionContext<'_, V>) -> Option<f64> {
+        let entity = self.entities.get_mut(&context.entity)?;
+        let before = entity.mean;
+        if let Some(account) = entity.look(context) {
+            self.sum.every_kth += entity.mean.every_kth - before.every_kth;
+            self.sum.believed += entity.mean.believed - before.believed;
             self.account = account;
         }
         let of_one = 1.0 / self.entities.len() as f64;
@@ -106,39 +106,41 @@ impl Yardstick {
     }
 }
 
-impl Track {
-    /// Answers with the mean account of those it looked at; with nothing, if it has just looked.
-    fn look<V: Planar>(&mut self, scene: &DecisionContext<'_, V>) -> Option<f64> {
-        let passed = self.until.map(|until| scene.now - until);
+impl EntityBaseline {
+    /// Responsiveness with the mean account of those it looked at; with nothing, if it has just looked.
+    fn look<V: Planar>(&mut self, context: &DecisionContext<'_, V>) -> Option<f64> {
+        let passed = self.until.map(|until| context.now - until);
         if passed.is_some_and(|passed| passed < STEP) {
             return None;
         }
-        let (now, account) = self.looked_at(scene)?;
-        if scene.account_secs > 0.0 {
-            let share = (passed.unwrap_or(Span::ZERO).as_secs_f64() / scene.account_secs).min(1.0);
+        let (now, account) = self.looked_at(context)?;
+        if context.account_secs > 0.0 {
+            let share = (passed.unwrap_or(Span::ZERO).as_secs_f64() / context.account_secs).min(1.0);
             let learn = |mean: &mut f64, was: f64, is: f64| *mean += (0.5 * (was + is) - *mean) * share;
             learn(&mut self.mean.every_kth, self.now.every_kth, now.every_kth);
             learn(&mut self.mean.believed, self.now.believed, now.believed);
         }
         self.now = now;
-        self.until = Some(scene.now);
+        self.until = Some(context.now);
         Some(account)
     }
 
-    fn looked_at<V: Planar>(&self, scene: &DecisionContext<'_, V>) -> Option<(Error, f64)> {
-        let here = scene.ledger.exported()?.position_at(scene.now);
+    fn looked_at<V: Planar>(&self, context: &DecisionContext<'_, V>) -> Option<(MeanErrors, f64)> {
+        let here = context.ledger.exported()?.position_at(context.now);
         let mut heard = [SharedInstant::ZERO; LOOKED_AT_MAX];
         let (mut heard_count, mut count) = (0, 0);
         let (mut believed, mut accounts) = (0.0, 0.0);
-        let every = scene.candidates.len().div_ceil(LOOKED_AT_MAX).max(1);
-        for (candidate, page) in with_pages(scene).filter(|(candidate, _)| candidate.answers).step_by(every) {
+        let every = context.candidates.len().div_ceil(LOOKED_AT_MAX).max(1);
+        for (candidate, page) in
+            with_pages(context).filter(|(candidate, _)| candidate.acknowledges).step_by(every)
+        {
             count += 1;
             accounts += candidate.account.max(0.0);
-            if let Belief::Places(placed) = page.belief_at(scene.now) {
-                believed += here.distance(placed.position_at(scene.now));
+            if let ReceiverBelief::Places(placed) = page.belief_at(context.now) {
+                believed += here.distance(placed.position_at(context.now));
             }
-            let sent_by = scene.now - delay_of(candidate, scene.now);
-            let newest = scene.vector.generated_at;
+            let sent_by = context.now - delay_of(candidate, context.now);
+            let newest = context.vector.generated_at;
             let promised = (newest + STEADY <= sent_by).then_some(newest);
             if let Some(told) = promised.or_else(|| self.heard_by(sent_by)) {
                 heard[heard_count] = told;
@@ -149,11 +151,11 @@ impl Track {
             return None;
         }
         let of_one = 1.0 / f64::from(count);
-        if scene.is_outdated() {
-            return Some((Error::default(), accounts * of_one));
+        if context.is_outdated() {
+            return Some((MeanErrors::default(), accounts * of_one));
         }
-        let every_kth = distances(scene, here, &mut heard[..heard_count]);
-        Some((Error { every_kth: every_kth * of_one, believed: believed * of_one }, accounts * of_one))
+        let every_kth = distances(context, here, &mut heard[..heard_count]);
+        Some((MeanErrors { every_kth: every_kth * of_one, believed: believed * of_one }, accounts * of_one))
     }
 
     /// What somebody would follow to whom nothing has come that was sent after `sent_by`.
@@ -165,16 +167,16 @@ impl Track {
 
 /// How far it is from `here` to where those place the entity who follow what was generated at these
 /// instants, summed up.
-fn distances<V: Planar>(scene: &DecisionContext<'_, V>, here: V, followed: &mut [SharedInstant]) -> f64 {
+fn distances<V: Planar>(context: &DecisionContext<'_, V>, here: V, followed: &mut [SharedInstant]) -> f64 {
     followed.sort_unstable();
     let Some(oldest) = followed.first() else { return 0.0 };
     let mut left = followed.iter().rev().peekable();
     let mut sum = 0.0;
-    for (since, path) in scene.ledger.exported_back_to(*oldest) {
+    for (since, path) in context.ledger.exported_back_to(*oldest) {
         let mut distance = None;
         while left.next_if(|generated_at| **generated_at >= since).is_some() {
             // Several mostly follow the same.
-            sum += *distance.get_or_insert_with(|| here.distance(path.position_at(scene.now)));
+            sum += *distance.get_or_insert_with(|| here.distance(path.position_at(context.now)));
         }
     }
     sum
