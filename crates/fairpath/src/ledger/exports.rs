@@ -203,7 +203,7 @@ impl<V: Planar> Exports<V> {
         let (since, until) = (newest.since, self.freezes_at(belief));
         let gap = match newest.index == belief.index {
             true => None,
-            false => Some(error::StraightGap::between(&newest.path, &belief.placed, since, until)?),
+            false => Some(error::StraightGap::between_paths(&newest.path, &belief.placed, since, until)?),
         };
         Some(Gap { since, until, gap })
     }
