@@ -2,8 +2,8 @@ use super::{Claims, DecisionContext, Scheduler};
 use crate::random::Random;
 use crate::vector::Planar;
 
-/// Everyone is told of everything at once: the papers' "base". What others are measured against
-/// when cost does not matter.
+/// Sends every DR vector to every receiver at once: the papers' "base". The reference for the other
+/// schedulers when cost does not matter.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Broadcast;
 

@@ -1,24 +1,24 @@
 use crate::number::ReceiverId;
 use crate::time::SharedInstant;
 
-/// When nothing is due.
+/// The deadline of a receiver for which nothing is due.
 pub(super) const NEVER: SharedInstant = SharedInstant::from_micros(i64::MAX);
 
-/// Something for every receiver, and the instant at which each of them is next due.
+/// A row for every receiver, with the instant at which each row is next due.
 ///
-/// Who is due, and when the next one will be, is answered without a look at everybody: the instants
-/// play a knock-out tournament, and when one changes, only the matches on its way to the final are
-/// played again. Receivers are named by their place in the order of ids; places change when
-/// somebody is met or forgotten.
+/// A tournament tree of minima answers which receivers are due, and when the next one is, without
+/// looking at all of them. A changed deadline updates only the nodes on its way to the root.
+/// Receivers are addressed by their place in the order of ids; places change when a receiver is
+/// inserted or removed.
 #[derive(Clone, Debug)]
 pub(super) struct Deadlines<T> {
     receivers: Vec<ReceiverId>,
     rows: Vec<T>,
-    /// A binary tree in an array: the children of `n` are `2n` and `2n + 1`, the earlier is at 1,
-    /// and the leaves, one for each receiver and then some that are never due, are the second
+    /// A binary tree in an array: the children of `n` are `2n` and `2n + 1`, the earliest deadline
+    /// is at 1. The leaves, one for each receiver and padding that is never due, are the second
     /// half.
     earliest: Vec<SharedInstant>,
-    /// Whose turn it will be if receivers are asked for in order, which is how schedulers walk.
+    /// The expected place of the next lookup if receivers are looked up in order, as schedulers do.
     next: usize,
 }
 
@@ -29,7 +29,7 @@ impl<T> Default for Deadlines<T> {
 }
 
 impl<T> Deadlines<T> {
-    /// The place of a receiver. Quickest if it comes after the last one asked for.
+    /// The place of a receiver. Fastest if it follows the last one that was looked up.
     pub(super) fn find(&mut self, receiver: ReceiverId) -> Option<usize> {
         if self.receivers.get(self.next) != Some(&receiver) {
             self.next = self.receivers.binary_search(&receiver).ok()?;
@@ -38,7 +38,7 @@ impl<T> Deadlines<T> {
         Some(self.next - 1)
     }
 
-    /// The place of a receiver, for whoever cannot remember it.
+    /// The place of a receiver, without remembering it for the next lookup.
     pub(super) fn position(&self, receiver: ReceiverId) -> Option<usize> {
         self.receivers.binary_search(&receiver).ok()
     }
@@ -55,7 +55,7 @@ impl<T> Deadlines<T> {
         &mut self.rows[place]
     }
 
-    /// When this one is due.
+    /// When this row is due.
     pub(super) fn due(&self, place: usize) -> SharedInstant {
         self.earliest[self.leaves() + place]
     }
@@ -73,14 +73,14 @@ impl<T> Deadlines<T> {
         }
     }
 
-    /// Nobody is due.
+    /// Sets all rows to never due.
     pub(super) fn clear_due(&mut self) {
         if self.earliest[1] < NEVER {
             self.earliest.fill(NEVER);
         }
     }
 
-    /// When the first of all is due.
+    /// When the first of all rows is due.
     pub(super) fn first_due(&self) -> Option<SharedInstant> {
         Some(self.earliest[1]).filter(|due| *due < NEVER)
     }
@@ -110,7 +110,7 @@ impl<T> Deadlines<T> {
         Some(node - self.leaves())
     }
 
-    /// Forgets a receiver.
+    /// Removes a receiver and returns its row.
     pub(super) fn remove(&mut self, receiver: ReceiverId) -> Option<T> {
         let place = self.position(receiver)?;
         self.receivers.remove(place);
@@ -132,7 +132,7 @@ impl<T> Deadlines<T> {
         self.earliest[self.leaves()..][..self.rows.len()].to_vec()
     }
 
-    /// All matches anew, for other receivers.
+    /// Rebuilds the tree for other receivers.
     fn rebuild(&mut self, dues: Vec<SharedInstant>) {
         let leaves = dues.len().next_power_of_two();
         self.earliest = vec![NEVER; leaves];
@@ -145,7 +145,7 @@ impl<T> Deadlines<T> {
 }
 
 impl<T: Default> Deadlines<T> {
-    /// The place of a receiver, who is met if it is a stranger.
+    /// The place of a receiver, which is inserted if it is new.
     pub(super) fn find_or_insert(&mut self, receiver: ReceiverId) -> usize {
         if let Some(place) = self.find(receiver) {
             return place;

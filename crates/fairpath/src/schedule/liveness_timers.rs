@@ -2,18 +2,19 @@ use super::deadlines::{Deadlines, NEVER};
 use crate::number::{EntityId, ReceiverId};
 use crate::time::SharedInstant;
 
-/// When to look at which pair of entity and receiver, so that nobody is forgotten.
+/// The instant at which the dispatcher next checks the liveness of each pair of entity and
+/// receiver.
 ///
-/// What is promised to a pair changes with every trigger, departure and receipt, but mostly to
-/// later. So nothing is worked out then: each pair has an instant before which nothing can be
-/// promised to it, and is looked at when that has come. A poll costs nothing for those whose
-/// instant has not.
+/// The latest instant by which a pair must be sent a copy changes with every trigger, departure and
+/// receipt, but mostly to later. So it is not computed then. Each pair has a timer, before which no
+/// copy can be due for it, and the pair is checked when the timer expires. A poll costs nothing for
+/// the other pairs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LivenessTimers {
     deadlines: Deadlines<Vec<Timer>>,
 }
 
-/// In the order of entities.
+/// One pair's timer. A receiver's row is ordered by entity.
 #[derive(Clone, Copy, Debug)]
 struct Timer {
     entity: EntityId,
@@ -21,7 +22,7 @@ struct Timer {
 }
 
 impl LivenessTimers {
-    /// Looks at a pair at `look_at`, or before if that was meant to be.
+    /// Checks a pair at `look_at`, or earlier if its timer expires earlier.
     pub(super) fn watch(&mut self, entity: EntityId, receiver: ReceiverId, look_at: SharedInstant) {
         let place = self.deadlines.find_or_insert(receiver);
         let row = self.deadlines.row_mut(place);
@@ -34,7 +35,7 @@ impl LivenessTimers {
         }
     }
 
-    /// Looks at a pair at `look_at`, whenever that was meant to be.
+    /// Checks a pair at `look_at`, replacing its timer.
     pub(super) fn watch_anew(&mut self, entity: EntityId, receiver: ReceiverId, look_at: SharedInstant) {
         let Some(place) = self.deadlines.find(receiver) else { return };
         let row = self.deadlines.row_mut(place);
@@ -43,18 +44,19 @@ impl LivenessTimers {
         self.deadlines.set_due(place, first(self.deadlines.row(place)));
     }
 
-    /// When the next pair is to be looked at.
+    /// When the next timer expires.
     pub(super) fn poll_deadline(&self) -> Option<SharedInstant> {
         self.deadlines.first_due()
     }
 
-    /// When the next one of this receiver is to be looked at.
+    /// When the next timer of this receiver expires.
     pub(super) fn due(&self, receiver: ReceiverId) -> Option<SharedInstant> {
         Some(self.deadlines.due(self.deadlines.position(receiver)?))
     }
 
-    /// Looks at the pairs of `receiver`, or of anybody, whose instant has come. `look` says when to
-    /// look again: by `now`, if what is promised is due and should stay so until it has left.
+    /// Checks the pairs of `receiver`, or of all receivers, whose timer has expired. `look` returns
+    /// the next instant to check: by `now`, if a copy is due and should stay due until it has
+    /// departed.
     pub(super) fn look(
         &mut self,
         receiver: Option<ReceiverId>,
@@ -81,7 +83,7 @@ impl LivenessTimers {
         }
     }
 
-    /// A pair is no more.
+    /// Removes a pair.
     pub(super) fn forget_pair(&mut self, entity: EntityId, receiver: ReceiverId) {
         if let Some(place) = self.deadlines.find(receiver) {
             let row = self.deadlines.row_mut(place);
@@ -92,7 +94,7 @@ impl LivenessTimers {
         }
     }
 
-    /// A receiver is gone.
+    /// Removes a receiver.
     pub(super) fn forget(&mut self, receiver: ReceiverId) {
         self.deadlines.remove(receiver);
     }

@@ -5,10 +5,10 @@ use crate::number::{EntityId, ReceiverId};
 use crate::time::SharedInstant;
 use crate::vector::Planar;
 
-/// What a scheduler remembers of every receiver of every entity.
+/// A scheduler's memory for every pair of entity and receiver.
 ///
-/// Kept in the order of a context's candidates, so that the two are walked side by side and nothing
-/// is looked up.
+/// Kept in the order of a context's candidates, so that both are walked side by side without
+/// lookups.
 #[derive(Clone, Debug)]
 pub(super) struct PairTable<T> {
     entities: BTreeMap<EntityId, Vec<Entry<T>>>,
@@ -17,7 +17,8 @@ pub(super) struct PairTable<T> {
 #[derive(Clone, Copy, Debug)]
 struct Entry<T> {
     receiver: ReceiverId,
-    /// Who comes back into scope has joined anew, and is not who they were.
+    /// A receiver that leaves the scope and comes back has joined again, and its memory starts
+    /// anew.
     joined: SharedInstant,
     memory: T,
 }
@@ -29,8 +30,8 @@ impl<T> Default for PairTable<T> {
 }
 
 impl<T: Default> PairTable<T> {
-    /// One memory for each of the context's candidates, in their order. Who is new gets the default;
-    /// who is gone is forgotten.
+    /// Returns the memory of each of the context's candidates, in their order. A new candidate gets
+    /// the default; receivers that left are forgotten.
     pub(super) fn aligned<V: Planar>(
         &mut self,
         context: &DecisionContext<'_, V>,
@@ -49,14 +50,14 @@ impl<T: Default> PairTable<T> {
         entries.iter_mut().map(|entry| &mut entry.memory)
     }
 
-    /// What is remembered of one receiver of one entity.
+    /// Returns the memory of one receiver of one entity.
     pub(super) fn get_mut(&mut self, entity: EntityId, receiver: ReceiverId) -> Option<&mut T> {
         let entries = self.entities.get_mut(&entity)?;
         let position = entries.binary_search_by_key(&receiver, |entry| entry.receiver).ok()?;
         Some(&mut entries[position].memory)
     }
 
-    /// Forgets who is gone.
+    /// Drops the memory of what was removed.
     pub(super) fn forget(&mut self, removed: Removed) {
         match removed {
             Removed::Entity(entity) => {

@@ -1,52 +1,52 @@
-//! How far a receiver's word is believed.
+//! How far a receiver's receipts are trusted.
 //!
-//! Whoever says that everything reaches them late looks badly off, and is favoured. The sender
-//! cannot see when something arrived, but it sees when the receipt came back: an arrival lies after
-//! the departure and before the receipt by at least as long as the quickest way back takes. What a
-//! receiver says beyond that is cut to it, and who is caught again and again is asked no more: half
-//! of each round trip counts as its delay, which no word can change.
+//! A receiver that reports late arrivals appears to have a large error, and is favoured. The sender
+//! cannot see when a copy arrived, but it sees when the receipt came back: an arrival lies after
+//! the departure, and before the receipt by at least the shortest way back. A report beyond that is
+//! cut to it. A receiver that reports impossible arrivals again and again is distrusted: half of
+//! each round trip counts as its delay, which no report can change.
 //!
-//! Somebody who holds receipts back looks like an honest receiver far away. Two things bound what
-//! that gains:
+//! A receiver that holds receipts back looks like an honest receiver far away. Two things limit the
+//! gain:
 //!
-//! * The transport acknowledges datagrams on its own, and by its round trips
-//!   ([`Dispatcher::on_transport_round_trip`](super::Dispatcher::on_transport_round_trip)) receipts
-//!   that took longer were held back: then half of the *transport's* round trip counts.
-//! * Nobody is believed to be farther away than [`ReceiptTrust::delay_max`], for whoever makes the
-//!   transport wait too.
+//! * The transport acknowledges datagrams on its own. If receipts take longer than its round trips
+//!   ([`Dispatcher::on_transport_round_trip`](super::Dispatcher::on_transport_round_trip)), they
+//!   were held back, and half of the *transport's* round trip counts.
+//! * No delay above [`ReceiptTrust::delay_max`] is accepted, in case the receiver delays the
+//!   transport too.
 //!
-//! And silence is no better: who has never reported anything for [`ReceiptTrust::SILENCE_MAX`] is
-//! no beginner any more, and is taken to be where the transport says, or next door.
+//! Silence gains nothing either: a receiver that has never reported for
+//! [`ReceiptTrust::SILENCE_MAX`] no longer counts as new, and gets the transport's delay, or none.
 
 use crate::ledger::LATENESS_MAX;
 use crate::time::{SharedInstant, Span};
 
-/// How far receivers are believed.
+/// How far receipts are trusted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReceiptTrust {
-    /// By how much the ways there and back may differ on average, as a part of half the round trip.
+    /// How much the mean delays of the two directions may differ, as a part of half the round trip.
     /// Default 0.1.
     ///
-    /// A receiver whose clock is set by exchanges with the sender, as
-    /// [`ClockSync`](crate::clock::ClockSync) does it, sees half of the quickest round trip as
-    /// its delay however lopsided its link is: its clock is off by the rest. So this is for
-    /// queues that one way has and the other has not. Too low, and receivers behind such queues are
-    /// booked too early; too high, and a liar gains: at 0.1 it can make a delay of 200 ms look like
-    /// 220 ms at most, and about two standard errors of what jitter does to its average.
+    /// A receiver that sets its clock by exchanges with the sender, as
+    /// [`ClockSync`](crate::clock::ClockSync) does, sees half of the quickest round trip as its
+    /// delay however asymmetric its link is: its clock is off by the rest. So this setting covers
+    /// queues in one direction only. Too low, and arrivals behind such queues are booked too early;
+    /// too high, and a dishonest receiver gains: at 0.1 it can make a delay of 200 ms look like 220
+    /// ms at most, plus about two standard errors of the jitter in its mean.
     pub asymmetry: f64,
-    /// No one-way delay longer than this is believed. Default 1 s, which is more than the papers'
+    /// The longest one-way delay that is accepted. Default 1 s, which is more than the papers'
     /// farthest receiver has with its jitter.
     ///
-    /// Too low, and who is honestly farther away is not made up for it; too high, and who holds
-    /// back receipts, and the transport's acknowledgements with them, gains more. At 1 s
-    /// somebody 200 ms away who holds back 1.6 s passes for one 1 s away, and its error is 77 %
-    /// less (error-index, experiment H).
+    /// Too low, and an honest receiver farther away is not compensated; too high, and a receiver
+    /// that holds back receipts and the transport's acknowledgements gains more. At 1 s a receiver
+    /// 200 ms away that holds back 1.6 s passes for one 1 s away, and its error is 77 % less
+    /// (error-index, experiment `honesty`).
     pub delay_max: Span,
 }
 
 impl ReceiptTrust {
-    /// For how long somebody who has not reported anything is spared for being new. 10 s: as late
-    /// as receipts are booked exactly, and many times what the first takes from anywhere.
+    /// How long a receiver without any receipt counts as new. 10 s: as late as receipts are booked
+    /// exactly, and many times what the first receipt takes from anywhere.
     pub const SILENCE_MAX: Span = LATENESS_MAX;
 }
 
@@ -56,42 +56,43 @@ impl Default for ReceiptTrust {
     }
 }
 
-/// What became of a receipt.
+/// The result of a receipt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Booking {
     /// Booked as reported.
     Booked,
-    /// Booked, but not when reported: that cannot be true, or it comes from somebody who was caught
-    /// too often.
+    /// Booked at another instant than reported: the report cannot be true, or the receiver is
+    /// distrusted.
     Corrected,
-    /// Already known, or no longer of interest.
+    /// Ignored: the arrival is already known, or the copy is forgotten.
     NoNews,
-    /// It arrived before it was sent, or after now, or was never sent. Nothing changed.
+    /// Refused: the copy was never sent, or arrived before it was sent or after now. Nothing
+    /// changed.
     Impossible,
 }
 
-/// What the sender has measured of the way to a receiver and back.
+/// The sender's own measurements of a receiver's delays, against which its reports are checked.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ReceiptAudit {
     quickest: Option<(Span, SharedInstant)>,
-    /// Which share of its last words could not be true.
+    /// Share of recent reports that cannot be true.
     doubt: f64,
     reported: ReportedDelays,
-    /// How long the transport's round trips take, in microseconds, and how many were counted.
+    /// The transport's round trips, in microseconds.
     transport: MovingMean,
-    /// It has said that there is nothing it received before this and has not reported.
+    /// The receiver has reported that it acknowledged everything received before this.
     complete_until: Option<SharedInstant>,
 }
 
-/// Averages over a receiver's words, in microseconds.
+/// Means over a receiver's reports, in microseconds.
 #[derive(Clone, Copy, Debug, Default)]
 struct ReportedDelays {
-    /// How long the way there takes by its word, and by what is believed of it.
+    /// The one-way delay as reported, and as accepted.
     said: MovingMean,
     believed: MovingMean,
-    /// How long its receipts take to come back.
+    /// How long receipts take to come back.
     round_trip: MovingMean,
-    /// The square of what `said` is off its average, less half of the round trip's.
+    /// The squared deviation of `said` from its mean, after subtracting half of the round trip's.
     variance: MovingMean,
 }
 
@@ -100,27 +101,27 @@ impl ReceiptAudit {
     /// its receipts back gains nothing by being quick once.
     const REMEMBERED: Span = Span::from_secs(30);
 
-    /// Weight of the newest word in the doubt: the last eight count.
+    /// Weight of the newest report in the doubt: about the last eight count.
     const DOUBT_GAIN: f64 = 1.0 / 8.0;
-    /// From this much doubt on nothing is believed: three lies in a row, or four among ten. Two are
-    /// not enough, for who lags behind jitter that favours the way back says what cannot be
-    /// true about once in ten times.
+    /// Doubt above which a receiver is distrusted: three untrue reports in a row, or four among
+    /// ten. Two are not enough: an honest receiver behind jitter that favours the way back reports
+    /// an impossible arrival about once in ten times.
     const DOUBT_MAX: f64 = 0.3;
 
-    /// Fewer words than this have no average worth judging.
+    /// The smallest number of reports with a meaningful mean.
     const WORDS_MIN: f64 = 8.0;
-    /// By how many standard errors an average must be too high to be no accident. Two: one average
-    /// in forty is, of honest receivers whose ways differ by all that is allowed. It costs them
-    /// little, as half of the round trip is what they say on average anyway.
+    /// By how many standard errors a mean must be too high to be no accident. Two: of honest
+    /// receivers with the largest allowed asymmetry, one mean in forty is. It costs them little,
+    /// because half of the round trip is what they report on average anyway.
     const ERRORS_MAX: f64 = 2.0;
 
-    /// What a receiver said could be true, or could not.
+    /// A report could be true, or could not.
     pub(super) fn handle_report(&mut self, is_credible: bool) {
         self.doubt += Self::DOUBT_GAIN * (f64::from(u8::from(!is_credible)) - self.doubt);
     }
 
-    /// By a receiver's word something was on the way for `said`, which counts as `believed`; its
-    /// receipt was back after `round_trip`.
+    /// A receiver reported a delay of `said`, which counts as `believed`; its receipt was back
+    /// after `round_trip`.
     pub(super) fn handle_delay(&mut self, said: Span, believed: Span, round_trip: Span) {
         let said = micros(said);
         self.reported.said.add(said);
@@ -137,19 +138,18 @@ impl ReceiptAudit {
         self.transport.add(micros(round_trip.max(Span::ZERO)));
     }
 
-    /// It says that it has reported everything that it received before `until`.
+    /// The receiver reports that it has acknowledged everything that it received before `until`.
     pub(super) fn handle_complete(&mut self, until: SharedInstant) {
         self.complete_until = self.complete_until.max(Some(until));
     }
 
-    /// Whether it has said before that nothing more arrived before this.
+    /// Whether the receiver has reported before that nothing more arrived before this.
     pub(super) fn has_denied(&self, received_at: SharedInstant) -> bool {
         self.complete_until.is_some_and(|until| received_at < until)
     }
 
-    /// Whether it said so much that cannot be true that its word counts for nothing. Behind jitter
-    /// any single word may be true, yet not all of them: then it is the average that gives them
-    /// away.
+    /// Whether so many reports cannot be true that all are ignored. Behind jitter each single
+    /// report may be possible, yet not all of them: then the mean reveals it.
     pub(super) fn is_distrusted(&self, trust: &ReceiptTrust) -> bool {
         let ReportedDelays { said, variance, .. } = &self.reported;
         let longest = 0.5 * (1.0 + trust.asymmetry) * self.round_trip();
@@ -158,8 +158,8 @@ impl ReceiptAudit {
             || said.count >= Self::WORDS_MIN && said.value > longest + Self::ERRORS_MAX * error
     }
 
-    /// How long the way there likely took, whatever its receiver says, if the receipt was back
-    /// after `round_trip`.
+    /// The likely one-way delay, independent of reports, if the receipt was back after
+    /// `round_trip`.
     pub(super) fn likely_delay(&self, round_trip: Span) -> Span {
         let half = round_trip.scaled(0.5);
         if self.transport.count > 0.0 {
@@ -169,17 +169,17 @@ impl ReceiptAudit {
         }
     }
 
-    /// How long the way there takes by what the transport says alone.
+    /// The one-way delay by the transport alone.
     pub(super) fn transport_delay(&self) -> Option<Span> {
         (self.transport.count > 0.0).then(|| Span::from_micros((0.5 * self.transport.value) as i64))
     }
 
-    /// By how much a receiver says on average that things arrive later than is believed of them.
+    /// By how much the reported delays exceed the accepted ones on average.
     pub(super) fn overstatement(&self) -> Span {
         Span::from_micros((self.reported.said.value - self.reported.believed.value).max(0.0) as i64)
     }
 
-    /// A receipt came back after so long.
+    /// A receipt came back after this time.
     pub(super) fn handle_round_trip(&mut self, round_trip: Span, now: SharedInstant) {
         let is_beaten =
             |(quickest, seen): (Span, SharedInstant)| round_trip <= quickest || now - seen > Self::REMEMBERED;
@@ -188,20 +188,20 @@ impl ReceiptAudit {
         }
     }
 
-    /// When something can have arrived at the latest, if its receipt came at `now`.
+    /// The latest possible arrival of a copy whose receipt came at `now`.
     pub(super) fn latest_arrival(&self, trust: &ReceiptTrust, now: SharedInstant) -> SharedInstant {
         let quickest = self.quickest.map_or(Span::ZERO, |(quickest, _)| quickest);
         now - quickest.scaled(0.5 * (1.0 - trust.asymmetry).clamp(0.0, 1.0))
     }
 
-    /// What the way there and back takes on average, as far as nobody can hold it back.
+    /// The mean round trip, from the source that a receiver can delay least.
     fn round_trip(&self) -> f64 {
         let by_receipts = self.reported.round_trip.value;
         if self.transport.count > 0.0 { by_receipts.min(self.transport.value) } else { by_receipts }
     }
 }
 
-/// An average of which the newest part counts.
+/// A mean in which recent numbers count most.
 #[derive(Clone, Copy, Debug, Default)]
 struct MovingMean {
     value: f64,
@@ -218,7 +218,7 @@ impl MovingMean {
         self.value += Self::GAIN.max(1.0 / self.count) * (number - self.value);
     }
 
-    /// As many independent numbers have as certain an average.
+    /// The number of independent numbers whose mean is as certain.
     fn counted(&self) -> f64 {
         self.count.clamp(1.0, 2.0 / Self::GAIN - 1.0)
     }

@@ -1,17 +1,18 @@
 use crate::time::{SharedInstant, Span};
 
-/// Whether a receiver confirms what is sent to it.
+/// Whether a receiver acknowledges the copies sent to it.
 ///
-/// Who does not can be cut off for a while, or never listen: nobody can tell. Where copies go to
-/// whoever looks worst off, and are repeated until they are confirmed, others would pay for either.
+/// A receiver that does not may be cut off for a while, or may never listen; the sender cannot
+/// tell. A scheduler that favours the receiver with the largest error, and repeats copies until
+/// they are acknowledged, would make the others pay for either.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Responsiveness {
-    /// How many copies have left since the last receipt came.
+    /// Number of copies sent since the last receipt.
     unacknowledged: u32,
-    /// What may be repeated for it: each of its receipts earns one, and a repetition costs
+    /// Credit for retransmissions: each receipt earns one, a retransmission costs
     /// [`Responsiveness::RETRANSMISSION_COST`].
     credit: u32,
-    /// When the first of the unacknowledged left.
+    /// When the first of the unacknowledged copies was sent.
     since: SharedInstant,
 }
 
@@ -22,24 +23,24 @@ impl Default for Responsiveness {
 }
 
 impl Responsiveness {
-    /// For how long a receipt may be awaited.
+    /// How long a receipt may take.
     ///
-    /// 3 s: the longest round trip that we promise to serve, and half of it again should the first
-    /// copy be lost. Shorter, and honest receivers far away are taken for silent; longer, and
-    /// the others pay for longer.
+    /// 3 s: the longest round trip that we promise to serve, and half of it again in case the first
+    /// copy is lost. Shorter, and honest receivers far away count as silent; longer, and the others
+    /// pay for longer.
     const PATIENCE: Span = Span::from_secs(3);
-    /// How many copies it may take. Eight: at 30 % loss all of them are lost once in fifteen
-    /// thousand times.
+    /// How many copies may stay without a receipt. Eight: at 30 % loss all of them are lost once in
+    /// fifteen thousand times.
     const COPIES: u32 = 8;
-    /// How many receipts a repetition costs. Two: enough for a third of all copies to be lost, and
-    /// who denies that copies came is told half as much again at most (by denying a third; who
-    /// denies all of them earns nothing). One would do for half of them, and double what a liar
-    /// gets.
+    /// How many receipts a retransmission costs. Two: enough for a loss of a third of all copies. A
+    /// receiver that denies copies is sent at most half as much again (by denying a third; a
+    /// receiver that denies all of them earns nothing). One would be enough for a loss of half of
+    /// them, and double what a liar gets.
     const RETRANSMISSION_COST: u32 = 2;
-    /// What can be saved up: 256 repetitions, some burst of lost datagrams.
+    /// The largest credit: 256 retransmissions, a long burst of lost datagrams.
     const CREDIT_MAX: u32 = 512;
 
-    /// A copy left.
+    /// A copy was sent.
     pub(super) fn handle_departure(&mut self, at: SharedInstant) {
         if self.unacknowledged == 0 {
             self.since = at;
@@ -47,13 +48,13 @@ impl Responsiveness {
         self.unacknowledged = self.unacknowledged.saturating_add(1);
     }
 
-    /// A receipt came that was news.
+    /// A receipt acknowledged a copy for the first time.
     pub(super) fn handle_receipt(&mut self) {
         self.unacknowledged = 0;
         self.credit = (self.credit + 1).min(Self::CREDIT_MAX);
     }
 
-    /// Whether something that is said to be lost may be repeated; if so, it is paid for.
+    /// Whether a copy reported lost may be retransmitted; if so, takes its cost off the credit.
     pub(super) fn spend_on_retransmission(&mut self) -> bool {
         let is_earned = self.credit >= Self::RETRANSMISSION_COST;
         if is_earned {
@@ -62,7 +63,7 @@ impl Responsiveness {
         is_earned
     }
 
-    /// Whether it is time to believe that nobody listens.
+    /// Whether the receiver is taken to be not listening.
     pub(super) fn is_unresponsive(&self, now: SharedInstant) -> bool {
         self.unacknowledged >= Self::COPIES && now - self.since > Self::PATIENCE
     }

@@ -1,8 +1,8 @@
-/// A list that is mostly empty or has one element: the first lies in the small itself, so that a walk
-/// past thousands of bags follows no pointers.
+/// A list that mostly holds no or one element. The first element is stored inline, so that a walk
+/// over thousands of lists follows no pointers.
 #[derive(Clone, Debug)]
 pub(super) struct SmallList<T> {
-    /// None only if there are no others either.
+    /// `None` only if `others` is empty too.
     first: Option<T>,
     others: Vec<T>,
 }
@@ -22,7 +22,7 @@ impl<T> SmallList<T> {
         self.first.is_none()
     }
 
-    /// In the order they came.
+    /// The elements in insertion order.
     pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
         self.first.iter().chain(&self.others)
     }
@@ -43,7 +43,8 @@ impl<T> SmallList<T> {
         self.others.clear();
     }
 
-    /// Keeps those that `is_kept` says, in their order; it is asked once for each, in order.
+    /// Keeps the elements for which `is_kept` is true, in order. Calls it once for each element, in
+    /// order.
     pub(super) fn retain(&mut self, mut is_kept: impl FnMut(&T) -> bool) {
         self.first = self.first.take().filter(|first| is_kept(first));
         self.others.retain(is_kept);

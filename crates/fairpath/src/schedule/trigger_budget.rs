@@ -1,29 +1,28 @@
-/// How much may be spent on one trigger, in whatever unit departures are costed: DR vectors or
-/// bytes.
+/// The budget of one trigger, in the unit of departures: DR vectors or bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TriggerBudget {
     per_trigger: f64,
-    /// What a copy has cost lately, once one has left.
+    /// Moving mean of the cost of a copy; `None` before the first departure.
     copy_cost: Option<f64>,
 }
 
 impl TriggerBudget {
-    /// Weight of a new cost in the mean: as for delays. In bytes a copy costs now ten, now thirty,
-    /// as it shares a packet or not and its motion is simple or not; a few dozen copies tell
-    /// what is usual.
+    /// Weight of a new cost in the mean, as for delays. In bytes a copy costs between ten and
+    /// thirty, depending on its packet and its motion; a few dozen copies give a typical cost.
     const COST_GAIN: f64 = 1.0 / 8.0;
 
-    /// Nothing, if it is negative or not a number.
+    /// A negative budget and NaN count as zero.
     pub(super) fn new(per_trigger: f64) -> Self {
         Self { per_trigger: per_trigger.max(0.0), copy_cost: None }
     }
 
-    /// How many copies that is, on average. Before the first departure a copy is taken to cost one.
+    /// The average number of copies that the budget pays for. Before the first departure a copy is
+    /// taken to cost one.
     pub(super) fn copies(&self) -> f64 {
         self.per_trigger / self.copy_cost.unwrap_or(1.0)
     }
 
-    /// A copy has left, at this cost. One that cost nothing, or nobody knows what, says nothing.
+    /// A copy was sent at this cost. Zero, negative and non-finite costs are ignored.
     pub(super) fn on_departed(&mut self, cost: f64) {
         if cost > 0.0 && cost.is_finite() {
             let mean = self.copy_cost.unwrap_or(cost);

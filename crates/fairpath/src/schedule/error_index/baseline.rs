@@ -8,59 +8,58 @@ use crate::number::EntityId;
 use crate::time::{SharedInstant, Span};
 use crate::vector::Planar;
 
-/// How wrong receivers would be if the same budget told all of them of every k-th DR vector. What
-/// fairness may cost is measured by it.
+/// The error that receivers would have if the same budget sent every k-th DR vector to all of them.
+/// The cost of fairness is measured against it.
 ///
-/// Nobody has to be told that way to know: the exported path and everybody's delay say where they
-/// would place the entity. What delays do not say, losses and stalls, makes receivers as wrong
-/// however they are told: it is known from receipts, and added.
+/// This needs no sending: the exported path and the receivers' delays give their placed positions.
+/// Losses and stalls, which delays do not show, cause the same error however copies are scheduled:
+/// receipts reveal that error, and it is added.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Baseline {
     entities: BTreeMap<EntityId, EntityBaseline>,
-    /// Of all entities together.
+    /// Sum over all entities.
     sum: MeanErrors,
-    /// The mean account of those who were looked at last.
+    /// The mean account of the receivers sampled last.
     account: f64,
 }
 
-/// MovingMean distances between the entity and where receivers place it.
+/// Mean distances between the entity and where receivers place it.
 #[derive(Clone, Copy, Debug, Default)]
 struct MeanErrors {
-    /// If all were told of every k-th DR vector.
+    /// If all receivers were sent every k-th DR vector.
     every_kth: f64,
-    /// As things are, for all that was known at the time.
+    /// As it is, by what was known at the time.
     believed: f64,
 }
 
 #[derive(Clone, Debug, Default)]
 struct EntityBaseline {
-    /// How many DR vectors were generated since all would have been told of one.
+    /// Number of DR vectors generated since the last one that all receivers would have been sent.
     passed_over: u64,
-    /// When those were generated that all would have been told of, the oldest first.
+    /// Generation times of those that all receivers would have been sent, the oldest first.
     told: VecDeque<SharedInstant>,
     rounds: RoundRobin,
     until: Option<SharedInstant>,
-    /// At `until`.
+    /// The errors at `until`.
     now: MeanErrors,
-    /// Averaged over the time that accounts know of.
+    /// Averaged over the time that accounts cover.
     mean: MeanErrors,
 }
 
-/// At most so many receivers are looked at, evenly over all of them. A decision must not cost much
-/// more because of it, and for the mean of all delays so many are enough.
+/// The largest number of receivers that are sampled, evenly over all of them. A decision must not
+/// cost much more because of it, and so many are enough for the mean of all delays.
 const LOOKED_AT_MAX: usize = 8;
-/// How often it is looked, however many triggers there are: far more often than any error comes and
-/// goes.
+/// The sampling interval, however many triggers there are: much shorter than the life of any error.
 const STEP: Span = Span::from_millis(50);
-/// So many may be under way. At three a second, more than the ledger remembers.
+/// The largest number of DR vectors under way. At three a second, more than the ledger remembers.
 const UNDER_WAY_MAX: usize = 64;
-/// A DR vector that none has followed for so long is told to all, whether it is a k-th or not: who
-/// tells every k-th keeps the promise of [`Liveness`](super::super::Liveness) too. Without this,
-/// two words of somebody who then falls silent would look like a large error.
+/// A DR vector that stays the newest for so long is sent to all receivers, k-th or not: the
+/// baseline keeps the guarantee of [`Liveness`](super::super::Liveness) too. Without this, a
+/// receiver that reports twice and then falls silent would look like a large error.
 const STEADY: Span = Span::from_secs(1);
 
 impl Baseline {
-    /// A DR vector was generated; all would be told of one in `every`.
+    /// A DR vector was generated; all receivers would be sent one in `every`.
     pub(super) fn on_trigger<V: Planar>(&mut self, context: &DecisionContext<'_, V>, every: f64) {
         let entity = self.entities.entry(context.entity).or_default();
         if entity.passed_over == 0 {
@@ -76,7 +75,7 @@ impl Baseline {
         }
     }
 
-    /// Whose turn it is, if all were told of every k-th DR vector of an entity.
+    /// The round limit of an entity if all receivers were sent every k-th of its DR vectors.
     pub(super) fn turn(&self, entity: EntityId, now: SharedInstant) -> RoundLimit {
         self.entities.get(&entity).map_or_else(RoundRobin::default, |entity| entity.rounds).turn(now)
     }
@@ -88,8 +87,8 @@ impl Baseline {
         }
     }
 
-    /// Looks at what receivers place by now. Responsiveness with the mean error over the one that telling
-    /// all of every k-th would have led to; nothing before there is any.
+    /// Samples the receivers' errors. Returns the mean error over that of sending every k-th to all
+    /// receivers; `None` before there is any.
     pub(super) fn compare<V: Planar>(&mut self, context: &DecisionContext<'_, V>) -> Option<f64> {
         let entity = self.entities.get_mut(&context.entity)?;
         let before = entity.mean;
@@ -107,7 +106,8 @@ impl Baseline {
 }
 
 impl EntityBaseline {
-    /// Responsiveness with the mean account of those it looked at; with nothing, if it has just looked.
+    /// Samples, and returns the mean account of the sampled receivers; `None` if the last sample is
+    /// too recent.
     fn look<V: Planar>(&mut self, context: &DecisionContext<'_, V>) -> Option<f64> {
         let passed = self.until.map(|until| context.now - until);
         if passed.is_some_and(|passed| passed < STEP) {
@@ -158,15 +158,15 @@ impl EntityBaseline {
         Some((MeanErrors { every_kth: every_kth * of_one, believed: believed * of_one }, accounts * of_one))
     }
 
-    /// What somebody would follow to whom nothing has come that was sent after `sent_by`.
+    /// The DR vector that a receiver would follow that has received nothing sent after `sent_by`.
     fn heard_by(&self, sent_by: SharedInstant) -> Option<SharedInstant> {
         // Mostly the last or the last but one.
         self.told.iter().rev().find(|told| **told <= sent_by).copied()
     }
 }
 
-/// How far it is from `here` to where those place the entity who follow what was generated at these
-/// instants, summed up.
+/// The sum of the distances from `here` to the positions placed by receivers that follow the DR
+/// vectors generated at these instants.
 fn distances<V: Planar>(context: &DecisionContext<'_, V>, here: V, followed: &mut [SharedInstant]) -> f64 {
     followed.sort_unstable();
     let Some(oldest) = followed.first() else { return 0.0 };
@@ -175,7 +175,7 @@ fn distances<V: Planar>(context: &DecisionContext<'_, V>, here: V, followed: &mu
     for (since, path) in context.ledger.exported_back_to(*oldest) {
         let mut distance = None;
         while left.next_if(|generated_at| **generated_at >= since).is_some() {
-            // Several mostly follow the same.
+            // Several receivers mostly follow the same DR vector.
             sum += *distance.get_or_insert_with(|| here.distance(path.position_at(context.now)));
         }
     }

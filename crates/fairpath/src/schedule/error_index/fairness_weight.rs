@@ -1,37 +1,36 @@
 use super::ErrorIndexConfig;
 use crate::time::SharedInstant;
 
-/// How hard those who fare well are held back for the others: as hard as the mean error leaves room
-/// for.
+/// Weight of fairness against mean error. Raised until the mean error exceeds `mean_max`.
 ///
-/// Where a copy withheld from one is of use to another, all can be treated alike for little. Where
-/// the far are wrong whatever they are told, alike means that all are as wrong as they. Which of
-/// the two it is depends on how the entity moves, so it is found out: the mean error is compared
-/// with that of telling all every k-th time, and held below
+/// Where a copy withheld from one receiver helps another, equal errors cost little. Where far
+/// receivers are wrong whatever they are sent, equal errors mean that all are as wrong as they are.
+/// Which of the two holds depends on how the entity moves, so it is measured: the mean error is
+/// compared with that of sending to all receivers every k-th time, and held below
 /// [`mean_max`](ErrorIndexConfig::mean_max) times that.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FairnessWeight {
-    /// The logarithm of what it has learnt, relative to the knob.
+    /// Logarithm of the learnt factor on the configured weight.
     learnt: f64,
     until: Option<SharedInstant>,
 }
 
-/// By which power of e it answers to room in the mean error: to a tenth of it by half as much
-/// again.
+/// Immediate response to room in the mean error, as a power of e: a tenth of room makes it half as
+/// much again.
 const RESPONSE: f64 = 5.0;
-/// The same, kept for good, for every second. A tenth of room becomes twice as hard in a minute or
-/// so: accounts are sums over minutes, and what answers faster than they change only swings.
+/// Permanent response per second, as a power of e. A tenth of room doubles the weight in a minute
+/// or so: accounts are sums over minutes, and a faster response would only swing.
 const LEARNING: f64 = 0.1;
-/// Where learning ends: a twentieth of the knob, and five times.
+/// Limits of learning: a twentieth of the configured weight, and five times.
 const LEARNT: std::ops::RangeInclusive<f64> = -3.0..=1.5;
-/// More room than this, or less, is no lesson.
+/// The largest room, positive or negative, that is learnt from.
 const ROOM_MAX: f64 = 0.5;
-/// So long the comparison counts less than half: a handful of DR vectors say nothing.
+/// Seconds for which the comparison counts less than half: a handful of DR vectors says nothing.
 const WARM_UP_SECS: f64 = 5.0;
 
 impl FairnessWeight {
-    /// How hard, if the mean error is now so many times that of telling all every k-th time. Metres
-    /// of gain for each metre by which others are farther off on average.
+    /// The weight, if the mean error is `times` that of sending to all receivers every k-th time.
+    /// Metres of gain for each metre by which others are farther off on average.
     pub(super) fn strength(
         &mut self,
         times: Option<f64>,

@@ -1,5 +1,5 @@
-//! Error-index: a copy goes where it avoids the most error, at a price that the budget sets and
-//! that is higher for those who have fared well. Derived in `docs/error-index.md`.
+//! Error-index: sends a copy where it avoids the most error. The budget sets a price, and the price
+//! is higher for receivers with little error so far. Derived in `docs/error-index.md`.
 
 mod baseline;
 mod config;
@@ -24,19 +24,19 @@ use crate::random::Random;
 use crate::time::{SharedInstant, Span};
 use crate::vector::Planar;
 
-/// Buys the copies that are worth it.
+/// Sends the copies that reduce error by more than the current price.
 ///
-/// At every trigger, and a few times between triggers, each receiver that is not told of the newest
-/// DR vector gets an index: the distance that a copy would take off its error, judged shortly after
-/// the copy's arrival against a *forecast* of the entity, less what it is held back by because
-/// others fare worse (`penalty.rs`), which is as much as the mean error leaves room for
-/// (`fairness_weight.rs`). Whoever is above the price gets a copy, the highest first, as long as the
-/// budget has credit (`budget.rs`). Who does not answer, or has only just joined, must wait for
-/// its turn besides (`rounds.rs`).
+/// At every trigger, and a few times between triggers, each receiver without the newest DR vector
+/// gets an index. The index is the distance by which a copy would reduce the receiver's error,
+/// judged shortly after the copy's arrival against a *forecast* of the entity, less a fairness
+/// penalty if other receivers have more error (`penalty.rs`). The penalty is as large as the mean
+/// error leaves room for (`fairness_weight.rs`). Receivers above the price get a copy, the highest
+/// index first, as long as the budget has credit (`priced_budget.rs`). Receivers that do not
+/// acknowledge, or have only just joined, are served round-robin besides (`round_robin.rs`).
 ///
-/// Somebody who knows nothing of the entity, or nothing of its present life, is told at once
-/// whatever it costs: there is no error to weigh against a thing that is missing on a screen. With
-/// a budget of zero that is all that is ever sent.
+/// A receiver that does not know the entity, or not its current life, is sent it at once at any
+/// cost: there is no error to weigh against an entity that is missing on a screen. With a budget of
+/// zero nothing else is sent.
 #[derive(Clone, Debug)]
 pub struct ErrorIndex {
     config: ErrorIndexConfig,
@@ -44,9 +44,9 @@ pub struct ErrorIndex {
     baseline: Baseline,
     fairness_weight: FairnessWeight,
     ground: GroundLevels,
-    /// When to look again.
+    /// When to decide again.
     look_at: Option<SharedInstant>,
-    /// Who is above the price. Reused from decision to decision, like the next.
+    /// Copies above the price. Reused from decision to decision, like `accounts`.
     bids: Vec<Bid>,
     accounts: Vec<f64>,
 }
@@ -60,7 +60,8 @@ struct Bid {
 }
 
 impl ErrorIndex {
-    /// With these knobs; those that make no sense count as the nearest that do.
+    /// Returns the scheduler with these settings; invalid ones are replaced by the nearest valid
+    /// ones.
     pub fn new(config: ErrorIndexConfig) -> Self {
         let config = config.sensible();
         Self {
@@ -75,20 +76,19 @@ impl ErrorIndex {
         }
     }
 
-    /// What the budget has saved, in its own unit; negative if it owes.
+    /// Returns the unspent budget, in its own unit; negative if it is overspent.
     pub fn credit(&self) -> f64 {
         self.budget.tokens()
     }
 
-    /// Claims what is worth it, and shows everybody who is not worth it to `watch`: what a copy
-    /// would gain, of how much it would have to gain, and by which paths.
+    /// Claims the copies that are worth their price, and passes every rejected one to `watch`.
     fn decide<V: Planar>(
         &mut self,
         context: &DecisionContext<'_, V>,
         claims: &mut Claims,
         mut watch: impl FnMut(&RejectedBid<'_, V>),
     ) {
-        // What could not leave so far is paid for by nobody yet, and may be worth less by now.
+        // A waiting copy is not paid for yet, and may be worth less by now.
         claims.discard_waiting(context);
         let Some((forecast, told)) =
             forecast::forecast(context, self.config.forecast_window).zip(context.ledger.placed_by_newest())
@@ -145,7 +145,7 @@ impl ErrorIndex {
         }
     }
 
-    /// How hard those who fare well are held back now.
+    /// The current weight of fairness.
     fn strength<V: Planar>(&mut self, context: &DecisionContext<'_, V>) -> f64 {
         if self.config.fairness <= 0.0 {
             return 0.0;
@@ -158,9 +158,9 @@ impl ErrorIndex {
         (self.config.look_again > Span::ZERO).then(|| now + self.config.look_again)
     }
 
-    /// When to look again at an entity at which it has just looked: soon, if somebody may get a
-    /// copy by then; later, if nothing is near its price; not before the next trigger, if
-    /// everybody knows all there is to know.
+    /// When to decide again about an entity after this decision: soon, if a receiver may get a copy
+    /// by then; later, if no index is near the price; not before the next trigger, if all receivers
+    /// have acknowledged everything.
     fn look_after<V: Planar>(
         &self,
         context: &DecisionContext<'_, V>,
@@ -180,7 +180,8 @@ impl ErrorIndex {
         }
     }
 
-    /// Keeps the highest bids; of equal ones those with the larger account, then the smaller id.
+    /// Keeps the highest bids that the budget can pay; of equal ones those with the larger account,
+    /// then the smaller id.
     fn keep_what_can_be_paid(&mut self, entity: EntityId, reserved: usize) {
         let count = self.budget.affordable(entity, reserved, &self.config);
         if count < self.bids.len() {
@@ -192,7 +193,7 @@ impl ErrorIndex {
                 });
             }
             self.bids.truncate(count);
-            // Claims are quickest in the order of receivers.
+            // Claims are fastest to insert in the order of receivers.
             self.bids.sort_unstable_by_key(|bid| bid.receiver);
         }
     }
@@ -201,7 +202,8 @@ impl ErrorIndex {
 impl<V: Planar> Scheduler<V> for ErrorIndex {
     fn on_trigger(&mut self, context: &DecisionContext<'_, V>, _random: &mut Random, claims: &mut Claims) {
         self.budget.add_entity(context.entity, context.ledger.newest_freezes_at());
-        // What nobody could hear earns nothing, or the first to join would find a fortune.
+        // A trigger without receivers earns nothing, or the first receiver to join would find a
+        // large credit.
         if context.candidates.is_empty() {
             return;
         }
@@ -211,7 +213,7 @@ impl<V: Planar> Scheduler<V> for ErrorIndex {
         self.baseline.on_trigger(context, every);
         self.decide(context, claims, |_| {});
         let next = self.next_look(context.now);
-        // Others must not be kept waiting because this one is busy.
+        // A busy entity must not delay the others.
         let others = self.look_at.filter(|_| self.budget.entities() > 1);
         self.look_at = others.into_iter().chain(next).min();
     }
@@ -220,8 +222,8 @@ impl<V: Planar> Scheduler<V> for ErrorIndex {
         let mut quiet = QUIET_MAX;
         self.decide(context, claims, |rejected| quiet = quiet.min(rejected.quiet()));
         let next = self.look_after(context, quiet, !claims.is_empty());
-        // Called for one entity after the other: the first begins anew, and whoever is in the greatest
-        // hurry counts.
+        // Called for one entity after the other: the first call resets the deadline, and the
+        // earliest one counts.
         let others = self.look_at.filter(|look_at| *look_at > context.now);
         self.look_at = others.into_iter().chain(next).min();
     }
@@ -258,15 +260,15 @@ struct RejectedBid<'a, V: Planar> {
     needed: f64,
     /// When the gain was judged.
     at: SharedInstant,
-    /// The forecast, what is placed without the copy, and what is placed with it.
+    /// The forecast, the path placed without the copy, and the path placed with it.
     paths: [&'a Path<V>; 3],
 }
 
 impl<V: Planar> RejectedBid<'_, V> {
-    /// For how long it will surely not be worth it, if nothing happens: as long as the gain takes
-    /// to a quarter of what is needed, at the speed at which the paths part. The rest is for a
-    /// price that falls meanwhile, and for what others gather: with half of it instead, crowds
-    /// have up to 0.9 % more error than if it looked every time.
+    /// How long the copy will surely not be worth its price if nothing happens: the time in which
+    /// the gain reaches a quarter of what is needed, at the speed at which the paths part. The rest
+    /// is for a falling price and for the error that others accumulate: with half instead of a
+    /// quarter, crowds have up to 0.9 % more error than with a decision every time.
     fn quiet(&self) -> Span {
         if !self.paths.iter().all(|path| path.is_straight()) {
             return Span::ZERO;
@@ -277,29 +279,28 @@ impl<V: Planar> RejectedBid<'_, V> {
         if missing < 0.0 {
             return Span::ZERO;
         }
-        // What freezes parts at another speed.
+        // A path that freezes parts at another speed.
         let freezes = self.paths.iter().filter_map(|path| path.freezes_after(self.at)).min();
         let parted = Span::from_secs_f64((missing / parting).min(QUIET_MAX.as_secs_f64()));
         freezes.map_or(parted, |freezes| parted.min(freezes))
     }
 }
 
-/// How long it sleeps at most while somebody does not know everything. A receipt that does not come
-/// makes a copy worth it that nobody could foresee: that may wait a fifth of the silence that is
-/// promised.
+/// The longest pause while a receiver has not acknowledged everything. A missing receipt makes a
+/// copy worth its price unforeseeably: that may wait a fifth of the guaranteed silence.
 const QUIET_MAX: Span = Span::from_millis(400);
 
-/// What a receiver will make of the entity shortly after a copy that leaves now would arrive.
+/// The path that a receiver will place shortly after the arrival of a copy sent now.
 enum ExpectedBelief<'a, V: Planar> {
-    /// Nothing, and nothing is on its way.
+    /// No path, and no copy is under way.
     Nothing,
-    /// It places this path, to be judged at this instant.
+    /// This path, to be judged at this instant.
     Places { placed: &'a Path<V>, at: SharedInstant },
 }
 
 fn belief_ahead<'a, V: Planar>(page: &ReceiverPage<'a, V>, at: SharedInstant) -> ExpectedBelief<'a, V> {
-    // Its first copy may be under way and later than a copy sent now is expected to be: that one
-    // counts.
+    // The receiver's first copy may be under way and arrive later than a copy sent now is expected
+    // to: that one counts.
     let after_all = || page.belief_at(SharedInstant::from_micros(i64::MAX));
     match page.belief_at(at) {
         ReceiverBelief::Places(placed) => ExpectedBelief::Places { placed, at },
@@ -310,7 +311,7 @@ fn belief_ahead<'a, V: Planar>(page: &ReceiverPage<'a, V>, at: SharedInstant) ->
     }
 }
 
-/// Candidates side by side with their pages: both are in the order of ids.
+/// Candidates side by side with their ledger pages: both are ordered by id.
 fn with_pages<'a, V: Planar>(
     context: &'a DecisionContext<'a, V>,
 ) -> impl Iterator<Item = (&'a Candidate, ReceiverPage<'a, V>)> + 'a {
@@ -321,14 +322,14 @@ fn with_pages<'a, V: Planar>(
     })
 }
 
-/// How long a copy will take. Before the first receipt half of the silence is the best guess: if
-/// the way were shorter, there would be an answer by now.
+/// The expected delay of a copy. Before the first receipt half of the silence is the best guess:
+/// with a shorter delay there would be a receipt by now.
 #[inline]
 fn delay_of(candidate: &Candidate, now: SharedInstant) -> Span {
     let unknown = || candidate.silence(now).scaled(0.5).min(DELAY_UNKNOWN_MAX);
     candidate.delay.unwrap_or_else(unknown).max(Span::ZERO)
 }
 
-/// The longest way that is believed of somebody who never reports: the far end of the links that we
-/// promise to serve. More, and a silent receiver would make all others look near.
+/// The longest delay assumed for a receiver that never reports: the far end of the links that we
+/// promise to serve. With more, a silent receiver would make all others look near.
 const DELAY_UNKNOWN_MAX: Span = Span::from_secs(1);

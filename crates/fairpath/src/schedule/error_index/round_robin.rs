@@ -1,34 +1,35 @@
 use super::super::Candidate;
 use crate::time::{SharedInstant, Span};
 
-/// When all would be told of an entity, if they were told of every k-th DR vector.
+/// When all receivers would be sent an entity, if they were sent every k-th DR vector.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RoundRobin {
     first: Option<SharedInstant>,
-    /// When the last three began, the newest first.
+    /// When the last three rounds began, the newest first.
     last: [Option<SharedInstant>; 3],
 }
 
-/// Who must wait for a round, and whose turn it is.
+/// Which receivers are limited to one copy per round, and which of them may be sent one now.
 ///
-/// A copy is worth what it takes off an error, and the error of who does not answer, or has only
-/// just come, is not known. Such people can look badly off for as long as they like, at everybody's
-/// expense. So they are told once in a round at most, as everybody would be if all were treated
-/// alike, and cost the others no more than somebody who plays along.
+/// The value of a copy is the error it avoids, but the error of a receiver that does not
+/// acknowledge, or has only just joined, is not known. Such a receiver could look badly off for as
+/// long as it likes, at the expense of all others. So it is sent at most one copy per round, as all
+/// would be if treated alike, and costs the others no more than a cooperating receiver.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RoundLimit {
     /// When the round began.
     began: SharedInstant,
-    /// Who has joined since is new.
+    /// A receiver that joined after this is new.
     new_since: SharedInstant,
-    /// Who has joined since is passed over.
+    /// A receiver that joined after this is passed over.
     passed_over_since: SharedInstant,
 }
 
-/// For how long after joining somebody waits for rounds.
+/// How long after joining a receiver is limited to rounds.
 ///
-/// 3 s: as long as an answer is waited for. Shorter, and who comes again every other second is told
-/// more than who stays; longer, and newcomers are told worse than the others for no reason.
+/// 3 s: the time allowed for a receipt. Shorter, and a receiver that rejoins every other second is
+/// sent more than one that stays; longer, and newcomers are served worse than the others for no
+/// reason.
 const NEW_FOR: Span = Span::from_secs(3);
 
 const NEVER: SharedInstant = SharedInstant::from_micros(i64::MAX);
@@ -40,7 +41,7 @@ impl RoundRobin {
         self.last = [Some(now), self.last[0], self.last[1]];
     }
 
-    /// Whose turn it is. When the entity itself is new, nobody is.
+    /// The limit at `now`. When the entity itself is new, no receiver counts as new.
     pub(super) fn turn(&self, now: SharedInstant) -> RoundLimit {
         let [newest, _, before] = self.last;
         RoundLimit {
@@ -52,11 +53,12 @@ impl RoundRobin {
 }
 
 impl RoundLimit {
-    /// Whether somebody may be told if it is worth it: who answers and is not new always, the
-    /// others if they were not told since the round began.
+    /// Whether a receiver may be sent a copy that is worth its price: always if it acknowledges and
+    /// is not new, otherwise if it was sent nothing since the round began.
     ///
-    /// Who has joined was told at once, at the others' expense, and is passed over twice for it: a
-    /// player who comes again every second then costs them as much as one who stays.
+    /// A receiver that joined was sent a copy at once, at the expense of the others, and is passed
+    /// over twice for it: so a client that rejoins every second costs them as much as one that
+    /// stays.
     pub(super) fn allows(&self, candidate: &Candidate) -> bool {
         let joined = candidate.standing.joined;
         let waits = !candidate.acknowledges || joined > self.new_since;
