@@ -128,19 +128,20 @@ impl AdaptiveThreshold {
         (self.near + self.per_distance * distance).min(self.far).max(self.near)
     }
 
-    /// Returns whether a receiver that looks from `viewpoint` needs a new DR vector. `told` is the
-    /// last one sent to it. A receiver that was sent none, or one of another life, always does.
+    /// Returns whether a receiver that looks from `viewpoint` needs a new DR vector. `last_sent` is
+    /// the last one sent to it. A receiver that was sent none, or one of another life, always
+    /// does.
     pub fn passes<V: Planar>(
         &self,
         truth: &State<V>,
         exported: &DrVector<V>,
-        told: Option<&DrVector<V>>,
+        last_sent: Option<&DrVector<V>>,
         viewpoint: V,
         now: SharedInstant,
     ) -> bool {
-        let Some(told) = told.filter(|told| told.life == exported.life) else { return true };
+        let Some(last_sent) = last_sent.filter(|sent| sent.life == exported.life) else { return true };
         let threshold = self.threshold_at(truth.position.distance(viewpoint));
-        distance(truth, told, now) > threshold
+        distance(truth, last_sent, now) > threshold
     }
 }
 

@@ -32,7 +32,7 @@
 //! use fairpath::time::SharedInstant;
 //! use fairpath::vector::{Vec2, Vector};
 //!
-//! // A tank drove east at 25 m/s and turned north at t = 0. The DR vector arrives half a second later.
+//! // A tank drove east at 25 m/s and turned north at t = 0. The DR vector arrives 500 ms later.
 //! let (start, received) = (SharedInstant::ZERO, SharedInstant::from_millis(500));
 //! let drive = |x, y| Motion::Linear(Linear { position: Vec2::ZERO, velocity: Vec2::new(x, y) });
 //! let exported = Path::new(drive(0.0, 25.0), start);

@@ -2,20 +2,19 @@ use super::exports::{Gap, Index};
 use crate::time::SharedInstant;
 use crate::vector::Planar;
 
-/// How many beliefs are remembered. Receivers follow the DR vectors of the last seconds: a busy
-/// entity has ten a second.
+/// Number of cached DR vectors. Receivers follow the DR vectors of the last seconds: a busy entity
+/// has ten a second.
 const BELIEFS: usize = 32;
 
-/// What was just worked out. At a trigger, all receivers who have followed the same DR vector for
-/// as long have been equally wrong: of ten thousand receivers that is asked a dozen times, not ten
-/// thousand.
+/// Cached results. At a trigger, all receivers that have followed the same DR vector for the same
+/// time have the same error: with ten thousand receivers it is computed a dozen times.
 #[derive(Clone, Debug)]
 pub(super) struct ErrorCache<V: Planar> {
-    /// Since the books were last brought up to date.
+    /// Errors since the books were last advanced.
     pub(super) grown: IntervalErrors,
-    /// Since the DR vector they follow was generated.
+    /// Errors since the followed DR vector was generated.
     pub(super) since_generation: ErrorSums,
-    /// The gaps between what they follow and the newest piece of the exported path.
+    /// Gaps between the followed DR vectors and the newest piece of the exported path.
     pub(super) gaps: Gaps<V>,
 }
 
@@ -32,7 +31,7 @@ impl<V: Planar> Default for ErrorCache<V> {
 impl<V: Planar> ErrorCache<V> {
     /// The exported path has changed from `since` on.
     pub(super) fn forget_from(&mut self, since: SharedInstant) {
-        // Seldom, for what was worked out is mostly of the past.
+        // Seldom, because most results lie in the past.
         if self.grown.latest > Some(since) {
             self.grown = IntervalErrors::default();
         }
@@ -42,11 +41,11 @@ impl<V: Planar> ErrorCache<V> {
     }
 }
 
-/// IntervalErrors over an interval.
+/// Errors over intervals.
 #[derive(Clone, Debug, Default)]
 pub(super) struct IntervalErrors {
     entries: [Option<IntervalError>; BELIEFS],
-    /// The latest instant that any of them reaches to.
+    /// The latest end of all entries.
     latest: Option<SharedInstant>,
 }
 
@@ -59,7 +58,7 @@ struct IntervalError {
 }
 
 impl IntervalErrors {
-    /// The error of whoever follows DR vector `index` from `from` to `to`.
+    /// The error of receivers that follow DR vector `index` from `from` to `to`.
     #[inline]
     pub(super) fn recall(
         &mut self,
@@ -79,11 +78,11 @@ impl IntervalErrors {
     }
 }
 
-/// IntervalErrors that grow from trigger to trigger: only what was added since the last time is integrated.
+/// Errors that grow from trigger to trigger: only the growth since the last call is integrated.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ErrorSums {
     entries: [Option<ErrorSum>; BELIEFS],
-    /// The latest instant that any of them reaches to.
+    /// The latest end of all entries.
     latest: Option<SharedInstant>,
 }
 
@@ -95,8 +94,8 @@ struct ErrorSum {
 }
 
 impl ErrorSums {
-    /// The error up to `to` of whoever follows DR vector `index`, since it was generated at
-    /// `since`. Integrates from the instant it is given up to `to`.
+    /// The error up to `to` of receivers that follow DR vector `index`, since its generation at
+    /// `since`. `integrate` gets the instant from which to integrate up to `to`.
     pub(super) fn recall(
         &mut self,
         index: Index,
@@ -137,8 +136,8 @@ impl<V: Planar> Default for Gaps<V> {
 }
 
 impl<V: Planar> Gaps<V> {
-    /// The gap between DR vector `newest` and what whoever follows DR vector `index` places, if
-    /// there is a simple one.
+    /// The gap between DR vector `newest` and the path placed by receivers that follow DR vector
+    /// `index`, if there is a simple one.
     #[inline]
     pub(super) fn recall(
         &mut self,

@@ -7,7 +7,7 @@ use crate::error::Path;
 use crate::time::{SharedInstant, Span};
 use crate::vector::Planar;
 
-/// The name of one DR vector on its way to one receiver. Receipts are booked under it.
+/// The id of one copy of a DR vector to one receiver. Receipts refer to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CopyId(u64);
 
@@ -17,7 +17,7 @@ impl CopyId {
     }
 }
 
-/// No such copy was ever sent to that receiver.
+/// No copy with this id was ever sent to the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NeverSent;
 
@@ -29,59 +29,59 @@ impl std::fmt::Display for NeverSent {
 
 impl std::error::Error for NeverSent {}
 
-/// How one receiver stands with one entity, as of the instant the ledger was last advanced to.
+/// The errors and copies of one receiver and one entity, as of the ledger's last advance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Standing {
-    /// Error integrated since the receiver's first DR vector arrived, as well as it is known.
+    /// Error integrated since the receiver's first DR vector arrived, as far as known.
     pub accumulated: f64,
-    /// Error integrated since the DR vector it follows was generated.
+    /// Error integrated since the DR vector that the receiver follows was generated.
     pub instantaneous: f64,
-    /// When the page was opened.
+    /// When the receiver's page was opened.
     pub joined: SharedInstant,
-    /// When the last copy was sent to it.
+    /// When the last copy was sent to the receiver.
     pub last_sent: Option<SharedInstant>,
-    /// Whether any receipt has come from it.
+    /// Whether the receiver has acknowledged any copy.
     pub has_acknowledged: bool,
-    /// Whether it follows the newest DR vector, or will once what is in flight arrives as expected.
+    /// Whether the receiver follows the newest DR vector, or will once the copies in flight arrive
+    /// as expected.
     pub has_newest: bool,
-    /// How many copies' fate was given up on: the estimate stands where the truth will never be
-    /// known.
+    /// Number of copies that were given up on: their arrival stays an estimate forever.
     pub unsettled: u32,
 }
 
-/// The page of one receiver.
+/// One receiver's page.
 #[derive(Clone, Debug)]
 pub(super) struct Pair<V: Planar> {
     joined: SharedInstant,
-    /// The books are complete up to here.
+    /// The books are complete up to this instant.
     until: SharedInstant,
     accumulated: f64,
-    /// How much of that has been handed out.
+    /// How much of `accumulated` was reported by `drain_growth`.
     drained: f64,
     instantaneous: f64,
-    /// Index of the DR vector it follows at `until`.
+    /// Index of the DR vector that the receiver follows at `until`.
     belief: Option<Index>,
-    /// Index of the newest one that it followed before anything in `copies` arrived.
+    /// Index of the newest DR vector that it followed before any of `copies` arrived.
     base: Option<Index>,
     /// The base itself, once it is so old that the exported path forgets it.
     base_kept: Option<Box<Exported<V>>>,
-    /// In the order they were sent, those that can still matter.
+    /// The copies that can still change the books, in the order of their departure.
     copies: VecDeque<SentCopy>,
-    /// What most questions need to know of them.
+    /// Summary of `copies`.
     summary: CopySummary,
-    /// All copies are called less.
+    /// Larger than the ids of all copies.
     next_copy: CopyId,
     last_sent: Option<SharedInstant>,
     last_acknowledged: Option<SharedInstant>,
-    /// Everything it received before this was reported.
+    /// The receiver has acknowledged everything that it received before this.
     complete_until: Option<SharedInstant>,
     unsettled: u32,
 }
 
-/// A trigger walks past everybody's.
+/// A trigger walks over the pages of all receivers.
 const _: () = assert!(size_of::<Pair<crate::vector::Vec2>>() <= 256);
 
-/// One DR vector that was sent.
+/// One copy that was sent.
 #[derive(Clone, Copy, Debug)]
 struct SentCopy {
     id: CopyId,
@@ -90,21 +90,22 @@ struct SentCopy {
     status: CopyStatus,
 }
 
-/// What most questions need to know of the copies, so that a trigger need not look through
-/// everybody's: they lie apart, and with thousands of receivers in no cache. Summed up anew
-/// whenever they change.
+/// The properties of the copies that most queries need. The copies lie apart and, with thousands of
+/// receivers, in no cache; the summary saves a trigger from reading them. Updated whenever they
+/// change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct CopySummary {
-    /// The arrivals that are not in the books yet.
+    /// The arrivals after `until`.
     ahead: NextArrivals,
-    /// The last arrival, [`LONG_AGO`] if nothing arrives.
+    /// The last arrival, [`LONG_AGO`] if there is none.
     last_arrival: SharedInstant,
-    /// Index of the newest DR vector that arrives at all, and of the newest that is reported.
+    /// Index of the newest DR vector that arrives at all, and of the newest that is acknowledged.
     newest: Option<Index>,
     newest_reported: Option<Index>,
     /// When the oldest copy was sent, [`NEVER`] if there is none.
     oldest_sent: SharedInstant,
-    /// The oldest copy is reported, and ahead of the books: it becomes history once they are there.
+    /// The oldest copy is acknowledged, with an arrival after `until`: it becomes history once the
+    /// books are there.
     is_history_ahead: bool,
 }
 
@@ -125,7 +126,7 @@ impl Default for CopySummary {
     }
 }
 
-/// The next arrivals, the first first: as many as there is room for.
+/// The next arrivals, the earliest first: as many as there is room for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct NextArrivals {
     next: [CopyArrival; Self::ROOM],
@@ -133,7 +134,7 @@ struct NextArrivals {
     has_more: bool,
 }
 
-/// A DR vector of this index arrives then.
+/// The arrival of a DR vector of this index.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct CopyArrival {
     at: SharedInstant,
@@ -147,8 +148,8 @@ impl Default for NextArrivals {
 }
 
 impl NextArrivals {
-    /// Three: what a busy tank, which turns seven times a second, has under way to somebody 400 ms
-    /// away.
+    /// Three: the copies of a busy tank, which turns seven times a second, under way to a receiver
+    /// 400 ms away.
     const ROOM: usize = 3;
 
     #[inline]
@@ -178,11 +179,11 @@ impl NextArrivals {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum CopyStatus {
-    /// Not reported; taken to arrive then.
+    /// Not acknowledged; taken to arrive at this instant.
     Expected(SharedInstant),
-    /// Reported.
+    /// Acknowledged.
     Arrived(SharedInstant),
-    /// Not reported though it was overdue.
+    /// Not acknowledged though it was overdue.
     Missing,
 }
 
@@ -220,7 +221,7 @@ impl<V: Planar> Pair<V> {
         }
     }
 
-    /// Keeps the books up to `now`.
+    /// Advances the books to `now`.
     pub(super) fn advance(&mut self, exports: &Exports<V>, now: SharedInstant, cache: &mut ErrorCache<V>) {
         if now <= self.until {
             return;
@@ -235,7 +236,7 @@ impl<V: Planar> Pair<V> {
         self.keep_base(exports);
     }
 
-    /// A copy of this name, newer than all before, leaves at `at` and is expected to arrive at
+    /// A copy with this id, larger than all before, was sent at `at` and is expected to arrive at
     /// `expected`.
     pub(super) fn depart(
         &mut self,
@@ -254,7 +255,7 @@ impl<V: Planar> Pair<V> {
         self.revise(exports, self.copies.len() - 1, CopyStatus::Expected(expected.max(at)));
     }
 
-    /// When a copy left; nothing if that is forgotten.
+    /// When a copy was sent; `None` if that is forgotten.
     pub(super) fn departure(&self, id: CopyId) -> Result<Option<SharedInstant>, NeverSent> {
         if id >= self.next_copy {
             return Err(NeverSent);
@@ -276,12 +277,12 @@ impl<V: Planar> Pair<V> {
         true
     }
 
-    /// Whatever is unreported had not arrived by `until`. Says whether it will end up with
-    /// something older than was thought: the newest that it was told of is lost.
+    /// Copies without a receipt had not arrived by `until`. Returns whether the newest copy is
+    /// lost, so that the receiver follows an older DR vector than assumed.
     pub(super) fn complete(&mut self, exports: &Exports<V>, until: SharedInstant, patience: Span) -> bool {
         let told = self.newest_told();
         self.complete_until = self.complete_until.max(Some(until));
-        // Of what is older the receiver itself may have forgotten that it came.
+        // The receiver itself may have forgotten the arrival of older copies.
         self.give_up_on_old_copies(until);
         for position in 0..self.copies.len() {
             let copy = self.copies[position];
@@ -299,8 +300,7 @@ impl<V: Planar> Pair<V> {
         self.newest_told() < told
     }
 
-    /// What has arrived and only waits for the books to be brought up to it is not open: no report
-    /// changes it.
+    /// Whether a report may still change a copy. An acknowledged arrival after `until` is not open.
     pub(super) fn has_open(&self) -> bool {
         self.copies.iter().any(|copy| copy.status.is_open())
     }
@@ -317,13 +317,13 @@ impl<V: Planar> Pair<V> {
         }
     }
 
-    /// The part of the accumulated error that lies before the last acknowledged arrival.
+    /// The part of the accumulated error before the last acknowledged arrival.
     pub(super) fn settled(&self, exports: &Exports<V>) -> f64 {
         let Some(acknowledged) = self.last_acknowledged else { return 0.0 };
         (self.accumulated - self.integrate(exports, acknowledged, self.until)).max(0.0)
     }
 
-    /// Whether nothing is assumed.
+    /// Whether no arrival is assumed.
     pub(super) fn is_settled(&self) -> bool {
         self.unsettled == 0 && !self.copies.iter().any(|copy| matches!(copy.status, CopyStatus::Expected(_)))
     }
@@ -332,7 +332,8 @@ impl<V: Planar> Pair<V> {
         self.copies.len()
     }
 
-    /// Whether what it is known to follow is within `tolerance` of the exported path at `at`.
+    /// Whether the newest DR vector that it has acknowledged is within `tolerance` of the exported
+    /// path at `at`.
     pub(super) fn has_confirmed(&self, exports: &Exports<V>, tolerance: f64, at: SharedInstant) -> bool {
         let newest = self.base.max(self.summary.newest_reported);
         newest
@@ -340,7 +341,7 @@ impl<V: Planar> Pair<V> {
             .is_some_and(|belief| exports.distance(belief, at) <= tolerance)
     }
 
-    /// What it will follow in the end, if nothing more is sent.
+    /// The DR vector that it will follow in the end, if nothing more is sent.
     pub(super) fn told<'a>(&'a self, exports: &'a Exports<V>) -> Option<&'a Exported<V>> {
         self.exported(exports, self.newest_told()?)
     }
@@ -349,19 +350,19 @@ impl<V: Planar> Pair<V> {
         self.belief.max(self.summary.newest)
     }
 
-    /// What has been added to the accumulated error since the last time.
+    /// The growth of the accumulated error since the last call.
     pub(super) fn drain_growth(&mut self) -> f64 {
         let growth = self.accumulated - self.drained;
         self.drained = self.accumulated;
         growth
     }
 
-    /// What it is believed to place at `t`, which may lie ahead.
+    /// The path that it places at `t`, which may be in the future.
     pub(super) fn placed_at<'a>(&'a self, exports: &'a Exports<V>, t: SharedInstant) -> Option<&'a Path<V>> {
         Some(&self.followed_at(exports, t)?.placed)
     }
 
-    /// What it is believed to follow at `t`, which may lie ahead.
+    /// The DR vector that it follows at `t`, which may be in the future.
     pub(super) fn followed_at<'a>(
         &'a self,
         exports: &'a Exports<V>,
@@ -370,7 +371,7 @@ impl<V: Planar> Pair<V> {
         self.exported(exports, self.belief_at(t)?)
     }
 
-    /// When it will next follow something else, for all that is known.
+    /// When it next follows another DR vector, as far as is known.
     pub(super) fn next_arrival(&self, after: SharedInstant) -> Option<SharedInstant> {
         if self.summary.last_arrival <= after {
             return None;
@@ -378,7 +379,7 @@ impl<V: Planar> Pair<V> {
         self.copies.iter().filter_map(|copy| copy.status.arrival()).filter(|at| *at > after).min()
     }
 
-    /// When the error gathered since `from` will be `amount`, if that is by `until`.
+    /// When the error accumulated since `from` reaches `amount`; `None` if not by `until`.
     pub(super) fn when_grown(
         &self,
         exports: &Exports<V>,
@@ -404,7 +405,8 @@ impl<V: Planar> Pair<V> {
         None
     }
 
-    /// Nothing arrives up to `now`: whoever has believed the same for as long has been as wrong.
+    /// No copy arrives up to `now`: all receivers that follow the same DR vector have the same
+    /// error.
     fn go_on_believing(&mut self, exports: &Exports<V>, now: SharedInstant, cache: &mut ErrorCache<V>) {
         let from = self.until;
         let error = self.belief.map_or(0.0, |index| {
@@ -413,7 +415,7 @@ impl<V: Planar> Pair<V> {
         self.add(error, now);
     }
 
-    /// This arrives, and maybe more up to `now`.
+    /// A copy arrives, and maybe more up to `now`.
     fn pass_arrivals(
         &mut self,
         exports: &Exports<V>,
@@ -430,7 +432,8 @@ impl<V: Planar> Pair<V> {
         }
         self.accumulate(exports, now, cache);
         if self.belief != believed {
-            // Since its generation, whoever follows it is as wrong, whenever it arrived.
+            // Since the generation of a DR vector all its followers have the same error, whenever
+            // it arrived.
             let followed = self.belief.and_then(|index| self.exported(exports, index));
             self.instantaneous = followed.map_or(0.0, |belief| {
                 let since = belief.since;
@@ -441,14 +444,14 @@ impl<V: Planar> Pair<V> {
         }
     }
 
-    /// What arrives next, if that is by `now`.
+    /// The next arrival, if it is by `now`.
     #[inline]
     fn next_by(&self, now: SharedInstant) -> Option<CopyArrival> {
         self.summary.ahead.first().filter(|arrival| arrival.at <= now)
     }
 
-    /// Follows what has arrived, now that the books are there. Who does not read for a while has
-    /// many arrivals at one instant.
+    /// Follows the DR vectors that arrived by `until`. A receiver that does not read for a while
+    /// has many arrivals at one instant.
     #[inline]
     fn follow_what_arrived(&mut self) {
         while let Some(arrival) = self.next_by(self.until) {
@@ -456,7 +459,7 @@ impl<V: Planar> Pair<V> {
             self.summary.ahead.remove_first();
         }
         let CopySummary { ahead, is_history_ahead, .. } = self.summary;
-        // Only of the oldest copy can it have become history just now; receipts see to the rest.
+        // Only the oldest copy can have become history just now; receipts handle the rest.
         if is_history_ahead || (ahead.count == 0 && ahead.has_more) {
             self.belief = self.arrived_by(self.until);
             self.fold_what_is_certain();
@@ -464,7 +467,7 @@ impl<V: Planar> Pair<V> {
         }
     }
 
-    /// Integrates up to `to` with the belief as it is.
+    /// Integrates up to `to` with the current belief.
     fn accumulate(&mut self, exports: &Exports<V>, to: SharedInstant, cache: &mut ErrorCache<V>) {
         if to > self.until {
             let from = self.until;
@@ -494,7 +497,7 @@ impl<V: Planar> Pair<V> {
         self.until = until;
     }
 
-    /// Follows what has arrived by `until`.
+    /// Follows the newest DR vector that has arrived by `until`.
     fn believe(&mut self, exports: &Exports<V>) {
         let belief = self.arrived_by(self.until);
         if belief != self.belief {
@@ -505,8 +508,7 @@ impl<V: Planar> Pair<V> {
         }
     }
 
-    /// Changes a copy's status, and the books where that makes a difference: between the two
-    /// arrivals.
+    /// Changes a copy's status, and corrects the books between the old and the new arrival.
     fn revise(&mut self, exports: &Exports<V>, position: usize, status: CopyStatus) {
         let (old, new) = (self.copies[position].status.arrival(), status.arrival());
         let from = old.into_iter().chain(new).min().unwrap_or(self.until);
@@ -519,7 +521,8 @@ impl<V: Planar> Pair<V> {
         self.believe(exports);
     }
 
-    /// The error from `from` to `to`, given what is known of arrivals. Both may lie ahead.
+    /// The error from `from` to `to`, given the known and expected arrivals. Both instants may be
+    /// in the future.
     pub(super) fn integrate(&self, exports: &Exports<V>, from: SharedInstant, to: SharedInstant) -> f64 {
         let (mut sum, mut at) = (0.0, from);
         while at < to {
@@ -532,7 +535,7 @@ impl<V: Planar> Pair<V> {
         sum
     }
 
-    /// Index of the DR vector that it is believed to follow at `t`.
+    /// Index of the DR vector that the receiver follows at `t`.
     fn belief_at(&self, t: SharedInstant) -> Option<Index> {
         if t == self.until { self.belief } else { self.arrived_by(t) }
     }
@@ -550,8 +553,8 @@ impl<V: Planar> Pair<V> {
         exports.get(index).or_else(|| self.base_kept.as_deref().filter(|kept| kept.index == index))
     }
 
-    /// A copy that is unreported although a newer one was in use by the time everything was
-    /// reported can no longer make a difference: if it ever arrives, it arrives stale.
+    /// Drops open copies that are older than one that had arrived when the receiver reported
+    /// everything: they can no longer change the books.
     fn drop_what_came_too_late(&mut self) {
         let Some(until) = self.complete_until else { return };
         let arrived =
@@ -564,7 +567,8 @@ impl<V: Planar> Pair<V> {
         }
     }
 
-    /// An arrival in the books, and before any open copy was even sent, is history.
+    /// Folds acknowledged arrivals into the base, if they are in the books and before the departure
+    /// of any open copy.
     fn fold_what_is_certain(&mut self) {
         if self.copies.front().is_none_or(|copy| copy.status.is_open()) {
             return;
@@ -579,7 +583,7 @@ impl<V: Planar> Pair<V> {
         }
     }
 
-    /// Takes the summary of the copies as they are now.
+    /// Updates the summary of the copies.
     fn summarise(&mut self) {
         let mut summary = CopySummary::default();
         if let Some(oldest) = self.copies.front() {
@@ -600,14 +604,14 @@ impl<V: Planar> Pair<V> {
         self.summary = summary;
     }
 
-    /// Beyond what is remembered the estimate stands, and is counted.
+    /// Gives up on copies older than what is remembered: the estimate stands, and is counted.
     fn give_up_on_old_copies(&mut self, now: SharedInstant) {
         let old = self.copies.partition_point(|copy| now - copy.sent_at > REMEMBERED);
         self.give_up_on_oldest(old);
     }
 
-    /// The fate of the first `count` copies will never be known; no more room or time is spent on
-    /// them.
+    /// Gives up on the first `count` copies: their arrival will never be known, and they need no
+    /// more room or time.
     fn give_up_on_oldest(&mut self, count: usize) {
         for copy in self.copies.iter_mut().take(count) {
             if let CopyStatus::Expected(at) = copy.status {
@@ -615,7 +619,7 @@ impl<V: Planar> Pair<V> {
                 self.unsettled += 1;
             }
         }
-        // Missing was concluded from a complete report: that is no guess.
+        // A missing copy was concluded from a complete report: that is no guess.
         let mut place = 0..;
         self.copies.retain(|copy| place.next() >= Some(count) || copy.status != CopyStatus::Missing);
         self.fold_what_is_certain();

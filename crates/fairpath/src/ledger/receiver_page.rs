@@ -5,8 +5,7 @@ use crate::number::ReceiverId;
 use crate::time::SharedInstant;
 use crate::vector::Planar;
 
-/// One receiver's page, open for reading: what [`Ledger`](super::Ledger) answers for one receiver,
-/// without looking it up again and again.
+/// One receiver's page of a [`Ledger`](super::Ledger), which saves repeated lookups.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceiverPage<'a, V: Planar> {
     receiver: ReceiverId,
@@ -14,14 +13,14 @@ pub struct ReceiverPage<'a, V: Planar> {
     exports: &'a Exports<V>,
 }
 
-/// What a receiver makes of an entity.
+/// What a receiver knows of an entity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ReceiverBelief<'a, V: Planar> {
-    /// It has never heard of it.
+    /// It has not received any DR vector.
     Nothing,
-    /// It follows one of the entity's earlier lives: as good as nothing.
+    /// It follows an earlier life of the entity, which is as good as nothing.
     EarlierLife,
-    /// It follows this path.
+    /// It places this path.
     Places(&'a Path<V>),
 }
 
@@ -30,12 +29,12 @@ impl<'a, V: Planar> ReceiverPage<'a, V> {
         Self { receiver, pair, exports }
     }
 
-    /// Whose page it is.
+    /// Returns the page's receiver.
     pub fn receiver(&self) -> ReceiverId {
         self.receiver
     }
 
-    /// What the receiver will believe at `t`, now or ahead, if copies in flight arrive when
+    /// Returns what the receiver knows at `t`, now or in the future, if copies in flight arrive as
     /// expected.
     pub fn belief_at(&self, t: SharedInstant) -> ReceiverBelief<'a, V> {
         match self.pair.followed_at(self.exports, t) {

@@ -112,7 +112,7 @@ impl<V: Planar> Scheduler<V> for DeterministicBudget {
         let turns = self.turns.aligned(context).zip(&self.frequencies);
         for (candidate, (turn, frequency)) in context.candidates.iter().zip(turns) {
             let frequency = frequency.max(frequency_min);
-            if turn.was_told_otherwise {
+            if turn.was_sent_otherwise {
                 turn.pass(context.index.saturating_sub(1), frequency);
             }
             if turn.at <= context.index {
@@ -128,7 +128,7 @@ impl<V: Planar> Scheduler<V> for DeterministicBudget {
         self.budget.on_departed(cost);
         let Some(turn) = self.turns.get_mut(entity, receiver) else { return };
         if !turn.is_claimed {
-            turn.was_told_otherwise = true;
+            turn.was_sent_otherwise = true;
             *self.balances.entry(entity).or_default() -= 1.0;
         }
         turn.is_claimed = false;
@@ -152,7 +152,7 @@ struct NextTurn {
     /// Whether a claim was made at its turn and the copy has not departed.
     is_claimed: bool,
     /// Whether a copy departed that was not claimed here.
-    was_told_otherwise: bool,
+    was_sent_otherwise: bool,
 }
 
 impl NextTurn {
@@ -161,7 +161,7 @@ impl NextTurn {
     const ROUNDING: f64 = 1e-9;
 
     fn concerns(&self, trigger: u64) -> bool {
-        self.at <= trigger || self.was_told_otherwise
+        self.at <= trigger || self.was_sent_otherwise
     }
 
     /// Computes the next turn after a copy at this trigger.
@@ -171,7 +171,7 @@ impl NextTurn {
         self.credit = if interval.is_finite() { interval - wanted } else { 0.0 };
         // Frequency zero means never: the conversion saturates.
         self.at = trigger.saturating_add(interval as u64);
-        self.was_told_otherwise = false;
+        self.was_sent_otherwise = false;
     }
 }
 

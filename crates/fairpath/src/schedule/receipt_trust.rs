@@ -280,7 +280,7 @@ mod tests {
             }
         };
         said(&mut liar);
-        assert!(!liar.is_distrusted(&trust), "nobody can tell it from somebody farther away");
+        assert!(!liar.is_distrusted(&trust), "it looks like a receiver farther away");
         for jitter in [-50, 50, 0].into_iter().cycle().take(30) {
             liar.handle_transport_round_trip(ms(400 + jitter));
         }

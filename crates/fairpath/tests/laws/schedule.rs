@@ -398,7 +398,7 @@ fn scanned(ledger: &Ledger<Vec2>, receiver: ReceiverId, from: SharedInstant, to:
 }
 
 #[test]
-fn scheduling_one_tells_the_worst_at_once_and_the_others_when_they_are_as_badly_off() {
+fn scheduling_sends_to_the_worst_at_once_and_to_the_others_when_they_are_as_badly_off() {
     let delays = prop::collection::vec(20..900i64, 2..5);
     law!((any::<u64>(), delays, 3..8usize, any::<bool>()), |(seed, delays, turns, at_reception)| {
         let threshold = Span::from_secs(1);
@@ -446,7 +446,7 @@ fn scheduling_one_tells_the_worst_at_once_and_the_others_when_they_are_as_badly_
 }
 
 #[test]
-fn a_trigger_makes_one_discard_what_waits_and_two_send_it() {
+fn a_trigger_discards_or_sends_what_waits() {
     // The near receiver is better off, so it waits; the next trigger comes before its instant.
     let at_next_trigger = |scheduler: Boxed| {
         let mut world = World::new(

@@ -42,7 +42,7 @@ pub struct ErrorIndexConfig {
     /// to all receivers every k-th time at the same cost. Default 0.93.
     ///
     /// This is the setting between accurate and fair. Below what can be reached, 0.7 on tanks,
-    /// fairness fades away; above what equal errors cost, 1.25 among people who dodge, nothing more
+    /// fairness fades away; above what equal errors cost, 1.25 among dodging players, nothing more
     /// is gained. Example: on recorded QuakeWorld, 0.93 has half of the spread of sending to all
     /// receivers every third time at 4 % more mean error, 1.03 a third of it at 12 % more.
     pub mean_max: f64,

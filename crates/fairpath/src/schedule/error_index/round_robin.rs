@@ -1,4 +1,5 @@
 use super::super::Candidate;
+use super::super::deadlines::NEVER;
 use crate::time::{SharedInstant, Span};
 
 /// When all receivers would be sent an entity, if they were sent every k-th DR vector.
@@ -31,8 +32,6 @@ pub(super) struct RoundLimit {
 /// sent more than one that stays; longer, and newcomers are served worse than the others for no
 /// reason.
 const NEW_FOR: Span = Span::from_secs(3);
-
-const NEVER: SharedInstant = SharedInstant::from_micros(i64::MAX);
 
 impl RoundRobin {
     /// A round begins.
