@@ -110,7 +110,7 @@ impl<V: Planar> Ledger<V> {
         self.pairs.receivers()
     }
 
-    /// A DR vector was generated: the exported path changes from its generation time on.
+    /// Books a new DR vector: the exported path changes from its generation time on.
     pub fn on_generated(&mut self, vector: &DrVector<V>) {
         for pair in self.pairs.values_mut() {
             pair.advance(&self.exports, vector.generated_at, &mut self.cache);
@@ -140,9 +140,9 @@ impl<V: Planar> Ledger<V> {
         self.cache.forget_from(vector.generated_at);
     }
 
-    /// A copy of `vector` was sent to `receiver`, with this expected delay; zero if nothing is
-    /// known of the link yet. Returns the id for its receipt; `None` if the receiver has no page,
-    /// or the DR vector is unknown or forgotten.
+    /// Books a copy of `vector` that was sent to `receiver` with this expected delay; zero if
+    /// nothing is known of the link yet. Returns the id for its receipt; `None` if the receiver has
+    /// no page, or the DR vector is unknown or forgotten.
     pub fn on_departed(
         &mut self,
         receiver: ReceiverId,
@@ -163,17 +163,18 @@ impl<V: Planar> Ledger<V> {
         self.pairs.get(receiver).ok_or(NeverSent)?.departure(copy)
     }
 
-    /// The receiver reports when a copy arrived. Returns whether the report changed the ledger:
-    /// duplicates, copies never sent or forgotten, and arrivals before departure do not.
+    /// Books a receipt: the receiver reports when a copy arrived. Returns whether the report
+    /// changed the ledger: duplicates, copies never sent or forgotten, and arrivals before
+    /// departure do not.
     pub fn on_receipt(&mut self, receiver: ReceiverId, copy: CopyId, received_at: SharedInstant) -> bool {
         let Some(pair) = self.pairs.get_mut(receiver) else { return false };
         pair.arrive(&self.exports, copy, received_at)
     }
 
-    /// The receiver has acknowledged everything that it received before `until`: other copies had
-    /// not arrived by then. A copy under way for longer than `patience` counts as lost. Returns
-    /// whether the newest copy sent to the receiver is lost, so that it follows an older DR vector
-    /// than assumed.
+    /// Handles a report that the receiver has acknowledged everything that it received before
+    /// `until`: other copies had not arrived by then. A copy under way for longer than `patience`
+    /// counts as lost. Returns whether the newest copy sent to the receiver is lost, so that it
+    /// follows an older DR vector than assumed.
     pub fn on_complete(&mut self, receiver: ReceiverId, until: SharedInstant, patience: Span) -> bool {
         self.pairs.get_mut(receiver).is_some_and(|pair| pair.complete(&self.exports, until, patience))
     }

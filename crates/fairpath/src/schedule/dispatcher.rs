@@ -61,9 +61,8 @@ pub struct Liveness {
 
 impl Default for DispatcherConfig {
     fn default() -> Self {
-        let horizon = Span::from_secs(3);
         Self {
-            horizon,
+            horizon: Span::from_secs(3),
             half_life: Some(Account::HALF_LIFE),
             trust: Some(ReceiptTrust::default()),
             clock_error_max: Span::from_millis(50),
@@ -135,7 +134,7 @@ struct EntityRecord<V: Planar> {
 struct ReceiverRecord {
     account: Account,
     delay: DelayEstimate,
-    /// Boxed, because a trigger walks over all receivers and does not need it.
+    /// Boxed, because a trigger walks over all receivers and rarely needs it.
     audit: Box<ReceiptAudit>,
     responsiveness: Responsiveness,
     /// Entities with unacknowledged copies to this receiver. A receipt can only change these
@@ -211,11 +210,7 @@ impl<V: Planar> Dispatcher<V> {
     pub fn remove(&mut self, entity: EntityId) {
         let Some(gone) = self.entities.remove(&entity) else { return };
         for receiver in gone.ledger.receivers() {
-            self.claims.forget_pair(entity, receiver);
-            self.timers.forget_pair(entity, receiver);
-            if let Some(book) = self.receivers.get_mut(receiver) {
-                book.in_flight.remove(&entity);
-            }
+            self.forget_pair(entity, receiver);
         }
         self.scheduler.on_removed(Removed::Entity(entity));
     }
@@ -234,16 +229,13 @@ impl<V: Planar> Dispatcher<V> {
     pub fn hide(&mut self, entity: EntityId, receiver: ReceiverId) {
         if let Some(hidden) = self.entities.get_mut(&entity) {
             hidden.ledger.leave(receiver);
-            if let Some(book) = self.receivers.get_mut(receiver) {
-                book.in_flight.remove(&entity);
-            }
-            self.claims.forget_pair(entity, receiver);
-            self.timers.forget_pair(entity, receiver);
+            self.forget_pair(entity, receiver);
             self.scheduler.on_removed(Removed::Pair(entity, receiver));
         }
     }
 
-    /// A DR vector was generated, for this reason: lets the scheduler decide about it.
+    /// Handles a new DR vector, generated for `reason`: books it and lets the scheduler decide
+    /// about it.
     pub fn on_generated(&mut self, vector: &DrVector<V>, reason: Reason, now: SharedInstant) {
         let about = vector.entity;
         let entity = self.entities.entry(about).or_insert_with(|| {
@@ -325,7 +317,8 @@ impl<V: Planar> Dispatcher<V> {
         }
     }
 
-    /// A copy was sent, at this cost in the budget's unit. Returns the id for its receipt.
+    /// Books a copy that was sent, at this cost in the budget's unit. Returns the id for its
+    /// receipt.
     pub fn on_departed(&mut self, claim: &Claim, at: SharedInstant, cost: f64) -> Option<CopyId> {
         let receiver = self.receivers.get_mut(claim.receiver)?;
         let delay = claim.delay.or_else(|| receiver.likely_delay());
@@ -345,7 +338,8 @@ impl<V: Planar> Dispatcher<V> {
         Some(copy)
     }
 
-    /// A receipt came at `now`: the receiver reports that a copy arrived at `received_at`.
+    /// Books a receipt that came at `now`: the receiver reports that a copy arrived at
+    /// `received_at`.
     pub fn on_receipt(
         &mut self,
         entity: EntityId,
@@ -395,8 +389,8 @@ impl<V: Planar> Dispatcher<V> {
         if is_credible && !is_distrusted && believed == said { Booking::Booked } else { Booking::Corrected }
     }
 
-    /// The transport measured this round trip to a receiver. Call it whenever feedback comes; a
-    /// smoothed value is enough.
+    /// Takes a round trip to a receiver as the transport measured it. Call it whenever feedback
+    /// comes; a smoothed value is enough.
     ///
     /// QUIC acknowledges datagrams on its own, before the application reads them. A receiver cannot
     /// delay these acknowledgements without delaying everything. So they reveal a receiver that
@@ -407,17 +401,16 @@ impl<V: Planar> Dispatcher<V> {
         }
     }
 
-    /// Feedback came without proof that its datagrams were received.
-    /// [`SentPackets`](crate::link::SentPackets) detects that. Its receipts are not booked, and it
-    /// counts as an untrue report.
+    /// Counts feedback that did not prove the receipt of its datagrams as an untrue report; its
+    /// receipts are not booked. [`SentPackets`](crate::link::SentPackets) checks the proof.
     pub fn on_unproven(&mut self, receiver: ReceiverId) {
         if let Some(from) = self.receivers.get_mut(receiver) {
             from.audit.handle_report(false);
         }
     }
 
-    /// At `now` a receiver reports that it has acknowledged everything that it received before
-    /// `until`.
+    /// Handles a report that came at `now`: the receiver has acknowledged everything that it
+    /// received before `until`.
     pub fn on_complete(&mut self, receiver: ReceiverId, until: SharedInstant, now: SharedInstant) {
         let Some(book) = self.receivers.get_mut(receiver) else { return };
         let until = match &self.config.trust {
@@ -482,6 +475,14 @@ impl<V: Planar> Dispatcher<V> {
         }
         for receiver in self.receivers.values_mut() {
             receiver.account.advance(now);
+        }
+    }
+
+    fn forget_pair(&mut self, entity: EntityId, receiver: ReceiverId) {
+        self.claims.forget_pair(entity, receiver);
+        self.timers.forget_pair(entity, receiver);
+        if let Some(record) = self.receivers.get_mut(receiver) {
+            record.in_flight.remove(&entity);
         }
     }
 

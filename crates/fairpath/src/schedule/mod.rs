@@ -64,10 +64,10 @@ use crate::vector::Planar;
 ///
 /// One scheduler serves all entities of a sender, which share its budget.
 pub trait Scheduler<V: Planar>: Debug + Send {
-    /// A DR vector was generated: adds claims for it.
+    /// Handles a new DR vector: adds claims for it.
     fn on_trigger(&mut self, context: &DecisionContext<'_, V>, random: &mut Random, claims: &mut Claims);
 
-    /// The instant of [`poll_deadline`](Self::poll_deadline) has come: adds or removes claims.
+    /// Handles the instant of [`poll_deadline`](Self::poll_deadline): adds or removes claims.
     /// Called once for every entity.
     fn on_deadline(&mut self, _context: &DecisionContext<'_, V>, _random: &mut Random, _claims: &mut Claims) {
     }
@@ -78,14 +78,14 @@ pub trait Scheduler<V: Planar>: Debug + Send {
         None
     }
 
-    /// A copy was sent at `cost`, in the budget's unit: DR vectors or bytes. Also called for copies
-    /// that the dispatcher sends on its own, so that the budget pays for them.
+    /// Handles a copy that was sent at `cost`, in the budget's unit: DR vectors or bytes. Also
+    /// called for copies that the dispatcher sends on its own, so that the budget pays for them.
     fn on_departed(&mut self, _entity: EntityId, _receiver: ReceiverId, _at: SharedInstant, _cost: f64) {}
 
-    /// A receiver that does not know the entity yet is sent it from now on.
+    /// Handles a receiver that does not know the entity yet and is sent it from now on.
     fn on_joined(&mut self, _entity: EntityId, _receiver: ReceiverId, _now: SharedInstant) {}
 
-    /// An entity, a receiver or a pair of both was removed: drops what is stored about it.
+    /// Forgets a removed entity, receiver or pair of both.
     fn on_removed(&mut self, _removed: Removed) {}
 }
 
