@@ -109,7 +109,7 @@ impl ReceiptAudit {
     const DOUBT_MAX: f64 = 0.3;
 
     /// The smallest number of reports with a meaningful mean.
-    const WORDS_MIN: f64 = 8.0;
+    const REPORTS_MIN: f64 = 8.0;
     /// By how many standard errors a mean must be too high to be no accident. Two: of honest
     /// receivers with the largest allowed asymmetry, one mean in forty is. It costs them little,
     /// because half of the round trip is what they report on average anyway.
@@ -155,7 +155,7 @@ impl ReceiptAudit {
         let longest = 0.5 * (1.0 + trust.asymmetry) * self.round_trip();
         let error = (variance.value / said.counted()).sqrt();
         self.doubt > Self::DOUBT_MAX
-            || said.count >= Self::WORDS_MIN && said.value > longest + Self::ERRORS_MAX * error
+            || said.count >= Self::REPORTS_MIN && said.value > longest + Self::ERRORS_MAX * error
     }
 
     /// The likely one-way delay, independent of reports, if the receipt was back after

@@ -24,11 +24,11 @@ fn all(budget: f64) -> Vec<(&'static str, Boxed)> {
     let weighting = Weighting::ACCUMULATED;
     vec![
         ("broadcast", Box::new(Broadcast)),
-        ("1/3 base", Box::new(EveryNth::new(3))),
-        ("#1", Box::new(Scheduling::new(Waiting::Discard))),
-        ("#1 at reception", Box::new(Scheduling::new(Waiting::Discard).equal_at_reception())),
-        ("#2", Box::new(Scheduling::new(Waiting::Send))),
-        ("#2 at reception", Box::new(Scheduling::new(Waiting::Send).equal_at_reception())),
+        ("every-nth", Box::new(EveryNth::new(3))),
+        ("scheduling-discard", Box::new(Scheduling::new(Waiting::Discard))),
+        ("scheduling-discard at reception", Box::new(Scheduling::new(Waiting::Discard).equal_at_reception())),
+        ("scheduling-send", Box::new(Scheduling::new(Waiting::Send))),
+        ("scheduling-send at reception", Box::new(Scheduling::new(Waiting::Send).equal_at_reception())),
         ("relative error", Box::new(RelativeError::new())),
         ("fixed probability", Box::new(FixedProbability::new(budget / 3.0))),
         ("probabilistic", Box::new(ProbabilisticBudget::new(budget, weighting))),
@@ -630,7 +630,7 @@ fn a_single_receiver_is_told() {
     for (name, scheduler) in all(1.0) {
         let mut world = World::new(DispatcherConfig::as_in_the_papers(), scheduler, &[Link::steady(100)], 1);
         world.wander(TANK, 90, Span::from_millis(200));
-        let expected = if name == "1/3 base" || name == "fixed probability" { 20..42 } else { 90..91 };
+        let expected = if name == "every-nth" || name == "fixed probability" { 20..42 } else { 90..91 };
         assert!(expected.contains(&world.told(0)), "{name}: {} copies", world.told(0));
     }
 }
