@@ -1,4 +1,4 @@
-//! The message everything turns on.
+//! The DR vector: the message that describes how an entity moves.
 
 use crate::motion::{Motion, NUMBER_MAX};
 use crate::number::{EntityId, Generation, Life};
@@ -6,45 +6,45 @@ use crate::state::State;
 use crate::time::SharedInstant;
 use crate::vector::{Planar, Vector};
 
-/// A DR vector: "from this instant on, believe that it moves like this".
+/// A dead-reckoning vector: "from this instant on, the entity moves like this".
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DrVector<V: Planar> {
-    /// Which entity it is about.
+    /// The entity that it describes.
     pub entity: EntityId,
-    /// Which of the entity's lives.
+    /// The entity's life. A respawn or a teleport starts the next one.
     pub life: Life,
-    /// Which of the entity's DR vectors.
+    /// The number of this DR vector among those of its entity.
     pub generation: Generation,
-    /// The instant the motion starts from. Of two DR vectors of one entity the later one is the
+    /// The instant at which the motion starts. Of two DR vectors of one entity the later one is the
     /// newer.
     pub generated_at: SharedInstant,
-    /// What to believe from then on.
+    /// The motion from that instant on.
     pub motion: Motion<V>,
-    /// Which way it faces, where that does not follow from the motion.
+    /// The orientation, for an entity whose orientation does not follow from its motion.
     pub attitude: Option<Attitude<V>>,
 }
 
-/// An orientation and how it turns.
+/// An orientation and how fast it turns.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Attitude<V: Vector> {
-    /// Which way it faces at the start.
+    /// Orientation at the start.
     pub orientation: V::Orientation,
-    /// How fast it turns.
+    /// Angular velocity, in radians per second.
     pub spin: V::Spin,
 }
 
 impl<V: Planar> DrVector<V> {
-    /// Where it says the entity is at `t`.
+    /// Returns the predicted position at `t`.
     pub fn position_at(&self, t: SharedInstant) -> V {
         self.motion.position_at((t - self.generated_at).as_secs_f64())
     }
 
-    /// Everything it says about the entity at `t`.
+    /// Returns the predicted state at `t`.
     pub fn state_at(&self, t: SharedInstant) -> State<V> {
         self.state_after((t - self.generated_at).as_secs_f64())
     }
 
-    /// Everything it says about the entity `secs` after its start.
+    /// Returns the predicted state `secs` after the start.
     pub fn state_after(&self, secs: f64) -> State<V> {
         let mut state = self.motion.state_at(secs);
         if let Some(attitude) = self.attitude {
@@ -54,13 +54,13 @@ impl<V: Planar> DrVector<V> {
         state
     }
 
-    /// Whether every number in it is finite.
+    /// Returns whether every number in the DR vector is finite.
     pub fn is_finite(&self) -> bool {
         self.motion.is_finite() && self.turns_within(f64::MAX)
     }
 
-    /// Whether no number in it is greater than [`NUMBER_MAX`], so that it leads nowhere that is not
-    /// finite.
+    /// Returns whether no number in the DR vector exceeds [`NUMBER_MAX`], so that later states are
+    /// finite too.
     pub fn stays_finite(&self) -> bool {
         self.motion.stays_finite() && self.turns_within(NUMBER_MAX)
     }

@@ -1,4 +1,4 @@
-//! The side that knows the truth.
+//! The side that knows where an entity really is.
 
 use crate::dr_vector::{Attitude, DrVector};
 use crate::motion::MotionKind;
@@ -9,11 +9,12 @@ use crate::trigger::{Reason, Trigger};
 use crate::vector::Planar;
 use crate::wire::Precision;
 
-/// Watches one entity whose truth it is told every frame, and cuts a DR vector whenever the
+/// Watches the true state of one entity every frame, and generates a DR vector whenever the
 /// exported path is no longer good enough.
 ///
 /// The exported path is what receivers *decode*: a DR vector is moved onto the wire's time grid and
-/// rounded to the wire's precision before it is compared with anything, or thresholds would lie.
+/// rounded to the wire's precision before it is compared with the truth. Otherwise the threshold
+/// would not hold for receivers.
 #[derive(Clone, Debug)]
 pub struct Owner<V: Planar> {
     entity: EntityId,
@@ -24,30 +25,32 @@ pub struct Owner<V: Planar> {
     exported: Option<DrVector<V>>,
 }
 
-/// A DR vector that was just cut, and why.
+/// A new DR vector, and why it was generated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Export<V: Planar> {
-    /// What receivers should be told, exactly as they will decode it.
+    /// The DR vector to send, exactly as receivers will decode it.
     pub vector: DrVector<V>,
-    /// What made it necessary.
+    /// Why it was generated.
     pub reason: Reason,
 }
 
 /// The observed state holds a NaN, an infinity, or a number greater than
-/// [`NUMBER_MAX`](crate::motion::NUMBER_MAX). Nothing was changed.
+/// [`NUMBER_MAX`](crate::motion::NUMBER_MAX). The observation was ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotFinite(pub EntityId);
 
 impl std::fmt::Display for NotFinite {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "entity {} was observed with a number that is not finite, or greater than 1e30", self.0.0)
+        let entity = self.0.0;
+        write!(f, "cannot observe entity {entity}: its state holds NaN, an infinity or a number above 1e30")
     }
 }
 
 impl std::error::Error for NotFinite {}
 
 impl<V: Planar> Owner<V> {
-    /// Watches `entity`, predicts it with a straight line and cuts when `trigger` says so.
+    /// Returns an owner of `entity` that predicts with constant velocity and generates when
+    /// `trigger` fires.
     pub fn new(entity: EntityId, trigger: Trigger) -> Self {
         Self {
             entity,
@@ -59,39 +62,41 @@ impl<V: Planar> Owner<V> {
         }
     }
 
-    /// Predicts with another model: circular for what steers, quadratic for what falls.
+    /// Predicts with another model: circular for an entity that steers, quadratic for one that
+    /// falls. Default: constant velocity.
     #[must_use]
     pub fn with_model(mut self, kind: MotionKind) -> Self {
         self.kind = kind;
         self
     }
 
-    /// Rounds as this wire format does. Receivers must decode with the same.
+    /// Sets the precision of the wire format. Receivers must decode with the same.
     #[must_use]
     pub fn with_precision(mut self, precision: Precision) -> Self {
         self.precision = precision;
         self
     }
 
-    /// Also tells which way the entity faces, where that does not follow from its motion.
+    /// Also sends the orientation, for an entity whose orientation does not follow from its motion.
     #[must_use]
     pub fn with_attitude(mut self) -> Self {
         self.sends_attitude = true;
         self
     }
 
-    /// Goes on from what somebody else exported last: receivers already follow that.
+    /// Continues after another owner: `exported` is the last DR vector that it sent, which
+    /// receivers follow.
     #[must_use]
     pub fn continuing(mut self, exported: DrVector<V>) -> Self {
         self.exported = Some(exported);
         self
     }
 
-    /// Tells the truth of this frame; call it every frame. Answers with a DR vector when one is
-    /// due.
+    /// Takes the true state of this frame and returns a new DR vector when one is due. Call it
+    /// every frame.
     ///
     /// `now` must not go backwards. Of several observations within one step of the wire's time grid
-    /// (1 ms by default) at most one cuts, unless the entity jumps.
+    /// (1 ms by default) at most one generates a DR vector, unless the entity jumps.
     pub fn observe(
         &mut self,
         observation: Observation<V>,
@@ -107,12 +112,12 @@ impl<V: Planar> Owner<V> {
         Ok(Some(Export { vector, reason }))
     }
 
-    /// The newest DR vector: what receivers believe once they have it.
+    /// Returns the newest DR vector, or `None` before the first observation.
     pub fn exported(&self) -> Option<&DrVector<V>> {
         self.exported.as_ref()
     }
 
-    /// The entity this watches.
+    /// Returns the watched entity.
     pub fn entity(&self) -> EntityId {
         self.entity
     }
@@ -128,7 +133,8 @@ impl<V: Planar> Owner<V> {
 
     fn cut(&self, state: &State<V>, now: SharedInstant, reason: Reason) -> DrVector<V> {
         let generated_at = match &self.exported {
-            // Later than the last one even within one grid step: order is by generation time.
+            // Later than the last one even within one grid step: receivers order DR vectors by
+            // generation time.
             Some(last) => self.on_grid(now).max(last.generated_at + self.precision.time_step()),
             None => self.on_grid(now),
         };

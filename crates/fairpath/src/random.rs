@@ -1,8 +1,9 @@
-//! A seeded generator whose numbers are the same on every platform, and the distributions we need
-//! from it.
+//! A seeded random number generator that returns the same numbers on every platform, and the
+//! distributions that the library needs.
 //!
-//! Whoever needs chance is handed one of these; nobody asks the system. xoshiro256++ (Blackman and
-//! Vigna), seeded through SplitMix64 as its authors advise.
+//! Code that needs randomness takes a [`Random`] as an argument; nothing reads the system's
+//! generator. The algorithm is xoshiro256++ (Blackman and Vigna), seeded through SplitMix64 as its
+//! authors advise.
 
 use std::f64::consts::TAU;
 
@@ -13,14 +14,14 @@ pub struct Random {
 }
 
 impl Random {
-    /// The stream that belongs to `seed`.
+    /// Returns the stream that belongs to `seed`.
     pub fn from_seed(seed: u64) -> Self {
         let mut mix = seed;
         Self { state: std::array::from_fn(|_| split_mix(&mut mix)) }
     }
 
-    /// A stream of its own for part `index` of whatever this one drives: adding a part, or drawing
-    /// more in one of them, leaves the others' numbers as they were.
+    /// Returns an independent stream for part `index` of a program. Adding a part, or drawing more
+    /// numbers in one part, does not change the numbers of the others.
     #[must_use]
     pub fn fork(&self, index: u64) -> Self {
         let mut mix =
@@ -28,7 +29,7 @@ impl Random {
         Self { state: std::array::from_fn(|_| split_mix(&mut mix)) }
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     pub fn bits(&mut self) -> u64 {
         let [a, b, c, d] = self.state;
         let out = a.wrapping_add(d).rotate_left(23).wrapping_add(a);
@@ -37,36 +38,40 @@ impl Random {
         out
     }
 
-    /// Uniform in [0, 1), with 53 random bits.
+    /// Returns a uniform number in [0, 1), with 53 random bits.
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// Uniform in [low, high).
+    /// Returns a uniform number in [low, high).
     pub fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.unit()
     }
 
-    /// Uniform among 0 … `count` − 1. `count` must not be zero.
+    /// Returns a uniform integer from 0 to `count` − 1.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `count` is zero.
     pub fn below(&mut self, count: u64) -> u64 {
-        assert!(count > 0, "cannot choose among nothing");
+        assert!(count > 0, "`count` must be at least 1");
         // Multiply-shift; the bias is below count / 2^64.
         ((u128::from(self.bits()) * u128::from(count)) >> 64) as u64
     }
 
-    /// True with this probability; NaN is never.
+    /// Returns true with this probability; never if it is NaN.
     pub fn chance(&mut self, probability: f64) -> bool {
         self.unit() < probability
     }
 
-    /// Normal with mean 0 and standard deviation 1 (Box–Muller; the second value is not kept, so
-    /// that each draw costs the same number of bits).
+    /// Returns a normal number with mean 0 and standard deviation 1 (Box–Muller; the second value
+    /// is discarded, so that each draw uses the same number of bits).
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * libm::log(1.0 - self.unit())).sqrt();
         radius * libm::cos(TAU * self.unit())
     }
 
-    /// Exponential with mean 1.
+    /// Returns an exponential number with mean 1.
     pub fn exponential(&mut self) -> f64 {
         -libm::log(1.0 - self.unit())
     }
@@ -88,7 +93,7 @@ mod tests {
     fn the_stream_is_pinned() {
         let mut random = Random::from_seed(1);
         let first: [u64; 3] = std::array::from_fn(|_| random.bits());
-        // Worlds replay from seeds: if these change, every seed means another world.
+        // Worlds are replayed from seeds: if these numbers change, every seed gives another world.
         assert_eq!(first, PINNED);
     }
 

@@ -1,46 +1,47 @@
-//! What is known of a moving thing at one instant.
+//! The state of a moving entity at one instant.
 
 use crate::motion::NUMBER_MAX;
 use crate::vector::{Planar, Vector};
 
-/// Where something is, how it moves and which way it faces.
+/// Position, motion and orientation of an entity at one instant.
 ///
-/// The owner fills it from the game; a [`Motion`](crate::motion::Motion) answers with one. What a
-/// game does not know it leaves at zero: the models that would use it then behave like simpler
+/// The owner fills it from the game; a [`Motion`](crate::motion::Motion) returns one. Leave a field
+/// at zero if the game does not know it: the models that would use it then behave like simpler
 /// ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct State<V: Vector> {
-    /// Where it is.
+    /// Position in world units.
     pub position: V,
-    /// How fast it moves, per second.
+    /// Velocity, per second.
     pub velocity: V,
-    /// How fast that changes, per second squared.
+    /// Acceleration, per second squared.
     pub acceleration: V,
-    /// Which way it faces.
+    /// Orientation of the body.
     pub orientation: V::Orientation,
-    /// How fast it turns.
+    /// Angular velocity, in radians per second.
     pub spin: V::Spin,
 }
 
 impl<V: Vector> State<V> {
-    /// Something that moves and faces the way it moves.
+    /// Returns the state of an entity that moves and faces the way it moves.
     pub fn moving(position: V, velocity: V) -> Self {
         Self { position, velocity, orientation: velocity.facing(), ..Self::default() }
     }
 
-    /// The same, with an acceleration.
+    /// Sets the acceleration.
     #[must_use]
     pub fn with_acceleration(mut self, acceleration: V) -> Self {
         self.acceleration = acceleration;
         self
     }
 
-    /// Whether every number in it is finite.
+    /// Returns whether every number in the state is finite.
     pub fn is_finite(&self) -> bool {
         self.is_within(f64::MAX)
     }
 
-    /// Whether no number in it is greater than [`NUMBER_MAX`]. Nothing else may enter the library.
+    /// Returns whether no number in the state exceeds [`NUMBER_MAX`]. The library refuses any other
+    /// state.
     pub fn stays_finite(&self) -> bool {
         self.is_within(NUMBER_MAX)
     }
@@ -53,7 +54,7 @@ impl<V: Vector> State<V> {
 }
 
 impl<V: Planar> State<V> {
-    /// The same, facing `heading` and turning at `turn_rate` about +z.
+    /// Sets the heading, and the turn rate about +z, both in radians.
     #[must_use]
     pub fn with_heading(mut self, heading: f64, turn_rate: f64) -> Self {
         self.orientation = V::level(heading);
@@ -61,24 +62,25 @@ impl<V: Planar> State<V> {
         self
     }
 
-    /// Velocity along the heading: negative when reversing.
+    /// Returns the velocity along the heading; negative when reversing.
     pub fn signed_speed(&self) -> f64 {
         let ahead = crate::vector::Vec2::from_heading(V::heading(self.orientation));
         self.velocity.on_plane().dot(ahead)
     }
 }
 
-/// What the owner saw this frame.
+/// What the owner observed this frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Observation<V: Vector> {
-    /// It got here by moving.
+    /// The entity moved here.
     Moved(State<V>),
-    /// It was put here: a respawn or teleport. Starts a new life, and everybody must be told.
+    /// The entity was put here by a respawn or a teleport. Starts a new life, which every receiver
+    /// must learn of.
     Jumped(State<V>),
 }
 
 impl<V: Vector> Observation<V> {
-    /// What was seen, whichever way it came about.
+    /// Returns the observed state.
     pub fn state(&self) -> &State<V> {
         let (Self::Moved(state) | Self::Jumped(state)) = self;
         state

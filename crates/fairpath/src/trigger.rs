@@ -1,7 +1,7 @@
-//! When the receivers' guess has become too wrong: the rules that cut a new DR vector.
+//! Triggers: rules that say when receivers need a new DR vector.
 //!
 //! Every rule compares the truth with the last DR vector *generated*, never with the previous
-//! frame: slow drift would slip through a frame-to-frame test for ever.
+//! frame: a frame-to-frame test would never notice slow drift.
 
 use crate::dr_vector::DrVector;
 use crate::state::State;
@@ -11,56 +11,58 @@ use crate::vector::{Planar, Vector};
 /// A rule that says when a new DR vector is due.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Trigger {
-    /// The truth is farther than `threshold` from where the exported path puts it now.
+    /// Fires when the truth is farther than `threshold` from the exported position.
     Distance {
         /// In world units. Halving it sends a turning entity about 1.4 times as often (the error
-        /// grows with t²); above a body width, hits look unfair. 0.3 for a tank of 6 × 2.8
-        /// at 25 u/s.
+        /// grows with t²). Above a body width, hits look unfair. 0.3 for a tank of 6 × 2.8 at 25
+        /// u/s.
         threshold: f64,
     },
-    /// The truth is farther than `threshold` from the *line* the exported path runs along now.
+    /// Fires when the truth is farther than `threshold` from the *line* along which the exported
+    /// path moves.
     ///
-    /// Cheaper than `Distance` for something that speeds up and slows down on a road, and blind to
-    /// something that stops on its line: combine it with [`Every`](Self::Every).
+    /// Sends less than `Distance` for an entity that changes its speed on a road. Does not notice
+    /// an entity that stops on its line: combine it with [`Every`](Self::Every).
     CrossTrack {
         /// In world units.
         threshold: f64,
     },
-    /// The truth faces another way than the exported path by more than `threshold`.
+    /// Fires when the orientation differs from the exported one by more than `threshold`.
     Angle {
         /// In radians.
         threshold: f64,
     },
-    /// The last DR vector is this old: a heartbeat. Every trigger, of whatever kind, restarts it.
+    /// Fires when the last DR vector is this old: a heartbeat. A trigger of any kind restarts the
+    /// interval.
     Every(Span),
-    /// The direction of movement has turned away from the exported one by more than `angle`: tells
-    /// of a turn before it has grown into a distance. Starting and stopping count as a turn.
+    /// Fires when the direction of movement differs from the exported one by more than `angle`:
+    /// reports a turn before it has grown into a distance. Starting and stopping count as a turn.
     PreReckoning {
-        /// In radians. Banavar 2005's field uses a few degrees up to a quarter turn; too small a
-        /// value sends on noise.
+        /// In radians. The literature around Banavar 2005 uses a few degrees up to a quarter turn.
+        /// Too small a value fires on noise.
         angle: f64,
-        /// Slower than this is standing still, in units per second: below it a direction is only
-        /// noise.
+        /// Speed below which the entity counts as standing, in units per second. Below it a
+        /// direction is only noise.
         speed_min: f64,
     },
-    /// `Distance` whose threshold grows with the distance to the receiver. Generates at the
-    /// smallest one; [`Adaptive::passes`] then filters for each receiver.
-    Adaptive(Adaptive),
-    /// Any of these.
+    /// `Distance` with a threshold that grows with the distance to the receiver. Generates at the
+    /// smallest threshold; [`AdaptiveThreshold::passes`] then filters for each receiver.
+    Adaptive(AdaptiveThreshold),
+    /// Fires when any of these rules fires.
     AnyOf(Vec<Self>),
 }
 
 impl Trigger {
-    /// The usual choice: keep every receiver within `threshold`, and say something once a second.
+    /// Returns the usual rule: fires at a distance of `threshold`, and once a second.
     ///
     /// The heartbeat bounds how long a receiver that lost the last DR vector stays wrong. One
-    /// second is what BZFlag ships; a third of the default horizon, so two may be lost before
-    /// anybody freezes.
+    /// second is what BZFlag uses. It is a third of the default horizon, so a receiver can lose two
+    /// heartbeats before its replica freezes.
     pub fn within(threshold: f64) -> Self {
         Self::AnyOf(vec![Self::Distance { threshold }, Self::Every(Span::from_secs(1))])
     }
 
-    /// Why a new DR vector is due, if one is.
+    /// Returns why a new DR vector is due, or `None` if the exported one is good enough.
     pub fn check<V: Planar>(
         &self,
         truth: &State<V>,
@@ -87,58 +89,59 @@ impl Trigger {
     }
 }
 
-/// Why a DR vector was cut.
+/// Why a DR vector was generated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// It is the entity's first.
+    /// It is the first one of the entity.
     Born,
-    /// The entity was put somewhere else: a new life.
+    /// The entity was teleported or respawned: a new life begins.
     Jumped,
     /// The truth left the exported path.
     Distance,
     /// The truth left the exported line.
     CrossTrack,
-    /// The truth faces another way.
+    /// The orientation changed.
     Angle,
-    /// Nothing had been said for long enough.
+    /// The heartbeat interval has passed.
     Heartbeat,
-    /// The truth began to turn away.
+    /// The direction of movement changed.
     PreReckoning,
 }
 
 /// A threshold that grows with the distance between entity and receiver: level of detail.
 ///
 /// ε(d) = `near` + `per_distance`·d, at most `far`. With `near` 0.1, `per_distance` 0.01 and `far`
-/// 2, somebody 50 units away is kept within 0.6.
+/// 2, a receiver 50 units away is kept within 0.6.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Adaptive {
-    /// The threshold for a receiver right beside it, in world units; what generates DR vectors.
+pub struct AdaptiveThreshold {
+    /// Threshold at distance zero, in world units. It decides when DR vectors are generated.
     pub near: f64,
-    /// How much is added for every unit of distance.
+    /// Threshold added per unit of distance.
     pub per_distance: f64,
-    /// The most a receiver may be off, however far away.
+    /// Upper limit of the threshold, at any distance.
     pub far: f64,
 }
 
-impl Adaptive {
-    /// The threshold for a receiver `distance` away.
+impl AdaptiveThreshold {
+    /// Returns the threshold for a receiver `distance` away.
     pub fn threshold_at(&self, distance: f64) -> f64 {
         (self.near + self.per_distance * distance).min(self.far).max(self.near)
     }
 
-    /// Whether a receiver who looks on from `viewpoint`, and was last sent `told`, must hear of the
-    /// truth. Somebody who was told nothing, or of another life, must.
+    /// Returns whether a receiver that looks from `viewpoint` needs a new DR vector. `last_sent` is
+    /// the last one sent to it. A receiver that was sent none, or one of another life, always
+    /// does.
     pub fn passes<V: Planar>(
         &self,
         truth: &State<V>,
         exported: &DrVector<V>,
-        told: Option<&DrVector<V>>,
+        last_sent: Option<&DrVector<V>>,
         viewpoint: V,
         now: SharedInstant,
     ) -> bool {
-        let Some(told) = told.filter(|told| told.life == exported.life) else { return true };
+        let Some(last_sent) = last_sent.filter(|sent| sent.life == exported.life) else { return true };
         let threshold = self.threshold_at(truth.position.distance(viewpoint));
-        distance(truth, told, now) > threshold
+        distance(truth, last_sent, now) > threshold
     }
 }
 
@@ -146,7 +149,7 @@ fn distance<V: Planar>(truth: &State<V>, exported: &DrVector<V>, now: SharedInst
     truth.position.distance(exported.position_at(now))
 }
 
-/// Distance from the line through `believed` along its velocity; from the point, where it stands
+/// Distance from the line through `believed` along its velocity, or from the point if it stands
 /// still.
 fn cross_track<V: Vector>(truth: &State<V>, believed: &State<V>) -> f64 {
     let off = truth.position - believed.position;
@@ -222,7 +225,7 @@ mod tests {
 
     #[test]
     fn the_far_receiver_hears_less() {
-        let adaptive = Adaptive { near: 0.1, per_distance: 0.01, far: 2.0 };
+        let adaptive = AdaptiveThreshold { near: 0.1, per_distance: 0.01, far: 2.0 };
         assert_eq!(adaptive.threshold_at(50.0), 0.6);
         assert_eq!(adaptive.threshold_at(1e6), 2.0);
         let told = exported();

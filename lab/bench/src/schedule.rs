@@ -6,7 +6,7 @@
 use fairpath::motion::MotionKind;
 use fairpath::schedule::{
     Broadcast, DeterministicBudget, DispatcherConfig, ErrorIndex, ErrorIndexConfig, EveryNth,
-    FixedProbability, ProbabilisticBudget, RelativeError, Scheduler, SchedulingOne, SchedulingTwo, Weighting,
+    FixedProbability, ProbabilisticBudget, RelativeError, Scheduler, Scheduling, Waiting, Weighting,
 };
 use fairpath::vector::Vec2;
 
@@ -27,8 +27,8 @@ const SCHEDULERS: &[Entry] = &[
     ("deterministic budget", |receivers| {
         Box::new(DeterministicBudget::new(receivers as f64 / 3.0, Weighting::ACCUMULATED))
     }),
-    ("scheduling #1 (solves)", |_| Box::new(SchedulingOne::new())),
-    ("scheduling #2 (solves)", |_| Box::new(SchedulingTwo::new())),
+    ("scheduling #1 (solves)", |_| Box::new(Scheduling::new(Waiting::Discard))),
+    ("scheduling #2 (solves)", |_| Box::new(Scheduling::new(Waiting::Send))),
     ("relative error (solves)", |_| Box::new(RelativeError::new())),
     ("error-index", |receivers| Box::new(ErrorIndex::new(ErrorIndexConfig::new(receivers as f64 / 3.0)))),
 ];

@@ -7,7 +7,7 @@ use fairpath::place::Placement;
 use fairpath::random::Random;
 use fairpath::schedule::{
     Broadcast, DeterministicBudget, ErrorIndex, ErrorIndexConfig, EveryNth, FixedProbability,
-    ProbabilisticBudget, RelativeError, Scheduler, SchedulingOne, SchedulingTwo, Weighting,
+    ProbabilisticBudget, RelativeError, Scheduler, Scheduling, Waiting, Weighting,
 };
 use fairpath::session::Budget;
 use fairpath::time::{SharedInstant, Span};
@@ -77,8 +77,8 @@ pub enum Drivers {
 pub enum SchedulerPlan {
     Broadcast,
     EveryNth(u64),
-    SchedulingOne { at_reception: bool },
-    SchedulingTwo { at_reception: bool },
+    SchedulingDiscard { at_reception: bool },
+    SchedulingSend { at_reception: bool },
     RelativeError,
     FixedProbability(f64),
     ProbabilisticBudget(f64, usize),
@@ -92,10 +92,8 @@ impl SchedulerPlan {
         match self {
             Self::Broadcast => Box::new(Broadcast),
             Self::EveryNth(n) => Box::new(EveryNth::new(n)),
-            Self::SchedulingOne { at_reception: false } => Box::new(SchedulingOne::new()),
-            Self::SchedulingOne { at_reception: true } => Box::new(SchedulingOne::equal_at_reception()),
-            Self::SchedulingTwo { at_reception: false } => Box::new(SchedulingTwo::new()),
-            Self::SchedulingTwo { at_reception: true } => Box::new(SchedulingTwo::equal_at_reception()),
+            Self::SchedulingDiscard { at_reception } => scheduling(Waiting::Discard, at_reception),
+            Self::SchedulingSend { at_reception } => scheduling(Waiting::Send, at_reception),
             Self::RelativeError => Box::new(RelativeError::new()),
             Self::FixedProbability(probability) => Box::new(FixedProbability::new(probability)),
             Self::ProbabilisticBudget(budget, weighting) => {
@@ -125,8 +123,8 @@ impl SchedulerPlan {
         match random.below(9) {
             0 => Self::Broadcast,
             1 => Self::EveryNth(2 + random.below(4)),
-            2 => Self::SchedulingOne { at_reception: random.chance(0.5) },
-            3 => Self::SchedulingTwo { at_reception: random.chance(0.5) },
+            2 => Self::SchedulingDiscard { at_reception: random.chance(0.5) },
+            3 => Self::SchedulingSend { at_reception: random.chance(0.5) },
             4 => Self::RelativeError,
             5 => Self::FixedProbability(random.between(0.1, 0.9)),
             6 => Self::ProbabilisticBudget(some, weighting),
@@ -134,6 +132,11 @@ impl SchedulerPlan {
             _ => Self::ErrorIndex(some),
         }
     }
+}
+
+fn scheduling(waiting: Waiting, at_reception: bool) -> Box<dyn Scheduler<Vec2>> {
+    let scheduling = Scheduling::new(waiting);
+    Box::new(if at_reception { scheduling.equal_at_reception() } else { scheduling })
 }
 
 /// Something that goes wrong, or that somebody does.

@@ -49,7 +49,7 @@ fn a_plan_is_one_line() {
     assert!(line.starts_with("seed 12: ") && !line.contains('\n'), "{line}");
 }
 
-/// What a plan holds, by name: `Debug` says `Stall(3, …)`, `SchedulingOne { … }`.
+/// What a plan holds, by name: `Debug` says `Stall(3, …)`, `SchedulingSend { … }`.
 fn names(plan: &Plan) -> Vec<String> {
     let name = |debug: String| debug.chars().take_while(|letter| letter.is_alphabetic()).collect::<String>();
     let any_link = |holds: fn(&fairpath_sim::LinkConfig) -> bool| plan.links.iter().flatten().any(holds);
@@ -86,7 +86,7 @@ fn every_fault_scheduler_and_placement_is_drawn() {
     }
     println!("{drawn:?}");
     let incidents = "Partition Cut Crash Leave Absent Step Drift Restart Narrow Stall Claim Release Rebuild Chatter Dismiss";
-    let schedulers = "Broadcast EveryNth SchedulingOne SchedulingTwo RelativeError FixedProbability ProbabilisticBudget \
+    let schedulers = "Broadcast EveryNth SchedulingDiscard SchedulingSend RelativeError FixedProbability ProbabilisticBudget \
         DeterministicBudget ErrorIndex";
     let often =
         incidents.split_whitespace().chain(schedulers.split_whitespace()).chain(["Local", "Hop", "Global"]);

@@ -1,13 +1,12 @@
 //! Gauss–Legendre quadrature with twelve points.
 
-/// How many places the rule looks at.
+/// Number of points of the rule.
 pub(super) const POINTS: usize = 2 * LANES;
-/// How many of them it looks at side by side: half, because all twelve would not fit into
-/// registers.
+/// Number of points evaluated side by side: half, because all twelve would not fit into registers.
 pub(super) const LANES: usize = 6;
 
-/// The places in (0, 1), the zeros of the twelfth Legendre polynomial by Newton's method in 50
-/// digits; the others are their mirror images. The tests check what defines them.
+/// The points in (0, 1): the zeros of the twelfth Legendre polynomial, by Newton's method in 50
+/// digits. The other six are their mirror images. The tests check the property that defines them.
 const PLACES: [f64; LANES] = [
     0.125_233_408_511_468_9,
     0.367_831_498_998_180_2,
@@ -16,7 +15,7 @@ const PLACES: [f64; LANES] = [
     0.904_117_256_370_474_9,
     0.981_560_634_246_719_2,
 ];
-/// What each place, and its mirror image, weighs.
+/// The weight of each point and of its mirror image.
 const WEIGHTS: [f64; LANES] = [
     0.249_147_045_813_402_77,
     0.233_492_536_538_354_8,

@@ -1,39 +1,39 @@
-//! The distance between two straight lines, summed over time: the closed form, without its
+//! The distance between two straight lines, integrated over time: the closed form, without its
 //! cancellations.
 //!
 //! The gap between two such paths changes at a constant rate, so its length is √(a·t² + b·t + c).
 //! The textbook integral of that is a difference of two large values when the gap changes little,
-//! and 0/0 when it does not change, or passes through zero. Two forms that are each exact to
-//! rounding where they are used share the work:
+//! and 0/0 when the gap does not change or passes through zero. Two forms, each exact to rounding
+//! where it is used, share the work:
 //!
-//! * If the gap in the middle of the interval is at least as long as the change over the whole
+//! * If the gap in the middle of the interval is at least as long as its change over the whole
 //!   interval, the paths do not come near each other, the length is smooth, and Gauss's rule with
 //!   twelve points is exact.
-//! * Otherwise they do come near each other, the two ends of the closed form differ by a lot, and
-//!   nothing cancels. The smallest distance in it comes from a vector product: c − b²/4a can go
-//!   negative.
+//! * Otherwise the paths do come near each other, the two ends of the closed form differ by a lot,
+//!   and nothing cancels. The smallest distance in it comes from a vector product, because c −
+//!   b²/4a can become negative.
 
-use super::path::Line;
+use super::path::{Line, Path};
 use super::{Integral, gauss};
 use crate::time::SharedInstant;
-use crate::vector::Vector;
+use crate::vector::{Planar, Vector};
 
 /// The gap between two straight lines.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Straight<V: Vector> {
-    /// From the other to the one, at the instant that seconds count from.
+pub(crate) struct StraightGap<V: Vector> {
+    /// The gap from the other line to the one, at second zero.
     gap: V,
-    /// How fast it changes, per second.
+    /// Change of the gap, per second.
     slope: V,
-    /// What the gap may be off by, because it was put together from rounded numbers.
+    /// Largest rounding error of the gap.
     rounding: f64,
 }
 
-impl<V: Vector> Straight<V> {
+impl<V: Vector> StraightGap<V> {
     /// The gap between two lines, with seconds counted from `zero`.
     ///
-    /// The older line is carried to where the newer one starts, and from there they go on together:
-    /// a long common way is not added to one position and taken off again.
+    /// The older line is extended to the start of the newer one, and from there only the difference
+    /// of the two grows. A long common way is not added to one position and subtracted again.
     #[inline]
     pub(super) fn between(one: &Line<V>, other: &Line<V>, zero: SharedInstant) -> Self {
         let newer = one.since.max(other.since);
@@ -58,15 +58,10 @@ impl<V: Vector> Straight<V> {
         Self { gap, slope, rounding: 0.0 }
     }
 
-    /// The same, with seconds counted from `secs` later.
+    /// The same gap, with seconds counted from `secs` later.
     pub(super) fn starting_at(self, secs: f64) -> Self {
         let rounding = self.rounding + f64::EPSILON * self.slope.length() * secs;
         Self { gap: self.at(secs), rounding, ..self }
-    }
-
-    /// How fast it changes, per second.
-    pub(super) fn slope(&self) -> V {
-        self.slope
     }
 
     /// The gap after `secs` seconds.
@@ -74,18 +69,45 @@ impl<V: Vector> Straight<V> {
         self.gap + self.slope * secs
     }
 
-    /// Its length, summed over the first `secs` seconds.
+    /// The length of the gap, integrated over the first `secs` seconds.
     #[inline]
     pub(super) fn integral(&self, secs: f64) -> Integral {
         let reach = self.slope * (0.5 * secs);
         let value = secs * mean_distance(self.gap + reach, reach);
         Integral { value, bound: secs * self.rounding + ROUNDINGS_OF_SUM * f64::EPSILON * value }
     }
+
+    /// The value of that integral alone; infinite if it overflows.
+    #[inline]
+    pub(super) fn value(&self, secs: f64) -> f64 {
+        let value = self.integral(secs).value;
+        if value.is_finite() { value } else { f64::INFINITY }
+    }
+
+    /// The distance summed over `secs` seconds, which begin `after` seconds after the start.
+    #[inline]
+    pub(crate) fn accumulated(&self, after: f64, secs: f64) -> f64 {
+        Self::along(self.at(after), self.slope).value(secs)
+    }
+}
+
+impl<V: Planar> StraightGap<V> {
+    /// The gap between two paths, with seconds counted from `from`; `None` if one of them is not
+    /// straight from `from` to `to`.
+    #[inline]
+    pub(crate) fn between_paths(
+        one: &Path<V>,
+        other: &Path<V>,
+        from: SharedInstant,
+        to: SharedInstant,
+    ) -> Option<Self> {
+        Some(Self::between(&one.line_over(from, to)?, &other.line_over(from, to)?, from))
+    }
 }
 
 /// Roundings in a gap, in units of `f64::EPSILON`: four halves for each way (velocity, time, its
-/// unit, the product), four halves for the sums; and as much again, because who counts roundings
-/// misses some.
+/// unit, the product), four halves for the sums; and as much again for roundings that this count
+/// misses.
 const ROUNDINGS_OF_GAP: f64 = 8.0;
 /// Roundings in an integral, in units of `f64::EPSILON`, given its gap. The two forms agree to 3
 /// where they meet; the rest is for the length of the interval, and slack.
@@ -105,8 +127,8 @@ pub(super) fn mean_distance<V: Vector>(middle: V, reach: V) -> f64 {
 /// The closed form. Needs a reach that is not zero.
 fn mean_distance_near<V: Vector>(middle: V, reach: V) -> f64 {
     let length = reach.length();
-    // Along the line of the gap's tip, measured from where it is closest: it runs from `first` to
-    // `last`. Mirrored if need be, so that `last` is the further end.
+    // Along the line of the gap's tip, measured from its closest point, the tip moves from `first`
+    // to `last`. Mirrored if necessary, so that `last` is the farther end.
     let along = middle.dot(reach).abs() / length;
     let (first, last) = (along - length, along + length);
     let closest = middle.cross_length(reach) / length;

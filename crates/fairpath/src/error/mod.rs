@@ -1,31 +1,30 @@
-//! Export error: how far apart two beliefs about one entity are, summed over time.
+//! Export error: the distance between two paths of one entity, integrated over time.
 //!
-//! A [`Path`] is what somebody believes: where the entity is, as a function of shared time. The
-//! exported path is one, the path that a receiver places is another; the *export error* between
-//! them is their distance, and its time integral ([`accumulated`], in metre-seconds if positions
-//! are in metres) is what fairness balances. Schedulers also ask the inverse, [`when_reaches`]: at
-//! which microsecond will it have grown to this much?
+//! A [`Path`] says where the entity is, as a function of shared time. The exported path is one; the
+//! path that a receiver places is another. The *export error* between them is their distance. Its
+//! time integral ([`accumulated`], in metre-seconds if positions are in metres) is what fairness
+//! balances. Schedulers also need the inverse, [`when_reaches`]: the microsecond at which the
+//! integral reaches a given value.
 //!
-//! Every answer carries a bound on its own error; truncation is proved, rounding counted with
+//! Every result carries a bound on its own error; truncation is proved, rounding counted with
 //! slack:
 //!
-//! * Two straight lines (standing still and frozen are straight) have a closed form; see
-//!   `linear.rs`. It is exact to rounding where the textbook form divides zero by zero: parallel,
-//!   equal, meeting head-on, starting together.
-//! * Any other pair is cut where it is not smooth (a path freezes, a Hermite curve ends), written
-//!   as one polynomial per stretch of turning (`series.rs`), and that is cut into panels on which
-//!   either Gauss's rule or the closed form is provably good enough (`panels.rs`). Where the two
-//!   meet the distance has a kink; panels shrink towards it until the closed form, which knows that
-//!   kink, can take over.
+//! * Two straight lines (a standing or frozen entity is a straight line too) have a closed form;
+//!   see `linear.rs`. It is exact to rounding where the textbook form divides zero by zero:
+//!   parallel, equal, meeting head-on, starting together.
+//! * Any other pair is cut where it is not smooth (a path freezes, a Hermite curve ends). Each part
+//!   is written as polynomials over short turns (`series.rs`), and these are cut into panels on
+//!   which either Gauss's rule or the closed form is provably good enough (`panels.rs`). Where the
+//!   paths meet the distance has a kink; panels shrink towards it until the closed form, which
+//!   handles the kink, can take over.
 //!
 //! Nothing allocates, and the work is bounded: [`STEPS_MAX`].
 //!
-//! Lives are the caller's business: a path does not know of respawns, so never integrate across
-//! one.
+//! A path does not know about respawns: the caller must not integrate across two lives.
 //!
-//! Numbers: for finite paths no answer is negative or NaN. A gap so wide that its square does not
-//! fit an `f64` (about 1e154) counts as infinite, and so then does the integral; one below 1e-150
-//! may count as zero.
+//! Numbers: for finite paths no result is negative or NaN. A gap so wide that its square does not
+//! fit an `f64` (about 1e154) counts as infinite, and so does the integral; a gap below 1e-150 may
+//! count as zero.
 //!
 //! ```
 //! use fairpath::error::{self, Path};
@@ -33,17 +32,17 @@
 //! use fairpath::time::SharedInstant;
 //! use fairpath::vector::{Vec2, Vector};
 //!
-//! // A tank drove east at 25 m/s. At t = 0 it turned north; this screen hears of it half a second later.
-//! let (start, heard) = (SharedInstant::ZERO, SharedInstant::from_millis(500));
+//! // A tank drove east at 25 m/s and turned north at t = 0. The DR vector arrives 500 ms later.
+//! let (start, received) = (SharedInstant::ZERO, SharedInstant::from_millis(500));
 //! let drive = |x, y| Motion::Linear(Linear { position: Vec2::ZERO, velocity: Vec2::new(x, y) });
 //! let exported = Path::new(drive(0.0, 25.0), start);
 //! let placed = Path::new(drive(25.0, 0.0), start);
 //!
-//! let late = error::accumulated(&exported, &placed, start, heard);
+//! let late = error::accumulated(&exported, &placed, start, received);
 //! assert!((late.value - 25.0 * 2f64.sqrt() / 8.0).abs() <= late.bound);
 //!
-//! // And when will the screen have been wrong by one metre-second?
-//! let when = error::when_reaches(&exported, &placed, start, 1.0, heard).unwrap();
+//! // When has this receiver accumulated one metre-second of error?
+//! let when = error::when_reaches(&exported, &placed, start, 1.0, received).unwrap();
 //! assert_eq!(when.as_micros(), 237_842);
 //! ```
 
@@ -61,14 +60,15 @@ pub use self::panels::STEPS_MAX;
 pub use self::path::Path;
 pub use self::reach::when_reaches;
 
-use self::linear::Straight;
+pub(crate) use self::linear::StraightGap;
 use crate::time::SharedInstant;
 use crate::vector::Planar;
 
-/// The distance between two paths, summed over `from` to `to`, to the default [`Tolerance`].
+/// Returns the distance between two paths, integrated from `from` to `to`, to the default
+/// [`Tolerance`].
 ///
-/// Symmetric in the two paths, and exactly zero if they are the same. An interval that ends before
-/// it begins holds nothing.
+/// Symmetric in the two paths, and exactly zero if they are equal. Zero if `to` is not after
+/// `from`.
 pub fn accumulated<V: Planar>(
     one: &Path<V>,
     other: &Path<V>,
@@ -78,8 +78,8 @@ pub fn accumulated<V: Planar>(
     accumulated_within(one, other, from, to, &Tolerance::DEFAULT)
 }
 
-/// The value alone, for the ledger, which asks for every receiver at every trigger: where both
-/// paths are straight, as in most games, nothing is spent on a bound.
+/// Returns the value without a bound, for the ledger, which asks for every receiver at every
+/// trigger. Computes no bound where both paths are straight, as in most games.
 #[inline]
 pub(crate) fn accumulated_value<V: Planar>(
     one: &Path<V>,
@@ -90,40 +90,13 @@ pub(crate) fn accumulated_value<V: Planar>(
     if to <= from {
         return 0.0;
     }
-    let (Some(one_line), Some(other_line)) = (one.line_over(from, to), other.line_over(from, to)) else {
-        return accumulated_within(one, other, from, to, &Tolerance::OF_BOOKS).value;
-    };
-    let gap = Straight::between(&one_line, &other_line, from);
-    let value = gap.integral((to - from).as_secs_f64()).value;
-    if value.is_finite() { value } else { f64::INFINITY }
-}
-
-/// The gap between two paths that are straight for some time, for the ledger, which asks again and
-/// again for parts of it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct StraightGap<V: Planar>(Straight<V>);
-
-impl<V: Planar> StraightGap<V> {
-    /// `None` if one of the two is not straight from `from` to `to`.
-    pub(crate) fn between(
-        one: &Path<V>,
-        other: &Path<V>,
-        from: SharedInstant,
-        to: SharedInstant,
-    ) -> Option<Self> {
-        Some(Self(Straight::between(&one.line_over(from, to)?, &other.line_over(from, to)?, from)))
-    }
-
-    /// The error of `secs` seconds, `after` seconds after the begin.
-    #[inline]
-    pub(crate) fn accumulated(&self, after: f64, secs: f64) -> f64 {
-        let value = Straight::along(self.0.at(after), self.0.slope()).integral(secs).value;
-        if value.is_finite() { value } else { f64::INFINITY }
+    match StraightGap::between_paths(one, other, from, to) {
+        Some(gap) => gap.value((to - from).as_secs_f64()),
+        None => accumulated_within(one, other, from, to, &Tolerance::OF_BOOKS).value,
     }
 }
 
-/// The accumulated error to a tolerance of your own. Pairs of straight lines are exact and do not
-/// look at it.
+/// Like [`accumulated`], to the given tolerance. Pairs of straight lines are exact and ignore it.
 pub fn accumulated_within<V: Planar>(
     one: &Path<V>,
     other: &Path<V>,
@@ -142,28 +115,28 @@ pub fn accumulated_within<V: Planar>(
     sum.or_infinite()
 }
 
-/// An accumulated error, and how far from the truth it can be.
+/// An accumulated error and its accuracy.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Integral {
     /// The accumulated error, in units of length times seconds. Never negative, never NaN.
     pub value: f64,
-    /// The true value is not further away than this, truncation and rounding together.
+    /// The largest possible difference from the true value, truncation and rounding together.
     pub bound: f64,
 }
 
 impl Integral {
-    /// Nothing, exactly.
+    /// Exactly zero.
     pub const ZERO: Self = Self { value: 0.0, bound: 0.0 };
     /// More than a number can hold.
     pub const INFINITE: Self = Self { value: f64::INFINITY, bound: f64::INFINITY };
 
-    /// Whatever overflowed on the way is infinite, not NaN.
+    /// Returns an infinite integral instead of NaN if the computation overflowed.
     fn or_infinite(self) -> Self {
         if self.value.is_finite() && self.bound.is_finite() { self } else { Self::INFINITE }
     }
 }
 
-/// Errors accumulated one after the other. The bound covers the rounding of the sum, too.
+/// Adds errors of consecutive intervals. The bound covers the rounding of the sum, too.
 impl Add for Integral {
     type Output = Self;
     fn add(self, other: Self) -> Self {
@@ -184,21 +157,21 @@ impl Sum for Integral {
     }
 }
 
-/// How exactly to integrate where there is no closed form.
+/// The accuracy of integrals that have no closed form.
 ///
-/// The truncation error is brought below the larger of the two limits; rounding comes on top and is
-/// in [`Integral::bound`].
+/// The truncation error is kept below the larger of the two limits. Rounding is added in
+/// [`Integral::bound`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tolerance {
-    /// As a share of the integral.
+    /// Truncation limit as a share of the integral.
     relative: f64,
-    /// In units of length times seconds.
+    /// Truncation limit in units of length times seconds.
     absolute: f64,
-    /// How large a neighbourhood of a panel must be free of meetings, for Gauss's rule to be good
-    /// enough on it: half the long axis of an ellipse around the panel, in half-panels.
+    /// Size of the neighbourhood of a panel that must be free of meetings for Gauss's rule to be
+    /// good enough: half the long axis of an ellipse around the panel, in half-panels.
     clearance: f64,
-    /// What the rule is then wrong by at most, per half-panel, as a share of the largest gap in
-    /// that ellipse.
+    /// Largest error of the rule then, per half-panel, as a share of the largest gap in that
+    /// ellipse.
     gauss_error: f64,
 }
 
@@ -206,7 +179,7 @@ impl Tolerance {
     /// Relative 1e-9, absolute 1e-12.
     ///
     /// 1e-9: the ledger adds ten thousand integrals an hour and must still tell receivers apart at
-    /// 1e-5. 1e-12: a picometre for a second, where coordinates of game size round anyway.
+    /// 1e-5. 1e-12: a picometre for a second; coordinates of game size round more than that.
     pub const DEFAULT: Self = Self {
         relative: 1e-9,
         absolute: 1e-12,
@@ -214,9 +187,9 @@ impl Tolerance {
         gauss_error: 2.476_421_188_509_244_3e-10,
     };
 
-    /// What the ledger integrates with: relative 1e-7, absolute 1e-12. No sum of distances is more
-    /// wrong than its parts are, so accounts are a tenth of what they are promised to (1e-6),
-    /// and a trigger takes a twentieth less time than with 1e-9.
+    /// The ledger's tolerance: relative 1e-7, absolute 1e-12. The relative error of a sum of
+    /// distances is at most that of its parts, so accounts are ten times as accurate as promised
+    /// (1e-6). A trigger takes a twentieth less time than with 1e-9.
     pub(crate) const OF_BOOKS: Self = Self {
         relative: 1e-7,
         absolute: 1e-12,
@@ -226,12 +199,13 @@ impl Tolerance {
 
     /// Stops at an error of `relative` times the integral, or of `absolute` if that is more.
     ///
-    /// `relative`: a share; default 1e-9; kept within 1e-14 and 1e-3. Too low spends time on digits
+    /// `relative`: a share; default 1e-9; clamped to 1e-14 … 1e-3. Too low spends time on digits
     /// that rounding takes away: 1e-13 takes half as long again as 1e-9. Too high makes equal
-    /// receivers look different: at 1e-3 one in a thousand metre-seconds is noise. `absolute`:
-    /// length times seconds; default 1e-12, kept at 0 or more. Zero makes paths that differ by
-    /// rounding alone be integrated to the last digit of that rounding; 1e-3 would call a
-    /// millimetre for a second nothing.
+    /// receivers look different: at 1e-3 one in a thousand metre-seconds is noise.
+    ///
+    /// `absolute`: length times seconds; default 1e-12; at least 0. With zero, paths that differ by
+    /// rounding alone are integrated to the last digit of that rounding. With 1e-3, a distance of a
+    /// millimetre for a second counts as nothing.
     pub fn new(relative: f64, absolute: f64) -> Self {
         let relative = if relative > 1e-14 { relative.min(1e-3) } else { 1e-14 };
         let rho = libm::pow(20.0 / relative, 1.0 / (2.0 * gauss::POINTS as f64));

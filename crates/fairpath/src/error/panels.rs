@@ -1,8 +1,7 @@
-//! Cuts the time between two paths into panels, each of which one rule integrates with a proved
-//! error.
+//! Cuts the time between two paths into panels, each integrated by one rule with a proved error.
 //!
 //! A *stretch* is free of breaks, so both paths are smooth on it. A *block* of a stretch is short
-//! enough for one series. A *panel* of a block is where one of two rules is good enough:
+//! enough for one series. On a *panel* of a block one of two rules is good enough:
 //!
 //! * **Gauss's rule**, where the paths stay clear of each other. The distance is √(gap·gap), which
 //!   is analytic wherever gap·gap is not zero. If the gap, followed for complex times through an
@@ -11,30 +10,31 @@
 //!   gap can leave its tangent by: the tangent's square is at least (|c| − |v|·z)², because its two
 //!   roots are both |c|/|v| away, and leaving the tangent changes the square by at most r·(2·(|c| +
 //!   |v|·z) + r). The gap cannot reach zero if the former is larger.
-//! * **The tangent's closed form**, where they come close: the error is at most the integral of the
-//!   gap's departure from its tangent, which falls with the cube of the panel's length.
+//! * **The tangent's closed form**, where the paths come close: the error is at most the integral
+//!   of the gap's departure from its tangent, which falls with the cube of the panel's length.
 //!
-//! A panel on which neither will do is halved; after one that did, the next is tried at twice the
-//! length.
+//! A panel on which neither rule is good enough is halved. After a panel that was good enough, the
+//! next one is tried at twice the length.
 
 use std::ops::{ControlFlow, Range};
 
-use super::linear::{self, ROUNDINGS_OF_SUM, Straight};
+use super::linear::{self, ROUNDINGS_OF_SUM, StraightGap};
 use super::path::{Leg, Path};
-use super::series::{Series, TURN_MAX};
+use super::series::{GapSeries, TURN_MAX};
 use super::{Integral, Tolerance, gauss};
 use crate::time::SharedInstant;
 use crate::vector::Planar;
 
-/// How many panels one integral may try before the rest is only sampled (and its bound says so).
+/// The number of panels that one integral may try before the rest is only sampled (and the bound
+/// says so).
 ///
-/// 65 536: two tanks that circle at π/4 rad/s use it up in six hours, two paths that turn every two
-/// seconds and meet in every turn in a quarter of an hour; by then some ten milliseconds are gone.
-/// The horizon freezes real paths after seconds. Lower would cut long recordings short, higher
-/// would let one absurd call hold up a frame.
+/// 65 536: two tanks that circle at π/4 rad/s use it up in six hours of path, two paths that turn
+/// every two seconds and meet in every turn in a quarter of an hour; by then some ten milliseconds
+/// of computing are gone. The horizon freezes real paths after seconds. A lower limit would cut
+/// long recordings short; a higher one would let one absurd call hold up a frame.
 pub const STEPS_MAX: u32 = 65_536;
 
-/// Shows the panels from `from` to `to` in order, until `visit` breaks.
+/// Passes the panels from `from` to `to` to `visit` in order, until it breaks.
 pub(super) fn walk<V: Planar>(
     one: &Path<V>,
     other: &Path<V>,
@@ -45,37 +45,37 @@ pub(super) fn walk<V: Planar>(
 ) {
     let zero = from;
     let mut walk =
-        Walk { one, other, zero, tolerance, visit, so_far: 0.0, spent: 0.0, steps_left: STEPS_MAX };
-    // Whether it ran to the end or was broken off is the visitor's to know.
+        PanelWalk { one, other, zero, tolerance, visit, so_far: 0.0, spent: 0.0, steps_left: STEPS_MAX };
+    // The visitor knows whether it broke off.
     let _ = walk.run(to);
 }
 
-/// A stretch of time that one rule integrates.
+/// An interval that one rule integrates.
 #[derive(Clone, Debug)]
 pub(super) struct Panel<'a, V: Planar> {
-    /// When, in seconds.
+    /// The interval, in seconds.
     pub(super) secs: Range<f64>,
-    /// The distance summed over all of it.
+    /// The distance integrated over the interval.
     pub(super) integral: Integral,
     rule: Rule<'a, V>,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Rule<'a, V: Planar> {
-    /// The closed form for this gap, its seconds counted from the panel's begin.
-    Tangent(Straight<V>),
+    /// The closed form for this gap, with seconds counted from the start of the panel.
+    Tangent(StraightGap<V>),
     /// Gauss's rule on the part of the series that begins at `first` and is twice `half` long.
-    Gauss { series: &'a Series<V>, first: f64, half: f64 },
-    /// This distance all the time.
+    Gauss { series: &'a GapSeries<V>, first: f64, half: f64 },
+    /// A constant distance.
     Constant(f64),
 }
 
 impl<V: Planar> Panel<'_, V> {
-    fn straight(gap: Straight<V>, secs: Range<f64>) -> Self {
+    fn straight(gap: StraightGap<V>, secs: Range<f64>) -> Self {
         Self { integral: gap.integral(secs.end - secs.start), secs, rule: Rule::Tangent(gap) }
     }
 
-    /// The distance summed from the panel's begin up to `secs`, by the panel's rule.
+    /// The distance integrated from the start of the panel up to `secs`, by the panel's rule.
     ///
     /// Within the panel's bound: the ellipse around a part that shares an end with the panel is
     /// inside the panel's.
@@ -104,31 +104,31 @@ impl<V: Planar> Panel<'_, V> {
     }
 }
 
-/// A walk under way.
-struct Walk<'a, V: Planar, F> {
+/// The state of one walk over the panels.
+struct PanelWalk<'a, V: Planar, F> {
     one: &'a Path<V>,
     other: &'a Path<V>,
-    /// Where seconds count from.
+    /// The instant from which seconds count.
     zero: SharedInstant,
     tolerance: &'a Tolerance,
     visit: F,
-    /// Summed over the panels shown.
+    /// Sum over the panels visited so far.
     so_far: f64,
-    /// What following tangents has cost, of the error that the tolerance allows.
+    /// Error spent on tangents so far, of the error that the tolerance allows.
     spent: f64,
     steps_left: u32,
 }
 
-impl<V: Planar, F: FnMut(&Panel<'_, V>) -> ControlFlow<()>> Walk<'_, V, F> {
+impl<V: Planar, F: FnMut(&Panel<'_, V>) -> ControlFlow<()>> PanelWalk<'_, V, F> {
     fn run(&mut self, to: SharedInstant) -> ControlFlow<()> {
         let (one, other, zero) = (self.one, self.other, self.zero);
         if one == other {
             return ControlFlow::Continue(());
         }
         let end = (to - zero).as_secs_f64();
-        // Most pairs in most games: worth not asking where they break.
-        if let (Some(one), Some(other)) = (one.line_over(zero, to), other.line_over(zero, to)) {
-            return self.show(&Panel::straight(Straight::between(&one, &other, zero), 0.0..end));
+        // The most common case in most games: saves looking for breaks.
+        if let Some(gap) = StraightGap::between_paths(one, other, zero, to) {
+            return self.show(&Panel::straight(gap, 0.0..end));
         }
         let ([a, b], [c, d]) = (one.breaks(zero), other.breaks(zero));
         let mut cuts = [a, b, c, d, end].map(|cut| cut.min(end));
@@ -148,12 +148,12 @@ impl<V: Planar, F: FnMut(&Panel<'_, V>) -> ControlFlow<()>> Walk<'_, V, F> {
         (self.visit)(panel)
     }
 
-    /// Shows a stretch without breaks.
+    /// Visits a stretch without breaks.
     fn stretch(&mut self, secs: Range<f64>) -> ControlFlow<()> {
         let within = 0.5 * (secs.start + secs.end);
         match (self.one.leg(self.zero, within), self.other.leg(self.zero, within)) {
             (Leg::Line { line: one, .. }, Leg::Line { line: other, .. }) => {
-                let gap = Straight::between(&one, &other, self.zero).starting_at(secs.start);
+                let gap = StraightGap::between(&one, &other, self.zero).starting_at(secs.start);
                 self.show(&Panel::straight(gap, secs))
             }
             (one, other) if one == other => ControlFlow::Continue(()),
@@ -168,9 +168,9 @@ impl<V: Planar, F: FnMut(&Panel<'_, V>) -> ControlFlow<()>> Walk<'_, V, F> {
         let (mut begin, mut block) = (secs.start, 1.0);
         while begin < secs.end {
             let end = if block < blocks { secs.start + long * (block / blocks) } else { secs.end };
-            let series = Series::between(one, other, begin..end, self.tolerance.clearance);
+            let series = GapSeries::between(one, other, begin..end, self.tolerance.clearance);
             if !series.is_finite() {
-                // No number of steps would help.
+                // More steps would not help.
                 self.steps_left = 0;
             }
             begin = self.block(&series)?;
@@ -182,9 +182,9 @@ impl<V: Planar, F: FnMut(&Panel<'_, V>) -> ControlFlow<()>> Walk<'_, V, F> {
         ControlFlow::Continue(())
     }
 
-    /// Shows the panels of one series and says how far it came: to its end, unless the steps were
+    /// Visits the panels of one series. Returns how far it came: to the end, unless the steps were
     /// used up.
-    fn block(&mut self, series: &Series<V>) -> ControlFlow<(), f64> {
+    fn block(&mut self, series: &GapSeries<V>) -> ControlFlow<(), f64> {
         let sum_least = self.so_far + series.sum_least();
         let (mut first, mut width) = (-1.0, 2.0);
         while first < 1.0 {
@@ -204,11 +204,11 @@ impl<V: Planar, F: FnMut(&Panel<'_, V>) -> ControlFlow<()>> Walk<'_, V, F> {
         ControlFlow::Continue(series.secs.end)
     }
 
-    /// The panel of `series` that begins at `first` and is twice `reach` long, if a rule is good
-    /// enough on it.
+    /// Returns the panel of `series` that begins at `first` and is twice `reach` long, if a rule is
+    /// good enough on it.
     fn panel<'s>(
         &mut self,
-        series: &'s Series<V>,
+        series: &'s GapSeries<V>,
         first: f64,
         reach: f64,
         sum_least: f64,
@@ -226,7 +226,7 @@ impl<V: Planar, F: FnMut(&Panel<'_, V>) -> ControlFlow<()>> Walk<'_, V, F> {
             (rule, long * series.mean_distance(first + reach, reach), 0.5 * long * gauss_error)
         } else if bend_error <= self.bend_error_allowed(sum_least) {
             self.spent += bend_error;
-            let tangent = Straight::along(gap - change, change * (2.0 / long));
+            let tangent = StraightGap::along(gap - change, change * (2.0 / long));
             (Rule::Tangent(tangent), long * linear::mean_distance(gap, change), bend_error)
         } else {
             return None;
@@ -235,9 +235,10 @@ impl<V: Planar, F: FnMut(&Panel<'_, V>) -> ControlFlow<()>> Walk<'_, V, F> {
         Some(Panel { secs, integral: Integral { value, bound }, rule })
     }
 
-    /// What Gauss's rule can be wrong by per half-panel, if the paths are clear of each other
-    /// around it. `gap` and `change` are the lengths of the gap in the middle and of its change
-    /// to the end, `bend` is what it can leave its tangent by in the panel.
+    /// Returns the largest error of Gauss's rule per half-panel, if the paths are clear of each
+    /// other around the panel. `gap` and `change` are the lengths of the gap in the middle and of
+    /// its change to the end; `bend` is the most that the gap can leave its tangent by in the
+    /// panel.
     fn gauss_error(&self, gap: f64, change: f64, bend: f64) -> Option<f64> {
         let clearance = self.tolerance.clearance;
         let change = change * clearance;
@@ -248,16 +249,15 @@ impl<V: Planar, F: FnMut(&Panel<'_, V>) -> ControlFlow<()>> Walk<'_, V, F> {
         is_clear.then_some(self.tolerance.gauss_error * widest)
     }
 
-    /// What the next tangent may cost: a quarter of what is left of the half that Gauss's rule does
-    /// not use. A quarter, so that there is something left for the next meeting of the two
-    /// paths.
+    /// The error that the next tangent may add: a quarter of what is left of the half that Gauss's
+    /// rule does not use. A quarter leaves something for the next meeting of the two paths.
     fn bend_error_allowed(&self, sum_least: f64) -> f64 {
         let limit = (0.5 * self.tolerance.relative * sum_least.max(self.so_far)).max(self.tolerance.absolute);
         (0.25 * (limit - self.spent)).max(0.0)
     }
 
-    /// Shows all of the rest as its mean over a few samples. The bound is as wide as the two could
-    /// be apart.
+    /// Visits the rest as its mean over a few samples. The bound is the largest possible distance
+    /// of the two paths.
     fn sample(&mut self, one: &Leg<'_, V>, other: &Leg<'_, V>, secs: Range<f64>) -> ControlFlow<()> {
         let (centre, half) = (0.5 * (secs.start + secs.end), 0.5 * (secs.end - secs.start));
         let mean = gauss::mean(|places| places.map(|x| one.gap_at(other, centre + half * x).length()));

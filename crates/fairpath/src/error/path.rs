@@ -3,10 +3,10 @@ use crate::motion::Motion;
 use crate::time::{SharedInstant, Span};
 use crate::vector::{Planar, Vector};
 
-/// What somebody believes about an entity: where it is, at any shared instant.
+/// The position of an entity at any shared instant, as a receiver or the owner assumes it.
 ///
-/// A motion that starts at a known instant, until it freezes if it ever does. Before its start it
-/// looks back along the same curve.
+/// A motion that starts at a known instant and may freeze later. Before its start the path looks
+/// back along the same curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Path<V: Planar> {
     motion: Motion<V>,
@@ -15,28 +15,29 @@ pub struct Path<V: Planar> {
 }
 
 impl<V: Planar> Path<V> {
-    /// Follows `motion`, which starts at `since`, for ever.
+    /// Returns the path that follows `motion`, which starts at `since`, without freezing.
     pub fn new(motion: Motion<V>, since: SharedInstant) -> Self {
         Self { motion, since, frozen_from: None }
     }
 
-    /// The same path until `instant`; from then on it stays where it was at that instant.
+    /// Returns the same path up to `instant`; from then on it stays at its position of that
+    /// instant.
     ///
-    /// This is what the horizon does to a replica that hears nothing. Frozen twice is frozen at the
-    /// earlier one.
+    /// This is what the horizon does to a replica that receives nothing. A path that is frozen
+    /// twice freezes at the earlier instant.
     #[must_use]
     pub fn frozen_from(mut self, instant: SharedInstant) -> Self {
         self.frozen_from = Some(self.frozen_from.map_or(instant, |earlier| earlier.min(instant)));
         self
     }
 
-    /// Where it says the entity is at `t`.
+    /// Returns the position at `t`.
     #[inline]
     pub fn position_at(&self, t: SharedInstant) -> V {
         self.motion.origin() + self.displacement_at(t)
     }
 
-    /// How fast it says the entity moves at `t`; not at all once frozen.
+    /// Returns the velocity at `t`; zero once frozen.
     pub fn velocity_at(&self, t: SharedInstant) -> V {
         match self.frozen_from {
             Some(frozen) if t >= frozen => V::ZERO,
@@ -44,7 +45,8 @@ impl<V: Planar> Path<V> {
         }
     }
 
-    /// How far apart the two are at `t`. Exact even far from the origin of the world.
+    /// Returns the distance between the two paths at `t`. Exact even far from the origin of the
+    /// world.
     pub fn distance_at(&self, other: &Self, t: SharedInstant) -> f64 {
         let apart = self.motion.origin() - other.motion.origin();
         (apart + (self.displacement_at(t) - other.displacement_at(t))).length()
@@ -56,17 +58,18 @@ impl<V: Planar> Path<V> {
         self.motion.displacement_at((moving_until - self.since).as_secs_f64())
     }
 
-    /// Whether it is one straight line until it freezes.
+    /// Whether the path is one straight line until it freezes.
     pub(crate) fn is_straight(&self) -> bool {
         self.moving_line().is_some()
     }
 
-    /// How long after `t` it freezes, if it ever does and has not yet.
+    /// How long after `t` the path freezes; `None` if it never does or has already.
     pub(crate) fn freezes_after(&self, t: SharedInstant) -> Option<Span> {
         self.frozen_from.filter(|frozen| *frozen > t).map(|frozen| frozen - t)
     }
 
-    /// The straight line that it follows all the way from `from` to `to`, if it does.
+    /// The straight line that the path follows all the way from `from` to `to`; `None` if it does
+    /// not.
     #[inline]
     pub(super) fn line_over(&self, from: SharedInstant, to: SharedInstant) -> Option<Line<V>> {
         match self.frozen_from {
@@ -76,8 +79,8 @@ impl<V: Planar> Path<V> {
         }
     }
 
-    /// What it follows on a smooth stretch, given some second of that stretch. Seconds count from
-    /// `zero`.
+    /// The piece that the path follows on a smooth stretch, given some second of that stretch.
+    /// Seconds count from `zero`.
     pub(super) fn leg(&self, zero: SharedInstant, within: f64) -> Leg<'_, V> {
         if let Some(frozen) = self.frozen_from
             && within > (frozen - zero).as_secs_f64()
@@ -91,7 +94,7 @@ impl<V: Planar> Path<V> {
         }
     }
 
-    /// The seconds after `zero` at which it is not smooth; infinite where there is none.
+    /// The seconds after `zero` at which the path is not smooth; infinite where there is none.
     pub(super) fn breaks(&self, zero: SharedInstant) -> [f64; 2] {
         let freezes = self.frozen_from.map_or(f64::INFINITY, |frozen| (frozen - zero).as_secs_f64());
         let bends = match &self.motion {
@@ -117,7 +120,7 @@ impl<V: Planar> Path<V> {
     }
 }
 
-/// What whoever has just received it believes.
+/// The path of a receiver that follows this DR vector.
 impl<V: Planar> From<&DrVector<V>> for Path<V> {
     fn from(vector: &DrVector<V>) -> Self {
         Self::new(vector.motion, vector.generated_at)
@@ -126,8 +129,7 @@ impl<V: Planar> From<&DrVector<V>> for Path<V> {
 
 /// A straight piece of a path: origin + moved + velocity·(t − since).
 ///
-/// Where it started and how far it came since stay apart: far from the origin of the world their
-/// sum would round.
+/// Start and displacement stay apart: far from the origin of the world their sum would round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Line<V: Vector> {
     pub(super) origin: V,
@@ -136,8 +138,7 @@ pub(super) struct Line<V: Vector> {
     pub(super) since: SharedInstant,
 }
 
-/// A smooth piece of a path. Its own clock is `lead` seconds ahead of the one that the caller
-/// counts on.
+/// A smooth piece of a path. Its own clock is `lead` seconds ahead of the caller's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Leg<'a, V: Planar> {
     Line { line: Line<V>, lead: f64 },

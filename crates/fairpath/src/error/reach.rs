@@ -1,4 +1,4 @@
-//! The inverse: when will the accumulated error have grown to this much?
+//! The inverse of the integral: when the accumulated error reaches a given amount.
 
 use std::ops::ControlFlow;
 
@@ -7,12 +7,13 @@ use super::{Path, Tolerance};
 use crate::time::{SharedInstant, Span};
 use crate::vector::Planar;
 
-/// The first microsecond at which the error accumulated since `from` is `amount` or more; none if
-/// that is after `until`.
+/// Returns the first microsecond at which the error accumulated since `from` is `amount` or more;
+/// `None` if that is after `until`.
 ///
-/// At once, if the amount is zero or less. Right to the microsecond as far as the integral itself
-/// is known: at the answer the true accumulated error is at least `amount`, and a microsecond
-/// earlier it is less, both up to the bound that [`accumulated`](super::accumulated) states.
+/// Returns `from` if the amount is zero or less. Right to the microsecond as far as the integral
+/// itself is known: at the returned instant the true accumulated error is at least `amount`, and a
+/// microsecond earlier it is less, both up to the bound that [`accumulated`](super::accumulated)
+/// states.
 pub fn when_reaches<V: Planar>(
     one: &Path<V>,
     other: &Path<V>,
@@ -36,15 +37,15 @@ pub fn when_reaches<V: Planar>(
         left -= panel.integral.value;
         ControlFlow::Continue(())
     });
-    // Seconds round; a microsecond after the end would be an answer that nobody asked for.
+    // Seconds round; an instant after `until` must not be returned.
     reached.map(|instant| instant.min(until))
 }
 
-/// The first whole microsecond at which the panel's integral is `amount` or more. All of the panel
-/// is.
+/// The first whole microsecond at which the panel's integral is `amount` or more. The integral of
+/// the whole panel is.
 ///
-/// Newton's method, whose derivative comes for free, kept within a bracket. Every eighth step
-/// halves the bracket instead, so that it ends no matter what the distance does.
+/// Newton's method, whose derivative is at hand, kept within a bracket. Every eighth step halves
+/// the bracket instead, so that the search ends whatever the distance does.
 fn first_span<V: Planar>(panel: &Panel<'_, V>, amount: f64) -> Span {
     let mut low = (panel.secs.start * 1e6).floor() as i64;
     let mut high = (panel.secs.end * 1e6).ceil() as i64;
@@ -67,8 +68,8 @@ fn first_span<V: Planar>(panel: &Panel<'_, V>, amount: f64) -> Span {
     Span::from_micros(high)
 }
 
-/// When the panel's integral would reach `amount` if the distance changed evenly from its begin to
-/// its end: the positive root of d·t + ½·κ·t² = amount, in the form that divides by nothing small.
+/// When the panel's integral would reach `amount` if the distance changed linearly over the panel:
+/// the positive root of d·t + ½·κ·t² = amount, in the form that divides by nothing small.
 fn secs_if_even<V: Planar>(panel: &Panel<'_, V>, amount: f64) -> f64 {
     let (first, last) = (panel.distance_at(panel.secs.start), panel.distance_at(panel.secs.end));
     let growth = (last - first) / (panel.secs.end - panel.secs.start);

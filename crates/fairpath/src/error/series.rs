@@ -1,10 +1,10 @@
 //! The gap between two smooth paths as a polynomial around an instant.
 //!
-//! Every motion model is a polynomial in time or turns steadily, and what turns steadily has a
-//! Taylor series whose n-th term falls as (turn)ⁿ/n!. So over a time in which nothing turns by more
-//! than a fraction of a radian, a few terms are all there is, to rounding. A polynomial is cheap to
-//! evaluate, and bounds on it come from the sizes of its terms, for complex times too: that is what
-//! makes the error bounds in `panels.rs` proofs.
+//! Every motion model is a polynomial in time or turns at a constant rate, and a constant turn has
+//! a Taylor series whose n-th term falls as (turn)ⁿ/n!. So over a time in which neither path turns
+//! by more than a fraction of a radian, a few terms are exact to rounding. A polynomial is cheap to
+//! evaluate, and bounds on it follow from the sizes of its terms, for complex times too: that makes
+//! the error bounds in `panels.rs` proofs.
 
 use std::ops::Range;
 
@@ -13,12 +13,12 @@ use super::path::Leg;
 use crate::motion::{Circular, Dis, Hermite, Motion};
 use crate::vector::{Planar, Vec2, Vec3, Vector};
 
-/// How many terms a series has.
+/// Number of terms of a series.
 const TERMS: usize = 14;
-/// How far a motion may turn in half the time of a series, in radians. The first term left out is
-/// then below turn¹³/14! = 4e-17 of the way, less than what the others round.
+/// The largest turn of a motion in half the time of a series, in radians. The first omitted term is
+/// then below turn¹³/14! = 4e-17 of the way, less than the rounding of the others.
 pub(super) const TURN_MAX: f64 = 0.375;
-/// A term below this share of the sizes that the gap was computed from is rounding.
+/// A term below this share of the sizes from which the gap was computed is rounding.
 const NEGLIGIBLE: f64 = f64::EPSILON / 64.0;
 /// Roundings in a gap, in units of `f64::EPSILON`: sines, products and sums of two positions,
 /// Horner's steps; counted generously.
@@ -26,20 +26,20 @@ const ROUNDINGS: f64 = 16.0;
 
 /// The gap between two paths over some time, as a polynomial in x, which runs from −1 to 1.
 #[derive(Clone, Debug)]
-pub(super) struct Series<V: Planar> {
-    /// When, in seconds.
+pub(super) struct GapSeries<V: Planar> {
+    /// The interval, in seconds.
     pub(super) secs: Range<f64>,
     terms: [V; TERMS],
-    /// The last term that counts.
+    /// The highest term that is not negligible.
     degree: usize,
     /// The gap leaves its tangent by less than `bend`·|Δx|², for complex x as well, out to the
     /// clearance.
     pub(super) bend: f64,
-    /// What the gap may be off by, because it was computed with rounded numbers.
+    /// Largest rounding error of the gap.
     pub(super) rounding: f64,
 }
 
-impl<V: Planar> Series<V> {
+impl<V: Planar> GapSeries<V> {
     /// The gap from `other` to `one` during `secs`.
     pub(super) fn between(one: &Leg<'_, V>, other: &Leg<'_, V>, secs: Range<f64>, clearance: f64) -> Self {
         let (centre, half) = (0.5 * (secs.start + secs.end), 0.5 * (secs.end - secs.start));
@@ -61,7 +61,7 @@ impl<V: Planar> Series<V> {
         Self { secs, terms, degree, bend, rounding: ROUNDINGS * f64::EPSILON * size }
     }
 
-    /// The second that `x` stands for.
+    /// The second at `x`.
     pub(super) fn secs_at(&self, x: f64) -> f64 {
         0.5 * ((1.0 - x) * self.secs.start + (1.0 + x) * self.secs.end)
     }
@@ -71,7 +71,7 @@ impl<V: Planar> Series<V> {
         self.terms[..=self.degree].iter().rev().fold(V::ZERO, |gap, &term| gap * x + term)
     }
 
-    /// The gap at `x`, and how much of it a further `half` would change along the tangent.
+    /// The gap at `x`, and its change over a further `half` along the tangent.
     pub(super) fn tangent_at(&self, x: f64, half: f64) -> (V, V) {
         let (mut gap, mut slope) = (V::ZERO, V::ZERO);
         for &term in self.terms[..=self.degree].iter().rev() {
@@ -83,8 +83,8 @@ impl<V: Planar> Series<V> {
 
     /// The mean distance within `half` of `middle`, by Gauss's rule.
     ///
-    /// Here is where the time goes, so places are looked at side by side: one after the other they
-    /// would wait for each other's products.
+    /// Most of the time is spent here, so points are evaluated side by side: one after the other
+    /// they would wait for each other's products.
     pub(super) fn mean_distance(&self, middle: f64, half: f64) -> f64 {
         gauss::mean(|places| {
             let mut gaps = [V::ZERO; gauss::LANES];
@@ -97,8 +97,8 @@ impl<V: Planar> Series<V> {
         })
     }
 
-    /// The distance summed over all of it is not less than this: a mean length is at least the
-    /// length of the mean, also if the first half is counted negative.
+    /// A lower bound of the distance integrated over the whole interval: a mean length is at least
+    /// the length of the mean, also if the first half is counted negative.
     pub(super) fn sum_least(&self) -> f64 {
         let (mut even, mut odd) = (V::ZERO, V::ZERO);
         for k in (0..TERMS).step_by(2) {
@@ -108,9 +108,9 @@ impl<V: Planar> Series<V> {
         (self.secs.end - self.secs.start) * even.length().max(odd.length())
     }
 
-    /// Whether all that is known of it fits a number.
+    /// Whether all numbers of the series are finite.
     pub(super) fn is_finite(&self) -> bool {
-        // A higher term that does not fit makes the bend not fit.
+        // A higher term that overflows makes the bend overflow.
         (self.bend + self.rounding + self.terms[0].length() + self.terms[1].length()).is_finite()
     }
 }
@@ -118,7 +118,7 @@ impl<V: Planar> Series<V> {
 /// One path's displacement from its origin, as a polynomial in x.
 struct Expansion<V: Vector> {
     terms: [V; TERMS],
-    /// The lengths that were added up for it: rounding is relative to these.
+    /// The sum of the lengths that were added: rounding is relative to it.
     size: f64,
 }
 
@@ -130,7 +130,7 @@ impl<V: Planar> Leg<'_, V> {
         }
     }
 
-    /// How far it has come from its origin after `secs`.
+    /// The displacement from the origin after `secs`.
     pub(super) fn displacement_at(&self, secs: f64) -> V {
         match self {
             Self::Line { line, lead } => line.moved + line.velocity * (lead + secs),
@@ -143,7 +143,7 @@ impl<V: Planar> Leg<'_, V> {
         (self.origin() - other.origin()) + (self.displacement_at(secs) - other.displacement_at(secs))
     }
 
-    /// How fast its direction turns, radians per second.
+    /// How fast the direction turns, in radians per second.
     pub(super) fn turn_rate(&self) -> f64 {
         match self {
             Self::Curve { motion: Motion::Circular(circular), .. } => circular.turn_rate.abs(),
@@ -152,7 +152,7 @@ impl<V: Planar> Leg<'_, V> {
         }
     }
 
-    /// It is never faster than this between `begin` and `end`.
+    /// An upper bound of the speed between `begin` and `end`.
     pub(super) fn speed_max(&self, begin: f64, end: f64) -> f64 {
         match self {
             Self::Line { line, .. } => line.velocity.length(),
@@ -218,7 +218,7 @@ fn expand_hermite<V: Planar>(hermite: &Hermite<V>, at: f64, half: f64, terms: &m
     way.length() + (start_velocity.length() + (square.length() + cube.length() * far) * far) * far
 }
 
-/// Each derivative of the velocity is the one before it, turned a quarter and scaled by the turn
+/// Each derivative of the velocity is the one before it, turned by a quarter and scaled by the turn
 /// rate.
 fn expand_circular<V: Planar>(circular: &Circular<V>, half: f64, terms: &mut [V; TERMS], far: f64) -> f64 {
     let turn = circular.turn_rate * half;
@@ -230,7 +230,7 @@ fn expand_circular<V: Planar>(circular: &Circular<V>, half: f64, terms: &mut [V;
     let fall = 0.5 * circular.climb_acceleration * half * half;
     terms[2] += V::from_plane(Vec2::ZERO, fall);
     let climb = circular.climb_rate.abs() + circular.climb_acceleration.abs() * far;
-    // The heading rounds relative to itself, and turns the whole way.
+    // The rounding of the heading is relative to the heading, and turns the whole way.
     (circular.speed.abs() * (1.0 + circular.heading.abs()) + climb) * far
 }
 

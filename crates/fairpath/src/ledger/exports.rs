@@ -15,14 +15,14 @@ pub(super) struct Exports<V: Planar> {
     pieces: VecDeque<Exported<V>>,
     /// The index of the first piece kept.
     first: Index,
-    /// All before this one are so old that they will soon be forgotten.
+    /// Pieces before this one will soon be forgotten.
     old_before: Index,
-    /// The newest DR vector's life, on the wire and counted.
+    /// The newest DR vector's life, as on the wire and counted without wrapping.
     life: (Life, u64),
 }
 
-/// Counts all DR vectors ever generated. From one on, so that no index takes no more room than an
-/// index: pages hold many.
+/// Counts all DR vectors ever generated. Starts at one, so that `Option<Index>` is no larger than
+/// `Index`: pages hold many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Index(NonZeroU64);
 
@@ -37,13 +37,13 @@ impl Index {
         Self(self.0.saturating_add(count as u64))
     }
 
-    /// How many there are from `first` on before this one; nothing, if it is before.
+    /// How many there are from `first` up to this one; `None` if it is before.
     fn after(self, first: Self) -> Option<usize> {
         usize::try_from(self.count().checked_sub(first.count())?).ok()
     }
 }
 
-/// One DR vector as the exported path follows it, until the next one.
+/// One DR vector as a piece of the exported path, until the next one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Exported<V: Planar> {
     pub(super) index: Index,
@@ -51,22 +51,22 @@ pub(super) struct Exported<V: Planar> {
     /// Lives counted without wrapping.
     life: u64,
     pub(super) path: Path<V>,
-    /// What a replica makes of it: the same, until it freezes.
+    /// The path of a replica that follows it: the same, until it freezes.
     pub(super) placed: Path<V>,
 }
 
-/// How far somebody is off as long as the exported path has not changed and nothing has frozen,
-/// worked out once for all who follow the same DR vector.
+/// The gap of receivers that follow one DR vector, valid while the exported path does not change
+/// and nothing freezes. Computed once for all of them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Gap<V: Planar> {
     since: SharedInstant,
     until: SharedInstant,
-    /// None, if it is the newest DR vector that is followed.
+    /// `None` for followers of the newest DR vector.
     gap: Option<error::StraightGap<V>>,
 }
 
 impl<V: Planar> Gap<V> {
-    /// The error from `from` to `to`, if it is known for all of that.
+    /// The error from `from` to `to`, if the gap is valid for all of that time.
     #[inline]
     pub(super) fn error(&self, from: SharedInstant, to: SharedInstant) -> Option<f64> {
         let (after, secs) = ((from - self.since).as_secs_f64(), (to - from).as_secs_f64());
@@ -114,7 +114,7 @@ impl<V: Planar> Exports<V> {
         self.newest().map(|exported| exported.index)
     }
 
-    /// The pieces of this life, the newest first, back to the one followed at `from`.
+    /// The pieces of this life, the newest first, back to the one that was valid at `from`.
     pub(super) fn back_to(&self, from: SharedInstant) -> impl Iterator<Item = &Exported<V>> + '_ {
         let life = self.life.1;
         let mut reached = false;
@@ -125,12 +125,12 @@ impl<V: Planar> Exports<V> {
         })
     }
 
-    /// Whether this is about the life that the entity lives now.
+    /// Whether this piece belongs to the entity's current life.
     pub(super) fn is_of_this_life(&self, exported: &Exported<V>) -> bool {
         exported.life == self.life.1
     }
 
-    /// Where this DR vector stands in the count, if it is remembered.
+    /// The index of this DR vector, if it is remembered.
     pub(super) fn index_of(&self, vector: &DrVector<V>) -> Option<Index> {
         let newest_first = self.pieces.iter().rev();
         newest_first
@@ -143,12 +143,12 @@ impl<V: Planar> Exports<V> {
         self.pieces.get(index.after(self.first)?)
     }
 
-    /// The same, if it is so old that it will soon be forgotten.
+    /// The piece, if it will soon be forgotten.
     pub(super) fn get_if_old(&self, index: Index) -> Option<&Exported<V>> {
         if index < self.old_before { self.get(index) } else { None }
     }
 
-    /// Notes which are old: here, once, and not whenever a page asks.
+    /// Updates which pieces are old: once here, instead of whenever a page asks.
     fn note_old(&mut self) {
         self.old_before = self.old_before.max(self.first);
         while self.ended_before(self.old_before, REMEMBERED) {
@@ -159,8 +159,8 @@ impl<V: Planar> Exports<V> {
         }
     }
 
-    /// Forgets what ended long before the newest DR vector so far: not the one that is about to
-    /// come, for pages have looked only at those that are here.
+    /// Forgets pieces that ended long before the newest DR vector so far. The one about to be added
+    /// does not count, because pages have seen only those that are here.
     fn forget_old(&mut self) {
         while self.ended_before(self.first, FORGOTTEN_AFTER) {
             self.pieces.pop_front();
@@ -168,7 +168,7 @@ impl<V: Planar> Exports<V> {
         }
     }
 
-    /// Whether a piece ended so long before the newest one began.
+    /// Whether a piece ended more than `span` before the newest one began.
     fn ended_before(&self, index: Index, span: Span) -> bool {
         let (next, newest) = (self.get(index.plus(1)), self.newest());
         next.zip(newest).is_some_and(|(next, newest)| newest.since - next.since > span)
@@ -176,8 +176,8 @@ impl<V: Planar> Exports<V> {
 
     /// The error of a receiver that follows `belief` all the way from `from` to `to`.
     ///
-    /// Between lives there is none: nobody can be wrong about where something is that is no longer
-    /// there.
+    /// Zero between lives: a receiver cannot be wrong about the position of an entity that is no
+    /// longer there.
     pub(super) fn error(&self, belief: &Exported<V>, from: SharedInstant, to: SharedInstant) -> f64 {
         let mut sum = 0.0;
         let mut until = to;
@@ -196,20 +196,19 @@ impl<V: Planar> Exports<V> {
         sum
     }
 
-    /// The gap between the newest piece and what is placed by a receiver that follows `belief`, if
+    /// The gap between the newest piece and the path placed by a receiver that follows `belief`, if
     /// both are straight.
     pub(super) fn gap(&self, belief: &Exported<V>) -> Option<Gap<V>> {
         let newest = self.newest().filter(|newest| newest.life == belief.life)?;
         let (since, until) = (newest.since, self.freezes_at(belief));
         let gap = match newest.index == belief.index {
             true => None,
-            false => Some(error::StraightGap::between(&newest.path, &belief.placed, since, until)?),
+            false => Some(error::StraightGap::between_paths(&newest.path, &belief.placed, since, until)?),
         };
         Some(Gap { since, until, gap })
     }
 
-    /// When the error of a receiver that follows `belief` from `from` on, now or ahead, reaches
-    /// `amount`.
+    /// When the error of a receiver that follows `belief` from `from` on reaches `amount`.
     pub(super) fn when_reaches(
         &self,
         belief: &Exported<V>,
@@ -224,8 +223,8 @@ impl<V: Planar> Exports<V> {
         error::when_reaches(&newest.path, &belief.placed, from, amount, until)
     }
 
-    /// How far a receiver that follows `belief` is off at `at`; infinitely, if that is another
-    /// life.
+    /// The distance of a receiver that follows `belief` to the exported path at `at`; infinite if
+    /// that is another life.
     pub(super) fn distance(&self, belief: &Exported<V>, at: SharedInstant) -> f64 {
         match self.newest() {
             Some(newest) if newest.life == belief.life => newest.path.distance_at(&belief.placed, at),
@@ -233,13 +232,12 @@ impl<V: Planar> Exports<V> {
         }
     }
 
-    /// When whoever follows this freezes.
+    /// When a replica that follows this DR vector freezes.
     pub(super) fn freezes_at(&self, belief: &Exported<V>) -> SharedInstant {
         belief.since + self.horizon
     }
 
-    /// Whether the belief *is* this piece, and not frozen before `until`: then there is no error to
-    /// integrate.
+    /// Whether the belief *is* this piece, and not frozen before `until`: then the error is zero.
     fn is_followed(&self, piece: &Exported<V>, belief: &Exported<V>, until: SharedInstant) -> bool {
         piece.index == belief.index && until <= self.freezes_at(piece)
     }

@@ -1,13 +1,13 @@
 use std::collections::VecDeque;
 
+use super::error_cache::ErrorCache;
 use super::exports::{Exported, Exports, Index};
-use super::memo::Memo;
 use super::{REMEMBERED, REMEMBERED_MAX};
 use crate::error::Path;
 use crate::time::{SharedInstant, Span};
 use crate::vector::Planar;
 
-/// The name of one DR vector on its way to one receiver. Receipts are booked under it.
+/// The id of one copy of a DR vector to one receiver. Receipts refer to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CopyId(u64);
 
@@ -17,7 +17,7 @@ impl CopyId {
     }
 }
 
-/// No such copy was ever sent to that receiver.
+/// No copy with this id was ever sent to the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NeverSent;
 
@@ -29,82 +29,83 @@ impl std::fmt::Display for NeverSent {
 
 impl std::error::Error for NeverSent {}
 
-/// How one receiver stands with one entity, as of the instant the ledger was last advanced to.
+/// The errors and copies of one receiver and one entity, as of the ledger's last advance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Standing {
-    /// Error integrated since the receiver's first DR vector arrived, as well as it is known.
+    /// Error integrated since the receiver's first DR vector arrived, as far as known.
     pub accumulated: f64,
-    /// Error integrated since the DR vector it follows was generated.
+    /// Error integrated since the DR vector that the receiver follows was generated.
     pub instantaneous: f64,
-    /// When the page was opened.
+    /// When the receiver's page was opened.
     pub joined: SharedInstant,
-    /// When the last copy was sent to it.
+    /// When the last copy was sent to the receiver.
     pub last_sent: Option<SharedInstant>,
-    /// Whether any receipt has come from it.
+    /// Whether the receiver has acknowledged any copy.
     pub has_acknowledged: bool,
-    /// Whether it follows the newest DR vector, or will once what is in flight arrives as expected.
-    pub is_told: bool,
-    /// How many copies' fate was given up on: the estimate stands where the truth will never be
-    /// known.
+    /// Whether the receiver follows the newest DR vector, or will once the copies in flight arrive
+    /// as expected.
+    pub has_newest: bool,
+    /// Number of copies that were given up on: their arrival stays an estimate forever.
     pub unsettled: u32,
 }
 
-/// The page of one receiver.
+/// One receiver's page.
 #[derive(Clone, Debug)]
 pub(super) struct Pair<V: Planar> {
     joined: SharedInstant,
-    /// The books are complete up to here.
+    /// The books are complete up to this instant.
     until: SharedInstant,
     accumulated: f64,
-    /// How much of that has been handed out.
+    /// How much of `accumulated` was reported by `drain_growth`.
     drained: f64,
     instantaneous: f64,
-    /// Index of the DR vector it follows at `until`.
+    /// Index of the DR vector that the receiver follows at `until`.
     belief: Option<Index>,
-    /// Index of the newest one that it followed before anything in `copies` arrived.
+    /// Index of the newest DR vector that it followed before any of `copies` arrived.
     base: Option<Index>,
     /// The base itself, once it is so old that the exported path forgets it.
     base_kept: Option<Box<Exported<V>>>,
-    /// In the order they were sent, those that can still matter.
+    /// The copies that can still change the books, in the order of their departure.
     copies: VecDeque<SentCopy>,
-    /// What most questions need to know of them.
-    gist: Gist,
-    /// All copies are called less.
+    /// Summary of `copies`.
+    summary: CopySummary,
+    /// Larger than the ids of all copies.
     next_copy: CopyId,
     last_sent: Option<SharedInstant>,
     last_acknowledged: Option<SharedInstant>,
-    /// Everything it received before this was reported.
+    /// The receiver has acknowledged everything that it received before this.
     complete_until: Option<SharedInstant>,
     unsettled: u32,
 }
 
-/// A trigger walks past everybody's.
+/// A trigger walks over the pages of all receivers.
 const _: () = assert!(size_of::<Pair<crate::vector::Vec2>>() <= 256);
 
-/// One DR vector that was sent.
+/// One copy that was sent.
 #[derive(Clone, Copy, Debug)]
 struct SentCopy {
     id: CopyId,
     index: Index,
     sent_at: SharedInstant,
-    fate: Fate,
+    status: CopyStatus,
 }
 
-/// What most questions need to know of the copies, so that a trigger need not look through
-/// everybody's: they lie apart, and with thousands of receivers in no cache. Summed up anew
-/// whenever they change.
+/// The properties of the copies that most queries need. The copies lie apart and, with thousands of
+/// receivers, in no cache; the summary saves a trigger from reading them. Updated whenever they
+/// change.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Gist {
-    /// The arrivals that are not in the books yet.
-    ahead: Ahead,
-    /// The last arrival, [`LONG_AGO`] if nothing arrives.
+struct CopySummary {
+    /// The arrivals after `until`.
+    ahead: NextArrivals,
+    /// The last arrival, [`LONG_AGO`] if there is none.
     last_arrival: SharedInstant,
-    /// Index of the newest DR vector that arrives at all, and of the newest that is reported.
+    /// Index of the newest DR vector that arrives at all, and of the newest that is acknowledged.
     newest: Option<Index>,
     newest_reported: Option<Index>,
     /// When the oldest copy was sent, [`NEVER`] if there is none.
     oldest_sent: SharedInstant,
-    /// The oldest copy is reported, and ahead of the books: it becomes history once they are there.
+    /// The oldest copy is acknowledged, with an arrival after `until`: it becomes history once the
+    /// books are there.
     is_history_ahead: bool,
 }
 
@@ -112,10 +113,10 @@ struct Gist {
 const LONG_AGO: SharedInstant = SharedInstant::from_micros(i64::MIN);
 const NEVER: SharedInstant = SharedInstant::from_micros(i64::MAX);
 
-impl Default for Gist {
+impl Default for CopySummary {
     fn default() -> Self {
         Self {
-            ahead: Ahead::default(),
+            ahead: NextArrivals::default(),
             last_arrival: LONG_AGO,
             newest: None,
             newest_reported: None,
@@ -125,38 +126,38 @@ impl Default for Gist {
     }
 }
 
-/// The next arrivals, the first first: as many as there is room for.
+/// The next arrivals, the earliest first: as many as there is room for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Ahead {
-    next: [Arrival; Self::ROOM],
+struct NextArrivals {
+    next: [CopyArrival; Self::ROOM],
     count: u8,
     has_more: bool,
 }
 
-/// A DR vector of this index arrives then.
+/// The arrival of a DR vector of this index.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Arrival {
+struct CopyArrival {
     at: SharedInstant,
     index: Index,
 }
 
-impl Default for Ahead {
+impl Default for NextArrivals {
     fn default() -> Self {
-        Self { next: [Arrival { at: NEVER, index: Index::FIRST }; Self::ROOM], count: 0, has_more: false }
+        Self { next: [CopyArrival { at: NEVER, index: Index::FIRST }; Self::ROOM], count: 0, has_more: false }
     }
 }
 
-impl Ahead {
-    /// Three: what a busy tank, which turns seven times a second, has under way to somebody 400 ms
-    /// away.
+impl NextArrivals {
+    /// Three: the copies of a busy tank, which turns seven times a second, under way to a receiver
+    /// 400 ms away.
     const ROOM: usize = 3;
 
     #[inline]
-    fn first(&self) -> Option<Arrival> {
+    fn first(&self) -> Option<CopyArrival> {
         self.next[..usize::from(self.count)].first().copied()
     }
 
-    fn insert(&mut self, arrival: Arrival) {
+    fn insert(&mut self, arrival: CopyArrival) {
         let count = usize::from(self.count);
         let place = self.next[..count].partition_point(|other| other.at <= arrival.at);
         if count == Self::ROOM {
@@ -177,16 +178,16 @@ impl Ahead {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Fate {
-    /// Not reported; taken to arrive then.
+enum CopyStatus {
+    /// Not acknowledged; taken to arrive at this instant.
     Expected(SharedInstant),
-    /// Reported.
+    /// Acknowledged.
     Arrived(SharedInstant),
-    /// Not reported though it was overdue.
+    /// Not acknowledged though it was overdue.
     Missing,
 }
 
-impl Fate {
+impl CopyStatus {
     fn arrival(self) -> Option<SharedInstant> {
         match self {
             Self::Expected(at) | Self::Arrived(at) => Some(at),
@@ -211,7 +212,7 @@ impl<V: Planar> Pair<V> {
             base: None,
             base_kept: None,
             copies: VecDeque::new(),
-            gist: Gist::default(),
+            summary: CopySummary::default(),
             next_copy,
             last_sent: None,
             last_acknowledged: None,
@@ -220,22 +221,22 @@ impl<V: Planar> Pair<V> {
         }
     }
 
-    /// Keeps the books up to `now`.
-    pub(super) fn advance(&mut self, exports: &Exports<V>, now: SharedInstant, memo: &mut Memo<V>) {
+    /// Advances the books to `now`.
+    pub(super) fn advance(&mut self, exports: &Exports<V>, now: SharedInstant, cache: &mut ErrorCache<V>) {
         if now <= self.until {
             return;
         }
         match self.next_by(now) {
-            None => self.go_on_believing(exports, now, memo),
-            Some(arrival) => self.pass_arrivals(exports, arrival, now, memo),
+            None => self.go_on_believing(exports, now, cache),
+            Some(arrival) => self.pass_arrivals(exports, arrival, now, cache),
         }
-        if now - self.gist.oldest_sent > REMEMBERED {
+        if now - self.summary.oldest_sent > REMEMBERED {
             self.give_up_on_old_copies(now);
         }
         self.keep_base(exports);
     }
 
-    /// A copy of this name, newer than all before, leaves at `at` and is expected to arrive at
+    /// A copy with this id, larger than all before, was sent at `at` and is expected to arrive at
     /// `expected`.
     pub(super) fn depart(
         &mut self,
@@ -249,12 +250,12 @@ impl<V: Planar> Pair<V> {
             self.give_up_on_oldest(REMEMBERED_MAX / 2);
         }
         self.next_copy = id.next();
-        self.copies.push_back(SentCopy { id, index, sent_at: at, fate: Fate::Missing });
+        self.copies.push_back(SentCopy { id, index, sent_at: at, status: CopyStatus::Missing });
         self.last_sent = self.last_sent.max(Some(at));
-        self.revise(exports, self.copies.len() - 1, Fate::Expected(expected.max(at)));
+        self.revise(exports, self.copies.len() - 1, CopyStatus::Expected(expected.max(at)));
     }
 
-    /// When a copy left; nothing if that is forgotten.
+    /// When a copy was sent; `None` if that is forgotten.
     pub(super) fn departure(&self, id: CopyId) -> Result<Option<SharedInstant>, NeverSent> {
         if id >= self.next_copy {
             return Err(NeverSent);
@@ -267,27 +268,31 @@ impl<V: Planar> Pair<V> {
     pub(super) fn arrive(&mut self, exports: &Exports<V>, id: CopyId, received_at: SharedInstant) -> bool {
         let Ok(position) = self.copies.binary_search_by_key(&id, |copy| copy.id) else { return false };
         let copy = self.copies[position];
-        if !copy.fate.is_open() || received_at < copy.sent_at {
+        if !copy.status.is_open() || received_at < copy.sent_at {
             return false;
         }
-        self.revise(exports, position, Fate::Arrived(received_at));
+        self.revise(exports, position, CopyStatus::Arrived(received_at));
         self.last_acknowledged = self.last_acknowledged.max(Some(received_at));
         self.fold_what_is_certain();
         true
     }
 
-    /// Whatever is unreported had not arrived by `until`. Says whether it will end up with
-    /// something older than was thought: the newest that it was told of is lost.
+    /// Copies without a receipt had not arrived by `until`. Returns whether the newest copy is
+    /// lost, so that the receiver follows an older DR vector than assumed.
     pub(super) fn complete(&mut self, exports: &Exports<V>, until: SharedInstant, patience: Span) -> bool {
         let told = self.newest_told();
         self.complete_until = self.complete_until.max(Some(until));
-        // Of what is older the receiver itself may have forgotten that it came.
+        // The receiver itself may have forgotten the arrival of older copies.
         self.give_up_on_old_copies(until);
         for position in 0..self.copies.len() {
             let copy = self.copies[position];
-            if matches!(copy.fate, Fate::Expected(at) if at < until) {
+            if matches!(copy.status, CopyStatus::Expected(at) if at < until) {
                 let overdue = until - copy.sent_at > patience;
-                self.revise(exports, position, if overdue { Fate::Missing } else { Fate::Expected(until) });
+                self.revise(
+                    exports,
+                    position,
+                    if overdue { CopyStatus::Missing } else { CopyStatus::Expected(until) },
+                );
             }
         }
         self.drop_what_came_too_late();
@@ -295,10 +300,9 @@ impl<V: Planar> Pair<V> {
         self.newest_told() < told
     }
 
-    /// What has arrived and only waits for the books to be brought up to it is not open: no report
-    /// changes it.
+    /// Whether a report may still change a copy. An acknowledged arrival after `until` is not open.
     pub(super) fn has_open(&self) -> bool {
-        self.copies.iter().any(|copy| copy.fate.is_open())
+        self.copies.iter().any(|copy| copy.status.is_open())
     }
 
     pub(super) fn standing(&self, exports: &Exports<V>) -> Standing {
@@ -308,56 +312,57 @@ impl<V: Planar> Pair<V> {
             joined: self.joined,
             last_sent: self.last_sent,
             has_acknowledged: self.last_acknowledged.is_some(),
-            is_told: self.newest_told() == exports.newest_index(),
+            has_newest: self.newest_told() == exports.newest_index(),
             unsettled: self.unsettled,
         }
     }
 
-    /// The part of the accumulated error that lies before the last acknowledged arrival.
+    /// The part of the accumulated error before the last acknowledged arrival.
     pub(super) fn settled(&self, exports: &Exports<V>) -> f64 {
         let Some(acknowledged) = self.last_acknowledged else { return 0.0 };
         (self.accumulated - self.integrate(exports, acknowledged, self.until)).max(0.0)
     }
 
-    /// Whether nothing is assumed.
+    /// Whether no arrival is assumed.
     pub(super) fn is_settled(&self) -> bool {
-        self.unsettled == 0 && !self.copies.iter().any(|copy| matches!(copy.fate, Fate::Expected(_)))
+        self.unsettled == 0 && !self.copies.iter().any(|copy| matches!(copy.status, CopyStatus::Expected(_)))
     }
 
     pub(super) fn remembered(&self) -> usize {
         self.copies.len()
     }
 
-    /// Whether what it is known to follow is within `tolerance` of the exported path at `at`.
+    /// Whether the newest DR vector that it has acknowledged is within `tolerance` of the exported
+    /// path at `at`.
     pub(super) fn has_confirmed(&self, exports: &Exports<V>, tolerance: f64, at: SharedInstant) -> bool {
-        let newest = self.base.max(self.gist.newest_reported);
+        let newest = self.base.max(self.summary.newest_reported);
         newest
             .and_then(|index| self.exported(exports, index))
             .is_some_and(|belief| exports.distance(belief, at) <= tolerance)
     }
 
-    /// What it will follow in the end, if nothing more is sent.
+    /// The DR vector that it will follow in the end, if nothing more is sent.
     pub(super) fn told<'a>(&'a self, exports: &'a Exports<V>) -> Option<&'a Exported<V>> {
         self.exported(exports, self.newest_told()?)
     }
 
     fn newest_told(&self) -> Option<Index> {
-        self.belief.max(self.gist.newest)
+        self.belief.max(self.summary.newest)
     }
 
-    /// What has been added to the accumulated error since the last time.
+    /// The growth of the accumulated error since the last call.
     pub(super) fn drain_growth(&mut self) -> f64 {
         let growth = self.accumulated - self.drained;
         self.drained = self.accumulated;
         growth
     }
 
-    /// What it is believed to place at `t`, which may lie ahead.
+    /// The path that it places at `t`, which may be in the future.
     pub(super) fn placed_at<'a>(&'a self, exports: &'a Exports<V>, t: SharedInstant) -> Option<&'a Path<V>> {
         Some(&self.followed_at(exports, t)?.placed)
     }
 
-    /// What it is believed to follow at `t`, which may lie ahead.
+    /// The DR vector that it follows at `t`, which may be in the future.
     pub(super) fn followed_at<'a>(
         &'a self,
         exports: &'a Exports<V>,
@@ -366,15 +371,15 @@ impl<V: Planar> Pair<V> {
         self.exported(exports, self.belief_at(t)?)
     }
 
-    /// When it will next follow something else, for all that is known.
+    /// When it next follows another DR vector, as far as is known.
     pub(super) fn next_arrival(&self, after: SharedInstant) -> Option<SharedInstant> {
-        if self.gist.last_arrival <= after {
+        if self.summary.last_arrival <= after {
             return None;
         }
-        self.copies.iter().filter_map(|copy| copy.fate.arrival()).filter(|at| *at > after).min()
+        self.copies.iter().filter_map(|copy| copy.status.arrival()).filter(|at| *at > after).min()
     }
 
-    /// When the error gathered since `from` will be `amount`, if that is by `until`.
+    /// When the error accumulated since `from` reaches `amount`; `None` if not by `until`.
     pub(super) fn when_grown(
         &self,
         exports: &Exports<V>,
@@ -400,72 +405,75 @@ impl<V: Planar> Pair<V> {
         None
     }
 
-    /// Nothing arrives up to `now`: whoever has believed the same for as long has been as wrong.
-    fn go_on_believing(&mut self, exports: &Exports<V>, now: SharedInstant, memo: &mut Memo<V>) {
+    /// No copy arrives up to `now`: all receivers that follow the same DR vector have the same
+    /// error.
+    fn go_on_believing(&mut self, exports: &Exports<V>, now: SharedInstant, cache: &mut ErrorCache<V>) {
         let from = self.until;
         let error = self.belief.map_or(0.0, |index| {
-            memo.grown.recall(index, from, now, || self.error_if_believed(exports, index, from, now))
+            cache.grown.recall(index, from, now, || self.error_if_believed(exports, index, from, now))
         });
         self.add(error, now);
     }
 
-    /// This arrives, and maybe more up to `now`.
+    /// A copy arrives, and maybe more up to `now`.
     fn pass_arrivals(
         &mut self,
         exports: &Exports<V>,
-        first: Arrival,
+        first: CopyArrival,
         now: SharedInstant,
-        memo: &mut Memo<V>,
+        cache: &mut ErrorCache<V>,
     ) {
         let believed = self.belief;
         let mut next = Some(first);
         while let Some(arrival) = next {
-            self.accumulate(exports, arrival.at, memo);
+            self.accumulate(exports, arrival.at, cache);
             self.follow_what_arrived();
             next = self.next_by(now);
         }
-        self.accumulate(exports, now, memo);
+        self.accumulate(exports, now, cache);
         if self.belief != believed {
-            // Since its generation, whoever follows it is as wrong, whenever it arrived.
+            // Since the generation of a DR vector all its followers have the same error, whenever
+            // it arrived.
             let followed = self.belief.and_then(|index| self.exported(exports, index));
             self.instantaneous = followed.map_or(0.0, |belief| {
                 let since = belief.since;
-                memo.since_generation
+                cache
+                    .since_generation
                     .recall(belief.index, since, now, |from| exports.error(belief, from, now))
             });
         }
     }
 
-    /// What arrives next, if that is by `now`.
+    /// The next arrival, if it is by `now`.
     #[inline]
-    fn next_by(&self, now: SharedInstant) -> Option<Arrival> {
-        self.gist.ahead.first().filter(|arrival| arrival.at <= now)
+    fn next_by(&self, now: SharedInstant) -> Option<CopyArrival> {
+        self.summary.ahead.first().filter(|arrival| arrival.at <= now)
     }
 
-    /// Follows what has arrived, now that the books are there. Who does not read for a while has
-    /// many arrivals at one instant.
+    /// Follows the DR vectors that arrived by `until`. A receiver that does not read for a while
+    /// has many arrivals at one instant.
     #[inline]
     fn follow_what_arrived(&mut self) {
         while let Some(arrival) = self.next_by(self.until) {
             self.belief = self.belief.max(Some(arrival.index));
-            self.gist.ahead.remove_first();
+            self.summary.ahead.remove_first();
         }
-        let Gist { ahead, is_history_ahead, .. } = self.gist;
-        // Only of the oldest copy can it have become history just now; receipts see to the rest.
+        let CopySummary { ahead, is_history_ahead, .. } = self.summary;
+        // Only the oldest copy can have become history just now; receipts handle the rest.
         if is_history_ahead || (ahead.count == 0 && ahead.has_more) {
             self.belief = self.arrived_by(self.until);
             self.fold_what_is_certain();
-            self.sum_up();
+            self.summarise();
         }
     }
 
-    /// Integrates up to `to` with the belief as it is.
-    fn accumulate(&mut self, exports: &Exports<V>, to: SharedInstant, memo: &mut Memo<V>) {
+    /// Integrates up to `to` with the current belief.
+    fn accumulate(&mut self, exports: &Exports<V>, to: SharedInstant, cache: &mut ErrorCache<V>) {
         if to > self.until {
             let from = self.until;
             let error = self.belief.zip(exports.newest_index()).map_or(0.0, |(index, newest)| {
                 let find = || self.exported(exports, index).and_then(|belief| exports.gap(belief));
-                let known = memo.gaps.recall(newest, index, find).and_then(|gap| gap.error(from, to));
+                let known = cache.gaps.recall(newest, index, find).and_then(|gap| gap.error(from, to));
                 known.unwrap_or_else(|| self.error_if_believed(exports, index, from, to))
             });
             self.add(error, to);
@@ -489,7 +497,7 @@ impl<V: Planar> Pair<V> {
         self.until = until;
     }
 
-    /// Follows what has arrived by `until`.
+    /// Follows the newest DR vector that has arrived by `until`.
     fn believe(&mut self, exports: &Exports<V>) {
         let belief = self.arrived_by(self.until);
         if belief != self.belief {
@@ -500,21 +508,21 @@ impl<V: Planar> Pair<V> {
         }
     }
 
-    /// Changes a copy's fate, and the books where that makes a difference: between the two
-    /// arrivals.
-    fn revise(&mut self, exports: &Exports<V>, position: usize, fate: Fate) {
-        let (old, new) = (self.copies[position].fate.arrival(), fate.arrival());
+    /// Changes a copy's status, and corrects the books between the old and the new arrival.
+    fn revise(&mut self, exports: &Exports<V>, position: usize, status: CopyStatus) {
+        let (old, new) = (self.copies[position].status.arrival(), status.arrival());
         let from = old.into_iter().chain(new).min().unwrap_or(self.until);
         let to = old.zip(new).map_or(self.until, |(old, new)| old.max(new)).min(self.until);
         let before = self.integrate(exports, from, to);
-        self.copies[position].fate = fate;
-        self.sum_up();
+        self.copies[position].status = status;
+        self.summarise();
         let after = self.integrate(exports, from, to);
         self.accumulated = (self.accumulated + (after - before)).max(0.0);
         self.believe(exports);
     }
 
-    /// The error from `from` to `to`, given what is known of arrivals. Both may lie ahead.
+    /// The error from `from` to `to`, given the known and expected arrivals. Both instants may be
+    /// in the future.
     pub(super) fn integrate(&self, exports: &Exports<V>, from: SharedInstant, to: SharedInstant) -> f64 {
         let (mut sum, mut at) = (0.0, from);
         while at < to {
@@ -527,17 +535,17 @@ impl<V: Planar> Pair<V> {
         sum
     }
 
-    /// Index of the DR vector that it is believed to follow at `t`.
+    /// Index of the DR vector that the receiver follows at `t`.
     fn belief_at(&self, t: SharedInstant) -> Option<Index> {
         if t == self.until { self.belief } else { self.arrived_by(t) }
     }
 
     /// Index of the newest DR vector that has arrived by `t`.
     fn arrived_by(&self, t: SharedInstant) -> Option<Index> {
-        if self.gist.last_arrival <= t {
-            return self.base.max(self.gist.newest);
+        if self.summary.last_arrival <= t {
+            return self.base.max(self.summary.newest);
         }
-        let arrived = self.copies.iter().filter(|copy| copy.fate.arrival().is_some_and(|at| at <= t));
+        let arrived = self.copies.iter().filter(|copy| copy.status.arrival().is_some_and(|at| at <= t));
         self.base.max(arrived.map(|copy| copy.index).max())
     }
 
@@ -545,72 +553,75 @@ impl<V: Planar> Pair<V> {
         exports.get(index).or_else(|| self.base_kept.as_deref().filter(|kept| kept.index == index))
     }
 
-    /// A copy that is unreported although a newer one was in use by the time everything was
-    /// reported can no longer make a difference: if it ever arrives, it arrives stale.
+    /// Drops open copies that are older than one that had arrived when the receiver reported
+    /// everything: they can no longer change the books.
     fn drop_what_came_too_late(&mut self) {
         let Some(until) = self.complete_until else { return };
-        let arrived = self.copies.iter().filter(|copy| matches!(copy.fate, Fate::Arrived(at) if at <= until));
+        let arrived =
+            self.copies.iter().filter(|copy| matches!(copy.status, CopyStatus::Arrived(at) if at <= until));
         let Some(newest) = arrived.map(|copy| copy.index).max() else { return };
-        let is_needed = |copy: &SentCopy| !copy.fate.is_open() || copy.index > newest;
+        let is_needed = |copy: &SentCopy| !copy.status.is_open() || copy.index > newest;
         if !self.copies.iter().all(is_needed) {
             self.copies.retain(is_needed);
-            self.sum_up();
+            self.summarise();
         }
     }
 
-    /// An arrival in the books, and before any open copy was even sent, is history.
+    /// Folds acknowledged arrivals into the base, if they are in the books and before the departure
+    /// of any open copy.
     fn fold_what_is_certain(&mut self) {
-        if self.copies.front().is_none_or(|copy| copy.fate.is_open()) {
+        if self.copies.front().is_none_or(|copy| copy.status.is_open()) {
             return;
         }
-        let open_since = self.copies.iter().filter(|copy| copy.fate.is_open()).map(|copy| copy.sent_at).min();
-        let is_history = |fate: Fate| matches!(fate, Fate::Arrived(at) if at <= self.until && open_since.is_none_or(|open| at <= open));
-        let count = self.copies.iter().take_while(|copy| is_history(copy.fate)).count();
+        let open_since =
+            self.copies.iter().filter(|copy| copy.status.is_open()).map(|copy| copy.sent_at).min();
+        let is_history = |status: CopyStatus| matches!(status, CopyStatus::Arrived(at) if at <= self.until && open_since.is_none_or(|open| at <= open));
+        let count = self.copies.iter().take_while(|copy| is_history(copy.status)).count();
         if count > 0 {
             self.base = self.base.max(self.copies.drain(..count).map(|copy| copy.index).max());
-            self.sum_up();
+            self.summarise();
         }
     }
 
-    /// Takes the gist of the copies as they are now.
-    fn sum_up(&mut self) {
-        let mut gist = Gist::default();
+    /// Updates the summary of the copies.
+    fn summarise(&mut self) {
+        let mut summary = CopySummary::default();
         if let Some(oldest) = self.copies.front() {
-            gist.oldest_sent = oldest.sent_at;
-            gist.is_history_ahead = matches!(oldest.fate, Fate::Arrived(at) if at > self.until);
+            summary.oldest_sent = oldest.sent_at;
+            summary.is_history_ahead = matches!(oldest.status, CopyStatus::Arrived(at) if at > self.until);
         }
         for copy in &self.copies {
-            let Some(at) = copy.fate.arrival() else { continue };
-            gist.newest = gist.newest.max(Some(copy.index));
-            gist.last_arrival = gist.last_arrival.max(at);
+            let Some(at) = copy.status.arrival() else { continue };
+            summary.newest = summary.newest.max(Some(copy.index));
+            summary.last_arrival = summary.last_arrival.max(at);
             if at > self.until {
-                gist.ahead.insert(Arrival { at, index: copy.index });
+                summary.ahead.insert(CopyArrival { at, index: copy.index });
             }
-            if matches!(copy.fate, Fate::Arrived(_)) {
-                gist.newest_reported = gist.newest_reported.max(Some(copy.index));
+            if matches!(copy.status, CopyStatus::Arrived(_)) {
+                summary.newest_reported = summary.newest_reported.max(Some(copy.index));
             }
         }
-        self.gist = gist;
+        self.summary = summary;
     }
 
-    /// Beyond what is remembered the estimate stands, and is counted.
+    /// Gives up on copies older than what is remembered: the estimate stands, and is counted.
     fn give_up_on_old_copies(&mut self, now: SharedInstant) {
         let old = self.copies.partition_point(|copy| now - copy.sent_at > REMEMBERED);
         self.give_up_on_oldest(old);
     }
 
-    /// The fate of the first `count` copies will never be known; no more room or time is spent on
-    /// them.
+    /// Gives up on the first `count` copies: their arrival will never be known, and they need no
+    /// more room or time.
     fn give_up_on_oldest(&mut self, count: usize) {
         for copy in self.copies.iter_mut().take(count) {
-            if let Fate::Expected(at) = copy.fate {
-                copy.fate = Fate::Arrived(at);
+            if let CopyStatus::Expected(at) = copy.status {
+                copy.status = CopyStatus::Arrived(at);
                 self.unsettled += 1;
             }
         }
-        // Missing was concluded from a complete report: that is no guess.
+        // A missing copy was concluded from a complete report: that is no guess.
         let mut place = 0..;
-        self.copies.retain(|copy| place.next() >= Some(count) || copy.fate != Fate::Missing);
+        self.copies.retain(|copy| place.next() >= Some(count) || copy.status != CopyStatus::Missing);
         self.fold_what_is_certain();
     }
 

@@ -2,23 +2,23 @@ use crate::rotation::wrap_angle;
 use crate::state::State;
 use crate::vector::{Planar, Vec2};
 
-/// Keeps its speed along its heading and its turn rate: what tanks, cars and ships do.
+/// Keeps its speed along its heading and its turn rate, like a tank, a car or a ship.
 ///
-/// p = p0 + s·t·sinc(ω·t/2)·(cos, sin)(φ + ω·t/2). Written with sinc and not with the radius s/ω,
-/// it is exact down to ω = 0, where the circle becomes a line, and a negative speed reverses.
+/// p = p0 + s·t·sinc(ω·t/2)·(cos, sin)(φ + ω·t/2). This form, with sinc instead of the radius s/ω,
+/// is exact down to ω = 0, where the circle becomes a line. A negative speed reverses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Circular<V: Planar> {
-    /// Where it starts.
+    /// Position at the start.
     pub position: V,
-    /// Which way it faces at the start, radians from +x towards +y.
+    /// Heading at the start, in radians from +x towards +y.
     pub heading: f64,
-    /// How fast it goes along its heading; negative when reversing.
+    /// Speed along the heading, in units per second; negative when reversing.
     pub speed: f64,
-    /// How fast its heading turns, radians per second, positive from +x towards +y.
+    /// Turn rate in radians per second, positive from +x towards +y.
     pub turn_rate: f64,
-    /// How fast it rises. Nothing in two dimensions.
+    /// Vertical speed in units per second. Ignored in two dimensions.
     pub climb_rate: f64,
-    /// How fast that changes: gravity, for something in the air, is negative.
+    /// Vertical acceleration in units per second squared. Gravity is negative.
     pub climb_acceleration: f64,
 }
 

@@ -6,15 +6,15 @@ use crate::vector::Vector;
 /// jump.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hermite<V: Vector> {
-    /// Where it starts.
+    /// Position at the start.
     pub start: V,
-    /// How fast it starts.
+    /// Velocity at the start, per second.
     pub start_velocity: V,
-    /// Where it goes.
+    /// Position at the end.
     pub end: V,
-    /// How fast it arrives there.
+    /// Velocity at the end, per second.
     pub end_velocity: V,
-    /// How long that takes, in seconds; positive.
+    /// Time from start to end, in seconds; positive.
     pub secs: f64,
 }
 

@@ -4,9 +4,9 @@ use crate::vector::Vector;
 /// Keeps its velocity and faces along it: p0 + v0·t.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Linear<V: Vector> {
-    /// Where it starts.
+    /// Position at the start.
     pub position: V,
-    /// How fast it goes.
+    /// Velocity, per second.
     pub velocity: V,
 }
 

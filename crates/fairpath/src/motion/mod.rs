@@ -1,8 +1,8 @@
-//! Motion models: what a receiver believes between two DR vectors.
+//! Motion models: how an entity moves between two DR vectors.
 //!
-//! A [`Motion`] maps seconds since its start to a full [`State`]; all of them obey one law, that
-//! velocity is the slope of position. Each model is a small struct in a file of its own, named as
-//! the literature names it.
+//! A [`Motion`] maps seconds since its start to a full [`State`]. Every model obeys one law:
+//! velocity is the slope of position. Each model is a small struct in its own file, named as in the
+//! literature.
 
 mod circular;
 pub mod dis;
@@ -21,19 +21,19 @@ pub use stationary::Static;
 use crate::state::State;
 use crate::vector::Planar;
 
-/// A guess at where something goes from here.
+/// A predicted motion from a known start.
 ///
-/// `at` arguments are seconds since the motion's start; negative ones look back along the same
-/// curve.
+/// `at` arguments are seconds since the start of the motion; negative values look back along the
+/// same curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Motion<V: Planar> {
-    /// Stays where it is.
+    /// Stays in place.
     Static(Static<V>),
-    /// Keeps its velocity.
+    /// Constant velocity.
     Linear(Linear<V>),
-    /// Keeps its acceleration (the IEEE form; Shi 2014's "TDM").
+    /// Constant acceleration (the IEEE form; "TDM" in Shi 2014).
     Quadratic(Quadratic<V>),
-    /// Keeps its speed and turn rate.
+    /// Constant speed and turn rate.
     Circular(Circular<V>),
     /// Follows a cubic to a known end, then keeps the end's velocity.
     Hermite(Hermite<V>),
@@ -41,14 +41,14 @@ pub enum Motion<V: Planar> {
     Dis(Dis),
 }
 
-/// The greatest number, positive or negative, that motion which others believe may hold.
+/// The largest absolute value that the library accepts in a motion.
 ///
-/// 10³⁰: the visible universe is 10²⁷ metres wide. What is reckoned from such numbers stays finite:
-/// their squares, and where their products with years of seconds lead to. Greater ones are finite
-/// too, and a second later are not.
+/// 10³⁰: the visible universe is 10²⁷ metres wide. Results computed from such numbers stay finite:
+/// their squares, and their products with years of seconds. A larger number can be finite now and
+/// infinite a second later.
 pub const NUMBER_MAX: f64 = 1e30;
 
-/// Calls the same method on whichever model it is.
+/// Evaluates one expression for whichever model the motion is.
 macro_rules! each_model {
     ($motion:expr, $model:ident => $answer:expr) => {
         match $motion {
@@ -63,17 +63,17 @@ macro_rules! each_model {
 }
 
 impl<V: Planar> Motion<V> {
-    /// Where it started.
+    /// Returns the position at the start.
     pub fn origin(&self) -> V {
         each_model!(self, model => model.origin())
     }
 
-    /// How far it has come after `at` seconds. Exact even far from the origin of the world, where
-    /// [`position_at`](Self::position_at) rounds.
+    /// Returns the displacement from the start after `at` seconds. Exact even far from the origin
+    /// of the world, where [`position_at`](Self::position_at) rounds.
     #[inline]
     pub fn displacement_at(&self, at: f64) -> V {
         match self {
-            // The usual one is worth no call: it is asked for every receiver at every trigger.
+            // The usual model is inlined: the ledger asks for every receiver at every trigger.
             Self::Linear(line) => line.displacement_at(at),
             _ => self.displacement_of_any(at),
         }
@@ -84,22 +84,22 @@ impl<V: Planar> Motion<V> {
         each_model!(self, model => model.displacement_at(at))
     }
 
-    /// Where it is after `at` seconds.
+    /// Returns the position after `at` seconds.
     pub fn position_at(&self, at: f64) -> V {
         self.origin() + self.displacement_at(at)
     }
 
-    /// How fast it moves after `at` seconds.
+    /// Returns the velocity after `at` seconds.
     pub fn velocity_at(&self, at: f64) -> V {
         each_model!(self, model => model.velocity_at(at))
     }
 
-    /// Everything known of it after `at` seconds.
+    /// Returns the full state after `at` seconds.
     pub fn state_at(&self, at: f64) -> State<V> {
         each_model!(self, model => model.state_at(at))
     }
 
-    /// Which model this is.
+    /// Returns which model this is.
     pub fn kind(&self) -> MotionKind {
         match self {
             Self::Static(_) => MotionKind::Static,
@@ -111,13 +111,13 @@ impl<V: Planar> Motion<V> {
         }
     }
 
-    /// Whether every number in it is finite.
+    /// Returns whether every number in the motion is finite.
     pub fn is_finite(&self) -> bool {
         self.is_within(f64::MAX)
     }
 
-    /// Whether no number in it is greater than [`NUMBER_MAX`], so that it leads nowhere that is not
-    /// finite.
+    /// Returns whether no number in the motion exceeds [`NUMBER_MAX`], so that later states are
+    /// finite too.
     pub fn stays_finite(&self) -> bool {
         self.is_within(NUMBER_MAX)
     }
@@ -127,7 +127,7 @@ impl<V: Planar> Motion<V> {
     }
 }
 
-/// Which model to cut a DR vector from, given a state.
+/// A motion model without its numbers: the model to build a DR vector with.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum MotionKind {
     /// [`Static`].
@@ -139,10 +139,10 @@ pub enum MotionKind {
     Quadratic,
     /// [`Circular`].
     Circular,
-    /// [`Hermite`], through the point the state's acceleration would reach after `secs`: an
-    /// acceleration that ends, where [`Quadratic`] runs away.
+    /// [`Hermite`], to the point that the state's acceleration would reach after `secs`: the
+    /// acceleration ends there, where [`Quadratic`] goes on.
     Hermite {
-        /// Length of the curved part.
+        /// Length of the curved part, in seconds.
         secs: f64,
     },
     /// [`Dis`].
@@ -150,7 +150,7 @@ pub enum MotionKind {
 }
 
 impl MotionKind {
-    /// The motion of this kind that starts in `state`.
+    /// Returns the motion of this kind that starts in `state`.
     pub fn from_state<V: Planar>(self, state: &State<V>) -> Motion<V> {
         match self {
             Self::Static => Motion::Static(Static::from_state(state)),

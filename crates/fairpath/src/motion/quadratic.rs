@@ -3,14 +3,15 @@ use crate::vector::Vector;
 
 /// Keeps its acceleration and faces along its velocity: p0 + v0·t + ½·a0·t².
 ///
-/// Good for a fraction of a second; a measured acceleration held for longer runs away.
+/// Good for a fraction of a second. A measured acceleration that is held for longer carries the
+/// entity far away.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quadratic<V: Vector> {
-    /// Where it starts.
+    /// Position at the start.
     pub position: V,
-    /// How fast it starts.
+    /// Velocity at the start, per second.
     pub velocity: V,
-    /// How fast that changes, for ever.
+    /// Constant acceleration, per second squared.
     pub acceleration: V,
 }
 

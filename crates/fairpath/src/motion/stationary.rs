@@ -1,12 +1,12 @@
 use crate::state::State;
 use crate::vector::Vector;
 
-/// Stays where it is, facing the way it faces.
+/// Stays in place and keeps its orientation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Static<V: Vector> {
-    /// Where it is.
+    /// Position at all times.
     pub position: V,
-    /// Which way it faces.
+    /// Orientation at all times.
     pub orientation: V::Orientation,
 }
 

@@ -1,10 +1,10 @@
 use crate::time::{SharedInstant, Span};
 
-/// How wrong one receiver has been, over all entities it sees, per second: what fairness makes
-/// equal.
+/// The error of one receiver over all entities that it sees, per second: the quantity that fairness
+/// makes equal.
 ///
-/// It forgets with a half-life, so that an old injustice is not paid back for ever; papers keep it
-/// for ever.
+/// An account forgets with a half-life, so that an old disadvantage is not compensated forever. In
+/// the papers accounts never forget.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Account {
     half_life: Option<Span>,
@@ -14,20 +14,20 @@ pub struct Account {
 }
 
 impl Account {
-    /// How long it takes until half of the past is forgotten.
+    /// The time after which half of the past is forgotten.
     ///
     /// 30 s: a few fights. Much shorter, and a receiver that was badly served in one long turn is
-    /// never made up for it; much longer, and somebody whose link has recovered is favoured for
+    /// never compensated; much longer, and a receiver with a recovered link is favoured for
     /// minutes.
     pub const HALF_LIFE: Span = Span::from_secs(30);
 
-    /// An account that is opened now; `None` never forgets.
+    /// Returns an account that is opened now. With `None` it never forgets.
     pub fn new(half_life: Option<Span>, now: SharedInstant) -> Self {
         Self { half_life, error: 0.0, secs: 0.0, until: now }
     }
 
-    /// An account for somebody who joins later: as if they had been there all the time and fared
-    /// like the others on average. So they are neither starved nor showered.
+    /// Returns an account for a receiver that joins later, with the mean of the others. So the
+    /// receiver is neither starved nor favoured.
     pub fn joining(half_life: Option<Span>, others: &[Self], now: SharedInstant) -> Self {
         let mut joining = Self::new(half_life, now);
         for other in others {
@@ -39,7 +39,7 @@ impl Account {
         joining
     }
 
-    /// Lets time pass: the past fades, and the seconds count.
+    /// Advances the account to `now`: the past fades, and the elapsed seconds count.
     #[inline]
     pub fn advance(&mut self, now: SharedInstant) {
         let passed = (now - self.until).max(Span::ZERO).as_secs_f64();
@@ -48,7 +48,7 @@ impl Account {
             Some(half_life) => {
                 let rate = std::f64::consts::LN_2 / half_life.as_secs_f64().max(1e-6);
                 let kept = libm::exp(-rate * passed);
-                // The seconds that passed fade too, on average half as long.
+                // The elapsed seconds fade too, on average half as long.
                 (kept, (1.0 - kept) / rate)
             }
         };
@@ -57,19 +57,19 @@ impl Account {
         self.until = self.until.max(now);
     }
 
-    /// Books error; a correction may be negative.
+    /// Adds error; a correction may be negative.
     #[inline]
     pub fn add(&mut self, error: f64) {
         self.error = (self.error + error).max(0.0);
     }
 
-    /// Error per second.
+    /// Returns the error per second.
     #[inline]
     pub fn rate(&self) -> f64 {
         if self.secs > 0.0 { self.error / self.secs } else { 0.0 }
     }
 
-    /// Of how many seconds it knows.
+    /// Returns how many seconds the account covers.
     pub fn secs(&self) -> f64 {
         self.secs
     }

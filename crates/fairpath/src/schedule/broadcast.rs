@@ -2,15 +2,15 @@ use super::{Claims, DecisionContext, Scheduler};
 use crate::random::Random;
 use crate::vector::Planar;
 
-/// Everyone is told of everything at once: the papers' "base". What others are measured against
-/// when cost does not matter.
+/// Sends every DR vector to every receiver at once: the papers' "base". The reference for the other
+/// schedulers when cost does not matter.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Broadcast;
 
 impl<V: Planar> Scheduler<V> for Broadcast {
-    fn on_trigger(&mut self, scene: &DecisionContext<'_, V>, _random: &mut Random, claims: &mut Claims) {
-        for candidate in scene.candidates {
-            claims.send(scene, candidate.receiver, scene.now, candidate.weight());
+    fn on_trigger(&mut self, context: &DecisionContext<'_, V>, _random: &mut Random, claims: &mut Claims) {
+        for candidate in context.candidates {
+            claims.send(context, candidate.receiver, context.now, candidate.weight());
         }
     }
 }

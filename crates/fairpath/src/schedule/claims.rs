@@ -1,50 +1,50 @@
 use super::DecisionContext;
-use super::agenda::{Agenda, NEVER};
-use super::bag::Bag;
+use super::deadlines::{Deadlines, NEVER};
+use super::small_list::SmallList;
 use crate::number::{EntityId, ReceiverId};
 use crate::time::{SharedInstant, Span};
 use crate::vector::Planar;
 
-/// "Tell this receiver of this entity, then, and it is this important."
+/// A request to send one DR vector to one receiver.
 ///
-/// It names the DR vector and does not carry it: that is kept once for all who are to hear of it,
-/// and [`Dispatcher::vector`](super::Dispatcher::vector) has it when the copy is about to leave.
+/// A claim refers to the DR vector instead of holding it: the vector is stored once for all
+/// receivers, and [`Dispatcher::vector`](super::Dispatcher::vector) returns it when the copy is
+/// about to leave.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Claim {
-    /// About whom.
+    /// The entity of the DR vector.
     pub entity: EntityId,
-    /// Whom to tell.
+    /// The receiver to send to.
     pub receiver: ReceiverId,
-    /// Not before this.
+    /// The earliest instant to send.
     pub due: SharedInstant,
-    /// Where not all that is due fits, the heavier goes first.
+    /// Priority: where not all due claims fit into a packet, the larger weight goes first.
     pub weight: f64,
-    /// How long the scheduler reckoned that it takes, where it matters that the ledger reckons with
-    /// the same; `None` leaves it to what is known at departure.
+    /// The delay that the scheduler assumed, for the ledger to assume the same; `None` uses the
+    /// estimate at departure.
     pub delay: Option<Span>,
-    /// What to say: the entity's DR vector that was generated then.
+    /// When the DR vector was generated, which identifies it.
     pub generated_at: SharedInstant,
 }
 
 const _: () = assert!(size_of::<Claim>() <= 48, "a trigger makes one for every receiver");
 
-/// The claims that wait, at most one for each entity and receiver: a newer one replaces an older
-/// one.
+/// The waiting claims, at most one for each entity and receiver: a newer one replaces an older one.
 ///
-/// Kept by receiver, because each has a packet of its own to fill: what leaves for one, and when
-/// the next is due, costs nothing for what waits for others.
+/// Claims are kept by receiver, because each receiver has its own packets. Taking one receiver's
+/// claims, and asking when the next is due, costs nothing for the others.
 #[derive(Clone, Debug, Default)]
 pub struct Claims {
-    agenda: Agenda<Bag<Waiting>>,
+    deadlines: Deadlines<SmallList<WaitingClaim>>,
     len: usize,
-    /// What is due, and in which order it leaves. Reused from poll to poll.
+    /// The due claims and their order. Reused from poll to poll.
     due: Vec<Claim>,
     places: Vec<u64>,
     emptied: Vec<usize>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
+struct WaitingClaim {
     claim: Claim,
     /// Made due by [`Claims::send_waiting_now`]: a newer claim may wait beside it. At most one for
     /// each entity and receiver, too.
@@ -52,91 +52,92 @@ struct Waiting {
 }
 
 impl Claims {
-    /// Sends the scene's DR vector to `receiver` at `due`, instead of whatever waited for it.
+    /// Sends the context's DR vector to `receiver` at `due`, replacing any waiting claim for this
+    /// entity and receiver.
     pub fn send<V: Planar>(
         &mut self,
-        scene: &DecisionContext<'_, V>,
+        context: &DecisionContext<'_, V>,
         receiver: ReceiverId,
         due: SharedInstant,
         weight: f64,
     ) {
-        let generated_at = scene.vector.generated_at;
-        self.insert(Claim { entity: scene.entity, receiver, due, weight, delay: None, generated_at });
+        let generated_at = context.vector.generated_at;
+        self.insert(Claim { entity: context.entity, receiver, due, weight, delay: None, generated_at });
     }
 
-    /// Keeps the scene's DR vector for `receiver`, instead of whatever waited for it, until
-    /// [`send_waiting_now`](Self::send_waiting_now) or [`discard_waiting`](Self::discard_waiting):
-    /// no instant is right.
-    pub fn hold<V: Planar>(&mut self, scene: &DecisionContext<'_, V>, receiver: ReceiverId, weight: f64) {
-        self.send(scene, receiver, NEVER, weight);
+    /// Keeps the context's DR vector for `receiver` without a due instant, replacing any waiting
+    /// claim, until [`send_waiting_now`](Self::send_waiting_now) or
+    /// [`discard_waiting`](Self::discard_waiting).
+    pub fn hold<V: Planar>(&mut self, context: &DecisionContext<'_, V>, receiver: ReceiverId, weight: f64) {
+        self.send(context, receiver, NEVER, weight);
     }
 
-    /// Lets a claim wait, instead of whatever waited for that receiver about that entity.
+    /// Adds a claim, replacing any waiting claim for this entity and receiver.
     pub fn insert(&mut self, claim: Claim) {
-        let place = self.agenda.meet(claim.receiver);
-        let is_about = |waiting: &Waiting| waiting.claim.entity == claim.entity;
-        if self.agenda.row(place).iter().any(is_about) {
-            // What is older and leaves no earlier is of no use.
-            let is_useless = |other: &Waiting| !other.is_overdue || claim.due <= other.claim.due;
-            self.change_at(place, |bag| bag.retain(|other| !is_about(other) || !is_useless(other)));
+        let place = self.deadlines.find_or_insert(claim.receiver);
+        let is_about = |waiting: &WaitingClaim| waiting.claim.entity == claim.entity;
+        if self.deadlines.row(place).iter().any(is_about) {
+            // An older claim that leaves no earlier is superseded.
+            let is_useless = |other: &WaitingClaim| !other.is_overdue || claim.due <= other.claim.due;
+            self.change_at(place, |list| list.retain(|other| !is_about(other) || !is_useless(other)));
         }
         self.add_at(place, claim);
     }
 
-    /// How many wait, due or not.
+    /// Returns the number of waiting claims, due or not.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether none waits.
+    /// Returns whether no claim waits.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Takes back whatever waits for anybody about the scene's entity, but for what is overdue.
-    pub fn discard_waiting<V: Planar>(&mut self, scene: &DecisionContext<'_, V>) {
-        self.change_all(scene, |bag| {
-            bag.retain(|waiting| waiting.claim.entity != scene.entity || waiting.is_overdue);
+    /// Removes all waiting claims about the context's entity, except overdue ones.
+    pub fn discard_waiting<V: Planar>(&mut self, context: &DecisionContext<'_, V>) {
+        self.change_all(context, |list| {
+            list.retain(|waiting| waiting.claim.entity != context.entity || waiting.is_overdue);
         });
     }
 
-    /// Whatever waits about the scene's entity goes out now, as it is.
-    pub fn send_waiting_now<V: Planar>(&mut self, scene: &DecisionContext<'_, V>) {
-        self.change_all(scene, |bag| {
-            let is_about = |waiting: &Waiting| waiting.claim.entity == scene.entity;
-            if bag.iter().any(|waiting| is_about(waiting) && !waiting.is_overdue) {
-                bag.retain(|waiting| !is_about(waiting) || !waiting.is_overdue);
-                for waiting in bag.iter_mut().filter(|waiting| is_about(waiting)) {
-                    waiting.claim.due = scene.now;
+    /// Makes all waiting claims about the context's entity due now.
+    pub fn send_waiting_now<V: Planar>(&mut self, context: &DecisionContext<'_, V>) {
+        self.change_all(context, |list| {
+            let is_about = |waiting: &WaitingClaim| waiting.claim.entity == context.entity;
+            if list.iter().any(|waiting| is_about(waiting) && !waiting.is_overdue) {
+                list.retain(|waiting| !is_about(waiting) || !waiting.is_overdue);
+                for waiting in list.iter_mut().filter(|waiting| is_about(waiting)) {
+                    waiting.claim.due = context.now;
                     waiting.is_overdue = true;
                 }
             }
         });
     }
 
-    /// Whether something waits for this receiver about this entity.
+    /// Returns whether a claim waits for this receiver about this entity.
     pub fn is_waiting(&self, entity: EntityId, receiver: ReceiverId) -> bool {
         self.waits_for(receiver).any(|waiting| waiting.claim.entity == entity && !waiting.is_overdue)
     }
 
-    /// When the next one is due.
+    /// Returns when the next claim is due.
     pub fn poll_deadline(&self) -> Option<SharedInstant> {
-        self.agenda.first_due()
+        self.deadlines.first_due()
     }
 
-    /// When the next one of this receiver is due.
+    /// When the next claim of this receiver is due.
     pub(super) fn due(&self, receiver: ReceiverId) -> Option<SharedInstant> {
-        Some(self.agenda.due(self.agenda.position(receiver)?))
+        Some(self.deadlines.due(self.deadlines.position(receiver)?))
     }
 
-    /// Takes out what is due for `receiver`, or for anybody, the heaviest first; equally heavy
-    /// ones, to one part in a million, in the order of receivers, and for each the one that has
-    /// waited longest.
+    /// Removes and returns the due claims of `receiver`, or of all receivers, the largest weight
+    /// first. Weights that are equal to one part in a million are ordered by receiver, and for each
+    /// receiver by waiting time, the longest first.
     pub fn take_due(&mut self, receiver: Option<ReceiverId>, now: SharedInstant) -> Vec<Claim> {
         self.drain_due(receiver, now).collect()
     }
 
-    /// The same, one by one.
+    /// The same, as an iterator.
     pub(super) fn drain_due(
         &mut self,
         receiver: Option<ReceiverId>,
@@ -144,126 +145,134 @@ impl Claims {
     ) -> impl ExactSizeIterator<Item = Claim> + '_ {
         self.due.clear();
         let mut place = match receiver {
-            Some(receiver) => self.agenda.position(receiver).filter(|place| self.agenda.due(*place) <= now),
-            None => self.agenda.next_due(0, now),
+            Some(receiver) => {
+                self.deadlines.position(receiver).filter(|place| self.deadlines.due(*place) <= now)
+            }
+            None => self.deadlines.next_due(0, now),
         };
         while let Some(at) = place {
-            match take_due(self.agenda.row_mut(at), now, &mut self.due) {
-                Some(left) => self.agenda.set_due(at, left),
+            match take_due(self.deadlines.row_mut(at), now, &mut self.due) {
+                Some(left) => self.deadlines.set_due(at, left),
                 None => self.emptied.push(at),
             }
-            place = if receiver.is_none() { self.agenda.next_due(at + 1, now) } else { None };
+            place = if receiver.is_none() { self.deadlines.next_due(at + 1, now) } else { None };
         }
         self.len -= self.due.len();
-        self.rest();
+        self.clear_emptied();
         self.places.clear();
         self.places.extend((0..).zip(&self.due).map(|(index, claim)| place_of(claim, index)));
-        // Mostly receivers follow a dozen DR vectors, and are as many times as wrong: a stable sort makes
-        // use of that.
+        // Most receivers follow one of a dozen DR vectors, so there are only a dozen weights: a
+        // stable sort is fast on them.
         self.places.sort_by_key(|place| place >> 32);
         self.places.iter().map(|place| self.due[*place as u32 as usize])
     }
 
-    /// Whether something for this receiver about this entity is due.
+    /// Whether a claim for this receiver about this entity is due.
     pub(super) fn is_due(&self, entity: EntityId, receiver: ReceiverId, now: SharedInstant) -> bool {
         self.waits_for(receiver).any(|waiting| waiting.claim.entity == entity && waiting.claim.due <= now)
     }
 
-    /// Puts back what did not fit, unless something newer waits by now.
+    /// Puts back a claim that did not fit, unless a newer one waits by now.
     pub fn put_back(&mut self, claim: Claim) {
         if !self.is_waiting(claim.entity, claim.receiver) {
-            let place = self.agenda.meet(claim.receiver);
+            let place = self.deadlines.find_or_insert(claim.receiver);
             self.add_at(place, claim);
         }
     }
 
-    /// A DR vector of this instant has left: what waits for the same receiver and is no newer would
-    /// repeat it.
+    /// A DR vector of this instant was sent: removes the receiver's waiting claims that are no
+    /// newer.
     pub(super) fn forget_repeated(
         &mut self,
         entity: EntityId,
         receiver: ReceiverId,
         generated_at: SharedInstant,
     ) {
-        self.change_if_met(receiver, |bag| {
-            bag.retain(|Waiting { claim, is_overdue }| {
+        self.change_if_any(receiver, |list| {
+            list.retain(|WaitingClaim { claim, is_overdue }| {
                 claim.entity != entity || *is_overdue || claim.generated_at > generated_at
             });
         });
     }
 
-    /// Forgets what one receiver was to hear of one entity.
+    /// Removes all claims for this receiver about this entity.
     pub fn forget_pair(&mut self, entity: EntityId, receiver: ReceiverId) {
-        self.change_if_met(receiver, |bag| bag.retain(|waiting| waiting.claim.entity != entity));
+        self.change_if_any(receiver, |list| list.retain(|waiting| waiting.claim.entity != entity));
     }
 
-    /// Forgets what concerns a receiver that is gone.
+    /// Removes all claims for a receiver.
     pub fn forget(&mut self, receiver: ReceiverId) {
-        self.len -= self.agenda.remove(receiver).map_or(0, |bag| bag.len());
+        self.len -= self.deadlines.remove(receiver).map_or(0, |list| list.len());
     }
 
-    /// Nothing is due for those whose bags were emptied.
-    fn rest(&mut self) {
+    /// Clears the deadlines of the receivers whose lists were emptied.
+    fn clear_emptied(&mut self) {
         if self.len == 0 {
-            self.agenda.rest();
+            self.deadlines.clear_due();
         } else {
-            self.emptied.iter().for_each(|place| self.agenda.set_due(*place, NEVER));
+            self.emptied.iter().for_each(|place| self.deadlines.set_due(*place, NEVER));
         }
         self.emptied.clear();
     }
 
-    fn waits_for(&self, receiver: ReceiverId) -> impl Iterator<Item = &Waiting> + '_ {
-        self.agenda.position(receiver).into_iter().flat_map(|place| self.agenda.row(place).iter())
+    fn waits_for(&self, receiver: ReceiverId) -> impl Iterator<Item = &WaitingClaim> + '_ {
+        self.deadlines.position(receiver).into_iter().flat_map(|place| self.deadlines.row(place).iter())
     }
 
     fn change_all<V: Planar>(
         &mut self,
-        scene: &DecisionContext<'_, V>,
-        mut change: impl FnMut(&mut Bag<Waiting>),
+        context: &DecisionContext<'_, V>,
+        mut change: impl FnMut(&mut SmallList<WaitingClaim>),
     ) {
-        for candidate in scene.candidates {
+        for candidate in context.candidates {
             if self.len == 0 {
                 return;
             }
-            self.change_if_met(candidate.receiver, &mut change);
+            self.change_if_any(candidate.receiver, &mut change);
         }
     }
 
-    fn change_if_met(&mut self, receiver: ReceiverId, change: impl FnOnce(&mut Bag<Waiting>)) {
-        if let Some(place) = self.agenda.find(receiver).filter(|place| !self.agenda.row(*place).is_empty()) {
+    fn change_if_any(&mut self, receiver: ReceiverId, change: impl FnOnce(&mut SmallList<WaitingClaim>)) {
+        if let Some(place) =
+            self.deadlines.find(receiver).filter(|place| !self.deadlines.row(*place).is_empty())
+        {
             self.change_at(place, change);
         }
     }
 
     fn add_at(&mut self, place: usize, claim: Claim) {
-        self.agenda.row_mut(place).push(Waiting { claim, is_overdue: false });
+        self.deadlines.row_mut(place).push(WaitingClaim { claim, is_overdue: false });
         self.len += 1;
-        if claim.due < self.agenda.due(place) {
-            self.agenda.set_due(place, claim.due);
+        if claim.due < self.deadlines.due(place) {
+            self.deadlines.set_due(place, claim.due);
         }
     }
 
-    /// Changes what waits for somebody, and keeps count and deadline in step.
-    fn change_at(&mut self, place: usize, change: impl FnOnce(&mut Bag<Waiting>)) {
-        let bag = self.agenda.row_mut(place);
-        self.len -= bag.len();
-        change(bag);
-        self.len += bag.len();
-        let due = bag.iter().map(|waiting| waiting.claim.due).min().unwrap_or(NEVER);
-        self.agenda.set_due(place, due);
+    /// Changes a receiver's waiting claims, and updates count and deadline.
+    fn change_at(&mut self, place: usize, change: impl FnOnce(&mut SmallList<WaitingClaim>)) {
+        let list = self.deadlines.row_mut(place);
+        self.len -= list.len();
+        change(list);
+        self.len += list.len();
+        let due = list.iter().map(|waiting| waiting.claim.due).min().unwrap_or(NEVER);
+        self.deadlines.set_due(place, due);
     }
 }
 
-/// Moves what is due to the end of `taken`; says when the first of the others is due, if there are
-/// any.
-fn take_due(bag: &mut Bag<Waiting>, now: SharedInstant, taken: &mut Vec<Claim>) -> Option<SharedInstant> {
-    if bag.iter().all(|waiting| waiting.claim.due <= now) {
-        bag.iter().for_each(|waiting| taken.push(waiting.claim));
-        bag.clear();
+/// Moves due claims to the end of `taken`. Returns when the first of the others is due, if there
+/// are any.
+fn take_due(
+    list: &mut SmallList<WaitingClaim>,
+    now: SharedInstant,
+    taken: &mut Vec<Claim>,
+) -> Option<SharedInstant> {
+    if list.iter().all(|waiting| waiting.claim.due <= now) {
+        list.iter().for_each(|waiting| taken.push(waiting.claim));
+        list.clear();
         return None;
     }
     let mut left = NEVER;
-    bag.retain(|Waiting { claim, .. }| {
+    list.retain(|WaitingClaim { claim, .. }| {
         let is_due = claim.due <= now;
         if is_due {
             taken.push(*claim);
@@ -275,14 +284,14 @@ fn take_due(bag: &mut Bag<Waiting>, now: SharedInstant, taken: &mut Vec<Claim>) 
     Some(left)
 }
 
-/// Where a claim stands among others that are due: how light it is, then how late it was taken out.
-/// One number that fits a register is quicker to sort than the claim itself.
+/// Sort key of a due claim: by weight, then by position. One number that fits a register is faster
+/// to sort than the claim.
 fn place_of(claim: &Claim, index: u32) -> u64 {
     u64::from(lightness(claim.weight)) << 32 | u64::from(index)
 }
 
-/// A number that is the smaller, the heavier a weight is by `f64::total_cmp`, as far as its upper
-/// half tells: to one part in a million.
+/// A number that is smaller for a larger weight by `f64::total_cmp`, from its upper half: exact to
+/// one part in a million.
 fn lightness(weight: f64) -> u32 {
     let bits = (weight.to_bits() >> 32) as u32;
     let is_negative = bits >> 31 == 1;
@@ -318,8 +327,8 @@ mod tests {
         claims.take_due(None, at(now)).iter().map(|claim| claim.generated_at).collect()
     }
 
-    /// Shows a scene of `entity` and these receivers.
-    fn with_scene<T>(
+    /// Calls `show` with a context of `entity` and these receivers.
+    fn with_context<T>(
         entity: EntityId,
         receivers: &[ReceiverId],
         now: i64,
@@ -334,7 +343,7 @@ mod tests {
             joined: now,
             last_sent: None,
             has_acknowledged: false,
-            is_told: false,
+            has_newest: false,
             unsettled: 0,
         };
         let candidates: Vec<Candidate> = receivers
@@ -345,7 +354,7 @@ mod tests {
                 account: 0.0,
                 delay: None,
                 silent_since: now,
-                answers: true,
+                acknowledges: true,
             })
             .collect();
         let ledger = Ledger::new(Span::from_secs(3));
@@ -361,7 +370,7 @@ mod tests {
     }
 
     fn send_waiting_now(claims: &mut Claims, now: i64) {
-        with_scene(TANK, &[NEAR], now, |scene| claims.send_waiting_now(scene));
+        with_context(TANK, &[NEAR], now, |context| claims.send_waiting_now(context));
     }
 
     #[test]
@@ -429,14 +438,14 @@ mod tests {
         assert!(taken.is_sorted_by(in_order), "{taken:?}");
     }
 
-    /// As it is described, and as slow as that is: two maps.
+    /// The documented behaviour, simple and slow: two maps.
     #[derive(Default)]
-    struct Plain {
+    struct TwoMaps {
         waiting: BTreeMap<(EntityId, ReceiverId), Claim>,
         overdue: BTreeMap<(EntityId, ReceiverId), Claim>,
     }
 
-    impl Plain {
+    impl TwoMaps {
         fn insert(&mut self, claim: Claim) {
             let pair = (claim.entity, claim.receiver);
             if self.overdue.get(&pair).is_some_and(|overdue| claim.due <= overdue.due) {
@@ -467,16 +476,16 @@ mod tests {
     fn whatever_happens_the_same_leaves_as_from_two_plain_maps() {
         let receivers: Vec<ReceiverId> = (0..9).map(ReceiverId).collect();
         let mut random = Random::from_seed(3);
-        let (mut ours, mut plain) = (Claims::default(), Plain::default());
+        let (mut ours, mut plain) = (Claims::default(), TwoMaps::default());
         for step in 0..40_000 {
             let (entity, to) = (EntityId(random.below(4) as u32), ReceiverId(random.below(9) as u32));
             match random.below(20) {
                 0 => {
-                    with_scene(entity, &receivers, step, |scene| ours.discard_waiting(scene));
+                    with_context(entity, &receivers, step, |context| ours.discard_waiting(context));
                     plain.about(entity);
                 }
                 1 => {
-                    with_scene(entity, &receivers, step, |scene| ours.send_waiting_now(scene));
+                    with_context(entity, &receivers, step, |context| ours.send_waiting_now(context));
                     for claim in plain.about(entity) {
                         plain.overdue.insert((entity, claim.receiver), Claim { due: at(step), ..claim });
                     }

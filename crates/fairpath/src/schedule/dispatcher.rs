@@ -1,9 +1,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::answers::Answers;
-use super::promises::Promises;
-use super::recent::Recent;
-use super::trust::{Booking, ReceiptTrust, Witness};
+use super::liveness_timers::LivenessTimers;
+use super::receipt_trust::{Booking, ReceiptAudit, ReceiptTrust};
+use super::recent_vectors::RecentVectors;
+use super::responsiveness::Responsiveness;
 use super::{Account, Candidate, Claim, Claims, DecisionContext, Removed, Scheduler};
 use crate::clock::DelayEstimate;
 use crate::directory::Directory;
@@ -15,54 +15,54 @@ use crate::time::{SharedInstant, Span};
 use crate::trigger::Reason;
 use crate::vector::Planar;
 
-/// How a sender spreads its DR vectors.
+/// The settings of a [`Dispatcher`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DispatcherConfig {
-    /// When replicas freeze; the ledger must know. Default 3 s, as
+    /// When replicas freeze; the ledger needs it. Default 3 s, as
     /// [`Replica::HORIZON`](crate::place::Replica::HORIZON).
     pub horizon: Span,
     /// How fast accounts forget; `None` never. Default 30 s, see [`Account::HALF_LIFE`].
     pub half_life: Option<Span>,
-    /// How far receivers' reports are believed; `None` believes all that is possible. Default
+    /// How far receipts are trusted; `None` accepts every report that is possible. Default
     /// [`ReceiptTrust::default`].
     pub trust: Option<ReceiptTrust>,
-    /// By how much a receiver's clock may be off in an honest report: arrivals up to this long
-    /// before departure or after now are taken for departure and now. Default 50 ms. Too low
-    /// refuses honest receivers next door, whose delay is shorter than their clock's error; too
-    /// high lets a liar play with it.
+    /// The largest clock error of an honest receiver: a reported arrival up to this long before the
+    /// departure or after now is moved to the departure or to now. Default 50 ms. Too low refuses
+    /// honest receivers nearby, whose delay is shorter than their clock's error; too high lets a
+    /// dishonest receiver exploit it.
     pub clock_error_max: Span,
-    /// What is promised to every receiver, whatever the scheduler wants; `None` promises nothing,
-    /// which is for experiments only.
+    /// What every receiver is guaranteed, whatever the scheduler decides. `None` guarantees
+    /// nothing, which is for experiments only.
     pub liveness: Option<Liveness>,
 }
 
-/// What every receiver is promised.
+/// What every receiver is guaranteed.
 ///
-/// Whom the scheduler neglects is told all the same, of the newest there is: after `silence_max` of
-/// silence; before their replica freezes on something that moves; and again and again, while an
-/// entity keeps to its path and they have not confirmed that they know it. Whoever is found out to
-/// have lost the newest that was sent to them, and is off for it, is told again as soon as that is
-/// known: one copy for every two that they confirmed, paid for by the budget like any other.
+/// The dispatcher sends the newest DR vector to a receiver that the scheduler neglects: after
+/// `silence_max` of silence; before its replica freezes on a moving entity; and repeatedly, while
+/// an entity keeps to its path and the receiver has not acknowledged it. If the newest copy to a
+/// receiver is found lost and the receiver is off because of it, the dispatcher retransmits at
+/// once: one retransmission for every two acknowledged copies, paid for by the budget like any
+/// other copy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Liveness {
-    /// No receiver hears nothing about an entity for longer than this. Default 2 s.
+    /// The longest time without a copy about an entity, for any receiver. Default 2 s.
     ///
-    /// Shorter spends the budget on receivers who were right anyway: 1 s tells everybody of every
-    /// statue every second. With the longest delay it must be shorter than the horizon, or
-    /// replicas whose owner is alive freeze until the copy arrives: 2 s leaves a second of the
-    /// default 3 s for the way.
+    /// Shorter spends the budget on receivers without error: 1 s sends every standing entity to
+    /// every receiver every second. Together with the longest delay it must be shorter than the
+    /// horizon. Otherwise replicas of a living owner freeze until the copy arrives: 2 s leaves a
+    /// second of the default 3 s for the delay.
     pub silence_max: Span,
-    /// Once an entity has kept to its exported path for half of `silence_max`, receivers who are
-    /// farther off than this are told again and again until they confirm it. Default 0.3, the
-    /// tank's threshold.
+    /// Once an entity has kept to its exported path for half of `silence_max`, receivers that are
+    /// farther off than this are sent copies until one is acknowledged. In world units. Default
+    /// 0.3, the tank's threshold.
     pub tolerance: f64,
 }
 
 impl Default for DispatcherConfig {
     fn default() -> Self {
-        let horizon = Span::from_secs(3);
         Self {
-            horizon,
+            horizon: Span::from_secs(3),
             half_life: Some(Account::HALF_LIFE),
             trust: Some(ReceiptTrust::default()),
             clock_error_max: Span::from_millis(50),
@@ -72,15 +72,15 @@ impl Default for DispatcherConfig {
 }
 
 impl DispatcherConfig {
-    /// As the papers' experiments are run: accounts never forget, nothing is promised, and
-    /// everybody is honest.
+    /// Returns the settings of the papers' experiments: accounts never forget, nothing is
+    /// guaranteed, and all receipts are trusted.
     pub fn as_in_the_papers() -> Self {
         Self { half_life: None, trust: None, liveness: None, ..Self::default() }
     }
 }
 
 impl Liveness {
-    /// See [`silence_max`](Self::silence_max).
+    /// Default of [`silence_max`](Self::silence_max).
     pub const SILENCE_MAX: Span = Span::from_secs(2);
 }
 
@@ -90,19 +90,19 @@ impl Default for Liveness {
     }
 }
 
-/// A copy that is to leave now. Report it with [`Dispatcher::on_departed`] once it has left.
+/// A copy to send now. Report it with [`Dispatcher::on_departed`] once it is sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Departure {
-    /// What to send to whom; [`Dispatcher::vector`] has the DR vector itself.
+    /// The receiver and the DR vector, which [`Dispatcher::vector`] returns.
     pub claim: Claim,
-    /// Whether the scheduler wanted it, or the promise of liveness.
+    /// Whether the copy is sent for [`Liveness`] instead of for a claim of the scheduler.
     pub is_promise: bool,
 }
 
-/// Runs a scheduler for one sender: keeps the ledgers, accounts and delay estimates it decides by,
-/// lets its claims come due, and keeps the promise of [`Liveness`].
+/// Runs a scheduler for one sender: keeps the ledgers, accounts and delay estimates that the
+/// scheduler reads, releases its claims when they are due, and guarantees [`Liveness`].
 ///
-/// Tell it with `on_*`, drain [`poll_departures`](Self::poll_departures), sleep until
+/// Report events with `on_*`, drain [`poll_departures`](Self::poll_departures), sleep until
 /// [`poll_deadline`](Self::poll_deadline). `now` must never go backwards.
 #[derive(Debug)]
 pub struct Dispatcher<V: Planar> {
@@ -110,63 +110,63 @@ pub struct Dispatcher<V: Planar> {
     scheduler: Box<dyn Scheduler<V>>,
     random: Random,
     claims: Claims,
-    promises: Promises,
-    entities: BTreeMap<EntityId, Entity<V>>,
-    receivers: Directory<Receiver>,
+    timers: LivenessTimers,
+    entities: BTreeMap<EntityId, EntityRecord<V>>,
+    receivers: Directory<ReceiverRecord>,
     /// Reused from trigger to trigger.
     candidates: Vec<Candidate>,
-    /// Above the names of all copies ever: an entity that is gone may come back while receipts are
-    /// under way.
+    /// Larger than the ids of all copies ever sent: an entity that was removed may come back while
+    /// receipts are under way.
     next_copy: CopyId,
 }
 
 #[derive(Debug)]
-struct Entity<V: Planar> {
+struct EntityRecord<V: Planar> {
     ledger: Ledger<V>,
-    recent: Recent<V>,
-    /// How many DR vectors came before the newest.
+    recent: RecentVectors<V>,
+    /// How many DR vectors were generated before the newest.
     index: u64,
-    /// Since when the exported path has not changed but for heartbeats.
+    /// Since when the exported path has changed only by heartbeats.
     steady_since: SharedInstant,
 }
 
 #[derive(Debug)]
-struct Receiver {
+struct ReceiverRecord {
     account: Account,
     delay: DelayEstimate,
-    /// Apart, for a trigger walks past everybody and asks nobody.
-    witness: Box<Witness>,
-    answers: Answers,
-    /// Of which entities copies may be under way to it: nobody else's books change when it reports.
-    told: BTreeSet<EntityId>,
+    /// Boxed, because a trigger walks over all receivers and rarely needs it.
+    audit: Box<ReceiptAudit>,
+    responsiveness: Responsiveness,
+    /// Entities with unacknowledged copies to this receiver. A receipt can only change these
+    /// ledgers.
+    in_flight: BTreeSet<EntityId>,
 }
 
-impl<V: Planar> Entity<V> {
-    /// A claim that somebody be told at once of the newest there is.
+impl<V: Planar> EntityRecord<V> {
+    /// A claim to send the newest DR vector at once.
     fn newest_for(&self, receiver: ReceiverId, weight: f64, now: SharedInstant) -> Claim {
         let DrVector { entity, generated_at, .. } = *self.recent.newest();
         Claim { entity, receiver, due: now, weight, delay: None, generated_at }
     }
 }
 
-impl Receiver {
-    /// How long a message is expected to take: by its receipts, or, without any, by what the
-    /// transport says.
+impl ReceiverRecord {
+    /// The expected delay: by receipts or, without any, by the transport's round trips.
     #[inline]
     fn likely_delay(&self) -> Option<Span> {
-        self.delay.mean().or_else(|| self.witness.transport_delay())
+        self.delay.mean().or_else(|| self.audit.transport_delay())
     }
 }
 
 impl<V: Planar> Dispatcher<V> {
-    /// A sender without entities and receivers yet.
+    /// Returns a dispatcher without entities and receivers.
     pub fn new(config: DispatcherConfig, scheduler: Box<dyn Scheduler<V>>, random: Random) -> Self {
         Self {
             config,
             scheduler,
             random,
             claims: Claims::default(),
-            promises: Promises::default(),
+            timers: LivenessTimers::default(),
             entities: BTreeMap::new(),
             receivers: Directory::default(),
             candidates: Vec::new(),
@@ -174,20 +174,20 @@ impl<V: Planar> Dispatcher<V> {
         }
     }
 
-    /// Somebody wants to be told, of every entity there is and will be, unless [`hide`](Self::hide)
-    /// says otherwise.
+    /// Adds a receiver. It is sent every current and future entity except those hidden with
+    /// [`hide`](Self::hide).
     pub fn join(&mut self, receiver: ReceiverId, now: SharedInstant) {
         if self.receivers.contains(receiver) {
             return;
         }
         let others: Vec<Account> = self.receivers.values().map(|other| other.account).collect();
         let account = Account::joining(self.config.half_life, &others, now);
-        self.receivers.insert_if_new(receiver, || Receiver {
+        self.receivers.insert_if_new(receiver, || ReceiverRecord {
             account,
             delay: DelayEstimate::default(),
-            witness: Box::default(),
-            answers: Answers::default(),
-            told: BTreeSet::new(),
+            audit: Box::default(),
+            responsiveness: Responsiveness::default(),
+            in_flight: BTreeSet::new(),
         });
         let entities: Vec<EntityId> = self.entities.keys().copied().collect();
         for entity in entities {
@@ -195,91 +195,83 @@ impl<V: Planar> Dispatcher<V> {
         }
     }
 
-    /// Somebody is gone.
+    /// Removes a receiver.
     pub fn leave(&mut self, receiver: ReceiverId) {
         self.receivers.remove(receiver);
         self.claims.forget(receiver);
-        self.promises.forget(receiver);
+        self.timers.forget(receiver);
         self.scheduler.on_removed(Removed::Receiver(receiver));
         for entity in self.entities.values_mut() {
             entity.ledger.leave(receiver);
         }
     }
 
-    /// An entity is gone.
+    /// Removes an entity.
     pub fn remove(&mut self, entity: EntityId) {
         let Some(gone) = self.entities.remove(&entity) else { return };
         for receiver in gone.ledger.receivers() {
-            self.claims.forget_pair(entity, receiver);
-            self.promises.forget_pair(entity, receiver);
-            if let Some(book) = self.receivers.get_mut(receiver) {
-                book.told.remove(&entity);
-            }
+            self.forget_pair(entity, receiver);
         }
         self.scheduler.on_removed(Removed::Entity(entity));
     }
 
-    /// The entity is in a receiver's scope.
+    /// Adds the entity to a receiver's scope.
     pub fn show(&mut self, entity: EntityId, receiver: ReceiverId, now: SharedInstant) {
         let Some(shown) = self.entities.get_mut(&entity) else { return };
         if self.receivers.contains(receiver) && !shown.ledger.has_page(receiver) {
             shown.ledger.join(receiver, now);
-            self.promises.watch(entity, receiver, now);
+            self.timers.watch(entity, receiver, now);
             self.scheduler.on_joined(entity, receiver, now);
         }
     }
 
-    /// The entity is in a receiver's scope no more.
+    /// Removes the entity from a receiver's scope.
     pub fn hide(&mut self, entity: EntityId, receiver: ReceiverId) {
         if let Some(hidden) = self.entities.get_mut(&entity) {
             hidden.ledger.leave(receiver);
-            if let Some(book) = self.receivers.get_mut(receiver) {
-                book.told.remove(&entity);
-            }
-            self.claims.forget_pair(entity, receiver);
-            self.promises.forget_pair(entity, receiver);
+            self.forget_pair(entity, receiver);
             self.scheduler.on_removed(Removed::Pair(entity, receiver));
         }
     }
 
-    /// A DR vector was cut, for this reason.
+    /// Handles a new DR vector, generated for `reason`: books it and lets the scheduler decide
+    /// about it.
     pub fn on_generated(&mut self, vector: &DrVector<V>, reason: Reason, now: SharedInstant) {
         let about = vector.entity;
         let entity = self.entities.entry(about).or_insert_with(|| {
             let mut ledger = Ledger::new(self.config.horizon).with_next_copy(self.next_copy);
             for receiver in self.receivers.receivers() {
                 ledger.join(receiver, now);
-                self.promises.watch(about, receiver, now);
+                self.timers.watch(about, receiver, now);
             }
-            Entity { ledger, recent: Recent::new(vector), index: 0, steady_since: now }
+            EntityRecord { ledger, recent: RecentVectors::new(vector), index: 0, steady_since: now }
         });
         if entity.recent.newest().generated_at != vector.generated_at {
             entity.index += 1;
         }
         entity.recent.push(vector);
         if reason == Reason::Heartbeat {
-            // It was steady and goes on: what is promised may be due at once.
+            // The entity continues on its path: a copy for liveness may be due at once.
             for receiver in entity.ledger.receivers() {
-                self.promises.watch(about, receiver, now);
+                self.timers.watch(about, receiver, now);
             }
         } else {
             entity.steady_since = now;
         }
-        self.decide(about, Some(vector), now, |scheduler, scene, random, claims| {
-            scheduler.on_trigger(scene, random, claims);
+        self.decide(about, Some(vector), now, |scheduler, context, random, claims| {
+            scheduler.on_trigger(context, random, claims);
         });
     }
 
-    /// What is to leave now for `receiver`, or for anybody; the heaviest first.
+    /// Returns the copies to send now to `receiver`, or to all receivers, the largest weight first.
     ///
-    /// Costs nothing for what waits for others, unless the scheduler has asked to look at all of
-    /// them by now.
+    /// Costs nothing for other receivers, unless the scheduler's own deadline has come.
     pub fn poll_departures(&mut self, receiver: Option<ReceiverId>, now: SharedInstant) -> Vec<Departure> {
         if self.scheduler.poll_deadline().is_some_and(|deadline| deadline <= now) {
             let entities: Vec<EntityId> = self.entities.keys().copied().collect();
             for entity in entities {
-                self.decide(entity, None, now, |scheduler, scene, random, claims| {
-                    scheduler.on_deadline(scene, random, claims);
+                self.decide(entity, None, now, |scheduler, context, random, claims| {
+                    scheduler.on_deadline(context, random, claims);
                 });
             }
         }
@@ -291,59 +283,63 @@ impl<V: Planar> Dispatcher<V> {
         departures
     }
 
-    /// When [`poll_departures`](Self::poll_departures) may have something, unless something happens
-    /// before.
+    /// Returns when [`poll_departures`](Self::poll_departures) may next return something, unless an
+    /// event comes first.
     pub fn poll_deadline(&self) -> Option<SharedInstant> {
-        let promised = self.config.liveness.and_then(|_| self.promises.poll_deadline());
+        let promised = self.config.liveness.and_then(|_| self.timers.poll_deadline());
         [self.claims.poll_deadline(), self.scheduler.poll_deadline(), promised].into_iter().flatten().min()
     }
 
-    /// Whether [`poll_departures`](Self::poll_departures) may have something for this receiver by
-    /// now.
+    /// Returns whether [`poll_departures`](Self::poll_departures) may return something for this
+    /// receiver by now.
     pub fn is_due(&self, receiver: ReceiverId, now: SharedInstant) -> bool {
         self.due(receiver).is_some_and(|due| due <= now)
     }
 
-    /// When [`poll_departures`](Self::poll_departures) may have something for this receiver.
+    /// Returns when [`poll_departures`](Self::poll_departures) may return something for this
+    /// receiver.
     pub fn due(&self, receiver: ReceiverId) -> Option<SharedInstant> {
-        let promised = self.config.liveness.and_then(|_| self.promises.due(receiver));
+        let promised = self.config.liveness.and_then(|_| self.timers.due(receiver));
         [self.scheduler.poll_deadline(), self.claims.due(receiver), promised].into_iter().flatten().min()
     }
 
-    /// The DR vector that a claim is about. If so many newer ones were cut since that it is
-    /// forgotten, a newer one; `None` if the entity is gone.
+    /// Returns the DR vector of a claim. If it is forgotten because many newer ones were generated
+    /// since, returns a newer one; `None` if the entity was removed.
     pub fn vector(&self, claim: &Claim) -> Option<&DrVector<V>> {
         Some(self.entities.get(&claim.entity)?.recent.get(claim.generated_at))
     }
 
-    /// What did not fit goes back and waits, unless something newer does by now.
+    /// Puts back a departure that did not fit into the packet. It waits again, unless a newer claim
+    /// waits by now.
     pub fn put_back(&mut self, departure: Departure) {
         if !departure.is_promise {
             self.claims.put_back(departure.claim);
         }
     }
 
-    /// A copy really left, at this cost in the budget's unit. The name is for its receipt.
+    /// Books a copy that was sent, at this cost in the budget's unit. Returns the id for its
+    /// receipt.
     pub fn on_departed(&mut self, claim: &Claim, at: SharedInstant, cost: f64) -> Option<CopyId> {
         let receiver = self.receivers.get_mut(claim.receiver)?;
         let delay = claim.delay.or_else(|| receiver.likely_delay());
         let entity = self.entities.get_mut(&claim.entity)?;
-        receiver.told.insert(claim.entity);
-        receiver.answers.handle_departure(at);
+        receiver.in_flight.insert(claim.entity);
+        receiver.responsiveness.handle_departure(at);
         let vector = entity.recent.get(claim.generated_at);
         self.claims.forget_repeated(claim.entity, claim.receiver, vector.generated_at);
         self.scheduler.on_departed(claim.entity, claim.receiver, at, cost);
         if let Some(liveness) = &self.config.liveness {
             let freezes_at = vector.generated_at + self.config.horizon;
             let look_at = liveness.next_look(entity.steady_since, at, freezes_at);
-            self.promises.watch_anew(claim.entity, claim.receiver, look_at);
+            self.timers.watch_anew(claim.entity, claim.receiver, look_at);
         }
         let copy = entity.ledger.on_departed(claim.receiver, vector, at, delay)?;
         self.next_copy = self.next_copy.max(copy.next());
         Some(copy)
     }
 
-    /// A receipt came at `now`: the receiver says that a copy arrived at `received_at`.
+    /// Books a receipt that came at `now`: the receiver reports that a copy arrived at
+    /// `received_at`.
     pub fn on_receipt(
         &mut self,
         entity: EntityId,
@@ -362,22 +358,22 @@ impl<V: Planar> Dispatcher<V> {
         };
         let slack = self.config.clock_error_max;
         let is_impossible = received_at < sent_at - slack || received_at > now + slack;
-        let is_caught = self.config.trust.is_some_and(|trust| from.witness.is_caught(&trust));
-        if is_impossible && !is_caught {
-            from.witness.handle_word(false);
+        let is_distrusted = self.config.trust.is_some_and(|trust| from.audit.is_distrusted(&trust));
+        if is_impossible && !is_distrusted {
+            from.audit.handle_report(false);
             return Booking::Impossible;
         }
-        from.witness.handle_round_trip(now - sent_at, now);
+        from.audit.handle_round_trip(now - sent_at, now);
         let said = received_at.min(now).max(sent_at);
         let (believed, is_credible) = match &self.config.trust {
             Some(trust) => {
-                let latest = from.witness.latest_arrival(trust, now);
-                let possible = if is_caught {
-                    sent_at + from.witness.likely_delay(now - sent_at)
+                let latest = from.audit.latest_arrival(trust, now);
+                let possible = if is_distrusted {
+                    sent_at + from.audit.likely_delay(now - sent_at)
                 } else {
                     said.min(latest)
                 };
-                let is_consistent = !from.witness.has_denied(received_at + slack);
+                let is_consistent = !from.audit.has_denied(received_at + slack);
                 let believed = possible.max(sent_at).min(sent_at + trust.delay_max);
                 (believed, !is_impossible && is_consistent && received_at <= latest + slack)
             }
@@ -386,53 +382,57 @@ impl<V: Planar> Dispatcher<V> {
         if !book.ledger.on_receipt(receiver, copy, believed) {
             return Booking::NoNews;
         }
-        from.answers.handle_receipt();
-        from.witness.handle_word(is_credible);
-        from.witness.handle_delay(said - sent_at, believed - sent_at, now - sent_at);
+        from.responsiveness.handle_receipt();
+        from.audit.handle_report(is_credible);
+        from.audit.handle_delay(said - sent_at, believed - sent_at, now - sent_at);
         from.delay.handle_sample(believed - sent_at);
-        if is_credible && !is_caught && believed == said { Booking::Booked } else { Booking::Corrected }
+        if is_credible && !is_distrusted && believed == said { Booking::Booked } else { Booking::Corrected }
     }
 
-    /// The transport, which a receiver cannot make wait without making everything wait, measured
-    /// this round trip to it: QUIC acknowledges datagrams by itself, before anybody reads them.
-    /// Tell it whenever feedback comes; a smoothed one will do. Who holds receipts back is
-    /// found out by it.
+    /// Takes a round trip to a receiver as the transport measured it. Call it whenever feedback
+    /// comes; a smoothed value is enough.
+    ///
+    /// QUIC acknowledges datagrams on its own, before the application reads them. A receiver cannot
+    /// delay these acknowledgements without delaying everything. So they reveal a receiver that
+    /// holds receipts back.
     pub fn on_transport_round_trip(&mut self, receiver: ReceiverId, round_trip: Span) {
         if let Some(book) = self.receivers.get_mut(receiver) {
-            book.witness.handle_transport_round_trip(round_trip);
+            book.audit.handle_transport_round_trip(round_trip);
         }
     }
 
-    /// Feedback came that did not prove what it said: what it acknowledged is not booked, and it
-    /// counts as a word that cannot be true. [`SentPackets`](crate::link::SentPackets) finds
-    /// that out.
+    /// Counts feedback that did not prove the receipt of its datagrams as an untrue report; its
+    /// receipts are not booked. [`SentPackets`](crate::link::SentPackets) checks the proof.
     pub fn on_unproven(&mut self, receiver: ReceiverId) {
         if let Some(from) = self.receivers.get_mut(receiver) {
-            from.witness.handle_word(false);
+            from.audit.handle_report(false);
         }
     }
 
-    /// At `now` it came back that a receiver has reported everything that it received before
-    /// `until`.
+    /// Handles a report that came at `now`: the receiver has acknowledged everything that it
+    /// received before `until`.
     pub fn on_complete(&mut self, receiver: ReceiverId, until: SharedInstant, now: SharedInstant) {
         let Some(book) = self.receivers.get_mut(receiver) else { return };
         let until = match &self.config.trust {
             Some(trust) => {
-                book.witness.handle_complete(until.min(now));
-                // By as much as its arrivals are booked earlier than it says, so is this.
-                let meant = until - book.witness.overstatement();
-                meant.min(book.witness.latest_arrival(trust, now))
+                book.audit.handle_complete(until.min(now));
+                // Shifted by as much as its arrivals are booked earlier than reported.
+                let meant = until - book.audit.overstatement();
+                meant.min(book.audit.latest_arrival(trust, now))
             }
             None => until.min(now),
         };
         let patience = book.delay.high().unwrap_or(self.config.horizon);
-        let Receiver { told, answers, .. } = book;
-        told.retain(|about| {
+        let ReceiverRecord { in_flight, responsiveness, .. } = book;
+        in_flight.retain(|about| {
             let Some(entity) = self.entities.get_mut(about) else { return false };
             let is_lost = entity.ledger.on_complete(receiver, until, patience);
             if is_lost && let Some(liveness) = &self.config.liveness {
                 let is_wanted = liveness.wants_again(&entity.ledger, receiver, now);
-                if is_wanted && !self.claims.is_waiting(*about, receiver) && answers.spend_on_repetition() {
+                if is_wanted
+                    && !self.claims.is_waiting(*about, receiver)
+                    && responsiveness.spend_on_retransmission()
+                {
                     let error =
                         entity.ledger.standing(receiver).map_or(0.0, |standing| standing.instantaneous);
                     self.claims.insert(entity.newest_for(receiver, error.max(0.0), now));
@@ -442,32 +442,32 @@ impl<V: Planar> Dispatcher<V> {
         });
     }
 
-    /// The newest DR vector of an entity.
+    /// Returns the newest DR vector of an entity.
     pub fn newest(&self, entity: EntityId) -> Option<&DrVector<V>> {
         self.entities.get(&entity).map(|entity| entity.recent.newest())
     }
 
-    /// The books of an entity.
+    /// Returns the ledger of an entity.
     pub fn ledger(&self, entity: EntityId) -> Option<&Ledger<V>> {
         self.entities.get(&entity).map(|entity| &entity.ledger)
     }
 
-    /// The account of a receiver, as of the last decision.
+    /// Returns the account of a receiver, as of the last decision.
     pub fn account(&self, receiver: ReceiverId) -> Option<&Account> {
         self.receivers.get(receiver).map(|receiver| &receiver.account)
     }
 
-    /// What is known of the way to a receiver.
+    /// Returns the delay estimate of a receiver.
     pub fn delay(&self, receiver: ReceiverId) -> Option<&DelayEstimate> {
         self.receivers.get(receiver).map(|receiver| &receiver.delay)
     }
 
-    /// Brings all books up to `now`.
+    /// Advances all ledgers and accounts to `now`.
     pub fn advance(&mut self, now: SharedInstant) {
         for entity in self.entities.values_mut() {
             let mut books = self.receivers.walk();
             let counts = !entity.ledger.is_outdated(now);
-            entity.ledger.advance_and_tell(now, |receiver, growth, _| {
+            entity.ledger.advance_and_visit(now, |receiver, growth, _| {
                 if let Some(book) = books.find(receiver).filter(|_| counts) {
                     book.account.add(growth);
                 }
@@ -478,7 +478,15 @@ impl<V: Planar> Dispatcher<V> {
         }
     }
 
-    /// Shows the scheduler how things stand with an entity, now that this was cut.
+    fn forget_pair(&mut self, entity: EntityId, receiver: ReceiverId) {
+        self.claims.forget_pair(entity, receiver);
+        self.timers.forget_pair(entity, receiver);
+        if let Some(record) = self.receivers.get_mut(receiver) {
+            record.in_flight.remove(&entity);
+        }
+    }
+
+    /// Lets the scheduler decide about an entity, after adding the DR vector `cut` to its ledger.
     fn decide(
         &mut self,
         about: EntityId,
@@ -495,7 +503,7 @@ impl<V: Planar> Dispatcher<V> {
         let counts = !entity.ledger.is_outdated(now);
         let tell = |receiver, growth, mut standing: Standing| {
             let Some(book) = books.find(receiver) else { return };
-            // Whoever is silent for good is not spared for being new.
+            // A receiver that stays silent does not count as new forever.
             standing.has_acknowledged |= is_guarded && now - standing.joined > ReceiptTrust::SILENCE_MAX;
             book.account.add(if counts { growth } else { 0.0 });
             book.account.advance(now);
@@ -506,14 +514,14 @@ impl<V: Planar> Dispatcher<V> {
                 account: book.account.rate(),
                 delay: book.likely_delay(),
                 silent_since: standing.last_sent.unwrap_or(standing.joined),
-                answers: !book.answers.are_missing(now),
+                acknowledges: !book.responsiveness.is_unresponsive(now),
             });
         };
         match cut {
-            Some(vector) => entity.ledger.on_generated_and_tell(vector, now, tell),
-            None => entity.ledger.advance_and_tell(now, tell),
+            Some(vector) => entity.ledger.on_generated_and_visit(vector, now, tell),
+            None => entity.ledger.advance_and_visit(now, tell),
         }
-        let scene = DecisionContext {
+        let context = DecisionContext {
             entity: about,
             vector: entity.recent.newest(),
             index: entity.index,
@@ -522,14 +530,14 @@ impl<V: Planar> Dispatcher<V> {
             candidates: &self.candidates,
             account_secs,
         };
-        ask(&mut *self.scheduler, &scene, &mut self.random, &mut self.claims);
+        ask(&mut *self.scheduler, &context, &mut self.random, &mut self.claims);
     }
 
-    /// What was promised and nobody claimed.
+    /// The copies that are due for liveness and were not claimed by the scheduler.
     fn promised(&mut self, receiver: Option<ReceiverId>, now: SharedInstant) -> Vec<Claim> {
         let mut promised = Vec::new();
         let Some(liveness) = self.config.liveness else { return promised };
-        self.promises.look(receiver, now, |about, to| {
+        self.timers.look(receiver, now, |about, to| {
             let (Some(entity), Some(book)) = (self.entities.get(&about), self.receivers.get(to)) else {
                 return now + liveness.half();
             };
@@ -543,8 +551,8 @@ impl<V: Planar> Dispatcher<V> {
     }
 }
 
-/// When a receiver must be told of an entity at the latest, and when to ask again because that may
-/// have changed.
+/// The latest instant at which a receiver must be sent an entity, and when to check again because
+/// that may have changed.
 #[derive(Clone, Copy, Debug)]
 struct Promise {
     due: SharedInstant,
@@ -552,26 +560,27 @@ struct Promise {
 }
 
 impl Liveness {
-    /// Once an entity is steady, who is off is told this many times early enough to hear of it
-    /// within `silence_max` and a round trip: at 30 % loss all eight are lost once in fifteen
+    /// Number of copies to a receiver that is off a steady entity, sent early enough to arrive
+    /// within `silence_max` and a round trip. Eight: at 30 % loss all are lost once in fifteen
     /// thousand times.
     const REPEATS: i64 = 8;
-    /// The longest way that a copy is given to arrive before a replica freezes: the far end of the
-    /// links that we promise to serve. Who is farther away freezes now and then, instead of
-    /// being told all the time.
+    /// The longest delay for which a copy is sent early enough to arrive before a replica freezes:
+    /// the far end of the links that we promise to serve. A replica farther away freezes now and
+    /// then, instead of being sent copies all the time.
     const DELAY_MAX: Span = Span::from_secs(1);
 
     fn half(&self) -> Span {
         self.silence_max.scaled(0.5)
     }
 
-    /// From one repeat to the next when time is short: all of them fit into half of the time there
-    /// is.
+    /// The interval between repeats when time is short: all of them fit into half of the available
+    /// time.
     fn gap(&self) -> Span {
         Span::from_micros(self.half().as_micros() / (2 * Self::REPEATS))
     }
 
-    /// Before when nothing is promised to somebody who was just told of what freezes then.
+    /// The instant before which no copy can be due for a receiver that was just sent a DR vector
+    /// that freezes at `freezes_at`.
     fn next_look(
         &self,
         steady_since: SharedInstant,
@@ -585,9 +594,9 @@ impl Liveness {
 
     fn promise<V: Planar>(
         &self,
-        entity: &Entity<V>,
+        entity: &EntityRecord<V>,
         receiver: ReceiverId,
-        book: &Receiver,
+        book: &ReceiverRecord,
         now: SharedInstant,
     ) -> Promise {
         let (ledger, delay) = (&entity.ledger, &book.delay);
@@ -596,12 +605,11 @@ impl Liveness {
         let silent_since = standing.last_sent.unwrap_or(standing.joined);
         let mut due = silent_since + self.silence_max;
 
-        // Who would freeze on what there is to tell is not helped by hearing it again, nor is who does not
-        // hear.
+        // A repeat does not help a receiver that would freeze on it, or one that does not listen.
         let is_outdated = ledger.newest_freezes_at().is_none_or(|freezes_at| now > freezes_at);
-        let is_of_use = !is_outdated && !book.answers.are_missing(now);
+        let is_of_use = !is_outdated && !book.responsiveness.is_unresponsive(now);
         if is_of_use && !ledger.has_confirmed(receiver, self.tolerance, now) {
-            let is_under_way = ledger.distance_if_told_no_more(receiver, now) <= self.tolerance;
+            let is_under_way = ledger.distance_if_nothing_sent(receiver, now) <= self.tolerance;
             due = due.min(self.repeat_at(entity.steady_since, silent_since, delay, is_under_way));
         }
 
@@ -610,8 +618,8 @@ impl Liveness {
             let way = delay.high().unwrap_or(Span::ZERO).min(Self::DELAY_MAX);
             let in_time = (freezes_at - way).max(silent_since + self.gap());
             let is_harmful =
-                ledger.distance_if_told_no_more(receiver, freezes_at + self.silence_max) > self.tolerance;
-            if !standing.is_told && is_harmful {
+                ledger.distance_if_nothing_sent(receiver, freezes_at + self.silence_max) > self.tolerance;
+            if !standing.has_newest && is_harmful {
                 due = due.min(in_time);
             }
             if in_time > now {
@@ -621,18 +629,18 @@ impl Liveness {
         Promise { due, look_at: due.min(look_at) }
     }
 
-    /// Whether who has lost the newest that was sent to it is to be told of the newest there is: it
-    /// is off without, or will be before it would be told because the entity is steady.
+    /// Whether a receiver that lost its newest copy is sent the newest DR vector: it is off without
+    /// it, or will be before the repeats for a steady entity begin.
     fn wants_again<V: Planar>(&self, ledger: &Ledger<V>, receiver: ReceiverId, now: SharedInstant) -> bool {
-        let is_off = |at| ledger.distance_if_told_no_more(receiver, at) > self.tolerance;
+        let is_off = |at| ledger.distance_if_nothing_sent(receiver, at) > self.tolerance;
         !ledger.is_outdated(now) && (is_off(now) || is_off(now + self.half()))
     }
 
-    /// When somebody who has not confirmed a steady entity's path is told of it again.
+    /// When a receiver that has not acknowledged a steady entity's path is sent a repeat.
     ///
-    /// At once, after half of `silence_max`, if nothing right is under way. Else there is time to
-    /// wait for the answer, so that whoever loses nothing is told once; but if it does not
-    /// come, the last moment at which a copy is in time is preceded by as many as it takes.
+    /// At once, after half of `silence_max`, if nothing right is under way. Otherwise there is time
+    /// to wait for the receipt, so that a receiver without loss is sent one copy. If no receipt
+    /// comes, all repeats are sent before the last moment at which a copy is in time.
     fn repeat_at(
         &self,
         steady_since: SharedInstant,
@@ -650,7 +658,7 @@ impl Liveness {
         let last = steady_since + self.silence_max + delay.mean().unwrap_or(Span::ZERO).max(Span::ZERO);
         let burst = last - Span::from_micros(self.gap().as_micros() * (Self::REPEATS - 1));
         if soonest > last {
-            // Whoever never answers is not worth more.
+            // A receiver that never answers gets no more than this.
             answered.max(silent_since + self.half())
         } else {
             answered.min(soonest.max(burst))

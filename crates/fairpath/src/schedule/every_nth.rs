@@ -2,25 +2,25 @@ use super::{Claims, DecisionContext, Scheduler};
 use crate::random::Random;
 use crate::vector::Planar;
 
-/// Everyone is told of every n-th DR vector of an entity, the first included: with n = 3 the
-/// papers' "1/3 base".
+/// Sends every n-th DR vector of an entity to every receiver, beginning with the first: with n = 3
+/// the papers' "1/3 base".
 #[derive(Clone, Copy, Debug)]
 pub struct EveryNth {
     n: u64,
 }
 
 impl EveryNth {
-    /// Every `n`-th; zero counts as one.
+    /// Sends every `n`-th DR vector; zero counts as one.
     pub fn new(n: u64) -> Self {
         Self { n: n.max(1) }
     }
 }
 
 impl<V: Planar> Scheduler<V> for EveryNth {
-    fn on_trigger(&mut self, scene: &DecisionContext<'_, V>, _random: &mut Random, claims: &mut Claims) {
-        if scene.index.is_multiple_of(self.n) {
-            for candidate in scene.candidates {
-                claims.send(scene, candidate.receiver, scene.now, candidate.weight());
+    fn on_trigger(&mut self, context: &DecisionContext<'_, V>, _random: &mut Random, claims: &mut Claims) {
+        if context.index.is_multiple_of(self.n) {
+            for candidate in context.candidates {
+                claims.send(context, candidate.receiver, context.now, candidate.weight());
             }
         }
     }

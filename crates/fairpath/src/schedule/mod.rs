@@ -1,44 +1,41 @@
-//! Who is told of a new DR vector, and when: the schedulers, and the [`Dispatcher`] that runs one.
+//! Schedulers: which receivers are sent a new DR vector, and when. The [`Dispatcher`] runs one.
 //!
-//! A scheduler sees what the sender knows ([`DecisionContext`]): the ledger, each receiver's
-//! account and delay, and a seeded generator. It answers with [`Claims`]: this receiver, at that
-//! instant, this important. The dispatcher keeps the books, lets claims come due, and sees to it
-//! that nobody is forgotten, whatever the scheduler wants.
+//! A scheduler reads the sender's knowledge ([`DecisionContext`]): the ledger, each receiver's
+//! account and delay, and a seeded generator. It returns [`Claims`]: send to this receiver, at this
+//! instant, with this weight. The dispatcher keeps the ledgers, releases claims when they are due,
+//! and guarantees that no receiver is forgotten, whatever the scheduler decides.
 //!
 //! | file | scheduler | from |
 //! | --- | --- | --- |
-//! | `broadcast` | every trigger, everyone | "base" |
-//! | `every_nth` | every k-th trigger, everyone | "1/3 base" |
-//! | `scheduling_one` | the worst off now, the others when they have become as badly off; a trigger discards what waits | Banavar 2005 3.3.3 |
-//! | `scheduling_two` | the same, but a trigger sends what waits | Banavar 2005 3.3.4 |
-//! | `relative_error` | errors equal at reception, estimates corrected by receipts | Aggarwal 2005 4 |
+//! | `broadcast` | every receiver, at every trigger | "base" |
+//! | `every_nth` | every receiver, at every n-th trigger | "1/3 base" for n = 3 |
+//! | `scheduling` | the receiver with the highest error now, the others when their error has grown to the same; a trigger discards or sends what waits | Banavar 2005 3.3.3, 3.3.4 |
+//! | `relative_error` | equal errors at reception, estimates corrected by receipts | Aggarwal 2005 4 |
 //! | `fixed_probability` | each receiver with the same probability | Banavar 2005 3.4.1.5, "1/3 probabilistic" |
-//! | `probabilistic_budget` | each by its share of errors and silence, by chance | Banavar 2005 3.4.1; one at a time: Aggarwal 2005 5.1 |
+//! | `probabilistic_budget` | each receiver by its share of errors and silence, by chance | Banavar 2005 3.4.1; one at a time: Aggarwal 2005 5.1 |
 //! | `deterministic_budget` | the same shares, in turns | Banavar 2005 3.4.2, Aggarwal 2005 5.2 |
-//! | `error_index` | whoever it helps most, at a price, fairly | ours |
+//! | `error_index` | the receivers whose error a copy reduces most, at a price, fairly | this project |
 
 mod account;
-mod agenda;
-mod answers;
-mod bag;
 mod broadcast;
-mod budget;
 mod claims;
+mod deadlines;
 mod deterministic_budget;
 mod dispatcher;
-mod equaliser;
 mod error_index;
 mod every_nth;
 mod fixed_probability;
+mod liveness_timers;
+mod pair_table;
 mod probabilistic_budget;
-mod promises;
-mod recent;
+mod receipt_trust;
+mod recent_vectors;
 mod relative_error;
-mod roster;
-mod scheduling_one;
-mod scheduling_two;
+mod responsiveness;
+mod scheduling;
 mod shares;
-mod trust;
+mod small_list;
+mod trigger_budget;
 
 pub use account::Account;
 pub use broadcast::Broadcast;
@@ -49,11 +46,10 @@ pub use error_index::{ErrorIndex, ErrorIndexConfig};
 pub use every_nth::EveryNth;
 pub use fixed_probability::FixedProbability;
 pub use probabilistic_budget::ProbabilisticBudget;
+pub use receipt_trust::{Booking, ReceiptTrust};
 pub use relative_error::RelativeError;
-pub use scheduling_one::SchedulingOne;
-pub use scheduling_two::SchedulingTwo;
+pub use scheduling::{Scheduling, Waiting};
 pub use shares::Weighting;
-pub use trust::{Booking, ReceiptTrust};
 
 use std::fmt::Debug;
 
@@ -64,99 +60,101 @@ use crate::random::Random;
 use crate::time::{SharedInstant, Span};
 use crate::vector::Planar;
 
-/// Decides which receivers hear of an entity's newest DR vector, and when.
+/// Decides which receivers are sent an entity's newest DR vector, and when.
 ///
 /// One scheduler serves all entities of a sender, which share its budget.
 pub trait Scheduler<V: Planar>: Debug + Send {
-    /// A DR vector was generated.
-    fn on_trigger(&mut self, scene: &DecisionContext<'_, V>, random: &mut Random, claims: &mut Claims);
+    /// Handles a new DR vector: adds claims for it.
+    fn on_trigger(&mut self, context: &DecisionContext<'_, V>, random: &mut Random, claims: &mut Claims);
 
-    /// The instant that [`poll_deadline`](Self::poll_deadline) asked for has come; called for every
-    /// entity.
-    fn on_deadline(&mut self, _scene: &DecisionContext<'_, V>, _random: &mut Random, _claims: &mut Claims) {}
+    /// Handles the instant of [`poll_deadline`](Self::poll_deadline): adds or removes claims.
+    /// Called once for every entity.
+    fn on_deadline(&mut self, _context: &DecisionContext<'_, V>, _random: &mut Random, _claims: &mut Claims) {
+    }
 
-    /// When it wants to look again although nothing was generated.
+    /// Returns when the scheduler wants to decide again although no DR vector was generated.
+    /// Default: never.
     fn poll_deadline(&self) -> Option<SharedInstant> {
         None
     }
 
-    /// A copy left: `cost` in the budget's unit, DR vectors or bytes. Also called for copies that
-    /// the dispatcher sends on its own, so that the budget pays for them.
+    /// Handles a copy that was sent at `cost`, in the budget's unit: DR vectors or bytes. Also
+    /// called for copies that the dispatcher sends on its own, so that the budget pays for them.
     fn on_departed(&mut self, _entity: EntityId, _receiver: ReceiverId, _at: SharedInstant, _cost: f64) {}
 
-    /// A receiver is to be told of an entity from now on, for whom it does not exist yet.
+    /// Handles a receiver that does not know the entity yet and is sent it from now on.
     fn on_joined(&mut self, _entity: EntityId, _receiver: ReceiverId, _now: SharedInstant) {}
 
-    /// Somebody or something is gone: forget it.
-    fn on_removed(&mut self, _left: Removed) {}
+    /// Forgets a removed entity, receiver or pair of both.
+    fn on_removed(&mut self, _removed: Removed) {}
 }
 
-/// Who is gone.
+/// What was removed from a dispatcher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Removed {
-    /// An entity, for everybody.
+    /// An entity, for all receivers.
     Entity(EntityId),
-    /// A receiver, from everything.
+    /// A receiver, for all entities.
     Receiver(ReceiverId),
-    /// An entity has left this receiver's scope.
+    /// An entity that left this receiver's scope.
     Pair(EntityId, ReceiverId),
 }
 
-/// What there is to know when a decision is due.
+/// What the sender knows about one entity when a scheduler decides.
 #[derive(Debug)]
 pub struct DecisionContext<'a, V: Planar> {
-    /// The entity it is about.
+    /// The entity to decide about.
     pub entity: EntityId,
-    /// Its newest DR vector.
+    /// The entity's newest DR vector.
     pub vector: &'a DrVector<V>,
     /// How many DR vectors of this entity were generated before this one.
     pub index: u64,
-    /// When it is.
+    /// The current instant.
     pub now: SharedInstant,
-    /// What is known of everybody's error about this entity, kept up to now.
+    /// Every receiver's error about this entity, up to now.
     pub ledger: &'a Ledger<V>,
-    /// Everybody who is told of this entity, in the order of their ids.
+    /// The receivers that are sent this entity, ordered by id.
     pub candidates: &'a [Candidate],
-    /// For how long accounts have been kept, in seconds: at most what their half-life remembers.
+    /// How many seconds the accounts cover: at most what their half-life remembers.
     pub account_secs: f64,
 }
 
 impl<V: Planar> DecisionContext<'_, V> {
-    /// Whether the newest DR vector is so old that all replicas have frozen on it. Where the
-    /// exported path goes from there is a guess, and nobody is wrong for not following it.
+    /// Whether the newest DR vector is so old that all replicas have frozen on it. The exported
+    /// path is then only a guess, and a receiver that does not follow it has no error.
     pub(crate) fn is_outdated(&self) -> bool {
         self.ledger.is_outdated(self.now)
     }
 }
 
-/// Somebody who might be told.
+/// A receiver that may be sent a copy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Candidate {
-    /// Who.
+    /// The receiver.
     pub receiver: ReceiverId,
-    /// How they stand with this entity.
+    /// The receiver's errors and copies of this entity.
     pub standing: Standing,
-    /// Their account: error over all entities they see, per second.
+    /// The receiver's account: error over all entities that it sees, per second.
     pub account: f64,
-    /// How long a message to them is expected to take; nothing is known before the first receipt.
+    /// Expected one-way delay to the receiver; `None` before the first receipt.
     pub delay: Option<Span>,
-    /// Since when nothing was sent to them about this entity: the last departure, or when they
-    /// joined.
+    /// When the last copy about this entity was sent to the receiver, or when it joined.
     pub silent_since: SharedInstant,
-    /// Whether they confirm what is sent to them. Who does not may be cut off, or never listen.
-    pub answers: bool,
+    /// Whether the receiver acknowledges copies. A receiver that does not may be cut off, or may
+    /// not be listening.
+    pub acknowledges: bool,
 }
 
 impl Candidate {
-    /// Whether nothing was ever sent to them about this entity: for them it does not exist yet.
+    /// Returns whether the receiver was never sent this entity.
     pub fn is_new(&self) -> bool {
         self.standing.last_sent.is_none()
     }
 
-    /// What a claim for them weighs, where the scheduler knows no better: their error since the DR
-    /// vector they follow was generated. It grows while they wait, so what does not fit into
-    /// one packet goes first into a later one. For whom the entity does not exist yet comes
-    /// first of all.
+    /// Returns the default weight of a claim: the receiver's error since the DR vector that it
+    /// follows was generated. The weight grows while the receiver waits, so a copy that does not
+    /// fit into one packet goes first into a later one. A receiver that was never sent the entity
+    /// has the largest weight.
     pub fn weight(&self) -> f64 {
         let error = self.standing.instantaneous;
         if self.is_new() {
@@ -168,7 +166,7 @@ impl Candidate {
         }
     }
 
-    /// How long nothing was sent to them about this entity.
+    /// Returns the time since the last copy about this entity was sent to the receiver.
     pub fn silence(&self, now: SharedInstant) -> Span {
         now - self.silent_since
     }

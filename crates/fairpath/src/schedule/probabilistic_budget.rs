@@ -1,67 +1,68 @@
-use super::budget::Budget;
 use super::shares::Sharing;
+use super::trigger_budget::TriggerBudget;
 use super::{Claims, DecisionContext, Scheduler, Weighting};
 use crate::number::{EntityId, ReceiverId};
 use crate::random::Random;
 use crate::time::SharedInstant;
 use crate::vector::Planar;
 
-/// Who is worse off is told more often, by chance, within a budget (Banavar 2005 3.4.1).
+/// Sends more often to receivers with more error, by chance, within a budget (Banavar 2005 3.4.1).
 ///
 /// Every receiver has a share of the budget by its errors and its silence ([`Weighting`]), and is
-/// told with the probability share × budget; where that is above 1, the surplus is spread equally
-/// over the others. A receiver's first DR vector is always sent.
+/// sent a DR vector with the probability share × budget. Where that is above 1, the surplus is
+/// spread equally over the other receivers. A receiver's first DR vector is always sent.
 ///
-/// Unlike in the papers, a receiver that has not acknowledged anything yet has an equal share (else
-/// it starves while its first DR vector is on the way), equal shares stand in where all errors are
-/// zero (Banavar 2005's code divides by it), and copies that were sent for liveness' sake are paid
-/// for out of the budget.
+/// Unlike in the papers, a receiver that has not acknowledged anything yet has an equal share
+/// (otherwise it starves while its first DR vector is under way), equal shares are used where all
+/// errors are zero (the code of Banavar 2005 divides by zero there), and the budget pays for copies
+/// that the dispatcher sent for [liveness](super::Liveness).
 #[derive(Clone, Debug)]
 pub struct ProbabilisticBudget {
     draw: Draw,
-    budget: Budget,
+    budget: TriggerBudget,
     sharing: Sharing,
-    /// How many claims wait that were made here.
+    /// Number of own claims that have not departed.
     claimed: usize,
-    /// How many copies have left that were not claimed here, and are not paid for.
+    /// Number of departed copies that were not claimed here and are not paid for yet.
     owed: f64,
     /// Reused from trigger to trigger.
     shares: Vec<f64>,
 }
 
+/// How receivers are drawn.
 #[derive(Clone, Copy, Debug)]
 enum Draw {
-    /// For each receiver apart: Banavar 2005.
+    /// Each receiver by a draw of its own: Banavar 2005.
     Each,
-    /// One receiver and no other: Aggarwal 2005.
+    /// Exactly one receiver: Aggarwal 2005.
     One,
 }
 
 impl ProbabilisticBudget {
-    /// At most this part of a trigger's budget pays for copies that others sent: the rest is still
-    /// to decide about.
+    /// At most this part of a trigger's budget pays for copies that the dispatcher sent: the
+    /// scheduler decides about the rest.
     const HELD_BACK_MAX: f64 = 0.5;
-    /// No more than this many copies are owed. A sender that stood still for an hour has told
-    /// everybody a thousand times, for liveness' sake; when it moves again, that must not keep
-    /// it silent.
+    /// The largest number of copies owed. For an entity that stood still for an hour, the
+    /// dispatcher has sent each receiver a thousand copies for liveness; when the entity moves
+    /// again, that debt must not silence it.
     const OWED_MAX: f64 = 8.0;
 
-    /// Banavar 2005's: every receiver by a draw of its own. `budget` is per trigger, in DR vectors,
-    /// or in bytes if that is what departures are costed in.
+    /// Draws for every receiver separately, as in Banavar 2005. `budget` is per trigger, in DR
+    /// vectors, or in bytes if departures are reported in bytes.
     pub fn new(budget: f64, weighting: Weighting) -> Self {
         Self::with(Draw::Each, budget, weighting)
     }
 
-    /// Aggarwal 2005's: one receiver at every trigger, drawn by the shares.
+    /// Draws one receiver at every trigger by the shares, as in Aggarwal 2005.
     pub fn picking_one(weighting: Weighting) -> Self {
         Self::with(Draw::One, 1.0, weighting)
     }
 
-    /// Caps how much of the budget one receiver can draw to itself by overstating its error: at
-    /// this many equal shares of 1/n. 1 and above; default infinite, as in the papers.
+    /// Limits a receiver's share of the budget, so that it gains little by overstating its error:
+    /// to this many equal shares of 1/n. 1 or more; default infinite, as in the papers.
     ///
-    /// Too low takes away what fairness is made of: at 1 everybody has the same. Honest receivers
-    /// 200, 500 and 800 ms away want up to 1.6.
+    /// Too low removes fairness: at 1 every receiver has the same share. Honest receivers 200, 500
+    /// and 800 ms away need up to 1.6.
     #[must_use]
     pub fn with_share_max(mut self, equal_shares: f64) -> Self {
         self.sharing.most = equal_shares;
@@ -71,7 +72,7 @@ impl ProbabilisticBudget {
     fn with(draw: Draw, budget: f64, weighting: Weighting) -> Self {
         Self {
             draw,
-            budget: Budget::new(budget),
+            budget: TriggerBudget::new(budget),
             sharing: Sharing::guarded(weighting),
             claimed: 0,
             owed: 0.0,
@@ -79,7 +80,7 @@ impl ProbabilisticBudget {
         }
     }
 
-    /// How many copies this trigger may cost, on average, after something is paid of what is owed.
+    /// The average number of copies that this trigger may cost, after a part of the debt is paid.
     fn grant(&mut self) -> f64 {
         let copies = self.budget.copies();
         let held_back = self.owed.min(Self::HELD_BACK_MAX * copies);
@@ -89,25 +90,26 @@ impl ProbabilisticBudget {
 }
 
 impl<V: Planar> Scheduler<V> for ProbabilisticBudget {
-    fn on_trigger(&mut self, scene: &DecisionContext<'_, V>, random: &mut Random, claims: &mut Claims) {
+    fn on_trigger(&mut self, context: &DecisionContext<'_, V>, random: &mut Random, claims: &mut Claims) {
         let copies = self.grant();
         match self.draw {
             Draw::Each => {
-                self.sharing.frequencies(scene.candidates, scene.now, copies, &mut self.shares);
-                for (candidate, frequency) in scene.candidates.iter().zip(&self.shares) {
-                    // Drawn for everybody, so that who is new does not change the others' luck.
+                self.sharing.frequencies(context.candidates, context.now, copies, &mut self.shares);
+                for (candidate, frequency) in context.candidates.iter().zip(&self.shares) {
+                    // Drawn for every receiver, so that a new one does not change the draws of the
+                    // others.
                     let is_lucky = random.chance(*frequency);
                     if is_lucky || candidate.is_new() {
-                        claims.send(scene, candidate.receiver, scene.now, candidate.weight());
+                        claims.send(context, candidate.receiver, context.now, candidate.weight());
                     }
                 }
             }
             Draw::One => {
-                self.sharing.shares(scene.candidates, scene.now, &mut self.shares);
+                self.sharing.shares(context.candidates, context.now, &mut self.shares);
                 let picked = pick(&self.shares, random.unit()).filter(|_| random.chance(copies));
-                for (position, candidate) in scene.candidates.iter().enumerate() {
+                for (position, candidate) in context.candidates.iter().enumerate() {
                     if picked == Some(position) || candidate.is_new() {
-                        claims.send(scene, candidate.receiver, scene.now, candidate.weight());
+                        claims.send(context, candidate.receiver, context.now, candidate.weight());
                     }
                 }
             }
@@ -127,7 +129,7 @@ impl<V: Planar> Scheduler<V> for ProbabilisticBudget {
     }
 }
 
-/// Where a number between 0 and 1 falls if the shares are laid end to end.
+/// The position at which a number between 0 and 1 falls if the shares are laid end to end.
 fn pick(shares: &[f64], unit: f64) -> Option<usize> {
     let mut left = unit;
     for (position, share) in shares.iter().enumerate() {
@@ -136,6 +138,6 @@ fn pick(shares: &[f64], unit: f64) -> Option<usize> {
             return Some(position);
         }
     }
-    // Rounding: the shares sum up to a hair less than one.
+    // Rounding: the shares sum up to slightly less than one.
     shares.len().checked_sub(1)
 }

@@ -1,12 +1,12 @@
 use super::Candidate;
 use crate::time::SharedInstant;
 
-/// How much each of Banavar 2005's three factors counts in a receiver's share of the budget: its
-/// share of everybody's accumulated error (PA), of the instantaneous errors (PI), and of the time
-/// since something was last sent (PT).
+/// The weights of the three factors of a receiver's share of the budget: its share of the
+/// accumulated errors (PA in Banavar 2005), of the instantaneous errors (PI), and of the time since
+/// its last copy (PT).
 ///
-/// The five that Banavar 2005 tries are constants; it finds PI the fairest when sending at random,
-/// PA when taking turns.
+/// The five weightings of Banavar 2005 are constants. Banavar 2005 finds `INSTANTANEOUS` the
+/// fairest when sending at random and `ACCUMULATED` when taking turns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weighting {
     accumulated: f64,
@@ -15,22 +15,22 @@ pub struct Weighting {
 }
 
 impl Weighting {
-    /// Only the accumulated error: who was wronged is made up to.
+    /// Only the accumulated error: favours receivers with much error in the past.
     pub const ACCUMULATED: Self = Self { accumulated: 1.0, instantaneous: 0.0, silence: 0.0 };
-    /// Only the instantaneous error: who is wrong now comes first.
+    /// Only the instantaneous error: favours receivers with much error now.
     pub const INSTANTANEOUS: Self = Self { accumulated: 0.0, instantaneous: 1.0, silence: 0.0 };
-    /// Only the time since the last send.
+    /// Only the time since the last copy.
     pub const SILENCE: Self = Self { accumulated: 0.0, instantaneous: 0.0, silence: 1.0 };
-    /// All three alike.
+    /// All three factors equally.
     pub const THIRDS: Self = Self { accumulated: 1.0 / 3.0, instantaneous: 1.0 / 3.0, silence: 1.0 / 3.0 };
-    /// The two errors alike, no matter when something was sent.
+    /// The two errors equally, without the time since the last copy.
     pub const HALVES: Self = Self { accumulated: 0.5, instantaneous: 0.5, silence: 0.0 };
-    /// Banavar 2005's five, in its order.
+    /// The five of Banavar 2005, in its order.
     pub const ALL: [Self; 5] =
         [Self::ACCUMULATED, Self::INSTANTANEOUS, Self::SILENCE, Self::THIRDS, Self::HALVES];
 
-    /// Weights of your own, brought to a sum of one. Negative ones and NaN count as zero; if
-    /// nothing is left, all three count alike.
+    /// Returns custom weights, scaled to a sum of one. Negative weights and NaN count as zero. If
+    /// all are zero, the factors have equal weights.
     pub fn new(accumulated: f64, instantaneous: f64, silence: f64) -> Self {
         let [accumulated, instantaneous, silence] = [accumulated, instantaneous, silence].map(tamed);
         let sum = accumulated + instantaneous + silence;
@@ -55,12 +55,12 @@ impl Weighting {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sharing {
     pub(super) weighting: Weighting,
-    /// Who has not acknowledged anything counts as average. Without this, whoever's first DR vector
-    /// is still on its way has no error yet, hence no share.
+    /// Whether a receiver that has not acknowledged anything counts as average. Otherwise a
+    /// receiver whose first DR vector is under way has no error yet, hence no share.
     pub(super) is_guarded: bool,
-    /// Nobody gets less than this many equal shares of 1/n: from 0 to 1.
+    /// The smallest share, in equal shares of 1/n: from 0 to 1.
     pub(super) least: f64,
-    /// Nobody gets more than this many equal shares of 1/n: 1 and above.
+    /// The largest share, in equal shares of 1/n: 1 and above.
     pub(super) most: f64,
 }
 
@@ -70,8 +70,8 @@ impl Sharing {
         Self { weighting, is_guarded: true, least: 0.0, most: f64::INFINITY }
     }
 
-    /// How often each candidate is to be told, as copies per trigger: from 0 to 1, in sum `copies`,
-    /// or everybody always if that is more than there are candidates.
+    /// How often each candidate is sent a copy, in copies per trigger: from 0 to 1, in sum
+    /// `copies`. All ones if `copies` exceeds the number of candidates.
     pub(super) fn frequencies(
         &self,
         candidates: &[Candidate],
@@ -89,7 +89,7 @@ impl Sharing {
         limit(into, 1.0);
     }
 
-    /// Which part of the budget is whose: in sum 1.
+    /// Each candidate's share of the budget; the sum is 1.
     pub(super) fn shares(&self, candidates: &[Candidate], now: SharedInstant, into: &mut Vec<f64>) {
         let counts = |candidate: &&Candidate| !self.is_guarded || candidate.standing.has_acknowledged;
         let (mut count, mut totals) = (0.0, [0.0; 3]);
@@ -112,13 +112,13 @@ impl Sharing {
     }
 }
 
-/// What each factor is shared by.
+/// The values of the three factors.
 fn factors(candidate: &Candidate, now: SharedInstant) -> [f64; 3] {
     [candidate.account, candidate.standing.instantaneous, candidate.silence(now).as_secs_f64()].map(tamed)
 }
 
-/// No number can spoil the sums: what is negative or NaN counts as nothing, and the sum of as many
-/// infinite ones as there may be receivers is still finite.
+/// Negative numbers and NaN become zero. Infinite ones become so small that the sum over all
+/// possible receivers is still finite.
 fn tamed(number: f64) -> f64 {
     if number > 0.0 { number.min(1e290) } else { 0.0 }
 }
@@ -129,7 +129,7 @@ fn add(sums: &mut [f64; 3], values: [f64; 3]) {
     }
 }
 
-/// Each value as a part of its total; where all are zero, everybody has the same part.
+/// Each value as a part of its total; equal parts where all values are zero.
 fn parts(values: [f64; 3], totals: [f64; 3], count: f64) -> [f64; 3] {
     std::array::from_fn(
         |factor| {
@@ -138,12 +138,12 @@ fn parts(values: [f64; 3], totals: [f64; 3], count: f64) -> [f64; 3] {
     )
 }
 
-/// Lowers to `ceiling` what is above it, and spreads the surplus equally over those below, again
-/// and again until none is above. What all of them sum up to must fit under the ceiling.
+/// Lowers values above `ceiling` to it, and spreads the surplus equally over those below, again and
+/// again until none is above. The sum must fit under the ceiling.
 ///
-/// Everybody below gets the same in every round, so in the end each has min(ceiling, what it had +
-/// raise), with one raise for all: that is found in one walk from the highest down, instead of in
-/// as many rounds as receivers.
+/// All values below get the same in every round, so in the end each is min(ceiling, value + raise),
+/// with one raise for all. One walk from the highest value down finds that raise, instead of as
+/// many rounds as receivers.
 fn limit(values: &mut [f64], ceiling: f64) {
     if values.iter().all(|value| *value <= ceiling) {
         return;
@@ -164,8 +164,8 @@ fn limit(values: &mut [f64], ceiling: f64) {
     }
 }
 
-/// Raises to `floor` what is below it, at the expense of those above, in proportion to what they
-/// have beyond it. All must be able to have the floor.
+/// Raises values below `floor` to it, at the expense of those above, in proportion to their excess.
+/// The sum must be enough for all to have the floor.
 fn raise(values: &mut [f64], floor: f64) {
     if values.iter().all(|value| *value >= floor) {
         return;
@@ -221,7 +221,7 @@ mod tests {
             joined: SharedInstant::ZERO,
             last_sent: Some(SharedInstant::ZERO),
             has_acknowledged,
-            is_told: false,
+            has_newest: false,
             unsettled: 0,
         };
         let silent_since = SharedInstant::from_secs_f64(-numbers[2]);
@@ -231,7 +231,7 @@ mod tests {
             account: numbers[0],
             delay: None,
             silent_since,
-            answers: true,
+            acknowledges: true,
         }
     }
 

@@ -11,7 +11,7 @@ use fairpath::random::Random;
 use fairpath::schedule::{
     Booking, Broadcast, Claims, DecisionContext, Departure, DeterministicBudget, Dispatcher,
     DispatcherConfig, ErrorIndex, ErrorIndexConfig, EveryNth, FixedProbability, Liveness,
-    ProbabilisticBudget, RelativeError, Removed, Scheduler, SchedulingOne, SchedulingTwo, Weighting,
+    ProbabilisticBudget, RelativeError, Removed, Scheduler, Scheduling, Waiting, Weighting,
 };
 use fairpath::time::{Now, SharedInstant, Span, TickRate};
 use fairpath::{DrVector, Observation, Owner, Placement, Replica, State, Trigger, Vec2, Vector};
@@ -179,8 +179,8 @@ const SCHEDULERS: [MakeScheduler; 11] = [
     || Box::new(Mute),
     || Box::new(Broadcast),
     || Box::new(EveryNth::new(3)),
-    || Box::new(SchedulingOne::new()),
-    || Box::new(SchedulingTwo::new()),
+    || Box::new(Scheduling::new(Waiting::Discard)),
+    || Box::new(Scheduling::new(Waiting::Send)),
     || Box::new(RelativeError::new()),
     || Box::new(ProbabilisticBudget::new(1.0, Weighting::ACCUMULATED)),
     || Box::new(ProbabilisticBudget::picking_one(Weighting::SILENCE)),

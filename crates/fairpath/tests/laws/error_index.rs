@@ -582,7 +582,7 @@ fn decide(
             account,
             delay,
             silent_since: at(0),
-            answers: true,
+            acknowledges: true,
         })
         .collect();
     let (entity, index) = (EntityId(0), vectors.len() as u64 - 1);

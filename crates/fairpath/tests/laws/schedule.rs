@@ -8,7 +8,7 @@ use fairpath::number::{EntityId, ReceiverId};
 use fairpath::random::Random;
 use fairpath::schedule::{
     Booking, Broadcast, Candidate, Claims, DecisionContext, DeterministicBudget, DispatcherConfig, EveryNth,
-    FixedProbability, ProbabilisticBudget, RelativeError, Scheduler, SchedulingOne, SchedulingTwo, Weighting,
+    FixedProbability, ProbabilisticBudget, RelativeError, Scheduler, Scheduling, Waiting, Weighting,
 };
 use fairpath::time::{SharedInstant, Span};
 use fairpath::trigger::Reason;
@@ -24,11 +24,11 @@ fn all(budget: f64) -> Vec<(&'static str, Boxed)> {
     let weighting = Weighting::ACCUMULATED;
     vec![
         ("broadcast", Box::new(Broadcast)),
-        ("1/3 base", Box::new(EveryNth::new(3))),
-        ("#1", Box::new(SchedulingOne::new())),
-        ("#1 at reception", Box::new(SchedulingOne::equal_at_reception())),
-        ("#2", Box::new(SchedulingTwo::new())),
-        ("#2 at reception", Box::new(SchedulingTwo::equal_at_reception())),
+        ("every-nth", Box::new(EveryNth::new(3))),
+        ("scheduling-discard", Box::new(Scheduling::new(Waiting::Discard))),
+        ("scheduling-discard at reception", Box::new(Scheduling::new(Waiting::Discard).equal_at_reception())),
+        ("scheduling-send", Box::new(Scheduling::new(Waiting::Send))),
+        ("scheduling-send at reception", Box::new(Scheduling::new(Waiting::Send).equal_at_reception())),
         ("relative error", Box::new(RelativeError::new())),
         ("fixed probability", Box::new(FixedProbability::new(budget / 3.0))),
         ("probabilistic", Box::new(ProbabilisticBudget::new(budget, weighting))),
@@ -63,13 +63,13 @@ impl Stage {
                 joined: SharedInstant::ZERO,
                 last_sent: Some(SharedInstant::ZERO),
                 has_acknowledged: true,
-                is_told: false,
+                has_newest: false,
                 unsettled: 0,
             },
             account: *account,
             delay: Some(Span::from_millis(200)),
             silent_since: SharedInstant::ZERO,
-            answers: true,
+            acknowledges: true,
         });
         Self { candidates: candidates.collect(), ledger, vector, index: 0, now }
     }
@@ -398,11 +398,12 @@ fn scanned(ledger: &Ledger<Vec2>, receiver: ReceiverId, from: SharedInstant, to:
 }
 
 #[test]
-fn scheduling_one_tells_the_worst_at_once_and_the_others_when_they_are_as_badly_off() {
+fn scheduling_sends_to_the_worst_at_once_and_to_the_others_when_they_are_as_badly_off() {
     let delays = prop::collection::vec(20..900i64, 2..5);
     law!((any::<u64>(), delays, 3..8usize, any::<bool>()), |(seed, delays, turns, at_reception)| {
         let threshold = Span::from_secs(1);
-        let scheduler = if at_reception { SchedulingOne::equal_at_reception() } else { SchedulingOne::new() };
+        let scheduler = Scheduling::new(Waiting::Discard);
+        let scheduler = if at_reception { scheduler.equal_at_reception() } else { scheduler };
         let mut world = played(Box::new(scheduler.with_time_threshold(threshold)), &delays, turns, seed);
         let now = world.now;
         world.trigger(&turn(&mut Random::from_seed(seed), TANK, MotionKind::Linear, now));
@@ -445,7 +446,7 @@ fn scheduling_one_tells_the_worst_at_once_and_the_others_when_they_are_as_badly_
 }
 
 #[test]
-fn a_trigger_makes_one_discard_what_waits_and_two_send_it() {
+fn a_trigger_discards_or_sends_what_waits() {
     // The near receiver is better off, so it waits; the next trigger comes before its instant.
     let at_next_trigger = |scheduler: Boxed| {
         let mut world = World::new(
@@ -463,9 +464,9 @@ fn a_trigger_makes_one_discard_what_waits_and_two_send_it() {
         told.sort();
         (told, waited, next)
     };
-    let (told, _, next) = at_next_trigger(Box::new(SchedulingOne::new()));
+    let (told, _, next) = at_next_trigger(Box::new(Scheduling::new(Waiting::Discard)));
     assert_eq!(told, [(0, next)]);
-    let (told, waited, next) = at_next_trigger(Box::new(SchedulingTwo::new()));
+    let (told, waited, next) = at_next_trigger(Box::new(Scheduling::new(Waiting::Send)));
     assert_eq!(told, [(0, next), (1, waited)]);
 }
 
@@ -475,7 +476,7 @@ fn who_has_no_instant_waits_for_the_next_trigger() {
     // one's.
     let mut world = World::new(
         DispatcherConfig { horizon: Span::from_secs(1000), ..DispatcherConfig::as_in_the_papers() },
-        Box::new(SchedulingTwo::new()),
+        Box::new(Scheduling::new(Waiting::Send)),
         &[Link::steady(400), Link::steady(10)],
         12,
     );
@@ -594,7 +595,8 @@ fn what_is_not_acknowledged_counts_as_it_was_estimated_when_it_was_scheduled() {
     };
     let (delay, scheduled_by) = expected_delay(Box::new(RelativeError::new()));
     assert_eq!(delay, scheduled_by);
-    let (delay, scheduled_by) = expected_delay(Box::new(SchedulingOne::equal_at_reception()));
+    let (delay, scheduled_by) =
+        expected_delay(Box::new(Scheduling::new(Waiting::Discard).equal_at_reception()));
     assert!(delay > scheduled_by + Span::from_millis(50), "{delay:?} after {scheduled_by:?}");
 }
 
@@ -628,7 +630,7 @@ fn a_single_receiver_is_told() {
     for (name, scheduler) in all(1.0) {
         let mut world = World::new(DispatcherConfig::as_in_the_papers(), scheduler, &[Link::steady(100)], 1);
         world.wander(TANK, 90, Span::from_millis(200));
-        let expected = if name == "1/3 base" || name == "fixed probability" { 20..42 } else { 90..91 };
+        let expected = if name == "every-nth" || name == "fixed probability" { 20..42 } else { 90..91 };
         assert!(expected.contains(&world.told(0)), "{name}: {} copies", world.told(0));
     }
 }

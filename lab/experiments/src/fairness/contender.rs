@@ -2,7 +2,7 @@ use std::fmt;
 
 use fairpath::schedule::{
     Broadcast, DeterministicBudget, ErrorIndex, ErrorIndexConfig, EveryNth, FixedProbability,
-    ProbabilisticBudget, RelativeError, Scheduler, SchedulingOne, SchedulingTwo, Weighting,
+    ProbabilisticBudget, RelativeError, Scheduler, Scheduling, Waiting, Weighting,
 };
 use fairpath::vector::Planar;
 
@@ -162,9 +162,11 @@ impl Contender {
         match self {
             Self::Broadcast => Box::new(Broadcast),
             Self::EveryNth => Box::new(EveryNth::new(every_nth_of(receivers, budget))),
-            Self::SchedulingOne => Box::new(SchedulingOne::new()),
-            Self::SchedulingOneAtReception => Box::new(SchedulingOne::equal_at_reception()),
-            Self::SchedulingTwo => Box::new(SchedulingTwo::new()),
+            Self::SchedulingOne => Box::new(Scheduling::new(Waiting::Discard)),
+            Self::SchedulingOneAtReception => {
+                Box::new(Scheduling::new(Waiting::Discard).equal_at_reception())
+            }
+            Self::SchedulingTwo => Box::new(Scheduling::new(Waiting::Send)),
             Self::RelativeError => Box::new(RelativeError::new()),
             Self::Probabilistic(factor) => Box::new(ProbabilisticBudget::new(budget, factor.weighting())),
             Self::PickOne => Box::new(ProbabilisticBudget::picking_one(Weighting::ACCUMULATED)),

@@ -1,6 +1,6 @@
 use fairpath::schedule::{
     Broadcast, DeterministicBudget, ErrorIndex, ErrorIndexConfig, EveryNth, FixedProbability,
-    ProbabilisticBudget, RelativeError, Scheduler as Decides, SchedulingOne, Weighting,
+    ProbabilisticBudget, RelativeError, Scheduler as Decides, Scheduling, Waiting, Weighting,
 };
 use fairpath::vector::Vec2;
 
@@ -29,7 +29,7 @@ pub const SCHEDULERS: [Scheduler; 8] = [
             Box::new(EveryNth::new((receivers as f64 / budget).round().max(1.0) as u64))
         },
     },
-    Scheduler { name: "scheduling #1", make: |_, _| Box::new(SchedulingOne::new()) },
+    Scheduler { name: "scheduling #1", make: |_, _| Box::new(Scheduling::new(Waiting::Discard)) },
     Scheduler { name: "relative error", make: |_, _| Box::new(RelativeError::new()) },
     Scheduler {
         name: "fixed probability",

@@ -2,43 +2,43 @@
 //!
 //! A model's name says what it keeps. **F**ixed or **R**otating: whether the body turns.
 //! **P**osition or **V**elocity: whether only the velocity is kept, or the acceleration too.
-//! **W**orld or **B**ody: in whose axes those two are given and kept.
+//! **W**orld or **B**ody: in which axes velocity and acceleration are given and kept.
 //!
-//! Behind the nine names is one curve: a constant acceleration, seen from axes that turn at a
-//! constant rate, see `turn.rs`. World models are that curve in axes that stand still. [`Model`]
-//! says where the standard's text can be read in more than one way, and lets you choose.
+//! All nine are one curve: a constant acceleration, seen from axes that turn at a constant rate
+//! (see `turn.rs`). In world models the axes do not turn. [`Model`] lists where the text of the
+//! standard can be read in more than one way, and lets you choose.
 
 mod model;
 mod turn;
 
 pub use model::{AccelerationReading, FpbReading, FvbReading, Model};
 
-use self::turn::Turn;
+use self::turn::SteadyTurn;
 use crate::rotation::Quat;
 use crate::state::State;
 use crate::vector::{Planar, Vec3, Vector};
 
-/// One of the nine motions. What its model has no use for is ignored.
+/// A motion of one of the nine models. Fields that the model does not use are ignored.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dis {
-    /// Which model, with its reading.
+    /// The model, with its reading.
     pub model: Model,
-    /// Where it starts.
+    /// Position at the start.
     pub position: Vec3,
-    /// World axes for models 2–5, body axes for 6–9.
+    /// Velocity at the start. World axes for models 2–5, body axes for 6–9.
     pub velocity: Vec3,
-    /// World axes for models 2–5, body axes for 6–9; [`AccelerationReading`] says of what it is the
-    /// slope.
+    /// Acceleration. World axes for models 2–5, body axes for 6–9; [`AccelerationReading`] says of
+    /// which velocity it is the slope.
     pub acceleration: Vec3,
-    /// Body to world.
+    /// Rotation from body axes to world axes, at the start.
     pub orientation: Quat,
-    /// Body axes, radians per second.
+    /// Angular velocity in body axes, radians per second.
     pub angular_velocity: Vec3,
 }
 
 impl Dis {
-    /// The motion that starts in `state`, as far as the model can express it. What it has no use
-    /// for is zero.
+    /// Returns the motion that starts in `state`, as far as the model can express it. Fields that
+    /// the model does not use are zero.
     pub(super) fn from_state<V: Planar>(state: &State<V>, model: Model) -> Self {
         let mut dis = Self {
             model,
@@ -96,13 +96,13 @@ impl Dis {
             && self.orientation.is_finite()
     }
 
-    /// The rate at which the axes that it keeps its velocity in turn, in world axes. Constant: they
-    /// turn about it.
+    /// Returns the rate at which the axes of the velocity turn, in world axes. Constant, because
+    /// the axes turn about it.
     pub(crate) fn turning(&self) -> Vec3 {
         self.axes().rotate(self.axes_rate())
     }
 
-    /// The path, with the readings settled and what the model ignores left out.
+    /// The path, with the readings resolved and without the fields that the model ignores.
     fn curve(&self) -> Curve {
         let rate = self.axes_rate();
         let velocity = if self.model.moves() { self.velocity } else { Vec3::ZERO };
@@ -114,7 +114,7 @@ impl Dis {
         Curve { axes: self.axes(), rate, velocity, acceleration }
     }
 
-    /// The axes in which velocity and acceleration are given, as they lie at the start.
+    /// The axes in which velocity and acceleration are given, at the start.
     fn axes(&self) -> Quat {
         if self.model.is_body() { self.orientation } else { Quat::IDENTITY }
     }
@@ -124,27 +124,28 @@ impl Dis {
         if self.model.axes_turn() { self.angular_velocity } else { Vec3::ZERO }
     }
 
-    /// How fast the body turns: not the same, in the literal readings of the fixed models.
+    /// How fast the body turns. Differs from `axes_rate` in the literal readings of the fixed
+    /// models.
     fn orientation_rate(&self) -> Vec3 {
         if self.model.orientation_turns() { self.angular_velocity } else { Vec3::ZERO }
     }
 }
 
-/// A velocity that changes steadily, as seen from axes that turn steadily.
+/// A velocity that changes at a constant rate, seen from axes that turn at a constant rate.
 struct Curve {
-    /// The axes at the start, into the world's.
+    /// Rotation from the axes at the start to world axes.
     axes: Quat,
-    /// How fast they turn, about themselves.
+    /// How fast the axes turn, in their own coordinates.
     rate: Vec3,
-    /// At the start, in these axes.
+    /// Velocity at the start, in these axes.
     velocity: Vec3,
     /// How fast the components of the velocity in these axes change.
     acceleration: Vec3,
 }
 
 impl Curve {
-    /// The integral of the velocity: never a difference of large numbers, and nothing is added to a
-    /// position.
+    /// The integral of the velocity. No difference of large numbers is taken, and nothing is added
+    /// to a position.
     fn displacement_at(&self, at: f64) -> Vec3 {
         let turn = self.turn_until(at);
         self.axes.rotate((turn.mean(self.velocity) + turn.ramp_mean(self.acceleration) * at) * at)
@@ -154,7 +155,7 @@ impl Curve {
         self.axes.rotate(self.turn_until(at).end(self.velocity_in_axes_at(at)))
     }
 
-    /// The slope of the velocity: that of its components, and that of the axes.
+    /// The slope of the velocity: the change of its components plus the turning of the axes.
     fn acceleration_at(&self, at: f64) -> Vec3 {
         let in_axes = self.acceleration + self.rate.cross(self.velocity_in_axes_at(at));
         self.axes.rotate(self.turn_until(at).end(in_axes))
@@ -164,8 +165,8 @@ impl Curve {
         self.velocity + self.acceleration * at
     }
 
-    fn turn_until(&self, at: f64) -> Turn {
-        Turn::new(self.rate * at)
+    fn turn_until(&self, at: f64) -> SteadyTurn {
+        SteadyTurn::new(self.rate * at)
     }
 }
 
@@ -186,8 +187,8 @@ mod tests {
 
     #[test]
     fn a_turning_body_model_flies_a_screw() {
-        // Radius 10/0.5 = 20 m: half a turn ends two radii to the left, whatever the distance to the
-        // origin.
+        // Radius 10/0.5 = 20 m: half a turn ends two radii to the left, whatever the distance to
+        // the origin.
         let half_turn = std::f64::consts::PI / 0.5;
         let end: State<Vec3> = screw(Model::Rpb).state_at(half_turn);
         let expected = Vec3::new(0.0, 40.0, 3.0 * half_turn);

@@ -1,8 +1,7 @@
-/// Which of the nine, and how the ambiguous ones are read.
+/// One of the nine models, with a choice of reading for the ambiguous ones.
 ///
-/// Programs in the field disagree about models 6, 8 and 9. The default readings are those that most
-/// of them share; the others are here because a simulation must agree with its peers before it can
-/// be right.
+/// Existing programs disagree about models 6, 8 and 9. The default readings are those that most
+/// programs share. The other readings exist because a simulation must first agree with its peers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Model {
     /// 1: does not move.
@@ -25,39 +24,41 @@ pub enum Model {
     Fvb(FvbReading),
 }
 
-/// Of what the acceleration of a model with turning body axes is the slope.
+/// Of which velocity the acceleration is the slope, in a model with turning body axes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AccelerationReading {
-    /// Of the velocity in the world, as an accelerometer feels it, given along the body's axes at
-    /// the start. The velocity's components then change by a0 − ω × v0 per second.
+    /// Of the velocity in the world, as an accelerometer measures it, given along the body's axes
+    /// at the start. The velocity's components then change by a0 − ω × v0 per second.
     #[default]
     Inertial,
     /// Of the velocity's components in body axes: they change by a0 per second.
     BodyRate,
 }
 
-/// What model 6 does with an angular velocity that the sender filled in.
+/// How model 6 treats an angular velocity that the sender filled in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FpbReading {
-    /// Nothing, since its body does not turn: the path is a line.
+    /// Ignores it, because the body does not turn: the path is a line.
     #[default]
     OmegaIgnored,
-    /// The standard's formula as printed: the path bends with ω, though the orientation stays.
+    /// Follows the standard's formula as printed: the path bends with ω, although the orientation
+    /// stays.
     Literal,
 }
 
-/// What model 9 does with an angular velocity that the sender filled in.
+/// How model 9 treats an angular velocity that the sender filled in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FvbReading {
-    /// Nothing, since its body does not turn: the path is a parabola.
+    /// Ignores it, because the body does not turn: the path is a parabola.
     #[default]
     OmegaIgnored,
-    /// The standard's formula as printed: the path bends with ω, though the orientation stays.
+    /// Follows the standard's formula as printed: the path bends with ω, although the orientation
+    /// stays.
     Literal(AccelerationReading),
 }
 
 impl Model {
-    /// Every model in every reading, by number, the default reading first.
+    /// Every model in every reading, ordered by number, the default reading first.
     pub const ALL: [Self; 13] = [
         Self::Static,
         Self::Fpw,
@@ -74,12 +75,12 @@ impl Model {
         Self::Fvb(FvbReading::Literal(AccelerationReading::BodyRate)),
     ];
 
-    /// The model with this number in the standard, 1 to 9, in its default reading.
+    /// Returns the model with this number in the standard, 1 to 9, in its default reading.
     pub fn from_number(number: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|model| model.number() == number)
     }
 
-    /// Its number in the standard, 1 to 9.
+    /// Returns the model's number in the standard, 1 to 9.
     pub fn number(self) -> u8 {
         match self {
             Self::Static => 1,
@@ -94,7 +95,7 @@ impl Model {
         }
     }
 
-    /// Its name in the standard.
+    /// Returns the model's name in the standard.
     pub fn name(self) -> &'static str {
         match self {
             Self::Static => "Static",
@@ -109,27 +110,28 @@ impl Model {
         }
     }
 
-    /// Whether velocity and acceleration are in body axes, not the world's.
+    /// Returns whether velocity and acceleration are in body axes instead of world axes.
     pub fn is_body(self) -> bool {
         matches!(self, Self::Fpb(_) | Self::Rpb | Self::Rvb(_) | Self::Fvb(_))
     }
 
-    /// Whether it uses its velocity.
+    /// Returns whether the model uses its velocity.
     pub fn moves(self) -> bool {
         self != Self::Static
     }
 
-    /// Whether it uses its acceleration: the V in the name.
+    /// Returns whether the model uses its acceleration: the V in the name.
     pub fn accelerates(self) -> bool {
         matches!(self, Self::Rvw | Self::Fvw | Self::Rvb(_) | Self::Fvb(_))
     }
 
-    /// Whether the body turns with the angular velocity: the R in the name.
+    /// Returns whether the body turns with the angular velocity: the R in the name.
     pub fn orientation_turns(self) -> bool {
         matches!(self, Self::Rpw | Self::Rvw | Self::Rpb | Self::Rvb(_))
     }
 
-    /// Whether the axes in which velocity and acceleration are kept turn with the angular velocity.
+    /// Returns whether the axes in which velocity and acceleration are kept turn with the angular
+    /// velocity.
     pub fn axes_turn(self) -> bool {
         matches!(
             self,
@@ -137,7 +139,8 @@ impl Model {
         )
     }
 
-    /// Of what its acceleration is the slope. Where the axes do not turn there is only one answer.
+    /// Returns of which velocity the acceleration is the slope. Where the axes do not turn both
+    /// readings agree.
     pub fn acceleration_reading(self) -> AccelerationReading {
         match self {
             Self::Rvb(reading) | Self::Fvb(FvbReading::Literal(reading)) => reading,

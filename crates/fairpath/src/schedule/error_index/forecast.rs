@@ -7,23 +7,24 @@ use crate::number::EntityId;
 use crate::time::Span;
 use crate::vector::Planar;
 
-/// Of the velocity's changes, how much must point one way for the newest curve to be believed as it
-/// is.
+/// The share of velocity changes that must point in one direction for the newest curve to be used
+/// as it is.
 ///
-/// 0.95: a tank that turns steadily changes its velocity by equal steps in almost one direction.
+/// 0.95: a tank that turns at a constant rate changes its velocity by equal steps in almost one
+/// direction.
 const STEADY: f64 = 0.95;
 /// Changes of velocity smaller than this, in units per second, are rounding.
 const CHANGE_MIN: f64 = 1e-9;
 
-/// Where the entity will go, as far as its last moves tell; `None` before its first DR vector.
+/// Predicts where the entity will go from its latest motion; `None` before its first DR vector.
 ///
-/// The newest DR vector says where it goes *now*. If the last few went back and forth, it will not
-/// go there for long, and telling receivers of each swing is wasted. So the newest velocity counts
-/// with the share of recent changes that did not cancel, and the mean velocity over the window with
-/// the rest.
-pub(super) fn forecast<V: Planar>(scene: &DecisionContext<'_, V>, window: Span) -> Option<Path<V>> {
-    let from = scene.now - window;
-    let mut pieces = scene.ledger.exported_back_to(from);
+/// The newest DR vector says where the entity goes *now*. If the last few went back and forth, it
+/// will not go there for long, and copies of each swing are wasted. So the newest velocity is
+/// weighted with the share of recent changes that did not cancel, and the mean velocity over the
+/// window with the rest.
+pub(super) fn forecast<V: Planar>(context: &DecisionContext<'_, V>, window: Span) -> Option<Path<V>> {
+    let from = context.now - window;
+    let mut pieces = context.ledger.exported_back_to(from);
     let newest = pieces.next()?;
     let (mut net, mut gross) = (V::ZERO, 0.0);
     let mut later = newest;
@@ -35,40 +36,41 @@ pub(super) fn forecast<V: Planar>(scene: &DecisionContext<'_, V>, window: Span) 
     }
     let newest = *newest.1;
     let start = from.max(later.0);
-    let secs = (scene.now - start).as_secs_f64();
+    let secs = (context.now - start).as_secs_f64();
     if !(gross > CHANGE_MIN && secs > 0.0) {
         return Some(newest);
     }
     let lasting = net.length() / gross;
-    if lasting > STEADY && !is_straight(&scene.vector.motion) {
+    if lasting > STEADY && !is_straight(&context.vector.motion) {
         return Some(newest);
     }
-    let position = newest.position_at(scene.now);
+    let position = newest.position_at(context.now);
     let mean = (position - later.1.position_at(start)) * (1.0 / secs);
-    let velocity = newest.velocity_at(scene.now) * lasting + mean * (1.0 - lasting);
-    Some(Path::new(Motion::Linear(Linear { position, velocity }), scene.now))
+    let velocity = newest.velocity_at(context.now) * lasting + mean * (1.0 - lasting);
+    Some(Path::new(Motion::Linear(Linear { position, velocity }), context.now))
 }
 
-/// How low each entity has been without falling or climbing: it will not fall through that.
+/// The lowest height at which each entity moved level: the forecast does not go below it.
 ///
-/// A DR vector of somebody who falls goes on falling, and somebody far away is told of it after the
-/// landing. Without a floor that copy seems worth it, and puts the entity into the ground.
+/// The DR vector of a falling entity continues to fall, and reaches a far receiver after the
+/// landing. Without a floor that copy would seem worth sending, and would put the entity into the
+/// ground.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Ground {
+pub(super) struct GroundLevels {
     levels: BTreeMap<EntityId, f64>,
 }
 
-/// It goes level if it climbs or falls by less than this for each metre it goes.
+/// An entity moves level if it climbs or falls by less than this for each metre of its way.
 const LEVEL: f64 = 0.05;
 
-impl Ground {
-    /// Takes note of where the entity is.
-    pub(super) fn on_trigger<V: Planar>(&mut self, scene: &DecisionContext<'_, V>) {
-        let Some(path) = scene.ledger.exported() else { return };
-        let velocity = path.velocity_at(scene.now);
+impl GroundLevels {
+    /// Records the height of the entity.
+    pub(super) fn on_trigger<V: Planar>(&mut self, context: &DecisionContext<'_, V>) {
+        let Some(path) = context.ledger.exported() else { return };
+        let velocity = path.velocity_at(context.now);
         if velocity.height().abs() <= LEVEL * velocity.length() {
-            let height = path.position_at(scene.now).height();
-            let level = self.levels.entry(scene.entity).or_insert(height);
+            let height = path.position_at(context.now).height();
+            let level = self.levels.entry(context.entity).or_insert(height);
             *level = level.min(height);
         }
     }
@@ -77,15 +79,15 @@ impl Ground {
         self.levels.remove(&entity);
     }
 
-    /// The height below which the entity will not fall. None for somebody who is below all that is
-    /// known.
+    /// The height below which the entity will not fall; negative infinity if it is below all known
+    /// levels.
     pub(super) fn below<V: Planar>(&self, entity: EntityId, position: V) -> f64 {
         let level = self.levels.get(&entity).copied();
         level.filter(|level| *level <= position.height()).unwrap_or(f64::NEG_INFINITY)
     }
 }
 
-/// The same place, but not below this height.
+/// The same position, but not below this height.
 pub(super) fn not_below<V: Planar>(position: V, height: f64) -> V {
     if position.height() < height { V::from_plane(position.on_plane(), height) } else { position }
 }

@@ -1,19 +1,19 @@
-/// A list that is mostly empty or has one element: the first lies in the bag itself, so that a walk
-/// past thousands of bags follows no pointers.
+/// A list that mostly holds no or one element. The first element is stored inline, so that a walk
+/// over thousands of lists follows no pointers.
 #[derive(Clone, Debug)]
-pub(super) struct Bag<T> {
-    /// None only if there are no others either.
+pub(super) struct SmallList<T> {
+    /// `None` only if `others` is empty too.
     first: Option<T>,
     others: Vec<T>,
 }
 
-impl<T> Default for Bag<T> {
+impl<T> Default for SmallList<T> {
     fn default() -> Self {
         Self { first: None, others: Vec::new() }
     }
 }
 
-impl<T> Bag<T> {
+impl<T> SmallList<T> {
     pub(super) fn len(&self) -> usize {
         usize::from(self.first.is_some()) + self.others.len()
     }
@@ -22,7 +22,7 @@ impl<T> Bag<T> {
         self.first.is_none()
     }
 
-    /// In the order they came.
+    /// The elements in insertion order.
     pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
         self.first.iter().chain(&self.others)
     }
@@ -43,7 +43,8 @@ impl<T> Bag<T> {
         self.others.clear();
     }
 
-    /// Keeps those that `is_kept` says, in their order; it is asked once for each, in order.
+    /// Keeps the elements for which `is_kept` is true, in order. Calls it once for each element, in
+    /// order.
     pub(super) fn retain(&mut self, mut is_kept: impl FnMut(&T) -> bool) {
         self.first = self.first.take().filter(|first| is_kept(first));
         self.others.retain(is_kept);
@@ -61,17 +62,17 @@ mod tests {
     #[test]
     fn it_is_a_list() {
         let mut random = Random::from_seed(1);
-        let (mut bag, mut list) = (Bag::default(), Vec::new());
+        let (mut small, mut list) = (SmallList::default(), Vec::new());
         for step in 0..10_000_u64 {
             match random.below(12) {
                 0 => {
-                    bag.clear();
+                    small.clear();
                     list.clear();
                 }
                 1..=3 => {
                     let gone = random.below(3);
                     let mut asked = Vec::new();
-                    bag.retain(|element| {
+                    small.retain(|element| {
                         asked.push(*element);
                         element % 3 != gone
                     });
@@ -79,16 +80,16 @@ mod tests {
                     list.retain(|element| element % 3 != gone);
                 }
                 4 => {
-                    bag.iter_mut().for_each(|element| *element += 1);
+                    small.iter_mut().for_each(|element| *element += 1);
                     list.iter_mut().for_each(|element| *element += 1);
                 }
                 _ => {
-                    bag.push(step);
+                    small.push(step);
                     list.push(step);
                 }
             }
-            assert!(bag.iter().eq(&list), "in step {step}");
-            assert_eq!((bag.len(), bag.is_empty()), (list.len(), list.is_empty()));
+            assert!(small.iter().eq(&list), "in step {step}");
+            assert_eq!((small.len(), small.is_empty()), (list.len(), list.is_empty()));
         }
     }
 }

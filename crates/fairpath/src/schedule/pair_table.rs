@@ -5,40 +5,41 @@ use crate::number::{EntityId, ReceiverId};
 use crate::time::SharedInstant;
 use crate::vector::Planar;
 
-/// What a scheduler remembers of every receiver of every entity.
+/// A scheduler's memory for every pair of entity and receiver.
 ///
-/// Kept in the order of a scene's candidates, so that the two are walked side by side and nothing
-/// is looked up.
+/// Kept in the order of a context's candidates, so that both are walked side by side without
+/// lookups.
 #[derive(Clone, Debug)]
-pub(super) struct Roster<T> {
+pub(super) struct PairTable<T> {
     entities: BTreeMap<EntityId, Vec<Entry<T>>>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Entry<T> {
     receiver: ReceiverId,
-    /// Who comes back into scope has joined anew, and is not who they were.
+    /// A receiver that leaves the scope and comes back has joined again, and its memory starts
+    /// anew.
     joined: SharedInstant,
     memory: T,
 }
 
-impl<T> Default for Roster<T> {
+impl<T> Default for PairTable<T> {
     fn default() -> Self {
         Self { entities: BTreeMap::new() }
     }
 }
 
-impl<T: Default> Roster<T> {
-    /// One memory for each of the scene's candidates, in their order. Who is new gets the default;
-    /// who is gone is forgotten.
-    pub(super) fn in_step<V: Planar>(
+impl<T: Default> PairTable<T> {
+    /// Returns the memory of each of the context's candidates, in their order. A new candidate gets
+    /// the default; receivers that left are forgotten.
+    pub(super) fn aligned<V: Planar>(
         &mut self,
-        scene: &DecisionContext<'_, V>,
+        context: &DecisionContext<'_, V>,
     ) -> impl ExactSizeIterator<Item = &mut T> + DoubleEndedIterator {
-        let entries = self.entities.entry(scene.entity).or_default();
-        if !is_in_step(entries, scene) {
+        let entries = self.entities.entry(context.entity).or_default();
+        if !is_aligned(entries, context) {
             let mut known = std::mem::take(entries).into_iter().peekable();
-            entries.extend(scene.candidates.iter().map(|candidate| {
+            entries.extend(context.candidates.iter().map(|candidate| {
                 let (receiver, joined) = (candidate.receiver, candidate.standing.joined);
                 while known.next_if(|entry| entry.receiver < receiver).is_some() {}
                 known
@@ -49,16 +50,16 @@ impl<T: Default> Roster<T> {
         entries.iter_mut().map(|entry| &mut entry.memory)
     }
 
-    /// What is remembered of one receiver of one entity.
+    /// Returns the memory of one receiver of one entity.
     pub(super) fn get_mut(&mut self, entity: EntityId, receiver: ReceiverId) -> Option<&mut T> {
         let entries = self.entities.get_mut(&entity)?;
         let position = entries.binary_search_by_key(&receiver, |entry| entry.receiver).ok()?;
         Some(&mut entries[position].memory)
     }
 
-    /// Forgets who is gone.
-    pub(super) fn forget(&mut self, left: Removed) {
-        match left {
+    /// Drops the memory of what was removed.
+    pub(super) fn forget(&mut self, removed: Removed) {
+        match removed {
             Removed::Entity(entity) => {
                 self.entities.remove(&entity);
             }
@@ -76,9 +77,9 @@ impl<T: Default> Roster<T> {
     }
 }
 
-fn is_in_step<T, V: Planar>(entries: &[Entry<T>], scene: &DecisionContext<'_, V>) -> bool {
-    entries.len() == scene.candidates.len()
-        && entries.iter().zip(scene.candidates).all(|(entry, candidate)| {
+fn is_aligned<T, V: Planar>(entries: &[Entry<T>], context: &DecisionContext<'_, V>) -> bool {
+    entries.len() == context.candidates.len()
+        && entries.iter().zip(context.candidates).all(|(entry, candidate)| {
             (entry.receiver, entry.joined) == (candidate.receiver, candidate.standing.joined)
         })
 }

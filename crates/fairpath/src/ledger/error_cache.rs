@@ -2,60 +2,63 @@ use super::exports::{Gap, Index};
 use crate::time::SharedInstant;
 use crate::vector::Planar;
 
-/// How many beliefs are remembered. Receivers follow the DR vectors of the last seconds: a busy
-/// entity has ten a second.
+/// Number of cached DR vectors. Receivers follow the DR vectors of the last seconds: a busy entity
+/// has ten a second.
 const BELIEFS: usize = 32;
 
-/// What was just worked out. At a trigger, all receivers who have followed the same DR vector for
-/// as long have been equally wrong: of ten thousand receivers that is asked a dozen times, not ten
-/// thousand.
+/// Cached results. At a trigger, all receivers that have followed the same DR vector for the same
+/// time have the same error: with ten thousand receivers it is computed a dozen times.
 #[derive(Clone, Debug)]
-pub(super) struct Memo<V: Planar> {
-    /// Since the books were last brought up to date.
-    pub(super) grown: Errors,
-    /// Since the DR vector they follow was generated.
-    pub(super) since_generation: Sums,
-    /// The gaps between what they follow and the newest piece of the exported path.
+pub(super) struct ErrorCache<V: Planar> {
+    /// Errors since the books were last advanced.
+    pub(super) grown: IntervalErrors,
+    /// Errors since the followed DR vector was generated.
+    pub(super) since_generation: ErrorSums,
+    /// Gaps between the followed DR vectors and the newest piece of the exported path.
     pub(super) gaps: Gaps<V>,
 }
 
-impl<V: Planar> Default for Memo<V> {
+impl<V: Planar> Default for ErrorCache<V> {
     fn default() -> Self {
-        Self { grown: Errors::default(), since_generation: Sums::default(), gaps: Gaps::default() }
+        Self {
+            grown: IntervalErrors::default(),
+            since_generation: ErrorSums::default(),
+            gaps: Gaps::default(),
+        }
     }
 }
 
-impl<V: Planar> Memo<V> {
+impl<V: Planar> ErrorCache<V> {
     /// The exported path has changed from `since` on.
     pub(super) fn forget_from(&mut self, since: SharedInstant) {
-        // Seldom, for what was worked out is mostly of the past.
+        // Seldom, because most results lie in the past.
         if self.grown.latest > Some(since) {
-            self.grown = Errors::default();
+            self.grown = IntervalErrors::default();
         }
         if self.since_generation.latest > Some(since) {
-            self.since_generation = Sums::default();
+            self.since_generation = ErrorSums::default();
         }
     }
 }
 
-/// Errors over an interval.
+/// Errors over intervals.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Errors {
-    entries: [Option<Entry>; BELIEFS],
-    /// The latest instant that any of them reaches to.
+pub(super) struct IntervalErrors {
+    entries: [Option<IntervalError>; BELIEFS],
+    /// The latest end of all entries.
     latest: Option<SharedInstant>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct IntervalError {
     index: Index,
     from: SharedInstant,
     to: SharedInstant,
     error: f64,
 }
 
-impl Errors {
-    /// The error of whoever follows DR vector `index` from `from` to `to`.
+impl IntervalErrors {
+    /// The error of receivers that follow DR vector `index` from `from` to `to`.
     #[inline]
     pub(super) fn recall(
         &mut self,
@@ -69,30 +72,30 @@ impl Errors {
             Some(entry) if (entry.index, entry.from, entry.to) == (index, from, to) => entry.error,
             _ => {
                 self.latest = self.latest.max(Some(to));
-                slot.insert(Entry { index, from, to, error: integrate() }).error
+                slot.insert(IntervalError { index, from, to, error: integrate() }).error
             }
         }
     }
 }
 
-/// Errors that grow from trigger to trigger: only what was added since the last time is integrated.
+/// Errors that grow from trigger to trigger: only the growth since the last call is integrated.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sums {
-    entries: [Option<Sum>; BELIEFS],
-    /// The latest instant that any of them reaches to.
+pub(super) struct ErrorSums {
+    entries: [Option<ErrorSum>; BELIEFS],
+    /// The latest end of all entries.
     latest: Option<SharedInstant>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Sum {
+struct ErrorSum {
     index: Index,
     to: SharedInstant,
     error: f64,
 }
 
-impl Sums {
-    /// The error up to `to` of whoever follows DR vector `index`, since it was generated at
-    /// `since`. Integrates from the instant it is given up to `to`.
+impl ErrorSums {
+    /// The error up to `to` of receivers that follow DR vector `index`, since its generation at
+    /// `since`. `integrate` gets the instant from which to integrate up to `to`.
     pub(super) fn recall(
         &mut self,
         index: Index,
@@ -109,18 +112,18 @@ impl Sums {
             return sum;
         }
         self.latest = self.latest.max(Some(to));
-        slot.insert(Sum { index, to, error: sum + integrate(from) }).error
+        slot.insert(ErrorSum { index, to, error: sum + integrate(from) }).error
     }
 }
 
 /// Gaps to the newest piece of the exported path.
 #[derive(Clone, Debug)]
 pub(super) struct Gaps<V: Planar> {
-    entries: [Option<Known<V>>; BELIEFS],
+    entries: [Option<KnownGap<V>>; BELIEFS],
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Known<V: Planar> {
+struct KnownGap<V: Planar> {
     newest: Index,
     index: Index,
     gap: Option<Gap<V>>,
@@ -133,8 +136,8 @@ impl<V: Planar> Default for Gaps<V> {
 }
 
 impl<V: Planar> Gaps<V> {
-    /// The gap between DR vector `newest` and what whoever follows DR vector `index` places, if
-    /// there is a simple one.
+    /// The gap between DR vector `newest` and the path placed by receivers that follow DR vector
+    /// `index`, if there is a simple one.
     #[inline]
     pub(super) fn recall(
         &mut self,
@@ -145,7 +148,7 @@ impl<V: Planar> Gaps<V> {
         let slot = &mut self.entries[slot_of(index)];
         let is_known = slot.as_ref().is_some_and(|known| known.newest == newest && known.index == index);
         if !is_known {
-            *slot = Some(Known { newest, index, gap: find() });
+            *slot = Some(KnownGap { newest, index, gap: find() });
         }
         slot.as_ref()?.gap.as_ref()
     }

@@ -4,21 +4,21 @@ use crate::dr_vector::DrVector;
 use crate::time::SharedInstant;
 use crate::vector::Planar;
 
-/// An entity's last DR vectors, once for all who are to hear of them: claims only name them.
+/// An entity's latest DR vectors, stored once for all receivers: claims only refer to them.
 #[derive(Clone, Debug)]
-pub(super) struct Recent<V: Planar> {
+pub(super) struct RecentVectors<V: Planar> {
     newest: DrVector<V>,
-    /// The ones before, the oldest first.
+    /// The DR vectors before the newest, the oldest first.
     older: VecDeque<DrVector<V>>,
 }
 
-impl<V: Planar> Recent<V> {
-    /// How many before the newest are remembered.
+impl<V: Planar> RecentVectors<V> {
+    /// How many DR vectors before the newest are kept.
     ///
-    /// Fifteen: nobody but scheduling #2 sends anything but the newest, and it sends the one
-    /// before. What a packer could not fit for longer is a second and a half old on a busy
-    /// tank, and then something newer is better anyway. With 200 bytes each it is 3 kB for an
-    /// entity.
+    /// Fifteen: only `Scheduling` with `Waiting::Send` sends another one than the newest, and it
+    /// sends the one before. A copy that did not fit into a packet for longer is a second and a
+    /// half old on a busy tank, and a newer one is better anyway. At 200 bytes each this is 3 kB
+    /// per entity.
     const OLDER_MAX: usize = 15;
 
     pub(super) fn new(vector: &DrVector<V>) -> Self {
@@ -39,7 +39,7 @@ impl<V: Planar> Recent<V> {
         &self.newest
     }
 
-    /// The one generated at that instant; if that is forgotten, the oldest that is remembered and
+    /// Returns the one generated at that instant; if it is forgotten, the oldest one kept that is
     /// newer.
     pub(super) fn get(&self, generated_at: SharedInstant) -> &DrVector<V> {
         if generated_at >= self.newest.generated_at {
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn what_is_forgotten_is_replaced_by_the_next_newer_one() {
-        let mut recent = Recent::new(&vector(0));
+        let mut recent = RecentVectors::new(&vector(0));
         (1..=100).for_each(|secs| recent.push(&vector(secs)));
         for (asked, got) in [(100, 100), (99, 99), (85, 85), (84, 85), (0, 85), (101, 100)] {
             assert_eq!(recent.get(vector(asked).generated_at), &vector(got), "asked for {asked}");

@@ -6,69 +6,69 @@ use crate::time::SharedInstant;
 
 /// The budget, and the price that keeps spending in step with it.
 ///
-/// Copies are paid for when they depart, at what they really cost; until then claims only reserve.
+/// Copies are paid for at departure, at their real cost; until then claims only reserve budget.
 #[derive(Clone, Debug)]
-pub(super) struct Purse {
-    /// Earned and not spent; negative, if it owes.
+pub(super) struct PricedBudget {
+    /// Unspent budget; negative if overspent.
     tokens: f64,
-    /// What the price has learnt: its logarithm, relative to the mean error.
+    /// Logarithm of the learnt price, relative to the mean error.
     learnt: f64,
-    entities: BTreeMap<EntityId, Entity>,
-    /// What a copy of any of them cost lately.
+    entities: BTreeMap<EntityId, EntityBudget>,
+    /// Moving mean of the cost of a copy of any entity.
     cost: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Entity {
-    /// What a copy cost lately.
+struct EntityBudget {
+    /// Moving mean of the cost of a copy.
     cost: Option<f64>,
-    /// How many copies are to leave whatever they cost.
+    /// Number of copies to be sent at any cost.
     musts: usize,
-    /// When all will have frozen on what there is to tell.
+    /// When all replicas will have frozen on the newest DR vector.
     freezes_at: Option<SharedInstant>,
-    /// What it has earned and not spent, within `allowance` of nothing.
+    /// The entity's own unspent budget, within ± `allowance`.
     own: f64,
     allowance: f64,
 }
 
-/// How many triggers' worth of budget are best in the purse: what one trigger earns and has not
-/// spent yet.
+/// The target savings, in triggers' worth of budget: the unspent income of one trigger.
 const BEST_SAVED: f64 = 1.0;
-/// The largest deviation from it that is learnt from: beyond, it is a quiet stretch or a battle,
+/// The largest deviation from the target that is learnt from: more is a quiet stretch or a battle,
 /// not the level.
 const LEARNT_FROM_MAX: f64 = 10.0;
-/// Where learning ends: prices of a fiftieth of the mean error, and of seven times. No recording
-/// asks for more, and a price must find back within a few hundred triggers.
+/// Limits of learning: prices of a fiftieth of the mean error, and of seven times. No recording
+/// needs more, and a price must recover within a few hundred triggers.
 const LEARNT: std::ops::RangeInclusive<f64> = -4.0..=2.0;
-/// By how many copies for everybody an entity may have spent more than it has earned, or less, if
-/// it shares the budget.
+/// How much more or less than its income an entity may have spent if it shares the budget, in
+/// copies to all receivers.
 ///
-/// Two: a birth, and a turn at once. More, and one that jumps about lives at the others' expense:
-/// without this, whose numbers come from far away makes others' error 1.2 times as large instead of
-/// 1.15, in the worst of twenty sieges. Less, and turns wait although others are quiet. Six players
-/// as fast as each other have 1 % less error with it, and six who are not 6 % less.
+/// Two: the first copy, and a turn at once. More, and an entity that jumps about takes budget from
+/// the others: without this limit an entity whose numbers come from far away makes others' error
+/// 1.2 times as large instead of 1.15, in the worst of twenty attacks. Less, and turns wait
+/// although other entities are quiet. Six players of equal speed have 1 % less error with it, and
+/// six of different speed 6 % less.
 const ALLOWANCE: f64 = 2.0;
-/// How much of a new cost is learnt.
+/// Weight of a new cost in the moving mean.
 const COST_GAIN: f64 = 1.0 / 8.0;
 
-impl Default for Purse {
+impl Default for PricedBudget {
     fn default() -> Self {
         Self { tokens: 0.0, learnt: 0.0, entities: BTreeMap::new(), cost: None }
     }
 }
 
-impl Purse {
+impl PricedBudget {
     pub(super) fn tokens(&self) -> f64 {
         self.tokens
     }
 
-    /// How many entities share it.
+    /// The number of entities that share the budget.
     pub(super) fn entities(&self) -> usize {
         self.entities.len()
     }
 
-    /// An entity shares it from now on, and what there is to tell of it freezes then.
-    pub(super) fn meet(&mut self, entity: EntityId, freezes_at: Option<SharedInstant>) {
+    /// Adds an entity to those that share the budget, and sets when its newest DR vector freezes.
+    pub(super) fn add_entity(&mut self, entity: EntityId, freezes_at: Option<SharedInstant>) {
         self.entities.entry(entity).or_default().freezes_at = freezes_at;
     }
 
@@ -76,8 +76,7 @@ impl Purse {
         self.entities.remove(&entity);
     }
 
-    /// A trigger of an entity that so many receivers are told of brings its budget in, and teaches
-    /// the price.
+    /// Adds the income of one trigger of an entity with so many receivers, and adjusts the price.
     pub(super) fn earn(&mut self, entity: EntityId, receivers: usize, config: &ErrorIndexConfig) {
         if config.budget <= 0.0 {
             return;
@@ -93,19 +92,19 @@ impl Purse {
         self.tokens = (self.tokens + config.budget).min(config.save * config.budget);
     }
 
-    /// So many copies about this entity are to leave whatever they cost.
+    /// Sets how many copies about this entity are to be sent at any cost.
     pub(super) fn must_send(&mut self, entity: EntityId, copies: usize) {
         if let Some(known) = self.entities.get_mut(&entity) {
             known.musts = copies;
         }
     }
 
-    /// A copy left at this cost. Nonsense costs nothing.
+    /// A copy was sent at this cost. Negative and non-finite costs count as zero.
     ///
-    /// What must leave is paid for in full, in time. What others make leave, the dispatcher for its
-    /// promises, is paid for as far as there is credit, and not at all once everybody has
-    /// frozen on it: else whoever is promised much, or an owner who has fallen silent, would
-    /// take the budget from all.
+    /// Copies that must be sent are paid for in full, over time. Copies that the dispatcher sends
+    /// for liveness are paid for as far as there is credit, and not at all once all replicas have
+    /// frozen on them. Otherwise an entity that needs many of them, or an owner that has fallen
+    /// silent, would take the budget from all.
     pub(super) fn pay(&mut self, entity: EntityId, at: SharedInstant, cost: f64, config: &ErrorIndexConfig) {
         let cost = if cost.is_finite() { cost.max(0.0) } else { 0.0 };
         let mut debt_max = config.borrow;
@@ -124,7 +123,7 @@ impl Purse {
         self.tokens = (self.tokens - cost).max(least);
     }
 
-    /// What a copy about this entity must gain, in units of length.
+    /// The gain that a copy about this entity must exceed, in units of length.
     pub(super) fn price(
         &self,
         entity: EntityId,
@@ -140,13 +139,13 @@ impl Purse {
         level * dearer * libm::exp(self.learnt - config.price_response * saved)
     }
 
-    /// Whether every trigger earns a copy for each of so many receivers: then nobody has to wait
-    /// for anybody.
+    /// Whether every trigger earns a copy for each of so many receivers: then no receiver has to
+    /// wait.
     pub(super) fn is_plenty(&self, entity: EntityId, receivers: usize, config: &ErrorIndexConfig) -> bool {
         config.budget >= receivers as f64 * self.cost_of(entity) && config.budget > 0.0
     }
 
-    /// How many triggers earn a copy for each of so many receivers; infinite, if none does.
+    /// How many triggers earn a copy for each of so many receivers; infinite if none does.
     pub(super) fn triggers_for_all(
         &self,
         entity: EntityId,
@@ -163,7 +162,7 @@ impl Purse {
         (credit / self.cost_of(entity) + 1e-9).max(0.0) as usize
     }
 
-    /// What one entity may spend of what all share. Who shares with nobody has all of it.
+    /// How much of the shared budget one entity may spend: all of it if there is no other entity.
     fn own_credit(&self, entity: EntityId) -> f64 {
         if self.entities.len() <= 1 {
             return f64::INFINITY;
@@ -171,7 +170,7 @@ impl Purse {
         self.entities.get(&entity).map_or(f64::INFINITY, |known| known.own + known.allowance)
     }
 
-    /// What neither was spent nor is reserved for claims that wait.
+    /// Budget that is neither spent nor reserved for waiting claims.
     fn free(&self, reserved: usize) -> f64 {
         self.tokens - reserved as f64 * self.typical_cost()
     }
@@ -183,7 +182,7 @@ impl Purse {
             .map_or_else(|| self.typical_cost(), at_least_something)
     }
 
-    /// One, before anything has left.
+    /// One, before the first departure.
     fn typical_cost(&self) -> f64 {
         self.cost.map_or(1.0, at_least_something)
     }
@@ -193,7 +192,7 @@ fn learn(known: &mut Option<f64>, cost: f64) {
     *known = Some(known.map_or(cost, |known| known + COST_GAIN * (cost - known)));
 }
 
-/// Free copies must not make a price of zero over zero.
+/// Avoids a price of zero over zero for free copies.
 fn at_least_something(cost: f64) -> f64 {
     cost.max(1e-9)
 }

@@ -1,35 +1,35 @@
 use crate::number::ReceiverId;
 use crate::time::SharedInstant;
 
-/// When nothing is due.
+/// The deadline of a receiver for which nothing is due.
 pub(super) const NEVER: SharedInstant = SharedInstant::from_micros(i64::MAX);
 
-/// Something for every receiver, and the instant at which each of them is next due.
+/// A row for every receiver, with the instant at which each row is next due.
 ///
-/// Who is due, and when the next one will be, is answered without a look at everybody: the instants
-/// play a knock-out tournament, and when one changes, only the matches on its way to the final are
-/// played again. Receivers are named by their place in the order of ids; places change when
-/// somebody is met or forgotten.
+/// A tournament tree of minima answers which receivers are due, and when the next one is, without
+/// looking at all of them. A changed deadline updates only the nodes on its way to the root.
+/// Receivers are addressed by their place in the order of ids; places change when a receiver is
+/// inserted or removed.
 #[derive(Clone, Debug)]
-pub(super) struct Agenda<T> {
+pub(super) struct Deadlines<T> {
     receivers: Vec<ReceiverId>,
     rows: Vec<T>,
-    /// A binary tree in an array: the children of `n` are `2n` and `2n + 1`, the winner is at 1,
-    /// and the leaves, one for each receiver and then some that are never due, are the second
+    /// A binary tree in an array: the children of `n` are `2n` and `2n + 1`, the earliest deadline
+    /// is at 1. The leaves, one for each receiver and padding that is never due, are the second
     /// half.
     earliest: Vec<SharedInstant>,
-    /// Whose turn it will be if receivers are asked for in order, which is how schedulers walk.
+    /// The expected place of the next lookup if receivers are looked up in order, as schedulers do.
     next: usize,
 }
 
-impl<T> Default for Agenda<T> {
+impl<T> Default for Deadlines<T> {
     fn default() -> Self {
         Self { receivers: Vec::new(), rows: Vec::new(), earliest: vec![NEVER; 2], next: 0 }
     }
 }
 
-impl<T> Agenda<T> {
-    /// The place of a receiver. Quickest if it comes after the last one asked for.
+impl<T> Deadlines<T> {
+    /// The place of a receiver. Fastest if it follows the last one that was looked up.
     pub(super) fn find(&mut self, receiver: ReceiverId) -> Option<usize> {
         if self.receivers.get(self.next) != Some(&receiver) {
             self.next = self.receivers.binary_search(&receiver).ok()?;
@@ -38,7 +38,7 @@ impl<T> Agenda<T> {
         Some(self.next - 1)
     }
 
-    /// The place of a receiver, for whoever cannot remember it.
+    /// The place of a receiver, without remembering it for the next lookup.
     pub(super) fn position(&self, receiver: ReceiverId) -> Option<usize> {
         self.receivers.binary_search(&receiver).ok()
     }
@@ -55,7 +55,7 @@ impl<T> Agenda<T> {
         &mut self.rows[place]
     }
 
-    /// When this one is due.
+    /// When this row is due.
     pub(super) fn due(&self, place: usize) -> SharedInstant {
         self.earliest[self.leaves() + place]
     }
@@ -65,22 +65,22 @@ impl<T> Agenda<T> {
         self.earliest[node] = due;
         while node > 1 {
             node /= 2;
-            let winner = self.winner(node);
-            if self.earliest[node] == winner {
+            let earlier = self.earlier(node);
+            if self.earliest[node] == earlier {
                 break;
             }
-            self.earliest[node] = winner;
+            self.earliest[node] = earlier;
         }
     }
 
-    /// Nobody is due.
-    pub(super) fn rest(&mut self) {
+    /// Sets all rows to never due.
+    pub(super) fn clear_due(&mut self) {
         if self.earliest[1] < NEVER {
             self.earliest.fill(NEVER);
         }
     }
 
-    /// When the first of all is due.
+    /// When the first of all rows is due.
     pub(super) fn first_due(&self) -> Option<SharedInstant> {
         Some(self.earliest[1]).filter(|due| *due < NEVER)
     }
@@ -110,13 +110,13 @@ impl<T> Agenda<T> {
         Some(node - self.leaves())
     }
 
-    /// Forgets a receiver.
+    /// Removes a receiver and returns its row.
     pub(super) fn remove(&mut self, receiver: ReceiverId) -> Option<T> {
         let place = self.position(receiver)?;
         self.receivers.remove(place);
         let mut dues = self.dues();
         dues.remove(place);
-        self.play_again(dues);
+        self.rebuild(dues);
         Some(self.rows.remove(place))
     }
 
@@ -124,7 +124,7 @@ impl<T> Agenda<T> {
         self.earliest.len() / 2
     }
 
-    fn winner(&self, node: usize) -> SharedInstant {
+    fn earlier(&self, node: usize) -> SharedInstant {
         self.earliest[2 * node].min(self.earliest[2 * node + 1])
     }
 
@@ -132,21 +132,21 @@ impl<T> Agenda<T> {
         self.earliest[self.leaves()..][..self.rows.len()].to_vec()
     }
 
-    /// All matches anew, for other receivers.
-    fn play_again(&mut self, dues: Vec<SharedInstant>) {
+    /// Rebuilds the tree for other receivers.
+    fn rebuild(&mut self, dues: Vec<SharedInstant>) {
         let leaves = dues.len().next_power_of_two();
         self.earliest = vec![NEVER; leaves];
         self.earliest.extend(dues);
         self.earliest.resize(2 * leaves, NEVER);
         for node in (1..leaves).rev() {
-            self.earliest[node] = self.winner(node);
+            self.earliest[node] = self.earlier(node);
         }
     }
 }
 
-impl<T: Default> Agenda<T> {
-    /// The place of a receiver, who is met if it is a stranger.
-    pub(super) fn meet(&mut self, receiver: ReceiverId) -> usize {
+impl<T: Default> Deadlines<T> {
+    /// The place of a receiver, which is inserted if it is new.
+    pub(super) fn find_or_insert(&mut self, receiver: ReceiverId) -> usize {
         if let Some(place) = self.find(receiver) {
             return place;
         }
@@ -155,7 +155,7 @@ impl<T: Default> Agenda<T> {
         if !is_last {
             let mut dues = self.dues();
             dues.insert(place, NEVER);
-            self.play_again(dues);
+            self.rebuild(dues);
         }
         self.receivers.insert(place, receiver);
         self.rows.insert(place, T::default());
@@ -174,36 +174,36 @@ mod tests {
     #[test]
     fn it_is_a_map_that_knows_who_is_due() {
         let mut random = Random::from_seed(1);
-        let (mut agenda, mut plain) = (Agenda::<u64>::default(), BTreeMap::new());
+        let (mut deadlines, mut plain) = (Deadlines::<u64>::default(), BTreeMap::new());
         for step in 0..30_000 {
             let receiver = ReceiverId(random.below(40) as u32);
             let at = SharedInstant::from_micros(random.below(100) as i64);
             match random.below(8) {
                 0 => assert_eq!(
-                    agenda.remove(receiver),
+                    deadlines.remove(receiver),
                     plain.remove(&receiver).map(|(row, _): (u64, SharedInstant)| row)
                 ),
-                1 => assert_eq!(agenda.find(receiver).is_some(), plain.contains_key(&receiver)),
+                1 => assert_eq!(deadlines.find(receiver).is_some(), plain.contains_key(&receiver)),
                 _ => {
-                    let place = agenda.meet(receiver);
-                    *agenda.row_mut(place) = step;
-                    agenda.set_due(place, at);
+                    let place = deadlines.find_or_insert(receiver);
+                    *deadlines.row_mut(place) = step;
+                    deadlines.set_due(place, at);
                     plain.insert(receiver, (step, at));
                 }
             }
-            assert_eq!(agenda.first_due(), plain.values().map(|(_, due)| *due).min());
+            assert_eq!(deadlines.first_due(), plain.values().map(|(_, due)| *due).min());
             let expected: Vec<ReceiverId> =
                 plain.iter().filter(|(_, (_, due))| *due <= at).map(|(id, _)| *id).collect();
             let mut found = Vec::new();
             let mut from = 0;
-            while let Some(place) = agenda.next_due(from, at) {
-                assert!(agenda.due(place) <= at);
-                found.push(agenda.receiver(place));
+            while let Some(place) = deadlines.next_due(from, at) {
+                assert!(deadlines.due(place) <= at);
+                found.push(deadlines.receiver(place));
                 from = place + 1;
             }
             assert_eq!(found, expected);
             assert_eq!(
-                agenda.position(receiver).map(|place| *agenda.row(place)),
+                deadlines.position(receiver).map(|place| *deadlines.row(place)),
                 plain.get(&receiver).map(|(row, _)| *row)
             );
         }
