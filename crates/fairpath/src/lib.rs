@@ -51,8 +51,3 @@ pub use state::{Observation, State};
 pub use time::{LocalInstant, Now, SharedInstant, Span};
 pub use trigger::Trigger;
 pub use vector::{Planar, Vec2, Vec3, Vector};
-
-/// The samples of the repository's README are compiled and run.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct RepositoryReadme;
