@@ -14,7 +14,7 @@ cargo xtask demo [ARGS]    build the page, start a server with bots, and open th
 cargo xtask page [--out DIR]          write the page's files for any web host (default target/page)
 cargo xtask page-cost      what a frame of each scene costs in headless Chromium
 cargo xtask book           render the book (docs/) to target/book; installs mdbook below target/tools if it is missing
-cargo xtask screenshots [--out DIR]   photograph every scene in headless Chromium (default docs/src/images/screenshots)
+cargo xtask screenshots [--out DIR]   photograph every scene in headless Chromium (default docs/screenshots)
 cargo xtask test           everything that must hold: format, lints, tests, documentation, the page in a browser
 cargo xtask bench [NAME]   how fast we are, as ratios measured in one run; `thousand [N]`, `fan-out` and `growth` only by name:
                            the last two stand beside other libraries, which are fetched and built first
@@ -35,9 +35,7 @@ fn main() -> ExitCode {
         "demo" => run_all(demo(rest)),
         "page" => with_out(rest, "target/page", |folder| page("build", Some(folder))),
         "page-cost" => run_all(page("cost", None)),
-        "screenshots" => {
-            with_out(rest, "docs/src/images/screenshots", |folder| page("photograph", Some(folder)))
-        }
+        "screenshots" => with_out(rest, "docs/screenshots", |folder| page("photograph", Some(folder))),
         "test" => run_all(test()),
         "bench" => run_all(bench(rest)),
         "sim" if rest.first().is_some_and(|first| first == "--mutants") => mutants::hunt(&rest[1..]),
