@@ -3,8 +3,8 @@ use crate::time::Span;
 /// The settings of [`ErrorIndex`](super::ErrorIndex).
 ///
 /// Defaults were chosen on tanks and on parts of recorded matches, with 200, 500 and 800 ms to
-/// three receivers. The numbers below are changes of that measurement. `docs/error-index.md` has
-/// all of it, and the data it was judged on.
+/// three receivers. The numbers below are changes of that measurement.
+/// `docs/src/benchmarks/error-index.md` has all of it, and the data it was judged on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ErrorIndexConfig {
     /// The budget for each trigger of any entity, in the unit of departures: DR vectors or bytes.

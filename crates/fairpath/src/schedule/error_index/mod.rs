@@ -1,5 +1,6 @@
 //! Error-index: sends a copy where it avoids the most error. The budget sets a price, and the price
-//! is higher for receivers with little error so far. Derived in `docs/error-index.md`.
+//! is higher for receivers with little error so far. Derived in
+//! `docs/src/benchmarks/error-index.md`.
 
 mod baseline;
 mod config;
