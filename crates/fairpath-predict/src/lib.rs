@@ -30,18 +30,12 @@
 //! both ends must agree.
 
 mod adaptive;
-mod constant_acceleration;
-mod constant_input_acceleration;
-mod constant_input_position;
-mod constant_input_velocity;
-mod constant_velocity;
 mod ekb;
 mod ekb_config;
 mod fading;
 mod hm;
 mod hybrid;
-mod hybrid_ekb;
-mod hybrid_oaekb;
+mod input_scheme;
 mod is;
 mod known;
 mod linear;
@@ -54,32 +48,26 @@ mod ridge;
 mod rollout;
 mod route;
 mod search;
-mod step;
 mod tdm;
 mod trend_line;
 
 pub use adaptive::{Adaptive, AdaptiveConfig, KNOTS, LESSON_TICKS, LastingMotion, Objective, SUBJECTS_MAX};
-pub use constant_acceleration::ConstantAcceleration;
-pub use constant_input_acceleration::ConstantInputAcceleration;
-pub use constant_input_position::ConstantInputPosition;
-pub use constant_input_velocity::ConstantInputVelocity;
-pub use constant_velocity::ConstantVelocity;
 pub use ekb::Ekb;
 pub use ekb_config::{Aim, EkbConfig, Others};
 pub use fading::Fading;
 pub use hm::Hm;
-pub use hybrid_ekb::HybridEkb;
-pub use hybrid_oaekb::HybridOaekb;
+pub use hybrid::Hybrid;
+pub use input_scheme::{InputScheme, Order, Step};
 pub use is::{Is, IsConfig};
 pub use known::{Body, Condition, Grid, GridError, Known, Other, Relation};
 pub use linear::Linear;
 pub use oaekb::Oaekb;
 pub use reason::{PlayPatterns, Reason};
 pub use ridge::Ridge;
-pub use step::Step;
 pub use tdm::Tdm;
 pub use trend_line::{
-    Foot, LapPart, LapShape, NODES_MAX, S4TrendLine, SpeedRule, TrendLine, TrendLineError, TrendLinePredictor,
+    Foot, LapPart, LapShape, NODES_MAX, SpeedRule, TangentPredictor, TrendLine, TrendLineError,
+    TrendLinePredictor,
 };
 
 use std::fmt::Debug;

@@ -87,7 +87,7 @@ pub struct PlayPatterns {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Adaptive, Body, Condition, Ekb, HybridEkb, Known, Objective, Other, Predictor, Relation};
+    use crate::{Adaptive, Body, Condition, Ekb, Hybrid, Known, Objective, Other, Predictor, Relation};
     use fairpath::vector::Vector;
 
     fn among<'a>(history: &'a [Body], others: &'a [Other]) -> Known<'a> {
@@ -118,7 +118,7 @@ mod tests {
         let body = Body { velocity: Vec2::new(100.0, 0.0), ..Body::default() };
         let straight = vec![body; 200];
         let known = among(&straight, &[]);
-        let mut hybrid = HybridEkb::default();
+        let mut hybrid = Hybrid::<Ekb>::default();
         assert!(matches!(hybrid.reason(0, &known, 6), Reason::Patterns(_)));
         let expected = Reason::Acceleration { velocity: body.velocity, acceleration: Vec2::ZERO };
         assert_eq!(hybrid.reason(0, &known, 60), expected);

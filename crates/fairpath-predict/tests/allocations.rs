@@ -10,9 +10,9 @@ use std::sync::Arc;
 use fairpath::random::Random;
 use fairpath::vector::Vec2;
 use fairpath_predict::{
-    Body, Condition, ConstantInputAcceleration, ConstantInputPosition, ConstantInputVelocity, Ekb, Fading,
-    Grid, Hm, HybridEkb, HybridOaekb, Is, Known, LapPart, LapShape, Linear, Oaekb, Other, Predictor,
-    Relation, Ridge, S4TrendLine, SpeedRule, Step, TICK_SECS, Tdm, TrendLine, TrendLinePredictor,
+    Body, Condition, Ekb, Fading, Grid, Hm, Hybrid, InputScheme, Is, Known, LapPart, LapShape, Linear, Oaekb,
+    Order, Other, Predictor, Relation, Ridge, SpeedRule, Step, TICK_SECS, TangentPredictor, Tdm, TrendLine,
+    TrendLinePredictor,
 };
 
 struct Counting;
@@ -76,19 +76,19 @@ fn questions_cost_no_memory() {
     let predictors: Vec<Box<dyn Predictor>> = vec![
         Box::new(Linear),
         Box::new(Tdm),
-        Box::new(ConstantInputPosition::new(Push)),
-        Box::new(ConstantInputVelocity::new(Push)),
-        Box::new(ConstantInputAcceleration::new(Push)),
+        Box::new(InputScheme { order: Order::InputPosition, game: Some(Push) }),
+        Box::new(InputScheme { order: Order::InputVelocity, game: Some(Push) }),
+        Box::new(InputScheme { order: Order::InputAcceleration, game: Some(Push) }),
         Box::new(Is::default()),
         Box::new(Hm::default()),
         Box::new(Ekb::default()),
         Box::new(Oaekb::default()),
-        Box::new(HybridEkb::default()),
-        Box::new(HybridOaekb::default()),
+        Box::new(Hybrid::<Ekb>::default()),
+        Box::new(Hybrid::<Oaekb>::default()),
         Box::new(Fading::new(0.3)),
         Box::new(Ridge::default()),
         Box::new(TrendLinePredictor::new(line())),
-        Box::new(S4TrendLine::new(line(), SpeedRule::Recursion)),
+        Box::new(TangentPredictor::new(line(), SpeedRule::Recursion)),
     ];
     let mut random = Random::from_seed(11);
     let walls = (0..1600).map(|_| random.chance(0.2)).collect();

@@ -19,9 +19,8 @@ use fairpath::vector::{Vec2, Vector};
 use fairpath_laws::number;
 use fairpath_laws::proptest::prelude::*;
 use fairpath_predict::{
-    Body, Condition, ConstantAcceleration, ConstantInputAcceleration, ConstantInputPosition,
-    ConstantInputVelocity, ConstantVelocity, Ekb, Fading, Grid, Hm, HybridEkb, HybridOaekb, Is, Known,
-    Linear, Missing, Oaekb, Other, Predictor, Relation, Ridge, Step, TICK_SECS, Tdm,
+    Body, Condition, Ekb, Fading, Grid, Hm, Hybrid, InputScheme, Is, Known, Linear, Missing, Oaekb, Order,
+    Other, Predictor, Relation, Ridge, Step, TICK_SECS, Tdm,
 };
 
 fn vec2(limit: f64) -> impl Strategy<Value = Vec2> {
@@ -118,17 +117,17 @@ fn all_predictors() -> Vec<Box<dyn Predictor>> {
     vec![
         Box::new(Linear),
         Box::new(Tdm),
-        Box::new(ConstantVelocity),
-        Box::new(ConstantAcceleration),
-        Box::new(ConstantInputPosition::new(Glide)),
-        Box::new(ConstantInputVelocity::new(Glide)),
-        Box::new(ConstantInputAcceleration::new(Glide)),
+        Box::new(InputScheme::<Glide> { order: Order::Velocity, game: None }),
+        Box::new(InputScheme::<Glide> { order: Order::Acceleration, game: None }),
+        Box::new(InputScheme { order: Order::InputPosition, game: Some(Glide) }),
+        Box::new(InputScheme { order: Order::InputVelocity, game: Some(Glide) }),
+        Box::new(InputScheme { order: Order::InputAcceleration, game: Some(Glide) }),
         Box::new(Is::default()),
         Box::new(Hm::default()),
         Box::new(Ekb::default()),
         Box::new(Oaekb::default()),
-        Box::new(HybridEkb::default()),
-        Box::new(HybridOaekb::default()),
+        Box::new(Hybrid::<Ekb>::default()),
+        Box::new(Hybrid::<Oaekb>::default()),
         Box::new(Fading::new(0.3)),
         Box::new(Fading::new(1.0)),
         Box::new(Ridge::default()),

@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use fairpath::vector::Vec2;
 use fairpath_games::ethereal::TOP_SPEED;
 use fairpath_predict::{
-    Adaptive, ConstantAcceleration, ConstantInputAcceleration, ConstantInputPosition, ConstantInputVelocity,
-    ConstantVelocity, Ekb, EkbConfig, Fading, Hm, HybridEkb, HybridOaekb, Is, IsConfig, Known, Linear,
-    Missing, Oaekb, Objective, Predictor, Ridge, Step, Tdm,
+    Adaptive, Ekb, EkbConfig, Fading, Hm, Hybrid, InputScheme, Is, IsConfig, Linear, Oaekb, Objective, Order,
+    Predictor, Ridge, Step, Tdm,
 };
 
 use crate::play::Play;
@@ -51,12 +49,8 @@ impl Stage {
         IsConfig::default().scaled(self.scale())
     }
 
-    /// A predictor that runs the game, or one that says what it would need.
-    fn with_game<P: Predictor + 'static>(&self, make: impl FnOnce(Game) -> P) -> Box<dyn Predictor> {
-        match &self.game {
-            Some(game) => Box::new(make(game.clone())),
-            None => Box::new(Lacking(Missing::Input)),
-        }
+    fn input_scheme(&self, order: Order) -> Box<dyn Predictor> {
+        Box::new(InputScheme { order, game: self.game.clone() })
     }
 }
 
@@ -109,20 +103,24 @@ pub fn all() -> &'static [Candidate] {
         of("hm", "tdm for 300 ms, then is", |stage| Box::new(Hm::new(stage.interests(), Hm::TDM_TICKS))),
         of("ekb", "follows friends and fights as strength allows", |stage| Box::new(Ekb::new(stage.ekb()))),
         of("oaekb", "ekb around walls", |stage| Box::new(Oaekb::new(stage.ekb()))),
-        of("hybrid-ekb", "ekb, but tdm on a straight course", |stage| Box::new(HybridEkb::new(stage.ekb()))),
-        of("hybrid-oaekb", "oaekb, but tdm on a straight course", |stage| {
-            Box::new(HybridOaekb::new(stage.ekb()))
+        of("hybrid-ekb", "ekb, but tdm on a straight course", |stage| {
+            Box::new(Hybrid::new(Ekb::new(stage.ekb()), stage.ekb()))
         }),
-        of("constant-velocity", "the line, as an input scheme", |_| Box::new(ConstantVelocity)),
-        of("constant-acceleration", "tdm, as an input scheme", |_| Box::new(ConstantAcceleration)),
+        of("hybrid-oaekb", "oaekb, but tdm on a straight course", |stage| {
+            Box::new(Hybrid::new(Oaekb::new(stage.ekb()), stage.ekb()))
+        }),
+        of("constant-velocity", "the line, as an input scheme", |stage| stage.input_scheme(Order::Velocity)),
+        of("constant-acceleration", "tdm, as an input scheme", |stage| {
+            stage.input_scheme(Order::Acceleration)
+        }),
         of("constant-input-position", "keeps pressing the same", |stage| {
-            stage.with_game(ConstantInputPosition::new)
+            stage.input_scheme(Order::InputPosition)
         }),
         of("constant-input-velocity", "goes on changing what is pressed", |stage| {
-            stage.with_game(ConstantInputVelocity::new)
+            stage.input_scheme(Order::InputVelocity)
         }),
         of("constant-input-acceleration", "goes on changing that, too", |stage| {
-            stage.with_game(ConstantInputAcceleration::new)
+            stage.input_scheme(Order::InputAcceleration)
         }),
         of("fading-0.3", "a velocity that fades in 0.3 s", |_| Box::new(Fading::new(0.3))),
         of("fading-1", "a velocity that fades in 1 s", |_| Box::new(Fading::new(1.0))),
@@ -135,20 +133,6 @@ pub fn all() -> &'static [Candidate] {
         }),
     ];
     ALL
-}
-
-/// Whoever lacks something, whatever is asked.
-#[derive(Debug)]
-struct Lacking(Missing);
-
-impl Predictor for Lacking {
-    fn name(&self) -> &str {
-        "lacking"
-    }
-
-    fn predict(&mut self, _: usize, _: &Known<'_>, _: &[u32], _: &mut [Vec2]) -> Result<(), Missing> {
-        Err(self.0)
-    }
 }
 
 /// Nobody is called so.

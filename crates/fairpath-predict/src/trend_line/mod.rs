@@ -21,18 +21,18 @@
 //! by a line stays a function of the line and of what is known.
 //!
 //! Jawad 2017, from which the idea comes, takes one straight step along the line's tangent:
-//! [`S4TrendLine`].
+//! [`TangentPredictor`].
 
 mod average;
 mod course;
 mod outlook;
 mod predictor;
-mod s4;
+mod tangent;
 mod weights;
 
 pub use course::Foot;
 pub use predictor::TrendLinePredictor;
-pub use s4::{S4TrendLine, SpeedRule};
+pub use tangent::{SpeedRule, TangentPredictor};
 
 use super::live::Context;
 use super::{Body, TICK_SECS};

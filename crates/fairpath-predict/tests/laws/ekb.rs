@@ -195,7 +195,7 @@ fn extrapolated_friends_are_followed_where_they_go() {
 fn hybrid_ekb_is_ekb_up_to_350_ms_and_then_one_or_the_other() {
     law!(scene(), |scene| {
         let ticks: Vec<u32> = (1..=126).collect();
-        let hybrid = predict(&mut HybridEkb::default(), &scene, &ticks).unwrap();
+        let hybrid = predict(&mut Hybrid::<Ekb>::default(), &scene, &ticks).unwrap();
         let ekb = predict(&mut Ekb::default(), &scene, &ticks).unwrap();
         let tdm = predict(&mut Tdm, &scene, &ticks).unwrap();
         prop_assert_eq!(&hybrid[..21], &ekb[..21]);

@@ -143,7 +143,7 @@ fn without_walls(config: EkbConfig) -> Vec<Box<dyn Predictor>> {
         Box::new(Is::new(interests)),
         Box::new(Hm::new(interests, Hm::TDM_TICKS)),
         Box::new(Ekb::new(config)),
-        Box::new(HybridEkb::new(config)),
+        Box::new(Hybrid::new(Ekb::new(config), config)),
         Box::new(Fading::new(0.3)),
         Box::new(Ridge::default()),
     ]

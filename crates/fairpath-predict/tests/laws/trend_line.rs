@@ -9,7 +9,7 @@ use fairpath::{DrVector, MotionKind, State};
 use fairpath_laws::law;
 use fairpath_predict::live::{Contexts, Followed, LivePath, Publisher};
 use fairpath_predict::{
-    LapPart, LapShape, S4TrendLine, SpeedRule, TrendLine, TrendLineError, TrendLinePredictor,
+    LapPart, LapShape, SpeedRule, TangentPredictor, TrendLine, TrendLineError, TrendLinePredictor,
 };
 use std::sync::{Arc, LazyLock};
 
@@ -196,8 +196,8 @@ fn whatever_moves_is_predicted_finitely() {
         let scene = Scene { history: history.clone(), ..Scene::alone(Vec2::ZERO) };
         let predictors: [Box<dyn Predictor>; 3] = [
             Box::new(TrendLinePredictor::new(EIGHT.clone())),
-            Box::new(S4TrendLine::new(EIGHT.clone(), SpeedRule::Recursion)),
-            Box::new(S4TrendLine::new(EIGHT.clone(), SpeedRule::Differences)),
+            Box::new(TangentPredictor::new(EIGHT.clone(), SpeedRule::Recursion)),
+            Box::new(TangentPredictor::new(EIGHT.clone(), SpeedRule::Differences)),
         ];
         for mut predictor in predictors {
             predictor.learn(0, &scene.known());
@@ -262,8 +262,8 @@ fn it_is_nearer_than_line_and_tdm_on_laps_it_has_not_seen() {
 fn the_papers_recursion_swings_for_ever_and_differences_do_not() {
     let straight = bodies(|secs| Vec2::new(10.0 * secs, 0.0), 900);
     let line = Arc::new(line_of(&[straight.clone(), straight.clone()], LapShape::Stage).expect("laps"));
-    let mut printed = S4TrendLine::new(line.clone(), SpeedRule::Recursion);
-    let mut coded = S4TrendLine::new(line.clone(), SpeedRule::Differences);
+    let mut printed = TangentPredictor::new(line.clone(), SpeedRule::Recursion);
+    let mut coded = TangentPredictor::new(line.clone(), SpeedRule::Differences);
     let mut ours = TrendLinePredictor::new(line);
     for now in 1..=200 {
         let scene = Scene { history: straight[..now].to_vec(), ..Scene::alone(Vec2::ZERO) };
@@ -291,7 +291,7 @@ fn the_papers_step_stops_and_does_not_go_back() {
     let braking = bodies(|secs| Vec2::new(30.0 * secs - 10.0 * secs * secs, 0.0), 61);
     let straight = bodies(|secs| Vec2::new(10.0 * secs, 0.0), 900);
     let line = Arc::new(line_of(&[straight.clone(), straight], LapShape::Stage).expect("laps"));
-    let mut coded = S4TrendLine::new(line, SpeedRule::Differences);
+    let mut coded = TangentPredictor::new(line, SpeedRule::Differences);
     for now in 1..=braking.len() {
         let scene = Scene { history: braking[..now].to_vec(), ..Scene::alone(Vec2::ZERO) };
         coded.learn(0, &scene.known());

@@ -79,12 +79,11 @@ fn nothing_hides_what_only_floor_lies_before() {
 fn no_walls_known_no_answer() {
     let scene = Scene::alone(Vec2::ZERO);
     assert_eq!(predict(&mut Oaekb::default(), &scene, &[1]), Err(Missing::World));
-    assert_eq!(predict(&mut HybridOaekb::default(), &scene, &[1, 60]), Err(Missing::World));
-    for mut input in [
-        Box::new(ConstantInputPosition::new(Glide)) as Box<dyn Predictor>,
-        Box::new(ConstantInputVelocity::new(Glide)),
-        Box::new(ConstantInputAcceleration::new(Glide)),
-    ] {
-        assert_eq!(predict(&mut *input, &scene, &[1]), Err(Missing::Input));
+    assert_eq!(predict(&mut Hybrid::<Oaekb>::default(), &scene, &[1, 60]), Err(Missing::World));
+    for order in [Order::InputPosition, Order::InputVelocity, Order::InputAcceleration] {
+        let unknown = Err(Missing::Input);
+        assert_eq!(predict(&mut InputScheme { order, game: Some(Glide) }, &scene, &[1]), unknown);
+        let pressing = Scene { inputs: vec![Vec2::ZERO], ..scene.clone() };
+        assert_eq!(predict(&mut InputScheme::<Glide> { order, game: None }, &pressing, &[1]), unknown);
     }
 }

@@ -8,7 +8,7 @@ use fairpath::time::SharedInstant;
 use fairpath::vector::{Vec2, Vector};
 use fairpath_predict::live::Context;
 use fairpath_predict::{
-    Adaptive, Known, Linear, Missing, Objective, Predictor, S4TrendLine, SpeedRule, Tdm, TrendLine,
+    Adaptive, Known, Linear, Missing, Objective, Predictor, SpeedRule, TangentPredictor, Tdm, TrendLine,
     TrendLinePredictor,
 };
 
@@ -22,9 +22,9 @@ pub enum Contender {
     /// Keeps the acceleration.
     Tdm,
     /// One straight step along the line's tangent, with the paper's recursion for the speed.
-    S4Printed,
+    TangentPrinted,
     /// The same with the plain differences of the paper's code.
-    S4Coded,
+    TangentCoded,
     /// Ours: goes on along the line.
     TrendLine,
     /// The same from a single DR vector with a velocity, as it is placed live.
@@ -38,8 +38,8 @@ impl Contender {
     pub const ALL: [Self; 7] = [
         Self::Linear,
         Self::Tdm,
-        Self::S4Printed,
-        Self::S4Coded,
+        Self::TangentPrinted,
+        Self::TangentCoded,
         Self::TrendLine,
         Self::Live,
         Self::Adaptive,
@@ -50,8 +50,8 @@ impl Contender {
         match self {
             Self::Linear => "linear",
             Self::Tdm => "TDM",
-            Self::S4Printed => "Jawad 2017 as printed",
-            Self::S4Coded => "Jawad 2017 as coded",
+            Self::TangentPrinted => "Jawad 2017 as printed",
+            Self::TangentCoded => "Jawad 2017 as coded",
             Self::TrendLine => "trend line",
             Self::Live => "trend line, live",
             Self::Adaptive => "adaptive",
@@ -63,8 +63,8 @@ impl Contender {
         match self {
             Self::Linear => Box::new(Linear),
             Self::Tdm => Box::new(Tdm),
-            Self::S4Printed => Box::new(S4TrendLine::new(Arc::clone(line), SpeedRule::Recursion)),
-            Self::S4Coded => Box::new(S4TrendLine::new(Arc::clone(line), SpeedRule::Differences)),
+            Self::TangentPrinted => Box::new(TangentPredictor::new(Arc::clone(line), SpeedRule::Recursion)),
+            Self::TangentCoded => Box::new(TangentPredictor::new(Arc::clone(line), SpeedRule::Differences)),
             Self::TrendLine => Box::new(TrendLinePredictor::new(Arc::clone(line))),
             Self::Live => Box::new(Live { line: Arc::clone(line), path: Vec::new() }),
             Self::Adaptive => Box::new(adaptive(laps)),

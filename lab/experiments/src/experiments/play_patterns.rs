@@ -13,7 +13,7 @@ use fairpath_eval::candidates::{self, Candidate, Stage};
 use fairpath_eval::evaluate::{PlayerScore, Question, Summary, score};
 use fairpath_eval::play::Play;
 use fairpath_games::ethereal::{EtherealConfig, Ground, Match, TICKS_PER_SECOND};
-use fairpath_predict::{Ekb, EkbConfig, HybridEkb, HybridOaekb, Missing, Oaekb, Predictor, TICK_SECS};
+use fairpath_predict::{Ekb, EkbConfig, Hybrid, Missing, Oaekb, Predictor, TICK_SECS};
 
 use crate::experiment::{CannotRun, Progress, Recorded, Settings, map_in_order};
 use crate::figure::{Bars, Line, Plot};
@@ -285,8 +285,8 @@ impl Entrant {
         match self.name {
             EKB => Box::new(Ekb::new(config)),
             OAEKB => Box::new(Oaekb::new(config)),
-            HYBRID_EKB => Box::new(HybridEkb::new(config)),
-            HYBRID_OAEKB => Box::new(HybridOaekb::new(config)),
+            HYBRID_EKB => Box::new(Hybrid::new(Ekb::new(config), config)),
+            HYBRID_OAEKB => Box::new(Hybrid::new(Oaekb::new(config), config)),
             name => unreachable!("{name} has no transition"),
         }
     }

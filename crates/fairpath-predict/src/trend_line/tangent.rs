@@ -13,7 +13,7 @@ use fairpath::vector::{Vec2, Vector};
 /// It knows positions only. For anything but comparison use
 /// [`TrendLinePredictor`](super::TrendLinePredictor).
 #[derive(Clone, Debug)]
-pub struct S4TrendLine {
+pub struct TangentPredictor {
     line: Arc<TrendLine>,
     rule: SpeedRule,
     feet: Vec<Option<f64>>,
@@ -39,14 +39,14 @@ struct Pace {
     acceleration: f64,
 }
 
-impl S4TrendLine {
+impl TangentPredictor {
     /// By this line and rule; a sample is a tick.
     pub fn new(line: Arc<TrendLine>, rule: SpeedRule) -> Self {
         Self { line, rule, feet: Vec::new(), subjects: Vec::new() }
     }
 }
 
-impl Predictor for S4TrendLine {
+impl Predictor for TangentPredictor {
     fn name(&self) -> &str {
         match self.rule {
             SpeedRule::Recursion => "Jawad 2017 as printed",
