@@ -24,7 +24,7 @@ impl<P: Predictor> Hybrid<P> {
         Self { name: format!("hybrid {}", inner.name()), inner, config }
     }
 
-    /// Returns up to how many ticks ahead the subject's past calls for constant acceleration.
+    /// Returns for how many ticks the subject has kept its direction, at most `farthest`.
     fn steady_ticks(&self, known: &Known<'_>, farthest: u32) -> u32 {
         steady_ticks(known.history, self.config.same_direction_within, farthest)
     }
@@ -74,9 +74,9 @@ impl<P: Predictor> Predictor for Hybrid<P> {
     }
 }
 
-/// For how many ticks before the newest one the direction was never more than `angle_max` from the
-/// newest; as many as matter, at most. What is not known has not changed. Starting from rest or
-/// stopping is a change, rest is none.
+/// Returns for how many ticks before the newest one the direction was within `angle_max` of the
+/// newest; at most `ticks_max`. Ticks before the history count as kept. Starting or stopping is a
+/// change of direction; standing still is not.
 fn steady_ticks(history: &[Body], angle_max: f64, ticks_max: u32) -> u32 {
     let Some((newest, past)) = history.split_last() else { return ticks_max };
     let cosine = libm::cos(angle_max);

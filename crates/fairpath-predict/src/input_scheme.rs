@@ -94,7 +94,7 @@ impl<S: Step> Predictor for InputScheme<S> {
     }
 }
 
-/// How an input goes on: as it is, how fast it changes per tick, and how fast that changes.
+/// An input and its first two derivatives per tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct InputCourse {
     position: Vec2,
@@ -118,14 +118,14 @@ impl InputCourse {
         })
     }
 
-    /// The input at tick number `tick`, no longer than a hand can press.
+    /// Returns the input at tick number `tick`, clamped to unit length.
     fn at(&self, tick: u32) -> Vec2 {
         let ticks = f64::from(tick);
         let change = self.velocity * ticks + self.acceleration * (0.5 * ticks * (ticks + 1.0));
         (self.position + change).clamp_length(1.0)
     }
 
-    /// What is pressed now, and so many ticks ahead.
+    /// Returns the input now and `ticks` ahead.
     fn reason(&self, ticks: u32) -> Reason {
         Reason::Pressing { now: self.position, then: self.at(ticks) }
     }
