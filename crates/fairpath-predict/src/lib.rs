@@ -1,3 +1,4 @@
+#![doc = include_str!("../README.md")]
 //! # Predictors
 //!
 //! Every predictor sees the same [`Known`] and answers the same question, so predictors can be
