@@ -12,7 +12,7 @@ use crate::play::Play;
 
 /// What a predictor is told about a match before it begins.
 #[derive(Clone, Debug)]
-pub struct Stage {
+pub struct MatchSetup {
     /// The top speed of the data, in its own unit of length per second.
     pub top_speed: f64,
     /// The game's own step function, where there is one: for those who predict from what is
@@ -23,7 +23,7 @@ pub struct Stage {
 /// A game's step function, as many predictors as there are players may share it.
 pub type Game = Arc<dyn Step + Sync>;
 
-impl Stage {
+impl MatchSetup {
     /// What there is to be told about a match.
     pub fn of(play: &Play) -> Self {
         Self { top_speed: play.top_speed(), game: play.game.clone() }
@@ -61,13 +61,13 @@ pub struct Candidate {
     pub name: &'static str,
     /// What it does, in a few words.
     pub about: &'static str,
-    make: fn(&Stage) -> Box<dyn Predictor>,
+    make: fn(&MatchSetup) -> Box<dyn Predictor>,
 }
 
 impl Candidate {
     /// A new one, which has learned nothing yet.
-    pub fn make(&self, stage: &Stage) -> Box<dyn Predictor> {
-        (self.make)(stage)
+    pub fn make(&self, setup: &MatchSetup) -> Box<dyn Predictor> {
+        (self.make)(setup)
     }
 
     /// Those in a list of names, or all of them for `all`; a name that is none is the error.
@@ -92,44 +92,44 @@ pub fn all() -> &'static [Candidate] {
     const fn of(
         name: &'static str,
         about: &'static str,
-        make: fn(&Stage) -> Box<dyn Predictor>,
+        make: fn(&MatchSetup) -> Box<dyn Predictor>,
     ) -> Candidate {
         Candidate { name, about, make }
     }
     const ALL: &[Candidate] = &[
         of("line", "keeps the velocity", |_| Box::new(Linear)),
         of("tdm", "keeps the acceleration", |_| Box::new(Tdm)),
-        of("is", "is drawn to some players and flees others", |stage| Box::new(Is::new(stage.interests()))),
-        of("hm", "tdm for 300 ms, then is", |stage| Box::new(Hm::new(stage.interests(), Hm::TDM_TICKS))),
-        of("ekb", "follows friends and fights as strength allows", |stage| Box::new(Ekb::new(stage.ekb()))),
-        of("oaekb", "ekb around walls", |stage| Box::new(Oaekb::new(stage.ekb()))),
-        of("hybrid-ekb", "ekb, but tdm on a straight course", |stage| {
-            Box::new(Hybrid::new(Ekb::new(stage.ekb()), stage.ekb()))
+        of("is", "is drawn to some players and flees others", |setup| Box::new(Is::new(setup.interests()))),
+        of("hm", "tdm for 300 ms, then is", |setup| Box::new(Hm::new(setup.interests(), Hm::TDM_TICKS))),
+        of("ekb", "follows friends and fights as strength allows", |setup| Box::new(Ekb::new(setup.ekb()))),
+        of("oaekb", "ekb around walls", |setup| Box::new(Oaekb::new(setup.ekb()))),
+        of("hybrid-ekb", "ekb, but tdm on a straight course", |setup| {
+            Box::new(Hybrid::new(Ekb::new(setup.ekb()), setup.ekb()))
         }),
-        of("hybrid-oaekb", "oaekb, but tdm on a straight course", |stage| {
-            Box::new(Hybrid::new(Oaekb::new(stage.ekb()), stage.ekb()))
+        of("hybrid-oaekb", "oaekb, but tdm on a straight course", |setup| {
+            Box::new(Hybrid::new(Oaekb::new(setup.ekb()), setup.ekb()))
         }),
-        of("constant-velocity", "the line, as an input scheme", |stage| stage.input_scheme(Order::Velocity)),
-        of("constant-acceleration", "tdm, as an input scheme", |stage| {
-            stage.input_scheme(Order::Acceleration)
+        of("constant-velocity", "the line, as an input scheme", |setup| setup.input_scheme(Order::Velocity)),
+        of("constant-acceleration", "tdm, as an input scheme", |setup| {
+            setup.input_scheme(Order::Acceleration)
         }),
-        of("constant-input-position", "keeps pressing the same", |stage| {
-            stage.input_scheme(Order::InputPosition)
+        of("constant-input-position", "keeps pressing the same", |setup| {
+            setup.input_scheme(Order::InputPosition)
         }),
-        of("constant-input-velocity", "goes on changing what is pressed", |stage| {
-            stage.input_scheme(Order::InputVelocity)
+        of("constant-input-velocity", "goes on changing what is pressed", |setup| {
+            setup.input_scheme(Order::InputVelocity)
         }),
-        of("constant-input-acceleration", "goes on changing that, too", |stage| {
-            stage.input_scheme(Order::InputAcceleration)
+        of("constant-input-acceleration", "goes on changing that, too", |setup| {
+            setup.input_scheme(Order::InputAcceleration)
         }),
         of("fading-0.3", "a velocity that fades in 0.3 s", |_| Box::new(Fading::new(0.3))),
         of("fading-1", "a velocity that fades in 1 s", |_| Box::new(Fading::new(1.0))),
         of("ridge", "regression on the last second, learned on the way", |_| Box::new(Ridge::default())),
-        of("adaptive", "whatever fits this player, for the least mean error", |stage| {
-            Box::new(Adaptive::new(stage.top_speed, Objective::Mean))
+        of("adaptive", "whatever fits this player, for the least mean error", |setup| {
+            Box::new(Adaptive::new(setup.top_speed, Objective::Mean))
         }),
-        of("adaptive-hits", "whatever fits this player, for the most hits", |stage| {
-            Box::new(Adaptive::new(stage.top_speed, Objective::Hits { radius: stage.hit_radius() }))
+        of("adaptive-hits", "whatever fits this player, for the most hits", |setup| {
+            Box::new(Adaptive::new(setup.top_speed, Objective::Hits { radius: setup.hit_radius() }))
         }),
     ];
     ALL

@@ -18,8 +18,8 @@ use fairpath::motion::MotionKind;
 use fairpath::vector::{Planar, Vec2, Vector};
 use fairpath_predict::{Body, Condition, Known, LastingMotion, Other, TICK_SECS};
 
-use crate::candidates::Stage;
-use crate::play::{self, HISTORY_TICKS_MAX, Run};
+use crate::candidates::MatchSetup;
+use crate::play::{self, HISTORY_TICKS_MAX, TickRun};
 use crate::recording::Stretch;
 
 /// What an owner knows of a player at one instant.
@@ -57,15 +57,15 @@ pub struct Sent {
 /// A way to choose what to send.
 pub trait LiveModel: Debug + Send {
     /// Another sample of a player's path became known. For those that learn.
-    fn observe(&mut self, _seen: &Seen<'_>) {}
+    fn observe(&mut self, _view: &OwnerView<'_>) {}
 
     /// What to send now.
-    fn cut(&mut self, seen: &Seen<'_>) -> Sent;
+    fn cut(&mut self, view: &OwnerView<'_>) -> Sent;
 }
 
 /// What is known when a sample of a player's path has just become known.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen<'a> {
+pub struct OwnerView<'a> {
     /// Whose path.
     pub subject: usize,
     /// It ends with the present and is never empty; it does not reach across a break.
@@ -74,7 +74,7 @@ pub struct Seen<'a> {
     pub others: &'a [Other],
 }
 
-impl Seen<'_> {
+impl OwnerView<'_> {
     fn newest(&self) -> &Moment {
         let Some(newest) = self.past.last() else { unreachable!("the past ends with the present") };
         newest
@@ -87,16 +87,16 @@ impl Seen<'_> {
 
 /// A live model that can be asked for by name.
 #[derive(Clone, Copy, Debug)]
-pub struct Live {
+pub struct LiveCandidate {
     /// Lower case, for the command line and for tables.
     pub name: &'static str,
-    make: fn(&Stage, f64) -> Box<dyn LiveModel>,
+    make: fn(&MatchSetup, f64) -> Box<dyn LiveModel>,
 }
 
-impl Live {
+impl LiveCandidate {
     /// A new one, which has learned nothing yet, for DR vectors that may be off by `threshold`.
-    pub fn make(&self, stage: &Stage, threshold: f64) -> Box<dyn LiveModel> {
-        (self.make)(stage, threshold)
+    pub fn make(&self, setup: &MatchSetup, threshold: f64) -> Box<dyn LiveModel> {
+        (self.make)(setup, threshold)
     }
 
     /// The one of that name. Two of the input schemes are motion models under another name.
@@ -111,16 +111,22 @@ impl Live {
 }
 
 /// Everybody. The line is always first: the others are compared with it.
-pub fn all() -> &'static [Live] {
+pub fn all() -> &'static [LiveCandidate] {
     &[
-        Live { name: "line", make: |_, _| Box::new(Always(line)) },
-        Live { name: "tdm", make: |_, _| Box::new(Always(quadratic)) },
-        Live { name: "circular", make: |_, _| Box::new(Always(circular)) },
-        Live { name: "fading-0.3", make: |_, _| Box::new(Always(|sent, secs| fading(sent, secs, 0.3))) },
-        Live { name: "fading-1", make: |_, _| Box::new(Always(|sent, secs| fading(sent, secs, 1.0))) },
-        Live {
+        LiveCandidate { name: "line", make: |_, _| Box::new(Always(line)) },
+        LiveCandidate { name: "tdm", make: |_, _| Box::new(Always(quadratic)) },
+        LiveCandidate { name: "circular", make: |_, _| Box::new(Always(circular)) },
+        LiveCandidate {
+            name: "fading-0.3",
+            make: |_, _| Box::new(Always(|sent, secs| fading(sent, secs, 0.3))),
+        },
+        LiveCandidate {
+            name: "fading-1",
+            make: |_, _| Box::new(Always(|sent, secs| fading(sent, secs, 1.0))),
+        },
+        LiveCandidate {
             name: "adaptive",
-            make: |stage, threshold| Box::new(Lasting::new(stage.top_speed, threshold)),
+            make: |setup, threshold| Box::new(Lasting::new(setup.top_speed, threshold)),
         },
     ]
 }
@@ -139,7 +145,7 @@ pub fn path_of_stretch(stretch: &Stretch) -> Option<Path> {
 }
 
 /// The same at every tick of a run: for games that know themselves at every tick.
-pub fn path_of_run(run: &Run) -> Option<Path> {
+pub fn path_of_run(run: &TickRun) -> Option<Path> {
     let moment = |(index, body): (usize, &Body)| Moment {
         secs: (run.first_tick + index) as f64 * TICK_SECS,
         body: *body,
@@ -166,56 +172,56 @@ fn turn_rate(body: &Body) -> f64 {
 pub fn packets(players: &[Vec<Path>], model: &mut dyn LiveModel, threshold: f64) -> usize {
     let mut packets = 0;
     let mut told: Vec<Option<(f64, Sent)>> = vec![None; players.len()];
-    let mut screen = Screen::new(players.len());
+    let mut last_moments = LastMoments::new(players.len());
     let mut others = Vec::new();
-    for Sample { subject, path, index } in in_order(players) {
+    for PathSample { subject, path, index } in in_order(players) {
         let moment = &path.moments[index];
-        screen.handle_moment(subject, path.team, moment);
-        screen.others_of(subject, &mut others);
-        let seen = Seen { subject, past: &path.moments[..=index], others: &others };
-        model.observe(&seen);
+        last_moments.handle_moment(subject, path.team, moment);
+        last_moments.others_of(subject, &mut others);
+        let view = OwnerView { subject, past: &path.moments[..=index], others: &others };
+        model.observe(&view);
         let holds = told[subject].filter(|_| index > 0).is_some_and(|(since, sent)| {
             let placed = (sent.place)(&sent, moment.secs - since);
             placed.distance(moment.body.position) <= threshold
         });
         if !holds {
-            told[subject] = Some((moment.secs, model.cut(&seen)));
+            told[subject] = Some((moment.secs, model.cut(&view)));
             packets += 1;
         }
     }
     packets
 }
 
-struct Sample<'a> {
+struct PathSample<'a> {
     subject: usize,
     path: &'a Path,
     index: usize,
 }
 
 /// All samples of everybody, as they became known; at the same time in the order of players.
-fn in_order(players: &[Vec<Path>]) -> Vec<Sample<'_>> {
+fn in_order(players: &[Vec<Path>]) -> Vec<PathSample<'_>> {
     let mut samples = Vec::new();
     for (subject, paths) in players.iter().enumerate() {
         for path in paths {
-            samples.extend((0..path.moments.len()).map(|index| Sample { subject, path, index }));
+            samples.extend((0..path.moments.len()).map(|index| PathSample { subject, path, index }));
         }
     }
     samples.sort_by(|one, other| one.secs().total_cmp(&other.secs()));
     samples
 }
 
-impl Sample<'_> {
+impl PathSample<'_> {
     fn secs(&self) -> f64 {
         self.path.moments[self.index].secs
     }
 }
 
 /// Who was last seen where.
-struct Screen {
+struct LastMoments {
     players: Vec<Option<(u32, Moment)>>,
 }
 
-impl Screen {
+impl LastMoments {
     /// Who was not seen for that long is not there: dead, or gone.
     const GONE_SECS: f64 = 0.25;
 
@@ -252,8 +258,8 @@ impl Screen {
 struct Always(fn(&Sent, f64) -> Vec2);
 
 impl LiveModel for Always {
-    fn cut(&mut self, seen: &Seen<'_>) -> Sent {
-        let newest = seen.newest();
+    fn cut(&mut self, view: &OwnerView<'_>) -> Sent {
+        let newest = view.newest();
         Sent { body: newest.body, turn_rate: newest.turn_rate, place: self.0 }
     }
 }
@@ -274,17 +280,17 @@ impl Lasting {
 
 impl LiveModel for Lasting {
     /// All ticks up to the newest sample, each from the newest sample before it.
-    fn observe(&mut self, seen: &Seen<'_>) {
-        if self.histories.len() <= seen.subject {
-            self.histories.resize_with(seen.subject + 1, Vec::new);
+    fn observe(&mut self, view: &OwnerView<'_>) {
+        if self.histories.len() <= view.subject {
+            self.histories.resize_with(view.subject + 1, Vec::new);
         }
-        let history = &mut self.histories[seen.subject];
-        if seen.is_first() {
+        let history = &mut self.histories[view.subject];
+        if view.is_first() {
             history.clear();
         }
-        let newest = seen.newest();
-        let before = seen.past.len().checked_sub(2).map_or(newest, |index| &seen.past[index]);
-        let begin = seen.past[0].secs;
+        let newest = view.newest();
+        let before = view.past.len().checked_sub(2).map_or(newest, |index| &view.past[index]);
+        let begin = view.past[0].secs;
         loop {
             let secs = begin + history.len() as f64 * TICK_SECS;
             if secs > newest.secs {
@@ -293,19 +299,19 @@ impl LiveModel for Lasting {
             let from = if secs < newest.secs { before } else { newest };
             let position = from.body.position + from.body.velocity * (secs - from.secs);
             history.push(Body { position, ..from.body });
-            self.chooser.learn(seen.subject, &known(history, seen.others));
+            self.chooser.learn(view.subject, &known(history, view.others));
         }
-        self.chooser.observe(seen.subject, newest.body.position, newest.secs - before.secs);
+        self.chooser.observe(view.subject, newest.body.position, newest.secs - before.secs);
     }
 
-    fn cut(&mut self, seen: &Seen<'_>) -> Sent {
-        let newest = seen.newest();
-        let history = &mut self.histories[seen.subject];
+    fn cut(&mut self, view: &OwnerView<'_>) -> Sent {
+        let newest = view.newest();
+        let history = &mut self.histories[view.subject];
         // What was just seen counts as the tick that it is nearest to.
-        let since_tick = newest.secs - seen.past[0].secs - (history.len() as f64 - 1.0) * TICK_SECS;
+        let since_tick = newest.secs - view.past[0].secs - (history.len() as f64 - 1.0) * TICK_SECS;
         let guessed = if since_tick > 0.5 * TICK_SECS { None } else { history.pop() };
         history.push(newest.body);
-        let motion = self.chooser.choose(seen.subject, &known(history, seen.others), newest.turn_rate);
+        let motion = self.chooser.choose(view.subject, &known(history, view.others), newest.turn_rate);
         history.pop();
         history.extend(guessed);
         let body = Body { velocity: motion.velocity_at(0.0), ..newest.body };

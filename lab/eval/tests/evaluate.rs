@@ -4,9 +4,9 @@
 use std::fmt::Write;
 
 use fairpath::vector::{Vec2, Vector};
-use fairpath_eval::candidates::{self, Candidate, Stage};
-use fairpath_eval::evaluate::{PlayerScore, Question, Step, Summary, score, walk};
-use fairpath_eval::live::{self, Live};
+use fairpath_eval::candidates::{self, Candidate, MatchSetup};
+use fairpath_eval::evaluate::{PlayerScore, Question, Summary, WalkStep, score, walk};
+use fairpath_eval::live::{self, LiveCandidate};
 use fairpath_eval::play::{EtherealError, Play};
 use fairpath_eval::recording::{self, Recording, Source};
 use fairpath_games::ethereal::{EtherealConfig, Match, Recording as Foreign};
@@ -42,8 +42,8 @@ fn question() -> Question {
 
 fn scores(play: &Play, name: &str) -> Vec<PlayerScore> {
     let candidate = Candidate::by_names(name).unwrap()[0];
-    let stage = Stage::of(play);
-    score(play, &mut *candidate.make(&stage), &question()).unwrap()
+    let setup = MatchSetup::of(play);
+    score(play, &mut *candidate.make(&setup), &question()).unwrap()
 }
 
 /// Somebody who weaves, differently for each number.
@@ -139,12 +139,12 @@ fn the_ball_is_nobody_and_teams_are_friends_and_enemies() {
 /// All predictions of one predictor for all players up to a tick, as bits.
 fn predictions(play: &Play, candidate: &Candidate, until: usize) -> Vec<(usize, usize, [u64; 2])> {
     let ticks = [1, 18, 60, 126];
-    let stage = Stage { top_speed: 12.0, game: None };
+    let setup = MatchSetup { top_speed: 12.0, game: None };
     let mut made = Vec::new();
     let mut positions = [Vec2::ZERO; 4];
-    let mut predictor = candidate.make(&stage);
+    let mut predictor = candidate.make(&setup);
     // A predictor that lacks something makes no prediction, with any future.
-    let _ = walk(play, &mut *predictor, |predictor, known, Step { subject, run, index }| {
+    let _ = walk(play, &mut *predictor, |predictor, known, WalkStep { subject, run, index }| {
         if run.first_tick + index <= until {
             predictor.predict(subject, known, &ticks, &mut positions)?;
             let bits =
@@ -203,11 +203,11 @@ fn nobody_looks_ahead() {
 
 #[test]
 fn live_models_send_when_they_are_off() {
-    let stage = Stage { top_speed: 3.0, game: None };
+    let setup = MatchSetup { top_speed: 3.0, game: None };
     let packets = |name: &str, place: fn(usize, f64) -> Vec2| {
         let recording = read(&recorded(60, 20, &[("a", 1)], place), None);
         let path = live::path_of_stretch(&recording.stretches[0]).expect("it has samples");
-        live::packets(&[vec![path]], &mut *Live::by_name(name).unwrap().make(&stage, 0.5), 0.5)
+        live::packets(&[vec![path]], &mut *LiveCandidate::by_name(name).unwrap().make(&setup, 0.5), 0.5)
     };
     let circle = |_, t: f64| Vec2::from_heading(0.6 * t) * 5.0;
     assert_eq!(packets("line", |_, t| Vec2::new(3.0 * t, 1.0)), 1);
@@ -218,7 +218,7 @@ fn live_models_send_when_they_are_off() {
 
 #[test]
 fn a_live_model_that_learns_does_so_from_everybody() {
-    let stage = Stage { top_speed: 8.0, game: None };
+    let setup = MatchSetup { top_speed: 8.0, game: None };
     let circle = |_, t: f64| Vec2::from_heading(1.5 * t) * 5.0;
     let recording = read(&recorded(60, 6, &[("a", 1)], circle), None);
     let path = live::path_of_stretch(&recording.stretches[0]).expect("it has samples");
@@ -231,7 +231,7 @@ fn a_live_model_that_learns_does_so_from_everybody() {
         })
         .collect();
     let packets = |name: &str, players: &[Vec<live::Path>]| {
-        live::packets(players, &mut *Live::by_name(name).unwrap().make(&stage, 0.5), 0.5)
+        live::packets(players, &mut *LiveCandidate::by_name(name).unwrap().make(&setup, 0.5), 0.5)
     };
     let one_by_one = |name: &str| -> usize { players.chunks(1).map(|player| packets(name, player)).sum() };
     assert_eq!(
@@ -262,8 +262,8 @@ fn ethereal_is_seen_with_health_keys_and_walls() {
     }
     assert!(hurt > 0, "somebody was shot in half a minute");
     for candidate in candidates::all() {
-        let stage = Stage::of(&play);
-        match score(&play, &mut *candidate.make(&stage), &question()) {
+        let setup = MatchSetup::of(&play);
+        match score(&play, &mut *candidate.make(&setup), &question()) {
             Ok(scores) => {
                 assert!(
                     scores.iter().all(|score| score.horizons[0].mean().is_finite()),

@@ -22,7 +22,7 @@ mod walk;
 
 pub use score::{HorizonScore, PlayerScore, Restarts, score};
 pub use statistics::{Interval, confidence_interval};
-pub use walk::{Step, walk};
+pub use walk::{WalkStep, walk};
 
 use fairpath_predict::TICKS_AHEAD_MAX;
 

@@ -1,8 +1,8 @@
 use fairpath::vector::{Vec2, Vector};
 use fairpath_predict::{Known, Missing, Predictor, TICKS_AHEAD_MAX};
 
-use super::{Question, Step, walk};
-use crate::play::{Play, Run};
+use super::{Question, WalkStep, walk};
+use crate::play::{Play, TickRun};
 
 /// How one predictor fared with one player.
 #[derive(Clone, Debug, PartialEq)]
@@ -112,7 +112,7 @@ impl Restarts {
         &mut self,
         predictor: &mut dyn Predictor,
         known: &Known<'_>,
-        Step { subject, run, index }: Step<'_>,
+        WalkStep { subject, run, index }: WalkStep<'_>,
     ) -> Result<(), Missing> {
         if index > 0 && self.still_holds(run, index) {
             return Ok(());
@@ -123,7 +123,7 @@ impl Restarts {
         predictor.predict(subject, known, &self.ticks, &mut self.predicted)
     }
 
-    fn still_holds(&self, run: &Run, index: usize) -> bool {
+    fn still_holds(&self, run: &TickRun, index: usize) -> bool {
         let position = self.predicted.get(index - self.begun - 1);
         position.is_some_and(|position| error(*position, run.truth[index]) <= self.threshold)
     }

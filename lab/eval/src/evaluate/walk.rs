@@ -1,14 +1,14 @@
 use fairpath_predict::{Known, Missing, Predictor};
 
-use crate::play::{Play, Run};
+use crate::play::{Play, TickRun};
 
 /// One tick of one player's motion.
 #[derive(Clone, Copy, Debug)]
-pub struct Step<'a> {
+pub struct WalkStep<'a> {
     /// Whose.
     pub subject: usize,
     /// In which of its runs.
-    pub run: &'a Run,
+    pub run: &'a TickRun,
     /// Which of the run's ticks.
     pub index: usize,
 }
@@ -23,7 +23,7 @@ pub struct Step<'a> {
 pub fn walk(
     play: &Play,
     predictor: &mut dyn Predictor,
-    mut at: impl FnMut(&mut dyn Predictor, &Known<'_>, Step<'_>) -> Result<(), Missing>,
+    mut at: impl FnMut(&mut dyn Predictor, &Known<'_>, WalkStep<'_>) -> Result<(), Missing>,
 ) -> Result<(), Missing> {
     let mut others = Vec::with_capacity(play.players.len());
     let mut paths: Vec<_> = play.players.iter().map(|player| player.runs.iter().peekable()).collect();
@@ -36,7 +36,7 @@ pub fn walk(
             let index = tick - run.first_tick;
             let known = play.look(subject, run, index, &mut others);
             predictor.learn(subject, &known);
-            at(predictor, &known, Step { subject, run, index })?;
+            at(predictor, &known, WalkStep { subject, run, index })?;
         }
     }
     Ok(())

@@ -66,7 +66,7 @@ impl Contender {
             Self::TangentPrinted => Box::new(TangentPredictor::new(Arc::clone(line), SpeedRule::Recursion)),
             Self::TangentCoded => Box::new(TangentPredictor::new(Arc::clone(line), SpeedRule::Differences)),
             Self::TrendLine => Box::new(TrendLinePredictor::new(Arc::clone(line))),
-            Self::Live => Box::new(Live { line: Arc::clone(line), path: Vec::new() }),
+            Self::Live => Box::new(LiveLine { line: Arc::clone(line), path: Vec::new() }),
             Self::Adaptive => Box::new(adaptive(laps)),
         }
     }
@@ -87,12 +87,12 @@ fn adaptive(laps: &[&TimedLap]) -> Adaptive {
 
 /// Places by the line what a DR vector says, and knows nothing else.
 #[derive(Debug)]
-struct Live {
+struct LiveLine {
     line: Arc<TrendLine>,
     path: Vec<Vec2>,
 }
 
-impl Predictor for Live {
+impl Predictor for LiveLine {
     fn name(&self) -> &str {
         Contender::Live.name()
     }

@@ -5,7 +5,7 @@ use fairpath::vector::{Vec2, Vector};
 use fairpath_games::ethereal::{InputChange, Map, PlayerFrame, PlayerRecord, Recording, ReplayError};
 use fairpath_predict::{Body, Condition, TICK_SECS};
 
-use super::{Play, Player, Run};
+use super::{Play, Player, TickRun};
 use crate::recording::LengthUnit;
 
 /// A recording of Ethereal that cannot be seen again.
@@ -22,20 +22,20 @@ impl Play {
     /// A match of Ethereal, seen again: everything there is to know at every tick. One that comes
     /// from another game is retraced on `map`.
     pub fn from_ethereal(recording: &Recording, map: Option<&Map>) -> Result<Self, EtherealError> {
-        let mut seen = Seen::new(recording);
+        let mut collector = Collector::new(recording);
         let replayed;
         let map = if recording.config().is_some() {
-            recording.for_each_frame(|tick, frames| seen.note(tick, frames))?;
+            recording.for_each_frame(|tick, frames| collector.note(tick, frames))?;
             replayed = recording.replay()?;
             replayed.ethereal().map()
         } else {
             let map = map.ok_or(EtherealError::NoMap)?;
-            recording.retrace(map, |tick, frames| seen.note(tick, frames));
+            recording.retrace(map, |tick, frames| collector.note(tick, frames));
             map
         };
         Ok(Self {
             unit: LengthUnit::Pixels,
-            players: seen.players,
+            players: collector.players,
             world: Some(map.to_grid()),
             game: Some(Arc::new(map.clone())),
         })
@@ -43,7 +43,7 @@ impl Play {
 }
 
 /// What has been seen of a match so far.
-struct Seen<'a> {
+struct Collector<'a> {
     recording: &'a Recording,
     /// The most health and ammunition a player can have; unknown for another game's recordings.
     full: Option<(f64, f64)>,
@@ -51,7 +51,7 @@ struct Seen<'a> {
     was_alive: Vec<bool>,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> Collector<'a> {
     fn new(recording: &'a Recording) -> Self {
         let nobody_yet = |record: &PlayerRecord| Player { name: record.name.clone(), runs: Vec::new() };
         let players: Vec<Player> = recording.players().iter().map(nobody_yet).collect();
@@ -69,7 +69,11 @@ impl<'a> Seen<'a> {
             }
             let runs = &mut self.players[number].runs;
             if !was_alive || frame.has_jumped || runs.is_empty() {
-                runs.push(Run { team: team_number(frame), first_tick: tick as usize, ..Run::default() });
+                runs.push(TickRun {
+                    team: team_number(frame),
+                    first_tick: tick as usize,
+                    ..TickRun::default()
+                });
             }
             let Some(run) = runs.last_mut() else { unreachable!("one was just begun") };
             let acceleration = acceleration(&run.bodies, frame.velocity);

@@ -6,13 +6,13 @@
 //! last 25 ms is its velocity, the slope of velocities over [`ACCELERATION_WINDOW`] its
 //! acceleration, and it moves on at its velocity from the newest sample), so nothing that is handed
 //! to a predictor can know what comes next. What really happened, against which predictions are
-//! scored, is kept apart as [`Run::truth`]: there the path between two samples counts as known,
+//! scored, is kept apart as [`TickRun::truth`]: there the path between two samples counts as known,
 //! because it happened.
 //!
 //! [`Play::from_ethereal`] has everything at every tick from the game itself: health, ammunition,
 //! keys and walls too.
 //!
-//! Motion is cut where the recording is: a respawn, a teleport or a gap begins a new [`Run`], and
+//! Motion is cut where the recording is: a respawn, a teleport or a gap begins a new [`TickRun`], and
 //! nobody is asked to predict across one.
 
 mod ethereal;
@@ -58,12 +58,12 @@ pub struct Player {
     pub name: String,
     /// Its motion, in order of time. A run may still be known for some ticks after the next one has
     /// begun: the later one counts.
-    pub runs: Vec<Run>,
+    pub runs: Vec<TickRun>,
 }
 
 /// Motion without a break, tick by tick.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Run {
+pub struct TickRun {
     /// Which team it was for; 0 is none, and nobody's friend.
     pub team: u32,
     /// The tick of its first body.
@@ -112,7 +112,7 @@ impl Play {
     pub fn look<'a>(
         &'a self,
         subject: usize,
-        run: &'a Run,
+        run: &'a TickRun,
         index: usize,
         others: &'a mut Vec<Other>,
     ) -> Known<'a> {
@@ -145,14 +145,14 @@ impl Player {
         self.runs.iter().map(|run| run.truth.len() as f64 * TICK_SECS).sum()
     }
 
-    fn run_known_at(&self, tick: usize) -> Option<&Run> {
+    fn run_known_at(&self, tick: usize) -> Option<&TickRun> {
         let begun = self.runs.partition_point(|run| run.first_tick <= tick);
         let run = &self.runs[begun.checked_sub(1)?];
         (tick - run.first_tick < run.bodies.len()).then_some(run)
     }
 }
 
-impl Run {
+impl TickRun {
     /// What was known at the ticks whose truth is known too.
     pub fn scored_bodies(&self) -> &[Body] {
         &self.bodies[..self.truth.len()]

@@ -14,7 +14,7 @@ use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::{Planar, Vec2, Vector};
 use fairpath_predict::{Body, TICK_RATE};
 
-use super::{Play, Player, Run};
+use super::{Play, Player, TickRun};
 use crate::recording::{GAP_MAX, Recording, Sample, Stretch};
 
 /// How far back the acceleration estimate looks: to the newest sample at least this much older.
@@ -67,11 +67,11 @@ impl Ticks {
         usize::try_from(TICK_RATE.running_at(after_begin) + 1).unwrap_or(0)
     }
 
-    fn run_of(&self, stretch: &Stretch) -> Option<Run> {
+    fn run_of(&self, stretch: &Stretch) -> Option<TickRun> {
         let samples = stretch.samples();
         let accelerations = accelerations(samples);
         let first_tick = self.first_at_or_after(samples[1].at);
-        let mut run = Run { team: stretch.team, first_tick, ..Run::default() };
+        let mut run = TickRun { team: stretch.team, first_tick, ..TickRun::default() };
         let mut newest = 1;
         for tick in first_tick.. {
             let at = self.instant(tick);

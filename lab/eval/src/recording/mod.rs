@@ -219,13 +219,13 @@ struct Track {
     breaks: Vec<SharedInstant>,
     last: Option<SharedInstant>,
     run: Vec<Sample>,
-    run_is: RunIs,
+    key: RunKey,
     ended: Vec<Stretch>,
 }
 
 /// What stays the same along one run.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-struct RunIs {
+struct RunKey {
     team: u32,
     life: u32,
 }
@@ -235,7 +235,7 @@ impl<'a> Tracks<'a> {
         Self { file, format, breaks, index: BTreeMap::new(), tracks: Vec::new() }
     }
 
-    fn push(&mut self, row: usize, name: &str, run_is: RunIs, sample: Sample) -> Result<(), RecordingError> {
+    fn push(&mut self, row: usize, name: &str, key: RunKey, sample: Sample) -> Result<(), RecordingError> {
         let index = self.index_of(name);
         let track = &mut self.tracks[index];
         match track.last {
@@ -246,10 +246,10 @@ impl<'a> Tracks<'a> {
             Some(last) if sample.at == last => return Ok(()),
             _ => {}
         }
-        if !track.continues(run_is, sample.at) {
+        if !track.continues(key, sample.at) {
             track.end_run(index, self.format);
         }
-        track.run_is = run_is;
+        track.key = key;
         track.last = Some(sample.at);
         track.run.push(sample);
         Ok(())
@@ -272,7 +272,7 @@ impl<'a> Tracks<'a> {
             breaks: self.breaks.0.remove(name).unwrap_or_default(),
             last: None,
             run: Vec::new(),
-            run_is: RunIs::default(),
+            key: RunKey::default(),
             ended: Vec::new(),
         });
         self.tracks.len() - 1
@@ -300,10 +300,9 @@ impl<'a> Tracks<'a> {
 
 impl Track {
     /// Whether a sample at `at` belongs to the run that is still growing.
-    fn continues(&self, run_is: RunIs, at: SharedInstant) -> bool {
-        self.last.is_some_and(|last| {
-            at - last <= GAP_MAX && run_is == self.run_is && !self.breaks_between(last, at)
-        })
+    fn continues(&self, key: RunKey, at: SharedInstant) -> bool {
+        self.last
+            .is_some_and(|last| at - last <= GAP_MAX && key == self.key && !self.breaks_between(last, at))
     }
 
     fn breaks_between(&self, after: SharedInstant, until: SharedInstant) -> bool {
@@ -312,7 +311,7 @@ impl Track {
     }
 
     fn end_run(&mut self, entity: usize, format: Format) {
-        let RunIs { team, life } = self.run_is;
+        let RunKey { team, life } = self.key;
         let mut run = std::mem::take(&mut self.run);
         if format == Format::Trace {
             estimate_turn_rates(&mut run);

@@ -6,7 +6,7 @@ use fairpath_sim::trace::{StateKind, StateRow};
 use super::error::{Problem, RecordingError};
 use super::stretch::{Facing, Sample};
 use super::table::{COORDINATE_MAX, TIME_SECS_MAX, Table};
-use super::{RunIs, Tracks};
+use super::{RunKey, Tracks};
 
 /// The states of a trace as text: times in µs, everything else in the trace's own unit and seconds.
 pub(super) fn read(mut table: Table<'_>, tracks: &mut Tracks<'_>) -> Result<(), RecordingError> {
@@ -52,7 +52,7 @@ fn push(number: usize, state: &StateRow, tracks: &mut Tracks<'_>) -> Result<(), 
     if state.is_break {
         tracks.cut(&name);
     }
-    tracks.push(number, &name, RunIs { team: 0, life: state.life.into() }, sample(state))
+    tracks.push(number, &name, RunKey { team: 0, life: state.life.into() }, sample(state))
 }
 
 /// Memory and Parquet can hold any number, and so can text: all pass through here.

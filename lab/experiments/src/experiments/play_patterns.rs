@@ -9,7 +9,7 @@
 
 use fairpath::random::Random;
 use fairpath::vector::{Vec2, Vector};
-use fairpath_eval::candidates::{self, Candidate, Stage};
+use fairpath_eval::candidates::{self, Candidate, MatchSetup};
 use fairpath_eval::evaluate::{PlayerScore, Question, Summary, score};
 use fairpath_eval::play::Play;
 use fairpath_games::ethereal::{EtherealConfig, Ground, Match, TICKS_PER_SECOND};
@@ -40,7 +40,7 @@ struct Scene {
     watched: Watched,
     /// The same, but no acceleration is known.
     without_acceleration: Play,
-    stage: Stage,
+    stage: MatchSetup,
 }
 
 /// How Shi 2014 is read.
@@ -127,7 +127,7 @@ impl Season {
     }
 
     /// The first match, for pictures.
-    pub(super) fn first(&self) -> (&Watched, &Stage) {
+    pub(super) fn first(&self) -> (&Watched, &MatchSetup) {
         (&self.scenes[0].watched, &self.scenes[0].stage)
     }
 
@@ -276,7 +276,7 @@ impl Entrant {
         candidate
     }
 
-    fn make(&self, stage: &Stage) -> Box<dyn Predictor> {
+    fn make(&self, stage: &MatchSetup) -> Box<dyn Predictor> {
         if self.version != Some(Version::AsPrinted) {
             return self.candidate().make(stage);
         }

@@ -1,6 +1,6 @@
-use fairpath_eval::candidates::{self, Candidate, Stage};
+use fairpath_eval::candidates::{self, Candidate, MatchSetup};
 use fairpath_eval::evaluate::{Question, Summary, score};
-use fairpath_eval::live::{self, Live};
+use fairpath_eval::live::{self, LiveCandidate};
 use fairpath_predict::{Missing, TICK_SECS};
 
 use super::{Evaluation, Watched, scale_note, stage};
@@ -52,7 +52,7 @@ impl Experiment for AdaptiveClaims {
          the input schemes where inputs are known, the line, velocities that fade in 0.3 and 1 s, ridge regression), not below the best of the papers' \
          predictors on hits (within 1 point), and not above the cheapest of the field on packets (within 2 %), on every recording. \
          It has two modes, one that aims at the mean error and one that aims at hits. Packets are counted as in `lab eval`: the \
-         predictor starts again whenever it is off by more than the threshold. Live packets are counted as in `lab packets`: what \
+         predictor starts again whenever it is off by more than the threshold. LiveCandidate packets are counted as in `lab packets`: what \
          receivers place follows from one DR vector."
     }
 
@@ -87,7 +87,7 @@ pub(super) struct Contest {
     ours: Vec<Summary>,
     /// Everybody else who had what they need.
     field: Vec<(&'static str, Summary)>,
-    /// Live packets of ours and of the causal line.
+    /// LiveCandidate packets of ours and of the causal line.
     live: [usize; 2],
 }
 
@@ -113,7 +113,12 @@ struct Compared {
 }
 
 impl Contest {
-    pub(super) fn of(watched: &Watched, stage: &Stage, question: &Question, progress: &dyn Progress) -> Self {
+    pub(super) fn of(
+        watched: &Watched,
+        stage: &MatchSetup,
+        question: &Question,
+        progress: &dyn Progress,
+    ) -> Self {
         let everybody: Vec<Candidate> =
             candidates::all().iter().copied().filter(|candidate| !TWINS.contains(&candidate.name)).collect();
         progress.begin(&watched.file, everybody.len() as u64);
@@ -188,8 +193,8 @@ impl Measure {
     }
 }
 
-fn live_packets(watched: &Watched, stage: &Stage, threshold: f64, name: &str) -> usize {
-    let Some(model) = Live::by_name(name) else { unreachable!("{name} has a live form") };
+fn live_packets(watched: &Watched, stage: &MatchSetup, threshold: f64, name: &str) -> usize {
+    let Some(model) = LiveCandidate::by_name(name) else { unreachable!("{name} has a live form") };
     live::packets(&watched.paths, &mut *model.make(stage, threshold), threshold)
 }
 
