@@ -17,9 +17,11 @@ use fairpath::time::{SharedInstant, Span};
 /// let ms = SharedInstant::from_millis;
 /// let mut buckets = Buckets::new(BucketConfig::default());
 /// buckets.poll(ms(1_000));
-/// assert_eq!(buckets.file(1, ms(1_005), "left"), BucketOutcome::Bucket(27)); // played at 1105, with all of 1080 to 1120
+/// // Played at 1105 ms, in the bucket of 1080 to 1120 ms.
+/// assert_eq!(buckets.file(1, ms(1_005), "left"), BucketOutcome::Bucket(27));
 /// assert_eq!(buckets.file(2, ms(1_015), "right"), BucketOutcome::Bucket(27));
-/// let bucket = std::iter::from_fn(|| buckets.poll(ms(1_120))).find(|bucket| bucket.number == 27).unwrap();
+/// let mut opened = std::iter::from_fn(|| buckets.poll(ms(1_120)));
+/// let bucket = opened.find(|bucket| bucket.number == 27).unwrap();
 /// assert_eq!(bucket.fresh, [(1, "left"), (2, "right")]);
 /// ```
 #[derive(Clone, Debug)]

@@ -14,7 +14,9 @@ use std::fmt;
 /// let mut held = Contingencies::new();
 /// // If the cliff is nearer than 10: brake, for three ticks. It is not valid from tick 500 on.
 /// held.hold(Contingency { number: 1, condition: 10, input: "brake", ticks: 3, expires: 500 })?;
-/// let drive = |held: &mut Contingencies<i32, _>, tick, cliff: i32| held.play(tick, "go", |nearer_than| cliff < *nearer_than);
+/// let drive = |held: &mut Contingencies<i32, _>, tick, cliff: i32| {
+///     held.play(tick, "go", |nearer_than| cliff < *nearer_than)
+/// };
 /// assert_eq!(drive(&mut held, 100, 12), "go");
 /// assert_eq!(drive(&mut held, 101, 9), "brake");
 /// assert_eq!(drive(&mut held, 102, 11), "brake");

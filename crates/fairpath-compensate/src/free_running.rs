@@ -37,8 +37,8 @@ use fairpath::vector::Vector;
 /// assert_eq!(client.predict(&Rail, ms(150)).state, 10 + 15);
 ///
 /// // The server has applied the first input for 40 ms; 60 ms of it and all of the second are left.
-/// let reply = Reply { epoch: Epoch(1), tick: 7, state: 50, acknowledged: Some(first), applied: Span::from_millis(40) };
-/// client.accept(reply);
+/// let (acknowledged, applied) = (Some(first), Span::from_millis(40));
+/// client.accept(Reply { epoch: Epoch(1), tick: 7, state: 50, acknowledged, applied });
 /// assert_eq!(client.predict(&Rail, ms(150)).state, 50 + 6 + 15);
 /// ```
 #[derive(Clone, Debug)]
@@ -427,14 +427,14 @@ mod tests {
 
     #[test]
     fn only_a_newer_input_is_held() {
-        let mut hands = HeldInput::new('-');
-        assert!(hands.receive(ms(10), 'a'));
-        assert_eq!(*hands.play(Span::from_millis(20)), 'a');
-        assert!(!hands.receive(ms(5), 'b'));
-        assert_eq!(hands.acknowledged(), (Some(ms(10)), Span::from_millis(20)));
-        assert!(hands.receive(ms(11), 'c'));
-        assert_eq!(hands.acknowledged(), (Some(ms(11)), Span::ZERO));
-        hands.play(Span::from_secs(4));
-        assert!(hands.silent() >= super::super::SEAT_SILENCE);
+        let mut held = HeldInput::new('-');
+        assert!(held.receive(ms(10), 'a'));
+        assert_eq!(*held.play(Span::from_millis(20)), 'a');
+        assert!(!held.receive(ms(5), 'b'));
+        assert_eq!(held.acknowledged(), (Some(ms(10)), Span::from_millis(20)));
+        assert!(held.receive(ms(11), 'c'));
+        assert_eq!(held.acknowledged(), (Some(ms(11)), Span::ZERO));
+        held.play(Span::from_secs(4));
+        assert!(held.silent() >= super::super::SEAT_SILENCE);
     }
 }

@@ -258,8 +258,8 @@ mod tests {
     fn silence_is_padded_and_counted_and_memory_stays_bounded() {
         let mut queue = queue();
         queue.receive(100, 5);
-        let heard: Vec<u32> = (0..10_000).map(|_| queue.play().input).collect();
-        assert_eq!(heard[..6], [5, 5, 5, 5, 0, 0]);
+        let played: Vec<u32> = (0..10_000).map(|_| queue.play().input).collect();
+        assert_eq!(played[..6], [5, 5, 5, 5, 0, 0]);
         assert_eq!(queue.silent_ticks(), 10_000);
         assert_eq!(queue.padded.len() as u64, AHEAD_MAX);
         for tick in 0..100_000 {

@@ -21,8 +21,9 @@ use fairpath::vector::Vector;
 ///
 /// let ms = SharedInstant::from_millis;
 /// let mut others = Interpolation::default();
-/// others.accept(ms(0), Life::default(), State::moving(Vec2::new(0.0, 0.0), Vec2::new(10.0, 0.0)));
-/// others.accept(ms(100), Life::default(), State::moving(Vec2::new(1.0, 0.0), Vec2::new(10.0, 0.0)));
+/// let moving = |x: f64| State::moving(Vec2::new(x, 0.0), Vec2::new(10.0, 0.0));
+/// others.accept(ms(0), Life::default(), moving(0.0));
+/// others.accept(ms(100), Life::default(), moving(1.0));
 /// let shown = others.at(ms(50)).expect("two states are known");
 /// assert_eq!((shown.state.position, shown.source), (Vec2::new(0.5, 0.0), Source::Interpolated));
 /// assert_eq!(others.at(ms(150)).map(|shown| shown.source), Some(Source::Extrapolated));

@@ -6,17 +6,19 @@
 //! shooter saw.
 //!
 //! ```text
-//!  client                                                            server
-//!  ──────                                                            ──────
-//!  input ─▶ LocalLag ─▶ InputBuffer ── the last k unacknowledged ──▶ InputQueue ── one per tick, padded ──▶ game steps
-//!             │              │                                       Contingencies: applied at the event
-//!             ▼              ▼ replayed                                                                     │
-//!       Metronome ─▶ FixedTicks / FreeRunning / Prototype ◀── Mailbox ◀── state with newest stamp ──────────┤
-//!             │              │                                                                              ▼
-//!             ▼              ▼                                       TimeWarp: what did the shooter see?
-//!        Presentation, Interpolation (other players, in the past)    Buckets, TrailingStates: same view for all
-//!                            │
-//!                            ▼  Drawn bends what is shown, never what is simulated
+//! client                                             server
+//! ──────                                             ──────
+//! input ─▶ LocalLag ─▶ InputBuffer ── the last k ──▶ InputQueue ── one per tick, padded ─┐
+//!             │            │ replayed                                                    │
+//!             ▼            ▼                                                             ▼
+//!         Metronome ─▶ FixedTicks, FreeRunning,                                     game steps
+//!             │        Prototype ◀── Mailbox ◀────── state with newest stamp ────────────┤
+//!             ▼            │                                                             │
+//!         Presentation,    │                         Contingencies: applied at the event │
+//!         Interpolation    │                         TimeWarp: what did the shooter see? ┤
+//!             │            │                         Buckets, TrailingStates: one view   ┘
+//!             ▼            ▼                                                   for all players
+//!         Drawn bends what is shown, never what is simulated
 //! ```
 //!
 //! | part | what it hides | what it costs |

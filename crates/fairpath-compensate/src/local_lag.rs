@@ -16,12 +16,12 @@ use fairpath::time::{LocalInstant, Span};
 /// enum Kind { Move, Fire }
 ///
 /// let ms = LocalInstant::from_millis;
-/// let mut hands = LocalLag::new().with(Kind::Fire, Span::from_millis(50));
-/// hands.push(ms(0), Kind::Fire, "shot");
-/// hands.push(ms(0), Kind::Move, "left");
-/// assert_eq!(hands.poll(ms(0)), Some((Kind::Move, "left")));
-/// assert_eq!(hands.poll(ms(49)), None);
-/// assert_eq!(hands.poll(ms(50)), Some((Kind::Fire, "shot")));
+/// let mut inputs = LocalLag::new().with(Kind::Fire, Span::from_millis(50));
+/// inputs.push(ms(0), Kind::Fire, "shot");
+/// inputs.push(ms(0), Kind::Move, "left");
+/// assert_eq!(inputs.poll(ms(0)), Some((Kind::Move, "left")));
+/// assert_eq!(inputs.poll(ms(49)), None);
+/// assert_eq!(inputs.poll(ms(50)), Some((Kind::Fire, "shot")));
 /// ```
 #[derive(Clone, Debug)]
 pub struct LocalLag<K, I> {
@@ -80,20 +80,20 @@ mod tests {
     #[test]
     fn a_clock_that_jumps_back_does_not_hold_inputs_for_ever() {
         let ms = LocalInstant::from_millis;
-        let mut hands = LocalLag::new().with('f', Span::from_millis(50));
-        hands.push(ms(1_000_000), 'f', 1);
-        assert_eq!(hands.poll(ms(0)), None);
-        assert_eq!(hands.poll(ms(30)), None);
-        assert_eq!(hands.poll(ms(60)), Some(('f', 1)));
+        let mut inputs = LocalLag::new().with('f', Span::from_millis(50));
+        inputs.push(ms(1_000_000), 'f', 1);
+        assert_eq!(inputs.poll(ms(0)), None);
+        assert_eq!(inputs.poll(ms(30)), None);
+        assert_eq!(inputs.poll(ms(60)), Some(('f', 1)));
     }
 
     #[test]
     fn too_many_are_let_out_early() {
-        let mut hands = LocalLag::new().with('f', Span::from_secs(3_600));
+        let mut inputs = LocalLag::new().with('f', Span::from_secs(3_600));
         for number in 0..1_000 {
-            hands.push(LocalInstant::ZERO, 'f', number);
-            while hands.poll(LocalInstant::ZERO).is_some() {}
+            inputs.push(LocalInstant::ZERO, 'f', number);
+            while inputs.poll(LocalInstant::ZERO).is_some() {}
         }
-        assert_eq!(hands.waiting.len(), LOCAL_LAG_LEN_MAX);
+        assert_eq!(inputs.waiting.len(), LOCAL_LAG_LEN_MAX);
     }
 }

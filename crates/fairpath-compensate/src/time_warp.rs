@@ -87,7 +87,7 @@ impl<V: Vector> TimeWarp<V> {
 
     /// Stores the state of all entities. Instants must grow. One that does not is ignored, unless
     /// it is so old that the clock must have been set: then the past is forgotten.
-    pub fn record(&mut self, at: SharedInstant, everybody: impl IntoIterator<Item = Moment<V>>) {
+    pub fn record(&mut self, at: SharedInstant, entities: impl IntoIterator<Item = Moment<V>>) {
         if let Some(newest) = self.frames.back().map(|frame| frame.at).filter(|newest| at <= *newest) {
             if newest - at <= self.config.history {
                 return;
@@ -96,7 +96,7 @@ impl<V: Vector> TimeWarp<V> {
         }
         let mut moments = self.forget_before(at - self.config.history);
         moments.clear();
-        moments.extend(everybody.into_iter().take(ENTITIES_MAX));
+        moments.extend(entities.into_iter().take(ENTITIES_MAX));
         if !moments.is_sorted_by_key(|moment| moment.entity) {
             moments.sort_by_key(|moment| moment.entity);
         }
@@ -202,7 +202,7 @@ mod tests {
         warp.record(ms(100), [moment(1, 0, 11.0), moment(3, 1, 500.0), moment(4, 0, 40.0)]);
         assert_eq!(places(&warp, 100, 50), [(1, 10.5), (2, 20.0), (3, 0.0)]);
         assert_eq!(places(&warp, 100, 100), [(1, 11.0), (3, 500.0), (4, 40.0)]);
-        assert_eq!(places(&warp, 100, 7_000), places(&warp, 100, 100), "nobody sees the future");
+        assert_eq!(places(&warp, 100, 7_000), places(&warp, 100, 100), "the future is not shown");
     }
 
     #[test]

@@ -237,7 +237,7 @@ mod tests {
                 .collect();
             late.sort_unstable();
             late.dedup_by_key(|(_, tick, player, _)| (*tick, *player));
-            let mut heard = std::collections::BTreeMap::new();
+            let mut accepted = std::collections::BTreeMap::new();
             for now in 0..300u64 {
                 for (_, tick, player, command) in late.iter().filter(|(at, ..)| *at == now) {
                     let verdict = trails.command(*tick, *player, *command);
@@ -248,12 +248,12 @@ mod tests {
                         matches!(verdict, CommandOutcome::InTime | CommandOutcome::Missed { .. }),
                         "{verdict:?}"
                     );
-                    heard.insert((*tick, *player), *command);
+                    accepted.insert((*tick, *player), *command);
                 }
                 trails.advance(&Log);
             }
             let expected: Vec<_> =
-                heard.iter().map(|((tick, player), command)| (*tick, *player, *command)).collect();
+                accepted.iter().map(|((tick, player), command)| (*tick, *player, *command)).collect();
             assert_eq!(trails.leading().1, expected);
             assert_eq!(trails.settled().1, expected);
             assert!(trails.statistics().repairs > 0);

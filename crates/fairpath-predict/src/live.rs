@@ -6,12 +6,13 @@
 //! agreed, or a trend line.
 //!
 //! ```text
-//! owner                                          receiver
-//! Publisher::publish ── snapshot 7 ────────────▶ Contexts::hold
-//!                    ◀──────────── holds 7 ─────
-//! Publisher::guide ──── DR vector, "by 7" ─────▶ LivePath::new ── place(t): where 7 leads
-//!        │                                           │ 7 is gone? place(t): the line, and `followed` says so
-//!        └ Publisher::path: the same path            └── lacks 7 ──▶ Publisher::on_lacking: plain lines from now on
+//! owner                                       receiver
+//! Publisher::publish ── snapshot 7 ─────────▶ Contexts::hold
+//!                    ◀─────────── holds 7 ───
+//! Publisher::guide ──── DR vector, "by 7" ──▶ LivePath::new ── place(t): where 7 leads
+//! Publisher::path: the same path                │ 7 is gone? place(t): the line, and says so
+//! Publisher::on_lacking ◀────── lacks 7 ────────┘
+//!   (plain lines from now on)
 //! ```
 //!
 //! The owner names only contexts that a receiver has confirmed, and receivers keep each context for

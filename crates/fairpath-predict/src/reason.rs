@@ -148,11 +148,11 @@ mod tests {
             let way = answer[0] - newest.position;
             match leader {
                 1 => assert!(way.distance(newest.velocity * 1.2) < 1e-9),
-                4 => assert!(way.length() < 1e-9, "who stands still goes nowhere"),
+                4 => assert!(way.length() < 1e-9, "standing still goes nowhere"),
                 _ => continue,
             }
             simple += 1;
         }
-        assert!(simple > 0, "somebody who dodges is best expected where they are");
+        assert!(simple > 0, "a dodging player is best predicted to stay");
     }
 }

@@ -7,8 +7,8 @@
 //! ```text
 //!  history, others ──▶ Sketch ──┬──▶ Regression per knot ──┐
 //!                               ├──▶ line                  │   five guesses per knot
-//!                               ├──▶ fading 1 s, 0.3 s     ├──▶ Gate: which cost least in such a situation,
-//!                               └──▶ stay                  ┘    for this player? ──▶ position
+//!                               ├──▶ fading 1 s, 0.3 s     ├──▶ Gate: which cost least for this
+//!                               └──▶ stay                  ┘    player in such a case? ──▶ position
 //! ```
 //!
 //! - The regression is the strongest guess: a weighted sum of nineteen vectors (past velocities,
@@ -393,7 +393,7 @@ mod tests {
                 answers.push((positions[0] - history[0].position).length());
             }
         }
-        assert!(answers.iter().all(|off| *off < 1e-6), "nobody ever moved");
+        assert!(answers.iter().all(|off| *off < 1e-6), "no player moved");
     }
 
     #[test]

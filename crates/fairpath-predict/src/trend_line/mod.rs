@@ -10,8 +10,8 @@
 //!   │                     │
 //!   │ each lap by the     ▼
 //!   └ line of others ▶ Outlook: fifteen vectors ──▶ weighted sum ──▶ position
-//!                         └ the line ahead of the foot, turned and scaled so that the line *behind*
-//!                           the foot matches the car's own past
+//!                         └ the line ahead of the foot, turned and scaled so that the
+//!                           line *behind* the foot matches the car's own past
 //! ```
 //!
 //! How much weight the measured acceleration, the line and the pull back to it deserve depends on
@@ -50,7 +50,8 @@ use weights::Learned;
 /// // A circle of radius 100 m at 20 m/s, sampled 60 times a second.
 /// let body = |tick: u32| {
 ///     let way = Vec2::from_heading(f64::from(tick) / 300.0);
-///     Body { position: way * 100.0, velocity: way.perpendicular() * 20.0, acceleration: way * -4.0 }
+///     let (position, velocity) = (way * 100.0, way.perpendicular() * 20.0);
+///     Body { position, velocity, acceleration: way * -4.0 }
 /// };
 /// let known: Vec<Body> = (0..1885).map(body).collect();
 /// let places: Vec<Vec2> = known.iter().map(|body| body.position).collect();

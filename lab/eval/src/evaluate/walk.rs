@@ -5,21 +5,20 @@ use crate::play::{Play, TickRun};
 /// One tick of one player's motion.
 #[derive(Clone, Copy, Debug)]
 pub struct WalkStep<'a> {
-    /// Whose.
+    /// Index of the player.
     pub subject: usize,
-    /// In which of its runs.
+    /// The run that contains the tick.
     pub run: &'a TickRun,
-    /// Which of the run's ticks.
+    /// Index of the tick in the run.
     pub index: usize,
 }
 
-/// Walks a predictor through a match, tick by tick and at every tick player by player: it learns of
-/// each player's tick, and is then handed to `at` together with what is known. Only ticks within
-/// the recording are visited.
+/// Runs a predictor through a match, tick by tick and player by player: it learns each player's
+/// tick and is then passed to `at` with what is known. Visits only ticks within the recording.
 ///
-/// One predictor sees everybody, as on a player's own screen: what it learned from one helps with
-/// the others. This is the one place where predictors and recordings meet, so it is the one place
-/// that could look ahead.
+/// One predictor sees all players, as on a player's own screen: what it learns from one helps with
+/// the others. Predictors and recordings meet only here, so only here could a predictor be shown
+/// the future.
 pub fn walk(
     play: &Play,
     predictor: &mut dyn Predictor,

@@ -14,27 +14,28 @@ use fairpath_predict::{
 
 use super::{SUBJECT, TimedLap, known_at};
 
-/// Who predicts laps.
+/// A predictor of laps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contender {
     /// Keeps the velocity.
     Linear,
     /// Keeps the acceleration.
     Tdm,
-    /// One straight step along the line's tangent, with the paper's recursion for the speed.
+    /// One straight step along the line's tangent, with the recursion for the speed printed in
+    /// Jawad 2017.
     TangentPrinted,
-    /// The same with the plain differences of the paper's code.
+    /// The same with the plain differences in the code of Jawad 2017.
     TangentCoded,
-    /// Ours: goes on along the line.
+    /// Ours: continues along the line.
     TrendLine,
-    /// The same from a single DR vector with a velocity, as it is placed live.
+    /// The same from a single DR vector with a velocity, as it is placed over a network.
     Live,
-    /// Knows no line, but has seen the same laps.
+    /// Has no line, but learns from the same laps.
     Adaptive,
 }
 
 impl Contender {
-    /// All of them; the two that everybody else must beat first.
+    /// All of them. The first two are the baselines.
     pub const ALL: [Self; 7] = [
         Self::Linear,
         Self::Tdm,
@@ -45,7 +46,7 @@ impl Contender {
         Self::Adaptive,
     ];
 
-    /// What it is called.
+    /// Returns the name for tables and plots.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Linear => "linear",
@@ -58,7 +59,7 @@ impl Contender {
         }
     }
 
-    /// The predictor, taught by these laps; `line` is made of the same.
+    /// Creates the predictor, taught by these laps. `line` must be built from the same laps.
     pub fn taught(self, line: &Arc<TrendLine>, laps: &[&TimedLap]) -> Box<dyn Predictor> {
         match self {
             Self::Linear => Box::new(Linear),
@@ -72,7 +73,7 @@ impl Contender {
     }
 }
 
-/// The adaptive predictor after it has watched these laps.
+/// Returns the adaptive predictor after it has learned from these laps.
 fn adaptive(laps: &[&TimedLap]) -> Adaptive {
     let runs = || laps.iter().flat_map(|lap| &lap.runs);
     let speeds = runs().flat_map(|run| &run.known).map(|body| body.velocity.length());
@@ -85,7 +86,7 @@ fn adaptive(laps: &[&TimedLap]) -> Adaptive {
     adaptive
 }
 
-/// Places by the line what a DR vector says, and knows nothing else.
+/// Places a DR vector by the line, and knows nothing else.
 #[derive(Debug)]
 struct LiveLine {
     line: Arc<TrendLine>,
