@@ -84,7 +84,7 @@ pub use presentation::{PRESENTATION_LEN_MAX, Presentation};
 pub use prototype::{PositionOffset, Prototype, RoundTrip};
 pub use steady::GAP_MAX;
 pub use time_warp::{ENTITIES_MAX, FRAMES_MAX, Moment, TimeWarp, TimeWarpConfig};
-pub use trailing::{CommandOutcome, Commands, PLAYERS_MAX, TRAILS_MAX, TrailingStates, TrailingStatistics};
+pub use trailing::{CommandOutcome, PLAYERS_MAX, TRAILS_MAX, TrailingStates, TrailingStatistics};
 
 /// A game's step function, as prediction calls it.
 ///

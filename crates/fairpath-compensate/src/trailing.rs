@@ -12,17 +12,19 @@ use super::input_queue::AHEAD_MAX;
 /// kept, only the copies. A command that even the last copy has missed is dropped, on every machine
 /// that received it as late.
 ///
-/// The input of the game is the commands of all players in one tick, as [`Commands`].
+/// The input of the game is the commands of all players in one tick, by player.
 ///
 /// ```
-/// use fairpath_compensate::{Commands, CommandOutcome, Simulate, TrailingStates};
+/// use std::collections::BTreeMap;
+///
+/// use fairpath_compensate::{CommandOutcome, Simulate, TrailingStates};
 ///
 /// /// Logs the letters that players ring, in order.
 /// struct Bells;
 /// impl Simulate for Bells {
 ///     type State = String;
-///     type Input = Commands<char>;
-///     fn step(&self, rung: &mut String, commands: &Commands<char>, ticks: u32) {
+///     type Input = BTreeMap<u32, char>;
+///     fn step(&self, rung: &mut String, commands: &BTreeMap<u32, char>, ticks: u32) {
 ///         (0..ticks).for_each(|_| rung.extend(commands.values()));
 ///     }
 /// }
@@ -38,15 +40,12 @@ use super::input_queue::AHEAD_MAX;
 /// assert_eq!(bells.leading(), "abc", "repaired by the copy ten ticks behind");
 /// ```
 #[derive(Clone, Debug)]
-pub struct TrailingStates<G: Simulate<Input = Commands<C>>, C: Clone> {
+pub struct TrailingStates<G: Simulate<Input = BTreeMap<u32, C>>, C: Clone> {
     now: u64,
     copies: Vec<Trail<G::State>>,
-    commands: BTreeMap<u64, Commands<C>>,
+    commands: BTreeMap<u64, BTreeMap<u32, C>>,
     statistics: TrailingStatistics,
 }
-
-/// The commands of all players in one tick, by player.
-pub type Commands<C> = BTreeMap<u32, C>;
 
 /// The maximum number of copies. 8: each costs a step per tick, and Cronin's game had two or three.
 pub const TRAILS_MAX: usize = 8;
@@ -94,7 +93,7 @@ pub struct TrailingStatistics {
     pub too_late: u64,
 }
 
-impl<G: Simulate<Input = Commands<C>>, C: Clone> TrailingStates<G, C> {
+impl<G: Simulate<Input = BTreeMap<u32, C>>, C: Clone> TrailingStates<G, C> {
     /// Creates copies of `start` that are `delays` ticks behind, sorted; at least one, at most
     /// [`TRAILS_MAX`].
     ///
@@ -193,12 +192,16 @@ impl<G: Simulate<Input = Commands<C>>, C: Clone> TrailingStates<G, C> {
     }
 }
 
-fn play_until<G, C>(game: &G, copy: &mut Trail<G::State>, commands: &BTreeMap<u64, Commands<C>>, until: u64)
-where
-    G: Simulate<Input = Commands<C>>,
+fn play_until<G, C>(
+    game: &G,
+    copy: &mut Trail<G::State>,
+    commands: &BTreeMap<u64, BTreeMap<u32, C>>,
+    until: u64,
+) where
+    G: Simulate<Input = BTreeMap<u32, C>>,
     C: Clone,
 {
-    let none = Commands::new();
+    let none = BTreeMap::new();
     while copy.tick < until {
         game.step(&mut copy.state, commands.get(&copy.tick).unwrap_or(&none), 1);
         copy.tick += 1;
@@ -214,9 +217,9 @@ mod tests {
     struct Log;
     impl Simulate for Log {
         type State = (u64, Vec<(u64, u32, u8)>);
-        type Input = Commands<u8>;
+        type Input = BTreeMap<u32, u8>;
 
-        fn step(&self, (tick, log): &mut Self::State, commands: &Commands<u8>, ticks: u32) {
+        fn step(&self, (tick, log): &mut Self::State, commands: &BTreeMap<u32, u8>, ticks: u32) {
             for _ in 0..ticks {
                 log.extend(commands.iter().map(|(player, command)| (*tick, *player, *command)));
                 *tick += 1;

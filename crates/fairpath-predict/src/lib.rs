@@ -46,7 +46,7 @@ mod search;
 mod tdm;
 mod trend_line;
 
-pub use adaptive::{Adaptive, AdaptiveConfig, KNOTS, LESSON_TICKS, LastingMotion, Objective, SUBJECTS_MAX};
+pub use adaptive::{Adaptive, AdaptiveConfig, LastingMotion, Objective, SUBJECTS_MAX};
 pub use ekb::Ekb;
 pub use ekb_config::{Aim, EkbConfig, Others};
 pub use fading::Fading;

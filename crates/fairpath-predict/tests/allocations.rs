@@ -1,5 +1,5 @@
-//! Goal: after the first questions no predictor asks for memory any more. Method: count what this
-//! thread allocates while others move about and are asked about.
+//! Goal: after the first predictions no predictor allocates. Method: count this thread's
+//! allocations while players move and are predicted.
 
 #![allow(unsafe_code, reason = "an allocator that counts cannot be written without")]
 
@@ -22,11 +22,11 @@ thread_local! {
 }
 
 fn count() {
-    // Gone while a thread ends; nobody asks then.
+    // The counter is gone while a thread ends; its value is not needed then.
     let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
 }
 
-// SAFETY: hands everything on to the system's allocator; counting allocates nothing.
+// SAFETY: passes every call on to the system's allocator; counting allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
@@ -58,7 +58,7 @@ impl Step for Push {
     }
 }
 
-/// Laps so different that everybody is on the track.
+/// Laps so different that every player is on the track.
 fn line() -> Arc<TrendLine> {
     let lap = |radius: f64| -> Vec<Body> {
         let position = |tick: u32| Vec2::from_heading(f64::from(tick) * 0.003) * radius;

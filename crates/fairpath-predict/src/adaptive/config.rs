@@ -1,6 +1,6 @@
 use crate::regression::RegressionConfig;
 
-/// The tuned numbers of the adaptive predictor, except [`LESSON_TICKS`](super::LESSON_TICKS).
+/// The tuned numbers of the adaptive predictor, except `LESSON_TICKS` of `adaptive/mod.rs`.
 ///
 /// The defaults were chosen by hand on six team recordings. `fairpath lab tune` chooses by a rule
 /// and measures its choice on a recording left out: it does as well as the defaults, within one or

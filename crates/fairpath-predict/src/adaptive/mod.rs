@@ -68,10 +68,10 @@ pub struct Adaptive {
 }
 
 /// The times ahead that it learns, in ticks.
-pub const KNOTS: [u32; 12] = [6, 12, 18, 36, 54, 72, 90, 108, 126, 180, 240, TICKS_AHEAD_MAX];
+const KNOTS: [u32; 12] = [6, 12, 18, 36, 54, 72, 90, 108, 126, 180, 240, TICKS_AHEAD_MAX];
 
 /// It learns from every third tick, because neighbouring ticks teach the same.
-pub const LESSON_TICKS: u32 = 3;
+const LESSON_TICKS: u32 = 3;
 
 /// Maximum number of subjects with a memory of their own. Other subjects are predicted by what was
 /// learned from these.

@@ -1,17 +1,17 @@
-//! OAEKB: the same as EKB, but around walls.
+//! OAEKB: EKB around walls.
 
 use super::*;
 use fairpath_predict::{Aim, EkbConfig};
 
 const CELL: f64 = 100.0;
 
-/// A world of letters, `#` wall, its first cell's corner at the origin.
+/// A world from text, `#` for wall, with the corner of its first cell at the origin.
 fn world(rows: &[&str]) -> Grid {
     let walls = rows.iter().flat_map(|row| row.chars().map(|letter| letter == '#')).collect();
     Grid::new(rows[0].len() as u32, rows.len() as u32, Vec2::ZERO, CELL, walls).expect("sound")
 }
 
-/// Follows one friend from cell to cell, and nothing else.
+/// A player that follows one friend from cell to cell.
 fn follower(from: (f64, f64), friend: (f64, f64), world: Grid) -> Scene {
     let centre = |cell: (f64, f64)| Vec2::new(cell.0 + 0.5, cell.1 + 0.5) * CELL;
     let mut scene = Scene::alone(Vec2::ZERO).with(Relation::Friend, centre(friend), Vec2::ZERO);
