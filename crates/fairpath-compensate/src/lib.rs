@@ -16,8 +16,8 @@
 //!             ▼            │                                                             │
 //!         Presentation,    │                         Contingencies: applied at the event │
 //!         Interpolation    │                         TimeWarp: what did the shooter see? ┤
-//!             │            │                         Buckets, TrailingStates: one view   ┘
-//!             ▼            ▼                                                   for all players
+//!             │            │                         Buckets, TrailingStates: all agree  ┘
+//!             ▼            ▼
 //!         Drawn bends what is shown, never what is simulated
 //! ```
 //!

@@ -9,7 +9,7 @@ use fairpath::vector::{Vec2, Vector};
 /// Pantel and Wolf compare these five schemes (quoted in Shi 2014, section 2.4). The input schemes
 /// run the game's own [`Step`] function with the input they expect.
 ///
-/// Without a game, and while no input is known, an input scheme answers [`Missing::Input`].
+/// An input scheme without a game, or without a known input, returns [`Missing::Input`].
 #[derive(Clone, Copy, Debug)]
 pub struct InputScheme<S> {
     /// What stays constant.

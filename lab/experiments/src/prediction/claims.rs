@@ -52,7 +52,7 @@ impl Experiment for AdaptiveClaims {
          the input schemes where inputs are known, the line, velocities that fade in 0.3 and 1 s, ridge regression), not below the best of the papers' \
          predictors on hits (within 1 point), and not above the cheapest of the field on packets (within 2 %), on every recording. \
          It has two modes, one that aims at the mean error and one that aims at hits. Packets are counted as in `lab eval`: the \
-         predictor starts again whenever it is off by more than the threshold. LiveCandidate packets are counted as in `lab packets`: what \
+         predictor starts again whenever it is off by more than the threshold. Live packets are counted as in `lab packets`: what \
          receivers place follows from one DR vector."
     }
 
@@ -87,7 +87,7 @@ pub(super) struct Contest {
     ours: Vec<Summary>,
     /// Everybody else who had what they need.
     field: Vec<(&'static str, Summary)>,
-    /// LiveCandidate packets of ours and of the causal line.
+    /// Live packets of ours and of the causal line.
     live: [usize; 2],
 }
 
