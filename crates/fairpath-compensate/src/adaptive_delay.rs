@@ -3,12 +3,12 @@ use std::collections::VecDeque;
 use super::steady::Steady;
 use fairpath::time::{LocalInstant, Span};
 
-/// How far in the past to show others, so that what is needed to show them has arrived: it follows
-/// the jitter.
+/// Chooses how far in the past to show other players, so that the states needed to show them have
+/// arrived. It follows the jitter.
 ///
-/// It covers a chosen share of the last [`SAMPLES_MAX`] delays. When delays grow it follows at
-/// once, since the alternative is to show guesses; when they shrink it follows slowly, since time
-/// on the screen runs faster while it does.
+/// The delay covers a chosen share of the last [`SAMPLES_MAX`] packet delays. When packet delays
+/// grow it follows at once, because otherwise guesses would be shown. When they shrink it follows
+/// slowly, because time on the screen runs faster meanwhile.
 ///
 /// ```
 /// use fairpath_compensate::{AdaptiveDelay, AdaptiveDelayConfig};
@@ -31,25 +31,25 @@ pub struct AdaptiveDelay {
     sorted: Vec<Span>,
 }
 
-/// How many delays are looked at. 128: four seconds at 30 packets a second. Fewer, and a share of
-/// 98 % is the worst of a handful; more, and a spike is paid for too long.
+/// The number of packet delays considered. 128: four seconds at 30 packets a second. Fewer, and a
+/// share of 98 % is the worst of a handful; more, and a spike is paid for too long.
 pub const SAMPLES_MAX: usize = 128;
 
-/// How an [`AdaptiveDelay`] follows.
+/// Configuration of an [`AdaptiveDelay`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdaptiveDelayConfig {
-    /// The share of packets that should arrive in time. Default 0.98. Lower, and others stutter; at
-    /// 1 one late packet in the window decides.
+    /// The share of packets that should arrive in time. Default 0.98. Lower, and other players
+    /// stutter; at 1 a single late packet in the window decides.
     pub share: f64,
-    /// What is added: the time between packets, so that there is always one after the instant
+    /// Added to the delay: the time between packets, so that there is always one after the instant
     /// shown. Default 0; with 30 packets a second, 33 ms.
     pub spare: Span,
-    /// Never less. Default 0.
+    /// Minimum delay. Default 0.
     pub least: Span,
-    /// Never more: beyond it a few guesses are better than an old world. Default 500 ms.
+    /// Maximum delay. Beyond it a few guesses are better than an old world. Default 500 ms.
     pub most: Span,
-    /// How fast it shrinks, in seconds per second. Default 0.05: others move 5 % too fast
-    /// meanwhile, which nobody sees; 100 ms too much are gone after two seconds.
+    /// How fast the delay shrinks, in seconds per second. Default 0.05: other players move 5 % too
+    /// fast meanwhile, which is not visible; 100 ms too much are gone after two seconds.
     pub shrink: f64,
 }
 
@@ -60,7 +60,7 @@ impl Default for AdaptiveDelayConfig {
 }
 
 impl AdaptiveDelay {
-    /// One that has seen nothing yet.
+    /// Creates one without samples.
     pub fn new(config: AdaptiveDelayConfig) -> Self {
         Self {
             config,
@@ -72,9 +72,11 @@ impl AdaptiveDelay {
         }
     }
 
-    /// A packet arrived at `now` that had taken this long: its arrival less the instant it is
-    /// about. The clocks need not agree for its use with
-    /// [`Interpolation`](super::Interpolation): what they differ by is in every delay.
+    /// Adds the delay of a packet that arrived at `now`: its arrival minus the instant it
+    /// describes.
+    ///
+    /// For use with [`Interpolation`](super::Interpolation) the clocks need not agree: their
+    /// difference is part of every delay.
     pub fn observe(&mut self, now: LocalInstant, took: Span) {
         self.remember(took);
         let wanted = (self.quantile() + self.config.spare).max(self.config.least).min(self.config.most);
@@ -83,7 +85,7 @@ impl AdaptiveDelay {
         self.delay = wanted.max(self.delay - elapsed.scaled(self.config.shrink));
     }
 
-    /// How far in the past to show others now.
+    /// Returns how far in the past to show other players now.
     pub fn delay(&self) -> Span {
         self.delay
     }
@@ -99,7 +101,7 @@ impl AdaptiveDelay {
         self.sorted.insert(self.sorted.partition_point(|sample| *sample < took), took);
     }
 
-    /// The delay that the chosen share of samples keeps.
+    /// Returns the delay that the chosen share of samples does not exceed.
     fn quantile(&self) -> Span {
         let rank = (self.config.share.clamp(0.0, 1.0) * self.sorted.len() as f64).ceil() as usize;
         self.sorted.get(rank.max(1) - 1).copied().unwrap_or(Span::ZERO)

@@ -2,13 +2,13 @@ use std::collections::BTreeMap;
 
 use fairpath::time::{SharedInstant, Span};
 
-/// Bucket synchronisation, as in MiMaze: every message waits until all others of its instant can
-/// have come, and then everybody plays them together.
+/// Bucket synchronisation, as in the game MiMaze: messages wait until all others of the same
+/// instant can have arrived, and are then played together.
 ///
-/// A message issued at t is played at t + playout, in the bucket that instant falls into. All
-/// participants open the same bucket at the same instant of the shared clock, so all see the same,
-/// as long as nobody is farther away than the playout delay. From whom nothing is in the bucket the
-/// last word counts, and the game guesses on from there.
+/// A message issued at t is played at t + playout, in the bucket of that instant. All participants
+/// open the same bucket at the same instant of the shared clock, so all see the same, as long as no
+/// participant is farther away than the playout delay. For a participant without a message in the
+/// bucket, its last message is reported, and the game extrapolates from it.
 ///
 /// ```
 /// use fairpath_compensate::{BucketConfig, Buckets, BucketOutcome};
@@ -17,9 +17,11 @@ use fairpath::time::{SharedInstant, Span};
 /// let ms = SharedInstant::from_millis;
 /// let mut buckets = Buckets::new(BucketConfig::default());
 /// buckets.poll(ms(1_000));
-/// assert_eq!(buckets.file(1, ms(1_005), "left"), BucketOutcome::Bucket(27)); // played at 1105, with all of 1080 to 1120
+/// // Played at 1105 ms, in the bucket of 1080 to 1120 ms.
+/// assert_eq!(buckets.file(1, ms(1_005), "left"), BucketOutcome::Bucket(27));
 /// assert_eq!(buckets.file(2, ms(1_015), "right"), BucketOutcome::Bucket(27));
-/// let bucket = std::iter::from_fn(|| buckets.poll(ms(1_120))).find(|bucket| bucket.number == 27).unwrap();
+/// let mut opened = std::iter::from_fn(|| buckets.poll(ms(1_120)));
+/// let bucket = opened.find(|bucket| bucket.number == 27).unwrap();
 /// assert_eq!(bucket.fresh, [(1, "left"), (2, "right")]);
 /// ```
 #[derive(Clone, Debug)]
@@ -37,22 +39,22 @@ struct Issued<T> {
     message: T,
 }
 
-/// How many buckets there are at once, ahead or unopened. 64: two and a half seconds of MiMaze's.
-/// Messages farther ahead are refused, and after a longer stall the oldest buckets are skipped.
+/// The maximum number of unopened buckets. 64: two and a half seconds in MiMaze. Messages farther
+/// ahead are refused, and after a longer stall the oldest buckets are skipped.
 pub const BUCKETS_MAX: i64 = 64;
 
-/// How many participants there are at most: 256. More are not heard.
+/// The maximum number of participants: 256. Further ones are refused.
 pub const PARTICIPANTS_MAX: usize = 256;
 
 /// How long messages wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BucketConfig {
-    /// How much time one bucket covers. Default 40 ms, as in MiMaze: 25 a second. Each adds up to
-    /// its own length to the delay.
+    /// The time that one bucket covers. Default 40 ms, as in MiMaze: 25 a second. It adds up to its
+    /// own length to the delay.
     pub length: Span,
     /// How long after it was issued a message is played. Default 100 ms, as in MiMaze. Below the
-    /// delay of the farthest participant its messages come too late; above 150 ms players feel
-    /// it in their own hands.
+    /// delay of the farthest participant its messages arrive too late; above 150 ms players notice
+    /// it in their own controls.
     pub playout: Span,
 }
 
@@ -62,41 +64,42 @@ impl Default for BucketConfig {
     }
 }
 
-/// Where a message went.
+/// The result of [`Buckets::file`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BucketOutcome {
-    /// Into this bucket.
+    /// It waits in this bucket.
     Bucket(i64),
     /// The same participant has a newer one in its bucket. Dropped.
     Superseded,
-    /// Its bucket has been opened. It is not played, but it is that participant's last word if
-    /// there is no newer one.
+    /// Its bucket has been opened. It is not played, but it becomes the participant's last message
+    /// if there is no newer one.
     Late,
-    /// Farther ahead than [`BUCKETS_MAX`] buckets. Dropped.
+    /// It is more than [`BUCKETS_MAX`] buckets ahead. Dropped.
     TooFarAhead,
     /// There are [`PARTICIPANTS_MAX`] others already. Dropped.
     Full,
 }
 
-/// What is played together.
+/// The messages that are played together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bucket<T> {
-    /// Which one: it covers the instants from `number` lengths after zero to the next.
+    /// The number of the bucket: it covers the instants from `number` lengths after zero to the
+    /// next.
     pub number: i64,
-    /// What is in it, by participant.
+    /// The messages in it, by participant.
     pub fresh: Vec<(u32, T)>,
-    /// From whom there is nothing: the last word, and when it was issued.
+    /// The other participants: their last message, and when it was issued.
     pub missing: Vec<(u32, T, SharedInstant)>,
 }
 
 impl<T: Clone> Buckets<T> {
-    /// Empty buckets; the length is at least a millisecond.
+    /// Creates empty buckets. The length is at least a millisecond.
     pub fn new(config: BucketConfig) -> Self {
         let config = BucketConfig { length: config.length.max(Span::from_millis(1)), ..config };
         Self { config, next: None, filed: BTreeMap::new(), last: BTreeMap::new(), skipped_count: 0 }
     }
 
-    /// Files a message. Call [`poll`](Self::poll) first: that is when buckets begin.
+    /// Stores a message. Call [`poll`](Self::poll) first: it starts the buckets.
     pub fn file(&mut self, participant: u32, issued_at: SharedInstant, message: T) -> BucketOutcome {
         let number = self.number_at(issued_at + self.config.playout);
         let issued = Issued { at: issued_at, message };
@@ -118,7 +121,7 @@ impl<T: Clone> Buckets<T> {
         BucketOutcome::Bucket(number)
     }
 
-    /// The next bucket whose time is over, one after the other, also empty ones.
+    /// Returns the next bucket whose time is over, in order, empty ones included.
     pub fn poll(&mut self, now: SharedInstant) -> Option<Bucket<T>> {
         let running = self.number_at(now);
         let mut next = *self.next.get_or_insert(running);
@@ -127,7 +130,7 @@ impl<T: Clone> Buckets<T> {
             next = running - BUCKETS_MAX;
             self.filed = self.filed.split_off(&next);
         } else if next - running > BUCKETS_MAX {
-            // The clock is another one.
+            // The clock was set back.
             self.filed.clear();
             next = running;
         }
@@ -139,7 +142,7 @@ impl<T: Clone> Buckets<T> {
         Some(self.open(next))
     }
 
-    /// Forgets a participant who is gone.
+    /// Forgets a participant that has left.
     pub fn leave(&mut self, participant: u32) {
         self.last.remove(&participant);
         for bucket in self.filed.values_mut() {
@@ -147,7 +150,8 @@ impl<T: Clone> Buckets<T> {
         }
     }
 
-    /// How many buckets were never opened because nobody asked for too long.
+    /// Returns how many buckets were skipped because [`poll`](Self::poll) was not called for too
+    /// long.
     pub fn skipped_count(&self) -> u64 {
         self.skipped_count
     }

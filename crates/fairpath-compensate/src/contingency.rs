@@ -1,20 +1,22 @@
 use std::fmt;
 
-/// Inputs held at the server, and fired there when what they are for happens: Buchheit 2004's open
-/// idea.
+/// Inputs stored at the server and applied there when their event happens (an open idea in Buchheit
+/// 2004).
 ///
-/// Prediction hides delay but does not shorten it: whoever must answer an event hears of it half a
-/// round trip late and is heard another half later. A player who can say beforehand "if this
-/// happens, do that" is answered for at once. What an event is, the game decides; the server asks
-/// in every tick.
+/// Prediction hides delay but does not shorten it: a player learns of an event half a round trip
+/// late, and its reaction arrives another half later. A player that can say beforehand "if this
+/// happens, do that" reacts at once. The game defines the events; the server checks them every
+/// tick.
 ///
 /// ```
 /// use fairpath_compensate::{Contingencies, Contingency};
 ///
 /// let mut held = Contingencies::new();
-/// // If the cliff is nearer than 10: brake, for three ticks. The order is void from tick 500 on.
+/// // If the cliff is nearer than 10: brake, for three ticks. It is not valid from tick 500 on.
 /// held.hold(Contingency { number: 1, condition: 10, input: "brake", ticks: 3, expires: 500 })?;
-/// let drive = |held: &mut Contingencies<i32, _>, tick, cliff: i32| held.play(tick, "go", |nearer_than| cliff < *nearer_than);
+/// let drive = |held: &mut Contingencies<i32, _>, tick, cliff: i32| {
+///     held.play(tick, "go", |nearer_than| cliff < *nearer_than)
+/// };
 /// assert_eq!(drive(&mut held, 100, 12), "go");
 /// assert_eq!(drive(&mut held, 101, 9), "brake");
 /// assert_eq!(drive(&mut held, 102, 11), "brake");
@@ -28,19 +30,19 @@ pub struct Contingencies<C, I> {
     firing: Option<Firing<I>>,
 }
 
-/// An input to be fired by an event.
+/// An input that an event triggers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Contingency<C, I> {
-    /// Its name: another of the same number takes its place.
+    /// Identifies the contingency: another one with the same number replaces it.
     pub number: u32,
-    /// The event, in the game's words.
+    /// The event, in the game's own terms.
     pub condition: C,
-    /// What the hands do then, instead of what they otherwise do.
+    /// The input that replaces the player's own.
     pub input: I,
     /// For how many ticks.
     pub ticks: u32,
-    /// From this tick on it is void: a player who has changed plans, or is gone, must not be bound
-    /// by it.
+    /// The first tick at which it is no longer valid. A player that has changed plans or has left
+    /// must not be bound by it.
     pub expires: u64,
 }
 
@@ -50,20 +52,20 @@ struct Firing<I> {
     until: u64,
 }
 
-/// How many a player may hold. 16: the server asks about each in every tick.
+/// The maximum number per player. 16: the server checks each of them every tick.
 pub const CONTINGENCIES_MAX: usize = 16;
 
-/// The player holds [`CONTINGENCIES_MAX`] already.
+/// The player already has [`CONTINGENCIES_MAX`] contingencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooMany;
 
 impl<C, I: Clone> Contingencies<C, I> {
-    /// None held.
+    /// Creates an empty list.
     pub fn new() -> Self {
         Self { held: Vec::new(), firing: None }
     }
 
-    /// Holds one.
+    /// Stores a contingency.
     pub fn hold(&mut self, contingency: Contingency<C, I>) -> Result<(), TooMany> {
         self.withdraw(contingency.number);
         if self.held.len() == CONTINGENCIES_MAX {
@@ -73,15 +75,15 @@ impl<C, I: Clone> Contingencies<C, I> {
         Ok(())
     }
 
-    /// Takes one back; `false` if there is none of that number.
+    /// Removes a contingency. Returns false if there is none with this number.
     pub fn withdraw(&mut self, number: u32) -> bool {
         let before = self.held.len();
         self.held.retain(|held| held.number != number);
         self.held.len() < before
     }
 
-    /// What the hands do in `tick`: `input`, or what was held for an event that happens now or is
-    /// still being answered. Of several events the one held first counts.
+    /// Returns the input for `tick`: `input`, or that of a contingency whose event happens now or
+    /// is still being answered. If several events happen, the contingency stored first counts.
     pub fn play(&mut self, tick: u64, input: I, happens: impl Fn(&C) -> bool) -> I {
         self.held.retain(|held| tick < held.expires);
         if self.firing.as_ref().is_none_or(|firing| tick >= firing.until) {
@@ -97,12 +99,12 @@ impl<C, I: Clone> Contingencies<C, I> {
         }
     }
 
-    /// How many are held.
+    /// Returns the number of stored contingencies.
     pub fn len(&self) -> usize {
         self.held.len()
     }
 
-    /// Whether none is.
+    /// Returns whether none is stored.
     pub fn is_empty(&self) -> bool {
         self.held.is_empty()
     }
@@ -116,7 +118,7 @@ impl<C, I: Clone> Default for Contingencies<C, I> {
 
 impl fmt::Display for TooMany {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no more than {CONTINGENCIES_MAX} contingencies are held for one player")
+        write!(f, "a player can hold at most {CONTINGENCIES_MAX} contingencies: withdraw one first")
     }
 }
 

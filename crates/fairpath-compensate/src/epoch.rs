@@ -1,40 +1,40 @@
 use std::collections::VecDeque;
 
-/// Which run of a server a message is from: a number the server draws when it starts.
+/// The run of a server that a message belongs to: a number that the server draws when it starts.
 ///
-/// Deliberately not `Ord`: a server that restarts need not remember what it drew before.
+/// Deliberately not `Ord`: a server that restarts need not remember its earlier numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Epoch(pub u32);
 
-/// Tells a server that has restarted from an old packet that took its time.
+/// Distinguishes a restarted server from an old packet that was delayed.
 ///
-/// Ticks and stamps begin again after a restart, so by themselves they look stale for ever: the
-/// screen would freeze until the new run is as old as the last. Whoever hears a new epoch forgets
-/// the old run, and keeps in mind that it is over.
+/// Ticks and stamps start again after a restart, so without epochs they would look stale: the
+/// screen would freeze until the new run is as old as the last. A client that receives a new epoch
+/// forgets the old run, and remembers that it has ended.
 #[derive(Clone, Debug, Default)]
 pub struct Epochs {
     current: Option<Epoch>,
     retired: VecDeque<Epoch>,
 }
 
-/// How many past runs are remembered. 8: for a packet of the ninth last run to arrive, a server
-/// would have to restart eight times within one packet's life.
+/// The number of past runs remembered. 8: to receive a packet of the ninth last run, a server would
+/// have to restart eight times within one packet's life.
 pub const RETIRED_MAX: usize = 8;
 
-/// How a message's epoch stands to the present one.
+/// How the epoch of a message relates to the current one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EpochOrder {
-    /// The run we are in.
+    /// The current run.
     Current,
-    /// The first run we hear of, or a new one: what was known of the last is void.
+    /// The first run, or a new one: knowledge of the previous run is void.
     Begun,
-    /// A run that is over.
+    /// A run that has ended.
     Retired,
 }
 
 impl Epochs {
-    /// Hears of an epoch.
-    pub fn hear(&mut self, epoch: Epoch) -> EpochOrder {
+    /// Takes the epoch of a message.
+    pub fn handle_epoch(&mut self, epoch: Epoch) -> EpochOrder {
         if self.current == Some(epoch) {
             return EpochOrder::Current;
         }
@@ -50,7 +50,7 @@ impl Epochs {
         EpochOrder::Begun
     }
 
-    /// The run we are in.
+    /// Returns the current run.
     pub fn current(&self) -> Option<Epoch> {
         self.current
     }
@@ -63,13 +63,13 @@ mod tests {
     #[test]
     fn a_run_that_is_over_does_not_come_back() {
         let mut epochs = Epochs::default();
-        assert_eq!(epochs.hear(Epoch(7)), EpochOrder::Begun);
-        assert_eq!(epochs.hear(Epoch(7)), EpochOrder::Current);
-        assert_eq!(epochs.hear(Epoch(3)), EpochOrder::Begun);
-        assert_eq!(epochs.hear(Epoch(7)), EpochOrder::Retired, "a packet that took its time");
+        assert_eq!(epochs.handle_epoch(Epoch(7)), EpochOrder::Begun);
+        assert_eq!(epochs.handle_epoch(Epoch(7)), EpochOrder::Current);
+        assert_eq!(epochs.handle_epoch(Epoch(3)), EpochOrder::Begun);
+        assert_eq!(epochs.handle_epoch(Epoch(7)), EpochOrder::Retired, "a delayed packet");
         assert_eq!(epochs.current(), Some(Epoch(3)));
         for epoch in 100..200 {
-            epochs.hear(Epoch(epoch));
+            epochs.handle_epoch(Epoch(epoch));
         }
         assert_eq!(epochs.retired.len(), RETIRED_MAX);
     }

@@ -9,14 +9,14 @@ use fairpath::vector::Vector;
 
 /// A client that plays ahead of its server, tick for tick, with the server's own step function.
 ///
-/// Input k is what the hands do in tick k, on both sides: the server plays it when *its* count
-/// reaches k, not when it arrives. So the client must be ahead by the way there
-/// ([`Metronome`](super::Metronome) and [`Lead`](super::Lead) see to that), inputs should be sent
-/// more than once ([`unacknowledged`](Self::unacknowledged)), and then what it predicts for tick k
-/// when it first plays it is what the server will have, bit for bit, unless somebody else meddles.
+/// Input k belongs to tick k on both sides: the server applies it when *its* count reaches k, not
+/// when it arrives. So the client must run ahead by the one-way delay
+/// ([`Metronome`](super::Metronome) and [`Lead`](super::Lead) see to that), and should send each
+/// input more than once ([`unacknowledged`](Self::unacknowledged)). Then its first prediction of
+/// tick k is the server's state, bit for bit, unless another player interferes.
 ///
-/// [`advance`](Self::advance) plays a tick; [`accept`](Self::accept) takes a server's state and
-/// plays again what is newer.
+/// [`advance`](Self::advance) plays a tick. [`accept`](Self::accept) takes a server's state and
+/// replays the newer inputs.
 ///
 /// ```
 /// use fairpath_compensate::{Accepted, Epoch, FixedTicks, Simulate, Snapshot};
@@ -37,9 +37,9 @@ use fairpath::vector::Vector;
 /// }
 /// assert_eq!((client.tick(), *client.predicted()), (4, 6));
 ///
-/// // Something pushed the cart at the server. What the hands did since then still counts.
-/// let heard = client.accept(&Rail, Snapshot { epoch: Epoch(1), tick: 2, state: 100 });
-/// assert_eq!(heard, Accepted::Replayed { ticks: 2, padded: 0 });
+/// // Something pushed the cart at the server. The inputs since then still count.
+/// let accepted = client.accept(&Rail, Snapshot { epoch: Epoch(1), tick: 2, state: 100 });
+/// assert_eq!(accepted, Accepted::Replayed { ticks: 2, padded: 0 });
 /// assert_eq!(*client.predicted(), 104);
 /// ```
 #[derive(Clone, Debug)]
@@ -52,54 +52,53 @@ pub struct FixedTicks<G: Simulate> {
     predicted: G::State,
 }
 
-/// How many ticks a client may be ahead of the newest state it has heard of; beyond it the
-/// prediction begins anew.
+/// How many ticks a client may be ahead of the newest received state; beyond it the prediction
+/// starts anew.
 ///
-/// 512: five seconds at 100 ticks a second, and the most that is ever played again at once. Lower
-/// than a round trip, and a distant client never gets its inputs there in time; far higher, and a
-/// server that stood still for a while is shown as it will be half a minute from now.
+/// 512: five seconds at 100 ticks a second, and the most that is ever replayed at once. Lower than
+/// a round trip, and inputs of a distant client never arrive in time; far higher, and a server that
+/// stood still is shown as it will be half a minute from now.
 pub const APART_MAX: u64 = 512;
 const _: () = assert!(APART_MAX < AHEAD_MAX, "what a client may send, a server must keep");
 
-/// A server's state.
+/// A state of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Snapshot<S> {
-    /// Which run of the server.
+    /// The run of the server.
     pub epoch: Epoch,
-    /// How many ticks it has played: it includes the inputs 0 … `tick` − 1.
+    /// The number of ticks played: it contains the inputs 0 … `tick` − 1.
     pub tick: u64,
-    /// What they led to.
+    /// The state after them.
     pub state: S,
 }
 
 /// What a server's state changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accepted {
-    /// The prediction starts from it now.
+    /// The prediction now starts from it.
     Replayed {
-        /// How many ticks were played again.
+        /// How many ticks were replayed.
         ticks: u64,
-        /// In how many of them the input was no longer known, because the buffer had overflowed;
-        /// the oldest known took its place.
+        /// In how many of them the input was lost because the buffer had overflowed. The oldest
+        /// known input took its place.
         padded: u64,
     },
-    /// Something as new is known. Nothing changed.
+    /// It is not newer than the known state. Nothing changed.
     Stale,
-    /// The server has begun anew, and so has the prediction: its state is shown as it is, and the
-    /// count of ticks is the server's.
+    /// The server has restarted. The prediction starts from its state and its tick count.
     Restarted,
-    /// Client and server were too far apart for the inputs in between to mean anything: the server
-    /// had overtaken the client (which had slept), or the client had run away by more than
-    /// [`APART_MAX`]. The prediction begins anew.
+    /// Client and server were too far apart to use the inputs in between: the server had overtaken
+    /// the client (which had slept), or the client was more than [`APART_MAX`] ahead. The
+    /// prediction starts anew.
     Realigned,
 }
 
 impl<G: Simulate> FixedTicks<G> {
-    /// Starts from a server's state; keeps up to `capacity` inputs, see
+    /// Starts from a server's state. Keeps up to `capacity` inputs, see
     /// [`ENTRIES_DEFAULT`](super::ENTRIES_DEFAULT).
     pub fn new(start: Snapshot<G::State>, capacity: usize) -> Self {
         let mut epochs = Epochs::default();
-        epochs.hear(start.epoch);
+        epochs.handle_epoch(start.epoch);
         Self {
             inputs: InputBuffer::new(capacity),
             epochs,
@@ -110,7 +109,7 @@ impl<G: Simulate> FixedTicks<G> {
         }
     }
 
-    /// Plays one tick, in which the hands do `input`.
+    /// Plays one tick with `input`.
     pub fn advance(&mut self, game: &G, input: G::Input) -> Pushed {
         game.step(&mut self.predicted, &input, 1);
         let pushed = self.inputs.push(self.tick, input);
@@ -118,9 +117,9 @@ impl<G: Simulate> FixedTicks<G> {
         pushed
     }
 
-    /// Takes a server's state and plays again what the hands have done since.
+    /// Takes a server's state and replays the inputs since then.
     pub fn accept(&mut self, game: &G, snapshot: Snapshot<G::State>) -> Accepted {
-        match self.epochs.hear(snapshot.epoch) {
+        match self.epochs.handle_epoch(snapshot.epoch) {
             EpochOrder::Retired => return Accepted::Stale,
             EpochOrder::Begun => {
                 self.begin_anew(snapshot);
@@ -138,10 +137,10 @@ impl<G: Simulate> FixedTicks<G> {
         self.replay(game, snapshot)
     }
 
-    /// The same, and what is drawn goes on from where it was drawn: `part` says which thing of the
-    /// state that is.
+    /// Takes a server's state, and lets what is drawn continue from where it was drawn. `part`
+    /// selects the drawn object from the state.
     ///
-    /// A restart or realignment is a jump, and drawn as one.
+    /// A restart or realignment is drawn as a jump.
     pub fn accept_bending<V: Vector>(
         &mut self,
         game: &G,
@@ -160,42 +159,41 @@ impl<G: Simulate> FixedTicks<G> {
         accepted
     }
 
-    /// The state after [`tick`](Self::tick) ticks, as far as it can be known.
+    /// Returns the predicted state after [`tick`](Self::tick) ticks.
     pub fn predicted(&self) -> &G::State {
         &self.predicted
     }
 
-    /// How many ticks it has played: the next input is number `tick`.
+    /// Returns how many ticks were played: the next input is number `tick`.
     pub fn tick(&self) -> u64 {
         self.tick
     }
 
-    /// How many ticks ahead of the newest state heard of it is. What a game shows as a warning when
-    /// it grows: nothing stops, but nothing is confirmed either.
+    /// Returns how many ticks it is ahead of the newest received state. A game may show a warning
+    /// when it grows: the game goes on, but nothing is confirmed.
     pub fn unconfirmed_ticks(&self) -> u64 {
         self.tick - self.confirmed
     }
 
-    /// The last `count` inputs that no state has confirmed, with their ticks: what a packet
-    /// carries.
+    /// Returns the last `count` unconfirmed inputs with their ticks, to be sent in a packet.
     pub fn unacknowledged(&self, count: usize) -> impl ExactSizeIterator<Item = (u64, &G::Input)> {
         self.inputs.last(count)
     }
 
-    /// The run of the server that the inputs are for: a packet says it, and another run must not
-    /// play them.
+    /// Returns the run of the server that the inputs are for. A packet carries it, so that another
+    /// run does not apply them.
     pub fn epoch(&self) -> Option<Epoch> {
         self.epochs.current()
     }
 
-    /// How often the count of ticks began anew. A packet says it, so that the server forgets what
-    /// was sent for the same ticks before
-    /// ([`InputQueue::hear_alignment`](super::InputQueue::hear_alignment)).
+    /// Returns how often the tick count has restarted. A packet carries it, so that the server
+    /// removes what was sent for the same ticks before
+    /// ([`InputQueue::handle_alignment`](super::InputQueue::handle_alignment)).
     pub fn alignment(&self) -> u32 {
         self.alignment
     }
 
-    /// How many inputs were lost to a full buffer so far.
+    /// Returns how many inputs were lost to a full buffer so far.
     pub fn overflow_count(&self) -> u64 {
         self.inputs.overflow_count()
     }
@@ -240,7 +238,7 @@ mod tests {
         FixedTicks::new(snapshot(0, (0, 0)), capacity)
     }
 
-    /// The state after the inputs 0 … `ticks` − 1, of which input k is k.
+    /// The state after the inputs 0 … `ticks` − 1, where input k is k.
     fn truth(ticks: u64) -> (i64, i64) {
         let mut state = (0, 0);
         (0..ticks).for_each(|tick| Rail.step(&mut state, &(tick as i64), 1));

@@ -7,16 +7,15 @@ use fairpath::converge::Drawn;
 use fairpath::time::{LocalInstant, Now, Span, TickRate};
 use fairpath::vector::Vector;
 
-/// Buchheit 2004's state extrapolation: a server that runs on by its own clock, and a client that
-/// replays what it has not seen.
+/// State extrapolation (Buchheit 2004): the server runs by its own clock, and the client replays
+/// the inputs that the server's state does not contain.
 ///
-/// The client stamps every input with its own clock. Each server state says which stamp it was
-/// playing, and for how long already; the client loads that state into the same physics and plays
-/// the rest: each input for the time to the next stamp, the newest until now. No clocks need to
-/// agree, nobody has to be ahead, and the buffer follows the delay by itself.
+/// The client stamps every input with its own clock. Each server state carries the stamp of the
+/// input it was applying, and for how long. The client loads that state into the same physics and
+/// plays the rest: each input for the time to the next stamp, the newest until now. Clocks need not
+/// agree, no client has to run ahead, and the buffer adapts to the delay.
 ///
-/// It cannot be exact: an input counts from when it *arrives*, so jitter stretches and shortens
-/// what the hands did.
+/// It cannot be exact: an input counts from its *arrival*, so jitter stretches and shortens it.
 ///
 /// ```
 /// use fairpath_compensate::{Epoch, FreeRunning, Reply, Simulate};
@@ -37,9 +36,9 @@ use fairpath::vector::Vector;
 /// client.input(ms(100), 3);
 /// assert_eq!(client.predict(&Rail, ms(150)).state, 10 + 15);
 ///
-/// // The server has played the first input for 40 ms when it says this; 60 ms of it and all of the second are left.
-/// let reply = Reply { epoch: Epoch(1), tick: 7, state: 50, acknowledged: Some(first), applied: Span::from_millis(40) };
-/// client.accept(reply);
+/// // The server has applied the first input for 40 ms; 60 ms of it and all of the second are left.
+/// let (acknowledged, applied) = (Some(first), Span::from_millis(40));
+/// client.accept(Reply { epoch: Epoch(1), tick: 7, state: 50, acknowledged, applied });
 /// assert_eq!(client.predict(&Rail, ms(150)).state, 50 + 6 + 15);
 /// ```
 #[derive(Clone, Debug)]
@@ -50,61 +49,61 @@ pub struct FreeRunning<G: Simulate> {
     epochs: Epochs,
     tick: Option<u64>,
     base: G::State,
-    /// What the server was playing, and the instant up to which it had.
+    /// The input that the server was applying, and the instant up to which it had.
     playing: Option<(LocalInstant, G::Input)>,
 }
 
-/// The longest stretch that is extrapolated.
+/// The longest time that is extrapolated.
 ///
-/// 5 s: what Buchheit 2004's buffer holds at its 20 ms, and three times its longest round trip.
-/// Below a round trip the player's hands seem to stick; far above it a long silence makes every
-/// frame replay a minute.
+/// 5 s: what the buffer of Buchheit 2004 holds at its 20 ms, and three times its longest round
+/// trip. Below a round trip the player's inputs seem to stick; far above it, after a long silence
+/// every frame replays a minute.
 pub const EXTRAPOLATION_MAX: Span = Span::from_secs(5);
 
-/// What a free-running server answers.
+/// A state sent by a free-running server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reply<S> {
-    /// Which run of the server.
+    /// The run of the server.
     pub epoch: Epoch,
-    /// How many ticks it has played: which state is newer.
+    /// The number of ticks it has played. Decides which state is newer.
     pub tick: u64,
     /// The state.
     pub state: S,
     /// The stamp of the newest input that has arrived; `None` before the first.
     pub acknowledged: Option<LocalInstant>,
-    /// For how long that input has been played already. Zero if the server answers at once; more if
-    /// it speaks by itself because the client is silent.
+    /// For how long that input has been applied. Zero if the server answers at once; more if it
+    /// sends on its own because the client is silent.
     pub applied: Span,
 }
 
 /// What a reply changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReplyVerdict {
-    /// The prediction starts from it now.
+    /// The prediction now starts from it.
     Used,
-    /// Something as new is known. Nothing changed.
+    /// It is not newer than the known state. Nothing changed.
     Stale,
-    /// The server has begun anew. The prediction starts from its state; inputs the old run had are
-    /// forgotten.
+    /// The server has restarted. The prediction starts from its state; inputs sent to the old run
+    /// are forgotten.
     Restarted,
-    /// It acknowledges an input that was never given. Its state is shown as it is: what of the
-    /// hands it lacks nobody can say, so nothing older is replayed on it.
+    /// It acknowledges an input that was never sent. The client shows its state as it is. Which
+    /// inputs it lacks is unknown, so no older input is replayed on it.
     UnknownStamp,
 }
 
 /// A predicted state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prediction<S> {
-    /// What will be when an input from now arrives, as far as that can be known.
+    /// The expected state when an input from now arrives.
     pub state: S,
-    /// How many ticks were played to get there.
+    /// The number of ticks played to get there.
     pub ticks: u64,
     /// Whether it would have taken more than [`EXTRAPOLATION_MAX`], and the rest was left out.
     pub is_capped: bool,
 }
 
 impl<G: Simulate> FreeRunning<G> {
-    /// Starts from `state`, with ticks of this rate; keeps up to `capacity` inputs, see
+    /// Starts from `state`, with ticks of this rate. Keeps up to `capacity` inputs, see
     /// [`ENTRIES_DEFAULT`](super::ENTRIES_DEFAULT).
     pub fn new(state: G::State, rate: TickRate, capacity: usize) -> Self {
         Self {
@@ -118,20 +117,20 @@ impl<G: Simulate> FreeRunning<G> {
         }
     }
 
-    /// Notes what the hands do from now on, and answers with the stamp to send with it.
+    /// Stores the input that applies from now on. Returns the stamp to send with it.
     ///
-    /// Stamps count the client's own time as [`GAP_MAX`](super::GAP_MAX) lets it pass: a clock that
-    /// jumps does not.
+    /// Stamps count the client's own time, limited by [`GAP_MAX`](super::GAP_MAX): a clock that
+    /// jumps does not make stamps jump.
     pub fn input(&mut self, now: LocalInstant, input: G::Input) -> LocalInstant {
         let stamp = self.clock.advance(now);
         self.inputs.push(stamp, input);
         stamp
     }
 
-    /// Hears the server.
+    /// Takes a reply of the server.
     pub fn accept(&mut self, reply: Reply<G::State>) -> ReplyVerdict {
         let is_first = self.epochs.current().is_none();
-        match self.epochs.hear(reply.epoch) {
+        match self.epochs.handle_epoch(reply.epoch) {
             EpochOrder::Retired => return ReplyVerdict::Stale,
             EpochOrder::Begun if !is_first => return self.begin_anew(reply),
             EpochOrder::Begun | EpochOrder::Current => {}
@@ -144,8 +143,8 @@ impl<G: Simulate> FreeRunning<G> {
         self.settle(reply.acknowledged, reply.applied)
     }
 
-    /// The same, and what is drawn goes on from where it was drawn: `part` says which thing of the
-    /// state that is.
+    /// Takes a reply of the server, and lets what is drawn continue from where it was drawn. `part`
+    /// selects the drawn object from the state.
     pub fn accept_bending<V: Vector>(
         &mut self,
         game: &G,
@@ -166,7 +165,7 @@ impl<G: Simulate> FreeRunning<G> {
         verdict
     }
 
-    /// Plays on what the server has not seen, until now.
+    /// Plays the inputs that the server's state does not contain, until now.
     pub fn predict(&self, game: &G, now: LocalInstant) -> Prediction<G::State> {
         let now = self.clock.at(now);
         let mut state = self.base.clone();
@@ -183,13 +182,13 @@ impl<G: Simulate> FreeRunning<G> {
         Prediction { state, ticks: played as u64, is_capped: due > end }
     }
 
-    /// The inputs that are not acknowledged, the oldest first.
+    /// Returns the unacknowledged inputs, oldest first.
     pub fn unacknowledged(&self) -> &InputBuffer<LocalInstant, G::Input> {
         &self.inputs
     }
 
-    /// The newest state heard of, as it was sent.
-    pub fn heard(&self) -> &G::State {
+    /// Returns the newest received state, as it was sent.
+    pub fn newest_state(&self) -> &G::State {
         &self.base
     }
 
@@ -200,7 +199,7 @@ impl<G: Simulate> FreeRunning<G> {
                 self.playing = Some((of + applied.max(Span::ZERO), input));
             }
             Acknowledged::Stale => {
-                // The same input as in the last reply, played for longer.
+                // The same input as in the last reply, applied for longer.
                 if let Some((until, _)) = &mut self.playing {
                     *until = (*until).max(stamp + applied.max(Span::ZERO));
                 }
@@ -218,8 +217,8 @@ impl<G: Simulate> FreeRunning<G> {
         self.tick = Some(reply.tick);
         self.base = reply.state;
         self.playing = None;
-        // Stamps go on: they are this client's own. What the old run was told the new one never hears,
-        // unless it says so.
+        // Stamps go on: they are this client's own. The new run never receives inputs that were
+        // sent to the old one, unless its reply says so.
         if reply.acknowledged.is_some() {
             self.settle(reply.acknowledged, reply.applied);
         } else {
@@ -228,8 +227,8 @@ impl<G: Simulate> FreeRunning<G> {
         ReplyVerdict::Restarted
     }
 
-    /// From when on inputs are to be replayed: from where the server was in its input, or from the
-    /// first it has not got.
+    /// Returns from when on inputs are replayed: from where the server was in its input, or from
+    /// the first input it does not have.
     fn starts_at(&self) -> Option<LocalInstant> {
         let next = self.inputs.iter().next().map(|(stamp, _)| stamp);
         match (&self.playing, next) {
@@ -239,7 +238,7 @@ impl<G: Simulate> FreeRunning<G> {
         }
     }
 
-    /// Each input to replay, and until when it counts.
+    /// Returns each input to replay, and until when it counts.
     fn stretches(&self, now: LocalInstant) -> impl Iterator<Item = (&G::Input, LocalInstant)> {
         let ends = self.inputs.iter().map(|(stamp, _)| stamp).chain([now]);
         let skipped = usize::from(self.playing.is_none());
@@ -248,11 +247,10 @@ impl<G: Simulate> FreeRunning<G> {
     }
 }
 
-/// A client's hands at a free-running server: the newest input that has arrived, until a newer one
-/// does.
+/// A client's input at a free-running server: the newest that has arrived, until a newer one does.
 ///
-/// Late and repeated inputs are dropped. The server can only play the present, so catching up with
-/// what came late would make everything after it late as well.
+/// Late and repeated inputs are dropped. The server can only play the present, so playing a late
+/// input would make every later input late as well.
 #[derive(Clone, Debug)]
 pub struct HeldInput<I> {
     input: I,
@@ -262,12 +260,12 @@ pub struct HeldInput<I> {
 }
 
 impl<I> HeldInput<I> {
-    /// Hands that do `idle` until they are heard of.
+    /// Starts with `idle` until an input arrives.
     pub fn new(idle: I) -> Self {
         Self { input: idle, stamp: None, applied: Span::ZERO, silent: Span::ZERO }
     }
 
-    /// Hears an input; `false` if it is not newer than the one held.
+    /// Takes an input. Returns false if it is not newer than the current one.
     pub fn receive(&mut self, stamp: LocalInstant, input: I) -> bool {
         self.silent = Span::ZERO;
         let is_newer = self.stamp.is_none_or(|held| stamp > held);
@@ -277,24 +275,24 @@ impl<I> HeldInput<I> {
         is_newer
     }
 
-    /// What the hands do for the next `span`.
+    /// Returns the input for the next `span`.
     pub fn play(&mut self, span: Span) -> &I {
         self.applied += span;
         self.silent += span;
         &self.input
     }
 
-    /// What the hands are held to do.
+    /// Returns the current input.
     pub fn input(&self) -> &I {
         &self.input
     }
 
-    /// What a reply says of it: its stamp, and for how long it has been played.
+    /// Returns what a reply says about it: its stamp, and for how long it has been applied.
     pub fn acknowledged(&self) -> (Option<LocalInstant>, Span) {
         (self.stamp, self.applied)
     }
 
-    /// For how long nothing has arrived; see [`SEAT_SILENCE`](super::SEAT_SILENCE).
+    /// Returns for how long no input has arrived; see [`SEAT_SILENCE`](super::SEAT_SILENCE).
     pub fn silent(&self) -> Span {
         self.silent
     }
@@ -429,14 +427,14 @@ mod tests {
 
     #[test]
     fn only_a_newer_input_is_held() {
-        let mut hands = HeldInput::new('-');
-        assert!(hands.receive(ms(10), 'a'));
-        assert_eq!(*hands.play(Span::from_millis(20)), 'a');
-        assert!(!hands.receive(ms(5), 'b'));
-        assert_eq!(hands.acknowledged(), (Some(ms(10)), Span::from_millis(20)));
-        assert!(hands.receive(ms(11), 'c'));
-        assert_eq!(hands.acknowledged(), (Some(ms(11)), Span::ZERO));
-        hands.play(Span::from_secs(4));
-        assert!(hands.silent() >= super::super::SEAT_SILENCE);
+        let mut held = HeldInput::new('-');
+        assert!(held.receive(ms(10), 'a'));
+        assert_eq!(*held.play(Span::from_millis(20)), 'a');
+        assert!(!held.receive(ms(5), 'b'));
+        assert_eq!(held.acknowledged(), (Some(ms(10)), Span::from_millis(20)));
+        assert!(held.receive(ms(11), 'c'));
+        assert_eq!(held.acknowledged(), (Some(ms(11)), Span::ZERO));
+        held.play(Span::from_secs(4));
+        assert!(held.silent() >= super::super::SEAT_SILENCE);
     }
 }

@@ -1,11 +1,11 @@
 use std::collections::VecDeque;
 
-/// What a player's hands did that the server has not confirmed yet: a ring of stamped inputs.
+/// A ring of stamped inputs that the server has not confirmed yet.
 ///
-/// A stamp is anything that grows: the tick an input is for, or the client's own clock when it was
-/// entered. To the server it is only a label, handed back with the newest state that has the input
-/// in it. The ring adapts to delay by itself: it grows while acknowledgements are late and shrinks
-/// when they are back; lost packets only make it skip ahead further.
+/// A stamp is any value that grows: the tick of an input, or the client's clock when it was made.
+/// To the server it is only a label, sent back with the newest state that contains the input. The
+/// ring adapts to delay: it grows while acknowledgements are late and shrinks when they arrive;
+/// lost packets only make it skip ahead further.
 ///
 /// ```
 /// use fairpath_compensate::{Acknowledged, InputBuffer};
@@ -26,51 +26,51 @@ pub struct InputBuffer<S, I> {
     newest: Option<S>,
 }
 
-/// How many inputs are kept by default.
+/// The default number of inputs kept.
 ///
 /// 250, as in Buchheit 2004: 5 s at its 20 ms, 2.5 s at 100 inputs a second. Fewer than a round
 /// trip's worth, and the oldest inputs are missing from every replay; many more only make replays
 /// after a long silence longer.
 pub const ENTRIES_DEFAULT: usize = 250;
 
-/// What became of an input.
+/// The result of [`InputBuffer::push`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pushed {
-    /// It is the newest.
+    /// It is stored as the newest.
     Kept,
-    /// It is the newest, and the oldest had to go: replays lack it from now on.
+    /// It is stored as the newest, and the oldest was dropped: replays lack that one from now on.
     Overflowed,
-    /// Its stamp is the newest one's: it took that one's place.
+    /// It has the same stamp as the newest and replaced it.
     Replaced,
-    /// Its stamp is older than the newest one's. Nothing changed.
+    /// Its stamp is older than the newest. Nothing changed.
     NotNewer,
 }
 
-/// What an acknowledgement changed.
+/// The result of [`InputBuffer::acknowledge`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acknowledged<S, I> {
-    /// All up to it are settled.
+    /// All inputs up to the stamp were removed.
     Forgot {
-        /// How many were.
+        /// How many.
         count: usize,
-        /// The last of them: the input that the server was playing.
+        /// The last of them: the input that the server was applying.
         newest: (S, I),
     },
-    /// Nothing that old was left to settle.
+    /// No input that old was left.
     Stale,
-    /// No input has this stamp or a newer one: it is none of ours. Nothing changed.
+    /// No input has this stamp or a newer one: the stamp is not from this buffer. Nothing changed.
     Unknown,
 }
 
 impl<S: Copy + Ord, I: Clone> InputBuffer<S, I> {
-    /// An empty one that keeps up to `capacity` inputs, at least one; see [`ENTRIES_DEFAULT`].
+    /// Creates a buffer for up to `capacity` inputs, at least one; see [`ENTRIES_DEFAULT`].
     pub fn new(capacity: usize) -> Self {
         let capacity = capacity.max(1);
         Self { entries: VecDeque::with_capacity(capacity), capacity, overflow_count: 0, newest: None }
     }
 
-    /// Notes an input. Stamps must grow: a clock that jumps back is the caller's to mend, and is
-    /// told.
+    /// Stores an input. Stamps must grow. If a clock jumps back, the result says so and the caller
+    /// must correct it.
     pub fn push(&mut self, stamp: S, input: I) -> Pushed {
         if self.newest.is_some_and(|newest| stamp < newest) {
             return Pushed::NotNewer;
@@ -89,7 +89,7 @@ impl<S: Copy + Ord, I: Clone> InputBuffer<S, I> {
         if is_full { Pushed::Overflowed } else { Pushed::Kept }
     }
 
-    /// The server has seen everything up to `stamp`, or will never see it.
+    /// Removes every input up to `stamp`: the server has seen them, or never will.
     pub fn acknowledge(&mut self, stamp: S) -> Acknowledged<S, I> {
         if self.newest.is_none_or(|newest| stamp > newest) {
             return Acknowledged::Unknown;
@@ -101,53 +101,53 @@ impl<S: Copy + Ord, I: Clone> InputBuffer<S, I> {
         }
     }
 
-    /// What is not acknowledged, the oldest first.
+    /// Returns the unacknowledged inputs, oldest first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (S, &I)> + ExactSizeIterator {
         self.entries.iter().map(|(stamp, input)| (*stamp, input))
     }
 
-    /// The last `count` of them, the oldest first: what a packet repeats, so that only a run of
-    /// `count` lost packets loses an input.
+    /// Returns the last `count` of them, oldest first. A packet repeats these, so that an input is
+    /// lost only if `count` packets in a row are lost.
     ///
-    /// Example: at 30 % of loss, one input in 4572 is lost for good if each is sent 7 times, one in
-    /// 21 million if 14 times.
+    /// Example: at 30 % loss, one input in 4572 is lost for good if each is sent 7 times, one in 21
+    /// million if 14 times.
     pub fn last(&self, count: usize) -> impl DoubleEndedIterator<Item = (S, &I)> + ExactSizeIterator {
         self.iter().skip(self.entries.len().saturating_sub(count))
     }
 
-    /// Forgets all of them, but not which stamps there were: an acknowledgement on its way is still
-    /// known.
+    /// Removes all inputs, but remembers their stamps: an acknowledgement on its way is still
+    /// recognised.
     pub fn clear(&mut self) {
         self.entries.clear();
     }
 
-    /// Forgets everything: the clock or the server is another one now, and stamps begin anew.
+    /// Removes all inputs and forgets their stamps, for a new clock or a new server.
     pub fn reset(&mut self) {
         self.entries.clear();
         self.newest = None;
     }
 
-    /// How many are not acknowledged.
+    /// Returns the number of unacknowledged inputs.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether all are acknowledged.
+    /// Returns whether all inputs are acknowledged.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// How many it keeps at most.
+    /// Returns the maximum number of inputs.
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// How many were dropped because there was no room, since the beginning.
+    /// Returns how many inputs were dropped in total because the buffer was full.
     pub fn overflow_count(&self) -> u64 {
         self.overflow_count
     }
 
-    /// The newest stamp, acknowledged or not.
+    /// Returns the newest stamp, acknowledged or not.
     pub fn newest(&self) -> Option<S> {
         self.newest
     }

@@ -2,11 +2,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fairpath::time::Span;
 
-/// One client's inputs at the server, each waiting for its tick.
+/// The inputs of one client at the server, each waiting for its tick.
 ///
-/// Feed it with [`receive`](Self::receive), as often as inputs come: repeated ones are what
-/// redundancy is. Ask [`play`](Self::play) once per tick. When the client is silent it pads, so the
-/// server never waits for anybody.
+/// Call [`receive`](Self::receive) for every input that arrives, repeated ones included: packets
+/// carry inputs redundantly. Call [`play`](Self::play) once per tick. If no input has arrived, it
+/// pads, so the server never waits for a client.
 ///
 /// ```
 /// use fairpath_compensate::{InputQueue, Padding, Played, Received};
@@ -28,50 +28,50 @@ pub struct InputQueue<I> {
     last: Option<I>,
     padded_in_a_row: u64,
     silent_ticks: u64,
-    /// Ticks that were padded, so that a late input is told from one that is merely repeated.
+    /// Padded ticks, to distinguish a late input from a repeated one.
     padded: BTreeSet<u64>,
     margin: Option<Margin>,
     statistics: (u64, u64),
 }
 
-/// How far ahead of the tick that is played next an input may be, in ticks, and how many padded
-/// ticks are remembered.
+/// How far ahead of the next played tick an input may be, in ticks, and how many padded ticks are
+/// remembered.
 ///
 /// 1024: ten seconds at 100 ticks a second, more than any client needs to be ahead. It bounds what
-/// a client can make the server keep.
+/// a client can make the server store.
 pub const AHEAD_MAX: u64 = 1024;
 
-/// After how long a silence a server should free a client's seat. 4 s, as in Buchheit 2004: longer
-/// than a hiccup of a wireless link, shorter than others like to wait for a ghost.
-/// [`InputQueue::silent_ticks`] counts.
+/// The silence after which a server should free a client's seat. 4 s, as in Buchheit 2004: longer
+/// than a hiccup of a wireless link, shorter than other players like to wait for an absent one.
+/// [`InputQueue::silent_ticks`] counts it.
 pub const SEAT_SILENCE: Span = Span::from_secs(4);
 
-/// What hands do that are not heard of.
+/// The input of a tick for which none has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Padding<I> {
-    /// For how many ticks they go on with what they did last. Default 25: a quarter of a second at
-    /// 100 ticks, longer than most gaps. Too low, and every lost input is a twitch; too high,
-    /// and a car whose driver is gone drives on.
+    /// For how many ticks the last input is repeated. Default 25: a quarter of a second at 100
+    /// ticks a second, longer than most gaps. Too low, and every lost input is a twitch; too high,
+    /// and the car of an absent driver drives on.
     pub repeat_ticks: u32,
-    /// What they do then.
+    /// The input after that.
     pub idle: I,
 }
 
 impl<I> Padding<I> {
-    /// As by default, with these idle hands.
+    /// Creates the default padding with this idle input.
     pub const fn new(idle: I) -> Self {
         Self { repeat_ticks: 25, idle }
     }
 }
 
-/// What became of an input that arrived.
+/// The result of [`InputQueue::receive`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {
     /// It waits for its tick.
     Waiting,
-    /// It is known already.
+    /// It is already known.
     Repeated,
-    /// Its tick was padded: it is too late.
+    /// It is too late: its tick was padded.
     Late,
     /// It is farther ahead than [`AHEAD_MAX`]. Nothing changed.
     TooFarAhead,
@@ -82,7 +82,7 @@ pub enum Received {
 pub struct Played<I> {
     /// The tick.
     pub tick: u64,
-    /// What the hands do in it, or are taken to do.
+    /// The client's input, or the padding.
     pub input: I,
     /// Whether the client's own input had not arrived.
     pub is_padded: bool,
@@ -91,14 +91,14 @@ pub struct Played<I> {
 /// How early an input arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Margin {
-    /// The tick it is for.
+    /// The tick of the input.
     pub tick: u64,
-    /// How many ticks before that one was played; negative if after.
+    /// How many ticks before that tick was played; negative if after.
     pub ticks: i32,
 }
 
 impl<I: Clone> InputQueue<I> {
-    /// A queue whose first tick is number `first`.
+    /// Creates a queue whose first tick is number `first`.
     pub fn new(first: u64, padding: Padding<I>) -> Self {
         Self {
             padding,
@@ -114,13 +114,13 @@ impl<I: Clone> InputQueue<I> {
         }
     }
 
-    /// Hears how often the client's count of ticks has begun anew; `false` if the packet that says
-    /// so is from before the last time, and nothing in it counts any more. What waits from
-    /// before is forgotten.
+    /// Takes the number of times that the client has restarted its tick count. Returns false if the
+    /// packet is from before the last restart: ignore its inputs.
     ///
-    /// Only for clients whose count can ([`FixedTicks::alignment`](super::FixedTicks::alignment));
-    /// a client makes it wrap around only by beginning anew four thousand million times.
-    pub fn hear_alignment(&mut self, alignment: u32) -> bool {
+    /// A restart removes all waiting inputs. Only for clients whose tick count can restart
+    /// ([`FixedTicks::alignment`](super::FixedTicks::alignment)). The number wraps only after 2³²
+    /// restarts.
+    pub fn handle_alignment(&mut self, alignment: u32) -> bool {
         if alignment > self.alignment {
             self.alignment = alignment;
             self.waiting.clear();
@@ -128,7 +128,7 @@ impl<I: Clone> InputQueue<I> {
         alignment == self.alignment
     }
 
-    /// Hears an input.
+    /// Takes an input.
     pub fn receive(&mut self, tick: u64, input: I) -> Received {
         if tick >= self.next.saturating_add(AHEAD_MAX) {
             return Received::TooFarAhead;
@@ -153,7 +153,7 @@ impl<I: Clone> InputQueue<I> {
         received
     }
 
-    /// The input of the next tick.
+    /// Returns the input of the next tick.
     pub fn play(&mut self) -> Played<I> {
         let tick = self.next;
         self.next += 1;
@@ -176,34 +176,34 @@ impl<I: Clone> InputQueue<I> {
         Played { tick, input, is_padded: true }
     }
 
-    /// The tick that is played next.
+    /// Returns the tick that is played next.
     pub fn next_tick(&self) -> u64 {
         self.next
     }
 
-    /// The tightest margin since it was asked last: what the next state should report to the
+    /// Returns the smallest margin since the last call. The next state should report it to the
     /// client's [`Lead`](super::Lead).
     pub fn take_margin(&mut self) -> Option<Margin> {
         self.margin.take()
     }
 
-    /// How many ticks were played since anything arrived; see [`SEAT_SILENCE`].
+    /// Returns how many ticks were played since an input last arrived; see [`SEAT_SILENCE`].
     pub fn silent_ticks(&self) -> u64 {
         self.silent_ticks
     }
 
-    /// How many ticks were played with the client's own input.
+    /// Returns how many ticks were played with the client's own input.
     pub fn on_time_count(&self) -> u64 {
         self.statistics.0
     }
 
-    /// How many ticks were padded.
+    /// Returns how many ticks were padded.
     pub fn padded_count(&self) -> u64 {
         self.statistics.1
     }
 
     fn note_margin(&mut self, tick: u64) {
-        // Both within AHEAD_MAX of the next tick.
+        // Both are within AHEAD_MAX of the next tick.
         let ticks = (tick as i64 - self.next as i64) as i32;
         if self.margin.is_none_or(|tightest| ticks <= tightest.ticks) {
             self.margin = Some(Margin { tick, ticks });
@@ -232,11 +232,11 @@ mod tests {
     #[test]
     fn a_count_that_began_anew_overrides_what_waits() {
         let mut queue = queue();
-        assert!(queue.hear_alignment(0));
+        assert!(queue.handle_alignment(0));
         queue.receive(100, 7);
-        assert!(queue.hear_alignment(1));
+        assert!(queue.handle_alignment(1));
         assert_eq!(queue.receive(100, 8), Received::Waiting);
-        assert!(!queue.hear_alignment(0), "a packet from before");
+        assert!(!queue.handle_alignment(0), "a packet from before");
         assert_eq!(queue.play().input, 8);
     }
 
@@ -258,8 +258,8 @@ mod tests {
     fn silence_is_padded_and_counted_and_memory_stays_bounded() {
         let mut queue = queue();
         queue.receive(100, 5);
-        let heard: Vec<u32> = (0..10_000).map(|_| queue.play().input).collect();
-        assert_eq!(heard[..6], [5, 5, 5, 5, 0, 0]);
+        let played: Vec<u32> = (0..10_000).map(|_| queue.play().input).collect();
+        assert_eq!(played[..6], [5, 5, 5, 5, 0, 0]);
         assert_eq!(queue.silent_ticks(), 10_000);
         assert_eq!(queue.padded.len() as u64, AHEAD_MAX);
         for tick in 0..100_000 {

@@ -6,13 +6,12 @@ use fairpath::number::Life;
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::Vector;
 
-/// Shows somebody in a past that is known: between two states that have arrived, and not beyond
-/// one.
+/// Shows an entity in the known past: between two states that have arrived.
 ///
 /// Ask for an instant a little back ([`AdaptiveDelay`](super::AdaptiveDelay) says how far; Valve's
 /// games began with 100 ms). The path is the cubic through both states, so position and velocity
-/// are continuous, and the velocity is the slope of the position. When packets fail to come it goes
-/// on in a straight line for a while, and then stops.
+/// are continuous and the velocity is the slope of the position. When packets stop, the entity
+/// moves straight on for a while and then stops.
 ///
 /// ```
 /// use fairpath_compensate::{Interpolation, Source};
@@ -22,8 +21,9 @@ use fairpath::vector::Vector;
 ///
 /// let ms = SharedInstant::from_millis;
 /// let mut others = Interpolation::default();
-/// others.accept(ms(0), Life::default(), State::moving(Vec2::new(0.0, 0.0), Vec2::new(10.0, 0.0)));
-/// others.accept(ms(100), Life::default(), State::moving(Vec2::new(1.0, 0.0), Vec2::new(10.0, 0.0)));
+/// let moving = |x: f64| State::moving(Vec2::new(x, 0.0), Vec2::new(10.0, 0.0));
+/// others.accept(ms(0), Life::default(), moving(0.0));
+/// others.accept(ms(100), Life::default(), moving(1.0));
 /// let shown = others.at(ms(50)).expect("two states are known");
 /// assert_eq!((shown.state.position, shown.source), (Vec2::new(0.5, 0.0), Source::Interpolated));
 /// assert_eq!(others.at(ms(150)).map(|shown| shown.source), Some(Source::Extrapolated));
@@ -41,40 +41,41 @@ struct Known<V: Vector> {
     state: State<V>,
 }
 
-/// How many states are kept of one entity: 64, two seconds at 30 a second, four times the longest
-/// delay an [`AdaptiveDelay`](super::AdaptiveDelay) asks for by default.
+/// The number of states kept per entity: 64, two seconds at 30 a second, four times the longest
+/// delay that an [`AdaptiveDelay`](super::AdaptiveDelay) asks for by default.
 pub const HISTORY_LEN_MAX: usize = 64;
 
-/// What is shown.
+/// A state to show, and where it comes from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shown<V: Vector> {
-    /// Where it was, and how it moved.
+    /// Position and motion.
     pub state: State<V>,
-    /// How that is known.
+    /// Where it comes from.
     pub source: Source,
 }
 
-/// How something shown is known.
+/// Where a shown state comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// It lies between two states that have arrived.
     Interpolated,
-    /// Nothing newer has arrived: it goes straight on.
+    /// No newer state has arrived: the entity moves straight on.
     Extrapolated,
-    /// Nothing newer has arrived for too long, or nothing so old is kept: it stands.
+    /// No newer state has arrived for too long, or the history does not reach back that far: the
+    /// entity stands.
     Held,
 }
 
 impl<V: Vector> Interpolation<V> {
-    /// One that goes straight on for at most `guess_max` when nothing comes. Default 250 ms, as in
-    /// Valve's games: five packets at 20 a second. Longer, and somebody who is gone walks
-    /// through walls.
+    /// Creates one that extrapolates for at most `guess_max` when no state arrives. Default 250 ms,
+    /// as in Valve's games: five packets at 20 a second. Longer, and entities of absent players
+    /// walk through walls.
     pub fn new(guess_max: Span) -> Self {
         Self { guess_max, known: VecDeque::with_capacity(HISTORY_LEN_MAX) }
     }
 
-    /// A state arrived; `false` if it is known, is not made of numbers, or is older than all that
-    /// is kept of a full history.
+    /// Takes a state. Returns false if it is known, has a number that is not finite, or is older
+    /// than everything in a full history.
     pub fn accept(&mut self, at: SharedInstant, life: Life, state: State<V>) -> bool {
         let place = self.known.partition_point(|known| known.at < at);
         let is_known = self.known.get(place).is_some_and(|known| known.at == at);
@@ -89,7 +90,7 @@ impl<V: Vector> Interpolation<V> {
         true
     }
 
-    /// What to show for the instant `at`; `None` before anything arrived.
+    /// Returns the state to show for the instant `at`; `None` before the first state.
     pub fn at(&self, at: SharedInstant) -> Option<Shown<V>> {
         let after = self.known.partition_point(|known| known.at <= at);
         let Some(before) = after.checked_sub(1).map(|index| &self.known[index]) else {
@@ -104,17 +105,17 @@ impl<V: Vector> Interpolation<V> {
                 let state = between(before, next, since);
                 Some(Shown { state, source: Source::Interpolated })
             }
-            // A respawn follows: it is not on any path from here to there.
+            // A respawn follows: there is no path from one life to the next.
             _ => Some(self.beyond(before, since)),
         }
     }
 
-    /// The newest instant that is known.
+    /// Returns the newest known instant.
     pub fn newest(&self) -> Option<SharedInstant> {
         self.known.back().map(|known| known.at)
     }
 
-    /// Forgets everything: the timeline is another one.
+    /// Forgets all states, for a new timeline.
     pub fn clear(&mut self) {
         self.known.clear();
     }

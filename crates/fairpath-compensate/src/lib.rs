@@ -1,51 +1,54 @@
-//! Everything a client and its server do to hide lag, each a small part that a game can use alone.
+#![doc = include_str!("../README.md")]
+//! # Parts
 //!
-//! Placement ([`place`](fairpath::place)) answers where *others* are now. This room is about the
-//! player's own hands, about showing others in a past that is known, and about a server that judges
-//! shots by what the shooter saw.
+//! [`place`](fairpath::place) answers where *other* players are now. This crate covers the player's
+//! own inputs, other players shown in the known past, and a server that judges shots by what the
+//! shooter saw.
 //!
 //! ```text
-//!  client                                                            server
-//!  ──────                                                            ──────
-//!  hands ─▶ LocalLag ─▶ InputBuffer ── the last k unacknowledged ──▶ InputQueue ── one per tick, padded ──▶ game steps
-//!             │              │                                       Contingencies: fired where the event is
-//!             ▼              ▼ replayed                                                                     │
-//!       Metronome ─▶ FixedTicks / FreeRunning / Prototype ◀── Mailbox ◀── state, newest stamp in it ────────┤
-//!             │              │                                                                              ▼
-//!             ▼              ▼                                       TimeWarp: what did the shooter see?
-//!        Presentation, Interpolation (others, in the past)           Buckets, TrailingStates: everybody the same
-//!                            │
-//!                            ▼  Drawn bends what is shown, never what is simulated
+//! client                                             server
+//! ──────                                             ──────
+//! input ─▶ LocalLag ─▶ InputBuffer ── the last k ──▶ InputQueue ── one per tick, padded ─┐
+//!             │            │ replayed                                                    │
+//!             ▼            ▼                                                             ▼
+//!         Metronome ─▶ FixedTicks, FreeRunning,                                     game steps
+//!             │        Prototype ◀── Mailbox ◀────── state with newest stamp ────────────┤
+//!             ▼            │                                                             │
+//!         Presentation,    │                         Contingencies: applied at the event │
+//!         Interpolation    │                         TimeWarp: what did the shooter see? ┤
+//!             │            │                         Buckets, TrailingStates: all agree  ┘
+//!             ▼            ▼
+//!         Drawn bends what is shown, never what is simulated
 //! ```
 //!
 //! | part | what it hides | what it costs |
 //! | --- | --- | --- |
-//! | [`InputBuffer`], [`FreeRunning`] | the way there and back, for the own hands (Buchheit 2004's final game) | replaying what is unacknowledged |
+//! | [`InputBuffer`], [`FreeRunning`] | the round trip, for the player's own inputs (the final game of Buchheit 2004) | replaying unacknowledged inputs |
 //! | [`FixedTicks`], [`Metronome`], [`Lead`], [`InputQueue`] | the same, to the bit | a client that plays ahead of its server |
-//! | [`Prototype`] | the same, roughly (Buchheit 2004's first game): for comparison | wrong whenever velocity matters |
+//! | [`Prototype`] | the same, roughly (the first game of Buchheit 2004): for comparison | wrong whenever velocity matters |
 //! | [`Mailbox`] | queues of old states | nothing |
-//! | [`Presentation`], [`Interpolation`], [`AdaptiveDelay`] | jitter and loss of others' states | others are shown in the past |
-//! | [`Buckets`] (MiMaze) | differences between players | everybody waits 100 ms |
-//! | [`LocalLag`] | the same, for inputs that bear waiting | those inputs wait |
-//! | [`TimeWarp`] | the past in which a shooter aims | a victim may be hit behind cover, by a bounded time |
+//! | [`Presentation`], [`Interpolation`], [`AdaptiveDelay`] | jitter and loss of other players' states | other players are shown in the past |
+//! | [`Buckets`] (MiMaze) | differences between players | every player waits 100 ms |
+//! | [`LocalLag`] | the same, for inputs that can wait | those inputs wait |
+//! | [`TimeWarp`] | the delay of a shooter's view | a target may be hit behind cover, by a bounded time |
 //! | [`TrailingStates`] | late commands, without a history of states | a few copies of the world |
-//! | [`Contingencies`] | even the way there, for one foreseen event | the player must foresee it |
+//! | [`Contingencies`] | even the one-way delay, for one foreseen event | the player must foresee it |
 //!
-//! Each has an example in its documentation, and whole programs over simulated links are the
-//! examples `compensate_…` of `fairpath-games`. What a game brings is its step function, as
-//! [`Simulate`]; the client calls the very code the server does.
+//! Each part has an example in its documentation. Whole programs over simulated links are the
+//! examples `compensate_…` of `lab/games` in the repository. A game provides its step function as
+//! [`Simulate`]; client and server call the same code.
 //!
-//! ## What holds
+//! # Guarantees
 //!
-//! In fixed ticks, with inputs sent redundantly and nobody else meddling, the state first predicted
-//! for a tick *is* the server's state of that tick, bit for bit, if the inputs it was predicted
-//! from arrived in time. A server that free-runs plays an input when it arrives: with jitter J the
-//! prediction is off by what J does to the player's velocity. The tests of the reference games say
-//! both, over links with jitter, 30 % of loss and reordering.
+//! In fixed ticks, with inputs sent redundantly and no interference by other players, the state
+//! first predicted for a tick *is* the server's state of that tick, bit for bit, if the inputs
+//! arrived in time. A free-running server applies an input when it arrives: with jitter J the
+//! prediction is off by what J does to the player's velocity. The tests of the reference games
+//! check both, over links with jitter, 30 % loss and reordering.
 //!
-//! Every buffer has a bound with a name. What overflows, what is unknown, a clock that jumps, a
-//! server that restarts and a silence of any length are answered with a value that says so, never
-//! with a freeze or a runaway replay.
+//! Every buffer has a bound with a name. Overflow, unknown stamps, a clock that jumps, a server
+//! that restarts and a silence of any length are reported by a value, never by a freeze or an
+//! unbounded replay.
 
 mod adaptive_delay;
 mod buckets;
@@ -81,12 +84,12 @@ pub use presentation::{PRESENTATION_LEN_MAX, Presentation};
 pub use prototype::{PositionOffset, Prototype, RoundTrip};
 pub use steady::GAP_MAX;
 pub use time_warp::{ENTITIES_MAX, FRAMES_MAX, Moment, TimeWarp, TimeWarpConfig};
-pub use trailing::{CommandOutcome, Commands, PLAYERS_MAX, TRAILS_MAX, TrailingStates, TrailingStatistics};
+pub use trailing::{CommandOutcome, PLAYERS_MAX, TRAILS_MAX, TrailingStates, TrailingStatistics};
 
-/// A game's step function, as prediction calls it: the rules know how to move a state on.
+/// A game's step function, as prediction calls it.
 ///
-/// Implement it for the rules (or whatever the step needs and prediction does not change). Stepping
-/// must be pure: the same state and input give the same bits, on the server and on the client.
+/// Implement it for the rules of the game, or for whatever a step needs and does not change.
+/// Stepping must be pure: the same state and input give the same bits on server and client.
 ///
 /// ```
 /// use fairpath_compensate::Simulate;
@@ -108,13 +111,13 @@ pub use trailing::{CommandOutcome, Commands, PLAYERS_MAX, TRAILS_MAX, TrailingSt
 /// assert_eq!(cell, 23);
 /// ```
 pub trait Simulate {
-    /// All that a client is sent and can play on.
+    /// The state that the server sends and the client can continue.
     type State: Clone;
-    /// What a player's hands do during a tick.
+    /// What a player does during a tick.
     type Input: Clone;
 
-    /// Plays `ticks` ticks in which the player's hands do `input`. Many ticks at once are those
-    /// ticks one by one.
+    /// Plays `ticks` ticks with `input`. Playing many ticks at once must equal playing them one by
+    /// one.
     fn step(&self, state: &mut Self::State, input: &Self::Input, ticks: u32);
 }
 
@@ -122,7 +125,8 @@ pub trait Simulate {
 mod toy {
     use super::Simulate;
 
-    /// A cart on a rail: the input is its acceleration per tick. Position and velocity.
+    /// A cart on a rail: the input is its acceleration per tick. The state is position and
+    /// velocity.
     pub(super) struct Rail;
 
     impl Simulate for Rail {

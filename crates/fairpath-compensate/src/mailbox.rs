@@ -1,11 +1,11 @@
 use std::collections::VecDeque;
 
-/// Keeps the freshest state and every message that must not be missed.
+/// Keeps the newest state and every message that must not be missed.
 ///
-/// A state is whole: only the newest matters, and reading an older one first would only make a late
-/// screen later. So there is one place for states, and whatever is older than the newest *arrived*
-/// is dropped. Persistent messages (the start, the end) are never overwritten; they are read first,
-/// in the order of their numbers as far as they have arrived.
+/// A state is complete: only the newest matters, and reading an older one first would only add
+/// delay. So there is one place for states, and a state older than the newest *arrived* is dropped.
+/// Persistent messages (the start, the end) are never overwritten. They are read first, in the
+/// order of their numbers as far as they have arrived.
 ///
 /// ```
 /// use fairpath_compensate::{Delivered, MailboxItem, Mailbox};
@@ -24,26 +24,26 @@ pub struct Mailbox<T> {
     state: Option<T>,
     newest: Option<u64>,
     persistent: VecDeque<(u64, T)>,
-    /// Numbers of persistent messages that arrived, so that a repeated one is known.
+    /// Numbers of arrived persistent messages, to recognise repeated ones.
     seen: VecDeque<u64>,
 }
 
-/// How many persistent messages wait unread, and how many are remembered by their numbers.
+/// The maximum number of unread persistent messages, and of remembered numbers.
 ///
-/// 64: they are starts and ends, and their reader reads every frame. A sender that floods is
-/// refused beyond it.
+/// 64: they are starts and ends, and the receiver reads every frame. Beyond it messages are
+/// refused, so a sender cannot flood the mailbox.
 pub const PERSISTENT_MAX: usize = 64;
 
-/// What became of a message.
+/// The result of storing a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivered {
     /// It waits to be read.
     Waiting,
-    /// It waits to be read; an unread state that was older is gone.
+    /// It waits to be read and replaced an older unread state.
     Overwrote,
-    /// Something newer, or itself, has arrived before. Dropped.
+    /// It or a newer one has arrived before. Dropped.
     Stale,
-    /// There is no room for it, and what waits is never overwritten. Refused: the sender must
+    /// There is no room, and waiting messages are never overwritten. Refused: the sender must
     /// repeat it.
     Full,
 }
@@ -51,19 +51,19 @@ pub enum Delivered {
 /// A message, as it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MailboxItem<T> {
-    /// One that is never overwritten.
+    /// A message that is never overwritten.
     Persistent(T),
-    /// The freshest state.
+    /// The newest state.
     State(T),
 }
 
 impl<T> Mailbox<T> {
-    /// An empty one.
+    /// Creates an empty mailbox.
     pub fn new() -> Self {
         Self { state: None, newest: None, persistent: VecDeque::new(), seen: VecDeque::new() }
     }
 
-    /// A state arrives; numbers grow in the order of sending.
+    /// Takes a state. Numbers must grow in the order of sending.
     pub fn state(&mut self, number: u64, state: T) -> Delivered {
         if self.newest.is_some_and(|newest| number <= newest) {
             return Delivered::Stale;
@@ -75,8 +75,7 @@ impl<T> Mailbox<T> {
         }
     }
 
-    /// A persistent message arrives. It may be older than states that have arrived: it counts all
-    /// the same, once.
+    /// Takes a persistent message. Each counts once, even if newer states have arrived.
     pub fn persistent(&mut self, number: u64, message: T) -> Delivered {
         if self.seen.contains(&number) {
             return Delivered::Stale;
@@ -93,7 +92,7 @@ impl<T> Mailbox<T> {
         Delivered::Waiting
     }
 
-    /// The next persistent message, or else the freshest state, once.
+    /// Returns the next persistent message, or else the newest state, once.
     pub fn read(&mut self) -> Option<MailboxItem<T>> {
         match self.persistent.pop_front() {
             Some((_, message)) => Some(MailboxItem::Persistent(message)),
@@ -101,7 +100,7 @@ impl<T> Mailbox<T> {
         }
     }
 
-    /// Forgets which states have arrived: the sender counts anew. Persistent messages stay.
+    /// Forgets which states have arrived, because the sender counts anew. Persistent messages stay.
     pub fn restart(&mut self) {
         self.state = None;
         self.newest = None;
@@ -139,7 +138,7 @@ mod tests {
             mailbox.persistent(number, number);
         }
         let read: Vec<u64> = std::iter::from_fn(|| mailbox.read())
-            .map(|letter| match letter {
+            .map(|item| match item {
                 MailboxItem::Persistent(number) | MailboxItem::State(number) => number,
             })
             .collect();

@@ -1,10 +1,10 @@
 use super::steady::Steady;
 use fairpath::time::{LocalInstant, TickRate};
 
-/// Says how many ticks to play now, whatever the clock does.
+/// Returns how many ticks to play now, whatever the clock does.
 ///
-/// Ticks do not drift from the clock, a clock that jumps ahead makes it catch up by at most
-/// [`GAP_MAX`](super::GAP_MAX), and one that jumps back costs nothing but the jump.
+/// Ticks do not drift from the clock. If the clock jumps ahead, it catches up by at most
+/// [`GAP_MAX`](super::GAP_MAX); a jump back costs nothing but the jump.
 ///
 /// ```
 /// use fairpath_compensate::Metronome;
@@ -25,12 +25,12 @@ pub struct Metronome {
 }
 
 impl Metronome {
-    /// One that begins when it is first asked.
+    /// Creates one that starts at the first [`poll`](Self::poll).
     pub fn new(rate: TickRate) -> Self {
         Self { rate, clock: Steady::default(), began: None, played: 0 }
     }
 
-    /// How many ticks have become due since it was asked last.
+    /// Returns how many ticks have become due since the last call.
     pub fn poll(&mut self, now: LocalInstant) -> u32 {
         let now = self.clock.advance(now);
         let began = *self.began.get_or_insert(now);
@@ -39,18 +39,18 @@ impl Metronome {
         due as u32
     }
 
-    /// Plays so many ticks more than the clock alone would, or fewer.
+    /// Plays `ticks` more than the clock alone would; fewer if negative.
     pub fn nudge(&mut self, ticks: i32) {
         self.played -= i64::from(ticks);
     }
 }
 
-/// Keeps a client just far enough ahead of its server: its inputs arrive before they are needed,
-/// and not much before.
+/// Keeps a client just far enough ahead of its server, so that its inputs arrive before they are
+/// needed, but not much before.
 ///
 /// The server reports how early inputs arrive
-/// ([`InputQueue::take_margin`](super::InputQueue::take_margin)); the answer to
-/// [`report`](Self::report) is for [`Metronome::nudge`]. Too late is mended at once, too early
+/// ([`InputQueue::take_margin`](super::InputQueue::take_margin)); pass the result of
+/// [`report`](Self::report) to [`Metronome::nudge`]. It corrects late inputs at once and early ones
 /// slowly.
 #[derive(Clone, Debug)]
 pub struct Lead {
@@ -61,32 +61,32 @@ pub struct Lead {
     reports: u32,
 }
 
-/// After how many reports in a row that were all too early a client gives back an eighth of what is
-/// too much, at least a tick.
+/// The number of consecutive reports, all too early, after which a client gives back an eighth of
+/// the excess, at least a tick.
 ///
 /// 64: about a second at 60 reports a second. Fewer, and it gives back between two spikes what the
 /// second one needs.
 pub const REPORTS_PER_NUDGE: u32 = 64;
 
-/// The most ticks that are given back at once: a pause of 80 ms at 100 ticks a second is a hiccup,
-/// a longer one a stall.
+/// The most ticks given back at once: a pause of 80 ms at 100 ticks a second is a hiccup, a longer
+/// one a stall.
 const GIVEN_BACK_MAX: i32 = 8;
 
 impl Lead {
-    /// Inputs should arrive at least `spare_ticks` before the tick they are for, and not more than
-    /// three ticks earlier than that. Default 1. At 0 the smallest jitter makes inputs late;
-    /// each tick more shows the player a future that is one tick less certain.
+    /// Creates one for inputs that should arrive at least `spare_ticks` before their tick, and at
+    /// most three ticks earlier than that. Default 1. At 0 the smallest jitter makes inputs late;
+    /// each further tick shows the player a future that is one tick less certain.
     pub fn new(spare_ticks: u16) -> Self {
         let spare_min = i32::from(spare_ticks);
         Self { spare_min, spare_max: spare_min + 3, valid_from: 0, worst: i32::MAX, reports: 0 }
     }
 
-    /// Hears that the input for tick `of_tick` arrived `margin` ticks before it was needed
-    /// (negative: too late), while this client is at `tick`. Answers by how many ticks to be
+    /// Takes the report that the input for tick `of_tick` arrived `margin` ticks before it was
+    /// needed (negative: too late), while this client is at `tick`. Returns by how many ticks to be
     /// farther ahead.
     ///
-    /// Reports about inputs from before the last nudge say nothing about the present lead and are
-    /// passed over.
+    /// Ignores reports about inputs from before the last nudge: they say nothing about the present
+    /// lead.
     pub fn report(&mut self, of_tick: u64, margin: i32, tick: u64) -> i32 {
         if of_tick < self.valid_from {
             return 0;
@@ -104,7 +104,7 @@ impl Lead {
         nudge
     }
 
-    /// The ticks are counted anew: what was reported is about another count.
+    /// Starts again with a new tick count: earlier reports are void.
     pub fn restart(&mut self) {
         *self = Self { valid_from: 0, worst: i32::MAX, reports: 0, ..*self };
     }

@@ -2,11 +2,11 @@ use std::collections::BTreeMap;
 
 use fairpath::time::{SharedInstant, Span};
 
-/// Holds what arrives until everybody can have it: the presentation delay.
+/// Holds messages for a presentation delay, so that every client presents them at the same instant.
 ///
-/// Whoever is near waits, whoever is far does not, and all see the same at the same instant, as
-/// long as nobody is farther away than the delay. What comes later than that is presented at once,
-/// unless something newer was.
+/// A message that arrives early waits. As long as no client is farther away than the delay, all
+/// present it at the same instant. A message that arrives later is presented at once, unless a
+/// newer one has been.
 ///
 /// ```
 /// use fairpath_compensate::Presentation;
@@ -25,18 +25,18 @@ pub struct Presentation<T> {
     presented: Option<SharedInstant>,
 }
 
-/// How much waits at most; beyond it the oldest is given up. 256: more than four seconds at 60
-/// messages a second.
+/// The maximum number of waiting messages; beyond it the oldest is dropped. 256: more than four
+/// seconds at 60 messages a second.
 pub const PRESENTATION_LEN_MAX: usize = 256;
 
 impl<T> Presentation<T> {
-    /// Nothing to present.
+    /// Creates an empty one.
     pub fn new() -> Self {
         Self { waiting: BTreeMap::new(), presented: None }
     }
 
-    /// Something arrived that is about the instant `of`; `false` if it is dropped, because that
-    /// instant or a later one has been presented, or is here already.
+    /// Takes a message about the instant `of`. Returns false if it is dropped: that instant or a
+    /// later one has been presented, or it is a duplicate.
     pub fn receive(&mut self, of: SharedInstant, what: T) -> bool {
         if self.presented.is_some_and(|presented| of <= presented) || self.waiting.contains_key(&of) {
             return false;
@@ -48,7 +48,7 @@ impl<T> Presentation<T> {
         true
     }
 
-    /// The next one whose instant lies `delay` back, in the order of instants.
+    /// Returns the next message whose instant lies at least `delay` back, in the order of instants.
     pub fn poll(&mut self, now: SharedInstant, delay: Span) -> Option<(SharedInstant, T)> {
         let first = self.waiting.first_entry().filter(|first| *first.key() + delay <= now)?;
         let (of, what) = first.remove_entry();

@@ -3,13 +3,13 @@ use super::input_buffer::InputBuffer;
 use super::steady::Steady;
 use fairpath::time::{LocalInstant, Span, TickRate};
 
-/// Buchheit 2004's first variant: everything is extrapolated by one round trip, and what the hands
-/// did in it is added to the place.
+/// The first variant of Buchheit 2004, for comparison: extrapolates everything by one round trip,
+/// and adds the inputs of that time to the position.
 ///
 /// The round trip comes from pings, not from acknowledgements, so it is right on average and wrong
-/// whenever delay changes. The inputs move the *position* only: the velocity that they will have
-/// led to is missing, and where the physics is not a sum (walls, drag, turning) so is everything
-/// else. A correction is shown as a jump. Here to compare with.
+/// whenever the delay changes. The inputs move the *position* only: the velocity they lead to is
+/// missing, and so is everything else where the physics is not a sum (walls, drag, turning). A
+/// correction is shown as a jump.
 #[derive(Clone, Debug)]
 pub struct Prototype<G: PositionOffset> {
     rate: TickRate,
@@ -20,18 +20,18 @@ pub struct Prototype<G: PositionOffset> {
     base: G::State,
 }
 
-/// A game whose player's place can be moved by hand, for [`Prototype`].
+/// A game in which an input can be added to the player's position, for [`Prototype`].
 pub trait PositionOffset: Simulate {
-    /// Hands that do nothing.
+    /// Returns the input of a player that does nothing.
     fn idle(&self) -> Self::Input;
 
-    /// Moves the player to where `input` will have taken it, if it was held for `ticks` ticks that
-    /// began `ago` ticks before now. Only the place: the rest of the state stays.
+    /// Moves the player to where `input` takes it, if held for `ticks` ticks that began `ago` ticks
+    /// before now. Changes only the position.
     fn shift(&self, state: &mut Self::State, input: &Self::Input, ago: u32, ticks: u32);
 }
 
 impl<G: PositionOffset> Prototype<G> {
-    /// Starts from `state`, with ticks of this rate; keeps up to `capacity` inputs.
+    /// Starts from `state`, with ticks of this rate. Keeps up to `capacity` inputs.
     pub fn new(state: G::State, rate: TickRate, capacity: usize) -> Self {
         Self {
             rate,
@@ -43,18 +43,18 @@ impl<G: PositionOffset> Prototype<G> {
         }
     }
 
-    /// Notes what the hands do from now on.
+    /// Stores the input that applies from now on.
     pub fn input(&mut self, now: LocalInstant, input: G::Input) {
         let stamp = self.clock.advance(now);
         self.inputs.push(stamp, input);
     }
 
-    /// A ping that left at `sent` came back at `now`.
+    /// Takes the answer, received at `now`, to a ping sent at `sent`.
     pub fn pong(&mut self, sent: LocalInstant, now: LocalInstant) {
         self.round_trip.observe(now - sent);
     }
 
-    /// Hears the state after `tick` ticks; `false` if something as new is known.
+    /// Takes the state after `tick` ticks. Returns false if it is not newer than the known one.
     pub fn accept(&mut self, tick: u64, state: G::State) -> bool {
         let is_newer = self.tick.is_none_or(|known| tick > known);
         if is_newer {
@@ -64,8 +64,8 @@ impl<G: PositionOffset> Prototype<G> {
         is_newer
     }
 
-    /// The newest state one round trip on, and the player where the hands of that round trip take
-    /// it.
+    /// Returns the newest state one round trip later, with the player moved by the inputs of that
+    /// time.
     pub fn predict(&self, game: &G, now: LocalInstant) -> G::State {
         let now = self.clock.at(now);
         let ahead = self.round_trip.mean();
@@ -84,7 +84,7 @@ impl<G: PositionOffset> Prototype<G> {
         state
     }
 
-    /// The round trip it goes by.
+    /// Returns the current estimate of the round trip.
     pub fn round_trip(&self) -> Span {
         self.round_trip.mean()
     }
@@ -94,27 +94,27 @@ impl<G: PositionOffset> Prototype<G> {
     }
 }
 
-/// A running estimate of the round trip, from pings: the mean with a weight of 1/8 for each new
-/// one, as in TCP.
+/// A running estimate of the round trip, from pings: a mean that weights each new one by 1/8, as in
+/// TCP.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RoundTrip {
     mean: Option<Span>,
 }
 
 impl RoundTrip {
-    /// The longest round trip that is believed: a clock that jumped between ping and pong must not
-    /// show the future.
+    /// The longest accepted round trip. A clock that jumps between ping and answer must not show
+    /// the future.
     pub const BELIEVED_MAX: Span = super::EXTRAPOLATION_MAX;
 
-    /// A ping took this long there and back. Negative ones, and those beyond belief, are passed
-    /// over.
+    /// Adds a measured round trip. Ignores negative ones and those above
+    /// [`BELIEVED_MAX`](Self::BELIEVED_MAX).
     pub fn observe(&mut self, took: Span) {
         if (Span::ZERO..=Self::BELIEVED_MAX).contains(&took) {
             self.mean = Some(self.mean.map_or(took, |mean| mean + (took - mean).scaled(0.125)));
         }
     }
 
-    /// The estimate; zero before the first ping.
+    /// Returns the estimate; zero before the first ping.
     pub fn mean(&self) -> Span {
         self.mean.unwrap_or(Span::ZERO)
     }
@@ -131,7 +131,7 @@ mod tests {
         }
 
         fn shift(&self, (position, _): &mut (i64, i64), push: &i64, ago: u32, ticks: u32) {
-            // A push in the tick that began `ago` ticks ago has moved the cart in every tick since the next.
+            // A push in the tick that began `ago` ticks ago has moved the cart in every later tick.
             *position += (0..ticks).map(|tick| push * i64::from(ago - tick - 1)).sum::<i64>();
         }
     }

@@ -1,16 +1,15 @@
-//! A clock that may jump, made steady.
+//! A steady clock from one that may jump.
 
 use fairpath::time::{LocalInstant, Span};
 
-/// The longest step of a clock that is believed; of a longer one this much is taken, and of one
-/// backwards nothing.
+/// The longest accepted step of a clock. A longer step counts as this much, a step back as nothing.
 ///
 /// 500 ms: a stall that a player still waits through. Shorter, and a busy machine loses time that
 /// really passed; longer, and a clock that is set (or a machine that slept) makes the game race to
 /// catch up.
 pub const GAP_MAX: Span = Span::from_millis(500);
 
-/// Time as it is lived through: never backwards, and never far ahead at once.
+/// A clock that never goes back and never jumps far ahead.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Steady {
     last: Option<Reading>,
@@ -23,7 +22,7 @@ struct Reading {
 }
 
 impl Steady {
-    /// What the steady clock shows when the real one shows `now`.
+    /// Returns the steady time when the real clock shows `now`.
     pub(super) fn at(&self, now: LocalInstant) -> LocalInstant {
         match self.last {
             Some(last) => last.steady + (now - last.clock).max(Span::ZERO).min(GAP_MAX),
@@ -31,7 +30,7 @@ impl Steady {
         }
     }
 
-    /// The same, and counts on from there.
+    /// Returns the same and continues from there.
     pub(super) fn advance(&mut self, now: LocalInstant) -> LocalInstant {
         let steady = self.at(now);
         self.last = Some(Reading { clock: now, steady });

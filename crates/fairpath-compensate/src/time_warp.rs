@@ -5,13 +5,13 @@ use fairpath::number::{EntityId, Life};
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::Vector;
 
-/// What the server was like when the shooter fired: it rewinds everybody to the instant the shooter
-/// saw, judges the shot there, and goes on.
+/// Lag compensation for shots: the server rewinds all entities to the instant the shooter saw,
+/// judges the shot there, and goes on.
 ///
-/// [`record`](Self::record) every tick, and [`rewind`](Self::rewind) for every shot. What a shooter
-/// sees is old by the delay of its screen: the way there, and how far in the past it shows others.
-/// Without warp everybody has to aim ahead; with it, somebody who has just reached cover can still
-/// be hit there. How far behind cover is bounded: nobody is rewound by more than
+/// Call [`record`](Self::record) every tick and [`rewind`](Self::rewind) for every shot. A shooter
+/// sees the past: the one-way delay, plus how far in the past its screen shows other players.
+/// Without rewinding every player must aim ahead; with it, a player that has just reached cover can
+/// still be hit there. How far behind cover is bounded: no shot is rewound by more than
 /// [`rewind_max`](TimeWarpConfig::rewind_max), however late the shooter claims to see.
 ///
 /// ```
@@ -37,14 +37,14 @@ pub struct TimeWarp<V: Vector> {
     frames: VecDeque<Frame<V>>,
 }
 
-/// How far back, and how far for whom.
+/// How far a server can rewind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeWarpConfig {
-    /// How long the past is kept. Default 1 s. Less than `rewind_max` and that is what bounds the
-    /// rewinding.
+    /// How long the past is kept. Default 1 s. If it is less than `rewind_max`, it bounds rewinding
+    /// instead.
     pub history: Span,
-    /// How far a shot is rewound at most. Default 250 ms. Lower, and players with long delays must
-    /// aim ahead by the rest; higher, and their victims are hit farther behind cover. Example:
+    /// The maximum time that a shot is rewound. Default 250 ms. Lower, and players with long delays
+    /// must aim ahead by the rest; higher, and their targets are hit farther behind cover. Example:
     /// at 25 units a second and 250 ms, 6.25 units, a tank's length.
     pub rewind_max: Span,
 }
@@ -55,39 +55,39 @@ impl Default for TimeWarpConfig {
     }
 }
 
-/// How many frames are kept at most: 256, two seconds at 128 ticks a second.
+/// The maximum number of frames: 256, two seconds at 128 ticks a second.
 pub const FRAMES_MAX: usize = 256;
 
-/// How many are recorded of one frame at most: 4096. Whoever comes after them is not rewound.
+/// The maximum number of entities per frame: 4096. Further ones are not rewound.
 pub const ENTITIES_MAX: usize = 4096;
 
-/// Somebody at one instant.
+/// An entity at one instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moment<V: Vector> {
-    /// Who.
+    /// The entity.
     pub entity: EntityId,
-    /// In which life: nobody is between two of them.
+    /// Its life. Positions are never interpolated between two lives.
     pub life: Life,
-    /// Where, and how moving.
+    /// Position and motion.
     pub state: State<V>,
 }
 
 #[derive(Clone, Debug)]
 struct Frame<V: Vector> {
     at: SharedInstant,
-    /// In the order of entities.
+    /// Sorted by entity.
     moments: Vec<Moment<V>>,
 }
 
 impl<V: Vector> TimeWarp<V> {
-    /// A server that has no past yet.
+    /// Creates one without a past.
     pub fn new(config: TimeWarpConfig) -> Self {
         Self { config, frames: VecDeque::with_capacity(FRAMES_MAX) }
     }
 
-    /// Notes where everybody is. Instants must grow; one that does not is passed over, unless it is
-    /// so old that the clock must be another one: then the past is forgotten.
-    pub fn record(&mut self, at: SharedInstant, everybody: impl IntoIterator<Item = Moment<V>>) {
+    /// Stores the state of all entities. Instants must grow. One that does not is ignored, unless
+    /// it is so old that the clock must have been set: then the past is forgotten.
+    pub fn record(&mut self, at: SharedInstant, entities: impl IntoIterator<Item = Moment<V>>) {
         if let Some(newest) = self.frames.back().map(|frame| frame.at).filter(|newest| at <= *newest) {
             if newest - at <= self.config.history {
                 return;
@@ -96,19 +96,19 @@ impl<V: Vector> TimeWarp<V> {
         }
         let mut moments = self.forget_before(at - self.config.history);
         moments.clear();
-        moments.extend(everybody.into_iter().take(ENTITIES_MAX));
+        moments.extend(entities.into_iter().take(ENTITIES_MAX));
         if !moments.is_sorted_by_key(|moment| moment.entity) {
             moments.sort_by_key(|moment| moment.entity);
         }
         self.frames.push_back(Frame { at, moments });
     }
 
-    /// Everybody as of `seen_at`, as far back as that may be: in the order of entities, into
-    /// `seen`, whose memory is used again. Answers with the instant they are shown at; `None`
-    /// if nothing is recorded.
+    /// Writes all entities as of `seen_at`, or as far back as allowed, into `seen`, sorted by
+    /// entity. Returns the instant they are shown at; `None` if nothing is recorded.
     ///
-    /// Between frames positions are on the line between them. Who was not there yet is not seen;
-    /// who is in another life in the next frame stays where that life was last.
+    /// Between frames positions are interpolated linearly. An entity that did not exist yet is left
+    /// out. An entity with another life in the next frame stays at its last position in this life.
+    /// Reuses the memory of `seen`.
     pub fn rewind(
         &self,
         now: SharedInstant,
@@ -128,20 +128,19 @@ impl<V: Vector> TimeWarp<V> {
         Some(at)
     }
 
-    /// The oldest and the newest instant recorded.
+    /// Returns the oldest and the newest recorded instant.
     pub fn reach(&self) -> Option<(SharedInstant, SharedInstant)> {
         Some((self.frames.front()?.at, self.frames.back()?.at))
     }
 
-    /// How much memory the past takes. It stops growing once [`history`](TimeWarpConfig::history)
-    /// is full.
+    /// Returns the memory that the past takes. It stops growing once
+    /// [`history`](TimeWarpConfig::history) is full.
     pub fn memory_bytes(&self) -> usize {
         let moments: usize = self.frames.iter().map(|frame| frame.moments.capacity()).sum();
         moments * size_of::<Moment<V>>() + self.frames.capacity() * size_of::<Frame<V>>()
     }
 
-    /// Drops frames before `oldest`, and one more if there is no room; answers with memory to use
-    /// again.
+    /// Drops frames before `oldest`, and one more if there is no room. Returns memory to reuse.
     fn forget_before(&mut self, oldest: SharedInstant) -> Vec<Moment<V>> {
         let mut spare = Vec::new();
         while self.frames.len() == FRAMES_MAX || self.frames.get(1).is_some_and(|second| second.at <= oldest)
@@ -203,7 +202,7 @@ mod tests {
         warp.record(ms(100), [moment(1, 0, 11.0), moment(3, 1, 500.0), moment(4, 0, 40.0)]);
         assert_eq!(places(&warp, 100, 50), [(1, 10.5), (2, 20.0), (3, 0.0)]);
         assert_eq!(places(&warp, 100, 100), [(1, 11.0), (3, 500.0), (4, 40.0)]);
-        assert_eq!(places(&warp, 100, 7_000), places(&warp, 100, 100), "nobody sees the future");
+        assert_eq!(places(&warp, 100, 7_000), places(&warp, 100, 100), "the future is not shown");
     }
 
     #[test]

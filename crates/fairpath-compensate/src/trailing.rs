@@ -3,26 +3,28 @@ use std::collections::BTreeMap;
 use super::Simulate;
 use super::input_queue::AHEAD_MAX;
 
-/// Trailing state synchronisation (Cronin and others): several copies of the world, each a little
-/// further behind.
+/// Trailing state synchronisation (Cronin and others): several copies of the world, each further
+/// behind.
 ///
-/// The leading one plays every command at once. The others play the same ticks later, when late
+/// The leading copy plays every command at once. The others play the same ticks later, when late
 /// commands have had time to arrive. When a trailing copy plays a command that the copy ahead of it
-/// had missed, the copy ahead is replaced by it and played forward again. No history of states is
-/// kept, only the copies, and the far ones are the insurance: what even the last has missed is
-/// given up, on every machine that is as late.
+/// had missed, it replaces the copy ahead, which is played forward again. No history of states is
+/// kept, only the copies. A command that even the last copy has missed is dropped, on every machine
+/// that received it as late.
 ///
-/// The input of the game is what everybody commands in one tick, as [`Commands`].
+/// The input of the game is the commands of all players in one tick, by player.
 ///
 /// ```
-/// use fairpath_compensate::{Commands, CommandOutcome, Simulate, TrailingStates};
+/// use std::collections::BTreeMap;
 ///
-/// /// Whoever rings first in a tick gets the bell: order matters.
+/// use fairpath_compensate::{CommandOutcome, Simulate, TrailingStates};
+///
+/// /// Logs the letters that players ring, in order.
 /// struct Bells;
 /// impl Simulate for Bells {
 ///     type State = String;
-///     type Input = Commands<char>;
-///     fn step(&self, rung: &mut String, commands: &Commands<char>, ticks: u32) {
+///     type Input = BTreeMap<u32, char>;
+///     fn step(&self, rung: &mut String, commands: &BTreeMap<u32, char>, ticks: u32) {
 ///         (0..ticks).for_each(|_| rung.extend(commands.values()));
 ///     }
 /// }
@@ -35,24 +37,20 @@ use super::input_queue::AHEAD_MAX;
 /// bells.advance(&Bells);
 /// assert_eq!(bells.leading(), "ac", "wrong for now");
 /// (0..10).for_each(|_| bells.advance(&Bells));
-/// assert_eq!(bells.leading(), "abc", "and mended by the copy ten ticks behind");
+/// assert_eq!(bells.leading(), "abc", "repaired by the copy ten ticks behind");
 /// ```
 #[derive(Clone, Debug)]
-pub struct TrailingStates<G: Simulate<Input = Commands<C>>, C: Clone> {
+pub struct TrailingStates<G: Simulate<Input = BTreeMap<u32, C>>, C: Clone> {
     now: u64,
     copies: Vec<Trail<G::State>>,
-    commands: BTreeMap<u64, Commands<C>>,
+    commands: BTreeMap<u64, BTreeMap<u32, C>>,
     statistics: TrailingStatistics,
 }
 
-/// What everybody commands in one tick, by player.
-pub type Commands<C> = BTreeMap<u32, C>;
-
-/// How many copies there are at most. 8: each costs a step per tick, and Cronin's game had two or
-/// three.
+/// The maximum number of copies. 8: each costs a step per tick, and Cronin's game had two or three.
 pub const TRAILS_MAX: usize = 8;
 
-/// How many players command at most: 256. More are not heard.
+/// The maximum number of players that command in one tick: 256. Further ones are refused.
 pub const PLAYERS_MAX: usize = 256;
 
 #[derive(Clone, Debug)]
@@ -64,45 +62,45 @@ struct Trail<S> {
     wrong_since: Option<u64>,
 }
 
-/// What became of a command.
+/// The result of [`TrailingStates::command`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommandOutcome {
     /// No copy has played its tick.
     InTime,
-    /// So many copies have; they will be mended by the first that has not.
+    /// Some copies have played its tick. The first copy that has not repairs them.
     Missed {
-        /// How many.
+        /// How many have.
         copies: usize,
     },
-    /// This player has commanded in this tick before. Dropped.
+    /// The player already has a command in this tick. Dropped.
     Repeated,
-    /// Every copy has played its tick. Given up.
+    /// Every copy has played its tick. Dropped.
     TooLate,
-    /// Farther ahead than [`AHEAD_MAX`] ticks. Dropped.
+    /// It is more than [`AHEAD_MAX`] ticks ahead. Dropped.
     TooFarAhead,
     /// [`PLAYERS_MAX`] others command in this tick. Dropped.
     Full,
 }
 
-/// What mending has cost.
+/// The cost of repairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TrailingStatistics {
     /// How often a copy was replaced.
     pub repairs: u64,
-    /// How many ticks were played again for it.
+    /// How many ticks were played again.
     pub replayed_ticks: u64,
-    /// How many commands were given up.
+    /// How many commands were dropped as too late.
     pub too_late: u64,
 }
 
-impl<G: Simulate<Input = Commands<C>>, C: Clone> TrailingStates<G, C> {
-    /// Copies of `start` that are `delays` ticks behind, the least first; at least one, at most
+impl<G: Simulate<Input = BTreeMap<u32, C>>, C: Clone> TrailingStates<G, C> {
+    /// Creates copies of `start` that are `delays` ticks behind, sorted; at least one, at most
     /// [`TRAILS_MAX`].
     ///
-    /// The first is how long commands are held back on purpose (local lag; 0 for none), the last is
-    /// how late one may come. Close together, a late command is mended soon and often; far
-    /// apart, late and seldom. Example: 0, 5 and 50 at 100 ticks a second mend a jitter of 50
-    /// ms before it is seen and survive a hiccup of half a second.
+    /// The first is the delay of commands on purpose (local lag; 0 for none), the last is how late
+    /// a command may arrive. Close together, a late command is repaired soon and often; far apart,
+    /// late and seldom. Example: 0, 5 and 50 at 100 ticks a second repair a jitter of 50 ms before
+    /// it is seen and survive a gap of half a second.
     pub fn new(start: G::State, delays: &[u32]) -> Self {
         let mut delays: Vec<u64> = delays.iter().map(|delay| u64::from(*delay)).take(TRAILS_MAX).collect();
         delays.sort_unstable();
@@ -119,7 +117,7 @@ impl<G: Simulate<Input = Commands<C>>, C: Clone> TrailingStates<G, C> {
         }
     }
 
-    /// Hears what `player` commands in tick number `tick`.
+    /// Takes the command of `player` for tick number `tick`.
     pub fn command(&mut self, tick: u64, player: u32, command: C) -> CommandOutcome {
         if tick >= self.now.saturating_add(AHEAD_MAX) {
             return CommandOutcome::TooFarAhead;
@@ -143,8 +141,7 @@ impl<G: Simulate<Input = Commands<C>>, C: Clone> TrailingStates<G, C> {
         if missed == 0 { CommandOutcome::InTime } else { CommandOutcome::Missed { copies: missed } }
     }
 
-    /// Time goes on by one tick: every copy plays the tick it has come to, and wrong ones are
-    /// mended.
+    /// Advances by one tick: every copy plays its next tick, and wrong copies are repaired.
     pub fn advance(&mut self, game: &G) {
         self.now += 1;
         let Self { now, copies, commands, .. } = self;
@@ -152,34 +149,34 @@ impl<G: Simulate<Input = Commands<C>>, C: Clone> TrailingStates<G, C> {
             play_until(game, copy, commands, now.saturating_sub(copy.delay));
         }
         for ahead in (0..self.copies.len() - 1).rev() {
-            self.mend(game, ahead);
+            self.repair(game, ahead);
         }
         let played = self.copies.last().map_or(0, |copy| copy.tick);
         self.commands = self.commands.split_off(&played);
     }
 
-    /// The world as it is shown: as fresh as can be, and mended later.
+    /// Returns the world to show: the newest, which may be repaired later.
     pub fn leading(&self) -> &G::State {
         &self.copies[0].state
     }
 
-    /// The world as it will not change any more, the longest delay ago.
+    /// Returns the world that no command changes any more, the longest delay ago.
     pub fn settled(&self) -> &G::State {
         &self.copies[self.copies.len() - 1].state
     }
 
-    /// How many ticks have passed.
+    /// Returns how many ticks have passed.
     pub fn now(&self) -> u64 {
         self.now
     }
 
-    /// What mending has cost so far.
+    /// Returns the cost of repairs so far.
     pub fn statistics(&self) -> TrailingStatistics {
         self.statistics
     }
 
-    /// Replaces a wrong copy by the one behind it, as soon as that has played what is missing.
-    fn mend(&mut self, game: &G, ahead: usize) {
+    /// Replaces a wrong copy by the one behind it, once that one has played the missing command.
+    fn repair(&mut self, game: &G, ahead: usize) {
         let (leading, trailing) = self.copies.split_at_mut(ahead + 1);
         let (Some(copy), Some(behind)) = (leading.last_mut(), trailing.first()) else { return };
         if copy.wrong_since.is_none_or(|since| behind.tick <= since) {
@@ -195,12 +192,16 @@ impl<G: Simulate<Input = Commands<C>>, C: Clone> TrailingStates<G, C> {
     }
 }
 
-fn play_until<G, C>(game: &G, copy: &mut Trail<G::State>, commands: &BTreeMap<u64, Commands<C>>, until: u64)
-where
-    G: Simulate<Input = Commands<C>>,
+fn play_until<G, C>(
+    game: &G,
+    copy: &mut Trail<G::State>,
+    commands: &BTreeMap<u64, BTreeMap<u32, C>>,
+    until: u64,
+) where
+    G: Simulate<Input = BTreeMap<u32, C>>,
     C: Clone,
 {
-    let none = Commands::new();
+    let none = BTreeMap::new();
     while copy.tick < until {
         game.step(&mut copy.state, commands.get(&copy.tick).unwrap_or(&none), 1);
         copy.tick += 1;
@@ -212,13 +213,13 @@ mod tests {
     use super::*;
     use fairpath::random::Random;
 
-    /// Everybody's command, in order, with its tick: any difference shows.
+    /// Logs every command in order, with its tick, so that any difference shows.
     struct Log;
     impl Simulate for Log {
         type State = (u64, Vec<(u64, u32, u8)>);
-        type Input = Commands<u8>;
+        type Input = BTreeMap<u32, u8>;
 
-        fn step(&self, (tick, log): &mut Self::State, commands: &Commands<u8>, ticks: u32) {
+        fn step(&self, (tick, log): &mut Self::State, commands: &BTreeMap<u32, u8>, ticks: u32) {
             for _ in 0..ticks {
                 log.extend(commands.iter().map(|(player, command)| (*tick, *player, *command)));
                 *tick += 1;
@@ -239,7 +240,7 @@ mod tests {
                 .collect();
             late.sort_unstable();
             late.dedup_by_key(|(_, tick, player, _)| (*tick, *player));
-            let mut heard = std::collections::BTreeMap::new();
+            let mut accepted = std::collections::BTreeMap::new();
             for now in 0..300u64 {
                 for (_, tick, player, command) in late.iter().filter(|(at, ..)| *at == now) {
                     let verdict = trails.command(*tick, *player, *command);
@@ -250,12 +251,12 @@ mod tests {
                         matches!(verdict, CommandOutcome::InTime | CommandOutcome::Missed { .. }),
                         "{verdict:?}"
                     );
-                    heard.insert((*tick, *player), *command);
+                    accepted.insert((*tick, *player), *command);
                 }
                 trails.advance(&Log);
             }
             let expected: Vec<_> =
-                heard.iter().map(|((tick, player), command)| (*tick, *player, *command)).collect();
+                accepted.iter().map(|((tick, player), command)| (*tick, *player, *command)).collect();
             assert_eq!(trails.leading().1, expected);
             assert_eq!(trails.settled().1, expected);
             assert!(trails.statistics().repairs > 0);

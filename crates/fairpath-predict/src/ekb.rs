@@ -3,19 +3,20 @@ use super::rollout::roll_out;
 use super::{EkbConfig, Known, Missing, Predictor, Reason};
 use fairpath::vector::Vec2;
 
-/// "Experience knows best" (Shi 2014): players follow their friends, go the way their friends go,
-/// and in battle advance or fall back as strength allows. The last known velocity passes smoothly
-/// into that.
+/// "Experience knows best" (Shi 2014): predicts from play patterns.
 ///
-/// Where the text of Shi 2014 contradicts its algorithms, the algorithms are followed: bravery
-/// counts in battle, alignment outside, and eq. 17 has its factor l.
+/// Players follow their friends, move the way their friends move, and in battle advance or retreat
+/// as strength allows. The predicted velocity passes smoothly from the last known one into that.
+///
+/// Where the text of Shi 2014 contradicts its algorithms, this code follows the algorithms: bravery
+/// counts in battle, alignment outside it, and equation 17 has its factor l.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ekb {
     config: EkbConfig,
 }
 
 impl Ekb {
-    /// With these parameters.
+    /// Creates the predictor with these parameters.
     pub const fn new(config: EkbConfig) -> Self {
         Self { config }
     }

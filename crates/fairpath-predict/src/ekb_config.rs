@@ -3,80 +3,81 @@ use std::f64::consts::PI;
 use super::TICK_RATE;
 use fairpath::vector::Vec2;
 
-/// The parameters of EKB and all its relatives: Shi 2014's table 1, and the numbers that stand only
-/// in its text.
+/// The parameters of [`Ekb`](super::Ekb), [`Oaekb`](super::Oaekb) and [`Hybrid`](super::Hybrid):
+/// table 1 of Shi 2014, and the numbers that are only in its text.
 ///
-/// Lengths are pixels of Ethereal and its top speed is 360 pixels per second; for other data take
-/// [`scaled`](Self::scaled). Health and ammunition are shares and need no scale. Shi 2014 found its
-/// values by trial on sessions of its own game.
+/// Lengths are pixels of the game Ethereal, whose top speed is 360 pixels per second; for other
+/// data use [`scaled`](Self::scaled). Health and ammunition are ratios and need no scale. Shi 2014
+/// found the values by trial on sessions of Ethereal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EkbConfig {
-    /// S, how fast a player can get, in units per second. Default 360. Too low, and everybody is
-    /// predicted to lag behind; too high, and to run past their friends. At 360 a player covers
-    /// 756 pixels in 2.1 s.
+    /// S, the top speed of a player in units per second. Default 360. Too low, and predicted
+    /// players lag behind; too high, and they run past their friends. At 360 a player covers 756
+    /// pixels in 2.1 s.
     pub top_speed: f64,
-    /// Who counts: those at most that far away along x and along y. Default 1280 × 960, the size of
-    /// a screen. Smaller, and players seem alone; larger, and they follow friends they cannot
+    /// Distance along x and along y up to which another player counts. Default 1280 × 960, the size
+    /// of a screen. Smaller, and players seem alone; larger, and they follow friends they cannot
     /// see.
     pub sight: Vec2,
-    /// W, how near an enemy must be for a battle. Default 800. At 0 nobody fights, above 1600 (the
-    /// diagonal of a screen) everybody who sees an enemy does.
+    /// W, the distance to an enemy at which a battle begins. Default 800. At 0 no player fights;
+    /// above 1600 (the diagonal of a screen) every player that sees an enemy fights.
     pub battle_within: f64,
-    /// k, how much the strength of friends counts beside one's own. Default 0.4, positive. At 0 a
-    /// player looks at itself only; at 1 two friends make it as brave as being twice as strong.
-    /// With one healthy friend and the own strength 2 it is 2.8 against the enemies.
+    /// k, the weight of the friends' strength beside the player's own. Default 0.4, positive. At 0
+    /// a player counts only itself; at 1 two friends count as much as being twice as strong. With
+    /// one healthy friend and a strength of 2, a player counts 2.8 against the enemies.
     pub friend_strength: f64,
-    /// u, how far from its friends a player goes towards the enemy, or away from it. Default 200.
+    /// u, how far from its friends a player moves towards the enemy, or away from it. Default 200.
     /// At 0 bravery is the same as following.
     pub bravery_reach: f64,
     /// l, how many ticks the change to the predicted velocity takes per unit of distance to the
-    /// nearest player. Default 0.1: 30 ticks where the nearest is 300 away. At 0 the last known
-    /// velocity is forgotten at once.
+    /// nearest player. Default 0.1: 30 ticks if the nearest player is 300 away. At 0 the last known
+    /// velocity is dropped at once.
     pub transition_ticks_per_unit: f64,
-    /// R, how many ticks that change takes at most. Default 60, one second.
+    /// R, the maximum number of ticks of that change. Default 60, one second.
     pub transition_ticks_max: u32,
-    /// q, how much following counts in battle, between 0 and 1; bravery is the rest. Default 0.5.
+    /// q, the weight of following in battle, between 0 and 1; bravery has the rest. Default 0.5.
     pub follow_in_battle: f64,
-    /// r, how much following counts out of battle, between 0 and 1; alignment is the rest. Default
+    /// r, the weight of following out of battle, between 0 and 1; alignment has the rest. Default
     /// 0.6.
     pub follow_out_of_battle: f64,
-    /// D_fMIN: a friend nearer than that is followed in its direction with full weight. Default 60,
-    /// a player's width.
+    /// D_fMIN: the direction of a friend nearer than this has full weight. Default 60, a player's
+    /// width.
     pub align_fully_within: f64,
-    /// D_fMAX: a friend beyond that does not matter for the direction. Default 1000; more than
+    /// D_fMAX: the direction of a friend farther than this has no weight. Default 1000; must exceed
     /// [`align_fully_within`](Self::align_fully_within).
     pub align_within: f64,
-    /// h, by how much the direction may have differed for the hybrids to call it the same, in
-    /// radians, 0 to π. Default 40°: with eight directions on the keys, a change to the next
-    /// one is noticed. At 0 the hybrids are EKB, at π they are TDM for all that moves and is
-    /// asked for beyond [`ekb_ticks`](Self::ekb_ticks).
+    /// h, the angle within which [`Hybrid`](super::Hybrid) calls two directions the same, in
+    /// radians from 0 to π. Default 40°: with eight directions on the keys, a change to the next
+    /// one is noticed. At 0 a hybrid is EKB; at π it keeps the acceleration of everything that
+    /// moves, farther ahead than [`ekb_ticks`](Self::ekb_ticks).
     pub same_direction_within: f64,
-    /// x, up to how many ticks ahead the hybrids always use EKB. Default 21, which is 350 ms.
+    /// x, up to how many ticks ahead [`Hybrid`](super::Hybrid) always uses play patterns. Default
+    /// 21, which is 350 ms.
     pub ekb_ticks: u32,
-    /// What the others do meanwhile.
+    /// Expected motion of the other players.
     pub others: Others,
-    /// Where OAEKB aims.
+    /// Node of a path that [`Oaekb`](super::Oaekb) aims at.
     pub aim: Aim,
 }
 
-/// What the others are taken to do while somebody is predicted.
+/// How the other players are expected to move while one player is predicted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Others {
-    /// They stay where they were last known to be, as in Shi 2014.
+    /// They stay at their last known position, as in Shi 2014.
     #[default]
     Stay,
-    /// They keep the velocity they were last known to have.
+    /// They keep their last known velocity.
     KeepVelocity,
 }
 
-/// At which node of a path around walls a player is taken to aim.
+/// The node of a path around walls that a player aims at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Aim {
-    /// At the next one, as in Shi 2014: the middle of a neighbouring cell.
+    /// The next node, as in Shi 2014: the middle of a neighbouring cell.
     #[default]
     NextNode,
-    /// At the farthest that can be walked to in a straight line; in the open that is where the path
-    /// ends. For grids whose cells are large beside a player.
+    /// The farthest node that a straight line reaches without a wall; in the open, the end of the
+    /// path. For grids whose cells are large compared to a player.
     FarthestInSight,
 }
 
@@ -103,8 +104,10 @@ impl Default for EkbConfig {
 }
 
 impl EkbConfig {
-    /// The same where everything is `factor` times as long: its top speed divided by the one here.
-    /// Times and shares stay as they are; ticks per unit become fewer where units become more.
+    /// Returns the same parameters for a world in which every length is `factor` times as long: the
+    /// other world's top speed divided by this one's.
+    ///
+    /// Times and ratios stay. Ticks per unit are divided by `factor`.
     #[must_use]
     pub fn scaled(self, factor: f64) -> Self {
         Self {
@@ -119,7 +122,8 @@ impl EkbConfig {
         }
     }
 
-    /// The same for data whose fastest player makes `top_speed` units per second.
+    /// Returns the same parameters for data whose fastest player moves at `top_speed` units per
+    /// second.
     #[must_use]
     pub fn for_top_speed(self, top_speed: f64) -> Self {
         self.scaled(top_speed / self.top_speed)

@@ -1,10 +1,10 @@
 use super::{Known, Missing, Predictor, Reason, TICK_SECS};
 use fairpath::vector::Vec2;
 
-/// A velocity that fades: after t it is v·e^(−t/τ), so the path comes to rest v·τ ahead.
+/// Lets the velocity fade: after t it is v·e^(−t/τ), so the path comes to rest v·τ ahead.
 ///
-/// Nobody's paper: the simplest way to say that the farther ahead one looks, the less the last
-/// velocity means. Players of fast games need a short τ, heavy things a long one.
+/// Not from a paper: the simplest way to say that the last velocity means less the farther ahead a
+/// prediction looks. Players of fast games need a short τ, heavy things a long one.
 #[derive(Clone, Debug)]
 pub struct Fading {
     name: String,
@@ -12,9 +12,11 @@ pub struct Fading {
 }
 
 impl Fading {
-    /// With the time constant τ in seconds, finite: 0.3 and 1 are the usual baselines. At 0 nothing
-    /// moves; a very long one is the line. A player at 300 units/s and τ = 1 s stops 300 units
-    /// ahead, and has come 190 of them after a second.
+    /// Creates the predictor with time constant τ in seconds, which must be finite.
+    ///
+    /// The usual baselines are 0.3 and 1. At 0 nothing moves; a very long one is
+    /// [`Linear`](super::Linear). A player at 300 units/s with τ = 1 s stops 300 units ahead, and
+    /// has covered 190 of them after a second.
     pub fn new(secs: f64) -> Self {
         Self { name: format!("fading {secs} s"), secs }
     }
@@ -44,7 +46,7 @@ impl Predictor for Fading {
     }
 }
 
-/// For how long the full velocity would have to last to come as far: τ·(1 − e^(−t/τ)).
+/// Returns the time in which the full velocity covers the same distance: τ·(1 − e^(−t/τ)).
 fn faded_secs(tau: f64, secs: f64) -> f64 {
     if tau > 0.0 { -libm::expm1(-secs / tau) * tau } else { 0.0 }
 }

@@ -4,8 +4,8 @@ use super::tdm::tdm_position;
 use super::{Body, IsConfig, Known, Missing, Predictor, Reason, TICK_SECS};
 use fairpath::vector::Vec2;
 
-/// The hybrid method of Li and Chen: TDM for a fixed time, then the [interest scheme](super::Is)
-/// from where TDM ends. As much a reconstruction as that one.
+/// The hybrid method of Li and Chen: constant acceleration for a fixed time, then the [interest
+/// scheme](super::Is) from there. A reconstruction, as that one is.
 #[derive(Clone, Copy, Debug)]
 pub struct Hm {
     config: IsConfig,
@@ -13,16 +13,17 @@ pub struct Hm {
 }
 
 impl Hm {
-    /// For how long TDM is trusted unless told otherwise: 18 ticks, 300 ms, where Shi 2014 finds
-    /// TDM best or near best.
+    /// The default time of constant acceleration: 18 ticks, 300 ms, where Shi 2014 finds it best or
+    /// near best.
     pub const TDM_TICKS: u32 = 18;
 
-    /// With these weights, and TDM for the first `tdm_ticks`.
+    /// Creates the predictor with these weights and constant acceleration for the first
+    /// `tdm_ticks`.
     pub const fn new(config: IsConfig, tdm_ticks: u32) -> Self {
         Self { config, tdm_ticks }
     }
 
-    /// Where and how fast TDM ends.
+    /// Returns the body at the end of constant acceleration.
     fn handed_over(&self, start: &Body) -> Body {
         Body {
             position: tdm_position(start, self.tdm_ticks),

@@ -1,54 +1,82 @@
-//! When the hybrids of EKB trust a straight course: what its two forms share.
-
 use super::tdm::tdm_position;
 use super::{Body, EkbConfig, Known, Missing, Predictor, Reason};
 use fairpath::vector::{Vec2, Vector};
 
-/// Shi 2014's algorithm 3 for each tick asked for: Q ≤ x is left to `ekb`; beyond, who has kept the
-/// direction for as long as one looks ahead is taken to keep it (TDM), and who has not is left to
-/// `ekb`.
-pub(super) fn predict_hybrid(
-    config: &EkbConfig,
-    ekb: &mut impl Predictor,
-    subject: usize,
-    known: &Known<'_>,
-    ticks: &[u32],
-    positions: &mut [Vec2],
-) -> Result<(), Missing> {
-    let farthest = ticks.last().copied().unwrap_or(0);
-    let steady = steady_ticks(known.history, config.same_direction_within, farthest);
-    let is_course = |tick: u32| tick > config.ekb_ticks && tick <= steady;
-    // The ticks for TDM lie between those for EKB, or at the end: EKB runs no farther than it must.
-    let ekb_len = ticks.iter().rposition(|tick| !is_course(*tick)).map_or(0, |last| last + 1);
-    ekb.predict(subject, known, &ticks[..ekb_len], positions)?;
-    let newest = known.newest();
-    for (tick, position) in ticks.iter().zip(positions) {
-        if is_course(*tick) {
-            *position = tdm_position(&newest, *tick);
+/// Switches between a play-pattern predictor and constant acceleration (Shi 2014, algorithm 3).
+///
+/// Up to [`ekb_ticks`](EkbConfig::ekb_ticks) (350 ms) `P` answers: [`Ekb`](super::Ekb) for hybrid
+/// EKB, [`Oaekb`](super::Oaekb) for hybrid OAEKB. Farther ahead [`Tdm`](super::Tdm) answers for a
+/// subject that has kept its direction within
+/// [`same_direction_within`](EkbConfig::same_direction_within) (40°) for as long as the prediction
+/// looks ahead, and `P` for a subject that has turned.
+#[derive(Clone, Debug)]
+pub struct Hybrid<P> {
+    name: String,
+    inner: P,
+    config: EkbConfig,
+}
+
+impl<P: Predictor> Hybrid<P> {
+    /// Creates a hybrid of `inner` and constant acceleration.
+    ///
+    /// Reads `ekb_ticks` and `same_direction_within` from `config` and nothing else.
+    pub fn new(inner: P, config: EkbConfig) -> Self {
+        Self { name: format!("hybrid {}", inner.name()), inner, config }
+    }
+
+    /// Returns for how many ticks the subject has kept its direction, at most `farthest`.
+    fn steady_ticks(&self, known: &Known<'_>, farthest: u32) -> u32 {
+        steady_ticks(known.history, self.config.same_direction_within, farthest)
+    }
+}
+
+impl<P: Predictor + Default> Default for Hybrid<P> {
+    fn default() -> Self {
+        Self::new(P::default(), EkbConfig::default())
+    }
+}
+
+impl<P: Predictor> Predictor for Hybrid<P> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn predict(
+        &mut self,
+        subject: usize,
+        known: &Known<'_>,
+        ticks: &[u32],
+        positions: &mut [Vec2],
+    ) -> Result<(), Missing> {
+        let farthest = ticks.last().copied().unwrap_or(0);
+        let steady = self.steady_ticks(known, farthest);
+        let ekb_ticks = self.config.ekb_ticks;
+        let is_course = |tick: u32| tick > ekb_ticks && tick <= steady;
+        // Ticks with constant acceleration lie in the middle or at the end. At the end, `inner`
+        // need not run that far.
+        let inner_len = ticks.iter().rposition(|tick| !is_course(*tick)).map_or(0, |last| last + 1);
+        self.inner.predict(subject, known, &ticks[..inner_len], positions)?;
+        let newest = known.newest();
+        for (tick, position) in ticks.iter().zip(positions) {
+            if is_course(*tick) {
+                *position = tdm_position(&newest, *tick);
+            }
         }
+        Ok(())
     }
-    Ok(())
+
+    fn reason(&mut self, subject: usize, known: &Known<'_>, ticks: u32) -> Reason {
+        if ticks > self.config.ekb_ticks && ticks <= self.steady_ticks(known, ticks) {
+            let Body { velocity, acceleration, .. } = known.newest();
+            return Reason::Acceleration { velocity, acceleration };
+        }
+        self.inner.reason(subject, known, ticks)
+    }
 }
 
-/// What [`predict_hybrid`] goes by at one tick.
-pub(super) fn hybrid_reason(
-    config: &EkbConfig,
-    ekb: &mut impl Predictor,
-    subject: usize,
-    known: &Known<'_>,
-    ticks: u32,
-) -> Reason {
-    let steady = steady_ticks(known.history, config.same_direction_within, ticks);
-    if ticks > config.ekb_ticks && ticks <= steady {
-        let Body { velocity, acceleration, .. } = known.newest();
-        return Reason::Acceleration { velocity, acceleration };
-    }
-    ekb.reason(subject, known, ticks)
-}
-
-/// For how many ticks before the newest one the direction was never more than `angle_max` from the
-/// newest; as many as matter, at most. What is not known has not changed. Starting from rest or
-/// stopping is a change, rest is none.
+/// Returns for how many ticks before the newest one the direction was within `angle_max` of the
+/// newest; at most `ticks_max`. Ticks before the history count as kept. Starting or stopping is a
+/// change of direction; standing still is not.
 fn steady_ticks(history: &[Body], angle_max: f64, ticks_max: u32) -> u32 {
     let Some((newest, past)) = history.split_last() else { return ticks_max };
     let cosine = libm::cos(angle_max);

@@ -2,39 +2,41 @@ use super::rollout::roll_out;
 use super::{Body, Known, Missing, Predictor, Reason, Relation, TICK_SECS};
 use fairpath::vector::{Vec2, Vector};
 
-/// The interest scheme of Li and Chen, **as we reconstruct it** from what others write about it:
-/// what is near attracts or repels, with an intensity from how interesting it is and how near;
-/// together they bend the direction of motion, beginning shortly after the last known velocity. The
-/// speed stays.
+/// The interest scheme of Li and Chen, **reconstructed** from what other papers say about it.
 ///
-/// The full paper was not at hand. Its game has items; here only players are interesting, for
-/// nothing else is [known](Known).
+/// Each player nearby attracts or repels the subject, by how interesting and how near it is. The
+/// sum bends the direction of motion, beginning shortly after the last known tick. The speed stays.
+///
+/// The full paper was not available. Its game has items; here only players are interesting, because
+/// [`Known`] contains nothing else.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Is {
     config: IsConfig,
 }
 
-/// What is interesting, and how much. Lengths are pixels of Ethereal; for other data take
+/// The weights of [`Is`]. Lengths are pixels of the game Ethereal; for other data use
 /// [`scaled`](Self::scaled).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IsConfig {
-    /// How much a friend attracts; below zero it repels. Default 1, the measure of the others.
+    /// Attraction of a friend; negative values repel. Default 1, the reference for the other
+    /// weights.
     pub friend: f64,
-    /// How much an enemy attracts that is weaker than the subject, or as strong. Default 0.5: prey,
-    /// but it shoots.
+    /// Attraction of an enemy that is at most as strong as the subject. Default 0.5: prey, but it
+    /// shoots.
     pub weaker_enemy: f64,
-    /// How much an enemy attracts that is stronger. Default −1: it is fled as a friend is sought.
+    /// Attraction of a stronger enemy. Default −1: the subject flees it as much as it seeks a
+    /// friend.
     pub stronger_enemy: f64,
-    /// From how far anything is interesting, with an intensity that falls from the full weight at
-    /// no distance to nothing here. Default 1000 pixels, as far as EKB aligns.
+    /// Distance at which the attraction has fallen to zero, linearly from its full weight at
+    /// distance zero. Default 1000 pixels, as far as EKB aligns.
     pub reach: f64,
-    /// By how much one full weight at right angles turns the direction in a tick, in radians.
-    /// Default 0.03: towards a friend 500 pixels away, and half as heavy for that, it turns by
-    /// about 45° in a second. At 0 it is a line; above 0.3 nothing is left of the last known
-    /// direction after a few ticks.
+    /// Turn of the direction per tick, in radians, by one full weight at a right angle. Default
+    /// 0.03: towards a friend 500 pixels away, which has half the weight, the subject turns by
+    /// about 45° in a second. At 0 the path is a line; above 0.3 the last known direction is lost
+    /// after a few ticks.
     pub bend: f64,
-    /// How many ticks the last known velocity is kept before anything bends it. Default 6, 100 ms:
-    /// nobody reacts faster.
+    /// Ticks for which the last known velocity is kept before anything bends it. Default 6, 100 ms:
+    /// no player reacts faster.
     pub straight_ticks: u32,
 }
 
@@ -52,7 +54,7 @@ impl Default for IsConfig {
 }
 
 impl IsConfig {
-    /// The same where everything is `factor` times as long.
+    /// Returns the same weights for a world in which every length is `factor` times as long.
     #[must_use]
     pub fn scaled(self, factor: f64) -> Self {
         Self { reach: self.reach * factor, ..self }
@@ -60,7 +62,7 @@ impl IsConfig {
 }
 
 impl Is {
-    /// With these weights.
+    /// Creates the predictor with these weights.
     pub const fn new(config: IsConfig) -> Self {
         Self { config }
     }
@@ -90,13 +92,13 @@ impl Predictor for Is {
     }
 }
 
-/// A player under way, with a direction that interests bend.
+/// A player on its way, with a direction that interests bend.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Course<'a> {
     config: &'a IsConfig,
     known: &'a Known<'a>,
     direction: Vec2,
-    /// Per tick.
+    /// Units per tick.
     speed: f64,
 }
 
@@ -113,7 +115,7 @@ impl<'a> Course<'a> {
         from + self.direction * self.speed
     }
 
-    /// What bends it where it begins.
+    /// Returns what bends the direction at the start.
     pub(super) fn reason(&self, start: &Body) -> Reason {
         Reason::Interests {
             velocity: start.velocity,
@@ -129,7 +131,7 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// All interests together.
+    /// Returns the sum of all attractions.
     fn pull(&self, from: Vec2) -> Vec2 {
         let reach_inverse = 1.0 / self.config.reach;
         let mut pull = Vec2::ZERO;
@@ -143,7 +145,7 @@ impl<'a> Course<'a> {
                     Relation::Enemy if is_stronger => self.config.stronger_enemy,
                     Relation::Enemy => self.config.weaker_enemy,
                 };
-                // The unit vector towards it, times 1 − distance/reach.
+                // The unit vector towards the other player, times 1 − distance/reach.
                 pull += offset * (interest * (1.0 / distance - reach_inverse));
             }
         }

@@ -1,77 +1,77 @@
 use fairpath::vector::{Vec2, Vector};
 
-/// All that may be known when a prediction is made. Nothing in it is younger than the subject's
-/// last known tick.
+/// Everything that may be known when a prediction is made. Nothing in it is newer than the
+/// subject's last known tick.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {
-    /// The subject, tick by tick, the oldest first. Never empty; never across a respawn, a teleport
-    /// or a gap.
+    /// The subject at each tick, oldest first. Never empty; never across a respawn, a teleport or a
+    /// gap.
     pub history: &'a [Body],
-    /// How strong the subject is.
+    /// The strength of the subject.
     pub condition: Condition,
-    /// The newest that is known of everybody else who plays. Balls and shots are nobody.
+    /// The newest known state of every other player. Balls and shots are not players.
     pub others: &'a [Other],
-    /// The walls, if they are known.
+    /// The walls, if known.
     pub world: Option<&'a Grid>,
-    /// What the subject pressed at each tick of the history, as a direction of at most unit length;
-    /// empty where nobody wrote it down.
+    /// What the subject pressed at each tick of the history, as a direction of at most unit length.
+    /// Empty if not recorded.
     pub inputs: &'a [Vec2],
 }
 
 impl Known<'_> {
-    /// The last known tick.
+    /// Returns the subject at its last known tick.
     pub fn newest(&self) -> Body {
         self.history.last().copied().unwrap_or_default()
     }
 }
 
-/// Where somebody is and how it moves there.
+/// The position and motion of a player.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Body {
-    /// Where.
+    /// Position.
     pub position: Vec2,
-    /// How fast, per second. From the past only.
+    /// Velocity per second, from past samples only.
     pub velocity: Vec2,
-    /// How fast that changes, per second and second. From the past only.
+    /// Acceleration per second squared, from past samples only.
     pub acceleration: Vec2,
 }
 
 impl Body {
-    /// Whether every number in it is finite.
+    /// Returns whether every number is finite.
     pub fn is_finite(&self) -> bool {
         self.position.is_finite() && self.velocity.is_finite() && self.acceleration.is_finite()
     }
 }
 
-/// Somebody else.
+/// Another player, as the subject's predictor knows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Other {
-    /// Whose side they are on.
+    /// Friend or enemy of the subject.
     pub relation: Relation,
-    /// Where they were last known to be.
+    /// Last known position and motion.
     pub body: Body,
-    /// How many ticks before the subject's last known tick that was.
+    /// Age of `body`, in ticks before the subject's last known tick.
     pub ticks_ago: u32,
-    /// How strong they were.
+    /// Strength at that tick.
     pub condition: Condition,
 }
 
-/// What somebody else is to the subject.
+/// The side of another player, seen from the subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
-    /// Of the same team.
+    /// Same team.
     Friend,
-    /// Of another.
+    /// Another team.
     Enemy,
 }
 
-/// How strong a player is, each part between 0 and 1. Where nobody knows, everybody is at full
-/// strength: only comparisons between players matter.
+/// The strength of a player, each part between 0 and 1. Default: full strength, for games that do
+/// not report it. Only comparisons between players matter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Condition {
-    /// Health, as a part of the most there can be.
+    /// Health as a ratio of its maximum.
     pub health: f64,
-    /// Ammunition, as a part of the most there can be.
+    /// Ammunition as a ratio of its maximum.
     pub ammo: f64,
 }
 
@@ -82,13 +82,13 @@ impl Default for Condition {
 }
 
 impl Condition {
-    /// Shi 2014's influence: between 0 and 2.
+    /// Returns the "influence" of Shi 2014: the sum, between 0 and 2.
     pub fn influence(&self) -> f64 {
         self.health + self.ammo
     }
 }
 
-/// The static world: square cells, each of them floor or wall. Everything outside is wall.
+/// The static world as square cells, each floor or wall. Everything outside is wall.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
     columns: u32,
@@ -98,23 +98,24 @@ pub struct Grid {
     walls: Vec<bool>,
 }
 
-/// A grid that cannot be.
+/// Why [`Grid::new`] rejects its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GridError {
-    /// No cells, or more than [`Grid::CELLS_MAX`].
+    /// There is no cell, or there are more than [`Grid::CELLS_MAX`].
     Size,
-    /// Not as many walls and floors as there are cells.
+    /// The length of `walls` is not the number of cells.
     Cells,
-    /// The corner or the size of a cell is no usable number.
+    /// The corner is not finite, or the cell size is not finite and positive.
     Scale,
 }
 
 impl Grid {
-    /// How many cells there may be: 256 × 256.
+    /// The maximum number of cells: 256 × 256.
     pub const CELLS_MAX: u32 = 1 << 16;
 
-    /// A world whose smallest corner is `low`; `walls` row by row from there, along +x first.
+    /// Creates a world whose corner with the smallest coordinates is `low`. `walls` has one entry
+    /// per cell, row by row from there, along +x first.
     pub fn new(
         columns: u32,
         rows: u32,
@@ -135,17 +136,17 @@ impl Grid {
         Ok(Self { columns, rows, low, cell_size, walls })
     }
 
-    /// How many columns and rows there are.
+    /// Returns the number of columns and rows.
     pub fn size(&self) -> (u32, u32) {
         (self.columns, self.rows)
     }
 
-    /// Side of a cell.
+    /// Returns the side of a cell.
     pub fn cell_size(&self) -> f64 {
         self.cell_size
     }
 
-    /// The number of the cell in which a place lies, row by row; none outside.
+    /// Returns the number of the cell that contains `place`, counted row by row; `None` outside.
     pub fn cell_at(&self, place: Vec2) -> Option<u32> {
         let cell = (place - self.low) * (1.0 / self.cell_size);
         let is_inside = cell.x >= 0.0
@@ -157,21 +158,22 @@ impl Grid {
         })
     }
 
-    /// The middle of a cell.
+    /// Returns the middle of a cell.
     pub fn centre_of(&self, cell: u32) -> Vec2 {
         let (column, row) = (cell % self.columns, cell / self.columns);
         self.low + Vec2::new(f64::from(column) + 0.5, f64::from(row) + 0.5) * self.cell_size
     }
 
-    /// Whether nothing but floor lies on the straight way between two places. A corner that is
-    /// touched is in the way.
+    /// Returns whether the straight line between two places crosses only floor. Touching the corner
+    /// of a wall counts as crossing it.
     pub fn is_clear_line(&self, from: Vec2, to: Vec2) -> bool {
         let (Some(mut cell), Some(last)) = (self.cell_at(from), self.cell_at(to)) else { return false };
         let way = to - from;
         let offset = from - self.low;
         let mut column = Crossings::new(offset.x, way.x, self.cell_size);
         let mut row = Crossings::new(offset.y, way.y, self.cell_size);
-        // Every turn goes one column or row on, so it takes no more turns than there are of them.
+        // Each pass advances one column or row, so there are at most as many passes as columns and
+        // rows.
         for _ in 0..=self.columns + self.rows {
             if self.is_wall(cell) {
                 return false;
@@ -194,16 +196,16 @@ impl Grid {
         true
     }
 
-    /// Whether a cell is wall; what does not exist is.
+    /// Returns whether a cell is wall. A cell outside the grid is wall.
     pub fn is_wall(&self, cell: u32) -> bool {
         self.walls.get(cell as usize).copied().unwrap_or(true)
     }
 }
 
-/// How near to a corner, as a share of the way, a line is taken to go through it.
+/// Distance from a corner, as a ratio of the whole line, at which a line counts as touching it.
 const CORNER: f64 = 1e-9;
 
-/// Where a straight way crosses the borders of cells along one axis, as shares of the way.
+/// Where a straight line crosses the borders of cells along one axis, as ratios of the line.
 struct Crossings {
     is_upwards: bool,
     next: f64,
@@ -221,7 +223,7 @@ impl Crossings {
         Self { is_upwards, next: (border * cell_size - offset) / way, per_cell: cell_size / way.abs() }
     }
 
-    /// The next cell along this axis, `stride` numbers on.
+    /// Returns the next cell along this axis, `stride` numbers away.
     fn onwards(&self, cell: u32, stride: u32) -> u32 {
         if self.is_upwards { cell.wrapping_add(stride) } else { cell.wrapping_sub(stride) }
     }

@@ -1,47 +1,36 @@
-//! Path predictors: where somebody will be, given where they were, who is around them, and what the
-//! world looks like.
+#![doc = include_str!("../README.md")]
+//! # Predictors
 //!
-//! A motion model continues a curve; a predictor may know more: that players follow friends, flee
-//! when weak, walk around walls, keep to a racing line. All of them see the same [`Known`] and
-//! answer the same question, so that they can be compared (the laboratory does) and exchanged.
+//! Every predictor sees the same [`Known`] and answers the same question, so predictors can be
+//! compared and exchanged. All of them work in the plane and count time in [ticks](TICK_RATE) of
+//! 1/60 s, as Shi 2014 does. Resample data of another rate first, from past samples only.
 //!
-//! Everything here is in the plane and counts in [ticks](TICK_RATE) of 1/60 s, as the play-pattern
-//! study (Shi 2014) does. Whoever has other data resamples it first, looking only backwards.
-//!
-//! | file | predictor | from |
+//! | type | what it does | in the literature |
 //! | --- | --- | --- |
-//! | `linear` | keeps the velocity | everybody |
-//! | `tdm` | keeps the acceleration | "traditional", Shi 2014 |
-//! | `constant_velocity`, `constant_acceleration` | the same two, as input schemes | Pantel and Wolf, in Shi 2014 2.4 |
-//! | `constant_input_position`, `…_velocity`, `…_acceleration` | continue what is pressed and run the game's own [`Step`] | Pantel and Wolf |
-//! | `is` | is drawn to some players and flees others | Li and Chen, our reconstruction |
-//! | `hm` | `tdm` for 300 ms, then `is` | Li and Chen, our reconstruction |
-//! | `ekb` | follows friends, goes their way, fights as strength allows | Shi 2014 3, 4.1 |
-//! | `oaekb` | the same around walls | Shi 2014 4.2 |
-//! | `hybrid_ekb`, `hybrid_oaekb` | the same, but `tdm` for who keeps a straight course | Shi 2014 4.3 |
-//! | `fading` | lets the velocity fade | baseline |
-//! | `ridge` | linear regression on the last second, learned on the way | baseline |
-//! | `trend_line` | keeps to a line that laps have worn into a track | Jawad 2017, and ours |
-//! | `adaptive` | whatever fits this player, learned on the way | ours |
+//! | [`Linear`] | keeps the velocity | first-order dead reckoning (IEEE 1278.1) |
+//! | [`Tdm`] | keeps the acceleration | "traditional dead-reckoning model", Shi 2014 |
+//! | [`InputScheme`] | keeps the velocity, the acceleration, or what the player presses and runs the game's own [`Step`] | five schemes of Pantel and Wolf, in Shi 2014 section 2.4 |
+//! | [`Is`] | is drawn to some players and flees others | "interest scheme" of Li and Chen, our reconstruction |
+//! | [`Hm`] | constant acceleration for 300 ms, then [`Is`] | "hybrid method" of Li and Chen, our reconstruction |
+//! | [`Ekb`] | follows friends, goes their way, fights as strength allows | "experience knows best", Shi 2014 sections 3 and 4.1 |
+//! | [`Oaekb`] | the same around walls | "obstacle avoiding EKB", Shi 2014 section 4.2 |
+//! | [`Hybrid`] | one of these two, but constant acceleration on a straight course | "hybrid EKB", "hybrid OAEKB", Shi 2014 section 4.3 |
+//! | [`Fading`] | lets the velocity fade | baseline |
+//! | [`Ridge`] | linear regression on the last second, learned during the match | baseline |
+//! | [`TrendLinePredictor`] | drives along the mean of earlier laps | ours, after Jawad 2017 |
+//! | [`TangentPredictor`] | one straight step along the tangent of that line | Jawad 2017, as printed and as coded |
+//! | [`Adaptive`] | learns during the match which guess fits which player | ours |
 //!
-//! What they share: `patterns` is EKB's tick, `regression` learns weights, [`EkbConfig`] all its
-//! parameters, `search` and `route` lead around walls, `hybrid` tells a straight course, `rollout`
-//! runs tick by tick. [`live`] is for placing with a predictor what comes over a network, where
-//! both ends must agree.
+//! [`live`] places entities with a predictor over a network, where owner and receiver must agree.
+//! [`LastingMotion`] chooses the motion that an owner sends.
 
 mod adaptive;
-mod constant_acceleration;
-mod constant_input_acceleration;
-mod constant_input_position;
-mod constant_input_velocity;
-mod constant_velocity;
 mod ekb;
 mod ekb_config;
 mod fading;
 mod hm;
 mod hybrid;
-mod hybrid_ekb;
-mod hybrid_oaekb;
+mod input_scheme;
 mod is;
 mod known;
 mod linear;
@@ -54,32 +43,26 @@ mod ridge;
 mod rollout;
 mod route;
 mod search;
-mod step;
 mod tdm;
 mod trend_line;
 
-pub use adaptive::{Adaptive, AdaptiveConfig, KNOTS, LESSON_TICKS, LastingMotion, Objective, SUBJECTS_MAX};
-pub use constant_acceleration::ConstantAcceleration;
-pub use constant_input_acceleration::ConstantInputAcceleration;
-pub use constant_input_position::ConstantInputPosition;
-pub use constant_input_velocity::ConstantInputVelocity;
-pub use constant_velocity::ConstantVelocity;
+pub use adaptive::{Adaptive, AdaptiveConfig, LastingMotion, Objective, SUBJECTS_MAX};
 pub use ekb::Ekb;
 pub use ekb_config::{Aim, EkbConfig, Others};
 pub use fading::Fading;
 pub use hm::Hm;
-pub use hybrid_ekb::HybridEkb;
-pub use hybrid_oaekb::HybridOaekb;
+pub use hybrid::Hybrid;
+pub use input_scheme::{InputScheme, Order, Step};
 pub use is::{Is, IsConfig};
 pub use known::{Body, Condition, Grid, GridError, Known, Other, Relation};
 pub use linear::Linear;
 pub use oaekb::Oaekb;
 pub use reason::{PlayPatterns, Reason};
 pub use ridge::Ridge;
-pub use step::Step;
 pub use tdm::Tdm;
 pub use trend_line::{
-    Foot, LapPart, LapShape, NODES_MAX, S4TrendLine, SpeedRule, TrendLine, TrendLineError, TrendLinePredictor,
+    Foot, LapPart, LapShape, NODES_MAX, SpeedRule, TangentPredictor, TrendLine, TrendLineError,
+    TrendLinePredictor,
 };
 
 use std::fmt::Debug;
@@ -87,33 +70,35 @@ use std::fmt::Debug;
 use fairpath::time::TickRate;
 use fairpath::vector::Vec2;
 
-/// How fine predictors look at time: 60 ticks in a second.
+/// The resolution of all predictors: 60 ticks per second.
 pub const TICK_RATE: TickRate = TickRate::hz(60);
 
-/// Seconds in a tick.
+/// The length of a tick in seconds.
 pub const TICK_SECS: f64 = 1.0 / 60.0;
 
-/// How far ahead a predictor may be asked, in ticks: 5 s. Nobody knows what a player does after
-/// that.
+/// The farthest that a predictor can be asked ahead, in ticks: 5 s. Farther ahead no predictor
+/// knows what a player does.
 pub const TICKS_AHEAD_MAX: u32 = 300;
 
-/// Says where somebody will be.
+/// Predicts where a player will be.
 ///
-/// Call [`learn`](Self::learn) for each tick of each subject in order, [`predict`](Self::predict)
-/// whenever an answer is wanted. The same calls give the same bits. After a few calls none of them
-/// allocates.
+/// Call [`learn`](Self::learn) for each tick of each subject in order, and
+/// [`predict`](Self::predict) whenever a position is needed. The same calls return the same bits.
+/// After the first few calls no method allocates.
 pub trait Predictor: Debug + Send {
-    /// What the literature calls it.
+    /// Returns the name that the literature uses.
     fn name(&self) -> &str;
 
-    /// Another tick of a subject became known. For those that learn; the others do nothing.
+    /// Learns from one more tick of a subject. Predictors that do not learn ignore it.
     ///
-    /// `subject` names whoever it is about: a small number, the same for the same player for ever.
+    /// `subject` identifies the player: a small number that stays the same for as long as the
+    /// player plays.
     fn learn(&mut self, _subject: usize, _known: &Known<'_>) {}
 
-    /// Where the subject will be so many `ticks` after the last known one. `ticks` ascend, none is
-    /// above [`TICKS_AHEAD_MAX`]; the answers go to the same places of `positions`. One run
-    /// serves all of them.
+    /// Writes where the subject will be at each of `ticks` after the last known tick.
+    ///
+    /// `ticks` must ascend, and none may exceed [`TICKS_AHEAD_MAX`]. `positions[i]` receives the
+    /// answer for `ticks[i]`. One pass over the future serves all of them.
     fn predict(
         &mut self,
         subject: usize,
@@ -122,22 +107,22 @@ pub trait Predictor: Debug + Send {
         positions: &mut [Vec2],
     ) -> Result<(), Missing>;
 
-    /// What the answer for so many ticks ahead rests on, as far as numbers can tell. For people,
-    /// not for programs; it costs about as much as a prediction.
+    /// Returns the numbers behind the answer for `ticks` ahead, to explain it to a person. Costs
+    /// about as much as a prediction.
     fn reason(&mut self, _subject: usize, _known: &Known<'_>, _ticks: u32) -> Reason {
         Reason::Untold
     }
 }
 
-/// What a predictor would need to know and does not: it gives no answer.
+/// Knowledge that a predictor needs and does not have. Without it there is no prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Missing {
-    /// The walls.
+    /// The walls: [`Known::world`].
     World,
-    /// What the subject presses.
+    /// What the subject presses: [`Known::inputs`], or the game's [`Step`] function.
     Input,
-    /// Laps that were driven before.
+    /// Earlier laps.
     TrendLine,
 }
 

@@ -1,26 +1,27 @@
-//! Placing with a predictor what comes over a network.
+//! Places entities with a predictor over a network.
 //!
-//! A sender must know what its receivers show, but receivers hold different parts of the world, so
-//! a live prediction may not look at whatever happens to be there. It is a function of one DR
-//! vector and of a [`Context`] *named in it*, and of nothing else: who was where when both ends
-//! last agreed, or a line that laps have worn into a track.
+//! An owner must know what its receivers show. Receivers hold different parts of the world, so a
+//! live prediction may not use whatever a receiver happens to know. It is a function of one DR
+//! vector and of one [`Context`] *named in it*: the positions of all players when both ends last
+//! agreed, or a trend line.
 //!
 //! ```text
-//! owner                                          receiver
-//! Publisher::publish ── snapshot 7 ────────────▶ Contexts::hold
-//!                    ◀──────────── holds 7 ─────
-//! Publisher::guide ──── DR vector, "by 7" ─────▶ LivePath::new ── place(t): where 7 leads
-//!        │                                           │ 7 is gone? place(t): the line, and it says so
-//!        └ Publisher::path: the same path            └── lacks 7 ──▶ Publisher::on_lacking: plain lines from now on
+//! owner                                       receiver
+//! Publisher::publish ── snapshot 7 ─────────▶ Contexts::hold
+//!                    ◀─────────── holds 7 ───
+//! Publisher::guide ──── DR vector, "by 7" ──▶ LivePath::new ── place(t): where 7 leads
+//! Publisher::path: the same path                │ 7 is gone? place(t): the line, and says so
+//! Publisher::on_lacking ◀────── lacks 7 ────────┘
+//!   (plain lines from now on)
 //! ```
 //!
-//! The owner names only what a receiver has confirmed, and receivers keep it for as long as it can
-//! be named, so that the owner's view of a receiver is what the receiver places, bit for bit. What
-//! learns, learns at the owner: its choice is which context it names.
+//! The owner names only contexts that a receiver has confirmed, and receivers keep each context for
+//! as long as the owner may name it. So the owner computes what the receiver places, bit for bit.
+//! All learning happens at the owner: it chooses which context to name.
 //!
-//! On the wire a name would take one bit where there is none, and where there is one, another for
-//! its kind and the low 6 bits of a snapshot's number (receivers keep [`SNAPSHOTS_HELD`], so 64
-//! tell them apart) or the 8 of a lasting one. The wire format does not carry it yet.
+//! On the wire a name would take one bit if there is none. Otherwise it takes one more bit for its
+//! kind and the low 6 bits of the number of a snapshot (receivers keep [`SNAPSHOTS_HELD`], so 64
+//! values suffice), or the 8 bits of a lasting context. The wire format does not carry names yet.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Debug;
@@ -33,76 +34,80 @@ use fairpath::number::{EntityId, ReceiverId};
 use fairpath::time::SharedInstant;
 use fairpath::vector::Vec2;
 
-/// How many snapshots a receiver keeps. 32: at two a second the oldest is 16 s old, and tells
-/// nothing any more.
+/// The number of snapshots that a receiver keeps. 32: at two per second the oldest is 16 s old and
+/// tells nothing any more.
 pub const SNAPSHOTS_HELD: u32 = 32;
 
-/// How old a snapshot may be, in snapshots, for an owner to name it. Half of what receivers keep:
-/// the other half may overtake the DR vector on its way.
+/// The age up to which an owner names a snapshot, counted in snapshots. Half of what receivers
+/// keep: newer snapshots may overtake the DR vector on its way.
 pub const SNAPSHOTS_NAMED: u32 = SNAPSHOTS_HELD / 2;
 
 /// The name of a context. The same name means the same bits at both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ContextId {
-    /// Something that grows old: the others as they were. Numbered by the owner in the order of
-    /// publishing.
+    /// A context that ages: the state of all players at one instant. The owner numbers snapshots in
+    /// the order of publishing.
     Snapshot(u32),
-    /// Something that stays: a trend line, a track. Numbered by the session.
+    /// A context that stays: a trend line, a track. The session numbers them.
     Lasting(u8),
 }
 
-/// Something both ends hold, that bends a path away from its line.
+/// Knowledge that both ends hold and that bends a path away from its line.
 pub trait Context: Debug + Send + Sync {
-    /// Whether it has anything to say about the entity of this DR vector.
+    /// Returns whether this context can predict the entity of `vector`.
     fn guides(&self, vector: &DrVector<Vec2>) -> bool;
 
-    /// Lengthens `path` to at least `len` places: `path[k]` is where the entity is k ticks after
-    /// the DR vector was generated. The first is there already. In whatever pieces it is asked
-    /// for, the path is the same.
+    /// Extends `path` to at least `len` positions: `path[k]` is the entity's position k ticks after
+    /// `vector` was generated.
+    ///
+    /// `path[0]` is given. Extending a path in several steps must give the same positions as in
+    /// one.
     fn lengthen(&self, vector: &DrVector<Vec2>, path: &mut Vec<Vec2>, len: usize);
 }
 
-/// A DR vector for one receiver, and by what to bend it.
+/// A DR vector for one receiver, and the context that bends it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Guided {
-    /// What every receiver gets.
+    /// The DR vector, the same for every receiver.
     pub vector: DrVector<Vec2>,
-    /// What this receiver is known to hold; nothing where it should follow the line.
+    /// A context that this receiver is known to hold; `None` if it should follow the line.
     pub context: Option<ContextId>,
 }
 
-/// Where an entity is placed, and after what.
+/// A placed position, and what it follows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Placed {
-    /// Where.
+    /// Position.
     pub position: Vec2,
-    /// After what.
+    /// What it follows.
     pub followed: Followed,
 }
 
-/// What a placement followed.
+/// What a placed position follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Followed {
     /// The context that the DR vector names.
     Context(ContextId),
-    /// The DR vector's own motion, as it asked for.
+    /// The DR vector's own motion, because the DR vector names no context.
     Line,
-    /// The DR vector's own motion, because this context is not here or does not know the entity.
-    /// Tell the owner.
+    /// The DR vector's own motion, because the receiver lacks this context or the context does not
+    /// know the entity. The receiver should tell the owner.
     LineForLackOf(ContextId),
 }
 
 /// All contexts that one end holds.
 #[derive(Clone, Debug, Default)]
 pub struct Contexts {
-    /// Ascending, none older than [`SNAPSHOTS_HELD`] before the newest.
+    /// Ascending; none is [`SNAPSHOTS_HELD`] or more before the newest.
     snapshots: VecDeque<(u32, Arc<dyn Context>)>,
     lasting: BTreeMap<u8, Arc<dyn Context>>,
 }
 
 impl Contexts {
-    /// Holds one more. False if it is too old to be kept; otherwise tell the owner that it is held.
-    /// What is held already stays as it is.
+    /// Stores a context. A context that is already held stays as it is.
+    ///
+    /// Returns false if a snapshot is too old to be kept. If it returns true, tell the owner that
+    /// the context is held.
     pub fn hold(&mut self, id: ContextId, context: Arc<dyn Context>) -> bool {
         match id {
             ContextId::Lasting(number) => {
@@ -127,7 +132,7 @@ impl Contexts {
         true
     }
 
-    /// The context of that name.
+    /// Returns the context with this name.
     pub fn get(&self, id: ContextId) -> Option<&Arc<dyn Context>> {
         match id {
             ContextId::Lasting(number) => self.lasting.get(&number),
@@ -139,7 +144,7 @@ impl Contexts {
     }
 }
 
-/// The path that one DR vector leads along, tick by tick as far as it was asked for.
+/// The path of one DR vector, computed tick by tick as far as needed.
 #[derive(Clone, Debug)]
 pub struct LivePath {
     vector: DrVector<Vec2>,
@@ -149,11 +154,10 @@ pub struct LivePath {
 }
 
 impl LivePath {
-    /// How many ticks are reckoned at once: whoever asks frame by frame asks for the next ones
-    /// soon.
+    /// Ticks computed at once: a caller that asks frame by frame soon needs the next ones.
     const TICKS_AT_ONCE: usize = 16;
 
-    /// The path of a DR vector for who holds these contexts.
+    /// Creates the path of a DR vector for a receiver that holds `contexts`.
     pub fn new(guided: &Guided, contexts: &Contexts) -> Self {
         let vector = guided.vector;
         let context = guided.context.and_then(|id| contexts.get(id)).filter(|held| held.guides(&vector));
@@ -165,8 +169,10 @@ impl LivePath {
         Self { vector, followed, context: context.cloned(), places: vec![vector.motion.origin()] }
     }
 
-    /// Where the entity is at `t`; between ticks on the straight way from one to the next. A bent
-    /// path ends [`TICKS_AHEAD_MAX`] after its start; what was before the start is the line.
+    /// Returns the entity's position at `t`, interpolated linearly between ticks.
+    ///
+    /// A bent path ends [`TICKS_AHEAD_MAX`] after its start. Before its start the entity is on the
+    /// line.
     pub fn place(&mut self, t: SharedInstant) -> Placed {
         let secs = (t - self.vector.generated_at).as_secs_f64();
         let position = match self.context.clone() {
@@ -176,7 +182,7 @@ impl LivePath {
         Placed { position, followed: self.followed }
     }
 
-    /// What it follows.
+    /// Returns what the path follows.
     pub fn followed(&self) -> Followed {
         self.followed
     }
@@ -193,11 +199,11 @@ impl LivePath {
     }
 }
 
-/// What an owner has published, and who is known to hold it.
+/// The contexts that an owner has published, and which receivers are known to hold them.
 #[derive(Clone, Debug, Default)]
 pub struct Publisher {
     contexts: Contexts,
-    /// The number of the next snapshot.
+    /// Number of the next snapshot.
     next: u32,
     confirmed: BTreeMap<ReceiverId, Confirmed>,
 }
@@ -209,8 +215,8 @@ struct Confirmed {
 }
 
 impl Publisher {
-    /// Holds a snapshot under the next number, to be sent to whoever may need it. Receivers may be
-    /// sent different ones.
+    /// Stores a snapshot under the next number. The caller sends it to the receivers that need it.
+    /// Different receivers may be sent different snapshots.
     pub fn publish(&mut self, snapshot: Arc<dyn Context>) -> ContextId {
         let id = ContextId::Snapshot(self.next);
         self.next += 1;
@@ -218,14 +224,14 @@ impl Publisher {
         id
     }
 
-    /// Holds something that stays.
+    /// Stores a context that stays valid.
     pub fn publish_lasting(&mut self, number: u8, context: Arc<dyn Context>) -> ContextId {
         let id = ContextId::Lasting(number);
         self.contexts.hold(id, context);
         id
     }
 
-    /// A receiver says that it holds a context. One that was never published is not believed.
+    /// Notes that a receiver holds a context. Ignores a context that was never published.
     pub fn on_confirmed(&mut self, receiver: ReceiverId, id: ContextId) {
         if self.contexts.get(id).is_none() {
             return;
@@ -241,7 +247,8 @@ impl Publisher {
         }
     }
 
-    /// A receiver says that it lacks a context that was named to it, and placed by the line.
+    /// Notes that a receiver lacks a context that was named to it and placed the entity on the
+    /// line.
     pub fn on_lacking(&mut self, receiver: ReceiverId, id: ContextId) {
         let Some(confirmed) = self.confirmed.get_mut(&receiver) else { return };
         match id {
@@ -254,19 +261,20 @@ impl Publisher {
         }
     }
 
-    /// Forgets a receiver that is gone.
+    /// Forgets a receiver that has left.
     pub fn forget(&mut self, receiver: ReceiverId) {
         self.confirmed.remove(&receiver);
     }
 
-    /// The newest snapshot that a receiver is known to hold, unless it is too old to be named.
+    /// Returns the newest snapshot that a receiver is known to hold, unless it is too old to be
+    /// named.
     pub fn snapshot_of(&self, receiver: ReceiverId) -> Option<ContextId> {
         let number = self.confirmed.get(&receiver)?.newest_snapshot?;
         (self.next - 1 - number < SNAPSHOTS_NAMED).then_some(ContextId::Snapshot(number))
     }
 
-    /// Whether a context may be named to a receiver: it is known to hold it, and will until the
-    /// name arrives.
+    /// Returns whether a context may be named to a receiver: the receiver is known to hold it, and
+    /// will still hold it when the DR vector arrives.
     pub fn may_name(&self, receiver: ReceiverId, id: ContextId) -> bool {
         match id {
             ContextId::Snapshot(_) => self.snapshot_of(receiver) == Some(id),
@@ -276,15 +284,16 @@ impl Publisher {
         }
     }
 
-    /// A DR vector for one receiver, bent by this context if it may be named and knows the entity,
-    /// or straight.
+    /// Returns the DR vector for one receiver, bent by context `id` if it may be named and knows
+    /// the entity; otherwise straight.
     pub fn guide_by(&self, id: ContextId, vector: &DrVector<Vec2>, receiver: ReceiverId) -> Guided {
         let knows = || self.contexts.get(id).is_some_and(|held| held.guides(vector));
         let context = (self.may_name(receiver, id) && knows()).then_some(id);
         Guided { vector: *vector, context }
     }
 
-    /// The same by the newest snapshot that the receiver is known to hold.
+    /// Returns the DR vector for one receiver, bent by the newest snapshot that the receiver is
+    /// known to hold.
     pub fn guide(&self, vector: &DrVector<Vec2>, receiver: ReceiverId) -> Guided {
         match self.snapshot_of(receiver) {
             Some(id) => self.guide_by(id, vector, receiver),
@@ -292,36 +301,36 @@ impl Publisher {
         }
     }
 
-    /// What a receiver makes of a DR vector: what to compare the truth with, and to book in its
-    /// ledger.
+    /// Returns the path that a receiver computes from a DR vector. Compare the truth with it, and
+    /// record it in the receiver's ledger.
     pub fn path(&self, guided: &Guided) -> LivePath {
         LivePath::new(guided, &self.contexts)
     }
 }
 
-/// EKB among the others as they were at one instant.
+/// [`Ekb`](super::Ekb) among all players as they were at one instant.
 ///
-/// Both ends must hold it to the bit: round what is in it as the wire does before publishing it.
+/// Both ends must hold the same bits: round the numbers as the wire does before publishing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EkbContext {
     /// The parameters. The session agrees on them once.
     pub config: EkbConfig,
-    /// When they were like that.
+    /// The instant of the snapshot.
     pub taken_at: SharedInstant,
-    /// Everybody in it, the predicted too.
+    /// All players, including the predicted one.
     pub players: Vec<SnapshotPlayer>,
 }
 
-/// Somebody in a snapshot.
+/// A player in a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SnapshotPlayer {
-    /// Who.
+    /// The player's entity.
     pub entity: EntityId,
-    /// For whom it plays.
+    /// The player's team.
     pub team: u8,
-    /// Where it was and how it moved.
+    /// Position and motion.
     pub body: Body,
-    /// How strong it was.
+    /// Strength.
     pub condition: Condition,
 }
 
@@ -330,7 +339,7 @@ impl EkbContext {
         self.players.iter().find(|player| player.entity == entity)
     }
 
-    /// Everybody else, as seen by one of them at a DR vector's instant.
+    /// Returns all other players, as `subject` sees them at the instant of a DR vector.
     fn others(&self, subject: &SnapshotPlayer, at: SharedInstant) -> Vec<Other> {
         let ticks_ago = TICK_RATE.running_at(at - self.taken_at).clamp(0, i64::from(u32::MAX)) as u32;
         let everybody_else = self.players.iter().filter(|player| player.entity != subject.entity);

@@ -4,9 +4,10 @@ use super::route::Routes;
 use super::{EkbConfig, Known, Missing, Predictor, Reason};
 use fairpath::vector::Vec2;
 
-/// "Obstacle avoiding" EKB (Shi 2014): the same as [`Ekb`](super::Ekb), but who follows or fights
-/// aims at the next node of a shortest path around walls. A path is sought anew when the cell it
-/// leads to changes, not before. Where there is none, it is EKB.
+/// "Obstacle avoiding" EKB (Shi 2014): [`Ekb`](super::Ekb) with paths around walls.
+///
+/// A player that follows or fights aims at the next node of a shortest path. A path is searched
+/// again only when its target cell changes. Where no path exists, the player moves as with EKB.
 #[derive(Clone, Debug, Default)]
 pub struct Oaekb {
     config: EkbConfig,
@@ -14,7 +15,7 @@ pub struct Oaekb {
 }
 
 impl Oaekb {
-    /// With these parameters.
+    /// Creates the predictor with these parameters.
     pub fn new(config: EkbConfig) -> Self {
         Self { config, routes: Routes::default() }
     }

@@ -1,27 +1,27 @@
-//! The play patterns of EKB, tick by tick: what its four forms share.
+//! The play patterns of EKB, tick by tick: shared by all predictors that use them.
 
 use super::{Body, Condition, EkbConfig, Known, Other, Others, PlayPatterns, Relation, TICK_SECS};
 use fairpath::vector::{Vec2, Vector};
 
-/// A player among others, from its last known tick on. Everything is reckoned from where the player
-/// is, so that a scene far from the origin is predicted as exactly as one near it.
+/// A player among others, from its last known tick on. All positions are relative to the player, so
+/// a scene far from the origin is predicted as precisely as one near it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patterns<'a> {
     config: &'a EkbConfig,
     others: &'a [Other],
     influence: f64,
-    /// V_0, per tick.
+    /// V_0 in Shi 2014, per tick.
     last_velocity: Vec2,
-    /// S, per tick.
+    /// S in Shi 2014, per tick.
     speed_max: f64,
-    /// m.
+    /// m in Shi 2014.
     transition_ticks: u32,
 }
 
-/// What a player may head for.
+/// What a player heads for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Urge {
-    /// Its friends.
+    /// The middle of its friends.
     Follow,
     /// Its place in a battle.
     Bravery,
@@ -29,12 +29,11 @@ pub(super) enum Urge {
 
 /// How a player gets to a place.
 pub(super) trait Way {
-    /// Where to go now for whoever is at `from` and wants to get to `from + offset`; again as an
-    /// offset.
+    /// Returns where a player at `from` goes now to reach `from + offset`, again as an offset.
     fn towards(&mut self, urge: Urge, from: Vec2, offset: Vec2) -> Vec2;
 }
 
-/// Through everything.
+/// Straight through walls.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Straight;
 
@@ -64,7 +63,8 @@ impl<'a> Patterns<'a> {
             transition_ticks: config.transition_ticks_max,
         };
         let nearest = patterns.around(start.position, 0).nearest();
-        // The cast saturates: with nobody around, the distance is infinite and the most counts.
+        // The cast saturates: with no other player in sight the distance is infinite and the
+        // maximum stays.
         let transition_ticks = (config.transition_ticks_per_unit * nearest).ceil() as u32;
         if nearest.is_finite() {
             patterns.transition_ticks = transition_ticks.min(config.transition_ticks_max);
@@ -72,7 +72,8 @@ impl<'a> Patterns<'a> {
         patterns
     }
 
-    /// Where tick number `tick` (j, from 1) ends for whoever is at `from` before it.
+    /// Returns where a player at `from` is at the end of tick number `tick` (j in Shi 2014, from
+    /// 1).
     pub(super) fn step(&self, tick: u32, from: Vec2, way: &mut impl Way) -> Vec2 {
         let wanted = self.wanted(tick, from, way);
         if tick >= self.transition_ticks {
@@ -82,7 +83,7 @@ impl<'a> Patterns<'a> {
         from + (self.last_velocity * (1.0 - share) + wanted * share)
     }
 
-    /// How the first tick is seen by whoever is at `from`.
+    /// Returns what a player at `from` sees at the first tick.
     pub(super) fn seen(&self, from: Vec2, way: &mut impl Way) -> PlayPatterns {
         let around = self.around(from, 1);
         let nearest_enemy = around.enemies.nearest();
@@ -100,7 +101,7 @@ impl<'a> Patterns<'a> {
         }
     }
 
-    /// V_r.
+    /// V_r in Shi 2014.
     fn wanted(&self, tick: u32, from: Vec2, way: &mut impl Way) -> Vec2 {
         let around = self.around(from, tick);
         let has_friends = around.friends.count > 0.0;
@@ -117,8 +118,8 @@ impl<'a> Patterns<'a> {
         mixed(self.config.follow_out_of_battle, follow, align)
     }
 
-    /// Where a player fights: on its friends' side of them if they are weak, on the enemy's if they
-    /// are strong.
+    /// Returns where a player fights: towards the enemies from its friends if they are strong, away
+    /// from the enemies if they are weak.
     fn battle_place(&self, around: &Around) -> Vec2 {
         let ours = self.strength(around);
         let theirs = around.enemies.influence;
@@ -137,7 +138,7 @@ impl<'a> Patterns<'a> {
         offset.normalize_or_zero() * self.speed_max
     }
 
-    /// Who is in sight from `from` at tick number `tick`.
+    /// Returns the players in sight of `from` at tick number `tick`.
     fn around(&self, from: Vec2, tick: u32) -> Around {
         let config = self.config;
         let align_per_unit = 1.0 / (config.align_within - config.align_fully_within);
@@ -172,12 +173,12 @@ impl<'a> Patterns<'a> {
     }
 }
 
-/// Everybody in sight, seen from where the player is.
+/// All players in sight, relative to the subject.
 #[derive(Clone, Copy, Debug, Default)]
 struct Around {
     friends: Group,
     enemies: Group,
-    /// Σ of the friends' velocities per tick, the nearer the heavier.
+    /// Sum of the friends' velocities per tick, weighted by nearness.
     alignment: Vec2,
 }
 
@@ -209,7 +210,7 @@ impl Group {
         self.nearest_squared = self.nearest_squared.min(distance_squared);
     }
 
-    /// The mean place; where the player is itself if there is nobody.
+    /// Returns the mean offset; zero if the group is empty.
     fn centre(&self) -> Vec2 {
         self.offsets * (1.0 / self.count.max(1.0))
     }
@@ -223,7 +224,7 @@ fn mixed(share: f64, one: Vec2, other: Vec2) -> Vec2 {
     one * share + other * (1.0 - share)
 }
 
-/// No longer than `length_max`; what is longer than numbers go has no direction.
+/// Clamps to `length_max`. A vector whose length overflows becomes zero.
 fn limited(vector: Vec2, length_max: f64) -> Vec2 {
     let limited = vector.clamp_length(length_max);
     if limited.is_finite() { limited } else { Vec2::ZERO }

@@ -1,93 +1,92 @@
-//! Why a prediction is what it is, in numbers: for whoever wants to explain one that failed.
+//! Why a prediction is what it is, in numbers: to explain one that failed.
 
 use fairpath::vector::Vec2;
 
-/// What a prediction rests on. Velocities are per second, offsets are from where the subject is.
+/// The numbers behind a prediction. Velocities are per second, offsets are relative to the subject.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Reason {
-    /// It has nothing to say that numbers would explain.
+    /// The predictor does not explain itself.
     Untold,
-    /// This velocity lasts.
+    /// Constant velocity.
     Velocity(Vec2),
-    /// This velocity lasts, and so does its change.
+    /// Constant acceleration.
     Acceleration {
-        /// How fast.
+        /// Velocity at the start.
         velocity: Vec2,
-        /// How fast that changes, per second and second.
+        /// Acceleration, per second squared.
         acceleration: Vec2,
     },
-    /// This velocity fades.
+    /// A velocity that fades.
     Fading {
-        /// How fast at first.
+        /// Velocity at the start.
         velocity: Vec2,
-        /// After how long 37 % of it are left.
+        /// Time constant in seconds: 37 % of the velocity is left after it.
         secs: f64,
     },
-    /// The hands press this at the end: what they press now, or where that leads if it goes on
-    /// changing as it did.
+    /// The expected input of the player, now and later.
     Pressing {
-        /// Now.
+        /// Input at the last known tick.
         now: Vec2,
-        /// At the tick that is asked for.
+        /// Input at the tick of the prediction.
         then: Vec2,
     },
-    /// Others attract and repel.
+    /// Attraction and repulsion by other players.
     Interests {
-        /// How fast, all the time.
+        /// Velocity at the start; its length stays.
         velocity: Vec2,
-        /// Where they pull, all together; a friend next to the subject would be 1 long.
+        /// Sum of all attractions. A friend right next to the subject has length 1.
         pull: Vec2,
-        /// For how many ticks nothing is bent yet.
+        /// Ticks before anything bends the direction.
         straight_ticks: u32,
     },
-    /// The play patterns of EKB.
+    /// Play patterns of [`Ekb`](super::Ekb).
     Patterns(PlayPatterns),
-    /// Weights on the last second, learned from so many moments.
+    /// Weights on the last second, learned during the match.
     Regression {
-        /// How many.
+        /// How many samples the weights were learned from.
         lessons: u64,
     },
-    /// One of five guesses, whichever has been wrong least in such situations.
+    /// The best of five guesses in situations like this one.
     Experts {
-        /// Which one is followed: a place in `expected`.
+        /// Index of the chosen guess in `expected`.
         leader: usize,
-        /// What each is expected to cost: for the least mean error, how far it is expected to be
-        /// off. In order: the regression, the line, a velocity that fades in 1 s, one that
-        /// fades in 0.3 s, and standing still.
+        /// Expected cost of each guess; for the least mean error, its expected distance from the
+        /// truth. In order: the regression, the line, a velocity that fades in 1 s, one that fades
+        /// in 0.3 s, and standing still.
         expected: [f64; 5],
     },
 }
 
-/// How EKB sees the first tick: whom it follows, whether there is a battle, and where that leads.
+/// What [`Ekb`](super::Ekb) sees at the first tick: friends, battle, and the resulting velocity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlayPatterns {
-    /// Friends in sight.
+    /// Number of friends in sight.
     pub friends: u32,
-    /// Enemies in sight.
+    /// Number of enemies in sight.
     pub enemies: u32,
-    /// The middle of the friends.
+    /// Offset to the mean position of the friends.
     pub to_friends: Vec2,
-    /// How far the nearest enemy is; infinite if there is none in sight.
+    /// Distance to the nearest enemy; infinite if none is in sight.
     pub nearest_enemy: f64,
-    /// Whether that is near enough to fight.
+    /// Whether that enemy is near enough for a battle.
     pub is_battle: bool,
-    /// The own strength, friends counted in part.
+    /// Own strength, plus a part of the friends' strength.
     pub ours: f64,
-    /// The enemies' strength.
+    /// Strength of the enemies.
     pub theirs: f64,
-    /// Where a player of that strength fights.
+    /// Offset to the place where a player of that strength fights.
     pub to_battle_place: Vec2,
-    /// The velocity that all that asks for.
+    /// Velocity that these patterns ask for.
     pub wanted: Vec2,
-    /// After how many ticks it has taken the place of the last known velocity.
+    /// Ticks after which that velocity has replaced the last known one.
     pub transition_ticks: u32,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Adaptive, Body, Condition, Ekb, HybridEkb, Known, Objective, Other, Predictor, Relation};
+    use crate::{Adaptive, Body, Condition, Ekb, Hybrid, Known, Objective, Other, Predictor, Relation};
     use fairpath::vector::Vector;
 
     fn among<'a>(history: &'a [Body], others: &'a [Other]) -> Known<'a> {
@@ -118,7 +117,7 @@ mod tests {
         let body = Body { velocity: Vec2::new(100.0, 0.0), ..Body::default() };
         let straight = vec![body; 200];
         let known = among(&straight, &[]);
-        let mut hybrid = HybridEkb::default();
+        let mut hybrid = Hybrid::<Ekb>::default();
         assert!(matches!(hybrid.reason(0, &known, 6), Reason::Patterns(_)));
         let expected = Reason::Acceleration { velocity: body.velocity, acceleration: Vec2::ZERO };
         assert_eq!(hybrid.reason(0, &known, 60), expected);
@@ -149,11 +148,11 @@ mod tests {
             let way = answer[0] - newest.position;
             match leader {
                 1 => assert!(way.distance(newest.velocity * 1.2) < 1e-9),
-                4 => assert!(way.length() < 1e-9, "who stands still goes nowhere"),
+                4 => assert!(way.length() < 1e-9, "standing still goes nowhere"),
                 _ => continue,
             }
             simple += 1;
         }
-        assert!(simple > 0, "somebody who dodges is best expected where they are");
+        assert!(simple > 0, "a dodging player is best predicted to stay");
     }
 }

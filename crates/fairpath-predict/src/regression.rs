@@ -1,17 +1,16 @@
 use fairpath::vector::{Vec2, Vector};
 
-/// Learns how far one comes as a sum of vectors, its features, each with a weight that is the same
-/// for x and y: turn the scene and the answer turns with it.
+/// Learns a displacement as a weighted sum of vectors, its features. Each weight is the same for x
+/// and y, so a turned scene gives the turned answer.
 ///
-/// Recursive least squares, with each lesson weighted by one over how wrong it was: what is
-/// minimised in the long run is the mean distance and not its square, so that a few wild jumps do
-/// not spoil the guess for everybody else.
+/// Recursive least squares, with each sample weighted by one over its error. In the long run this
+/// minimises the mean distance instead of its square, so a few wild jumps do not spoil the weights.
 #[derive(Clone, Debug)]
 pub(super) struct Regression<const FEATURES: usize> {
     weights: [f64; FEATURES],
-    /// How little is known of the weights yet: symmetric, large where nothing was seen.
+    /// Uncertainty of the weights: symmetric, large where nothing was seen.
     doubt: [[f64; FEATURES]; FEATURES],
-    /// How wrong it usually is.
+    /// Typical error.
     usual_error: f64,
     config: RegressionConfig,
 }
@@ -19,14 +18,14 @@ pub(super) struct Regression<const FEATURES: usize> {
 /// How a [`Regression`] learns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct RegressionConfig {
-    /// How many of the last lessons count. Fifty thousand: five minutes of eight players.
+    /// Number of most recent samples that count. 50 000: five minutes of eight players.
     pub(super) lessons: f64,
-    /// Doubt at the start, in features' units squared, which are such that usual ones are about 1.
-    /// Ten: next to nothing is known but what the start says.
+    /// Uncertainty at the start, in features' units squared; typical features are about 1. Ten:
+    /// almost nothing is known beyond the starting weights.
     pub(super) doubt: f64,
-    /// A lesson counts by one over how wrong it was, in usual errors, but not by less than this:
-    /// below it is measurement noise. A fifth: one that was almost right counts five times the
-    /// usual one.
+    /// A sample's weight is one over its error in typical errors, but the error counts as at least
+    /// this: below it is measurement noise. 0.2: a sample that was almost right counts five times a
+    /// typical one.
     pub(super) rightness: f64,
 }
 
@@ -37,10 +36,10 @@ impl Default for RegressionConfig {
 }
 
 impl<const FEATURES: usize> Regression<FEATURES> {
-    /// Forgetting stops where doubt has grown to this: what never happens must not be forgotten
-    /// into infinity.
+    /// Forgetting stops when uncertainty reaches this value. Otherwise weights of features that
+    /// never occur would become infinitely uncertain.
     const DOUBT_MAX: f64 = 1e4;
-    /// Starts from these weights, and from how wrong they usually are.
+    /// Starts from these weights and their typical error.
     pub(super) fn new(weights: [f64; FEATURES], usual_error: f64, config: RegressionConfig) -> Self {
         let mut doubt = [[0.0; FEATURES]; FEATURES];
         for (place, row) in doubt.iter_mut().enumerate() {
@@ -49,12 +48,12 @@ impl<const FEATURES: usize> Regression<FEATURES> {
         Self { weights, doubt, usual_error, config }
     }
 
-    /// What it has learned so far.
+    /// Returns the learned weights.
     pub(super) fn weights(&self) -> [f64; FEATURES] {
         self.weights
     }
 
-    /// How far it thinks one comes.
+    /// Returns the predicted displacement.
     pub(super) fn answer(&self, features: &[Vec2; FEATURES]) -> Vec2 {
         let mut sum = Vec2::ZERO;
         for (weight, feature) in self.weights.iter().zip(features) {
@@ -63,7 +62,7 @@ impl<const FEATURES: usize> Regression<FEATURES> {
         sum
     }
 
-    /// In that situation one came so far.
+    /// Learns that `features` led to the displacement `came`.
     pub(super) fn handle_lesson(&mut self, features: &[Vec2; FEATURES], came: Vec2) {
         let error = (came - self.answer(features)).length();
         self.usual_error += 0.001 * (error - self.usual_error);

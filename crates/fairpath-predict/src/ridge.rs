@@ -1,15 +1,16 @@
 use super::{Body, Known, Missing, Predictor, Reason, TICK_SECS, TICKS_AHEAD_MAX};
 use fairpath::vector::{Vec2, Vector};
 
-/// Linear ridge regression on the last second: how far somebody comes is a weighted sum of how fast
-/// it was on average over the last few ticks, the last few more, and so on.
+/// Linear ridge regression on the last second: the displacement is a weighted sum of mean
+/// velocities over the last few ticks, the last few more, and so on.
 ///
-/// There is one set of weights per horizon (6 to 300 ticks), the same for everybody and for both
-/// axes, so that turning the scene turns the answer; between horizons the way is straight. It
-/// learns through [`learn`](Predictor::learn), from each tick as soon as it is known where that
-/// led: no weights are shipped. What is pulled towards zero is the difference from a straight line,
-/// so that who has learned nothing is a line. To judge it on recordings it has not learned from,
-/// let it learn from others and [`freeze`](Self::freeze) it.
+/// There is one set of weights per horizon (6 to 300 ticks), shared by all players and both axes,
+/// so a turned scene gives the turned answer. Between horizons the path is straight.
+///
+/// Weights are learned during the match through [`learn`](Predictor::learn), from each tick as soon
+/// as its outcome is known; no weights are shipped. Regularisation pulls towards a straight line,
+/// so a new predictor is [`Linear`](super::Linear). To test it on recordings it has not learned
+/// from, let it learn from others and [`freeze`](Self::freeze) it.
 #[derive(Clone, Debug)]
 pub struct Ridge {
     horizons: [Horizon; HORIZONS.len()],
@@ -18,29 +19,28 @@ pub struct Ridge {
     is_frozen: bool,
 }
 
-/// For which ticks ahead there are weights: those that Shi 2014 asks for, some nearer and some
-/// farther.
+/// Ticks ahead for which there are weights: those of Shi 2014, some nearer and some farther.
 const HORIZONS: [u32; 12] = [6, 12, 18, 36, 54, 72, 90, 108, 126, 180, 240, TICKS_AHEAD_MAX];
 
-/// Over how many ticks velocities are averaged, beside the newest one: the last second, the nearer
-/// the finer.
+/// Ticks over which velocities are averaged, besides the newest velocity: the last second, finer
+/// near the present.
 const SPANS: [usize; 6] = [2, 5, 10, 20, 40, 60];
 
 /// The newest velocity and one mean per span.
 const FEATURES: usize = 1 + SPANS.len();
 
-/// How many samples of nothing but noise the pull towards the line is worth: a second of ten
-/// players. Less, and the first minute is erratic; more, and it takes minutes to learn.
+/// Strength of the pull towards the line, in samples of pure noise: one second of ten players.
+/// Less, and the first minute is erratic; more, and learning takes minutes.
 const PULL_SAMPLES: f64 = 600.0;
 
-/// After how many ticks learned the weights are reckoned anew: it takes a few microseconds, and a
-/// second changes little.
+/// Learned ticks between two solutions for the weights. A solution takes a few microseconds, and
+/// one second changes little.
 const TICKS_PER_SOLUTION: u32 = 60;
 
-/// How many ticks of a subject are remembered: until the farthest horizon has come.
+/// Ticks remembered per subject: until the farthest horizon has passed.
 const PAST_LEN: usize = TICKS_AHEAD_MAX as usize + 1;
 
-/// Subjects above that are not learned from: it bounds what is remembered.
+/// Maximum number of subjects to learn from. Bounds the memory.
 const SUBJECTS_MAX: usize = 1 << 10;
 
 impl Default for Ridge {
@@ -124,7 +124,7 @@ impl Predictor for Ridge {
     }
 }
 
-/// How far somebody has come at `tick`, on the straight way between two horizons.
+/// Returns the displacement at `tick`, interpolated linearly between two horizons.
 fn between(near: (u32, Vec2), far: (u32, Vec2), tick: u32) -> Vec2 {
     if far.0 == near.0 {
         return near.1;
@@ -133,8 +133,8 @@ fn between(near: (u32, Vec2), far: (u32, Vec2), tick: u32) -> Vec2 {
     near.1 * (1.0 - share) + far.1 * share
 }
 
-/// The newest velocity, and the mean velocities over the [`SPANS`]; over what there is, where there
-/// is less.
+/// Returns the newest velocity and the mean velocities over the [`SPANS`], or over the whole
+/// history if it is shorter.
 fn features(history: &[Body]) -> [Vec2; FEATURES] {
     let Some((newest, past)) = history.split_last() else { return [Vec2::ZERO; FEATURES] };
     let mut features = [newest.velocity; FEATURES];
@@ -148,7 +148,7 @@ fn features(history: &[Body]) -> [Vec2; FEATURES] {
     features
 }
 
-/// A tick of somebody, as it was when it was the newest.
+/// A tick of a subject, as it was when it was the newest.
 #[derive(Clone, Copy, Debug)]
 struct Moment {
     position: Vec2,
@@ -159,16 +159,16 @@ struct Moment {
 #[derive(Clone, Debug, Default)]
 struct Past {
     ring: Vec<Moment>,
-    /// Where the next one goes.
+    /// Index of the next write.
     next: usize,
-    /// How many of them belong together.
+    /// Number of entries without a break.
     len: usize,
-    /// How long the history was when it was last seen.
+    /// Length of the history at the last call.
     history_len: usize,
 }
 
 impl Past {
-    /// Begins anew where the history did: it only ever grows, or keeps its length, until it breaks.
+    /// Starts again if the history did. A history only grows, or keeps its length, until it breaks.
     fn go_on(&mut self, history_len: usize) {
         if history_len <= 1 || history_len < self.history_len {
             self.len = 0;
@@ -186,14 +186,14 @@ impl Past {
         self.len = (self.len + 1).min(PAST_LEN);
     }
 
-    /// So many ticks before the newest, if that is still the same stretch.
+    /// Returns the entry `ticks` before the newest, if it belongs to the same stretch.
     fn ago(&self, ticks: usize) -> Option<&Moment> {
         (ticks < self.len).then(|| &self.ring[(self.next + PAST_LEN - 1 - ticks) % PAST_LEN])
     }
 }
 
-/// The regression for one horizon: Σ f·fᵀ, Σ f·y, and the weights they give. y is by how much the
-/// mean velocity up to the horizon differed from the newest one.
+/// The regression for one horizon: Σ f·fᵀ, Σ f·y, and the resulting weights. y is the mean velocity
+/// up to the horizon minus the newest velocity.
 #[derive(Clone, Copy, Debug)]
 struct Horizon {
     ticks: u32,
@@ -242,9 +242,9 @@ impl Horizon {
         velocity * self.secs()
     }
 
-    /// What is pulled with is worth as much as the features or the targets, whichever move more:
-    /// who stands still before a kick-off and then runs would otherwise teach that the
-    /// slightest motion means a sprint.
+    /// The pull is scaled by the features or the targets, whichever are larger. Otherwise players
+    /// that stand still before a kick-off and then run would teach that the slightest motion means
+    /// a sprint.
     fn solve(&mut self) {
         let energy: f64 = (0..FEATURES).map(|row| self.moments[row][row]).sum();
         if energy <= 0.0 || !energy.is_finite() {
@@ -261,8 +261,8 @@ impl Horizon {
     }
 }
 
-/// Solves a positive definite system given its lower half, by Cholesky's method; none where
-/// rounding has the last word.
+/// Solves a positive definite system given its lower half, by Cholesky's method. Returns `None` if
+/// rounding errors dominate.
 fn solve_symmetric(
     mut matrix: [[f64; FEATURES]; FEATURES],
     mut right: [f64; FEATURES],

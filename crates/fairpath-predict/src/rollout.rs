@@ -1,9 +1,10 @@
 use fairpath::vector::Vec2;
 
-/// Runs tick by tick from `start` to the last tick asked for, and writes down where it is at those
-/// asked for.
+/// Runs from `start` to the last of `ticks`, one tick at a time, and writes the position at each of
+/// `ticks`.
 ///
-/// `step` gets the number of the tick, counted from 1, and where the tick before ended.
+/// `step` receives the number of the tick, counted from 1, and the position at the end of the tick
+/// before.
 pub(super) fn roll_out(
     start: Vec2,
     ticks: &[u32],

@@ -1,11 +1,11 @@
-//! Ways around walls: a path for each urge, kept as long as it leads to the right cell.
+//! Ways around walls: one path per urge, kept for as long as it leads to the right cell.
 
 use super::patterns::{Urge, Way};
 use super::search::Search;
 use super::{Aim, Grid};
 use fairpath::vector::Vec2;
 
-/// The paths of one prediction, and what finds them. Kept from one to the next for its memory only.
+/// The paths of one prediction and their search. Kept between predictions only to reuse memory.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Routes {
     search: Search,
@@ -14,7 +14,7 @@ pub(super) struct Routes {
 }
 
 impl Routes {
-    /// Forgets all paths, and finds new ones on this grid.
+    /// Forgets all paths and starts on this grid.
     pub(super) fn around<'a>(&'a mut self, grid: &'a Grid, aim: Aim) -> AroundWalls<'a> {
         self.follow.target = None;
         self.bravery.target = None;
@@ -22,7 +22,7 @@ impl Routes {
     }
 }
 
-/// Around walls where there is a way, through them where there is none.
+/// Leads around walls where a path exists, and through them otherwise.
 #[derive(Debug)]
 pub(super) struct AroundWalls<'a> {
     grid: &'a Grid,
@@ -59,18 +59,19 @@ impl Way for AroundWalls<'_> {
 
 #[derive(Clone, Debug, Default)]
 struct Route {
-    /// The cell it leads to.
+    /// The cell that the path leads to.
     target: Option<u32>,
-    /// Cells, the last of which is the target; empty where there is no way, or none is needed.
+    /// Cells, ending with the target. Empty if no path exists or none is needed.
     path: Vec<u32>,
-    /// The node aimed at.
+    /// Index of the node aimed at.
     next: usize,
-    /// The cell from which it was last looked ahead.
+    /// The cell of the last look ahead.
     seen_from: Option<u32>,
 }
 
 impl Route {
-    /// Whoever is in a cell of the path has reached that node and all before it.
+    /// Notes that the player is in `cell`: if the path contains it, that node and all before it are
+    /// reached.
     fn pass(&mut self, cell: u32) {
         let ahead = self.path.get(self.next..).unwrap_or_default();
         if let Some(reached) = ahead.iter().position(|node| *node == cell) {
@@ -78,7 +79,7 @@ impl Route {
         }
     }
 
-    /// Aims at the farthest node that nothing hides.
+    /// Aims at the farthest visible node.
     fn look_ahead(&mut self, grid: &Grid, from: Vec2) {
         let nodes = self.path.iter().enumerate().skip(self.next + 1);
         let in_sight = nodes.take_while(|(_, node)| grid.is_clear_line(from, grid.centre_of(**node)));
@@ -87,7 +88,7 @@ impl Route {
         }
     }
 
-    /// The node aimed at, unless it is the last: then it is the place itself that counts.
+    /// Returns the node aimed at, unless it is the last: then the player aims at the exact place.
     fn node(&self) -> Option<u32> {
         let is_before_the_last = self.next + 1 < self.path.len();
         is_before_the_last.then(|| self.path[self.next])

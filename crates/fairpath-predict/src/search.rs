@@ -1,20 +1,19 @@
-//! A* on a grid, by arrays that are kept from one search to the next.
+//! A* on a grid, with arrays that are reused between searches.
 
 use super::Grid;
 
-/// What a step to a neighbouring cell costs, and one across a corner: 99/70 is √2 to five digits,
-/// and whole numbers add up to the same sum in every order.
+/// Costs of a step to a neighbouring cell and of a diagonal step. 99/70 is √2 to five digits, and
+/// integers add up to the same sum in every order.
 const STRAIGHT: u32 = 70;
 const DIAGONAL: u32 = 99;
 
-/// The longest path there is must not overflow a sum.
+/// The longest possible path must not overflow a sum.
 const _: () = assert!(Grid::CELLS_MAX as u64 * DIAGONAL as u64 * 2 < u32::MAX as u64);
 
-/// Finds shortest paths: eight neighbours, and across a corner only where both cells beside it are
-/// floor.
+/// Finds shortest paths: eight neighbours, diagonals only where both cells beside them are floor.
 ///
-/// Nothing is cleared between searches: a cell that bears an older search's number has not been
-/// seen in this one. After the first search on a grid none allocates.
+/// Nothing is cleared between searches: a cell with the number of an older search counts as not
+/// visited. After the first search on a grid, none allocates.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Search {
     number: u32,
@@ -26,19 +25,21 @@ pub(super) struct Search {
 struct Cell {
     seen_in: u32,
     cost: u32,
-    /// Cost so far plus the least that is left.
+    /// Cost so far plus a lower bound of the rest.
     estimate: u32,
     came_from: u32,
-    /// Where in the queue, or [`CLOSED`].
+    /// Index in the queue, or [`CLOSED`].
     slot: u32,
 }
 
 const CLOSED: u32 = u32::MAX;
 
 impl Search {
-    /// Fills `path` with the cells of a shortest way, `from` left out and `to` last, and says what
-    /// it costs. None, and an empty path, if there is no way. Somebody who stands in a wall can
-    /// get out of it, but not through others.
+    /// Fills `path` with the cells of a shortest path, without `from` and ending with `to`. Returns
+    /// its cost.
+    ///
+    /// Returns `None` and an empty path if no path exists. A player that stands in a wall can leave
+    /// it, but cannot pass through others.
     pub(super) fn find(&mut self, grid: &Grid, from: u32, to: u32, path: &mut Vec<u32>) -> Option<u32> {
         path.clear();
         let (columns, rows) = grid.size();
@@ -65,18 +66,18 @@ impl Search {
         if self.cells.len() < cells {
             self.cells.resize(cells, Cell::default());
         }
-        // No queue and no path is longer than there are cells.
+        // Neither queue nor path is longer than the number of cells.
         self.open.reserve(cells);
         path.reserve(cells);
         self.number = self.number.wrapping_add(1);
         if self.number == 0 {
-            // Once in four milliards: the oldest numbers would come back to life.
+            // After 2³² searches the number wraps, and the oldest marks would count as visited.
             self.cells.fill(Cell::default());
             self.number = 1;
         }
     }
 
-    /// Notes a way to a cell, if it is the first or a shorter one.
+    /// Notes a way to a cell, if it is the first or shorter than the known one.
     fn reach(&mut self, cell: u32, came_from: u32, cost: u32, left: u32) {
         let known = self.cells[cell as usize];
         let is_new = known.seen_in != self.number;
@@ -112,7 +113,7 @@ impl Search {
         path.reverse();
     }
 
-    /// What comes first: the least estimate, of equals the one farther along, then the lower
+    /// Returns whether `one` comes first: least estimate, then greatest cost so far, then lowest
     /// number.
     fn comes_before(&self, one: u32, other: u32) -> bool {
         let rank = |cell: u32| {
@@ -157,7 +158,7 @@ impl Search {
     }
 }
 
-/// The least that a way between two cells can cost.
+/// Returns a lower bound of the cost between two cells.
 fn distance(columns: u32, from: u32, to: u32) -> u32 {
     let across = (from % columns).abs_diff(to % columns);
     let along = (from / columns).abs_diff(to / columns);
@@ -177,7 +178,8 @@ fn for_each_neighbour(grid: &Grid, cell: u32, mut reach: impl FnMut(u32, u32)) {
     }
     for (beside, ahead) in [(left, low), (right, low), (left, high), (right, high)] {
         if let (Some(beside), Some(ahead)) = (beside, ahead) {
-            // One of them is one column off and the other one row off: together they name the cell across.
+            // One is one column away and the other one row away: together they give the diagonal
+            // cell.
             let across = beside + ahead - cell;
             if !grid.is_wall(across) {
                 reach(across, DIAGONAL);
@@ -192,7 +194,7 @@ mod tests {
     use fairpath::random::Random;
     use fairpath::vector::Vec2;
 
-    /// Walls where chance wants them; both ends floor, or not.
+    /// Random walls, also at either end.
     fn maze(seed: u64) -> (Grid, u32, u32) {
         let mut random = Random::from_seed(seed);
         let (columns, rows) = (1 + random.below(30) as u32, 1 + random.below(20) as u32);
@@ -204,7 +206,7 @@ mod tests {
         (grid, from, to)
     }
 
-    /// The rule once more, by looking at pairs of cells.
+    /// The neighbours again, written independently with pairs of cells.
     fn steps_from(grid: &Grid, cell: u32) -> Vec<(u32, u32)> {
         let (columns, rows) = grid.size();
         let at = |cell: u32| ((cell % columns) as i64, (cell / columns) as i64);

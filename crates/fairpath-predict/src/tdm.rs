@@ -1,8 +1,9 @@
 use super::{Body, Known, Missing, Predictor, Reason, TICK_SECS};
 use fairpath::vector::Vec2;
 
-/// Keeps the last known acceleration: the quadratic formula of IEEE 1278.1, Shi 2014's "traditional
-/// dead-reckoning model". Where no acceleration is known, it is [`Linear`](super::Linear).
+/// Keeps the last known acceleration: the quadratic formula of IEEE 1278.1, called "traditional
+/// dead-reckoning model" by Shi 2014. Where no acceleration is known, it is
+/// [`Linear`](super::Linear).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tdm;
 
@@ -31,7 +32,7 @@ impl Predictor for Tdm {
     }
 }
 
-/// Where a body is so many ticks later if it keeps its acceleration.
+/// Returns the position after `ticks` at constant acceleration.
 pub(super) fn tdm_position(body: &Body, ticks: u32) -> Vec2 {
     let secs = f64::from(ticks) * TICK_SECS;
     body.position + body.velocity * secs + body.acceleration * (0.5 * secs * secs)

@@ -1,5 +1,5 @@
-//! Goal: after the first questions no predictor asks for memory any more. Method: count what this
-//! thread allocates while others move about and are asked about.
+//! Goal: after the first predictions no predictor allocates. Method: count this thread's
+//! allocations while players move and are predicted.
 
 #![allow(unsafe_code, reason = "an allocator that counts cannot be written without")]
 
@@ -10,9 +10,9 @@ use std::sync::Arc;
 use fairpath::random::Random;
 use fairpath::vector::Vec2;
 use fairpath_predict::{
-    Body, Condition, ConstantInputAcceleration, ConstantInputPosition, ConstantInputVelocity, Ekb, Fading,
-    Grid, Hm, HybridEkb, HybridOaekb, Is, Known, LapPart, LapShape, Linear, Oaekb, Other, Predictor,
-    Relation, Ridge, S4TrendLine, SpeedRule, Step, TICK_SECS, Tdm, TrendLine, TrendLinePredictor,
+    Body, Condition, Ekb, Fading, Grid, Hm, Hybrid, InputScheme, Is, Known, LapPart, LapShape, Linear, Oaekb,
+    Order, Other, Predictor, Relation, Ridge, SpeedRule, Step, TICK_SECS, TangentPredictor, Tdm, TrendLine,
+    TrendLinePredictor,
 };
 
 struct Counting;
@@ -22,11 +22,11 @@ thread_local! {
 }
 
 fn count() {
-    // Gone while a thread ends; nobody asks then.
+    // The counter is gone while a thread ends; its value is not needed then.
     let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
 }
 
-// SAFETY: hands everything on to the system's allocator; counting allocates nothing.
+// SAFETY: passes every call on to the system's allocator; counting allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
@@ -58,7 +58,7 @@ impl Step for Push {
     }
 }
 
-/// Laps so different that everybody is on the track.
+/// Laps so different that every player is on the track.
 fn line() -> Arc<TrendLine> {
     let lap = |radius: f64| -> Vec<Body> {
         let position = |tick: u32| Vec2::from_heading(f64::from(tick) * 0.003) * radius;
@@ -76,19 +76,19 @@ fn questions_cost_no_memory() {
     let predictors: Vec<Box<dyn Predictor>> = vec![
         Box::new(Linear),
         Box::new(Tdm),
-        Box::new(ConstantInputPosition::new(Push)),
-        Box::new(ConstantInputVelocity::new(Push)),
-        Box::new(ConstantInputAcceleration::new(Push)),
+        Box::new(InputScheme { order: Order::InputPosition, game: Some(Push) }),
+        Box::new(InputScheme { order: Order::InputVelocity, game: Some(Push) }),
+        Box::new(InputScheme { order: Order::InputAcceleration, game: Some(Push) }),
         Box::new(Is::default()),
         Box::new(Hm::default()),
         Box::new(Ekb::default()),
         Box::new(Oaekb::default()),
-        Box::new(HybridEkb::default()),
-        Box::new(HybridOaekb::default()),
+        Box::new(Hybrid::<Ekb>::default()),
+        Box::new(Hybrid::<Oaekb>::default()),
         Box::new(Fading::new(0.3)),
         Box::new(Ridge::default()),
         Box::new(TrendLinePredictor::new(line())),
-        Box::new(S4TrendLine::new(line(), SpeedRule::Recursion)),
+        Box::new(TangentPredictor::new(line(), SpeedRule::Recursion)),
     ];
     let mut random = Random::from_seed(11);
     let walls = (0..1600).map(|_| random.chance(0.2)).collect();

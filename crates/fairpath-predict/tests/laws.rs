@@ -1,6 +1,5 @@
-//! What predictors promise: EKB is what Shi 2014 wrote and keeps its limits, nothing ever becomes
-//! not-a-number, scenes can be shifted, turned, mirrored and scaled, and two ends of a network
-//! place alike.
+//! Laws of predictors: EKB is what Shi 2014 wrote and keeps its limits, no answer is NaN, scenes
+//! can be shifted, turned, mirrored and scaled, and two ends of a network place alike.
 
 #[path = "laws/baselines.rs"]
 mod baselines;
@@ -19,19 +18,18 @@ use fairpath::vector::{Vec2, Vector};
 use fairpath_laws::number;
 use fairpath_laws::proptest::prelude::*;
 use fairpath_predict::{
-    Body, Condition, ConstantAcceleration, ConstantInputAcceleration, ConstantInputPosition,
-    ConstantInputVelocity, ConstantVelocity, Ekb, Fading, Grid, Hm, HybridEkb, HybridOaekb, Is, Known,
-    Linear, Missing, Oaekb, Other, Predictor, Relation, Ridge, Step, TICK_SECS, Tdm,
+    Body, Condition, Ekb, Fading, Grid, Hm, Hybrid, InputScheme, Is, Known, Linear, Missing, Oaekb, Order,
+    Other, Predictor, Relation, Ridge, Step, TICK_SECS, Tdm,
 };
 
 fn vec2(limit: f64) -> impl Strategy<Value = Vec2> {
     (number(limit), number(limit)).prop_map(|(x, y)| Vec2::new(x, y))
 }
 
-/// Shi 2014's delays.
+/// The delays of Shi 2014, in ticks.
 const HORIZONS: [u32; 7] = [18, 36, 54, 72, 90, 108, 126];
 
-/// All that a test says about a player and those around it.
+/// A player and the players around it.
 #[derive(Clone, Debug)]
 struct Scene {
     history: Vec<Body>,
@@ -42,7 +40,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// Somebody at the origin with this velocity, for ever and alone.
+    /// A player at the origin with this velocity, alone.
     fn alone(velocity: Vec2) -> Self {
         Self {
             history: vec![Body { velocity, ..Body::default() }],
@@ -73,7 +71,7 @@ impl Scene {
         self.known().newest()
     }
 
-    /// The same with every vector moved: places by `place`, directions by `direction`.
+    /// Returns the scene with every vector mapped: places by `place`, directions by `direction`.
     fn mapped(&self, place: impl Fn(Vec2) -> Vec2, direction: impl Fn(Vec2) -> Vec2) -> Self {
         let body = |body: &Body| Body {
             position: place(body.position),
@@ -95,7 +93,7 @@ fn predict(predictor: &mut dyn Predictor, scene: &Scene, ticks: &[u32]) -> Resul
     Ok(positions)
 }
 
-/// Every tick of three seconds, the start in front.
+/// Returns every tick of three seconds, with the start in front.
 fn path(predictor: &mut dyn Predictor, scene: &Scene) -> Vec<Vec2> {
     let ticks: Vec<u32> = (1..=180).collect();
     let mut path = vec![scene.newest().position];
@@ -103,7 +101,7 @@ fn path(predictor: &mut dyn Predictor, scene: &Scene) -> Vec<Vec2> {
     path
 }
 
-/// A game in which one glides where one pushes.
+/// A game in which a player glides where it pushes.
 #[derive(Clone, Copy, Debug)]
 struct Glide;
 
@@ -118,17 +116,17 @@ fn all_predictors() -> Vec<Box<dyn Predictor>> {
     vec![
         Box::new(Linear),
         Box::new(Tdm),
-        Box::new(ConstantVelocity),
-        Box::new(ConstantAcceleration),
-        Box::new(ConstantInputPosition::new(Glide)),
-        Box::new(ConstantInputVelocity::new(Glide)),
-        Box::new(ConstantInputAcceleration::new(Glide)),
+        Box::new(InputScheme::<Glide> { order: Order::Velocity, game: None }),
+        Box::new(InputScheme::<Glide> { order: Order::Acceleration, game: None }),
+        Box::new(InputScheme { order: Order::InputPosition, game: Some(Glide) }),
+        Box::new(InputScheme { order: Order::InputVelocity, game: Some(Glide) }),
+        Box::new(InputScheme { order: Order::InputAcceleration, game: Some(Glide) }),
         Box::new(Is::default()),
         Box::new(Hm::default()),
         Box::new(Ekb::default()),
         Box::new(Oaekb::default()),
-        Box::new(HybridEkb::default()),
-        Box::new(HybridOaekb::default()),
+        Box::new(Hybrid::<Ekb>::default()),
+        Box::new(Hybrid::<Oaekb>::default()),
         Box::new(Fading::new(0.3)),
         Box::new(Fading::new(1.0)),
         Box::new(Ridge::default()),

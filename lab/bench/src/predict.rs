@@ -8,10 +8,9 @@ use fairpath::vector::Vec2;
 use fairpath_games::ethereal::{Keys, Map, TOP_SPEED};
 use fairpath_games::race::{LapDice, Preset, RaceConfig, Track, record_laps};
 use fairpath_predict::{
-    Adaptive, Body, Condition, ConstantInputAcceleration, ConstantInputPosition, ConstantInputVelocity, Ekb,
-    Fading, Grid, Hm, HybridEkb, HybridOaekb, Is, Known, LapPart, LapShape, Linear, Oaekb, Objective, Other,
-    Predictor, Relation, Ridge, S4TrendLine, SpeedRule, TICK_SECS, TICKS_AHEAD_MAX, Tdm, TrendLine,
-    TrendLinePredictor,
+    Adaptive, Body, Condition, Ekb, Fading, Grid, Hm, Hybrid, InputScheme, Is, Known, LapPart, LapShape,
+    Linear, Oaekb, Objective, Order, Other, Predictor, Relation, Ridge, SpeedRule, TICK_SECS,
+    TICKS_AHEAD_MAX, TangentPredictor, Tdm, TrendLine, TrendLinePredictor,
 };
 
 use crate::measure::{Contender, Table};
@@ -123,15 +122,15 @@ fn predictors(map: &Map) -> Vec<Box<dyn Predictor>> {
         Box::new(Tdm),
         Box::new(Fading::new(0.3)),
         Box::new(Ridge::default()),
-        Box::new(ConstantInputPosition::new(map.clone())),
-        Box::new(ConstantInputVelocity::new(map.clone())),
-        Box::new(ConstantInputAcceleration::new(map.clone())),
+        Box::new(InputScheme { order: Order::InputPosition, game: Some(map.clone()) }),
+        Box::new(InputScheme { order: Order::InputVelocity, game: Some(map.clone()) }),
+        Box::new(InputScheme { order: Order::InputAcceleration, game: Some(map.clone()) }),
         Box::new(Is::default()),
         Box::new(Hm::default()),
         Box::new(Ekb::default()),
         Box::new(Oaekb::default()),
-        Box::new(HybridEkb::default()),
-        Box::new(HybridOaekb::default()),
+        Box::new(Hybrid::<Ekb>::default()),
+        Box::new(Hybrid::<Oaekb>::default()),
     ]
 }
 
@@ -169,7 +168,7 @@ impl Drive {
     fn contenders(&self) -> Vec<Contender<'_>> {
         let predictors: [Box<dyn Predictor>; 2] = [
             Box::new(TrendLinePredictor::new(Arc::clone(&self.line))),
-            Box::new(S4TrendLine::new(Arc::clone(&self.line), SpeedRule::Differences)),
+            Box::new(TangentPredictor::new(Arc::clone(&self.line), SpeedRule::Differences)),
         ];
         let contender = |mut predictor: Box<dyn Predictor>| {
             let mut ticks: Vec<usize> = (0..SUBJECTS).map(|subject| 60 * (subject + 1)).collect();

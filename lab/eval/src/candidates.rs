@@ -1,44 +1,41 @@
-//! The predictors there are, by name. Adding one is one line in [`all`].
+//! The list of predictors, by name. Adding one takes one line in [`all`].
 
 use std::sync::Arc;
 
-use fairpath::vector::Vec2;
 use fairpath_games::ethereal::TOP_SPEED;
 use fairpath_predict::{
-    Adaptive, ConstantAcceleration, ConstantInputAcceleration, ConstantInputPosition, ConstantInputVelocity,
-    ConstantVelocity, Ekb, EkbConfig, Fading, Hm, HybridEkb, HybridOaekb, Is, IsConfig, Known, Linear,
-    Missing, Oaekb, Objective, Predictor, Ridge, Step, Tdm,
+    Adaptive, Ekb, EkbConfig, Fading, Hm, Hybrid, InputScheme, Is, IsConfig, Linear, Oaekb, Objective, Order,
+    Predictor, Ridge, Step, Tdm,
 };
 
 use crate::play::Play;
 
-/// What a predictor is told about a match before it begins.
+/// What a predictor knows about a match before it begins.
 #[derive(Clone, Debug)]
-pub struct Stage {
+pub struct MatchSetup {
     /// The top speed of the data, in its own unit of length per second.
     pub top_speed: f64,
-    /// The game's own step function, where there is one: for those who predict from what is
-    /// pressed.
+    /// The game's own step function, if any. Input schemes need it.
     pub game: Option<Game>,
 }
 
-/// A game's step function, as many predictors as there are players may share it.
+/// A game's step function, shared by the predictors of all players.
 pub type Game = Arc<dyn Step + Sync>;
 
-impl Stage {
-    /// What there is to be told about a match.
+impl MatchSetup {
+    /// Returns the setup of a match.
     pub fn of(play: &Play) -> Self {
         Self { top_speed: play.top_speed(), game: play.game.clone() }
     }
 
-    /// How many of the data's units one pixel of Shi 2014 is: the data's top speed by Ethereal's.
-    /// All lengths that Shi 2014 gives are multiplied by it. Players of 12 m/s among players of
-    /// 360 pixels/s: a pixel is 3.3 cm.
+    /// Returns the length of one pixel of Shi 2014 in the data's unit: the data's top speed divided
+    /// by Ethereal's. All lengths of Shi 2014 are multiplied by it. Example: with a top speed of 12
+    /// m/s against 360 pixels/s, a pixel is 3.3 cm.
     pub fn scale(&self) -> f64 {
         self.top_speed / TOP_SPEED
     }
 
-    /// Shi 2014's hit radius and packet threshold, 45 pixels, in the data's unit.
+    /// Returns the hit radius and packet threshold of Shi 2014, 45 pixels, in the data's unit.
     pub fn hit_radius(&self) -> f64 {
         45.0 * self.scale()
     }
@@ -51,32 +48,29 @@ impl Stage {
         IsConfig::default().scaled(self.scale())
     }
 
-    /// A predictor that runs the game, or one that says what it would need.
-    fn with_game<P: Predictor + 'static>(&self, make: impl FnOnce(Game) -> P) -> Box<dyn Predictor> {
-        match &self.game {
-            Some(game) => Box::new(make(game.clone())),
-            None => Box::new(Lacking(Missing::Input)),
-        }
+    fn input_scheme(&self, order: Order) -> Box<dyn Predictor> {
+        Box::new(InputScheme { order, game: self.game.clone() })
     }
 }
 
-/// A predictor that can be asked for by name.
+/// A predictor with a name.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate {
     /// Lower case, for the command line and for tables.
     pub name: &'static str,
     /// What it does, in a few words.
     pub about: &'static str,
-    make: fn(&Stage) -> Box<dyn Predictor>,
+    make: fn(&MatchSetup) -> Box<dyn Predictor>,
 }
 
 impl Candidate {
-    /// A new one, which has learned nothing yet.
-    pub fn make(&self, stage: &Stage) -> Box<dyn Predictor> {
-        (self.make)(stage)
+    /// Creates the predictor. It has learned nothing yet.
+    pub fn make(&self, setup: &MatchSetup) -> Box<dyn Predictor> {
+        (self.make)(setup)
     }
 
-    /// Those in a list of names, or all of them for `all`; a name that is none is the error.
+    /// Returns the predictors in a comma-separated list of names, or all of them for `all`. An
+    /// unknown name is an error.
     pub fn by_names(names: &str) -> Result<Vec<Self>, NoSuchCandidate> {
         if names.trim().eq_ignore_ascii_case("all") {
             return Ok(all().to_vec());
@@ -93,65 +87,65 @@ impl Candidate {
     }
 }
 
-/// Everybody. The line is always first: the others are compared with it.
+/// Returns all predictors. The line is always first: the others are compared with it.
 pub fn all() -> &'static [Candidate] {
     const fn of(
         name: &'static str,
         about: &'static str,
-        make: fn(&Stage) -> Box<dyn Predictor>,
+        make: fn(&MatchSetup) -> Box<dyn Predictor>,
     ) -> Candidate {
         Candidate { name, about, make }
     }
     const ALL: &[Candidate] = &[
         of("line", "keeps the velocity", |_| Box::new(Linear)),
         of("tdm", "keeps the acceleration", |_| Box::new(Tdm)),
-        of("is", "is drawn to some players and flees others", |stage| Box::new(Is::new(stage.interests()))),
-        of("hm", "tdm for 300 ms, then is", |stage| Box::new(Hm::new(stage.interests(), Hm::TDM_TICKS))),
-        of("ekb", "follows friends and fights as strength allows", |stage| Box::new(Ekb::new(stage.ekb()))),
-        of("oaekb", "ekb around walls", |stage| Box::new(Oaekb::new(stage.ekb()))),
-        of("hybrid-ekb", "ekb, but tdm on a straight course", |stage| Box::new(HybridEkb::new(stage.ekb()))),
-        of("hybrid-oaekb", "oaekb, but tdm on a straight course", |stage| {
-            Box::new(HybridOaekb::new(stage.ekb()))
+        of("is", "approaches friends and weak enemies, flees strong ones", |setup| {
+            Box::new(Is::new(setup.interests()))
         }),
-        of("constant-velocity", "the line, as an input scheme", |_| Box::new(ConstantVelocity)),
-        of("constant-acceleration", "tdm, as an input scheme", |_| Box::new(ConstantAcceleration)),
-        of("constant-input-position", "keeps pressing the same", |stage| {
-            stage.with_game(ConstantInputPosition::new)
+        of("hm", "constant acceleration for 300 ms, then is", |setup| {
+            Box::new(Hm::new(setup.interests(), Hm::TDM_TICKS))
         }),
-        of("constant-input-velocity", "goes on changing what is pressed", |stage| {
-            stage.with_game(ConstantInputVelocity::new)
+        of("ekb", "follows friends and fights as strength allows", |setup| Box::new(Ekb::new(setup.ekb()))),
+        of("oaekb", "ekb around walls", |setup| Box::new(Oaekb::new(setup.ekb()))),
+        of("hybrid-ekb", "ekb, but constant acceleration on a straight course", |setup| {
+            Box::new(Hybrid::new(Ekb::new(setup.ekb()), setup.ekb()))
         }),
-        of("constant-input-acceleration", "goes on changing that, too", |stage| {
-            stage.with_game(ConstantInputAcceleration::new)
+        of("hybrid-oaekb", "oaekb, but constant acceleration on a straight course", |setup| {
+            Box::new(Hybrid::new(Oaekb::new(setup.ekb()), setup.ekb()))
+        }),
+        of("constant-velocity", "keeps the velocity, as line does", |setup| {
+            setup.input_scheme(Order::Velocity)
+        }),
+        of("constant-acceleration", "keeps the acceleration, as tdm does", |setup| {
+            setup.input_scheme(Order::Acceleration)
+        }),
+        of("constant-input-position", "keeps the input and runs the game", |setup| {
+            setup.input_scheme(Order::InputPosition)
+        }),
+        of("constant-input-velocity", "keeps the change of the input and runs the game", |setup| {
+            setup.input_scheme(Order::InputVelocity)
+        }),
+        of("constant-input-acceleration", "keeps the change of that change and runs the game", |setup| {
+            setup.input_scheme(Order::InputAcceleration)
         }),
         of("fading-0.3", "a velocity that fades in 0.3 s", |_| Box::new(Fading::new(0.3))),
         of("fading-1", "a velocity that fades in 1 s", |_| Box::new(Fading::new(1.0))),
-        of("ridge", "regression on the last second, learned on the way", |_| Box::new(Ridge::default())),
-        of("adaptive", "whatever fits this player, for the least mean error", |stage| {
-            Box::new(Adaptive::new(stage.top_speed, Objective::Mean))
+        of(
+            "ridge",
+            "regression on the last second, learned during the match",
+            |_| Box::new(Ridge::default()),
+        ),
+        of("adaptive", "learns which guess fits each player, for the least mean error", |setup| {
+            Box::new(Adaptive::new(setup.top_speed, Objective::Mean))
         }),
-        of("adaptive-hits", "whatever fits this player, for the most hits", |stage| {
-            Box::new(Adaptive::new(stage.top_speed, Objective::Hits { radius: stage.hit_radius() }))
+        of("adaptive-hits", "learns which guess fits each player, for the most hits", |setup| {
+            Box::new(Adaptive::new(setup.top_speed, Objective::Hits { radius: setup.hit_radius() }))
         }),
     ];
     ALL
 }
 
-/// Whoever lacks something, whatever is asked.
-#[derive(Debug)]
-struct Lacking(Missing);
-
-impl Predictor for Lacking {
-    fn name(&self) -> &str {
-        "lacking"
-    }
-
-    fn predict(&mut self, _: usize, _: &Known<'_>, _: &[u32], _: &mut [Vec2]) -> Result<(), Missing> {
-        Err(self.0)
-    }
-}
-
-/// Nobody is called so.
+/// There is no predictor with this name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoSuchCandidate(pub String);
 

@@ -1,14 +1,15 @@
-//! What was recorded, as numbers: recordings from bytes, and the metrics of dead reckoning.
+//! Recordings from bytes, and the metrics of dead reckoning.
 //!
-//! Pure, so that the laboratory, a test and a browser page read the same file to the same bits.
+//! Pure functions, so that the laboratory, a test and a browser page compute the same bits from the
+//! same file.
 //!
-//! - [`laps`]: predictors on laps, each lap by what the others taught
-//! - [`recording`]: motion that somebody's game really made, cut into clean stretches
+//! - [`laps`]: predictors on laps, each lap predicted by what the other laps taught
+//! - [`recording`]: recorded motion, cut into clean stretches
 //! - [`play`]: the same at 60 ticks a second, as predictors see it
-//! - [`candidates`]: the predictors there are, by name
-//! - [`evaluate`]: how far off their predictions are
-//! - [`live`]: how many packets motion models need when sender and receiver must agree
-//! - [`offline`]: how few packets anybody could have needed who knew the future
+//! - [`candidates`]: the list of predictors, by name
+//! - [`evaluate`]: the errors of their predictions
+//! - [`live`]: how many packets motion models need if sender and receiver must agree
+//! - [`offline`]: the fewest packets that a sender with knowledge of the future could need
 #![forbid(unsafe_code)]
 
 pub mod candidates;

@@ -1,15 +1,15 @@
-//! Packets under the live rule: sender and receiver must agree, so what a receiver places is a pure
-//! function of one DR vector.
+//! Counts packets under the live rule: sender and receiver must agree, so a placed position is a
+//! pure function of one DR vector.
 //!
-//! One owner sees all paths sample by sample, as a server does that owns everybody. At the first of
-//! a path, and whenever the truth is farther than the threshold from where its last DR vector puts
-//! it, it cuts another: one packet. It may choose what it sends by whatever it has learned so far,
-//! and name the model in the DR vector; but what was sent is then all that counts. That is why
-//! [`Sent::place`] is a plain function: it cannot remember anything.
+//! One owner sees all paths sample by sample, as a server that owns all players. It sends a DR
+//! vector, one packet, at the start of a path and whenever the truth is farther than the threshold
+//! from where the last DR vector places the player. The owner may choose what to send by anything
+//! it has learned, and names the model in the DR vector. After that only the DR vector counts. That
+//! is why [`Sent::place`] is a plain function: it cannot remember anything.
 //!
-//! Adding a model is one line in [`all`]. Under the same name as in
-//! [`candidates`](crate::candidates), it is that predictor's live form; predictors without one need
-//! more than one DR vector can carry.
+//! Adding a model takes one line in [`all`]. A model with the same name as in
+//! [`candidates`](crate::candidates) is that predictor's live form. Predictors without a live form
+//! need more than one DR vector can carry.
 
 use std::fmt::Debug;
 
@@ -18,63 +18,63 @@ use fairpath::motion::MotionKind;
 use fairpath::vector::{Planar, Vec2, Vector};
 use fairpath_predict::{Body, Condition, Known, LastingMotion, Other, TICK_SECS};
 
-use crate::candidates::Stage;
-use crate::play::{self, HISTORY_TICKS_MAX, Run};
+use crate::candidates::MatchSetup;
+use crate::play::{self, HISTORY_TICKS_MAX, TickRun};
 use crate::recording::Stretch;
 
 /// What an owner knows of a player at one instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moment {
-    /// When, in seconds. Owners observe as often as their game runs, not at ticks.
+    /// Time in seconds. Owners observe as often as their game runs, not at ticks.
     pub secs: f64,
-    /// Where it is, and how it moves there.
+    /// Position and motion.
     pub body: Body,
-    /// How fast its direction turns, radians per second: recorded, or from the acceleration across
-    /// the velocity.
+    /// Turn rate of the direction of motion, in radians per second: recorded, or from the
+    /// acceleration across the velocity.
     pub turn_rate: f64,
 }
 
 /// A path without a break. Never empty.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
-    /// For which team it was taken; 0 is none, and nobody's friend.
+    /// Team of the player; 0 is no team, without friends.
     pub team: u32,
     /// In order of time.
     pub moments: Vec<Moment>,
 }
 
-/// What one DR vector carries.
+/// The content of one DR vector.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
-    /// Where it was, and how it moved there.
+    /// Position and motion when it was sent.
     pub body: Body,
-    /// How fast it turned.
+    /// Turn rate when it was sent.
     pub turn_rate: f64,
-    /// Where that puts it so many seconds later. In a DR vector, these are the model bits.
+    /// Returns the position a number of seconds later. In a DR vector, these are the model bits.
     pub place: fn(&Self, f64) -> Vec2,
 }
 
-/// A way to choose what to send.
+/// A strategy that chooses what to send.
 pub trait LiveModel: Debug + Send {
-    /// Another sample of a player's path became known. For those that learn.
-    fn observe(&mut self, _seen: &Seen<'_>) {}
+    /// Learns from another sample of a player's path.
+    fn observe(&mut self, _view: &OwnerView<'_>) {}
 
-    /// What to send now.
-    fn cut(&mut self, seen: &Seen<'_>) -> Sent;
+    /// Returns what to send now.
+    fn cut(&mut self, view: &OwnerView<'_>) -> Sent;
 }
 
-/// What is known when a sample of a player's path has just become known.
+/// What an owner knows when a new sample of a player's path has arrived.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen<'a> {
-    /// Whose path.
+pub struct OwnerView<'a> {
+    /// Index of the player.
     pub subject: usize,
-    /// It ends with the present and is never empty; it does not reach across a break.
+    /// The path up to the present. Never empty, never across a break.
     pub past: &'a [Moment],
-    /// Where everybody else is now.
+    /// All other players now.
     pub others: &'a [Other],
 }
 
-impl Seen<'_> {
+impl OwnerView<'_> {
     fn newest(&self) -> &Moment {
         let Some(newest) = self.past.last() else { unreachable!("the past ends with the present") };
         newest
@@ -85,21 +85,21 @@ impl Seen<'_> {
     }
 }
 
-/// A live model that can be asked for by name.
+/// A live model with a name.
 #[derive(Clone, Copy, Debug)]
-pub struct Live {
+pub struct LiveCandidate {
     /// Lower case, for the command line and for tables.
     pub name: &'static str,
-    make: fn(&Stage, f64) -> Box<dyn LiveModel>,
+    make: fn(&MatchSetup, f64) -> Box<dyn LiveModel>,
 }
 
-impl Live {
-    /// A new one, which has learned nothing yet, for DR vectors that may be off by `threshold`.
-    pub fn make(&self, stage: &Stage, threshold: f64) -> Box<dyn LiveModel> {
-        (self.make)(stage, threshold)
+impl LiveCandidate {
+    /// Creates the model for DR vectors with this `threshold`. It has learned nothing yet.
+    pub fn make(&self, setup: &MatchSetup, threshold: f64) -> Box<dyn LiveModel> {
+        (self.make)(setup, threshold)
     }
 
-    /// The one of that name. Two of the input schemes are motion models under another name.
+    /// Returns the model with this name. Two input schemes are motion models under another name.
     pub fn by_name(name: &str) -> Option<&'static Self> {
         let name = match name {
             "constant-velocity" => "line",
@@ -110,22 +110,28 @@ impl Live {
     }
 }
 
-/// Everybody. The line is always first: the others are compared with it.
-pub fn all() -> &'static [Live] {
+/// Returns all models. The line is always first: the others are compared with it.
+pub fn all() -> &'static [LiveCandidate] {
     &[
-        Live { name: "line", make: |_, _| Box::new(Always(line)) },
-        Live { name: "tdm", make: |_, _| Box::new(Always(quadratic)) },
-        Live { name: "circular", make: |_, _| Box::new(Always(circular)) },
-        Live { name: "fading-0.3", make: |_, _| Box::new(Always(|sent, secs| fading(sent, secs, 0.3))) },
-        Live { name: "fading-1", make: |_, _| Box::new(Always(|sent, secs| fading(sent, secs, 1.0))) },
-        Live {
+        LiveCandidate { name: "line", make: |_, _| Box::new(Always(line)) },
+        LiveCandidate { name: "tdm", make: |_, _| Box::new(Always(quadratic)) },
+        LiveCandidate { name: "circular", make: |_, _| Box::new(Always(circular)) },
+        LiveCandidate {
+            name: "fading-0.3",
+            make: |_, _| Box::new(Always(|sent, secs| fading(sent, secs, 0.3))),
+        },
+        LiveCandidate {
+            name: "fading-1",
+            make: |_, _| Box::new(Always(|sent, secs| fading(sent, secs, 1.0))),
+        },
+        LiveCandidate {
             name: "adaptive",
-            make: |stage, threshold| Box::new(Lasting::new(stage.top_speed, threshold)),
+            make: |setup, threshold| Box::new(Lasting::new(setup.top_speed, threshold)),
         },
     ]
 }
 
-/// What an owner knew at every sample of a stretch, from the past only. None where there is no
+/// Returns what an owner knew at every sample of a stretch, from the past only. `None` if it has no
 /// sample.
 pub fn path_of_stretch(stretch: &Stretch) -> Option<Path> {
     let accelerations = play::accelerations(stretch.samples());
@@ -138,8 +144,8 @@ pub fn path_of_stretch(stretch: &Stretch) -> Option<Path> {
     Path::new(stretch.team, moments.collect())
 }
 
-/// The same at every tick of a run: for games that know themselves at every tick.
-pub fn path_of_run(run: &Run) -> Option<Path> {
+/// Returns the same at every tick of a run, for games that know their state at every tick.
+pub fn path_of_run(run: &TickRun) -> Option<Path> {
     let moment = |(index, body): (usize, &Body)| Moment {
         secs: (run.first_tick + index) as f64 * TICK_SECS,
         body: *body,
@@ -154,69 +160,70 @@ impl Path {
     }
 }
 
-/// How fast the direction of motion turns: the acceleration across the velocity, by the speed.
+/// Returns the turn rate of the direction of motion: the acceleration across the velocity, divided
+/// by the speed.
 fn turn_rate(body: &Body) -> f64 {
     let across = body.velocity.perpendicular().dot(body.acceleration);
     let speed_squared = body.velocity.length_squared();
     if speed_squared > 0.0 { across / speed_squared } else { 0.0 }
 }
 
-/// How many packets a model needs to stay within `threshold` of all players' paths at every sample.
-/// `players` has the paths of each.
+/// Returns how many packets a model needs to stay within `threshold` of all players' paths at every
+/// sample. `players` has the paths of each player.
 pub fn packets(players: &[Vec<Path>], model: &mut dyn LiveModel, threshold: f64) -> usize {
     let mut packets = 0;
     let mut told: Vec<Option<(f64, Sent)>> = vec![None; players.len()];
-    let mut screen = Screen::new(players.len());
+    let mut last_moments = LastMoments::new(players.len());
     let mut others = Vec::new();
-    for Sample { subject, path, index } in in_order(players) {
+    for PathSample { subject, path, index } in in_order(players) {
         let moment = &path.moments[index];
-        screen.handle_moment(subject, path.team, moment);
-        screen.others_of(subject, &mut others);
-        let seen = Seen { subject, past: &path.moments[..=index], others: &others };
-        model.observe(&seen);
+        last_moments.handle_moment(subject, path.team, moment);
+        last_moments.others_of(subject, &mut others);
+        let view = OwnerView { subject, past: &path.moments[..=index], others: &others };
+        model.observe(&view);
         let holds = told[subject].filter(|_| index > 0).is_some_and(|(since, sent)| {
             let placed = (sent.place)(&sent, moment.secs - since);
             placed.distance(moment.body.position) <= threshold
         });
         if !holds {
-            told[subject] = Some((moment.secs, model.cut(&seen)));
+            told[subject] = Some((moment.secs, model.cut(&view)));
             packets += 1;
         }
     }
     packets
 }
 
-struct Sample<'a> {
+struct PathSample<'a> {
     subject: usize,
     path: &'a Path,
     index: usize,
 }
 
-/// All samples of everybody, as they became known; at the same time in the order of players.
-fn in_order(players: &[Vec<Path>]) -> Vec<Sample<'_>> {
+/// Returns all samples of all players in order of time; equal times in the order of players.
+fn in_order(players: &[Vec<Path>]) -> Vec<PathSample<'_>> {
     let mut samples = Vec::new();
     for (subject, paths) in players.iter().enumerate() {
         for path in paths {
-            samples.extend((0..path.moments.len()).map(|index| Sample { subject, path, index }));
+            samples.extend((0..path.moments.len()).map(|index| PathSample { subject, path, index }));
         }
     }
     samples.sort_by(|one, other| one.secs().total_cmp(&other.secs()));
     samples
 }
 
-impl Sample<'_> {
+impl PathSample<'_> {
     fn secs(&self) -> f64 {
         self.path.moments[self.index].secs
     }
 }
 
-/// Who was last seen where.
-struct Screen {
+/// The last known moment of each player.
+struct LastMoments {
     players: Vec<Option<(u32, Moment)>>,
 }
 
-impl Screen {
-    /// Who was not seen for that long is not there: dead, or gone.
+impl LastMoments {
+    /// A player without a sample for this long is absent: dead or gone.
     const GONE_SECS: f64 = 0.25;
 
     fn new(players: usize) -> Self {
@@ -227,7 +234,7 @@ impl Screen {
         self.players[subject] = Some((team, *moment));
     }
 
-    /// Everybody else as the one who was just seen finds them, moved on to now.
+    /// Lists all other players as `subject` sees them, extrapolated to now.
     fn others_of(&self, subject: usize, others: &mut Vec<Other>) {
         others.clear();
         let Some((team, now)) = self.players[subject] else { return };
@@ -252,17 +259,17 @@ impl Screen {
 struct Always(fn(&Sent, f64) -> Vec2);
 
 impl LiveModel for Always {
-    fn cut(&mut self, seen: &Seen<'_>) -> Sent {
-        let newest = seen.newest();
+    fn cut(&mut self, view: &OwnerView<'_>) -> Sent {
+        let newest = view.newest();
         Sent { body: newest.body, turn_rate: newest.turn_rate, place: self.0 }
     }
 }
 
-/// The line or arc that lasts: the owner learns from everybody, tick by tick.
+/// The line or arc that lasts longest: the owner learns from all players, tick by tick.
 #[derive(Debug)]
 struct Lasting {
     chooser: LastingMotion,
-    /// What it knew of each player at every tick since the path began.
+    /// Known state of each player at every tick since its path began.
     histories: Vec<Vec<Body>>,
 }
 
@@ -273,18 +280,18 @@ impl Lasting {
 }
 
 impl LiveModel for Lasting {
-    /// All ticks up to the newest sample, each from the newest sample before it.
-    fn observe(&mut self, seen: &Seen<'_>) {
-        if self.histories.len() <= seen.subject {
-            self.histories.resize_with(seen.subject + 1, Vec::new);
+    /// Learns all ticks up to the newest sample, each from the newest sample before it.
+    fn observe(&mut self, view: &OwnerView<'_>) {
+        if self.histories.len() <= view.subject {
+            self.histories.resize_with(view.subject + 1, Vec::new);
         }
-        let history = &mut self.histories[seen.subject];
-        if seen.is_first() {
+        let history = &mut self.histories[view.subject];
+        if view.is_first() {
             history.clear();
         }
-        let newest = seen.newest();
-        let before = seen.past.len().checked_sub(2).map_or(newest, |index| &seen.past[index]);
-        let begin = seen.past[0].secs;
+        let newest = view.newest();
+        let before = view.past.len().checked_sub(2).map_or(newest, |index| &view.past[index]);
+        let begin = view.past[0].secs;
         loop {
             let secs = begin + history.len() as f64 * TICK_SECS;
             if secs > newest.secs {
@@ -293,19 +300,19 @@ impl LiveModel for Lasting {
             let from = if secs < newest.secs { before } else { newest };
             let position = from.body.position + from.body.velocity * (secs - from.secs);
             history.push(Body { position, ..from.body });
-            self.chooser.learn(seen.subject, &known(history, seen.others));
+            self.chooser.learn(view.subject, &known(history, view.others));
         }
-        self.chooser.observe(seen.subject, newest.body.position, newest.secs - before.secs);
+        self.chooser.observe(view.subject, newest.body.position, newest.secs - before.secs);
     }
 
-    fn cut(&mut self, seen: &Seen<'_>) -> Sent {
-        let newest = seen.newest();
-        let history = &mut self.histories[seen.subject];
-        // What was just seen counts as the tick that it is nearest to.
-        let since_tick = newest.secs - seen.past[0].secs - (history.len() as f64 - 1.0) * TICK_SECS;
+    fn cut(&mut self, view: &OwnerView<'_>) -> Sent {
+        let newest = view.newest();
+        let history = &mut self.histories[view.subject];
+        // The newest sample counts as the tick nearest to it.
+        let since_tick = newest.secs - view.past[0].secs - (history.len() as f64 - 1.0) * TICK_SECS;
         let guessed = if since_tick > 0.5 * TICK_SECS { None } else { history.pop() };
         history.push(newest.body);
-        let motion = self.chooser.choose(seen.subject, &known(history, seen.others), newest.turn_rate);
+        let motion = self.chooser.choose(view.subject, &known(history, view.others), newest.turn_rate);
         history.pop();
         history.extend(guessed);
         let body = Body { velocity: motion.velocity_at(0.0), ..newest.body };

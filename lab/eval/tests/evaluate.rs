@@ -1,18 +1,19 @@
-//! Goal: predictions are scored where the player really was, never across a break, and nobody looks
-//! ahead. Method: small recordings whose errors are known, and recordings whose future was changed.
+//! Goal: predictions are scored where the player really was, never across a break, and no predictor
+//! looks ahead. Method: small recordings whose errors are known, and recordings whose future was
+//! changed.
 
 use std::fmt::Write;
 
 use fairpath::vector::{Vec2, Vector};
-use fairpath_eval::candidates::{self, Candidate, Stage};
-use fairpath_eval::evaluate::{PlayerScore, Question, Step, Summary, score, walk};
-use fairpath_eval::live::{self, Live};
+use fairpath_eval::candidates::{self, Candidate, MatchSetup};
+use fairpath_eval::evaluate::{PlayerScore, Question, Summary, WalkStep, score, walk};
+use fairpath_eval::live::{self, LiveCandidate};
 use fairpath_eval::play::{EtherealError, Play};
 use fairpath_eval::recording::{self, Recording, Source};
 use fairpath_games::ethereal::{EtherealConfig, Match, Recording as Foreign};
 use fairpath_predict::{Missing, Relation, TICK_SECS};
 
-/// Rows of a team recording at `hertz`: who is where at which second.
+/// Rows of a team recording at `hertz`: positions of players over time.
 fn recorded(hertz: u32, secs: u32, who: &[(&str, u32)], place: impl Fn(usize, f64) -> Vec2) -> String {
     let mut text = String::from("t,entity,team,x,y\n");
     for frame in 0..hertz * secs {
@@ -42,11 +43,11 @@ fn question() -> Question {
 
 fn scores(play: &Play, name: &str) -> Vec<PlayerScore> {
     let candidate = Candidate::by_names(name).unwrap()[0];
-    let stage = Stage::of(play);
-    score(play, &mut *candidate.make(&stage), &question()).unwrap()
+    let setup = MatchSetup::of(play);
+    score(play, &mut *candidate.make(&setup), &question()).unwrap()
 }
 
-/// Somebody who weaves, differently for each number.
+/// A weaving path, different for each number.
 fn weaving(number: usize, t: f64) -> Vec2 {
     let phase = 1.7 * number as f64;
     let (quick, slow) = (Vec2::from_heading(2.1 * t + phase), Vec2::from_heading(1.3 * t + phase));
@@ -77,8 +78,8 @@ fn the_error_of_a_line_under_acceleration_is_the_one_on_paper() {
     for horizon in &summary.horizons {
         let ahead = f64::from(horizon.ticks) * TICK_SECS;
         let expected = ahead * ahead + 2.0 * ahead * TICK_SECS;
-        // The ticks come half a millisecond after the samples, in which it moves on by the lagging
-        // velocity.
+        // The ticks are half a millisecond after the samples; meanwhile the player moves on at the
+        // lagging velocity.
         assert!((horizon.mean - expected).abs() < 2e-3, "{} is not {expected}", horizon.mean);
         assert!((horizon.median - expected).abs() < 2e-3);
     }
@@ -105,7 +106,7 @@ fn nothing_is_scored_across_a_break() {
 
 #[test]
 fn packets_are_counted_when_the_error_exceeds_the_threshold() {
-    // Corners every second: a line that goes on is off by 1 some 0.35 s after each.
+    // Corners every second: a straight line is off by 1 some 0.35 s after each.
     let corners = |_, t: f64| {
         let leg = t.floor();
         let (along, up) = ((leg / 2.0).ceil(), (leg / 2.0).floor());
@@ -133,18 +134,18 @@ fn the_ball_is_nobody_and_teams_are_friends_and_enemies() {
     assert_eq!(relations, [Relation::Enemy, Relation::Friend]);
     assert_eq!(known.history.len(), 31);
     assert!(known.inputs.is_empty() && known.world.is_none());
-    assert_eq!(known.condition.influence(), 2.0, "nobody knows, so everybody is at full strength");
+    assert_eq!(known.condition.influence(), 2.0, "unknown means full strength");
 }
 
 /// All predictions of one predictor for all players up to a tick, as bits.
 fn predictions(play: &Play, candidate: &Candidate, until: usize) -> Vec<(usize, usize, [u64; 2])> {
     let ticks = [1, 18, 60, 126];
-    let stage = Stage { top_speed: 12.0, game: None };
+    let setup = MatchSetup { top_speed: 12.0, game: None };
     let mut made = Vec::new();
     let mut positions = [Vec2::ZERO; 4];
-    let mut predictor = candidate.make(&stage);
+    let mut predictor = candidate.make(&setup);
     // A predictor that lacks something makes no prediction, with any future.
-    let _ = walk(play, &mut *predictor, |predictor, known, Step { subject, run, index }| {
+    let _ = walk(play, &mut *predictor, |predictor, known, WalkStep { subject, run, index }| {
         if run.first_tick + index <= until {
             predictor.predict(subject, known, &ticks, &mut positions)?;
             let bits =
@@ -181,7 +182,8 @@ fn nobody_looks_ahead() {
         for candidate in candidates::all() {
             let expected = predictions(&as_it_was, candidate, last_tick);
             for (number, future) in futures.iter().enumerate() {
-                // Where the recording ends, fewer ticks are visited; those that are must be the same.
+                // Where the recording ends, fewer ticks are visited. All visited ticks must be the
+                // same.
                 let made = predictions(future, candidate, last_tick);
                 assert!(made.len() + 16 * 4 * 4 >= expected.len(), "{} future {number}", candidate.name);
                 assert!(
@@ -203,11 +205,11 @@ fn nobody_looks_ahead() {
 
 #[test]
 fn live_models_send_when_they_are_off() {
-    let stage = Stage { top_speed: 3.0, game: None };
+    let setup = MatchSetup { top_speed: 3.0, game: None };
     let packets = |name: &str, place: fn(usize, f64) -> Vec2| {
         let recording = read(&recorded(60, 20, &[("a", 1)], place), None);
         let path = live::path_of_stretch(&recording.stretches[0]).expect("it has samples");
-        live::packets(&[vec![path]], &mut *Live::by_name(name).unwrap().make(&stage, 0.5), 0.5)
+        live::packets(&[vec![path]], &mut *LiveCandidate::by_name(name).unwrap().make(&setup, 0.5), 0.5)
     };
     let circle = |_, t: f64| Vec2::from_heading(0.6 * t) * 5.0;
     assert_eq!(packets("line", |_, t| Vec2::new(3.0 * t, 1.0)), 1);
@@ -218,11 +220,11 @@ fn live_models_send_when_they_are_off() {
 
 #[test]
 fn a_live_model_that_learns_does_so_from_everybody() {
-    let stage = Stage { top_speed: 8.0, game: None };
+    let setup = MatchSetup { top_speed: 8.0, game: None };
     let circle = |_, t: f64| Vec2::from_heading(1.5 * t) * 5.0;
     let recording = read(&recorded(60, 6, &[("a", 1)], circle), None);
     let path = live::path_of_stretch(&recording.stretches[0]).expect("it has samples");
-    // One after the other: what the first ones taught helps with the last.
+    // One after the other: what the first players taught helps with the last.
     let players: Vec<Vec<live::Path>> = (0..5)
         .map(|number| {
             let mut path = path.clone();
@@ -231,13 +233,13 @@ fn a_live_model_that_learns_does_so_from_everybody() {
         })
         .collect();
     let packets = |name: &str, players: &[Vec<live::Path>]| {
-        live::packets(players, &mut *Live::by_name(name).unwrap().make(&stage, 0.5), 0.5)
+        live::packets(players, &mut *LiveCandidate::by_name(name).unwrap().make(&setup, 0.5), 0.5)
     };
     let one_by_one = |name: &str| -> usize { players.chunks(1).map(|player| packets(name, player)).sum() };
     assert_eq!(
         packets("line", &players),
         one_by_one("line"),
-        "who does not learn does not care who else is there"
+        "a model that does not learn ignores other players"
     );
     let (together, alone) = (packets("adaptive", &players), one_by_one("adaptive"));
     assert!(2 * together < alone, "{together} together, {alone} one by one");
@@ -260,10 +262,10 @@ fn ethereal_is_seen_with_health_keys_and_walls() {
         assert!(run.truth.iter().all(|place| world.cell_at(*place).is_some_and(|cell| !world.is_wall(cell))));
         hurt += run.conditions.iter().filter(|condition| condition.health < 1.0).count();
     }
-    assert!(hurt > 0, "somebody was shot in half a minute");
+    assert!(hurt > 0, "a player was shot in half a minute");
     for candidate in candidates::all() {
-        let stage = Stage::of(&play);
-        match score(&play, &mut *candidate.make(&stage), &question()) {
+        let setup = MatchSetup::of(&play);
+        match score(&play, &mut *candidate.make(&setup), &question()) {
             Ok(scores) => {
                 assert!(
                     scores.iter().all(|score| score.horizons[0].mean().is_finite()),

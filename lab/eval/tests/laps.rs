@@ -1,6 +1,6 @@
-//! Goal: laps come out of a file as they were driven, and what is wrong with a file is one line;
-//! predictors on laps see nothing that is younger than the tick they are asked at. Method: tiny
-//! files, and laps whose future is changed.
+//! Goal: laps are read as they were driven, and a bad file becomes a one-line error; predictors on
+//! laps see nothing newer than the tick of the prediction. Method: tiny files, and laps whose
+//! future is changed.
 
 use std::sync::Arc;
 

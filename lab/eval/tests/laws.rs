@@ -1,4 +1,4 @@
-//! Laws that no bytes may break.
+//! Laws that hold for any bytes.
 
 use fairpath::time::TickRate;
 use fairpath::vector::{Vec3, Vector};
@@ -45,7 +45,7 @@ fn any_bytes_are_read_or_refused() {
     });
 }
 
-/// Small files near the truth: right headers, plausible and implausible fields.
+/// Small files that are almost valid: right headers, plausible and implausible fields.
 fn nearly_a_file() -> impl Strategy<Value = String> {
     let header = prop_oneof![
         Just("t,entity,team,x,y"),

@@ -1,13 +1,13 @@
 //! Goal: the fewest segments are the fewest. Method: all ways to cut a few points, each judged by
-//! another way of finding the best line: for a given velocity the best start is the middle of the
-//! smallest circle around what is left, and how large that is, is convex in the velocity.
+//! another search for the best line: for a given velocity the best start is the centre of the
+//! smallest circle around the rest, and its radius is convex in the velocity.
 
 use fairpath::vector::{Vec2, Vector};
 use fairpath_eval::offline::{Point, fewest_free, fewest_pinned, greedy_pinned};
 use fairpath_laws::law;
 use fairpath_laws::proptest::prelude::*;
 
-/// Nearer to the tolerance than this, rounding decides, and the case says nothing.
+/// Nearer to the tolerance than this, rounding decides, and the case is skipped.
 const CLOSE: f64 = 1e-5;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -16,7 +16,7 @@ enum Start {
     Pinned,
 }
 
-/// How far off the best line is at worst.
+/// Returns the greatest error of the best line.
 fn best_radius(points: &[Point], start: Start) -> f64 {
     let radius_at = |velocity: Vec2| {
         let left: Vec<Vec2> =
@@ -29,7 +29,7 @@ fn best_radius(points: &[Point], start: Start) -> f64 {
     least(|x| least(|y| radius_at(Vec2::new(x, y))))
 }
 
-/// The least value of a convex function, by golden sections.
+/// Returns the least value of a convex function, by golden sections.
 fn least(of: impl Fn(f64) -> f64) -> f64 {
     const GOLDEN: f64 = 0.618_033_988_749_894_9;
     let (mut low, mut high) = (-80.0, 80.0);
@@ -50,7 +50,7 @@ fn least(of: impl Fn(f64) -> f64) -> f64 {
     at_left.min(at_right)
 }
 
-/// The radius of the smallest circle around places: two or three of them are on it.
+/// Returns the radius of the smallest circle around places: two or three of them are on it.
 fn enclosing_radius(places: &[Vec2]) -> f64 {
     let covers =
         |centre: Vec2, radius: f64| places.iter().all(|place| place.distance(centre) <= radius + 1e-9);
@@ -77,7 +77,7 @@ fn enclosing_radius(places: &[Vec2]) -> f64 {
     radius
 }
 
-/// The fewest segments of all, or nothing where rounding decides.
+/// Returns the fewest segments of all, or `None` where rounding decides.
 fn brute_force(points: &[Point], start: Start) -> Option<usize> {
     let mut fewest = vec![0];
     for end in 1..=points.len() {

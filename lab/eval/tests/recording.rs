@@ -76,7 +76,7 @@ fn a_recorded_velocity_and_heading_are_kept_and_interpolated_the_short_way_round
 
 #[test]
 fn a_team_recording_estimates_velocity_from_the_past_only() {
-    // Walks at 3 m/s, turns at 100 ms and walks back: no sample before the turn may know of it.
+    // Walks at 3 m/s, turns at 100 ms and walks back: no sample before the turn may depend on it.
     let rows: String = (0..=12)
         .map(|frame| {
             let t = 0.02 * f64::from(frame);
@@ -173,7 +173,7 @@ fn ticks_fall_together_for_everyone_and_stay_inside() {
         let ticks: Vec<_> = stretch.ticks::<Vec2>(TickRate::hz(60)).collect();
         assert!(ticks.len() > 60);
         assert!(ticks[0].0 >= stretch.begin() && ticks[ticks.len() - 1].0 <= stretch.end());
-        assert!(ticks.iter().any(|(at, _)| *at == SharedInstant::ZERO), "zero is a tick of everyone");
+        assert!(ticks.iter().any(|(at, _)| *at == SharedInstant::ZERO), "zero is a tick of every entity");
         assert!((ticks[0].0 - stretch.begin()).as_micros() < 16_667, "no tick is left out at the start");
     }
 }

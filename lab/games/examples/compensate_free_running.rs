@@ -62,7 +62,7 @@ fn play(one_way: Span, jitter: Span) -> [(f64, f64); 3] {
         prototype.input(local, input);
         up.send(now, 0, (client.input(local, input), input));
         let shown = [
-            client.heard().car,
+            client.newest_state().car,
             prototype.predict(&rules, local).car,
             client.predict(&rules, local).state.car,
         ];

@@ -3,9 +3,11 @@
 //!
 //! `cargo run --release -p fairpath-games --example compensate_together`
 
+use std::collections::BTreeMap;
+
 use fairpath::time::{LocalInstant, SharedInstant, Span};
 use fairpath_compensate::{
-    BucketConfig, BucketOutcome, Buckets, Commands, LocalLag, Presentation, Simulate, TrailingStates,
+    BucketConfig, BucketOutcome, Buckets, LocalLag, Presentation, Simulate, TrailingStates,
 };
 
 fn main() {
@@ -76,8 +78,8 @@ fn trailing_states() {
     struct Grab;
     impl Simulate for Grab {
         type State = Option<u32>;
-        type Input = Commands<()>;
-        fn step(&self, owner: &mut Option<u32>, grabs: &Commands<()>, ticks: u32) {
+        type Input = BTreeMap<u32, ()>;
+        fn step(&self, owner: &mut Option<u32>, grabs: &BTreeMap<u32, ()>, ticks: u32) {
             for _ in 0..ticks {
                 *owner = owner.or_else(|| grabs.keys().next().copied());
             }

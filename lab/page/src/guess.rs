@@ -12,7 +12,7 @@ mod why;
 use std::borrow::Cow;
 
 use fairpath::vector::{Vec2, Vector};
-use fairpath_eval::candidates::Stage;
+use fairpath_eval::candidates::MatchSetup;
 use fairpath_eval::play::Play;
 use fairpath_games::ethereal::{EtherealConfig, Match};
 
@@ -52,7 +52,7 @@ pub struct Guess {
     /// Whether somebody's file is shown.
     is_dropped: bool,
     play: Play,
-    stage: Stage,
+    stage: MatchSetup,
     corners: (Vec2, Vec2),
     walker: Walker,
     mask: u32,
@@ -84,7 +84,7 @@ impl Guess {
     fn of(play: Play, seed: u64, players: u32) -> Self {
         let mut play = play;
         play.players.truncate(PLAYERS_MAX);
-        let stage = Stage::of(&play);
+        let stage = MatchSetup::of(&play);
         let ends =
             play.players.iter().flat_map(|player| &player.runs).map(|run| run.first_tick + run.truth.len());
         let all_ticks = ends.max().unwrap_or(0);

@@ -1,7 +1,7 @@
 //! The evaluator, for recordings that somebody drops onto the page: `fairpath lab eval` in a
 //! browser.
 
-use fairpath_eval::candidates::{Stage, all};
+use fairpath_eval::candidates::{MatchSetup, all};
 use fairpath_eval::evaluate::{Question, Summary, score};
 use fairpath_eval::play::Play;
 use fairpath_eval::recording;
@@ -12,7 +12,7 @@ use crate::scene::File;
 /// A recording, and what is asked about it.
 pub struct Evaluation {
     play: Play,
-    stage: Stage,
+    stage: MatchSetup,
     question: Question,
 }
 
@@ -20,7 +20,7 @@ impl Evaluation {
     /// Reads a recording, and the breaks that belong to it; says what is wrong with it.
     pub fn of(file: File<'_>, breaks: Option<File<'_>>) -> Result<Self, String> {
         let play = read_play(file, breaks)?;
-        let stage = Stage::of(&play);
+        let stage = MatchSetup::of(&play);
         let question = Question::new(HORIZONS.to_vec(), stage.hit_radius(), stage.hit_radius())
             .map_err(|_| nobody_moves(file.name))?;
         Ok(Self { play, stage, question })

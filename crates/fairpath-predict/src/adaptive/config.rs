@@ -1,46 +1,44 @@
 use crate::regression::RegressionConfig;
 
-/// Every number in the adaptive predictor that was chosen by what works, but for
-/// [`LESSON_TICKS`](super::LESSON_TICKS).
+/// The tuned numbers of the adaptive predictor, except `LESSON_TICKS` of `adaptive/mod.rs`.
 ///
-/// The defaults were chosen by hand, with six team recordings in view. `fairpath lab tune` chooses
-/// by a rule, and says what its choice is worth on a recording that had no part in it: as much as
-/// the defaults, within one or two per cent. All else follows from a rule or from Shi 2014: see the
-/// module's documentation.
+/// The defaults were chosen by hand on six team recordings. `fairpath lab tune` chooses by a rule
+/// and measures its choice on a recording left out: it does as well as the defaults, within one or
+/// two per cent. All other numbers follow from a rule or from Shi 2014: see the comments in
+/// `adaptive/mod.rs`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdaptiveConfig {
-    /// How many of its last lessons the regression remembers. Default 50 000, five minutes of eight
-    /// players. Less would forget a player while he waits to respawn; far more never follows a
-    /// change of mind.
+    /// Number of recent samples that the regression remembers. Default 50 000, five minutes of
+    /// eight players. Fewer, and it forgets a player during a respawn; far more, and it never
+    /// follows a change of habit.
     pub regression_lessons: f64,
-    /// How little the regression believes its start, the line, in features' units squared (usual
-    /// features are about 1). Default 10. At 0.1 it takes minutes to leave the line, at 1000
-    /// its first answers are wild.
+    /// How uncertain the regression's start, the line, is, in features' units squared (typical
+    /// features are about 1). Default 10. At 0.1 it takes minutes to leave the line; at 1000 its
+    /// first answers are wild.
     pub regression_doubt: f64,
-    /// Lessons that were nearer than this part of the usual error count alike. Default 0.2: one
-    /// that was almost right counts five times the usual one. At 1 the regression minimises
-    /// squares and follows a few wild jumps, at 0.01 it follows noise of measurement.
+    /// Errors below this part of the typical error count alike. Default 0.2: a sample that was
+    /// almost right counts five times a typical one. At 1 the regression minimises squares and
+    /// follows a few wild jumps; at 0.01 it follows measurement noise.
     pub regression_rightness: f64,
-    /// How many of the last cases of a situation the gate remembers. Default 3000, some minutes.
-    /// Too few and it follows chance, too many and it does not see that a player has changed
-    /// weapons.
+    /// Number of recent cases per situation that the gate remembers. Default 3000, some minutes.
+    /// Too few, and it follows chance; too many, and it misses that a player has changed weapons.
     pub gate_cases: f64,
-    /// Until a situation was met this often, what is true everywhere counts more than what was seen
-    /// in it. Default 100.
+    /// Number of cases of a situation from which its own mean counts more than the mean of all
+    /// situations. Default 100.
     pub common_cases: f64,
-    /// Until a player was seen this often in a situation, everybody's experience counts more than
-    /// his own. Default 300: habits show after a minute or so.
+    /// Number of cases of a player in a situation from which the player's own mean counts more than
+    /// the mean of all players. Default 300: habits show after about a minute.
     pub others_cases: f64,
-    /// How far a single neighbour's pull reaches, in seconds at top speed; it falls to 1/e. Default
-    /// 0.6.
+    /// Distance at which the weight of the nearest neighbour falls to 1/e, in seconds at top speed.
+    /// Default 0.6.
     pub neighbour_reach: f64,
-    /// Turns are believed up to this, in radians per second. Default 8: beyond it they are the
-    /// jitter of a standing player.
+    /// Maximum turn rate, in radians per second. Default 8: faster turns are the jitter of a
+    /// standing player.
     pub turn_rate_max: f64,
-    /// What a hit radius more of distance costs [who aims at hits](super::Objective::Hits), in
-    /// hits. Default 0.1: ten radii are worth a hit. At 0, where nothing hits, a guess that is
-    /// a little off is worth no more than one that is far off, and the mean error rises by up
-    /// to a fifth; at 1 only distance counts.
+    /// Cost of one hit radius of distance for [`Objective::Hits`](super::Objective::Hits), in hits.
+    /// Default 0.1: ten radii cost as much as one missed hit. At 0, where nothing hits, a near miss
+    /// costs as much as a far one, and the mean error rises by up to a fifth; at 1 only distance
+    /// counts.
     pub distance_in_hits: f64,
 }
 

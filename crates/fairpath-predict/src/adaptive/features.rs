@@ -2,33 +2,33 @@ use super::AdaptiveConfig;
 use crate::{Body, Known, Relation, TICK_SECS};
 use fairpath::vector::{Vec2, Vector};
 
-/// How many vectors a [`Sketch`] draws.
+/// Number of vectors in a [`Sketch`].
 pub(super) const FEATURES: usize = 19;
 
-/// What the subject's situation looks like, as vectors that turn and shift with the scene. All
-/// lengths are in top speeds: how far one comes in a second.
+/// The subject's situation as vectors that turn and shift with the scene. The unit of length is the
+/// distance covered in one second at top speed.
 pub(super) type Features = [Vec2; FEATURES];
 
-/// Where the last known velocity stands among the [`Features`].
+/// Index of the last known velocity in [`Features`].
 pub(super) const VELOCITY: usize = 0;
 
-/// In how many kinds of situation experts are told apart.
+/// Number of kinds of situation that the gate distinguishes.
 pub(super) const CONTEXTS: usize = LEVELS * LEVELS * LEVELS;
 
-/// What parts none from little, some and much, in top speeds: half of it, and each a quarter of the
+/// Limits between none, little, some and much, in top speeds: a half, and each a quarter of the
 /// next.
 const LIMITS: [f64; 3] = [1.0 / 32.0, 1.0 / 8.0, 1.0 / 2.0];
 const LEVELS: usize = LIMITS.len() + 1;
 
-/// What is seen of a subject when a prediction is made.
+/// A subject's situation when a prediction is made.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sketch {
     pub(super) features: Features,
-    /// Which kind of situation it is, below [`CONTEXTS`].
+    /// Kind of situation, below [`CONTEXTS`].
     pub(super) context: usize,
 }
 
-/// Where everybody used to be: a running mean and how far they strayed from it.
+/// Where all players usually are: a running mean and the mean squared distance from it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Arena {
     seen: f64,
@@ -36,11 +36,11 @@ pub(super) struct Arena {
     squares: f64,
 }
 
-/// Looking back this far, in ticks, for mean velocities: two seconds, halved four times. What the
-/// hands do now, a dodge, a turn, a run, a plan.
+/// Ticks over which mean velocities are taken: two seconds, halved four times. From the current
+/// input over a dodge, a turn and a run to a plan.
 const LOOK_BACK: [usize; 5] = [7, 15, 30, 60, 120];
 
-/// Over how many ticks a turn is measured.
+/// Ticks over which a turn is measured.
 const TURN_TICKS: usize = 6;
 
 impl Sketch {
@@ -82,15 +82,15 @@ impl Sketch {
     }
 }
 
-/// The kind of situation: how fast, how steady over the last quarter of a second, how steady over
-/// the last second; all in top speeds, and each one of none, little, some and much.
+/// Returns the kind of situation: the speed, and how far it differs from the mean of the last
+/// quarter of a second and of the last second; each in top speeds, as none, little, some or much.
 fn context(speed: f64, dodge: f64, turn: f64) -> usize {
     let place = |value: f64| LIMITS.iter().filter(|limit| value >= **limit).count();
     (place(speed) * LEVELS + place(dodge)) * LEVELS + place(turn)
 }
 
 impl Arena {
-    /// How many of the last places count: about ten minutes of eight players.
+    /// Number of recent positions that count: about ten minutes of eight players.
     const MEMORY: f64 = 100_000.0;
 
     pub(super) fn handle_place(&mut self, place: Vec2) {
@@ -99,7 +99,7 @@ impl Arena {
         self.squares += ((place - self.centre).length_squared() - self.squares) / self.seen;
     }
 
-    /// Towards the middle; and the same, but much stronger for who is far out.
+    /// Returns the offset to the middle, and the same scaled by how far out the place is.
     fn pulls(&self, place: Vec2) -> (Vec2, Vec2) {
         let inward = self.centre - place;
         let far = if self.squares > 0.0 { inward.length_squared() / self.squares } else { 0.0 };
@@ -116,11 +116,11 @@ struct Neighbours {
 /// One team, as the subject sees it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Side {
-    /// To their middle.
+    /// Offset to the mean position.
     towards: Vec2,
-    /// Their mean velocity.
+    /// Mean velocity.
     velocity: Vec2,
-    /// To the nearest of them; the farther, the less it counts.
+    /// Offset to the nearest player, weighted down with distance.
     nearest: Vec2,
 }
 
@@ -138,7 +138,7 @@ impl Neighbours {
     }
 }
 
-/// One team, while it is being counted.
+/// One team while it is being counted.
 #[derive(Clone, Copy, Debug)]
 struct Count {
     count: f64,
@@ -179,7 +179,7 @@ impl Count {
     }
 }
 
-/// The subject so many ticks ago, or as far back as is known.
+/// Returns the subject `ticks` ago, or the oldest known tick.
 fn back(history: &[Body], ticks: usize) -> Body {
     history[history.len().saturating_sub(ticks + 1)]
 }

@@ -1,28 +1,27 @@
 use super::AdaptiveConfig;
 use super::features::CONTEXTS;
 
-/// Knows which of `EXPERTS` guesses has cost least in situations like this one: by everybody's
-/// experience, and more and more by the subject's own.
+/// Follows the guess that has cost least in situations like this one: at first by the cases of all
+/// players, then more and more by the subject's own.
 ///
-/// All costs become known afterwards, for whoever was followed and for whoever was not. The leader
-/// is followed.
+/// The costs of all `EXPERTS` guesses become known afterwards, followed or not.
 #[derive(Clone, Debug)]
 pub(super) struct Gate<const EXPERTS: usize> {
     everywhere: Costs<EXPERTS>,
     here: Vec<Costs<EXPERTS>>,
-    /// What a case is worth after one more.
+    /// Factor by which the weight of a case shrinks with each further case.
     memory: f64,
     common_cases: f64,
     others_cases: f64,
 }
 
-/// One subject's own experience.
+/// The cases of one subject.
 #[derive(Clone, Debug)]
 pub(super) struct Experience<const EXPERTS: usize> {
     here: Vec<Costs<EXPERTS>>,
 }
 
-/// What experts have cost, older cases counting less and less.
+/// Costs of all guesses, with older cases counting less.
 #[derive(Clone, Copy, Debug)]
 struct Costs<const EXPERTS: usize> {
     cases: f64,
@@ -40,7 +39,7 @@ impl<const EXPERTS: usize> Gate<EXPERTS> {
         }
     }
 
-    /// The expert to follow; of equals the first.
+    /// Returns the guess to follow; the first of several equals.
     pub(super) fn leader(&self, own: &Experience<EXPERTS>, context: usize) -> usize {
         let mut leader = (0, f64::INFINITY);
         for (expert, expected) in self.expected(own, context).into_iter().enumerate() {
@@ -51,7 +50,7 @@ impl<const EXPERTS: usize> Gate<EXPERTS> {
         leader.0
     }
 
-    /// What each expert is expected to cost.
+    /// Returns the expected cost of each guess.
     pub(super) fn expected(&self, own: &Experience<EXPERTS>, context: usize) -> [f64; EXPERTS] {
         let (here, own) = (&self.here[context], &own.here[context]);
         std::array::from_fn(|expert| {
@@ -60,7 +59,7 @@ impl<const EXPERTS: usize> Gate<EXPERTS> {
         })
     }
 
-    /// In a situation of that kind the experts would have cost so much.
+    /// Notes what each guess would have cost in a situation of this kind.
     pub(super) fn handle_costs(
         &mut self,
         own: &mut Experience<EXPERTS>,
@@ -93,7 +92,7 @@ impl<const EXPERTS: usize> Costs<EXPERTS> {
         if self.cases > 0.0 { self.costs[expert] / self.cases } else { 0.0 }
     }
 
-    /// The mean, held back towards a belief that counts as so many cases.
+    /// Returns the mean, pulled towards `belief`, which counts as `belief_cases` cases.
     fn expected(&self, expert: usize, belief: f64, belief_cases: f64) -> f64 {
         (self.costs[expert] + belief_cases * belief) / (self.cases + belief_cases)
     }

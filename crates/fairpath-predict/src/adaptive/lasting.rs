@@ -1,10 +1,11 @@
-//! The owner's side: which motion to put into a DR vector so that it stays true for longest.
+//! The owner's side: which motion to send so that a DR vector stays within the threshold for
+//! longest.
 //!
-//! The velocity of this instant is seldom the best one to send: who has just begun to turn or to
-//! brake will not keep it. The owner knows its own past well, and a server that owns everybody
-//! knows all of them, so it may send the velocity *towards where it expects to be*, or an arc where
-//! turns last. Receivers draw a line or an arc as ever, and nothing more is on the wire; only it
-//! lasts longer, and fewer are needed.
+//! The current velocity is seldom the best one to send: a player that has just begun to turn or to
+//! brake does not keep it. The owner knows its own past, and a server that owns all players knows
+//! the past of all. So it may send the velocity *towards the expected position*, or an arc where
+//! turns last. Receivers draw a line or an arc as always, and the wire format does not change. DR
+//! vectors last longer, so fewer are needed.
 
 use std::collections::VecDeque;
 
@@ -15,12 +16,13 @@ use fairpath::State;
 use fairpath::motion::{Linear, Motion, MotionKind};
 use fairpath::vector::{Vec2, Vector};
 
-/// Chooses what to send: the momentary velocity, that towards an expected place a little ahead, or
-/// the momentary turn, whichever made DR vectors last longest in such situations.
+/// Chooses the motion to send: the current velocity, the velocity towards an expected position a
+/// little ahead, or the current turn. It takes the one that made DR vectors last longest in similar
+/// situations.
 ///
-/// Per tick call [`learn`](Self::learn) and [`observe`](Self::observe). When a DR vector is to be
-/// cut, cut the motion of [`choose`](Self::choose): what comes of it, and of what else could have
-/// been sent, is followed up.
+/// Call [`learn`](Self::learn) and [`observe`](Self::observe) every tick. When a DR vector is due,
+/// send the motion that [`choose`](Self::choose) returns. The chooser then follows how long that
+/// motion and its alternatives stay within the threshold.
 #[derive(Clone, Debug)]
 pub struct LastingMotion {
     path: Adaptive,
@@ -29,15 +31,16 @@ pub struct LastingMotion {
     subjects: Vec<Trials>,
 }
 
-/// Expected places to aim at, in ticks ahead. Sooner ones suit thresholds that are crossed soon.
+/// Expected positions to aim at, in ticks ahead. Near ones suit thresholds that are crossed soon.
 const AIM_TICKS: [u32; 5] = [6, 12, 18, 24, 36];
-/// One line per place, the momentary line and the momentary arc.
+/// One line per position, the current line and the current arc.
 const CHOICES: usize = AIM_TICKS.len() + 2;
 
-/// What has lasted this long is as good as any, in seconds.
+/// Longer times count as this many seconds.
 const LASTS_MAX: f64 = 4.0;
 
-/// How many DR vectors of one subject are followed up at once. At ten a second every one is.
+/// Maximum number of DR vectors per subject that are followed at once. At ten per second that is
+/// all of them.
 const TRIALS_MAX: usize = 40;
 
 #[derive(Clone, Debug)]
@@ -46,21 +49,21 @@ struct Trials {
     running: VecDeque<Trial>,
 }
 
-/// A DR vector as it was sent, and as it could have been sent.
+/// A DR vector as sent, and its alternatives.
 #[derive(Clone, Copy, Debug)]
 struct Trial {
     context: usize,
     choices: [Motion<Vec2>; CHOICES],
     secs: f64,
-    /// After how many seconds each left the path; none while it lasts.
+    /// Seconds after which each left the path; `None` while it is within the threshold.
     lasted: [Option<f64>; CHOICES],
 }
 
 impl LastingMotion {
-    /// For a game in which nobody is much faster than `top_speed`, and DR vectors that may be off
-    /// by `threshold`.
+    /// Creates a chooser for players that are rarely faster than `top_speed`, and for DR vectors
+    /// with this `threshold`.
     pub fn new(top_speed: f64, threshold: f64) -> Self {
-        // Within the threshold or not: how far beyond it does not matter to what lasts.
+        // A motion is within the threshold or not: how far outside does not matter.
         let config = AdaptiveConfig { distance_in_hits: 0.0, ..AdaptiveConfig::default() };
         let objective = Objective::Hits { radius: threshold };
         Self {
@@ -71,7 +74,7 @@ impl LastingMotion {
         }
     }
 
-    /// Another tick of a subject's real path. A history of one tick begins a new life.
+    /// Learns from one more tick of a subject's real path. A history of one tick starts a new life.
     pub fn learn(&mut self, subject: usize, known: &Known<'_>) {
         self.path.learn(subject, known);
         if known.history.len() == 1
@@ -81,9 +84,9 @@ impl LastingMotion {
         }
     }
 
-    /// So many seconds after it was last observed, the subject is at `place`: what has been sent
-    /// may no longer be true. As often as DR vectors can be cut, which need not be once per
-    /// tick.
+    /// Compares the motions that were sent with the subject's position, `secs` after the last call.
+    ///
+    /// Call it as often as DR vectors can be generated, which need not be once per tick.
     pub fn observe(&mut self, subject: usize, place: Vec2, secs: f64) {
         if subject >= SUBJECTS_MAX || !place.is_finite() {
             return;
@@ -101,8 +104,8 @@ impl LastingMotion {
         }
     }
 
-    /// The motion to cut a DR vector from now, starting where the subject is. `turn_rate` is its
-    /// own, in radians per second.
+    /// Returns the motion for a DR vector now, starting at the subject's position. `turn_rate` is
+    /// the subject's own, in radians per second.
     pub fn choose(&mut self, subject: usize, known: &Known<'_>, turn_rate: f64) -> Motion<Vec2> {
         let choices = self.choices(subject, known, turn_rate);
         let context = self.path.sketch(known).context;
@@ -114,7 +117,7 @@ impl LastingMotion {
         choices[self.gate.leader(&trials.own, context)]
     }
 
-    /// The momentary line first: before anything was seen it is followed.
+    /// The current line comes first: with no experience the gate chooses it.
     fn choices(&mut self, subject: usize, known: &Known<'_>, turn_rate: f64) -> [Motion<Vec2>; CHOICES] {
         let now = known.newest();
         let mut places = [now.position; AIM_TICKS.len()];
@@ -153,7 +156,7 @@ impl Trial {
         self.secs >= LASTS_MAX || self.lasted.iter().all(Option::is_some)
     }
 
-    /// What lasts costs less.
+    /// A motion costs less the longer it lasts.
     fn costs(&self) -> [f64; CHOICES] {
         self.lasted.map(|lasted| -lasted.unwrap_or(LASTS_MAX).min(LASTS_MAX))
     }
@@ -164,8 +167,8 @@ mod tests {
     use super::*;
     use crate::{Body, Condition};
 
-    /// Sends a line whenever the last one is off by more than the threshold; how many were sent in
-    /// the second half.
+    /// Sends a line whenever the last one is off by more than the threshold. Returns how many were
+    /// sent in the second half.
     fn lines_sent(secs: usize, threshold: f64, path: impl Fn(f64) -> Vec2, is_lasting: bool) -> usize {
         let at = |tick: usize| path(tick as f64 * TICK_SECS);
         let history: Vec<Body> = (1..secs * 60)
@@ -206,7 +209,8 @@ mod tests {
     fn a_chord_lasts_longer_than_a_tangent() {
         let circle = |secs: f64| Vec2::new(libm::cos(1.5 * secs), libm::sin(1.5 * secs)) * 6.0;
         let (tangents, chords) = (lines_sent(60, 0.5, circle, false), lines_sent(60, 0.5, circle, true));
-        // In theory a chord lasts twice as long: it leaves the circle by the sagitta and comes back.
+        // In theory a chord lasts twice as long: it leaves the circle by the sagitta and comes
+        // back.
         assert!(chords * 10 <= tangents * 7, "{chords} chords, {tangents} tangents");
     }
 

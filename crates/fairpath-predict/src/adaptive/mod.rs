@@ -1,33 +1,30 @@
-//! One predictor that finds out by itself what fits: the player, the game and how far ahead it is
-//! asked.
+//! A predictor that learns what fits the player, the game and the time ahead.
 //!
-//! Play patterns differ from game to game: strafing shooters forget their velocity within a third
-//! of a second, cars keep theirs, some players stand and aim. Instead of one pattern, this
-//! predictor holds five simple guesses against each other, and sees afterwards which one would have
-//! been right:
+//! Play patterns differ from game to game: players of strafing shooters lose their velocity within
+//! a third of a second, cars keep theirs, some players stand and aim. Instead of one pattern, this
+//! predictor compares five simple guesses and learns afterwards which one would have been right:
 //!
 //! ```text
 //!  history, others ──▶ Sketch ──┬──▶ Regression per knot ──┐
 //!                               ├──▶ line                  │   five guesses per knot
-//!                               ├──▶ fading 1 s, 0.3 s     ├──▶ Gate: which cost least in such a situation,
-//!                               └──▶ stay                  ┘    for this player? ──▶ position
+//!                               ├──▶ fading 1 s, 0.3 s     ├──▶ Gate: which cost least for this
+//!                               └──▶ stay                  ┘    player in such a case? ──▶ position
 //! ```
 //!
 //! - The regression is the strongest guess: a weighted sum of nineteen vectors (past velocities,
-//!   the turn, the way to the middle of the arena, to friends, to enemies, what is pressed where
-//!   that is known), learned while playing from everybody together.
-//! - The gate knows the mean cost of each guess per kind of situation, and follows the leader.
+//!   the turn, the offsets to the middle of the arena, to friends and to enemies, and the input
+//!   where it is known), learned during the match from all players together.
+//! - The gate knows the mean cost of each guess per kind of situation and follows the cheapest.
 //!
-//! Nothing is shipped: all it knows it learned in this match. It answers for a few [`KNOTS`] and
-//! runs straight between them.
+//! No weights are shipped: everything is learned in the running match. It predicts for a few
+//! [`KNOTS`] and interpolates linearly between them.
 //!
-//! Ten numbers were chosen by what works: the nine of [`AdaptiveConfig`] and [`LESSON_TICKS`].
-//! `fairpath lab tune` chooses the nine anew for each recording from all others, and says what that
-//! is worth on the one left out. The rest follows from rules: it looks back two seconds and halves
-//! that four times, parts situations at a half, an eighth and a 32nd of the top speed, asks at Shi
-//! 2014's delays and some nearer and farther ones, and fades as the two baselines do. Which vectors
-//! and guesses there are was decided with six team recordings (HaxBall, QuakeWorld, Rocket League)
-//! in view.
+//! Ten numbers are tuned: the nine of [`AdaptiveConfig`] and [`LESSON_TICKS`]. `fairpath lab tune`
+//! chooses the nine for each recording from all the others, and measures that choice on the one
+//! left out. The rest follows from rules: it looks back two seconds and halves that four times,
+//! divides situations at a half, an eighth and a 32nd of the top speed, predicts at the delays of
+//! Shi 2014 and some nearer and farther ones, and fades as the two baselines do. The vectors and
+//! guesses were chosen on six team recordings (HaxBall, QuakeWorld, Rocket League).
 
 mod config;
 mod features;
@@ -45,20 +42,20 @@ use fairpath::vector::{Vec2, Vector};
 use features::{Arena, FEATURES, Sketch, VELOCITY};
 use gate::{Experience, Gate};
 
-/// What a prediction is to be good at. No single point is best at both: a player at a fork goes
-/// left or right, but the mean error is least in between, where nobody ever is.
+/// What a prediction is optimised for. No single point is best at both: a player at a fork goes
+/// left or right, but the mean error is least in between, where no player ever is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Objective {
-    /// The least mean distance.
+    /// The least mean distance from the truth.
     Mean,
-    /// As often as possible within this distance.
+    /// The most predictions within a distance of the truth.
     Hits {
-        /// What counts as a hit, in the world's unit of length.
+        /// Distance that counts as a hit, in the world's unit of length.
         radius: f64,
     },
 }
 
-/// Learns online, per player and horizon, which behaviour fits.
+/// Learns during the match which of five guesses fits each player and each time ahead.
 #[derive(Clone, Debug)]
 pub struct Adaptive {
     name: &'static str,
@@ -70,13 +67,14 @@ pub struct Adaptive {
     subjects: Vec<Subject>,
 }
 
-/// How far ahead it learns to look, in ticks.
-pub const KNOTS: [u32; 12] = [6, 12, 18, 36, 54, 72, 90, 108, 126, 180, 240, TICKS_AHEAD_MAX];
+/// The times ahead that it learns, in ticks.
+const KNOTS: [u32; 12] = [6, 12, 18, 36, 54, 72, 90, 108, 126, 180, 240, TICKS_AHEAD_MAX];
 
-/// It learns from every third tick: neighbouring ones teach the same.
-pub const LESSON_TICKS: u32 = 3;
+/// It learns from every third tick, because neighbouring ticks teach the same.
+const LESSON_TICKS: u32 = 3;
 
-/// For how many subjects it keeps a memory; others are guessed at by what was learned from these.
+/// Maximum number of subjects with a memory of their own. Other subjects are predicted by what was
+/// learned from these.
 pub const SUBJECTS_MAX: usize = 1024;
 
 const _: () = {
@@ -87,27 +85,26 @@ const _: () = {
     }
 };
 
-/// The guesses, the strongest first: before anything is known it is followed, and it knows only the
-/// line.
+/// Number of guesses. The strongest comes first: with no experience the gate follows it, and it
+/// starts as the line.
 const EXPERTS: usize = 5;
 
-/// All there is to one time ahead.
+/// Everything about one time ahead.
 #[derive(Clone, Debug)]
 struct Knot {
     ticks: u32,
     regression: Regression<FEATURES>,
     gate: Gate<EXPERTS>,
-    /// How far the experts after the first carry the velocity, in seconds.
+    /// For how many seconds each guess after the first keeps the velocity.
     carried: [f64; EXPERTS - 1],
 }
 
 #[derive(Clone, Debug)]
 struct Subject {
-    /// How long its history was when it was last seen: if that becomes shorter, a new life has
-    /// begun.
+    /// Length of the history at the last call. A shorter history starts a new life.
     known: usize,
     ticks: u32,
-    /// The newest first, one per [`LESSON_TICKS`].
+    /// Newest first, one per [`LESSON_TICKS`].
     past: VecDeque<PendingOutcome>,
     own: Vec<Experience<EXPERTS>>,
 }
@@ -120,13 +117,13 @@ struct PendingOutcome {
 }
 
 impl Adaptive {
-    /// For a game in which nobody is much faster than `top_speed`, in units per second. It sets the
-    /// scale only: off by a factor of two does little harm.
+    /// Creates the predictor for players that are rarely faster than `top_speed`, in units per
+    /// second. It only sets the scale: an error by a factor of two does little harm.
     pub fn new(top_speed: f64, objective: Objective) -> Self {
         Self::with_config(top_speed, objective, AdaptiveConfig::default())
     }
 
-    /// The same with other numbers.
+    /// Creates the predictor with other tuned numbers.
     pub fn with_config(top_speed: f64, objective: Objective, config: AdaptiveConfig) -> Self {
         let top_speed = if top_speed.is_finite() && top_speed > 0.0 { top_speed } else { 1.0 };
         let name = match objective {
@@ -137,7 +134,7 @@ impl Adaptive {
         Self { name, top_speed, objective, config, arena: Arena::default(), knots, subjects: Vec::new() }
     }
 
-    /// Sets every waiting situation against what came of it.
+    /// Compares every waiting situation with its outcome.
     fn learn_from(&mut self, subject: usize, place: Vec2) {
         let scale = 1.0 / self.top_speed;
         let Some(subject) = self.subjects.get_mut(subject) else { return };
@@ -157,7 +154,7 @@ impl Adaptive {
         Sketch::of(known, &self.arena, self.top_speed, &self.config)
     }
 
-    /// How far the subject will have come at a knot.
+    /// Returns the predicted displacement at a knot.
     fn way_at(&self, place: usize, subject: usize, sketch: &Sketch) -> Vec2 {
         let knot = &self.knots[place];
         let own = self.subjects.get(subject).map(|subject| &subject.own[place]);
@@ -223,8 +220,8 @@ impl Predictor for Adaptive {
     }
 }
 
-/// The way to a tick: straight from knot to knot, of which `after` is the first that does not come
-/// before the tick; beyond the last one it stays. Only knots that matter are asked.
+/// Returns the displacement at a tick: interpolated between knots, of which `after` is the first at
+/// or after the tick; constant beyond the last. Computes only the knots it needs.
 fn way(ticks: u32, after: usize, way_at: &mut impl FnMut(usize) -> Vec2) -> Vec2 {
     let Some(&knot) = KNOTS.get(after) else { return way_at(KNOTS.len() - 1) };
     let after_way = way_at(after);
@@ -240,11 +237,11 @@ fn way(ticks: u32, after: usize, way_at: &mut impl FnMut(usize) -> Vec2) -> Vec2
 }
 
 impl Objective {
-    /// What it costs to be off by so much, in top speeds.
+    /// Returns the cost of an error, in top speeds.
     fn cost(self, off: f64, scale: f64, config: &AdaptiveConfig) -> f64 {
         match self {
             Self::Mean => off,
-            // A soft edge: what nearly hits is better than what is far off, and may hit next time. Where
+            // A soft edge: a near miss is better than a far one, and may hit next time. Where
             // hardly anything hits, the distance decides.
             Self::Hits { radius } => {
                 let off = off / (radius * scale);
@@ -292,7 +289,7 @@ impl Subject {
         }
     }
 
-    /// Another tick; whether it is one to learn from. What waited in an earlier life will never
+    /// Notes another tick and returns whether to learn from it. Situations of an earlier life never
     /// have an outcome.
     fn handle_tick(&mut self, known: usize) -> bool {
         if known <= 1 || known < self.known {
@@ -318,7 +315,7 @@ mod tests {
 
     const HORIZONS: [u32; 3] = [18, 54, 126];
 
-    /// Plays a match of one, and gives the mean error at each horizon over its second half.
+    /// Plays a match of one player and returns the mean error at each horizon over its second half.
     fn play(predictor: &mut Adaptive, path: impl Fn(f64) -> Vec2, secs: usize) -> [f64; 3] {
         let at = |tick: usize| path(tick as f64 * TICK_SECS);
         let history: Vec<Body> = (1..secs * 60)
@@ -396,7 +393,7 @@ mod tests {
                 answers.push((positions[0] - history[0].position).length());
             }
         }
-        assert!(answers.iter().all(|off| *off < 1e-6), "nobody ever moved");
+        assert!(answers.iter().all(|off| *off < 1e-6), "no player moved");
     }
 
     #[test]

@@ -4,20 +4,21 @@ use fairpath::vector::{Vec2, Vector};
 use super::course::{Course, Foot, NODES_MIN};
 use super::{LapPart, LapShape, NODES_MAX, TrendLineError};
 
-/// How often laps are measured against their mean, and the mean moved to where they are. The first
-/// time the line is one of the laps; the corrections shrink by about ten each time.
+/// Passes over the laps: each measures the laps against their mean and moves the mean to where they
+/// are. It starts as one of the laps; the corrections shrink by about ten each time.
 const ROUNDS: usize = 4;
 
-/// Nodes per smoothing length: finer ones would follow nothing but noise.
+/// Nodes per smoothing length. More nodes would only follow noise.
 const NODES_PER_SMOOTHING: f64 = 2.5;
 
-/// A lap that jumps by more than this part of the line between two ticks has lost its place: it
-/// says nothing about what lies between.
+/// Part of the line that a lap may advance between two ticks. A lap that jumps farther says nothing
+/// about the places between.
 const JUMP_MAX: f64 = 0.05;
 
-/// The mean of laps: for every place along it the mean of where they cross it, and of how fast.
+/// Returns the mean of laps: at every place along it, the mean of where the laps cross it and of
+/// how fast.
 ///
-/// A mean over *time* would be no line that anybody drove: whoever brakes early is elsewhere at the
+/// A mean over *time* is not a line that any car drove: a car that brakes early is elsewhere at the
 /// same instant.
 pub(super) fn average(
     laps: &[&[LapPart<'_>]],
@@ -36,9 +37,9 @@ pub(super) fn average(
     Ok(course)
 }
 
-/// Where a lap's places have their feet, one after another.
+/// Returns the foot of each of a lap's places, in order.
 pub(super) fn feet<'a>(course: &'a Course, places: &'a [Vec2]) -> impl Iterator<Item = Foot> + 'a {
-    /// A car's way is seen over a quarter of a second, so that noise does not turn it round.
+    /// The car's direction is taken over a quarter of a second, so that noise does not reverse it.
     const LOOK: usize = 8;
     let mut before = None;
     places.iter().enumerate().map(move |(tick, place)| {
@@ -49,7 +50,7 @@ pub(super) fn feet<'a>(course: &'a Course, places: &'a [Vec2]) -> impl Iterator<
     })
 }
 
-/// The lap of middle length, made even. Gaps in it are bridged straight.
+/// Returns the lap of median length with evenly spaced nodes. Gaps are bridged by straight lines.
 fn first_guess(laps: &[&[LapPart<'_>]], spacing: f64, smoother: &Smoother) -> Result<Course, TrendLineError> {
     let places = |lap: &[LapPart<'_>]| lap.iter().flat_map(|part| part.places.iter().copied()).collect();
     let whole: Vec<Vec<Vec2>> = laps.iter().map(|lap| places(lap)).collect();
@@ -77,8 +78,8 @@ fn way(path: &[Vec2]) -> f64 {
     path.windows(2).map(|pair| pair[0].distance(pair[1])).sum()
 }
 
-/// So many points along a path, evenly: from end to end, or, if the path ends where it began,
-/// without that point twice.
+/// Returns `count` evenly spaced points along a path: from end to end, or without the end point if
+/// the path ends where it began.
 fn even(path: &[Vec2], shape: LapShape, count: usize) -> Vec<Vec2> {
     let steps = match shape {
         LapShape::Circuit => count,
@@ -95,12 +96,12 @@ fn even(path: &[Vec2], shape: LapShape, count: usize) -> Vec<Vec2> {
         }
         gone += length;
     }
-    // Rounding may leave the very last one over.
+    // Rounding may lose the last point.
     points.resize(count, path[path.len() - 1]);
     points
 }
 
-/// What laps were seen to do where they crossed the perpendiculars at the nodes.
+/// What laps do where they cross the perpendiculars at the nodes.
 struct Crossings {
     counts: Vec<f64>,
     offsets: Vec<f64>,
@@ -123,14 +124,14 @@ impl Crossings {
         }
     }
 
-    /// All nodes between two feet.
+    /// Adds all nodes between two feet.
     fn cross(&mut self, course: &Course, from: Foot, to: Foot, speed: f64) {
         let length = course.length();
         let advance = match course.shape() {
             LapShape::Circuit => (to.along - from.along + 0.5 * length).rem_euclid(length) - 0.5 * length,
             LapShape::Stage => to.along - from.along,
         };
-        // At the ends of a stage everything beyond has its foot on the last node.
+        // At the ends of a stage, every place beyond has its foot on the last node.
         if advance <= 0.0 || advance > JUMP_MAX * length {
             return;
         }
@@ -147,7 +148,7 @@ impl Crossings {
         }
     }
 
-    /// The line moved to the mean of the laps, and their mean speed along it.
+    /// Returns the line moved to the mean of the laps, with their mean speed.
     fn corrected(&self, course: &Course, smoother: &Smoother) -> Course {
         let offsets = smoother.smooth(&self.means(&self.offsets, 0.0));
         let moved = offsets.iter().enumerate().map(|(node, offset)| {
@@ -163,8 +164,7 @@ impl Crossings {
         Course::new(course.shape(), &nodes, &speeds)
     }
 
-    /// What was seen at each node on average; where nobody crossed, what was seen at the last one
-    /// before.
+    /// Returns the mean at each node. A node that no lap crossed takes the mean of the node before.
     fn means(&self, sums: &[f64], otherwise: f64) -> Vec<f64> {
         let mean = |place: usize| (self.counts[place] > 0.0).then(|| sums[place] / self.counts[place]);
         let mut last = (0..sums.len()).find_map(mean).unwrap_or(otherwise);
@@ -177,14 +177,14 @@ impl Crossings {
     }
 }
 
-/// Takes out what is shorter than a few nodes, and leaves bends as tight as they are.
+/// Removes what is shorter than a few nodes and keeps the radius of bends.
 struct Smoother {
     shape: LapShape,
-    /// Of the bell that is averaged over, in nodes.
+    /// Standard deviation of the Gaussian, in nodes.
     deviation: f64,
 }
 
-/// What can be averaged.
+/// A value that can be averaged.
 trait Smooth:
     Copy + std::ops::Add<Output = Self> + std::ops::Sub<Output = Self> + std::ops::Mul<f64, Output = Self>
 {
@@ -193,9 +193,9 @@ impl Smooth for f64 {}
 impl Smooth for Vec2 {}
 
 impl Smoother {
-    /// A mean over neighbours cuts every corner a little. So what it cut is averaged too and put
-    /// back, which leaves the fourth power of what was cut instead of the second: a circle of
-    /// 20 m smoothed over 5 m keeps its radius to 2 cm, where the plain mean would lose 60.
+    /// A Gaussian mean cuts every corner a little. So the part it cut is averaged too and added
+    /// back, which leaves an error of fourth instead of second order: a circle of 20 m smoothed
+    /// over 5 m keeps its radius to 2 cm, where the plain mean would lose 60 cm.
     fn smooth<T: Smooth>(&self, values: &[T]) -> Vec<T> {
         let once = self.mean(values);
         let cut: Vec<T> = values.iter().zip(&once).map(|(value, mean)| *value - *mean).collect();
@@ -221,8 +221,8 @@ impl Smoother {
             .collect()
     }
 
-    /// The value at a place; beyond the ends of a stage it goes on as it came, turned about the
-    /// end.
+    /// Returns the value at a place. Beyond the ends of a stage it is mirrored through the end
+    /// point.
     fn value<T: Smooth>(&self, values: &[T], place: isize) -> T {
         let last = values.len() as isize - 1;
         let at = |place: isize| values[place.clamp(0, last) as usize];

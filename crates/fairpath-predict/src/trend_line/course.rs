@@ -2,22 +2,21 @@ use fairpath::vector::{Vec2, Vector};
 
 use super::LapShape;
 
-/// A smooth line through the plane, by arc length, and how fast it is usually driven.
+/// A smooth line in the plane by arc length, and its usual speed.
 ///
-/// Nodes lie evenly along it and are joined by cubics with the same slope and curvature where they
-/// meet. All questions are answered from tables, in about the same time however long the line is.
+/// Nodes are evenly spaced and joined by cubics with equal slope and curvature where they meet. All
+/// queries use tables and take about the same time for any length.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Course {
     shape: LapShape,
-    /// From node to node, and its inverse.
+    /// Distance between nodes, and its inverse.
     spacing: f64,
     nodes_per_length: f64,
     length: f64,
     nodes: Vec<Node>,
-    /// Seconds from the start to each node; on a circuit one more, for the whole round.
+    /// Seconds from the start to each node; a circuit has one more entry, for the whole round.
     times: Vec<f64>,
-    /// In which segment a drive is after each equal part of the whole time, so that nobody has to
-    /// search.
+    /// Segment of a drive after each equal part of the whole time, to avoid a search.
     segments_by_time: Vec<u32>,
     buckets_per_sec: f64,
     blocks: Vec<Block>,
@@ -26,53 +25,51 @@ pub(super) struct Course {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Node {
     position: Vec2,
-    /// The second derivative by arc length.
+    /// Second derivative by arc length.
     bend: Vec2,
-    /// Which way the line goes, of any length.
+    /// Direction of the line, of any length.
     way: Vec2,
     /// Usual speed.
     speed: f64,
-    /// How near any piece of the line comes to this node that is more than [`NEIGHBOURS`] nodes
-    /// away along it.
+    /// Least distance from this node to any part of the line more than [`NEIGHBOURS`] nodes away
+    /// along it.
     clearance: f64,
 }
 
-/// Neighbouring nodes and a circle around them, to pass over most of them when looking for the
-/// nearest.
+/// Neighbouring nodes and a circle around them, to skip most nodes in a search for the nearest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Block {
     centre: Vec2,
     radius: f64,
 }
 
-/// Where something is, seen from the line.
+/// The foot of a perpendicular to the line.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Foot {
-    /// How far along the line the foot of the perpendicular is. On a circuit from 0 up to the
-    /// length, which is 0 again.
+    /// Distance along the line to the foot. On a circuit from 0 up to, but not including, the
+    /// length.
     pub along: f64,
-    /// How far to the left of the line it is, negative to the right.
+    /// Distance of the place to the left of the line; negative to the right.
     pub offset: f64,
 }
 
 const BLOCK: usize = 16;
-/// Nodes to either side within which the line is one piece. 5 of them, 2 m apart, are 10 m: what is
-/// less than half of that beside the line is found by looking at these alone, as nearly all cars
+/// Nodes to either side within which the line is one piece. 5 nodes 2 m apart are 10 m: a place
+/// less than half of that beside the line is found by looking at these alone, and nearly all cars
 /// are.
 const NEIGHBOURS: usize = 5;
-/// Nodes to either side of the last known one in which the next is looked for first.
+/// Nodes to either side of the last foot that are searched first.
 const WINDOW: usize = 2 * NEIGHBOURS;
-/// Fewest nodes of a line: that window must not meet itself.
+/// Minimum number of nodes of a line: the window must not overlap itself.
 pub(super) const NODES_MIN: usize = 2 * WINDOW + 2;
-/// A line is taken to be driven at this part of its mean speed at least: laps that stopped must not
-/// stop time.
+/// Least usual speed, as a part of the mean speed. Otherwise laps that stopped would stop time.
 const SPEED_MIN: f64 = 0.05;
-/// How many nodes beyond the ends a closed spline is solved. What happens there has faded to 0.27⁴⁰
-/// ≈ 10⁻²³ at the ends.
+/// Nodes beyond the ends over which a closed spline is solved. Their influence at the ends has
+/// faded to 0.27⁴⁰ ≈ 10⁻²³.
 const OVERLAP: usize = 40;
 
 impl Course {
-    /// The line through nodes of even spacing, and the usual speed at each.
+    /// Creates the line through evenly spaced nodes with the usual speed at each.
     pub(super) fn new(shape: LapShape, positions: &[Vec2], speeds: &[f64]) -> Self {
         let spacing = spacing(shape, positions);
         let bends = bends(shape, positions, spacing);
@@ -116,7 +113,7 @@ impl Course {
         self.length
     }
 
-    /// How long the whole line takes at its usual speed.
+    /// Returns the time of the whole line at its usual speed.
     pub(super) fn secs(&self) -> f64 {
         self.times[self.segments()]
     }
@@ -125,23 +122,24 @@ impl Course {
         self.nodes.len()
     }
 
-    /// Where the line is; beyond the ends of a stage it goes on straight.
+    /// Returns the position; beyond the ends of a stage the line is straight.
     pub(super) fn position_at(&self, along: f64) -> Vec2 {
         self.position(&self.place(along))
     }
 
-    /// Which way the line goes, as a unit vector.
+    /// Returns the direction as a unit vector.
     pub(super) fn tangent_at(&self, along: f64) -> Vec2 {
         self.slope(&self.place(along)).normalize_or_zero()
     }
 
-    /// Where it is, and its derivative there: as long as 1, but for what a cubic cannot do.
+    /// Returns the position and its derivative by arc length. The derivative has length 1, except
+    /// for the error of the cubics.
     pub(super) fn position_and_slope_at(&self, along: f64) -> (Vec2, Vec2) {
         let place = self.place(along);
         (self.position(&place), self.slope(&place))
     }
 
-    /// How much it bends, in radians per unit of length, positive to the left.
+    /// Returns the curvature in radians per unit of length, positive to the left.
     pub(super) fn curvature_at(&self, along: f64) -> f64 {
         let place = self.place(along);
         if place.beyond != 0.0 {
@@ -150,27 +148,27 @@ impl Course {
         self.slope(&place).normalize_or_zero().perpendicular().dot(place.bend())
     }
 
-    /// How fast it is usually driven.
+    /// Returns the usual speed.
     pub(super) fn speed_at(&self, along: f64) -> f64 {
         let Place { here, next, share, .. } = self.place(along);
         here.speed * (1.0 - share) + next.speed * share
     }
 
-    /// How fast that changes, per unit of length.
+    /// Returns the change of the usual speed per unit of length.
     pub(super) fn speed_slope_at(&self, along: f64) -> f64 {
         let Place { here, next, beyond, .. } = self.place(along);
         if beyond != 0.0 { 0.0 } else { (next.speed - here.speed) * self.nodes_per_length }
     }
 
-    /// After how many seconds a drive at the usual speed is there.
+    /// Returns the seconds after which a drive at the usual speed is there.
     pub(super) fn time_at(&self, along: f64) -> f64 {
         let (segment, share, beyond) = self.segment(along);
         let (from, to) = (self.times[segment], self.times[segment + 1]);
         from + (to - from) * (share + beyond * self.nodes_per_length)
     }
 
-    /// Where a drive at the usual speed is after so many seconds: [`time_at`](Self::time_at) the
-    /// other way round. On a circuit it goes on counting round after round.
+    /// Returns where a drive at the usual speed is after `time` seconds: the inverse of
+    /// [`time_at`](Self::time_at). On a circuit it counts on round after round.
     pub(super) fn along_at(&self, time: f64) -> f64 {
         let (whole, rounds) = (self.secs(), self.rounds(time));
         let time = time - rounds * whole;
@@ -193,12 +191,12 @@ impl Course {
         }
     }
 
-    /// The foot of the perpendicular; of several the nearest at which the line does not go against
-    /// `way`. Out and back on one road are two lines beside each other. Without a way, or where
-    /// all goes against it, the nearest of all.
+    /// Returns the foot of the perpendicular: the nearest at which the line does not run against
+    /// `way`, because a road driven out and back is two lines side by side. If `way` is zero, or
+    /// the whole line runs against it, returns the nearest of all.
     ///
-    /// Found more quickly if it is near a place along the line where it was before; it is the same
-    /// foot in any case.
+    /// `before` is an earlier foot: the search is faster if the new one is near it. The result is
+    /// the same.
     pub(super) fn foot(&self, place: Vec2, way: Vec2, before: Option<f64>) -> Foot {
         let node = before.and_then(|along| self.nearest_around(place, way, along)).unwrap_or_else(|| {
             let nearest = self.nearest(place, |node| self.goes_with(node, way));
@@ -212,7 +210,8 @@ impl Course {
         self.nodes[node].way.dot(way) >= 0.0
     }
 
-    /// The nearest node that goes with a way, if looking around there is enough to be sure of it.
+    /// Returns the nearest node that runs along `way`, if the neighbourhood of `along` is enough to
+    /// be sure of it.
     fn nearest_around(&self, place: Vec2, way: Vec2, along: f64) -> Option<usize> {
         let (segment, ..) = self.segment(along);
         let mut nearest = (0, 0, f64::INFINITY);
@@ -224,13 +223,13 @@ impl Course {
             }
         }
         let (node, steps, distance) = nearest;
-        // All that was not looked at is more than NEIGHBOURS nodes from it, so at least the clearance minus
-        // the distance from the place.
+        // Every node outside the window is more than NEIGHBOURS nodes from it, so at least the
+        // clearance minus the distance from the place.
         let is_sure = steps < WINDOW - NEIGHBOURS && distance.sqrt() < 0.5 * self.nodes[node].clearance;
         is_sure.then_some(node)
     }
 
-    /// The nearest of the nodes that are wanted, and its distance.
+    /// Returns the nearest of the wanted nodes and its distance.
     fn nearest(&self, place: Vec2, is_wanted: impl Fn(usize) -> bool) -> (usize, f64) {
         let mut nearest = (0, f64::INFINITY);
         for (number, block) in self.blocks.iter().enumerate() {
@@ -249,9 +248,9 @@ impl Course {
         nearest
     }
 
-    /// The foot between the two neighbours of the nearest node.
+    /// Returns the foot between the two neighbours of the nearest node.
     fn foot_at(&self, node: usize, place: Vec2) -> Foot {
-        /// Newton's steps: each squares the error, which begins below one spacing.
+        /// Steps of Newton's method: each squares the error, which starts below one spacing.
         const STEPS: u32 = 3;
         let middle = node as f64 * self.spacing;
         let mut along = middle;
@@ -259,7 +258,7 @@ impl Course {
             let there = self.place(along);
             let slope = self.slope(&there);
             let gap = place - self.position(&there);
-            // Where somebody is farther inside than the bend's centre there is no foot to converge to.
+            // If the place is beyond the centre of the bend, there is no foot to converge to.
             let fall = (slope.length_squared() - gap.dot(there.bend())).max(0.2);
             let step = gap.dot(slope) / fall;
             along = (along + step).clamp(middle - self.spacing, middle + self.spacing);
@@ -273,9 +272,10 @@ impl Course {
     #[inline]
     fn wrapped(&self, along: f64) -> f64 {
         match self.shape {
-            // Nearly everything is within the first round: a division would cost more than all the rest.
+            // Nearly every value is within the first round: a division would cost more than all the
+            // rest.
             LapShape::Circuit if (0.0..self.length).contains(&along) => along,
-            // A whole round is none; rounding may leave just that.
+            // Rounding may leave exactly one round, which is 0.
             LapShape::Circuit => {
                 Some(along.rem_euclid(self.length)).filter(|a| *a < self.length).unwrap_or(0.0)
             }
@@ -290,7 +290,7 @@ impl Course {
         }
     }
 
-    /// The node so many steps from another; nobody beyond the ends of a stage.
+    /// Returns the node `steps` from another; `None` beyond the ends of a stage.
     #[inline]
     fn step(&self, node: usize, steps: isize) -> Option<usize> {
         match self.shape {
@@ -299,7 +299,7 @@ impl Course {
         }
     }
 
-    /// In which segment a place is, how far through it, and how far beyond an end.
+    /// Returns the segment of a place, the part of it covered, and the distance beyond an end.
     #[inline]
     fn segment(&self, along: f64) -> (usize, f64, f64) {
         let within = self.wrapped(along);
@@ -400,12 +400,12 @@ struct Place<'a> {
     here: &'a Node,
     next: &'a Node,
     share: f64,
-    /// How far beyond the end of a stage, or before its beginning.
+    /// Distance beyond the end of a stage, negative before its start.
     beyond: f64,
 }
 
 impl Place<'_> {
-    /// The second derivative by arc length.
+    /// Returns the second derivative by arc length.
     fn bend(&self) -> Vec2 {
         self.here.bend * (1.0 - self.share) + self.next.bend * self.share
     }
@@ -422,7 +422,7 @@ fn spacing(shape: LapShape, positions: &[Vec2]) -> f64 {
     }
 }
 
-/// The second derivatives of the cubic spline through the nodes.
+/// Returns the second derivatives of the cubic spline through the nodes.
 fn bends(shape: LapShape, positions: &[Vec2], spacing: f64) -> Vec<Vec2> {
     match shape {
         LapShape::Stage => natural_bends(positions, spacing),
@@ -436,8 +436,8 @@ fn bends(shape: LapShape, positions: &[Vec2], spacing: f64) -> Vec<Vec2> {
     }
 }
 
-/// The same with straight ends: M(i−1) + 4·M(i) + M(i+1) = 6/h²·(P(i−1) − 2·P(i) + P(i+1)), solved
-/// from end to end.
+/// Returns the same with straight ends: M(i−1) + 4·M(i) + M(i+1) = 6/h²·(P(i−1) − 2·P(i) + P(i+1)),
+/// solved from end to end.
 fn natural_bends(positions: &[Vec2], spacing: f64) -> Vec<Vec2> {
     let count = positions.len();
     let mut bends = vec![Vec2::ZERO; count];

@@ -1,38 +1,37 @@
-//! The trend line: where laps have worn a line into a track, and how a car goes on along it.
+//! The trend line: the mean of earlier laps, and how a car continues along it.
 //!
-//! From laps that were driven before comes one smooth line (their mean, not over time but at every
-//! place along it), with the usual speed everywhere. A car is seldom *on* that line, and drivers
-//! differ, so the line does not say where a car is but how motion changes from here: as the line
-//! turns ahead, the car will turn, and as laps usually brake and accelerate there, it will.
+//! Earlier laps give one smooth line (their mean at every place along it, not over time) and the
+//! usual speed everywhere. A car is seldom *on* that line, and drivers differ. So the line does not
+//! say where a car is, but how its motion changes: the car turns as the line turns ahead, and
+//! brakes and accelerates as laps usually do there.
 //!
 //! ```text
 //! laps ──▶ average ──▶ Course: cubics by arc length, usual speed, foot of the perpendicular
 //!   │                     │
 //!   │ each lap by the     ▼
-//!   └ line of others ▶ Outlook: a dozen vectors ──▶ weighted sum ──▶ position
-//!                         └ what the line does from the foot on, turned and stretched so that what it did *before*
-//!                           the foot is what the car did
+//!   └ line of others ▶ Outlook: fifteen vectors ──▶ weighted sum ──▶ position
+//!                         └ the line ahead of the foot, turned and scaled so that the
+//!                           line *behind* the foot matches the car's own past
 //! ```
 //!
-//! How much to believe the measured acceleration, the line, and the pull back to it depends on the
-//! noise of the measurement, on how far ahead one looks, and on the drivers. It is learned when the
-//! line is built: each lap is predicted by a line of the other laps, and the weights that would
-//! have been best are kept with the line. They hold nothing but the laps' own habits, and placing
-//! by a line stays a function of the line and of what is known.
+//! How much weight the measured acceleration, the line and the pull back to it deserve depends on
+//! measurement noise, on the time ahead and on the drivers. The weights are learned when the line
+//! is built: each lap is predicted by a line of the other laps, and the best weights are stored
+//! with the line. Placing by a line stays a function of the line and of what is known.
 //!
-//! Jawad 2017, from which the idea comes, takes one straight step along the line's tangent:
-//! [`S4TrendLine`].
+//! Jawad 2017, the source of the idea, takes one straight step along the line's tangent:
+//! [`TangentPredictor`].
 
 mod average;
 mod course;
 mod outlook;
 mod predictor;
-mod s4;
+mod tangent;
 mod weights;
 
 pub use course::Foot;
 pub use predictor::TrendLinePredictor;
-pub use s4::{S4TrendLine, SpeedRule};
+pub use tangent::{SpeedRule, TangentPredictor};
 
 use super::live::Context;
 use super::{Body, TICK_SECS};
@@ -42,16 +41,17 @@ use fairpath::vector::{Vec2, Vector};
 use outlook::Outlook;
 use weights::Learned;
 
-/// What laps have in common: a line, the usual speed along it, and what both are worth.
+/// The mean line of laps, the usual speed along it, and learned weights.
 ///
 /// ```
 /// use fairpath_predict::{Body, LapPart, LapShape, TrendLine};
 /// use fairpath::vector::Vec2;
 ///
-/// // Round and round at 100 m from the middle, 20 m/s, seen 60 times a second.
+/// // A circle of radius 100 m at 20 m/s, sampled 60 times a second.
 /// let body = |tick: u32| {
 ///     let way = Vec2::from_heading(f64::from(tick) / 300.0);
-///     Body { position: way * 100.0, velocity: way.perpendicular() * 20.0, acceleration: way * -4.0 }
+///     let (position, velocity) = (way * 100.0, way.perpendicular() * 20.0);
+///     Body { position, velocity, acceleration: way * -4.0 }
 /// };
 /// let known: Vec<Body> = (0..1885).map(body).collect();
 /// let places: Vec<Vec2> = known.iter().map(|body| body.position).collect();
@@ -65,64 +65,63 @@ use weights::Learned;
 pub struct TrendLine {
     course: Course,
     weights: Learned,
-    /// How far from the line laps have been.
+    /// Greatest distance of a lap from the line.
     width: f64,
 }
 
 /// A part of a lap without a gap, tick by tick. Most laps are one part.
 #[derive(Clone, Copy, Debug)]
 pub struct LapPart<'a> {
-    /// What was known at each tick, as it will be when predictions are wanted: with the same delay
-    /// and noise.
+    /// What was known at each tick, with the same delay and noise as when predictions are made.
     pub known: &'a [Body],
-    /// Where the car really was at each of these ticks. Missing at the end where nobody knows.
+    /// Where the car really was at each of these ticks. May be shorter than `known`.
     pub places: &'a [Vec2],
 }
 
-/// Whether laps lead back to where they began.
+/// Whether laps lead back to their start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LapShape {
-    /// They do: after the end the line goes on at its beginning.
+    /// They do: the line continues from its end to its start.
     Circuit,
-    /// They do not: before the beginning and after the end the line goes on straight.
+    /// They do not: before the start and after the end the line is straight.
     Stage,
 }
 
-/// Why there is no line through these laps.
+/// Why there is no line through the given laps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TrendLineError {
     /// No lap has more than one place.
     NoLaps,
-    /// A place is not a finite number, or more is known of a lap than its places.
+    /// A number is not finite, or a part has more places than known ticks.
     BadLap,
-    /// The laps are too short for so much smoothing.
+    /// The laps are too short for this smoothing length.
     TooShort,
-    /// The laps are too long for so little smoothing: more than [`NODES_MAX`] nodes.
+    /// The laps are too long for this smoothing length: more than [`NODES_MAX`] nodes.
     TooLong,
-    /// The smoothing is not a positive length.
+    /// The smoothing length is not finite and positive.
     BadSmoothing,
 }
 
-/// How many nodes a line may have: 32 km at 2 m.
+/// The maximum number of nodes of a line: 32 km at 2 m.
 pub const NODES_MAX: usize = 1 << 14;
 
-/// Somebody farther from the line than this many times the farthest lap is not on the track.
+/// A car farther from the line than this many times the farthest lap is not on the track.
 const WIDTHS_MAX: f64 = 2.0;
 
 impl TrendLine {
     /// The usual smoothing length, for cars and metres: 5.
     ///
     /// Nodes are 0.4 of it apart. Below 2 m the curvature of the mean of a few laps is noise (0.002
-    /// 1/m at 50 m/s is 5 m/s² of acceleration that nobody has); above 10 m hairpins open up. A
+    /// 1/m at 50 m/s is an acceleration of 5 m/s² that no car has); above 10 m hairpins open up. A
     /// circle of 20 m keeps its radius to 2 cm.
     pub const SMOOTHING: f64 = 5.0;
 
-    /// The mean of these laps, smoothed over a length such as [`SMOOTHING`](Self::SMOOTHING), and
-    /// weights learned by predicting each lap from others. Of one lap alone nothing can be
-    /// learned: then the line is simply followed.
+    /// Creates the mean of these laps, smoothed over a length such as
+    /// [`SMOOTHING`](Self::SMOOTHING), and learns weights by predicting each lap from the others.
     ///
-    /// A lap is its parts, in order.
+    /// Each lap is a list of its parts, in order. A single lap teaches no weights: cars then simply
+    /// follow the line.
     pub fn from_laps(
         laps: &[Vec<LapPart<'_>>],
         shape: LapShape,
@@ -144,61 +143,63 @@ impl TrendLine {
         Ok(Self { course, weights, width })
     }
 
-    /// Whether it leads back to where it began.
+    /// Returns whether the line leads back to its start.
     pub fn shape(&self) -> LapShape {
         self.course.shape()
     }
 
-    /// How long it is: one round, or from end to end.
+    /// Returns the length: one round, or from end to end.
     pub fn length(&self) -> f64 {
         self.course.length()
     }
 
-    /// How long it takes at the usual speed.
+    /// Returns the time of the whole line at the usual speed, in seconds.
     pub fn secs(&self) -> f64 {
         self.course.secs()
     }
 
-    /// How far from it laps have been.
+    /// Returns the greatest distance of a lap from the line.
     pub fn width(&self) -> f64 {
         self.width
     }
 
-    /// The point so far along it. A circuit begins again after its length, a stage goes on straight
-    /// beyond its ends.
+    /// Returns the point at distance `along` the line. A circuit starts again after its length; a
+    /// stage is straight beyond its ends.
     pub fn position_at(&self, along: f64) -> Vec2 {
         self.course.position_at(along)
     }
 
-    /// Which way it goes there, as a unit vector.
+    /// Returns the direction at `along`, as a unit vector.
     pub fn tangent_at(&self, along: f64) -> Vec2 {
         self.course.tangent_at(along)
     }
 
-    /// How much it bends there, in radians per unit of length, positive to the left.
+    /// Returns the curvature at `along` in radians per unit of length, positive to the left.
     pub fn curvature_at(&self, along: f64) -> f64 {
         self.course.curvature_at(along)
     }
 
-    /// How fast it is usually driven there, per second.
+    /// Returns the usual speed at `along`, per second.
     pub fn speed_at(&self, along: f64) -> f64 {
         self.course.speed_at(along)
     }
 
-    /// The foot of the perpendicular from a place to the line; of several the nearest at which the
-    /// line does not go against `way`: out and back on one road are two lines beside each
-    /// other. Zero is no way, and the nearest of all is found.
+    /// Returns the foot of the perpendicular from `place` to the line.
+    ///
+    /// Of several feet it returns the nearest at which the line does not run against `way`: a road
+    /// driven out and back is two lines side by side. If `way` is zero, it returns the nearest of
+    /// all.
     pub fn foot(&self, place: Vec2, way: Vec2) -> Foot {
         self.course.foot(place, way, None)
     }
 
-    /// The same foot, found more quickly if it is near that place along the line.
+    /// Returns the same foot, faster if it is near `along`.
     pub fn foot_near(&self, place: Vec2, way: Vec2, along: f64) -> Foot {
         self.course.foot(place, way, Some(along))
     }
 
-    /// Where a body goes from here, unless the line has nothing to say about it: it is not on the
-    /// track, or drives against the laps. `history` ends with the newest.
+    /// Returns the outlook of a body, or `None` if it is off the track or drives against the laps.
+    /// `history` ends with the newest tick.
     fn outlook(&self, history: &[Body], hint: Option<f64>) -> Option<Outlook<'_>> {
         let body = history.last()?;
         if !body.is_finite() {
@@ -220,7 +221,7 @@ impl LapPart<'_> {
     }
 }
 
-/// Live, all that is known is the position and the velocity of one DR vector.
+/// Over a network only the position and velocity of one DR vector are known.
 impl Context for TrendLine {
     fn guides(&self, vector: &DrVector<Vec2>) -> bool {
         self.outlook(&[body_of(vector)], None).is_some()
@@ -249,11 +250,11 @@ impl std::error::Error for TrendLineError {}
 impl std::fmt::Display for TrendLineError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::NoLaps => "there is no lap to make a line of",
-            Self::BadLap => "a lap has a place that is no finite number, or knows more places than ticks",
+            Self::NoLaps => "no lap has two places: give at least one lap",
+            Self::BadLap => "a lap has a number that is not finite, or more places than known ticks",
             Self::TooShort => "the laps are too short for so much smoothing",
             Self::TooLong => "the laps are too long for so little smoothing",
-            Self::BadSmoothing => "the smoothing must be a length above 0",
+            Self::BadSmoothing => "the smoothing length is not a finite number above 0",
         })
     }
 }

@@ -3,57 +3,56 @@ use fairpath::vector::{Vec2, Vector};
 
 use super::course::{Course, Foot};
 
-/// How many vectors an [`Outlook`] draws.
+/// Number of vectors of an [`Outlook`].
 pub(super) const FEATURES: usize = 15;
 
-/// How much farther than the plain line somebody comes, as a sum of these, each with a weight.
+/// Vectors whose weighted sum is the displacement beyond constant velocity.
 pub(super) type Features = [Vec2; FEATURES];
 
-/// Where following the line stands among the [`Features`]: alone, with weight 1, it is "turn as the
-/// line turns, brake as laps brake".
+/// Index of following the line in [`Features`]. Alone, with weight 1, it means "turn as the line
+/// turns, brake as laps brake".
 pub(super) const FOLLOW: usize = 0;
 
-/// Over how many ticks a car's past is compared with the line's. The shortest sees the turn of this
-/// instant and much noise, the longest neither.
+/// Ticks over which a car's past is compared with the line. The shortest sees the current turn and
+/// much noise, the longest neither.
 const LOOK_BACK: [usize; 5] = [2, 6, 15, 30, 60];
-/// The one that is followed unless something better is learned: 100 ms.
+/// Index of the span that is followed unless learning finds better: 100 ms.
 const USUAL: usize = 1;
-/// The one by which noise is told from motion: a second.
+/// Index of the span that tells noise from motion: one second.
 const LONGEST: usize = LOOK_BACK.len() - 1;
 
-/// How long a car is watched to see how much faster than usual it drives, in ticks. Half a second:
-/// by then the noise of a cheap receiver is a few per cent of a car's speed, and the driver has
-/// hardly changed his mind.
+/// Ticks over which a car's pace relative to the usual speed is measured. Half a second: by then
+/// the noise of a cheap GPS receiver is a few per cent of a car's speed, and the driver has hardly
+/// changed plans.
 const PACE_TICKS: usize = 30;
-/// Nobody drives more than twice as fast as usual.
+/// Maximum ratio to the usual speed: no car is more than twice as fast.
 const RATIO_MAX: f64 = 2.0;
-/// Beyond this a car has not come farther than the line: it has jumped.
+/// Maximum scale between the line and a car. Beyond it the car has jumped.
 const STRETCH_MAX: f64 = 4.0;
 
-/// What a line says about where somebody goes from here.
+/// What a line says about the way ahead of a body.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outlook<'a> {
     course: &'a Course,
     body: Body,
     foot: Foot,
-    /// The point of the line at the foot, and when a usual drive is there.
+    /// Point of the line at the foot, and the time at which a usual drive is there.
     start: Vec2,
     time: f64,
-    /// To the left of the line at the foot.
+    /// Left of the line at the foot.
     left: Vec2,
-    /// How fast it drives, and how much faster than usual that is.
+    /// The car's speed, and its ratio to the usual speed.
     speed: f64,
     ratio: f64,
-    /// The same by the pace of the last half second.
+    /// The same ratio by the pace of the last half second.
     pace_ratio: f64,
-    /// How the line's way must be turned and stretched to be the car's, by what both did in the
-    /// past.
+    /// Rotation and scale from the line's past to the car's past.
     likeness: [Likeness; LOOK_BACK.len()],
-    /// How the car's past differs from the line's, made like the car over the longest time.
+    /// The car's past minus the line's past, matched to the car over the longest span.
     strayed: [Vec2; 3],
-    /// The acceleration that the line would have here.
+    /// Acceleration of a car that follows the line.
     line_acceleration: Vec2,
-    /// What the measured acceleration has more than that.
+    /// Measured acceleration minus that.
     own_acceleration: Vec2,
 }
 
@@ -76,8 +75,8 @@ impl<'a> Outlook<'a> {
         if known > 0 {
             let ticks = LOOK_BACK[LONGEST].min(known);
             likeness[LONGEST] = Likeness::of(own(ticks), line(ticks, pace_ratio));
-            // Over so short a time the line is as good as straight: what another pace would have made of it
-            // is in proportion.
+            // Over such a short time the line is almost straight, so another pace scales it in
+            // proportion.
             let paced = if ratio > 0.0 { pace_ratio / ratio } else { 0.0 };
             for place in 0..LONGEST {
                 let ticks = LOOK_BACK[place].min(known);
@@ -92,7 +91,7 @@ impl<'a> Outlook<'a> {
         let along = tangent * (driven * ratio * course.speed_slope_at(foot.along));
         let across = tangent.perpendicular() * (driven * driven * course.curvature_at(foot.along));
         let line_acceleration = likeness[USUAL].applied(along + across);
-        // Without a past nobody can have measured it.
+        // Without a past there is no measured acceleration.
         let own_acceleration = if known > 0 { body.acceleration - line_acceleration } else { Vec2::ZERO };
         Self {
             course,
@@ -111,12 +110,12 @@ impl<'a> Outlook<'a> {
         }
     }
 
-    /// Where along the line the foot is.
+    /// Returns the distance along the line to the foot.
     pub(super) fn along(&self) -> f64 {
         self.foot.along
     }
 
-    /// How far the plain line comes in so many seconds.
+    /// Returns the displacement at constant velocity.
     pub(super) fn straight(&self, secs: f64) -> Vec2 {
         self.body.velocity * secs
     }
@@ -152,7 +151,7 @@ impl<'a> Outlook<'a> {
     }
 }
 
-/// The mean velocity of the last half second, or as much of it as is known.
+/// Returns the mean velocity of the last half second, or of what is known of it.
 pub(super) fn pace(history: &[Body]) -> Vec2 {
     let Some(newest) = history.last() else { return Vec2::ZERO };
     match PACE_TICKS.min(history.len() - 1) {
@@ -164,12 +163,12 @@ pub(super) fn pace(history: &[Body]) -> Vec2 {
     }
 }
 
-/// A turn and a stretch: as complex numbers multiply.
+/// A rotation and scale, multiplied as complex numbers are.
 #[derive(Clone, Copy, Debug)]
 struct Likeness(Vec2);
 
 impl Likeness {
-    /// What makes `other` into `one`, within reason.
+    /// Returns what maps `other` to `one`, limited to [`STRETCH_MAX`].
     fn of(one: Vec2, other: Vec2) -> Self {
         let squared = other.length_squared();
         if squared.is_nan() || squared <= f64::MIN_POSITIVE {

@@ -4,19 +4,19 @@ use super::TrendLine;
 use crate::{Known, Missing, Predictor, SUBJECTS_MAX, TICK_SECS};
 use fairpath::vector::Vec2;
 
-/// Goes on along a [`TrendLine`]: turns as the line turns ahead, brakes as laps usually brake
-/// there, and believes what was measured as far as that has proved right.
+/// Continues along a [`TrendLine`]: turns as the line turns ahead, brakes as laps usually brake
+/// there, and weighs the measured motion by how much it has helped.
 ///
-/// Whoever is not on the track, or drives against the laps, keeps its velocity.
+/// A car that is off the track or drives against the laps keeps its velocity.
 #[derive(Clone, Debug)]
 pub struct TrendLinePredictor {
     line: Arc<TrendLine>,
-    /// Where along the line each subject was last.
+    /// Last foot of each subject, as distance along the line.
     feet: Vec<Option<f64>>,
 }
 
 impl TrendLinePredictor {
-    /// By this line.
+    /// Creates the predictor for this line.
     pub fn new(line: Arc<TrendLine>) -> Self {
         Self { line, feet: Vec::new() }
     }
@@ -49,7 +49,7 @@ impl Predictor for TrendLinePredictor {
     }
 }
 
-/// Notes where a subject was last.
+/// Stores the last foot of a subject.
 pub(super) fn remember(feet: &mut Vec<Option<f64>>, subject: usize, along: Option<f64>) {
     if subject >= SUBJECTS_MAX {
         return;

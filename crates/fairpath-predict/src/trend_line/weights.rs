@@ -7,32 +7,32 @@ use super::course::Course;
 use super::outlook::{FEATURES, FOLLOW, Outlook, pace};
 use super::{LapPart, LapShape, TrendLineError};
 
-/// For how far ahead weights are learned, in ticks; between these they change evenly.
+/// Times ahead for which weights are learned, in ticks. Between them weights are interpolated.
 const KNOTS: [u32; 14] = [3, 6, 9, 12, 15, 18, 24, 36, 60, 90, 120, 180, 240, TICKS_AHEAD_MAX];
 
-/// Laps are dealt to at most this many groups, each to be predicted by a line of the others.
+/// Maximum number of groups of laps. Each group is predicted by a line of the others.
 const GROUPS_MAX: usize = 4;
 
-/// Lessons come from every fifth tick: neighbouring ones teach the same.
+/// Every fifth tick is learned from, because neighbouring ticks teach the same.
 const LESSON_TICKS: usize = 5;
-/// The first ticks of a lap teach nothing: there is no past to compare.
+/// The first ticks of a lap are not learned from: they have no past to compare.
 const FIRST_LESSON: usize = 15;
 
-/// What the vectors of an [`Outlook`] are worth at each of the [`KNOTS`].
+/// Weights of the vectors of an [`Outlook`] at each of the [`KNOTS`].
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Weights([[f64; FEATURES]; KNOTS.len()]);
 
 /// Weights for both kinds of knowledge.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Learned {
-    /// For whoever has seen the car for a while.
+    /// For a car whose past is known.
     pub(super) by_history: Weights,
-    /// For whoever has a single DR vector.
+    /// For a single DR vector.
     pub(super) by_vector: Weights,
 }
 
 impl Learned {
-    /// Those that would have been best for these laps, each of them predicted by a line of others.
+    /// Returns the best weights for these laps, each predicted by a line of the others.
     pub(super) fn from_laps(
         laps: &[&[LapPart<'_>]],
         shape: LapShape,
@@ -58,9 +58,9 @@ impl Learned {
     }
 }
 
-/// Weights while they are being learned.
+/// Weights while they are learned.
 struct Lessons {
-    /// How wrong the plain line is at each knot: the measure of everything else.
+    /// Mean error of constant velocity at each knot: the unit of all other errors.
     scales: [f64; KNOTS.len()],
     regressions: [Regression<FEATURES>; KNOTS.len()],
 }
@@ -76,7 +76,7 @@ impl Lessons {
         }
     }
 
-    /// Learns from a part of a lap, of whose past so much is `seen`.
+    /// Learns from a part of a lap; `seen` selects how much of its past is known.
     fn take(&mut self, course: &Course, part: &LapPart<'_>, seen: impl Fn(&[Body]) -> &[Body]) {
         let mut along = None;
         for tick in lessons(part, KNOTS[0]) {
@@ -103,14 +103,14 @@ impl Lessons {
 }
 
 impl Weights {
-    /// Follows the line and nothing else.
+    /// Returns weights that follow the line and nothing else.
     fn following() -> Self {
         let mut weights = [0.0; FEATURES];
         weights[FOLLOW] = 1.0;
         Self([weights; KNOTS.len()])
     }
 
-    /// How far somebody comes in so many ticks.
+    /// Returns the displacement after `ticks`.
     pub(super) fn displacement(&self, outlook: &Outlook<'_>, ticks: u32) -> Vec2 {
         let secs = f64::from(ticks) * TICK_SECS;
         let after = KNOTS.iter().position(|knot| *knot >= ticks).unwrap_or(KNOTS.len() - 1);
@@ -130,12 +130,12 @@ impl Weights {
     }
 }
 
-/// From which ticks of a part it is known where the car was so many ticks later.
+/// Returns the ticks of a part for which the place `ticks_ahead` later is known.
 fn lessons(part: &LapPart<'_>, ticks_ahead: u32) -> impl Iterator<Item = usize> {
     (FIRST_LESSON..part.places.len().saturating_sub(ticks_ahead as usize)).step_by(LESSON_TICKS)
 }
 
-/// How wrong the plain line usually is: the measure of everything else.
+/// Returns the mean error of constant velocity: the unit of all other errors.
 fn straight_error(laps: &[&[LapPart<'_>]], ticks: u32) -> f64 {
     let (mut sum, mut count) = (0.0, 0.0);
     for part in laps.iter().copied().flatten() {

@@ -72,7 +72,7 @@ fn who_has_learned_nothing_predicts_a_line() {
     });
 }
 
-/// Something that is pushed now and then, and slows down by itself within a second.
+/// A body that is pushed now and then, and slows down within a second.
 fn drifting(seed: u64, ticks: usize) -> Vec<Body> {
     let mut random = fairpath::random::Random::from_seed(seed);
     let mut body = Body::default();
@@ -88,7 +88,7 @@ fn drifting(seed: u64, ticks: usize) -> Vec<Body> {
         .collect()
 }
 
-/// Mean error of a predictor that learns on the way, over a second stretch of ticks.
+/// Mean error of a predictor that learns during the match, over a second stretch of ticks.
 fn mean_error(predictor: &mut dyn Predictor, bodies: &[Body], horizon: usize) -> f64 {
     let mut scene = Scene::alone(Vec2::ZERO);
     let mut sum = 0.0;

@@ -1,5 +1,5 @@
-//! EKB and its hybrid: the paper's formulas, written out once more as they stand, and the limits
-//! that follow from them.
+//! EKB and its hybrid: the formulas of Shi 2014, written again as printed, and the limits that
+//! follow from them.
 
 use super::*;
 use fairpath_laws::law;
@@ -12,9 +12,9 @@ fn mean(places: &[Vec2]) -> Vec2 {
     places.iter().fold(Vec2::ZERO, |sum, place| sum + *place) * (1.0 / places.len() as f64)
 }
 
-/// One tick of EKB by the book: eqs. 2–17, in the order and with the names of the paper, on plain
-/// lists. Also the length of the shortest vector whose direction counts: where it is tiny, the last
-/// bit decides which way to go.
+/// One tick of EKB by equations 2–17 of Shi 2014, in its order and with its names, on plain lists.
+/// Also returns the length of the shortest vector whose direction counts: if it is tiny, the last
+/// bit decides the direction.
 fn by_the_book(scene: &Scene, j: u32, m: u32, c: Vec2) -> (Vec2, f64) {
     let mut shortest = f64::INFINITY;
     let mut unit = |v: Vec2| {
@@ -97,12 +97,12 @@ fn whoever_is_alone_keeps_its_velocity() {
 
 #[test]
 fn without_friends_half_of_it_goes_on_and_half_of_it_fights() {
-    // Two equals: no advantage, so the place in the battle is where one is, and only the old velocity
-    // is left.
+    // Two equals: no advantage, so the place in the battle is the player's own position, and only
+    // the old velocity is left.
     let scene = Scene::alone(Vec2::new(0.0, 120.0)).with(Relation::Enemy, Vec2::new(500.0, 0.0), Vec2::ZERO);
     let at = predict(&mut Ekb::default(), &scene, &[120]).unwrap()[0];
     assert!(at.x.abs() < 1e-9 && at.y > 120.0, "{at:?}");
-    // Ten times as strong, it goes at the enemy; half dead and out of ammunition, away.
+    // Ten times as strong, the player moves at the enemy; half dead and out of ammunition, away.
     for (own, theirs, expected) in [(1.0, 0.1, 1.0), (0.1, 1.0, -1.0)] {
         let mut scene = scene.clone();
         scene.condition = Condition { health: own, ammo: own };
@@ -110,7 +110,7 @@ fn without_friends_half_of_it_goes_on_and_half_of_it_fights() {
         let at = predict(&mut Ekb::default(), &scene, &[120]).unwrap()[0];
         assert!(at.x * expected > 50.0, "{own} against {theirs}: {at:?}");
     }
-    // Nobody has any strength: 0/0 is no advantage.
+    // No player has any strength: 0/0 is no advantage.
     let mut scene = scene;
     let nothing = Condition { health: 0.0, ammo: 0.0 };
     (scene.condition, scene.others[0].condition) = (nothing, nothing);
@@ -195,7 +195,7 @@ fn extrapolated_friends_are_followed_where_they_go() {
 fn hybrid_ekb_is_ekb_up_to_350_ms_and_then_one_or_the_other() {
     law!(scene(), |scene| {
         let ticks: Vec<u32> = (1..=126).collect();
-        let hybrid = predict(&mut HybridEkb::default(), &scene, &ticks).unwrap();
+        let hybrid = predict(&mut Hybrid::<Ekb>::default(), &scene, &ticks).unwrap();
         let ekb = predict(&mut Ekb::default(), &scene, &ticks).unwrap();
         let tdm = predict(&mut Tdm, &scene, &ticks).unwrap();
         prop_assert_eq!(&hybrid[..21], &ekb[..21]);

@@ -1,4 +1,4 @@
-//! Live placement: two receivers that hold different parts of the world, and an owner who knows
+//! Live placement: two receivers that hold different parts of the world, and an owner that knows
 //! what each of them shows.
 
 use super::*;
@@ -32,7 +32,7 @@ fn vector(body: &Body) -> DrVector<Vec2> {
     }
 }
 
-/// The subject of a scene, and those of the others that `is_held` wants.
+/// The subject of a scene, and the other players selected by `is_held`.
 fn snapshot(scene: &Scene, is_held: impl Fn(usize) -> bool) -> Arc<dyn Context> {
     let player = |entity: u32, team: u8, body: Body, condition: Condition| SnapshotPlayer {
         entity: EntityId(entity),
@@ -53,7 +53,7 @@ fn each_receiver_shows_what_the_owner_thinks_it_shows() {
     law!((scene(), prop::collection::vec(0i64..4_000_000, 1..9)), |(scene, instants)| {
         let mut owner = Publisher::default();
         let mut held = [(NEAR, Contexts::default()), (FAR, Contexts::default())];
-        // One sees the even ones, the other the odd ones.
+        // One receiver holds the even players, the other the odd ones.
         for (parity, (receiver, contexts)) in held.iter_mut().enumerate() {
             let part = snapshot(&scene, |number| number % 2 == parity);
             let id = owner.publish(part.clone());
@@ -66,7 +66,7 @@ fn each_receiver_shows_what_the_owner_thinks_it_shows() {
             let mut believed = owner.path(&guided);
             let mut shown = LivePath::new(&guided, contexts);
             prop_assert!(matches!(shown.followed(), Followed::Context(_)));
-            // The owner looks tick by tick, the receiver at its own frames, in no order.
+            // The owner asks tick by tick, the receiver at its own frames, in no order.
             for tick in 0..240 {
                 believed.place(start() + TICK_RATE.begin(tick));
             }

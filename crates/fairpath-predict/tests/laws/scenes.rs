@@ -1,4 +1,4 @@
-//! What holds for all predictors alike.
+//! Laws that hold for all predictors.
 
 use super::*;
 use fairpath_laws::law;
@@ -81,8 +81,8 @@ fn turning_and_mirroring_the_scene_turns_and_mirrors_the_answer() {
     let turned = |v: Vec2| Vec2::new(-v.y, v.x);
     let mirrored = |v: Vec2| Vec2::new(-v.x, v.y);
     law!(scene(), |scene| {
-        // A screen is wider than high; one that lies on its side sees as far to the side as the other
-        // ahead.
+        // A screen is wider than high; one that lies on its side sees as far to the side as the
+        // other ahead.
         let upright = EkbConfig::default();
         let on_its_side = EkbConfig { sight: Vec2::new(upright.sight.y, upright.sight.x), ..upright };
         for (mut one, mut other) in without_walls(upright).into_iter().zip(without_walls(on_its_side)) {
@@ -134,7 +134,7 @@ fn scaling_the_scene_and_the_lengths_scales_the_answer() {
     });
 }
 
-/// Those that walls mean nothing to, brought to the scale of a configuration.
+/// Predictors that ignore walls, scaled to a configuration.
 fn without_walls(config: EkbConfig) -> Vec<Box<dyn Predictor>> {
     let interests = fairpath_predict::IsConfig::default().scaled(config.top_speed / 360.0);
     vec![
@@ -143,7 +143,7 @@ fn without_walls(config: EkbConfig) -> Vec<Box<dyn Predictor>> {
         Box::new(Is::new(interests)),
         Box::new(Hm::new(interests, Hm::TDM_TICKS)),
         Box::new(Ekb::new(config)),
-        Box::new(HybridEkb::new(config)),
+        Box::new(Hybrid::new(Ekb::new(config), config)),
         Box::new(Fading::new(0.3)),
         Box::new(Ridge::default()),
     ]

@@ -1,5 +1,5 @@
 //! Trend lines: exact where the world is, the same wherever it lies, one line round a circuit, and
-//! the same at both ends of a network. Jawad 2017's own recursion beside it.
+//! the same at both ends of a network. The recursion of Jawad 2017 beside it.
 
 use super::*;
 use fairpath::number::{EntityId, Generation, Life, ReceiverId};
@@ -9,14 +9,13 @@ use fairpath::{DrVector, MotionKind, State};
 use fairpath_laws::law;
 use fairpath_predict::live::{Contexts, Followed, LivePath, Publisher};
 use fairpath_predict::{
-    LapPart, LapShape, S4TrendLine, SpeedRule, TrendLine, TrendLineError, TrendLinePredictor,
+    LapPart, LapShape, SpeedRule, TangentPredictor, TrendLine, TrendLineError, TrendLinePredictor,
 };
 use std::sync::{Arc, LazyLock};
 
 const AHEAD: [u32; 6] = [3, 6, 18, 60, 120, 300];
 
-/// Ticks of a path that says where somebody is after so many seconds; velocity and acceleration are
-/// exact enough.
+/// Ticks of a path given as a function of time; velocity and acceleration are exact enough.
 fn bodies(path: impl Fn(f64) -> Vec2, ticks: usize) -> Vec<Body> {
     let small = 1e-3;
     let body = |tick: usize| {
@@ -161,7 +160,7 @@ fn a_hint_changes_nothing_but_the_time_it_takes() {
         let foot = EIGHT.foot(place, way);
         prop_assert_eq!(EIGHT.foot_near(place, way, hint), foot);
         prop_assert_eq!(EIGHT.foot_near(place, way, along), foot);
-        // No point of the line that goes with the way is nearer.
+        // No point of the line that runs along the direction is nearer.
         let far = EIGHT.position_at(foot.along).distance(place);
         for step in 0..2400 {
             let other = f64::from(step) * EIGHT.length() / 2400.0;
@@ -196,8 +195,8 @@ fn whatever_moves_is_predicted_finitely() {
         let scene = Scene { history: history.clone(), ..Scene::alone(Vec2::ZERO) };
         let predictors: [Box<dyn Predictor>; 3] = [
             Box::new(TrendLinePredictor::new(EIGHT.clone())),
-            Box::new(S4TrendLine::new(EIGHT.clone(), SpeedRule::Recursion)),
-            Box::new(S4TrendLine::new(EIGHT.clone(), SpeedRule::Differences)),
+            Box::new(TangentPredictor::new(EIGHT.clone(), SpeedRule::Recursion)),
+            Box::new(TangentPredictor::new(EIGHT.clone(), SpeedRule::Differences)),
         ];
         for mut predictor in predictors {
             predictor.learn(0, &scene.known());
@@ -262,8 +261,8 @@ fn it_is_nearer_than_line_and_tdm_on_laps_it_has_not_seen() {
 fn the_papers_recursion_swings_for_ever_and_differences_do_not() {
     let straight = bodies(|secs| Vec2::new(10.0 * secs, 0.0), 900);
     let line = Arc::new(line_of(&[straight.clone(), straight.clone()], LapShape::Stage).expect("laps"));
-    let mut printed = S4TrendLine::new(line.clone(), SpeedRule::Recursion);
-    let mut coded = S4TrendLine::new(line.clone(), SpeedRule::Differences);
+    let mut printed = TangentPredictor::new(line.clone(), SpeedRule::Recursion);
+    let mut coded = TangentPredictor::new(line.clone(), SpeedRule::Differences);
     let mut ours = TrendLinePredictor::new(line);
     for now in 1..=200 {
         let scene = Scene { history: straight[..now].to_vec(), ..Scene::alone(Vec2::ZERO) };
@@ -271,8 +270,8 @@ fn the_papers_recursion_swings_for_ever_and_differences_do_not() {
         coded.learn(0, &scene.known());
         let ahead = |answers: [Vec2; AHEAD.len()]| answers[0].x - straight[now - 1].position.x;
         let said = ahead(predict(&mut printed, &straight[..now]));
-        // From 0 at a true 10: 20, 0, 20, 0; and 20 with an acceleration that makes it 80 within a tick and
-        // a half.
+        // From 0 at a true 10: 20, 0, 20, 0; and 20 with an acceleration that makes it 80 within a
+        // tick and a half.
         match now {
             1 => assert_eq!(said, 0.0),
             even if even % 2 == 0 => assert!((said - 2.5).abs() < 1e-6, "{even}: {said}"),
@@ -291,7 +290,7 @@ fn the_papers_step_stops_and_does_not_go_back() {
     let braking = bodies(|secs| Vec2::new(30.0 * secs - 10.0 * secs * secs, 0.0), 61);
     let straight = bodies(|secs| Vec2::new(10.0 * secs, 0.0), 900);
     let line = Arc::new(line_of(&[straight.clone(), straight], LapShape::Stage).expect("laps"));
-    let mut coded = S4TrendLine::new(line, SpeedRule::Differences);
+    let mut coded = TangentPredictor::new(line, SpeedRule::Differences);
     for now in 1..=braking.len() {
         let scene = Scene { history: braking[..now].to_vec(), ..Scene::alone(Vec2::ZERO) };
         coded.learn(0, &scene.known());
@@ -347,7 +346,8 @@ fn live_both_ends_follow_the_same_line_and_who_lacks_it_says_so() {
         let vector = vector(body);
         let second_later = vector.generated_at + Span::from_secs(1);
 
-        // Who has confirmed the line is told to follow it, and does, as the owner knows to the bit.
+        // A receiver that has confirmed the line is told to follow it, and does, as the owner knows
+        // to the bit.
         let guided = owner.guide_by(id, &vector, with);
         let mut shown = LivePath::new(&guided, &holds);
         let mut believed = owner.path(&guided);
@@ -360,13 +360,13 @@ fn live_both_ends_follow_the_same_line_and_who_lacks_it_says_so() {
         bent += shown.place(second_later).position.distance(truth);
         straight += vector.position_at(second_later).distance(truth);
 
-        // Who has not is told nothing of it, and follows the plain line.
+        // A receiver that has not confirmed it is not told, and follows the plain line.
         let plain = owner.guide_by(id, &vector, without);
         let placed = LivePath::new(&plain, &Contexts::default()).place(second_later);
         assert_eq!(placed.followed, Followed::Line);
         assert_eq!(placed, owner.path(&plain).place(second_later));
 
-        // Who has lost it falls back to the plain line, and says so.
+        // A receiver that has lost it falls back to the plain line, and says so.
         let lost = LivePath::new(&guided, &Contexts::default()).place(second_later);
         assert_eq!((lost.followed, lost.position), (Followed::LineForLackOf(id), placed.position));
     }

@@ -1,17 +1,17 @@
-//! OAEKB: the same as EKB, but around walls.
+//! OAEKB: EKB around walls.
 
 use super::*;
 use fairpath_predict::{Aim, EkbConfig};
 
 const CELL: f64 = 100.0;
 
-/// A world of letters, `#` wall, its first cell's corner at the origin.
+/// A world from text, `#` for wall, with the corner of its first cell at the origin.
 fn world(rows: &[&str]) -> Grid {
     let walls = rows.iter().flat_map(|row| row.chars().map(|letter| letter == '#')).collect();
     Grid::new(rows[0].len() as u32, rows.len() as u32, Vec2::ZERO, CELL, walls).expect("sound")
 }
 
-/// Follows one friend from cell to cell, and nothing else.
+/// A player that follows one friend from cell to cell.
 fn follower(from: (f64, f64), friend: (f64, f64), world: Grid) -> Scene {
     let centre = |cell: (f64, f64)| Vec2::new(cell.0 + 0.5, cell.1 + 0.5) * CELL;
     let mut scene = Scene::alone(Vec2::ZERO).with(Relation::Friend, centre(friend), Vec2::ZERO);
@@ -79,12 +79,11 @@ fn nothing_hides_what_only_floor_lies_before() {
 fn no_walls_known_no_answer() {
     let scene = Scene::alone(Vec2::ZERO);
     assert_eq!(predict(&mut Oaekb::default(), &scene, &[1]), Err(Missing::World));
-    assert_eq!(predict(&mut HybridOaekb::default(), &scene, &[1, 60]), Err(Missing::World));
-    for mut input in [
-        Box::new(ConstantInputPosition::new(Glide)) as Box<dyn Predictor>,
-        Box::new(ConstantInputVelocity::new(Glide)),
-        Box::new(ConstantInputAcceleration::new(Glide)),
-    ] {
-        assert_eq!(predict(&mut *input, &scene, &[1]), Err(Missing::Input));
+    assert_eq!(predict(&mut Hybrid::<Oaekb>::default(), &scene, &[1, 60]), Err(Missing::World));
+    for order in [Order::InputPosition, Order::InputVelocity, Order::InputAcceleration] {
+        let unknown = Err(Missing::Input);
+        assert_eq!(predict(&mut InputScheme { order, game: Some(Glide) }, &scene, &[1]), unknown);
+        let pressing = Scene { inputs: vec![Vec2::ZERO], ..scene.clone() };
+        assert_eq!(predict(&mut InputScheme::<Glide> { order, game: None }, &pressing, &[1]), unknown);
     }
 }

@@ -1,20 +1,20 @@
-//! The evaluator: how far off predictions are, made at every tick of every player from what was
-//! known at that tick.
+//! The evaluator: the errors of predictions made at every tick of every player, from what was known
+//! at that tick.
 //!
-//! One prediction from tick t is asked for all horizons at once, and scored at t + h where the
-//! player really was, if no break lies between. What is measured, per predictor and horizon:
+//! One prediction at tick t covers all horizons. It is compared with the player's real position at
+//! t + h, if no break lies between. Per predictor and horizon it measures:
 //! * the mean and the median error (all predictions of all players count alike),
-//! * hits: the share of predictions that are off by no more than the hit radius; the *total* is the
-//!   mean over the horizons (Shi 2014's figure of merit),
+//! * hits: the share of predictions with an error of at most the hit radius; the *total* is the
+//!   mean over the horizons (the figure of merit of Shi 2014),
 //! * the mean over players of each player's own mean, with its 95 % confidence interval (Student's
-//!   t over players: they, not ticks, are what a further match would draw anew),
+//!   t over players: a further match would draw new players, not new ticks),
 //!
-//! and, per predictor, packets per second without lag (Shi 2014's figures 9 and 13): the predictor
-//! restarts from what is known whenever its error exceeds the threshold, once at the beginning of
-//! every run, and where it has reached [`TICKS_AHEAD_MAX`].
+//! and, per predictor, packets per second without lag (figures 9 and 13 of Shi 2014): the predictor
+//! restarts from what is known whenever its error exceeds the threshold, at the beginning of every
+//! run, and where it has reached [`TICKS_AHEAD_MAX`].
 //!
-//! [`score`] walks one predictor through one match and nothing else, so that whoever has cores can
-//! use them. A predictor that learns sees everybody, and starts anew with every match.
+//! [`score`] runs one predictor through one match and nothing else, so callers can use several
+//! cores. A predictor that learns sees all players, and starts anew with every match.
 
 mod score;
 mod statistics;
@@ -22,34 +22,34 @@ mod walk;
 
 pub use score::{HorizonScore, PlayerScore, Restarts, score};
 pub use statistics::{Interval, confidence_interval};
-pub use walk::{Step, walk};
+pub use walk::{WalkStep, walk};
 
 use fairpath_predict::TICKS_AHEAD_MAX;
 
 use self::statistics::median;
 
-/// What is asked, and by what it is judged.
+/// Horizons to predict, and how to judge the answers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
     horizons: Vec<u32>,
-    /// Predictions off by at most this are hits.
+    /// Predictions with at most this error are hits.
     pub hit_radius: f64,
-    /// A prediction off by more than this is replaced: one packet.
+    /// A prediction with a larger error is replaced, which costs one packet.
     pub threshold: f64,
 }
 
-/// A question that cannot be asked.
+/// Why [`Question::new`] rejects its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum QuestionError {
     /// No horizon, one below a tick, or one beyond [`TICKS_AHEAD_MAX`].
     Horizons,
-    /// A hit radius or threshold that is not a positive number.
+    /// A hit radius or threshold that is not finite and positive.
     Length,
 }
 
 impl Question {
-    /// Horizons in ticks, in any order.
+    /// Creates a question. Horizons are in ticks, in any order.
     pub fn new(mut horizons: Vec<u32>, hit_radius: f64, threshold: f64) -> Result<Self, QuestionError> {
         horizons.sort_unstable();
         horizons.dedup();
@@ -64,7 +64,7 @@ impl Question {
         Ok(Self { horizons, hit_radius, threshold })
     }
 
-    /// How far ahead, in ticks, ascending.
+    /// Returns the horizons in ticks, ascending.
     pub fn horizons(&self) -> &[u32] {
         &self.horizons
     }
@@ -81,33 +81,33 @@ impl std::fmt::Display for QuestionError {
     }
 }
 
-/// How a predictor fared with all players.
+/// The results of a predictor over all players.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
-    /// One for each horizon.
+    /// One per horizon.
     pub horizons: Vec<HorizonSummary>,
     /// Mean over the horizons of the share of hits, in per cent.
     pub hits_total: f64,
     /// Packets per player and second.
     pub packets_per_sec: f64,
-    /// The same as the mean over players, with its interval.
+    /// The same as a mean over players, with its interval.
     pub packets_over_players: Interval,
 }
 
-/// How it fared at one horizon.
+/// The results at one horizon.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HorizonSummary {
-    /// How far ahead.
+    /// The horizon in ticks.
     pub ticks: u32,
-    /// How many predictions were scored.
+    /// Number of scored predictions.
     pub predictions: u64,
     /// Mean error of all predictions.
     pub mean: f64,
-    /// The error that half of them stay below.
+    /// Median error.
     pub median: f64,
-    /// The share of hits, in per cent.
+    /// Share of hits, in per cent.
     pub hits_percent: f64,
-    /// Each player's own mean error, in the order of players; not a number where none was scored.
+    /// Mean error of each player, in order; NaN for a player without a scored prediction.
     pub player_means: Vec<f64>,
     /// Mean over players of their mean errors, with its interval.
     pub mean_over_players: Interval,
@@ -116,7 +116,7 @@ pub struct HorizonSummary {
 }
 
 impl Summary {
-    /// Puts the scores of all players together. There must be a player.
+    /// Combines the scores of all players. `players` must not be empty.
     pub fn of(players: &[PlayerScore]) -> Self {
         let count = players.first().map_or(0, |player| player.horizons.len());
         let horizons: Vec<HorizonSummary> =
@@ -155,8 +155,8 @@ impl HorizonSummary {
         }
     }
 
-    /// How many times as far off as another predictor it was, player by player and then averaged:
-    /// what is hard to predict about a player is so for both, and drops out.
+    /// Returns the ratio of this predictor's mean error to another's, per player and then averaged.
+    /// A player that is hard to predict is so for both, so the difficulty cancels out.
     pub fn ratio_to(&self, other: &Self) -> Interval {
         let both = self.player_means.iter().zip(&other.player_means);
         let ratios: Vec<f64> =

@@ -1,40 +1,41 @@
 use fairpath::vector::{Vec2, Vector};
 use fairpath_predict::{Known, Missing, Predictor, TICKS_AHEAD_MAX};
 
-use super::{Question, Step, walk};
-use crate::play::{Play, Run};
+use super::{Question, WalkStep, walk};
+use crate::play::{Play, TickRun};
 
-/// How one predictor fared with one player.
+/// The results of one predictor for one player.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlayerScore {
-    /// One for each horizon.
+    /// One per horizon.
     pub horizons: Vec<HorizonScore>,
-    /// How often it had to start again.
+    /// Number of restarts.
     pub packets: u64,
-    /// In how much time.
+    /// Scored time in seconds.
     pub secs: f64,
 }
 
-/// How it fared at one horizon.
+/// The results at one horizon.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HorizonScore {
-    /// How far ahead.
+    /// The horizon in ticks.
     pub ticks: u32,
-    /// Every error, in the order of ticks; rounded to seven digits, which no median will notice.
+    /// Every error, in the order of ticks; rounded to seven digits, which does not affect the
+    /// median.
     pub errors: Vec<f32>,
-    /// Their sum, from the unrounded errors.
+    /// Their sum, before rounding.
     pub sum: f64,
-    /// How many were within the hit radius.
+    /// Number of errors within the hit radius.
     pub hits: u64,
 }
 
 impl HorizonScore {
-    /// The mean error.
+    /// Returns the mean error.
     pub fn mean(&self) -> f64 {
         self.sum / self.errors.len() as f64
     }
 
-    /// The share of hits, in per cent.
+    /// Returns the share of hits, in per cent.
     pub fn hits_percent(&self) -> f64 {
         100.0 * self.hits as f64 / self.errors.len() as f64
     }
@@ -46,8 +47,8 @@ impl HorizonScore {
     }
 }
 
-/// Scores one predictor on everybody in a match, or says what it would need to know. An answer that
-/// is no place at all is infinitely far off.
+/// Scores one predictor on all players of a match, or returns what the predictor lacks. A position
+/// that is not finite counts as infinitely far off.
 pub fn score(
     play: &Play,
     predictor: &mut dyn Predictor,
@@ -83,12 +84,12 @@ fn error(predicted: Vec2, truth: Vec2) -> f64 {
     if distance.is_nan() { f64::INFINITY } else { distance }
 }
 
-/// Follows one prediction until it is off by more than the threshold, then starts the next: how
-/// many packets a predictor costs with one player.
+/// Follows one prediction until its error exceeds the threshold, then starts the next: the packets
+/// that a predictor costs for one player.
 #[derive(Clone, Debug)]
 pub struct Restarts {
     threshold: f64,
-    /// 1, 2, … up to as far as one may ask.
+    /// 1, 2, … up to [`TICKS_AHEAD_MAX`](fairpath_predict::TICKS_AHEAD_MAX).
     ticks: Vec<u32>,
     predicted: Vec<Vec2>,
     begun: usize,
@@ -96,34 +97,34 @@ pub struct Restarts {
 }
 
 impl Restarts {
-    /// Nothing is followed yet.
+    /// Creates one that follows nothing yet.
     pub fn new(threshold: f64) -> Self {
         let ticks: Vec<u32> = (1..=TICKS_AHEAD_MAX).collect();
         Self { threshold, predicted: vec![Vec2::ZERO; ticks.len()], ticks, begun: 0, count: 0 }
     }
 
-    /// How often it had to start again.
+    /// Returns the number of restarts.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The next tick of that player, in order.
+    /// Takes the next tick of the player, in order.
     pub fn tick(
         &mut self,
         predictor: &mut dyn Predictor,
         known: &Known<'_>,
-        Step { subject, run, index }: Step<'_>,
+        WalkStep { subject, run, index }: WalkStep<'_>,
     ) -> Result<(), Missing> {
         if index > 0 && self.still_holds(run, index) {
             return Ok(());
         }
         self.begun = index;
         self.count += 1;
-        // Asked for everything now: what is learned on the way must not change what receivers were told.
+        // Predicts everything now: what is learned later must not change what receivers were sent.
         predictor.predict(subject, known, &self.ticks, &mut self.predicted)
     }
 
-    fn still_holds(&self, run: &Run, index: usize) -> bool {
+    fn still_holds(&self, run: &TickRun, index: usize) -> bool {
         let position = self.predicted.get(index - self.begun - 1);
         position.is_some_and(|position| error(*position, run.truth[index]) <= self.threshold)
     }

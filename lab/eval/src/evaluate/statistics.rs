@@ -1,25 +1,25 @@
-/// A mean, and where it may lie: the mean ± the half width of the 95 % interval of Student's t.
+/// A mean and the half width of its 95 % confidence interval (Student's t).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
     /// The mean.
     pub mean: f64,
-    /// How far it may be off to either side; not a number for fewer than two values.
+    /// Half width; NaN for fewer than two values.
     pub half_width: f64,
 }
 
 impl Interval {
-    /// The lower end.
+    /// Returns the lower end.
     pub fn low(&self) -> f64 {
         self.mean - self.half_width
     }
 
-    /// The upper end.
+    /// Returns the upper end.
     pub fn high(&self) -> f64 {
         self.mean + self.half_width
     }
 }
 
-/// The 95 % confidence interval of the mean of values drawn independently, as players are.
+/// Returns the 95 % confidence interval of the mean of independent values, such as players.
 pub fn confidence_interval(values: &[f64]) -> Interval {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
@@ -31,7 +31,7 @@ pub fn confidence_interval(values: &[f64]) -> Interval {
     Interval { mean, half_width }
 }
 
-/// The 97.5th percentile of Student's distribution.
+/// Returns the 97.5th percentile of Student's distribution.
 fn students_t(degrees_of_freedom: usize) -> f64 {
     const TABLE: [f64; 30] = [
         12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145,
@@ -47,7 +47,7 @@ fn students_t(degrees_of_freedom: usize) -> f64 {
     TABLE.get(degrees_of_freedom - 1).copied().unwrap_or_else(beyond)
 }
 
-/// The middle one; the mean of the middle two; not a number of nothing.
+/// Returns the median; the mean of the middle two for an even count; NaN for no values.
 pub(super) fn median(mut values: Vec<f32>) -> f64 {
     if values.is_empty() {
         return f64::NAN;

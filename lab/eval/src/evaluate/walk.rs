@@ -1,29 +1,28 @@
 use fairpath_predict::{Known, Missing, Predictor};
 
-use crate::play::{Play, Run};
+use crate::play::{Play, TickRun};
 
 /// One tick of one player's motion.
 #[derive(Clone, Copy, Debug)]
-pub struct Step<'a> {
-    /// Whose.
+pub struct WalkStep<'a> {
+    /// Index of the player.
     pub subject: usize,
-    /// In which of its runs.
-    pub run: &'a Run,
-    /// Which of the run's ticks.
+    /// The run that contains the tick.
+    pub run: &'a TickRun,
+    /// Index of the tick in the run.
     pub index: usize,
 }
 
-/// Walks a predictor through a match, tick by tick and at every tick player by player: it learns of
-/// each player's tick, and is then handed to `at` together with what is known. Only ticks within
-/// the recording are visited.
+/// Runs a predictor through a match, tick by tick and player by player: it learns each player's
+/// tick and is then passed to `at` with what is known. Visits only ticks within the recording.
 ///
-/// One predictor sees everybody, as on a player's own screen: what it learned from one helps with
-/// the others. This is the one place where predictors and recordings meet, so it is the one place
-/// that could look ahead.
+/// One predictor sees all players, as on a player's own screen: what it learns from one helps with
+/// the others. Predictors and recordings meet only here, so only here could a predictor be shown
+/// the future.
 pub fn walk(
     play: &Play,
     predictor: &mut dyn Predictor,
-    mut at: impl FnMut(&mut dyn Predictor, &Known<'_>, Step<'_>) -> Result<(), Missing>,
+    mut at: impl FnMut(&mut dyn Predictor, &Known<'_>, WalkStep<'_>) -> Result<(), Missing>,
 ) -> Result<(), Missing> {
     let mut others = Vec::with_capacity(play.players.len());
     let mut paths: Vec<_> = play.players.iter().map(|player| player.runs.iter().peekable()).collect();
@@ -36,7 +35,7 @@ pub fn walk(
             let index = tick - run.first_tick;
             let known = play.look(subject, run, index, &mut others);
             predictor.learn(subject, &known);
-            at(predictor, &known, Step { subject, run, index })?;
+            at(predictor, &known, WalkStep { subject, run, index })?;
         }
     }
     Ok(())

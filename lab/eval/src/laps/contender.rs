@@ -8,71 +8,72 @@ use fairpath::time::SharedInstant;
 use fairpath::vector::{Vec2, Vector};
 use fairpath_predict::live::Context;
 use fairpath_predict::{
-    Adaptive, Known, Linear, Missing, Objective, Predictor, S4TrendLine, SpeedRule, Tdm, TrendLine,
+    Adaptive, Known, Linear, Missing, Objective, Predictor, SpeedRule, TangentPredictor, Tdm, TrendLine,
     TrendLinePredictor,
 };
 
 use super::{SUBJECT, TimedLap, known_at};
 
-/// Who predicts laps.
+/// A predictor of laps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contender {
     /// Keeps the velocity.
     Linear,
     /// Keeps the acceleration.
     Tdm,
-    /// One straight step along the line's tangent, with the paper's recursion for the speed.
-    S4Printed,
-    /// The same with the plain differences of the paper's code.
-    S4Coded,
-    /// Ours: goes on along the line.
+    /// One straight step along the line's tangent, with the recursion for the speed printed in
+    /// Jawad 2017.
+    TangentPrinted,
+    /// The same with the plain differences in the code of Jawad 2017.
+    TangentCoded,
+    /// Ours: continues along the line.
     TrendLine,
-    /// The same from a single DR vector with a velocity, as it is placed live.
+    /// The same from a single DR vector with a velocity, as it is placed over a network.
     Live,
-    /// Knows no line, but has seen the same laps.
+    /// Has no line, but learns from the same laps.
     Adaptive,
 }
 
 impl Contender {
-    /// All of them; the two that everybody else must beat first.
+    /// All of them. The first two are the baselines.
     pub const ALL: [Self; 7] = [
         Self::Linear,
         Self::Tdm,
-        Self::S4Printed,
-        Self::S4Coded,
+        Self::TangentPrinted,
+        Self::TangentCoded,
         Self::TrendLine,
         Self::Live,
         Self::Adaptive,
     ];
 
-    /// What it is called.
+    /// Returns the name for tables and plots.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Linear => "linear",
             Self::Tdm => "TDM",
-            Self::S4Printed => "Jawad 2017 as printed",
-            Self::S4Coded => "Jawad 2017 as coded",
+            Self::TangentPrinted => "Jawad 2017 as printed",
+            Self::TangentCoded => "Jawad 2017 as coded",
             Self::TrendLine => "trend line",
             Self::Live => "trend line, live",
             Self::Adaptive => "adaptive",
         }
     }
 
-    /// The predictor, taught by these laps; `line` is made of the same.
+    /// Creates the predictor, taught by these laps. `line` must be built from the same laps.
     pub fn taught(self, line: &Arc<TrendLine>, laps: &[&TimedLap]) -> Box<dyn Predictor> {
         match self {
             Self::Linear => Box::new(Linear),
             Self::Tdm => Box::new(Tdm),
-            Self::S4Printed => Box::new(S4TrendLine::new(Arc::clone(line), SpeedRule::Recursion)),
-            Self::S4Coded => Box::new(S4TrendLine::new(Arc::clone(line), SpeedRule::Differences)),
+            Self::TangentPrinted => Box::new(TangentPredictor::new(Arc::clone(line), SpeedRule::Recursion)),
+            Self::TangentCoded => Box::new(TangentPredictor::new(Arc::clone(line), SpeedRule::Differences)),
             Self::TrendLine => Box::new(TrendLinePredictor::new(Arc::clone(line))),
-            Self::Live => Box::new(Live { line: Arc::clone(line), path: Vec::new() }),
+            Self::Live => Box::new(LiveLine { line: Arc::clone(line), path: Vec::new() }),
             Self::Adaptive => Box::new(adaptive(laps)),
         }
     }
 }
 
-/// The adaptive predictor after it has watched these laps.
+/// Returns the adaptive predictor after it has learned from these laps.
 fn adaptive(laps: &[&TimedLap]) -> Adaptive {
     let runs = || laps.iter().flat_map(|lap| &lap.runs);
     let speeds = runs().flat_map(|run| &run.known).map(|body| body.velocity.length());
@@ -85,14 +86,14 @@ fn adaptive(laps: &[&TimedLap]) -> Adaptive {
     adaptive
 }
 
-/// Places by the line what a DR vector says, and knows nothing else.
+/// Places a DR vector by the line, and knows nothing else.
 #[derive(Debug)]
-struct Live {
+struct LiveLine {
     line: Arc<TrendLine>,
     path: Vec<Vec2>,
 }
 
-impl Predictor for Live {
+impl Predictor for LiveLine {
     fn name(&self) -> &str {
         Contender::Live.name()
     }

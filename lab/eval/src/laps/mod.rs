@@ -1,12 +1,12 @@
-//! Predictors on laps: each lap is predicted by what the *other* laps taught, and never by itself.
+//! Predictors on laps: each lap is predicted by what the *other* laps taught, never by itself.
 //!
-//! In the order data takes:
-//! - [`TimedLap::new`] brings a recorded lap to 60 ticks a second, each tick from samples at or
+//! In the order of processing:
+//! - [`TimedLap::new`] resamples a recorded lap to 60 ticks a second, each tick from samples at or
 //!   before it
 //! - [`shape_of`] tells a circuit from a stage
-//! - [`Contender`] are the predictors, taught by laps
-//! - [`errors`] is how far off a predictor is, at every tick of a lap and every horizon
-//! - [`Summary`] puts laps together
+//! - [`Contender`] lists the predictors, taught by laps
+//! - [`errors`] returns the error of a predictor at every tick of a lap and every horizon
+//! - [`Summary`] combines laps
 
 mod contender;
 mod resample;
@@ -21,15 +21,14 @@ use fairpath_predict::{Condition, Known, LapShape, Missing, Predictor};
 
 use crate::recording::RecordedLap;
 
-/// The first ticks of a run are not scored: a quarter of a second, by when every estimate has its
-/// whole window.
+/// The first ticks of a run are not scored: a quarter of a second, after which every estimate has
+/// its whole window.
 pub const FIRST_SCORED: usize = 15;
 
-/// Laps lead back to where they began if most of them end nearer to that than this part of their
-/// way.
+/// A lap is closed if it ends nearer to its start than this part of its length.
 const CLOSED_WITHIN: f64 = 0.05;
 
-/// Whether most laps lead back to where they began.
+/// Returns a circuit if most laps end where they began.
 pub fn shape_of(laps: &[RecordedLap]) -> LapShape {
     let is_closed = |lap: &RecordedLap| {
         let way: f64 = lap.samples.windows(2).map(|pair| pair[0].1.distance(pair[1].1)).sum();
@@ -40,7 +39,7 @@ pub fn shape_of(laps: &[RecordedLap]) -> LapShape {
     if 2 * closed > laps.len() { LapShape::Circuit } else { LapShape::Stage }
 }
 
-/// What is known at a tick of a run: the subject alone.
+/// Returns what is known at a tick of a run: the subject alone.
 pub fn known_at(run: &LapRun, tick: usize) -> Known<'_> {
     Known {
         history: &run.known[..=tick],
@@ -51,8 +50,8 @@ pub fn known_at(run: &LapRun, tick: usize) -> Known<'_> {
     }
 }
 
-/// How far off predictions are, at each horizon, from every tick of a lap at which there is an
-/// answer. `horizons` in ticks, ascending.
+/// Returns the errors at each horizon, from every tick of a lap that can be scored. `horizons` are
+/// in ticks, ascending.
 pub fn errors(
     predictor: &mut dyn Predictor,
     lap: &TimedLap,
@@ -78,5 +77,5 @@ pub fn errors(
     Ok(errors)
 }
 
-/// Laps are alone on the track.
+/// A lap has a single car.
 const SUBJECT: usize = 0;

@@ -7,9 +7,9 @@ use crate::recording::{RecordedLap, VELOCITY_WINDOW};
 /// A lap at 60 ticks a second.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimedLap {
-    /// As the recording calls it.
+    /// The name in the recording.
     pub name: String,
-    /// What it consists of: one run, unless the recording has gaps.
+    /// Its parts: one run, unless the recording has gaps.
     pub runs: Vec<LapRun>,
 }
 
@@ -18,7 +18,7 @@ pub struct TimedLap {
 pub struct LapRun {
     /// What was known at each tick, from samples at or before it.
     pub known: Vec<Body>,
-    /// Where the car really was: between samples on the straight way from one to the next.
+    /// Where the car really was, interpolated linearly between samples.
     pub places: Vec<Vec2>,
 }
 
@@ -31,18 +31,19 @@ const GAP_MAX: Span = Span::from_millis(250);
 /// would be 3 m/s² of noise.
 const ACCELERATION_WINDOW: Span = Span::from_millis(100);
 
-/// How long after the first sample ticks begin: a recording at 60 Hz has its samples where the
-/// ticks are, but for rounding, which must not make every other one a tick late.
+/// Offset of the first tick from the first sample. A recording at 60 Hz has its samples at the
+/// ticks, apart from rounding. Without the offset, rounding would make every other sample a tick
+/// late.
 const TICK_PHASE: Span = Span::from_micros(500);
 
 impl TimedLap {
-    /// A recorded lap, causally: velocity is the slope over the last [`VELOCITY_WINDOW`],
-    /// acceleration the slope of that over the last 100 ms, and the position goes on at that
+    /// Resamples a recorded lap causally: velocity is the slope over the last [`VELOCITY_WINDOW`],
+    /// acceleration the slope of velocity over the last 100 ms, and the position continues at that
     /// velocity from the newest sample.
     ///
-    /// With `rate_max`, in samples a second, only as many samples are *known*; where the car really
-    /// was still comes from all. GNSS fixes are often no better than 10 a second: more of them
-    /// are the receiver's own guesses.
+    /// With `rate_max`, in samples a second, only that many samples are *known*; where the car
+    /// really was still comes from all. GNSS receivers often measure at most 10 times a second, and
+    /// the samples between are the receiver's own extrapolation.
     pub fn new(lap: &RecordedLap, rate_max: Option<f64>) -> Self {
         let samples = &lap.samples;
         let mut runs = Vec::new();
@@ -57,21 +58,21 @@ impl TimedLap {
         Self { name: lap.name.clone(), runs }
     }
 
-    /// The runs as a trend line wants them.
+    /// Returns the runs in the form that a trend line takes.
     pub fn parts(&self) -> Vec<LapPart<'_>> {
         self.runs.iter().map(|run| LapPart { known: &run.known, places: &run.places }).collect()
     }
 
-    /// How many ticks it has.
+    /// Returns the number of ticks.
     pub fn ticks(&self) -> usize {
         self.runs.iter().map(|run| run.places.len()).sum()
     }
 }
 
-/// When and where.
+/// Time and position.
 type Sample = (SharedInstant, Vec2);
 
-/// A sample with what was known of the motion at it.
+/// A sample with the known motion at it.
 #[derive(Clone, Copy)]
 struct Fix {
     at: SharedInstant,
@@ -79,7 +80,7 @@ struct Fix {
 }
 
 impl LapRun {
-    /// None if it is too short to say how fast anything moves.
+    /// Returns `None` if the samples are too few to estimate a velocity.
     fn new(samples: &[Sample], rate_max: Option<f64>) -> Option<Self> {
         let fixes = fixes(&thinned(samples, rate_max));
         let [_, second, ..] = *fixes.as_slice() else { return None };
@@ -107,7 +108,7 @@ impl LapRun {
     }
 }
 
-/// The newest sample at every beat of a clock that beats at most so often.
+/// Returns the newest sample at each period of a clock with at most this rate.
 fn thinned(samples: &[Sample], rate_max: Option<f64>) -> Vec<Sample> {
     let Some(beat) = rate_max.map(|rate| Span::from_secs_f64(1.0 / rate)) else { return samples.to_vec() };
     let mut kept: Vec<Sample> = Vec::new();
@@ -129,8 +130,8 @@ fn between(one: Sample, other: Sample, at: SharedInstant) -> Vec2 {
     one.1 + (other.1 - one.1) * share
 }
 
-/// All samples but the first, which has no past, with velocity and acceleration from what came
-/// before.
+/// Returns all samples but the first, which has no past, with velocity and acceleration from
+/// earlier samples.
 fn fixes(samples: &[Sample]) -> Vec<Fix> {
     let mut fixes: Vec<Fix> = Vec::new();
     let (mut slow, mut fast) = (0, 0);

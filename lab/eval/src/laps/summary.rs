@@ -1,37 +1,37 @@
 use fairpath::random::Random;
 
-/// How a predictor fared on laps.
+/// The results of a predictor over laps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
-    /// One for each horizon.
+    /// One per horizon.
     pub horizons: Vec<HorizonSummary>,
 }
 
-/// How it fared at one horizon.
+/// The results at one horizon.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HorizonSummary {
-    /// How far ahead, in ticks.
+    /// The horizon in ticks.
     pub ticks: u32,
-    /// How many predictions were scored.
+    /// Number of scored predictions.
     pub predictions: usize,
-    /// The mean error of all predictions.
+    /// Mean error of all predictions.
     pub mean: f64,
-    /// The error that half of them stay below.
+    /// Median error.
     pub median: f64,
-    /// What the mean lies within, 95 times in 100, had other laps been driven by the same drivers:
-    /// laps are drawn with replacement. Nothing for fewer than three laps.
+    /// 95 % confidence interval of the mean for other laps of the same drivers, by bootstrap over
+    /// laps. `None` for fewer than three laps.
     pub interval: Option<(f64, f64)>,
-    /// Each lap's own sum of errors and how many there were, in the order of laps.
+    /// Sum and count of errors per lap, in order.
     laps: Vec<(f64, f64)>,
 }
 
-/// From fewer laps an interval would only pretend to know.
+/// With fewer laps an interval would be meaningless.
 const LAPS_MIN: usize = 3;
-/// How often laps are drawn anew: the ends of a 95 % interval then rest on 50 draws each.
+/// Bootstrap draws: each end of a 95 % interval then rests on 50 draws.
 const DRAWS: usize = 2000;
 
 impl Summary {
-    /// Puts the errors of laps together, as [`errors`](super::errors) gives them.
+    /// Combines the errors of laps, as [`errors`](super::errors) returns them.
     pub fn of(horizons: &[u32], laps: &[Vec<Vec<f64>>]) -> Self {
         let summary = |(place, ticks): (usize, &u32)| {
             let errors: Vec<&[f64]> = laps.iter().map(|lap| lap[place].as_slice()).collect();
@@ -47,23 +47,23 @@ impl HorizonSummary {
         all.sort_by(f64::total_cmp);
         let sums: Vec<(f64, f64)> =
             laps.iter().map(|errors| (errors.iter().sum(), errors.len() as f64)).collect();
-        let everyone: Vec<usize> = (0..sums.len()).collect();
+        let every_lap: Vec<usize> = (0..sums.len()).collect();
         Self {
             ticks,
             predictions: all.len(),
-            mean: mean(&sums, &everyone),
+            mean: mean(&sums, &every_lap),
             median: median(&all),
             interval: drawn(sums.len(), |laps| mean(&sums, laps)),
             laps: sums,
         }
     }
 
-    /// Its mean error over another's on the same laps, and the 95 % interval of that; the same laps
-    /// are drawn for both.
+    /// Returns the ratio of this mean error to another's on the same laps, and its 95 % interval.
+    /// Each draw takes the same laps for both.
     pub fn ratio_to(&self, other: &Self) -> (f64, Option<(f64, f64)>) {
         let ratio = |laps: &[usize]| mean(&self.laps, laps) / mean(&other.laps, laps);
-        let everyone: Vec<usize> = (0..self.laps.len()).collect();
-        (ratio(&everyone), drawn(self.laps.len(), ratio))
+        let every_lap: Vec<usize> = (0..self.laps.len()).collect();
+        (ratio(&every_lap), drawn(self.laps.len(), ratio))
     }
 }
 
@@ -73,7 +73,8 @@ fn mean(sums: &[(f64, f64)], laps: &[usize]) -> f64 {
     sum / count
 }
 
-/// The middle one of ascending numbers; the mean of the middle two; not a number of nothing.
+/// Returns the median of ascending numbers; the mean of the middle two for an even count; NaN for
+/// no values.
 fn median(ascending: &[f64]) -> f64 {
     match ascending.len() {
         0 => f64::NAN,
@@ -82,12 +83,12 @@ fn median(ascending: &[f64]) -> f64 {
     }
 }
 
-/// What a measure lies within, 95 times in 100, when laps are drawn with replacement.
+/// Returns the 95 % bootstrap interval of a measure over laps.
 fn drawn(laps: usize, measure: impl Fn(&[usize]) -> f64) -> Option<(f64, f64)> {
     if laps < LAPS_MIN {
         return None;
     }
-    // Any dice do: an interval must not depend on which experiment asks.
+    // A fixed seed: an interval must not depend on which experiment asks.
     let mut random = Random::from_seed(0);
     let mut chosen = vec![0; laps];
     let mut values: Vec<f64> = (0..DRAWS)

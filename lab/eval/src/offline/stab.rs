@@ -18,9 +18,10 @@
 //! come from one Newton iteration on the barrier problem
 //!
 //! ```text
-//!   minimise σ/μ − Σ log(σ − q_i)     where at the optimum w_i = μ/(σ − q_i), and the gap is μ times the number of samples
+//!   minimise σ/μ − Σ log(σ − q_i)
 //! ```
 //!
+//! where at the optimum w_i = μ/(σ − q_i) and the gap is μ times the number of samples,
 //! in the five unknowns p, v, σ (three if p is pinned), with μ shrinking until the bounds lie on
 //! one side of 1. Clear cases are decided by the plain regression before the first step.
 //!
@@ -41,7 +42,7 @@ pub(super) enum Start {
     Pinned,
 }
 
-/// How sure an answer is: relative to the squared tolerance. Recordings are rounded far more
+/// Accuracy of an answer, relative to the squared tolerance. Recordings are rounded far more
 /// coarsely.
 const ACCURACY: f64 = 2e-9;
 
@@ -55,7 +56,8 @@ pub(super) struct Stab<'a> {
     line: Line,
 }
 
-/// A sample of the working set: its time as a part of the longest in it, its place in tolerances.
+/// A sample of the working set: its time as a part of the longest in it, its position in
+/// tolerances.
 #[derive(Clone, Copy)]
 struct Scaled {
     time: f64,
@@ -70,15 +72,15 @@ struct Line {
 }
 
 impl<'a> Stab<'a> {
-    /// A line that stays where sample `begin` is.
+    /// Creates a line that stays at sample `begin`.
     pub(super) fn new(points: &'a [Point], tolerance: f64, begin: usize, start: Start) -> Self {
         let line = Line { position: Vec2::ZERO, velocity: Vec2::ZERO };
         let working = if start == Start::Free { vec![begin] } else { Vec::new() };
         Self { points, begin, per_tolerance: 1.0 / tolerance, start, working, line }
     }
 
-    /// Covers sample after sample from `next` on for as long as a line exists; gives the first that
-    /// is not covered. All before `next` must be covered.
+    /// Covers sample after sample from `next` on for as long as a line exists. Returns the first
+    /// sample that is not covered. All before `next` must be covered.
     pub(super) fn extend_from(mut self, next: usize) -> usize {
         for index in next..self.points.len() {
             if !self.covers(index) && !self.reach(index) {
@@ -109,7 +111,7 @@ impl<'a> Stab<'a> {
         self.off(index) <= 1.0 + ACCURACY
     }
 
-    /// How far off the line is, squared, in tolerances.
+    /// Returns the squared error of the line at a sample, in tolerances.
     fn off(&self, index: usize) -> f64 {
         (self.line.at(self.time(index)) - self.place(index)).length_squared()
     }
@@ -145,9 +147,9 @@ impl Line {
     }
 }
 
-/// A line within 1 of all samples; none if weights prove that there is none.
+/// Returns a line within 1 of all samples, or `None` if weights prove that there is none.
 fn decide(samples: &[Scaled], start: Start) -> Option<Line> {
-    /// Enough for bounds to meet many times over: each step of μ takes about three iterations.
+    /// Enough for the bounds to meet many times over: each step of μ takes about three iterations.
     const ITERATIONS_MAX: usize = 200;
     let even = vec![1.0; samples.len()];
     let (line, lower) = regression(samples, &even, start);
@@ -163,11 +165,11 @@ fn decide(samples: &[Scaled], start: Start) -> Option<Line> {
             return answer;
         }
     }
-    // Not seen: rounding alone keeps the bounds apart. Within it, the line decides.
+    // Not observed so far: rounding alone keeps the bounds apart. Within it, the line decides.
     (barrier.line.worst(samples) <= 1.0 + 1e3 * ACCURACY).then_some(barrier.line)
 }
 
-/// What the bounds say, if they say anything: yes with a line, or no.
+/// Returns what the bounds prove, if anything: yes with a line, or no.
 #[expect(clippy::option_option, reason = "undecided is not no")]
 fn verdict(line: Line, lower: f64, upper: f64) -> Option<Option<Line>> {
     if upper <= 1.0 + ACCURACY {
@@ -179,8 +181,8 @@ fn verdict(line: Line, lower: f64, upper: f64) -> Option<Option<Line>> {
     }
 }
 
-/// The line that minimises the weighted sum of squares, and that sum for weights that add up to
-/// one.
+/// Returns the line that minimises the weighted sum of squares, and that sum for weights that add
+/// up to one.
 fn regression(samples: &[Scaled], weights: &[f64], start: Start) -> (Line, f64) {
     let total: f64 = weights.iter().sum();
     let mean = |of: &dyn Fn(&Scaled) -> f64| {
@@ -206,7 +208,7 @@ fn regression(samples: &[Scaled], weights: &[f64], start: Start) -> (Line, f64) 
     (line, mean(&|sample| line.off(sample)))
 }
 
-/// The most unknowns: p, v and σ.
+/// The maximum number of unknowns: p, v and σ.
 const UNKNOWNS_MAX: usize = 5;
 
 /// Newton's method on the barrier problem.
@@ -233,7 +235,7 @@ impl<'a> Barrier<'a> {
         }
     }
 
-    /// One Newton step; once it is near the minimum for this μ, a smaller μ.
+    /// Takes one Newton step; once near the minimum for this μ, reduces μ.
     fn step(&mut self) {
         let (gradient, mut hessian) = self.derivatives();
         let unknowns = self.unknowns();
@@ -269,7 +271,7 @@ impl<'a> Barrier<'a> {
         }
     }
 
-    /// First and second derivatives by v, σ and, where it is free, p.
+    /// Returns first and second derivatives by v, σ and, if it is free, p.
     fn derivatives(&self) -> ([f64; UNKNOWNS_MAX], [[f64; UNKNOWNS_MAX]; UNKNOWNS_MAX]) {
         let mut gradient = [0.0; UNKNOWNS_MAX];
         let mut hessian = [[0.0; UNKNOWNS_MAX]; UNKNOWNS_MAX];

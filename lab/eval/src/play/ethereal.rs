@@ -5,53 +5,53 @@ use fairpath::vector::{Vec2, Vector};
 use fairpath_games::ethereal::{InputChange, Map, PlayerFrame, PlayerRecord, Recording, ReplayError};
 use fairpath_predict::{Body, Condition, TICK_SECS};
 
-use super::{Play, Player, Run};
+use super::{Play, Player, TickRun};
 use crate::recording::LengthUnit;
 
-/// A recording of Ethereal that cannot be seen again.
+/// Why a recording of Ethereal cannot be replayed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum EtherealError {
-    /// It should be playable again, and is not.
+    /// The replay failed.
     Replay(ReplayError),
-    /// It comes from another game, so where its walls are is not known.
+    /// The recording comes from another game, and no map was given.
     NoMap,
 }
 
 impl Play {
-    /// A match of Ethereal, seen again: everything there is to know at every tick. One that comes
-    /// from another game is retraced on `map`.
+    /// Replays a match of Ethereal: everything is known at every tick. A recording from another
+    /// game is retraced on `map`.
     pub fn from_ethereal(recording: &Recording, map: Option<&Map>) -> Result<Self, EtherealError> {
-        let mut seen = Seen::new(recording);
+        let mut collector = Collector::new(recording);
         let replayed;
         let map = if recording.config().is_some() {
-            recording.for_each_frame(|tick, frames| seen.note(tick, frames))?;
+            recording.for_each_frame(|tick, frames| collector.note(tick, frames))?;
             replayed = recording.replay()?;
             replayed.ethereal().map()
         } else {
             let map = map.ok_or(EtherealError::NoMap)?;
-            recording.retrace(map, |tick, frames| seen.note(tick, frames));
+            recording.retrace(map, |tick, frames| collector.note(tick, frames));
             map
         };
         Ok(Self {
             unit: LengthUnit::Pixels,
-            players: seen.players,
+            players: collector.players,
             world: Some(map.to_grid()),
             game: Some(Arc::new(map.clone())),
         })
     }
 }
 
-/// What has been seen of a match so far.
-struct Seen<'a> {
+/// Collects a match while it is replayed.
+struct Collector<'a> {
     recording: &'a Recording,
-    /// The most health and ammunition a player can have; unknown for another game's recordings.
+    /// Maximum health and ammunition; unknown for recordings from another game.
     full: Option<(f64, f64)>,
     players: Vec<Player>,
     was_alive: Vec<bool>,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> Collector<'a> {
     fn new(recording: &'a Recording) -> Self {
         let nobody_yet = |record: &PlayerRecord| Player { name: record.name.clone(), runs: Vec::new() };
         let players: Vec<Player> = recording.players().iter().map(nobody_yet).collect();
@@ -69,7 +69,11 @@ impl<'a> Seen<'a> {
             }
             let runs = &mut self.players[number].runs;
             if !was_alive || frame.has_jumped || runs.is_empty() {
-                runs.push(Run { team: team_number(frame), first_tick: tick as usize, ..Run::default() });
+                runs.push(TickRun {
+                    team: team_number(frame),
+                    first_tick: tick as usize,
+                    ..TickRun::default()
+                });
             }
             let Some(run) = runs.last_mut() else { unreachable!("one was just begun") };
             let acceleration = acceleration(&run.bodies, frame.velocity);
@@ -86,19 +90,19 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// Teams are counted from one: zero is none.
+/// Teams are counted from one: zero is no team.
 fn team_number(frame: &PlayerFrame) -> u32 {
     frame.team.index() as u32 + 1
 }
 
-/// How the last tick changed the velocity. The game knows its velocities exactly, so one tick is
-/// enough: the [window](super::ACCELERATION_WINDOW) that tames the noise of recordings would tell
-/// of turns that are over.
+/// Returns the change of velocity in the last tick. The game knows its velocities exactly, so one
+/// tick is enough: the [window](super::ACCELERATION_WINDOW) that smooths the noise of recordings
+/// would report turns that are over.
 fn acceleration(before: &[Body], velocity: Vec2) -> Vec2 {
     before.last().map_or(Vec2::ZERO, |before| (velocity - before.velocity) * (1.0 / TICK_SECS))
 }
 
-/// What was pressed in the step that led to this tick: what is pressed in the next one is not known
+/// Returns the input of the step that led to this tick. The input of the next step is not known
 /// yet.
 fn input_at(changes: &[InputChange], tick: u64) -> Vec2 {
     let made = changes.partition_point(|change| change.tick < tick);
@@ -116,10 +120,8 @@ impl std::error::Error for EtherealError {}
 impl fmt::Display for EtherealError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Replay(error) => write!(f, "the match cannot be played again ({error}): record it again"),
-            Self::NoMap => {
-                f.write_str("comes from another game and does not say where walls are: give --world")
-            }
+            Self::Replay(error) => write!(f, "cannot replay the match ({error}): record it again"),
+            Self::NoMap => f.write_str("the recording is from another game and has no walls: give --world"),
         }
     }
 }

@@ -1,19 +1,18 @@
-//! A match as predictors see it: everybody at every tick of 1/60 s, each tick knowing only what
-//! came before it.
+//! A match as predictors see it: all players at every tick of 1/60 s, each tick from earlier
+//! samples only.
 //!
-//! A recording has whatever rate its game wrote it at. [`Play::from_recording`] resamples it
-//! *causally*: the [`Body`] of a tick follows from samples at or before the tick (the slope of the
-//! last 25 ms is its velocity, the slope of velocities over [`ACCELERATION_WINDOW`] its
-//! acceleration, and it moves on at its velocity from the newest sample), so nothing that is handed
-//! to a predictor can know what comes next. What really happened, against which predictions are
-//! scored, is kept apart as [`Run::truth`]: there the path between two samples counts as known,
-//! because it happened.
+//! A recording has the rate at which its game wrote it. [`Play::from_recording`] resamples it
+//! *causally*: the [`Body`] of a tick follows from samples at or before the tick. Velocity is the
+//! slope of the last 25 ms, acceleration the slope of velocities over [`ACCELERATION_WINDOW`], and
+//! the position continues at that velocity from the newest sample. So a predictor never sees the
+//! future. The truth, against which predictions are scored, is stored apart as [`TickRun::truth`]:
+//! there the path between two samples is interpolated.
 //!
-//! [`Play::from_ethereal`] has everything at every tick from the game itself: health, ammunition,
+//! [`Play::from_ethereal`] takes everything at every tick from the game itself: health, ammunition,
 //! keys and walls too.
 //!
-//! Motion is cut where the recording is: a respawn, a teleport or a gap begins a new [`Run`], and
-//! nobody is asked to predict across one.
+//! Motion is cut where the recording is: a respawn, a teleport or a gap starts a new [`TickRun`],
+//! and no prediction reaches across one.
 
 mod ethereal;
 mod resample;
@@ -30,62 +29,61 @@ use fairpath_predict::{Body, Condition, Grid, Known, Other, Relation, TICK_SECS,
 use crate::candidates::Game;
 use crate::recording::LengthUnit;
 
-/// How much of its own past a predictor is shown, in ticks: 10 s, twice the farthest it may be
-/// asked ahead.
+/// How much of its own past a predictor is shown, in ticks: 10 s, twice the farthest horizon.
 pub const HISTORY_TICKS_MAX: usize = 2 * TICKS_AHEAD_MAX as usize;
 
-/// Over how many ticks the [top speed](Play::top_speed) is measured: half a second. Shorter, and it
-/// measures how evenly a game writes positions down; longer, and nobody keeps straight on.
+/// Ticks over which the [top speed](Play::top_speed) is measured: half a second. Shorter, and it
+/// measures how regularly a game writes positions; longer, and no player moves straight for that
+/// long.
 pub const TOP_SPEED_TICKS: usize = 30;
 
 /// A match, tick by tick.
 #[derive(Clone, Debug)]
 pub struct Play {
-    /// What lengths are counted in.
+    /// Unit of length.
     pub unit: LengthUnit,
-    /// Everybody who plays. Balls and shots are nobody.
+    /// All players. Balls and shots are not players.
     pub players: Vec<Player>,
-    /// The walls, where they are known.
+    /// The walls, if known.
     pub world: Option<Grid>,
-    /// The game's own step function, where there is one.
+    /// The game's own step function, if any.
     pub game: Option<Game>,
 }
 
-/// Somebody who plays.
+/// A player in a match.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Player {
-    /// As the recording calls it.
+    /// The name in the recording.
     pub name: String,
-    /// Its motion, in order of time. A run may still be known for some ticks after the next one has
-    /// begun: the later one counts.
-    pub runs: Vec<Run>,
+    /// The player's motion, in order of time. A run may continue for some ticks after the next one
+    /// has begun: then the later one counts.
+    pub runs: Vec<TickRun>,
 }
 
 /// Motion without a break, tick by tick.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Run {
-    /// Which team it was for; 0 is none, and nobody's friend.
+pub struct TickRun {
+    /// Team of the player; 0 is no team, without friends.
     pub team: u32,
-    /// The tick of its first body.
+    /// Tick of the first body.
     pub first_tick: usize,
-    /// What was known at each tick, from the past only. It goes on for a while after the last
-    /// sample, as a receiver does who does not know yet that no further one will come.
+    /// What was known at each tick, from the past only. It continues for a while after the last
+    /// sample, because a receiver does not know yet that no further sample will come.
     pub bodies: Vec<Body>,
-    /// Where the player really was, from the first tick to the last that lies within the recording.
+    /// The player's real position, from the first tick to the last within the recording.
     pub truth: Vec<Vec2>,
-    /// How strong it was at each tick; empty where nobody knows.
+    /// The player's strength at each tick; empty if unknown.
     pub conditions: Vec<Condition>,
-    /// What was pressed at each tick; empty where nobody knows.
+    /// The player's input at each tick; empty if unknown.
     pub inputs: Vec<Vec2>,
 }
 
 impl Play {
-    /// The speed that all but a thousandth of the players' half seconds stay at or below, per
-    /// second: how far a player came in [`TOP_SPEED_TICKS`], as the crow flies. Zero if nobody
-    /// moves, or nobody for that long.
+    /// Returns the 99.9th percentile of the players' speeds, each measured over [`TOP_SPEED_TICKS`]
+    /// as the crow flies. Zero if no player moves for that long.
     ///
-    /// Not the greatest, or one bad sample would set the scale of every length. Not from tick to
-    /// tick: a game that writes positions down a little early or late has frames at twice its
+    /// Not the maximum, because one bad sample would set the scale of every length. Not from tick
+    /// to tick, because a game that writes positions a little early or late has frames at twice its
     /// real speed (Rocket League's replays: 43 m/s, where cars drive at most 23).
     pub fn top_speed(&self) -> f64 {
         let runs = self.players.iter().flat_map(|player| &player.runs);
@@ -102,17 +100,17 @@ impl Play {
         *speeds.select_nth_unstable_by(rank, f64::total_cmp).1
     }
 
-    /// How much motion there is to be scored, all players together, in seconds.
+    /// Returns the scored motion of all players together, in seconds.
     pub fn secs(&self) -> f64 {
         self.players.iter().map(Player::secs).sum()
     }
 
-    /// What is known of player `subject` at the tick with that `index` in one of its runs. `others`
-    /// is a place to put the others into.
+    /// Returns what is known of player `subject` at tick `index` of one of its runs. `others` is a
+    /// buffer for the other players.
     pub fn look<'a>(
         &'a self,
         subject: usize,
-        run: &'a Run,
+        run: &'a TickRun,
         index: usize,
         others: &'a mut Vec<Other>,
     ) -> Known<'a> {
@@ -140,20 +138,20 @@ impl Play {
 }
 
 impl Player {
-    /// How much of its motion is scored, in seconds.
+    /// Returns the player's scored motion in seconds.
     pub fn secs(&self) -> f64 {
         self.runs.iter().map(|run| run.truth.len() as f64 * TICK_SECS).sum()
     }
 
-    fn run_known_at(&self, tick: usize) -> Option<&Run> {
+    fn run_known_at(&self, tick: usize) -> Option<&TickRun> {
         let begun = self.runs.partition_point(|run| run.first_tick <= tick);
         let run = &self.runs[begun.checked_sub(1)?];
         (tick - run.first_tick < run.bodies.len()).then_some(run)
     }
 }
 
-impl Run {
-    /// What was known at the ticks whose truth is known too.
+impl TickRun {
+    /// Returns what was known at the ticks whose truth is known.
     pub fn scored_bodies(&self) -> &[Body] {
         &self.bodies[..self.truth.len()]
     }

@@ -1,38 +1,38 @@
-//! Any recording at 60 ticks a second, each tick from samples at or before it.
+//! Resamples any recording to 60 ticks a second, each tick from samples at or before it.
 //!
-//! At a tick, with `s` the newest sample that is not younger:
-//! * velocity: that of `s`; where the recording has none, the slope of the positions over the last
+//! At a tick, with `s` the newest sample at or before it:
+//! * velocity: that of `s`; if the recording has none, the slope of the positions over the last
 //!   [`VELOCITY_WINDOW`](crate::recording::VELOCITY_WINDOW) up to `s`
 //! * acceleration: the slope of those velocities over the last [`ACCELERATION_WINDOW`] up to `s`
-//! * position: that of `s`, moved on at its velocity to the tick
+//! * position: that of `s`, extrapolated at its velocity to the tick
 //!
-//! A run begins at the second sample whose velocity is known, and goes on until [`GAP_MAX`] after
-//! its last sample: by then a receiver knows that it is over. Both make a recording that was cut
-//! off at some instant give the same ticks up to that instant, bit for bit.
+//! A run begins at the second sample with a known velocity, and ends [`GAP_MAX`] after its last
+//! sample: by then a receiver knows that it is over. Both ensure that a recording cut off at some
+//! instant gives the same ticks up to that instant, bit for bit.
 
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::{Planar, Vec2, Vector};
 use fairpath_predict::{Body, TICK_RATE};
 
-use super::{Play, Player, Run};
+use super::{Play, Player, TickRun};
 use crate::recording::{GAP_MAX, Recording, Sample, Stretch};
 
 /// How far back the acceleration estimate looks: to the newest sample at least this much older.
 ///
 /// 100 ms: three frames at 30 Hz. It is a difference of differences: over one frame at 60 Hz,
-/// positions rounded to 1 mm would be 3 m/s² of noise; over twice as long it would still tell of a
+/// positions rounded to 1 mm would be 3 m/s² of noise; over twice as long it would still report a
 /// turn that is over.
 pub const ACCELERATION_WINDOW: Span = Span::from_millis(100);
 
-/// How long after the recording's first sample its ticks begin.
+/// Offset of the first tick from the recording's first sample.
 ///
-/// 500 µs: a recording at 60 Hz has its samples where the ticks are, but for what was lost in
-/// rounding to milliseconds or less. Without this, half of them would come a few microseconds late
-/// and count one whole tick later.
+/// 500 µs: a recording at 60 Hz has its samples at the ticks, apart from rounding to milliseconds
+/// or less. Without the offset, half of them would be a few microseconds late and count one whole
+/// tick later.
 pub const TICK_PHASE: Span = Span::from_micros(500);
 
 impl Play {
-    /// A recording, resampled. Health, ammunition, keys and walls are not known.
+    /// Resamples a recording. Health, ammunition, keys and walls are unknown.
     pub fn from_recording(recording: &Recording) -> Self {
         let first_sample = recording.stretches.iter().map(Stretch::begin).min();
         let clock = Ticks { begin: first_sample.unwrap_or(SharedInstant::ZERO) + TICK_PHASE };
@@ -51,7 +51,7 @@ impl Play {
     }
 }
 
-/// Which instant a tick stands for.
+/// Maps ticks to instants.
 struct Ticks {
     begin: SharedInstant,
 }
@@ -61,17 +61,17 @@ impl Ticks {
         self.begin + TICK_RATE.begin(tick as i64)
     }
 
-    /// The first tick that is not before an instant.
+    /// Returns the first tick at or after an instant.
     fn first_at_or_after(&self, at: SharedInstant) -> usize {
         let after_begin = at - self.begin - Span::from_micros(1);
         usize::try_from(TICK_RATE.running_at(after_begin) + 1).unwrap_or(0)
     }
 
-    fn run_of(&self, stretch: &Stretch) -> Option<Run> {
+    fn run_of(&self, stretch: &Stretch) -> Option<TickRun> {
         let samples = stretch.samples();
         let accelerations = accelerations(samples);
         let first_tick = self.first_at_or_after(samples[1].at);
-        let mut run = Run { team: stretch.team, first_tick, ..Run::default() };
+        let mut run = TickRun { team: stretch.team, first_tick, ..TickRun::default() };
         let mut newest = 1;
         for tick in first_tick.. {
             let at = self.instant(tick);
@@ -97,7 +97,7 @@ fn body_at(sample: &Sample, acceleration: Vec2, at: SharedInstant) -> Body {
     Body { position, velocity, acceleration }
 }
 
-/// The acceleration at each sample, from velocities at or before it; zero at the first.
+/// Returns the acceleration at each sample, from velocities at or before it; zero at the first.
 pub(crate) fn accelerations(samples: &[Sample]) -> Vec<Vec2> {
     let mut past = 0;
     let slope_at = |(index, sample): (usize, &Sample)| {

@@ -5,9 +5,9 @@ use fairpath_predict::{Grid, GridError};
 
 /// Reads the walls of a world from text.
 ///
-/// The first line says where its smallest corner is and how large a cell is, in the recording's
-/// unit: `low -40 -20 cell 2.5`. Each further line is a row of cells along +x, the row with the
-/// smallest y first: `#` is wall, anything else floor.
+/// The first line gives the corner with the smallest coordinates and the cell size, in the
+/// recording's unit: `low -40 -20 cell 2.5`. Each further line is a row of cells along +x, the row
+/// with the smallest y first: `#` is wall, anything else floor.
 ///
 /// ```
 /// let world = fairpath_eval::play::read_world("low -5 0 cell 2.5\n####\n#..#\n####\n")?;
@@ -43,18 +43,18 @@ fn scale(line: &str) -> Option<(Vec2, f64)> {
     Some((Vec2::new(x.parse().ok()?, y.parse().ok()?), size.parse().ok()?))
 }
 
-/// Text that is no world.
+/// Why [`read_world`] rejects a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WorldError {
-    /// The first line does not give the corner and the size of a cell.
+    /// The first line does not give the corner and the cell size.
     Scale,
     /// A row, counted from 1, is shorter or longer than the first.
     UnevenRow {
-        /// Which.
+        /// Number of the row.
         row: u32,
     },
-    /// There are too few or too many cells, or numbers no world can have.
+    /// There are too few or too many cells, or a number is not usable.
     Grid(GridError),
 }
 

@@ -4,7 +4,7 @@ use fairpath::vector::Vec3;
 use super::error::RecordingError;
 use super::stretch::{Facing, Sample};
 use super::table::Table;
-use super::{RunIs, Tracks};
+use super::{RunKey, Tracks};
 
 /// BZFlag's dense path: times in ms, everything else in game units, radians and seconds.
 pub(super) fn read(mut table: Table<'_>, tracks: &mut Tracks<'_>) -> Result<(), RecordingError> {
@@ -24,8 +24,8 @@ pub(super) fn read(mut table: Table<'_>, tracks: &mut Tracks<'_>) -> Result<(), 
                 turn_rate: row.coordinate(angvel)?,
             }),
         };
-        let run_is = RunIs { team: row.count(team)?, life: row.count(life)? };
-        tracks.push(row.number, row.name(player)?, run_is, sample)?;
+        let key = RunKey { team: row.count(team)?, life: row.count(life)? };
+        tracks.push(row.number, row.name(player)?, key, sample)?;
     }
     Ok(())
 }

@@ -7,12 +7,12 @@ use super::table::{COORDINATE_MAX, TIME_SECS_MAX};
 /// Why a recording could not be read. Its text is one line: what, where, and how to fix it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordingError {
-    /// The name the caller gave the bytes.
+    /// The name that the caller gave the bytes.
     pub file: String,
-    /// Counted from 1, the header being row 1, as an editor shows it. Where there is no text (a
-    /// trace in memory or in Parquet), row 1 is the first row of the table.
+    /// Row, counted from 1 with the header as row 1, as an editor shows it. For a trace in memory
+    /// or in Parquet, row 1 is the first row of the table.
     pub row: Option<usize>,
-    /// The column's name in the header.
+    /// Name of the column in the header.
     pub column: Option<String>,
     /// What is wrong there.
     pub problem: Problem,
@@ -26,45 +26,45 @@ pub enum Problem {
     Empty,
     /// The bytes are not UTF-8.
     NotText,
-    /// The header belongs to no format we know. Holds the header.
+    /// The header matches no known format. Contains the header.
     UnknownHeader(String),
-    /// The format is clear, but a column it needs is not there.
+    /// The format is clear, but a required column is missing.
     MissingColumn,
     /// Two columns have the same name.
     RepeatedColumn,
     /// A row is shorter or longer than the header.
     FieldCount {
-        /// How many fields the header has.
+        /// Number of fields in the header.
         header: usize,
-        /// How many this row has.
+        /// Number of fields in the row.
         row: usize,
     },
     /// A quoted field does not end on its line.
     OpenQuote,
-    /// An entity without a name.
+    /// An entity has no name.
     NoName,
-    /// A field should be a number. Holds the field.
+    /// A field is not a number. Contains the field.
     NotANumber(String),
-    /// A field is NaN or infinite. Holds the field.
+    /// A field is NaN or infinite. Contains the field.
     NotFinite(String),
-    /// A field should be a whole number, and one that fits. Holds the field.
+    /// A field is not a whole number, or does not fit. Contains the field.
     NotACount(String),
-    /// A field should say which kind of state this is. Holds the field.
+    /// A field is not a kind of state. Contains the field.
     NotAStateKind(String),
-    /// A position or speed beyond any world. Holds the field.
+    /// A position or speed is beyond the limit. Contains the field.
     TooFar(String),
-    /// A time beyond any recording. Holds the field.
+    /// A time is beyond the limit. Contains the field.
     TooLate(String),
-    /// An entity's sample is older than the one before it.
+    /// A sample of an entity is older than the one before it.
     TimeRunsBackwards {
-        /// Whose.
+        /// Name of the entity.
         entity: String,
         /// By how much.
         back: Span,
     },
-    /// There is a header and nothing below it (or nothing but rows to skip).
+    /// There is a header and nothing below it, or only rows to skip.
     NoRows,
-    /// There are rows, but no two of them make a clean run.
+    /// There are rows, but no two of them form a clean run.
     NoUsableStretch,
 }
 
@@ -154,12 +154,12 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Someone else's text, short and on one line, so that an error stays one line on anyone's
+/// Foreign text, shortened and without control characters, so that an error stays one line on any
 /// terminal.
 struct OneLine<'a>(&'a str);
 
-/// How much of someone else's text an error shows, in characters. A path fits; a megabyte of
-/// garbage does not.
+/// The maximum number of characters of foreign text in an error. A path fits; a megabyte of garbage
+/// does not.
 const SHOWN_MAX: usize = 120;
 
 impl fmt::Display for OneLine<'_> {

@@ -5,18 +5,19 @@ use super::Source;
 use super::error::{Problem, RecordingError};
 use super::table::Table;
 
-/// One lap as it was recorded: places in the plane, in order of time.
+/// A recorded lap: positions in the plane, in order of time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedLap {
-    /// As the file calls it.
+    /// The name in the file.
     pub name: String,
-    /// When and where, on the lap's own clock.
+    /// Time and position, on the lap's own clock.
     pub samples: Vec<(SharedInstant, Vec2)>,
 }
 
-/// Reads laps: the columns `lap,t,x,y` in seconds and metres, further ones ignored. A lap is all
-/// rows of one name, wherever they stand; a row that repeats its lap's previous time is skipped,
-/// time that runs backwards is an error.
+/// Reads laps from the columns `lap,t,x,y` in seconds and metres; further columns are ignored.
+///
+/// A lap is all rows with the same name, in any place. A row that repeats its lap's previous time
+/// is skipped. Time that runs backwards is an error.
 pub fn read_laps(source: Source<'_>) -> Result<Vec<RecordedLap>, RecordingError> {
     let mut table = Table::open(source)?;
     let [lap, t, x, y] = table.columns(["lap", "t", "x", "y"])?;
@@ -25,7 +26,7 @@ pub fn read_laps(source: Source<'_>) -> Result<Vec<RecordedLap>, RecordingError>
         let name = row.name(lap)?;
         let at = row.time_secs(t)?;
         let place = Vec2::new(row.coordinate(x)?, row.coordinate(y)?);
-        // Laps stand one after another, so it is nearly always the last.
+        // Laps usually follow one another, so it is nearly always the last.
         let index = laps.iter().rposition(|lap| lap.name == name).unwrap_or_else(|| {
             laps.push(RecordedLap { name: name.into(), samples: Vec::new() });
             laps.len() - 1

@@ -1,6 +1,6 @@
-//! Recorded motion: what a game, or the people who played it, really did.
+//! Recorded motion of games.
 //!
-//! [`read`] takes the bytes of a file and tells the formats apart by the header, never by the name:
+//! [`read`] takes the bytes of a file and recognises the format by the header, never by the name:
 //!
 //! | format | header | lengths | velocity |
 //! | --- | --- | --- | --- |
@@ -8,12 +8,12 @@
 //! | [`Format::Team`] | `t,entity,team,x,y` | metres | estimated |
 //! | [`Format::Trace`] | `t_us,entity,life,kind,viewer,x,y,z,vx,vy,vz,qw,qx,qy,qz,break` | as its metadata says | recorded |
 //!
-//! Columns are found by name, so their order does not matter and further ones are ignored (of
-//! BZFlag's, `status`, `order` and `t_arr_ms` are not needed, of a trace's `viewer` is not).
+//! Columns are found by name, so their order does not matter and further ones are ignored (BZFlag's
+//! `status`, `order` and `t_arr_ms` and a trace's `viewer` are not needed).
 //!
 //! A recording is never one path: tanks die, players respawn, packets are lost. It becomes
-//! [`Stretch`]es, each a run of samples of one entity across which it is fair to interpolate and to
-//! keep score. A stretch ends
+//! [`Stretch`]es, each a run of samples of one entity that may be interpolated and scored. A
+//! stretch ends
 //! * where two samples are more than [`GAP_MAX`] apart,
 //! * where `life` or `team` changes, or `break` is 1,
 //! * at a row of the breaks file (`t,entity,reason`), which names the first sample *after* a jump.
@@ -22,10 +22,10 @@
 //! its entity's previous time (the game writes one when a tank is hit). Time that runs backwards is
 //! an error. Runs of fewer than two samples are dropped.
 //!
-//! A trace is what our own games and the simulator write (see [`fairpath_sim::trace`]): its `truth`
-//! rows are motion, all others are skipped. [`from_trace`] takes one that is in memory, whatever
-//! file it came from. Only its metadata knows the unit of length and which entities are shots and
-//! not players; without it, lengths are taken as metres and everyone is a player.
+//! Our own games and the simulator write traces (see [`fairpath_sim::trace`]): their `truth` rows
+//! are motion, all others are skipped. [`from_trace`] takes a trace in memory. Only its metadata
+//! contains the unit of length and which entities are shots; without it, lengths are metres and
+//! every entity is a player.
 
 use std::collections::BTreeMap;
 
@@ -48,32 +48,32 @@ pub use stretch::{Facing, GAP_MAX, Sample, Stretch, VELOCITY_WINDOW, Velocity};
 use stretch::estimate_turn_rates;
 use table::Table;
 
-/// The name under which a team recording carries the ball.
+/// The name of the ball in a team recording.
 pub const BALL: &str = "ball";
 
-/// Bytes and the name by which to speak of them in errors.
+/// Bytes, and their name for errors.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
-    /// What a person would call it: a file name.
+    /// A name for people: a file name.
     pub name: &'a str,
-    /// What is in it.
+    /// The content.
     pub bytes: &'a [u8],
 }
 
 /// Recorded motion, cut into clean stretches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recording {
-    /// Which format it was read from.
+    /// The format of the file.
     pub format: Format,
-    /// What its lengths are counted in.
+    /// Unit of length.
     pub unit: LengthUnit,
-    /// Everyone who moves, in the order of first appearance.
+    /// All moving entities, in the order of first appearance.
     pub entities: Vec<Entity>,
     /// All clean runs of motion, by entity and then by time. Never empty.
     pub stretches: Vec<Stretch>,
 }
 
-/// How a recording was written down.
+/// The format of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// BZFlag's dense path: three dimensions, with velocity, heading and turn rate.
@@ -84,12 +84,12 @@ pub enum Format {
     Trace,
 }
 
-/// Someone, or something, that moves.
+/// A moving entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entity {
-    /// As the recording calls it: a number or a word.
+    /// The name in the recording: a number or a word.
     pub name: String,
-    /// Whether somebody drives it. Nobody drives the ball, or a shot.
+    /// Whether a player controls it. Balls and shots are not players.
     pub is_player: bool,
 }
 
@@ -107,8 +107,8 @@ pub fn read(recording: Source<'_>, breaks: Option<Source<'_>>) -> Result<Recordi
     tracks.finish()
 }
 
-/// A recording from a trace in memory: a Parquet file's, or a match's that was just played. In
-/// errors it is called `name`, and its first row is row 1.
+/// Creates a recording from a trace in memory: of a Parquet file, or of a match that was just
+/// played. Errors call it `name`, and its first row is row 1.
 pub fn from_trace(name: &str, metadata: &Metadata, states: &[StateRow]) -> Result<Recording, RecordingError> {
     let mut tracks = Tracks::new(name, Format::Trace, Breaks::default());
     trace::take(states, &mut tracks)?;
@@ -135,7 +135,7 @@ impl Format {
         }
     }
 
-    /// The unit where nothing else says it.
+    /// Returns the unit for files that do not state it.
     fn unit(self) -> LengthUnit {
         match self {
             Self::Bzflag => LengthUnit::GameUnits,
@@ -145,7 +145,8 @@ impl Format {
 }
 
 impl Recording {
-    /// The same with what a trace's metadata knows: the unit of length, and who is no player.
+    /// Returns the recording with the metadata of its trace: the unit of length, and which entities
+    /// are not players.
     #[must_use]
     pub fn described_by(mut self, metadata: &Metadata) -> Self {
         self.unit = metadata.length_unit;
@@ -157,37 +158,37 @@ impl Recording {
         self
     }
 
-    /// The stretches of everyone but the ball and shots: those are nobody's friend or enemy, and
+    /// Returns the stretches of all players. Balls and shots are neither friend nor enemy, and are
     /// not scored unless asked for.
     pub fn players(&self) -> impl Iterator<Item = &Stretch> {
         self.stretches.iter().filter(|stretch| self.entities[stretch.entity].is_player)
     }
 
-    /// Whether nothing in it ever leaves the plane z = 0.
+    /// Returns whether all positions have z = 0.
     pub fn is_flat(&self) -> bool {
         let mut samples = self.stretches.iter().flat_map(Stretch::samples);
         samples.all(|sample| sample.position.z == 0.0 && sample.velocity.z == 0.0)
     }
 
-    /// The same with z = 0 everywhere: what a game in the plane would have recorded.
+    /// Returns the recording with z = 0 everywhere, as a game in the plane would have recorded it.
     #[must_use]
     pub fn without_height(mut self) -> Self {
         self.stretches.iter_mut().for_each(Stretch::flatten);
         self
     }
 
-    /// All clean motion of players put together, in seconds.
+    /// Returns the clean motion of all players together, in seconds.
     pub fn secs(&self) -> f64 {
         self.players().map(|stretch| stretch.duration().as_secs_f64()).sum()
     }
 }
 
-/// The instants before which an entity's motion must not be joined to what came earlier.
+/// Per entity, the instants before which its motion must not be joined to earlier samples.
 #[derive(Default)]
 struct Breaks(BTreeMap<String, Vec<SharedInstant>>);
 
 impl Breaks {
-    /// An entity the recording does not have is no error: a break for nobody cuts nothing.
+    /// An entity that the recording does not contain is not an error: its break cuts nothing.
     fn read(source: Source<'_>) -> Result<Self, RecordingError> {
         let mut table = Table::open(source)?;
         let [t, entity] = table.columns(["t", "entity"])?;
@@ -203,7 +204,7 @@ impl Breaks {
     }
 }
 
-/// Everyone's samples while the file is being read.
+/// The samples of all entities while the file is read.
 struct Tracks<'a> {
     file: &'a str,
     format: Format,
@@ -212,20 +213,19 @@ struct Tracks<'a> {
     tracks: Vec<Track>,
 }
 
-/// One entity's samples while the file is being read: the run that is still growing, and those that
-/// ended.
+/// The samples of one entity while the file is read: the growing run, and those that ended.
 struct Track {
     name: String,
     breaks: Vec<SharedInstant>,
     last: Option<SharedInstant>,
     run: Vec<Sample>,
-    run_is: RunIs,
+    key: RunKey,
     ended: Vec<Stretch>,
 }
 
 /// What stays the same along one run.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-struct RunIs {
+struct RunKey {
     team: u32,
     life: u32,
 }
@@ -235,7 +235,7 @@ impl<'a> Tracks<'a> {
         Self { file, format, breaks, index: BTreeMap::new(), tracks: Vec::new() }
     }
 
-    fn push(&mut self, row: usize, name: &str, run_is: RunIs, sample: Sample) -> Result<(), RecordingError> {
+    fn push(&mut self, row: usize, name: &str, key: RunKey, sample: Sample) -> Result<(), RecordingError> {
         let index = self.index_of(name);
         let track = &mut self.tracks[index];
         match track.last {
@@ -246,16 +246,16 @@ impl<'a> Tracks<'a> {
             Some(last) if sample.at == last => return Ok(()),
             _ => {}
         }
-        if !track.continues(run_is, sample.at) {
+        if !track.continues(key, sample.at) {
             track.end_run(index, self.format);
         }
-        track.run_is = run_is;
+        track.key = key;
         track.last = Some(sample.at);
         track.run.push(sample);
         Ok(())
     }
 
-    /// What comes next of this entity is not to be joined to what came before.
+    /// Ends the entity's current run: later samples are not joined to earlier ones.
     fn cut(&mut self, name: &str) {
         if let Some(&index) = self.index.get(name) {
             self.tracks[index].end_run(index, self.format);
@@ -272,7 +272,7 @@ impl<'a> Tracks<'a> {
             breaks: self.breaks.0.remove(name).unwrap_or_default(),
             last: None,
             run: Vec::new(),
-            run_is: RunIs::default(),
+            key: RunKey::default(),
             ended: Vec::new(),
         });
         self.tracks.len() - 1
@@ -299,11 +299,10 @@ impl<'a> Tracks<'a> {
 }
 
 impl Track {
-    /// Whether a sample at `at` belongs to the run that is still growing.
-    fn continues(&self, run_is: RunIs, at: SharedInstant) -> bool {
-        self.last.is_some_and(|last| {
-            at - last <= GAP_MAX && run_is == self.run_is && !self.breaks_between(last, at)
-        })
+    /// Returns whether a sample at `at` belongs to the growing run.
+    fn continues(&self, key: RunKey, at: SharedInstant) -> bool {
+        self.last
+            .is_some_and(|last| at - last <= GAP_MAX && key == self.key && !self.breaks_between(last, at))
     }
 
     fn breaks_between(&self, after: SharedInstant, until: SharedInstant) -> bool {
@@ -312,7 +311,7 @@ impl Track {
     }
 
     fn end_run(&mut self, entity: usize, format: Format) {
-        let RunIs { team, life } = self.run_is;
+        let RunKey { team, life } = self.key;
         let mut run = std::mem::take(&mut self.run);
         if format == Format::Trace {
             estimate_turn_rates(&mut run);
@@ -321,7 +320,7 @@ impl Track {
     }
 }
 
-/// Recordings are read to the microsecond; a break names a sample's own time, so both round alike.
+/// Recordings are read to the microsecond. A break names a sample's own time, so both round alike.
 fn instant_from_secs(secs: f64) -> SharedInstant {
     SharedInstant::ZERO + Span::from_secs_f64(secs)
 }

@@ -11,25 +11,25 @@ use fairpath::vector::{Planar, Vec3};
 /// invent motion: at top speed a BZFlag tank covers 2.5 of its 6 units in that time.
 pub const GAP_MAX: Span = Span::from_millis(100);
 
-/// How far back the velocity estimate looks, where a recording has none: to the newest sample at
-/// least this much older.
+/// How far back the velocity estimate looks, if a recording has no velocities: to the newest sample
+/// at least this much older.
 ///
 /// 25 ms: one frame at 30 Hz, two at 60 and 70 Hz. One frame at 60 Hz would turn positions rounded
 /// to 1 mm into 6 cm/s of noise; twice as long would lag half a frame more behind every turn.
 pub const VELOCITY_WINDOW: Span = Span::from_millis(25);
 
-/// One entity's clean run of motion: at least two samples, in order of time, never more than
-/// [`GAP_MAX`] apart.
+/// A clean run of one entity's motion: at least two samples, in order of time, at most [`GAP_MAX`]
+/// apart.
 ///
-/// Between the samples it is a path in its own right, and *that path is the truth* experiments
-/// compare with; see [`state_at`](Self::state_at).
+/// It also defines the path between the samples, and *that path is the truth* of experiments; see
+/// [`state_at`](Self::state_at).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stretch {
-    /// Whose motion it is: an index into the recording's entities.
+    /// Index into the recording's entities.
     pub entity: usize,
-    /// Which team that was; 0 is none.
+    /// Team; 0 is no team.
     pub team: u32,
-    /// Which life of the entity, as the recording counts them.
+    /// Life of the entity, as the recording counts them.
     pub life: u32,
     /// Where the samples' velocities come from.
     pub velocity: Velocity,
@@ -39,28 +39,28 @@ pub struct Stretch {
 /// Where velocities come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Velocity {
-    /// The game wrote them down.
+    /// The game recorded them.
     Recorded,
-    /// From positions at or before the sample, never after it: the slope from the newest sample
-    /// that is at least [`VELOCITY_WINDOW`] older (or the stretch's first). The first sample of
-    /// a run has no past, so the stretch starts at the second.
+    /// Estimated from positions at or before the sample: the slope from the newest sample that is
+    /// at least [`VELOCITY_WINDOW`] older (or the stretch's first). The first sample of a run has
+    /// no past, so the stretch starts at the second.
     Estimated,
 }
 
-/// What was recorded at one instant.
+/// A recorded state at one instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
-    /// When, on the recording's clock. Recordings may start below zero.
+    /// Time on the recording's clock. Recordings may start below zero.
     pub at: SharedInstant,
-    /// Where. Recordings in the plane have z = 0.
+    /// Position. Recordings in the plane have z = 0.
     pub position: Vec3,
-    /// How fast, per second.
+    /// Velocity per second.
     pub velocity: Vec3,
-    /// Which way it faced, if that was recorded.
+    /// Heading, if it was recorded.
     pub facing: Option<Facing>,
 }
 
-/// Which way something faces in the plane, and how fast that changes.
+/// Heading in the plane, and its rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Facing {
     /// From +x towards +y, in radians.
@@ -71,7 +71,7 @@ pub struct Facing {
 }
 
 impl Stretch {
-    /// Makes a stretch of a run that needs no further cut, unless it is too short to be one.
+    /// Creates a stretch of a run that needs no further cut; `None` if it is too short.
     pub(super) fn from_run(
         entity: usize,
         team: u32,
@@ -93,34 +93,34 @@ impl Stretch {
         }
     }
 
-    /// What was recorded, in order of time.
+    /// Returns the samples, in order of time.
     pub fn samples(&self) -> &[Sample] {
         &self.samples
     }
 
-    /// The first instant at which its state is known.
+    /// Returns the first instant with a known state.
     pub fn begin(&self) -> SharedInstant {
         self.samples[0].at
     }
 
-    /// The last instant at which its state is known.
+    /// Returns the last instant with a known state.
     pub fn end(&self) -> SharedInstant {
         self.samples[self.samples.len() - 1].at
     }
 
-    /// From the first sample to the last.
+    /// Returns the time from the first sample to the last.
     pub fn duration(&self) -> Span {
         self.end() - self.begin()
     }
 
-    /// The state at `at`, or nothing before the first and after the last sample.
+    /// Returns the state at `at`; `None` before the first and after the last sample.
     ///
-    /// Between two samples the position follows the cubic through both positions and velocities
-    /// where velocities were recorded (on BZFlag its median miss of a left-out sample is half
-    /// the straight line's), and the straight line between them where velocities are only
-    /// estimates, which lag. Velocity, heading (the short way round) and turn rate change
-    /// evenly from one sample's to the next: the cubic's own slope would overshoot where a tank
-    /// stops dead. Where no heading was recorded, it faces along its velocity.
+    /// Between two samples with recorded velocities the position follows the cubic through both
+    /// positions and velocities (on BZFlag its median error at a left-out sample is half the
+    /// straight line's). With estimated velocities, which lag, it follows the straight line.
+    /// Velocity, heading (the short way round) and turn rate are interpolated linearly: the cubic's
+    /// own slope would overshoot where a tank stops at once. Without a recorded heading, the entity
+    /// faces along its velocity.
     pub fn state_at<V: Planar>(&self, at: SharedInstant) -> Option<State<V>> {
         let after = self.samples.partition_point(|sample| sample.at <= at);
         let before = self.samples.get(after.checked_sub(1)?)?;
@@ -131,8 +131,8 @@ impl Stretch {
         }
     }
 
-    /// The state at every tick from the first sample to the last; ticks are counted from the
-    /// recording's zero, so those of different entities fall together.
+    /// Returns the state at every tick from the first sample to the last. Ticks are counted from
+    /// the recording's zero, so those of different entities coincide.
     ///
     /// ```
     /// # use fairpath_eval::recording::{self, Source};
@@ -166,7 +166,7 @@ impl Stretch {
 }
 
 impl Sample {
-    /// What it says of the moving thing.
+    /// Returns the sample as a state.
     pub fn state<V: Planar>(&self) -> State<V> {
         let state = State::moving(V::from_3d(self.position), V::from_3d(self.velocity));
         match self.facing {
@@ -195,11 +195,10 @@ fn curve(one: &Sample, next: &Sample, secs: f64) -> Motion<Vec3> {
     })
 }
 
-/// Sets every turn rate to the slope from the sample before, so that none knows what comes after
-/// it.
+/// Sets every turn rate to the slope from the sample before, so that none depends on later samples.
 ///
-/// One sample back, not [`VELOCITY_WINDOW`]: a trace keeps headings to the last bits, and a tank
-/// that turns evenly within a tick is then given exactly the turn it made.
+/// One sample back, not [`VELOCITY_WINDOW`]: a trace stores headings to the last bits, and a tank
+/// that turns evenly within a tick then gets exactly the turn it made.
 pub(super) fn estimate_turn_rates(run: &mut [Sample]) {
     let mut before: Option<(SharedInstant, f64)> = None;
     for sample in run {

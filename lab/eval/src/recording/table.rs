@@ -1,5 +1,10 @@
-//! Comma-separated rows that remember where they stand, so that every complaint names a row and a
-//! column.
+//! Comma-separated rows that know their position, so that every error names a row and a column.
+//!
+//! Not the `csv` crate (1.4), which is not as strict: it reads `"shut"tail` as one field, lets a
+//! quoted field run over line ends (so an open quote swallows the rows after it and is reported as
+//! a wrong number of fields), rejects spaces before a quote, and counts a line of spaces as a row.
+//! With trimming it is also slower: 1.07 s against 0.58 s for 95 MB (a million BZFlag rows, best of
+//! 5).
 
 use std::borrow::Cow;
 use std::str::FromStr;
@@ -10,13 +15,13 @@ use fairpath_sim::trace::StateKind;
 use super::error::{Problem, RecordingError};
 use super::{Source, instant_from_secs};
 
-/// The farthest coordinate and fastest speed we read: a light-second's worth of metres is well
-/// inside, and squares and products of such numbers are far from overflowing.
+/// Limit of coordinates and speeds: more than the metres in a light-second, and small enough that
+/// squares and products do not overflow.
 pub(super) const COORDINATE_MAX: f64 = 1e9;
-/// The latest time we read, in seconds either side of zero: 300 years, so that a Unix time fits.
+/// Limit of times, in seconds either side of zero: 300 years, so that a Unix time fits.
 pub(super) const TIME_SECS_MAX: f64 = 1e10;
 
-/// A file's header, and its rows one after another.
+/// The header of a file, and its rows in order.
 pub(super) struct Table<'a> {
     file: &'a str,
     header: Vec<Cow<'a, str>>,
@@ -24,14 +29,14 @@ pub(super) struct Table<'a> {
     fields: Vec<Cow<'a, str>>,
 }
 
-/// A column that was found in the header.
+/// A column of the header.
 #[derive(Clone, Copy)]
 pub(super) struct Column(usize);
 
 /// One row of a [`Table`].
 pub(super) struct Row<'t, 'a> {
     table: &'t Table<'a>,
-    /// Counted from 1, the header being row 1.
+    /// Counted from 1, with the header as row 1.
     pub(super) number: usize,
 }
 
@@ -90,7 +95,7 @@ impl<'a> Table<'a> {
         Ok(Some(Row { table: self, number }))
     }
 
-    /// The next line with anything on it.
+    /// Returns the next line that is not blank.
     fn next_line(&mut self) -> Option<(usize, &'a str)> {
         self.lines.by_ref().find(|(_, line)| !line.trim().is_empty())
     }
@@ -115,12 +120,12 @@ impl Row<'_, '_> {
         Ok(instant_from_secs(millis * 1e-3))
     }
 
-    /// A whole number, of whatever kind its caller has room for.
+    /// Returns a whole number of the type that the caller needs.
     pub(super) fn count<N: FromStr>(&self, column: Column) -> Result<N, RecordingError> {
         self.field(column).parse().map_err(|_| self.complain(column, Problem::NotACount))
     }
 
-    /// Any number, finite or not.
+    /// Returns any number, finite or not.
     pub(super) fn number(&self, column: Column) -> Result<f64, RecordingError> {
         self.field(column).parse().map_err(|_| self.complain(column, Problem::NotANumber))
     }
@@ -152,7 +157,7 @@ impl Row<'_, '_> {
     }
 }
 
-/// Splits one line into trimmed fields. A field in double quotes may hold commas, and `""` for a
+/// Splits a line into trimmed fields. A field in double quotes may contain commas, and `""` for a
 /// quote.
 fn split<'a>(line: &'a str, fields: &mut Vec<Cow<'a, str>>) -> Result<(), Problem> {
     fields.clear();
@@ -171,7 +176,7 @@ fn split<'a>(line: &'a str, fields: &mut Vec<Cow<'a, str>>) -> Result<(), Proble
     Ok(())
 }
 
-/// A field up to its closing quote, and what follows the comma after it.
+/// Returns a field up to its closing quote, and the rest after the next comma.
 fn quoted_field(text: &str) -> Result<(Cow<'_, str>, Option<&str>), Problem> {
     let mut from = 0;
     let end = loop {

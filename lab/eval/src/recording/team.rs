@@ -3,10 +3,10 @@ use fairpath::vector::{Vec3, Vector};
 use super::error::RecordingError;
 use super::stretch::Sample;
 use super::table::Table;
-use super::{RunIs, Tracks};
+use super::{RunKey, Tracks};
 
-/// Two teams in the plane: times in seconds, positions in metres. Everyone has one life; the breaks
-/// cut it.
+/// Two teams in the plane: times in seconds, positions in metres. Every entity has one life; the
+/// breaks cut it.
 pub(super) fn read(mut table: Table<'_>, tracks: &mut Tracks<'_>) -> Result<(), RecordingError> {
     let [t, entity, team, x, y] = table.columns(["t", "entity", "team", "x", "y"])?;
     while let Some(row) = table.next_row()? {
@@ -16,8 +16,8 @@ pub(super) fn read(mut table: Table<'_>, tracks: &mut Tracks<'_>) -> Result<(), 
             velocity: Vec3::ZERO, // estimated once the run is complete
             facing: None,
         };
-        let run_is = RunIs { team: row.count(team)?, life: 0 };
-        tracks.push(row.number, row.name(entity)?, run_is, sample)?;
+        let key = RunKey { team: row.count(team)?, life: 0 };
+        tracks.push(row.number, row.name(entity)?, key, sample)?;
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use fairpath_sim::trace::{StateKind, StateRow};
 use super::error::{Problem, RecordingError};
 use super::stretch::{Facing, Sample};
 use super::table::{COORDINATE_MAX, TIME_SECS_MAX, Table};
-use super::{RunIs, Tracks};
+use super::{RunKey, Tracks};
 
 /// The states of a trace as text: times in µs, everything else in the trace's own unit and seconds.
 pub(super) fn read(mut table: Table<'_>, tracks: &mut Tracks<'_>) -> Result<(), RecordingError> {
@@ -37,7 +37,7 @@ pub(super) fn read(mut table: Table<'_>, tracks: &mut Tracks<'_>) -> Result<(), 
     Ok(())
 }
 
-/// The states of a trace as they are in memory.
+/// The states of a trace in memory.
 pub(super) fn take(states: &[StateRow], tracks: &mut Tracks<'_>) -> Result<(), RecordingError> {
     (1..).zip(states).try_for_each(|(number, state)| push(number, state, tracks))
 }
@@ -52,10 +52,10 @@ fn push(number: usize, state: &StateRow, tracks: &mut Tracks<'_>) -> Result<(), 
     if state.is_break {
         tracks.cut(&name);
     }
-    tracks.push(number, &name, RunIs { team: 0, life: state.life.into() }, sample(state))
+    tracks.push(number, &name, RunKey { team: 0, life: state.life.into() }, sample(state))
 }
 
-/// Memory and Parquet can hold any number, and so can text: all pass through here.
+/// Checks every number: memory and Parquet can contain any, and so can text.
 fn check(state: &StateRow) -> Result<(), (&'static str, Problem)> {
     const TIME_MAX: Span = Span::from_secs(TIME_SECS_MAX as i64);
     if (state.at() - SharedInstant::ZERO).abs() > TIME_MAX {
@@ -93,7 +93,7 @@ fn sample(state: &StateRow) -> Sample {
     }
 }
 
-/// Which way it faces in the plane; the turn rate follows once the run is complete. All zeros are
+/// Returns the heading in the plane; the turn rate is set once the run is complete. All zeros mean
 /// no orientation.
 fn facing(orientation: Quat) -> Option<Facing> {
     let is_known = orientation.w != 0.0 || orientation.v != Vec3::new(0.0, 0.0, 0.0);

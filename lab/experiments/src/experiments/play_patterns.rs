@@ -9,11 +9,11 @@
 
 use fairpath::random::Random;
 use fairpath::vector::{Vec2, Vector};
-use fairpath_eval::candidates::{self, Candidate, Stage};
+use fairpath_eval::candidates::{self, Candidate, MatchSetup};
 use fairpath_eval::evaluate::{PlayerScore, Question, Summary, score};
 use fairpath_eval::play::Play;
 use fairpath_games::ethereal::{EtherealConfig, Ground, Match, TICKS_PER_SECOND};
-use fairpath_predict::{Ekb, EkbConfig, HybridEkb, HybridOaekb, Missing, Oaekb, Predictor, TICK_SECS};
+use fairpath_predict::{Ekb, EkbConfig, Hybrid, Missing, Oaekb, Predictor, TICK_SECS};
 
 use crate::experiment::{CannotRun, Progress, Recorded, Settings, map_in_order};
 use crate::figure::{Bars, Line, Plot};
@@ -40,7 +40,7 @@ struct Scene {
     watched: Watched,
     /// The same, but no acceleration is known.
     without_acceleration: Play,
-    stage: Stage,
+    stage: MatchSetup,
 }
 
 /// How Shi 2014 is read.
@@ -127,7 +127,7 @@ impl Season {
     }
 
     /// The first match, for pictures.
-    pub(super) fn first(&self) -> (&Watched, &Stage) {
+    pub(super) fn first(&self) -> (&Watched, &MatchSetup) {
         (&self.scenes[0].watched, &self.scenes[0].stage)
     }
 
@@ -276,7 +276,7 @@ impl Entrant {
         candidate
     }
 
-    fn make(&self, stage: &Stage) -> Box<dyn Predictor> {
+    fn make(&self, stage: &MatchSetup) -> Box<dyn Predictor> {
         if self.version != Some(Version::AsPrinted) {
             return self.candidate().make(stage);
         }
@@ -285,8 +285,8 @@ impl Entrant {
         match self.name {
             EKB => Box::new(Ekb::new(config)),
             OAEKB => Box::new(Oaekb::new(config)),
-            HYBRID_EKB => Box::new(HybridEkb::new(config)),
-            HYBRID_OAEKB => Box::new(HybridOaekb::new(config)),
+            HYBRID_EKB => Box::new(Hybrid::new(Ekb::new(config), config)),
+            HYBRID_OAEKB => Box::new(Hybrid::new(Oaekb::new(config), config)),
             name => unreachable!("{name} has no transition"),
         }
     }

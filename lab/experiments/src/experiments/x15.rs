@@ -79,11 +79,11 @@ impl Experiment for X15<'_> {
                 .claims
                 .push(claim("X15.paper", Contender::TrendLine, Contender::Tdm).paper("lower at every delay"));
             outcome.claims.push(explained(
-                claim("X15.s4-printed", Contender::S4Printed, Contender::Tdm).paper("lower at every delay"),
+                claim("X15.s4-printed", Contender::TangentPrinted, Contender::Tdm).paper("lower at every delay"),
                 "The recursion never forgets how it began: speed swings between nothing and twice the true one",
             ));
             outcome.claims.push(explained(
-                claim("X15.s4-coded", Contender::S4Coded, Contender::Tdm).paper("lower at every delay"),
+                claim("X15.s4-coded", Contender::TangentCoded, Contender::Tdm).paper("lower at every delay"),
                 "A car that is not on the line does not go where the line goes: its own heading is thrown away, and an acceleration from \
                  two neighbouring ticks is noise",
             ));

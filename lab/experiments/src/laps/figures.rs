@@ -14,7 +14,8 @@ const FAN_TICKS: usize = 30;
 /// How far each fan reaches: 2 s.
 const AHEAD_TICKS: u32 = 120;
 /// Who is in the pictures.
-const DRAWN: [Contender; 4] = [Contender::Linear, Contender::Tdm, Contender::S4Coded, Contender::TrendLine];
+const DRAWN: [Contender; 4] =
+    [Contender::Linear, Contender::Tdm, Contender::TangentCoded, Contender::TrendLine];
 
 /// The errors as curves, the track with its line, and a few seconds of a lap for several
 /// predictors.

@@ -1,6 +1,6 @@
-use fairpath_eval::candidates::{self, Candidate, Stage};
+use fairpath_eval::candidates::{self, Candidate, MatchSetup};
 use fairpath_eval::evaluate::{Question, Summary, score};
-use fairpath_eval::live::{self, Live};
+use fairpath_eval::live::{self, LiveCandidate};
 use fairpath_predict::{Missing, TICK_SECS};
 
 use super::{Evaluation, Watched, scale_note, stage};
@@ -113,7 +113,12 @@ struct Compared {
 }
 
 impl Contest {
-    pub(super) fn of(watched: &Watched, stage: &Stage, question: &Question, progress: &dyn Progress) -> Self {
+    pub(super) fn of(
+        watched: &Watched,
+        stage: &MatchSetup,
+        question: &Question,
+        progress: &dyn Progress,
+    ) -> Self {
         let everybody: Vec<Candidate> =
             candidates::all().iter().copied().filter(|candidate| !TWINS.contains(&candidate.name)).collect();
         progress.begin(&watched.file, everybody.len() as u64);
@@ -188,8 +193,8 @@ impl Measure {
     }
 }
 
-fn live_packets(watched: &Watched, stage: &Stage, threshold: f64, name: &str) -> usize {
-    let Some(model) = Live::by_name(name) else { unreachable!("{name} has a live form") };
+fn live_packets(watched: &Watched, stage: &MatchSetup, threshold: f64, name: &str) -> usize {
+    let Some(model) = LiveCandidate::by_name(name) else { unreachable!("{name} has a live form") };
     live::packets(&watched.paths, &mut *model.make(stage, threshold), threshold)
 }
 

@@ -1,4 +1,4 @@
-use fairpath_eval::candidates::{self, Candidate, Stage};
+use fairpath_eval::candidates::{self, Candidate, MatchSetup};
 use fairpath_eval::evaluate::{HorizonSummary, Interval, Question, Summary, score};
 use fairpath_predict::{Missing, TICK_RATE, TICKS_AHEAD_MAX};
 
@@ -96,7 +96,7 @@ impl Evaluation {
         Ok(question.horizons().to_vec())
     }
 
-    pub(super) fn question(&self, stage: &Stage) -> Result<Question, CannotRun> {
+    pub(super) fn question(&self, stage: &MatchSetup) -> Result<Question, CannotRun> {
         let usual = stage.hit_radius();
         let (hit_radius, threshold) = (self.hit_radius.unwrap_or(usual), self.threshold.unwrap_or(usual));
         Question::new(self.horizons()?, hit_radius, threshold)
@@ -113,7 +113,7 @@ struct Fared {
 /// What all predictors are told and asked in one match.
 struct Told<'a> {
     watched: &'a Watched,
-    stage: &'a Stage,
+    stage: &'a MatchSetup,
     question: &'a Question,
 }
 
@@ -241,7 +241,7 @@ fn millis(ticks: u32) -> f64 {
     f64::from(ticks) * 1e3 / f64::from(TICK_RATE.as_hz())
 }
 
-fn note(watched: &Watched, stage: &Stage, question: &Question) -> String {
+fn note(watched: &Watched, stage: &MatchSetup, question: &Question) -> String {
     let unit = watched.play.unit;
     format!(
         "{} Hit radius {} {unit}, packet threshold {} {unit}.",

@@ -24,14 +24,14 @@ pub use picture::{Window, picture};
 pub use tune::Tuning;
 
 pub use fairpath_eval::candidates::Candidate;
-use fairpath_eval::candidates::Stage;
+use fairpath_eval::candidates::MatchSetup;
 
 use crate::experiment::CannotRun;
 use crate::show;
 
 /// What the predictors are told about a match; an error if nobody moves in it.
-pub(crate) fn stage(watched: &Watched) -> Result<Stage, CannotRun> {
-    let stage = Stage::of(&watched.play);
+pub(crate) fn stage(watched: &Watched) -> Result<MatchSetup, CannotRun> {
+    let stage = MatchSetup::of(&watched.play);
     if stage.top_speed > 0.0 {
         return Ok(stage);
     }
@@ -42,7 +42,7 @@ pub(crate) fn stage(watched: &Watched) -> Result<Stage, CannotRun> {
 }
 
 /// How lengths were scaled, in a sentence.
-pub(crate) fn scale_note(watched: &Watched, stage: &Stage) -> String {
+pub(crate) fn scale_note(watched: &Watched, stage: &MatchSetup) -> String {
     let unit = watched.play.unit;
     format!(
         "{}: {} players, {} s of motion. Top speed (99.9th percentile over half seconds) {} {unit}/s, so one pixel of Shi 2014 is {} {unit}.",

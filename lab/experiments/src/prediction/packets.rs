@@ -1,5 +1,5 @@
-use fairpath_eval::candidates::{self, Stage};
-use fairpath_eval::live::{self, Live, Path};
+use fairpath_eval::candidates::{self, MatchSetup};
+use fairpath_eval::live::{self, LiveCandidate, Path};
 use fairpath_eval::offline::{Point, fewest_free, fewest_pinned, greedy_pinned, points_of};
 
 use super::{Watched, scale_note, stage};
@@ -70,7 +70,7 @@ struct Counts {
 
 impl Counts {
     /// A model that learns does so from all players' paths.
-    fn of(watched: &Watched, stage: &Stage, threshold: f64, progress: &dyn Progress) -> Self {
+    fn of(watched: &Watched, stage: &MatchSetup, threshold: f64, progress: &dyn Progress) -> Self {
         let steps = live::all().len() + watched.paths.len();
         progress.begin(&watched.file, steps as u64);
         let live = map_in_order(live::all(), progress, |live| {
@@ -154,7 +154,7 @@ const NO_LIVE_FORM: &str = "n/a: what it places does not follow from one DR vect
 
 fn without_live_form() -> Vec<&'static str> {
     let names = candidates::all().iter().map(|candidate| candidate.name);
-    names.filter(|name| Live::by_name(name).is_none()).collect()
+    names.filter(|name| LiveCandidate::by_name(name).is_none()).collect()
 }
 
 fn put_those_without(watched: &Watched, rows: &mut Rows) {

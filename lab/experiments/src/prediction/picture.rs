@@ -1,6 +1,6 @@
 use fairpath::vector::{Vec2, Vector};
-use fairpath_eval::candidates::{Candidate, Stage};
-use fairpath_eval::evaluate::{Step, walk};
+use fairpath_eval::candidates::{Candidate, MatchSetup};
+use fairpath_eval::evaluate::{WalkStep, walk};
 use fairpath_eval::play::Play;
 use fairpath_predict::{Linear, Missing};
 
@@ -33,7 +33,7 @@ impl Window {
         let mut windows: Vec<(f64, Self)> = Vec::new();
         let mut errors: Vec<Vec<f64>> = vec![Vec::new(); play.players.len()];
         let mut position = [Vec2::ZERO];
-        let walked = walk(play, &mut Linear, |line, known, Step { subject, run, index }| {
+        let walked = walk(play, &mut Linear, |line, known, WalkStep { subject, run, index }| {
             let errors = &mut errors[subject];
             if index == 0 {
                 errors.clear();
@@ -64,15 +64,17 @@ pub fn picture(
     id: &str,
     watched: &Watched,
     candidate: &Candidate,
-    stage: &Stage,
+    stage: &MatchSetup,
     window: Window,
 ) -> Option<Figure> {
     let mut fans = Fans::default();
     let ticks: Vec<u32> = (1..=AHEAD_TICKS).collect();
     let mut positions = vec![Vec2::ZERO; ticks.len()];
     let last_tick = window.first_tick + window.ticks;
-    let walked: Result<(), Missing> =
-        walk(&watched.play, &mut *candidate.make(stage), |predictor, known, Step { subject, run, index }| {
+    let walked: Result<(), Missing> = walk(
+        &watched.play,
+        &mut *candidate.make(stage),
+        |predictor, known, WalkStep { subject, run, index }| {
             let tick = run.first_tick + index;
             if subject != window.player || tick < window.first_tick || tick >= last_tick {
                 return Ok(());
@@ -83,7 +85,8 @@ pub fn picture(
                 fans.add(known.newest().position, &positions);
             }
             Ok(())
-        });
+        },
+    );
     walked.ok()?;
     let unit = watched.play.unit.to_string();
     let name = candidate.name;

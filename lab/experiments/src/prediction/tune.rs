@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use fairpath_eval::candidates::{self, Stage};
+use fairpath_eval::candidates::{self, MatchSetup};
 use fairpath_eval::evaluate::{Question, Summary, score};
 use fairpath_predict::{Adaptive, AdaptiveConfig, Objective};
 
@@ -100,7 +100,7 @@ impl Experiment for Tuning {
 /// A match, what it is judged by, and how the line does.
 struct Scene<'a> {
     watched: &'a Watched,
-    stage: Stage,
+    stage: MatchSetup,
     question: Question,
     line: Summary,
 }

@@ -89,7 +89,11 @@ impl<H: Hosted> Guest<H> {
 
     /// What is shown: played on by the player's own hands, or as it arrived.
     pub fn shown(&self, rules: &H::Rules, now: LocalInstant, is_compensated: bool) -> H::Scene {
-        if is_compensated { self.screen.show(rules, at(now)) } else { self.screen.client().heard().clone() }
+        if is_compensated {
+            self.screen.show(rules, at(now))
+        } else {
+            self.screen.client().newest_state().clone()
+        }
     }
 
     /// The player's own part of what is shown with compensation, as it is drawn.
@@ -99,7 +103,7 @@ impl<H: Hosted> Guest<H> {
 
     /// The newest that has come from the server.
     pub fn newest(&self) -> &H::Scene {
-        self.screen.client().heard()
+        self.screen.client().newest_state()
     }
 
     /// The stamp of the newest input that [the newest state](Self::newest) contains.

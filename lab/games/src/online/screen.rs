@@ -55,7 +55,7 @@ impl<G: Simulate> Screen<G> for Heard<G> {
     }
 
     fn show(&self, _: &G, _: Now) -> G::State {
-        self.0.heard().clone()
+        self.0.newest_state().clone()
     }
 }
 

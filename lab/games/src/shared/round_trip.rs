@@ -119,7 +119,7 @@ impl<G: Simulate> RoundTrip<G> {
             self.shown = self.client.predict(rules, end.local).state;
             self.drawn_own = self.drawn.at(end, &(self.own)(&self.shown));
         } else {
-            self.shown = self.client.heard().clone();
+            self.shown = self.client.newest_state().clone();
             self.drawn_own = (self.own)(&self.shown);
         }
     }

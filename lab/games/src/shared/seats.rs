@@ -1,8 +1,9 @@
 //! Whole games as [`fairpath_compensate`] plays them on.
 
+use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
-use fairpath_compensate::{Commands, Simulate};
+use fairpath_compensate::Simulate;
 
 use super::game::Game;
 
@@ -26,9 +27,9 @@ impl<G: Game> Seats<G> {
 
 impl<G: Game> Simulate for Seats<G> {
     type State = G;
-    type Input = Commands<G::Input>;
+    type Input = BTreeMap<u32, G::Input>;
 
-    fn step(&self, game: &mut G, commands: &Commands<G::Input>, ticks: u32) {
+    fn step(&self, game: &mut G, commands: &BTreeMap<u32, G::Input>, ticks: u32) {
         let hands: Vec<G::Input> =
             (0..self.count).map(|seat| commands.get(&seat).copied().unwrap_or_default()).collect();
         for _ in 0..ticks {

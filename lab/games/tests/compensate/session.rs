@@ -189,7 +189,7 @@ where
         while let Some(arrival) = self.up.poll(self.now) {
             let Packet { epoch, alignment, inputs } = arrival.payload;
             let is_ours = epoch == Some(Epoch(self.server.epoch));
-            if is_ours && self.server.queue.hear_alignment(alignment) {
+            if is_ours && self.server.queue.handle_alignment(alignment) {
                 for (tick, input) in inputs {
                     self.server.queue.receive(tick, input);
                 }

@@ -4,9 +4,7 @@
 use fairpath::random::Random;
 use fairpath::vector::{Vec2, Vector};
 use fairpath_games::ethereal::Map;
-use fairpath_predict::{
-    Body, Condition, ConstantInputPosition, ConstantInputVelocity, Known, Linear, Predictor,
-};
+use fairpath_predict::{Body, Condition, InputScheme, Known, Linear, Order, Predictor};
 
 use super::{bots, random_inputs};
 
@@ -39,8 +37,9 @@ fn kept_keys_lead_a_prediction_where_they_lead_the_player() {
             let known = known(&history, &inputs);
             let mut at = [Vec2::ZERO];
             for predictor in [
-                &mut ConstantInputPosition::new(game.map().clone()) as &mut dyn Predictor,
-                &mut ConstantInputVelocity::new(game.map().clone()),
+                &mut InputScheme { order: Order::InputPosition, game: Some(game.map().clone()) }
+                    as &mut dyn Predictor,
+                &mut InputScheme { order: Order::InputVelocity, game: Some(game.map().clone()) },
             ] {
                 predictor.predict(0, &known, &[AHEAD], &mut at).expect("inputs are known");
                 assert_eq!(at[0], then.body().position, "{} of {:?}", predictor.name(), now.id());

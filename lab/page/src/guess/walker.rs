@@ -1,9 +1,9 @@
 //! Leads predictors through a match, and remembers how they fared.
 
 use fairpath::vector::{Vec2, Vector};
-use fairpath_eval::candidates::{Stage, all};
-use fairpath_eval::evaluate::{Restarts, Step};
-use fairpath_eval::play::{Play, Run};
+use fairpath_eval::candidates::{MatchSetup, all};
+use fairpath_eval::evaluate::{Restarts, WalkStep};
+use fairpath_eval::play::{Play, TickRun};
 use fairpath_predict::{Missing, Predictor, Reason};
 
 use super::HORIZONS;
@@ -69,7 +69,7 @@ impl Score {
 }
 
 impl Walker {
-    pub(super) fn new(stage: &Stage, players: usize) -> Self {
+    pub(super) fn new(stage: &MatchSetup, players: usize) -> Self {
         let seats = all().iter().zip(ROSTER).map(|(candidate, shown)| Seat {
             predictor: candidate.make(stage),
             learns: shown.learns,
@@ -86,7 +86,7 @@ impl Walker {
     }
 
     /// Asks those whose bit is set, from now on.
-    pub(super) fn ask(&mut self, mask: u32, stage: &Stage) {
+    pub(super) fn ask(&mut self, mask: u32, stage: &MatchSetup) {
         for (number, seat) in self.seats.iter_mut().enumerate() {
             seat.is_asked = mask >> number & 1 == 1;
             if seat.is_asked && seat.restarts.is_empty() {
@@ -98,7 +98,7 @@ impl Walker {
 
     /// Walks those who are farthest behind by one tick; nothing if nobody is behind `tick`. Answers
     /// how many predictions that took.
-    pub(super) fn walk(&mut self, play: &Play, stage: &Stage, tick: usize) -> usize {
+    pub(super) fn walk(&mut self, play: &Play, stage: &MatchSetup, tick: usize) -> usize {
         let behind = |seat: &&Seat| seat.is_asked && seat.missing.is_none() && seat.next <= tick;
         let Some(next) = self.seats.iter().filter(behind).map(|seat| seat.next).min() else { return 0 };
         let mut walkers: Vec<&mut Seat> =
@@ -116,7 +116,7 @@ impl Walker {
                 let mut answer = [Vec2::ZERO; HORIZONS.len()];
                 seat.predictor.learn(subject, &known);
                 let answered = seat.predictor.predict(subject, &known, &HORIZONS, &mut answer);
-                let step = Step { subject, run, index };
+                let step = WalkStep { subject, run, index };
                 let restarted = seat.restarts[subject].tick(seat.predictor.as_mut(), &known, step);
                 seat.missing = answered.and(restarted).err();
                 seat.score(&answer, run, index, stage.hit_radius());
@@ -212,7 +212,7 @@ impl Seat {
         }
     }
 
-    fn score(&mut self, answer: &Answer, run: &Run, index: usize, hit_radius: f64) {
+    fn score(&mut self, answer: &Answer, run: &TickRun, index: usize, hit_radius: f64) {
         self.standing.moments += 1;
         for ((score, place), ticks) in self.standing.horizons.iter_mut().zip(answer).zip(HORIZONS) {
             if let Some(truth) = run.truth.get(index + ticks as usize) {
@@ -240,7 +240,7 @@ impl Seat {
 }
 
 /// What is known of a player at a tick, if it is there.
-pub(super) fn run_at(play: &Play, player: usize, tick: usize) -> Option<(&Run, usize)> {
+pub(super) fn run_at(play: &Play, player: usize, tick: usize) -> Option<(&TickRun, usize)> {
     let runs = &play.players[player].runs;
     let begun = runs.partition_point(|run| run.first_tick <= tick);
     let run = &runs[begun.checked_sub(1)?];
@@ -254,9 +254,9 @@ mod tests {
     use fairpath_eval::evaluate::{Question, score};
 
     /// A short match, and everybody walked through all of it.
-    fn walked() -> (Play, Stage, Walker) {
+    fn walked() -> (Play, MatchSetup, Walker) {
         let play = super::super::played(1, 2);
-        let stage = Stage::of(&play);
+        let stage = MatchSetup::of(&play);
         let mut walker = Walker::new(&stage, play.players.len());
         walker.ask(u32::MAX, &stage);
         let runs = play.players.iter().flat_map(|player| &player.runs);

@@ -3,7 +3,7 @@
 
 use fairpath::rotation::wrap_angle;
 use fairpath::vector::{Vec2, Vector};
-use fairpath_eval::play::Run;
+use fairpath_eval::play::TickRun;
 use fairpath_predict::{PlayPatterns, Reason, TICK_SECS};
 
 use super::roster::{COUNT, ROSTER};
@@ -60,7 +60,7 @@ pub(super) fn why(guess: &mut Guess) -> String {
 /// One player at one moment.
 struct View<'a> {
     unit: &'a str,
-    run: &'a Run,
+    run: &'a TickRun,
     index: usize,
     /// How far ahead.
     secs: f64,
@@ -331,9 +331,9 @@ mod tests {
     use super::*;
     use fairpath_predict::Body;
 
-    fn view(truth: Vec<Vec2>) -> (Run, usize) {
+    fn view(truth: Vec<Vec2>) -> (TickRun, usize) {
         let bodies = vec![Body { velocity: Vec2::new(10.0, 0.0), ..Body::default() }; truth.len()];
-        (Run { truth, bodies, ..Run::default() }, 0)
+        (TickRun { truth, bodies, ..TickRun::default() }, 0)
     }
 
     #[test]

@@ -6,32 +6,31 @@ use super::predictor::remember;
 use crate::{Known, Missing, Predictor, SUBJECTS_MAX, TICK_SECS};
 use fairpath::vector::{Vec2, Vector};
 
-/// Jawad 2017's prediction as it is printed, for comparison: one straight step along the tangent of
-/// the trend line at the foot of the perpendicular, as long as the quadratic formula says; whoever
-/// brakes comes to a stop and does not go back.
+/// The prediction of Jawad 2017, for comparison: one straight step along the tangent of the trend
+/// line at the foot of the perpendicular, with the length of the quadratic formula. A braking car
+/// stops and does not reverse.
 ///
-/// It knows positions only. For anything but comparison use
+/// It uses positions only. For anything but comparison use
 /// [`TrendLinePredictor`](super::TrendLinePredictor).
 #[derive(Clone, Debug)]
-pub struct S4TrendLine {
+pub struct TangentPredictor {
     line: Arc<TrendLine>,
     rule: SpeedRule,
     feet: Vec<Option<f64>>,
     subjects: Vec<Pace>,
 }
 
-/// How Jawad 2017 reckons speed from positions.
+/// How Jawad 2017 computes speed from positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpeedRule {
-    /// As its text says: V(t) = 2·(P(t) − P(t−1))/Δt − V(t−1), beginning with 0. It never forgets
-    /// how it began: from a standing start to a true 10 it says 20, 0, 20, 0 and so on for
-    /// ever.
+    /// As printed in its text: V(t) = 2·(P(t) − P(t−1))/Δt − V(t−1), starting with 0. It never
+    /// forgets its start: from standing to a true speed of 10 it gives 20, 0, 20, 0 and so on.
     Recursion,
-    /// As its code does: V(t) = (P(t) − P(t−1))/Δt.
+    /// As in its code: V(t) = (P(t) − P(t−1))/Δt.
     Differences,
 }
 
-/// What was reckoned of a subject so far.
+/// Speed and acceleration of a subject so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pace {
     known: usize,
@@ -39,14 +38,14 @@ struct Pace {
     acceleration: f64,
 }
 
-impl S4TrendLine {
-    /// By this line and rule; a sample is a tick.
+impl TangentPredictor {
+    /// Creates the predictor with this line and rule. One sample is one tick.
     pub fn new(line: Arc<TrendLine>, rule: SpeedRule) -> Self {
         Self { line, rule, feet: Vec::new(), subjects: Vec::new() }
     }
 }
 
-impl Predictor for S4TrendLine {
+impl Predictor for TangentPredictor {
     fn name(&self) -> &str {
         match self.rule {
             SpeedRule::Recursion => "Jawad 2017 as printed",
@@ -101,7 +100,7 @@ impl Pace {
         self.speed = speed;
     }
 
-    /// How far it comes, until it stands.
+    /// Returns the distance covered, until the car stands.
     fn distance(&self, secs: f64) -> f64 {
         let speed = self.speed.max(0.0);
         let driven = if self.acceleration < 0.0 { secs.min(-speed / self.acceleration) } else { secs };
