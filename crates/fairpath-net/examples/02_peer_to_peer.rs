@@ -50,7 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             // What is one's own is in one's own session, as on a server …
             peer.frame(|session, now| session.observe(*ship, Observation::Moved(truth(which, now)), now))?;
             while let Some(event) = peer.poll_event() {
-                if let PeerEvent::Met(other) = event {
+                if let PeerEvent::Connected(other) = event {
                     met += 1;
                     println!("{} has met {:.8}…", NAMES[which], other.to_string());
                 }

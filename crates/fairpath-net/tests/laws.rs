@@ -27,10 +27,11 @@ fn every_line_is_answered_in_one_line_or_can_be_done() {
                 let complaint = complaint.to_string();
                 prop_assert!(!complaint.is_empty() && !complaint.contains('\n'), "{:?}", complaint);
             }
-            Ok(Command::Change { who, ways, settings }) => {
+            Ok(Command::Change { clients, directions, settings }) => {
                 let mut links = Links::default();
-                let changed =
-                    links.change(who, ways, |link| settings.iter().for_each(|setting| setting.apply(link)));
+                let changed = links.change(clients, directions, |link| {
+                    settings.iter().for_each(|setting| setting.apply(link))
+                });
                 prop_assert_eq!(changed, Ok(()), "{:?}", settings);
             }
             Ok(_) => {}
@@ -48,12 +49,13 @@ fn every_setting_that_is_understood_can_be_done() {
         format!("{name} {}", numbers.join(","))
     });
     law!(prop::collection::vec(setting, 1..4), |settings| {
-        let Ok(Command::Change { who, ways, settings }) = Command::parse(&settings.join(" "), no_files)
+        let Ok(Command::Change { clients, directions, settings }) =
+            Command::parse(&settings.join(" "), no_files)
         else {
             return Ok(());
         };
         let changed = Links::default()
-            .change(who, ways, |link| settings.iter().for_each(|setting| setting.apply(link)));
+            .change(clients, directions, |link| settings.iter().for_each(|setting| setting.apply(link)));
         prop_assert_eq!(changed, Ok(()), "{:?}", settings);
         Ok(())
     });

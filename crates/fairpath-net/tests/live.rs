@@ -3,12 +3,12 @@
 //! Nothing here is timed: a scenario waits for what it wants to see, with the patience of a slow
 //! machine.
 
+#[path = "live/admission.rs"]
+mod admission;
 #[path = "live/arena.rs"]
 mod arena;
 #[path = "live/clock.rs"]
 mod clock;
-#[path = "live/door.rs"]
-mod door;
 #[path = "live/hostile.rs"]
 mod hostile;
 #[path = "live/life.rs"]

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use fairpath::time::{SharedInstant, Span};
 use fairpath_net::middleman::{
-    Bounds, ClientSelector, ClientStatistics, Direction, Directions, Handle, Middleman, MiddlemanConfig,
-    StartError, Statistics, dice,
+    Bounds, ClientSelector, ClientStatistics, Direction, Directions, Middleman, MiddlemanConfig,
+    MiddlemanStatistics, StartError, link_random,
 };
 use fairpath_sim::{Fate, LinkConfig, LinkModel, Loss, RttTrace};
 
@@ -20,7 +20,7 @@ const BURST: u64 = 40;
 /// A server behind a middleman.
 struct World {
     server: UdpSocket,
-    middleman: Handle,
+    middleman: Middleman,
 }
 
 impl World {
@@ -106,7 +106,8 @@ fn millis(millis: i64) -> Span {
 #[test]
 fn no_packet_leaves_before_its_delay_and_what_arrives_is_what_was_sent() {
     let slow = LinkConfig::default().delay(millis(30));
-    let World { server, middleman } = World::with(|config| config.ways(slow.clone(), slow.delay(millis(10))));
+    let World { server, middleman } =
+        World::with(|config| config.each_way(slow.clone(), slow.delay(millis(10))));
     let client = socket();
     for round in 0..3u8 {
         let sent_at = Instant::now();
@@ -120,7 +121,7 @@ fn no_packet_leaves_before_its_delay_and_what_arrives_is_what_was_sent() {
         assert!(sent_at.elapsed() >= Duration::from_millis(10), "{:?}", sent_at.elapsed());
         assert_eq!((answer.as_slice(), from), (&[round, 1][..], middleman.address()));
     }
-    let Statistics { clients, .. } = middleman.stop();
+    let MiddlemanStatistics { clients, .. } = middleman.stop();
     let [row] = clients.as_slice() else { panic!("one client: {clients:?}") };
     assert_eq!((row.nth, row.address), (1, client.local_addr().unwrap()));
     assert_eq!((row.up.link.sent, row.up.link.sent_bytes, row.up.left), (3, 300, 3));
@@ -146,7 +147,7 @@ fn every_size_of_packet_passes() {
 fn the_packets_lost_live_are_those_lost_in_the_simulator() {
     let link = LinkConfig::default().loss(Loss::bursts(0.2, 3.0));
     let world = World::with(|config| config.both_ways(link.clone()).seed(11));
-    let mut simulated = LinkModel::new(link, dice(11, 1, Direction::Up));
+    let mut simulated = LinkModel::new(link, link_random(11, 1, Direction::Up));
     let expected: Vec<u64> = (0..400)
         .filter(|number| {
             let fate = simulated.send(SharedInstant::from_millis(*number), 8);
@@ -223,7 +224,7 @@ fn recorded_round_trips_delay_by_half_and_lose_what_they_lost() {
     let silent = RttTrace::from_csv(b"t,rtt_ms\n0,\n").unwrap();
     world
         .middleman
-        .change(ClientSelector::Everyone, Directions::Up, |link| link.rtt_trace = Some(silent.clone()))
+        .change(ClientSelector::All, Directions::Up, |link| link.rtt_trace = Some(silent.clone()))
         .unwrap();
     world.send(&client, b"lost");
     assert_eq!(world.wait_for(1, |row| row.up.link.sent == 2).up.link.lost.trace, 1);
@@ -236,7 +237,7 @@ fn a_partition_of_one_direction_drops_until_healed() {
     world.send(&client, b"hello");
     let (_, from) = receive(&world.server);
 
-    assert_eq!(world.middleman.partition(ClientSelector::Everyone, Directions::Up, None), Ok(1));
+    assert_eq!(world.middleman.partition(ClientSelector::All, Directions::Up, None), Ok(1));
     for _ in 0..5 {
         world.send(&client, b"lost");
     }
@@ -245,7 +246,7 @@ fn a_partition_of_one_direction_drops_until_healed() {
     world.server.send_to(b"the other way works", from).unwrap();
     assert_eq!(receive(&client).0, b"the other way works");
 
-    assert_eq!(world.middleman.heal(ClientSelector::Everyone, Directions::Up), Ok(1));
+    assert_eq!(world.middleman.heal(ClientSelector::All, Directions::Up), Ok(1));
     world.send(&client, b"again");
     assert_eq!(receive(&world.server).0, b"again");
 }
@@ -253,15 +254,12 @@ fn a_partition_of_one_direction_drops_until_healed() {
 #[test]
 fn a_partition_ends_by_itself_and_holds_for_those_who_come_meanwhile() {
     let world = World::both_ways(LinkConfig::default());
-    world
-        .middleman
-        .partition(ClientSelector::Everyone, Directions::Both, Some(Span::from_secs(86_400)))
-        .unwrap();
+    world.middleman.partition(ClientSelector::All, Directions::Both, Some(Span::from_secs(86_400))).unwrap();
     let client = socket();
     world.send(&client, b"lost");
     assert_eq!(world.wait_for(1, |row| row.up.link.sent == 1).up.link.lost.partition, 1);
 
-    world.middleman.partition(ClientSelector::Everyone, Directions::Both, Some(millis(20))).unwrap();
+    world.middleman.partition(ClientSelector::All, Directions::Both, Some(millis(20))).unwrap();
     let started = Instant::now();
     let mut sent = 1;
     while world.wait_for(1, |row| row.up.link.sent == sent).up.link.delivered == 0 {
@@ -279,7 +277,7 @@ fn after_a_rebind_the_server_sees_another_port_and_the_old_one_is_dead() {
     world.send(&client, b"before");
     let (_, old) = receive(&world.server);
     assert_eq!(world.middleman.rebind(ClientSelector::Nth(2)).unwrap(), 0, "there is no second client");
-    assert_eq!(world.middleman.rebind(ClientSelector::Everyone).unwrap(), 1);
+    assert_eq!(world.middleman.rebind(ClientSelector::All).unwrap(), 1);
     world.send(&client, b"after");
     let (packet, new) = receive(&world.server);
     assert_eq!((packet.as_slice(), new.ip()), (&b"after"[..], old.ip()));

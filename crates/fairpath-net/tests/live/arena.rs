@@ -11,7 +11,7 @@ use fairpath::session::{
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::{Vec2, Vector};
 use fairpath::{EntityId, Observation, State, Trigger};
-use fairpath_net::middleman::{Handle, Middleman, MiddlemanConfig};
+use fairpath_net::middleman::{Middleman, MiddlemanConfig};
 use fairpath_net::{
     Identity, NetClient, NetClientConfig, NetServer, NetServerConfig, Transport, Trust, new_epoch,
     unguessable_random,
@@ -31,7 +31,7 @@ pub(crate) const FRAME: Duration = Duration::from_millis(15);
 /// A server, a middleman and some clients.
 pub(crate) struct World {
     pub(crate) server: NetServer<Vec2>,
-    pub(crate) middleman: Handle,
+    pub(crate) middleman: Middleman,
     pub(crate) pilots: Vec<Pilot>,
     pub(crate) events: Vec<ServerEvent>,
     pub(crate) is_flying: bool,

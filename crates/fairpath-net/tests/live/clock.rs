@@ -74,7 +74,7 @@ fn the_stated_uncertainty_covers_the_truth_on_symmetric_links() {
 #[test]
 fn unequal_ways_put_the_clock_off_by_half_of_what_they_differ() {
     let mut world = World::new(LinkConfig::default());
-    let set = |ways, delay| world.middleman.change(ClientSelector::Everyone, ways, |link| link.delay = delay);
+    let set = |ways, delay| world.middleman.change(ClientSelector::All, ways, |link| link.delay = delay);
     set(Directions::Up, millis(20)).expect("a link");
     set(Directions::Down, millis(220)).expect("a link");
     let clients = wrong_clocks(&world, 2);

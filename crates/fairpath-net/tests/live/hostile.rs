@@ -304,7 +304,7 @@ fn a_browser_that_talks_nonsense_harms_nobody() {
     for length in [0, 1, 20, 1_200] {
         socket.send_to(&vec![0xC3; length], world.server.address()).expect("sent");
     }
-    world.until("all of them are gone", |world| world.server.door_statistics().failed >= 3);
+    world.until("all of them are gone", |world| world.server.admission_statistics().failed >= 3);
     assert_eq!(world.server.frame(|session, _| session.clients().count()), 2);
     assert!(world.server.frame(|session, _| session.clients().all(|client| client <= ClientId(1))));
     world.settle();

@@ -54,7 +54,7 @@ fn thirty_seconds_without_a_network() {
     let mut world = flying(lossy(), 2);
     world
         .middleman
-        .partition(ClientSelector::Everyone, Directions::Both, Some(millis(30_000)))
+        .partition(ClientSelector::All, Directions::Both, Some(millis(30_000)))
         .expect("a partition");
     world.pilots.iter_mut().for_each(|pilot| pilot.calls = false);
     world.until("everybody has noticed", |world| {
@@ -82,7 +82,7 @@ fn a_new_address_is_the_same_connection() {
     let mut world = flying(lossy(), 2);
     for _ in 0..3 {
         let before: Vec<_> = world.server.status().iter().map(|peer| peer.address).collect();
-        assert_eq!(world.middleman.rebind(ClientSelector::Everyone).expect("sockets"), 2);
+        assert_eq!(world.middleman.rebind(ClientSelector::All).expect("sockets"), 2);
         world.until("the server sees everybody at new addresses", |world| {
             let now: Vec<_> = world.server.status().iter().map(|peer| peer.address).collect();
             now.len() == 2 && now.iter().all(|address| !before.contains(address))
@@ -110,14 +110,14 @@ fn a_server_that_starts_anew() {
     world.join();
     world.until("everybody has a ship", |world| world.pilots.iter().all(|pilot| pilot.ship.is_some()));
     // It dies without a word: nothing reaches the clients any more, and then another one is there.
-    world.middleman.partition(ClientSelector::Everyone, Directions::Both, None).expect("a partition");
+    world.middleman.partition(ClientSelector::All, Directions::Both, None).expect("a partition");
     let address = world.server.address();
     let elsewhere = NetServerConfig::new(any_port(), identity());
     let placeholder = NetServer::bind(elsewhere, server_session()).expect("a free port");
     drop(std::mem::replace(&mut world.server, placeholder));
     let anew = NetServerConfig::new(address, load());
     world.server = NetServer::bind(anew, server_session()).expect("its old port");
-    world.middleman.heal(ClientSelector::Everyone, Directions::Both).expect("healed");
+    world.middleman.heal(ClientSelector::All, Directions::Both).expect("healed");
     let stone = world.server.frame(|session, now| session.create(BALL, b"stone", now)).expect("room");
 
     world.until("everybody is told that the session is lost", |world| {
@@ -232,7 +232,7 @@ fn a_server_that_shuts_down_says_so_and_delivers_first() {
     assert!(server.shutdown(Duration::from_secs(60)), "all was confirmed");
     world.until("everybody knows that it is over", |world| {
         let over = ConnectionState::Over(Some(CloseReason::Finished));
-        world.pilots.iter().all(|pilot| pilot.client.reach() == over)
+        world.pilots.iter().all(|pilot| pilot.client.connection_state() == over)
     });
     for pilot in &world.pilots {
         let words = pilot.events.iter().filter(|event| matches!(event, ClientEvent::Called { .. }));

@@ -13,7 +13,7 @@ use fairpath_net::lobby::{
     Announcement, EntryId, Filter, FindError, Found, LobbyAddress, LobbyConfig, LobbyLimits, LobbyPresence,
     LobbyRefusal, LobbyRequest, LobbyResponse, LobbyServer, MESSAGE_BYTES_MAX, NotAnnounceable, find,
 };
-use fairpath_net::middleman::{ClientSelector, Directions, Handle, Middleman, MiddlemanConfig};
+use fairpath_net::middleman::{ClientSelector, Directions, Middleman, MiddlemanConfig};
 use fairpath_net::{Fingerprint, Identity, NetServer, NetServerConfig, Trust};
 use quinn::crypto::rustls::QuicClientConfig;
 
@@ -65,7 +65,6 @@ fn is_announced(attendance: &LobbyPresence) -> bool {
 }
 
 // ── finding servers
-// ─────────────────────────────────────────────────────────────────────────────────────────
 
 #[test]
 fn servers_announce_themselves_and_clients_filter_and_pick() {
@@ -120,7 +119,7 @@ fn who_is_silent_falls_off_the_list() {
     let cut_off = one.announce(through, Announcement::new("tanks", "cut off")).expect("a good one");
     let there = other.announce(address, Announcement::new("tanks", "there")).expect("a good one");
     until("both are on the list", || is_announced(&cut_off) && is_announced(&there));
-    way.partition(ClientSelector::Everyone, Directions::Both, None).expect("a partition");
+    way.partition(ClientSelector::All, Directions::Both, None).expect("a partition");
     until("it has fallen off, and only it", || {
         let entries = running.entries();
         entries.len() == 1 && entries[0].announcement.name == "there"
@@ -129,7 +128,7 @@ fn who_is_silent_falls_off_the_list() {
 
 #[test]
 fn a_household_has_so_many_entries_and_the_list_an_end() {
-    let limits = LobbyLimits { entries_per_household_max: 2, ..LobbyLimits::default() };
+    let limits = LobbyLimits { entries_per_address_max: 2, ..LobbyLimits::default() };
     let (running, address) = lobby(limits);
     let servers: Vec<_> = (0..3).map(|_| game_server()).collect();
     let announce = |server: &NetServer<Vec2>| {
@@ -155,7 +154,6 @@ fn a_lobby_with_another_certificate_is_not_believed() {
 }
 
 // ── without manners
-// ─────────────────────────────────────────────────────────────────────────────────────────
 
 /// A caller who shows no certificate, says what it likes and reads when it likes.
 struct Boor {
@@ -163,11 +161,15 @@ struct Boor {
     quic: quinn::Connection,
     sending: quinn::SendStream,
     receiving: quinn::RecvStream,
-    _endpoint: quinn::Endpoint,
+    endpoint: quinn::Endpoint,
 }
 
 impl Boor {
     fn call(identity: &Identity, lobby: &LobbyServer) -> Self {
+        Self::call_with(identity, lobby, quinn::TransportConfig::default())
+    }
+
+    fn call_with(identity: &Identity, lobby: &LobbyServer, transport: quinn::TransportConfig) -> Self {
         let folder = tempfile();
         identity.save_certificates(&folder).expect("written");
         let trust = Trust::load(&folder).expect("as written");
@@ -180,7 +182,9 @@ impl Boor {
             .with_protocol_versions(&[&rustls::version::TLS13]);
         let mut tls = tls.expect("TLS 1.3").with_root_certificates(roots).with_no_client_auth();
         tls.alpn_protocols = vec![b"fairpath-lobby/1".to_vec()];
-        let config = quinn::ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls).expect("a cipher")));
+        let mut config =
+            quinn::ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls).expect("a cipher")));
+        config.transport_config(Arc::new(transport));
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.expect("a thread");
         let (endpoint, quic, (sending, receiving)) = runtime.block_on(async {
@@ -190,7 +194,7 @@ impl Boor {
             let stream = quic.open_bi().await.expect("a stream");
             (endpoint, quic, stream)
         });
-        Self { runtime, quic, sending, receiving, _endpoint: endpoint }
+        Self { runtime, quic, sending, receiving, endpoint }
     }
 
     fn say(&mut self, bytes: &[u8]) {
@@ -291,11 +295,45 @@ fn who_has_no_manners_is_thrown_out_and_the_list_stands() {
 
     assert_eq!(names(&ask(&address, &Filter::default(), true)), ["honest"]);
     until("all others are forgotten", || running.statistics().connections <= 2);
-    assert!(running.statistics().door.retried >= 8, "everybody proved an address");
+    assert!(running.statistics().admission.retried >= 8, "everybody proved an address");
+}
+
+#[test]
+fn a_client_that_changes_its_port_is_not_followed() {
+    let identity = Identity::local(&[]).expect("made");
+    let (path, key) = (tempfile(), tempfile());
+    identity.save(&path, &key).expect("written");
+    let config = LobbyConfig::new(any_port(), Identity::load(&path, &key).expect("as written"));
+    std::fs::remove_file(&path).expect("removed");
+    std::fs::remove_file(&key).expect("removed");
+    let running = LobbyServer::bind(config).expect("a free port");
+
+    // A lobby that followed the client would answer it at its new port, and keep the connection.
+    let mut transport = quinn::TransportConfig::default();
+    let idle = Duration::from_secs(5);
+    transport.max_idle_timeout(Some(idle.try_into().expect("five seconds fit")));
+    let mut client = Boor::call_with(&identity, &running, transport);
+    let list = LobbyRequest::Find(Filter::default(), EntryId(0)).encode();
+    client.say(&list);
+    assert_eq!(client.hear(), LobbyResponse::End(false), "it answers at the first port");
+    let port = client.endpoint.local_addr().expect("bound").port();
+    let inside = client.runtime.enter();
+    client.endpoint.rebind(std::net::UdpSocket::bind(any_port()).expect("a socket")).expect("rebound");
+    drop(inside);
+    assert_ne!(client.endpoint.local_addr().expect("bound").port(), port);
+    client.say(&list);
+    let mut answer = [0];
+    let answer = async { tokio::time::timeout(PATIENCE, client.receiving.read_exact(&mut answer)).await };
+    let answer = client.runtime.block_on(answer).expect("an end within the test's patience");
+    assert!(answer.is_err(), "the lobby answered at the new port");
+    assert_eq!(client.quic.close_reason(), Some(quinn::ConnectionError::TimedOut));
+    // A new connection from a new port is welcome.
+    let mut client = Boor::call(&identity, &running);
+    client.say(&list);
+    assert_eq!(client.hear(), LobbyResponse::End(false));
 }
 
 // ── introductions
-// ───────────────────────────────────────────────────────────────────────────────────────────
 
 fn room(name: &str) -> Announcement {
     Announcement::new("ships", name).with_attribute("room", name)
@@ -348,7 +386,7 @@ fn a_server_does_not_want_to_be_introduced() {
 
 /// The lobby sees such a peer at an address where nobody else gets through: what a translator does
 /// that gives every destination a port.
-fn translator(lobby: SocketAddr) -> Handle {
+fn translator(lobby: SocketAddr) -> Middleman {
     Middleman::start(MiddlemanConfig::between(any_port(), lobby)).expect("a free port")
 }
 

@@ -10,8 +10,8 @@ use fairpath::schedule::Broadcast;
 use fairpath::session::{ClientEvent, Delivery, Refusal, ServerEvent};
 use fairpath::vector::{Vec2, Vector};
 use fairpath::{EntityId, Observation};
-use fairpath_net::mesh::MeetError;
-use fairpath_net::middleman::{ClientSelector, Directions, Handle, Middleman, MiddlemanConfig};
+use fairpath_net::mesh::ConnectPeerError;
+use fairpath_net::middleman::{ClientSelector, Directions, Middleman, MiddlemanConfig};
 use fairpath_net::{Clock, ConnectionState, Fingerprint, Identity, NetPeer, NetPeerConfig, PeerEvent};
 use fairpath_sim::LinkConfig;
 
@@ -43,7 +43,7 @@ impl Fleet {
     fn meet_all(&self) {
         for one in &self.captains {
             for other in self.captains.iter().filter(|other| other.name() != one.name()) {
-                one.peer.meet(other.name(), other.peer.address()).expect("room");
+                one.peer.connect(other.name(), other.peer.address()).expect("room");
             }
         }
     }
@@ -92,7 +92,7 @@ impl Captain {
         // Nobody's clock is anybody else's.
         config.clock = Clock::showing(which as i64 * 1_000_000_000_000_000);
         // Nobody is given up because a machine stalls: who is gone has said so.
-        config.gone_after = Duration::from_secs(3600);
+        config.give_up_after = Duration::from_secs(3600);
         edit(&mut config);
         let peer = NetPeer::bind(config, Box::new(Broadcast)).expect("a free port");
         let ship = peer.frame(|session, now| session.create(SHIP, b"ship", now)).expect("room");
@@ -118,7 +118,7 @@ impl Captain {
     }
 
     pub(crate) fn has_met(&self, other: Fingerprint) -> bool {
-        self.events.contains(&PeerEvent::Met(other))
+        self.events.contains(&PeerEvent::Connected(other))
     }
 
     /// The methods of the calls that reached its world, in order.
@@ -142,7 +142,10 @@ fn four_peers_see_each_other_within_the_threshold_on_four_clocks() {
             1,
             "only its own is in its world"
         );
-        assert_eq!(captain.peer.meet(captain.name(), captain.peer.address()), Err(MeetError::Itself));
+        assert_eq!(
+            captain.peer.connect(captain.name(), captain.peer.address()),
+            Err(ConnectPeerError::Itself)
+        );
     }
     // One leaves, and the others know it at once.
     let captain = fleet.captains.remove(3);
@@ -155,7 +158,7 @@ fn four_peers_see_each_other_within_the_threshold_on_four_clocks() {
     fleet.until("the others are still seen", |fleet| fleet.is_seen());
 }
 
-fn through(to: SocketAddr) -> Handle {
+fn through(to: SocketAddr) -> Middleman {
     let link = LinkConfig::default().delay(millis(20));
     Middleman::start(MiddlemanConfig::between(any_port(), to).both_ways(link)).expect("a free port")
 }
@@ -164,21 +167,21 @@ fn through(to: SocketAddr) -> Handle {
 fn a_peer_that_dies_is_missed_and_the_others_go_on() {
     let mut fleet = Fleet { captains: Vec::new() };
     for which in 0..3 {
-        fleet.captains.push(Captain::new(which, |config| config.gone_after = Duration::from_secs(10)));
+        fleet.captains.push(Captain::new(which, |config| config.give_up_after = Duration::from_secs(10)));
     }
     // All ways to and from the third lead through middlemen.
     let to_it = through(fleet.captains[2].peer.address());
-    let from_it: Vec<Handle> = fleet.captains[..2].iter().map(|it| through(it.peer.address())).collect();
+    let from_it: Vec<Middleman> = fleet.captains[..2].iter().map(|it| through(it.peer.address())).collect();
     let names: Vec<Fingerprint> = fleet.captains.iter().map(Captain::name).collect();
     for one in 0..2 {
-        fleet.captains[one].peer.meet(names[2], to_it.address()).expect("room");
-        fleet.captains[2].peer.meet(names[one], from_it[one].address()).expect("room");
+        fleet.captains[one].peer.connect(names[2], to_it.address()).expect("room");
+        fleet.captains[2].peer.connect(names[one], from_it[one].address()).expect("room");
         let other = fleet.captains[1 - one].peer.address();
-        fleet.captains[one].peer.meet(names[1 - one], other).expect("room");
+        fleet.captains[one].peer.connect(names[1 - one], other).expect("room");
     }
     fleet.until("everybody has everybody where they are", |fleet| fleet.is_seen());
     for middleman in from_it.iter().chain([&to_it]) {
-        middleman.partition(ClientSelector::Everyone, Directions::Both, None).expect("a partition");
+        middleman.partition(ClientSelector::All, Directions::Both, None).expect("a partition");
     }
     let died = names[2];
     fleet.until("it is missed, and given up", |fleet| {
@@ -199,8 +202,8 @@ fn a_session_that_changes_ways_loses_and_repeats_nothing() {
     let mut fleet = Fleet::of(2);
     let names: Vec<Fingerprint> = fleet.captains.iter().map(Captain::name).collect();
     let middleman = through(fleet.captains[1].peer.address());
-    fleet.captains[0].peer.meet(names[1], middleman.address()).expect("room");
-    fleet.captains[1].peer.meet(names[0], fleet.captains[0].peer.address()).expect("room");
+    fleet.captains[0].peer.connect(names[1], middleman.address()).expect("room");
+    fleet.captains[1].peer.connect(names[0], fleet.captains[0].peer.address()).expect("room");
     fleet.until("both see each other", |fleet| fleet.is_seen());
     let mut called = 0;
     let mut call = |fleet: &mut Fleet| {
@@ -212,12 +215,12 @@ fn a_session_that_changes_ways_loses_and_repeats_nothing() {
     };
     fleet.until("some calls were made", |fleet| call(fleet) >= 20);
     // The way is dead, and there is another.
-    middleman.partition(ClientSelector::Everyone, Directions::Both, None).expect("a partition");
+    middleman.partition(ClientSelector::All, Directions::Both, None).expect("a partition");
     let direct = fleet.captains[1].peer.address();
-    fleet.captains[0].peer.meet(names[1], direct).expect("known");
+    fleet.captains[0].peer.connect(names[1], direct).expect("known");
     fleet.until("it goes on on the other way", |fleet| {
         call(fleet);
-        fleet.captains[0].events.contains(&PeerEvent::Back(names[1]))
+        fleet.captains[0].events.contains(&PeerEvent::Reconnected(names[1]))
     });
     let called = call(&mut fleet);
     fleet.until("all calls have arrived", |fleet| fleet.captains[1].heard().len() >= called as usize);
@@ -256,9 +259,9 @@ fn a_wrong_fingerprint_is_refused_at_both_ends() {
     let names: Vec<Fingerprint> = fleet.captains.iter().map(Captain::name).collect();
     let addresses: Vec<SocketAddr> = fleet.captains.iter().map(|it| it.peer.address()).collect();
     // The first waits for the second, at the address of the third. The third was not let in by anybody.
-    fleet.captains[0].peer.meet(names[1], addresses[2]).expect("room");
-    fleet.captains[2].peer.meet(names[0], addresses[0]).expect("room");
-    let failures = |captain: &Captain| match captain.peer.status().first().map(|view| view.reach) {
+    fleet.captains[0].peer.connect(names[1], addresses[2]).expect("room");
+    fleet.captains[2].peer.connect(names[0], addresses[0]).expect("room");
+    let failures = |captain: &Captain| match captain.peer.status().first().map(|view| view.connection_state) {
         Some(ConnectionState::Connecting { failed }) => failed,
         _ => 0,
     };
@@ -271,8 +274,8 @@ fn a_wrong_fingerprint_is_refused_at_both_ends() {
         assert_eq!(captain.events, []);
     }
     // The right one comes, and is let in at once.
-    fleet.captains[1].peer.meet(names[0], addresses[0]).expect("room");
-    fleet.captains[0].peer.meet(names[1], addresses[1]).expect("known");
+    fleet.captains[1].peer.connect(names[0], addresses[0]).expect("room");
+    fleet.captains[0].peer.connect(names[1], addresses[1]).expect("known");
     fleet.until("those who know each other have met", |fleet| {
         fleet.captains[0].has_met(names[1]) && fleet.captains[1].has_met(names[0])
     });

@@ -212,7 +212,7 @@ fn a_flood_of_first_packets_from_everywhere_leaves_nothing_behind() {
     let (mut world, _) = besieged(b"fairpath/1");
     let (tap, _client) = tapped(&mut world);
     let first = tap.kept().swap_remove(0);
-    let (before, door) = (world.server.status().len(), world.server.door_statistics());
+    let (before, door) = (world.server.status().len(), world.server.admission_statistics());
     let mut sent = 0;
     world.until("many were asked to prove their address", |world| {
         // A socket each: as if forged.
@@ -220,11 +220,11 @@ fn a_flood_of_first_packets_from_everywhere_leaves_nothing_behind() {
             let socket = UdpSocket::bind(any_port()).expect("a socket");
             sent += usize::from(socket.send_to(&first, world.server.address()).is_ok());
         }
-        world.server.door_statistics().retried >= door.retried + 400
+        world.server.admission_statistics().retried >= door.retried + 400
     });
     assert!(sent >= 400);
     assert_eq!(world.server.status().len(), before, "nothing is kept of who has proven nothing");
-    assert_eq!(world.server.door_statistics().failed, door.failed);
+    assert_eq!(world.server.admission_statistics().failed, door.failed);
     world.settle();
     world.assert_promises_kept();
 }
@@ -237,7 +237,7 @@ fn a_flood_of_connections_from_one_address_stops_at_the_door() {
     for _ in 0..40 {
         open.extend(impostor.try_to_connect(&world));
     }
-    world.until("most were refused", |world| world.server.door_statistics().refused >= 20);
+    world.until("most were refused", |world| world.server.admission_statistics().refused >= 20);
     assert!(open.len() <= 10 && !open.is_empty(), "{} got in beside two pilots", open.len());
     // They never say who they are, and are shown out for it.
     world.until("those who got in are gone", |world| world.server.status().len() == 2);
@@ -254,9 +254,9 @@ fn whoever_is_thrown_out_again_and_again_must_wait() {
             impostor.write(&mut intrusion, &[0xFF; 40]);
             impostor.thrown_out(&intrusion);
         }
-        world.server.door_statistics().refused > 0
+        world.server.admission_statistics().refused > 0
     });
-    let door = world.server.door_statistics();
+    let door = world.server.admission_statistics();
     assert!(door.thrown_out >= 2, "{door:?}");
     world.settle();
     world.assert_promises_kept();

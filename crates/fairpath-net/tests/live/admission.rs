@@ -29,14 +29,15 @@ fn a_pinned_certificate_or_a_trusted_one_and_no_other() {
     let trusting = connect(trusted.clone(), "localhost");
     let wrong_pin = connect(Trust::Pinned(vec![Fingerprint([7; 32])]), "localhost");
     let wrong_name = connect(trusted, "elsewhere.test");
-    let has_failed =
-        |client: &NetClient<_>| matches!(client.reach(), ConnectionState::Connecting { failed: 1.. });
+    let has_failed = |client: &NetClient<_>| {
+        matches!(client.connection_state(), ConnectionState::Connecting { failed: 1.. })
+    };
     world.until("all have come to an end", |_| {
         let is_in = |client: &NetClient<_>| client.frame(|session, _| session.is_connected());
         is_in(&pinned) && is_in(&trusting) && has_failed(&wrong_pin) && has_failed(&wrong_name)
     });
     assert_eq!(world.server.frame(|session, _| session.clients().count()), 2);
-    assert!(world.server.door_statistics().retried >= 4, "everybody had to prove their address first");
+    assert!(world.server.admission_statistics().retried >= 4, "everybody had to prove their address first");
 }
 
 #[test]
@@ -54,7 +55,7 @@ fn who_has_a_token_gets_in_and_who_has_not_is_told_for_good() {
     let stranger = connect(b"sesame".to_vec());
     world.until("one is in and the other is not", |_| {
         friend.frame(|session, _| session.is_connected())
-            && stranger.reach() == ConnectionState::Over(Some(CloseReason::NotAdmitted))
+            && stranger.connection_state() == ConnectionState::Over(Some(CloseReason::NotAdmitted))
     });
 }
 
@@ -67,7 +68,7 @@ fn one_address_has_only_so_many_connections() {
     }
     world.until("the door was shut", |world| {
         let joined = world.server.frame(|session, _| session.clients().count());
-        joined == 3 && world.server.door_statistics().refused >= 2
+        joined == 3 && world.server.admission_statistics().refused >= 2
     });
     assert_eq!(world.server.status().len(), 3);
 }
