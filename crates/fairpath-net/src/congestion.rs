@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_steady_window_holds_what_the_budget_lets_out_and_loss_does_not_change_it() {
+    fn the_steady_window_follows_the_budget_and_ignores_loss() {
         let budget = Budget { bytes_per_sec: 32_000, burst_bytes: 4_000 };
         let mut steady = Steady::within(budget);
         assert_eq!(steady.window(), 256_000);

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn one_address_has_so_many_and_no_more_and_others_do_not_suffer() {
+    fn connections_of_one_address_are_limited_and_others_are_not_affected() {
         let limits = Limits { per_address_max: 3, ..Limits::default() };
         let mut limiter = ConnectionLimiter::new(limits);
         let now = Instant::now();
@@ -156,11 +156,11 @@ mod tests {
     }
 
     #[test]
-    fn one_address_comes_no_faster_than_it_may() {
+    fn the_rate_of_one_address_is_limited() {
         let limits = Limits { per_address_per_sec: 2, per_address_burst: 4, ..Limits::default() };
         let mut limiter = ConnectionLimiter::new(limits);
         let begin = Instant::now();
-        let mut come = |at: Instant| {
+        let mut connect = |at: Instant| {
             let is_in = limiter.admit(address(1), at);
             if is_in {
                 limiter.on_handshake_over(address(1));
@@ -168,12 +168,12 @@ mod tests {
             }
             is_in
         };
-        assert_eq!((0..10).filter(|_| come(begin)).count(), 4);
-        assert_eq!((0..10).filter(|_| come(begin + Duration::from_secs(1))).count(), 2);
+        assert_eq!((0..10).filter(|_| connect(begin)).count(), 4);
+        assert_eq!((0..10).filter(|_| connect(begin + Duration::from_secs(1))).count(), 2);
     }
 
     #[test]
-    fn whoever_is_thrown_out_comes_back_once_a_second() {
+    fn an_address_that_breaks_the_protocol_returns_once_a_second() {
         let limits = Limits { per_address_per_sec: 20, per_address_burst: 40, ..Limits::default() };
         let mut limiter = ConnectionLimiter::new(limits);
         let begin = Instant::now();
@@ -188,11 +188,11 @@ mod tests {
         };
         let in_ten_secs: u32 = (0..1_000).map(|it| misbehave(begin + Duration::from_millis(10 * it))).sum();
         assert!((10..=12).contains(&in_ten_secs), "{in_ten_secs} times");
-        assert!(limiter.admit(address(2), begin), "others come in all the same");
+        assert!(limiter.admit(address(2), begin), "other addresses are not affected");
     }
 
     #[test]
-    fn handshakes_and_addresses_have_an_end() {
+    fn handshakes_and_addresses_are_bounded() {
         let mut limiter = ConnectionLimiter::new(Limits { handshakes_max: 8, ..Limits::default() });
         let now = Instant::now();
         assert_eq!((0..5).filter(|_| limiter.admit(address(1), now)).count(), 2, "a quarter of one address");
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_household_has_one_prefix() {
+    fn an_ipv6_prefix_counts_as_one_address() {
         let one: IpAddr = "2001:db8:1:2::1".parse().unwrap();
         let other: IpAddr = "2001:db8:1:2:ffff::1".parse().unwrap();
         assert_eq!(address_block(one), address_block(other));

@@ -125,8 +125,8 @@ impl Identity {
         };
         let mut tls = builder.with_single_cert(self.chain.clone(), self.key.clone_key())?;
         if asks {
-            // A resumption ticket would admit a peer that has been removed from the list meanwhile: require
-            // the certificate every time.
+            // A resumption ticket would admit a peer that has been removed from the list in the
+            // meantime: require the certificate every time.
             tls.session_storage = Arc::new(NoServerSessionStorage {});
             tls.send_tls13_tickets = 0;
         }
@@ -353,14 +353,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_saved_certificate_is_loaded_again_to_the_byte() {
+    fn a_saved_certificate_loads_unchanged() {
         let identity = Identity::local(&["example.test"]).unwrap();
         let back = CertificateDer::from_pem_slice(identity.chain_pem.as_bytes()).unwrap();
         assert_eq!(Fingerprint::of(&back), identity.fingerprint());
     }
 
     #[test]
-    fn fingerprints_are_read_as_they_are_written_and_nothing_else_is() {
+    fn fingerprints_parse_as_displayed_and_other_texts_do_not() {
         let fingerprint = Identity::local(&[]).unwrap().fingerprint();
         assert_eq!(fingerprint.to_string().parse(), Ok(fingerprint));
         let pairs: Vec<String> = fingerprint.0.iter().map(|byte| format!("{byte:02X}")).collect();

@@ -1,4 +1,15 @@
 #![doc = include_str!("../README.md")]
+//!
+//! # Map
+//!
+//! * [`NetServer`] and [`NetClient`] serve a [session](fairpath::session), or join one.
+//! * [`Identity`] is a certificate and its key, [`Trust`] the certificates that a client accepts.
+//! * [`ConnectTokens`] admit players, [`Limits`] bound the connections of one address.
+//! * [`lobby`] lists servers and introduces peers, [`NetPeer`] plays without a server ([`mesh`]).
+//! * [`middleman`] is the proxy that simulates a bad network.
+//!
+//! In order: true to the simulator (the code that decides live is the code that decides in virtual
+//! time), bounded (memory and sockets have limits, whatever peers send), precise, fast.
 #![forbid(unsafe_code)]
 
 mod client;
@@ -33,8 +44,8 @@ pub use sender::Departures;
 pub use server::{AdmissionStatistics, BindError, NetServer, NetServerConfig, PeerStatus};
 pub use tokens::{BearerTooLong, ConnectTokens};
 
-/// Returns a generator seeded from the operating system. A live session needs one that nobody
-/// outside can predict, because it proves receipts with it.
+/// Returns a generator seeded from the operating system. A live session needs one that no
+/// peer can predict, because it proves receipts with it.
 pub fn unguessable_random() -> Random {
     Random::from_seed(u64::from_le_bytes(identity::unguessable()))
 }

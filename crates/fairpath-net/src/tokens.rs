@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_was_issued_and_has_not_expired_is_good() {
+    fn only_genuine_tokens_that_have_not_expired_are_valid() {
         let tokens = ConnectTokens::new(&[1; 32]);
         let token = tokens.issue(b"ann", Duration::from_secs(60)).unwrap();
         assert_eq!(tokens.bearer(&token), Some(&b"ann"[..]));

@@ -1,6 +1,6 @@
 //! Goal: between real sockets, packets fare as their links say. Method: a client, a server and a
-//! middleman in one process. The machine may stall whenever it likes, so nothing here says that
-//! something is fast: packets are counted and ordered, and none leaves before its time.
+//! middleman in one process. The machine may stall at any time, so the tests count and order
+//! packets, and check that none leaves early, but never that one is fast.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
@@ -50,7 +50,7 @@ impl World {
         self.wait_for(nth, |client| client.up.waiting == 0);
     }
 
-    /// Waits until what this client's row says is so.
+    /// Waits until the condition holds for this client's row.
     fn wait_for(&self, nth: u32, is_so: impl Fn(&ClientStatistics) -> bool) -> ClientStatistics {
         let started = Instant::now();
         loop {
@@ -63,7 +63,7 @@ impl World {
         }
     }
 
-    /// The numbers of the packets that lie in the server's buffer.
+    /// The numbers of the packets in the server's buffer.
     fn numbers_at_server(&self) -> Vec<u64> {
         let packets = waiting_at(&self.server);
         packets.iter().map(|(bytes, _)| u64::from_le_bytes(bytes.as_slice().try_into().unwrap())).collect()
@@ -87,7 +87,7 @@ fn receive(socket: &UdpSocket) -> (Vec<u8>, SocketAddr) {
     (buffer, from)
 }
 
-/// What has arrived already. On the loopback a packet that was sent has arrived.
+/// The packets that have arrived. On loopback a sent packet has arrived.
 fn waiting_at(socket: &UdpSocket) -> Vec<(Vec<u8>, SocketAddr)> {
     socket.set_nonblocking(true).unwrap();
     let mut buffer = vec![0; 65_536];
@@ -104,7 +104,7 @@ fn millis(millis: i64) -> Span {
 }
 
 #[test]
-fn no_packet_leaves_before_its_delay_and_what_arrives_is_what_was_sent() {
+fn no_packet_leaves_early_and_none_is_changed() {
     let slow = LinkConfig::default().delay(millis(30));
     let World { server, middleman } =
         World::with(|config| config.each_way(slow.clone(), slow.delay(millis(10))));
@@ -199,7 +199,7 @@ fn jitter_reorders_unless_order_is_kept() {
 }
 
 #[test]
-fn a_bottleneck_drops_what_its_queue_cannot_hold() {
+fn a_bottleneck_drops_packets_beyond_its_queue() {
     // The queue holds two packets, and the first takes a minute to leave.
     let world = World::both_ways(LinkConfig::default().rate(1, 120));
     let client = socket();
@@ -211,7 +211,7 @@ fn a_bottleneck_drops_what_its_queue_cannot_hold() {
 }
 
 #[test]
-fn recorded_round_trips_delay_by_half_and_lose_what_they_lost() {
+fn recorded_round_trips_delay_by_half_and_repeat_losses() {
     let trace = RttTrace::from_csv(b"t,rtt_ms\n0,40\n").unwrap();
     let world = World::both_ways(LinkConfig::default().rtt_trace(trace));
     let client = socket();
@@ -252,7 +252,7 @@ fn a_partition_of_one_direction_drops_until_healed() {
 }
 
 #[test]
-fn a_partition_ends_by_itself_and_holds_for_those_who_come_meanwhile() {
+fn a_partition_ends_by_itself_and_applies_to_new_clients() {
     let world = World::both_ways(LinkConfig::default());
     world.middleman.partition(ClientSelector::All, Directions::Both, Some(Span::from_secs(86_400))).unwrap();
     let client = socket();
@@ -283,7 +283,7 @@ fn after_a_rebind_the_server_sees_another_port_and_the_old_one_is_dead() {
     assert_eq!((packet.as_slice(), new.ip()), (&b"after"[..], old.ip()));
     assert_ne!(new.port(), old.port());
 
-    // On some systems sending to a dead port is an error; either way it does not arrive.
+    // On some systems sending to a closed port is an error. Either way it does not arrive.
     let _ = world.server.send_to(b"to nobody", old);
     world.server.send_to(b"to you", new).unwrap();
     assert_eq!(receive(&client).0, b"to you");
@@ -328,7 +328,7 @@ fn clients_have_links_of_their_own() {
 }
 
 #[test]
-fn a_flood_of_strangers_meets_a_bound_and_those_inside_stay() {
+fn a_flood_of_new_clients_is_refused_and_current_ones_stay() {
     let world = World::with(|config| config.bounds(Bounds { clients_max: 2, ..Bounds::default() }));
     let inside = socket();
     world.send(&inside, b"first");
@@ -349,8 +349,8 @@ fn a_flood_of_strangers_meets_a_bound_and_those_inside_stay() {
 }
 
 #[test]
-fn a_server_that_is_not_there_yet_is_counted_and_reached_when_it_comes() {
-    // Somebody else may have taken the port of a server that was away: then from the beginning.
+fn packets_to_an_absent_server_are_counted_until_it_comes() {
+    // If another process has taken the server's port meanwhile, start over.
     let came = (0..20).any(|_| {
         let World { server, middleman } = World::both_ways(LinkConfig::default());
         let address = server.local_addr().unwrap();
@@ -372,7 +372,7 @@ fn a_server_that_is_not_there_yet_is_counted_and_reached_when_it_comes() {
 }
 
 #[test]
-fn what_waits_at_the_end_is_said_and_not_sent() {
+fn packets_waiting_at_the_stop_are_counted_and_not_sent() {
     let world = World::both_ways(LinkConfig::default().delay(Span::from_secs(3600)));
     let client = socket();
     for _ in 0..3 {
@@ -384,7 +384,7 @@ fn what_waits_at_the_end_is_said_and_not_sent() {
 }
 
 #[test]
-fn what_cannot_start_says_why() {
+fn a_failed_start_says_why() {
     let held = socket();
     let taken = held.local_addr().unwrap();
     let refused = Middleman::start(MiddlemanConfig::between(taken, any_port())).unwrap_err();

@@ -12,7 +12,7 @@
 //! * an entry **ends** with its connection, or when it is not renewed for [`EXPIRES_AFTER`].
 //!
 //! An announcer can lie only in its [`Announcement`]: name, game, seats, attributes. It cannot
-//! announce the address of another host, and cannot make the lobby send to one.
+//! announce the address of another host, and an unproven address is sent no more than it sent.
 //!
 //! **Introduction**: a connected peer may ask to be introduced to an entry that wants
 //! introductions. The lobby tells each of the two the other's address and fingerprint at the same

@@ -156,7 +156,7 @@ async fn run_connection(
 ) -> Option<()> {
     let (mut sending, mut receiving) = quic.open_bi().await.ok()?;
     let (answered, mut responses) = mpsc::channel(RESPONSES_MAX);
-    // A task of its own, because a partly read message cannot be put back. It ends with this function.
+    // A task of its own, because a partly read message cannot be put back.
     let mut reading = JoinSet::new();
     reading.spawn(async move {
         while let Ok(Some(bytes)) = read_message(&mut receiving).await {

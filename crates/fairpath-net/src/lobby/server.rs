@@ -85,8 +85,8 @@ impl LobbyServer {
         let verifier = Arc::new(OptionalCertificate);
         let mut quic =
             quic_server_config(&config.identity, &[ALPN_LOBBY], Some(verifier), transport_config())?;
-        // QUIC moves a connection to a new address before that address is proven. A lobby tells others the
-        // address that it sees, so it follows no connection to another address.
+        // QUIC moves a connection to a new address before that address is proven. A lobby tells
+        // others the address that it sees, so it follows no connection to another address.
         quic.migration(false);
         let (runtime, endpoint, address) = open_endpoint(config.listen, &config.identity, quic)?;
         let shared = Arc::new(SharedLobby::new(&config));

@@ -504,7 +504,7 @@ impl<V: Planar> LobbyMember for PeerLobbyMember<V> {
 
     fn on_response(&mut self, response: LobbyResponse) -> Vec<LobbyRequest> {
         match response {
-            // Announce first and look afterwards: of two peers that come at once, one sees the other.
+            // Announce first, look afterwards: of two peers that come at once, one sees the other.
             LobbyResponse::Announced(..) => {
                 self.read_up_to = EntryId(0);
                 vec![self.look(self.read_up_to)]

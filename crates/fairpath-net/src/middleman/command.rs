@@ -12,11 +12,11 @@ use super::config::{ClientSelector, Directions};
 /// use fairpath::time::Span;
 /// use fairpath_net::middleman::{ClientSelector, Command, Directions, no_files};
 ///
-/// let line = "client 2 down partition 3s";
+/// let (clients, directions) = (ClientSelector::Nth(2), Directions::Down);
 /// let lasting = Some(Span::from_secs(3));
 /// assert_eq!(
-///     Command::parse(line, no_files)?,
-///     Command::Partition { clients: ClientSelector::Nth(2), directions: Directions::Down, lasting },
+///     Command::parse("client 2 down partition 3s", no_files)?,
+///     Command::Partition { clients, directions, lasting },
 /// );
 /// # Ok::<(), fairpath_net::middleman::BadCommand>(())
 /// ```

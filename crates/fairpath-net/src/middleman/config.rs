@@ -16,7 +16,8 @@ use fairpath_sim::{BadLinkConfig, LinkConfig};
 /// let mut config = MiddlemanConfig::between("127.0.0.1:0".parse()?, "127.0.0.1:7777".parse()?)
 ///     .both_ways(LinkConfig::default().delay(Span::from_millis(100)));
 /// // The second client receives badly.
-/// config.links.change(ClientSelector::Nth(2), Directions::Down, |link| link.loss = Loss::each(0.3))?;
+/// let second = ClientSelector::Nth(2);
+/// config.links.change(second, Directions::Down, |link| link.loss = Loss::each(0.3))?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]

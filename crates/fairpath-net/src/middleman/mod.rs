@@ -14,8 +14,8 @@
 //!
 //! let server = UdpSocket::bind("127.0.0.1:0")?;
 //! let link = LinkConfig::default().delay(Span::from_millis(20));
-//! let config = MiddlemanConfig::between("127.0.0.1:0".parse()?, server.local_addr()?).both_ways(link);
-//! let middleman = Middleman::start(config)?;
+//! let config = MiddlemanConfig::between("127.0.0.1:0".parse()?, server.local_addr()?);
+//! let middleman = Middleman::start(config.both_ways(link))?;
 //!
 //! let client = UdpSocket::bind("127.0.0.1:0")?;
 //! client.send_to(b"hello", middleman.address())?;
@@ -183,7 +183,7 @@ impl Middleman {
         self.stop = None;
         self.sockets.stop();
         for thread in self.threads.drain(..) {
-            // A panicked thread has printed its message; a second panic while unwinding would hide it.
+            // A panicked thread has printed its message; a second panic would hide it.
             let _ = thread.join();
         }
     }
