@@ -3,8 +3,7 @@
 use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
-use std::thread::JoinHandle;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use fairpath::session::{Budget, Client, CloseReason, Statistics};
@@ -15,15 +14,15 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinSet;
 
+use crate::background::{Background, CHECK_EVERY, CLOSE_WITHIN};
 use crate::clock::Clock;
 use crate::congestion::Congestion;
-#[cfg(feature = "web")]
-use crate::connection::ALPN_WEB;
 use crate::connection::{
     ALPN_NATIVE, Connection, ConnectionLost, Inbound, ReceiveStream, SendStream, Transport, listen,
     transport_config,
 };
 use crate::identity::{Identity, Trust};
+use crate::lock;
 use crate::pace::{Pause, pause};
 use crate::sender::{Departures, Outbound, PeerSender, SendProgress};
 
@@ -107,16 +106,8 @@ pub enum ConnectionState {
 /// reliable messages are confirmed.
 #[derive(Debug)]
 pub struct NetClient<V: Planar> {
+    task: Background,
     shared: Arc<SharedClient<V>>,
-    stop: Option<oneshot::Sender<Duration>>,
-    completion: Option<Completion>,
-}
-
-/// Waits for a client's end. Yields whether every reliable message was confirmed.
-#[derive(Debug)]
-enum Completion {
-    Thread(JoinHandle<bool>),
-    Task(mpsc::Receiver<bool>),
 }
 
 /// A thread that many clients share, for bots and load tests. A single client starts a thread of
@@ -159,18 +150,12 @@ impl<V: Planar> NetClient<V> {
     ) -> Result<Self, ConnectError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(ConnectError::System)?;
-        let connector = {
-            let _inside = runtime.enter();
-            Connector::new(server, &config)?
-        };
+        let connector = Connector::new(runtime.handle(), server, &config)?;
         let shared = Arc::new(SharedClient::new(session, config.clock));
-        let (stop, stopped) = oneshot::channel();
         let inside = Arc::clone(&shared);
-        let thread = std::thread::Builder::new()
-            .name("fairpath-client".into())
-            .spawn(move || runtime.block_on(run(inside, connector, config, stopped)));
-        let completion = Some(Completion::Thread(thread.map_err(ConnectError::System)?));
-        Ok(Self { shared, stop: Some(stop), completion })
+        let run = move |stop| run(inside, connector, config, stop);
+        let task = Background::start("fairpath-client", runtime, run).map_err(ConnectError::System)?;
+        Ok(Self { task, shared })
     }
 
     /// Starts to connect like [`connect`](Self::connect), on a shared thread.
@@ -180,19 +165,11 @@ impl<V: Planar> NetClient<V> {
         config: NetClientConfig,
         session: Client<V>,
     ) -> Result<Self, ConnectError> {
-        let connector = {
-            let _inside = thread.runtime.enter();
-            Connector::new(server, &config)?
-        };
+        let connector = Connector::new(&thread.runtime, server, &config)?;
         let shared = Arc::new(SharedClient::new(session, config.clock));
-        let (stop, stopped) = oneshot::channel();
-        let (ended, completion) = mpsc::channel();
         let inside = Arc::clone(&shared);
-        thread.runtime.spawn(async move {
-            // If the client was dropped, nothing waits for this.
-            let _ = ended.send(run(inside, connector, config, stopped).await);
-        });
-        Ok(Self { shared, stop: Some(stop), completion: Some(Completion::Task(completion)) })
+        let task = Background::start_on(&thread.runtime, |stop| run(inside, connector, config, stop));
+        Ok(Self { task, shared })
     }
 
     /// The current time on this client's own clock.
@@ -218,20 +195,7 @@ impl<V: Planar> NetClient<V> {
     /// Leaves for good. Waits up to `within` for reliable messages to be confirmed, and returns
     /// whether all of them were.
     pub fn leave(mut self, within: Duration) -> bool {
-        if let Some(stop) = self.stop.take() {
-            let _ = stop.send(within);
-        }
-        self.end()
-    }
-
-    fn end(&mut self) -> bool {
-        self.stop = None;
-        // A panicked thread has printed its message; a second panic while unwinding would hide it.
-        match self.completion.take() {
-            Some(Completion::Thread(thread)) => thread.join().unwrap_or(false),
-            Some(Completion::Task(ended)) => ended.recv().unwrap_or(false),
-            None => false,
-        }
+        self.task.finish(within)
     }
 }
 
@@ -244,12 +208,6 @@ impl ClientThread {
         let run = move || drop(runtime.block_on(stopped));
         std::thread::Builder::new().name("fairpath-clients".into()).spawn(run)?;
         Ok(Self { runtime: handle, _stop: stop })
-    }
-}
-
-impl<V: Planar> Drop for NetClient<V> {
-    fn drop(&mut self) {
-        self.end();
     }
 }
 
@@ -278,15 +236,10 @@ impl<V: Planar> SharedClient<V> {
         Self { inner: Mutex::new(inner), clock, wake: Arc::new(Notify::new()) }
     }
 
-    /// If the game panicked inside `frame`, the session is still consistent: continue with it.
-    fn lock(&self) -> MutexGuard<'_, ClientInner<V>> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Gives access to the session. Reads the clock inside the lock, so that the session never sees
     /// time run backwards.
     pub(crate) fn with<R>(&self, turn: impl FnOnce(&mut Client<V>, LocalInstant) -> R) -> R {
-        let mut inner = self.lock();
+        let mut inner = lock(&self.inner);
         let result = turn(&mut inner.session, self.clock.local());
         drop(inner);
         self.wake.notify_one();
@@ -294,26 +247,26 @@ impl<V: Planar> SharedClient<V> {
     }
 
     pub(crate) fn connection_state(&self) -> ConnectionState {
-        self.lock().connection_state
+        lock(&self.inner).connection_state
     }
 
     /// Whether the session is connected and its clock is synchronised.
     #[cfg(feature = "peer")]
     pub(crate) fn is_in_session(&self) -> bool {
-        self.lock().session.is_connected()
+        lock(&self.inner).session.is_connected()
     }
 
     /// Closes the connection at once, when no task drives the session any more.
     #[cfg(feature = "peer")]
     pub(crate) fn leave_at_once(&self) {
-        if let Some(sender) = self.lock().sender.take() {
+        if let Some(sender) = lock(&self.inner).sender.take() {
             sender.close(CloseReason::Finished);
         }
     }
 
     /// The status of the connection.
     pub(crate) fn status(&self) -> ClientStatus {
-        let inner = self.lock();
+        let inner = lock(&self.inner);
         let quic = inner.sender.as_ref().map(|sender| sender.connection().quic_statistics());
         ClientStatus {
             connection_state: inner.connection_state,
@@ -328,7 +281,7 @@ impl<V: Planar> SharedClient<V> {
 
     /// Runs the session's loop once.
     fn pump(&self) -> Pause {
-        let mut inner = self.lock();
+        let mut inner = lock(&self.inner);
         let ClientInner { session, sender, closed_for, .. } = &mut *inner;
         let now = self.clock.local();
         session.handle_timeout(now);
@@ -366,30 +319,25 @@ pub(crate) async fn run<V: Planar>(
     shared.with(|session, now| session.leave(now));
     // The run loop closes the connection. Stop reconnecting before it can open another one.
     let closed = async {
-        while shared.lock().sender.is_some() {
+        while lock(&shared.inner).sender.is_some() {
             tokio::time::sleep(CHECK_EVERY).await;
         }
     };
     let _ = tokio::time::timeout(CLOSE_WITHIN, closed).await;
     connecting.abort();
     let _ = tokio::time::timeout(CLOSE_WITHIN, connector.wait_idle()).await;
-    shared.lock().connection_state = ConnectionState::Over(None);
+    lock(&shared.inner).connection_state = ConnectionState::Over(None);
     is_flushed
 }
 
 pub(crate) async fn flush<V: Planar>(shared: &SharedClient<V>, within: Duration) -> bool {
     let flushed = async {
-        while shared.lock().session.statistics().outbox_bytes > 0 {
+        while lock(&shared.inner).session.statistics().outbox_bytes > 0 {
             tokio::time::sleep(CHECK_EVERY).await;
         }
     };
     tokio::time::timeout(within, flushed).await.is_ok()
 }
-
-/// Interval of checks whether everything is confirmed.
-const CHECK_EVERY: Duration = Duration::from_millis(5);
-/// Time for the server to receive the close.
-const CLOSE_WITHIN: Duration = Duration::from_millis(500);
 
 async fn drive<V: Planar>(shared: Arc<SharedClient<V>>) {
     loop {
@@ -411,7 +359,7 @@ async fn reconnect_forever<V: Planar>(
             let began = Instant::now();
             let reason = run_connection(&shared, connection, sending, receiving).await;
             if reason.is_some_and(is_final) {
-                shared.lock().connection_state = ConnectionState::Over(reason);
+                lock(&shared.inner).connection_state = ConnectionState::Over(reason);
                 return;
             }
             // A connection that lasted resets the count. A short one counts as a failed attempt.
@@ -420,7 +368,7 @@ async fn reconnect_forever<V: Planar>(
             failed += 1;
         }
         // Set before the pause, so that a mesh can name a relay in the meantime.
-        shared.lock().connection_state = ConnectionState::Connecting { failed };
+        lock(&shared.inner).connection_state = ConnectionState::Connecting { failed };
         tokio::time::sleep(config.retry_after(failed)).await;
     }
 }
@@ -454,7 +402,7 @@ async fn run_connection<V: Planar>(
 ) -> Option<CloseReason> {
     let connection = Arc::new(connection);
     {
-        let mut inner = shared.lock();
+        let mut inner = lock(&shared.inner);
         inner.connection_state = ConnectionState::Connected;
         inner.connections += 1;
         inner.closed_for = None;
@@ -463,7 +411,7 @@ async fn run_connection<V: Planar>(
     shared.with(|session, now| session.handle_connected(now));
     let reason = listen(&connection, receiving, &Arc::new(ClientInbound(Arc::clone(shared)))).await;
     let closed_for = {
-        let mut inner = shared.lock();
+        let mut inner = lock(&shared.inner);
         inner.sender = None;
         inner.closed_for
     };
@@ -507,13 +455,13 @@ impl Routes {
     /// Replaces the direct address.
     #[cfg(feature = "peer")]
     pub(crate) fn set_direct(&self, address: SocketAddr) {
-        self.lock().direct = address;
+        lock(&self.0).direct = address;
     }
 
     /// Sets the relay, and tries it next, because the direct address did not answer.
     #[cfg(feature = "peer")]
     pub(crate) fn set_relay(&self, address: SocketAddr) {
-        let mut routes = self.lock();
+        let mut routes = lock(&self.0);
         routes.relay = Some(address);
         routes.is_relay_next = true;
     }
@@ -521,19 +469,16 @@ impl Routes {
     /// The address for the next attempt after this many failures: the direct one first, then both
     /// in turn.
     fn next(&self, failed: u32) -> SocketAddr {
-        let mut routes = self.lock();
+        let mut routes = lock(&self.0);
         let takes_relay = failed > 0 && routes.is_relay_next;
         routes.is_relay_next = !takes_relay;
         routes.relay.filter(|_| takes_relay).unwrap_or(routes.direct)
     }
-
-    fn lock(&self) -> MutexGuard<'_, RouteState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Connector {
-    fn new(server: SocketAddr, config: &NetClientConfig) -> Result<Self, ConnectError> {
+    fn new(runtime: &Handle, server: SocketAddr, config: &NetClientConfig) -> Result<Self, ConnectError> {
+        let _inside = runtime.enter();
         let any = any_local_address(server);
         match config.transport {
             Transport::Quic => {
@@ -542,7 +487,7 @@ impl Connector {
             }
             #[cfg(feature = "web")]
             Transport::WebTransport => {
-                let tls = config.trust.tls(ALPN_WEB, None).map_err(ConnectError::Trust)?;
+                let tls = config.trust.tls(crate::connection::ALPN_WEB, None).map_err(ConnectError::Trust)?;
                 let web = wtransport::ClientConfig::builder()
                     .with_bind_address(any)
                     .with_custom_tls_and_transport(tls, transport_config(config.congestion, config.budget))

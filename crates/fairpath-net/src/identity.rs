@@ -76,25 +76,21 @@ impl Identity {
     /// server's.
     pub fn load(chain: &Path, key: &Path) -> Result<Self, IdentityError> {
         let (chain, chain_pem) = load_certificates(chain)?;
-        let failed = |why: String| IdentityError::File { path: key.into(), why };
-        let key_pem = std::fs::read_to_string(key).map_err(|error| failed(error.to_string()))?;
-        let key =
-            PrivateKeyDer::from_pem_slice(key_pem.as_bytes()).map_err(|error| failed(error.to_string()))?;
+        let key_pem = std::fs::read_to_string(key).map_err(file_error(key))?;
+        let key = PrivateKeyDer::from_pem_slice(key_pem.as_bytes()).map_err(file_error(key))?;
         Ok(Self { chain, chain_pem, key, key_pem })
     }
 
     /// Writes the certificates as PEM, for clients that trust them.
     pub fn save_certificates(&self, path: &Path) -> Result<(), IdentityError> {
-        std::fs::write(path, &self.chain_pem)
-            .map_err(|error| IdentityError::File { path: path.into(), why: error.to_string() })
+        std::fs::write(path, &self.chain_pem).map_err(file_error(path))
     }
 
     /// Writes certificates and key as PEM, for [`load`](Self::load). On Unix only the user may read
     /// the key file.
     pub fn save(&self, chain: &Path, key: &Path) -> Result<(), IdentityError> {
         self.save_certificates(chain)?;
-        write_secret(key, &self.key_pem)
-            .map_err(|error| IdentityError::File { path: key.into(), why: error.to_string() })
+        write_secret(key, &self.key_pem).map_err(file_error(key))
     }
 
     /// The fingerprint that clients pin.
@@ -324,6 +320,10 @@ pub(crate) fn unguessable<const N: usize>() -> [u8; N] {
     bytes
 }
 
+fn file_error<E: ToString>(path: &Path) -> impl Fn(E) -> IdentityError {
+    move |error| IdentityError::File { path: path.into(), why: error.to_string() }
+}
+
 fn write_secret(path: &Path, text: &str) -> std::io::Result<()> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create(true).truncate(true);
@@ -338,10 +338,9 @@ fn provider() -> Arc<CryptoProvider> {
 
 /// The certificates in a PEM file, and the file's text.
 fn load_certificates(path: &Path) -> Result<(Vec<CertificateDer<'static>>, String), IdentityError> {
-    let failed = |why: String| IdentityError::File { path: path.into(), why };
-    let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+    let text = std::fs::read_to_string(path).map_err(file_error(path))?;
     let certificates = CertificateDer::pem_slice_iter(text.as_bytes()).collect::<Result<Vec<_>, _>>();
-    let certificates = certificates.map_err(|error| failed(error.to_string()))?;
+    let certificates = certificates.map_err(file_error(path))?;
     if certificates.is_empty() {
         return Err(IdentityError::NoCertificate(path.into()));
     }

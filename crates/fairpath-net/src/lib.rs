@@ -12,6 +12,7 @@
 //! time), bounded (memory and sockets have limits, whatever peers send), precise, fast.
 #![forbid(unsafe_code)]
 
+mod background;
 mod client;
 mod clock;
 mod congestion;
@@ -29,6 +30,8 @@ mod sender;
 mod server;
 mod token_bucket;
 mod tokens;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fairpath::random::Random;
 
@@ -53,4 +56,10 @@ pub fn unguessable_random() -> Random {
 /// Returns a random number that identifies this run of a server. Clients notice a restart by it.
 pub fn new_epoch() -> u64 {
     u64::from_le_bytes(identity::unguessable())
+}
+
+/// Locks a mutex. If a game panicked while it held the lock, the value is still consistent:
+/// sessions and lists never panic in the middle of a change.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -77,14 +77,8 @@ impl PeerSender {
     /// Sends whatever `outbound` has, as far as it can leave now.
     pub(crate) fn pump(&mut self, outbound: &mut impl Outbound) -> SendProgress {
         let mut progress = SendProgress::default();
-        while let Some((bytes, place)) = next_message(&self.stream, || outbound.poll_stream()) {
-            place.send(bytes);
-            progress.has_sent = true;
-        }
-        while let Some((bytes, place)) = next_message(&self.unordered, || outbound.poll_unordered()) {
-            place.send(bytes);
-            progress.has_sent = true;
-        }
+        progress.has_sent |= fill(&self.stream, || outbound.poll_stream());
+        progress.has_sent |= fill(&self.unordered, || outbound.poll_unordered());
         if !self.has_left() {
             progress.is_blocked = true;
             return progress;
@@ -137,13 +131,17 @@ impl PeerSender {
     }
 }
 
-/// Reserves a place in the queue and only then fetches a message for it.
-fn next_message(
-    queue: &mpsc::Sender<Vec<u8>>,
-    poll: impl FnOnce() -> Option<Vec<u8>>,
-) -> Option<(Vec<u8>, mpsc::Permit<'_, Vec<u8>>)> {
-    let place = queue.try_reserve().ok()?;
-    Some((poll()?, place))
+/// Moves messages to a queue, each only once there is a place for it. Returns whether there was
+/// one.
+fn fill(queue: &mpsc::Sender<Vec<u8>>, mut poll: impl FnMut() -> Option<Vec<u8>>) -> bool {
+    let mut has_sent = false;
+    while let Ok(place) = queue.try_reserve()
+        && let Some(bytes) = poll()
+    {
+        place.send(bytes);
+        has_sent = true;
+    }
+    has_sent
 }
 
 async fn write_stream(mut stream: SendStream, mut waiting: mpsc::Receiver<Vec<u8>>, wake: Arc<Notify>) {

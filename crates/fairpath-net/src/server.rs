@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use fairpath::session::limits::HELLO_WITHIN;
@@ -17,10 +16,9 @@ use quinn::{Endpoint, EndpointConfig, TokioRuntime};
 use socket2::SockRef;
 use tokio::sync::{Notify, oneshot};
 
+use crate::background::{Background, CHECK_EVERY, CLOSE_WITHIN};
 use crate::clock::Clock;
 use crate::congestion::Congestion;
-#[cfg(feature = "web")]
-use crate::connection::ALPN_WEB;
 use crate::connection::{
     ALPN_NATIVE, Connection, ConnectionLost, Inbound, ReceiveStream, SendStream, Transport, listen,
     transport_config,
@@ -29,9 +27,9 @@ use crate::connection_limiter::{ConnectionLimiter, Limits};
 use crate::identity::{ClientVerifier, Fingerprint, Identity, unguessable};
 #[cfg(feature = "lobby")]
 use crate::lobby::{
-    AnnounceError, Announcement, LobbyAddress, LobbyConnector, LobbyMember, LobbyPresence, LobbyRequest,
-    LobbyResponse, join_lobby,
+    AnnounceError, Announcement, LobbyAddress, LobbyConnector, LobbyMember, LobbyPresence, join_lobby,
 };
+use crate::lock;
 use crate::pace::{Pause, pause};
 use crate::sender::{Departures, Outbound, PeerSender, SendProgress};
 
@@ -94,15 +92,12 @@ pub enum BindError {
 /// Dropping the server stops it at once; [`shutdown`](Self::shutdown) lets clients confirm first.
 #[derive(Debug)]
 pub struct NetServer<V: Planar> {
+    task: Background,
     shared: Arc<SharedServer<V>>,
     address: SocketAddr,
     identity: Identity,
     #[cfg(feature = "lobby")]
-    endpoint: Endpoint,
-    #[cfg(feature = "lobby")]
-    runtime: tokio::runtime::Handle,
-    stop: Option<oneshot::Sender<Duration>>,
-    thread: Option<JoinHandle<bool>>,
+    network: (Endpoint, tokio::runtime::Handle),
 }
 
 /// The status of one client's connection.
@@ -150,31 +145,25 @@ impl<V: Planar> NetServer<V> {
     /// Starts to serve a session.
     pub fn bind(config: NetServerConfig, session: Server<V>) -> Result<Self, BindError> {
         #[cfg(feature = "web")]
-        let alpn: &[&[u8]] = if config.accepts_web { &[ALPN_NATIVE, ALPN_WEB] } else { &[ALPN_NATIVE] };
+        let alpn: &[&[u8]] =
+            if config.accepts_web { &[ALPN_NATIVE, crate::connection::ALPN_WEB] } else { &[ALPN_NATIVE] };
         #[cfg(not(feature = "web"))]
         let alpn: &[&[u8]] = &[ALPN_NATIVE];
         let transport = transport_config(config.congestion, config.budget);
         let quic = quic_server_config(&config.identity, alpn, None, transport)?;
         let (runtime, endpoint, address) = open_endpoint(config.listen, &config.identity, quic)?;
         let shared = Arc::new(SharedServer::new(session, config.limits, config.clock));
-        let (stop, stopped) = oneshot::channel();
         let inside = Arc::clone(&shared);
         #[cfg(feature = "lobby")]
-        let (socket, handle) = (endpoint.clone(), runtime.handle().clone());
-        let thread = std::thread::Builder::new()
-            .name("fairpath-server".into())
-            .spawn(move || runtime.block_on(run(inside, endpoint, stopped)));
-        let thread = Some(thread.map_err(BindError::System)?);
+        let network = (endpoint.clone(), runtime.handle().clone());
+        let run = move |stop| run(inside, endpoint, stop);
         Ok(Self {
+            task: Background::start("fairpath-server", runtime, run).map_err(BindError::System)?,
             shared,
             address,
             identity: config.identity,
             #[cfg(feature = "lobby")]
-            endpoint: socket,
-            #[cfg(feature = "lobby")]
-            runtime: handle,
-            stop: Some(stop),
-            thread,
+            network,
         })
     }
 
@@ -205,7 +194,7 @@ impl<V: Planar> NetServer<V> {
 
     /// Counts of connections that did not become sessions.
     pub fn admission_statistics(&self) -> AdmissionStatistics {
-        self.shared.lock().admission_statistics
+        lock(&self.shared.inner).admission_statistics
     }
 
     /// Announces this server at a lobby until the returned presence is dropped. The server connects
@@ -218,32 +207,18 @@ impl<V: Planar> NetServer<V> {
         announcement: Announcement,
     ) -> Result<LobbyPresence, AnnounceError> {
         announcement.check().map_err(AnnounceError::Announcement)?;
-        let connector = LobbyConnector::new(self.endpoint.clone(), lobby, &self.identity);
+        let (endpoint, runtime) = &self.network;
+        let connector = LobbyConnector::new(endpoint.clone(), lobby, &self.identity);
         let connector = connector.map_err(AnnounceError::Connect)?;
         let member = AnnouncedServer { shared: Arc::clone(&self.shared), announcement };
-        Ok(join_lobby(&self.runtime, connector, member).0)
+        Ok(join_lobby(runtime, connector, member).0)
     }
 
     /// Accepts no new clients, waits up to `within` for connected clients to confirm reliable
     /// messages, tells them that the session has ended, and stops. Returns whether all was
     /// confirmed.
     pub fn shutdown(mut self, within: Duration) -> bool {
-        if let Some(stop) = self.stop.take() {
-            let _ = stop.send(within);
-        }
-        self.end()
-    }
-
-    fn end(&mut self) -> bool {
-        self.stop = None;
-        // A panicked thread has printed its message; a second panic while unwinding would hide it.
-        self.thread.take().is_some_and(|thread| thread.join().unwrap_or(false))
-    }
-}
-
-impl<V: Planar> Drop for NetServer<V> {
-    fn drop(&mut self) {
-        self.end();
+        self.task.finish(within)
     }
 }
 
@@ -257,14 +232,10 @@ struct AnnouncedServer<V: Planar> {
 #[cfg(feature = "lobby")]
 impl<V: Planar> LobbyMember for AnnouncedServer<V> {
     fn announcement(&self) -> Announcement {
-        let inner = self.shared.lock();
+        let inner = lock(&self.shared.inner);
         let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         let (players, seats) = (count(inner.session.clients().count()), count(inner.session.seats()));
         Announcement { players, seats, ..self.announcement.clone() }
-    }
-
-    fn on_response(&mut self, _: LobbyResponse) -> Vec<LobbyRequest> {
-        Vec::new()
     }
 }
 
@@ -304,11 +275,6 @@ impl<V: Planar> SharedServer<V> {
         Self { inner: Mutex::new(inner), clock, wake: Arc::new(Notify::new()), hurry: Notify::new() }
     }
 
-    /// If the game panicked inside `frame`, the session is still consistent: continue with it.
-    fn lock(&self) -> MutexGuard<'_, ServerInner<V>> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Gives the game access to the session, and wakes the thread without a pause.
     pub(crate) fn frame<R>(&self, turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R) -> R {
         let result = self.with(turn);
@@ -319,7 +285,7 @@ impl<V: Planar> SharedServer<V> {
     /// Gives access to the session. Reads the clock inside the lock, so that the session never sees
     /// time run backwards.
     fn with<R>(&self, turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R) -> R {
-        let mut inner = self.lock();
+        let mut inner = lock(&self.inner);
         let result = turn(&mut inner.session, self.clock.shared());
         drop(inner);
         self.wake.notify_one();
@@ -328,7 +294,7 @@ impl<V: Planar> SharedServer<V> {
 
     /// The status of every connection.
     pub(crate) fn status(&self) -> Vec<PeerStatus> {
-        let inner = self.lock();
+        let inner = lock(&self.inner);
         let clients: BTreeMap<ConnectionId, ClientId> = inner
             .session
             .clients()
@@ -364,7 +330,7 @@ impl<V: Planar> SharedServer<V> {
 
     /// Runs the session's loop once. Returns whether something was sent.
     fn pump(&self) -> bool {
-        let mut inner = self.lock();
+        let mut inner = lock(&self.inner);
         let now = self.clock.shared();
         inner.session.handle_timeout(now);
         inner.measure();
@@ -375,7 +341,7 @@ impl<V: Planar> SharedServer<V> {
 
     /// The pause before the next pass, after connections had their turn to send.
     fn pause(&self) -> Pause {
-        let mut inner = self.lock();
+        let mut inner = lock(&self.inner);
         let now = self.clock.shared();
         let progress = inner.check_sent(now);
         let deadline = inner.session.poll_deadline(now);
@@ -469,7 +435,7 @@ pub(crate) async fn finish<V: Planar>(
     // New connections are refused from here on.
     endpoint.set_server_config(None);
     let flushed = async {
-        while !shared.lock().is_all_confirmed() {
+        while !lock(&shared.inner).is_all_confirmed() {
             tokio::time::sleep(CHECK_EVERY).await;
         }
     };
@@ -479,11 +445,6 @@ pub(crate) async fn finish<V: Planar>(
     let _ = tokio::time::timeout(CLOSE_WITHIN, endpoint.wait_idle()).await;
     is_all_confirmed
 }
-
-/// Interval of checks whether everything is confirmed.
-const CHECK_EVERY: Duration = Duration::from_millis(5);
-/// Time for clients to receive the close.
-const CLOSE_WITHIN: Duration = Duration::from_millis(500);
 
 async fn drive<V: Planar>(shared: Arc<SharedServer<V>>) {
     loop {
@@ -525,7 +486,7 @@ fn pause_after(busy_for: Duration) -> Option<Duration> {
 async fn accept<V: Planar>(shared: Arc<SharedServer<V>>, endpoint: Endpoint) {
     while let Some(incoming) = endpoint.accept().await {
         let address = incoming.remote_address().ip();
-        let mut inner = shared.lock();
+        let mut inner = lock(&shared.inner);
         if !incoming.remote_address_validated() {
             inner.admission_statistics.retried += 1;
             // An address that is not validated can always be retried.
@@ -542,14 +503,14 @@ async fn accept<V: Planar>(shared: Arc<SharedServer<V>>, endpoint: Endpoint) {
 async fn receive<V: Planar>(shared: Arc<SharedServer<V>>, incoming: quinn::Incoming, address: IpAddr) {
     let within = Duration::from_micros(HELLO_WITHIN.as_micros() as u64);
     let greeted = tokio::time::timeout(within, greet(incoming)).await;
-    shared.lock().limiter.on_handshake_over(address);
+    lock(&shared.inner).limiter.on_handshake_over(address);
     match greeted {
         Ok(Ok((connection, sending, receiving))) => {
-            run_connection(&shared, connection, sending, receiving).await
+            run_connection(&shared, connection, sending, receiving).await;
         }
-        _ => shared.lock().admission_statistics.failed += 1,
+        _ => lock(&shared.inner).admission_statistics.failed += 1,
     }
-    shared.lock().limiter.on_gone(address);
+    lock(&shared.inner).limiter.on_gone(address);
 }
 
 /// Waits from the first packet until the client has written to the ordered stream.
@@ -567,7 +528,7 @@ async fn handshake(connecting: quinn::Connecting) -> Result<Connection, Connecti
 #[cfg(feature = "web")]
 async fn handshake(mut connecting: quinn::Connecting) -> Result<Connection, ConnectionLost> {
     let data = connecting.handshake_data().await?.downcast::<quinn::crypto::rustls::HandshakeData>();
-    if data.is_ok_and(|data| data.protocol.as_deref() == Some(ALPN_WEB)) {
+    if data.is_ok_and(|data| data.protocol.as_deref() == Some(crate::connection::ALPN_WEB)) {
         let session = wtransport::endpoint::IncomingSessionFuture::with_quic_connecting(connecting);
         return Ok(Connection::web(session.await?.accept().await?));
     }
@@ -582,7 +543,7 @@ async fn run_connection<V: Planar>(
 ) {
     let connection = Arc::new(connection);
     let id = {
-        let mut inner = shared.lock();
+        let mut inner = lock(&shared.inner);
         let Some(id) = inner.session.handle_connected(Token(unguessable()), shared.clock.shared()) else {
             connection.close(CloseReason::Full);
             return;
@@ -592,7 +553,7 @@ async fn run_connection<V: Planar>(
     };
     let inbound = Arc::new(ServerInbound { shared: Arc::clone(shared), id });
     let reason = listen(&connection, receiving, &inbound).await;
-    shared.lock().senders.remove(&id);
+    lock(&shared.inner).senders.remove(&id);
     shared.with(|session, now| session.handle_disconnected(id, reason, now));
 }
 
@@ -612,7 +573,7 @@ impl<V: Planar> Inbound for ServerInbound<V> {
     }
 
     fn on_datagram(&self, bytes: &[u8]) {
-        let mut inner = self.shared.lock();
+        let mut inner = lock(&self.shared.inner);
         let is_news = inner.session.handle_datagram(self.id, bytes, self.shared.clock.shared());
         drop(inner);
         if is_news {
@@ -621,7 +582,7 @@ impl<V: Planar> Inbound for ServerInbound<V> {
     }
 
     fn on_violation(&self, _: CloseReason) {
-        self.shared.lock().on_thrown_out(self.id);
+        lock(&self.shared.inner).on_thrown_out(self.id);
     }
 }
 

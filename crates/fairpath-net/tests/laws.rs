@@ -30,7 +30,7 @@ fn every_line_is_refused_in_one_line_or_can_be_applied() {
             Ok(Command::Change { clients, directions, settings }) => {
                 let mut links = Links::default();
                 let changed = links.change(clients, directions, |link| {
-                    settings.iter().for_each(|setting| setting.apply(link))
+                    settings.iter().for_each(|setting| setting.apply(link));
                 });
                 prop_assert_eq!(changed, Ok(()), "{:?}", settings);
             }

@@ -1,70 +1,52 @@
-//! Servers that ask clients for a certificate: lobbies and peers.
+//! Which certificates a server accepts of clients: for lobbies and peers.
 
-#[cfg(feature = "peer")]
 use std::collections::BTreeSet;
-#[cfg(feature = "peer")]
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
-#[cfg(feature = "peer")]
-use rustls::CertificateError;
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::crypto::{verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
-use rustls::{DigitallySignedStruct, DistinguishedName, SignatureScheme};
+use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, SignatureScheme};
 
-#[cfg(feature = "peer")]
-use super::Fingerprint;
-use super::provider;
+use super::{Fingerprint, provider};
+use crate::lock;
 
-/// Accepts clients without a certificate, and clients that have the key of the one they show.
+/// Accepts clients that have the key of the certificate they show. With a list, the certificate
+/// must be on it; the list changes while the server runs. Without one, it is optional.
 #[derive(Debug)]
-pub(crate) struct OptionalCertificate;
+pub(crate) struct ClientCertificates(Option<Mutex<BTreeSet<Fingerprint>>>);
 
-impl ClientCertVerifier for OptionalCertificate {
-    fn client_auth_mandatory(&self) -> bool {
-        false
+impl ClientCertificates {
+    pub(crate) fn optional() -> Self {
+        Self(None)
     }
 
-    fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        &[]
+    #[cfg(feature = "peer")]
+    pub(crate) fn listed() -> Self {
+        Self(Some(Mutex::default()))
     }
 
-    fn verify_client_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: UnixTime,
-    ) -> Result<ClientCertVerified, rustls::Error> {
-        Ok(ClientCertVerified::assertion())
-    }
-
-    verifies_signatures!();
-}
-
-/// Accepts only clients that have the key of a certificate on the list. The list changes while the
-/// server runs.
-#[cfg(feature = "peer")]
-#[derive(Debug, Default)]
-pub(crate) struct AllowList(Mutex<BTreeSet<Fingerprint>>);
-
-#[cfg(feature = "peer")]
-impl AllowList {
+    #[cfg(feature = "peer")]
     pub(crate) fn add(&self, peer: Fingerprint) {
-        self.lock().insert(peer);
+        if let Some(listed) = &self.0 {
+            lock(listed).insert(peer);
+        }
     }
 
+    #[cfg(feature = "peer")]
     pub(crate) fn remove(&self, peer: Fingerprint) {
-        self.lock().remove(&peer);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeSet<Fingerprint>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        if let Some(listed) = &self.0 {
+            lock(listed).remove(&peer);
+        }
     }
 }
 
-#[cfg(feature = "peer")]
-impl ClientCertVerifier for AllowList {
+impl ClientCertVerifier for ClientCertificates {
+    fn client_auth_mandatory(&self) -> bool {
+        self.0.is_some()
+    }
+
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
         &[]
     }
@@ -75,10 +57,11 @@ impl ClientCertVerifier for AllowList {
         _: &[CertificateDer<'_>],
         _: UnixTime,
     ) -> Result<ClientCertVerified, rustls::Error> {
-        if self.lock().contains(&Fingerprint::of(end_entity)) {
-            Ok(ClientCertVerified::assertion())
-        } else {
-            Err(CertificateError::ApplicationVerificationFailure.into())
+        match &self.0 {
+            Some(listed) if !lock(listed).contains(&Fingerprint::of(end_entity)) => {
+                Err(CertificateError::ApplicationVerificationFailure.into())
+            }
+            _ => Ok(ClientCertVerified::assertion()),
         }
     }
 

@@ -74,8 +74,8 @@ async fn list(lobby: &LobbyAddress, filter: &Filter) -> Result<Vec<Listing>, Fin
         quic_client_config(&lobby.trust, ALPN_LOBBY, None, transport_config()).map_err(FindError::Start)?;
     let endpoint = quinn::Endpoint::client(any_local_address(lobby.address));
     let endpoint = endpoint.map_err(|error| FindError::Start(ConnectError::System(error)))?;
-    let (no_answer, not_a_lobby) =
-        (|| FindError::NoAnswer(lobby.address), || FindError::NotALobby(lobby.address));
+    let no_answer = || FindError::NoAnswer(lobby.address);
+    let not_a_lobby = || FindError::NotALobby(lobby.address);
     let connecting = endpoint.connect_with(config, lobby.address, &lobby.name).map_err(|_| no_answer())?;
     let quic = connecting.await.map_err(|_| no_answer())?;
     let (mut sending, mut receiving) = quic.open_bi().await.map_err(|_| no_answer())?;

@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -14,6 +14,7 @@ use super::server::{read_message, write_message};
 use super::{ALPN_LOBBY, LobbyAddress, RENEW_EVERY, transport_config};
 use crate::client::{ConnectError, quic_client_config};
 use crate::identity::Identity;
+use crate::lock;
 
 /// An entry on the list of a lobby. Dropping it closes the connection and removes the entry.
 #[derive(Debug)]
@@ -33,12 +34,12 @@ impl LobbyPresence {
     /// The id and the address under which the lobby lists this entry. `None` while it is not
     /// listed.
     pub fn announced(&self) -> Option<(EntryId, SocketAddr)> {
-        self.status.lock().unwrap_or_else(PoisonError::into_inner).announced
+        lock(&self.status).announced
     }
 
     /// Why the lobby last refused a request, if it did.
     pub fn refusal(&self) -> Option<LobbyRefusal> {
-        self.status.lock().unwrap_or_else(PoisonError::into_inner).refusal
+        lock(&self.status).refusal
     }
 }
 
@@ -92,10 +93,6 @@ impl LobbyConnector {
             self.endpoint.connect_with(self.config.clone(), self.lobby.address, &self.lobby.name);
         tokio::time::timeout(CONNECT_WITHIN, connecting.ok()?).await.ok()?.ok()
     }
-
-    fn update(&self, edit: impl FnOnce(&mut PresenceStatus)) {
-        edit(&mut self.status.lock().unwrap_or_else(PoisonError::into_inner));
-    }
 }
 
 /// A server or peer at a lobby: what it announces, and how it reacts to responses.
@@ -103,7 +100,9 @@ pub(crate) trait LobbyMember: Send + 'static {
     /// The announcement to send now.
     fn announcement(&self) -> Announcement;
     /// Handles a response. Returns the requests to send next.
-    fn on_response(&mut self, response: LobbyResponse) -> Vec<LobbyRequest>;
+    fn on_response(&mut self, _: LobbyResponse) -> Vec<LobbyRequest> {
+        Vec::new()
+    }
 }
 
 /// Connects to a lobby, and reconnects, until the presence is dropped. The sender takes further
@@ -132,7 +131,7 @@ async fn reconnect_forever(
             if run_connection(&connector, &quic.0, &mut member, &mut requests).await.is_some() {
                 retry_after = RETRY_AFTER_MIN;
             }
-            connector.update(|status| status.announced = None);
+            lock(&connector.status).announced = None;
         }
         tokio::time::sleep(retry_after).await;
         retry_after = (2 * retry_after).min(RETRY_AFTER_MAX);
@@ -167,17 +166,18 @@ async fn run_connection(
         }
     });
     let mut renewing = tokio::time::interval(RENEW_EVERY);
+    let status = || lock(&connector.status);
     let mut was_answered = None;
     loop {
         let next = tokio::select! {
             response = responses.recv() => {
                 let Some(response) = response else { return was_answered };
                 was_answered = Some(());
-                connector.update(|status| match response {
-                    LobbyResponse::Announced(entry, seen) => status.announced = Some((entry, seen)),
-                    LobbyResponse::Refused(refusal) => status.refusal = Some(refusal),
+                match response {
+                    LobbyResponse::Announced(entry, seen) => status().announced = Some((entry, seen)),
+                    LobbyResponse::Refused(refusal) => status().refusal = Some(refusal),
                     _ => {}
-                });
+                }
                 member.on_response(response)
             }
             _ = renewing.tick() => vec![LobbyRequest::Announce(member.announcement())],

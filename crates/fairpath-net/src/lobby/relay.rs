@@ -7,12 +7,13 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tokio::net::UdpSocket;
 use tokio::task::JoinHandle;
 
+use crate::lock;
 use crate::token_bucket::TokenBucket;
 
 /// One end of a relay. The one with the lower fingerprint is `Lower`.
@@ -90,7 +91,7 @@ impl Port {
     }
 
     fn end(&self) -> Option<SocketAddr> {
-        *self.end.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.end)
     }
 }
 
@@ -110,7 +111,7 @@ async fn carry(from: &Port, to: &Port) {
             continue;
         }
         heard_at = Instant::now();
-        *from.end.lock().unwrap_or_else(PoisonError::into_inner) = Some(source);
+        *lock(&from.end) = Some(source);
         if let Some(end) = to.end()
             && allowance.take(length as f64, BYTES_PER_SEC, BYTES_BURST)
         {

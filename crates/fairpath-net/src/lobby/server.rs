@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use fairpath::session::CloseReason;
@@ -17,11 +16,13 @@ use super::message::{
 use super::registry::{LobbyLimits, ProvenPeer, Registry};
 use super::relay::{PacketRelay, RelayedEnd};
 use super::{ALPN_LOBBY, transport_config};
+use crate::background::{Background, CLOSE_WITHIN};
 use crate::clock::Clock;
 use crate::connection::proven_fingerprint;
 use crate::connection_limiter::{ConnectionLimiter, Limits};
-use crate::identity::client_certificates::OptionalCertificate;
+use crate::identity::client_certificates::ClientCertificates;
 use crate::identity::{Fingerprint, Identity};
+use crate::lock;
 use crate::server::{AdmissionStatistics, BindError, open_endpoint, quic_server_config};
 use crate::token_bucket::TokenBucket;
 
@@ -75,14 +76,13 @@ pub struct LobbyServer {
     shared: Arc<SharedLobby>,
     address: SocketAddr,
     fingerprint: Fingerprint,
-    stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    _task: Background,
 }
 
 impl LobbyServer {
     /// Starts a lobby.
     pub fn bind(config: LobbyConfig) -> Result<Self, BindError> {
-        let verifier = Arc::new(OptionalCertificate);
+        let verifier = Arc::new(ClientCertificates::optional());
         let mut quic =
             quic_server_config(&config.identity, &[ALPN_LOBBY], Some(verifier), transport_config())?;
         // QUIC moves a connection to a new address before that address is proven. A lobby tells
@@ -90,14 +90,10 @@ impl LobbyServer {
         quic.migration(false);
         let (runtime, endpoint, address) = open_endpoint(config.listen, &config.identity, quic)?;
         let shared = Arc::new(SharedLobby::new(&config));
-        let (stop, stopped) = oneshot::channel();
-        let inside = Arc::clone(&shared);
-        let thread = std::thread::Builder::new()
-            .name("fairpath-lobby".into())
-            .spawn(move || runtime.block_on(run(inside, endpoint, stopped)));
-        let thread = Some(thread.map_err(BindError::System)?);
-        let fingerprint = config.identity.fingerprint();
-        Ok(Self { shared, address, fingerprint, stop: Some(stop), thread })
+        let (inside, fingerprint) = (Arc::clone(&shared), config.identity.fingerprint());
+        let run = move |stop| run(inside, endpoint, stop);
+        let task = Background::start("fairpath-lobby", runtime, run).map_err(BindError::System)?;
+        Ok(Self { shared, address, fingerprint, _task: task })
     }
 
     /// The address that the lobby listens on.
@@ -112,30 +108,20 @@ impl LobbyServer {
 
     /// All entries.
     pub fn entries(&self) -> Vec<Listing> {
-        let mut inner = self.shared.lock();
+        let mut inner = lock(&self.shared.inner);
         inner.registry.expire(self.shared.clock.local());
         inner.registry.find(&Filter::default(), EntryId(0)).collect()
     }
 
     /// The counters.
     pub fn statistics(&self) -> LobbyStatistics {
-        let mut inner = self.shared.lock();
+        let mut inner = lock(&self.shared.inner);
         inner.registry.expire(self.shared.clock.local());
         LobbyStatistics {
             entries: inner.registry.len(),
             connections: inner.clients.len(),
             relays: inner.relayed(),
             ..inner.statistics
-        }
-    }
-}
-
-impl Drop for LobbyServer {
-    fn drop(&mut self) {
-        self.stop = None;
-        if let Some(thread) = self.thread.take() {
-            // A panicked thread has printed its message.
-            let _ = thread.join();
         }
     }
 }
@@ -216,13 +202,9 @@ impl SharedLobby {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, LobbyInner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Handles one request. Returns the responses to its client, and may send responses to others.
     fn handle(&self, client: u64, request: LobbyRequest) -> Vec<LobbyResponse> {
-        let mut inner = self.lock();
+        let mut inner = lock(&self.inner);
         let now = self.clock.local();
         inner.registry.expire(now);
         let answered = match request {
@@ -239,11 +221,8 @@ impl SharedLobby {
                 let mut found: Vec<Listing> = inner.registry.find(&filter, after).take(PAGE + 1).collect();
                 let has_more = found.len() > PAGE;
                 found.truncate(PAGE);
-                Ok(found
-                    .into_iter()
-                    .map(LobbyResponse::Found)
-                    .chain([LobbyResponse::End(has_more)])
-                    .collect())
+                let listings = found.into_iter().map(LobbyResponse::Found);
+                Ok(listings.chain([LobbyResponse::End(has_more)]).collect())
             }
             LobbyRequest::Meet(entry) => inner.introduce(client, entry).map(|meeting| vec![meeting]),
             LobbyRequest::Relay(peer) => self.relay(&mut inner, client, peer).map(|relay| vec![relay]),
@@ -355,21 +334,19 @@ fn pair(one: Fingerprint, other: Fingerprint) -> (Fingerprint, Fingerprint) {
 
 // ── the thread
 
-async fn run(shared: Arc<SharedLobby>, endpoint: Endpoint, stop: oneshot::Receiver<()>) {
+async fn run(shared: Arc<SharedLobby>, endpoint: Endpoint, stop: oneshot::Receiver<Duration>) -> bool {
     tokio::spawn(accept(shared, endpoint.clone()));
     let _ = stop.await;
     endpoint.close(u32::from(CloseReason::Finished.code()).into(), b"the lobby closes");
     let _ = tokio::time::timeout(CLOSE_WITHIN, endpoint.wait_idle()).await;
+    true
 }
-
-/// Time for clients to receive the close.
-const CLOSE_WITHIN: Duration = Duration::from_millis(500);
 
 /// Accepts connections. The lobby keeps nothing of an address before it is proven.
 async fn accept(shared: Arc<SharedLobby>, endpoint: Endpoint) {
     while let Some(incoming) = endpoint.accept().await {
         let address = incoming.remote_address().ip();
-        let mut inner = shared.lock();
+        let mut inner = lock(&shared.inner);
         if !incoming.remote_address_validated() {
             inner.statistics.admission.retried += 1;
             // An address that is not validated can always be retried.
@@ -386,19 +363,19 @@ async fn accept(shared: Arc<SharedLobby>, endpoint: Endpoint) {
 async fn receive(shared: Arc<SharedLobby>, incoming: quinn::Incoming, address: IpAddr) {
     let handshake = async { incoming.accept().ok()?.await.ok() };
     let connected = tokio::time::timeout(Duration::from_secs(5), handshake).await.ok().flatten();
-    shared.lock().limiter.on_handshake_over(address);
+    lock(&shared.inner).limiter.on_handshake_over(address);
     match connected {
         Some(quic) => run_connection(&shared, quic).await,
-        None => shared.lock().statistics.admission.failed += 1,
+        None => lock(&shared.inner).statistics.admission.failed += 1,
     }
-    shared.lock().limiter.on_gone(address);
+    lock(&shared.inner).limiter.on_gone(address);
 }
 
 /// Runs one connection from start to end.
 async fn run_connection(shared: &Arc<SharedLobby>, quic: quinn::Connection) {
     let (responses, waiting) = mpsc::channel(RESPONSES_MAX);
     let client = {
-        let mut inner = shared.lock();
+        let mut inner = lock(&shared.inner);
         let client = inner.next_client;
         inner.next_client += 1;
         let known = LobbyClient {
@@ -412,7 +389,7 @@ async fn run_connection(shared: &Arc<SharedLobby>, quic: quinn::Connection) {
     };
     let ended = listen(shared, client, &quic, &responses, waiting).await;
     {
-        let mut inner = shared.lock();
+        let mut inner = lock(&shared.inner);
         inner.clients.remove(&client);
         inner.registry.withdraw(client);
         inner.statistics.closed += u64::from(ended.is_err());

@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 use super::{Mesh, PeerEvent};
 use crate::client::{self, ConnectionState, Connector, NetClientConfig};
 use crate::identity::Fingerprint;
+use crate::lock;
 use crate::server;
 
 /// Runs a peer from start to end. Returns whether every reliable message was confirmed.
@@ -17,7 +18,7 @@ pub(super) async fn run<V: Planar>(mesh: Arc<Mesh<V>>, stop: oneshot::Receiver<D
     server::serve(&mesh.own, &mesh.endpoint);
     let within = stop.await.unwrap_or_default();
     let calls = async {
-        let views: Vec<_> = mesh.others().values().map(|other| Arc::clone(&other.shared)).collect();
+        let views: Vec<_> = lock(&mesh.others).values().map(|other| Arc::clone(&other.shared)).collect();
         let mut is_all_confirmed = true;
         let began = Instant::now();
         for view in views {
@@ -57,7 +58,7 @@ pub(super) async fn maintain<V: Planar>(
 }
 
 /// Interval of checks on a peer.
-const CHECK_EVERY: Duration = Duration::from_millis(50);
+const WATCH_EVERY: Duration = Duration::from_millis(50);
 /// Interval of requests for a relay while there is no connection. A lobby that restarted may have
 /// lost the last one.
 const ASK_EVERY: Duration = Duration::from_secs(5);
@@ -68,7 +69,7 @@ async fn watch<V: Planar>(mesh: &Mesh<V>, watched: &WatchedPeer<V>) {
     let mut was_connected = false;
     let (mut seen_at, mut asked_at) = (Instant::now(), None::<Instant>);
     loop {
-        tokio::time::sleep(CHECK_EVERY).await;
+        tokio::time::sleep(WATCH_EVERY).await;
         let has_failed = match shared.connection_state() {
             ConnectionState::Over(_) => return,
             ConnectionState::Connecting { failed } => failed > 0,
@@ -77,7 +78,7 @@ async fn watch<V: Planar>(mesh: &Mesh<V>, watched: &WatchedPeer<V>) {
         let is_connected = shared.is_in_session();
         match (was_connected, is_connected) {
             (false, true) if has_connected.swap(true, Ordering::Relaxed) => {
-                mesh.report(PeerEvent::Reconnected(*peer))
+                mesh.report(PeerEvent::Reconnected(*peer));
             }
             (false, true) => mesh.report(PeerEvent::Connected(*peer)),
             (true, false) => mesh.report(PeerEvent::Silent(*peer)),

@@ -43,8 +43,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use fairpath::schedule::Scheduler;
@@ -55,19 +54,20 @@ use quinn::Endpoint;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::background::Background;
 use crate::client::{self, ConnectionState, Connector, Routes};
 use crate::clock::Clock;
 use crate::congestion::Congestion;
 use crate::connection::{ALPN_NATIVE, transport_config};
 use crate::connection_limiter::Limits;
-use crate::identity::client_certificates::AllowList;
+use crate::identity::client_certificates::ClientCertificates;
 use crate::identity::{Fingerprint, Identity, Trust};
 use crate::lobby::{
     AnnounceError, Announcement, EntryId, Filter, Listing, LobbyAddress, LobbyConnector, LobbyMember,
     LobbyPresence, LobbyRequest, LobbyResponse, join_lobby,
 };
 use crate::server::{self, BindError, PeerStatus, open_endpoint, quic_server_config};
-use crate::{NetClientConfig, new_epoch, unguessable_random};
+use crate::{NetClientConfig, lock, new_epoch, unguessable_random};
 
 /// How a peer takes part in a mesh.
 #[derive(Debug)]
@@ -176,17 +176,16 @@ pub enum ConnectPeerError {
 /// confirmed.
 #[derive(Debug)]
 pub struct NetPeer<V: Planar> {
+    task: Background,
     mesh: Arc<Mesh<V>>,
     address: SocketAddr,
     runtime: Handle,
-    stop: Option<oneshot::Sender<Duration>>,
-    thread: Option<JoinHandle<bool>>,
 }
 
 impl<V: Planar> NetPeer<V> {
     /// Starts a peer without connections.
     pub fn bind(config: NetPeerConfig, scheduler: Box<dyn Scheduler<V>>) -> Result<Self, BindError> {
-        let allowed = Arc::new(AllowList::default());
+        let allowed = Arc::new(ClientCertificates::listed());
         let transport = transport_config(config.congestion, config.server_config.budget);
         let quic = quic_server_config(&config.identity, &[ALPN_NATIVE], Some(allowed.clone()), transport)?;
         let (runtime, endpoint, address) = open_endpoint(config.listen, &config.identity, quic)?;
@@ -201,13 +200,10 @@ impl<V: Planar> NetPeer<V> {
             endpoint,
             config,
         });
-        let (stop, stopped) = oneshot::channel();
         let (inside, handle) = (Arc::clone(&mesh), runtime.handle().clone());
-        let thread = std::thread::Builder::new()
-            .name("fairpath-peer".into())
-            .spawn(move || runtime.block_on(maintain::run(inside, stopped)));
-        let thread = Some(thread.map_err(BindError::System)?);
-        Ok(Self { mesh, address, runtime: handle, stop: Some(stop), thread })
+        let run = move |stop| maintain::run(inside, stop);
+        let task = Background::start("fairpath-peer", runtime, run).map_err(BindError::System)?;
+        Ok(Self { task, mesh, address, runtime: handle })
     }
 
     /// The local address that this peer listens on.
@@ -230,7 +226,7 @@ impl<V: Planar> NetPeer<V> {
     /// the same, or it refuses the connection. For a known peer, this sets the address of the next
     /// connection attempt.
     pub fn connect(&self, peer: Fingerprint, address: SocketAddr) -> Result<(), ConnectPeerError> {
-        self.mesh.disconnected().remove(&peer);
+        lock(&self.mesh.disconnected).remove(&peer);
         self.mesh.connect(peer, address, &self.runtime)
     }
 
@@ -238,7 +234,7 @@ impl<V: Planar> NetPeer<V> {
     /// does.
     pub fn disconnect(&self, peer: Fingerprint) {
         self.mesh.forget(peer);
-        let mut disconnected = self.mesh.disconnected();
+        let mut disconnected = lock(&self.mesh.disconnected);
         disconnected.insert(peer);
         if disconnected.len() > DISCONNECTED_MAX {
             disconnected.pop_first();
@@ -258,13 +254,13 @@ impl<V: Planar> NetPeer<V> {
         let (mesh, runtime) = (Arc::clone(&self.mesh), self.runtime.clone());
         let member = PeerLobbyMember { mesh, runtime, lobby: at, announcement, read_up_to: EntryId(0) };
         let (presence, requests) = join_lobby(&self.runtime, connector, member);
-        *self.mesh.joined() = Some(JoinedLobby { presence, requests });
+        *lock(&self.mesh.joined) = Some(JoinedLobby { presence, requests });
         Ok(())
     }
 
     /// The id and the address under which the lobby lists this peer. `None` while it is not listed.
     pub fn announced(&self) -> Option<(EntryId, SocketAddr)> {
-        self.mesh.joined().as_ref()?.presence.announced()
+        lock(&self.mesh.joined).as_ref()?.presence.announced()
     }
 
     /// Gives the game access to the session of this peer's own entities.
@@ -279,13 +275,13 @@ impl<V: Planar> NetPeer<V> {
         peer: Fingerprint,
         turn: impl FnOnce(&mut Client<V>, LocalInstant) -> R,
     ) -> Option<R> {
-        let shared = Arc::clone(&self.mesh.others().get(&peer)?.shared);
+        let shared = Arc::clone(&lock(&self.mesh.others).get(&peer)?.shared);
         Some(shared.with(turn))
     }
 
     /// All other peers, in the order of their fingerprints.
     pub fn peers(&self) -> Vec<Fingerprint> {
-        self.mesh.others().keys().copied().collect()
+        lock(&self.mesh.others).keys().copied().collect()
     }
 
     /// The status of all other peers.
@@ -303,33 +299,18 @@ impl<V: Planar> NetPeer<V> {
                 session: status.session,
             }
         };
-        self.mesh.others().iter().map(view).collect()
+        lock(&self.mesh.others).iter().map(view).collect()
     }
 
     /// The next event, if there is one.
     pub fn poll_event(&self) -> Option<PeerEvent> {
-        self.mesh.events.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+        lock(&self.mesh.events).pop_front()
     }
 
     /// Leaves the mesh. Waits up to `within` for reliable messages to be confirmed, and returns
     /// whether all of them were.
     pub fn leave(mut self, within: Duration) -> bool {
-        if let Some(stop) = self.stop.take() {
-            let _ = stop.send(within);
-        }
-        self.end()
-    }
-
-    fn end(&mut self) -> bool {
-        self.stop = None;
-        // A panicked thread has printed its message; a second panic while unwinding would hide it.
-        self.thread.take().is_some_and(|thread| thread.join().unwrap_or(false))
-    }
-}
-
-impl<V: Planar> Drop for NetPeer<V> {
-    fn drop(&mut self) {
-        self.end();
+        self.task.finish(within)
     }
 }
 
@@ -339,7 +320,7 @@ struct Mesh<V: Planar> {
     own: Arc<server::SharedServer<V>>,
     others: Mutex<BTreeMap<Fingerprint, RemotePeer<V>>>,
     /// Peers that may connect.
-    allowed: Arc<AllowList>,
+    allowed: Arc<ClientCertificates>,
     events: Mutex<VecDeque<PeerEvent>>,
     /// Peers that a lobby must not bring back.
     disconnected: Mutex<BTreeSet<Fingerprint>>,
@@ -375,28 +356,16 @@ impl<V: Planar> Mesh<V> {
         self.config.identity.fingerprint()
     }
 
-    fn others(&self) -> MutexGuard<'_, BTreeMap<Fingerprint, RemotePeer<V>>> {
-        self.others.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn disconnected(&self) -> MutexGuard<'_, BTreeSet<Fingerprint>> {
-        self.disconnected.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn joined(&self) -> MutexGuard<'_, Option<JoinedLobby>> {
-        self.joined.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Asks the lobby, if there is one, for a relay to a peer that cannot be reached directly.
     fn ask_for_relay(&self, peer: Fingerprint) {
-        if let Some(joined) = &*self.joined() {
+        if let Some(joined) = &*lock(&self.joined) {
             // If the queue is full, the next check asks again.
             let _ = joined.requests.try_send(LobbyRequest::Relay(peer));
         }
     }
 
     fn report(&self, event: PeerEvent) {
-        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut events = lock(&self.events);
         if events.len() >= EVENTS_MAX {
             events.pop_front();
         }
@@ -412,7 +381,7 @@ impl<V: Planar> Mesh<V> {
         if peer == self.fingerprint() {
             return Err(ConnectPeerError::Itself);
         }
-        let mut others = self.others();
+        let mut others = lock(&self.others);
         if let Some(known) = others.get(&peer) {
             known.routes.set_direct(address);
             return Ok(());
@@ -460,7 +429,7 @@ impl<V: Planar> Mesh<V> {
     fn forget(&self, peer: Fingerprint) {
         self.allowed.remove(peer);
         self.own.dismiss(peer);
-        let removed = self.others().remove(&peer);
+        let removed = lock(&self.others).remove(&peer);
         // No event for a peer that never connected.
         if removed.is_some_and(|other| other.has_connected.load(Ordering::Relaxed)) {
             self.report(PeerEvent::ConnectionLost(peer));
@@ -490,14 +459,14 @@ impl<V: Planar> PeerLobbyMember<V> {
         let peer = listing.fingerprint;
         listing.announcement.wants_introductions
             && peer != self.mesh.fingerprint()
-            && !self.mesh.others().contains_key(&peer)
-            && !self.mesh.disconnected().contains(&peer)
+            && !lock(&self.mesh.others).contains_key(&peer)
+            && !lock(&self.mesh.disconnected).contains(&peer)
     }
 }
 
 impl<V: Planar> LobbyMember for PeerLobbyMember<V> {
     fn announcement(&self) -> Announcement {
-        let players = self.mesh.others().len() as u32 + 1;
+        let players = lock(&self.mesh.others).len() as u32 + 1;
         let seats = self.mesh.config.peers_max as u32 + 1;
         Announcement { players, seats, ..self.announcement.clone() }
     }
@@ -515,14 +484,14 @@ impl<V: Planar> LobbyMember for PeerLobbyMember<V> {
             }
             LobbyResponse::End(true) => vec![self.look(self.read_up_to)],
             LobbyResponse::Meet(peer, address) => {
-                if !self.mesh.disconnected().contains(&peer) {
+                if !lock(&self.mesh.disconnected).contains(&peer) {
                     // If there is no room, the other peer's attempts fail.
                     let _ = self.mesh.connect(peer, address, &self.runtime);
                 }
                 Vec::new()
             }
             LobbyResponse::Relay(peer, port) => {
-                if let Some(other) = self.mesh.others().get(&peer) {
+                if let Some(other) = lock(&self.mesh.others).get(&peer) {
                     other.routes.set_relay((self.lobby.ip(), port).into());
                 }
                 Vec::new()

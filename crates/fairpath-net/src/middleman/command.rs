@@ -181,37 +181,22 @@ impl Command {
             words.next();
         }
         let is_general = clients == ClientSelector::All && directions == Directions::Both;
-        let command = match *words.peek().ok_or(BadCommand::Empty)? {
+        let command = match words.next().ok_or(BadCommand::Empty)? {
             "partition" => {
-                words.next();
                 Self::Partition { clients, directions, lasting: words.next().map(parse_span).transpose()? }
             }
-            "heal" => {
-                words.next();
-                Self::Heal { clients, directions }
-            }
-            "rebind" if directions == Directions::Both => {
-                words.next();
-                Self::Rebind { clients }
-            }
-            "statistics" if is_general => {
-                words.next();
-                Self::Statistics
-            }
-            "help" if is_general => {
-                words.next();
-                Self::Help
-            }
-            "quit" if is_general => {
-                words.next();
-                Self::Quit
-            }
-            _ => {
-                let mut settings = Vec::new();
-                while let Some(name) = words.next() {
+            "heal" => Self::Heal { clients, directions },
+            "rebind" if directions == Directions::Both => Self::Rebind { clients },
+            "statistics" if is_general => Self::Statistics,
+            "help" if is_general => Self::Help,
+            "quit" if is_general => Self::Quit,
+            first => {
+                let (mut settings, mut next) = (Vec::new(), Some(first));
+                while let Some(name) = next {
                     let name = setting_name(name)?;
                     let value = words.next().ok_or(BadCommand::MissingValue(name))?;
                     settings.push(Setting::parse(name, value, &open_trace)?);
+                    next = words.next();
                 }
                 Self::Change { clients, directions, settings }
             }

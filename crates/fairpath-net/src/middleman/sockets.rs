@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -22,6 +22,7 @@ use super::StartError;
 use super::config::{ChangeError, ClientSelector, Direction, Directions, MiddlemanConfig};
 use super::proxy::{Packet, Proxy};
 use super::statistics::MiddlemanStatistics;
+use crate::client::any_local_address;
 
 /// State shared by both threads and the handle.
 pub(super) struct Sockets {
@@ -155,11 +156,7 @@ impl Sockets {
     /// Opens a socket to the server on a port that the system chooses. It is connected, so that it
     /// receives from the server only.
     fn open_upstream(self: &Arc<Self>, client: u32) -> io::Result<Upstream> {
-        let any_port: SocketAddr = match self.to {
-            SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
-            SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
-        };
-        let socket = UdpSocket::bind(any_port)?;
+        let socket = UdpSocket::bind(any_local_address(self.to))?;
         socket.connect(self.to)?;
         socket.set_nonblocking(true)?;
         let received = socket.try_clone()?;
@@ -252,9 +249,13 @@ pub(super) fn send(sockets: &Sockets) {
             continue;
         }
         drop(state);
-        let sent: Vec<_> = due.drain(..).map(|leaving| leaving.send(sockets)).collect();
+        let send = |(packet, destination): (Packet, Destination)| {
+            let was_sent = destination.send(sockets, &packet.bytes).is_ok();
+            (packet, sockets.now(), was_sent)
+        };
+        let sent: Vec<_> = due.drain(..).map(send).collect();
         state = sockets.lock();
-        for Left { packet, at, was_sent } in sent {
+        for (packet, at, was_sent) in sent {
             state.proxy.on_left(&packet, at, was_sent);
         }
     }
@@ -268,7 +269,7 @@ impl ProxyState {
     }
 
     /// Takes the packets that are due, each with its current destination.
-    fn take_due(&mut self, now: SharedInstant, due: &mut Vec<Leaving>) {
+    fn take_due(&mut self, now: SharedInstant, due: &mut Vec<(Packet, Destination)>) {
         while due.len() < SENT_AT_ONCE_MAX {
             let Some(packet) = self.proxy.poll_packet(now) else { return };
             let destination = match packet.direction {
@@ -278,15 +279,9 @@ impl ProxyState {
                 Direction::Down => self.proxy.address_of(packet.client).map(Destination::Down),
             };
             let destination = destination.expect("a client with packets on their way is not forgotten");
-            due.push(Leaving { packet, destination });
+            due.push((packet, destination));
         }
     }
-}
-
-/// A packet about to leave.
-struct Leaving {
-    packet: Packet,
-    destination: Destination,
 }
 
 enum Destination {
@@ -294,20 +289,12 @@ enum Destination {
     Down(SocketAddr),
 }
 
-/// A packet that was sent, or could not be.
-struct Left {
-    packet: Packet,
-    at: SharedInstant,
-    was_sent: bool,
-}
-
-impl Leaving {
-    fn send(self, sockets: &Sockets) -> Left {
-        let sent = match &self.destination {
-            Destination::Up(socket) => send_up(socket, &self.packet.bytes),
-            Destination::Down(client) => sockets.listen.send_to(&self.packet.bytes, client),
-        };
-        Left { packet: self.packet, at: sockets.now(), was_sent: sent.is_ok() }
+impl Destination {
+    fn send(&self, sockets: &Sockets, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Up(socket) => send_up(socket, bytes),
+            Self::Down(client) => sockets.listen.send_to(bytes, client),
+        }
     }
 }
 

@@ -326,7 +326,10 @@ fn a_client_that_changes_its_port_is_not_followed() {
     let answer = async { tokio::time::timeout(PATIENCE, client.receiving.read_exact(&mut answer)).await };
     let answer = client.runtime.block_on(answer).expect("an end within the test's patience");
     assert!(answer.is_err(), "the lobby answered at the new port");
-    assert_eq!(client.quic.close_reason(), Some(quinn::ConnectionError::TimedOut));
+    // The client gives up, or the lobby tells it that the connection is forgotten.
+    let reason = client.quic.close_reason();
+    let is_lost = matches!(reason, Some(quinn::ConnectionError::TimedOut | quinn::ConnectionError::Reset));
+    assert!(is_lost, "{reason:?}");
     // A new connection from another port is accepted.
     let mut client = RawClient::call(&identity, &running);
     client.say(&list);
