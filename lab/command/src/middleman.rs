@@ -298,7 +298,7 @@ impl Told {
         let changed = match command {
             Command::Change { clients, directions, settings } => {
                 handle.change(*clients, *directions, |link| {
-                    settings.iter().for_each(|setting| setting.apply(link))
+                    settings.iter().for_each(|setting| setting.apply(link));
                 })?
             }
             Command::Partition { clients, directions, lasting } => {
