@@ -216,6 +216,6 @@ mod tests {
         assert!(answer.ends_with("\r\n\r\n<p>hello"), "{answer}");
         let address = server.address();
         drop(server);
-        assert!(TcpStream::connect(address).is_err(), "nobody listens any more");
+        assert!(TcpStream::connect(address).is_err(), "the port is closed");
     }
 }
