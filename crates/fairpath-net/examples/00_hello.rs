@@ -1,4 +1,7 @@
-//! A server, a client, one ship: the least that moves.
+//! Step 0: a server, a client and one ship.
+//!
+//! The server moves the ship and prints its true position. The client prints where it places it.
+//! The next step adds a second player and a bad network.
 //!
 //! `cargo run -p fairpath-net --example 00_hello`
 
@@ -15,7 +18,7 @@ use fairpath_net::{Identity, NetClient, NetClientConfig, NetServer, NetServerCon
 const SHIP: ClassId = ClassId(0);
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // Both sides know what kinds of things there are, and how exactly they are told of.
+    // Both sides know the classes of entities, and how far a client may be off: 0.1 units.
     let classes = [(SHIP, Class::new(Trigger::within(0.1)))];
 
     let session = ServerConfig::new(classes.clone(), fairpath_net::new_epoch());
@@ -34,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let truth = State::moving(Vec2::new(x, 0.0), Vec2::new(3.0, 0.0));
         server.frame(|session, now| session.observe(ship, Observation::Moved(truth), now))?;
         if let Some(placed) = client.frame(|session, now| session.place(ship, now)) {
-            println!("the ship is at {x:.2}, the client has it at {:.2}", placed.position.x);
+            println!("the ship is at {x:.2}, the client places it at {:.2}", placed.position.x);
             seen += 1;
         }
         if seen == 10 {

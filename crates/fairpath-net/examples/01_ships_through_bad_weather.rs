@@ -1,7 +1,10 @@
-//! Two clients fly ships and shoot words at each other, through a network that loses every fifth
-//! packet.
+//! Step 1: two clients on a bad network, which delays packets by 60 ms and loses every fifth.
 //!
-//! `cargo run -p fairpath-net --example 01_ships_through_bad_weather`
+//! Each client owns a ship, and hails the owner of every ship that it sees. A middleman between
+//! clients and server makes the network bad. The server refuses ships that claim to be too fast.
+//! The next step plays without a server.
+//!
+//! `cargo run -p fairpath-net --features middleman --example 01_ships_through_bad_weather`
 
 use std::error::Error;
 use std::thread::sleep;
@@ -15,9 +18,8 @@ use fairpath::session::{
 use fairpath::time::Span;
 use fairpath::vector::Vec2;
 use fairpath::{EntityId, Observation, State, Trigger};
-use fairpath_net::middleman::{Middleman, MiddlemanConfig};
+use fairpath_net::middleman::{LinkConfig, Loss, Middleman, MiddlemanConfig};
 use fairpath_net::{Identity, NetClient, NetClientConfig, NetServer, NetServerConfig, Trust};
-use fairpath_sim::{LinkConfig, Loss};
 
 const SHIP: ClassId = ClassId(0);
 const HAIL: u32 = 1;
@@ -58,13 +60,13 @@ fn main() -> Result<(), Box<dyn Error>> {
                 while let Some(event) = session.poll_event() {
                     match event {
                         ClientEvent::Connected(_) => ships[index] = Some(session.create(SHIP, b"", now)?),
-                        // Whoever sees somebody new hails them; the call finds its way to the owner.
+                        // The server forwards the call to the client that owns the ship.
                         ClientEvent::ObjectEntered { object, .. } => {
                             session.call_owner(object, HAIL, b"ahoy", Delivery::Quickest)?;
                         }
                         ClientEvent::Called { from, bytes, .. } => {
                             println!(
-                                "client {index} hears {:?} from {from:?}",
+                                "client {index} receives {:?} from {from:?}",
                                 String::from_utf8_lossy(&bytes)
                             );
                             hailed[index] = true;
@@ -87,7 +89,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let other = ships[1 - index].expect("they have hailed each other");
         let placed = client.frame(|session, now| session.place(other, now));
         println!(
-            "client {index}: {} bytes in {} datagrams sent, {:.0} % lost on the way here, the other one is at {:?}",
+            "client {index}: sent {} bytes in {} datagrams, lost {:.0} % of the received ones, places the other ship at {:?}",
             statistics.bytes_sent,
             statistics.datagrams_sent,
             100.0 * statistics.loss_ratio(),

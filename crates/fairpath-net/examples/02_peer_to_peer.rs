@@ -1,7 +1,10 @@
-//! Three peers and no server: each owns a ship and tells the others directly. A lobby introduces
-//! them, and is not needed after that.
+//! Step 2: three peers without a server.
 //!
-//! `cargo run -p fairpath-net --example 02_peer_to_peer`
+//! Each peer owns a ship and tells the others directly. A lobby introduces them and is not needed
+//! after that. The first peer prints where it places the ships of the others. The next step returns
+//! to a server, as a relay and a judge.
+//!
+//! `cargo run -p fairpath-net --features peer --example 02_peer_to_peer`
 
 use std::error::Error;
 use std::thread::sleep;
@@ -19,7 +22,7 @@ use fairpath_net::{Identity, NetPeer, NetPeerConfig, PeerEvent, Trust};
 const SHIP: ClassId = ClassId(0);
 const NAMES: [&str; 3] = ["Ann", "Bob", "Cid"];
 
-/// Everybody flies circles, by their own clock.
+/// Every ship flies a circle, by its owner's clock.
 fn truth(which: usize, now: SharedInstant) -> State<Vec2> {
     let secs = (now.as_micros() % 1_000_000_000) as f64 / 1e6;
     let ahead = Vec2::from_heading(secs);
@@ -30,7 +33,7 @@ fn truth(which: usize, now: SharedInstant) -> State<Vec2> {
 fn main() -> Result<(), Box<dyn Error>> {
     let any_port = "127.0.0.1:0".parse()?;
     let lobby = LobbyServer::bind(LobbyConfig::new(any_port, Identity::local(&[])?))?;
-    let meeting_place = LobbyAddress::new(lobby.address(), Trust::Pinned(vec![lobby.fingerprint()]));
+    let lobby_address = LobbyAddress::new(lobby.address(), Trust::Pinned(vec![lobby.fingerprint()]));
 
     let classes = [(SHIP, Class::new(Trigger::within(0.1)).with_model(MotionKind::Circular))];
     let mut peers = Vec::new();
@@ -39,36 +42,36 @@ fn main() -> Result<(), Box<dyn Error>> {
         let peer = NetPeer::<Vec2>::bind(config, Box::new(Broadcast))?;
         let ship = peer.frame(|session, now| session.create(SHIP, name.as_bytes(), now))?;
         let room = Announcement::new("ships", name).with_attribute("room", "blue");
-        peer.join(meeting_place.clone(), room)?;
+        peer.join(lobby_address.clone(), room)?;
         peers.push((peer, ship));
     }
 
-    let mut met = 0;
-    let mut looks = [0; NAMES.len()];
-    while looks[1..].iter().any(|seen| *seen < 4) {
+    let mut connections = 0;
+    let mut samples = [0; NAMES.len()];
+    while samples[1..].iter().any(|seen| *seen < 4) {
         for (which, (peer, ship)) in peers.iter().enumerate() {
-            // What is one's own is in one's own session, as on a server …
+            // The peer's own entities are in its own session, as on a server …
             peer.frame(|session, now| session.observe(*ship, Observation::Moved(truth(which, now)), now))?;
             while let Some(event) = peer.poll_event() {
-                if let PeerEvent::Met(other) = event {
-                    met += 1;
-                    println!("{} has met {:.8}…", NAMES[which], other.to_string());
+                if let PeerEvent::Connected(other) = event {
+                    connections += 1;
+                    println!("{} is connected to {:.8}…", NAMES[which], other.to_string());
                 }
             }
         }
-        // … and what another one owns is in a session with that one, as on a client.
-        if met == NAMES.len() * (NAMES.len() - 1) {
+        // … and the entities of another peer are in the session with it, as on a client.
+        if connections == NAMES.len() * (NAMES.len() - 1) {
             let (ann, _) = &peers[0];
             for (which, (owner, ship)) in peers.iter().enumerate().skip(1) {
                 let seen = ann.view(owner.fingerprint(), |session, now| {
-                    let by_its_clock = session.clock_now(now)?.shared;
-                    Some((session.place(*ship, now)?.position, truth(which, by_its_clock).position))
+                    let owner_time = session.clock_now(now)?.shared;
+                    Some((session.place(*ship, now)?.position, truth(which, owner_time).position))
                 });
                 if let Some(Some((placed, truth))) = seen {
-                    looks[which] += 1;
+                    samples[which] += 1;
                     let error = placed.distance(truth);
                     println!(
-                        "Ann has {} at ({:.2}, {:.2}), {error:.3} off",
+                        "Ann places {} at ({:.2}, {:.2}), {error:.3} off",
                         NAMES[which], placed.x, placed.y
                     );
                 }

@@ -1,11 +1,11 @@
-//! A server as relay and judge: owners' words reach the others with the owners' own stamps, and
-//! lies reach nobody.
+//! Step 3: a server that relays updates bit by bit, and refuses impossible ones.
 //!
-//! Two clients 100 ms away from the server cannot reach each other and need not. What Ann says of
-//! her ship goes on as she said it, to the bit: so Bob, on the clock that all share, has it exactly
-//! where she says it is, though it took 200 ms to reach him. Then Bob cheats.
+//! Two clients are 100 ms away from the server and need no connection to each other. The server
+//! passes Ann's updates on with her own timestamps. So Bob, on the shared clock, places her ship
+//! exactly where she says it is, although each update takes 200 ms to reach him. Then Bob claims an
+//! impossible speed, and the server refuses it.
 //!
-//! `cargo run -p fairpath-net --example 03_relay`
+//! `cargo run -p fairpath-net --features middleman --example 03_relay`
 
 use std::error::Error;
 use std::thread::sleep;
@@ -18,13 +18,12 @@ use fairpath::session::{
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::Vec2;
 use fairpath::{EntityId, Observation, State, Trigger};
-use fairpath_net::middleman::{Middleman, MiddlemanConfig};
+use fairpath_net::middleman::{LinkConfig, Middleman, MiddlemanConfig};
 use fairpath_net::{Identity, NetClient, NetClientConfig, NetServer, NetServerConfig, Trust};
-use fairpath_sim::LinkConfig;
 
 const SHIP: ClassId = ClassId(0);
 
-/// Ann flies to and fro, ten units a second, and turns every half second.
+/// Ann flies back and forth at ten units per second, and turns every half second.
 fn truth(now: SharedInstant) -> State<Vec2> {
     let secs = now.as_micros().rem_euclid(1_000_000) as f64 / 1e6;
     let speed = if secs < 0.5 { 10.0 } else { -10.0 };
@@ -52,10 +51,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (mut anns, mut bobs) = (None::<EntityId>, None::<EntityId>);
     let mut relayed = 0;
     let mut newest = None;
-    let mut is_caught = false;
+    let mut is_refused = false;
 
-    while !is_caught {
-        // Ann turns around now and then, and says so.
+    while !is_refused {
+        // Ann observes her ship; an update leaves whenever she turns.
         ann.frame(|session, now| -> Result<(), Box<dyn Error>> {
             if anns.is_none() && session.is_connected() {
                 anns = Some(session.create(SHIP, b"Ann", now)?);
@@ -69,8 +68,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         bob.frame(|session, now| -> Result<(), Box<dyn Error>> {
             while let Some(event) = session.poll_event() {
                 if let ClientEvent::Refused { refusal, .. } = event {
-                    println!("the server refuses Bob's word: {refusal}");
-                    is_caught = true;
+                    println!("the server refuses Bob's update: {refusal}");
+                    is_refused = true;
                 }
             }
             let (Some(ship), Some(clock)) = (anns, session.clock_now(now)) else { return Ok(()) };
@@ -79,19 +78,19 @@ fn main() -> Result<(), Box<dyn Error>> {
                 && newest.replace(followed.generated_at) != Some(followed.generated_at)
             {
                 let age = clock.shared - followed.generated_at;
-                let said = followed.position_at(clock.shared);
+                let stated = followed.position_at(clock.shared);
                 println!(
-                    "Ann said it {:.0} ms ago, Bob has her at {:.2}, which is {:.2} from what she says",
+                    "the update is {:.0} ms old, Bob places Ann at {:.2}, {:.2} from what she says",
                     age.as_millis_f64(),
                     placed.position.x,
-                    (placed.position - said).x.abs()
+                    (placed.position - stated).x.abs()
                 );
                 relayed += 1;
             }
             if relayed < 5 {
                 return Ok(());
             }
-            // Enough seen. Bob claims to fly at a thousand.
+            // Now Bob claims to fly at a thousand units per second.
             if bobs.is_none() {
                 bobs = Some(session.create(SHIP, b"Bob", now)?);
             }
@@ -102,6 +101,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         sleep(Duration::from_millis(16));
     }
     let seen = bobs.and_then(|ship| ann.frame(|session, now| session.place(ship, now)));
-    println!("Ann sees of Bob's thousand: {:?}", seen.map(|state| state.velocity.x));
+    println!("the speed at which Ann sees Bob: {:?}", seen.map(|state| state.velocity.x));
     Ok(())
 }

@@ -1,10 +1,9 @@
-//! A client on a socket, which comes back by itself.
+//! A client on a socket. It reconnects by itself.
 
 use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
-use std::thread::JoinHandle;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use fairpath::session::{Budget, Client, CloseReason, Statistics};
@@ -15,47 +14,49 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinSet;
 
+use crate::background::{Background, CHECK_EVERY, CLOSE_WITHIN};
 use crate::clock::Clock;
 use crate::congestion::Congestion;
-use crate::identity::{Identity, Trust};
-use crate::link::{
-    ALPN_NATIVE, ALPN_WEB, ConnectionLost, Inbound, Link, Receiving, Sending, Transport, listen,
+use crate::connection::{
+    ALPN_NATIVE, Connection, ConnectionLost, Inbound, ReceiveStream, SendStream, Transport, listen,
     transport_config,
 };
-use crate::outlet::{Departures, Outbound, Outlet, Pumped};
+use crate::identity::{Identity, Trust};
+use crate::lock;
 use crate::pace::{Pause, pause};
+use crate::sender::{Departures, Outbound, PeerSender, SendProgress};
 
-/// How a client reaches its server.
+/// How a client connects to its server.
 #[derive(Clone, Debug)]
 pub struct NetClientConfig {
-    /// Which server it believes.
+    /// The server certificates that the client accepts.
     pub trust: Trust,
-    /// What it asks the server to be, for [`Trust::Certificates`]. Default `localhost`. By
-    /// WebTransport it is the address itself.
+    /// The name that the server's certificate must be valid for, with [`Trust::Certificates`].
+    /// Default `localhost`. WebTransport uses the address instead.
     pub server_name: String,
-    /// What the connection is made of. Default [`Transport::Quic`]; WebTransport is for those who
-    /// test what browsers do.
+    /// The protocol of the connection. Default [`Transport::Quic`]. A native client uses
+    /// WebTransport only to test what browsers do.
     pub transport: Transport,
-    /// How much may be under way.
+    /// The congestion controller: how many bytes may be in flight.
     pub congestion: Congestion,
-    /// What the session sends, for [`Congestion::Steady`]. The same as the session's. Default
+    /// The send budget, for [`Congestion::Steady`]. Set it to the session's budget. Default
     /// [`Budget::default`].
     pub budget: Budget,
-    /// How long an attempt to connect may take. Default 5 s: two round trips of the slowest link,
-    /// twice lost.
+    /// Time limit of one connection attempt. Default 5 s: two round trips of the slowest link, lost
+    /// twice.
     pub connect_within: Duration,
-    /// How long it waits after the first attempt that failed; twice as long after each further one.
-    /// Default 250 ms.
+    /// Pause after the first failed attempt. Each further failure doubles it. Default 250 ms.
     pub retry_after_min: Duration,
-    /// How long it waits at most. Default 4 s: far above it people reach for the button, far below
-    /// it a crowd of clients keeps a server from starting.
+    /// Longest pause between attempts. Default 4 s. Much longer, and players press the button
+    /// themselves; much shorter, and a crowd of clients keeps a server from starting.
     pub retry_after_max: Duration,
-    /// What it lives by. Default [`Clock::unix`]; it need not be right.
+    /// The client's own clock. Default [`Clock::unix`]. It need not be right: the session
+    /// synchronises it.
     pub clock: Clock,
 }
 
 impl NetClientConfig {
-    /// The usual, with a server to believe.
+    /// The defaults, for a server with these certificates.
     pub fn new(trust: Trust) -> Self {
         Self {
             trust,
@@ -71,84 +72,77 @@ impl NetClientConfig {
     }
 }
 
-/// Why a client cannot even start.
+/// Why a client cannot start.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// What it is to trust is no certificate.
+    /// A trusted certificate cannot be used.
     Trust(rustls::Error),
-    /// The system gives it no socket or no thread.
+    /// The system provides no socket or no thread.
     System(io::Error),
 }
 
-/// How a client is connected at the moment.
+/// The state of a client's connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionState {
-    /// Trying to; so many attempts failed since the last connection.
+    /// The client is connecting, or reconnecting.
     Connecting {
-        /// How many.
+        /// Attempts that failed since the last connection.
         failed: u32,
     },
-    /// There is a connection. Whether there is a session on it the session knows.
+    /// There is a connection. [`Client::is_connected`] tells whether a session runs on it.
     Connected,
-    /// It is over, and it does not try again: for this reason, or because this client left.
+    /// The connection ended and the client does not try again: the server gave this reason, or,
+    /// with `None`, this client left.
     Over(Option<CloseReason>),
 }
 
 /// A client on a socket.
 ///
-/// It runs on a thread of its own, and the game gets the session in [`frame`](Self::frame), as with
-/// [`NetServer`](crate::NetServer). If the address changes, QUIC moves the connection; if the
-/// connection dies, the client connects again and resumes the session, for as long as the server
-/// does not send it away. Dropping it leaves at once; [`leave`](Self::leave) waits until what was
-/// promised has arrived.
+/// It runs on a thread of its own. The game accesses the session in [`frame`](Self::frame), as with
+/// [`NetServer`](crate::NetServer). If the client's address changes, QUIC moves the connection. If
+/// the connection dies, the client reconnects and resumes the session, unless the server has
+/// dismissed it. Dropping the client leaves at once; [`leave`](Self::leave) first waits until
+/// reliable messages are confirmed.
 #[derive(Debug)]
 pub struct NetClient<V: Planar> {
-    shared: Arc<Shared<V>>,
-    stop: Option<oneshot::Sender<Duration>>,
-    ending: Option<Ending>,
+    task: Background,
+    shared: Arc<SharedClient<V>>,
 }
 
-/// How it is heard that a client has ended, and whether everything was confirmed.
-#[derive(Debug)]
-enum Ending {
-    Own(JoinHandle<bool>),
-    Shared(mpsc::Receiver<bool>),
-}
-
-/// A thread that many clients run on: for bots, and for whoever plays a crowd. A client of its own
-/// needs none.
+/// A thread that many clients share, for bots and load tests. A single client starts a thread of
+/// its own.
 ///
-/// Dropping it ends the clients that are still on it, without goodbye.
+/// Dropping it ends the clients on it without telling the server.
 #[derive(Debug)]
 pub struct ClientThread {
     runtime: Handle,
-    /// It ends when this is dropped.
+    /// Dropping this ends the thread.
     _stop: oneshot::Sender<()>,
 }
 
-/// How a client's connection is.
+/// The status of a client's connection.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ClientStatus {
-    /// Whether there is one.
-    pub reach: ConnectionState,
-    /// Where the other end of the connection is, if there is one.
+    /// Whether there is a connection.
+    pub connection_state: ConnectionState,
+    /// The address of the server's end, if there is a connection.
     pub server: Option<SocketAddr>,
-    /// Connections so far.
+    /// Connections so far, this one included.
     pub connections: u32,
-    /// What the session counts.
+    /// The session's counters.
     pub session: Statistics,
-    /// How datagrams left, on this connection.
+    /// How datagrams left on this connection.
     pub departures: Departures,
-    /// Bytes of UDP that were sent on this connection, with everything.
+    /// UDP payload bytes sent on this connection, QUIC's own included.
     pub udp_bytes_sent: u64,
-    /// Bytes of UDP that came on this connection, with everything.
+    /// UDP payload bytes received on this connection, QUIC's own included.
     pub udp_bytes_received: u64,
 }
 
 impl<V: Planar> NetClient<V> {
-    /// Starts to connect a session to a server, and does not wait for it.
+    /// Starts to connect a session to a server. Returns before there is a connection.
     pub fn connect(
         server: SocketAddr,
         config: NetClientConfig,
@@ -156,84 +150,57 @@ impl<V: Planar> NetClient<V> {
     ) -> Result<Self, ConnectError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(ConnectError::System)?;
-        let caller = {
-            let _inside = runtime.enter();
-            Caller::new(server, &config)?
-        };
-        let shared = Arc::new(Shared::new(session, config.clock));
-        let (stop, stopped) = oneshot::channel();
+        let connector = Connector::new(runtime.handle(), server, &config)?;
+        let shared = Arc::new(SharedClient::new(session, config.clock));
         let inside = Arc::clone(&shared);
-        let thread = std::thread::Builder::new()
-            .name("fairpath-client".into())
-            .spawn(move || runtime.block_on(run(inside, caller, config, stopped)));
-        let ending = Some(Ending::Own(thread.map_err(ConnectError::System)?));
-        Ok(Self { shared, stop: Some(stop), ending })
+        let run = move |stop| run(inside, connector, config, stop);
+        let task = Background::start("fairpath-client", runtime, run).map_err(ConnectError::System)?;
+        Ok(Self { task, shared })
     }
 
-    /// The same on a thread that is there already.
+    /// Starts to connect like [`connect`](Self::connect), on a shared thread.
     pub fn connect_on(
         thread: &ClientThread,
         server: SocketAddr,
         config: NetClientConfig,
         session: Client<V>,
     ) -> Result<Self, ConnectError> {
-        let caller = {
-            let _inside = thread.runtime.enter();
-            Caller::new(server, &config)?
-        };
-        let shared = Arc::new(Shared::new(session, config.clock));
-        let (stop, stopped) = oneshot::channel();
-        let (ended, ending) = mpsc::channel();
+        let connector = Connector::new(&thread.runtime, server, &config)?;
+        let shared = Arc::new(SharedClient::new(session, config.clock));
         let inside = Arc::clone(&shared);
-        thread.runtime.spawn(async move {
-            // Who dropped the client does not want to know.
-            let _ = ended.send(run(inside, caller, config, stopped).await);
-        });
-        Ok(Self { shared, stop: Some(stop), ending: Some(Ending::Shared(ending)) })
+        let task = Background::start_on(&thread.runtime, |stop| run(inside, connector, config, stop));
+        Ok(Self { task, shared })
     }
 
-    /// What this client's own clock shows.
+    /// The current time on this client's own clock.
     pub fn now(&self) -> LocalInstant {
         self.shared.clock.local()
     }
 
-    /// The game's turn with the session. What it did leaves at once afterwards.
+    /// Gives the game access to the session. Data that it produced is sent right afterwards.
     pub fn frame<R>(&self, turn: impl FnOnce(&mut Client<V>, LocalInstant) -> R) -> R {
         self.shared.with(turn)
     }
 
     /// Whether there is a connection.
-    pub fn reach(&self) -> ConnectionState {
-        self.shared.reach()
+    pub fn connection_state(&self) -> ConnectionState {
+        self.shared.connection_state()
     }
 
-    /// How the connection is.
+    /// The status of the connection.
     pub fn status(&self) -> ClientStatus {
         self.shared.status()
     }
 
-    /// Leaves for good, after so long at most to let arrive what was promised. Whether all of it
-    /// was confirmed.
+    /// Leaves for good. Waits up to `within` for reliable messages to be confirmed, and returns
+    /// whether all of them were.
     pub fn leave(mut self, within: Duration) -> bool {
-        if let Some(stop) = self.stop.take() {
-            let _ = stop.send(within);
-        }
-        self.end()
-    }
-
-    fn end(&mut self) -> bool {
-        self.stop = None;
-        // If it panicked it has said so; a second panic while the first unwinds would hide it.
-        match self.ending.take() {
-            Some(Ending::Own(thread)) => thread.join().unwrap_or(false),
-            Some(Ending::Shared(ended)) => ended.recv().unwrap_or(false),
-            None => false,
-        }
+        self.task.finish(within)
     }
 }
 
 impl ClientThread {
-    /// Starts it.
+    /// Starts a thread without clients.
     pub fn start() -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let handle = runtime.handle().clone();
@@ -244,177 +211,164 @@ impl ClientThread {
     }
 }
 
-impl<V: Planar> Drop for NetClient<V> {
-    fn drop(&mut self) {
-        self.end();
-    }
-}
-
-/// What the thread and the game share.
+/// State shared by the client's thread and the game.
 #[derive(Debug)]
-pub(crate) struct Shared<V: Planar> {
-    live: Mutex<Live<V>>,
+pub(crate) struct SharedClient<V: Planar> {
+    inner: Mutex<ClientInner<V>>,
     clock: Clock,
     wake: Arc<Notify>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Live<V: Planar> {
+pub(crate) struct ClientInner<V: Planar> {
     session: Client<V>,
-    outlet: Option<Outlet>,
-    reach: ConnectionState,
+    sender: Option<PeerSender>,
+    connection_state: ConnectionState,
     connections: u32,
-    /// Why this end closed the last connection.
+    /// The reason for which this end closed the last connection.
     closed_for: Option<CloseReason>,
 }
 
-impl<V: Planar> Shared<V> {
+impl<V: Planar> SharedClient<V> {
     pub(crate) fn new(session: Client<V>, clock: Clock) -> Self {
-        let reach = ConnectionState::Connecting { failed: 0 };
-        let live = Live { session, outlet: None, reach, connections: 0, closed_for: None };
-        Self { live: Mutex::new(live), clock, wake: Arc::new(Notify::new()) }
+        let connection_state = ConnectionState::Connecting { failed: 0 };
+        let inner = ClientInner { session, sender: None, connection_state, connections: 0, closed_for: None };
+        Self { inner: Mutex::new(inner), clock, wake: Arc::new(Notify::new()) }
     }
 
-    /// A game that panicked in its turn left the session as it is between two calls: others go on
-    /// with it.
-    fn lock(&self) -> MutexGuard<'_, Live<V>> {
-        self.live.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A turn with the session. The clock is read inside the lock, so time never runs backwards for
-    /// the session.
+    /// Gives access to the session. Reads the clock inside the lock, so that the session never sees
+    /// time run backwards.
     pub(crate) fn with<R>(&self, turn: impl FnOnce(&mut Client<V>, LocalInstant) -> R) -> R {
-        let mut live = self.lock();
-        let result = turn(&mut live.session, self.clock.local());
-        drop(live);
+        let mut inner = lock(&self.inner);
+        let result = turn(&mut inner.session, self.clock.local());
+        drop(inner);
         self.wake.notify_one();
         result
     }
 
-    pub(crate) fn reach(&self) -> ConnectionState {
-        self.lock().reach
+    pub(crate) fn connection_state(&self) -> ConnectionState {
+        lock(&self.inner).connection_state
     }
 
-    /// Whether the session has a transport, and its clock is known.
+    /// Whether the session is connected and its clock is synchronised.
+    #[cfg(feature = "peer")]
     pub(crate) fn is_in_session(&self) -> bool {
-        self.lock().session.is_connected()
+        lock(&self.inner).session.is_connected()
     }
 
-    /// Says that it is over, for who has nobody left to drive the session.
+    /// Closes the connection at once, when no task drives the session any more.
+    #[cfg(feature = "peer")]
     pub(crate) fn leave_at_once(&self) {
-        if let Some(outlet) = self.lock().outlet.take() {
-            outlet.close(CloseReason::Finished);
+        if let Some(sender) = lock(&self.inner).sender.take() {
+            sender.close(CloseReason::Finished);
         }
     }
 
-    /// How the connection is.
+    /// The status of the connection.
     pub(crate) fn status(&self) -> ClientStatus {
-        let live = self.lock();
-        let quic = live.outlet.as_ref().map(|outlet| outlet.link().quic_statistics());
+        let inner = lock(&self.inner);
+        let quic = inner.sender.as_ref().map(|sender| sender.connection().quic_statistics());
         ClientStatus {
-            reach: live.reach,
-            server: live.outlet.as_ref().map(|outlet| outlet.link().address()),
-            connections: live.connections,
-            session: live.session.statistics(),
-            departures: live.outlet.as_ref().map(Outlet::departures).unwrap_or_default(),
+            connection_state: inner.connection_state,
+            server: inner.sender.as_ref().map(|sender| sender.connection().address()),
+            connections: inner.connections,
+            session: inner.session.statistics(),
+            departures: inner.sender.as_ref().map(PeerSender::departures).unwrap_or_default(),
             udp_bytes_sent: quic.as_ref().map_or(0, |quic| quic.udp_tx.bytes),
             udp_bytes_received: quic.as_ref().map_or(0, |quic| quic.udp_rx.bytes),
         }
     }
 
-    /// The session's run loop, once.
+    /// Runs the session's loop once.
     fn pump(&self) -> Pause {
-        let mut live = self.lock();
-        let Live { session, outlet, closed_for, .. } = &mut *live;
+        let mut inner = lock(&self.inner);
+        let ClientInner { session, sender, closed_for, .. } = &mut *inner;
         let now = self.clock.local();
         session.handle_timeout(now);
-        let mut pumped = Pumped::default();
-        if let Some(outlet) = outlet {
-            pumped = outlet.pump(&mut ClientOutbound { session, now });
+        let mut progress = SendProgress::default();
+        if let Some(sender) = sender {
+            progress = sender.pump(&mut ClientOutbound { session, now });
         }
         if let Some(reason) = session.poll_close()
-            && let Some(outlet) = outlet.take()
+            && let Some(sender) = sender.take()
         {
             *closed_for = Some(reason);
-            outlet.close(reason);
+            sender.close(reason);
         }
         let deadline = session.poll_deadline(now);
-        pause(pumped, deadline.map(|at| self.clock.when(at.as_micros())))
+        pause(progress, deadline.map(|at| self.clock.when(at.as_micros())))
     }
 }
 
 // ── the thread
-// ──────────────────────────────────────────────────────────────────────────────────────────────
 
-/// Stays connected until it is told to stop, or is dropped. Whether everything was confirmed when
-/// it ended.
+/// Stays connected until told to stop, or until `stop` is dropped. Returns whether every reliable
+/// message was confirmed.
 pub(crate) async fn run<V: Planar>(
-    shared: Arc<Shared<V>>,
-    caller: Caller,
+    shared: Arc<SharedClient<V>>,
+    connector: Connector,
     config: NetClientConfig,
     stop: oneshot::Receiver<Duration>,
 ) -> bool {
-    // They end when this does.
+    // The tasks end with this set.
     let mut tasks = JoinSet::new();
     tasks.spawn(drive(Arc::clone(&shared)));
-    let staying = tasks.spawn(stay_connected(Arc::clone(&shared), caller.clone(), config));
+    let connecting = tasks.spawn(reconnect_forever(Arc::clone(&shared), connector.clone(), config));
     let within = stop.await.unwrap_or_default();
     let is_flushed = flush(&shared, within).await;
     shared.with(|session, now| session.leave(now));
-    // The run loop closes the connection, and then nobody is to open another one.
+    // The run loop closes the connection. Stop reconnecting before it can open another one.
     let closed = async {
-        while shared.lock().outlet.is_some() {
-            tokio::time::sleep(LOOK_AGAIN).await;
+        while lock(&shared.inner).sender.is_some() {
+            tokio::time::sleep(CHECK_EVERY).await;
         }
     };
-    let _ = tokio::time::timeout(LAST_WORDS, closed).await;
-    staying.abort();
-    let _ = tokio::time::timeout(LAST_WORDS, caller.wait_idle()).await;
-    shared.lock().reach = ConnectionState::Over(None);
+    let _ = tokio::time::timeout(CLOSE_WITHIN, closed).await;
+    connecting.abort();
+    let _ = tokio::time::timeout(CLOSE_WITHIN, connector.wait_idle()).await;
+    lock(&shared.inner).connection_state = ConnectionState::Over(None);
     is_flushed
 }
 
-pub(crate) async fn flush<V: Planar>(shared: &Shared<V>, within: Duration) -> bool {
+pub(crate) async fn flush<V: Planar>(shared: &SharedClient<V>, within: Duration) -> bool {
     let flushed = async {
-        while shared.lock().session.statistics().outbox_bytes > 0 {
-            tokio::time::sleep(LOOK_AGAIN).await;
+        while lock(&shared.inner).session.statistics().outbox_bytes > 0 {
+            tokio::time::sleep(CHECK_EVERY).await;
         }
     };
     tokio::time::timeout(within, flushed).await.is_ok()
 }
 
-/// How often it is looked whether all is confirmed.
-const LOOK_AGAIN: Duration = Duration::from_millis(5);
-/// How long the server may take to hear that it is over.
-const LAST_WORDS: Duration = Duration::from_millis(500);
-
-async fn drive<V: Planar>(shared: Arc<Shared<V>>) {
+async fn drive<V: Planar>(shared: Arc<SharedClient<V>>) {
     loop {
         let pause = shared.pump();
         pause.wait(&shared.wake).await;
     }
 }
 
-/// Connects, and connects again, until the server says that there is no use.
-async fn stay_connected<V: Planar>(shared: Arc<Shared<V>>, caller: Caller, config: NetClientConfig) {
+/// Connects and reconnects, until the server's close reason says that it is pointless.
+async fn reconnect_forever<V: Planar>(
+    shared: Arc<SharedClient<V>>,
+    connector: Connector,
+    config: NetClientConfig,
+) {
     let mut failed = 0;
     loop {
-        let called = tokio::time::timeout(config.connect_within, caller.call(failed)).await;
-        if let Ok(Ok((link, sending, receiving))) = called {
+        let connected = tokio::time::timeout(config.connect_within, connector.connect(failed)).await;
+        if let Ok(Ok((connection, sending, receiving))) = connected {
             let began = Instant::now();
-            let reason = converse(&shared, link, sending, receiving).await;
+            let reason = run_connection(&shared, connection, sending, receiving).await;
             if reason.is_some_and(is_final) {
-                shared.lock().reach = ConnectionState::Over(reason);
+                lock(&shared.inner).connection_state = ConnectionState::Over(reason);
                 return;
             }
-            // A connection that lasted proves that it can be done; one that did not is an attempt that
-            // failed.
+            // A connection that lasted resets the count. A short one counts as a failed attempt.
             failed = if began.elapsed() > config.connect_within { 0 } else { failed + 1 };
         } else {
             failed += 1;
         }
-        // Said before the pause: who knows another way has it for naming one.
-        shared.lock().reach = ConnectionState::Connecting { failed };
+        // Set before the pause, so that a mesh can name a relay in the meantime.
+        lock(&shared.inner).connection_state = ConnectionState::Connecting { failed };
         tokio::time::sleep(config.retry_after(failed)).await;
     }
 }
@@ -426,7 +380,7 @@ impl NetClientConfig {
     }
 }
 
-/// Whether there is no use in trying again.
+/// Whether reconnecting is pointless after this reason.
 fn is_final(reason: CloseReason) -> bool {
     matches!(
         reason,
@@ -439,27 +393,27 @@ fn is_final(reason: CloseReason) -> bool {
     )
 }
 
-/// One connection, from its beginning to its end. The answer is why it ended, if somebody said so.
-async fn converse<V: Planar>(
-    shared: &Arc<Shared<V>>,
-    link: Link,
-    sending: Sending,
-    receiving: Receiving,
+/// Runs one connection from start to end. Returns the reason of its end, if either side gave one.
+async fn run_connection<V: Planar>(
+    shared: &Arc<SharedClient<V>>,
+    connection: Connection,
+    sending: SendStream,
+    receiving: ReceiveStream,
 ) -> Option<CloseReason> {
-    let link = Arc::new(link);
+    let connection = Arc::new(connection);
     {
-        let mut live = shared.lock();
-        live.reach = ConnectionState::Connected;
-        live.connections += 1;
-        live.closed_for = None;
-        live.outlet = Some(Outlet::open(Arc::clone(&link), sending, &shared.wake));
+        let mut inner = lock(&shared.inner);
+        inner.connection_state = ConnectionState::Connected;
+        inner.connections += 1;
+        inner.closed_for = None;
+        inner.sender = Some(PeerSender::open(Arc::clone(&connection), sending, &shared.wake));
     }
     shared.with(|session, now| session.handle_connected(now));
-    let reason = listen(&link, receiving, &Arc::new(ClientInbound(Arc::clone(shared)))).await;
+    let reason = listen(&connection, receiving, &Arc::new(ClientInbound(Arc::clone(shared)))).await;
     let closed_for = {
-        let mut live = shared.lock();
-        live.outlet = None;
-        live.closed_for
+        let mut inner = lock(&shared.inner);
+        inner.sender = None;
+        inner.closed_for
     };
     shared.with(|session, now| session.handle_disconnected(reason, now));
     reason.or(closed_for)
@@ -467,65 +421,73 @@ async fn converse<V: Planar>(
 
 /// Opens connections to one server.
 #[derive(Clone)]
-pub(crate) enum Caller {
-    Quic { endpoint: quinn::Endpoint, config: quinn::ClientConfig, ways: Arc<Ways>, name: String },
-    Web { endpoint: Arc<wtransport::Endpoint<wtransport::endpoint::endpoint_side::Client>>, url: String },
+pub(crate) enum Connector {
+    Quic {
+        endpoint: quinn::Endpoint,
+        config: quinn::ClientConfig,
+        routes: Arc<Routes>,
+        name: String,
+    },
+    #[cfg(feature = "web")]
+    Web {
+        endpoint: Arc<wtransport::Endpoint<wtransport::endpoint::endpoint_side::Client>>,
+        url: String,
+    },
 }
 
-/// The addresses at which one and the same server may be reached: the best one, and a detour if
-/// there is one.
+/// The addresses of one server: the direct one, and that of a relay if there is one.
 #[derive(Debug)]
-pub(crate) struct Ways(Mutex<WaysInTurn>);
+pub(crate) struct Routes(Mutex<RouteState>);
 
 #[derive(Debug)]
-struct WaysInTurn {
-    best: SocketAddr,
-    detour: Option<SocketAddr>,
-    /// Whether the detour is tried next.
-    is_detours_turn: bool,
+struct RouteState {
+    direct: SocketAddr,
+    relay: Option<SocketAddr>,
+    /// Whether the next attempt uses the relay.
+    is_relay_next: bool,
 }
 
-impl Ways {
-    pub(crate) fn new(best: SocketAddr) -> Self {
-        Self(Mutex::new(WaysInTurn { best, detour: None, is_detours_turn: false }))
+impl Routes {
+    pub(crate) fn new(address: SocketAddr) -> Self {
+        Self(Mutex::new(RouteState { direct: address, relay: None, is_relay_next: false }))
     }
 
-    /// From now on this is the best one.
-    pub(crate) fn set_best(&self, address: SocketAddr) {
-        self.lock().best = address;
+    /// Replaces the direct address.
+    #[cfg(feature = "peer")]
+    pub(crate) fn set_direct(&self, address: SocketAddr) {
+        lock(&self.0).direct = address;
     }
 
-    /// The one to try next, since the best did not open.
-    pub(crate) fn set_detour(&self, address: SocketAddr) {
-        let mut ways = self.lock();
-        ways.detour = Some(address);
-        ways.is_detours_turn = true;
+    /// Sets the relay, and tries it next, because the direct address did not answer.
+    #[cfg(feature = "peer")]
+    pub(crate) fn set_relay(&self, address: SocketAddr) {
+        let mut routes = lock(&self.0);
+        routes.relay = Some(address);
+        routes.is_relay_next = true;
     }
 
-    /// The one for the next attempt, after so many that failed: the best first, then each in its
-    /// turn.
+    /// The address for the next attempt after this many failures: the direct one first, then both
+    /// in turn.
     fn next(&self, failed: u32) -> SocketAddr {
-        let mut ways = self.lock();
-        let takes_detour = failed > 0 && ways.is_detours_turn;
-        ways.is_detours_turn = !takes_detour;
-        ways.detour.filter(|_| takes_detour).unwrap_or(ways.best)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, WaysInTurn> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut routes = lock(&self.0);
+        let takes_relay = failed > 0 && routes.is_relay_next;
+        routes.is_relay_next = !takes_relay;
+        routes.relay.filter(|_| takes_relay).unwrap_or(routes.direct)
     }
 }
 
-impl Caller {
-    fn new(server: SocketAddr, config: &NetClientConfig) -> Result<Self, ConnectError> {
-        let any = any_port_like(server);
+impl Connector {
+    fn new(runtime: &Handle, server: SocketAddr, config: &NetClientConfig) -> Result<Self, ConnectError> {
+        let _inside = runtime.enter();
+        let any = any_local_address(server);
         match config.transport {
             Transport::Quic => {
                 let endpoint = quinn::Endpoint::client(any).map_err(ConnectError::System)?;
-                Self::from_endpoint(endpoint, Arc::new(Ways::new(server)), config, None)
+                Self::from_endpoint(endpoint, Arc::new(Routes::new(server)), config, None)
             }
+            #[cfg(feature = "web")]
             Transport::WebTransport => {
-                let tls = config.trust.tls(ALPN_WEB, None).map_err(ConnectError::Trust)?;
+                let tls = config.trust.tls(crate::connection::ALPN_WEB, None).map_err(ConnectError::Trust)?;
                 let web = wtransport::ClientConfig::builder()
                     .with_bind_address(any)
                     .with_custom_tls_and_transport(tls, transport_config(config.congestion, config.budget))
@@ -536,64 +498,64 @@ impl Caller {
         }
     }
 
-    /// Calls from a socket that is there already, as `caller` if that is asked.
+    /// Connects from an existing socket. Shows `identity` to servers that ask for a certificate.
     pub(crate) fn from_endpoint(
         endpoint: quinn::Endpoint,
-        ways: Arc<Ways>,
+        routes: Arc<Routes>,
         config: &NetClientConfig,
-        caller: Option<&Identity>,
+        identity: Option<&Identity>,
     ) -> Result<Self, ConnectError> {
         let transport = transport_config(config.congestion, config.budget);
-        let quic = calling_config(&config.trust, ALPN_NATIVE, caller, transport)?;
-        Ok(Self::Quic { endpoint, config: quic, ways, name: config.server_name.clone() })
+        let quic = quic_client_config(&config.trust, ALPN_NATIVE, identity, transport)?;
+        Ok(Self::Quic { endpoint, config: quic, routes, name: config.server_name.clone() })
     }
 
-    async fn call(&self, failed: u32) -> Result<(Link, Sending, Receiving), ConnectionLost> {
-        let link = match self {
-            Self::Quic { endpoint, config, ways, name } => {
-                let calling = endpoint.connect_with(config.clone(), ways.next(failed), name);
-                Link::quic(calling.map_err(|_| ConnectionLost)?.await.map_err(|_| ConnectionLost)?)
+    async fn connect(&self, failed: u32) -> Result<(Connection, SendStream, ReceiveStream), ConnectionLost> {
+        let connection = match self {
+            Self::Quic { endpoint, config, routes, name } => {
+                let connecting = endpoint.connect_with(config.clone(), routes.next(failed), name)?;
+                Connection::quic(connecting.await?)
             }
-            Self::Web { endpoint, url } => {
-                Link::web(endpoint.connect(url).await.map_err(|_| ConnectionLost)?)
-            }
+            #[cfg(feature = "web")]
+            Self::Web { endpoint, url } => Connection::web(endpoint.connect(url).await?),
         };
-        let (sending, receiving) = link.open_stream().await?;
-        Ok((link, sending, receiving))
+        let (sending, receiving) = connection.open_stream().await?;
+        Ok((connection, sending, receiving))
     }
 
     async fn wait_idle(&self) {
         match self {
             Self::Quic { endpoint, .. } => endpoint.wait_idle().await,
+            #[cfg(feature = "web")]
             Self::Web { endpoint, .. } => endpoint.wait_idle().await,
         }
     }
 }
 
-/// How a client calls: whom it believes, for what, and as whom.
-pub(crate) fn calling_config(
+/// The QUIC settings of a client: trusted servers, protocol, and its own certificate if any.
+pub(crate) fn quic_client_config(
     trust: &Trust,
     alpn: &[u8],
-    caller: Option<&Identity>,
+    identity: Option<&Identity>,
     transport: quinn::TransportConfig,
 ) -> Result<quinn::ClientConfig, ConnectError> {
-    let tls = trust.tls(alpn, caller).map_err(ConnectError::Trust)?;
+    let tls = trust.tls(alpn, identity).map_err(ConnectError::Trust)?;
     let crypto = QuicClientConfig::try_from(tls).expect("TLS 1.3 has a cipher for QUIC");
     let mut quic = quinn::ClientConfig::new(Arc::new(crypto));
     quic.transport_config(Arc::new(transport));
     Ok(quic)
 }
 
-/// Where to call from, to reach an address of this family.
-pub(crate) fn any_port_like(server: SocketAddr) -> SocketAddr {
+/// The local address to connect from: any port, same address family.
+pub(crate) fn any_local_address(server: SocketAddr) -> SocketAddr {
     match server {
         SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
         SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
     }
 }
 
-/// What comes from the server.
-struct ClientInbound<V: Planar>(Arc<Shared<V>>);
+/// Data from the server.
+struct ClientInbound<V: Planar>(Arc<SharedClient<V>>);
 
 impl<V: Planar> Inbound for ClientInbound<V> {
     fn on_stream(&self, bytes: &[u8]) {
@@ -609,7 +571,7 @@ impl<V: Planar> Inbound for ClientInbound<V> {
     }
 }
 
-/// What the session has to say to the server.
+/// Data for the server.
 struct ClientOutbound<'a, V: Planar> {
     session: &'a mut Client<V>,
     now: LocalInstant,
@@ -632,31 +594,31 @@ impl<V: Planar> Outbound for ClientOutbound<'_, V> {
 impl fmt::Display for ConnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Trust(error) => write!(f, "what is to be trusted is of no use: {error}"),
-            Self::System(error) => write!(f, "the system refuses: {error}"),
+            Self::Trust(error) => write!(f, "cannot use a trusted certificate: {error}"),
+            Self::System(error) => write!(f, "cannot open a UDP socket or start a thread: {error}"),
         }
     }
 }
 
 impl std::error::Error for ConnectError {}
 
-#[cfg(test)]
+#[cfg(all(test, feature = "peer"))]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_best_way_is_tried_first_and_a_detour_as_soon_as_it_is_known() {
-        let (best, better, detour): (SocketAddr, SocketAddr, SocketAddr) =
+    fn the_direct_address_is_tried_first_and_a_relay_as_soon_as_it_is_known() {
+        let (direct, moved, relay): (SocketAddr, SocketAddr, SocketAddr) =
             (([1; 4], 1).into(), ([1; 4], 2).into(), ([2; 4], 3).into());
-        let ways = Ways::new(best);
-        assert_eq!((ways.next(0), ways.next(1), ways.next(2)), (best, best, best));
-        ways.set_detour(detour);
-        assert_eq!((ways.next(3), ways.next(4), ways.next(5)), (detour, best, detour));
-        ways.set_best(better);
+        let routes = Routes::new(direct);
+        assert_eq!((routes.next(0), routes.next(1), routes.next(2)), (direct, direct, direct));
+        routes.set_relay(relay);
+        assert_eq!((routes.next(3), routes.next(4), routes.next(5)), (relay, direct, relay));
+        routes.set_direct(moved);
         assert_eq!(
-            (ways.next(0), ways.next(1)),
-            (better, detour),
-            "who had a connection begins with the best"
+            (routes.next(0), routes.next(1)),
+            (moved, relay),
+            "after a connection the direct address is first"
         );
     }
 }

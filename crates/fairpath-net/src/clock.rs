@@ -2,13 +2,12 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use fairpath::time::{LocalInstant, SharedInstant};
 
-/// The clock that a server or a client lives by: the machine's monotonic clock, set once and never
-/// again.
+/// The clock of a server or a client: the machine's monotonic clock, set once at the start.
 ///
-/// A server's clock is what its clients synchronise to. [`Clock::unix`], which both use unless told
-/// otherwise, shows what the system's clock showed at the start: recordings of several processes on
-/// one machine then have one timeline, and a server that was started again goes on where the old
-/// one stopped. Steps of the system's clock after the start are not followed.
+/// Clients synchronise to the server's clock. [`Clock::unix`], the default of both, shows the
+/// system's time at the start. Recordings of several processes on one machine then share a
+/// timeline, and a restarted server continues where the old one stopped. Later changes of the
+/// system's clock have no effect.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     set_at: Instant,
@@ -16,7 +15,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Microseconds since 1970, as the system has it now.
+    /// A clock that shows the system's time, in microseconds since 1970.
     pub fn unix() -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Self::showing(i64::try_from(since.as_micros()).unwrap_or(i64::MAX / 2))
@@ -27,17 +26,17 @@ impl Clock {
         Self { set_at: Instant::now(), showed_us: micros }
     }
 
-    /// The time now, for a server.
+    /// The current time, as a server's shared time.
     pub fn shared(&self) -> SharedInstant {
         SharedInstant::from_micros(self.micros())
     }
 
-    /// The time now, for a client.
+    /// The current time, as a client's local time.
     pub fn local(&self) -> LocalInstant {
         LocalInstant::from_micros(self.micros())
     }
 
-    /// When it shows this many microseconds; now, if that is past.
+    /// When the clock shows this many microseconds; now, if that is past.
     pub(crate) fn when(&self, micros: i64) -> Instant {
         let ahead = micros.saturating_sub(self.micros()).max(0);
         Instant::now() + Duration::from_micros(ahead as u64).min(FAR)
@@ -48,5 +47,5 @@ impl Clock {
     }
 }
 
-/// Nothing is waited for longer than this before it is looked at again.
+/// Longest wait for a deadline before it is checked again.
 const FAR: Duration = Duration::from_secs(3600);

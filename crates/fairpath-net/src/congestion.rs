@@ -1,4 +1,4 @@
-//! How much may be under way to a peer.
+//! How many bytes may be in flight to a peer.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -7,26 +7,26 @@ use std::time::Instant;
 use fairpath::session::Budget;
 use quinn::congestion::{BbrConfig, Controller, ControllerFactory, CubicConfig, NewRenoConfig};
 
-/// Who decides how much may be under way. See ARCHITECTURE.md for what each does at 30 % loss.
+/// The congestion controller of a connection. `cargo xtask bench congestion` compares them at 30 %
+/// loss.
 ///
-/// A session never sends more than its [`Budget`], which is what a congestion controller would have
-/// to find out; and it never sends anything old, so that there is nothing to gain from waiting.
-/// Controllers that take loss for congestion make DR vectors wait on a lossy link although it has
-/// room.
+/// A session never sends more than its [`Budget`], which is the rate that a congestion controller
+/// would have to find. It never sends stale data, so waiting gains nothing. Controllers that take
+/// loss for congestion delay DR vectors on a lossy link that has room for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Congestion {
-    /// A constant window: as much as the budget lets out before a silent peer is given up. The
-    /// default.
+    /// A constant window: as much as the budget sends until a silent peer is given up. The default.
     ///
-    /// Honest only because the budget is: set the budget to what the slowest link has, as one would
-    /// for voice.
+    /// Fair to other traffic only if the budget is: set the budget to what the slowest link
+    /// carries, as one would for voice.
     #[default]
     Steady,
-    /// TCP's of old: halves at every loss.
+    /// The classic TCP controller: halves the window at every loss.
     NewReno,
-    /// TCP's of today, quinn's default: at every loss to seven tenths.
+    /// Today's TCP controller and quinn's default: reduces the window to seven tenths at every
+    /// loss.
     Cubic,
-    /// Estimates what the link has; experimental in quinn.
+    /// Estimates the bandwidth of the link. Experimental in quinn.
     Bbr,
 }
 
@@ -48,11 +48,11 @@ struct Steady {
 }
 
 impl Steady {
-    /// How much of the budget fits under way: 4 s, after which a silent peer is given up.
+    /// Seconds of the budget that fit into the window: 4 s, after which a silent peer is given up.
     const SECONDS: u64 = 4;
-    /// A datagram of a few DR vectors is doubled by the headers of QUIC.
+    /// QUIC's headers double a datagram of a few DR vectors.
     const OVERHEAD: u64 = 2;
-    /// A handshake and a first full burst, however small the budget is.
+    /// A handshake and a first full burst, even with a small budget.
     const WINDOW_BYTES_MIN: u64 = 64 * 1024;
 
     fn within(budget: Budget) -> Self {
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_steady_window_holds_what_the_budget_lets_out_and_loss_does_not_change_it() {
+    fn the_steady_window_follows_the_budget_and_ignores_loss() {
         let budget = Budget { bytes_per_sec: 32_000, burst_bytes: 4_000 };
         let mut steady = Steady::within(budget);
         assert_eq!(steady.window(), 256_000);

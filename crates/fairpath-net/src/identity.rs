@@ -1,11 +1,10 @@
-//! Who a server proves to be, and whom a client believes.
+//! The certificate of a server, and the certificates that a client trusts.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
@@ -15,46 +14,44 @@ use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signat
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
 use rustls::server::NoServerSessionStorage;
-use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
-use rustls::{
-    CertificateError, DigitallySignedStruct, DistinguishedName as Subject, RootCertStore, SignatureScheme,
-};
+use rustls::server::danger::ClientCertVerifier;
+use rustls::{CertificateError, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
-/// A certificate and its key.
+/// A certificate and its private key.
 pub struct Identity {
     chain: Vec<CertificateDer<'static>>,
-    /// The chain as it is written in files.
+    /// The chain as PEM.
     chain_pem: String,
     key: PrivateKeyDer<'static>,
     key_pem: String,
 }
 
-/// Why there is no identity.
+/// Why an identity cannot be loaded, saved or made.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum IdentityError {
-    /// A file cannot be read, written, or holds something else.
+    /// A file cannot be read or written, or has the wrong content.
     File {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// The file holds no certificate.
+    /// The file contains no certificate.
     NoCertificate(PathBuf),
-    /// None could be made.
+    /// No certificate could be made.
     NotMade(String),
 }
 
 impl Identity {
-    /// How long a certificate for local use is valid. Browsers take a pinned one only if it is two
-    /// weeks or less.
+    /// Validity of a [`local`](Self::local) certificate, in days. Browsers accept a pinned
+    /// certificate only if it is valid for two weeks or less.
     pub const LOCAL_DAYS: u64 = 13;
 
-    /// A new one for this machine, signed by nobody else: clients pin its
+    /// Makes a self-signed certificate for this machine. Clients pin its
     /// [`fingerprint`](Self::fingerprint).
     ///
-    /// It is good for `localhost`, the loopback addresses and these names, for
+    /// It is valid for `localhost`, the loopback addresses and these names, for
     /// [`LOCAL_DAYS`](Self::LOCAL_DAYS).
     pub fn local(names: &[&str]) -> Result<Self, IdentityError> {
         let not_made = |error: rcgen::Error| IdentityError::NotMade(error.to_string());
@@ -67,7 +64,7 @@ impl Identity {
         let begin = SystemTime::now() - day / 24;
         params.not_before = begin.into();
         params.not_after = (begin + day * Self::LOCAL_DAYS as u32).into();
-        // P-256 with SHA-256: what browsers want of a pinned certificate.
+        // P-256 with SHA-256, which browsers require of a pinned certificate.
         let key = KeyPair::generate().map_err(not_made)?;
         let certificate = params.self_signed(&key).map_err(not_made)?;
         let (chain_pem, key_pem) = (certificate.pem(), key.serialize_pem());
@@ -75,63 +72,57 @@ impl Identity {
         Ok(Self { chain: vec![certificate.der().clone()], chain_pem, key: key.into(), key_pem })
     }
 
-    /// One's own, from PEM files: the chain, its own certificate first, and the private key.
+    /// Loads a certificate and key from PEM files. The first certificate of the chain is the
+    /// server's.
     pub fn load(chain: &Path, key: &Path) -> Result<Self, IdentityError> {
         let (chain, chain_pem) = load_certificates(chain)?;
-        let failed = |why: String| IdentityError::File { path: key.into(), why };
-        let key_pem = std::fs::read_to_string(key).map_err(|error| failed(error.to_string()))?;
-        let key =
-            PrivateKeyDer::from_pem_slice(key_pem.as_bytes()).map_err(|error| failed(error.to_string()))?;
+        let key_pem = std::fs::read_to_string(key).map_err(file_error(key))?;
+        let key = PrivateKeyDer::from_pem_slice(key_pem.as_bytes()).map_err(file_error(key))?;
         Ok(Self { chain, chain_pem, key, key_pem })
     }
 
-    /// Writes the certificates as PEM, for clients that are to trust them.
+    /// Writes the certificates as PEM, for clients that trust them.
     pub fn save_certificates(&self, path: &Path) -> Result<(), IdentityError> {
-        std::fs::write(path, &self.chain_pem)
-            .map_err(|error| IdentityError::File { path: path.into(), why: error.to_string() })
+        std::fs::write(path, &self.chain_pem).map_err(file_error(path))
     }
 
-    /// Writes certificates and key as PEM, to be [loaded](Self::load) again. Only the user may read
-    /// the key, where the system has such a thing.
+    /// Writes certificates and key as PEM, for [`load`](Self::load). On Unix only the user may read
+    /// the key file.
     pub fn save(&self, chain: &Path, key: &Path) -> Result<(), IdentityError> {
         self.save_certificates(chain)?;
-        write_secret(key, &self.key_pem)
-            .map_err(|error| IdentityError::File { path: key.into(), why: error.to_string() })
+        write_secret(key, &self.key_pem).map_err(file_error(key))
     }
 
-    /// What clients pin.
+    /// The fingerprint that clients pin.
     pub fn fingerprint(&self) -> Fingerprint {
         Fingerprint::of(&self.chain[0])
     }
 
-    /// A key that only this identity has, so that a server that was started again can tell old
-    /// connections that they are gone.
+    /// A key derived from the private key. With it a restarted server tells clients that their old
+    /// connections have ended.
     pub(crate) fn reset_key(&self) -> ring::hmac::Key {
         let secret = digest(&SHA256, &[b"fairpath stateless reset", self.key.secret_der()].concat());
         ring::hmac::Key::new(ring::hmac::HMAC_SHA256, secret.as_ref())
     }
 
-    /// Speaks these protocols with this identity, to callers who prove theirs as `callers` wants
-    /// it.
+    /// The TLS settings of a server with this identity for these protocols. With a verifier,
+    /// clients are asked for a certificate.
     pub(crate) fn tls(
         &self,
         alpn: &[&[u8]],
-        callers: Callers,
+        verifier: Option<ClientVerifier>,
     ) -> Result<rustls::ServerConfig, rustls::Error> {
         let builder = rustls::ServerConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&rustls::version::TLS13])?;
-        let asks = !matches!(callers, Callers::Anonymous);
-        let builder = match callers {
-            Callers::Anonymous => builder.with_no_client_auth(),
-            Callers::Anybody => builder.with_client_cert_verifier(Arc::new(CallerVerifier(None))),
-            Callers::Among(guests) => {
-                builder.with_client_cert_verifier(Arc::new(CallerVerifier(Some(guests))))
-            }
+        let asks = verifier.is_some();
+        let builder = match verifier {
+            None => builder.with_no_client_auth(),
+            Some(verifier) => builder.with_client_cert_verifier(verifier),
         };
         let mut tls = builder.with_single_cert(self.chain.clone(), self.key.clone_key())?;
         if asks {
-            // A ticket would let somebody in again who has been struck off meanwhile: everybody proves it
-            // every time.
+            // A resumption ticket would admit a peer that has been removed from the list in the
+            // meantime: require the certificate every time.
             tls.session_storage = Arc::new(NoServerSessionStorage {});
             tls.send_tls13_tickets = 0;
         }
@@ -146,7 +137,7 @@ impl fmt::Debug for Identity {
     }
 }
 
-/// The SHA-256 of a certificate. Written as 64 hexadecimal digits.
+/// The SHA-256 of a certificate. Displayed as 64 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fingerprint(pub [u8; 32]);
 
@@ -170,14 +161,14 @@ impl fmt::Debug for Fingerprint {
     }
 }
 
-/// That is no fingerprint.
+/// The text is not a fingerprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotAFingerprint;
 
 impl FromStr for Fingerprint {
     type Err = NotAFingerprint;
 
-    /// Colons between the digits are skipped.
+    /// Accepts 64 hexadecimal digits. Colons are skipped.
     fn from_str(text: &str) -> Result<Self, NotAFingerprint> {
         let digits: Vec<u8> = text.bytes().filter(|byte| *byte != b':').collect();
         if digits.len() != 64 {
@@ -194,19 +185,19 @@ impl FromStr for Fingerprint {
 
 impl fmt::Display for NotAFingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a fingerprint has 64 hexadecimal digits")
+        f.write_str("not a fingerprint: give 64 hexadecimal digits")
     }
 }
 
 impl std::error::Error for NotAFingerprint {}
 
-/// Which server a client believes to be the one it wants.
+/// The servers that a client trusts.
 #[derive(Clone, Debug)]
 pub enum Trust {
-    /// One with a certificate of such a fingerprint, whatever its name and age.
+    /// A server with a certificate of such a fingerprint, whatever its name and expiry.
     Pinned(Vec<Fingerprint>),
-    /// One whose certificate is among these or signed by one of them, and is good for the name
-    /// asked for.
+    /// A server whose certificate is one of these or signed by one of them, and is valid for the
+    /// name asked for.
     Certificates(Vec<CertificateDer<'static>>),
 }
 
@@ -216,11 +207,12 @@ impl Trust {
         load_certificates(path).map(|(certificates, _)| Self::Certificates(certificates))
     }
 
-    /// Speaks this protocol with whom it trusts, and proves to be `caller` where that is asked.
+    /// The TLS settings of a client for this protocol. Shows `identity` to servers that ask for a
+    /// certificate.
     pub(crate) fn tls(
         &self,
         alpn: &[u8],
-        caller: Option<&Identity>,
+        identity: Option<&Identity>,
     ) -> Result<rustls::ClientConfig, rustls::Error> {
         let builder = rustls::ClientConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&rustls::version::TLS13])?;
@@ -235,7 +227,7 @@ impl Trust {
                 builder.with_root_certificates(roots)
             }
         };
-        let mut tls = match caller {
+        let mut tls = match identity {
             Some(identity) => {
                 builder.with_client_auth_cert(identity.chain.clone(), identity.key.clone_key())?
             }
@@ -246,7 +238,10 @@ impl Trust {
     }
 }
 
-/// Whoever shows a certificate must have signed with its key: what both kinds of verifier share.
+/// Decides which client certificates a server accepts.
+pub(crate) type ClientVerifier = Arc<dyn ClientCertVerifier>;
+
+/// The methods that all verifiers share: the peer must have signed with the key of its certificate.
 macro_rules! verifies_signatures {
     () => {
         fn verify_tls12_signature(
@@ -275,65 +270,10 @@ macro_rules! verifies_signatures {
     };
 }
 
-/// From whom a server takes connections.
-#[derive(Clone, Debug)]
-pub(crate) enum Callers {
-    /// Whoever comes; nobody is asked who they are.
-    Anonymous,
-    /// Whoever comes; who shows a certificate proves to have its key.
-    Anybody,
-    /// Only who has the key of one of these certificates.
-    Among(Arc<Guests>),
-}
+#[cfg(feature = "lobby")]
+pub(crate) mod client_certificates;
 
-/// Certificates that are let in. The list changes while the server runs.
-#[derive(Debug, Default)]
-pub(crate) struct Guests(Mutex<BTreeSet<Fingerprint>>);
-
-impl Guests {
-    pub(crate) fn invite(&self, guest: Fingerprint) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(guest);
-    }
-
-    pub(crate) fn strike(&self, guest: Fingerprint) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&guest);
-    }
-
-    fn admits(&self, guest: Fingerprint) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(&guest)
-    }
-}
-
-/// Believes whoever has the key of a certificate that is let in; without a list, of any.
-#[derive(Debug)]
-struct CallerVerifier(Option<Arc<Guests>>);
-
-impl ClientCertVerifier for CallerVerifier {
-    fn client_auth_mandatory(&self) -> bool {
-        self.0.is_some()
-    }
-
-    fn root_hint_subjects(&self) -> &[Subject] {
-        &[]
-    }
-
-    fn verify_client_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: UnixTime,
-    ) -> Result<ClientCertVerified, rustls::Error> {
-        if self.0.as_ref().is_none_or(|guests| guests.admits(Fingerprint::of(end_entity))) {
-            Ok(ClientCertVerified::assertion())
-        } else {
-            Err(CertificateError::ApplicationVerificationFailure.into())
-        }
-    }
-
-    verifies_signatures!();
-}
-
-/// Believes whoever has the key of a pinned certificate.
+/// Accepts a server that has the key of a pinned certificate.
 #[derive(Debug)]
 struct PinnedVerifier {
     pins: Vec<Fingerprint>,
@@ -362,20 +302,26 @@ impl fmt::Display for IdentityError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File { path, why } => write!(f, "{}: {why}", path.display()),
-            Self::NoCertificate(path) => write!(f, "{}: no certificate in it", path.display()),
-            Self::NotMade(why) => write!(f, "no certificate could be made: {why}"),
+            Self::NoCertificate(path) => {
+                write!(f, "{}: the file contains no PEM certificate", path.display())
+            }
+            Self::NotMade(why) => write!(f, "cannot make a certificate: {why}"),
         }
     }
 }
 
 impl std::error::Error for IdentityError {}
 
-/// Bytes that nobody can guess.
+/// Random bytes from the operating system.
 pub(crate) fn unguessable<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     let filled = provider().secure_random.fill(&mut bytes);
-    filled.expect("the system has random numbers");
+    filled.expect("the operating system provides random numbers");
     bytes
+}
+
+fn file_error<E: ToString>(path: &Path) -> impl Fn(E) -> IdentityError {
+    move |error| IdentityError::File { path: path.into(), why: error.to_string() }
 }
 
 fn write_secret(path: &Path, text: &str) -> std::io::Result<()> {
@@ -390,12 +336,11 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
 }
 
-/// The certificates in a PEM file, and its text.
+/// The certificates in a PEM file, and the file's text.
 fn load_certificates(path: &Path) -> Result<(Vec<CertificateDer<'static>>, String), IdentityError> {
-    let failed = |why: String| IdentityError::File { path: path.into(), why };
-    let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+    let text = std::fs::read_to_string(path).map_err(file_error(path))?;
     let certificates = CertificateDer::pem_slice_iter(text.as_bytes()).collect::<Result<Vec<_>, _>>();
-    let certificates = certificates.map_err(|error| failed(error.to_string()))?;
+    let certificates = certificates.map_err(file_error(path))?;
     if certificates.is_empty() {
         return Err(IdentityError::NoCertificate(path.into()));
     }
@@ -407,14 +352,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_saved_certificate_is_loaded_again_to_the_byte() {
+    fn a_saved_certificate_loads_unchanged() {
         let identity = Identity::local(&["example.test"]).unwrap();
         let back = CertificateDer::from_pem_slice(identity.chain_pem.as_bytes()).unwrap();
         assert_eq!(Fingerprint::of(&back), identity.fingerprint());
     }
 
     #[test]
-    fn fingerprints_are_read_as_they_are_written_and_nothing_else_is() {
+    fn fingerprints_parse_as_displayed_and_other_texts_do_not() {
         let fingerprint = Identity::local(&[]).unwrap().fingerprint();
         assert_eq!(fingerprint.to_string().parse(), Ok(fingerprint));
         let pairs: Vec<String> = fingerprint.0.iter().map(|byte| format!("{byte:02X}")).collect();

@@ -1,40 +1,40 @@
-//! When the run loop of a session turns next.
+//! When the run loop of a session runs next.
 
 use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-use crate::outlet::Pumped;
+use crate::sender::SendProgress;
 
-/// How long to wait before the next turn.
+/// How long to wait before the next pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pause {
-    /// Only until everybody else had a turn: what was sent leaves then, and there may be more.
+    /// Only until other tasks had their turn: sent data leaves then, and there may be more.
     Yield,
-    /// Until then, or until something happens.
+    /// Until this instant, or until a notification.
     Until(Instant),
-    /// Until something happens.
+    /// Until a notification.
     Long,
 }
 
-/// A datagram that cannot leave is looked at again so soon, and so is a deadline that was met
-/// without anything coming of it. A millisecond is what tokio's clock counts in.
+/// A datagram that cannot leave is checked again this soon, and so is a deadline that passed
+/// without effect. Tokio's clock counts in milliseconds.
 const SOON: Duration = Duration::from_millis(1);
 
-/// The pause after a turn that came to this, if there is something to do at `deadline`.
-pub(crate) fn pause(pumped: Pumped, deadline: Option<Instant>) -> Pause {
-    if pumped.has_sent {
+/// The pause after a pass with this result, if the next work is due at `deadline`.
+pub(crate) fn pause(progress: SendProgress, deadline: Option<Instant>) -> Pause {
+    if progress.has_sent {
         return Pause::Yield;
     }
     let soon = Instant::now() + SOON;
-    if pumped.is_blocked {
+    if progress.is_blocked {
         return Pause::Until(soon);
     }
     deadline.map_or(Pause::Long, |at| Pause::Until(at.max(soon)))
 }
 
 impl Pause {
-    /// Waits, but not once something happened.
+    /// Waits, but not past a notification.
     pub(crate) async fn wait(self, wake: &Notify) {
         match self {
             Self::Yield => tokio::task::yield_now().await,

@@ -4,58 +4,59 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use fairpath::session::limits::HELLO_WITHIN;
 use fairpath::session::{Budget, ClientId, CloseReason, ConnectionId, Server, Statistics, Token};
 use fairpath::time::SharedInstant;
 use fairpath::vector::Planar;
-use quinn::crypto::rustls::{HandshakeData, QuicServerConfig};
+use quinn::crypto::rustls::QuicServerConfig;
 use quinn::{Endpoint, EndpointConfig, TokioRuntime};
 use socket2::SockRef;
-use tokio::runtime::Handle;
 use tokio::sync::{Notify, oneshot};
-use wtransport::endpoint::IncomingSessionFuture;
 
+use crate::background::{Background, CHECK_EVERY, CLOSE_WITHIN};
 use crate::clock::Clock;
 use crate::congestion::Congestion;
-use crate::connection_limiter::{ConnectionLimiter, Limits};
-use crate::identity::{Callers, Fingerprint, Identity, unguessable};
-use crate::link::{
-    ALPN_NATIVE, ALPN_WEB, ConnectionLost, Inbound, Link, Receiving, Sending, Transport, listen,
+use crate::connection::{
+    ALPN_NATIVE, Connection, ConnectionLost, Inbound, ReceiveStream, SendStream, Transport, listen,
     transport_config,
 };
+use crate::connection_limiter::{ConnectionLimiter, Limits};
+use crate::identity::{ClientVerifier, Fingerprint, Identity, unguessable};
+#[cfg(feature = "lobby")]
 use crate::lobby::{
-    AnnounceError, Announcement, Attendee, Attending, LobbyAddress, LobbyPresence, LobbyRequest,
-    LobbyResponse, attend,
+    AnnounceError, Announcement, LobbyAddress, LobbyConnector, LobbyMember, LobbyPresence, join_lobby,
 };
-use crate::outlet::{Departures, Outbound, Outlet, Pumped};
+use crate::lock;
 use crate::pace::{Pause, pause};
+use crate::sender::{Departures, Outbound, PeerSender, SendProgress};
 
 /// Where and how a server listens.
 #[derive(Debug)]
 pub struct NetServerConfig {
-    /// Where to listen. Port 0 lets the system choose: [`NetServer::address`] tells which.
+    /// The address to listen on. With port 0 the system chooses one, which [`NetServer::address`]
+    /// returns.
     pub listen: SocketAddr,
-    /// What it proves to be.
+    /// The server's certificate and key.
     pub identity: Identity,
-    /// Who may come, and how fast.
+    /// How many connections one address may open, and how fast.
     pub limits: Limits,
-    /// How much may be under way.
+    /// The congestion controller: how many bytes may be in flight to each client.
     pub congestion: Congestion,
-    /// What the session sends to each client, for [`Congestion::Steady`]. The same as the
-    /// session's. Default [`Budget::default`].
+    /// The send budget of each client, for [`Congestion::Steady`]. Set it to the session's budget.
+    /// Default [`Budget::default`].
     pub budget: Budget,
-    /// Whether browsers may come, by WebTransport on the same port. Default yes.
+    /// Whether browsers may connect, over WebTransport on the same port. Default true.
+    #[cfg(feature = "web")]
     pub accepts_web: bool,
-    /// The clock that everybody synchronises to. Default [`Clock::unix`].
+    /// The clock that all clients synchronise to. Default [`Clock::unix`].
     pub clock: Clock,
 }
 
 impl NetServerConfig {
-    /// The usual, with an identity.
+    /// The defaults, for a server with this certificate and key.
     pub fn new(listen: SocketAddr, identity: Identity) -> Self {
         Self {
             listen,
@@ -63,6 +64,7 @@ impl NetServerConfig {
             limits: Limits::default(),
             congestion: Congestion::default(),
             budget: Budget::default(),
+            #[cfg(feature = "web")]
             accepts_web: true,
             clock: Clock::unix(),
         }
@@ -73,265 +75,252 @@ impl NetServerConfig {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BindError {
-    /// It cannot listen there.
+    /// The address cannot be listened on.
     Listen(SocketAddr, io::Error),
-    /// Certificate and key do not go together, or are of a kind that is not supported.
+    /// The certificate and the key do not match, or are of an unsupported kind.
     Identity(rustls::Error),
-    /// The system gives it no thread.
+    /// The system provides no thread.
     System(io::Error),
 }
 
-/// A server on a socket: native clients and browsers on one port.
+/// A server on a socket. Native clients and browsers use one port.
 ///
-/// It runs on a thread of its own. The session is behind a mutex, and the game gets the session
-/// itself, in [`frame`](Self::frame): there is one API, whether it runs live or in the simulator,
-/// and nothing is copied into commands. The thread holds the mutex for as long as it takes to deal
-/// with one packet, or to fill one datagram for each client; a game that holds it for a whole frame
-/// makes packets wait for so long. Dropping the server stops it; [`shutdown`](Self::shutdown) does
-/// so gracefully.
+/// It runs on a thread of its own, and the session is behind a mutex. The game accesses the session
+/// itself in [`frame`](Self::frame): the API is the same live and in the simulator, and nothing is
+/// copied into commands. The thread holds the mutex while it handles one packet, or fills one
+/// datagram for each client; a game that holds it for a whole frame delays packets by that long.
+/// Dropping the server stops it at once; [`shutdown`](Self::shutdown) lets clients confirm first.
 #[derive(Debug)]
 pub struct NetServer<V: Planar> {
-    shared: Arc<Shared<V>>,
+    task: Background,
+    shared: Arc<SharedServer<V>>,
     address: SocketAddr,
     identity: Identity,
-    endpoint: Endpoint,
-    runtime: Handle,
-    stop: Option<oneshot::Sender<Duration>>,
-    thread: Option<JoinHandle<bool>>,
+    #[cfg(feature = "lobby")]
+    network: (Endpoint, tokio::runtime::Handle),
 }
 
-/// How one client's connection is.
+/// The status of one client's connection.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PeerStatus {
-    /// Who; nothing before it has said so.
+    /// The client. `None` before it has introduced itself.
     pub client: Option<ClientId>,
-    /// From where, at the moment.
+    /// The client's current address.
     pub address: SocketAddr,
-    /// The certificate whose key it has; nothing if it was not asked. Only peers of a
-    /// [mesh](crate::mesh) are.
+    /// The fingerprint of the certificate whose key the client has. `None` unless the server asks
+    /// for one, as peers of a mesh do.
     pub fingerprint: Option<Fingerprint>,
-    /// What the connection is made of.
+    /// The protocol of the connection.
     pub transport: Transport,
-    /// What the session counts.
+    /// The session's counters.
     pub session: Option<Statistics>,
     /// How datagrams left.
     pub departures: Departures,
-    /// What QUIC measures: there and back.
+    /// The round trip as QUIC measures it.
     pub quic_round_trip: Duration,
-    /// Bytes of UDP that were sent, with everything.
+    /// UDP payload bytes sent, QUIC's own included.
     pub udp_bytes_sent: u64,
-    /// Bytes of UDP that came, with everything.
+    /// UDP payload bytes received, QUIC's own included.
     pub udp_bytes_received: u64,
-    /// Packets of QUIC that are taken for lost.
+    /// QUIC packets that are considered lost.
     pub quic_packets_lost: u64,
 }
 
-/// Who did not get in.
+/// Counts of connections that did not become sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AdmissionStatistics {
-    /// Asked to prove their address; nothing was remembered of them.
+    /// Asked to prove their address with a stateless retry. The server keeps nothing of them.
     pub retried: u64,
     /// Refused by the [`Limits`].
     pub refused: u64,
-    /// Let in, but no session came of it.
+    /// Admitted, but the handshake or the greeting failed.
     pub failed: u64,
-    /// Let in, and thrown out for what they said.
+    /// Admitted, and closed because the client broke the protocol.
     pub thrown_out: u64,
 }
 
 impl<V: Planar> NetServer<V> {
     /// Starts to serve a session.
     pub fn bind(config: NetServerConfig, session: Server<V>) -> Result<Self, BindError> {
-        let alpn: &[&[u8]] = if config.accepts_web { &[ALPN_NATIVE, ALPN_WEB] } else { &[ALPN_NATIVE] };
+        #[cfg(feature = "web")]
+        let alpn: &[&[u8]] =
+            if config.accepts_web { &[ALPN_NATIVE, crate::connection::ALPN_WEB] } else { &[ALPN_NATIVE] };
+        #[cfg(not(feature = "web"))]
+        let alpn: &[&[u8]] = &[ALPN_NATIVE];
         let transport = transport_config(config.congestion, config.budget);
-        let quic = quic_config(&config.identity, alpn, Callers::Anonymous, transport)?;
+        let quic = quic_server_config(&config.identity, alpn, None, transport)?;
         let (runtime, endpoint, address) = open_endpoint(config.listen, &config.identity, quic)?;
-        let shared = Arc::new(Shared::new(session, config.limits, config.clock));
-        let (stop, stopped) = oneshot::channel();
-        let (inside, socket, handle) = (Arc::clone(&shared), endpoint.clone(), runtime.handle().clone());
-        let thread = std::thread::Builder::new()
-            .name("fairpath-server".into())
-            .spawn(move || runtime.block_on(run(inside, socket, stopped)));
-        let thread = Some(thread.map_err(BindError::System)?);
-        let identity = config.identity;
-        Ok(Self { shared, address, identity, endpoint, runtime: handle, stop: Some(stop), thread })
+        let shared = Arc::new(SharedServer::new(session, config.limits, config.clock));
+        let inside = Arc::clone(&shared);
+        #[cfg(feature = "lobby")]
+        let network = (endpoint.clone(), runtime.handle().clone());
+        let run = move |stop| run(inside, endpoint, stop);
+        Ok(Self {
+            task: Background::start("fairpath-server", runtime, run).map_err(BindError::System)?,
+            shared,
+            address,
+            identity: config.identity,
+            #[cfg(feature = "lobby")]
+            network,
+        })
     }
 
-    /// Where clients send to.
+    /// The address that clients connect to.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What clients pin.
+    /// The fingerprint that clients pin.
     pub fn fingerprint(&self) -> Fingerprint {
         self.identity.fingerprint()
     }
 
-    /// The shared time.
+    /// The current shared time.
     pub fn now(&self) -> SharedInstant {
         self.shared.clock.shared()
     }
 
-    /// The game's turn with the session. What it did leaves at once afterwards.
+    /// Gives the game access to the session. Data that it produced is sent right afterwards.
     pub fn frame<R>(&self, turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R) -> R {
         self.shared.frame(turn)
     }
 
-    /// How everybody's connection is.
+    /// The status of every connection.
     pub fn status(&self) -> Vec<PeerStatus> {
         self.shared.status()
     }
 
-    /// Who did not get in.
-    pub fn door_statistics(&self) -> AdmissionStatistics {
-        self.shared.lock().door_statistics
+    /// Counts of connections that did not become sessions.
+    pub fn admission_statistics(&self) -> AdmissionStatistics {
+        lock(&self.shared.inner).admission_statistics
     }
 
-    /// Puts this server on a lobby's list, and keeps it there until the attendance is dropped. It
-    /// calls from its own socket, so that the lobby sees where it is; players and seats are
-    /// filled in as they are.
+    /// Announces this server at a lobby until the returned presence is dropped. The server connects
+    /// from its own socket, so that the lobby sees the address that clients need. It fills in the
+    /// current numbers of players and seats.
+    #[cfg(feature = "lobby")]
     pub fn announce(
         &self,
         lobby: LobbyAddress,
         announcement: Announcement,
     ) -> Result<LobbyPresence, AnnounceError> {
         announcement.check().map_err(AnnounceError::Announcement)?;
-        let attending = Attending::new(self.endpoint.clone(), lobby, &self.identity);
-        let attending = attending.map_err(AnnounceError::Connect)?;
-        let attendee = Hosting { shared: Arc::clone(&self.shared), announcement };
-        Ok(attend(&self.runtime, attending, attendee).0)
+        let (endpoint, runtime) = &self.network;
+        let connector = LobbyConnector::new(endpoint.clone(), lobby, &self.identity);
+        let connector = connector.map_err(AnnounceError::Connect)?;
+        let member = AnnouncedServer { shared: Arc::clone(&self.shared), announcement };
+        Ok(join_lobby(runtime, connector, member).0)
     }
 
-    /// Lets nobody in any more, gives clients so long to confirm what was promised to them, tells
-    /// them that it is over, and ends. Whether everybody had confirmed everything by then.
+    /// Accepts no new clients, waits up to `within` for connected clients to confirm reliable
+    /// messages, tells them that the session has ended, and stops. Returns whether all was
+    /// confirmed.
     pub fn shutdown(mut self, within: Duration) -> bool {
-        if let Some(stop) = self.stop.take() {
-            let _ = stop.send(within);
-        }
-        self.end()
-    }
-
-    fn end(&mut self) -> bool {
-        self.stop = None;
-        // If it panicked it has said so; a second panic while the first unwinds would hide it.
-        self.thread.take().is_some_and(|thread| thread.join().unwrap_or(false))
+        self.task.finish(within)
     }
 }
 
-impl<V: Planar> Drop for NetServer<V> {
-    fn drop(&mut self) {
-        self.end();
-    }
-}
-
-/// A server at a lobby.
-struct Hosting<V: Planar> {
-    shared: Arc<Shared<V>>,
+/// A server on the list of a lobby.
+#[cfg(feature = "lobby")]
+struct AnnouncedServer<V: Planar> {
+    shared: Arc<SharedServer<V>>,
     announcement: Announcement,
 }
 
-impl<V: Planar> Attendee for Hosting<V> {
+#[cfg(feature = "lobby")]
+impl<V: Planar> LobbyMember for AnnouncedServer<V> {
     fn announcement(&self) -> Announcement {
-        let live = self.shared.lock();
+        let inner = lock(&self.shared.inner);
         let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-        let (players, seats) = (count(live.session.clients().count()), count(live.session.seats()));
+        let (players, seats) = (count(inner.session.clients().count()), count(inner.session.seats()));
         Announcement { players, seats, ..self.announcement.clone() }
-    }
-
-    fn on_answer(&mut self, _: LobbyResponse) -> Vec<LobbyRequest> {
-        Vec::new()
     }
 }
 
-/// What the thread and the game share.
+/// State shared by the server's thread and the game.
 #[derive(Debug)]
-pub(crate) struct Shared<V: Planar> {
-    live: Mutex<Live<V>>,
+pub(crate) struct SharedServer<V: Planar> {
+    inner: Mutex<ServerInner<V>>,
     clock: Clock,
-    /// Something happened.
+    /// Notified when anything happened.
     wake: Arc<Notify>,
-    /// It was the game: what it did is not to wait.
+    /// Notified after the game's access, which must not wait for the pause.
     hurry: Notify,
 }
 
 #[derive(Debug)]
-pub(crate) struct Live<V: Planar> {
+pub(crate) struct ServerInner<V: Planar> {
     session: Server<V>,
-    outlets: BTreeMap<ConnectionId, Outlet>,
-    door: ConnectionLimiter,
-    door_statistics: AdmissionStatistics,
+    senders: BTreeMap<ConnectionId, PeerSender>,
+    limiter: ConnectionLimiter,
+    admission_statistics: AdmissionStatistics,
     measured_at: Instant,
 }
 
-/// How often the session is told what QUIC measures: a few times for each half-life of what it
-/// makes of it.
+/// Interval at which the session is given QUIC's round trips: several per half-life of its
+/// estimate.
 const MEASURE_EVERY: Duration = Duration::from_millis(200);
 
-impl<V: Planar> Shared<V> {
+impl<V: Planar> SharedServer<V> {
     pub(crate) fn new(session: Server<V>, limits: Limits, clock: Clock) -> Self {
-        let live = Live {
+        let inner = ServerInner {
             session,
-            outlets: BTreeMap::new(),
-            door: ConnectionLimiter::new(limits),
-            door_statistics: AdmissionStatistics::default(),
+            senders: BTreeMap::new(),
+            limiter: ConnectionLimiter::new(limits),
+            admission_statistics: AdmissionStatistics::default(),
             measured_at: Instant::now(),
         };
-        Self { live: Mutex::new(live), clock, wake: Arc::new(Notify::new()), hurry: Notify::new() }
+        Self { inner: Mutex::new(inner), clock, wake: Arc::new(Notify::new()), hurry: Notify::new() }
     }
 
-    /// A game that panicked in its turn left the session as it is between two calls: others go on
-    /// with it.
-    fn lock(&self) -> MutexGuard<'_, Live<V>> {
-        self.live.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The game's turn with the session: what it did is not to wait.
+    /// Gives the game access to the session, and wakes the thread without a pause.
     pub(crate) fn frame<R>(&self, turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R) -> R {
         let result = self.with(turn);
         self.hurry.notify_one();
         result
     }
 
-    /// A turn with the session. The clock is read inside the lock, so time never runs backwards for
-    /// the session.
+    /// Gives access to the session. Reads the clock inside the lock, so that the session never sees
+    /// time run backwards.
     fn with<R>(&self, turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R) -> R {
-        let mut live = self.lock();
-        let result = turn(&mut live.session, self.clock.shared());
-        drop(live);
+        let mut inner = lock(&self.inner);
+        let result = turn(&mut inner.session, self.clock.shared());
+        drop(inner);
         self.wake.notify_one();
         result
     }
 
-    /// How everybody's connection is.
+    /// The status of every connection.
     pub(crate) fn status(&self) -> Vec<PeerStatus> {
-        let live = self.lock();
-        let clients: BTreeMap<ConnectionId, ClientId> = live
+        let inner = lock(&self.inner);
+        let clients: BTreeMap<ConnectionId, ClientId> = inner
             .session
             .clients()
-            .filter_map(|client| Some((live.session.connection(client)?, client)))
+            .filter_map(|client| Some((inner.session.connection(client)?, client)))
             .collect();
-        let status = |(id, outlet): (&ConnectionId, &Outlet)| {
+        let status = |(id, sender): (&ConnectionId, &PeerSender)| {
             let client = clients.get(id).copied();
-            let quic = outlet.link().quic_statistics();
+            let quic = sender.connection().quic_statistics();
             PeerStatus {
                 client,
-                address: outlet.link().address(),
-                fingerprint: outlet.link().fingerprint(),
-                transport: outlet.link().transport(),
-                session: client.and_then(|client| live.session.statistics(client)),
-                departures: outlet.departures(),
+                address: sender.connection().address(),
+                fingerprint: sender.connection().fingerprint(),
+                transport: sender.connection().transport(),
+                session: client.and_then(|client| inner.session.statistics(client)),
+                departures: sender.departures(),
                 quic_round_trip: quic.path.rtt,
                 udp_bytes_sent: quic.udp_tx.bytes,
                 udp_bytes_received: quic.udp_rx.bytes,
                 quic_packets_lost: quic.path.lost_packets,
             }
         };
-        live.outlets.iter().map(status).collect()
+        inner.senders.iter().map(status).collect()
     }
 
-    /// Sends away who has the key of this certificate, if it is there.
+    /// Dismisses the clients that have the key of this certificate.
+    #[cfg(feature = "peer")]
     pub(crate) fn dismiss(&self, fingerprint: Fingerprint) {
         let theirs = |peer: &PeerStatus| peer.fingerprint == Some(fingerprint);
         let clients: Vec<ClientId> =
@@ -339,65 +328,65 @@ impl<V: Planar> Shared<V> {
         self.with(|session, now| clients.iter().for_each(|client| session.dismiss(*client, now)));
     }
 
-    /// The session's run loop, once. Whether something was sent.
+    /// Runs the session's loop once. Returns whether something was sent.
     fn pump(&self) -> bool {
-        let mut live = self.lock();
+        let mut inner = lock(&self.inner);
         let now = self.clock.shared();
-        live.session.handle_timeout(now);
-        live.measure();
-        let has_sent = live.let_out(now);
-        live.close_those_that_end();
+        inner.session.handle_timeout(now);
+        inner.measure();
+        let has_sent = inner.send_due(now);
+        inner.close_ended();
         has_sent
     }
 
-    /// How long to wait, once what was sent had its turn to leave.
+    /// The pause before the next pass, after connections had their turn to send.
     fn pause(&self) -> Pause {
-        let mut live = self.lock();
+        let mut inner = lock(&self.inner);
         let now = self.clock.shared();
-        let pumped = live.look_after(now);
-        let deadline = live.session.poll_deadline(now);
-        pause(pumped, deadline.map(|at| self.clock.when(at.as_micros())))
+        let progress = inner.check_sent(now);
+        let deadline = inner.session.poll_deadline(now);
+        pause(progress, deadline.map(|at| self.clock.when(at.as_micros())))
     }
 }
 
-impl<V: Planar> Live<V> {
-    /// Lets out what is due. Whether something was sent.
-    fn let_out(&mut self, now: SharedInstant) -> bool {
+impl<V: Planar> ServerInner<V> {
+    /// Sends to every client that is due. Returns whether something was sent.
+    fn send_due(&mut self, now: SharedInstant) -> bool {
         let mut has_sent = false;
-        for (id, outlet) in &mut self.outlets {
+        for (id, sender) in &mut self.senders {
             if self.session.is_due(*id, now) {
                 let outbound = &mut ServerOutbound { session: &mut self.session, id: *id, now };
-                has_sent |= outlet.pump(outbound).has_sent;
+                has_sent |= sender.pump(outbound).has_sent;
             }
         }
         has_sent
     }
 
-    /// What has become of datagrams that were let out, and whether those who sent one have more.
-    fn look_after(&mut self, now: SharedInstant) -> Pumped {
-        let mut all = Pumped::default();
-        for (id, outlet) in self.outlets.iter_mut().filter(|(_, outlet)| outlet.is_sending()) {
-            all.is_blocked |= !outlet.has_left();
-            all.has_sent |= !outlet.is_sending() && self.session.is_due(*id, now);
+    /// Checks which datagrams have left, and whether their clients have more to send.
+    fn check_sent(&mut self, now: SharedInstant) -> SendProgress {
+        let mut all = SendProgress::default();
+        for (id, sender) in self.senders.iter_mut().filter(|(_, sender)| sender.is_sending()) {
+            all.is_blocked |= !sender.has_left();
+            all.has_sent |= !sender.is_sending() && self.session.is_due(*id, now);
         }
         all
     }
 
-    fn close_those_that_end(&mut self) {
+    fn close_ended(&mut self) {
         while let Some((id, reason)) = self.session.poll_close() {
             if reason.accuses() {
                 self.on_thrown_out(id);
             }
-            if let Some(outlet) = self.outlets.remove(&id) {
-                outlet.close(reason);
+            if let Some(sender) = self.senders.remove(&id) {
+                sender.close(reason);
             }
         }
     }
 
     fn on_thrown_out(&mut self, id: ConnectionId) {
-        if let Some(outlet) = self.outlets.get(&id) {
-            self.door_statistics.thrown_out += 1;
-            self.door.on_thrown_out(outlet.link().address().ip());
+        if let Some(sender) = self.senders.get(&id) {
+            self.admission_statistics.thrown_out += 1;
+            self.limiter.on_thrown_out(sender.connection().address().ip());
         }
     }
 
@@ -406,8 +395,8 @@ impl<V: Planar> Live<V> {
             return;
         }
         self.measured_at = Instant::now();
-        for (id, outlet) in &self.outlets {
-            self.session.handle_round_trip(*id, outlet.link().round_trip());
+        for (id, sender) in &self.senders {
+            self.session.handle_round_trip(*id, sender.connection().round_trip());
         }
     }
 
@@ -418,11 +407,10 @@ impl<V: Planar> Live<V> {
 }
 
 // ── the thread
-// ──────────────────────────────────────────────────────────────────────────────────────────────
 
-/// Whether everybody had confirmed everything when it ended.
+/// Serves until told to stop. Returns whether clients had confirmed everything.
 async fn run<V: Planar>(
-    shared: Arc<Shared<V>>,
+    shared: Arc<SharedServer<V>>,
     endpoint: Endpoint,
     stop: oneshot::Receiver<Duration>,
 ) -> bool {
@@ -431,47 +419,46 @@ async fn run<V: Planar>(
     finish(&shared, &endpoint, within).await
 }
 
-/// Begins to let people in and to talk with them.
-pub(crate) fn serve<V: Planar>(shared: &Arc<Shared<V>>, endpoint: &Endpoint) {
+/// Starts to accept connections and to drive the session.
+pub(crate) fn serve<V: Planar>(shared: &Arc<SharedServer<V>>, endpoint: &Endpoint) {
     tokio::spawn(accept(Arc::clone(shared), endpoint.clone()));
     tokio::spawn(drive(Arc::clone(shared)));
 }
 
-/// Lets nobody in any more, waits for what was promised, and says that it is over. Whether
-/// everybody had confirmed everything.
-pub(crate) async fn finish<V: Planar>(shared: &Shared<V>, endpoint: &Endpoint, within: Duration) -> bool {
-    // Who comes now is refused.
+/// Accepts no new clients, waits for confirmations, and closes all connections. Returns whether
+/// clients had confirmed everything.
+pub(crate) async fn finish<V: Planar>(
+    shared: &SharedServer<V>,
+    endpoint: &Endpoint,
+    within: Duration,
+) -> bool {
+    // New connections are refused from here on.
     endpoint.set_server_config(None);
     let flushed = async {
-        while !shared.lock().is_all_confirmed() {
-            tokio::time::sleep(LOOK_AGAIN).await;
+        while !lock(&shared.inner).is_all_confirmed() {
+            tokio::time::sleep(CHECK_EVERY).await;
         }
     };
     let is_all_confirmed = tokio::time::timeout(within, flushed).await.is_ok();
     endpoint
         .close(u32::from(CloseReason::Finished.code()).into(), CloseReason::Finished.to_string().as_bytes());
-    let _ = tokio::time::timeout(LAST_WORDS, endpoint.wait_idle()).await;
+    let _ = tokio::time::timeout(CLOSE_WITHIN, endpoint.wait_idle()).await;
     is_all_confirmed
 }
 
-/// How often it is looked whether all is confirmed.
-const LOOK_AGAIN: Duration = Duration::from_millis(5);
-/// How long a connection may take to hear that it is over.
-const LAST_WORDS: Duration = Duration::from_millis(500);
-
-async fn drive<V: Planar>(shared: Arc<Shared<V>>) {
+async fn drive<V: Planar>(shared: Arc<SharedServer<V>>) {
     loop {
         let began = Instant::now();
         let has_sent = shared.pump();
-        let mut looked_for = began.elapsed();
+        let mut busy_for = began.elapsed();
         if has_sent {
-            // Connections have their turn, and what was sent leaves.
+            // Connections get their turn, and the datagrams leave.
             tokio::task::yield_now().await;
         }
-        let looks_again = Instant::now();
+        let checked_at = Instant::now();
         let pause = shared.pause();
-        looked_for += looks_again.elapsed();
-        let rest = rest_after(looked_for).map(|rest| Instant::now() + rest);
+        busy_for += checked_at.elapsed();
+        let rest = pause_after(busy_for).map(|rest| Instant::now() + rest);
         pause.wait(&shared.wake).await;
         if let (Some(until), true) = (rest, pause != Pause::Yield) {
             let _ = tokio::time::timeout_at(until.into(), shared.hurry.notified()).await;
@@ -479,86 +466,100 @@ async fn drive<V: Planar>(shared: Arc<Shared<V>>) {
     }
 }
 
-/// A turn looks at every client. Unless it is the game that has something to say, the next one
-/// waits so many times as long as the looking took: datagrams that come in the meantime are dealt
-/// with together, and looking takes a fifth of the time.
-const REST: u32 = 4;
-/// Tokio's clock counts in milliseconds: less would become more than it should, and a few clients
-/// are not worth waiting for.
-const REST_MIN: Duration = Duration::from_millis(1);
-/// Half a frame of 60 Hz: what clients say to each other waits no longer, however many there are.
-const REST_MAX: Duration = Duration::from_millis(8);
+/// One pass checks every client. Unless the game has something to send, the next pass waits this
+/// many times as long as the last one took. Datagrams that arrive in the meantime are handled
+/// together, and the passes take a fifth of the time.
+const PAUSE_FACTOR: u32 = 4;
+/// Tokio's clock counts in milliseconds: a shorter pause would become longer than it should, and a
+/// few clients are not worth a pause.
+const PAUSE_MIN: Duration = Duration::from_millis(1);
+/// Half a frame of 60 Hz. Data from client to client waits no longer, however many clients there
+/// are.
+const PAUSE_MAX: Duration = Duration::from_millis(8);
 
-fn rest_after(looked_for: Duration) -> Option<Duration> {
-    let rest = looked_for * REST;
-    (rest >= REST_MIN).then(|| rest.min(REST_MAX))
+fn pause_after(busy_for: Duration) -> Option<Duration> {
+    let rest = busy_for * PAUSE_FACTOR;
+    (rest >= PAUSE_MIN).then(|| rest.min(PAUSE_MAX))
 }
 
-/// Lets people in. Until an address is proven nothing is kept of whoever uses it.
-async fn accept<V: Planar>(shared: Arc<Shared<V>>, endpoint: Endpoint) {
+/// Accepts connections. The server keeps nothing of an address before it is proven.
+async fn accept<V: Planar>(shared: Arc<SharedServer<V>>, endpoint: Endpoint) {
     while let Some(incoming) = endpoint.accept().await {
         let address = incoming.remote_address().ip();
-        let mut live = shared.lock();
+        let mut inner = lock(&shared.inner);
         if !incoming.remote_address_validated() {
-            live.door_statistics.retried += 1;
-            // It can always be retried when it is not validated.
+            inner.admission_statistics.retried += 1;
+            // An address that is not validated can always be retried.
             let _ = incoming.retry();
-        } else if live.door.admit(address, Instant::now()) {
+        } else if inner.limiter.admit(address, Instant::now()) {
             tokio::spawn(receive(Arc::clone(&shared), incoming, address));
         } else {
-            live.door_statistics.refused += 1;
+            inner.admission_statistics.refused += 1;
             incoming.refuse();
         }
     }
 }
 
-async fn receive<V: Planar>(shared: Arc<Shared<V>>, incoming: quinn::Incoming, address: IpAddr) {
+async fn receive<V: Planar>(shared: Arc<SharedServer<V>>, incoming: quinn::Incoming, address: IpAddr) {
     let within = Duration::from_micros(HELLO_WITHIN.as_micros() as u64);
     let greeted = tokio::time::timeout(within, greet(incoming)).await;
-    shared.lock().door.on_handshake_over(address);
+    lock(&shared.inner).limiter.on_handshake_over(address);
     match greeted {
-        Ok(Ok((link, sending, receiving))) => converse(&shared, link, sending, receiving).await,
-        _ => shared.lock().door_statistics.failed += 1,
+        Ok(Ok((connection, sending, receiving))) => {
+            run_connection(&shared, connection, sending, receiving).await;
+        }
+        _ => lock(&shared.inner).admission_statistics.failed += 1,
     }
-    shared.lock().door.on_gone(address);
+    lock(&shared.inner).limiter.on_gone(address);
 }
 
-/// From the first packet to a stream on which somebody has said something.
-async fn greet(incoming: quinn::Incoming) -> Result<(Link, Sending, Receiving), ConnectionLost> {
-    let mut connecting = incoming.accept().map_err(|_| ConnectionLost)?;
-    let data = connecting.handshake_data().await.map_err(|_| ConnectionLost)?;
-    let protocol = data.downcast::<HandshakeData>().ok().and_then(|data| data.protocol);
-    let link = if protocol.as_deref() == Some(ALPN_WEB) {
-        let session = IncomingSessionFuture::with_quic_connecting(connecting);
-        let request = session.await.map_err(|_| ConnectionLost)?;
-        Link::web(request.accept().await.map_err(|_| ConnectionLost)?)
-    } else {
-        Link::quic(connecting.await.map_err(|_| ConnectionLost)?)
-    };
-    let (sending, receiving) = link.accept_stream().await?;
-    Ok((link, sending, receiving))
+/// Waits from the first packet until the client has written to the ordered stream.
+async fn greet(incoming: quinn::Incoming) -> Result<(Connection, SendStream, ReceiveStream), ConnectionLost> {
+    let connection = handshake(incoming.accept()?).await?;
+    let (sending, receiving) = connection.accept_stream().await?;
+    Ok((connection, sending, receiving))
 }
 
-async fn converse<V: Planar>(shared: &Arc<Shared<V>>, link: Link, sending: Sending, receiving: Receiving) {
-    let link = Arc::new(link);
+#[cfg(not(feature = "web"))]
+async fn handshake(connecting: quinn::Connecting) -> Result<Connection, ConnectionLost> {
+    Ok(Connection::quic(connecting.await?))
+}
+
+#[cfg(feature = "web")]
+async fn handshake(mut connecting: quinn::Connecting) -> Result<Connection, ConnectionLost> {
+    let data = connecting.handshake_data().await?.downcast::<quinn::crypto::rustls::HandshakeData>();
+    if data.is_ok_and(|data| data.protocol.as_deref() == Some(crate::connection::ALPN_WEB)) {
+        let session = wtransport::endpoint::IncomingSessionFuture::with_quic_connecting(connecting);
+        return Ok(Connection::web(session.await?.accept().await?));
+    }
+    Ok(Connection::quic(connecting.await?))
+}
+
+async fn run_connection<V: Planar>(
+    shared: &Arc<SharedServer<V>>,
+    connection: Connection,
+    sending: SendStream,
+    receiving: ReceiveStream,
+) {
+    let connection = Arc::new(connection);
     let id = {
-        let mut live = shared.lock();
-        let Some(id) = live.session.handle_connected(Token(unguessable()), shared.clock.shared()) else {
-            link.close(CloseReason::Full);
+        let mut inner = lock(&shared.inner);
+        let Some(id) = inner.session.handle_connected(Token(unguessable()), shared.clock.shared()) else {
+            connection.close(CloseReason::Full);
             return;
         };
-        live.outlets.insert(id, Outlet::open(Arc::clone(&link), sending, &shared.wake));
+        inner.senders.insert(id, PeerSender::open(Arc::clone(&connection), sending, &shared.wake));
         id
     };
     let inbound = Arc::new(ServerInbound { shared: Arc::clone(shared), id });
-    let reason = listen(&link, receiving, &inbound).await;
-    shared.lock().outlets.remove(&id);
+    let reason = listen(&connection, receiving, &inbound).await;
+    lock(&shared.inner).senders.remove(&id);
     shared.with(|session, now| session.handle_disconnected(id, reason, now));
 }
 
-/// What comes from one client.
+/// Data from one client.
 struct ServerInbound<V: Planar> {
-    shared: Arc<Shared<V>>,
+    shared: Arc<SharedServer<V>>,
     id: ConnectionId,
 }
 
@@ -572,20 +573,20 @@ impl<V: Planar> Inbound for ServerInbound<V> {
     }
 
     fn on_datagram(&self, bytes: &[u8]) {
-        let mut live = self.shared.lock();
-        let is_news = live.session.handle_datagram(self.id, bytes, self.shared.clock.shared());
-        drop(live);
+        let mut inner = lock(&self.shared.inner);
+        let is_news = inner.session.handle_datagram(self.id, bytes, self.shared.clock.shared());
+        drop(inner);
         if is_news {
             self.shared.wake.notify_one();
         }
     }
 
-    fn on_broken(&self, _: CloseReason) {
-        self.shared.lock().on_thrown_out(self.id);
+    fn on_violation(&self, _: CloseReason) {
+        lock(&self.shared.inner).on_thrown_out(self.id);
     }
 }
 
-/// What the session has to say to one client.
+/// Data for one client.
 struct ServerOutbound<'a, V: Planar> {
     session: &'a mut Server<V>,
     id: ConnectionId,
@@ -606,26 +607,26 @@ impl<V: Planar> Outbound for ServerOutbound<'_, V> {
     }
 }
 
-/// How a server listens: as whom, for what, to whom.
-pub(crate) fn quic_config(
+/// The QUIC settings of a server: identity, protocols, and which client certificates it accepts.
+pub(crate) fn quic_server_config(
     identity: &Identity,
     alpn: &[&[u8]],
-    callers: Callers,
+    verifier: Option<ClientVerifier>,
     transport: quinn::TransportConfig,
 ) -> Result<quinn::ServerConfig, BindError> {
-    let tls = identity.tls(alpn, callers).map_err(BindError::Identity)?;
+    let tls = identity.tls(alpn, verifier).map_err(BindError::Identity)?;
     let crypto = QuicServerConfig::try_from(tls).expect("TLS 1.3 has a cipher for QUIC");
     let mut quic = quinn::ServerConfig::with_crypto(Arc::new(crypto));
     quic.transport_config(Arc::new(transport));
     Ok(quic)
 }
 
-/// What may have come and not been read: a thousand clients at 20 Hz for a tenth of a second, each
-/// datagram with what the kernel adds to it (about 1 KiB). Linux gives 208 KiB by itself: 200
-/// datagrams, which a crowd that ticks at once fills in a moment.
+/// The receive buffer of the socket: a thousand clients at 20 Hz for a tenth of a second, each
+/// datagram with the kernel's overhead (about 1 KiB). The default of Linux is 208 KiB, or 200
+/// datagrams, which a thousand clients fill with one tick.
 const UNREAD_BYTES: usize = 2 * 1024 * 1024;
 
-/// A socket, what listens on it, and a runtime for one thread to drive both.
+/// Opens a socket, an endpoint on it, and a runtime for the one thread that drives both.
 pub(crate) fn open_endpoint(
     listen: SocketAddr,
     identity: &Identity,
@@ -634,7 +635,7 @@ pub(crate) fn open_endpoint(
     let reset_key = Arc::new(identity.reset_key());
     let failed = |error| BindError::Listen(listen, error);
     let socket = UdpSocket::bind(listen).map_err(failed)?;
-    // As much as the system allows; with what it gives by itself everything works too.
+    // As much as the system allows. Everything works with less, too.
     let _ = SockRef::from(&socket).set_recv_buffer_size(UNREAD_BYTES);
     let address = socket.local_addr().map_err(failed)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -649,9 +650,13 @@ pub(crate) fn open_endpoint(
 impl fmt::Display for BindError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Listen(address, error) => write!(f, "cannot listen on {address}: {error}"),
-            Self::Identity(error) => write!(f, "certificate and key are of no use: {error}"),
-            Self::System(error) => write!(f, "the system refuses: {error}"),
+            Self::Listen(address, error) => {
+                write!(f, "cannot listen on {address}: {error}; choose another address, or port 0")
+            }
+            Self::Identity(error) => {
+                write!(f, "cannot use the TLS certificate with this private key: {error}")
+            }
+            Self::System(error) => write!(f, "cannot start the network thread: {error}"),
         }
     }
 }

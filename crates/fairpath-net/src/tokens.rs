@@ -1,4 +1,5 @@
-//! Connect tokens: somebody else, a lobby say, lets people in by signing.
+//! Connect tokens: a service that shares a key with the server, such as a matchmaker, admits
+//! players.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -6,12 +7,11 @@ use fairpath::session::Admission;
 use fairpath::session::limits::AUTHENTICATION_BYTES_MAX;
 use ring::hmac;
 
-/// Makes and checks connect tokens: until when, for whom, and a signature (HMAC-SHA256) of whoever
-/// has the key.
+/// Issues and checks connect tokens: an expiry, a bearer, and an HMAC-SHA256 signature.
 ///
-/// The lobby issues a token, the client sends it as its `authentication`, and the server's
-/// [`Admission`] checks it. A token is good until it expires, also for coming back to a session:
-/// make it as long as a match.
+/// The service issues a token, the client sends it as its `authentication`, and the server's
+/// [`Admission`] checks it. A token is valid until it expires, also for resuming a session: make it
+/// last as long as a match.
 ///
 /// ```
 /// use std::time::Duration;
@@ -30,22 +30,22 @@ pub struct ConnectTokens {
     key: hmac::Key,
 }
 
-/// More than fits into a token.
+/// The bearer does not fit into a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BearerTooLong;
 
 const EXPIRY_BYTES: usize = 8;
 const TAG_BYTES: usize = 32;
-/// What a bearer's name may have.
+/// Longest bearer that fits.
 const BEARER_BYTES_MAX: usize = AUTHENTICATION_BYTES_MAX - EXPIRY_BYTES - TAG_BYTES;
 
 impl ConnectTokens {
-    /// With a key that lobby and server share, and nobody else.
+    /// Uses a key that only the issuing service and the server know.
     pub fn new(key: &[u8; 32]) -> Self {
         Self { key: hmac::Key::new(hmac::HMAC_SHA256, key) }
     }
 
-    /// Lets somebody in for so long.
+    /// Issues a token for this bearer, valid for this long.
     pub fn issue(&self, bearer: &[u8], valid_for: Duration) -> Result<Vec<u8>, BearerTooLong> {
         if bearer.len() > BEARER_BYTES_MAX {
             return Err(BearerTooLong);
@@ -57,7 +57,7 @@ impl ConnectTokens {
         Ok(token)
     }
 
-    /// Whom a token is for, if it is genuine and has not expired.
+    /// Returns the bearer of a token that is genuine and has not expired.
     pub fn bearer<'a>(&self, token: &'a [u8]) -> Option<&'a [u8]> {
         let (content, tag) = token.split_at_checked(token.len().checked_sub(TAG_BYTES)?)?;
         hmac::verify(&self.key, content, tag).ok()?;
@@ -80,7 +80,7 @@ impl std::fmt::Debug for ConnectTokens {
 
 impl std::fmt::Display for BearerTooLong {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "a bearer's name has at most {BEARER_BYTES_MAX} bytes")
+        write!(f, "cannot issue a connect token: give the bearer at most {BEARER_BYTES_MAX} bytes")
     }
 }
 
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_was_issued_and_has_not_expired_is_good() {
+    fn only_genuine_tokens_that_have_not_expired_are_valid() {
         let tokens = ConnectTokens::new(&[1; 32]);
         let token = tokens.issue(b"ann", Duration::from_secs(60)).unwrap();
         assert_eq!(tokens.bearer(&token), Some(&b"ann"[..]));

@@ -1,14 +1,14 @@
-//! Sessions on real sockets, through a middleman that makes the network as bad as a scenario wants.
+//! Sessions over real sockets, through a middleman that simulates the network of each scenario.
 //!
-//! Nothing here is timed: a scenario waits for what it wants to see, with the patience of a slow
-//! machine.
+//! Nothing here is timed: a scenario waits until it sees what it expects, for as long as a slow
+//! machine may need.
 
+#[path = "live/admission.rs"]
+mod admission;
 #[path = "live/arena.rs"]
 mod arena;
 #[path = "live/clock.rs"]
 mod clock;
-#[path = "live/door.rs"]
-mod door;
 #[path = "live/hostile.rs"]
 mod hostile;
 #[path = "live/life.rs"]

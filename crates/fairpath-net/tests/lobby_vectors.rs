@@ -1,8 +1,8 @@
 //! Goal: the bytes of a lobby never change by accident. Method: golden messages in
 //! `lab/vectors/lobby`, which `lab/spec-check` reads too.
 //!
-//! After a change that is meant, `FAIRPATH_BLESS=1 cargo test -p fairpath-net --test lobby_vectors`
-//! writes them anew; then raise the number in the lobby's ALPN.
+//! After an intended change, `FAIRPATH_BLESS=1 cargo test -p fairpath-net --all-features --test
+//! lobby_vectors` writes them anew; then raise the number in the lobby's ALPN.
 
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
@@ -14,7 +14,7 @@ use fairpath_net::lobby::{
     Announcement, EntryId, Filter, Listing, LobbyRefusal, LobbyRequest, LobbyResponse,
 };
 
-/// A name, its bytes and what they mean.
+/// A name, its bytes and their meaning.
 type Golden = (&'static str, Vec<u8>, String);
 
 #[test]
@@ -28,7 +28,7 @@ fn the_bytes_and_their_meaning_are_those_in_the_repository() {
 }
 
 #[test]
-fn what_is_to_be_refused_is() {
+fn malformed_messages_are_refused() {
     for (name, bytes, _) in refused() {
         let meaning: Result<(), MessageError> =
             LobbyRequest::decode(&bytes).map(drop).or_else(|_| LobbyResponse::decode(&bytes).map(drop));
@@ -80,7 +80,7 @@ fn messages() -> Vec<Golden> {
         .collect()
 }
 
-/// Spelt otherwise than they may be.
+/// Messages with encodings that are not allowed.
 fn refused() -> Vec<Golden> {
     let announce = LobbyRequest::Announce(Announcement::new("a", "b").with_attribute("k", "v")).encode();
     let changed = |at: usize, byte: u8| {
@@ -174,7 +174,7 @@ fn address_text(address: SocketAddr) -> String {
     format!("{digits} port {}", address.port())
 }
 
-/// Sixteen bytes to the line.
+/// Sixteen bytes per line.
 fn lines_of_hex(bytes: &[u8]) -> String {
     let line =
         |chunk: &[u8]| chunk.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ") + "\n";

@@ -91,7 +91,7 @@ fn besiege(attack: Attack) -> Row {
         outbox_bytes: watch.outbox_bytes,
         allocated: watch.allocated - before,
         shots: assault.shots(),
-        thrown_out: server.door_statistics().thrown_out,
+        thrown_out: server.admission_statistics().thrown_out,
     }
 }
 

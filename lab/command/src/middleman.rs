@@ -12,8 +12,8 @@ use clap::Args;
 use fairpath::time::{SharedInstant, Span};
 use fairpath_experiments::files::{self, open_rtt_trace};
 use fairpath_net::middleman::{
-    BadCommand, COMMANDS, ClientSelector, Command, DirectionStatistics, Directions, Handle, Links, Middleman,
-    MiddlemanConfig, SETTINGS, Setting, Statistics, parse_span,
+    BadCommand, COMMANDS, ClientSelector, Command, DirectionStatistics, Directions, Links, Middleman,
+    MiddlemanConfig, MiddlemanStatistics, SETTINGS, Setting, parse_span,
 };
 use fairpath_sim::{DelayStatistics, RttTrace};
 use serde_json::{Value, json};
@@ -167,7 +167,7 @@ impl Arguments {
             let Some(value) = value else { continue };
             let setting =
                 Setting::parse(name, value, open_trace).map_err(|error| bad_option(name, &error))?;
-            links.change(ClientSelector::Everyone, Directions::Both, |link| setting.apply(link))?;
+            links.change(ClientSelector::All, Directions::Both, |link| setting.apply(link))?;
         }
         let ways = [("up", &self.up), ("down", &self.down), ("client", &self.client)];
         for (option, lines) in ways {
@@ -191,10 +191,10 @@ fn bad_option(name: &str, error: &BadCommand) -> BadInput {
 
 /// A line that says nothing but settings.
 fn change_by(links: &mut Links, line: &str) -> Result<(), BadInput> {
-    let Command::Change { who, ways, settings } = Command::parse(line, open_trace)? else {
+    let Command::Change { clients, directions, settings } = Command::parse(line, open_trace)? else {
         return Err(BadInput("give settings such as 'delay 50 loss 0.1'".into()));
     };
-    links.change(who, ways, |link| settings.iter().for_each(|setting| setting.apply(link)))?;
+    links.change(clients, directions, |link| settings.iter().for_each(|setting| setting.apply(link)))?;
     Ok(())
 }
 
@@ -245,7 +245,7 @@ enum Happening {
 
 impl Told {
     /// Does as it is told until the end, and answers with the statistics.
-    fn run(&self, handle: Handle, script: Vec<Timed>, lasting: Option<Span>) -> Result<String, BadInput> {
+    fn run(&self, handle: Middleman, script: Vec<Timed>, lasting: Option<Span>) -> Result<String, BadInput> {
         eprintln!(
             "listening on {}, passing on to {} (seed {}); `help` says what can be changed, Ctrl-C ends",
             handle.address(),
@@ -294,14 +294,18 @@ impl Told {
         Ok(self.show(address, &handle.stop()))
     }
 
-    fn carry_out(&self, handle: &Handle, command: &Command) -> Result<(), BadInput> {
+    fn carry_out(&self, handle: &Middleman, command: &Command) -> Result<(), BadInput> {
         let changed = match command {
-            Command::Change { who, ways, settings } => {
-                handle.change(*who, *ways, |link| settings.iter().for_each(|setting| setting.apply(link)))?
+            Command::Change { clients, directions, settings } => {
+                handle.change(*clients, *directions, |link| {
+                    settings.iter().for_each(|setting| setting.apply(link));
+                })?
             }
-            Command::Partition { who, ways, lasting } => handle.partition(*who, *ways, *lasting)?,
-            Command::Heal { who, ways } => handle.heal(*who, *ways)?,
-            Command::Rebind { who } => handle.rebind(*who)?,
+            Command::Partition { clients, directions, lasting } => {
+                handle.partition(*clients, *directions, *lasting)?
+            }
+            Command::Heal { clients, directions } => handle.heal(*clients, *directions)?,
+            Command::Rebind { clients } => handle.rebind(*clients)?,
             Command::Statistics => {
                 return Ok(print::to_stdout(&self.show(handle.address(), &handle.statistics()))?);
             }
@@ -315,11 +319,11 @@ impl Told {
         Ok(())
     }
 
-    fn show(&self, listen: SocketAddr, statistics: &Statistics) -> String {
+    fn show(&self, listen: SocketAddr, statistics: &MiddlemanStatistics) -> String {
         if self.json { format!("{}\n", self.as_json(listen, statistics)) } else { as_table(statistics) }
     }
 
-    fn as_json(&self, listen: SocketAddr, statistics: &Statistics) -> Value {
+    fn as_json(&self, listen: SocketAddr, statistics: &MiddlemanStatistics) -> Value {
         let clients = statistics.clients.iter().map(|client| {
             json!({
                 "client": client.nth,
@@ -383,7 +387,7 @@ fn quantiles(delays: &DelayStatistics) -> [Option<Span>; 4] {
 }
 
 /// Three lines per direction: what was asked for, what was measured, and how late that is.
-fn as_table(statistics: &Statistics) -> String {
+fn as_table(statistics: &MiddlemanStatistics) -> String {
     let mut text = format!("ran for {:.1} s\n", statistics.ran_for.as_secs_f64());
     if statistics.clients.is_empty() {
         text += "no client came\n";
@@ -490,7 +494,7 @@ async fn next_line(lines: &mut mpsc::Receiver<String>) -> String {
 }
 
 /// Until this instant of the middleman's clock; for ever if there is none.
-async fn sleep_until(handle: &Handle, at: Option<SharedInstant>) {
+async fn sleep_until(handle: &Middleman, at: Option<SharedInstant>) {
     let Some(at) = at else { return future::pending().await };
     let micros = (at - handle.now()).as_micros().max(0).unsigned_abs();
     sleep(Duration::from_micros(micros)).await;

@@ -151,8 +151,9 @@ impl Lobby {
                 .output()
                 .expect("it starts")
         };
-        let is_answered =
-            |output: &Output| !String::from_utf8_lossy(&output.stderr).contains("no lobby answered");
+        let is_answered = |output: &Output| {
+            !String::from_utf8_lossy(&output.stderr).contains("cannot reach a trusted lobby")
+        };
         let output = (0..10).map(|_| asked()).find(is_answered).expect("an answer");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let list: Value = serde_json::from_slice(&output.stdout).expect("one line of JSON");
@@ -264,7 +265,7 @@ fn what_is_wrong_is_said_in_one_line() {
         (&unequal, "--attribute dunes: give KEY=VALUE"),
         (&["serve", "--lobby", "nowhere", "--lobby-pin", &nobody], "--lobby nowhere"),
         (&["serve", "--lobby", "127.0.0.1:9", "--lobby-pin", "12"], "--lobby-pin 12"),
-        (&["servers", "--lobby", "127.0.0.1:9", "--pin", &nobody], "no lobby answered"),
+        (&["servers", "--lobby", "127.0.0.1:9", "--pin", &nobody], "cannot reach a trusted lobby"),
         (&["servers", "--pin", &nobody, "--where", "map"], "--where map: give KEY=VALUE"),
         (&["lobby", "--listen", "nowhere"], "--listen nowhere"),
         (&["bots", "1", "--connect", "127.0.0.1:9", "--pin", &nobody, "--for", "1s"], "no server answered"),

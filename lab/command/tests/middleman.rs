@@ -116,7 +116,7 @@ fn line_of(stderr: &mut BufReader<ChildStderr>) -> String {
 #[test]
 fn what_is_said_on_stdin_is_done_and_nonsense_is_one_line_of_complaint() {
     let mut live = Live::start(&["--delay", "1"]);
-    assert_eq!(live.answer_to("fly to the moon"), "error: \"fly\" is not understood; `help` lists what is");
+    assert_eq!(live.answer_to("fly to the moon"), "error: unknown word \"fly\"; `help` lists the commands");
     assert_eq!(live.answer_to("delay much"), "error: delay much: give MS");
     let old = live.pass_up();
     assert_eq!(live.answer_to("rebind"), "done, for 1 client now");
@@ -217,7 +217,10 @@ fn what_is_wrong_with_the_command_line_is_one_line_and_code_2() {
     let script = script.to_str().unwrap();
     let cases: [(&[&str], &str); 12] = [
         (&["--to", "nonsense"], "--to nonsense: give HOST:PORT such as 127.0.0.1:7777"),
-        (&["--to", "127.0.0.1:7000"], "127.0.0.1:7000 is the middleman itself: it would send in circles"),
+        (
+            &["--to", "127.0.0.1:7000"],
+            "cannot forward to 127.0.0.1:7000: it is the middleman's own address; give the server's",
+        ),
         (&["--to", "127.0.0.1:9", "--delay", "-5"], "--delay -5: give MS"),
         (&["--to", "127.0.0.1:9", "--jitter", "5,flat"], "--jitter 5,flat: give MS[,normal]"),
         (&["--to", "127.0.0.1:9", "--loss", "1.5"], "--loss 1.5: give SHARE[,BURST] or P,R,GOOD,BAD"),

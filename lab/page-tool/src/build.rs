@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use fairpath_net::PageFile;
+use fairpath_page_server::PageFile;
 use wasm_bindgen_cli_support::Bindgen;
 
 use crate::{Done, Failed, root};

@@ -20,9 +20,10 @@ use fairpath::vector::{Vec2, Vector};
 use fairpath_games::online::{Fairness, Hall, SHOT, TANK};
 use fairpath_net::middleman::{Middleman, MiddlemanConfig};
 use fairpath_net::{
-    Fingerprint, Identity, NetClient, NetClientConfig, NetServer, NetServerConfig, PageFile, PageServer,
-    Trust, new_epoch, unguessable_random,
+    Fingerprint, Identity, NetClient, NetClientConfig, NetServer, NetServerConfig, Trust, new_epoch,
+    unguessable_random,
 };
+use fairpath_page_server::{PageFile, PageServer};
 use fairpath_sim::LinkConfig;
 use serde_json::{Value, json};
 

@@ -1,9 +1,9 @@
 //! The page in a browser: every scene loads without complaint, moves, answers to its controls, and
 //! shows the bits that the native library computes.
 
-use fairpath_net::PageServer;
 use fairpath_page::report::Evaluation;
 use fairpath_page::scene::{self, File, Scene};
+use fairpath_page_server::PageServer;
 use serde_json::json;
 
 use crate::build::build;

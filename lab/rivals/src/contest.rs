@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use fairpath_bench::{Errors, Helper, Scene, machine};
-use fairpath_net::middleman::{Bounds, Handle, Middleman, MiddlemanConfig};
+use fairpath_net::middleman::{Bounds, Middleman, MiddlemanConfig};
 use fairpath_sim::{LinkConfig, Loss};
 
 use crate::roles::{AS_RECEIVERS, AS_SERVER, Invitation, Terms, Used};
@@ -164,14 +164,14 @@ pub(crate) fn play(terms: &Terms, link: LinkConfig) -> Played {
 }
 
 /// A proxy, which has counted what the server sent.
-fn proxy(to: SocketAddr, link: LinkConfig, receivers: usize) -> Handle {
+fn proxy(to: SocketAddr, link: LinkConfig, receivers: usize) -> Middleman {
     let bounds = Bounds { clients_max: receivers, ..Bounds::default() };
     let config = MiddlemanConfig::between(([127, 0, 0, 1], 0).into(), to).both_ways(link).bounds(bounds);
     Middleman::start(config).expect("the loopback has ports")
 }
 
 /// Bytes and datagrams that came from the server.
-fn counts(proxy: &Handle) -> (u64, u64) {
+fn counts(proxy: &Middleman) -> (u64, u64) {
     let statistics = proxy.statistics();
     let down = || statistics.clients.iter().map(|client| &client.down.link);
     (down().map(|link| link.sent_bytes).sum(), down().map(|link| link.sent).sum())

@@ -1,4 +1,4 @@
-//! Asking a lobby who is there, and how far away they are.
+//! Lists the entries of a lobby, and measures how far away they are.
 
 use std::fmt;
 use std::io;
@@ -10,48 +10,48 @@ use tokio::task::JoinSet;
 use super::message::{EntryId, Filter, Listing, LobbyRequest, LobbyResponse, NotAnnounceable};
 use super::server::{read_message, write_message};
 use super::{ALPN_LOBBY, LobbyAddress, transport_config};
-use crate::client::{ConnectError, any_port_like, calling_config};
+use crate::client::{ConnectError, any_local_address, quic_client_config};
+use crate::connection::ALPN_NATIVE;
 use crate::identity::Trust;
-use crate::link::ALPN_NATIVE;
 
 /// An entry that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// What the lobby says.
+    /// The entry as the lobby lists it.
     pub listing: Listing,
-    /// How long the way there and back takes, as QUIC has measured it; nothing if it was not asked,
-    /// or nobody with the right certificate answered.
+    /// The round trip as QUIC measured it. `None` if it was not measured, or if no server with the
+    /// right certificate answered.
     pub round_trip: Option<Duration>,
 }
 
-/// Why nothing was found out.
+/// Why the entries of a lobby cannot be listed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FindError {
-    /// What the lobby is to be known by is of no use, or the system gives no socket.
+    /// The trusted certificate cannot be used, or the system provides no socket.
     Start(ConnectError),
-    /// The lobby would not take the filter.
+    /// Every lobby would refuse the filter.
     Filter(NotAnnounceable),
-    /// Nobody answered there who is to be trusted.
+    /// No server with a trusted certificate answered at this address.
     NoAnswer(SocketAddr),
-    /// It answered with something that is no answer.
+    /// The server at this address does not speak the lobby protocol.
     NotALobby(SocketAddr),
 }
 
-/// How long the lobby may take to be reached, and to answer.
+/// Time limit for the lobby to answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
-/// How long an entry may take to be reached, to be measured.
+/// Time limit for measuring one entry.
 const MEASURE_WITHIN: Duration = Duration::from_secs(2);
-/// Entries that are measured at once; each is a handshake.
+/// Entries that are measured at once. Each costs a handshake.
 const MEASURED_AT_ONCE: usize = 16;
-/// Entries that are taken from a lobby: more than a person reads.
+/// Entries that are read from a lobby: more than a person reads.
 const FOUND_MAX: usize = 4096;
 
-/// Asks a lobby who is there, and, if `measures`, everybody found how far away they are: then the
-/// nearest are first. It waits until it knows.
+/// Lists the entries of a lobby that match a filter. If `measures` is set, it also measures the
+/// round trip to each and puts the nearest first. Blocks until it has the answer.
 ///
-/// Entries that want to be introduced may be out of reach for who was not: they are listed without
-/// a round trip.
+/// Peers that want introductions may be unreachable without one. They are listed without a round
+/// trip.
 pub fn find(lobby: &LobbyAddress, filter: &Filter, measures: bool) -> Result<Vec<Found>, FindError> {
     filter.check().map_err(FindError::Filter)?;
     let system = |error: io::Error| FindError::Start(ConnectError::System(error));
@@ -71,22 +71,24 @@ pub fn find(lobby: &LobbyAddress, filter: &Filter, measures: bool) -> Result<Vec
 
 async fn list(lobby: &LobbyAddress, filter: &Filter) -> Result<Vec<Listing>, FindError> {
     let config =
-        calling_config(&lobby.trust, ALPN_LOBBY, None, transport_config()).map_err(FindError::Start)?;
-    let endpoint = quinn::Endpoint::client(any_port_like(lobby.address));
+        quic_client_config(&lobby.trust, ALPN_LOBBY, None, transport_config()).map_err(FindError::Start)?;
+    let endpoint = quinn::Endpoint::client(any_local_address(lobby.address));
     let endpoint = endpoint.map_err(|error| FindError::Start(ConnectError::System(error)))?;
-    let (nobody, no_lobby) = (|| FindError::NoAnswer(lobby.address), || FindError::NotALobby(lobby.address));
-    let calling = endpoint.connect_with(config, lobby.address, &lobby.name).map_err(|_| nobody())?;
-    let quic = calling.await.map_err(|_| nobody())?;
-    let (mut sending, mut receiving) = quic.open_bi().await.map_err(|_| nobody())?;
+    let no_answer = || FindError::NoAnswer(lobby.address);
+    let not_a_lobby = || FindError::NotALobby(lobby.address);
+    let connecting = endpoint.connect_with(config, lobby.address, &lobby.name).map_err(|_| no_answer())?;
+    let quic = connecting.await.map_err(|_| no_answer())?;
+    let (mut sending, mut receiving) = quic.open_bi().await.map_err(|_| no_answer())?;
     let mut listings: Vec<Listing> = Vec::new();
     loop {
         let after = listings.last().map_or(EntryId(0), |last| last.entry);
-        let ask = LobbyRequest::Find(filter.clone(), after).encode();
-        write_message(&mut sending, &ask).await.map_err(|_| nobody())?;
+        let request = LobbyRequest::Find(filter.clone(), after).encode();
+        write_message(&mut sending, &request).await.map_err(|_| no_answer())?;
         loop {
-            let bytes = read_message(&mut receiving).await.map_err(|_| no_lobby())?.ok_or_else(nobody)?;
-            match LobbyResponse::decode(&bytes).map_err(|_| no_lobby())? {
-                // In order, or asking for more would never end.
+            let bytes =
+                read_message(&mut receiving).await.map_err(|_| not_a_lobby())?.ok_or_else(no_answer)?;
+            match LobbyResponse::decode(&bytes).map_err(|_| not_a_lobby())? {
+                // In ascending order, or a lobby could make this loop endless.
                 LobbyResponse::Found(listing)
                     if listings.last().is_none_or(|last| last.entry < listing.entry) =>
                 {
@@ -98,13 +100,13 @@ async fn list(lobby: &LobbyAddress, filter: &Filter) -> Result<Vec<Listing>, Fin
                     let _ = tokio::time::timeout(Duration::from_millis(100), endpoint.wait_idle()).await;
                     return Ok(listings);
                 }
-                _ => return Err(no_lobby()),
+                _ => return Err(not_a_lobby()),
             }
         }
     }
 }
 
-/// Shakes hands with everybody, some at a time, and goes again.
+/// Performs a handshake with every entry, some at a time, and closes the connection again.
 async fn measure(listings: Vec<Listing>) -> Vec<Found> {
     let mut found = Vec::with_capacity(listings.len());
     let mut listings = listings.into_iter();
@@ -128,8 +130,8 @@ async fn measure(listings: Vec<Listing>) -> Vec<Found> {
 
 async fn shake_hands(listing: &Listing) -> Option<Duration> {
     let trust = Trust::Pinned(vec![listing.fingerprint]);
-    let config = calling_config(&trust, ALPN_NATIVE, None, transport_config()).ok()?;
-    let endpoint = quinn::Endpoint::client(any_port_like(listing.address)).ok()?;
+    let config = quic_client_config(&trust, ALPN_NATIVE, None, transport_config()).ok()?;
+    let endpoint = quinn::Endpoint::client(any_local_address(listing.address)).ok()?;
     let quic = endpoint.connect_with(config, listing.address, "localhost").ok()?.await.ok()?;
     let round_trip = quic.rtt();
     quic.close(0u8.into(), b"");
@@ -144,9 +146,11 @@ impl fmt::Display for FindError {
             Self::Filter(error) => error.fmt(f),
             Self::NoAnswer(address) => write!(
                 f,
-                "{address}: no lobby answered that we trust; see whether it runs, and what it says its fingerprint is"
+                "cannot reach a trusted lobby at {address}; check that it runs and that the fingerprint is its own"
             ),
-            Self::NotALobby(address) => write!(f, "{address}: whoever answers there is no lobby"),
+            Self::NotALobby(address) => {
+                write!(f, "the server at {address} is not a lobby; check the address")
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
-//! What is said to a lobby and what it answers, and how it is spelt: PROTOCOL.md, section 16.
+//! The messages to and from a lobby, and their bytes: PROTOCOL.md, section 16.
 //!
-//! Everything decodes or is refused; what decodes, encodes to the same bytes.
+//! Every byte string decodes or is refused, and what decodes encodes to the same bytes.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,19 +12,19 @@ use fairpath::session::message::SESSION_VERSION;
 
 use crate::identity::Fingerprint;
 
-/// Bytes of one message: the longest is an entry with all its attributes as long as can be.
+/// Longest message: an entry with all attributes at their longest.
 pub const MESSAGE_BYTES_MAX: usize = 4096;
-/// Bytes of a name, a game, and the key or value of an attribute.
+/// Longest name, game, and key or value of an attribute.
 pub const TEXT_BYTES_MAX: usize = 64;
 /// Attributes of an entry, and conditions of a filter.
 const ATTRIBUTES_MAX: usize = 16;
 const _: () = assert!((ATTRIBUTES_MAX + 1) * 2 * (TEXT_BYTES_MAX + 1) + 128 < MESSAGE_BYTES_MAX);
 
-/// What a lobby calls an entry. No two ever have the same.
+/// The id of an entry. A lobby never uses an id twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntryId(pub u64);
 
-/// What somebody says of itself. Address and certificate are not in it: those the lobby sees.
+/// What a server or peer says of itself. The lobby adds address and certificate, which it sees.
 ///
 /// ```
 /// use fairpath_net::lobby::Announcement;
@@ -35,34 +35,34 @@ pub struct EntryId(pub u64);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Announcement {
-    /// What is played.
+    /// The game that is played.
     pub game: String,
-    /// What people call it.
+    /// The name that players see.
     pub name: String,
-    /// Which version of the session protocol it speaks.
+    /// The version of the session protocol.
     pub protocol: u8,
-    /// How many play.
+    /// Players now.
     pub players: u32,
-    /// How many may play.
+    /// Players at most.
     pub seats: u32,
-    /// Whether others may ask to be introduced to it: peers do, servers need not.
+    /// Whether peers may ask to be introduced. Peers set it, servers need not.
     pub wants_introductions: bool,
-    /// Anything else that people choose by.
+    /// Anything else that players choose by.
     pub attributes: BTreeMap<String, String>,
 }
 
-/// Why something cannot be announced, or asked for.
+/// Why an announcement or a filter cannot be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NotAnnounceable {
-    /// A text is empty, longer than [`TEXT_BYTES_MAX`], or has control characters in it.
+    /// A text is empty, longer than [`TEXT_BYTES_MAX`], or contains control characters.
     Text(String),
-    /// More attributes than there may be.
+    /// There are too many attributes.
     TooManyAttributes,
 }
 
 impl Announcement {
-    /// With nobody in it, and nothing special about it.
+    /// An announcement without players, seats and attributes.
     pub fn new(game: &str, name: &str) -> Self {
         Self {
             game: game.into(),
@@ -75,38 +75,38 @@ impl Announcement {
         }
     }
 
-    /// With an attribute.
+    /// Adds an attribute.
     #[must_use]
     pub fn with_attribute(mut self, key: &str, value: &str) -> Self {
         self.attributes.insert(key.into(), value.into());
         self
     }
 
-    /// Whether a lobby would take it.
+    /// Whether a lobby would accept it.
     pub fn check(&self) -> Result<(), NotAnnounceable> {
         [&self.game, &self.name].into_iter().try_for_each(|text| check_text(text))?;
         check_attributes(&self.attributes)
     }
 
-    /// Seats that nobody has.
+    /// Seats that are free.
     pub fn free_seats(&self) -> u32 {
         self.seats.saturating_sub(self.players)
     }
 }
 
-/// Which entries are asked for.
+/// Which entries to list. The default lists all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Only of this game.
+    /// Only entries of this game.
     pub game: Option<String>,
-    /// Only with so many free seats.
+    /// Only entries with at least this many free seats.
     pub free_seats_min: u32,
-    /// Only with all these attributes.
+    /// Only entries with all these attributes.
     pub attributes: BTreeMap<String, String>,
 }
 
 impl Filter {
-    /// Whether this is among them.
+    /// Whether an announcement matches.
     pub fn matches(&self, announcement: &Announcement) -> bool {
         let has = |(key, value): (&String, &String)| announcement.attributes.get(key) == Some(value);
         self.game.as_ref().is_none_or(|game| *game == announcement.game)
@@ -114,7 +114,7 @@ impl Filter {
             && self.attributes.iter().all(has)
     }
 
-    /// Whether a lobby would take it.
+    /// Whether a lobby would accept it.
     pub fn check(&self) -> Result<(), NotAnnounceable> {
         self.game.iter().try_for_each(|game| check_text(game))?;
         check_attributes(&self.attributes)
@@ -124,71 +124,71 @@ impl Filter {
 /// An entry of the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing {
-    /// Which.
+    /// The entry's id.
     pub entry: EntryId,
-    /// Where it is, as the lobby sees it.
+    /// The address, as the lobby sees it.
     pub address: SocketAddr,
-    /// The certificate whose key it has.
+    /// The fingerprint of the certificate whose key it has.
     pub fingerprint: Fingerprint,
-    /// What it says of itself.
+    /// What the announcer says of itself.
     pub announcement: Announcement,
 }
 
-/// What is said to a lobby.
+/// A request to a lobby.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LobbyRequest {
-    /// Put me on the list, or renew what it says of me.
+    /// Adds the sender to the list, or renews its entry.
     Announce(Announcement),
-    /// Take me off.
+    /// Removes the sender's entry.
     Withdraw,
-    /// Who is there, after this entry? Some at a time.
+    /// Lists entries that match, after this one, one page at a time.
     Find(Filter, EntryId),
-    /// Introduce me to this one.
+    /// Introduces the sender to this entry.
     Meet(EntryId),
-    /// Carry what this one and I say to each other: you have introduced us, but we cannot reach
-    /// each other.
+    /// Relays packets between the sender and this peer. The lobby has introduced them, but they
+    /// cannot reach each other.
     Relay(Fingerprint),
 }
 
-/// What a lobby answers.
+/// A response of a lobby.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LobbyResponse {
-    /// You are on the list: under this name, at this address.
+    /// The client is listed under this id, at this address.
     Announced(EntryId, SocketAddr),
-    /// One of those you asked for.
+    /// One entry of the list.
     Found(Listing),
-    /// That was all for now; whether there are more.
+    /// The end of a page. True if there are more entries.
     End(bool),
-    /// Call this one there, and let it in: it is told the same of you.
+    /// Connect to this peer at this address, and let it in. The peer is told the same.
     Meet(Fingerprint, SocketAddr),
-    /// What you send to this port of mine goes to this one.
+    /// Packets that the client sends to this port of the lobby reach this peer.
     Relay(Fingerprint, u16),
-    /// No.
+    /// The request is refused.
     Refused(LobbyRefusal),
 }
 
-/// Why a lobby refuses.
+/// Why a lobby refuses a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum LobbyRefusal {
     /// The list is full.
     Full,
-    /// Your household has as many entries as it may.
+    /// The client's address has as many entries as it may.
     TooManyOfYours,
-    /// Who announces, or wants to be introduced, shows a certificate.
+    /// Announcements and introductions need a certificate.
     NoCertificate,
-    /// There is no such entry (any more), or it is you.
+    /// There is no such entry (any more), or it is the client's own.
     NoSuchEntry,
-    /// It does not want to be introduced.
+    /// The entry does not want introductions.
     NotWanted,
-    /// Too many want that at the moment.
+    /// Too many requests of this kind at the moment.
     Busy,
-    /// There is no relay here, or you were not introduced.
+    /// The lobby has no relay, or has not introduced the two.
     NoRelay,
 }
 
 impl LobbyRefusal {
-    /// All of them, by their codes.
+    /// All refusals, in the order of their codes.
     pub const ALL: [Self; 7] = [
         Self::Full,
         Self::TooManyOfYours,
@@ -201,10 +201,9 @@ impl LobbyRefusal {
 }
 
 // ── spelling
-// ────────────────────────────────────────────────────────────────────────────────────────────────
 
 impl LobbyRequest {
-    /// Its bytes.
+    /// Returns the bytes of the request.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
         match self {
@@ -232,10 +231,10 @@ impl LobbyRequest {
         out
     }
 
-    /// What the bytes say.
+    /// Reads a request from bytes.
     pub fn decode(bytes: &[u8]) -> Result<Self, MessageError> {
         let mut reader = Reader::new(bytes);
-        let ask = match reader.u8()? {
+        let request = match reader.u8()? {
             0 => Self::Announce(announcement(&mut reader)?),
             1 => Self::Withdraw,
             2 => {
@@ -252,12 +251,12 @@ impl LobbyRequest {
             kind => return Err(MessageError::UnknownKind(kind)),
         };
         reader.finish()?;
-        Ok(ask)
+        Ok(request)
     }
 }
 
 impl LobbyResponse {
-    /// Its bytes.
+    /// Returns the bytes of the response.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
         match self {
@@ -292,10 +291,10 @@ impl LobbyResponse {
         out
     }
 
-    /// What the bytes say.
+    /// Reads a response from bytes.
     pub fn decode(bytes: &[u8]) -> Result<Self, MessageError> {
         let mut reader = Reader::new(bytes);
-        let answer = match reader.u8()? {
+        let response = match reader.u8()? {
             16 => Self::Announced(EntryId(reader.varint()?), address(&mut reader)?),
             17 => Self::Found(Listing {
                 entry: EntryId(reader.varint()?),
@@ -314,7 +313,7 @@ impl LobbyResponse {
             kind => return Err(MessageError::UnknownKind(kind)),
         };
         reader.finish()?;
-        Ok(answer)
+        Ok(response)
     }
 }
 
@@ -348,7 +347,7 @@ fn put_attributes(out: &mut Vec<u8>, attributes: &BTreeMap<String, String>) {
     }
 }
 
-/// Ascending by their keys, each once.
+/// In ascending order of keys, each once.
 fn attributes(reader: &mut Reader<'_>) -> Result<BTreeMap<String, String>, MessageError> {
     let count = usize::from(reader.u8()?);
     if count > ATTRIBUTES_MAX {
@@ -401,7 +400,7 @@ fn address(reader: &mut Reader<'_>) -> Result<SocketAddr, MessageError> {
     Ok((ip, u16::from_le_bytes(reader.array()?)).into())
 }
 
-/// What lists show is written to terminals: no control characters.
+/// Lists are shown in terminals, so texts have no control characters.
 fn check_text(text: &str) -> Result<(), NotAnnounceable> {
     let is_good = !text.is_empty() && text.len() <= TEXT_BYTES_MAX && !text.contains(char::is_control);
     if is_good { Ok(()) } else { Err(NotAnnounceable::Text(text.to_owned())) }
@@ -420,7 +419,7 @@ impl fmt::Display for NotAnnounceable {
             Self::Text(text) => {
                 write!(f, "{text:?}: give 1 to {TEXT_BYTES_MAX} bytes without control characters")
             }
-            Self::TooManyAttributes => write!(f, "give at most {ATTRIBUTES_MAX} attributes"),
+            Self::TooManyAttributes => write!(f, "too many attributes: give at most {ATTRIBUTES_MAX}"),
         }
     }
 }
@@ -432,11 +431,11 @@ impl fmt::Display for LobbyRefusal {
         f.write_str(match self {
             Self::Full => "the list is full",
             Self::TooManyOfYours => "there are too many entries from this address",
-            Self::NoCertificate => "a certificate must be shown for that",
+            Self::NoCertificate => "this request needs a certificate",
             Self::NoSuchEntry => "there is no such entry",
-            Self::NotWanted => "it does not want to be introduced",
-            Self::Busy => "too many want that at the moment",
-            Self::NoRelay => "there is no relay for these two",
+            Self::NotWanted => "the entry does not want introductions",
+            Self::Busy => "too many requests at the moment; try again later",
+            Self::NoRelay => "no relay is available for this pair",
         })
     }
 }
@@ -474,7 +473,7 @@ mod tests {
         (ip, any::<u16>()).prop_map(|(ip, port)| (ip.to_canonical(), port).into())
     }
 
-    fn asks() -> impl Strategy<Value = LobbyRequest> {
+    fn requests() -> impl Strategy<Value = LobbyRequest> {
         let filter = (prop::option::of(texts()), any::<u32>(), announcements()).prop_map(
             |(game, free_seats_min, it)| Filter { game, free_seats_min, attributes: it.attributes },
         );
@@ -487,7 +486,7 @@ mod tests {
         ]
     }
 
-    fn answers() -> impl Strategy<Value = LobbyResponse> {
+    fn responses() -> impl Strategy<Value = LobbyResponse> {
         let listing = (any::<u64>(), addresses(), any::<[u8; 32]>(), announcements()).prop_map(
             |(entry, address, fingerprint, announcement)| Listing {
                 entry: EntryId(entry),
@@ -509,11 +508,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_encoded_is_decoded_and_fits_into_a_message() {
-        law!((asks(), answers()), |(ask, answer)| {
-            prop_assert_eq!(LobbyRequest::decode(&ask.encode()), Ok(ask.clone()));
-            prop_assert_eq!(LobbyResponse::decode(&answer.encode()), Ok(answer.clone()));
-            prop_assert!(ask.encode().len().max(answer.encode().len()) <= MESSAGE_BYTES_MAX);
+    fn encoded_messages_decode_and_fit() {
+        law!((requests(), responses()), |(request, response)| {
+            prop_assert_eq!(LobbyRequest::decode(&request.encode()), Ok(request.clone()));
+            prop_assert_eq!(LobbyResponse::decode(&response.encode()), Ok(response.clone()));
+            prop_assert!(request.encode().len().max(response.encode().len()) <= MESSAGE_BYTES_MAX);
             Ok(())
         });
     }
@@ -531,25 +530,30 @@ mod tests {
         assert!(LobbyResponse::Found(listing).encode().len() <= MESSAGE_BYTES_MAX);
     }
 
-    /// Bytes at random, and messages with a byte changed or cut off: never a panic, and never a
-    /// second spelling.
+    /// Random bytes, and messages with a byte changed, cut off or added: no panic, and no second
+    /// encoding of one message.
     #[test]
-    fn whatever_comes_is_refused_or_has_one_spelling() {
+    fn every_byte_string_is_refused_or_has_one_meaning() {
         let noise = prop::collection::vec(any::<u8>(), 0..200);
-        law!((asks(), answers(), noise, any::<(usize, u8)>()), |(ask, answer, noise, (at, byte))| {
+        law!((requests(), responses(), noise, any::<(usize, u8)>()), |(
+            request,
+            response,
+            noise,
+            (at, byte),
+        )| {
             let mut cases = vec![noise.clone()];
-            for good in [ask.encode(), answer.encode()] {
+            for good in [request.encode(), response.encode()] {
                 let at = at % good.len();
                 let mut bad = good.clone();
                 bad[at] ^= byte;
                 cases.extend([bad, good[..at].to_vec(), [good, vec![byte]].concat()]);
             }
             for case in cases {
-                if let Ok(ask) = LobbyRequest::decode(&case) {
-                    prop_assert_eq!(&ask.encode(), &case);
+                if let Ok(request) = LobbyRequest::decode(&case) {
+                    prop_assert_eq!(&request.encode(), &case);
                 }
-                if let Ok(answer) = LobbyResponse::decode(&case) {
-                    prop_assert_eq!(&answer.encode(), &case);
+                if let Ok(response) = LobbyResponse::decode(&case) {
+                    prop_assert_eq!(&response.encode(), &case);
                 }
             }
             Ok(())
@@ -557,7 +561,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_would_speak_to_a_terminal_are_refused() {
+    fn names_with_control_characters_are_refused() {
         for bad in ["", "a\nb", "\u{1b}[2J", &"x".repeat(TEXT_BYTES_MAX + 1)] {
             let announcement = Announcement::new("tanks", bad);
             assert!(announcement.check().is_err(), "{bad:?}");
@@ -581,6 +585,6 @@ mod tests {
         assert!(!filter(None, 3, None).matches(&dunes));
         assert!(!filter(None, 0, Some("ice")).matches(&dunes));
         dunes.players = 9;
-        assert_eq!(dunes.free_seats(), 0, "more than there are seats is none free");
+        assert_eq!(dunes.free_seats(), 0, "more players than seats leave none free");
     }
 }

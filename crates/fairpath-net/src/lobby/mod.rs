@@ -1,42 +1,41 @@
-//! A lobby: where servers and peers say that they are there, and where others find them and are
-//! introduced.
+//! A lobby: servers and peers announce themselves, and clients and peers find them.
 //!
-//! # The heart
+//! # How it works
 //!
-//! A lobby is a list of open connections. Who wants to be on it keeps a QUIC connection to the
-//! lobby, *from the socket at which it wants to be reached*, and shows its certificate. So hardly
-//! anything on the list has to be believed:
+//! A lobby is a list of open connections. A server or peer that wants to be listed keeps a QUIC
+//! connection to the lobby, *from the socket at which it wants to be reached*, and shows its
+//! certificate. So the lobby has to believe hardly anything:
 //!
-//! * the **address** is the one the lobby sees, proven by QUIC before anything is kept, and again
-//!   whenever it changes;
+//! * the **address** is the one that the connection comes from. QUIC proves it before the lobby
+//!   keeps anything, and the lobby follows no connection to another address;
 //! * the **fingerprint** is that of the certificate whose key the announcer has, proven by TLS;
 //! * an entry **ends** with its connection, or when it is not renewed for [`EXPIRES_AFTER`].
 //!
-//! What is left to lie about is what an [`Announcement`] says: name, game, seats, attributes.
-//! Nobody can announce somebody else's address, and nobody is sent more than they asked for from an
-//! address that is not theirs.
+//! An announcer can lie only in its [`Announcement`]: name, game, seats, attributes. It cannot
+//! announce the address of another host, and an unproven address is sent no more than it sent.
 //!
-//! **Introduction**: whoever is connected may ask to meet an entry that wants to be met. The lobby
-//! tells each of the two the other's address and fingerprint at the same moment. Both call, from
-//! the sockets that the lobby has seen, and each one's call opens the way for the other's, through
-//! most address translators. For those that give every destination a new address, and for
-//! firewalls, both ends may ask for a **relay**: two ports of the lobby's, one for each, between
-//! which it carries packets that it cannot read.
+//! **Introduction**: a connected peer may ask to be introduced to an entry that wants
+//! introductions. The lobby tells each of the two the other's address and fingerprint at the same
+//! moment. Both connect, from the sockets that the lobby has seen, and each attempt opens the way
+//! for the other through most address translators (NAT). For translators that give every
+//! destination a new port, and for firewalls, both ends may ask for a **relay**: two ports of the
+//! lobby, one for each end, between which the lobby carries packets that it cannot read.
 //!
 //! # Bounds
 //!
-//! Everything is refused beyond a named number: entries ([`LobbyLimits::entries_max`]), entries of
-//! one household, connections and their rate ([`Limits`](crate::Limits)), questions of one
-//! connection, introductions to one entry, relays and what they carry. When it is full,
-//! newcomers are refused; nobody inside is pushed out, or a flood would do it.
+//! Everything is refused beyond a named limit: entries ([`LobbyLimits::entries_max`]), entries of
+//! one address, connections and their rate ([`Limits`](crate::Limits)), requests of one connection,
+//! introductions to one entry, relays and their traffic. A full lobby refuses newcomers and drops
+//! no entry, because otherwise a flood could empty the list.
 //!
-//! The bytes are in PROTOCOL.md, section 16. [`LobbyServer`] runs one;
-//! [`find`](crate::lobby::find()) asks one; [`NetServer::announce`](crate::NetServer::announce) and
-//! [`NetPeer::join`](crate::NetPeer::join) are on one.
+//! PROTOCOL.md, section 16, specifies the bytes. [`LobbyServer`] runs a lobby,
+//! [`find`](crate::lobby::find()) lists its entries,
+//! [`NetServer::announce`](crate::NetServer::announce) and `NetPeer::join` (feature `peer`) add
+//! one.
 
-mod attend;
 mod find;
 mod message;
+mod presence;
 mod registry;
 mod relay;
 mod server;
@@ -44,52 +43,53 @@ mod server;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-pub use attend::{AnnounceError, LobbyPresence};
 pub use find::{FindError, Found, find};
 pub use message::{
     Announcement, EntryId, Filter, Listing, LobbyRefusal, LobbyRequest, LobbyResponse, MESSAGE_BYTES_MAX,
     NotAnnounceable, TEXT_BYTES_MAX,
 };
+pub use presence::{AnnounceError, LobbyPresence};
 pub use registry::{LobbyLimits, ProvenPeer, Registry};
 pub use server::{LobbyConfig, LobbyServer, LobbyStatistics};
 
-pub(crate) use attend::{Attendee, Attending, attend};
+pub(crate) use presence::{LobbyConnector, LobbyMember, join_lobby};
 
 use crate::identity::Trust;
 
-/// What the two ends of a connection to a lobby call what they speak.
+/// The ALPN protocol name of a connection to a lobby.
 pub(crate) const ALPN_LOBBY: &[u8] = b"fairpath-lobby/1";
 
-/// An entry that was not renewed for this long is taken off the list.
+/// Time after which an entry that was not renewed is removed.
 ///
-/// 30 s: three renewals. Much shorter, and a server vanishes from the list because a packet was
-/// lost; much longer, and people try servers that hang. (One whose connection is known to be dead
-/// goes at once.)
+/// 30 s: three renewals. Much shorter, and a server disappears from the list because a packet was
+/// lost; much longer, and players try servers that hang. An entry whose connection has closed is
+/// removed at once.
 pub const EXPIRES_AFTER: Duration = Duration::from_secs(30);
 
-/// How often entries are renewed, with how many players there are by then.
+/// Interval at which entries are renewed, with the current number of players.
 pub const RENEW_EVERY: Duration = Duration::from_secs(10);
 const _: () = assert!(RENEW_EVERY.as_secs() * 3 <= EXPIRES_AFTER.as_secs());
 
-/// Where a lobby is, and how it is known.
+/// The address of a lobby, and the certificate that it must have.
 #[derive(Clone, Debug)]
 pub struct LobbyAddress {
-    /// Where.
+    /// The address.
     pub address: SocketAddr,
-    /// Which certificate it must have.
+    /// The certificates that are accepted.
     pub trust: Trust,
-    /// The name that must be good for, for [`Trust::Certificates`]. Default `localhost`.
+    /// The name that the certificate must be valid for, with [`Trust::Certificates`]. Default
+    /// `localhost`.
     pub name: String,
 }
 
 impl LobbyAddress {
-    /// A lobby that is known by its certificate.
+    /// A lobby at this address with such a certificate.
     pub fn new(address: SocketAddr, trust: Trust) -> Self {
         Self { address, trust, name: "localhost".into() }
     }
 }
 
-/// How QUIC is to behave between a lobby and who talks to it.
+/// The QUIC settings of a connection to a lobby, at both ends.
 fn transport_config() -> quinn::TransportConfig {
     let mut config = quinn::TransportConfig::default();
     config

@@ -1,4 +1,4 @@
-//! The list itself, without a socket: who is on it, for how long, and how many.
+//! The list of entries, without a socket.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -8,48 +8,42 @@ use fairpath::time::{LocalInstant, Span};
 
 use super::EXPIRES_AFTER;
 use super::message::{Announcement, EntryId, Filter, Listing, LobbyRefusal};
-use crate::connection_limiter::household;
+use crate::connection_limiter::address_block;
 use crate::identity::Fingerprint;
 
-/// How much a lobby takes.
+/// Limits of a lobby.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LobbyLimits {
-    /// Entries on the list. Default 4096: at 2 kB each at worst 8 MB. Newcomers are refused beyond
-    /// it.
+    /// Entries on the list. Default 4096: at most 2 kB each, 8 MB. A full list refuses newcomers.
     pub entries_max: usize,
-    /// Entries of one household: an IPv4 address or an IPv6 /64. Default 32: a mesh behind one
-    /// router. With fewer a school cannot play; with many more one household can fill the list.
-    pub entries_per_household_max: usize,
-    /// An entry that was not renewed for this long is taken off. Default [`EXPIRES_AFTER`].
+    /// Entries of one IPv4 address or IPv6 /64 prefix. Default 32: a mesh behind one router. With
+    /// fewer a school cannot play; with many more one household can fill the list.
+    pub entries_per_address_max: usize,
+    /// An entry that was not renewed for this long is removed. Default [`EXPIRES_AFTER`].
     pub expires_after: Duration,
-    /// Pairs that are relayed at once. Default 64; each takes two ports, and up to 128 kB/s each
-    /// way. 0: no relay.
+    /// Pairs that are relayed at once. Default 64. Each takes two ports, and up to 128 kB/s each
+    /// way. 0 turns relays off.
     pub relays_max: usize,
 }
 
 impl Default for LobbyLimits {
     fn default() -> Self {
-        Self {
-            entries_max: 4096,
-            entries_per_household_max: 32,
-            expires_after: EXPIRES_AFTER,
-            relays_max: 64,
-        }
+        Self { entries_max: 4096, entries_per_address_max: 32, expires_after: EXPIRES_AFTER, relays_max: 64 }
     }
 }
 
-/// Who announces, as the lobby sees it.
+/// An announcer, as the lobby sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProvenPeer {
-    /// On which connection, as the lobby counts them.
+    /// The connection's number at this lobby.
     pub connection: u64,
-    /// From where; QUIC has proven it.
+    /// The address, proven by QUIC.
     pub address: SocketAddr,
-    /// Whose key it has; TLS has proven it.
+    /// The fingerprint of the certificate whose key it has, proven by TLS.
     pub fingerprint: Fingerprint,
 }
 
-/// The list.
+/// The list of a lobby.
 #[derive(Debug)]
 pub struct Registry {
     limits: LobbyLimits,
@@ -65,13 +59,13 @@ struct Entry {
 }
 
 impl Registry {
-    /// An empty one.
+    /// An empty list.
     pub fn new(limits: LobbyLimits) -> Self {
         Self { limits, entries: BTreeMap::new(), next: 1 }
     }
 
-    /// Puts somebody on the list or renews what it says. One connection, and one certificate, has
-    /// one entry: who comes back on another connection takes its own place.
+    /// Adds an entry, or renews the one of this connection. One connection and one certificate have
+    /// one entry: an announcer that reconnects replaces its old entry.
     pub fn announce(
         &mut self,
         seen: ProvenPeer,
@@ -88,9 +82,9 @@ impl Registry {
         if self.entries.len() >= self.limits.entries_max {
             return Err(LobbyRefusal::Full);
         }
-        let home = household(seen.address.ip());
-        let neighbours = self.entries.values().filter(|other| household(other.seen.address.ip()) == home);
-        if neighbours.count() >= self.limits.entries_per_household_max {
+        let home = address_block(seen.address.ip());
+        let neighbours = self.entries.values().filter(|other| address_block(other.seen.address.ip()) == home);
+        if neighbours.count() >= self.limits.entries_per_address_max {
             return Err(LobbyRefusal::TooManyOfYours);
         }
         let id = EntryId(self.next);
@@ -99,36 +93,36 @@ impl Registry {
         Ok(id)
     }
 
-    /// Takes the entry of a connection off the list, if it has one.
+    /// Removes the entry of a connection, if it has one.
     pub fn withdraw(&mut self, connection: u64) {
         self.entries.retain(|_, entry| entry.seen.connection != connection);
     }
 
-    /// Takes off what was not renewed in time.
+    /// Removes entries that were not renewed in time.
     pub fn expire(&mut self, now: LocalInstant) {
         let expires_after = Span::from_micros(self.limits.expires_after.as_micros() as i64);
         self.entries.retain(|_, entry| now - entry.renewed_at < expires_after);
     }
 
-    /// Those that are asked for, after an entry, in the order of ids.
+    /// The entries after `after` that match the filter, in the order of ids.
     pub fn find<'a>(&'a self, filter: &'a Filter, after: EntryId) -> impl Iterator<Item = Listing> + 'a {
         let first = EntryId(after.0.saturating_add(1));
         let matching = self.entries.range(first..).filter(|(_, entry)| filter.matches(&entry.announcement));
         matching.map(|(id, entry)| entry.listing(*id))
     }
 
-    /// Who stands behind an entry, and whether it wants to be introduced.
+    /// The announcer of an entry, and whether it wants introductions.
     pub fn get(&self, entry: EntryId) -> Option<(ProvenPeer, bool)> {
         let entry = self.entries.get(&entry)?;
         Some((entry.seen, entry.announcement.wants_introductions))
     }
 
-    /// How many are on it.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether nobody is on it.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -164,73 +158,73 @@ mod tests {
         LocalInstant::ZERO + Span::from_secs(secs)
     }
 
-    fn names(book: &Registry) -> Vec<String> {
+    fn names(registry: &Registry) -> Vec<String> {
         let filter = Filter::default();
-        book.find(&filter, EntryId(0)).map(|listing| listing.announcement.name).collect()
+        registry.find(&filter, EntryId(0)).map(|listing| listing.announcement.name).collect()
     }
 
     #[test]
-    fn entries_that_are_not_renewed_fall_off_the_list() {
-        let mut book = Registry::new(LobbyLimits::default());
-        let one = book.announce(seen(1), tanks("one"), at(0)).unwrap();
-        book.announce(seen(2), tanks("two"), at(0)).unwrap();
-        assert_eq!(book.announce(seen(1), tanks("one, renewed"), at(20)), Ok(one));
-        book.expire(at(29));
-        assert_eq!(names(&book), ["one, renewed", "two"]);
-        book.expire(at(31));
-        assert_eq!(names(&book), ["one, renewed"]);
-        book.withdraw(1);
-        assert!(book.is_empty());
+    fn entries_that_are_not_renewed_are_removed() {
+        let mut registry = Registry::new(LobbyLimits::default());
+        let one = registry.announce(seen(1), tanks("one"), at(0)).unwrap();
+        registry.announce(seen(2), tanks("two"), at(0)).unwrap();
+        assert_eq!(registry.announce(seen(1), tanks("one, renewed"), at(20)), Ok(one));
+        registry.expire(at(29));
+        assert_eq!(names(&registry), ["one, renewed", "two"]);
+        registry.expire(at(31));
+        assert_eq!(names(&registry), ["one, renewed"]);
+        registry.withdraw(1);
+        assert!(registry.is_empty());
     }
 
     #[test]
-    fn a_full_list_refuses_newcomers_and_keeps_who_is_on_it() {
+    fn a_full_list_refuses_newcomers_and_keeps_its_entries() {
         let limits = LobbyLimits { entries_max: 3, ..LobbyLimits::default() };
-        let mut book = Registry::new(limits);
+        let mut registry = Registry::new(limits);
         let answers: Vec<_> =
-            (0..5).map(|who| book.announce(seen(who), tanks("it"), at(0)).is_ok()).collect();
+            (0..5).map(|number| registry.announce(seen(number), tanks("it"), at(0)).is_ok()).collect();
         assert_eq!(answers, [true, true, true, false, false]);
-        assert!(book.announce(seen(2), tanks("renewed"), at(1)).is_ok());
-        assert_eq!(book.announce(seen(9), tanks("new"), at(1)), Err(LobbyRefusal::Full));
-        assert!(book.announce(seen(9), tanks("new"), at(31)).is_ok(), "who did not renew makes room");
+        assert!(registry.announce(seen(2), tanks("renewed"), at(1)).is_ok());
+        assert_eq!(registry.announce(seen(9), tanks("new"), at(1)), Err(LobbyRefusal::Full));
+        assert!(registry.announce(seen(9), tanks("new"), at(31)).is_ok(), "expired entries make room");
     }
 
     #[test]
-    fn one_household_has_so_many_entries_and_no_more() {
-        let limits = LobbyLimits { entries_per_household_max: 2, ..LobbyLimits::default() };
-        let mut book = Registry::new(limits);
+    fn entries_of_one_address_are_limited() {
+        let limits = LobbyLimits { entries_per_address_max: 2, ..LobbyLimits::default() };
+        let mut registry = Registry::new(limits);
         let neighbour =
             |number| ProvenPeer { address: ([192, 0, 2, 1], number as u16).into(), ..seen(number) };
-        assert!(book.announce(neighbour(1), tanks("one"), at(0)).is_ok());
-        assert!(book.announce(neighbour(2), tanks("two"), at(0)).is_ok());
-        assert_eq!(book.announce(neighbour(3), tanks("three"), at(0)), Err(LobbyRefusal::TooManyOfYours));
-        assert!(book.announce(seen(4), tanks("from elsewhere"), at(0)).is_ok());
+        assert!(registry.announce(neighbour(1), tanks("one"), at(0)).is_ok());
+        assert!(registry.announce(neighbour(2), tanks("two"), at(0)).is_ok());
+        assert_eq!(registry.announce(neighbour(3), tanks("three"), at(0)), Err(LobbyRefusal::TooManyOfYours));
+        assert!(registry.announce(seen(4), tanks("from elsewhere"), at(0)).is_ok());
     }
 
     #[test]
-    fn who_comes_back_on_another_connection_takes_its_own_place() {
-        let mut book = Registry::new(LobbyLimits::default());
-        let before = book.announce(seen(1), tanks("it"), at(0)).unwrap();
+    fn an_announcer_that_reconnects_replaces_its_entry() {
+        let mut registry = Registry::new(LobbyLimits::default());
+        let before = registry.announce(seen(1), tanks("it"), at(0)).unwrap();
         let back = ProvenPeer { connection: 77, ..seen(1) };
-        let after = book.announce(back, tanks("it"), at(1)).unwrap();
+        let after = registry.announce(back, tanks("it"), at(1)).unwrap();
         assert_ne!(before, after, "ids are never used again");
-        assert_eq!(names(&book), ["it"]);
-        // The old connection is found to be dead, later.
-        book.withdraw(1);
-        assert_eq!(names(&book), ["it"]);
+        assert_eq!(names(&registry), ["it"]);
+        // The lobby notices later that the old connection is dead.
+        registry.withdraw(1);
+        assert_eq!(names(&registry), ["it"]);
     }
 
     #[test]
-    fn lists_are_read_some_at_a_time() {
-        let mut book = Registry::new(LobbyLimits::default());
-        for who in 0..10 {
-            book.announce(seen(who), tanks(&who.to_string()), at(0)).unwrap();
+    fn lists_are_read_in_pages() {
+        let mut registry = Registry::new(LobbyLimits::default());
+        for number in 0..10 {
+            registry.announce(seen(number), tanks(&number.to_string()), at(0)).unwrap();
         }
         let filter = Filter::default();
-        let first: Vec<Listing> = book.find(&filter, EntryId(0)).take(4).collect();
-        let rest = book.find(&filter, first[3].entry);
+        let first: Vec<Listing> = registry.find(&filter, EntryId(0)).take(4).collect();
+        let rest = registry.find(&filter, first[3].entry);
         let names: Vec<String> = rest.map(|listing| listing.announcement.name).collect();
         assert_eq!(names, ["4", "5", "6", "7", "8", "9"]);
-        assert_eq!(book.find(&filter, EntryId(u64::MAX)).count(), 0);
+        assert_eq!(registry.find(&filter, EntryId(u64::MAX)).count(), 0);
     }
 }

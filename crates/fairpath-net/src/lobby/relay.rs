@@ -1,45 +1,47 @@
-//! Two ports, between which packets are carried for a pair that cannot reach each other.
+//! Carries packets between two peers that cannot reach each other.
 //!
-//! Each end has a port of its own, takes packets only from the address that the lobby has seen that
-//! end at, and sends them to where the other end last sent from. What is carried is QUIC between
-//! the two: a relay can drop it, and nothing else.
+//! Each end has a port of its own. The port takes packets only from the IP address that the lobby
+//! has proven for that end, and sends them to the address from which the other end last sent. The
+//! packets are QUIC between the two ends: a relay can drop them, and nothing else. The relay itself
+//! speaks no QUIC.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tokio::net::UdpSocket;
 use tokio::task::JoinHandle;
 
-use super::server::Allowance;
+use crate::lock;
+use crate::token_bucket::TokenBucket;
 
-/// Which end, by the order of their names.
+/// One end of a relay. The one with the lower fingerprint is `Lower`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RelayedEnd {
     Lower,
     Upper,
 }
 
-/// Carries packets between two.
+/// Carries packets between two ends.
 #[derive(Debug)]
 pub(super) struct PacketRelay {
     ports: [u16; 2],
     carrying: JoinHandle<()>,
 }
 
-/// What is carried each way in a second: two sessions' budgets, twice over for what QUIC adds. More
-/// is dropped, as by any link.
+/// Bytes carried each way per second: two sessions' budgets, doubled for QUIC's overhead. Packets
+/// beyond this are dropped, as by any link.
 const BYTES_PER_SEC: f64 = 128_000.0;
-/// And at once.
+/// Bytes carried each way at once.
 const BYTES_BURST: f64 = 64_000.0;
-/// Nothing longer is a packet on any path that we send on.
+/// Longest packet that is carried. No path that we use has longer ones.
 const PACKET_BYTES_MAX: usize = 2048;
-/// A relay that carries nothing for this long ends. QUIC's own patience is 10 s.
+/// A relay that carries no packet for this long ends. QUIC itself gives up after 10 s.
 const SILENCE_MAX: Duration = Duration::from_secs(30);
 
 impl PacketRelay {
-    /// Opens two ports here for two ends that are there. Within a runtime.
+    /// Opens two ports on `here` for ends at these addresses. Must be called inside a runtime.
     pub(super) fn open(here: IpAddr, lower: IpAddr, upper: IpAddr) -> io::Result<Self> {
         let bind = || -> io::Result<UdpSocket> {
             let socket = std::net::UdpSocket::bind((here, 0))?;
@@ -73,13 +75,13 @@ impl Drop for PacketRelay {
     }
 }
 
-/// One end's port.
+/// The port of one end.
 #[derive(Debug)]
 struct Port {
     socket: UdpSocket,
-    /// From where packets are taken.
+    /// The only source address that is accepted.
     allowed: IpAddr,
-    /// From where the last one came.
+    /// The source of the last packet.
     end: Mutex<Option<SocketAddr>>,
 }
 
@@ -89,29 +91,29 @@ impl Port {
     }
 
     fn end(&self) -> Option<SocketAddr> {
-        *self.end.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.end)
     }
 }
 
-/// Carries what comes at one port to the end behind the other, until nothing comes.
+/// Carries packets from one port to the end behind the other, until none has come for long.
 async fn carry(from: &Port, to: &Port) {
     let mut packet = [0; PACKET_BYTES_MAX];
-    let mut allowance = Allowance::full(BYTES_BURST);
+    let mut allowance = TokenBucket::full(BYTES_BURST);
     let mut heard_at = Instant::now();
     loop {
         let left = SILENCE_MAX.saturating_sub(heard_at.elapsed());
         let Ok(received) = tokio::time::timeout(left, from.socket.recv_from(&mut packet)).await else {
             return;
         };
-        // Errors of single packets, such as a port that was closed, are no reason to end.
+        // An error of a single packet, such as a closed port, does not end the relay.
         let Ok((length, source)) = received else { continue };
         if source.ip().to_canonical() != from.allowed {
             continue;
         }
         heard_at = Instant::now();
-        *from.end.lock().unwrap_or_else(PoisonError::into_inner) = Some(source);
+        *lock(&from.end) = Some(source);
         if let Some(end) = to.end()
-            && allowance.take_many(length as f64, BYTES_PER_SEC, BYTES_BURST)
+            && allowance.take(length as f64, BYTES_PER_SEC, BYTES_BURST)
         {
             let _ = to.socket.send_to(&packet[..length], end).await;
         }

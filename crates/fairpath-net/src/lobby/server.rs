@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use fairpath::session::CloseReason;
@@ -17,33 +16,38 @@ use super::message::{
 use super::registry::{LobbyLimits, ProvenPeer, Registry};
 use super::relay::{PacketRelay, RelayedEnd};
 use super::{ALPN_LOBBY, transport_config};
+use crate::background::{Background, CLOSE_WITHIN};
 use crate::clock::Clock;
+use crate::connection::proven_fingerprint;
 use crate::connection_limiter::{ConnectionLimiter, Limits};
-use crate::identity::{Callers, Fingerprint, Identity};
-use crate::link::proven_fingerprint;
-use crate::server::{AdmissionStatistics, BindError, open_endpoint, quic_config};
+use crate::identity::client_certificates::ClientCertificates;
+use crate::identity::{Fingerprint, Identity};
+use crate::lock;
+use crate::server::{AdmissionStatistics, BindError, open_endpoint, quic_server_config};
+use crate::token_bucket::TokenBucket;
 
 /// Where and how a lobby listens.
 #[derive(Debug)]
 pub struct LobbyConfig {
-    /// Where to listen. Port 0 lets the system choose: [`LobbyServer::address`] tells which.
+    /// The address to listen on. With port 0 the system chooses one, which [`LobbyServer::address`]
+    /// returns.
     pub listen: SocketAddr,
-    /// What it proves to be.
+    /// The lobby's certificate and key.
     pub identity: Identity,
-    /// Who may come, and how fast.
+    /// How many connections one address may open, and how fast.
     pub limits: Limits,
-    /// How much it takes.
+    /// How many entries and relays it has.
     pub lobby_limits: LobbyLimits,
 }
 
 impl LobbyConfig {
-    /// The usual, with an identity.
+    /// The defaults, for a lobby with this certificate and key.
     pub fn new(listen: SocketAddr, identity: Identity) -> Self {
         Self { listen, identity, limits: Limits::default(), lobby_limits: LobbyLimits::default() }
     }
 }
 
-/// What a lobby has done.
+/// The counters of a lobby.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LobbyStatistics {
@@ -53,208 +57,196 @@ pub struct LobbyStatistics {
     pub connections: usize,
     /// Pairs relayed now.
     pub relays: usize,
-    /// Lists that were asked for.
+    /// Requests for the list.
     pub lists: u64,
-    /// Pairs that were introduced.
+    /// Pairs introduced to each other.
     pub introductions: u64,
-    /// What was refused.
+    /// Requests refused.
     pub refused: u64,
-    /// Connections that were closed for what came on them.
+    /// Connections closed because the client broke the protocol.
     pub closed: u64,
-    /// Who did not get in.
-    pub door: AdmissionStatistics,
+    /// Counts of connections that were not accepted.
+    pub admission: AdmissionStatistics,
 }
 
-/// A lobby on a socket, with a thread of its own. The [module](super) says what it is. Dropping it
-/// ends it.
+/// A lobby on a socket, with a thread of its own. The [module](super) explains lobbies. Dropping it
+/// stops it.
 #[derive(Debug)]
 pub struct LobbyServer {
-    shared: Arc<Shared>,
+    shared: Arc<SharedLobby>,
     address: SocketAddr,
     fingerprint: Fingerprint,
-    stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    _task: Background,
 }
 
 impl LobbyServer {
-    /// Starts.
+    /// Starts a lobby.
     pub fn bind(config: LobbyConfig) -> Result<Self, BindError> {
-        let quic = quic_config(&config.identity, &[ALPN_LOBBY], Callers::Anybody, transport_config())?;
+        let verifier = Arc::new(ClientCertificates::optional());
+        let mut quic =
+            quic_server_config(&config.identity, &[ALPN_LOBBY], Some(verifier), transport_config())?;
+        // QUIC moves a connection to a new address before that address is proven. A lobby tells
+        // others the address that it sees, so it follows no connection to another address.
+        quic.migration(false);
         let (runtime, endpoint, address) = open_endpoint(config.listen, &config.identity, quic)?;
-        let shared = Arc::new(Shared::new(&config));
-        let (stop, stopped) = oneshot::channel();
-        let inside = Arc::clone(&shared);
-        let thread = std::thread::Builder::new()
-            .name("fairpath-lobby".into())
-            .spawn(move || runtime.block_on(run(inside, endpoint, stopped)));
-        let thread = Some(thread.map_err(BindError::System)?);
-        let fingerprint = config.identity.fingerprint();
-        Ok(Self { shared, address, fingerprint, stop: Some(stop), thread })
+        let shared = Arc::new(SharedLobby::new(&config));
+        let (inside, fingerprint) = (Arc::clone(&shared), config.identity.fingerprint());
+        let run = move |stop| run(inside, endpoint, stop);
+        let task = Background::start("fairpath-lobby", runtime, run).map_err(BindError::System)?;
+        Ok(Self { shared, address, fingerprint, _task: task })
     }
 
-    /// Where it listens.
+    /// The address that the lobby listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What others pin.
+    /// The fingerprint that servers, peers and clients pin.
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
 
-    /// Everybody on the list.
+    /// All entries.
     pub fn entries(&self) -> Vec<Listing> {
-        let mut live = self.shared.lock();
-        live.book.expire(self.shared.clock.local());
-        live.book.find(&Filter::default(), EntryId(0)).collect()
+        let mut inner = lock(&self.shared.inner);
+        inner.registry.expire(self.shared.clock.local());
+        inner.registry.find(&Filter::default(), EntryId(0)).collect()
     }
 
-    /// What it has done.
+    /// The counters.
     pub fn statistics(&self) -> LobbyStatistics {
-        let mut live = self.shared.lock();
-        live.book.expire(self.shared.clock.local());
+        let mut inner = lock(&self.shared.inner);
+        inner.registry.expire(self.shared.clock.local());
         LobbyStatistics {
-            entries: live.book.len(),
-            connections: live.lines.len(),
-            relays: live.relayed(),
-            ..live.statistics
-        }
-    }
-}
-
-impl Drop for LobbyServer {
-    fn drop(&mut self) {
-        self.stop = None;
-        if let Some(thread) = self.thread.take() {
-            // If it panicked it has said so.
-            let _ = thread.join();
+            entries: inner.registry.len(),
+            connections: inner.clients.len(),
+            relays: inner.relayed(),
+            ..inner.statistics
         }
     }
 }
 
 #[derive(Debug)]
-struct Shared {
-    live: Mutex<Live>,
+struct SharedLobby {
+    inner: Mutex<LobbyInner>,
     clock: Clock,
-    /// Where relays listen.
+    /// The address that relays listen on.
     relay_from: IpAddr,
     limits: LobbyLimits,
 }
 
 #[derive(Debug)]
-struct Live {
-    book: Registry,
-    door: ConnectionLimiter,
-    lines: BTreeMap<u64, Line>,
-    next_line: u64,
-    /// Pairs that were introduced, the lower name first.
-    acquaintances: BTreeMap<(Fingerprint, Fingerprint), Acquaintance>,
+struct LobbyInner {
+    registry: Registry,
+    limiter: ConnectionLimiter,
+    clients: BTreeMap<u64, LobbyClient>,
+    next_client: u64,
+    /// Pairs that were introduced, the lower fingerprint first.
+    introductions: BTreeMap<(Fingerprint, Fingerprint), Introduction>,
     statistics: LobbyStatistics,
 }
 
-/// Somebody connected.
+/// One connected client.
 #[derive(Debug)]
-struct Line {
+struct LobbyClient {
     quic: quinn::Connection,
     fingerprint: Option<Fingerprint>,
-    answers: mpsc::Sender<LobbyResponse>,
-    /// How much others may still want to meet it.
-    sociability: Allowance,
+    responses: mpsc::Sender<LobbyResponse>,
+    /// Limits introductions to this client.
+    introduction_limit: TokenBucket,
 }
 
 #[derive(Debug)]
-struct Acquaintance {
+struct Introduction {
     introduced_at: Instant,
     relay: Option<PacketRelay>,
 }
 
-/// Connections at once: everybody on a full list, and a quarter more who only look.
-const LINES_MAX: usize = 4096 + 1024;
-/// Answers that wait for one connection: a page of the list and some introductions.
-const ANSWERS_MAX: usize = 2 * PAGE;
-/// Entries that are told at once; more are asked for.
+/// Connections at once: a full list, and a quarter more that only read it.
+const CLIENTS_MAX: usize = 4096 + 1024;
+/// Responses that wait for one connection: a page of the list and some introductions.
+const RESPONSES_MAX: usize = 2 * PAGE;
+/// Entries in one response to `Find`. The client asks for more.
 const PAGE: usize = 32;
-/// Questions of one connection: so many a second for ever, and so many at once. Who joins a mesh of
-/// 32 asks 32 introductions.
-const ASKS_PER_SEC: f64 = 5.0;
-/// See [`ASKS_PER_SEC`].
-const ASKS_BURST: f64 = 80.0;
-/// Introductions to one entry: so many a second, and so many at once. Each makes it call somebody.
-const MEETS_PER_SEC: f64 = 4.0;
-/// See [`MEETS_PER_SEC`].
-const MEETS_BURST: f64 = 64.0;
-/// How long a pair may ask for a relay after it was introduced.
+/// Requests of one connection per second, on average. A peer that joins a mesh of 32 requests 32
+/// introductions.
+const REQUESTS_PER_SEC: f64 = 5.0;
+/// Requests of one connection at once.
+const REQUESTS_BURST: f64 = 80.0;
+/// Introductions to one entry per second, on average. Each makes that peer open a connection.
+const INTRODUCTIONS_PER_SEC: f64 = 4.0;
+/// Introductions to one entry at once.
+const INTRODUCTIONS_BURST: f64 = 64.0;
+/// How long after its introduction a pair may ask for a relay.
 const RELAY_WITHIN: Duration = Duration::from_secs(120);
-/// Pairs that are remembered: all of a mesh of 32 some times over.
-const ACQUAINTANCES_MAX: usize = 4096;
-/// A connection must ask something within this long, and then at least renew.
+/// Pairs that are remembered: all of a mesh of 32, several times over.
+const INTRODUCTIONS_KEPT_MAX: usize = 4096;
+/// Longest silence of a connection, before its first request and between two.
 const SILENCE_MAX: Duration = super::EXPIRES_AFTER;
 
-impl Shared {
+impl SharedLobby {
     fn new(config: &LobbyConfig) -> Self {
-        let live = Live {
-            book: Registry::new(config.lobby_limits),
-            door: ConnectionLimiter::new(config.limits),
-            lines: BTreeMap::new(),
-            next_line: 0,
-            acquaintances: BTreeMap::new(),
+        let inner = LobbyInner {
+            registry: Registry::new(config.lobby_limits),
+            limiter: ConnectionLimiter::new(config.limits),
+            clients: BTreeMap::new(),
+            next_client: 0,
+            introductions: BTreeMap::new(),
             statistics: LobbyStatistics::default(),
         };
         Self {
-            live: Mutex::new(live),
+            inner: Mutex::new(inner),
             clock: Clock::unix(),
             relay_from: config.listen.ip(),
             limits: config.lobby_limits,
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Live> {
-        self.live.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// One question, and what is answered to whoever asked; others may be told something too.
-    fn handle(&self, line: u64, ask: LobbyRequest) -> Vec<LobbyResponse> {
-        let mut live = self.lock();
+    /// Handles one request. Returns the responses to its client, and may send responses to others.
+    fn handle(&self, client: u64, request: LobbyRequest) -> Vec<LobbyResponse> {
+        let mut inner = lock(&self.inner);
         let now = self.clock.local();
-        live.book.expire(now);
-        let answered = match ask {
-            LobbyRequest::Announce(announcement) => live.seen(line).and_then(|seen| {
-                let entry = live.book.announce(seen, announcement, now)?;
+        inner.registry.expire(now);
+        let answered = match request {
+            LobbyRequest::Announce(announcement) => inner.seen(client).and_then(|seen| {
+                let entry = inner.registry.announce(seen, announcement, now)?;
                 Ok(vec![LobbyResponse::Announced(entry, seen.address)])
             }),
             LobbyRequest::Withdraw => {
-                live.book.withdraw(line);
+                inner.registry.withdraw(client);
                 Ok(Vec::new())
             }
             LobbyRequest::Find(filter, after) => {
-                live.statistics.lists += 1;
-                let mut found: Vec<Listing> = live.book.find(&filter, after).take(PAGE + 1).collect();
+                inner.statistics.lists += 1;
+                let mut found: Vec<Listing> = inner.registry.find(&filter, after).take(PAGE + 1).collect();
                 let has_more = found.len() > PAGE;
                 found.truncate(PAGE);
-                Ok(found
-                    .into_iter()
-                    .map(LobbyResponse::Found)
-                    .chain([LobbyResponse::End(has_more)])
-                    .collect())
+                let listings = found.into_iter().map(LobbyResponse::Found);
+                Ok(listings.chain([LobbyResponse::End(has_more)]).collect())
             }
-            LobbyRequest::Meet(entry) => live.introduce(line, entry).map(|meeting| vec![meeting]),
-            LobbyRequest::Relay(peer) => self.relay(&mut live, line, peer).map(|relay| vec![relay]),
+            LobbyRequest::Meet(entry) => inner.introduce(client, entry).map(|meeting| vec![meeting]),
+            LobbyRequest::Relay(peer) => self.relay(&mut inner, client, peer).map(|relay| vec![relay]),
         };
         answered.unwrap_or_else(|refusal| {
-            live.statistics.refused += 1;
+            inner.statistics.refused += 1;
             vec![LobbyResponse::Refused(refusal)]
         })
     }
 
-    /// Carries what two say to each other who were introduced; the other one is told as well.
-    fn relay(&self, live: &mut Live, line: u64, peer: Fingerprint) -> Result<LobbyResponse, LobbyRefusal> {
-        live.forget_acquaintances();
-        let asker = live.seen(line)?;
-        let other = live.line_of(peer).ok_or(LobbyRefusal::NoRelay)?;
-        let other = live.seen(other)?;
+    /// Opens a relay for two clients that were introduced, and tells the other one.
+    fn relay(
+        &self,
+        inner: &mut LobbyInner,
+        client: u64,
+        peer: Fingerprint,
+    ) -> Result<LobbyResponse, LobbyRefusal> {
+        inner.forget_introductions();
+        let asker = inner.seen(client)?;
+        let other = inner.client_of(peer).ok_or(LobbyRefusal::NoRelay)?;
+        let other = inner.seen(other)?;
         let pair = pair(asker.fingerprint, peer);
-        let has_room = live.relayed() < self.limits.relays_max;
-        let known = live.acquaintances.get_mut(&pair).ok_or(LobbyRefusal::NoRelay)?;
+        let has_room = inner.relayed() < self.limits.relays_max;
+        let known = inner.introductions.get_mut(&pair).ok_or(LobbyRefusal::NoRelay)?;
         if known.relay.is_none() {
             if !has_room {
                 return Err(LobbyRefusal::NoRelay);
@@ -266,194 +258,169 @@ impl Shared {
         let relay = known.relay.as_ref().ok_or(LobbyRefusal::NoRelay)?;
         let port = |name| relay.port(if name == pair.0 { RelayedEnd::Lower } else { RelayedEnd::Upper });
         let (ports_asker, port_other) = (port(asker.fingerprint), port(peer));
-        live.tell(other.connection, LobbyResponse::Relay(asker.fingerprint, port_other))?;
+        inner.tell(other.connection, LobbyResponse::Relay(asker.fingerprint, port_other))?;
         Ok(LobbyResponse::Relay(peer, ports_asker))
     }
 }
 
-impl Live {
-    /// Who that is, as it is proven now.
-    fn seen(&self, line: u64) -> Result<ProvenPeer, LobbyRefusal> {
-        let known = self.lines.get(&line).ok_or(LobbyRefusal::NoSuchEntry)?;
+impl LobbyInner {
+    /// The proven identity and address of a client.
+    fn seen(&self, client: u64) -> Result<ProvenPeer, LobbyRefusal> {
+        let known = self.clients.get(&client).ok_or(LobbyRefusal::NoSuchEntry)?;
         let fingerprint = known.fingerprint.ok_or(LobbyRefusal::NoCertificate)?;
-        Ok(ProvenPeer { connection: line, address: known.quic.remote_address(), fingerprint })
+        Ok(ProvenPeer { connection: client, address: known.quic.remote_address(), fingerprint })
     }
 
-    fn line_of(&self, fingerprint: Fingerprint) -> Option<u64> {
-        // The newest: an older one of the same name may be dead already.
-        self.lines.iter().rev().find(|(_, line)| line.fingerprint == Some(fingerprint)).map(|(id, _)| *id)
+    fn client_of(&self, fingerprint: Fingerprint) -> Option<u64> {
+        // The newest connection: an older one with the same certificate may be dead already.
+        self.clients
+            .iter()
+            .rev()
+            .find(|(_, client)| client.fingerprint == Some(fingerprint))
+            .map(|(id, _)| *id)
     }
 
-    /// Tells two of each other: the entry first, and the answer is for who asked.
-    fn introduce(&mut self, line: u64, entry: EntryId) -> Result<LobbyResponse, LobbyRefusal> {
-        let asker = self.seen(line)?;
-        let (other, is_wanted) = self.book.get(entry).ok_or(LobbyRefusal::NoSuchEntry)?;
+    /// Introduces two clients to each other. Tells the entry first and returns the response to the
+    /// asker.
+    fn introduce(&mut self, client: u64, entry: EntryId) -> Result<LobbyResponse, LobbyRefusal> {
+        let asker = self.seen(client)?;
+        let (other, is_wanted) = self.registry.get(entry).ok_or(LobbyRefusal::NoSuchEntry)?;
         if other.fingerprint == asker.fingerprint {
             return Err(LobbyRefusal::NoSuchEntry);
         }
         if !is_wanted {
             return Err(LobbyRefusal::NotWanted);
         }
-        self.forget_acquaintances();
-        if self.acquaintances.len() >= ACQUAINTANCES_MAX {
+        self.forget_introductions();
+        if self.introductions.len() >= INTRODUCTIONS_KEPT_MAX {
             return Err(LobbyRefusal::Busy);
         }
-        // As it is seen now, not as it was when it last renewed.
+        // Use the current connection, not the state of the last renewal.
         let other = self.seen(other.connection)?;
-        let host = self.lines.get_mut(&other.connection).ok_or(LobbyRefusal::NoSuchEntry)?;
-        if !host.sociability.take(MEETS_PER_SEC, MEETS_BURST) {
+        let host = self.clients.get_mut(&other.connection).ok_or(LobbyRefusal::NoSuchEntry)?;
+        if !host.introduction_limit.take(1.0, INTRODUCTIONS_PER_SEC, INTRODUCTIONS_BURST) {
             return Err(LobbyRefusal::Busy);
         }
         self.tell(other.connection, LobbyResponse::Meet(asker.fingerprint, asker.address))?;
-        let known = self.acquaintances.entry(pair(asker.fingerprint, other.fingerprint));
-        let known = known.or_insert(Acquaintance { introduced_at: Instant::now(), relay: None });
+        let known = self.introductions.entry(pair(asker.fingerprint, other.fingerprint));
+        let known = known.or_insert(Introduction { introduced_at: Instant::now(), relay: None });
         known.introduced_at = Instant::now();
         self.statistics.introductions += 1;
         Ok(LobbyResponse::Meet(other.fingerprint, other.address))
     }
 
-    fn tell(&self, line: u64, answer: LobbyResponse) -> Result<(), LobbyRefusal> {
-        let line = self.lines.get(&line).ok_or(LobbyRefusal::NoSuchEntry)?;
-        line.answers.try_send(answer).map_err(|_| LobbyRefusal::Busy)
+    fn tell(&self, client: u64, response: LobbyResponse) -> Result<(), LobbyRefusal> {
+        let client = self.clients.get(&client).ok_or(LobbyRefusal::NoSuchEntry)?;
+        client.responses.try_send(response).map_err(|_| LobbyRefusal::Busy)
     }
 
     fn relayed(&self) -> usize {
-        let relays = self.acquaintances.values().filter_map(|known| known.relay.as_ref());
+        let relays = self.introductions.values().filter_map(|known| known.relay.as_ref());
         relays.filter(|relay| relay.is_alive()).count()
     }
 
-    fn forget_acquaintances(&mut self) {
-        self.acquaintances.retain(|_, known| {
+    fn forget_introductions(&mut self) {
+        self.introductions.retain(|_, known| {
             known.relay.take_if(|relay| !relay.is_alive());
             known.relay.is_some() || known.introduced_at.elapsed() < RELAY_WITHIN
         });
     }
 }
 
-/// Two names in one order, whoever asks.
+/// Two fingerprints in ascending order.
 fn pair(one: Fingerprint, other: Fingerprint) -> (Fingerprint, Fingerprint) {
     (one.min(other), one.max(other))
 }
 
-/// So many a second for ever, and so many at once.
-#[derive(Debug)]
-pub(super) struct Allowance {
-    left: f64,
-    refilled_at: Instant,
-}
-
-impl Allowance {
-    pub(super) fn full(burst: f64) -> Self {
-        Self { left: burst, refilled_at: Instant::now() }
-    }
-
-    fn take(&mut self, per_sec: f64, burst: f64) -> bool {
-        self.take_many(1.0, per_sec, burst)
-    }
-
-    pub(super) fn take_many(&mut self, count: f64, per_sec: f64, burst: f64) -> bool {
-        let elapsed = self.refilled_at.elapsed().as_secs_f64();
-        self.refilled_at = Instant::now();
-        self.left = (self.left + elapsed * per_sec).min(burst);
-        let is_enough = self.left >= count;
-        if is_enough {
-            self.left -= count;
-        }
-        is_enough
-    }
-}
-
 // ── the thread
-// ──────────────────────────────────────────────────────────────────────────────────────────────
 
-async fn run(shared: Arc<Shared>, endpoint: Endpoint, stop: oneshot::Receiver<()>) {
+async fn run(shared: Arc<SharedLobby>, endpoint: Endpoint, stop: oneshot::Receiver<Duration>) -> bool {
     tokio::spawn(accept(shared, endpoint.clone()));
     let _ = stop.await;
     endpoint.close(u32::from(CloseReason::Finished.code()).into(), b"the lobby closes");
-    let _ = tokio::time::timeout(LAST_WORDS, endpoint.wait_idle()).await;
+    let _ = tokio::time::timeout(CLOSE_WITHIN, endpoint.wait_idle()).await;
+    true
 }
 
-/// How long connections may take to hear that it is over.
-const LAST_WORDS: Duration = Duration::from_millis(500);
-
-/// Lets people in. Until an address is proven nothing is kept of whoever uses it.
-async fn accept(shared: Arc<Shared>, endpoint: Endpoint) {
+/// Accepts connections. The lobby keeps nothing of an address before it is proven.
+async fn accept(shared: Arc<SharedLobby>, endpoint: Endpoint) {
     while let Some(incoming) = endpoint.accept().await {
         let address = incoming.remote_address().ip();
-        let mut live = shared.lock();
+        let mut inner = lock(&shared.inner);
         if !incoming.remote_address_validated() {
-            live.statistics.door.retried += 1;
-            // It can always be retried when it is not validated.
+            inner.statistics.admission.retried += 1;
+            // An address that is not validated can always be retried.
             let _ = incoming.retry();
-        } else if live.lines.len() < LINES_MAX && live.door.admit(address, Instant::now()) {
+        } else if inner.clients.len() < CLIENTS_MAX && inner.limiter.admit(address, Instant::now()) {
             tokio::spawn(receive(Arc::clone(&shared), incoming, address));
         } else {
-            live.statistics.door.refused += 1;
+            inner.statistics.admission.refused += 1;
             incoming.refuse();
         }
     }
 }
 
-async fn receive(shared: Arc<Shared>, incoming: quinn::Incoming, address: IpAddr) {
-    let shaken = async { incoming.accept().ok()?.await.ok() };
-    let connected = tokio::time::timeout(Duration::from_secs(5), shaken).await.ok().flatten();
-    shared.lock().door.on_handshake_over(address);
+async fn receive(shared: Arc<SharedLobby>, incoming: quinn::Incoming, address: IpAddr) {
+    let handshake = async { incoming.accept().ok()?.await.ok() };
+    let connected = tokio::time::timeout(Duration::from_secs(5), handshake).await.ok().flatten();
+    lock(&shared.inner).limiter.on_handshake_over(address);
     match connected {
-        Some(quic) => converse(&shared, quic).await,
-        None => shared.lock().statistics.door.failed += 1,
+        Some(quic) => run_connection(&shared, quic).await,
+        None => lock(&shared.inner).statistics.admission.failed += 1,
     }
-    shared.lock().door.on_gone(address);
+    lock(&shared.inner).limiter.on_gone(address);
 }
 
-/// One connection, from its beginning to its end.
-async fn converse(shared: &Arc<Shared>, quic: quinn::Connection) {
-    let (answers, waiting) = mpsc::channel(ANSWERS_MAX);
-    let line = {
-        let mut live = shared.lock();
-        let line = live.next_line;
-        live.next_line += 1;
-        let known = Line {
+/// Runs one connection from start to end.
+async fn run_connection(shared: &Arc<SharedLobby>, quic: quinn::Connection) {
+    let (responses, waiting) = mpsc::channel(RESPONSES_MAX);
+    let client = {
+        let mut inner = lock(&shared.inner);
+        let client = inner.next_client;
+        inner.next_client += 1;
+        let known = LobbyClient {
             fingerprint: proven_fingerprint(&quic),
             quic: quic.clone(),
-            answers: answers.clone(),
-            sociability: Allowance::full(MEETS_BURST),
+            responses: responses.clone(),
+            introduction_limit: TokenBucket::full(INTRODUCTIONS_BURST),
         };
-        live.lines.insert(line, known);
-        line
+        inner.clients.insert(client, known);
+        client
     };
-    let ended = listen(shared, line, &quic, &answers, waiting).await;
+    let ended = listen(shared, client, &quic, &responses, waiting).await;
     {
-        let mut live = shared.lock();
-        live.lines.remove(&line);
-        live.book.withdraw(line);
-        live.statistics.closed += u64::from(ended.is_err());
+        let mut inner = lock(&shared.inner);
+        inner.clients.remove(&client);
+        inner.registry.withdraw(client);
+        inner.statistics.closed += u64::from(ended.is_err());
     }
     let reason = ended.err().unwrap_or(CloseReason::Finished);
     quic.close(u32::from(reason.code()).into(), reason.to_string().as_bytes());
 }
 
-/// Answers questions until the other end has no more. An error is why it is sent away.
+/// Handles requests until the client closes the stream. An error is the reason to close the
+/// connection.
 async fn listen(
-    shared: &Arc<Shared>,
-    line: u64,
+    shared: &Arc<SharedLobby>,
+    client: u64,
     quic: &quinn::Connection,
-    answers: &mpsc::Sender<LobbyResponse>,
+    responses: &mpsc::Sender<LobbyResponse>,
     waiting: mpsc::Receiver<LobbyResponse>,
 ) -> Result<(), CloseReason> {
     let opened = tokio::time::timeout(SILENCE_MAX, quic.accept_bi()).await;
     let Ok((sending, mut receiving)) = opened.map_err(|_| CloseReason::NoGreeting)? else { return Ok(()) };
-    tokio::spawn(write_answers(sending, waiting));
-    let mut patience = Allowance::full(ASKS_BURST);
+    tokio::spawn(write_responses(sending, waiting));
+    let mut limit = TokenBucket::full(REQUESTS_BURST);
     loop {
         let read = tokio::time::timeout(SILENCE_MAX, read_message(&mut receiving)).await;
         let Some(bytes) = read.map_err(|_| CloseReason::Silent)?? else { return Ok(()) };
-        if !patience.take(ASKS_PER_SEC, ASKS_BURST) {
+        if !limit.take(1.0, REQUESTS_PER_SEC, REQUESTS_BURST) {
             return Err(CloseReason::TooFast);
         }
-        let ask = LobbyRequest::decode(&bytes).map_err(|_| CloseReason::Malformed)?;
-        for answer in shared.handle(line, ask) {
-            // Who does not read what it asked for waits here, and is silent soon.
-            let told = tokio::time::timeout(SILENCE_MAX, answers.send(answer)).await;
+        let request = LobbyRequest::decode(&bytes).map_err(|_| CloseReason::Malformed)?;
+        for response in shared.handle(client, request) {
+            // A client that does not read its responses waits here, and is closed as silent.
+            let told = tokio::time::timeout(SILENCE_MAX, responses.send(response)).await;
             if told.map_err(|_| CloseReason::Silent)?.is_err() {
                 return Ok(());
             }
@@ -461,9 +428,9 @@ async fn listen(
     }
 }
 
-async fn write_answers(mut sending: quinn::SendStream, mut waiting: mpsc::Receiver<LobbyResponse>) {
-    while let Some(answer) = waiting.recv().await {
-        if write_message(&mut sending, &answer.encode()).await.is_err() {
+async fn write_responses(mut sending: quinn::SendStream, mut waiting: mpsc::Receiver<LobbyResponse>) {
+    while let Some(response) = waiting.recv().await {
+        if write_message(&mut sending, &response.encode()).await.is_err() {
             return;
         }
     }
@@ -478,8 +445,8 @@ pub(super) async fn write_message(
     sending.write_all(&bytes).await
 }
 
-/// The next message of a stream; nothing at its end. What is too long to be one is refused before
-/// it is read.
+/// The next message of a stream, or `None` at its end. Refuses a message that is too long before
+/// reading it.
 pub(super) async fn read_message(receiving: &mut quinn::RecvStream) -> Result<Option<Vec<u8>>, CloseReason> {
     let mut length = 0;
     for at in 0..2 {

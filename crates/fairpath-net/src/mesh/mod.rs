@@ -1,50 +1,49 @@
-//! Peer-to-peer: everybody owns their things and tells everybody else directly, with the same
-//! sessions as client and server.
+//! Peer-to-peer: every peer owns its entities and tells all others directly, with the same sessions
+//! as client and server.
 //!
-//! # The heart
+//! # How it works
 //!
-//! A mesh of n peers is n worlds side by side. Every peer is the [`Server`] of what it owns, and a
-//! [`Client`] of every other peer's; nothing in a session knows that it is in a mesh. From that
-//! follows everything else:
+//! A mesh of n peers is n worlds side by side. Every peer is the [`Server`] of the entities it
+//! owns, and a [`Client`] of every other peer. The sessions do not know that they are in a mesh.
+//! From this follows everything else:
 //!
-//! * **Nobody can speak for another.** A thing is called by its peer *and* its id, and what comes
-//!   in the session with a peer is about that peer's things, whatever it says. Who the peer is was
-//!   proven before: its name is the fingerprint of its certificate, and each end pins the other's.
-//!   Peers cannot make things in each other's worlds.
-//! * **An owner's clock is the shared clock of what it owns.** A mesh has nobody whose clock would
-//!   outlive everybody else, and needs no common one: DR vectors go one hop, from the owner to who
-//!   looks, and that hop is synchronised. It costs one clock request a second for each pair.
-//!   Instants of two peers are compared on one's own clock ([`Client::clock_now`] of either).
-//! * **One socket.** A peer listens and calls on the same one, and both ends of a pair call each
-//!   other. So the address at which a [lobby](crate::lobby) sees a peer is the one at which others
-//!   reach it, and each one's call is the knock that opens the other's address translator: there is
-//!   no other machinery for that.
-//! * **A way is only a transport.** Where the direct way does not open, both ends call the lobby's
-//!   relay instead ([`direct_within`](NetPeerConfig::direct_within)), which carries what it cannot
-//!   read. A session that changes ways is resumed, and resuming loses and repeats nothing of what
-//!   was promised.
-//! * **Who leaves is gone at once; who dies is missed.** After four seconds of silence the way
-//!   counts as dead ([`PeerEvent::Silent`]) and is opened anew; after
-//!   [`gone_after`](NetPeerConfig::gone_after) the peer is given up ([`PeerEvent::ConnectionLost`])
-//!   and its things with it.
+//! * **No peer can speak for another.** An entity is identified by its peer *and* its id. Data in
+//!   the session with a peer is about that peer's entities only. The peer's identity is proven: its
+//!   name is the fingerprint of its certificate, and each end pins the other's. Peers cannot create
+//!   entities in each other's worlds.
+//! * **An owner's clock is the shared clock of its entities.** No clock of a mesh outlives all
+//!   peers, and none has to: DR vectors go one hop, from owner to viewer, and that hop is
+//!   synchronised. It costs one clock request per second and pair. To compare instants of two
+//!   peers, convert both to the local clock ([`Client::clock_now`]).
+//! * **One socket.** A peer listens and connects on the same socket, and both ends of a pair
+//!   connect to each other. So the address at which a [lobby](crate::lobby) sees a peer is the
+//!   address at which others reach it, and each attempt opens the other's address translator (NAT).
+//!   No other hole punching is needed.
+//! * **A route is only a transport.** Where the direct route does not open, both ends connect to
+//!   the lobby's relay instead ([`direct_within`](NetPeerConfig::direct_within)), which cannot read
+//!   what it carries. A session that changes its route is resumed, and no reliable message is lost
+//!   or repeated.
+//! * **A peer that leaves is removed at once; a peer that dies is noticed.** After four seconds of
+//!   silence the route counts as dead ([`PeerEvent::Silent`]) and the peer reconnects. After
+//!   [`give_up_after`](NetPeerConfig::give_up_after) it is given up ([`PeerEvent::ConnectionLost`])
+//!   and its entities with it.
 //!
-//! # What it costs, and what it cannot do
+//! # Costs and limits
 //!
-//! Everybody sends everything n − 1 times from their own home: Banavar 2005 gives 8 players as what
-//! such games had, and 32 as what clever ones had. Everybody knows everything, and there is no
-//! judge: a peer that lies about its own things is believed. A room at a lobby is open to whoever
-//! asks the lobby; for a closed company exchange fingerprints by other means, and
-//! [`meet`](NetPeer::meet). Where that is not enough, take a server: it relays what owners say with
-//! the owners' stamps, and its interceptors decide (`examples/03_relay.rs`).
+//! Every peer sends every update n − 1 times over its own uplink: Banavar 2005 names 8 players as
+//! usual for such games and 32 as the most. Every peer knows everything, and there is no judge: a
+//! peer that lies about its own entities is believed. A room at a lobby is open to every peer that
+//! asks the lobby. For a closed group exchange fingerprints by other means and call
+//! [`connect`](NetPeer::connect). Where that is not enough, use a server: it relays updates with
+//! the owners' timestamps, and its interceptors decide (`examples/03_relay.rs`).
 
-mod keep;
+mod maintain;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use fairpath::schedule::Scheduler;
@@ -55,322 +54,301 @@ use quinn::Endpoint;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::client::{self, Caller, ConnectionState, Ways};
+use crate::background::Background;
+use crate::client::{self, ConnectionState, Connector, Routes};
 use crate::clock::Clock;
 use crate::congestion::Congestion;
+use crate::connection::{ALPN_NATIVE, transport_config};
 use crate::connection_limiter::Limits;
-use crate::identity::{Callers, Fingerprint, Guests, Identity, Trust};
-use crate::link::{ALPN_NATIVE, transport_config};
+use crate::identity::client_certificates::ClientCertificates;
+use crate::identity::{Fingerprint, Identity, Trust};
 use crate::lobby::{
-    AnnounceError, Announcement, Attendee, Attending, EntryId, Filter, Listing, LobbyAddress, LobbyPresence,
-    LobbyRequest, LobbyResponse, attend,
+    AnnounceError, Announcement, EntryId, Filter, Listing, LobbyAddress, LobbyConnector, LobbyMember,
+    LobbyPresence, LobbyRequest, LobbyResponse, join_lobby,
 };
-use crate::server::{self, BindError, PeerStatus, open_endpoint, quic_config};
-use crate::{NetClientConfig, new_epoch, unguessable_random};
+use crate::server::{self, BindError, PeerStatus, open_endpoint, quic_server_config};
+use crate::{NetClientConfig, lock, new_epoch, unguessable_random};
 
 /// How a peer takes part in a mesh.
 #[derive(Debug)]
 pub struct NetPeerConfig {
-    /// Where to listen, and from where to call. Port 0 lets the system choose.
+    /// The address to listen on and to connect from. With port 0 the system chooses one.
     pub listen: SocketAddr,
-    /// Who it is: its name in the mesh is the fingerprint.
+    /// The peer's certificate and key. Its name in the mesh is the fingerprint.
     pub identity: Identity,
-    /// How it tells of what it owns. Others may not make things here, whatever the classes say, and
-    /// how many may listen follows from `peers_max`.
-    pub telling: ServerConfig,
-    /// How it sees what others own.
-    pub seeing: ClientConfig,
-    /// Who may come, and how fast.
+    /// The session of the entities that this peer owns. Other peers cannot create entities in it,
+    /// whatever its classes say, and `peers_max` sets the number of viewers.
+    pub server_config: ServerConfig,
+    /// The sessions of entities that other peers own.
+    pub client_config: ClientConfig,
+    /// How many connections one address may open, and how fast.
     pub limits: Limits,
-    /// How much may be under way to each.
+    /// The congestion controller: how many bytes may be in flight to each peer.
     pub congestion: Congestion,
-    /// Its clock, which is the shared one of what it owns. Default [`Clock::unix`]; it need not be
-    /// right.
+    /// The peer's clock, which is the shared clock of its own entities. Default [`Clock::unix`]. It
+    /// need not be right.
     pub clock: Clock,
-    /// How many others there may be. Default 31: a mesh of 32, which Banavar 2005 gives as the most
-    /// that such games had. Each costs two connections, and a copy of every update.
+    /// Other peers at most. Default 31: a mesh of 32, which Banavar 2005 names as the most that
+    /// such games had. Each costs two connections, and a copy of every update.
     pub peers_max: usize,
-    /// How long an attempt on the direct way may take before the relay has its turn, if there is
-    /// one. Default 3 s: three calls, the first of which an address translator may swallow. Too
-    /// short, and a slow link is relayed for nothing; too long, and who cannot be reached
-    /// directly is seen late.
+    /// Time limit of an attempt on the direct route, before the relay is tried. Default 3 s: three
+    /// attempts, the first of which an address translator may drop. Too short, and a slow link is
+    /// relayed needlessly; too long, and a peer that cannot be reached directly appears late.
     pub direct_within: Duration,
-    /// A peer that cannot be reached for this long is given up. Default 15 s: three times the
-    /// silence after which a way counts as dead. Longer keeps things of the dead in the world;
-    /// shorter gives up who only went through a tunnel. Not longer than a session can be
-    /// resumed, which is a minute.
-    pub gone_after: Duration,
+    /// A peer that cannot be reached for this long is given up. Default 15 s: about four times the
+    /// silence after which a route counts as dead. Longer keeps entities of dead peers in the
+    /// world; shorter gives up a player in a tunnel. At most a minute, after which a session cannot
+    /// be resumed.
+    pub give_up_after: Duration,
 }
 
 impl NetPeerConfig {
-    /// The usual, for these kinds of things.
+    /// The defaults, for these classes of entities.
     pub fn new(
         listen: SocketAddr,
         identity: Identity,
         classes: impl IntoIterator<Item = (ClassId, Class)>,
     ) -> Self {
-        let telling = ServerConfig::new(classes, new_epoch());
+        let server_config = ServerConfig::new(classes, new_epoch());
         Self {
             listen,
             identity,
-            seeing: ClientConfig::new(telling.classes.clone()),
-            telling,
+            client_config: ClientConfig::new(server_config.classes.clone()),
+            server_config,
             limits: Limits::default(),
             congestion: Congestion::default(),
             clock: Clock::unix(),
             peers_max: 31,
             direct_within: Duration::from_secs(3),
-            gone_after: Duration::from_secs(15),
+            give_up_after: Duration::from_secs(15),
         }
     }
 }
 
-/// What happens to others.
+/// What happened to another peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PeerEvent {
-    /// It is there, and what it owns is coming.
-    Met(Fingerprint),
-    /// Nothing comes from it any more; its things are guessed for as long as replicas do, and it is
-    /// called again.
+    /// The peer is connected, and its entities arrive.
+    Connected(Fingerprint),
+    /// The peer is silent. Replicas extrapolate its entities up to their horizon, and this peer
+    /// reconnects.
     Silent(Fingerprint),
-    /// It is back, and nothing that was promised is lost.
-    Back(Fingerprint),
-    /// It has left, or is given up. Its things are gone.
+    /// The peer is connected again. No reliable message was lost.
+    Reconnected(Fingerprint),
+    /// The peer has left or was given up. Its entities are gone.
     ConnectionLost(Fingerprint),
 }
 
-/// How it stands with another peer.
+/// The status of another peer.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PeerView {
-    /// Who.
+    /// The peer's fingerprint.
     pub peer: Fingerprint,
-    /// Whether there is a way to it.
-    pub reach: ConnectionState,
-    /// Where that way leads: its own address, or a relay's.
+    /// Whether there is a connection to it.
+    pub connection_state: ConnectionState,
+    /// The address of that connection: the peer's own, or a relay's.
     pub address: Option<SocketAddr>,
-    /// Whether what it owns is to be seen here.
+    /// Whether its entities are visible here.
     pub is_seen: bool,
-    /// Whether it sees what is owned here.
+    /// Whether it sees the entities that are owned here.
     pub sees_us: bool,
-    /// What the session with it counts, here as its client.
+    /// The counters of the session in which this peer is its client.
     pub session: Statistics,
 }
 
-/// Why a peer cannot be met.
+/// Why a peer cannot be connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum MeetError {
-    /// That is this peer itself.
+pub enum ConnectPeerError {
+    /// The fingerprint is this peer's own.
     Itself,
-    /// There are as many others as there may be.
+    /// There are [`peers_max`](NetPeerConfig::peers_max) other peers already.
     Full,
 }
 
-/// A peer of a mesh, on one socket and one thread. The [module](self) says what that is.
+/// A peer of a mesh, on one socket and one thread. The [module](self) explains meshes.
 ///
-/// The game has its turns with the sessions themselves, as with [`NetServer`](crate::NetServer):
-/// [`frame`](Self::frame) with the one of what is owned here, [`view`](Self::view) with the one of
-/// what another peer owns. Dropping it leaves at once; [`leave`](Self::leave) waits until what was
-/// promised has arrived.
+/// The game accesses the sessions themselves, as with [`NetServer`](crate::NetServer): the one of
+/// its own entities in [`frame`](Self::frame), the one of another peer's in [`view`](Self::view).
+/// Dropping the peer leaves at once; [`leave`](Self::leave) first waits until reliable messages are
+/// confirmed.
 #[derive(Debug)]
 pub struct NetPeer<V: Planar> {
+    task: Background,
     mesh: Arc<Mesh<V>>,
     address: SocketAddr,
     runtime: Handle,
-    stop: Option<oneshot::Sender<Duration>>,
-    thread: Option<JoinHandle<bool>>,
 }
 
 impl<V: Planar> NetPeer<V> {
-    /// Starts, and knows nobody yet.
+    /// Starts a peer without connections.
     pub fn bind(config: NetPeerConfig, scheduler: Box<dyn Scheduler<V>>) -> Result<Self, BindError> {
-        let guests = Arc::new(Guests::default());
-        let transport = transport_config(config.congestion, config.telling.budget);
-        let callers = Callers::Among(Arc::clone(&guests));
-        let quic = quic_config(&config.identity, &[ALPN_NATIVE], callers, transport)?;
+        let allowed = Arc::new(ClientCertificates::listed());
+        let transport = transport_config(config.congestion, config.server_config.budget);
+        let quic = quic_server_config(&config.identity, &[ALPN_NATIVE], Some(allowed.clone()), transport)?;
         let (runtime, endpoint, address) = open_endpoint(config.listen, &config.identity, quic)?;
-        let session = Server::new(own_world(&config), scheduler, unguessable_random());
+        let session = Server::new(own_session(&config), scheduler, unguessable_random());
         let mesh = Arc::new(Mesh {
-            own: Arc::new(server::Shared::new(session, config.limits, config.clock)),
+            own: Arc::new(server::SharedServer::new(session, config.limits, config.clock)),
             others: Mutex::default(),
-            guests,
+            allowed,
             events: Mutex::default(),
-            parted: Mutex::default(),
+            disconnected: Mutex::default(),
             joined: Mutex::default(),
             endpoint,
             config,
         });
-        let (stop, stopped) = oneshot::channel();
         let (inside, handle) = (Arc::clone(&mesh), runtime.handle().clone());
-        let thread = std::thread::Builder::new()
-            .name("fairpath-peer".into())
-            .spawn(move || runtime.block_on(keep::run(inside, stopped)));
-        let thread = Some(thread.map_err(BindError::System)?);
-        Ok(Self { mesh, address, runtime: handle, stop: Some(stop), thread })
+        let run = move |stop| maintain::run(inside, stop);
+        let task = Background::start("fairpath-peer", runtime, run).map_err(BindError::System)?;
+        Ok(Self { task, mesh, address, runtime: handle })
     }
 
-    /// Where this peer listens, as it knows it itself.
+    /// The local address that this peer listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What others call it, and pin.
+    /// This peer's name in the mesh, which others pin.
     pub fn fingerprint(&self) -> Fingerprint {
         self.mesh.fingerprint()
     }
 
-    /// What its clock shows: the shared time of what it owns, and the local one for what others
-    /// own.
+    /// The current time on this peer's clock: shared time for its own entities, local time for
+    /// those of others.
     pub fn now(&self) -> SharedInstant {
         self.mesh.config.clock.shared()
     }
 
-    /// Lets a peer in and calls it there, from now on until it leaves or is given up. The other one
-    /// must do the same: who calls without having been let in is refused. Who is met already is
-    /// called at the new address the next time it must be.
-    pub fn meet(&self, peer: Fingerprint, address: SocketAddr) -> Result<(), MeetError> {
-        self.mesh.parted().remove(&peer);
-        self.mesh.meet(peer, address, &self.runtime)
+    /// Lets a peer in and connects to it, until it leaves or is given up. The other peer must do
+    /// the same, or it refuses the connection. For a known peer, this sets the address of the next
+    /// connection attempt.
+    pub fn connect(&self, peer: Fingerprint, address: SocketAddr) -> Result<(), ConnectPeerError> {
+        lock(&self.mesh.disconnected).remove(&peer);
+        self.mesh.connect(peer, address, &self.runtime)
     }
 
-    /// Sees no more of a peer, and shows it nothing; a lobby does not bring it back.
-    /// [`meet`](Self::meet) does.
-    pub fn part(&self, peer: Fingerprint) {
+    /// Disconnects a peer for good. A lobby does not bring it back; [`connect`](Self::connect)
+    /// does.
+    pub fn disconnect(&self, peer: Fingerprint) {
         self.mesh.forget(peer);
-        let mut parted = self.mesh.parted();
-        parted.insert(peer);
-        if parted.len() > PARTED_MAX {
-            parted.pop_first();
+        let mut disconnected = lock(&self.mesh.disconnected);
+        disconnected.insert(peer);
+        if disconnected.len() > DISCONNECTED_MAX {
+            disconnected.pop_first();
         }
     }
 
-    /// Goes to a lobby, is on its list as one who wants to be introduced, and meets everybody there
-    /// who plays the same game with the same attributes, and whoever asks for this peer.
-    /// Missing ones are looked for again with every renewal, and a relay is asked for where a
-    /// direct way does not open. Ends with the mesh, or when another lobby is joined.
+    /// Joins a lobby, and connects to every peer there that plays the same game with the same
+    /// attributes, and to every peer that asks to be introduced. It looks for missing peers with
+    /// every renewal, and asks for a relay where the direct route does not open. Joining another
+    /// lobby leaves this one.
     pub fn join(&self, lobby: LobbyAddress, announcement: Announcement) -> Result<(), AnnounceError> {
         announcement.check().map_err(AnnounceError::Announcement)?;
         let at = lobby.address;
-        let attending = Attending::new(self.mesh.endpoint.clone(), lobby, &self.mesh.config.identity);
-        let attending = attending.map_err(AnnounceError::Connect)?;
+        let connector = LobbyConnector::new(self.mesh.endpoint.clone(), lobby, &self.mesh.config.identity);
+        let connector = connector.map_err(AnnounceError::Connect)?;
         let announcement = Announcement { wants_introductions: true, ..announcement };
         let (mesh, runtime) = (Arc::clone(&self.mesh), self.runtime.clone());
-        let attendee = Mingling { mesh, runtime, lobby: at, announcement, looked_up_to: EntryId(0) };
-        let (attendance, asking) = attend(&self.runtime, attending, attendee);
-        *self.mesh.joined() = Some(Joined { attendance, asking });
+        let member = PeerLobbyMember { mesh, runtime, lobby: at, announcement, read_up_to: EntryId(0) };
+        let (presence, requests) = join_lobby(&self.runtime, connector, member);
+        *lock(&self.mesh.joined) = Some(JoinedLobby { presence, requests });
         Ok(())
     }
 
-    /// Under which name, and at which address, the lobby has this peer; nothing while it is not on
-    /// its list.
+    /// The id and the address under which the lobby lists this peer. `None` while it is not listed.
     pub fn announced(&self) -> Option<(EntryId, SocketAddr)> {
-        self.mesh.joined().as_ref()?.attendance.announced()
+        lock(&self.mesh.joined).as_ref()?.presence.announced()
     }
 
-    /// The game's turn with what this peer owns.
+    /// Gives the game access to the session of this peer's own entities.
     pub fn frame<R>(&self, turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R) -> R {
         self.mesh.own.frame(turn)
     }
 
-    /// The game's turn with what another peer owns; nothing if there is no such peer.
+    /// Gives the game access to the session of another peer's entities. `None` if that peer is not
+    /// known.
     pub fn view<R>(
         &self,
         peer: Fingerprint,
         turn: impl FnOnce(&mut Client<V>, LocalInstant) -> R,
     ) -> Option<R> {
-        let shared = Arc::clone(&self.mesh.others().get(&peer)?.shared);
+        let shared = Arc::clone(&lock(&self.mesh.others).get(&peer)?.shared);
         Some(shared.with(turn))
     }
 
-    /// All others, in the order of their names.
+    /// All other peers, in the order of their fingerprints.
     pub fn peers(&self) -> Vec<Fingerprint> {
-        self.mesh.others().keys().copied().collect()
+        lock(&self.mesh.others).keys().copied().collect()
     }
 
-    /// How it stands with all others.
+    /// The status of all other peers.
     pub fn status(&self) -> Vec<PeerView> {
         let viewers: Vec<PeerStatus> = self.mesh.own.status();
         let sees_us = |peer| viewers.iter().any(|it| it.fingerprint == Some(peer) && it.client.is_some());
-        let view = |(peer, other): (&Fingerprint, &Other<V>)| {
+        let view = |(peer, other): (&Fingerprint, &RemotePeer<V>)| {
             let status = other.shared.status();
             PeerView {
                 peer: *peer,
-                reach: status.reach,
+                connection_state: status.connection_state,
                 address: status.server,
                 is_seen: other.shared.is_in_session(),
                 sees_us: sees_us(*peer),
                 session: status.session,
             }
         };
-        self.mesh.others().iter().map(view).collect()
+        lock(&self.mesh.others).iter().map(view).collect()
     }
 
-    /// Something that happened to another peer.
+    /// The next event, if there is one.
     pub fn poll_event(&self) -> Option<PeerEvent> {
-        self.mesh.events.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+        lock(&self.mesh.events).pop_front()
     }
 
-    /// Leaves, after so long at most to let arrive what was promised. Whether all of it was
-    /// confirmed.
+    /// Leaves the mesh. Waits up to `within` for reliable messages to be confirmed, and returns
+    /// whether all of them were.
     pub fn leave(mut self, within: Duration) -> bool {
-        if let Some(stop) = self.stop.take() {
-            let _ = stop.send(within);
-        }
-        self.end()
-    }
-
-    fn end(&mut self) -> bool {
-        self.stop = None;
-        // If it panicked it has said so; a second panic while the first unwinds would hide it.
-        self.thread.take().is_some_and(|thread| thread.join().unwrap_or(false))
+        self.task.finish(within)
     }
 }
 
-impl<V: Planar> Drop for NetPeer<V> {
-    fn drop(&mut self) {
-        self.end();
-    }
-}
-
-/// What the thread and the game share.
+/// State shared by the peer's thread and the game.
 #[derive(Debug)]
 struct Mesh<V: Planar> {
-    own: Arc<server::Shared<V>>,
-    others: Mutex<BTreeMap<Fingerprint, Other<V>>>,
-    /// Who may listen to what is owned here.
-    guests: Arc<Guests>,
+    own: Arc<server::SharedServer<V>>,
+    others: Mutex<BTreeMap<Fingerprint, RemotePeer<V>>>,
+    /// Peers that may connect.
+    allowed: Arc<ClientCertificates>,
     events: Mutex<VecDeque<PeerEvent>>,
-    /// Whom a lobby is not to bring back.
-    parted: Mutex<BTreeSet<Fingerprint>>,
-    joined: Mutex<Option<Joined>>,
+    /// Peers that a lobby must not bring back.
+    disconnected: Mutex<BTreeSet<Fingerprint>>,
+    joined: Mutex<Option<JoinedLobby>>,
     endpoint: Endpoint,
     config: NetPeerConfig,
 }
 
-/// The lobby that this peer is at.
+/// The lobby that this peer has joined.
 #[derive(Debug)]
-struct Joined {
-    attendance: LobbyPresence,
-    asking: mpsc::Sender<LobbyRequest>,
+struct JoinedLobby {
+    presence: LobbyPresence,
+    requests: mpsc::Sender<LobbyRequest>,
 }
 
 /// Another peer.
 #[derive(Debug)]
-struct Other<V: Planar> {
-    shared: Arc<client::Shared<V>>,
-    ways: Arc<Ways>,
-    has_been_met: Arc<AtomicBool>,
-    /// Dropped, it ends the task that keeps the way open.
-    _keeping: oneshot::Sender<()>,
+struct RemotePeer<V: Planar> {
+    shared: Arc<client::SharedClient<V>>,
+    routes: Arc<Routes>,
+    has_connected: Arc<AtomicBool>,
+    /// Dropping it ends the task that maintains the connection.
+    _task: oneshot::Sender<()>,
 }
 
-/// Peers that one has parted from and that a lobby is not to bring back; some of more are
-/// forgotten.
-const PARTED_MAX: usize = 1024;
-/// Events that nobody has fetched; the oldest are dropped first. A dozen for each peer there may
-/// be.
+/// Disconnected peers that are remembered. Of more, some are forgotten.
+const DISCONNECTED_MAX: usize = 1024;
+/// Events that wait to be polled, a dozen for each possible peer. The oldest are dropped first.
 const EVENTS_MAX: usize = 512;
 
 impl<V: Planar> Mesh<V> {
@@ -378,77 +356,68 @@ impl<V: Planar> Mesh<V> {
         self.config.identity.fingerprint()
     }
 
-    fn others(&self) -> MutexGuard<'_, BTreeMap<Fingerprint, Other<V>>> {
-        self.others.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn parted(&self) -> MutexGuard<'_, BTreeSet<Fingerprint>> {
-        self.parted.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn joined(&self) -> MutexGuard<'_, Option<Joined>> {
-        self.joined.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The direct way to a peer does not open: asks for another, where there is somebody to ask.
+    /// Asks the lobby, if there is one, for a relay to a peer that cannot be reached directly.
     fn ask_for_relay(&self, peer: Fingerprint) {
-        if let Some(joined) = &*self.joined() {
-            // With the next look, if there is no room now.
-            let _ = joined.asking.try_send(LobbyRequest::Relay(peer));
+        if let Some(joined) = &*lock(&self.joined) {
+            // If the queue is full, the next check asks again.
+            let _ = joined.requests.try_send(LobbyRequest::Relay(peer));
         }
     }
 
-    fn tell(&self, event: PeerEvent) {
-        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+    fn report(&self, event: PeerEvent) {
+        let mut events = lock(&self.events);
         if events.len() >= EVENTS_MAX {
             events.pop_front();
         }
         events.push_back(event);
     }
 
-    fn meet(
+    fn connect(
         self: &Arc<Self>,
         peer: Fingerprint,
         address: SocketAddr,
         runtime: &Handle,
-    ) -> Result<(), MeetError> {
+    ) -> Result<(), ConnectPeerError> {
         if peer == self.fingerprint() {
-            return Err(MeetError::Itself);
+            return Err(ConnectPeerError::Itself);
         }
-        let mut others = self.others();
+        let mut others = lock(&self.others);
         if let Some(known) = others.get(&peer) {
-            known.ways.set_best(address);
+            known.routes.set_direct(address);
             return Ok(());
         }
         if others.len() >= self.config.peers_max {
-            return Err(MeetError::Full);
+            return Err(ConnectPeerError::Full);
         }
-        self.guests.invite(peer);
-        let config = self.calling(peer);
-        let ways = Arc::new(Ways::new(address));
-        let caller = Caller::from_endpoint(
+        self.allowed.add(peer);
+        let config = self.client_config(peer);
+        let routes = Arc::new(Routes::new(address));
+        let connector = Connector::from_endpoint(
             self.endpoint.clone(),
-            Arc::clone(&ways),
+            Arc::clone(&routes),
             &config,
             Some(&self.config.identity),
         );
-        let caller = caller.expect("the identity was good enough to listen with");
-        let session = Client::new(self.config.seeing.clone(), unguessable_random());
-        let shared = Arc::new(client::Shared::new(session, self.config.clock));
-        let (keeping, dropped) = oneshot::channel();
-        let has_been_met = Arc::new(AtomicBool::new(false));
-        let watched =
-            keep::Watched { peer, shared: Arc::clone(&shared), has_been_met: Arc::clone(&has_been_met) };
-        runtime.spawn(keep::keep(Arc::clone(self), watched, caller, config, dropped));
-        others.insert(peer, Other { shared, ways, has_been_met, _keeping: keeping });
+        let connector = connector.expect("the identity was good enough to listen with");
+        let session = Client::new(self.config.client_config.clone(), unguessable_random());
+        let shared = Arc::new(client::SharedClient::new(session, self.config.clock));
+        let (task, dropped) = oneshot::channel();
+        let has_connected = Arc::new(AtomicBool::new(false));
+        let watched = maintain::WatchedPeer {
+            peer,
+            shared: Arc::clone(&shared),
+            has_connected: Arc::clone(&has_connected),
+        };
+        runtime.spawn(maintain::maintain(Arc::clone(self), watched, connector, config, dropped));
+        others.insert(peer, RemotePeer { shared, routes, has_connected, _task: task });
         Ok(())
     }
 
-    /// How another peer is called.
-    fn calling(&self, peer: Fingerprint) -> NetClientConfig {
+    /// How this peer connects to another one.
+    fn client_config(&self, peer: Fingerprint) -> NetClientConfig {
         NetClientConfig {
             congestion: self.config.congestion,
-            budget: self.config.seeing.budget,
+            budget: self.config.client_config.budget,
             connect_within: self.config.direct_within,
             retry_after_max: Duration::from_secs(1),
             clock: self.config.clock,
@@ -456,74 +425,74 @@ impl<V: Planar> Mesh<V> {
         }
     }
 
-    /// Nothing is left of a peer, and it is shown nothing any more.
+    /// Removes a peer, and shows it nothing any more.
     fn forget(&self, peer: Fingerprint) {
-        self.guests.strike(peer);
+        self.allowed.remove(peer);
         self.own.dismiss(peer);
-        let removed = self.others().remove(&peer);
-        // Who never came is not missed.
-        if removed.is_some_and(|other| other.has_been_met.load(Ordering::Relaxed)) {
-            self.tell(PeerEvent::ConnectionLost(peer));
+        let removed = lock(&self.others).remove(&peer);
+        // No event for a peer that never connected.
+        if removed.is_some_and(|other| other.has_connected.load(Ordering::Relaxed)) {
+            self.report(PeerEvent::ConnectionLost(peer));
         }
     }
 }
 
-/// A peer at a lobby.
-struct Mingling<V: Planar> {
+/// A peer on the list of a lobby.
+struct PeerLobbyMember<V: Planar> {
     mesh: Arc<Mesh<V>>,
     runtime: Handle,
     lobby: SocketAddr,
     announcement: Announcement,
-    /// Of a list that is read some at a time.
-    looked_up_to: EntryId,
+    /// The last entry that was read, of a list that comes in pages.
+    read_up_to: EntryId,
 }
 
-impl<V: Planar> Mingling<V> {
-    /// Those who play the same.
+impl<V: Planar> PeerLobbyMember<V> {
+    /// The request for peers that play the same game.
     fn look(&self, after: EntryId) -> LobbyRequest {
         let Announcement { game, attributes, .. } = self.announcement.clone();
         LobbyRequest::Find(Filter { game: Some(game), free_seats_min: 0, attributes }, after)
     }
 
-    /// Whether this is somebody new whom one wants to meet.
-    fn is_missed(&self, listing: &Listing) -> bool {
+    /// Whether the entry is a new peer that wants introductions.
+    fn is_wanted(&self, listing: &Listing) -> bool {
         let peer = listing.fingerprint;
         listing.announcement.wants_introductions
             && peer != self.mesh.fingerprint()
-            && !self.mesh.others().contains_key(&peer)
-            && !self.mesh.parted().contains(&peer)
+            && !lock(&self.mesh.others).contains_key(&peer)
+            && !lock(&self.mesh.disconnected).contains(&peer)
     }
 }
 
-impl<V: Planar> Attendee for Mingling<V> {
+impl<V: Planar> LobbyMember for PeerLobbyMember<V> {
     fn announcement(&self) -> Announcement {
-        let players = self.mesh.others().len() as u32 + 1;
+        let players = lock(&self.mesh.others).len() as u32 + 1;
         let seats = self.mesh.config.peers_max as u32 + 1;
         Announcement { players, seats, ..self.announcement.clone() }
     }
 
-    fn on_answer(&mut self, answer: LobbyResponse) -> Vec<LobbyRequest> {
-        match answer {
-            // Announced first, looked afterwards: of two who come at once, one sees the other.
+    fn on_response(&mut self, response: LobbyResponse) -> Vec<LobbyRequest> {
+        match response {
+            // Announce first, look afterwards: of two peers that come at once, one sees the other.
             LobbyResponse::Announced(..) => {
-                self.looked_up_to = EntryId(0);
-                vec![self.look(self.looked_up_to)]
+                self.read_up_to = EntryId(0);
+                vec![self.look(self.read_up_to)]
             }
             LobbyResponse::Found(listing) => {
-                self.looked_up_to = self.looked_up_to.max(listing.entry);
-                if self.is_missed(&listing) { vec![LobbyRequest::Meet(listing.entry)] } else { Vec::new() }
+                self.read_up_to = self.read_up_to.max(listing.entry);
+                if self.is_wanted(&listing) { vec![LobbyRequest::Meet(listing.entry)] } else { Vec::new() }
             }
-            LobbyResponse::End(true) => vec![self.look(self.looked_up_to)],
+            LobbyResponse::End(true) => vec![self.look(self.read_up_to)],
             LobbyResponse::Meet(peer, address) => {
-                if !self.mesh.parted().contains(&peer) {
-                    // If there is no room for it, it will find out.
-                    let _ = self.mesh.meet(peer, address, &self.runtime);
+                if !lock(&self.mesh.disconnected).contains(&peer) {
+                    // If there is no room, the other peer's attempts fail.
+                    let _ = self.mesh.connect(peer, address, &self.runtime);
                 }
                 Vec::new()
             }
             LobbyResponse::Relay(peer, port) => {
-                if let Some(other) = self.mesh.others().get(&peer) {
-                    other.ways.set_detour((self.lobby.ip(), port).into());
+                if let Some(other) = lock(&self.mesh.others).get(&peer) {
+                    other.routes.set_relay((self.lobby.ip(), port).into());
                 }
                 Vec::new()
             }
@@ -532,24 +501,26 @@ impl<V: Planar> Attendee for Mingling<V> {
     }
 }
 
-/// The world of what a peer owns: others only look.
-fn own_world(config: &NetPeerConfig) -> ServerConfig {
-    let mut world = config.telling.clone();
+/// The session of the peer's own entities: other peers only view them.
+fn own_session(config: &NetPeerConfig) -> ServerConfig {
+    let mut world = config.server_config.clone();
     for class in world.classes.values_mut() {
         *class = class.clone().server_only();
     }
-    // Who was started again is there twice for a while.
+    // A restarted peer has two connections for a while.
     world.clients_max = 2 * config.peers_max;
     world
 }
 
-impl fmt::Display for MeetError {
+impl fmt::Display for ConnectPeerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Itself => "that is this peer itself",
-            Self::Full => "there are as many peers as there may be",
+            Self::Itself => "cannot connect to this peer itself; give the fingerprint of another peer",
+            Self::Full => {
+                "cannot connect to another peer: the mesh is full; raise peers_max or disconnect a peer"
+            }
         })
     }
 }
 
-impl std::error::Error for MeetError {}
+impl std::error::Error for ConnectPeerError {}

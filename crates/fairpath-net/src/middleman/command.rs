@@ -6,17 +6,17 @@ use fairpath_sim::{LinkConfig, Loss, Rate, RttTrace};
 
 use super::config::{ClientSelector, Directions};
 
-/// One line of what a person tells a running middleman.
+/// A command line for a running middleman.
 ///
 /// ```
 /// use fairpath::time::Span;
-/// use fairpath_net::middleman::{Command, Directions, ClientSelector, no_files};
+/// use fairpath_net::middleman::{ClientSelector, Command, Directions, no_files};
 ///
-/// let line = "client 2 down partition 3s";
+/// let (clients, directions) = (ClientSelector::Nth(2), Directions::Down);
 /// let lasting = Some(Span::from_secs(3));
 /// assert_eq!(
-///     Command::parse(line, no_files)?,
-///     Command::Partition { who: ClientSelector::Nth(2), ways: Directions::Down, lasting },
+///     Command::parse("client 2 down partition 3s", no_files)?,
+///     Command::Partition { clients, directions, lasting },
 /// );
 /// # Ok::<(), fairpath_net::middleman::BadCommand>(())
 /// ```
@@ -25,61 +25,61 @@ use super::config::{ClientSelector, Directions};
 pub enum Command {
     /// Change links.
     Change {
-        /// Whose.
-        who: ClientSelector,
-        /// In which directions.
-        ways: Directions,
-        /// To what.
+        /// Of these clients.
+        clients: ClientSelector,
+        /// In these directions.
+        directions: Directions,
+        /// The new values.
         settings: Vec<Setting>,
     },
-    /// Lose everything.
+    /// Lose every packet.
     Partition {
-        /// Of whom.
-        who: ClientSelector,
-        /// In which directions.
-        ways: Directions,
-        /// For how long; until healed if not said.
+        /// Of these clients.
+        clients: ClientSelector,
+        /// In these directions.
+        directions: Directions,
+        /// For this long; until healed if `None`.
         lasting: Option<Span>,
     },
     /// End partitions.
     Heal {
-        /// Of whom.
-        who: ClientSelector,
-        /// In which directions.
-        ways: Directions,
+        /// Of these clients.
+        clients: ClientSelector,
+        /// In these directions.
+        directions: Directions,
     },
     /// Send to the server from a new port.
     Rebind {
-        /// The packets of whom.
-        who: ClientSelector,
+        /// For these clients.
+        clients: ClientSelector,
     },
     /// Print the statistics so far.
     Statistics,
-    /// Print what can be said.
+    /// Print the list of commands.
     Help,
-    /// End.
+    /// Stop the middleman.
     Quit,
 }
 
-/// One knob of a link and what to set it to.
+/// One parameter of a link and its new value.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Setting {
-    /// Everything at once: a preset.
+    /// All parameters at once: a preset.
     Link(LinkConfig),
-    /// How long every packet takes.
+    /// One-way delay of every packet.
     Delay(Span),
-    /// Uniform jitter, and none that is normal.
+    /// Uniform jitter. Turns normal jitter off.
     JitterUniform(Span),
-    /// Normal jitter, and none that is uniform.
+    /// Normal jitter. Turns uniform jitter off.
     JitterNormal(Span),
-    /// Whether packets wait for those before them.
+    /// Whether packets keep their order.
     KeepOrder(bool),
     /// Random loss.
     Loss(Loss),
-    /// Which share arrives twice.
+    /// Share of packets that arrive twice.
     Duplicate(f64),
-    /// Which share takes a detour, and how much longer that is.
+    /// Share of packets that are delayed, and by how much, so that later ones overtake them.
     Reorder(f64, Span),
     /// A bottleneck, or none.
     Rate(Option<Rate>),
@@ -87,23 +87,23 @@ pub enum Setting {
     RttTrace(Option<RttTrace>),
 }
 
-/// A setting as documents and errors show it: its name, its values, and what it does.
+/// Name, values and effect of each setting, for help texts and errors.
 pub const SETTINGS: [(&str, &str, &str); 9] = [
     ("link", "perfect|lan|broadband|mobile|wifi-bad|intercontinental", "all settings at once"),
     ("delay", "MS", "every packet takes this long, one way"),
     (
         "jitter",
         "MS[,normal]",
-        "delays vary evenly by up to this to either side, or normally with this deviation",
+        "delays vary uniformly by up to this to either side, or normally with this deviation",
     ),
-    ("order", "keep|free", "whether packets wait for those before them (free: each has its own delay)"),
+    ("order", "keep|free", "whether packets keep their order (free: each has its own delay)"),
     (
         "loss",
         "SHARE[,BURST] or P,R,GOOD,BAD",
-        "0.05: each; 0.05,4: in bursts of 4; or all four of Gilbert and Elliott",
+        "0.05: independent; 0.05,4: in bursts of 4; or the four of the Gilbert-Elliott model",
     ),
     ("duplicate", "SHARE", "this share arrives twice"),
-    ("reorder", "SHARE[,MS]", "this share takes so much longer (20 ms) and is overtaken"),
+    ("reorder", "SHARE[,MS]", "this share takes this much longer (20 ms) and is overtaken"),
     ("rate", "KBIT/S[,BYTES]|none", "a bottleneck with a queue (0.2 s of its rate, at least 3000 bytes)"),
     (
         "rtt-trace",
@@ -112,109 +112,93 @@ pub const SETTINGS: [(&str, &str, &str); 9] = [
     ),
 ];
 
-/// What else can be said.
+/// The other commands, for help texts.
 pub const COMMANDS: &str = "\
 [client N|HOST|HOST:PORT] [up|down] SETTING VALUE [SETTING VALUE …]
-[client …] [up|down] partition [3s]     lose everything, for so long or until healed
-[client …] [up|down] heal               end that
+[client …] [up|down] partition [3s]     lose every packet, for this long or until healed
+[client …] [up|down] heal               end partitions
 [client …] rebind                       send to the server from a new port
-statistics                              what happened so far
-quit                                    end, with statistics";
+statistics                              print the statistics so far
+quit                                    print the statistics and stop";
 
-/// Why a line or a value cannot be understood.
+/// Why a line or a value cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BadCommand {
-    /// There are no words.
+    /// The line has no command.
     Empty,
-    /// Nothing is called so.
+    /// No command or setting has this name.
     UnknownWord(String),
-    /// Here the line ends and a value is missing.
+    /// The line ends before the value of this setting.
     MissingValue(&'static str),
-    /// `client` wants a number from 1, a host or a host and port.
+    /// `client` needs a number from 1, a host, or a host and port.
     BadClient(String),
-    /// This setting does not take this value.
+    /// The setting does not accept this value.
     BadValue {
-        /// Which.
+        /// The setting.
         setting: &'static str,
-        /// What was given.
+        /// The value that was given.
         given: String,
     },
-    /// Not a length of time.
+    /// The text is not a duration.
     BadSpan(String),
-    /// The file of round trips cannot be used, and why.
+    /// The file of round trips cannot be used, for this reason.
     BadTrace(String),
 }
 
-/// For those who have no files: refuses every `rtt-trace`.
+/// Refuses every `rtt-trace`. Use it where no files can be read.
 pub fn no_files(_path: &str) -> Result<RttTrace, String> {
     Err("files cannot be read here".into())
 }
 
-/// The longest delay a person can ask for: ten minutes, beyond any network. Longer ones are slips
-/// of the unit.
+/// Longest delay that can be set: ten minutes, beyond any network. A longer one is a wrong unit.
 const MILLIS_MAX: f64 = 600_000.0;
-/// A link with a detour but without its length: overtaken by the next one at 60 packets per second.
+/// Default delay of `reorder`: the next packet overtakes at 60 packets per second.
 const DETOUR: Span = Span::from_millis(20);
-/// A bottleneck without a size of its queue holds this many milliseconds, and at least two full
+/// Default queue of a bottleneck: this many milliseconds of its rate, and at least two full
 /// packets.
 const QUEUE_MILLIS: u64 = 200;
 const QUEUE_BYTES_MIN: u64 = 3000;
 
 impl Command {
-    /// Understands one line. `open_trace` reads the file that `rtt-trace` names, and says in one
-    /// line why it cannot.
+    /// Parses one line. `open_trace` reads the file that `rtt-trace` names, or says in one line why
+    /// it cannot.
     pub fn parse(
         line: &str,
         open_trace: impl Fn(&str) -> Result<RttTrace, String>,
     ) -> Result<Self, BadCommand> {
         let mut words = line.split_whitespace().peekable();
-        let who = match words.next_if_eq(&"client") {
-            Some(_) => parse_who(words.next().ok_or(BadCommand::MissingValue("client"))?)?,
-            None => ClientSelector::Everyone,
+        let clients = match words.next_if_eq(&"client") {
+            Some(_) => parse_selector(words.next().ok_or(BadCommand::MissingValue("client"))?)?,
+            None => ClientSelector::All,
         };
-        let ways = match words.peek() {
+        let directions = match words.peek() {
             Some(&"up") => Directions::Up,
             Some(&"down") => Directions::Down,
             _ => Directions::Both,
         };
-        if ways != Directions::Both {
+        if directions != Directions::Both {
             words.next();
         }
-        let is_general = who == ClientSelector::Everyone && ways == Directions::Both;
-        let command = match *words.peek().ok_or(BadCommand::Empty)? {
+        let is_general = clients == ClientSelector::All && directions == Directions::Both;
+        let command = match words.next().ok_or(BadCommand::Empty)? {
             "partition" => {
-                words.next();
-                Self::Partition { who, ways, lasting: words.next().map(parse_span).transpose()? }
+                Self::Partition { clients, directions, lasting: words.next().map(parse_span).transpose()? }
             }
-            "heal" => {
-                words.next();
-                Self::Heal { who, ways }
-            }
-            "rebind" if ways == Directions::Both => {
-                words.next();
-                Self::Rebind { who }
-            }
-            "statistics" if is_general => {
-                words.next();
-                Self::Statistics
-            }
-            "help" if is_general => {
-                words.next();
-                Self::Help
-            }
-            "quit" if is_general => {
-                words.next();
-                Self::Quit
-            }
-            _ => {
-                let mut settings = Vec::new();
-                while let Some(name) = words.next() {
+            "heal" => Self::Heal { clients, directions },
+            "rebind" if directions == Directions::Both => Self::Rebind { clients },
+            "statistics" if is_general => Self::Statistics,
+            "help" if is_general => Self::Help,
+            "quit" if is_general => Self::Quit,
+            first => {
+                let (mut settings, mut next) = (Vec::new(), Some(first));
+                while let Some(name) = next {
                     let name = setting_name(name)?;
                     let value = words.next().ok_or(BadCommand::MissingValue(name))?;
                     settings.push(Setting::parse(name, value, &open_trace)?);
+                    next = words.next();
                 }
-                Self::Change { who, ways, settings }
+                Self::Change { clients, directions, settings }
             }
         };
         match words.next() {
@@ -225,7 +209,7 @@ impl Command {
 }
 
 impl Setting {
-    /// Understands the value of one setting.
+    /// Parses the value of one setting.
     pub fn parse(
         name: &str,
         value: &str,
@@ -258,7 +242,7 @@ impl Setting {
         parsed.ok_or_else(|| BadCommand::BadValue { setting, given: value.into() })
     }
 
-    /// Sets it.
+    /// Applies the setting to a link.
     pub fn apply(&self, link: &mut LinkConfig) {
         match self {
             Self::Link(preset) => {
@@ -280,7 +264,7 @@ impl Setting {
     }
 }
 
-/// A length of time as a person writes it: `3s`, `500ms`, `2min`; a bare number is seconds.
+/// Parses a duration: `3s`, `500ms`, `2min`. A bare number is seconds.
 pub fn parse_span(text: &str) -> Result<Span, BadCommand> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit_secs = match &text[digits.len()..] {
@@ -297,10 +281,10 @@ pub fn parse_span(text: &str) -> Result<Span, BadCommand> {
     }
 }
 
-/// Thirty days: longer than any test, and far from where instants end.
+/// Thirty days: longer than any test, and far below the last instant.
 const SPAN_SECS_MAX: f64 = 30.0 * 86_400.0;
 
-fn parse_who(word: &str) -> Result<ClientSelector, BadCommand> {
+fn parse_selector(word: &str) -> Result<ClientSelector, BadCommand> {
     let bad = || BadCommand::BadClient(word.into());
     if let Ok(nth) = word.parse::<u32>() {
         return if nth > 0 { Ok(ClientSelector::Nth(nth)) } else { Err(bad()) };
@@ -332,10 +316,10 @@ fn loss(parts: &[&str]) -> Option<Loss> {
         [share] => ratio(share).map(Loss::each),
         [share, burst] => {
             let (share, burst) = ratio(share).zip(number(burst))?;
-            // Beyond this share good spells would have to last less than one packet.
+            // Beyond this share the good state would have to last less than one packet.
             let can_be_had = burst >= 1.0 && share <= burst / (burst + 1.0);
             let loss = can_be_had.then(|| Loss::bursts(share, burst))?;
-            // Where it can just be had, rounding must not say otherwise.
+            // At the limit, rounding must not make the loss invalid.
             Some(Loss { good_to_bad: loss.good_to_bad.min(1.0), ..loss })
         }
         [..] if parts.len() == 4 => match ratios()?[..] {
@@ -367,10 +351,10 @@ impl fmt::Display for BadCommand {
             SETTINGS.iter().find(|(setting, ..)| *setting == name).map_or("", |(_, values, _)| values)
         };
         match self {
-            Self::Empty => write!(f, "nothing is said"),
-            Self::UnknownWord(word) => write!(f, "{word:?} is not understood; `help` lists what is"),
+            Self::Empty => write!(f, "no command; `help` lists them"),
+            Self::UnknownWord(word) => write!(f, "unknown word {word:?}; `help` lists the commands"),
             Self::MissingValue("client") => {
-                write!(f, "client: say which: a number from 1, HOST or HOST:PORT")
+                write!(f, "client: give a number from 1, HOST or HOST:PORT")
             }
             Self::MissingValue(setting) => write!(f, "{setting}: give {}", values_of(setting)),
             Self::BadClient(word) => write!(f, "client {word}: give a number from 1, HOST or HOST:PORT"),
@@ -392,41 +376,41 @@ mod tests {
     }
 
     fn link_after(line: &str) -> LinkConfig {
-        let Ok(Command::Change { settings, .. }) = parse(line) else { panic!("{line} is no change") };
+        let Ok(Command::Change { settings, .. }) = parse(line) else { panic!("{line} is not a change") };
         let mut link = LinkConfig::default();
         settings.iter().for_each(|setting| setting.apply(&mut link));
         link
     }
 
     #[test]
-    fn a_line_says_whose_links_change_and_how() {
+    fn a_line_selects_clients_directions_and_settings() {
         assert_eq!(
             parse("down delay 300"),
             Ok(Command::Change {
-                who: ClientSelector::Everyone,
-                ways: Directions::Down,
+                clients: ClientSelector::All,
+                directions: Directions::Down,
                 settings: vec![Setting::Delay(Span::from_millis(300))]
             })
         );
         assert_eq!(
             parse("client 127.0.0.1:5000 up loss 0.3 delay 0.5"),
             Ok(Command::Change {
-                who: ClientSelector::Address("127.0.0.1:5000".parse().unwrap()),
-                ways: Directions::Up,
+                clients: ClientSelector::Address("127.0.0.1:5000".parse().unwrap()),
+                directions: Directions::Up,
                 settings: vec![Setting::Loss(Loss::each(0.3)), Setting::Delay(Span::from_micros(500))]
             })
         );
         let host = ClientSelector::Host("::1".parse().unwrap());
-        assert_eq!(parse("client ::1 rebind"), Ok(Command::Rebind { who: host }));
+        assert_eq!(parse("client ::1 rebind"), Ok(Command::Rebind { clients: host }));
         assert_eq!(
             parse(" heal "),
-            Ok(Command::Heal { who: ClientSelector::Everyone, ways: Directions::Both })
+            Ok(Command::Heal { clients: ClientSelector::All, directions: Directions::Both })
         );
         assert_eq!(parse("statistics"), Ok(Command::Statistics));
     }
 
     #[test]
-    fn every_setting_reaches_its_knob() {
+    fn every_setting_changes_its_parameter() {
         let link =
             link_after("jitter 20,normal order keep loss 0.03,5 duplicate 0.1 reorder 0.2,30 rate 1000");
         let expected = LinkConfig::default()
@@ -450,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_understood_is_a_link_that_can_be_built() {
+    fn every_parsed_setting_makes_a_valid_link() {
         for line in
             ["rate 0.008", "rate 1000000000,1", "loss 1", "loss 0.8,4", "delay 600000", "reorder 1,600000"]
         {
@@ -459,26 +443,26 @@ mod tests {
     }
 
     #[test]
-    fn complaints_fit_on_one_line_and_say_what_would_do() {
-        let complaint = |line: &str| parse(line).expect_err(line).to_string();
-        assert_eq!(complaint("fly"), "\"fly\" is not understood; `help` lists what is");
-        assert_eq!(complaint("delay"), "delay: give MS");
-        assert_eq!(complaint("delay -1"), "delay -1: give MS");
-        assert_eq!(complaint("delay NaN"), "delay NaN: give MS");
-        assert_eq!(complaint("loss 2"), "loss 2: give SHARE[,BURST] or P,R,GOOD,BAD");
-        assert_eq!(complaint("loss 0.9,4"), "loss 0.9,4: give SHARE[,BURST] or P,R,GOOD,BAD");
-        assert_eq!(complaint("client 0 heal"), "client 0: give a number from 1, HOST or HOST:PORT");
-        assert_eq!(complaint("client"), "client: say which: a number from 1, HOST or HOST:PORT");
-        assert_eq!(complaint("partition soon"), "soon: give a time such as 3s, 500ms or 2min");
-        assert_eq!(complaint("partition 3s now"), "\"now\" is not understood; `help` lists what is");
-        assert_eq!(complaint("rtt-trace home.csv"), "files cannot be read here");
-        assert_eq!(complaint("up rebind"), "\"rebind\" is not understood; `help` lists what is");
-        assert_eq!(complaint("rate 0"), "rate 0: give KBIT/S[,BYTES]|none");
-        assert_eq!(complaint("client 1 down"), "nothing is said");
+    fn errors_fit_on_one_line_and_say_what_to_give() {
+        let message = |line: &str| parse(line).expect_err(line).to_string();
+        assert_eq!(message("fly"), "unknown word \"fly\"; `help` lists the commands");
+        assert_eq!(message("delay"), "delay: give MS");
+        assert_eq!(message("delay -1"), "delay -1: give MS");
+        assert_eq!(message("delay NaN"), "delay NaN: give MS");
+        assert_eq!(message("loss 2"), "loss 2: give SHARE[,BURST] or P,R,GOOD,BAD");
+        assert_eq!(message("loss 0.9,4"), "loss 0.9,4: give SHARE[,BURST] or P,R,GOOD,BAD");
+        assert_eq!(message("client 0 heal"), "client 0: give a number from 1, HOST or HOST:PORT");
+        assert_eq!(message("client"), "client: give a number from 1, HOST or HOST:PORT");
+        assert_eq!(message("partition soon"), "soon: give a time such as 3s, 500ms or 2min");
+        assert_eq!(message("partition 3s now"), "unknown word \"now\"; `help` lists the commands");
+        assert_eq!(message("rtt-trace home.csv"), "files cannot be read here");
+        assert_eq!(message("up rebind"), "unknown word \"rebind\"; `help` lists the commands");
+        assert_eq!(message("rate 0"), "rate 0: give KBIT/S[,BYTES]|none");
+        assert_eq!(message("client 1 down"), "no command; `help` lists them");
     }
 
     #[test]
-    fn times_are_written_as_people_do() {
+    fn durations_have_units() {
         assert_eq!(parse_span("3s"), Ok(Span::from_secs(3)));
         assert_eq!(parse_span("3"), Ok(Span::from_secs(3)));
         assert_eq!(parse_span("1.5s"), Ok(Span::from_millis(1500)));

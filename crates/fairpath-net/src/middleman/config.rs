@@ -7,70 +7,70 @@ use fairpath::random::Random;
 use fairpath::time::Span;
 use fairpath_sim::{BadLinkConfig, LinkConfig};
 
-/// Everything a middleman is told before it starts.
+/// The settings of a middleman.
 ///
 /// ```
 /// use fairpath::time::Span;
-/// use fairpath_net::middleman::{MiddlemanConfig, Directions, ClientSelector};
-/// use fairpath_sim::{LinkConfig, Loss};
+/// use fairpath_net::middleman::{ClientSelector, Directions, LinkConfig, Loss, MiddlemanConfig};
 ///
 /// let mut config = MiddlemanConfig::between("127.0.0.1:0".parse()?, "127.0.0.1:7777".parse()?)
 ///     .both_ways(LinkConfig::default().delay(Span::from_millis(100)));
-/// // The second client to come hears badly.
-/// config.links.change(ClientSelector::Nth(2), Directions::Down, |link| link.loss = Loss::each(0.3))?;
+/// // The second client receives badly.
+/// let second = ClientSelector::Nth(2);
+/// config.links.change(second, Directions::Down, |link| link.loss = Loss::each(0.3))?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct MiddlemanConfig {
-    /// Where clients send to. Port 0 lets the system choose:
-    /// [`Handle::address`](super::Handle::address) tells which.
+    /// The address that clients send to. With port 0 the system chooses one, which
+    /// [`Middleman::address`](super::Middleman::address) returns.
     pub listen: SocketAddr,
-    /// The server.
+    /// The server's address.
     pub to: SocketAddr,
-    /// Every random choice follows from it, as [`dice`] says. Default 1.
+    /// Seed of every random decision, see [`link_random`]. Default 1.
     pub seed: u64,
-    /// What the links do to packets. Default: nothing at all.
+    /// The links of the clients. Default: perfect.
     pub links: Links,
-    /// How much it holds at most.
+    /// Limits of clients and waiting packets.
     pub bounds: Bounds,
 }
 
-/// What a middleman holds at most, whoever sends whatever.
+/// Limits of a middleman, whatever clients send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// Clients at a time, each with a socket of its own to the server. Default 64. Who comes when
-    /// it is full is refused and counted: those inside are never pushed out, or a flood of
-    /// forged addresses would do it. Higher costs sockets (two descriptors each, and many
-    /// systems allow 1024); lower turns players away.
+    /// Clients at a time, each with a socket to the server. Default 64. A full middleman refuses
+    /// newcomers and counts them; it never drops a client, because a flood of forged addresses
+    /// could then drop all. Higher costs sockets (two descriptors each, and many systems allow
+    /// 1024); lower turns players away.
     pub clients_max: usize,
-    /// Packets that wait for their time in one direction of one client. Default 8192: 8 s at 1000
-    /// packets per second. Beyond it packets are lost as at a full queue, and counted.
+    /// Packets that wait in one direction of one client. Default 8192: 8 s at 1000 packets per
+    /// second. Packets beyond this are lost as in a full queue, and counted.
     pub waiting_packets_max: usize,
-    /// Their bytes. Default 4 MiB: 3 s at 10 megabit per second; 64 clients fill half a gigabyte at
-    /// worst.
+    /// Bytes that wait in one direction of one client. Default 4 MiB: 3 s at 10 megabit per second.
+    /// 64 clients fill half a gigabyte at most.
     pub waiting_bytes_max: usize,
     /// A client is forgotten after this long without a packet in either direction. Default 60 s,
-    /// twice what QUIC implementations wait before they give a silent peer up; shorter than a
-    /// partition, and the server would see the client come back from another port.
+    /// twice the idle timeout of QUIC implementations. If it were shorter than a partition, the
+    /// server would see the client return from another port.
     pub idle_after: Span,
 }
 
-/// Which client. A later change wins over an earlier one, whichever way it names the client; for a
-/// client that comes later the most precise name wins: address, then host, then number, then
-/// everyone.
+/// Selects clients. A later change overrides an earlier one, whichever selector it used. For a
+/// client that comes later the most precise selector wins: address, then host, then number, then
+/// all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ClientSelector {
-    /// All, those who will come too.
-    Everyone,
-    /// The first to send a packet is 1.
+    /// All clients, also those that come later.
+    All,
+    /// The client with this number. The first to send a packet is 1.
     Nth(u32),
-    /// All at this host.
+    /// All clients at this host.
     Host(IpAddr),
-    /// The one at this host and port.
+    /// The client at this host and port.
     Address(SocketAddr),
 }
 
-/// One of the two ways a packet can go.
+/// A direction of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
     /// From a client to the server.
@@ -79,69 +79,69 @@ pub enum Direction {
     Down,
 }
 
-/// Which directions something is about.
+/// A choice of directions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Directions {
-    /// Both.
+    /// Both directions.
     #[default]
     Both,
-    /// To the server only.
+    /// Only towards the server.
     Up,
-    /// To the client only.
+    /// Only towards the client.
     Down,
 }
 
-/// One thing for each direction.
+/// One value for each direction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PerDirection<T> {
-    /// To the server.
+    /// Towards the server.
     pub up: T,
-    /// To the client.
+    /// Towards the client.
     pub down: T,
 }
 
-/// What the links to each client do: one pair for everyone, and pairs for the chosen.
+/// The links of all clients: a default pair, and pairs for selected clients.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Links {
-    everyone: PerDirection<LinkConfig>,
-    chosen: BTreeMap<ClientSelector, PerDirection<LinkConfig>>,
+    default: PerDirection<LinkConfig>,
+    selected: BTreeMap<ClientSelector, PerDirection<LinkConfig>>,
 }
 
-/// How many clients can be chosen for links of their own; a control line must not fill the memory.
-pub const CHOSEN_MAX: usize = 1024;
+/// Selectors that may have links of their own. Bounds the memory that commands can use.
+pub const CLIENT_LINKS_MAX: usize = 1024;
 
-/// Why links cannot be changed like this. Nothing was changed.
+/// Why links cannot be changed. Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChangeError {
-    /// A knob would be out of its range.
+    /// A parameter would be out of its range.
     BadLink(BadLinkConfig),
-    /// [`CHOSEN_MAX`] clients have links of their own already.
-    TooManyChosen,
+    /// [`CLIENT_LINKS_MAX`] selectors have links of their own already.
+    TooManyClientLinks,
 }
 
-/// The dice of one direction of one client. A [`LinkModel`](fairpath_sim::LinkModel) with the same
-/// dice and the same link decides in virtual time as the middleman does live.
-pub fn dice(seed: u64, nth: u32, direction: Direction) -> Random {
+/// Returns the generator for one direction of one client. A [`LinkModel`](fairpath_sim::LinkModel)
+/// with the same generator and link decides in virtual time as the middleman does live.
+pub fn link_random(seed: u64, nth: u32, direction: Direction) -> Random {
     Random::from_seed(seed).fork(2 * u64::from(nth) + direction as u64)
 }
 
 impl MiddlemanConfig {
-    /// A middleman that changes nothing yet.
+    /// A middleman with perfect links.
     pub fn between(listen: SocketAddr, to: SocketAddr) -> Self {
         Self { listen, to, seed: 1, links: Links::default(), bounds: Bounds::default() }
     }
 
-    /// Everyone has this link in both directions.
+    /// Sets the link of all clients, the same in both directions.
     #[must_use]
     pub fn both_ways(self, link: LinkConfig) -> Self {
-        self.ways(link.clone(), link)
+        self.each_way(link.clone(), link)
     }
 
-    /// Everyone has these links: to the server, and to the client.
+    /// Sets the links of all clients: towards the server, and towards the client.
     #[must_use]
-    pub fn ways(mut self, up: LinkConfig, down: LinkConfig) -> Self {
-        self.links.everyone = PerDirection { up, down };
+    pub fn each_way(mut self, up: LinkConfig, down: LinkConfig) -> Self {
+        self.links.default = PerDirection { up, down };
         self
     }
 
@@ -164,46 +164,50 @@ impl Links {
     /// Changes the links of these clients in these directions.
     pub fn change(
         &mut self,
-        who: ClientSelector,
-        ways: Directions,
+        clients: ClientSelector,
+        directions: Directions,
         mut edit: impl FnMut(&mut LinkConfig),
     ) -> Result<(), ChangeError> {
         let mut changed = self.clone();
-        if who == ClientSelector::Everyone {
-            changed.everyone.edit(ways, &mut edit);
-            changed.chosen.values_mut().for_each(|links| links.edit(ways, &mut edit));
+        if clients == ClientSelector::All {
+            changed.default.edit(directions, &mut edit);
+            changed.selected.values_mut().for_each(|links| links.edit(directions, &mut edit));
         } else {
-            changed.chosen.entry(who).or_insert_with(|| self.everyone.clone()).edit(ways, &mut edit);
+            changed
+                .selected
+                .entry(clients)
+                .or_insert_with(|| self.default.clone())
+                .edit(directions, &mut edit);
         }
-        if changed.chosen.len() > CHOSEN_MAX {
-            return Err(ChangeError::TooManyChosen);
+        if changed.selected.len() > CLIENT_LINKS_MAX {
+            return Err(ChangeError::TooManyClientLinks);
         }
         changed.check()?;
         *self = changed;
         Ok(())
     }
 
-    /// Whether every link can be built.
+    /// Whether every link is valid.
     pub fn check(&self) -> Result<(), ChangeError> {
-        let links = self.chosen.values().chain([&self.everyone]);
+        let links = self.selected.values().chain([&self.default]);
         links.flat_map(|pair| [&pair.up, &pair.down]).try_for_each(LinkConfig::check)?;
         Ok(())
     }
 
-    /// The links of a client that comes now.
+    /// The links of a new client with this number and address.
     pub fn of(&self, nth: u32, address: SocketAddr) -> &PerDirection<LinkConfig> {
         [ClientSelector::Address(address), ClientSelector::Host(address.ip()), ClientSelector::Nth(nth)]
             .iter()
-            .find_map(|who| self.chosen.get(who))
-            .unwrap_or(&self.everyone)
+            .find_map(|selector| self.selected.get(selector))
+            .unwrap_or(&self.default)
     }
 }
 
 impl ClientSelector {
-    /// Whether this client is meant.
+    /// Whether this client is selected.
     pub fn includes(self, nth: u32, address: SocketAddr) -> bool {
         match self {
-            Self::Everyone => true,
+            Self::All => true,
             Self::Nth(number) => number == nth,
             Self::Host(host) => host == address.ip(),
             Self::Address(this) => this == address,
@@ -212,12 +216,12 @@ impl ClientSelector {
 }
 
 impl Direction {
-    /// Both.
+    /// Both directions.
     pub const ALL: [Self; 2] = [Self::Up, Self::Down];
 }
 
 impl Directions {
-    /// Whether this direction is meant.
+    /// Whether this direction is chosen.
     pub fn include(self, direction: Direction) -> bool {
         match self {
             Self::Both => true,
@@ -228,8 +232,8 @@ impl Directions {
 }
 
 impl PerDirection<LinkConfig> {
-    pub(super) fn edit(&mut self, ways: Directions, edit: &mut impl FnMut(&mut LinkConfig)) {
-        for direction in Direction::ALL.into_iter().filter(|direction| ways.include(*direction)) {
+    pub(super) fn edit(&mut self, directions: Directions, edit: &mut impl FnMut(&mut LinkConfig)) {
+        for direction in Direction::ALL.into_iter().filter(|direction| directions.include(*direction)) {
             edit(&mut self[direction]);
         }
     }
@@ -276,7 +280,10 @@ impl fmt::Display for ChangeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BadLink(error) => error.fmt(f),
-            Self::TooManyChosen => write!(f, "{CHOSEN_MAX} clients have links of their own already"),
+            Self::TooManyClientLinks => write!(
+                f,
+                "cannot set another link: {CLIENT_LINKS_MAX} clients have links of their own already"
+            ),
         }
     }
 }
@@ -294,10 +301,10 @@ mod tests {
     }
 
     #[test]
-    fn the_most_precise_name_wins_for_who_comes_later() {
+    fn the_most_precise_selector_wins_for_a_new_client() {
         let mut links = Links::default();
-        let mut delay = |who, millis| {
-            links.change(who, Directions::Up, |link| link.delay = Span::from_millis(millis)).unwrap();
+        let mut delay = |selector, millis| {
+            links.change(selector, Directions::Up, |link| link.delay = Span::from_millis(millis)).unwrap();
         };
         delay(ClientSelector::Address(address("10.0.0.1:5000")), 1);
         delay(ClientSelector::Host("10.0.0.1".parse().unwrap()), 2);
@@ -315,11 +322,11 @@ mod tests {
     }
 
     #[test]
-    fn a_change_for_everyone_reaches_the_chosen_too_and_leaves_their_other_knobs() {
+    fn a_change_for_all_clients_keeps_other_parameters_of_selected_ones() {
         let mut links = Links::default();
         links.change(ClientSelector::Nth(1), Directions::Both, |link| link.loss = Loss::each(0.5)).unwrap();
         links
-            .change(ClientSelector::Everyone, Directions::Both, |link| link.delay = Span::from_millis(9))
+            .change(ClientSelector::All, Directions::Both, |link| link.delay = Span::from_millis(9))
             .unwrap();
         let first = &links.of(1, address("10.0.0.1:1")).down;
         assert_eq!((first.loss, first.delay), (Loss::each(0.5), Span::from_millis(9)));
@@ -328,14 +335,13 @@ mod tests {
     #[test]
     fn a_bad_change_changes_nothing() {
         let mut links = Links::default();
-        let refused =
-            links.change(ClientSelector::Everyone, Directions::Both, |link| link.duplicate_ratio = 2.0);
+        let refused = links.change(ClientSelector::All, Directions::Both, |link| link.duplicate_ratio = 2.0);
         assert_eq!(refused, Err(ChangeError::BadLink(BadLinkConfig::NotARatio("duplicate_ratio"))));
-        for nth in 0..CHOSEN_MAX as u32 {
+        for nth in 0..CLIENT_LINKS_MAX as u32 {
             links.change(ClientSelector::Nth(nth), Directions::Both, |_| {}).unwrap();
         }
         let refused = links.change(ClientSelector::Nth(u32::MAX), Directions::Both, |_| {});
-        assert_eq!(refused, Err(ChangeError::TooManyChosen));
-        assert_eq!(links.chosen.len(), CHOSEN_MAX);
+        assert_eq!(refused, Err(ChangeError::TooManyClientLinks));
+        assert_eq!(links.selected.len(), CLIENT_LINKS_MAX);
     }
 }

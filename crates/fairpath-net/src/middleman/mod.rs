@@ -1,22 +1,21 @@
-//! A UDP proxy that makes the network between any client and any server as bad as you ask.
+//! A UDP proxy that simulates a bad network between any client and any server.
 //!
-//! Clients send to the middleman, and each gets a socket of its own to the server; what comes back
-//! goes back. In between, each direction of each client meets a [`LinkConfig`]: delay, jitter,
-//! loss, copies, detours, a bottleneck, recorded round trips. The fate of every packet is decided
-//! by [`fairpath_sim::LinkModel`], the model of the simulator, with seeded [`dice`]: what a
-//! simulation found can be tried live, with the same losses.
+//! Clients send to the middleman, which opens a socket to the server for each of them and carries
+//! answers back. In each direction, the packets of each client pass a [`LinkConfig`]: delay,
+//! jitter, loss, duplication, reordering, a bottleneck, recorded round trips. The link model of the
+//! simulator, [`fairpath_sim::LinkModel`], decides about every packet with a seeded generator
+//! ([`link_random`]). So a case that a simulation found can be tried live, with the same losses.
 //!
 //! ```
 //! use std::net::UdpSocket;
 //!
 //! use fairpath::time::Span;
-//! use fairpath_net::middleman::{Middleman, MiddlemanConfig, ClientSelector};
-//! use fairpath_sim::LinkConfig;
+//! use fairpath_net::middleman::{ClientSelector, LinkConfig, Middleman, MiddlemanConfig};
 //!
 //! let server = UdpSocket::bind("127.0.0.1:0")?;
 //! let link = LinkConfig::default().delay(Span::from_millis(20));
-//! let config = MiddlemanConfig::between("127.0.0.1:0".parse()?, server.local_addr()?).both_ways(link);
-//! let middleman = Middleman::start(config)?;
+//! let config = MiddlemanConfig::between("127.0.0.1:0".parse()?, server.local_addr()?);
+//! let middleman = Middleman::start(config.both_ways(link))?;
 //!
 //! let client = UdpSocket::bind("127.0.0.1:0")?;
 //! client.send_to(b"hello", middleman.address())?;
@@ -25,21 +24,21 @@
 //! server.send_to(&buffer[..length], from)?;
 //! assert_eq!(client.recv(&mut buffer)?, 5);
 //!
-//! assert_eq!(middleman.rebind(ClientSelector::Everyone)?, 1, "from now on the server sees another address");
+//! assert_eq!(middleman.rebind(ClientSelector::All)?, 1, "the server now sees another address");
 //! let statistics = middleman.stop();
 //! assert!(statistics.clients[0].down.measured.min() >= Some(Span::from_millis(20)));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! ## Not here
+//! # Not here
 //!
-//! TCP, routing, and packets that nobody sent. Packets are held in memory and sent by an ordinary
-//! process: they leave about 0.1 ms late on an idle machine and as late as it likes on a busy one.
-//! [`Statistics`] say how late it was.
+//! TCP, routing, and forged packets. The middleman holds packets in memory and is an ordinary
+//! process: packets leave about 0.1 ms late on an idle machine, and later on a busy one.
+//! [`MiddlemanStatistics`] say how late.
 
 mod command;
 mod config;
-mod relay;
+mod proxy;
 mod sockets;
 mod statistics;
 
@@ -50,28 +49,24 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use fairpath::time::{SharedInstant, Span};
-use fairpath_sim::LinkConfig;
 use tokio::sync::oneshot;
 
 pub use command::{BadCommand, COMMANDS, Command, SETTINGS, Setting, no_files, parse_span};
 pub use config::{
-    Bounds, CHOSEN_MAX, ChangeError, ClientSelector, Direction, Directions, Links, MiddlemanConfig,
-    PerDirection, dice,
+    Bounds, CLIENT_LINKS_MAX, ChangeError, ClientSelector, Direction, Directions, Links, MiddlemanConfig,
+    PerDirection, link_random,
 };
-pub use statistics::{ClientStatistics, DirectionStatistics, GONE_MAX, Statistics};
+pub use fairpath_sim::{BadLinkConfig, DelayStatistics, LinkConfig, LinkStatistics, Loss, Rate, RttTrace};
+pub use statistics::{ClientStatistics, DirectionStatistics, FORGOTTEN_CLIENTS_MAX, MiddlemanStatistics};
 
 use sockets::Sockets;
 
-/// Starts middlemen.
+/// A running middleman, on two threads of its own. No call blocks, so it can be used inside an
+/// asynchronous test. Dropping it stops it.
 #[derive(Debug)]
-pub struct Middleman;
-
-/// A running middleman. It runs on two threads of its own; every call is answered at once, also
-/// inside an asynchronous test. Dropping it stops it.
-#[derive(Debug)]
-pub struct Handle {
+pub struct Middleman {
     sockets: Arc<Sockets>,
-    /// Dropped to stop the receiving thread.
+    /// Dropping it stops the receiving thread.
     stop: Option<oneshot::Sender<()>>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -80,98 +75,95 @@ pub struct Handle {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StartError {
-    /// It cannot listen there.
+    /// The address cannot be listened on.
     Listen {
-        /// Where.
+        /// The address.
         address: SocketAddr,
-        /// Why.
+        /// The reason.
         error: io::Error,
     },
-    /// It would send to itself.
+    /// The server's address is the middleman's own.
     ToItself(SocketAddr),
-    /// A link cannot be built.
+    /// A link is invalid.
     BadLink(ChangeError),
-    /// The system gives it no threads or no way to watch sockets.
+    /// The system provides no thread or no reactor.
     System(io::Error),
 }
 
 impl Middleman {
-    /// Starts one.
-    pub fn start(config: MiddlemanConfig) -> Result<Handle, StartError> {
+    /// Starts a middleman.
+    pub fn start(config: MiddlemanConfig) -> Result<Self, StartError> {
         config.links.check().map_err(StartError::BadLink)?;
         if is_same(config.listen, config.to) {
             return Err(StartError::ToItself(config.to));
         }
         let (sockets, receiver) = Sockets::open(&config)?;
         let (stop, stopped) = oneshot::channel();
-        let mut handle = Handle { sockets, stop: Some(stop), threads: Vec::new() };
-        handle.spawn("middleman-in", move |sockets| receiver.run(&sockets, stopped))?;
-        handle.spawn("middleman-out", |sockets| sockets::send(&sockets))?;
-        Ok(handle)
+        let mut middleman = Self { sockets, stop: Some(stop), threads: Vec::new() };
+        middleman.spawn("middleman-in", move |sockets| receiver.run(&sockets, stopped))?;
+        middleman.spawn("middleman-out", |sockets| sockets::send(&sockets))?;
+        Ok(middleman)
     }
-}
 
-impl Handle {
-    /// Where clients send to.
+    /// The address that clients send to.
     pub fn address(&self) -> SocketAddr {
         self.sockets.address()
     }
 
-    /// The middleman's clock, which everything it is told and tells is measured by: zero is its
-    /// start.
+    /// The current time on the middleman's clock, which starts at zero. All its times use this
+    /// clock.
     pub fn now(&self) -> SharedInstant {
         self.sockets.now()
     }
 
-    /// Changes the links of these clients in these directions, also of those who come later.
-    /// Packets that are on their way arrive as they were going to. The answer is how many
-    /// clients that are there it was about.
+    /// Changes the links of these clients in these directions, also for clients that come later.
+    /// Packets in flight are not affected. Returns the number of current clients that were changed.
     pub fn change(
         &self,
-        who: ClientSelector,
-        ways: Directions,
+        clients: ClientSelector,
+        directions: Directions,
         edit: impl FnMut(&mut LinkConfig),
     ) -> Result<usize, ChangeError> {
-        self.sockets.change(who, ways, edit)
+        self.sockets.change(clients, directions, edit)
     }
 
-    /// From now on everything is lost, for so long or until [`heal`](Self::heal); what was sent
-    /// before still arrives. It holds for those who come meanwhile too, and replaces a
-    /// partition that is under way.
+    /// Loses every packet from now on, for `lasting` or until [`heal`](Self::heal). Packets in
+    /// flight still arrive. It applies to clients that come later too, and replaces a current
+    /// partition.
     pub fn partition(
         &self,
-        who: ClientSelector,
-        ways: Directions,
+        clients: ClientSelector,
+        directions: Directions,
         lasting: Option<Span>,
     ) -> Result<usize, ChangeError> {
         let now = self.now();
         let end = lasting.map_or(SharedInstant::from_micros(i64::MAX), |lasting| now + lasting);
-        self.change(who, ways, |link| {
+        self.change(clients, directions, |link| {
             link.partitions.retain(|during| during.start > now);
             link.partitions.push(now..end);
         })
     }
 
-    /// Ends partitions that have begun.
-    pub fn heal(&self, who: ClientSelector, ways: Directions) -> Result<usize, ChangeError> {
+    /// Ends current partitions.
+    pub fn heal(&self, clients: ClientSelector, directions: Directions) -> Result<usize, ChangeError> {
         let now = self.now();
-        self.change(who, ways, |link| link.partitions.retain(|during| during.start > now))
+        self.change(clients, directions, |link| link.partitions.retain(|during| during.start > now))
     }
 
-    /// These clients reach the server from a new port from now on, as behind a router that has
-    /// forgotten them. What the server sends to the old port is lost; what is on its way leaves
-    /// from the new one. The answer is how many.
-    pub fn rebind(&self, who: ClientSelector) -> io::Result<usize> {
-        self.sockets.rebind(who)
+    /// Gives these clients a new port towards the server, like a router that has forgotten them.
+    /// Packets that the server sends to the old port are lost; packets in flight leave from the new
+    /// one. Returns the number of clients.
+    pub fn rebind(&self, clients: ClientSelector) -> io::Result<usize> {
+        self.sockets.rebind(clients)
     }
 
-    /// What happened so far.
-    pub fn statistics(&self) -> Statistics {
+    /// The statistics so far.
+    pub fn statistics(&self) -> MiddlemanStatistics {
         self.sockets.statistics()
     }
 
-    /// Ends it: what still waits is not sent any more, and is in the statistics.
-    pub fn stop(mut self) -> Statistics {
+    /// Stops the middleman. Waiting packets are not sent; the statistics count them.
+    pub fn stop(mut self) -> MiddlemanStatistics {
         self.end();
         self.statistics()
     }
@@ -191,13 +183,13 @@ impl Handle {
         self.stop = None;
         self.sockets.stop();
         for thread in self.threads.drain(..) {
-            // It panicked, and has said so; a second panic while the first unwinds would hide it.
+            // A panicked thread has printed its message; a second panic would hide it.
             let _ = thread.join();
         }
     }
 }
 
-impl Drop for Handle {
+impl Drop for Middleman {
     fn drop(&mut self) {
         self.end();
     }
@@ -212,12 +204,14 @@ fn is_same(listen: SocketAddr, to: SocketAddr) -> bool {
 impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Listen { address, error } => write!(f, "cannot listen on {address}: {error}"),
+            Self::Listen { address, error } => {
+                write!(f, "cannot listen on {address}: {error}; choose another address, or port 0")
+            }
             Self::ToItself(address) => {
-                write!(f, "{address} is the middleman itself: it would send in circles")
+                write!(f, "cannot forward to {address}: it is the middleman's own address; give the server's")
             }
             Self::BadLink(error) => error.fmt(f),
-            Self::System(error) => write!(f, "the system refuses: {error}"),
+            Self::System(error) => write!(f, "cannot start the middleman's threads: {error}"),
         }
     }
 }

@@ -1,14 +1,14 @@
 //! The sockets and the two threads of a middleman.
 //!
-//! One thread receives from all sockets and lets the [`Relay`] decide; the other sleeps until the
-//! next packet is due and sends it. The sleeping is done on a condition variable, because that is
-//! what wakes in time: tokio's timer counts in milliseconds, and a receive with a timeout counts in
-//! the kernel's ticks (`cargo xtask bench middleman` has the numbers).
+//! One thread receives from all sockets and lets the [`Proxy`] decide. The other sleeps until the
+//! next packet is due and sends it. It sleeps on a condition variable, which wakes in time: tokio's
+//! timer counts in milliseconds, and a receive with a timeout in the kernel's ticks (`cargo xtask
+//! bench middleman` has the numbers).
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -20,13 +20,14 @@ use tokio::task::AbortHandle;
 
 use super::StartError;
 use super::config::{ChangeError, ClientSelector, Direction, Directions, MiddlemanConfig};
-use super::relay::{Packet, Relay};
-use super::statistics::Statistics;
+use super::proxy::{Packet, Proxy};
+use super::statistics::MiddlemanStatistics;
+use crate::client::any_local_address;
 
-/// What both threads and the handle share.
+/// State shared by both threads and the handle.
 pub(super) struct Sockets {
-    state: Mutex<State>,
-    /// The next packet is due earlier than it was, or it is time to stop.
+    state: Mutex<ProxyState>,
+    /// Notified when the next packet is due earlier than before, or at the stop.
     is_earlier: Condvar,
     started: Instant,
     listen: UdpSocket,
@@ -35,9 +36,9 @@ pub(super) struct Sockets {
     runtime: tokio::runtime::Handle,
 }
 
-struct State {
-    relay: Relay,
-    /// One for each client of the relay.
+struct ProxyState {
+    proxy: Proxy,
+    /// One for each client of the proxy.
     upstreams: BTreeMap<u32, Upstream>,
     is_stopped: bool,
 }
@@ -48,12 +49,11 @@ struct Upstream {
     receiving: AbortHandle,
 }
 
-/// The largest datagram there is.
+/// The largest UDP datagram.
 const DATAGRAM_BYTES_MAX: usize = 65_535;
-/// How many packets are sent before the receiving thread may have its say. 32 take well below a
-/// millisecond.
+/// Packets sent before the receiving thread can take the lock. 32 take well below a millisecond.
 const SENT_AT_ONCE_MAX: usize = 32;
-/// How often to look for idle clients; they are forgotten up to this much later.
+/// Interval of checks for idle clients. They are forgotten up to this much later.
 const SWEEP_EVERY: Span = Span::from_secs(1);
 
 impl Sockets {
@@ -63,7 +63,7 @@ impl Sockets {
         listen.set_nonblocking(true).map_err(cannot_listen)?;
         let address = listen.local_addr().map_err(cannot_listen)?;
         let receiver = SocketReader::new(&listen).map_err(StartError::System)?;
-        let state = State { relay: Relay::new(config), upstreams: BTreeMap::new(), is_stopped: false };
+        let state = ProxyState { proxy: Proxy::new(config), upstreams: BTreeMap::new(), is_stopped: false };
         let sockets = Self {
             state: Mutex::new(state),
             is_earlier: Condvar::new(),
@@ -80,33 +80,33 @@ impl Sockets {
         self.address
     }
 
-    /// The one clock. It is monotonic, and whatever is stamped is stamped with it.
+    /// The one monotonic clock. All timestamps come from it.
     pub(super) fn now(&self) -> SharedInstant {
         SharedInstant::from_micros(i64::try_from(self.started.elapsed().as_micros()).unwrap_or(i64::MAX))
     }
 
     pub(super) fn change(
         &self,
-        who: ClientSelector,
-        ways: Directions,
+        clients: ClientSelector,
+        directions: Directions,
         edit: impl FnMut(&mut LinkConfig),
     ) -> Result<usize, ChangeError> {
-        self.lock().relay.change(who, ways, edit)
+        self.lock().proxy.change(clients, directions, edit)
     }
 
-    pub(super) fn rebind(self: &Arc<Self>, who: ClientSelector) -> io::Result<usize> {
+    pub(super) fn rebind(self: &Arc<Self>, clients: ClientSelector) -> io::Result<usize> {
         let mut state = self.lock();
-        let meant = state.relay.matching(who);
+        let meant = state.proxy.matching(clients);
         for client in &meant {
             let upstream = self.open_upstream(*client)?;
             state.upstreams.insert(*client, upstream);
-            state.relay.on_rebound(*client);
+            state.proxy.on_rebound(*client);
         }
         Ok(meant.len())
     }
 
-    pub(super) fn statistics(&self) -> Statistics {
-        self.lock().relay.statistics(self.now())
+    pub(super) fn statistics(&self) -> MiddlemanStatistics {
+        self.lock().proxy.statistics(self.now())
     }
 
     pub(super) fn stop(&self) {
@@ -116,51 +116,47 @@ impl Sockets {
         self.is_earlier.notify_all();
     }
 
-    /// A packet from the clients' side: from a client, or from a stranger who may become one.
+    /// Handles a packet from a client, or from an unknown address that may become a client.
     fn handle_from_clients(self: &Arc<Self>, now: SharedInstant, from: SocketAddr, bytes: &[u8]) {
         let mut state = self.lock();
-        let Some(client) = state.relay.client_at(from).or_else(|| self.admit(&mut state, now, from)) else {
-            state.relay.on_refused();
+        let Some(client) = state.proxy.client_at(from).or_else(|| self.admit(&mut state, now, from)) else {
+            state.proxy.on_refused();
             return;
         };
         self.handle_packet(&mut state, now, client, Direction::Up, bytes);
     }
 
-    /// Makes a stranger a client, if there is room and a socket for it.
-    fn admit(self: &Arc<Self>, state: &mut State, now: SharedInstant, from: SocketAddr) -> Option<u32> {
-        if state.is_stopped || !state.relay.has_room() {
+    /// Makes an unknown address a client, if there is room and a socket for it.
+    fn admit(self: &Arc<Self>, state: &mut ProxyState, now: SharedInstant, from: SocketAddr) -> Option<u32> {
+        if state.is_stopped || !state.proxy.has_room() {
             return None;
         }
-        let client = state.relay.next_number();
+        let client = state.proxy.next_number();
         let upstream = self.open_upstream(client).ok()?;
-        state.relay.admit(now, from);
+        state.proxy.admit(now, from);
         state.upstreams.insert(client, upstream);
         Some(client)
     }
 
     fn handle_packet(
         &self,
-        state: &mut State,
+        state: &mut ProxyState,
         now: SharedInstant,
         client: u32,
-        way: Direction,
+        direction: Direction,
         bytes: &[u8],
     ) {
-        let before = state.relay.poll_deadline();
-        state.relay.handle_packet(now, client, way, bytes);
-        if state.relay.poll_deadline() != before {
+        let before = state.proxy.poll_deadline();
+        state.proxy.handle_packet(now, client, direction, bytes);
+        if state.proxy.poll_deadline() != before {
             self.is_earlier.notify_all();
         }
     }
 
-    /// A socket to the server with a port that the system chooses. It is connected, so that nobody
-    /// else's packets come in.
+    /// Opens a socket to the server on a port that the system chooses. It is connected, so that it
+    /// receives from the server only.
     fn open_upstream(self: &Arc<Self>, client: u32) -> io::Result<Upstream> {
-        let any_port: SocketAddr = match self.to {
-            SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
-            SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
-        };
-        let socket = UdpSocket::bind(any_port)?;
+        let socket = UdpSocket::bind(any_local_address(self.to))?;
         socket.connect(self.to)?;
         socket.set_nonblocking(true)?;
         let received = socket.try_clone()?;
@@ -168,19 +164,23 @@ impl Sockets {
         Ok(Upstream { socket: Arc::new(socket), receiving: task.abort_handle() })
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ProxyState> {
         self.state.lock().expect("no thread panics while it holds the lock")
     }
 
-    /// Sleeps until `until`, or until something is due earlier.
-    fn wait<'a>(&self, state: MutexGuard<'a, State>, until: SharedInstant) -> MutexGuard<'a, State> {
+    /// Sleeps until `until`, or until a packet is due earlier.
+    fn wait<'a>(
+        &self,
+        state: MutexGuard<'a, ProxyState>,
+        until: SharedInstant,
+    ) -> MutexGuard<'a, ProxyState> {
         let micros = (until - self.now()).as_micros().max(0).unsigned_abs();
         let waited = self.is_earlier.wait_timeout(state, Duration::from_micros(micros));
         waited.expect("no thread panics while it holds the lock").0
     }
 }
 
-/// What the receiving thread needs: a reactor that watches all sockets, and the one for clients.
+/// The receiving thread's reactor, and the socket that clients send to.
 pub(super) struct SocketReader {
     runtime: Runtime,
     listen: tokio::net::UdpSocket,
@@ -196,7 +196,7 @@ impl SocketReader {
         Ok(Self { runtime, listen })
     }
 
-    /// The receiving thread: runs until `stopped`.
+    /// Runs the receiving thread until `stopped`.
     pub(super) fn run(self, sockets: &Arc<Sockets>, stopped: oneshot::Receiver<()>) {
         self.runtime.block_on(async {
             tokio::select! {
@@ -210,8 +210,7 @@ impl SocketReader {
 async fn receive_from_clients(sockets: &Arc<Sockets>, listen: &tokio::net::UdpSocket) {
     let mut buffer = vec![0; DATAGRAM_BYTES_MAX];
     loop {
-        // An error is what came back for a packet to a client that has gone; there is nothing to be done
-        // about it.
+        // The error of an earlier packet to a client that is gone. Nothing to do about it.
         if let Ok((length, from)) = listen.recv_from(&mut buffer).await {
             sockets.handle_from_clients(sockets.now(), from, &buffer[..length]);
         }
@@ -227,12 +226,12 @@ async fn receive_from_server(sockets: Arc<Sockets>, client: u32, socket: UdpSock
         let mut state = sockets.lock();
         match received {
             Ok(length) => sockets.handle_packet(&mut state, now, client, Direction::Down, &buffer[..length]),
-            Err(_) => state.relay.on_failure(client, Direction::Up),
+            Err(_) => state.proxy.on_failure(client, Direction::Up),
         }
     }
 }
 
-/// The sending thread: runs until stopped.
+/// Runs the sending thread until the middleman stops.
 pub(super) fn send(sockets: &Sockets) {
     let mut due = Vec::with_capacity(SENT_AT_ONCE_MAX);
     let mut next_sweep = SharedInstant::ZERO;
@@ -245,72 +244,62 @@ pub(super) fn send(sockets: &Sockets) {
         }
         state.take_due(now, &mut due);
         if due.is_empty() {
-            let until = state.relay.poll_deadline().map_or(next_sweep, |at| at.min(next_sweep));
+            let until = state.proxy.poll_deadline().map_or(next_sweep, |at| at.min(next_sweep));
             state = sockets.wait(state, until);
             continue;
         }
         drop(state);
-        let sent: Vec<_> = due.drain(..).map(|leaving| leaving.send(sockets)).collect();
+        let send = |(packet, destination): (Packet, Destination)| {
+            let was_sent = destination.send(sockets, &packet.bytes).is_ok();
+            (packet, sockets.now(), was_sent)
+        };
+        let sent: Vec<_> = due.drain(..).map(send).collect();
         state = sockets.lock();
-        for Left { packet, at, was_sent } in sent {
-            state.relay.on_left(&packet, at, was_sent);
+        for (packet, at, was_sent) in sent {
+            state.proxy.on_left(&packet, at, was_sent);
         }
     }
 }
 
-impl State {
+impl ProxyState {
     fn forget_idle(&mut self, now: SharedInstant) {
-        for client in self.relay.forget_idle(now) {
+        for client in self.proxy.forget_idle(now) {
             self.upstreams.remove(&client);
         }
     }
 
-    /// Packets whose time has come, each with the way out that its client has now.
-    fn take_due(&mut self, now: SharedInstant, due: &mut Vec<Leaving>) {
+    /// Takes the packets that are due, each with its current destination.
+    fn take_due(&mut self, now: SharedInstant, due: &mut Vec<(Packet, Destination)>) {
         while due.len() < SENT_AT_ONCE_MAX {
-            let Some(packet) = self.relay.poll_packet(now) else { return };
-            let way_out = match packet.direction {
+            let Some(packet) = self.proxy.poll_packet(now) else { return };
+            let destination = match packet.direction {
                 Direction::Up => {
-                    self.upstreams.get(&packet.client).map(|up| WayOut::Up(Arc::clone(&up.socket)))
+                    self.upstreams.get(&packet.client).map(|up| Destination::Up(Arc::clone(&up.socket)))
                 }
-                Direction::Down => self.relay.address_of(packet.client).map(WayOut::Down),
+                Direction::Down => self.proxy.address_of(packet.client).map(Destination::Down),
             };
-            let way_out = way_out.expect("a client with packets on their way is not forgotten");
-            due.push(Leaving { packet, way_out });
+            let destination = destination.expect("a client with packets on their way is not forgotten");
+            due.push((packet, destination));
         }
     }
 }
 
-/// A packet about to leave.
-struct Leaving {
-    packet: Packet,
-    way_out: WayOut,
-}
-
-enum WayOut {
+enum Destination {
     Up(Arc<UdpSocket>),
     Down(SocketAddr),
 }
 
-/// A packet that has left, or was to.
-struct Left {
-    packet: Packet,
-    at: SharedInstant,
-    was_sent: bool,
-}
-
-impl Leaving {
-    fn send(self, sockets: &Sockets) -> Left {
-        let sent = match &self.way_out {
-            WayOut::Up(socket) => send_up(socket, &self.packet.bytes),
-            WayOut::Down(client) => sockets.listen.send_to(&self.packet.bytes, client),
-        };
-        Left { packet: self.packet, at: sockets.now(), was_sent: sent.is_ok() }
+impl Destination {
+    fn send(&self, sockets: &Sockets, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Up(socket) => send_up(socket, bytes),
+            Self::Down(client) => sockets.listen.send_to(bytes, client),
+        }
     }
 }
 
-/// An earlier packet's refusal is reported by the next call, which then sends nothing: the second
-/// try does.
+/// The system reports the refusal of an earlier packet on the next call, which then sends nothing:
+/// try twice.
 fn send_up(socket: &UdpSocket, bytes: &[u8]) -> io::Result<usize> {
     match socket.send(bytes) {
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => socket.send(bytes),

@@ -3,62 +3,60 @@ use std::net::SocketAddr;
 use fairpath::time::Span;
 use fairpath_sim::{DelayStatistics, LinkStatistics};
 
-/// What a middleman did.
+/// The statistics of a middleman.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Statistics {
+pub struct MiddlemanStatistics {
     /// How long it has been running.
     pub ran_for: Span,
-    /// One row per client, in the order of their first packets; those who were forgotten too.
+    /// One row per client, in the order of their first packets, forgotten ones included.
     pub clients: Vec<ClientStatistics>,
-    /// Clients that were forgotten, and whose rows were dropped because there were more than
-    /// [`GONE_MAX`].
+    /// Forgotten clients without a row, because there were more than [`FORGOTTEN_CLIENTS_MAX`].
     pub clients_unlisted: u64,
-    /// Packets from strangers that were dropped because there were as many clients as there may be,
-    /// or because the system had no socket left for them.
+    /// Packets from unknown addresses that were dropped because the middleman was full or the
+    /// system had no socket left.
     pub refused: u64,
 }
 
-/// How many forgotten clients stay in the statistics. 256: 60 kB each at worst, 15 MB.
-pub const GONE_MAX: usize = 256;
+/// Forgotten clients that keep their rows. 256: at most 60 kB each, 15 MB.
+pub const FORGOTTEN_CLIENTS_MAX: usize = 256;
 
-/// What a middleman did for one client.
+/// The statistics of one client.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ClientStatistics {
-    /// The first client is 1.
+    /// The client's number. The first client is 1.
     pub nth: u32,
-    /// Where it sends from.
+    /// The client's address.
     pub address: SocketAddr,
-    /// Whether it was forgotten, having been idle.
+    /// Whether the client was idle and is forgotten.
     pub is_gone: bool,
-    /// How often it got a new port to the server.
+    /// How often it got a new port towards the server.
     pub rebinds: u64,
-    /// To the server.
+    /// Towards the server.
     pub up: DirectionStatistics,
-    /// To the client.
+    /// Towards the client.
     pub down: DirectionStatistics,
 }
 
-/// What a middleman did to the packets of one direction of one client.
+/// The statistics of one direction of one client.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct DirectionStatistics {
-    /// What the link decided: counts, and in [`delays`](LinkStatistics#structfield.delays) the
-    /// delay asked for.
+    /// The decisions of the link: counts, and in [`delays`](LinkStatistics#structfield.delays) the
+    /// delays that it asked for.
     pub link: LinkStatistics,
-    /// From receiving a packet to having sent it on, by one monotonic clock. Copies do not count,
-    /// as in what was asked for.
+    /// Delay from receiving a packet to sending it, by one monotonic clock. Copies are not counted.
     pub measured: DelayStatistics,
-    /// Measured less asked, packet by packet: how late they left.
+    /// Measured delay minus the delay asked for, packet by packet: how late packets left.
     pub late: DelayStatistics,
-    /// Packets sent on, copies included.
+    /// Packets sent, copies included.
     pub left: u64,
-    /// Packets that still wait for their time, copies included.
+    /// Packets that still wait, copies included.
     pub waiting: usize,
-    /// Of those lost at a full queue, how many met the middleman's own bounds and not the link's.
+    /// Packets lost to the middleman's own limits, of those lost at a full queue.
     pub overflowed: u64,
-    /// Packets that the system would not send, and refusals that came back from the other side:
-    /// nobody listens there.
+    /// Packets that the system would not send, and refusals from the other side because its port is
+    /// closed.
     pub failures: u64,
 }

@@ -1,5 +1,5 @@
-//! A small game on real sockets: everybody flies a ship, makes calls that must arrive, and
-//! remembers what it was told.
+//! A small game on real sockets: each client flies a ship, makes calls that must arrive, and
+//! records its events.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use fairpath::session::{
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::{Vec2, Vector};
 use fairpath::{EntityId, Observation, State, Trigger};
-use fairpath_net::middleman::{Handle, Middleman, MiddlemanConfig};
+use fairpath_net::middleman::{Middleman, MiddlemanConfig};
 use fairpath_net::{
     Identity, NetClient, NetClientConfig, NetServer, NetServerConfig, Transport, Trust, new_epoch,
     unguessable_random,
@@ -21,35 +21,34 @@ use fairpath_sim::LinkConfig;
 pub(crate) const SHIP: ClassId = ClassId(1);
 pub(crate) const BALL: ClassId = ClassId(2);
 
-/// How wrong a ship may be before its owner says so.
+/// How far off a ship may be placed before its owner sends an update.
 pub(crate) const THRESHOLD: f64 = 0.3;
 
-/// How long a scenario waits for what it wants. Machines stall.
+/// How long a scenario waits before it fails. Machines stall.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 pub(crate) const FRAME: Duration = Duration::from_millis(15);
 
 /// A server, a middleman and some clients.
 pub(crate) struct World {
     pub(crate) server: NetServer<Vec2>,
-    pub(crate) middleman: Handle,
+    pub(crate) middleman: Middleman,
     pub(crate) pilots: Vec<Pilot>,
     pub(crate) events: Vec<ServerEvent>,
     pub(crate) is_flying: bool,
     trust: Trust,
 }
 
-/// A client, its ship, and what it was told.
+/// A client, its ship, and its events.
 pub(crate) struct Pilot {
     pub(crate) client: NetClient<Vec2>,
     pub(crate) ship: Option<EntityId>,
     pub(crate) events: Vec<ClientEvent>,
-    /// How many calls of each kind it made.
+    /// Calls that it made of each kind.
     pub(crate) called: u32,
     pub(crate) calls: bool,
 }
 
-/// Which deliveries must arrive exactly once, and what is added to the number of the call to tell
-/// them apart.
+/// Deliveries that must arrive exactly once, and the offset of their call numbers.
 pub(crate) const PROMISED: [(Delivery, u32); 3] =
     [(Delivery::ReliableOrdered, 0), (Delivery::ReliableUnordered, 1 << 20), (Delivery::Quickest, 2 << 20)];
 
@@ -102,10 +101,10 @@ impl World {
         self.pilots.len() - 1
     }
 
-    /// Everybody plays until it is so.
+    /// Plays until the condition holds.
     ///
     /// # Panics
-    /// If it is not after all the patience there is.
+    /// If it does not hold within [`PATIENCE`].
     pub(crate) fn until(&mut self, what: &str, mut is_so: impl FnMut(&mut Self) -> bool) {
         let started = Instant::now();
         loop {
@@ -123,7 +122,7 @@ impl World {
         }
     }
 
-    /// Plays for so long at least.
+    /// Plays for at least this long.
     pub(crate) fn play_for(&mut self, span: Duration) {
         let started = Instant::now();
         self.until("time has passed", |_| started.elapsed() >= span);
@@ -139,14 +138,14 @@ impl World {
         }
     }
 
-    /// Where the server believes a ship to be.
+    /// How far off the server places a ship at rest.
     pub(crate) fn server_error(&self, which: usize) -> Option<f64> {
         let ship = self.pilots[which].ship?;
         let placed = self.server.frame(|session, now| session.place(ship, now))?;
         Some(placed.position.distance(resting_place(which)))
     }
 
-    /// Whether everybody sees everybody where they rest.
+    /// Whether all clients see all ships where they rest.
     pub(crate) fn is_settled(&self) -> bool {
         let ships: Vec<_> = self.pilots.iter().map(|pilot| pilot.ship).collect();
         (0..ships.len()).all(|which| {
@@ -156,18 +155,17 @@ impl World {
         })
     }
 
-    /// Everybody comes to rest, and everybody else is right about it: the newest state has arrived
-    /// everywhere.
+    /// Brings all ships to rest, and waits until all clients see the newest state.
     pub(crate) fn settle(&mut self) {
         self.is_flying = false;
         self.pilots.iter_mut().for_each(|pilot| pilot.calls = false);
-        self.until("everybody is seen where they are", |world| world.is_settled());
-        self.until("all that was promised has arrived", |world| {
+        self.until("all ships are seen where they rest", |world| world.is_settled());
+        self.until("all reliable calls have arrived", |world| {
             (0..world.pilots.len()).all(|which| world.has_heard_all(which))
         });
     }
 
-    /// The numbers of the calls of a client that the server has heard, in order.
+    /// The numbers of a client's calls that reached the server, in order.
     pub(crate) fn heard(&self, which: usize, offset: u32) -> Vec<u32> {
         let Some(id) = self.pilots[which].client.frame(|session, _| session.id()) else { return Vec::new() };
         let method = |event: &ServerEvent| match event {
@@ -185,7 +183,7 @@ impl World {
             .all(|(_, offset)| self.heard(which, *offset).len() >= self.pilots[which].called as usize)
     }
 
-    /// Every call arrived exactly once, and the ordered ones in order.
+    /// Checks that every call arrived exactly once, and the ordered ones in order.
     pub(crate) fn assert_promises_kept(&self) {
         for which in 0..self.pilots.len() {
             let made: Vec<u32> = (0..self.pilots[which].called).collect();
@@ -231,7 +229,7 @@ impl Pilot {
         });
     }
 
-    /// How far from where it rests this client places a ship.
+    /// How far from its resting place this client places a ship.
     fn error(&self, ship: Option<EntityId>, which: usize) -> Option<f64> {
         let ship = ship?;
         let placed = self.client.frame(|session, now| session.place(ship, now))?;

@@ -1,6 +1,5 @@
-//! Goal: a client knows the server's time as well as it says. Method: clients whose clocks show
-//! something else altogether, through links of equal and of unequal ways; on one machine the true
-//! offset is known.
+//! Goal: a client knows the server's time as precisely as it states. Method: clients with wrong
+//! clocks, over symmetric and asymmetric links; on one machine the true offset is known.
 
 use std::time::{Duration, Instant};
 
@@ -12,22 +11,22 @@ use fairpath_sim::LinkConfig;
 
 use super::arena::{World, client_session, millis};
 
-/// One look at a client's clock: how far it is off, and how far it says it may be.
-struct Look {
+/// One sample of a client's clock: its error, and its stated uncertainty.
+struct ClockSample {
     off: Span,
     stated: Span,
 }
 
 /// Compares shared clocks for a while, once the client is connected.
-fn looks(world: &mut World, clients: &[NetClient<Vec2>], count: usize) -> Vec<Look> {
-    world.until("everybody is connected", |_| {
+fn samples(world: &mut World, clients: &[NetClient<Vec2>], count: usize) -> Vec<ClockSample> {
+    world.until("all clients are connected", |_| {
         clients.iter().all(|client| client.frame(|session, _| session.is_connected()))
     });
-    let mut looks = Vec::new();
+    let mut samples = Vec::new();
     let started = Instant::now();
-    world.until("enough was looked at", |world| {
+    world.until("there are enough samples", |world| {
         for client in clients {
-            // The machine may stall between two readings; then they say nothing about clocks.
+            // If the machine stalls between two readings, they say nothing about clocks.
             let before = world.server.now();
             let believed = client.frame(|session, now| {
                 Some((session.clock_now(now)?.shared, session.clock_uncertainty(now)?))
@@ -36,17 +35,17 @@ fn looks(world: &mut World, clients: &[NetClient<Vec2>], count: usize) -> Vec<Lo
             let Some((believed, stated)) = believed else { continue };
             if after - before < millis(1) {
                 let off = believed - (before + (after - before).scaled(0.5));
-                looks.push(Look { off, stated });
+                samples.push(ClockSample { off, stated });
             }
         }
-        // Long enough for the settled clock too, and enough looks.
-        looks.len() >= count && started.elapsed() > Duration::from_secs(3)
+        // Long enough for a settled clock, and enough samples.
+        samples.len() >= count && started.elapsed() > Duration::from_secs(3)
     });
-    looks
+    samples
 }
 
-fn worst(looks: &[Look]) -> Span {
-    looks.iter().map(|look| look.off.abs()).max().unwrap_or(Span::ZERO)
+fn worst(samples: &[ClockSample]) -> Span {
+    samples.iter().map(|sample| sample.off.abs()).max().unwrap_or(Span::ZERO)
 }
 
 fn wrong_clocks(world: &World, count: i64) -> Vec<NetClient<Vec2>> {
@@ -64,28 +63,30 @@ fn the_stated_uncertainty_covers_the_truth_on_symmetric_links() {
     let link = LinkConfig::default().delay(millis(40)).jitter_uniform(millis(15));
     let mut world = World::new(link);
     let clients = wrong_clocks(&world, 3);
-    let looks = looks(&mut world, &clients, 300);
-    let covered = looks.iter().filter(|look| look.off.abs() <= look.stated).count();
-    println!("covered {covered} of {}, off by {:?} at worst", looks.len(), worst(&looks));
-    assert!(covered * 100 >= looks.len() * 95, "{covered} of {}", looks.len());
-    assert!(looks.iter().all(|look| look.stated < millis(1_000)), "and it says something");
+    let samples = samples(&mut world, &clients, 300);
+    let covered = samples.iter().filter(|sample| sample.off.abs() <= sample.stated).count();
+    println!("covered {covered} of {}, off by {:?} at worst", samples.len(), worst(&samples));
+    assert!(covered * 100 >= samples.len() * 95, "{covered} of {}", samples.len());
+    assert!(samples.iter().all(|sample| sample.stated < millis(1_000)), "and it is not vacuous");
 }
 
 #[test]
-fn unequal_ways_put_the_clock_off_by_half_of_what_they_differ() {
+fn an_asymmetric_link_shifts_the_clock_by_half_of_the_difference() {
     let mut world = World::new(LinkConfig::default());
-    let set = |ways, delay| world.middleman.change(ClientSelector::Everyone, ways, |link| link.delay = delay);
+    let set = |directions, delay| {
+        world.middleman.change(ClientSelector::All, directions, |link| link.delay = delay)
+    };
     set(Directions::Up, millis(20)).expect("a link");
     set(Directions::Down, millis(220)).expect("a link");
     let clients = wrong_clocks(&world, 2);
-    let looks = looks(&mut world, &clients, 200);
-    let mut offs: Vec<i64> = looks.iter().map(|look| look.off.as_micros()).collect();
+    let samples = samples(&mut world, &clients, 200);
+    let mut offs: Vec<i64> = samples.iter().map(|sample| sample.off.as_micros()).collect();
     offs.sort_unstable();
     let median = Span::from_micros(offs[offs.len() / 2]);
-    println!("ways of 20 and 220 ms: off by {median:?} in the median");
-    // Nobody can know which way took longer: half of 200 ms, and the stated uncertainty has room for
-    // it.
+    println!("delays of 20 and 220 ms: off by {median:?} in the median");
+    // No client can know which direction took longer: the error is half of 200 ms, and the stated
+    // uncertainty covers it.
     assert!((median.abs() - millis(100)).abs() < millis(30), "{median:?}");
-    let covered = looks.iter().filter(|look| look.off.abs() <= look.stated).count();
-    assert!(covered * 100 >= looks.len() * 95, "{covered} of {}", looks.len());
+    let covered = samples.iter().filter(|sample| sample.off.abs() <= sample.stated).count();
+    assert!(covered * 100 >= samples.len() * 95, "{covered} of {}", samples.len());
 }

@@ -1,5 +1,5 @@
-//! Goal: a hostile client is refused with a reason and harms nobody. Method: a QUIC client without
-//! manners, while others fly.
+//! Goal: a hostile client is refused with a reason and harms no other client. Method: a QUIC client
+//! that breaks the protocol, while others fly.
 
 use std::net::UdpSocket;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use tokio::runtime::Runtime;
 use super::arena::{SHIP, World, server_session};
 use fairpath_bench::assault::endpoint;
 
-/// A client without any manners.
+/// A client that breaks the protocol.
 pub(crate) struct Impostor {
     runtime: Runtime,
     endpoint: quinn::Endpoint,
@@ -36,7 +36,7 @@ pub(crate) struct Intrusion {
     packet: u64,
 }
 
-/// How long it waits to be thrown out.
+/// How long it waits to be closed.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Impostor {
@@ -48,7 +48,7 @@ impl Impostor {
         Self { runtime, endpoint, certificates: certificates.clone() }
     }
 
-    /// What it trusts.
+    /// The certificates that it trusts.
     pub(crate) fn certificates(&self) -> &[CertificateDer<'static>] {
         &self.certificates
     }
@@ -65,7 +65,7 @@ impl Impostor {
         self.try_to_intrude(world).expect("a handshake")
     }
 
-    /// Nothing, if it is not let in.
+    /// `None` if it is not admitted.
     pub(crate) fn try_to_intrude(&self, world: &World) -> Option<Intrusion> {
         self.runtime.block_on(async {
             let connecting = self.endpoint.connect(world.server.address(), "localhost").expect("a name");
@@ -75,7 +75,7 @@ impl Impostor {
         })
     }
 
-    /// Well-behaved so far.
+    /// Greets as an honest client does.
     fn greeted(&self, world: &World) -> (Intrusion, Welcome) {
         let mut intrusion = self.intrude(world);
         let hello = Hello {
@@ -113,7 +113,7 @@ impl Impostor {
         });
     }
 
-    /// Why it was thrown out.
+    /// The reason for which the server closed the connection.
     pub(crate) fn thrown_out(&self, intrusion: &Intrusion) -> CloseReason {
         let closed = self.runtime.block_on(async {
             tokio::time::timeout(PATIENCE, intrusion.connection.closed()).await.expect("thrown out")
@@ -147,8 +147,8 @@ fn at(entity: EntityId, position: Vec2, velocity: Vec2, now: SharedInstant) -> D
     }
 }
 
-/// Two honest pilots, and an impostor who speaks this protocol. All have one address, so the door
-/// is wide.
+/// Two honest pilots, and an impostor that uses this protocol. All have one address, so the limits
+/// are wide.
 pub(crate) fn besieged(alpn: &[u8]) -> (World, Impostor) {
     let limits = Limits { per_address_max: 256, per_address_burst: 100_000, ..Limits::default() };
     besieged_with(LinkConfig::default(), alpn, limits)
@@ -168,13 +168,13 @@ pub(crate) fn besieged_with(link: LinkConfig, alpn: &[u8], limits: Limits) -> (W
         World::with(link, session, |config| (config.identity, config.limits) = (identity, limits));
     world.join();
     world.join();
-    world.until("everybody has a ship", |world| world.pilots.iter().all(|pilot| pilot.ship.is_some()));
+    world.until("all clients have a ship", |world| world.pilots.iter().all(|pilot| pilot.ship.is_some()));
     world.pilots.iter_mut().for_each(|pilot| pilot.calls = true);
     (world, Impostor::new(&trust, alpn))
 }
 
 #[test]
-fn garbage_is_thrown_out_with_a_reason() {
+fn garbage_closes_the_connection_with_a_reason() {
     let (mut world, impostor) = besieged(b"fairpath/1");
     for garbage in [&[0xFF; 40][..], &[3, 99, 0, 0], &[0]] {
         let mut stream = impostor.intrude(&world);
@@ -204,7 +204,7 @@ fn garbage_is_thrown_out_with_a_reason() {
 }
 
 #[test]
-fn lies_are_refused_with_a_reason_and_not_believed() {
+fn false_claims_are_refused_with_a_reason() {
     let (mut world, impostor) = besieged(b"fairpath/1");
     let (mut intrusion, welcome) = impostor.greeted(&world);
     let Outcome::New(first, _) = welcome.outcome else { panic!("{welcome:?}") };
@@ -247,7 +247,7 @@ fn lies_are_refused_with_a_reason_and_not_believed() {
         let said = |event: &&ServerEvent| **event == refused(theirs, Refusal::NotOwner);
         world.events.iter().filter(said).count() >= 2
     });
-    // A datagram that was heard before says nothing the second time.
+    // A repeated datagram has no effect.
     world.until("the copy is counted", |world| {
         intrusion.connection.send_datagram(packet.clone().into()).expect("room");
         let statistics = world.server.frame(|session, _| session.statistics(welcome.client));
@@ -256,7 +256,7 @@ fn lies_are_refused_with_a_reason_and_not_believed() {
     let placed = world.server.frame(|session, now| session.place(mine, now)).expect("there");
     assert!(placed.position.distance(Vec2::new(1.0, 0.0)) < 0.1, "{placed:?}");
 
-    // A number that is none ends it.
+    // A number that is not finite closes the connection.
     let far = at(mine, Vec2::new(1e29, 0.0), Vec2::ZERO, world.server.now());
     let datagram = forged(&mut intrusion, far);
     world.until("it is thrown out", |world| {
@@ -269,7 +269,7 @@ fn lies_are_refused_with_a_reason_and_not_believed() {
     world.assert_promises_kept();
 }
 
-/// The same with an infinity in place of its number, which is written bit by bit.
+/// Encodes a vector with infinity in place of one number, bit by bit.
 fn forged(intrusion: &mut Intrusion, vector: DrVector<Vec2>) -> Vec<u8> {
     let header = Header {
         packet: PacketNumber(intrusion.packet).on_wire(),
@@ -291,7 +291,7 @@ fn forged(intrusion: &mut Intrusion, vector: DrVector<Vec2>) -> Vec<u8> {
 }
 
 #[test]
-fn a_browser_that_talks_nonsense_harms_nobody() {
+fn garbage_over_webtransport_harms_no_client() {
     let (mut world, impostor) = besieged(b"h3");
     for garbage in [&[0xFF; 40][..], &[0; 5_000], b"GET / HTTP/1.1\r\n\r\n"] {
         let mut intrusion = impostor.intrude(&world);
@@ -299,12 +299,12 @@ fn a_browser_that_talks_nonsense_harms_nobody() {
         impostor.write_unordered(&intrusion, garbage);
         let _ = intrusion.connection.send_datagram(garbage[..40.min(garbage.len())].to_vec().into());
     }
-    // And what is not even QUIC.
+    // Packets that are not QUIC.
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     for length in [0, 1, 20, 1_200] {
         socket.send_to(&vec![0xC3; length], world.server.address()).expect("sent");
     }
-    world.until("all of them are gone", |world| world.server.door_statistics().failed >= 3);
+    world.until("all of them are gone", |world| world.server.admission_statistics().failed >= 3);
     assert_eq!(world.server.frame(|session, _| session.clients().count()), 2);
     assert!(world.server.frame(|session, _| session.clients().all(|client| client <= ClientId(1))));
     world.settle();

@@ -1,6 +1,6 @@
-//! Goal: a session survives what happens to its connection, and says so when it cannot. Method:
-//! partitions, a new address, a server that starts anew, a client that dies, one that comes late,
-//! two who want the same.
+//! Goal: a session survives trouble of its connection, and says so when it cannot. Method:
+//! partitions, a new address, a restarted server, a client that dies, a late client, two clients
+//! that claim one object.
 
 use std::time::Duration;
 
@@ -17,10 +17,10 @@ fn lossy() -> LinkConfig {
     LinkConfig::default().delay(millis(20)).loss(Loss::each(0.1))
 }
 
-/// So many fly and call.
+/// Starts this many clients that fly and call.
 fn flying(link: LinkConfig, count: usize) -> World {
     let mut world = World::new(link);
-    // One after the other, so that the middleman's first is the first pilot.
+    // One after the other, so that the middleman's first client is the first pilot.
     for _ in 0..count {
         let pilot = world.join();
         world.until("it has a ship", |world| world.pilots[pilot].ship.is_some());
@@ -47,27 +47,26 @@ fn three_seconds_without_a_network() {
     assert!(!world.pilots.iter().any(|pilot| pilot.was_told(is_lost)));
 }
 
-/// The longest of all, and so in real time: compressed it would not try what 30 s do to QUIC's own
-/// timers.
+/// The longest test, in real time: a shorter one would not try what 30 s do to QUIC's timers.
 #[test]
 fn thirty_seconds_without_a_network() {
     let mut world = flying(lossy(), 2);
     world
         .middleman
-        .partition(ClientSelector::Everyone, Directions::Both, Some(millis(30_000)))
+        .partition(ClientSelector::All, Directions::Both, Some(millis(30_000)))
         .expect("a partition");
     world.pilots.iter_mut().for_each(|pilot| pilot.calls = false);
-    world.until("everybody has noticed", |world| {
+    world.until("all clients have noticed", |world| {
         let gone = |event: &ClientEvent| matches!(event, ClientEvent::Disconnected(_));
         world.pilots.iter().all(|pilot| pilot.was_told(gone))
     });
-    // Said in the dark, and delivered afterwards.
+    // Sent during the partition, and delivered afterwards.
     for pilot in &mut world.pilots {
         pilot.calls = true;
     }
     world.play_for(Duration::from_millis(100));
     world.pilots.iter_mut().for_each(|pilot| pilot.calls = false);
-    world.until("everybody is back", |world| {
+    world.until("all clients are back", |world| {
         world.pilots.iter().all(|pilot| pilot.was_told(|event| *event == ClientEvent::Resumed))
     });
     world.settle();
@@ -82,8 +81,8 @@ fn a_new_address_is_the_same_connection() {
     let mut world = flying(lossy(), 2);
     for _ in 0..3 {
         let before: Vec<_> = world.server.status().iter().map(|peer| peer.address).collect();
-        assert_eq!(world.middleman.rebind(ClientSelector::Everyone).expect("sockets"), 2);
-        world.until("the server sees everybody at new addresses", |world| {
+        assert_eq!(world.middleman.rebind(ClientSelector::All).expect("sockets"), 2);
+        world.until("the server sees all clients at new addresses", |world| {
             let now: Vec<_> = world.server.status().iter().map(|peer| peer.address).collect();
             now.len() == 2 && now.iter().all(|address| !before.contains(address))
         });
@@ -97,7 +96,7 @@ fn a_new_address_is_the_same_connection() {
 }
 
 #[test]
-fn a_server_that_starts_anew() {
+fn a_restarted_server() {
     let identity = || Identity::local(&[]).expect("made");
     let directory = std::env::temp_dir().join(format!("fairpath-restart-{}", std::process::id()));
     std::fs::create_dir_all(&directory).expect("a folder");
@@ -108,22 +107,22 @@ fn a_server_that_starts_anew() {
     let mut world = World::with(lossy(), server_session(), |config| config.identity = load());
     world.join();
     world.join();
-    world.until("everybody has a ship", |world| world.pilots.iter().all(|pilot| pilot.ship.is_some()));
-    // It dies without a word: nothing reaches the clients any more, and then another one is there.
-    world.middleman.partition(ClientSelector::Everyone, Directions::Both, None).expect("a partition");
+    world.until("all clients have a ship", |world| world.pilots.iter().all(|pilot| pilot.ship.is_some()));
+    // The server dies silently: no packet reaches the clients, and then another server is there.
+    world.middleman.partition(ClientSelector::All, Directions::Both, None).expect("a partition");
     let address = world.server.address();
     let elsewhere = NetServerConfig::new(any_port(), identity());
     let placeholder = NetServer::bind(elsewhere, server_session()).expect("a free port");
     drop(std::mem::replace(&mut world.server, placeholder));
     let anew = NetServerConfig::new(address, load());
     world.server = NetServer::bind(anew, server_session()).expect("its old port");
-    world.middleman.heal(ClientSelector::Everyone, Directions::Both).expect("healed");
+    world.middleman.heal(ClientSelector::All, Directions::Both).expect("healed");
     let stone = world.server.frame(|session, now| session.create(BALL, b"stone", now)).expect("room");
 
-    world.until("everybody is told that the session is lost", |world| {
+    world.until("all clients are told that the session is lost", |world| {
         world.pilots.iter().all(|pilot| pilot.was_told(is_lost))
     });
-    world.until("everybody sees what is new", |world| {
+    world.until("all clients see the new object", |world| {
         let sees = |event: &ClientEvent| matches!(event, ClientEvent::ObjectEntered { object, .. } if *object == stone);
         world.pilots.iter().all(|pilot| pilot.was_told(sees))
     });
@@ -132,7 +131,7 @@ fn a_server_that_starts_anew() {
 }
 
 #[test]
-fn a_client_that_dies_is_missed_and_nobody_else_suffers() {
+fn a_client_that_dies_is_noticed_and_harms_no_other() {
     let mut world = flying(lossy(), 3);
     let ship = world.pilots[0].ship.expect("launched");
     let id = world.pilots[0].client.frame(|session, _| session.id()).expect("connected");
@@ -154,7 +153,7 @@ fn a_client_that_dies_is_missed_and_nobody_else_suffers() {
 }
 
 #[test]
-fn who_joins_late_gets_the_current_state() {
+fn a_late_client_gets_the_current_state() {
     let mut world = flying(lossy(), 1);
     let ship = world.pilots[0].ship.expect("launched");
     world.pilots[0].client.frame(|session, _| {
@@ -178,7 +177,7 @@ fn who_joins_late_gets_the_current_state() {
 }
 
 #[test]
-fn of_two_who_claim_one_object_one_gets_it() {
+fn one_of_two_claims_to_an_object_wins() {
     let mut world = flying(lossy(), 3);
     let still = |x: f64| Observation::Moved(State::moving(Vec2::new(x, 0.0), Vec2::ZERO));
     let ball = world.server.frame(|session, now| {
@@ -186,7 +185,7 @@ fn of_two_who_claim_one_object_one_gets_it() {
         session.observe(ball, still(5.0), now).expect("its own");
         ball
     });
-    world.until("everybody sees it", |world| {
+    world.until("all clients see it", |world| {
         world.pilots.iter().all(|pilot| pilot.client.frame(|session, _| session.owner(ball).is_some()))
     });
     for which in [0, 1] {
@@ -199,11 +198,11 @@ fn of_two_who_claim_one_object_one_gets_it() {
     let loser = world.pilots.iter().position(|pilot| pilot.events.contains(&refused)).expect("just seen");
     let winner = 1 - loser;
     assert!(!world.pilots[winner].events.contains(&refused), "only one");
-    world.until("everybody agrees whose it is", |world| {
+    world.until("all clients agree on the owner", |world| {
         let owner = world.pilots[winner].client.frame(|session, _| session.id()).map(Party::Client);
         world.pilots.iter().all(|pilot| pilot.client.frame(|session, _| session.owner(ball) == owner))
     });
-    world.until("the new owner moves it and everybody sees it", |world| {
+    world.until("the new owner moves it and all clients see it", |world| {
         let moved =
             world.pilots[winner].client.frame(|session, now| session.observe(ball, still(-30.0), now));
         moved.expect("its own now");
@@ -230,9 +229,9 @@ fn a_server_that_shuts_down_says_so_and_delivers_first() {
     let placeholder = NetServer::bind(elsewhere, server_session()).expect("a free port");
     let server = std::mem::replace(&mut world.server, placeholder);
     assert!(server.shutdown(Duration::from_secs(60)), "all was confirmed");
-    world.until("everybody knows that it is over", |world| {
+    world.until("all clients know that it is over", |world| {
         let over = ConnectionState::Over(Some(CloseReason::Finished));
-        world.pilots.iter().all(|pilot| pilot.client.reach() == over)
+        world.pilots.iter().all(|pilot| pilot.client.connection_state() == over)
     });
     for pilot in &world.pilots {
         let words = pilot.events.iter().filter(|event| matches!(event, ClientEvent::Called { .. }));

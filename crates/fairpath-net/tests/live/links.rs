@@ -1,5 +1,5 @@
-//! Goal: whatever a link does to packets, everybody ends up right and nothing that was promised is
-//! lost or repeated. Method: fly and call through a bad link, come to rest, compare.
+//! Goal: whatever a link does to packets, all clients end with the right state, and no reliable
+//! call is lost or repeated. Method: fly and call through a bad link, come to rest, compare.
 
 use std::time::Duration;
 
@@ -9,18 +9,17 @@ use fairpath_sim::{LinkConfig, Loss};
 
 use super::arena::{World, millis};
 
-/// Three fly and call for a while through such a link.
+/// Three clients fly and call for a while through this link.
 fn fly_through(link: LinkConfig, transport: Transport) -> World {
     let mut world = World::new(link);
     for _ in 0..3 {
         world.join_by(transport);
     }
-    world.until("everybody has a ship", |world| world.pilots.iter().all(|pilot| pilot.ship.is_some()));
+    world.until("all clients have a ship", |world| world.pilots.iter().all(|pilot| pilot.ship.is_some()));
     world.pilots.iter_mut().for_each(|pilot| pilot.calls = true);
     world.until("forty calls were made", |world| world.pilots.iter().all(|pilot| pilot.called >= 40));
-    // Flying, for at rest there is little to send; a quick machine calls forty times before there was
-    // much to lose.
-    world.until("sixty datagrams have left for everybody", |world| {
+    // Flying, because ships at rest send little; a fast machine makes forty calls in no time.
+    world.until("sixty datagrams have left for every client", |world| {
         world.server.status().iter().all(|peer| peer.departures.count >= 60)
     });
     world.settle();
@@ -45,9 +44,9 @@ fn thirty_percent_loss() {
     let link = LinkConfig::default().delay(millis(30)).loss(Loss::each(0.3));
     let world = fly_through(link, Transport::Quic);
     let lost = |event: &ClientEvent| matches!(event, ClientEvent::SessionLost { .. });
-    assert!(!world.pilots.iter().any(|pilot| pilot.was_told(lost)), "nobody lost a session");
-    // The congestion window never shuts: what is handed over leaves in the connection's next turn. A
-    // few may meet a full socket.
+    assert!(!world.pilots.iter().any(|pilot| pilot.was_told(lost)), "no client lost a session");
+    // The congestion window never closes: a datagram leaves in the connection's next turn.
+    // A few may meet a full socket.
     for peer in world.server.status() {
         let departures = peer.departures;
         assert!(departures.held_back * 20 <= departures.count, "{departures:?}");
@@ -59,8 +58,8 @@ fn reordering_and_duplication() {
     let link = LinkConfig::default().delay(millis(20)).reorder(0.3, millis(60)).duplicate_ratio(0.3);
     let world = fly_through(link, Transport::Quic);
     let repeated = |which: usize| world.pilots[which].client.status().session.datagrams_repeated;
-    // QUIC drops copies of its packets itself; what a session sees twice would be a fault of the
-    // transport.
+    // QUIC drops copies of its packets. A datagram that a session sees twice would be a fault of
+    // the transport.
     assert_eq!((0..3).map(repeated).sum::<u64>(), 0);
 }
 

@@ -1,6 +1,6 @@
-//! Goal: who is there is found, nobody is listed who is not, two who want to meet do, and a
-//! stranger can neither fill a lobby nor break it. Method: real lobbies, servers and peers on
-//! loopback; a client without manners; middlemen in place of address translators.
+//! Goal: servers and peers are found while they are connected, and not afterwards; peers are
+//! introduced; and a stranger can neither fill a lobby nor break it. Method: real lobbies, servers
+//! and peers on loopback; a client that breaks the protocol; middlemen as address translators.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use fairpath_net::lobby::{
     Announcement, EntryId, Filter, FindError, Found, LobbyAddress, LobbyConfig, LobbyLimits, LobbyPresence,
     LobbyRefusal, LobbyRequest, LobbyResponse, LobbyServer, MESSAGE_BYTES_MAX, NotAnnounceable, find,
 };
-use fairpath_net::middleman::{ClientSelector, Directions, Handle, Middleman, MiddlemanConfig};
+use fairpath_net::middleman::{ClientSelector, Directions, Middleman, MiddlemanConfig};
 use fairpath_net::{Fingerprint, Identity, NetServer, NetServerConfig, Trust};
 use quinn::crypto::rustls::QuicClientConfig;
 
@@ -34,7 +34,7 @@ fn game_server() -> NetServer<Vec2> {
     NetServer::bind(config, server_session()).expect("a free port")
 }
 
-/// Waits until it is so.
+/// Waits until the condition holds.
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let started = Instant::now();
     while !is_so() {
@@ -49,7 +49,7 @@ fn names(found: &[Found]) -> Vec<&str> {
     names
 }
 
-/// Asks until it is answered: a machine may stall for longer than a person would wait.
+/// Asks until the lobby answers: a machine may stall for longer than a person would wait.
 fn ask(lobby: &LobbyAddress, filter: &Filter, measures: bool) -> Vec<Found> {
     let started = Instant::now();
     loop {
@@ -60,12 +60,11 @@ fn ask(lobby: &LobbyAddress, filter: &Filter, measures: bool) -> Vec<Found> {
     }
 }
 
-fn is_announced(attendance: &LobbyPresence) -> bool {
-    attendance.announced().is_some()
+fn is_announced(presence: &LobbyPresence) -> bool {
+    presence.announced().is_some()
 }
 
 // ── finding servers
-// ─────────────────────────────────────────────────────────────────────────────────────────
 
 #[test]
 fn servers_announce_themselves_and_clients_filter_and_pick() {
@@ -76,25 +75,25 @@ fn servers_announce_themselves_and_clients_filter_and_pick() {
             let server = game_server();
             let announcement =
                 Announcement::new(game, &format!("{game} on {map}")).with_attribute("map", map);
-            let attendance = server.announce(address.clone(), announcement).expect("a good one");
-            (server, attendance)
+            let presence = server.announce(address.clone(), announcement).expect("a good one");
+            (server, presence)
         })
         .collect();
-    until("all are on the list", || servers.iter().all(|(_, attendance)| is_announced(attendance)));
+    until("all are on the list", || servers.iter().all(|(_, presence)| is_announced(presence)));
 
-    let everybody = ask(&address, &Filter::default(), false);
-    assert_eq!(names(&everybody), ["boats on ice", "tanks on dunes", "tanks on ice"]);
-    for (server, attendance) in &servers {
-        let seen = everybody.iter().find(|it| it.listing.fingerprint == server.fingerprint());
+    let all = ask(&address, &Filter::default(), false);
+    assert_eq!(names(&all), ["boats on ice", "tanks on dunes", "tanks on ice"]);
+    for (server, presence) in &servers {
+        let seen = all.iter().find(|it| it.listing.fingerprint == server.fingerprint());
         let listing = &seen.expect("listed").listing;
         assert_eq!(listing.address, server.address(), "seen, where it serves");
-        assert_eq!(Some((listing.entry, listing.address)), attendance.announced());
+        assert_eq!(Some((listing.entry, listing.address)), presence.announced());
         assert_eq!((listing.announcement.players, listing.announcement.seats), (0, 64));
     }
     let mut filter = Filter { game: Some("tanks".into()), ..Filter::default() };
     assert_eq!(names(&ask(&address, &filter, false)), ["tanks on dunes", "tanks on ice"]);
     filter.attributes.insert("map".into(), "ice".into());
-    until("the one that fits has been shaken hands with", || {
+    until("the matching server was measured", || {
         let nearest = ask(&address, &filter, true);
         assert_eq!(names(&nearest), ["tanks on ice"]);
         nearest[0].round_trip.is_some()
@@ -102,16 +101,16 @@ fn servers_announce_themselves_and_clients_filter_and_pick() {
     filter.free_seats_min = 65;
     assert_eq!(names(&ask(&address, &filter, false)), [""; 0]);
 
-    // One withdraws, and one ends.
+    // One server withdraws, and one ends.
     drop(servers.remove(0).1);
-    let (ending, attendance) = servers.remove(0);
+    let (ending, presence) = servers.remove(0);
     drop(ending);
     until("they are gone from the list", || running.entries().len() == 1);
-    drop(attendance);
+    drop(presence);
 }
 
 #[test]
-fn who_is_silent_falls_off_the_list() {
+fn a_silent_server_is_removed_from_the_list() {
     let limits = LobbyLimits { expires_after: Duration::from_secs(13), ..LobbyLimits::default() };
     let (running, address) = lobby(limits);
     let way = Middleman::start(MiddlemanConfig::between(any_port(), address.address)).expect("a free port");
@@ -120,16 +119,16 @@ fn who_is_silent_falls_off_the_list() {
     let cut_off = one.announce(through, Announcement::new("tanks", "cut off")).expect("a good one");
     let there = other.announce(address, Announcement::new("tanks", "there")).expect("a good one");
     until("both are on the list", || is_announced(&cut_off) && is_announced(&there));
-    way.partition(ClientSelector::Everyone, Directions::Both, None).expect("a partition");
-    until("it has fallen off, and only it", || {
+    way.partition(ClientSelector::All, Directions::Both, None).expect("a partition");
+    until("it was removed, and only it", || {
         let entries = running.entries();
         entries.len() == 1 && entries[0].announcement.name == "there"
     });
 }
 
 #[test]
-fn a_household_has_so_many_entries_and_the_list_an_end() {
-    let limits = LobbyLimits { entries_per_household_max: 2, ..LobbyLimits::default() };
+fn entries_of_one_address_are_limited() {
+    let limits = LobbyLimits { entries_per_address_max: 2, ..LobbyLimits::default() };
     let (running, address) = lobby(limits);
     let servers: Vec<_> = (0..3).map(|_| game_server()).collect();
     let announce = |server: &NetServer<Vec2>| {
@@ -141,34 +140,37 @@ fn a_household_has_so_many_entries_and_the_list_an_end() {
     until("the third is refused", || third.refusal() == Some(LobbyRefusal::TooManyOfYours));
     assert_eq!(running.entries().len(), 2);
     let bad = servers[0].announce(address.clone(), Announcement::new("tanks", "bell \u{7}"));
-    assert!(bad.is_err(), "no lobby would take that");
+    assert!(bad.is_err(), "every lobby would refuse that");
     let filter = Filter { game: Some(String::new()), ..Filter::default() };
     let asked = find(&address, &filter, false);
     assert!(matches!(asked, Err(FindError::Filter(NotAnnounceable::Text(_)))));
 }
 
 #[test]
-fn a_lobby_with_another_certificate_is_not_believed() {
+fn a_lobby_with_another_certificate_is_not_trusted() {
     let (_running, address) = lobby(LobbyLimits::default());
     let wrong = LobbyAddress { trust: Trust::Pinned(vec![Fingerprint([7; 32])]), ..address };
     assert!(matches!(find(&wrong, &Filter::default(), false), Err(FindError::NoAnswer(_))));
 }
 
-// ── without manners
-// ─────────────────────────────────────────────────────────────────────────────────────────
+// ── clients that break the protocol
 
-/// A caller who shows no certificate, says what it likes and reads when it likes.
-struct Boor {
+/// A client without a certificate that sends any bytes and reads when it likes.
+struct RawClient {
     runtime: tokio::runtime::Runtime,
     quic: quinn::Connection,
     sending: quinn::SendStream,
     receiving: quinn::RecvStream,
-    _endpoint: quinn::Endpoint,
+    endpoint: quinn::Endpoint,
 }
 
-impl Boor {
+impl RawClient {
     fn call(identity: &Identity, lobby: &LobbyServer) -> Self {
-        let folder = tempfile();
+        Self::call_with(identity, lobby, quinn::TransportConfig::default())
+    }
+
+    fn call_with(identity: &Identity, lobby: &LobbyServer, transport: quinn::TransportConfig) -> Self {
+        let folder = temporary_path();
         identity.save_certificates(&folder).expect("written");
         let trust = Trust::load(&folder).expect("as written");
         std::fs::remove_file(&folder).expect("removed");
@@ -180,7 +182,9 @@ impl Boor {
             .with_protocol_versions(&[&rustls::version::TLS13]);
         let mut tls = tls.expect("TLS 1.3").with_root_certificates(roots).with_no_client_auth();
         tls.alpn_protocols = vec![b"fairpath-lobby/1".to_vec()];
-        let config = quinn::ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls).expect("a cipher")));
+        let mut config =
+            quinn::ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls).expect("a cipher")));
+        config.transport_config(Arc::new(transport));
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.expect("a thread");
         let (endpoint, quic, (sending, receiving)) = runtime.block_on(async {
@@ -190,7 +194,7 @@ impl Boor {
             let stream = quic.open_bi().await.expect("a stream");
             (endpoint, quic, stream)
         });
-        Self { runtime, quic, sending, receiving, _endpoint: endpoint }
+        Self { runtime, quic, sending, receiving, endpoint }
     }
 
     fn say(&mut self, bytes: &[u8]) {
@@ -235,17 +239,17 @@ impl Boor {
     }
 }
 
-fn tempfile() -> std::path::PathBuf {
+fn temporary_path() -> std::path::PathBuf {
     static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
     let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     std::env::temp_dir().join(format!("fairpath-lobby-{}-{count}.pem", std::process::id()))
 }
 
 #[test]
-fn who_has_no_manners_is_thrown_out_and_the_list_stands() {
+fn a_client_that_breaks_the_protocol_is_closed_and_the_list_stays() {
     let identity = Identity::local(&[]).expect("made");
-    let path = tempfile();
-    let key = tempfile();
+    let path = temporary_path();
+    let key = temporary_path();
     identity.save(&path, &key).expect("written");
     let mut config = LobbyConfig::new(any_port(), Identity::load(&path, &key).expect("as written"));
     config.limits.per_address_burst = 1000;
@@ -254,55 +258,92 @@ fn who_has_no_manners_is_thrown_out_and_the_list_stands() {
     let running = LobbyServer::bind(config).expect("a free port");
     let address = LobbyAddress::new(running.address(), Trust::Pinned(vec![running.fingerprint()]));
     let server = game_server();
-    let attendance = server.announce(address.clone(), Announcement::new("tanks", "honest")).expect("good");
-    until("it is on the list", || is_announced(&attendance));
+    let presence = server.announce(address.clone(), Announcement::new("tanks", "honest")).expect("good");
+    until("it is on the list", || is_announced(&presence));
 
-    // Without a certificate one may look, and nothing else.
-    let mut boor = Boor::call(&identity, &running);
-    let entry = attendance.announced().expect("on the list").0;
+    // A client without a certificate may only list entries.
+    let mut client = RawClient::call(&identity, &running);
+    let entry = presence.announced().expect("on the list").0;
     for ask in [
         LobbyRequest::Announce(Announcement::new("tanks", "nobody")),
         LobbyRequest::Meet(entry),
         LobbyRequest::Relay(server.fingerprint()),
     ] {
-        boor.say(&ask.encode());
-        assert_eq!(boor.hear(), LobbyResponse::Refused(LobbyRefusal::NoCertificate), "{ask:?}");
+        client.say(&ask.encode());
+        assert_eq!(client.hear(), LobbyResponse::Refused(LobbyRefusal::NoCertificate), "{ask:?}");
     }
-    boor.say(&LobbyRequest::Find(Filter::default(), EntryId(0)).encode());
-    assert!(matches!(boor.hear(), LobbyResponse::Found(listing) if listing.entry == entry));
-    assert_eq!(boor.hear(), LobbyResponse::End(false));
+    client.say(&LobbyRequest::Find(Filter::default(), EntryId(0)).encode());
+    assert!(matches!(client.hear(), LobbyResponse::Found(listing) if listing.entry == entry));
+    assert_eq!(client.hear(), LobbyResponse::End(false));
 
-    // What is no message, what is too long, what is a flood.
+    // Bytes that are no message, a message that is too long, and a flood.
     let bad: [&[u8]; 4] = [b"\x01\x63", &[0xFF, 0xFF, 0xFF], &[0x02, 0x01, 0x00], &[0x80, 0x00]];
     for bytes in bad {
-        let mut boor = Boor::call(&identity, &running);
-        boor.write(bytes);
-        assert_eq!(boor.thrown_out(), CloseReason::Malformed, "{bytes:?}");
+        let mut client = RawClient::call(&identity, &running);
+        client.write(bytes);
+        assert_eq!(client.thrown_out(), CloseReason::Malformed, "{bytes:?}");
     }
-    let mut boor = Boor::call(&identity, &running);
-    boor.write(&[0xFF, (MESSAGE_BYTES_MAX >> 7) as u8]);
-    assert_eq!(boor.thrown_out(), CloseReason::Malformed);
-    let mut boor = Boor::call(&identity, &running);
+    let mut client = RawClient::call(&identity, &running);
+    client.write(&[0xFF, (MESSAGE_BYTES_MAX >> 7) as u8]);
+    assert_eq!(client.thrown_out(), CloseReason::Malformed);
+    let mut client = RawClient::call(&identity, &running);
     for _ in 0..500 {
         // It never reads the answers either.
-        boor.say(&LobbyRequest::Find(Filter::default(), EntryId(0)).encode());
+        client.say(&LobbyRequest::Find(Filter::default(), EntryId(0)).encode());
     }
-    assert_eq!(boor.thrown_out(), CloseReason::TooFast);
+    assert_eq!(client.thrown_out(), CloseReason::TooFast);
 
     assert_eq!(names(&ask(&address, &Filter::default(), true)), ["honest"]);
     until("all others are forgotten", || running.statistics().connections <= 2);
-    assert!(running.statistics().door.retried >= 8, "everybody proved an address");
+    assert!(running.statistics().admission.retried >= 8, "every client proved its address");
+}
+
+#[test]
+fn a_client_that_changes_its_port_is_not_followed() {
+    let identity = Identity::local(&[]).expect("made");
+    let (path, key) = (temporary_path(), temporary_path());
+    identity.save(&path, &key).expect("written");
+    let config = LobbyConfig::new(any_port(), Identity::load(&path, &key).expect("as written"));
+    std::fs::remove_file(&path).expect("removed");
+    std::fs::remove_file(&key).expect("removed");
+    let running = LobbyServer::bind(config).expect("a free port");
+
+    // A lobby that followed the client would answer at the new port, and keep the connection.
+    let mut transport = quinn::TransportConfig::default();
+    let idle = Duration::from_secs(5);
+    transport.max_idle_timeout(Some(idle.try_into().expect("five seconds fit")));
+    let mut client = RawClient::call_with(&identity, &running, transport);
+    let list = LobbyRequest::Find(Filter::default(), EntryId(0)).encode();
+    client.say(&list);
+    assert_eq!(client.hear(), LobbyResponse::End(false), "it answers at the first port");
+    let port = client.endpoint.local_addr().expect("bound").port();
+    let inside = client.runtime.enter();
+    client.endpoint.rebind(std::net::UdpSocket::bind(any_port()).expect("a socket")).expect("rebound");
+    drop(inside);
+    assert_ne!(client.endpoint.local_addr().expect("bound").port(), port);
+    client.say(&list);
+    let mut answer = [0];
+    let answer = async { tokio::time::timeout(PATIENCE, client.receiving.read_exact(&mut answer)).await };
+    let answer = client.runtime.block_on(answer).expect("an end within the test's patience");
+    assert!(answer.is_err(), "the lobby answered at the new port");
+    // The client gives up, or the lobby tells it that the connection is forgotten.
+    let reason = client.quic.close_reason();
+    let is_lost = matches!(reason, Some(quinn::ConnectionError::TimedOut | quinn::ConnectionError::Reset));
+    assert!(is_lost, "{reason:?}");
+    // A new connection from another port is accepted.
+    let mut client = RawClient::call(&identity, &running);
+    client.say(&list);
+    assert_eq!(client.hear(), LobbyResponse::End(false));
 }
 
 // ── introductions
-// ───────────────────────────────────────────────────────────────────────────────────────────
 
 fn room(name: &str) -> Announcement {
     Announcement::new("ships", name).with_attribute("room", name)
 }
 
 #[test]
-fn peers_who_join_a_room_are_introduced_and_meet_directly() {
+fn peers_in_one_room_are_introduced_and_connect_directly() {
     let (running, address) = lobby(LobbyLimits::default());
     let mut fleet = Fleet::of(3);
     for captain in &fleet.captains {
@@ -310,7 +351,7 @@ fn peers_who_join_a_room_are_introduced_and_meet_directly() {
     }
     let elsewhere = Captain::new(9, |_| {});
     elsewhere.peer.join(address.clone(), room("red")).expect("a good one");
-    fleet.until("everybody has everybody where they are", |fleet| fleet.is_seen());
+    fleet.until("all peers see each other", |fleet| fleet.is_seen());
     for captain in &fleet.captains {
         assert_eq!(captain.peer.announced().map(|(_, seen)| seen), Some(captain.peer.address()));
         for view in captain.peer.status() {
@@ -318,11 +359,11 @@ fn peers_who_join_a_room_are_introduced_and_meet_directly() {
             assert_eq!(view.address, Some(other.peer.address()), "directly");
         }
     }
-    // On a slow machine a relay may have been asked for meanwhile; that they met directly was seen
-    // above.
+    // On a slow machine a relay may have been requested meanwhile. The check above saw direct
+    // connections.
     assert!(running.statistics().introductions >= 3);
-    assert_eq!(elsewhere.peer.peers(), [], "rooms are apart");
-    // The lobby closes, and nobody who has met notices.
+    assert_eq!(elsewhere.peer.peers(), [], "rooms are separate");
+    // The lobby closes, and connected peers do not notice.
     drop(running);
     let leaver = fleet.captains.remove(2);
     leaver.peer.leave(Duration::from_secs(1));
@@ -332,28 +373,28 @@ fn peers_who_join_a_room_are_introduced_and_meet_directly() {
 }
 
 #[test]
-fn a_server_does_not_want_to_be_introduced() {
+fn servers_are_not_introduced() {
     let (running, address) = lobby(LobbyLimits::default());
     let server = game_server();
-    let attendance = server.announce(address.clone(), room("blue")).expect("a good one");
-    until("it is on the list", || is_announced(&attendance));
+    let presence = server.announce(address.clone(), room("blue")).expect("a good one");
+    until("it is on the list", || is_announced(&presence));
     let mut fleet = Fleet::of(2);
     for captain in &fleet.captains {
         captain.peer.join(address.clone(), room("blue")).expect("a good one");
     }
     fleet.until("the peers have met", |fleet| fleet.is_seen());
-    assert!(fleet.captains.iter().all(|captain| captain.peer.peers().len() == 1), "and nobody else");
+    assert!(fleet.captains.iter().all(|captain| captain.peer.peers().len() == 1), "and no other");
     assert_eq!(running.entries().len(), 3);
 }
 
-/// The lobby sees such a peer at an address where nobody else gets through: what a translator does
-/// that gives every destination a port.
-fn translator(lobby: SocketAddr) -> Handle {
+/// A peer behind this middleman is seen by the lobby at an address where no other peer gets
+/// through, like behind a translator that gives every destination a port.
+fn translator(lobby: SocketAddr) -> Middleman {
     Middleman::start(MiddlemanConfig::between(any_port(), lobby)).expect("a free port")
 }
 
 #[test]
-fn peers_who_cannot_reach_each_other_are_relayed() {
+fn peers_that_cannot_reach_each_other_are_relayed() {
     let (running, address) = lobby(LobbyLimits::default());
     let translators = [translator(address.address), translator(address.address)];
     let mut fleet = Fleet { captains: Vec::new() };
@@ -374,7 +415,7 @@ fn peers_who_cannot_reach_each_other_are_relayed() {
 }
 
 #[test]
-fn a_lobby_without_relays_says_so() {
+fn a_lobby_without_relays_refuses_them() {
     let (running, address) = lobby(LobbyLimits { relays_max: 0, ..LobbyLimits::default() });
     let translator = translator(address.address);
     let mut fleet = Fleet { captains: Vec::new() };
@@ -388,6 +429,6 @@ fn a_lobby_without_relays_says_so() {
     assert_eq!(running.statistics().relays, 0);
     assert!(
         fleet.captains.iter().all(|captain| captain.events.is_empty()),
-        "nobody was met, and nobody is missed"
+        "no peer was connected, and none is lost"
     );
 }

@@ -1,6 +1,6 @@
-//! Goal: peers without a server see each other as clients see each other, and notice who goes.
-//! Method: meshes on loopback, whose clocks are decades apart; some ways lead through middlemen, so
-//! that they can be cut.
+//! Goal: peers without a server see each other as clients do, and notice a peer that goes. Method:
+//! meshes on loopback with clocks decades apart; some routes lead through middlemen, so that they
+//! can be cut.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -10,14 +10,14 @@ use fairpath::schedule::Broadcast;
 use fairpath::session::{ClientEvent, Delivery, Refusal, ServerEvent};
 use fairpath::vector::{Vec2, Vector};
 use fairpath::{EntityId, Observation};
-use fairpath_net::mesh::MeetError;
-use fairpath_net::middleman::{ClientSelector, Directions, Handle, Middleman, MiddlemanConfig};
+use fairpath_net::mesh::ConnectPeerError;
+use fairpath_net::middleman::{ClientSelector, Directions, Middleman, MiddlemanConfig};
 use fairpath_net::{Clock, ConnectionState, Fingerprint, Identity, NetPeer, NetPeerConfig, PeerEvent};
 use fairpath_sim::LinkConfig;
 
 use super::arena::{FRAME, PATIENCE, SHIP, THRESHOLD, any_port, classes, flight, millis};
 
-/// What rounding and a frame between two looks may add to the threshold.
+/// What rounding and a frame between two samples may add to the threshold.
 const SLACK: f64 = 0.4;
 
 /// Peers, each with a ship.
@@ -29,7 +29,7 @@ pub(crate) struct Captain {
     pub(crate) peer: NetPeer<Vec2>,
     ship: EntityId,
     pub(crate) events: Vec<PeerEvent>,
-    /// What happened in the worlds of others, and in its own.
+    /// Events of the other peers' sessions, and of its own.
     seen: BTreeMap<Fingerprint, Vec<ClientEvent>>,
     told: Vec<ServerEvent>,
 }
@@ -39,16 +39,16 @@ impl Fleet {
         Self { captains: (0..count).map(|which| Captain::new(which, |_| {})).collect() }
     }
 
-    /// Everybody meets everybody, where they are.
-    fn meet_all(&self) {
+    /// Connects every peer with every other.
+    fn connect_all(&self) {
         for one in &self.captains {
             for other in self.captains.iter().filter(|other| other.name() != one.name()) {
-                one.peer.meet(other.name(), other.peer.address()).expect("room");
+                one.peer.connect(other.name(), other.peer.address()).expect("room");
             }
         }
     }
 
-    /// Everybody sails until it is so.
+    /// Sails until the condition holds.
     pub(crate) fn until(&mut self, what: &str, mut is_so: impl FnMut(&mut Self) -> bool) {
         let started = Instant::now();
         loop {
@@ -67,7 +67,7 @@ impl Fleet {
         }
     }
 
-    /// How far from the truth `viewer` has the ship of `owner`, on the owner's clock.
+    /// How far from the truth `viewer` places the ship of `owner`, on the owner's clock.
     fn error(&self, viewer: usize, owner: usize) -> Option<f64> {
         let (name, ship) = (self.captains[owner].name(), self.captains[owner].ship);
         self.captains[viewer].peer.view(name, |session, now| {
@@ -76,7 +76,7 @@ impl Fleet {
         })?
     }
 
-    /// Whether everybody has everybody where they are.
+    /// Whether every peer sees every other ship where it is.
     pub(crate) fn is_seen(&self) -> bool {
         let count = self.captains.len();
         let pairs = (0..count).flat_map(|one| (0..count).map(move |other| (one, other)));
@@ -89,10 +89,10 @@ impl Fleet {
 impl Captain {
     pub(crate) fn new(which: usize, edit: impl FnOnce(&mut NetPeerConfig)) -> Self {
         let mut config = NetPeerConfig::new(any_port(), Identity::local(&[]).expect("made"), classes());
-        // Nobody's clock is anybody else's.
+        // Every peer has a clock of its own.
         config.clock = Clock::showing(which as i64 * 1_000_000_000_000_000);
-        // Nobody is given up because a machine stalls: who is gone has said so.
-        config.gone_after = Duration::from_secs(3600);
+        // No peer is given up because a machine stalls: a peer that leaves says so.
+        config.give_up_after = Duration::from_secs(3600);
         edit(&mut config);
         let peer = NetPeer::bind(config, Box::new(Broadcast)).expect("a free port");
         let ship = peer.frame(|session, now| session.create(SHIP, b"ship", now)).expect("room");
@@ -117,11 +117,11 @@ impl Captain {
         }
     }
 
-    pub(crate) fn has_met(&self, other: Fingerprint) -> bool {
-        self.events.contains(&PeerEvent::Met(other))
+    pub(crate) fn has_connected(&self, other: Fingerprint) -> bool {
+        self.events.contains(&PeerEvent::Connected(other))
     }
 
-    /// The methods of the calls that reached its world, in order.
+    /// The methods of the calls that reached its session, in order.
     fn heard(&self) -> Vec<u32> {
         let method = |event: &ServerEvent| match event {
             ServerEvent::Called { method, .. } => Some(*method),
@@ -134,17 +134,20 @@ impl Captain {
 #[test]
 fn four_peers_see_each_other_within_the_threshold_on_four_clocks() {
     let mut fleet = Fleet::of(4);
-    fleet.meet_all();
-    fleet.until("everybody has everybody where they are", |fleet| fleet.is_seen());
+    fleet.connect_all();
+    fleet.until("all peers see each other", |fleet| fleet.is_seen());
     for captain in &fleet.captains {
         assert_eq!(
             captain.peer.frame(|session, _| session.objects().count()),
             1,
-            "only its own is in its world"
+            "its session has only its own ship"
         );
-        assert_eq!(captain.peer.meet(captain.name(), captain.peer.address()), Err(MeetError::Itself));
+        assert_eq!(
+            captain.peer.connect(captain.name(), captain.peer.address()),
+            Err(ConnectPeerError::Itself)
+        );
     }
-    // One leaves, and the others know it at once.
+    // One peer leaves, and the others know at once.
     let captain = fleet.captains.remove(3);
     let leaver = captain.name();
     captain.peer.leave(Duration::from_secs(2));
@@ -155,33 +158,33 @@ fn four_peers_see_each_other_within_the_threshold_on_four_clocks() {
     fleet.until("the others are still seen", |fleet| fleet.is_seen());
 }
 
-fn through(to: SocketAddr) -> Handle {
+fn through(to: SocketAddr) -> Middleman {
     let link = LinkConfig::default().delay(millis(20));
     Middleman::start(MiddlemanConfig::between(any_port(), to).both_ways(link)).expect("a free port")
 }
 
 #[test]
-fn a_peer_that_dies_is_missed_and_the_others_go_on() {
+fn a_peer_that_dies_is_noticed_and_the_others_go_on() {
     let mut fleet = Fleet { captains: Vec::new() };
     for which in 0..3 {
-        fleet.captains.push(Captain::new(which, |config| config.gone_after = Duration::from_secs(10)));
+        fleet.captains.push(Captain::new(which, |config| config.give_up_after = Duration::from_secs(10)));
     }
-    // All ways to and from the third lead through middlemen.
+    // All routes to and from the third peer lead through middlemen.
     let to_it = through(fleet.captains[2].peer.address());
-    let from_it: Vec<Handle> = fleet.captains[..2].iter().map(|it| through(it.peer.address())).collect();
+    let from_it: Vec<Middleman> = fleet.captains[..2].iter().map(|it| through(it.peer.address())).collect();
     let names: Vec<Fingerprint> = fleet.captains.iter().map(Captain::name).collect();
     for one in 0..2 {
-        fleet.captains[one].peer.meet(names[2], to_it.address()).expect("room");
-        fleet.captains[2].peer.meet(names[one], from_it[one].address()).expect("room");
+        fleet.captains[one].peer.connect(names[2], to_it.address()).expect("room");
+        fleet.captains[2].peer.connect(names[one], from_it[one].address()).expect("room");
         let other = fleet.captains[1 - one].peer.address();
-        fleet.captains[one].peer.meet(names[1 - one], other).expect("room");
+        fleet.captains[one].peer.connect(names[1 - one], other).expect("room");
     }
-    fleet.until("everybody has everybody where they are", |fleet| fleet.is_seen());
+    fleet.until("all peers see each other", |fleet| fleet.is_seen());
     for middleman in from_it.iter().chain([&to_it]) {
-        middleman.partition(ClientSelector::Everyone, Directions::Both, None).expect("a partition");
+        middleman.partition(ClientSelector::All, Directions::Both, None).expect("a partition");
     }
     let died = names[2];
-    fleet.until("it is missed, and given up", |fleet| {
+    fleet.until("it is silent, and given up", |fleet| {
         let gave_up = |captain: &Captain| {
             captain.events.contains(&PeerEvent::Silent(died))
                 && captain.events.contains(&PeerEvent::ConnectionLost(died))
@@ -195,12 +198,12 @@ fn a_peer_that_dies_is_missed_and_the_others_go_on() {
 }
 
 #[test]
-fn a_session_that_changes_ways_loses_and_repeats_nothing() {
+fn a_session_that_changes_its_route_loses_and_repeats_nothing() {
     let mut fleet = Fleet::of(2);
     let names: Vec<Fingerprint> = fleet.captains.iter().map(Captain::name).collect();
     let middleman = through(fleet.captains[1].peer.address());
-    fleet.captains[0].peer.meet(names[1], middleman.address()).expect("room");
-    fleet.captains[1].peer.meet(names[0], fleet.captains[0].peer.address()).expect("room");
+    fleet.captains[0].peer.connect(names[1], middleman.address()).expect("room");
+    fleet.captains[1].peer.connect(names[0], fleet.captains[0].peer.address()).expect("room");
     fleet.until("both see each other", |fleet| fleet.is_seen());
     let mut called = 0;
     let mut call = |fleet: &mut Fleet| {
@@ -211,13 +214,13 @@ fn a_session_that_changes_ways_loses_and_repeats_nothing() {
         called
     };
     fleet.until("some calls were made", |fleet| call(fleet) >= 20);
-    // The way is dead, and there is another.
-    middleman.partition(ClientSelector::Everyone, Directions::Both, None).expect("a partition");
+    // The route is dead, and there is another.
+    middleman.partition(ClientSelector::All, Directions::Both, None).expect("a partition");
     let direct = fleet.captains[1].peer.address();
-    fleet.captains[0].peer.meet(names[1], direct).expect("known");
-    fleet.until("it goes on on the other way", |fleet| {
+    fleet.captains[0].peer.connect(names[1], direct).expect("known");
+    fleet.until("the session continues on the other route", |fleet| {
         call(fleet);
-        fleet.captains[0].events.contains(&PeerEvent::Back(names[1]))
+        fleet.captains[0].events.contains(&PeerEvent::Reconnected(names[1]))
     });
     let called = call(&mut fleet);
     fleet.until("all calls have arrived", |fleet| fleet.captains[1].heard().len() >= called as usize);
@@ -229,24 +232,21 @@ fn a_session_that_changes_ways_loses_and_repeats_nothing() {
 }
 
 #[test]
-fn nobody_makes_things_in_the_world_of_another() {
+fn no_peer_creates_entities_in_the_session_of_another() {
     let mut fleet = Fleet::of(2);
-    fleet.meet_all();
+    fleet.connect_all();
     fleet.until("both see each other", |fleet| fleet.is_seen());
     let (one, other) = (fleet.captains[0].name(), fleet.captains[1].ship);
-    // Whoever tries is refused, and what it says of things that are not its own it says of nobody's.
+    // A peer that tries is refused, and can say nothing about entities of others.
     let forged = fleet.captains[1].peer.view(one, |session, now| session.create(SHIP, b"forged", now));
-    let forged = forged.expect("it is met").expect("it may try");
+    let forged = forged.expect("it is connected").expect("it may try");
     fleet.until("it is refused", |fleet| {
         let refused = ClientEvent::Refused { object: forged, refusal: Refusal::UnknownClass };
         fleet.captains[1].seen.get(&one).is_some_and(|events| events.contains(&refused))
     });
     let own = fleet.captains[0].peer.frame(|session, _| session.objects().collect::<Vec<_>>());
     assert_eq!(own, [fleet.captains[0].ship]);
-    assert_eq!(
-        fleet.captains[0].ship, other,
-        "both call their ship the same, and nobody takes one for the other"
-    );
+    assert_eq!(fleet.captains[0].ship, other, "both ships have the same id and are not confused");
     fleet.until("both see each other", |fleet| fleet.is_seen());
 }
 
@@ -255,10 +255,10 @@ fn a_wrong_fingerprint_is_refused_at_both_ends() {
     let mut fleet = Fleet::of(3);
     let names: Vec<Fingerprint> = fleet.captains.iter().map(Captain::name).collect();
     let addresses: Vec<SocketAddr> = fleet.captains.iter().map(|it| it.peer.address()).collect();
-    // The first waits for the second, at the address of the third. The third was not let in by anybody.
-    fleet.captains[0].peer.meet(names[1], addresses[2]).expect("room");
-    fleet.captains[2].peer.meet(names[0], addresses[0]).expect("room");
-    let failures = |captain: &Captain| match captain.peer.status().first().map(|view| view.reach) {
+    // The first peer expects the second at the address of the third, which no peer has let in.
+    fleet.captains[0].peer.connect(names[1], addresses[2]).expect("room");
+    fleet.captains[2].peer.connect(names[0], addresses[0]).expect("room");
+    let failures = |captain: &Captain| match captain.peer.status().first().map(|view| view.connection_state) {
         Some(ConnectionState::Connecting { failed }) => failed,
         _ => 0,
     };
@@ -270,10 +270,10 @@ fn a_wrong_fingerprint_is_refused_at_both_ends() {
         assert!(captain.peer.status().iter().all(|view| !view.is_seen && !view.sees_us));
         assert_eq!(captain.events, []);
     }
-    // The right one comes, and is let in at once.
-    fleet.captains[1].peer.meet(names[0], addresses[0]).expect("room");
-    fleet.captains[0].peer.meet(names[1], addresses[1]).expect("known");
-    fleet.until("those who know each other have met", |fleet| {
-        fleet.captains[0].has_met(names[1]) && fleet.captains[1].has_met(names[0])
+    // The right peer comes, and is let in at once.
+    fleet.captains[1].peer.connect(names[0], addresses[0]).expect("room");
+    fleet.captains[0].peer.connect(names[1], addresses[1]).expect("known");
+    fleet.until("the peers that let each other in are connected", |fleet| {
+        fleet.captains[0].has_connected(names[1]) && fleet.captains[1].has_connected(names[0])
     });
 }

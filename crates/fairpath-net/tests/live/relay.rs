@@ -1,6 +1,5 @@
-//! Goal: a server that relays adds nothing to what owners say and takes nothing away, but judges
-//! it. Method: two clients far away from it; every DR vector that one follows is looked for among
-//! those that the other has cut.
+//! Goal: a server relays updates bit by bit, unless it refuses them. Method: two clients far from
+//! the server; every DR vector that one follows must be among those that the other has exported.
 
 use fairpath::session::{ClientEvent, Refusal, SpeedCheck};
 use fairpath::vector::{Vec2, Vector};
@@ -10,7 +9,7 @@ use fairpath_sim::LinkConfig;
 use super::arena::{SHIP, World, millis, server_session};
 
 #[test]
-fn what_an_owner_says_arrives_to_the_bit_and_leaves_no_error_behind() {
+fn updates_arrive_bit_by_bit_and_leave_no_error() {
     let mut world = World::new(LinkConfig::default().delay(millis(80)));
     for _ in 0..2 {
         world.join();
@@ -29,7 +28,7 @@ fn what_an_owner_says_arrives_to_the_bit_and_leaves_no_error_behind() {
                 return;
             };
             let shared = session.clock_now(now).expect("synchronised").shared;
-            // What is left of the error once it has arrived: nothing, on the clock that they share.
+            // Once an update has arrived, no error is left on the shared clock.
             if shared - vector.generated_at < millis(2_500) {
                 assert_eq!(placed.position, vector.position_at(shared));
             }
@@ -40,12 +39,12 @@ fn what_an_owner_says_arrives_to_the_bit_and_leaves_no_error_behind() {
         followed.len() >= 20
     });
     for vector in &followed {
-        assert!(cut.contains(vector), "{vector:?} is not what its owner said");
+        assert!(cut.contains(vector), "{vector:?} is not among the exported vectors");
     }
 }
 
 #[test]
-fn the_relay_judges_and_a_lie_reaches_nobody() {
+fn a_refused_update_reaches_no_client() {
     let session = server_session().with_interceptor(SpeedCheck { speed_max: 25.0 });
     let mut world = World::with(LinkConfig::default().delay(millis(30)), session, |_| {});
     for _ in 0..2 {
@@ -53,7 +52,7 @@ fn the_relay_judges_and_a_lie_reaches_nobody() {
     }
     world.until("both fly", |world| world.pilots.iter().all(|pilot| pilot.ship.is_some()));
     let liar = world.pilots[1].client.frame(|session, now| session.create(SHIP, b"liar", now)).expect("room");
-    world.until("the lie is refused", |world| {
+    world.until("the false claim is refused", |world| {
         let truth = State::moving(Vec2::new(0.0, 50.0), Vec2::new(900.0, 0.0));
         let told = world.pilots[1]
             .client

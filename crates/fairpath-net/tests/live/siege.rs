@@ -1,7 +1,7 @@
-//! Goal: whoever attacks a server over real sockets, it stays up, keeps its bounds, and the others'
-//! promises are kept and their newest states seen. Method: two honest pilots through a middleman,
-//! and an intruder of each kind beside them. What the others' error does is compared in virtual
-//! time (`fairpath-campaign`), where nothing else moves it.
+//! Goal: a server under attack over real sockets stays up and within its bounds, and other clients
+//! lose no reliable call and see the newest states. Method: two honest pilots through a middleman,
+//! and an intruder of each kind. `fairpath-campaign` compares the others' error in virtual time,
+//! where nothing else moves it.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex};
@@ -21,7 +21,7 @@ use super::arena::{SHIP, World, any_port, classes, client_session};
 use super::hostile::{Impostor, besieged, besieged_with};
 use fairpath_bench::assault::Assault;
 
-/// What an intruder says before the scenario goes on: some seconds of its work, however slow the
+/// Messages of an intruder before the scenario goes on: some seconds of its work, however slow the
 /// machine.
 const SHOTS: u64 = 200;
 
@@ -33,7 +33,7 @@ fn assert_bounded(queues: &Queues) {
     assert!(queues.early <= OBJECTS_PER_CLIENT_MAX && queues.events <= EVENTS_MAX, "{queues:?}");
 }
 
-/// Everything that the server keeps of everybody is within its bounds.
+/// Checks that everything the server keeps of all clients is within its bounds.
 fn assert_server_bounded(world: &World) {
     world.server.frame(|session, _| {
         let clients: Vec<_> = session.clients().collect();
@@ -55,7 +55,7 @@ fn withstand(attack: Attack) {
     drop(assault);
     let honest =
         |event: &ServerEvent| matches!(event, ServerEvent::Closed { client: Some(it), .. } if it.0 < 2);
-    assert!(!world.events.iter().any(honest), "nobody else lost a connection: {:?}", world.events);
+    assert!(!world.events.iter().any(honest), "no other client lost a connection: {:?}", world.events);
 }
 
 macro_rules! withstands {
@@ -89,7 +89,7 @@ withstands! {
     a_storm_of_objects: ObjectStorm,
 }
 
-/// Sits between a client and the server, and keeps what the client sends.
+/// Sits between a client and the server, and keeps the client's packets.
 struct Wiretap {
     address: SocketAddr,
     towards_server: Arc<UdpSocket>,
@@ -97,7 +97,7 @@ struct Wiretap {
 }
 
 impl Wiretap {
-    /// Threads end with the process: they sleep on their sockets.
+    /// The threads sleep on their sockets and end with the process.
     fn before(server: SocketAddr) -> Self {
         let near = Arc::new(UdpSocket::bind(any_port()).expect("a socket"));
         let towards_server = Arc::new(UdpSocket::bind(any_port()).expect("a socket"));
@@ -130,7 +130,7 @@ impl Wiretap {
     }
 }
 
-/// A third pilot, who flies through a wiretap.
+/// A third pilot that flies through a wiretap.
 fn tapped(world: &mut World) -> (Wiretap, NetClient<fairpath::vector::Vec2>) {
     let tap = Wiretap::before(world.server.address());
     let trust = Trust::Pinned(vec![world.server.fingerprint()]);
@@ -142,7 +142,7 @@ fn tapped(world: &mut World) -> (Wiretap, NetClient<fairpath::vector::Vec2>) {
 }
 
 #[test]
-fn packets_that_somebody_recorded_say_nothing_the_second_time() {
+fn recorded_packets_have_no_effect_when_replayed() {
     let (mut world, _) = besieged(b"fairpath/1");
     let (tap, client) = tapped(&mut world);
     let before = client.frame(|session, _| session.id()).expect("a session");
@@ -150,11 +150,11 @@ fn packets_that_somebody_recorded_say_nothing_the_second_time() {
     assert!(recorded.len() > 10, "there is something to replay: {}", recorded.len());
     let elsewhere = UdpSocket::bind(any_port()).expect("a socket");
     for packet in recorded.iter().chain(recorded.iter().rev()) {
-        // From where it came, and from an address of the thief's own.
+        // From the client's address, and from an address of the thief.
         let _ = tap.towards_server.send(packet);
         let _ = elsewhere.send_to(packet, world.server.address());
     }
-    // QUIC numbers its packets: what was there before is dropped before a session hears of it.
+    // QUIC numbers its packets and drops repeated ones before the session sees them.
     world.play_for(Duration::from_millis(300));
     let statistics = world.server.frame(|session, _| session.statistics(before)).expect("its session lives");
     assert_eq!(statistics.datagrams_repeated, 0);
@@ -165,7 +165,7 @@ fn packets_that_somebody_recorded_say_nothing_the_second_time() {
 }
 
 #[test]
-fn copies_on_the_way_say_nothing_the_second_time() {
+fn duplicated_packets_have_no_effect() {
     let (mut world, _) =
         besieged_with(LinkConfig::default().duplicate_ratio(0.8), b"fairpath/1", Limits::default());
     world.play_for(Duration::from_millis(500));
@@ -201,63 +201,63 @@ fn mutated_and_random_packets_are_not_even_quic() {
         let _ = socket.send_to(&garbage, world.server.address());
     }
     world.play_for(Duration::from_millis(300));
-    assert!(client.frame(|session, _| session.is_connected()), "who was impersonated plays on");
+    assert!(client.frame(|session, _| session.is_connected()), "the impersonated client plays on");
     assert_eq!(world.server.frame(|session, _| session.clients().count()), 3);
     world.settle();
     world.assert_promises_kept();
 }
 
 #[test]
-fn a_flood_of_first_packets_from_everywhere_leaves_nothing_behind() {
+fn a_flood_of_first_packets_leaves_nothing_behind() {
     let (mut world, _) = besieged(b"fairpath/1");
     let (tap, _client) = tapped(&mut world);
     let first = tap.kept().swap_remove(0);
-    let (before, door) = (world.server.status().len(), world.server.door_statistics());
+    let (before, admission) = (world.server.status().len(), world.server.admission_statistics());
     let mut sent = 0;
     world.until("many were asked to prove their address", |world| {
-        // A socket each: as if forged.
+        // One socket each, like forged addresses.
         for _ in 0..40 {
             let socket = UdpSocket::bind(any_port()).expect("a socket");
             sent += usize::from(socket.send_to(&first, world.server.address()).is_ok());
         }
-        world.server.door_statistics().retried >= door.retried + 400
+        world.server.admission_statistics().retried >= admission.retried + 400
     });
     assert!(sent >= 400);
-    assert_eq!(world.server.status().len(), before, "nothing is kept of who has proven nothing");
-    assert_eq!(world.server.door_statistics().failed, door.failed);
+    assert_eq!(world.server.status().len(), before, "nothing is kept of an unproven address");
+    assert_eq!(world.server.admission_statistics().failed, admission.failed);
     world.settle();
     world.assert_promises_kept();
 }
 
 #[test]
-fn a_flood_of_connections_from_one_address_stops_at_the_door() {
+fn a_flood_of_connections_from_one_address_is_refused() {
     let limits = Limits { per_address_max: 12, ..Limits::default() };
     let (mut world, impostor) = besieged_with(LinkConfig::default(), b"fairpath/1", limits);
     let mut open = Vec::new();
     for _ in 0..40 {
         open.extend(impostor.try_to_connect(&world));
     }
-    world.until("most were refused", |world| world.server.door_statistics().refused >= 20);
+    world.until("most were refused", |world| world.server.admission_statistics().refused >= 20);
     assert!(open.len() <= 10 && !open.is_empty(), "{} got in beside two pilots", open.len());
-    // They never say who they are, and are shown out for it.
-    world.until("those who got in are gone", |world| world.server.status().len() == 2);
+    // The connections never send a greeting, and are closed for it.
+    world.until("the admitted ones are gone", |world| world.server.status().len() == 2);
     world.settle();
     world.assert_promises_kept();
 }
 
 #[test]
-fn whoever_is_thrown_out_again_and_again_must_wait() {
+fn an_address_that_breaks_the_protocol_repeatedly_must_wait() {
     let limits = Limits { per_address_burst: 60, ..Limits::default() };
     let (mut world, impostor) = besieged_with(LinkConfig::default(), b"fairpath/1", limits);
-    world.until("the door stays shut", |world| {
+    world.until("the address is refused", |world| {
         if let Some(mut intrusion) = impostor.try_to_intrude(world) {
             impostor.write(&mut intrusion, &[0xFF; 40]);
             impostor.thrown_out(&intrusion);
         }
-        world.server.door_statistics().refused > 0
+        world.server.admission_statistics().refused > 0
     });
-    let door = world.server.door_statistics();
-    assert!(door.thrown_out >= 2, "{door:?}");
+    let admission = world.server.admission_statistics();
+    assert!(admission.thrown_out >= 2, "{admission:?}");
     world.settle();
     world.assert_promises_kept();
 }

@@ -135,7 +135,7 @@ struct Bot {
 
 impl Bot {
     fn is_over(&self) -> bool {
-        matches!(self.client.reach(), ConnectionState::Over(_))
+        matches!(self.client.connection_state(), ConnectionState::Over(_))
     }
 
     /// Looks, drives and tells.
@@ -301,7 +301,7 @@ fn as_json(bots: &[Bot], began: Instant) -> Value {
         json!({
             "bot": bot.number,
             "client": client.map(|client| client.0),
-            "is_connected": status.reach == ConnectionState::Connected,
+            "is_connected": status.connection_state == ConnectionState::Connected,
             "connections": status.connections,
             "sessions_lost": bot.lost,
             "refused": bot.refused,

@@ -62,7 +62,7 @@ impl Arguments {
         };
         let mut config = LobbyConfig::new(address("--listen", &self.listen)?, identity);
         config.lobby_limits.entries_max = self.entries_max;
-        config.lobby_limits.entries_per_household_max = self.entries_per_address_max;
+        config.lobby_limits.entries_per_address_max = self.entries_per_address_max;
         config.lobby_limits.relays_max = self.relays_max;
         config.limits.per_address_max = config.limits.per_address_max.max(2 * self.entries_per_address_max);
         let end = self.reporting.end()?;
@@ -130,7 +130,7 @@ pub(super) fn listing_as_json(listing: &Listing) -> Value {
 
 fn as_json(lobby: &LobbyServer) -> Value {
     let statistics = lobby.statistics();
-    let door = statistics.door;
+    let door = statistics.admission;
     json!({
         "listen": lobby.address().to_string(),
         "entries": lobby.entries().iter().map(listing_as_json).collect::<Vec<_>>(),

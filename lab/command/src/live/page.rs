@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use clap::Args;
-use fairpath_net::{PageFile, PageServer};
+use fairpath_page_server::{PageFile, PageServer};
 use serde_json::Value;
 
 use super::address;

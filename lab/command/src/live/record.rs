@@ -49,7 +49,7 @@ impl Arguments {
             NetClient::connect(self.connecting.address()?, config, session)?;
         let end = self.reporting.end()?;
         let (mut pace, mut screen, mut count, mut known_as) = (Pace::new(), Screen::new(), 0u64, None);
-        while !end.is_here() && !matches!(client.reach(), ConnectionState::Over(_)) {
+        while !end.is_here() && !matches!(client.connection_state(), ConnectionState::Over(_)) {
             client.frame(|session, now| {
                 while session.poll_event().is_some() {}
                 let (Some(both), Some(id)) = (session.clock_now(now), session.id()) else { return };

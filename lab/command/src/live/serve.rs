@@ -368,7 +368,7 @@ impl Tally {
             (connected, session.objects().count())
         });
         let peer = |(client, peer): (&ClientId, &PeerStatus)| peer_as_json(peer, connected.contains(client));
-        let door = server.door_statistics();
+        let door = server.admission_statistics();
         let counts =
             |names: Vec<(String, u64)>| names.into_iter().map(|(name, n)| (name, json!(n))).collect();
         let refused: serde_json::Map<_, _> =
@@ -399,7 +399,7 @@ fn peer_as_json(peer: &PeerStatus, is_connected: bool) -> Value {
         "address": peer.address.to_string(),
         "transport": match peer.transport {
             Transport::Quic => "quic",
-            Transport::WebTransport => "webtransport",
+            _ => "webtransport",
         },
         "session": peer.session.as_ref().map(statistics_as_json),
         "departures": {

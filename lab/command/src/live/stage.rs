@@ -12,7 +12,7 @@ use fairpath::time::Span;
 use fairpath_experiments::experiment::{CannotRun, Progress};
 use fairpath_experiments::experiments::{ClockSeen, Diary, Played, Scene, Stage, Ways};
 use fairpath_experiments::trace::{read_followed, read_states};
-use fairpath_net::middleman::{Handle, Middleman, MiddlemanConfig};
+use fairpath_net::middleman::{Middleman, MiddlemanConfig};
 use fairpath_sim::LinkConfig;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -60,7 +60,7 @@ struct Cast<'a> {
     /// When the first receiver will end.
     ends_at: Instant,
     /// Before each receiver.
-    _middlemen: Vec<Handle>,
+    _middlemen: Vec<Middleman>,
 }
 
 impl Play {
@@ -285,7 +285,7 @@ fn telling(scene: &Scene) -> Vec<&'static str> {
 fn before(server: &str, ways: Ways, jitter: Span) -> Result<MiddlemanConfig, BadInput> {
     let link = |delay| LinkConfig::default().delay(delay).jitter_uniform(jitter);
     let config = MiddlemanConfig::between(([127, 0, 0, 1], 0).into(), address("--listen", server)?);
-    Ok(config.ways(link(ways.up), link(ways.down)))
+    Ok(config.each_way(link(ways.up), link(ways.down)))
 }
 
 /// How many DR vectors a server's summary has for a client.

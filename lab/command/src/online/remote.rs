@@ -74,7 +74,7 @@ impl<H: Hosted> Remote<H> {
 
     /// How it stands, in a few words, and whether it is hopeless.
     pub(crate) fn standing(&self) -> Standing {
-        match (self.client.reach(), self.guest.welcome()) {
+        match (self.client.connection_state(), self.guest.welcome()) {
             (ConnectionState::Over(reason), _) => {
                 let why = reason.map_or_else(|| "it is over".into(), |reason| reason.to_string());
                 Standing::Over(format!("the server ended it: {why}"))

@@ -25,7 +25,7 @@ use fairpath_experiments::{cells, judge};
 use fairpath_games::jet_car::{Bot, JetCarConfig, Scene, Skill};
 use fairpath_games::sailing::{self, Agent, Helm, SailingConfig, Trim, Wind};
 use fairpath_games::tanks::{Event, Match, ShotEnd, TICK_RATE};
-use fairpath_net::middleman::{Handle, Middleman, MiddlemanConfig};
+use fairpath_net::middleman::{Middleman, MiddlemanConfig};
 use fairpath_net::{
     Identity, NetClient, NetClientConfig, NetServer, NetServerConfig, Trust, new_epoch, unguessable_random,
 };
@@ -320,7 +320,7 @@ struct LiveArena {
     server: NetServer<Vec2>,
     client: NetClient<Vec2>,
     /// Dropping it would cut the line.
-    _middleman: Handle,
+    _middleman: Middleman,
 }
 
 /// What came of it.
@@ -477,7 +477,7 @@ impl Plan {
     {
         let identity = Identity::local(&[]).map_err(|error| cannot(error.into()))?;
         let server = bind(any_port(), identity, 64).map_err(cannot)?;
-        let middlemen: Vec<Handle> = self
+        let middlemen: Vec<Middleman> = self
             .rtts
             .iter()
             .map(|rtt| middleman(server.address(), rtt.scaled(0.5)))
@@ -610,7 +610,7 @@ fn any_port() -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], 0))
 }
 
-fn middleman(server: SocketAddr, one_way: Span) -> Result<Handle, CannotRun> {
+fn middleman(server: SocketAddr, one_way: Span) -> Result<Middleman, CannotRun> {
     let link = LinkConfig::default().delay(one_way);
     let config = MiddlemanConfig::between(any_port(), server).both_ways(link);
     Middleman::start(config).map_err(|error| cannot(error.into()))

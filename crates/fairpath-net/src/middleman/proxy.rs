@@ -1,5 +1,4 @@
-//! The middleman without its sockets: who is there, what becomes of each packet, and when it
-//! leaves.
+//! The middleman without its sockets: its clients, the fate of each packet, and when it leaves.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -9,20 +8,21 @@ use fairpath::time::SharedInstant;
 use fairpath_sim::{EventQueue, LinkConfig, LinkModel};
 
 use super::config::{
-    Bounds, ChangeError, ClientSelector, Direction, Directions, Links, MiddlemanConfig, PerDirection, dice,
+    Bounds, ChangeError, ClientSelector, Direction, Directions, Links, MiddlemanConfig, PerDirection,
+    link_random,
 };
-use super::statistics::{ClientStatistics, DirectionStatistics, GONE_MAX, Statistics};
+use super::statistics::{ClientStatistics, DirectionStatistics, FORGOTTEN_CLIENTS_MAX, MiddlemanStatistics};
 
 /// Feed with `handle_packet`, sleep until `poll_deadline`, drain `poll_packet` until `None`, and
-/// tell `on_left` of each.
-pub(super) struct Relay {
+/// report each packet with `on_left`.
+pub(super) struct Proxy {
     seed: u64,
     bounds: Bounds,
     links: Links,
     /// By number.
-    clients: BTreeMap<u32, Client>,
+    clients: BTreeMap<u32, ProxyClient>,
     numbers: BTreeMap<SocketAddr, u32>,
-    /// How many there have been.
+    /// Clients so far.
     client_count: u32,
     gone: Vec<ClientStatistics>,
     gone_unlisted: u64,
@@ -31,7 +31,7 @@ pub(super) struct Relay {
     now: SharedInstant,
 }
 
-/// One packet on its way, or the copy of one.
+/// One packet in flight, or a copy of one.
 #[derive(Clone, Debug)]
 pub(super) struct Packet {
     pub(super) client: u32,
@@ -42,23 +42,23 @@ pub(super) struct Packet {
     is_copy: bool,
 }
 
-struct Client {
+struct ProxyClient {
     address: SocketAddr,
     last_packet_at: SharedInstant,
     rebinds: u64,
-    lanes: PerDirection<Lane>,
+    links: PerDirection<LinkState>,
 }
 
 /// One direction of one client.
-struct Lane {
+struct LinkState {
     model: LinkModel,
     waiting_packets: usize,
     waiting_bytes: usize,
-    /// Without what the model and the fields above know.
+    /// The counters that neither the model nor the fields above have.
     counts: DirectionStatistics,
 }
 
-impl Relay {
+impl Proxy {
     pub(super) fn new(config: &MiddlemanConfig) -> Self {
         Self {
             seed: config.seed,
@@ -84,37 +84,37 @@ impl Relay {
         self.clients.get(&client).map(|client| client.address)
     }
 
-    /// A stranger's first packet came: may it be a client?
+    /// Whether an unknown address may become a client.
     pub(super) fn has_room(&self) -> bool {
         self.clients.len() < self.bounds.clients_max
     }
 
-    /// A stranger's packet was dropped.
+    /// A packet from an unknown address was dropped.
     pub(super) fn on_refused(&mut self) {
         self.refused += 1;
     }
 
-    /// The number that the next client gets.
+    /// The number of the next client.
     pub(super) fn next_number(&self) -> u32 {
         self.client_count + 1
     }
 
-    /// Makes a stranger a client, with the next number.
+    /// Makes an unknown address a client, with the next number.
     pub(super) fn admit(&mut self, now: SharedInstant, address: SocketAddr) -> u32 {
-        assert!(self.has_room(), "whoever asks first whether there is room does not overfill the table");
+        assert!(self.has_room(), "the caller checks `has_room` first");
         let nth = self.next_number();
         self.client_count = nth;
         let links = self.links.of(nth, address);
-        let lane =
-            |direction| Lane::new(LinkModel::new(links[direction].clone(), dice(self.seed, nth, direction)));
-        let lanes = PerDirection { up: lane(Direction::Up), down: lane(Direction::Down) };
-        self.clients.insert(nth, Client { address, last_packet_at: now, rebinds: 0, lanes });
+        let link = |direction| {
+            LinkState::new(LinkModel::new(links[direction].clone(), link_random(self.seed, nth, direction)))
+        };
+        let links = PerDirection { up: link(Direction::Up), down: link(Direction::Down) };
+        self.clients.insert(nth, ProxyClient { address, last_packet_at: now, rebinds: 0, links });
         self.numbers.insert(address, nth);
         nth
     }
 
-    /// A packet came from a client (up) or from the server (down). What becomes of it is decided at
-    /// once.
+    /// Handles a packet from a client (up) or from the server (down). Decides its fate at once.
     pub(super) fn handle_packet(
         &mut self,
         now: SharedInstant,
@@ -122,93 +122,95 @@ impl Relay {
         direction: Direction,
         bytes: &[u8],
     ) {
-        // Two threads read the clock, and links must be told of packets in the order of time.
+        // Two threads read the clock, and links need packets in the order of time.
         self.now = self.now.max(now);
         let now = self.now;
-        let Some(who) = self.clients.get_mut(&client) else { return };
-        who.last_packet_at = now;
-        let lane = &mut who.lanes[direction];
-        // For two, because it may be duplicated.
-        let has_room = lane.waiting_packets + 2 <= self.bounds.waiting_packets_max
-            && lane.waiting_bytes + 2 * bytes.len() <= self.bounds.waiting_bytes_max;
-        lane.counts.overflowed += u64::from(!has_room);
+        let Some(known) = self.clients.get_mut(&client) else { return };
+        known.last_packet_at = now;
+        let link = &mut known.links[direction];
+        // Room for two, because the packet may be duplicated.
+        let has_room = link.waiting_packets + 2 <= self.bounds.waiting_packets_max
+            && link.waiting_bytes + 2 * bytes.len() <= self.bounds.waiting_bytes_max;
+        link.counts.overflowed += u64::from(!has_room);
         let size_bytes = u32::try_from(bytes.len()).expect("a datagram is below 64 KiB");
-        let fate = lane.model.send_if_room(has_room, now, size_bytes);
+        let fate = link.model.send_if_room(has_room, now, size_bytes);
         let mut payload: Option<Arc<[u8]>> = None;
         for (asked_at, is_copy) in fate.arrivals().zip([false, true]) {
-            lane.waiting_packets += 1;
-            lane.waiting_bytes += bytes.len();
+            link.waiting_packets += 1;
+            link.waiting_bytes += bytes.len();
             let bytes = Arc::clone(payload.get_or_insert_with(|| bytes.into()));
             self.waiting
                 .schedule(asked_at, Packet { client, direction, bytes, received_at: now, asked_at, is_copy });
         }
     }
 
-    /// When the next packet is to leave.
+    /// When the next packet is due.
     pub(super) fn poll_deadline(&self) -> Option<SharedInstant> {
         self.waiting.next_at()
     }
 
-    /// The next packet whose time has come.
+    /// The next packet that is due.
     pub(super) fn poll_packet(&mut self, now: SharedInstant) -> Option<Packet> {
         self.waiting.pop_until(now).map(|(_, packet)| packet)
     }
 
-    /// What `poll_packet` gave was sent on, or could not be.
+    /// A packet from `poll_packet` was sent, or could not be.
     pub(super) fn on_left(&mut self, packet: &Packet, at: SharedInstant, was_sent: bool) {
         let Some(client) = self.clients.get_mut(&packet.client) else { return };
-        let lane = &mut client.lanes[packet.direction];
-        lane.waiting_packets -= 1;
-        lane.waiting_bytes -= packet.bytes.len();
+        let link = &mut client.links[packet.direction];
+        link.waiting_packets -= 1;
+        link.waiting_bytes -= packet.bytes.len();
         if !was_sent {
-            lane.counts.failures += 1;
+            link.counts.failures += 1;
             return;
         }
-        lane.counts.left += 1;
+        link.counts.left += 1;
         if !packet.is_copy {
-            lane.counts.measured.add(at - packet.received_at);
-            lane.counts.late.add(at - packet.asked_at);
+            link.counts.measured.add(at - packet.received_at);
+            link.counts.late.add(at - packet.asked_at);
         }
     }
 
-    /// The other side says that it does not listen.
+    /// The other side reported that its port is closed.
     pub(super) fn on_failure(&mut self, client: u32, direction: Direction) {
         if let Some(client) = self.clients.get_mut(&client) {
-            client.lanes[direction].counts.failures += 1;
+            client.links[direction].counts.failures += 1;
         }
     }
 
-    /// Changes links now, and for whoever comes later. The number of clients that are there and
-    /// changed.
+    /// Changes links, also for clients that come later. Returns the number of current clients that
+    /// were changed.
     pub(super) fn change(
         &mut self,
-        who: ClientSelector,
-        ways: Directions,
+        clients: ClientSelector,
+        directions: Directions,
         mut edit: impl FnMut(&mut LinkConfig),
     ) -> Result<usize, ChangeError> {
         let mut changed = Vec::new();
-        for nth in self.matching(who) {
-            let lanes = &self.clients[&nth].lanes;
-            let mut links =
-                PerDirection { up: lanes.up.model.config().clone(), down: lanes.down.model.config().clone() };
-            links.edit(ways, &mut edit);
+        for nth in self.matching(clients) {
+            let current = &self.clients[&nth].links;
+            let mut links = PerDirection {
+                up: current.up.model.config().clone(),
+                down: current.down.model.config().clone(),
+            };
+            links.edit(directions, &mut edit);
             links.up.check()?;
             links.down.check()?;
             changed.push((nth, links));
         }
-        self.links.change(who, ways, edit)?;
+        self.links.change(clients, directions, edit)?;
         let count = changed.len();
         for (nth, links) in changed {
-            let lanes = &mut self.clients.get_mut(&nth).expect("it was there a moment ago").lanes;
-            lanes.up.model.reconfigure(links.up);
-            lanes.down.model.reconfigure(links.down);
+            let current = &mut self.clients.get_mut(&nth).expect("it was there a moment ago").links;
+            current.up.model.reconfigure(links.up);
+            current.down.model.reconfigure(links.down);
         }
         Ok(count)
     }
 
-    /// The numbers of those meant who are there.
-    pub(super) fn matching(&self, who: ClientSelector) -> Vec<u32> {
-        let meant = self.clients.iter().filter(|(nth, client)| who.includes(**nth, client.address));
+    /// The numbers of current clients that are selected.
+    pub(super) fn matching(&self, clients: ClientSelector) -> Vec<u32> {
+        let meant = self.clients.iter().filter(|(nth, client)| clients.includes(**nth, client.address));
         meant.map(|(nth, _)| *nth).collect()
     }
 
@@ -218,19 +220,19 @@ impl Relay {
         }
     }
 
-    /// Forgets who has been idle for long and has nothing on its way, and tells whom.
+    /// Forgets clients that are idle and have no packet in flight. Returns their numbers.
     pub(super) fn forget_idle(&mut self, now: SharedInstant) -> Vec<u32> {
         let idle_after = self.bounds.idle_after;
-        let is_idle = |client: &Client| {
+        let is_idle = |client: &ProxyClient| {
             now - client.last_packet_at >= idle_after
-                && Direction::ALL.iter().all(|way| client.lanes[*way].waiting_packets == 0)
+                && Direction::ALL.iter().all(|direction| client.links[*direction].waiting_packets == 0)
         };
         let idle: Vec<u32> =
             self.clients.iter().filter(|(_, client)| is_idle(client)).map(|(nth, _)| *nth).collect();
         for nth in &idle {
             let client = self.clients.remove(nth).expect("it was found a moment ago");
             self.numbers.remove(&client.address);
-            if self.gone.len() < GONE_MAX {
+            if self.gone.len() < FORGOTTEN_CLIENTS_MAX {
                 self.gone.push(client.statistics(*nth, true));
             } else {
                 self.gone_unlisted += 1;
@@ -239,11 +241,11 @@ impl Relay {
         idle
     }
 
-    pub(super) fn statistics(&self, now: SharedInstant) -> Statistics {
+    pub(super) fn statistics(&self, now: SharedInstant) -> MiddlemanStatistics {
         let here = self.clients.iter().map(|(nth, client)| client.statistics(*nth, false));
         let mut clients: Vec<ClientStatistics> = self.gone.iter().cloned().chain(here).collect();
         clients.sort_by_key(|client| client.nth);
-        Statistics {
+        MiddlemanStatistics {
             ran_for: now.since_zero(),
             clients,
             clients_unlisted: self.gone_unlisted,
@@ -252,14 +254,14 @@ impl Relay {
     }
 }
 
-impl Client {
+impl ProxyClient {
     fn statistics(&self, nth: u32, is_gone: bool) -> ClientStatistics {
-        let (up, down) = (self.lanes.up.statistics(), self.lanes.down.statistics());
+        let (up, down) = (self.links.up.statistics(), self.links.down.statistics());
         ClientStatistics { nth, address: self.address, is_gone, rebinds: self.rebinds, up, down }
     }
 }
 
-impl Lane {
+impl LinkState {
     fn new(model: LinkModel) -> Self {
         Self { model, waiting_packets: 0, waiting_bytes: 0, counts: DirectionStatistics::default() }
     }

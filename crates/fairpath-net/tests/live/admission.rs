@@ -1,5 +1,5 @@
-//! Goal: who is not wanted does not get in, and is told why where that is wise. Method: wrong pins,
-//! wrong tokens, too many.
+//! Goal: a client that must not connect is refused, and told why where that is safe. Method: wrong
+//! pins, wrong tokens, too many connections.
 
 use std::time::Duration;
 
@@ -29,18 +29,19 @@ fn a_pinned_certificate_or_a_trusted_one_and_no_other() {
     let trusting = connect(trusted.clone(), "localhost");
     let wrong_pin = connect(Trust::Pinned(vec![Fingerprint([7; 32])]), "localhost");
     let wrong_name = connect(trusted, "elsewhere.test");
-    let has_failed =
-        |client: &NetClient<_>| matches!(client.reach(), ConnectionState::Connecting { failed: 1.. });
+    let has_failed = |client: &NetClient<_>| {
+        matches!(client.connection_state(), ConnectionState::Connecting { failed: 1.. })
+    };
     world.until("all have come to an end", |_| {
         let is_in = |client: &NetClient<_>| client.frame(|session, _| session.is_connected());
         is_in(&pinned) && is_in(&trusting) && has_failed(&wrong_pin) && has_failed(&wrong_name)
     });
     assert_eq!(world.server.frame(|session, _| session.clients().count()), 2);
-    assert!(world.server.door_statistics().retried >= 4, "everybody had to prove their address first");
+    assert!(world.server.admission_statistics().retried >= 4, "every client proves its address first");
 }
 
 #[test]
-fn who_has_a_token_gets_in_and_who_has_not_is_told_for_good() {
+fn a_valid_token_admits_and_a_wrong_one_is_refused_for_good() {
     let tokens = ConnectTokens::new(&[3; 32]);
     let session = server_session().with_admission(tokens.clone());
     let mut world = World::with(LinkConfig::default(), session, |_| {});
@@ -54,26 +55,26 @@ fn who_has_a_token_gets_in_and_who_has_not_is_told_for_good() {
     let stranger = connect(b"sesame".to_vec());
     world.until("one is in and the other is not", |_| {
         friend.frame(|session, _| session.is_connected())
-            && stranger.reach() == ConnectionState::Over(Some(CloseReason::NotAdmitted))
+            && stranger.connection_state() == ConnectionState::Over(Some(CloseReason::NotAdmitted))
     });
 }
 
 #[test]
-fn one_address_has_only_so_many_connections() {
+fn connections_of_one_address_are_limited() {
     let limits = Limits { per_address_max: 3, ..Limits::default() };
     let mut world = World::with(LinkConfig::default(), server_session(), |config| config.limits = limits);
     for _ in 0..5 {
         world.join();
     }
-    world.until("the door was shut", |world| {
+    world.until("the limit holds", |world| {
         let joined = world.server.frame(|session, _| session.clients().count());
-        joined == 3 && world.server.door_statistics().refused >= 2
+        joined == 3 && world.server.admission_statistics().refused >= 2
     });
     assert_eq!(world.server.status().len(), 3);
 }
 
 #[test]
-fn clients_who_share_a_thread_come_and_go_each_on_their_own() {
+fn clients_that_share_a_thread_end_independently() {
     let mut world = World::with(LinkConfig::default(), server_session(), |_| {});
     let thread = ClientThread::start().expect("a thread");
     let connect = || {

@@ -1,8 +1,8 @@
-//! Files over HTTP: a small page for browsers, from memory.
+//! Serves the files of the page to browsers over HTTP, from memory.
 //!
 //! It answers GET and HEAD for a fixed list of files and knows nothing else: no folders, no ranges,
-//! no uploads, one request to a connection. That is all a local page needs, and a general web
-//! server would be more code than all it serves.
+//! no uploads, one request per connection. A local page needs no more, and a general web server
+//! would be more code than the files it serves.
 
 use std::borrow::Cow;
 use std::io::{self, Read, Write};
@@ -12,16 +12,16 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// One file of a page.
+/// One file of the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageFile {
-    /// From the page's root, without a slash before it: `scenes/told.js`.
+    /// Path from the page's root, without a leading slash: `scenes/told.js`.
     pub path: Cow<'static, str>,
-    /// What is in it.
+    /// The content.
     pub bytes: Cow<'static, [u8]>,
 }
 
-/// Serves a page until it is dropped.
+/// Serves the page until it is dropped.
 #[derive(Debug)]
 pub struct PageServer {
     address: SocketAddr,
@@ -29,17 +29,17 @@ pub struct PageServer {
     listens: Option<JoinHandle<()>>,
 }
 
-/// How long a browser may take to ask, and to take an answer in. Ten seconds: a page of a megabyte
-/// over a bad link.
+/// Time limit for a browser to send its request, and to read the answer. Ten seconds: a page of a
+/// megabyte over a bad link.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Browsers open six connections each; beyond this many, new ones are closed at once.
+/// Connections at once. Browsers open six each; connections beyond this are closed at once.
 const CONNECTIONS_MAX: usize = 64;
-/// A request for one of our files has no reason to be longer.
+/// Longest request. Requests for our files are shorter.
 const REQUEST_BYTES_MAX: usize = 8 << 10;
 
 impl PageServer {
-    /// Serves these files at an address; port 0 lets the system choose. `index.html` is what is
-    /// shown at first.
+    /// Serves these files at an address. With port 0 the system chooses one, which
+    /// [`address`](Self::address) returns. `/` shows `index.html`.
     pub fn bind(address: SocketAddr, files: Vec<PageFile>) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         let address = listener.local_addr()?;
@@ -51,7 +51,7 @@ impl PageServer {
         Ok(Self { address, is_over, listens: Some(listens) })
     }
 
-    /// Where it listens.
+    /// The address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -60,7 +60,7 @@ impl PageServer {
 impl Drop for PageServer {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
-        // Wakes who waits for a connection; if that fails, the thread ends with the process.
+        // Wakes the accepting thread. If that fails, the thread ends with the process.
         if TcpStream::connect_timeout(&self.address, PATIENCE).is_ok()
             && let Some(listens) = self.listens.take()
         {
@@ -82,7 +82,7 @@ fn accept_all(listener: &TcpListener, files: &Arc<Vec<PageFile>>, is_over: &Atom
         open.fetch_add(1, Ordering::Relaxed);
         let (files, counted) = (Arc::clone(files), Arc::clone(&open));
         let spawned = std::thread::Builder::new().name("page".into()).spawn(move || {
-            // Whoever hangs up in the middle has no use for an error.
+            // A browser that hangs up early needs no error.
             let _ = answer(stream, &files);
             counted.fetch_sub(1, Ordering::Relaxed);
         });
@@ -102,7 +102,7 @@ fn answer(mut stream: TcpStream, files: &[PageFile]) -> io::Result<()> {
     stream.flush()
 }
 
-/// Everything up to the empty line.
+/// Reads the request up to the empty line.
 fn read_request(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
     let mut request = Vec::new();
     let mut part = [0; 1024];
@@ -135,8 +135,8 @@ fn respond<'a>(request: &[u8], files: &'a [PageFile]) -> (String, &'a [u8]) {
     }
 }
 
-/// The opener and embedder policies give the page a precise clock; the rest keeps strangers'
-/// scripts out.
+/// The opener and embedder policies give the page a precise clock; the others keep foreign scripts
+/// out.
 fn head(status: &str, kind: &str, bytes: usize) -> String {
     format!(
         "HTTP/1.1 {status}\r\n\
@@ -216,6 +216,6 @@ mod tests {
         assert!(answer.ends_with("\r\n\r\n<p>hello"), "{answer}");
         let address = server.address();
         drop(server);
-        assert!(TcpStream::connect(address).is_err(), "nobody listens any more");
+        assert!(TcpStream::connect(address).is_err(), "the port is closed");
     }
 }
