@@ -63,7 +63,7 @@ pub(crate) fn all_of(steps: Vec<Step>) -> Verdict {
 /// A game depends on `fairpath-net` with the features it needs and no others: each must build
 /// alone, without warnings.
 fn features_alone() -> Verdict {
-    const FEATURES: [&str; 6] = ["", "web", "lobby", "peer", "middleman", "page"];
+    const FEATURES: [&str; 5] = ["", "web", "lobby", "peer", "middleman"];
     let check = |feature: &&str| {
         let words = ["clippy", "--package", "fairpath-net", "--no-default-features", "--features", feature];
         cargo(words.into_iter().chain(["--", "-D", "warnings"]))
