@@ -148,9 +148,9 @@ fn keeps_bounds(queues: &Queues) {
 }
 
 /// Numbers out of bytes; zeros when they run out.
-pub struct Source<'a>(pub &'a [u8]);
+pub struct ByteSource<'a>(pub &'a [u8]);
 
-impl Source<'_> {
+impl ByteSource<'_> {
     /// The next so many bytes as a number.
     pub fn take(&mut self, bytes: usize) -> u64 {
         let (head, rest) = self.0.split_at(bytes.min(self.0.len()));

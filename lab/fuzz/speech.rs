@@ -18,17 +18,17 @@ use fairpath::wire::{
 };
 use fairpath::{Attitude, DrVector, Observation, State};
 
-use crate::Source;
+use crate::ByteSource;
 
 /// Which run of the server all of this is about.
 pub const EPOCH: u64 = 1;
 
 /// One in eight is anything at all.
-fn is_wild(source: &mut Source<'_>) -> bool {
+fn is_wild(source: &mut ByteSource<'_>) -> bool {
     source.take(1).is_multiple_of(8)
 }
 
-impl Source<'_> {
+impl ByteSource<'_> {
     /// A number below `count`, which is at most 256.
     pub fn below(&mut self, count: u64) -> u64 {
         self.take(1) % count
@@ -85,7 +85,7 @@ impl Source<'_> {
 }
 
 /// A greeting: a sound one, one that wants to resume, or nonsense.
-pub fn hello(source: &mut Source<'_>) -> Message {
+pub fn hello(source: &mut ByteSource<'_>) -> Message {
     let resume = (source.below(3) == 0).then(|| Resume {
         token: Token([source.below(4) as u8; 16]),
         epoch: if is_wild(source) { source.take(8) } else { EPOCH },
@@ -103,7 +103,7 @@ pub fn hello(source: &mut Source<'_>) -> Message {
 }
 
 /// The answer to it.
-pub fn welcome(source: &mut Source<'_>, now: SharedInstant) -> Message {
+pub fn welcome(source: &mut ByteSource<'_>, now: SharedInstant) -> Message {
     let outcome = if source.below(3) == 0 {
         Outcome::Resumed(received(source))
     } else {
@@ -121,7 +121,7 @@ pub fn welcome(source: &mut Source<'_>, now: SharedInstant) -> Message {
 }
 
 /// Anything that travels on a stream.
-pub fn message(source: &mut Source<'_>, now: SharedInstant) -> Message {
+pub fn message(source: &mut ByteSource<'_>, now: SharedInstant) -> Message {
     match source.below(16) {
         0 => hello(source),
         1 => welcome(source, now),
@@ -145,14 +145,14 @@ pub fn message(source: &mut Source<'_>, now: SharedInstant) -> Message {
 }
 
 /// The bytes of an independent message.
-pub fn unordered(source: &mut Source<'_>) -> Vec<u8> {
+pub fn unordered(source: &mut ByteSource<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
     UnorderedMessage { number: source.count(), call: call(source) }.encode(&mut bytes);
     bytes
 }
 
 /// The bytes of a datagram, the next of its sender, or one before or after.
-pub fn datagram(source: &mut Source<'_>, packet: &mut u64, now: SharedInstant) -> Vec<u8> {
+pub fn datagram(source: &mut ByteSource<'_>, packet: &mut u64, now: SharedInstant) -> Vec<u8> {
     let precision = Precision::default();
     let number = match source.take(1) {
         0..16 => source.take(2),
@@ -178,7 +178,7 @@ pub fn datagram(source: &mut Source<'_>, packet: &mut u64, now: SharedInstant) -
 }
 
 /// Some bytes, with one of them changed, removed, or a piece of them cut off or repeated.
-pub fn mutated(source: &mut Source<'_>, mut bytes: Vec<u8>) -> Vec<u8> {
+pub fn mutated(source: &mut ByteSource<'_>, mut bytes: Vec<u8>) -> Vec<u8> {
     let at = source.take(2) as usize % bytes.len().max(1);
     match source.below(4) {
         0 if !bytes.is_empty() => bytes[at] ^= 1 << source.below(8),
@@ -190,7 +190,7 @@ pub fn mutated(source: &mut Source<'_>, mut bytes: Vec<u8>) -> Vec<u8> {
 }
 
 /// A DR vector that may be refused by the encoder.
-pub fn dr_vector<V: Planar>(source: &mut Source<'_>, sent_at: SharedInstant) -> DrVector<V> {
+pub fn dr_vector<V: Planar>(source: &mut ByteSource<'_>, sent_at: SharedInstant) -> DrVector<V> {
     let entity = source.entity();
     DrVector {
         entity,
@@ -206,7 +206,7 @@ pub fn dr_vector<V: Planar>(source: &mut Source<'_>, sent_at: SharedInstant) -> 
 }
 
 /// Any motion, of any numbers.
-pub fn motion<V: Planar>(source: &mut Source<'_>) -> Motion<V> {
+pub fn motion<V: Planar>(source: &mut ByteSource<'_>) -> Motion<V> {
     let model = source.below(6);
     let position = V::from_3d(vector(source));
     match model {
@@ -244,16 +244,16 @@ pub fn motion<V: Planar>(source: &mut Source<'_>) -> Motion<V> {
 }
 
 /// Any three numbers.
-pub fn vector(source: &mut Source<'_>) -> Vec3 {
+pub fn vector(source: &mut ByteSource<'_>) -> Vec3 {
     Vec3::new(source.number(), source.number(), source.number())
 }
 
 /// Any four numbers, seldom of length one.
-pub fn orientation(source: &mut Source<'_>) -> Quat {
+pub fn orientation(source: &mut ByteSource<'_>) -> Quat {
     Quat { w: source.number(), v: vector(source) }
 }
 
-fn header(source: &mut Source<'_>, packet: WirePacketNumber, now: SharedInstant) -> Header {
+fn header(source: &mut ByteSource<'_>, packet: WirePacketNumber, now: SharedInstant) -> Header {
     Header {
         packet,
         sent_at: source.instant(now),
@@ -262,7 +262,7 @@ fn header(source: &mut Source<'_>, packet: WirePacketNumber, now: SharedInstant)
     }
 }
 
-fn part(source: &mut Source<'_>, now: SharedInstant) -> Part {
+fn part(source: &mut ByteSource<'_>, now: SharedInstant) -> Part {
     match source.below(7) {
         0 => Part::ClockRequest(Request { id: source.count() as u32 }),
         1 => Part::ClockReply(reply(source, now)),
@@ -276,7 +276,7 @@ fn part(source: &mut Source<'_>, now: SharedInstant) -> Part {
 
 /// Receipts for some of the packets that the peer may have sent; the proof is a guess, right one
 /// time in 256 at best.
-fn feedback(source: &mut Source<'_>, now: SharedInstant) -> Vec<u8> {
+fn feedback(source: &mut ByteSource<'_>, now: SharedInstant) -> Vec<u8> {
     let packet = PacketNumber(source.count()).on_wire();
     let header = header(source, packet, now);
     let mut number = source.below(16);
@@ -301,13 +301,13 @@ fn feedback(source: &mut Source<'_>, now: SharedInstant) -> Vec<u8> {
     bytes
 }
 
-fn reply(source: &mut Source<'_>, now: SharedInstant) -> Reply {
+fn reply(source: &mut ByteSource<'_>, now: SharedInstant) -> Reply {
     let id = source.below(16) as u32;
     let received = source.instant(now);
     Reply { id, received, sent: if is_wild(source) { source.instant(now) } else { received } }
 }
 
-fn received(source: &mut Source<'_>) -> Received {
+fn received(source: &mut ByteSource<'_>) -> Received {
     let unordered = source.count() >> 1;
     let beyond = (0..source.below(3)).scan(unordered, |before, _| {
         *before += 1 + source.below(8);
@@ -317,7 +317,7 @@ fn received(source: &mut Source<'_>) -> Received {
     Received { ordered: source.count(), unordered, beyond }
 }
 
-fn announcement(source: &mut Source<'_>) -> Announcement {
+fn announcement(source: &mut ByteSource<'_>) -> Announcement {
     let mut groups: Vec<Group> = (0..source.below(4)).map(|_| group(source)).collect();
     groups.sort_by_key(|group| group.group);
     groups.dedup_by_key(|group| group.group);
@@ -333,13 +333,13 @@ fn announcement(source: &mut Source<'_>) -> Announcement {
     }
 }
 
-fn group(source: &mut Source<'_>) -> Group {
+fn group(source: &mut ByteSource<'_>) -> Group {
     let mut bytes = source.bytes();
     bytes.truncate(900);
     Group { group: source.below(32) as u8, number: source.count(), bytes }
 }
 
-fn call(source: &mut Source<'_>) -> Call {
+fn call(source: &mut ByteSource<'_>) -> Call {
     let target = match source.below(3) {
         0 => Target::Connection,
         1 => Target::Owner(source.entity()),
@@ -353,14 +353,14 @@ fn short(mut call: Call, bytes_max: usize) -> Call {
     call
 }
 
-fn party(source: &mut Source<'_>) -> Party {
+fn party(source: &mut ByteSource<'_>) -> Party {
     match source.below(4) {
         0 => Party::Server,
         client => Party::Client(ClientId(client as u32 - 1)),
     }
 }
 
-fn ids(source: &mut Source<'_>) -> (u32, u32) {
+fn ids(source: &mut ByteSource<'_>) -> (u32, u32) {
     if is_wild(source) {
         (source.take(4) as u32, source.take(2) as u32)
     } else {

@@ -95,7 +95,7 @@ async fn attack_until(
         if let Ok(connection) = connecting.await
             && let Ok((sending, receiving)) = connection.open_bi().await
         {
-            let mut visit = Visit { started, connection, sending, receiving, shots: &shots };
+            let mut visit = HostileConnection { started, connection, sending, receiving, shots: &shots };
             visit.last(&stop, &endpoint, server, &mut intruder, &mut silent).await;
         }
         // Not let in, or thrown out.
@@ -105,7 +105,7 @@ async fn attack_until(
 }
 
 /// One of its connections.
-struct Visit<'a> {
+struct HostileConnection<'a> {
     started: Instant,
     connection: quinn::Connection,
     sending: quinn::SendStream,
@@ -113,7 +113,7 @@ struct Visit<'a> {
     shots: &'a AtomicU64,
 }
 
-impl Visit<'_> {
+impl HostileConnection<'_> {
     async fn last(
         &mut self,
         stop: &AtomicBool,

@@ -11,7 +11,7 @@ use fairpath_net::{Congestion, Departures};
 use fairpath_sim::{LinkConfig, Loss};
 
 use crate::fleet::{Fleet, any_port, client};
-use crate::measure::Table;
+use crate::measure::BenchTable;
 
 const RUN_FOR: Duration = Duration::from_secs(10);
 /// Enough to fill the budget: a controller that does not get in the way then does not get in the
@@ -19,8 +19,8 @@ const RUN_FOR: Duration = Duration::from_secs(10);
 const SHIPS: usize = 64;
 const LOSSES: [f64; 3] = [0.0, 0.1, 0.3];
 
-pub(crate) fn bench() -> Table {
-    let mut table = Table::of_notes(
+pub(crate) fn bench() -> BenchTable {
+    let mut table = BenchTable::of_notes(
         "Congestion controllers: how long datagrams wait to leave (ms), 100 ms one way, a full budget",
     )
     .note(format!(

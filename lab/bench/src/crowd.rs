@@ -8,11 +8,11 @@ use fairpath::time::{Now, SharedInstant};
 use fairpath::vector::Vec2;
 use fairpath::{DrVector, State};
 
-use crate::measure::{Contender, Table};
+use crate::measure::{BenchTable, Contender};
 
 const ENTITIES: usize = 100_000;
 
-pub(crate) fn bench() -> Table {
+pub(crate) fn bench() -> BenchTable {
     let replicas = replicas();
     let mut crowd = Crowd::new(Placement::Global, Replica::<Vec2>::HORIZON);
     for (slot, replica) in replicas.iter().enumerate() {
@@ -23,7 +23,7 @@ pub(crate) fn bench() -> Table {
     let mut copied = plain.clone();
     let mut positions = Positions::default();
     let now = Now::synchronised(SharedInstant::from_millis(500));
-    Table::measure(
+    BenchTable::measure(
         "Where is it now: 100 000 linear entities in the plane",
         vec![
             Contender::new("plain loop, same arrays", ENTITIES, || {

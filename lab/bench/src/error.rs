@@ -7,11 +7,11 @@ use fairpath::random::Random;
 use fairpath::time::SharedInstant;
 use fairpath::vector::{Vec2, Vector};
 
-use crate::measure::{Contender, Table};
+use crate::measure::{BenchTable, Contender};
 
 const PAIRS: usize = 256;
 
-pub(crate) fn bench() -> Table {
+pub(crate) fn bench() -> BenchTable {
     let linear = pairs(MotionKind::Linear, MotionKind::Linear);
     let mixed = pairs(MotionKind::Circular, MotionKind::Linear);
     let circular = pairs(MotionKind::Circular, MotionKind::Circular);
@@ -27,7 +27,7 @@ pub(crate) fn bench() -> Table {
             .map(SharedInstant::as_secs_f64)
             .sum()
     };
-    Table::measure(
+    BenchTable::measure(
         "Export error: distance between two paths, integrated over half a second",
         vec![
             Contender::new("twelve samples of the distance (no bound, 1e-3 off at a kink)", PAIRS, || {

@@ -29,7 +29,7 @@ impl Helper {
 
     /// What it reports next. A helper that died has said why on stderr; there is nothing to measure
     /// without it.
-    pub fn hear<T: DeserializeOwned>(&mut self) -> T {
+    pub fn next_report<T: DeserializeOwned>(&mut self) -> T {
         let mut line = String::new();
         let read = self.reports.read_line(&mut line).expect("a pipe can be read");
         assert!(read > 0, "a helper ended before it reported");
@@ -39,7 +39,7 @@ impl Helper {
     /// Lets it end, and has its last report.
     pub fn finish<T: DeserializeOwned>(mut self) -> T {
         drop(self.child.stdin.take());
-        self.hear()
+        self.next_report()
     }
 
     /// Its process, for a profiler.

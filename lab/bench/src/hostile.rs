@@ -19,7 +19,7 @@ use fairpath_net::{
 
 use crate::allocator;
 use crate::fleet::{any_port, client};
-use crate::measure::Table;
+use crate::measure::BenchTable;
 use fairpath_bench::assault::Assault;
 
 /// The same as the fleet's clients have.
@@ -31,7 +31,7 @@ const FRAME: Duration = Duration::from_millis(16);
 /// Ships fly at 20 units per second.
 const SPEED_MAX: f64 = 40.0;
 
-struct Row {
+struct AttackRow {
     attack: Attack,
     error: f64,
     cpu: Option<f64>,
@@ -41,18 +41,18 @@ struct Row {
     thrown_out: u64,
 }
 
-pub(crate) fn bench() -> Table {
-    let rows: Vec<Row> = Attack::ALL.into_iter().map(besiege).collect();
+pub(crate) fn bench() -> BenchTable {
+    let rows: Vec<AttackRow> = Attack::ALL.into_iter().map(besiege).collect();
     let in_peace = rows[0].error;
     let title = format!(
         "Hostile peers over QUIC: {PLAYERS} honest players and one who is not, {} s each",
         LASTS.as_secs()
     );
     let head = "who it is          shots  thrown out  server CPU  outbox bytes  allocated kB  others' error  of that in peace";
-    rows.iter().fold(Table::of_notes(&title).note(head), |table, row| table.note(row.line(in_peace)))
+    rows.iter().fold(BenchTable::of_notes(&title).note(head), |table, row| table.note(row.line(in_peace)))
 }
 
-impl Row {
+impl AttackRow {
     fn line(&self, in_peace: f64) -> String {
         let name = format!("{:?}", self.attack);
         let cpu = self.cpu.map_or_else(|| "?".to_owned(), |share| format!("{:.1} %", 100.0 * share));
@@ -68,23 +68,23 @@ impl Row {
     }
 }
 
-fn besiege(attack: Attack) -> Row {
+fn besiege(attack: Attack) -> AttackRow {
     let identity = Identity::local(&[]).expect("a certificate");
     let trust = trust(&identity);
     let Trust::Certificates(certificates) = &trust else { unreachable!("they were loaded") };
     let server = serve(identity);
     let pin = server.fingerprint();
-    let mut players: Vec<Player> = (0..PLAYERS)
-        .map(|_| Player { client: client(server.address(), pin, Congestion::default()), ship: None })
+    let mut players: Vec<HonestPlayer> = (0..PLAYERS)
+        .map(|_| HonestPlayer { client: client(server.address(), pin, Congestion::default()), ship: None })
         .collect();
     let before = allocator::live_bytes();
     let assault = Assault::begin(attack, classes(), SHIP, server.address(), certificates);
-    let mut watch = Watch::default();
+    let mut watch = AttackWatch::default();
     watch.play(&server, &mut players, WARMS_UP, false);
     let cpu = server_cpu();
     watch.play(&server, &mut players, LASTS, true);
     let cpu = server_cpu().zip(cpu).map(|(after, before)| (after - before) / LASTS.as_secs_f64());
-    Row {
+    AttackRow {
         attack,
         error: watch.error / watch.looks as f64,
         cpu,
@@ -120,21 +120,27 @@ fn trust(identity: &Identity) -> Trust {
     trust
 }
 
-struct Player {
+struct HonestPlayer {
     client: NetClient<Vec2>,
     ship: Option<EntityId>,
 }
 
 #[derive(Default)]
-struct Watch {
+struct AttackWatch {
     error: f64,
     looks: u64,
     outbox_bytes: usize,
     allocated: i64,
 }
 
-impl Watch {
-    fn play(&mut self, server: &NetServer<Vec2>, players: &mut [Player], span: Duration, is_measured: bool) {
+impl AttackWatch {
+    fn play(
+        &mut self,
+        server: &NetServer<Vec2>,
+        players: &mut [HonestPlayer],
+        span: Duration,
+        is_measured: bool,
+    ) {
         let started = Instant::now();
         while started.elapsed() < span {
             server.frame(|session, _| {
@@ -156,7 +162,7 @@ impl Watch {
         }
     }
 
-    fn look(&mut self, player: &Player, index: usize, ships: &[Option<EntityId>]) {
+    fn look(&mut self, player: &HonestPlayer, index: usize, ships: &[Option<EntityId>]) {
         player.client.frame(|session, now| {
             let Some(shared) = session.clock_now(now).map(|now| now.shared) else { return };
             for (other, ship) in ships.iter().enumerate().filter(|(other, _)| *other != index) {
@@ -169,7 +175,7 @@ impl Watch {
     }
 }
 
-impl Player {
+impl HonestPlayer {
     fn fly(&mut self, index: usize) {
         let Self { client, ship } = self;
         client.frame(|session, now| {

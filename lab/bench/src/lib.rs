@@ -9,11 +9,11 @@
 #![forbid(unsafe_code)]
 
 pub mod assault;
-mod errors;
+mod error_histogram;
 mod helper;
 pub mod machine;
-mod scene;
+mod tank_recording;
 
-pub use errors::Errors;
+pub use error_histogram::ErrorHistogram;
 pub use helper::{Helper, report, until_stdin_ends};
-pub use scene::{FIELD, Scene};
+pub use tank_recording::{FIELD, TankRecording};

@@ -24,12 +24,12 @@ fn read(clock: ClockId) -> Duration {
 
 /// Turns at a steady rate, on a grid: a turn that comes late does not move those after it.
 #[derive(Clone, Copy, Debug)]
-pub struct Metronome {
+pub struct TickTimer {
     next: Duration,
     period: Duration,
 }
 
-impl Metronome {
+impl TickTimer {
     /// The first turn is now.
     pub fn hz(rate: f64) -> Self {
         Self { next: now(), period: Duration::from_secs_f64(1.0 / rate) }

@@ -9,7 +9,6 @@ mod congestion;
 mod crowd;
 mod error;
 mod fleet;
-mod game;
 mod hostile;
 mod measure;
 mod memory;
@@ -20,15 +19,16 @@ mod sizes;
 mod thousand;
 mod time_warp;
 mod wire;
+mod workload;
 
 use std::process::ExitCode;
 
-use measure::Table;
+use measure::BenchTable;
 
 /// A name for the command line, and what it measures.
-type Bench = (&'static str, fn() -> Table);
+type BenchEntry = (&'static str, fn() -> BenchTable);
 
-const BENCHES: [Bench; 12] = [
+const BENCHES: [BenchEntry; 12] = [
     ("place", crowd::bench),
     ("wire", wire::bench),
     ("error", error::bench),

@@ -83,19 +83,19 @@ impl<'a> Contender<'a> {
 }
 
 /// Contenders beside their baseline.
-pub(crate) struct Table {
+pub(crate) struct BenchTable {
     title: String,
-    rows: Vec<Row>,
+    rows: Vec<TimingRow>,
     notes: Vec<String>,
 }
 
-struct Row {
+struct TimingRow {
     name: String,
     ratio: f64,
     nanos: f64,
 }
 
-impl Table {
+impl BenchTable {
     /// Measures all contenders in turns; the first is the baseline.
     pub(crate) fn measure(title: &str, mut contenders: Vec<Contender<'_>>) -> Self {
         let mut best = vec![f64::INFINITY; contenders.len()];
@@ -108,7 +108,7 @@ impl Table {
         let rows = contenders
             .iter()
             .zip(&best)
-            .map(|(contender, secs)| Row {
+            .map(|(contender, secs)| TimingRow {
                 name: contender.name.clone(),
                 ratio: secs / best[0],
                 nanos: secs * 1e9,
@@ -135,7 +135,7 @@ impl Table {
     }
 }
 
-impl fmt::Display for Table {
+impl fmt::Display for BenchTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.rows.is_empty() {
             writeln!(f, "{}", self.title)?;

@@ -12,7 +12,7 @@ use fairpath_net::{Congestion, Fingerprint};
 
 use crate::allocator;
 use crate::fleet::{Fleet, client};
-use crate::measure::Table;
+use crate::measure::BenchTable;
 
 const CLIENTS: usize = 32;
 const ENTITIES: usize = 64;
@@ -22,7 +22,7 @@ const SETTLE: Duration = Duration::from_secs(8);
 /// How this program is called to be the clients.
 pub(crate) const AS_CLIENTS: &str = "--as-idle-clients";
 
-pub(crate) fn bench() -> Table {
+pub(crate) fn bench() -> BenchTable {
     let (per_client, resident_idle) = idle_clients();
     let mut fleet = Fleet::new(0, |_| {});
     let empty = settled(&mut fleet);
@@ -48,7 +48,7 @@ pub(crate) fn bench() -> Table {
             (seen - unseen_again - per_client * CLIENTS as f64) / pairs,
         ),
     ];
-    let table = Table::of_notes(&format!(
+    let table = BenchTable::of_notes(&format!(
         "Memory of a server: {CLIENTS} clients, {ENTITIES} entities (bytes that are allocated)"
     ));
     let table =

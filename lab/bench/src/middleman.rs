@@ -12,7 +12,7 @@ use fairpath::time::Span;
 use fairpath_net::middleman::{Middleman, MiddlemanConfig};
 use fairpath_sim::{DelayStatistics, LinkConfig};
 
-use crate::measure::Table;
+use crate::measure::BenchTable;
 
 /// The round with the smallest 99th percentile counts, because noise only ever adds.
 const ROUNDS: usize = 5;
@@ -25,13 +25,13 @@ const GOAL: Span = Span::from_millis(2);
 /// Waits to try each way of waiting on, from 1 to 4 ms.
 const WAITS: u64 = 500;
 
-pub(crate) fn bench() -> Table {
+pub(crate) fn bench() -> BenchTable {
     let constant = LinkConfig::default().delay(Span::from_micros(DELAY.as_micros() as i64));
     let jittery = constant.clone().jitter_uniform(Span::from_millis(20));
     let (late, seen) = best_round(&constant);
     let (late_with_jitter, _) = best_round(&jittery);
     let within = if late.p99() <= Some(GOAL) { "held" } else { "not held" };
-    Table::of_notes(&format!(
+    BenchTable::of_notes(&format!(
         "Middleman: how late packets leave, at 1000 a second (µs, best of {ROUNDS} rounds)"
     ))
     .note(format!("{:<58} {:>8} {:>8} {:>8} {:>8}", "", "median", "p95", "p99", "max"))

@@ -14,7 +14,7 @@ use fairpath_predict::{
     TrendLinePredictor,
 };
 
-use crate::measure::{Contender, Table};
+use crate::measure::{BenchTable, Contender};
 
 /// Shi 2014's delays: 300 to 2100 ms.
 const HORIZONS: [u32; 7] = [18, 36, 54, 72, 90, 108, 126];
@@ -28,24 +28,24 @@ const WARM_UP_TICKS: u32 = TICKS_AHEAD_MAX;
 /// Those whose cost should grow no faster than the crowd.
 const LINEAR_IN_PLAYERS: [&str; 6] = ["EKB", "OAEKB", "hybrid EKB", "hybrid OAEKB", "IS", "HM"];
 
-pub(crate) fn bench() -> Table {
+pub(crate) fn bench() -> BenchTable {
     let map = Map::crossing();
     let grid = map.to_grid();
     let crowds = CROWDS.map(|players| {
         let mut random = Random::from_seed(players as u64);
-        (0..SUBJECTS).map(|_| Scene::new(players, &map, &mut random)).collect::<Vec<_>>()
+        (0..SUBJECTS).map(|_| Situation::new(players, &map, &mut random)).collect::<Vec<_>>()
     });
     let drive = Drive::new();
     let mut contenders = Vec::new();
-    for (players, scenes) in CROWDS.into_iter().zip(&crowds) {
+    for (players, situations) in CROWDS.into_iter().zip(&crowds) {
         for predictor in predictors(&map) {
-            contenders.push(contender(predictor, players, scenes, &grid));
+            contenders.push(contender(predictor, players, situations, &grid));
         }
-        contenders.push(adaptive_predicts(players, scenes, &grid));
-        contenders.push(adaptive_learns(players, scenes, &grid));
+        contenders.push(adaptive_predicts(players, situations, &grid));
+        contenders.push(adaptive_learns(players, situations, &grid));
     }
     contenders.extend(drive.contenders());
-    let table = Table::measure("Where will it be: one query of 7 horizons, 300 to 2100 ms", contenders);
+    let table = BenchTable::measure("Where will it be: one query of 7 horizons, 300 to 2100 ms", contenders);
     LINEAR_IN_PLAYERS
         .into_iter()
         .fold(table, |table, name| {
@@ -63,15 +63,15 @@ fn row(name: &str, players: usize) -> String {
 fn contender<'a>(
     mut predictor: Box<dyn Predictor>,
     players: usize,
-    scenes: &'a [Scene],
+    situations: &'a [Situation],
     grid: &'a Grid,
 ) -> Contender<'a> {
     let name = row(predictor.name(), players);
-    Contender::new(name, scenes.len(), move || {
+    Contender::new(name, situations.len(), move || {
         let mut positions = [Vec2::default(); HORIZONS.len()];
         let mut sum = 0.0;
-        for (subject, scene) in scenes.iter().enumerate() {
-            let known = scene.known(grid);
+        for (subject, situation) in situations.iter().enumerate() {
+            let known = situation.known(grid);
             predictor.learn(subject, &known);
             if predictor.predict(subject, &known, &HORIZONS, &mut positions).is_ok() {
                 sum += positions[HORIZONS.len() - 1].x;
@@ -82,18 +82,18 @@ fn contender<'a>(
 }
 
 /// What a game pays for when it asks. What was learned is there, but nothing is learned now.
-fn adaptive_predicts<'a>(players: usize, scenes: &'a [Scene], grid: &'a Grid) -> Contender<'a> {
+fn adaptive_predicts<'a>(players: usize, situations: &'a [Situation], grid: &'a Grid) -> Contender<'a> {
     let mut predictor = adaptive();
     for _ in 0..WARM_UP_TICKS {
-        for (subject, scene) in scenes.iter().enumerate() {
-            predictor.learn(subject, &scene.known(grid));
+        for (subject, situation) in situations.iter().enumerate() {
+            predictor.learn(subject, &situation.known(grid));
         }
     }
-    Contender::new(row("adaptive, predict", players), scenes.len(), move || {
+    Contender::new(row("adaptive, predict", players), situations.len(), move || {
         let mut positions = [Vec2::default(); HORIZONS.len()];
         let mut sum = 0.0;
-        for (subject, scene) in scenes.iter().enumerate() {
-            if predictor.predict(subject, &scene.known(grid), &HORIZONS, &mut positions).is_ok() {
+        for (subject, situation) in situations.iter().enumerate() {
+            if predictor.predict(subject, &situation.known(grid), &HORIZONS, &mut positions).is_ok() {
                 sum += positions[HORIZONS.len() - 1].x;
             }
         }
@@ -102,15 +102,15 @@ fn adaptive_predicts<'a>(players: usize, scenes: &'a [Scene], grid: &'a Grid) ->
 }
 
 /// What a game pays for at every tick of every player, asked or not.
-fn adaptive_learns<'a>(players: usize, scenes: &'a [Scene], grid: &'a Grid) -> Contender<'a> {
+fn adaptive_learns<'a>(players: usize, situations: &'a [Situation], grid: &'a Grid) -> Contender<'a> {
     let mut predictor = adaptive();
     let learn = move || {
-        for (subject, scene) in scenes.iter().enumerate() {
-            predictor.learn(subject, &scene.known(grid));
+        for (subject, situation) in situations.iter().enumerate() {
+            predictor.learn(subject, &situation.known(grid));
         }
         0.0
     };
-    Contender::new(row("adaptive, learn", players), scenes.len(), learn)
+    Contender::new(row("adaptive, learn", players), situations.len(), learn)
 }
 
 fn adaptive() -> Adaptive {
@@ -198,13 +198,13 @@ impl Drive {
 }
 
 /// A player that turns now and then, among others on Ethereal's map.
-struct Scene {
+struct Situation {
     history: Vec<Body>,
     inputs: Vec<Vec2>,
     others: Vec<Other>,
 }
 
-impl Scene {
+impl Situation {
     fn new(players: usize, map: &Map, random: &mut Random) -> Self {
         let others = (1..players).map(|number| Other {
             relation: if number % 2 == 0 { Relation::Friend } else { Relation::Enemy },

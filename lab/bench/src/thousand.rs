@@ -15,13 +15,13 @@ use fairpath::time::Span;
 use fairpath::vector::{Vec2, Vec3, Vector};
 use fairpath::wire::{Precision, PrecisionSettings};
 use fairpath::{EntityId, MotionKind, Observation, State, Trigger};
-use fairpath_bench::{Errors, Helper, Scene, machine, report, until_stdin_ends};
+use fairpath_bench::{ErrorHistogram, Helper, TankRecording, machine, report, until_stdin_ends};
 use fairpath_net::{
     ClientThread, Identity, NetClient, NetClientConfig, NetServer, NetServerConfig, Trust, unguessable_random,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::measure::Table;
+use crate::measure::BenchTable;
 
 const CLIENTS: usize = 1_000;
 const NEIGHBOURS: usize = 32;
@@ -51,14 +51,14 @@ pub(crate) const AS_SERVER: &str = "--as-crowded-server";
 pub(crate) const AS_BOTS: &str = "--as-a-crowd";
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Invitation {
+struct ServerAddress {
     address: SocketAddr,
     pin: String,
 }
 
 /// What the server went through while it was measured.
 #[derive(Debug, Serialize, Deserialize)]
-struct Served {
+struct ServerReport {
     processor_secs: f64,
     secs: f64,
     /// How late each tick was done, in microseconds, in order of lateness.
@@ -72,8 +72,8 @@ struct Served {
 
 /// What the bots saw in each second, and what they used.
 #[derive(Debug, Serialize, Deserialize)]
-struct Seen {
-    seconds: BTreeMap<u64, Errors>,
+struct BotsReport {
+    seconds: BTreeMap<u64, ErrorHistogram>,
     processor_secs: BTreeMap<u64, f64>,
 }
 
@@ -89,25 +89,27 @@ const STEP: usize = 50;
 const CLIENTS_MAX: usize = 4_000;
 
 /// What was asked for, if it makes sense.
-pub(crate) fn bench(arguments: &[String]) -> Option<Table> {
+pub(crate) fn bench(arguments: &[String]) -> Option<BenchTable> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let clients = |word: &str| word.parse().ok().filter(|clients| (1..=CLIENTS_MAX).contains(clients));
     let secs = |word: &str| word.parse().ok().filter(|secs| (1..=MEASURE.as_secs()).contains(secs));
     match words.as_slice() {
-        [] => Some(Crowd::gather(CLIENTS, MEASURE).table()),
+        [] => Some(CrowdRun::gather(CLIENTS, MEASURE).table()),
         ["search"] => Some(search()),
-        [count] => Some(Crowd::gather(clients(count)?, MEASURE).table()),
-        [count, lasting] => Some(Crowd::gather(clients(count)?, Duration::from_secs(secs(lasting)?)).table()),
+        [count] => Some(CrowdRun::gather(clients(count)?, MEASURE).table()),
+        [count, lasting] => {
+            Some(CrowdRun::gather(clients(count)?, Duration::from_secs(secs(lasting)?)).table())
+        }
         _ => None,
     }
 }
 
 /// Halves the gap between a number that holds and one that does not.
-fn search() -> Table {
+fn search() -> BenchTable {
     let (mut holds, mut fails) = (0, CLIENTS_MAX / STEP);
     let (mut best, mut next) = (None, CLIENTS / STEP);
     while fails - holds > 1 {
-        let crowd = Crowd::gather(next * STEP, TRY);
+        let crowd = CrowdRun::gather(next * STEP, TRY);
         eprintln!("{}", crowd.table());
         if crowd.is_held() {
             (holds, best) = (next, Some(crowd));
@@ -117,34 +119,34 @@ fn search() -> Table {
             next = holds.midpoint(fails);
         }
     }
-    best.map_or_else(|| Table::of_notes("not even 50 clients hold"), |crowd| crowd.table())
+    best.map_or_else(|| BenchTable::of_notes("not even 50 clients hold"), |crowd| crowd.table())
 }
 
 /// What came of so many.
-struct Crowd {
+struct CrowdRun {
     clients: usize,
-    served: Served,
-    errors: Errors,
+    served: ServerReport,
+    errors: ErrorHistogram,
     /// Cores that the bots used.
     bots_cores: f64,
 }
 
-impl Crowd {
+impl CrowdRun {
     fn gather(clients: usize, measure: Duration) -> Self {
         let (count, secs) = (clients.to_string(), measure.as_secs().to_string());
         let mut server = Helper::start([AS_SERVER, &count, &secs]);
-        let invitation: Invitation = server.hear();
+        let invitation: ServerAddress = server.next_report();
         let address = invitation.address.to_string();
         let bots = Helper::start([AS_BOTS, &count, &address, &invitation.pin]);
         eprintln!("   server is process {}, bots are {}", server.id(), bots.id());
-        let _: String = server.hear();
+        let _: String = server.next_report();
         let from = machine::now().as_secs() + 1;
-        let served: Served = server.hear();
+        let served: ServerReport = server.next_report();
         let until = machine::now().as_secs();
-        let seen: Seen = bots.finish();
+        let seen: BotsReport = bots.finish();
 
-        let mut errors = Errors::default();
-        seen.seconds.range(from..until).for_each(|(_, second)| errors.add(second));
+        let mut errors = ErrorHistogram::default();
+        seen.seconds.range(from..until).for_each(|(_, second)| errors.merge(second));
         let used: Vec<f64> = seen.processor_secs.range(from..until).map(|(_, used)| *used).collect();
         let used_secs = used.last().unwrap_or(&0.0) - used.first().unwrap_or(&0.0);
         Self { clients, served, errors, bots_cores: used_secs / used.len().saturating_sub(1).max(1) as f64 }
@@ -161,10 +163,10 @@ impl Crowd {
         is_in_time && self.served.lost + self.served.udp_dropped == 0
     }
 
-    fn table(&self) -> Table {
+    fn table(&self) -> BenchTable {
         let Self { clients, served, errors, bots_cores } = self;
         let share = served.secs * *clients as f64;
-        Table::of_notes(&format!(
+        BenchTable::of_notes(&format!(
             "{clients} clients with a tank each that see the {NEIGHBOURS} nearest, {TICKS_HZ} Hz, {:.0} s",
             served.secs
         ))
@@ -203,7 +205,7 @@ impl Crowd {
 
 /// As finely as it takes to stay far below the threshold, in a world of many fields.
 fn precision(clients: usize) -> Precision {
-    let corner = Scene::reach(clients);
+    let corner = TankRecording::reach(clients);
     let settings = PrecisionSettings {
         position_step: 0.05,
         world_min: Vec3::new(-corner, -corner, 0.0),
@@ -241,10 +243,10 @@ pub(crate) fn be_server(arguments: &[String]) {
     net.limits.handshakes_max = clients;
     let server = NetServer::bind(net, session).expect("the loopback has ports");
     let pin = server.fingerprint().to_string();
-    report(&Invitation { address: server.address(), pin });
+    report(&ServerAddress { address: server.address(), pin });
 
     let mut lost = 0;
-    let mut ticks = Ticks::new();
+    let mut ticks = ServerTicks::new();
     while server.frame(|session, _| session.clients().count()) < clients {
         ticks.next(&server, &mut lost);
     }
@@ -266,7 +268,7 @@ pub(crate) fn be_server(arguments: &[String]) {
     }
     let (more_bytes, more_vectors) = status();
     ticks.late_us.sort_unstable();
-    report(&Served {
+    report(&ServerReport {
         processor_secs: (machine::processor_time() - used).as_secs_f64(),
         secs: (machine::now() - began).as_secs_f64(),
         late_us: ticks.late_us,
@@ -283,20 +285,20 @@ pub(crate) fn be_server(arguments: &[String]) {
 }
 
 /// The game's ticks.
-struct Ticks {
-    metronome: machine::Metronome,
+struct ServerTicks {
+    timer: machine::TickTimer,
     late_us: Vec<u64>,
 }
 
-impl Ticks {
+impl ServerTicks {
     fn new() -> Self {
-        Self { metronome: machine::Metronome::hz(TICKS_HZ), late_us: Vec::new() }
+        Self { timer: machine::TickTimer::hz(TICKS_HZ), late_us: Vec::new() }
     }
 
     /// What a server's game does with every tank: looks where it is. Late is what the tick is done
     /// after its time.
     fn next(&mut self, server: &NetServer<Vec2>, lost: &mut u64) {
-        let late = self.metronome.wait();
+        let late = self.timer.wait();
         let woke = machine::now();
         server.frame(|session, now| {
             while let Some(event) = session.poll_event() {
@@ -337,24 +339,24 @@ pub(crate) fn be_bots(arguments: &[String]) {
     let address: SocketAddr = arguments[1].parse().expect("an address");
     let trust = Trust::Pinned(vec![arguments[2].parse().expect("a fingerprint")]);
     let lasting = SETTLE + MEASURE + AFTER_ALL;
-    let scene = Scene::record(count, lasting, SEED);
+    let truth = TankRecording::record(count, lasting, SEED);
     let has_ended = until_stdin_ends();
 
     let thread = ClientThread::start().expect("the system has threads");
     let came = machine::now();
     let mut began = None;
-    let mut bots: Vec<Bot> = Vec::new();
-    let (mut seconds, mut processor_secs) = (BTreeMap::<u64, Errors>::new(), BTreeMap::new());
-    let mut metronome = machine::Metronome::hz(TICKS_HZ * TURNS as f64);
+    let mut bots: Vec<CrowdBot> = Vec::new();
+    let (mut seconds, mut processor_secs) = (BTreeMap::<u64, ErrorHistogram>::new(), BTreeMap::new());
+    let mut timer = machine::TickTimer::hz(TICKS_HZ * TURNS as f64);
     for turn in 0_usize.. {
         if has_ended.load(Ordering::Relaxed) {
             break;
         }
-        metronome.wait();
+        timer.wait();
         let passed = (machine::now() - came).as_secs_f64();
         let arrived = ((passed * ARRIVALS_HZ) as usize).min(count);
         while bots.len() < arrived {
-            bots.push(Bot::new(&thread, bots.len(), count, address, trust.clone()));
+            bots.push(CrowdBot::new(&thread, bots.len(), count, address, trust.clone()));
         }
         // They drive off when everybody is there.
         if began.is_none() && bots.len() == count && bots.iter().all(|bot| bot.own.is_some()) {
@@ -366,22 +368,22 @@ pub(crate) fn be_bots(arguments: &[String]) {
         for bot in bots.iter_mut().filter(|bot| bot.tank % TURNS == turn % TURNS) {
             // Everybody drives in every tick, and one in ten compares.
             let is_comparing = ((bot.tank + turn) / TURNS).is_multiple_of(10);
-            bot.frame(&scene, began, is_comparing.then_some(&mut *errors));
+            bot.frame(&truth, began, is_comparing.then_some(&mut *errors));
         }
     }
-    report(&Seen { seconds, processor_secs });
+    report(&BotsReport { seconds, processor_secs });
     // A thousand goodbyes take longer than anybody wants to wait.
     std::process::exit(0);
 }
 
-struct Bot {
+struct CrowdBot {
     tank: usize,
     client: NetClient<Vec2>,
     own: Option<EntityId>,
     looked_at: Duration,
 }
 
-impl Bot {
+impl CrowdBot {
     /// One of such a crowd.
     fn new(thread: &ClientThread, tank: usize, crowd: usize, server: SocketAddr, trust: Trust) -> Self {
         let config = ClientConfig {
@@ -396,7 +398,7 @@ impl Bot {
     }
 
     /// Drives, and looks at the others.
-    fn frame(&mut self, scene: &Scene, began: Option<Duration>, errors: Option<&mut Errors>) {
+    fn frame(&mut self, truth: &TankRecording, began: Option<Duration>, errors: Option<&mut ErrorHistogram>) {
         let Self { tank, client, own, looked_at } = self;
         client.frame(|session, local| {
             while session.poll_event().is_some() {}
@@ -409,7 +411,7 @@ impl Bot {
             }
             if let Some(own) = *own {
                 // The session may just be ending; the next frame tells it.
-                let _ = session.observe(own, drive(scene, *tank, *looked_at, now), local);
+                let _ = session.observe(own, drive(truth, *tank, *looked_at, now), local);
                 *looked_at = now.unwrap_or_default();
             }
             let (Some(errors), Some(now)) = (errors, now) else { return };
@@ -419,16 +421,16 @@ impl Bot {
                     session.creation(other).and_then(|bytes| bytes.try_into().ok()).map(u16::from_le_bytes);
                 let Some(of) = of else { continue };
                 let shown = session.place(other, local).map(|state| state.position);
-                errors.look(shown, scene.truth(usize::from(of), now).position);
+                errors.record(shown, truth.truth(usize::from(of), now).position);
             }
         });
     }
 }
 
 /// Until it begins everybody stands where they will begin.
-fn drive(scene: &Scene, tank: usize, before: Duration, now: Option<Duration>) -> Observation<Vec2> {
+fn drive(truth: &TankRecording, tank: usize, before: Duration, now: Option<Duration>) -> Observation<Vec2> {
     let Some(now) = now else {
-        return Observation::Moved(State::moving(scene.truth(tank, Duration::ZERO).position, Vec2::ZERO));
+        return Observation::Moved(State::moving(truth.truth(tank, Duration::ZERO).position, Vec2::ZERO));
     };
-    scene.observe(tank, before, now)
+    truth.observe(tank, before, now)
 }

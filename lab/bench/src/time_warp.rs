@@ -7,13 +7,13 @@ use fairpath::time::{SharedInstant, Span, TickRate};
 use fairpath::vector::{Vec2, Vec3, Vector};
 use fairpath_compensate::{Moment, TimeWarp, TimeWarpConfig};
 
-use crate::measure::{Contender, Table};
+use crate::measure::{BenchTable, Contender};
 
 const PLAYERS: u32 = 64;
 const TICK_RATE: TickRate = TickRate::hz(60);
 const REWOUND: Span = Span::from_millis(500);
 
-pub(crate) fn bench() -> Table {
+pub(crate) fn bench() -> BenchTable {
     let config = TimeWarpConfig { rewind_max: REWOUND, ..TimeWarpConfig::default() };
     let (plane, now) = recorded::<Vec2>(config);
     let (space, _) = recorded::<Vec3>(config);
@@ -25,7 +25,7 @@ pub(crate) fn bench() -> Table {
     // Between two ticks, so that everybody is interpolated.
     let seen_at = now - REWOUND + Span::from_millis(5);
     let memory = [plane.memory_bytes(), space.memory_bytes()];
-    let table = Table::measure(
+    let table = BenchTable::measure(
         "Time warp: one shot rewinds 64 players by 500 ms, with a second of past at 60 ticks",
         vec![
             Contender::new("copying 64 states", 1, || {

@@ -9,12 +9,12 @@ use fairpath::time::SharedInstant;
 use fairpath::vector::Vec2;
 use fairpath::wire::{Header, Precision, decode_updates, encode_updates};
 
-use crate::measure::{Contender, Table};
+use crate::measure::{BenchTable, Contender};
 use crate::sizes::size_table;
 
 const VECTORS: usize = 16;
 
-pub(crate) fn bench() -> Table {
+pub(crate) fn bench() -> BenchTable {
     let precision = Precision::default();
     let now = SharedInstant::from_millis(60_000);
     let header = Header { sent_at: now, ..Header::default() };
@@ -22,7 +22,7 @@ pub(crate) fn bench() -> Table {
     let mut datagram = Vec::new();
     encode_updates(&precision, &header, &vectors, &mut datagram).expect("finite numbers encode");
     let (mut raw, mut packed) = (Vec::new(), Vec::new());
-    let mut table = Table::measure(
+    let mut table = BenchTable::measure(
         "Codec: a datagram of 16 linear DR vectors in the plane",
         vec![
             Contender::new("writing the same numbers as raw f64", VECTORS, || {

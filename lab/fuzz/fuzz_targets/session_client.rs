@@ -13,17 +13,17 @@ use fairpath::session::{ClassId, Client, ClientConfig, ClientId, CloseReason, To
 use fairpath::time::{LocalInstant, SharedInstant, Span};
 use fairpath::vector::Vec2;
 use fairpath_fuzz::speech::{self, EPOCH};
-use fairpath_fuzz::{Source, classes, client_keeps_its_bounds, take_events};
+use fairpath_fuzz::{ByteSource, classes, client_keeps_its_bounds, take_events};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    let mut source = Source(bytes);
-    let mut visit = Visit::new(source.take(1));
+    let mut source = ByteSource(bytes);
+    let mut harness = ClientHarness::new(source.take(1));
     while !source.is_empty() {
-        visit.step(&mut source);
+        harness.step(&mut source);
     }
 });
 
-struct Visit {
+struct ClientHarness {
     client: Client<Vec2>,
     packet: u64,
     now: LocalInstant,
@@ -32,18 +32,18 @@ struct Visit {
     shown: Option<SharedInstant>,
 }
 
-impl Visit {
+impl ClientHarness {
     fn new(how: u64) -> Self {
         let client = Client::new(ClientConfig::new(classes()), Random::from_seed(1));
         let now = LocalInstant::from_millis(1_000);
-        let mut visit = Self { client, packet: 0, now, ahead: Span::from_secs(how as i64 % 8), shown: None };
-        visit.client.handle_connected(now);
-        visit.drain();
+        let mut harness = Self { client, packet: 0, now, ahead: Span::from_secs(how as i64 % 8), shown: None };
+        harness.client.handle_connected(now);
+        harness.drain();
         if how & 8 == 0 {
-            visit.now += Span::from_millis(20);
-            let shared = visit.shared();
+            harness.now += Span::from_millis(20);
+            let shared = harness.shared();
             let placement = [Placement::Local, Placement::Global, Placement::Hop][how as usize / 16 % 3];
-            visit.say(&Message::Welcome(Welcome {
+            harness.say(&Message::Welcome(Welcome {
                 client: ClientId(0),
                 token: Token([0; 16]),
                 epoch: EPOCH,
@@ -52,7 +52,7 @@ impl Visit {
                 outcome: Outcome::New(1, 32),
             }));
         }
-        visit
+        harness
     }
 
     fn shared(&self) -> SharedInstant {
@@ -65,7 +65,7 @@ impl Visit {
         self.client.handle_stream(&bytes, self.now);
     }
 
-    fn step(&mut self, source: &mut Source<'_>) {
+    fn step(&mut self, source: &mut ByteSource<'_>) {
         let choice = source.take(1);
         let shared = self.shared();
         match choice % 16 {
@@ -80,7 +80,7 @@ impl Visit {
         client_keeps_its_bounds(&mut self.client, self.now, &mut self.shown);
     }
 
-    fn carry(&mut self, source: &mut Source<'_>, shared: SharedInstant) {
+    fn carry(&mut self, source: &mut ByteSource<'_>, shared: SharedInstant) {
         match source.below(8) {
             0..=4 => {
                 let bytes = speech::datagram(source, &mut self.packet, shared);
@@ -102,7 +102,7 @@ impl Visit {
         }
     }
 
-    fn reconnect(&mut self, source: &mut Source<'_>, shared: SharedInstant) {
+    fn reconnect(&mut self, source: &mut ByteSource<'_>, shared: SharedInstant) {
         if source.below(2) == 0 {
             let reason = CloseReason::from_code(source.take(1) as u8);
             self.client.handle_disconnected(reason, self.now);
@@ -114,7 +114,7 @@ impl Visit {
     }
 
     /// What the player does. Errors are answers.
-    fn act(&mut self, source: &mut Source<'_>) {
+    fn act(&mut self, source: &mut ByteSource<'_>) {
         let (client, now) = (&mut self.client, self.now);
         let object: EntityId = source.entity();
         match source.below(10) {

@@ -42,7 +42,7 @@ pub(crate) struct Viewport {
 
 /// A part of a page, in its pixels, and how much larger to draw it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clip {
+pub(crate) struct PageClip {
     pub(crate) x: u32,
     pub(crate) y: u32,
     pub(crate) width: u32,
@@ -210,8 +210,8 @@ impl Chromium {
     }
 
     /// Returns a PNG of a part of the page.
-    pub(crate) fn photograph_clip(&mut self, tab: &Tab, clip: Clip) -> Done<Vec<u8>> {
-        let Clip { x, y, width, height, scale } = clip;
+    pub(crate) fn photograph_clip(&mut self, tab: &Tab, clip: PageClip) -> Done<Vec<u8>> {
+        let PageClip { x, y, width, height, scale } = clip;
         let clip = json!({ "x": x, "y": y, "width": width, "height": height, "scale": scale });
         self.capture(tab, json!({ "format": "png", "clip": clip }))
     }

@@ -47,27 +47,27 @@ const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 pub(crate) fn run(browser: &mut Chromium, folder: &Path) -> Done {
     let anywhere = SocketAddr::from(([127, 0, 0, 1], 0));
-    let mut house = House::open(folder, anywhere, anywhere)?;
+    let mut server = ServerProcess::open(folder, anywhere, anywhere)?;
     let late =
-        MiddlemanConfig::between(anywhere, house.served_at).both_ways(LinkConfig::default().delay(DELAY));
+        MiddlemanConfig::between(anywhere, server.served_at).both_ways(LinkConfig::default().delay(DELAY));
     let middleman = Middleman::start(late)?;
     let address =
-        format!("http://{}/?scene=play&network=real&connect={}", house.shown_at, middleman.address());
+        format!("http://{}/?scene=play&network=real&connect={}", server.shown_at, middleman.address());
     let tab = browser.open(&address, Viewport::DESKTOP)?;
     browser.wait_for(&tab, IS_CONNECTED)?;
-    watch(browser, &tab, &house)?;
+    watch(browser, &tab, &server)?;
     // Nobody says goodbye: the process is killed, and the link stays where it is.
-    house.kill()?;
+    server.kill()?;
     browser.wait_for(&tab, &says("The server is gone"))?;
-    let house = House::open(folder, house.served_at, house.shown_at)?;
+    let server = ServerProcess::open(folder, server.served_at, server.shown_at)?;
     browser.wait_for(&tab, &says("Connected again"))?;
     browser.wait_for(&tab, &says("By the server's ledger"))?;
     eprintln!("    the server was killed and started again, and the page said so and came back");
     // A browser writes down every connection that failed: here they were meant to.
     browser.complaints();
     browser.close(tab)?;
-    play_hosted_games(browser, &house)?;
-    drop(house);
+    play_hosted_games(browser, &server)?;
+    drop(server);
     middleman.stop();
     Ok(())
 }
@@ -80,11 +80,11 @@ fn says(words: &str) -> String {
 
 /// The jet car, the boat and the race car: the server plays them, and what the hands do moves them
 /// there.
-fn play_hosted_games(browser: &mut Chromium, house: &House) -> Done {
+fn play_hosted_games(browser: &mut Chromium, server: &ServerProcess) -> Done {
     const PLACE: &str = "[...fairpath.show.view.network.session.frame(performance.now()).slice(5, 7)]";
     for (game, name) in [(1, "jet car"), (2, "boat"), (3, "race car")] {
         let address =
-            format!("http://{}/?scene=play&network=real&game={game}&compensation=1", house.shown_at);
+            format!("http://{}/?scene=play&network=real&game={game}&compensation=1", server.shown_at);
         let tab = browser.open(&address, Viewport::PHONE)?;
         browser.wait_for(&tab, IS_CONNECTED)?;
         browser.wait_for(&tab, &says("Your screen is off by"))?;
@@ -104,18 +104,18 @@ fn play_hosted_games(browser: &mut Chromium, house: &House) -> Done {
 }
 
 /// A server and the page that leads to it, in a process of their own that can be killed.
-struct House {
+struct ServerProcess {
     child: Child,
     served_at: SocketAddr,
     shown_at: SocketAddr,
     fingerprint: Fingerprint,
 }
 
-impl House {
+impl ServerProcess {
     fn open(folder: &Path, served_at: SocketAddr, shown_at: SocketAddr) -> Done<Self> {
         let (served_at, shown_at) = (served_at.to_string(), shown_at.to_string());
         let mut child = Command::new(std::env::current_exe()?)
-            .arg("house")
+            .arg("serve")
             .arg(folder)
             .args([served_at, shown_at])
             // It ends when this is closed: neither an error nor Ctrl-C leaves one behind.
@@ -143,7 +143,7 @@ impl House {
     }
 }
 
-impl Drop for House {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         let _ = self.kill();
     }
@@ -151,7 +151,7 @@ impl Drop for House {
 
 /// The process: tanks and all games at one address, the page at another, until standard input is
 /// closed.
-pub(crate) fn keep_house(folder: &Path, served_at: &str, shown_at: &str) -> Done {
+pub(crate) fn run_server(folder: &Path, served_at: &str, shown_at: &str) -> Done {
     let config = ServerConfig { budget: BUDGET, ..ServerConfig::new(classes(), new_epoch()) };
     let session = Server::<Vec2>::new(config, Box::new(Broadcast), unguessable_random());
     let mut config = NetServerConfig::new(served_at.parse()?, Identity::local(&[])?);
@@ -207,10 +207,10 @@ fn classes() -> [(ClassId, Class); 2] {
 }
 
 /// Drives until the witness has seen a stretch of real driving within the threshold.
-fn watch(browser: &mut Chromium, tab: &Tab, house: &House) -> Done {
-    let trust = Trust::Pinned(vec![house.fingerprint]);
+fn watch(browser: &mut Chromium, tab: &Tab, server: &ServerProcess) -> Done {
+    let trust = Trust::Pinned(vec![server.fingerprint]);
     let session = Client::<Vec2>::new(ClientConfig::new(classes()), unguessable_random());
-    let witness = NetClient::connect(house.served_at, NetClientConfig::new(trust), session)?;
+    let witness = NetClient::connect(server.served_at, NetClientConfig::new(trust), session)?;
     browser.key(tab, "KeyW", true)?;
     see_a_shot(browser, tab, &witness)?;
     let begun = Instant::now();

@@ -27,7 +27,7 @@ fn main() -> ExitCode {
         ["build", folder] => build::build(Path::new(folder)).map(|_| ()),
         ["try"] => trial::run(),
         // For `try` alone: the server that is killed there.
-        ["house", folder, served_at, shown_at] => live::keep_house(Path::new(folder), served_at, shown_at),
+        ["serve", folder, served_at, shown_at] => live::run_server(Path::new(folder), served_at, shown_at),
         ["cost"] => trial::cost(),
         ["photograph", folder] => photograph::run(Path::new(folder)),
         ["tour", folder] => tour::run(Path::new(folder)),

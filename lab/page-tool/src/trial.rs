@@ -2,7 +2,7 @@
 //! shows the bits that the native library computes.
 
 use fairpath_net::PageServer;
-use fairpath_page::report::Evaluation;
+use fairpath_page::report::RecordingEvaluation;
 use fairpath_page::scene::{self, File, Scene};
 use serde_json::json;
 
@@ -228,8 +228,9 @@ fn try_report(browser: &mut Chromium, page: &str) -> Done {
     browser.evaluate(&tab, &read("walk.csv", &csv))?;
     browser.wait_for(&tab, "fairpath.page.isEvaluated === true")?;
     let seen = browser.evaluate(&tab, "fairpath.page.scores.map(one => one && [...one])")?;
-    let native = Evaluation::of(File { name: "walk.csv", bytes: csv.as_bytes() }, None)?;
-    let expected: Vec<_> = (0..Evaluation::names().count()).map(|number| native.score(number)).collect();
+    let native = RecordingEvaluation::of(File { name: "walk.csv", bytes: csv.as_bytes() }, None)?;
+    let expected: Vec<_> =
+        (0..RecordingEvaluation::names().count()).map(|number| native.score(number)).collect();
     if seen != json!(expected) {
         return Err(Failed(format!("the browser's evaluator says {seen}, natively it is {expected:?}")));
     }

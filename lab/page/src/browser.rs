@@ -246,7 +246,7 @@ fn local(now_ms: f64) -> LocalInstant {
 /// The evaluator.
 #[wasm_bindgen]
 pub struct Evaluation {
-    evaluation: report::Evaluation,
+    evaluation: report::RecordingEvaluation,
 }
 
 #[wasm_bindgen]
@@ -255,12 +255,12 @@ impl Evaluation {
     /// wrong with it.
     pub fn of(name: &str, bytes: &[u8], breaks: &str, cuts: Option<Vec<u8>>) -> Result<Self, String> {
         let cuts = cuts.as_ref().map(|bytes| File { name: breaks, bytes });
-        report::Evaluation::of(File { name, bytes }, cuts).map(|evaluation| Self { evaluation })
+        report::RecordingEvaluation::of(File { name, bytes }, cuts).map(|evaluation| Self { evaluation })
     }
 
     /// Everybody who can be asked, one a line.
     pub fn names() -> String {
-        report::Evaluation::names().collect::<Vec<_>>().join("\n")
+        report::RecordingEvaluation::names().collect::<Vec<_>>().join("\n")
     }
 
     /// Players, seconds and the hit radius.

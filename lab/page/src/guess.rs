@@ -17,7 +17,7 @@ use fairpath_eval::play::Play;
 use fairpath_games::ethereal::{EtherealConfig, Match};
 
 use self::roster::{COUNT, ROSTER, usual_mask};
-use self::walker::{Answer, SAMPLE_TICKS, Walker, run_at};
+use self::walker::{PredictedPath, SAMPLE_TICKS, Walker, run_at};
 use crate::chart::{Chart, Series};
 use crate::report::read_play;
 use crate::scene::{File, Knob, Scene, TICK_RATE};
@@ -63,16 +63,16 @@ pub struct Guess {
     horizon: usize,
     chosen: usize,
     focus: usize,
-    fans: Fans,
+    fans: PredictionTable,
 }
 
 /// What everybody says about everybody at one tick.
 #[derive(Default)]
-struct Fans {
+struct PredictionTable {
     /// The tick, and whether everybody had walked there.
     of: Option<(usize, bool)>,
     /// By predictor, then by player.
-    answers: Vec<Vec<Option<Answer>>>,
+    answers: Vec<Vec<Option<PredictedPath>>>,
 }
 
 impl Guess {
@@ -104,7 +104,7 @@ impl Guess {
             horizon: 3,
             chosen: 0,
             focus: 0,
-            fans: Fans::default(),
+            fans: PredictionTable::default(),
         };
         guess.ask(usual_mask());
         guess
@@ -120,7 +120,7 @@ impl Guess {
     fn ask(&mut self, mask: u32) {
         self.mask = mask;
         self.walker.ask(mask, &self.stage);
-        self.fans = Fans::default();
+        self.fans = PredictionTable::default();
     }
 
     fn go_to(&mut self, tick: usize) {
@@ -139,11 +139,11 @@ impl Guess {
                 .map(|player| self.walker.answer(&self.play, self.now, player, predictor));
             answers.push(said.collect());
         }
-        self.fans = Fans { of: Some(of), answers };
+        self.fans = PredictionTable { of: Some(of), answers };
     }
 
     /// What a predictor says about a player now, as far as that is worked out.
-    fn answer(&self, player: usize, predictor: usize) -> Option<Answer> {
+    fn answer(&self, player: usize, predictor: usize) -> Option<PredictedPath> {
         let is_of_now = self.fans.of.is_some_and(|(tick, _)| tick == self.now);
         *self.fans.answers.get(predictor)?.get(player).filter(|_| is_of_now)?
     }

@@ -18,9 +18,9 @@ use fairpath::vector::Vec2;
 use fairpath_games::online::{FAIRNESS, Fairness, HostedJetCar, HostedRace, HostedSailing, SHOT, TANK};
 use fairpath_games::tanks::ConfigError;
 
-use self::guest::Away;
+use self::guest::HostedPlayer;
 use self::tanks::LiveTank;
-use crate::play::{Game, Hands, jet_car, race, sailing};
+use crate::play::{Hands, PlayedGame, jet_car, race, sailing};
 
 /// What a page must know of a server.
 #[derive(Clone, Copy, Debug)]
@@ -35,10 +35,10 @@ pub struct About {
 
 /// A browser's place at a server.
 ///
-/// Its frame is that of [`Play`](crate::play::Play).
+/// Its frame is that of [`PlayScene`](crate::play::PlayScene).
 pub struct Live {
     session: Client<Vec2>,
-    table: Box<dyn Table>,
+    table: Box<dyn OnlineGame>,
     hands: Hands,
     is_compensated: bool,
     fairness: Option<Fairness>,
@@ -46,7 +46,7 @@ pub struct Live {
 }
 
 /// A game at a server, whichever it is.
-trait Table {
+trait OnlineGame {
     /// There is a session, and it knows nothing yet.
     fn begin(&mut self, session: &mut Client<Vec2>);
     /// Something that the session says.
@@ -67,22 +67,22 @@ trait Table {
 }
 
 impl Live {
-    /// A player of this game (as [`Play`](crate::play::Play) counts them) at a server; `random`
+    /// A player of this game (as [`PlayScene`](crate::play::PlayScene) counts them) at a server; `random`
     /// must be unguessable.
     pub fn new(game: u32, about: About, random: &Random) -> Result<Self, ConfigError> {
-        let table: Box<dyn Table> = match game {
+        let table: Box<dyn OnlineGame> = match game {
             0 => Box::new(LiveTank::new(about.seed, random.fork(0).bits())?),
             1 => {
-                let game = jet_car::JetCar::new(about.seed);
-                Box::new(Away::<_, HostedJetCar>::new(game.truth(), game))
+                let game = jet_car::JetCarGame::new(about.seed);
+                Box::new(HostedPlayer::<_, HostedJetCar>::new(game.truth(), game))
             }
             2 => {
-                let game = sailing::Sailing::new(about.seed);
-                Box::new(Away::<_, HostedSailing>::new(game.truth(), game))
+                let game = sailing::SailingGame::new(about.seed);
+                Box::new(HostedPlayer::<_, HostedSailing>::new(game.truth(), game))
             }
             _ => {
-                let game = race::Race::new(about.seed);
-                Box::new(Away::<_, HostedRace>::new(game.truth(), game))
+                let game = race::RaceGame::new(about.seed);
+                Box::new(HostedPlayer::<_, HostedRace>::new(game.truth(), game))
             }
         };
         let class = || Class::new(Trigger::within(about.threshold));

@@ -1,4 +1,4 @@
-//! Play: drive a tank, a jet car, a boat or a race car over a bad network, with and without help.
+//! PlayScene: drive a tank, a jet car, a boat or a race car over a bad network, with and without help.
 //!
 //! The server is in this process, but it and the player meet only through a [`RoundTrip`]: the
 //! server plays the inputs that have arrived, and the screen shows what has come back. With
@@ -42,10 +42,10 @@ const CHART_TICKS: usize = 600;
 /// average over ten seconds, about the own thing and about the others; both now; four numbers of
 /// the game's own; wind x and y; then how many things there are to draw, and for each its kind, x,
 /// y, heading, two sizes, team, and whether it is the own one.
-pub struct Play {
+pub struct PlayScene {
     seed: u64,
     game: u32,
-    table: Box<dyn Plays>,
+    table: Box<dyn AnyLaggedGame>,
     ticks: u64,
     hands: Hands,
     lag: Span,
@@ -68,7 +68,7 @@ pub(crate) struct Hands {
 /// Things to draw, as the page knows them.
 #[derive(Clone, Copy)]
 #[repr(u8)]
-pub(crate) enum Kind {
+pub(crate) enum Sprite {
     Tank,
     Shot,
     JetCar,
@@ -82,7 +82,7 @@ pub(crate) enum Kind {
 /// One thing to draw.
 #[derive(Clone, Copy)]
 pub(crate) struct Thing {
-    pub(crate) kind: Kind,
+    pub(crate) kind: Sprite,
     pub(crate) position: Vec2,
     pub(crate) heading: f64,
     /// Two lengths or angles; which, the kind decides.
@@ -92,7 +92,7 @@ pub(crate) struct Thing {
 }
 
 impl Thing {
-    pub(crate) fn new(kind: Kind, position: Vec2, heading: f64) -> Self {
+    pub(crate) fn new(kind: Sprite, position: Vec2, heading: f64) -> Self {
         Self { kind, position, heading, sizes: [0.0; 2], team: 0, is_own: false }
     }
 
@@ -104,7 +104,7 @@ impl Thing {
 }
 
 /// One game, its rules and its server.
-pub(crate) trait Game {
+pub(crate) trait PlayedGame {
     /// What a client can play on by itself.
     type Rules: Simulate;
     /// How often it is played.
@@ -137,11 +137,11 @@ pub(crate) trait Game {
     }
 }
 
-type StateOf<G> = <<G as Game>::Rules as Simulate>::State;
-type InputOf<G> = <<G as Game>::Rules as Simulate>::Input;
+type StateOf<G> = <<G as PlayedGame>::Rules as Simulate>::State;
+type InputOf<G> = <<G as PlayedGame>::Rules as Simulate>::Input;
 
 /// A game, whichever it is.
-trait Plays {
+trait AnyLaggedGame {
     fn tick(&mut self, hands: Hands, now: SharedInstant);
     fn set(&mut self, lag: Span, is_compensated: bool);
     /// How far what was shown is from what was there when it counted: the own thing, and the others
@@ -153,25 +153,25 @@ trait Plays {
 }
 
 /// A game and the way to it.
-struct Table<G: Game> {
+struct LaggedGame<G: PlayedGame> {
     game: G,
     rules: G::Rules,
     way: RoundTrip<G::Rules>,
     lag: Span,
     ticks: i64,
     /// What the screen showed, until the server has seen what the hands did then.
-    shown: VecDeque<Shown>,
+    shown: VecDeque<PendingComparison>,
     apart: (f64, f64),
 }
 
 /// What a screen showed, and when what the hands do about it is at the server.
-struct Shown {
+struct PendingComparison {
     counts_at: SharedInstant,
     own: Vec2,
     others: Vec<(u32, Vec2)>,
 }
 
-impl<G: Game> Table<G> {
+impl<G: PlayedGame> LaggedGame<G> {
     fn new(game: G) -> Self {
         let round_trip = Span::from_millis(ROUND_TRIP_MS_MAX);
         let way = RoundTrip::new(round_trip, false, G::TICK_RATE, game.idle(), game.truth(), G::own);
@@ -184,7 +184,7 @@ impl<G: Game> Table<G> {
     fn compare(&mut self, now: SharedInstant) {
         let own = self.way.drawn_own().position;
         let others = self.game.others(self.way.shown());
-        self.shown.push_back(Shown { counts_at: now + self.lag.scaled(0.5), own, others });
+        self.shown.push_back(PendingComparison { counts_at: now + self.lag.scaled(0.5), own, others });
         while let Some(shown) = self.shown.pop_front_if(|shown| shown.counts_at <= now) {
             let truth = self.game.truth();
             let there = self.game.others(&truth);
@@ -199,7 +199,7 @@ impl<G: Game> Table<G> {
     }
 }
 
-impl<G: Game> Plays for Table<G> {
+impl<G: PlayedGame> AnyLaggedGame for LaggedGame<G> {
     /// A game's own ticks are not the page's.
     fn tick(&mut self, hands: Hands, now: SharedInstant) {
         while SharedInstant::ZERO + G::TICK_RATE.begin(self.ticks + 1) <= now {
@@ -248,16 +248,16 @@ impl<G: Game> Plays for Table<G> {
     }
 }
 
-fn table(game: u32, seed: u64) -> Box<dyn Plays> {
+fn table(game: u32, seed: u64) -> Box<dyn AnyLaggedGame> {
     match game {
-        0 => Box::new(Table::new(tanks::Tanks::new(seed))),
-        1 => Box::new(Table::new(jet_car::JetCar::new(seed))),
-        2 => Box::new(Table::new(sailing::Sailing::new(seed))),
-        _ => Box::new(Table::new(race::Race::new(seed))),
+        0 => Box::new(LaggedGame::new(tanks::TanksGame::new(seed))),
+        1 => Box::new(LaggedGame::new(jet_car::JetCarGame::new(seed))),
+        2 => Box::new(LaggedGame::new(sailing::SailingGame::new(seed))),
+        _ => Box::new(LaggedGame::new(race::RaceGame::new(seed))),
     }
 }
 
-impl Play {
+impl PlayScene {
     /// Tanks, 300 ms there and back, without help.
     pub fn new(seed: u64) -> Self {
         let mut play = Self {
@@ -283,7 +283,7 @@ impl Play {
     }
 }
 
-impl Scene for Play {
+impl Scene for PlayScene {
     fn knobs(&self) -> Cow<'static, [Knob]> {
         KNOBS.into()
     }
@@ -373,8 +373,8 @@ mod tests {
     use super::*;
     use crate::scene::turn;
 
-    fn played(turns: &[(&str, f64)], secs: u32) -> Play {
-        let mut play = Play::new(1);
+    fn played(turns: &[(&str, f64)], secs: u32) -> PlayScene {
+        let mut play = PlayScene::new(1);
         for (knob, value) in turns {
             assert!(turn(&mut play, knob, *value));
         }
@@ -403,7 +403,7 @@ mod tests {
     fn hands_move_the_own_thing() {
         for game in 0..4 {
             let mut play = played(&[("game", f64::from(game)), ("lag", 100.0)], 1);
-            let place = |play: &Play| {
+            let place = |play: &PlayScene| {
                 let mut frame = Vec::new();
                 play.frame(&mut frame);
                 Vec2::new(frame[5], frame[6])

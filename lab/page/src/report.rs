@@ -10,13 +10,13 @@ use crate::guess::HORIZONS;
 use crate::scene::File;
 
 /// A recording, and what is asked about it.
-pub struct Evaluation {
+pub struct RecordingEvaluation {
     play: Play,
     stage: Stage,
     question: Question,
 }
 
-impl Evaluation {
+impl RecordingEvaluation {
     /// Reads a recording, and the breaks that belong to it; says what is wrong with it.
     pub fn of(file: File<'_>, breaks: Option<File<'_>>) -> Result<Self, String> {
         let play = read_play(file, breaks)?;
@@ -80,10 +80,10 @@ mod tests {
             let secs = f64::from(sample) * 0.05;
             rows += &format!("{secs},ann,1,{},0\n", 4.0 * secs);
         }
-        let evaluation = Evaluation::of(file("walk.csv", &rows), None).expect("a recording");
+        let evaluation = RecordingEvaluation::of(file("walk.csv", &rows), None).expect("a recording");
         let line = evaluation.score(0).expect("a line needs nothing");
         assert!(line[..HORIZONS.len()].iter().all(|mean| *mean < 0.05), "a line predicts a line: {line:?}");
-        let oaekb = Evaluation::names().position(|name| name == "oaekb").expect("it is there");
+        let oaekb = RecordingEvaluation::names().position(|name| name == "oaekb").expect("it is there");
         assert_eq!(evaluation.score(oaekb), None, "nobody knows the walls");
         let rows: String =
             (0..40).map(|sample| format!("{},ann,1,0,0\n", f64::from(sample) * 0.05)).collect();
@@ -93,7 +93,7 @@ mod tests {
             ("t,entity,team,x,y\n0,ann,1,zero,0\n", "row 2, column x: `zero` is not a number"),
             (&still, "nobody in it moves"),
         ] {
-            let wrong = Evaluation::of(file("bad.csv", text), None).err().expect("it is");
+            let wrong = RecordingEvaluation::of(file("bad.csv", text), None).err().expect("it is");
             assert!(wrong.starts_with("bad.csv: ") && wrong.contains(said), "{wrong}");
         }
     }

@@ -102,7 +102,7 @@ pub fn scene(name: &str, seed: u64) -> Option<Box<dyn Scene>> {
         "screens" => Box::new(crate::screens::Screens::new(seed)),
         "told" => Box::new(crate::told::Told::new(seed)),
         "guess" => Box::new(crate::guess::Guess::new(seed)),
-        "play" => Box::new(crate::play::Play::new(seed)),
+        "play" => Box::new(crate::play::PlayScene::new(seed)),
         _ => return None,
     })
 }

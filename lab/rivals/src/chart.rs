@@ -7,22 +7,22 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 
 /// What a picture shows.
-pub(crate) struct Chart<'a> {
+pub(crate) struct GrowthChart<'a> {
     pub(crate) title: &'a str,
-    pub(crate) across: Axis<'a>,
-    pub(crate) up: Axis<'a>,
-    pub(crate) lines: &'a [Line],
+    pub(crate) across: ChartAxis<'a>,
+    pub(crate) up: ChartAxis<'a>,
+    pub(crate) lines: &'a [ChartLine],
 }
 
 /// What an axis shows, and how values lie on it.
 #[derive(Clone, Copy)]
-pub(crate) struct Axis<'a> {
+pub(crate) struct ChartAxis<'a> {
     pub(crate) name: &'a str,
-    pub(crate) scale: Scale,
+    pub(crate) scale: AxisScale,
 }
 
 #[derive(Clone, Copy)]
-pub(crate) enum Scale {
+pub(crate) enum AxisScale {
     /// From zero on, evenly.
     Even,
     /// By powers of two.
@@ -30,7 +30,7 @@ pub(crate) enum Scale {
 }
 
 /// One line.
-pub(crate) struct Line {
+pub(crate) struct ChartLine {
     pub(crate) label: &'static str,
     pub(crate) points: Vec<(f64, f64)>,
 }
@@ -44,7 +44,7 @@ const COLOURS: [RGBColor; 3] =
 const FONT: &str = "sans-serif";
 const IN_MEMORY: &str = "drawing into a string cannot fail";
 
-impl Chart<'_> {
+impl GrowthChart<'_> {
     /// Draws it as SVG.
     pub(crate) fn draw(&self, file: &Path) {
         let mut drawing = String::new();
@@ -59,8 +59,8 @@ impl Chart<'_> {
     }
 
     fn plot(&self, area: &DrawingArea<SVGBackend<'_>, Shift>) {
-        let Axis { scale: scale_across, .. } = self.across;
-        let Axis { scale: scale_up, .. } = self.up;
+        let ChartAxis { scale: scale_across, .. } = self.across;
+        let ChartAxis { scale: scale_up, .. } = self.up;
         let (across, up) = (self.range(scale_across, |point| point.0), self.range(scale_up, |point| point.1));
         let (steps_across, steps_up) = (scale_across.steps(&across), scale_up.steps(&up));
         let mut chart = ChartBuilder::on(area)
@@ -99,13 +99,13 @@ impl Chart<'_> {
         }
     }
 
-    fn range(&self, scale: Scale, of: impl Fn(&(f64, f64)) -> f64) -> Range<f64> {
+    fn range(&self, scale: AxisScale, of: impl Fn(&(f64, f64)) -> f64) -> Range<f64> {
         let values = || self.lines.iter().flat_map(|line| line.points.iter().map(&of));
         scale.range(values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max))
     }
 }
 
-impl Scale {
+impl AxisScale {
     fn place(self, value: f64) -> f64 {
         match self {
             Self::Even => value,

@@ -5,13 +5,13 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use fairpath_bench::{Errors, Helper, Scene, machine};
+use fairpath_bench::{ErrorHistogram, Helper, TankRecording, machine};
 use fairpath_net::middleman::{Bounds, Handle, Middleman, MiddlemanConfig};
 use fairpath_sim::{LinkConfig, Loss};
 
-use crate::roles::{AS_RECEIVERS, AS_SERVER, Invitation, Terms, Used};
-use crate::table::Table;
-use crate::ways::{WAYS, Way};
+use crate::roles::{AS_RECEIVERS, AS_SERVER, ConnectInfo, RunTerms, Used};
+use crate::table::FanOutTable;
+use crate::ways::{METHODS, Method};
 
 /// How many there are of everything.
 const TANKS: usize = 64;
@@ -26,7 +26,7 @@ const LOOK_AT: Duration = Duration::from_secs(20);
 
 /// Everything that is known of one way to tell.
 #[derive(Clone, Debug)]
-pub(crate) struct Outcome {
+pub(crate) struct MethodResult {
     pub(crate) title: String,
     /// Processor time of the server for each entity, receiver and tick of 30 Hz, in nanoseconds.
     pub(crate) nanos: f64,
@@ -49,40 +49,40 @@ pub(crate) struct Outcome {
 pub(crate) fn fan_out(chosen: &[&str]) -> ExitCode {
     let counts: Vec<usize> = chosen.iter().filter_map(|word| word.parse().ok()).collect();
     let names: Vec<&str> = chosen.iter().copied().filter(|word| word.parse::<usize>().is_err()).collect();
-    if let Some(unknown) = names.iter().find(|name| Way::named(name).is_none()) {
-        let known: Vec<&str> = WAYS.iter().map(|way| way.name).collect();
+    if let Some(unknown) = names.iter().find(|name| Method::named(name).is_none()) {
+        let known: Vec<&str> = METHODS.iter().map(|way| way.name).collect();
         eprintln!("error: there is no way {unknown:?}; there are: {}", known.join(", "));
         return ExitCode::from(2);
     }
     let counts = if counts.is_empty() { RECEIVERS.to_vec() } else { counts };
-    let is_chosen = |way: &Way| names.is_empty() || names.contains(&way.name);
+    let is_chosen = |way: &Method| names.is_empty() || names.contains(&way.name);
     for receivers in counts {
-        let ways: Vec<&Way> = WAYS.iter().filter(|way| is_chosen(way)).collect();
+        let ways: Vec<&Method> = METHODS.iter().filter(|way| is_chosen(way)).collect();
         println!("{}", compare(&ways, receivers));
     }
     ExitCode::SUCCESS
 }
 
-fn compare(ways: &[&Way], receivers: usize) -> Table {
-    let full = |way: &&Way| run(way, TANKS, receivers, FULL_HZ, way.title.to_owned());
-    let mut outcomes: Vec<Outcome> = ways.iter().map(full).collect();
+fn compare(ways: &[&Method], receivers: usize) -> FanOutTable {
+    let full = |way: &&Method| run(way, TANKS, receivers, FULL_HZ, way.title.to_owned());
+    let mut outcomes: Vec<MethodResult> = ways.iter().map(full).collect();
     let ours = outcomes.iter().zip(ways).find(|(_, way)| way.name == "fairpath").map(|(ours, _)| ours.rms);
     if let Some(hz) = ours.map(rate_with_error) {
         let slower = ways.iter().filter(|way| way.sends_every_state && way.name != "raw-each");
         outcomes
             .extend(slower.map(|way| run(way, TANKS, receivers, hz, format!("{}, {hz:.1} Hz", way.title))));
     }
-    let share_moving = Scene::record(TANKS, LOOK_AT, crate::roles::SEED).share_moving();
-    Table { tanks: TANKS, receivers, share_moving, outcomes }
+    let share_moving = TankRecording::record(TANKS, LOOK_AT, crate::roles::SEED).share_moving();
+    FanOutTable { tanks: TANKS, receivers, share_moving, outcomes }
 }
 
 /// How often every state must be sent so that what receivers show is off by this much, on average:
 /// they go straight on from the last state. Found by trying, without a network.
 fn rate_with_error(rms: f64) -> f64 {
     let lasting = LOOK_AT;
-    let scene = Scene::record(TANKS, lasting, crate::roles::SEED);
+    let scene = TankRecording::record(TANKS, lasting, crate::roles::SEED);
     let error_at = |hz: f64| {
-        let mut errors = Errors::default();
+        let mut errors = ErrorHistogram::default();
         for look in 0..2_000_u32 {
             let at = lasting * look / 2_000;
             let sent = Duration::from_secs_f64((at.as_secs_f64() * hz).floor() / hz);
@@ -103,14 +103,14 @@ fn rate_with_error(rms: f64) -> f64 {
 }
 
 /// One way to tell.
-fn run(way: &Way, tanks: usize, receivers: usize, hz: f64, title: String) -> Outcome {
+fn run(way: &Method, tanks: usize, receivers: usize, hz: f64, title: String) -> MethodResult {
     eprintln!("   {title}: {tanks} entities, {receivers} receivers");
-    let terms = Terms { way: way.name.to_owned(), tanks, receivers, hz, secs: MEASURE_SECS };
+    let terms = RunTerms { way: way.name.to_owned(), tanks, receivers, hz, secs: MEASURE_SECS };
     let played = play(&terms, LinkConfig::default());
     let share = (tanks * receivers) as f64 * played.secs * FULL_HZ;
     let nanos = played.used.processor_secs * 1e9;
     let vectors = played.used.vectors.map(|vectors| vectors as f64);
-    Outcome {
+    MethodResult {
         title,
         nanos: nanos / share,
         nanos_per_vector: vectors.map(|vectors| nanos / vectors),
@@ -125,9 +125,9 @@ fn run(way: &Way, tanks: usize, receivers: usize, hz: f64, title: String) -> Out
 }
 
 /// What one pair of processes came to.
-pub(crate) struct Played {
+pub(crate) struct RunResult {
     pub(crate) used: Used,
-    pub(crate) errors: Errors,
+    pub(crate) errors: ErrorHistogram,
     pub(crate) secs: f64,
     pub(crate) bytes: u64,
     pub(crate) datagrams: u64,
@@ -136,25 +136,25 @@ pub(crate) struct Played {
 /// Plays once. Everything goes through a proxy, which counts, and which is the same for all: on the
 /// loopback it is who sends that pays for waking up who receives, which no server in a network
 /// does, and ways differ in how many threads their receivers have.
-pub(crate) fn play(terms: &Terms, link: LinkConfig) -> Played {
+pub(crate) fn play(terms: &RunTerms, link: LinkConfig) -> RunResult {
     let terms_text = serde_json::to_string(terms).expect("it becomes JSON");
     let mut server = Helper::start([AS_SERVER, &terms_text]);
-    let mut invitation: Invitation = server.hear();
+    let mut invitation: ConnectInfo = server.next_report();
     let proxy = proxy(invitation.address, link, terms.receivers);
     invitation.address = proxy.address();
     let invitation = serde_json::to_string(&invitation).expect("it becomes JSON");
     let receivers = Helper::start([AS_RECEIVERS, &terms_text, &invitation]);
-    let _: String = server.hear();
+    let _: String = server.next_report();
     let (began, before) = (machine::now(), counts(&proxy));
-    let used: Used = server.hear();
+    let used: Used = server.next_report();
     let (ended, after) = (machine::now(), counts(&proxy));
-    let seconds: BTreeMap<u64, Errors> = receivers.finish();
-    let mut errors = Errors::default();
+    let seconds: BTreeMap<u64, ErrorHistogram> = receivers.finish();
+    let mut errors = ErrorHistogram::default();
     // Whole seconds that were measured from their beginning to their end.
     for (_, second) in seconds.range(began.as_secs() + 1..ended.as_secs()) {
         errors.add(second);
     }
-    Played {
+    RunResult {
         used,
         errors,
         secs: (ended - began).as_secs_f64(),

@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use fairpath_bench::{Errors, Scene, machine, report, until_stdin_ends};
+use fairpath_bench::{ErrorHistogram, TankRecording, machine, report, until_stdin_ends};
 use serde::{Deserialize, Serialize};
 
-use crate::ways::Way;
+use crate::ways::Method;
 
 /// How this program is called to be the server, and to be the receivers.
 pub(crate) const AS_SERVER: &str = "--as-server";
@@ -16,7 +16,7 @@ pub(crate) const AS_RECEIVERS: &str = "--as-receivers";
 
 /// What both processes must agree about.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Terms {
+pub(crate) struct RunTerms {
     pub(crate) way: String,
     pub(crate) tanks: usize,
     pub(crate) receivers: usize,
@@ -27,7 +27,7 @@ pub(crate) struct Terms {
 
 /// What receivers must know to come.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Invitation {
+pub(crate) struct ConnectInfo {
     pub(crate) address: SocketAddr,
     /// What the server proves to be, where there is such a thing.
     pub(crate) proof: String,
@@ -58,23 +58,23 @@ const FRAMES_HZ: f64 = 60.0;
 /// Nobody waits longer than this for receivers.
 const GATHER_WITHIN: Duration = Duration::from_secs(30);
 
-impl Terms {
+impl RunTerms {
     fn from_words(words: &[&str]) -> Self {
         serde_json::from_str(words[0]).expect("started by this same program")
     }
 
-    fn way(&self) -> &'static Way {
-        Way::named(&self.way).expect("started by this same program")
+    fn way(&self) -> &'static Method {
+        Method::named(&self.way).expect("started by this same program")
     }
 }
 
 pub(crate) fn serve(words: &[&str]) {
-    let terms = Terms::from_words(words);
-    let scene = Scene::record(terms.tanks, SCENE_LASTS, SEED);
+    let terms = RunTerms::from_words(words);
+    let scene = TankRecording::record(terms.tanks, SCENE_LASTS, SEED);
     let mut teller = (terms.way().tell)(&terms);
     let (address, proof) = teller.invitation();
     let began = machine::now();
-    report(&Invitation { address, proof, began });
+    report(&ConnectInfo { address, proof, began });
 
     let has_ended = until_stdin_ends();
     let period = Duration::from_secs_f64(1.0 / terms.hz);
@@ -118,18 +118,18 @@ pub(crate) fn serve(words: &[&str]) {
 }
 
 pub(crate) fn receive(words: &[&str]) {
-    let terms = Terms::from_words(words);
-    let invitation: Invitation = serde_json::from_str(words[1]).expect("started by this same program");
-    let scene = Scene::record(terms.tanks, SCENE_LASTS, SEED);
+    let terms = RunTerms::from_words(words);
+    let invitation: ConnectInfo = serde_json::from_str(words[1]).expect("started by this same program");
+    let scene = TankRecording::record(terms.tanks, SCENE_LASTS, SEED);
     let mut receivers: Vec<_> =
         (0..terms.receivers).map(|nth| (terms.way().watch)(&terms, &invitation, nth as u64)).collect();
     let has_ended = until_stdin_ends();
     let mut shown = vec![None; terms.tanks];
-    let mut metronome = machine::Metronome::hz(FRAMES_HZ);
+    let mut timer = machine::TickTimer::hz(FRAMES_HZ);
     // What each second was like: the judge knows afterwards which seconds were measured.
-    let mut seconds: BTreeMap<u64, Errors> = BTreeMap::new();
+    let mut seconds: BTreeMap<u64, ErrorHistogram> = BTreeMap::new();
     while !has_ended.load(Ordering::Relaxed) {
-        metronome.wait();
+        timer.wait();
         for receiver in &mut receivers {
             let now = receiver.frame(invitation.began, &mut shown);
             let errors = seconds.entry((invitation.began + now).as_secs()).or_default();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fairpath::vector::Vec2;
-use fairpath_bench::Scene;
+use fairpath_bench::TankRecording;
 
 /// A state takes 18 bytes: who in two, position and velocity as four `f32`. With when it was true
 /// (four bytes, in microseconds) 64 of them fit into one packet of 1200.
@@ -11,13 +11,13 @@ const STATE_BYTES: usize = 18;
 const HEAD_BYTES: usize = 4;
 
 /// Position and velocity of a tank, as games spell them.
-pub(crate) fn spell(scene: &Scene, tank: usize, at: Duration) -> [f32; 4] {
+pub(crate) fn spell(scene: &TankRecording, tank: usize, at: Duration) -> [f32; 4] {
     let truth = scene.truth(tank, at);
     [truth.position.x, truth.position.y, truth.velocity.x, truth.velocity.y].map(|number| number as f32)
 }
 
 /// The states of all tanks, in packets of at most so many bytes.
-pub(crate) fn pack(scene: &Scene, at: Duration, bytes_max: usize) -> Vec<Vec<u8>> {
+pub(crate) fn pack(scene: &TankRecording, at: Duration, bytes_max: usize) -> Vec<Vec<u8>> {
     let states_max = (bytes_max - HEAD_BYTES) / STATE_BYTES;
     let tanks: Vec<usize> = (0..scene.len()).collect();
     let packet = |tanks: &[usize]| {
@@ -36,17 +36,17 @@ pub(crate) fn pack(scene: &Scene, at: Duration, bytes_max: usize) -> Vec<Vec<u8>
 /// true. The clock is the machine's own, which flatters those who would first have to find out what
 /// time it is.
 #[derive(Clone, Debug)]
-pub(crate) struct Snapshot {
-    known: Vec<Option<Known>>,
+pub(crate) struct ReceivedStates {
+    known: Vec<Option<KnownState>>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Known {
+struct KnownState {
     at: Duration,
     numbers: [f32; 4],
 }
 
-impl Snapshot {
+impl ReceivedStates {
     pub(crate) fn of(tanks: usize) -> Self {
         Self { known: vec![None; tanks] }
     }
@@ -70,7 +70,7 @@ impl Snapshot {
         if let Some(known) = self.known.get_mut(tank)
             && known.is_none_or(|known| known.at < at)
         {
-            *known = Some(Known { at, numbers });
+            *known = Some(KnownState { at, numbers });
         }
     }
 
@@ -82,7 +82,7 @@ impl Snapshot {
     }
 }
 
-impl Known {
+impl KnownState {
     fn shown(&self, now: Duration) -> Vec2 {
         let [x, y, vx, vy] = self.numbers.map(f64::from);
         let since = now.as_secs_f64() - self.at.as_secs_f64();

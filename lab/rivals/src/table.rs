@@ -2,18 +2,18 @@
 
 use std::fmt;
 
-use crate::contest::Outcome;
+use crate::contest::MethodResult;
 
 /// What was measured with so many tanks and receivers.
-pub(crate) struct Table {
+pub(crate) struct FanOutTable {
     pub(crate) tanks: usize,
     pub(crate) receivers: usize,
     /// How much of the time a tank drives.
     pub(crate) share_moving: f64,
-    pub(crate) outcomes: Vec<Outcome>,
+    pub(crate) outcomes: Vec<MethodResult>,
 }
 
-impl fmt::Display for Table {
+impl fmt::Display for FanOutTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { tanks, receivers, share_moving, outcomes } = self;
         let base = outcomes.first().map_or(f64::NAN, |first| first.nanos);
@@ -23,7 +23,7 @@ impl fmt::Display for Table {
         writeln!(f, "| | server CPU, ns | of the first | bytes | datagrams | error, RMS | error, p99 |")?;
         writeln!(f, "| --- | --- | --- | --- | --- | --- | --- |")?;
         for outcome in outcomes {
-            let Outcome { title, nanos, bytes, datagrams, rms, p99, .. } = outcome;
+            let MethodResult { title, nanos, bytes, datagrams, rms, p99, .. } = outcome;
             let of_first = nanos / base;
             writeln!(
                 f,

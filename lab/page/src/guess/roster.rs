@@ -13,7 +13,7 @@ const USUAL: [&str; 6] = ["line", "tdm", "hm", "ekb", "oaekb", "adaptive"];
 
 /// One predictor on the page.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Shown {
+pub(crate) struct RosterEntry {
     /// As the evaluator calls it.
     pub(crate) name: &'static str,
     /// What it expects of players, for somebody who has never heard of it.
@@ -28,13 +28,13 @@ pub(crate) struct Shown {
 }
 
 /// All of them, in the evaluator's order.
-pub(crate) const ROSTER: [Shown; COUNT] = {
+pub(crate) const ROSTER: [RosterEntry; COUNT] = {
     use Stroke::{Dashed, Dotted, Solid};
-    const fn of(name: &'static str, words: &'static str, colour: u32, stroke: Stroke) -> Shown {
-        Shown { name, words, colour, stroke, learns: false }
+    const fn of(name: &'static str, words: &'static str, colour: u32, stroke: Stroke) -> RosterEntry {
+        RosterEntry { name, words, colour, stroke, learns: false }
     }
-    const fn learner(shown: Shown) -> Shown {
-        Shown { learns: true, ..shown }
+    const fn learner(shown: RosterEntry) -> RosterEntry {
+        RosterEntry { learns: true, ..shown }
     }
     [
         of("line", "keeps going at the same velocity", 0, Solid),
@@ -70,8 +70,8 @@ pub(crate) fn usual_mask() -> u32 {
 
 /// One line for each: name, words, colour, stroke.
 pub(crate) fn in_words() -> String {
-    let line = |shown: &Shown| {
-        let Shown { name, words, colour, stroke, .. } = shown;
+    let line = |shown: &RosterEntry| {
+        let RosterEntry { name, words, colour, stroke, .. } = shown;
         format!("{name}\t{words}\t{colour}\t{}", *stroke as u32)
     };
     ROSTER.iter().map(line).collect::<Vec<_>>().join("\n")

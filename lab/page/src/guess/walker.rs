@@ -10,7 +10,7 @@ use super::HORIZONS;
 use super::roster::{COUNT, ROSTER};
 
 /// Where somebody is expected at each horizon.
-pub(super) type Answer = [Vec2; HORIZONS.len()];
+pub(super) type PredictedPath = [Vec2; HORIZONS.len()];
 
 /// How often standings are written down: ten times a second. Every horizon is a multiple of it.
 pub(super) const SAMPLE_TICKS: usize = 6;
@@ -20,11 +20,11 @@ const _: () = assert!((HORIZONS[0] as usize).is_multiple_of(SAMPLE_TICKS));
 /// begins at the beginning, and whoever goes back finds what was written down.
 pub(super) struct Walker {
     players: usize,
-    seats: Vec<Seat>,
+    seats: Vec<WalkedPredictor>,
 }
 
 /// One predictor, and how it fared.
-struct Seat {
+struct WalkedPredictor {
     predictor: Box<dyn Predictor>,
     learns: bool,
     is_asked: bool,
@@ -33,11 +33,11 @@ struct Seat {
     /// The next tick to walk to.
     next: usize,
     /// What it said at the last one, for each player who was there.
-    newest: Vec<Option<Answer>>,
+    newest: Vec<Option<PredictedPath>>,
     restarts: Vec<Restarts>,
-    standing: Standing,
+    standing: PredictorStanding,
     /// The standing before every tick that is a multiple of [`SAMPLE_TICKS`].
-    samples: Vec<Standing>,
+    samples: Vec<PredictorStanding>,
     /// All it ever said, for each tick and player: of those who learn, because they would say
     /// something else now. In short numbers, which nobody sees: they are a fourth of the memory
     /// that a browser needs for a long recording.
@@ -46,8 +46,8 @@ struct Seat {
 
 /// How a predictor fared from the beginning up to some tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Standing {
-    pub(super) horizons: [Score; HORIZONS.len()],
+pub(super) struct PredictorStanding {
+    pub(super) horizons: [HorizonScore; HORIZONS.len()],
     pub(super) packets: u32,
     /// How many moments of players there were.
     pub(super) moments: u32,
@@ -55,13 +55,13 @@ pub(super) struct Standing {
 
 /// How it fared at one horizon: counted at the tick it was asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Score {
+pub(super) struct HorizonScore {
     pub(super) sum: f64,
     pub(super) hits: u32,
     pub(super) count: u32,
 }
 
-impl Score {
+impl HorizonScore {
     /// The mean error; 0 before there is one.
     pub(super) fn mean(&self) -> f64 {
         self.sum / f64::from(self.count.max(1))
@@ -70,7 +70,7 @@ impl Score {
 
 impl Walker {
     pub(super) fn new(stage: &Stage, players: usize) -> Self {
-        let seats = all().iter().zip(ROSTER).map(|(candidate, shown)| Seat {
+        let seats = all().iter().zip(ROSTER).map(|(candidate, shown)| WalkedPredictor {
             predictor: candidate.make(stage),
             learns: shown.learns,
             is_asked: false,
@@ -78,7 +78,7 @@ impl Walker {
             next: 0,
             newest: vec![None; players],
             restarts: Vec::new(),
-            standing: Standing::default(),
+            standing: PredictorStanding::default(),
             samples: Vec::new(),
             kept: Vec::new(),
         });
@@ -99,9 +99,9 @@ impl Walker {
     /// Walks those who are farthest behind by one tick; nothing if nobody is behind `tick`. Answers
     /// how many predictions that took.
     pub(super) fn walk(&mut self, play: &Play, stage: &Stage, tick: usize) -> usize {
-        let behind = |seat: &&Seat| seat.is_asked && seat.missing.is_none() && seat.next <= tick;
+        let behind = |seat: &&WalkedPredictor| seat.is_asked && seat.missing.is_none() && seat.next <= tick;
         let Some(next) = self.seats.iter().filter(behind).map(|seat| seat.next).min() else { return 0 };
-        let mut walkers: Vec<&mut Seat> =
+        let mut walkers: Vec<&mut WalkedPredictor> =
             self.seats.iter_mut().filter(|seat| behind(&&**seat) && seat.next == next).collect();
         walkers.iter_mut().for_each(|seat| seat.begin_tick());
         let mut others = Vec::with_capacity(self.players);
@@ -140,7 +140,7 @@ impl Walker {
         tick: usize,
         subject: usize,
         predictor: usize,
-    ) -> Option<Answer> {
+    ) -> Option<PredictedPath> {
         let seat = &mut self.seats[predictor];
         if !seat.is_asked || seat.missing.is_some() {
             return None;
@@ -182,7 +182,7 @@ impl Walker {
     }
 
     /// How a predictor had fared before a tick, as far as it has come.
-    pub(super) fn standing(&self, tick: usize, predictor: usize) -> Standing {
+    pub(super) fn standing(&self, tick: usize, predictor: usize) -> PredictorStanding {
         let samples = &self.seats[predictor].samples;
         let place = (tick / SAMPLE_TICKS).min(samples.len().saturating_sub(1));
         samples.get(place).copied().unwrap_or_default()
@@ -205,14 +205,14 @@ impl Walker {
 
 const _: () = assert!(COUNT <= u32::BITS as usize, "who is asked is kept in bits");
 
-impl Seat {
+impl WalkedPredictor {
     fn begin_tick(&mut self) {
         if self.next.is_multiple_of(SAMPLE_TICKS) {
             self.samples.push(self.standing);
         }
     }
 
-    fn score(&mut self, answer: &Answer, run: &Run, index: usize, hit_radius: f64) {
+    fn score(&mut self, answer: &PredictedPath, run: &Run, index: usize, hit_radius: f64) {
         self.standing.moments += 1;
         for ((score, place), ticks) in self.standing.horizons.iter_mut().zip(answer).zip(HORIZONS) {
             if let Some(truth) = run.truth.get(index + ticks as usize) {
@@ -224,11 +224,11 @@ impl Seat {
         }
     }
 
-    fn keep(&mut self, subject: usize, answer: Option<Answer>) {
+    fn keep(&mut self, subject: usize, answer: Option<PredictedPath>) {
         self.newest[subject] = answer;
         if self.learns {
             let nothing = [[f32::NAN; 2]; HORIZONS.len()];
-            let short = |answer: Answer| answer.map(|place| [place.x as f32, place.y as f32]);
+            let short = |answer: PredictedPath| answer.map(|place| [place.x as f32, place.y as f32]);
             self.kept.push(answer.map_or(nothing, short));
         }
     }

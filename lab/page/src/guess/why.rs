@@ -38,7 +38,8 @@ pub(super) fn why(guess: &mut Guess) -> String {
     };
     let reason = guess.walker.reason(&guess.play, now, player, focus, ticks);
     let Some((run, index)) = run_at(&guess.play, player, now) else { return String::new() };
-    let view = View { unit: &guess.play.unit.to_string(), run, index, secs: f64::from(ticks) * TICK_SECS };
+    let view =
+        PredictionView { unit: &guess.play.unit.to_string(), run, index, secs: f64::from(ticks) * TICK_SECS };
     let expected = answer[guess.horizon];
     let mut lines = vec![
         format!("\t{}", view.verdict(predictor, &name, expected, ticks, guess.stage.hit_radius())),
@@ -58,7 +59,7 @@ pub(super) fn why(guess: &mut Guess) -> String {
 }
 
 /// One player at one moment.
-struct View<'a> {
+struct PredictionView<'a> {
     unit: &'a str,
     run: &'a Run,
     index: usize,
@@ -66,7 +67,7 @@ struct View<'a> {
     secs: f64,
 }
 
-impl View<'_> {
+impl PredictionView<'_> {
     fn here(&self) -> Vec2 {
         self.run.truth[self.index]
     }
@@ -339,7 +340,7 @@ mod tests {
     #[test]
     fn the_parts_of_an_error_make_up_all_of_it() {
         let (run, index) = view(vec![Vec2::ZERO; 4]);
-        let view = View { unit: "m", run: &run, index, secs: 0.3 };
+        let view = PredictionView { unit: "m", run: &run, index, secs: 0.3 };
         // Twice as far, straight on: all of it speed. As far, at right angles: all of it direction.
         let speed = view.difference(Vec2::new(20.0, 0.0), Vec2::new(10.0, 0.0));
         assert!(speed.contains("100 % are speed") && speed.contains("10 m too far"), "{speed}");
@@ -356,7 +357,7 @@ mod tests {
     fn what_happened_is_what_happened() {
         let along = |way: &dyn Fn(f64) -> Vec2| {
             let (run, index) = view((0..100).map(|tick| way(f64::from(tick))).collect());
-            View { unit: "m", run: &run, index, secs: 1.2 }.what_happened(72)
+            PredictionView { unit: "m", run: &run, index, secs: 1.2 }.what_happened(72)
         };
         assert!(along(&|tick| Vec2::new(tick, 0.0)).starts_with("It kept its course"));
         assert!(along(&|_| Vec2::ZERO).starts_with("It stood still ("));

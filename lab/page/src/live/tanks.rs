@@ -12,8 +12,8 @@ use fairpath_games::tanks::{
     Bot, ConfigError, Driver, Ground, Input, Match, Tanks, TanksConfig, Temperament,
 };
 
-use super::Table;
-use crate::play::{Hands, Kind, Thing, field};
+use super::OnlineGame;
+use crate::play::{Hands, Sprite, Thing, field};
 
 /// The player's own tank and shots are played here and told to the server; everybody else is seen
 /// through it.
@@ -45,7 +45,7 @@ impl LiveTank {
     }
 }
 
-impl Table for LiveTank {
+impl OnlineGame for LiveTank {
     fn begin(&mut self, _session: &mut Client<Vec2>) {
         self.crew.forget_told();
     }
@@ -74,13 +74,14 @@ impl Table for LiveTank {
     fn frame(&mut self, session: &mut Client<Vec2>, now: LocalInstant, out: &mut Vec<f64>) {
         let own = self.own(session, now);
         let others = others(session, now);
-        let count = |kind: Kind| others.iter().filter(|thing| thing.kind as u8 == kind as u8).count() as f64;
+        let count =
+            |kind: Sprite| others.iter().filter(|thing| thing.kind as u8 == kind as u8).count() as f64;
         let tanks = self.crew.game().tanks();
         out.extend([tanks.now().as_secs_f64(), 0.0, own.position.x, own.position.y, SCREEN]);
         out.extend([own.position.x, own.position.y, own.orientation, 0.0, 0.0, 0.0, 0.0]);
-        out.extend([count(Kind::Tank), count(Kind::Shot), 0.0, 0.0, 0.0, 0.0]);
-        let shots = tanks.shots().iter().map(|shot| Thing::new(Kind::Shot, shot.state().position, 0.0));
-        let tank = Thing { is_own: true, ..Thing::new(Kind::Tank, own.position, own.orientation) };
+        out.extend([count(Sprite::Tank), count(Sprite::Shot), 0.0, 0.0, 0.0, 0.0]);
+        let shots = tanks.shots().iter().map(|shot| Thing::new(Sprite::Shot, shot.state().position, 0.0));
+        let tank = Thing { is_own: true, ..Thing::new(Sprite::Tank, own.position, own.orientation) };
         let things: Vec<Thing> = others.into_iter().chain(shots).chain([tank]).collect();
         out.push(things.len() as f64);
         things.iter().for_each(|thing| thing.write(out));
@@ -108,7 +109,7 @@ fn others(session: &mut Client<Vec2>, now: LocalInstant) -> Vec<Thing> {
             continue;
         }
         let Some(state) = session.draw(object, now) else { continue };
-        let kind = if session.class(object) == Some(SHOT) { Kind::Shot } else { Kind::Tank };
+        let kind = if session.class(object) == Some(SHOT) { Sprite::Shot } else { Sprite::Tank };
         let team = u32::from(session.creation(object).is_some_and(|bytes| bytes.first() == Some(&1)));
         things.push(Thing { team, ..Thing::new(kind, state.position, state.orientation) });
     }

@@ -2,21 +2,21 @@ use fairpath::State;
 use fairpath::random::Random;
 use fairpath::time::{SharedInstant, TickRate};
 use fairpath::vector::{Vec2, Vector};
-use fairpath_games::jet_car::{Bot, Input, JetCar as Server, JetCarConfig, Scene, Skill, TICK_RATE};
+use fairpath_games::jet_car::{Bot, Input, JetCar, JetCarConfig, Scene, Skill, TICK_RATE};
 
-use super::{Game, Hands, Kind, Thing};
+use super::{Hands, PlayedGame, Sprite, Thing};
 
 /// A car with thrusters and no brakes, among things that come down.
-pub(crate) struct JetCar {
+pub(crate) struct JetCarGame {
     rules: JetCarConfig,
-    server: Server,
+    server: JetCar,
     bot: Bot,
 }
 
-impl JetCar {
+impl JetCarGame {
     pub(crate) fn new(seed: u64) -> Self {
         let rules = JetCarConfig::default();
-        let server = Server::new(rules, seed).expect("the usual rules are sound");
+        let server = JetCar::new(rules, seed).expect("the usual rules are sound");
         let bot = Bot::new(Skill::default(), Random::from_seed(seed).fork(u64::MAX));
         Self { rules, server, bot }
     }
@@ -27,7 +27,7 @@ impl JetCar {
     }
 }
 
-impl Game for JetCar {
+impl PlayedGame for JetCarGame {
     type Rules = JetCarConfig;
     const TICK_RATE: TickRate = TICK_RATE;
 
@@ -68,7 +68,7 @@ impl Game for JetCar {
             Thing {
                 sizes: [extent.x, extent.y],
                 team: one.pace as u32,
-                ..Thing::new(Kind::Obstruction, self.upright(one.position), 0.0)
+                ..Thing::new(Sprite::Obstruction, self.upright(one.position), 0.0)
             }
         };
         let mut things: Vec<Thing> = shown.obstructions.iter().map(obstruction).collect();
@@ -76,7 +76,7 @@ impl Game for JetCar {
         things.push(Thing {
             sizes: [size, size],
             is_own: true,
-            ..Thing::new(Kind::JetCar, self.upright(own.position), 0.0)
+            ..Thing::new(Sprite::JetCar, self.upright(own.position), 0.0)
         });
         things
     }

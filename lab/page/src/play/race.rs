@@ -6,20 +6,20 @@ use fairpath::random::Random;
 use fairpath::time::{SharedInstant, TickRate};
 use fairpath::vector::Vec2;
 use fairpath_games::race::{
-    Bot, Car, Cars, Heat, Input, Plan, Race as World, RaceConfig, Seat, Style, TICK_RATE, Track, Wheel,
+    Bot, Car, Cars, Heat, Input, Plan, Race, RaceConfig, Seat, Style, TICK_RATE, Track, Wheel,
 };
 
-use super::{Game, Hands, Kind, Thing};
+use super::{Hands, PlayedGame, Sprite, Thing};
 
 /// Four cars on a road, and the player drives the first.
-pub(crate) struct Race {
+pub(crate) struct RaceGame {
     heat: Heat,
     bot: Bot,
 }
 
 const OWN: EntityId = EntityId(0);
 
-impl Race {
+impl RaceGame {
     pub(crate) fn new(seed: u64) -> Self {
         let track = Arc::new(Track::generated(seed));
         let config = RaceConfig { laps: None, ..RaceConfig::default() };
@@ -30,12 +30,12 @@ impl Race {
     }
 
     /// The race that a screen shows.
-    fn resumed(&self, shown: &Cars) -> World {
+    fn resumed(&self, shown: &Cars) -> Race {
         shown.resume(self.heat.race().track(), *self.heat.race().config())
     }
 }
 
-impl Game for Race {
+impl PlayedGame for RaceGame {
     type Rules = Wheel;
     const TICK_RATE: TickRate = TICK_RATE;
 
@@ -85,7 +85,7 @@ impl Game for Race {
         let thing = |car: &Car| {
             let is_own = car.id() == OWN;
             let state = if is_own { *own } else { car.state() };
-            Thing { team: car.id().0, is_own, ..Thing::new(Kind::Car, state.position, state.orientation) }
+            Thing { team: car.id().0, is_own, ..Thing::new(Sprite::Car, state.position, state.orientation) }
         };
         shown.cars.iter().map(thing).collect()
     }

@@ -9,13 +9,13 @@ use ::fairpath::time::Span;
 use ::fairpath::vector::{Vec2, Vec3};
 use ::fairpath::wire::{Precision, PrecisionSettings};
 use ::fairpath::{EntityId, MotionKind, Trigger};
-use fairpath_bench::{Scene, machine};
+use fairpath_bench::{TankRecording, machine};
 use fairpath_net::{
     Identity, NetClient, NetClientConfig, NetServer, NetServerConfig, Trust, new_epoch, unguessable_random,
 };
 
-use super::{Teller, Watcher, any_port};
-use crate::roles::{Invitation, Terms};
+use super::{ServerSide, ReceiverSide, any_port};
+use crate::roles::{ConnectInfo, RunTerms};
 
 const TANK: ClassId = ClassId(0);
 /// Tanks drive straight or in circles.
@@ -36,7 +36,7 @@ pub(super) const BUNDLE: Span = Span::from_millis(95);
 /// As finely as it takes to stay far below the threshold, in a world of the fields that so many
 /// tanks drive on.
 pub(super) fn precision(tanks: usize) -> Precision {
-    let corner = Scene::reach(tanks);
+    let corner = TankRecording::reach(tanks);
     let settings = PrecisionSettings {
         position_step: 0.05,
         world_min: Vec3::new(-corner, -corner, 0.0),
@@ -55,28 +55,28 @@ fn class() -> Class {
     Class::new(trigger()).with_model(MODEL)
 }
 
-pub(super) struct Server {
+pub(super) struct FairpathServer {
     server: NetServer<Vec2>,
     objects: Vec<EntityId>,
 }
 
-impl Server {
+impl FairpathServer {
     /// Everybody is told whenever something is due.
-    pub(super) fn broadcast(terms: &Terms) -> Self {
+    pub(super) fn broadcast(terms: &RunTerms) -> Self {
         Self::new(terms, Span::ZERO, Box::new(Broadcast))
     }
 
     /// The same, in few datagrams.
-    pub(super) fn bundled(terms: &Terms) -> Self {
+    pub(super) fn bundled(terms: &RunTerms) -> Self {
         Self::new(terms, BUNDLE, Box::new(Broadcast))
     }
 
     /// Our own scheduler, with a budget that lets it tell everybody.
-    pub(super) fn error_index(terms: &Terms) -> Self {
+    pub(super) fn error_index(terms: &RunTerms) -> Self {
         Self::new(terms, Span::ZERO, Box::new(ErrorIndex::new(ErrorIndexConfig::new(terms.receivers as f64))))
     }
 
-    fn new(terms: &Terms, datagram_every: Span, scheduler: Box<dyn Scheduler<Vec2>>) -> Self {
+    fn new(terms: &RunTerms, datagram_every: Span, scheduler: Box<dyn Scheduler<Vec2>>) -> Self {
         let config = ServerConfig {
             clients_max: terms.receivers,
             precision: precision(terms.tanks),
@@ -100,7 +100,7 @@ impl Server {
     }
 }
 
-impl Teller for Server {
+impl ServerSide for FairpathServer {
     fn invitation(&self) -> (SocketAddr, String) {
         (self.server.address(), self.server.fingerprint().to_string())
     }
@@ -109,7 +109,7 @@ impl Teller for Server {
         self.server.frame(|session, _| session.clients().count())
     }
 
-    fn tick(&mut self, scene: &Scene, before: Duration, at: Duration) {
+    fn tick(&mut self, scene: &TankRecording, before: Duration, at: Duration) {
         self.server.frame(|session, now| {
             while session.poll_event().is_some() {}
             for (tank, object) in self.objects.iter().enumerate() {
@@ -124,22 +124,22 @@ impl Teller for Server {
     }
 }
 
-struct Receiver {
+struct FairpathReceiver {
     client: NetClient<Vec2>,
     objects: Vec<Option<EntityId>>,
 }
 
-pub(super) fn watch(terms: &Terms, invitation: &Invitation, _: u64) -> Box<dyn Watcher> {
+pub(super) fn watch(terms: &RunTerms, invitation: &ConnectInfo, _: u64) -> Box<dyn ReceiverSide> {
     let pin = invitation.proof.parse().expect("a fingerprint");
     let config = ClientConfig { precision: precision(terms.tanks), ..ClientConfig::new([(TANK, class())]) };
     let session = Client::new(config, unguessable_random());
     let client =
         NetClient::connect(invitation.address, NetClientConfig::new(Trust::Pinned(vec![pin])), session);
     let client = client.expect("the system has sockets");
-    Box::new(Receiver { client, objects: vec![None; terms.tanks] })
+    Box::new(FairpathReceiver { client, objects: vec![None; terms.tanks] })
 }
 
-impl Watcher for Receiver {
+impl ReceiverSide for FairpathReceiver {
     fn frame(&mut self, began: Duration, shown: &mut [Option<Vec2>]) -> Duration {
         let Self { client, objects } = self;
         client.frame(|session, local| {

@@ -22,12 +22,12 @@ use bevy::ecs::query::{QueryState, With};
 use bevy::ecs::system::Commands;
 use bevy::state::app::StatesPlugin;
 use bevy::time::TimeUpdateStrategy;
-use fairpath_bench::{Scene, machine};
+use fairpath_bench::{TankRecording, machine};
 use serde::{Deserialize, Serialize};
 
-use super::{Teller, Watcher, any_port};
-use crate::roles::{Invitation, Terms};
-use crate::snapshot::{Snapshot, spell};
+use super::{ServerSide, ReceiverSide, any_port};
+use crate::roles::{ConnectInfo, RunTerms};
+use crate::snapshot::{ReceivedStates, spell};
 
 /// Which tank it is; it never changes.
 #[derive(Clone, Copy, Debug, PartialEq, Component, Serialize, Deserialize)]
@@ -47,15 +47,15 @@ fn protocol(app: &mut App) {
     app.component::<TickTime>().replicate();
 }
 
-pub(super) struct Server {
+pub(super) struct LightyearServer {
     app: App,
     address: SocketAddr,
     tanks: Vec<Entity>,
     time: Entity,
 }
 
-impl Server {
-    pub(super) fn new(terms: &Terms) -> Self {
+impl LightyearServer {
+    pub(super) fn new(terms: &RunTerms) -> Self {
         let mut app = App::new();
         let tick_duration = Duration::from_secs_f64(1.0 / terms.hz);
         app.add_plugins((MinimalPlugins, StatesPlugin, ServerPlugins { tick_duration }));
@@ -83,7 +83,7 @@ impl Server {
     }
 }
 
-impl Teller for Server {
+impl ServerSide for LightyearServer {
     fn invitation(&self) -> (SocketAddr, String) {
         (self.address, String::new())
     }
@@ -93,7 +93,7 @@ impl Teller for Server {
         world.query_filtered::<(), (With<LinkOf>, With<Connected>)>().iter(world).count()
     }
 
-    fn tick(&mut self, scene: &Scene, _: Duration, at: Duration) {
+    fn tick(&mut self, scene: &TankRecording, _: Duration, at: Duration) {
         let world = self.app.world_mut();
         for (tank, entity) in self.tanks.iter().enumerate() {
             let mut moving = world.get_mut::<Moving>(*entity).expect("it was spawned");
@@ -104,14 +104,14 @@ impl Teller for Server {
     }
 }
 
-struct Receiver {
+struct LightyearReceiver {
     app: App,
     tanks: QueryState<(&'static Tank, &'static Moving)>,
     time: QueryState<&'static TickTime>,
-    snapshot: Snapshot,
+    snapshot: ReceivedStates,
 }
 
-pub(super) fn watch(terms: &Terms, invitation: &Invitation, nth: u64) -> Box<dyn Watcher> {
+pub(super) fn watch(terms: &RunTerms, invitation: &ConnectInfo, nth: u64) -> Box<dyn ReceiverSide> {
     let mut app = App::new();
     let tick_duration = Duration::from_secs_f64(1.0 / terms.hz);
     app.add_plugins((MinimalPlugins, StatesPlugin, ClientPlugins { tick_duration }));
@@ -129,10 +129,10 @@ pub(super) fn watch(terms: &Terms, invitation: &Invitation, nth: u64) -> Box<dyn
     let client = app.world_mut().spawn(io).id();
     app.world_mut().trigger(Connect { entity: client });
     let (tanks, time) = (app.world_mut().query(), app.world_mut().query());
-    Box::new(Receiver { app, tanks, time, snapshot: Snapshot::of(terms.tanks) })
+    Box::new(LightyearReceiver { app, tanks, time, snapshot: ReceivedStates::of(terms.tanks) })
 }
 
-impl Watcher for Receiver {
+impl ReceiverSide for LightyearReceiver {
     fn frame(&mut self, began: Duration, shown: &mut [Option<Vec2>]) -> Duration {
         let Self { app, tanks, time, snapshot } = self;
         app.update();

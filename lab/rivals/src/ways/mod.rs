@@ -11,12 +11,12 @@ use std::net::SocketAddr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ::fairpath::vector::Vec2;
-use fairpath_bench::{Scene, machine};
+use fairpath_bench::{TankRecording, machine};
 
-use crate::roles::{Invitation, Terms};
+use crate::roles::{ConnectInfo, RunTerms};
 
 /// The server's side.
-pub(crate) trait Teller {
+pub(crate) trait ServerSide {
     /// Where it is, and what proves it.
     fn invitation(&self) -> (SocketAddr, String);
 
@@ -24,7 +24,7 @@ pub(crate) trait Teller {
     fn receivers(&mut self) -> usize;
 
     /// A tick: everything is where the scene has it at `at`; the last tick was at `before`.
-    fn tick(&mut self, scene: &Scene, before: Duration, at: Duration);
+    fn tick(&mut self, scene: &TankRecording, before: Duration, at: Duration);
 
     /// Nothing to do until the next tick, unless something comes.
     fn wait_until(&mut self, next: Duration) {
@@ -38,7 +38,7 @@ pub(crate) trait Teller {
 }
 
 /// One receiver.
-pub(crate) trait Watcher {
+pub(crate) trait ReceiverSide {
     /// A frame: takes in what has come, and says where every tank is shown, if anything was heard
     /// of it, and at which instant after the scene `began`.
     fn frame(&mut self, began: Duration, shown: &mut [Option<Vec2>]) -> Duration;
@@ -48,101 +48,101 @@ pub(crate) trait Watcher {
 }
 
 /// A way to tell.
-pub(crate) struct Way {
+pub(crate) struct Method {
     /// For the command line.
     pub(crate) name: &'static str,
     /// For the table.
     pub(crate) title: &'static str,
     /// Whether it sends every state, and could do so less often.
     pub(crate) sends_every_state: bool,
-    pub(crate) tell: fn(&Terms) -> Box<dyn Teller>,
-    pub(crate) watch: fn(&Terms, &Invitation, u64) -> Box<dyn Watcher>,
+    pub(crate) tell: fn(&RunTerms) -> Box<dyn ServerSide>,
+    pub(crate) watch: fn(&RunTerms, &ConnectInfo, u64) -> Box<dyn ReceiverSide>,
 }
 
 /// All of them; the first is what the others are compared with.
-pub(crate) static WAYS: [Way; 11] = [
-    Way {
+pub(crate) static METHODS: [Method; 11] = [
+    Method {
         name: "raw",
         title: "raw UDP loop: sendmmsg, all states in one datagram",
         sends_every_state: true,
-        tell: |terms| Box::new(raw::Loop::together(terms)),
+        tell: |terms| Box::new(raw::RawServer::together(terms)),
         watch: raw::watch,
     },
-    Way {
+    Method {
         name: "raw-each",
         title: "raw UDP loop: sendmmsg and GSO, a datagram for each state",
         sends_every_state: true,
-        tell: |terms| Box::new(raw::Loop::one_by_one(terms)),
+        tell: |terms| Box::new(raw::RawServer::one_by_one(terms)),
         watch: raw::watch,
     },
-    Way {
+    Method {
         name: "quinn",
         title: "quinn datagrams alone",
         sends_every_state: true,
-        tell: |_| Box::new(quinn::Server::of_states()),
+        tell: |_| Box::new(quinn::QuinnServer::of_states()),
         watch: quinn::watch_states,
     },
-    Way {
+    Method {
         name: "renet",
         title: "renet",
         sends_every_state: true,
-        tell: |terms| Box::new(renet::Server::new(terms)),
+        tell: |terms| Box::new(renet::RenetServer::new(terms)),
         watch: renet::watch,
     },
-    Way {
+    Method {
         name: "replicon",
         title: "bevy_replicon, on renet",
         sends_every_state: true,
-        tell: |terms| Box::new(replicon::Server::new(terms)),
+        tell: |terms| Box::new(replicon::RepliconServer::new(terms)),
         watch: replicon::watch,
     },
-    Way {
+    Method {
         name: "lightyear",
         title: "lightyear",
         sends_every_state: true,
-        tell: |terms| Box::new(lightyear::Server::new(terms)),
+        tell: |terms| Box::new(lightyear::LightyearServer::new(terms)),
         watch: lightyear::watch,
     },
-    Way {
+    Method {
         name: "quinn-vectors",
         title: "quinn alone, the same DR vectors, no books",
         sends_every_state: false,
-        tell: |terms| Box::new(quinn::Server::of_vectors(terms, 1)),
+        tell: |terms| Box::new(quinn::QuinnServer::of_vectors(terms, 1)),
         watch: quinn::watch_vectors,
     },
-    Way {
+    Method {
         name: "quinn-vectors-bundled",
         title: "quinn alone, the same DR vectors, every third tick",
         sends_every_state: false,
-        tell: |terms| Box::new(quinn::Server::of_vectors(terms, 3)),
+        tell: |terms| Box::new(quinn::QuinnServer::of_vectors(terms, 3)),
         watch: quinn::watch_vectors,
     },
-    Way {
+    Method {
         name: "fairpath",
         title: "Fairpath, every tick",
         sends_every_state: false,
-        tell: |terms| Box::new(fairpath::Server::broadcast(terms)),
+        tell: |terms| Box::new(fairpath::FairpathServer::broadcast(terms)),
         watch: fairpath::watch,
     },
-    Way {
+    Method {
         name: "fairpath-index",
         title: "Fairpath with error-index, every tick",
         sends_every_state: false,
-        tell: |terms| Box::new(fairpath::Server::error_index(terms)),
+        tell: |terms| Box::new(fairpath::FairpathServer::error_index(terms)),
         watch: fairpath::watch,
     },
-    Way {
+    Method {
         name: "fairpath-bundled",
         title: "Fairpath, every third tick",
         sends_every_state: false,
-        tell: |terms| Box::new(fairpath::Server::bundled(terms)),
+        tell: |terms| Box::new(fairpath::FairpathServer::bundled(terms)),
         watch: fairpath::watch,
     },
 ];
 
-impl Way {
+impl Method {
     pub(crate) fn named(name: &str) -> Option<&'static Self> {
-        WAYS.iter().find(|way| way.name == name)
+        METHODS.iter().find(|way| way.name == name)
     }
 }
 

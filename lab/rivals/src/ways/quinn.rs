@@ -12,27 +12,27 @@ use ::fairpath::wire::{Header, Precision, decode_updates, encode_updates};
 use ::fairpath::{DrVector, EntityId, Owner};
 use ::quinn::{ClientConfig, Connection, Endpoint, ServerConfig};
 use bytes::Bytes;
-use fairpath_bench::{Scene, machine};
+use fairpath_bench::{TankRecording, machine};
 use rustls::RootCertStore;
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use tokio::runtime::{Handle, Runtime};
 
 use super::fairpath::{MODEL, precision, trigger};
-use super::{Teller, Watcher, any_port};
-use crate::roles::{Invitation, Terms};
-use crate::snapshot::{Snapshot, pack};
+use super::{ServerSide, ReceiverSide, any_port};
+use crate::roles::{ConnectInfo, RunTerms};
+use crate::snapshot::{ReceivedStates, pack};
 
 /// Sends the same datagrams on every connection. Everything runs on one thread, between ticks too.
-pub(super) struct Server {
+pub(super) struct QuinnServer {
     runtime: Runtime,
     endpoint: Endpoint,
     certificate: Vec<u8>,
     connections: Arc<Mutex<Vec<Connection>>>,
-    says: Says,
+    payload: Payload,
 }
 
 /// What is sent.
-enum Says {
+enum Payload {
     /// Every state, every tick.
     States,
     /// What Fairpath would send if it kept no books of who knows what: DR vectors when one is due,
@@ -52,18 +52,18 @@ struct Vectors {
     ticks: u32,
 }
 
-impl Server {
+impl QuinnServer {
     pub(super) fn of_states() -> Self {
-        Self::new(Says::States)
+        Self::new(Payload::States)
     }
 
     /// One datagram for so many ticks.
-    pub(super) fn of_vectors(terms: &Terms, ticks_each: u32) -> Self {
+    pub(super) fn of_vectors(terms: &RunTerms, ticks_each: u32) -> Self {
         let owner = |tank| {
             Owner::new(EntityId(tank), trigger()).with_model(MODEL).with_precision(precision(terms.tanks))
         };
         let owners = (0..terms.tanks as u32).map(owner).collect();
-        Self::new(Says::Vectors(Box::new(Vectors {
+        Self::new(Payload::Vectors(Box::new(Vectors {
             owners,
             precision: precision(terms.tanks),
             packet: 0,
@@ -74,7 +74,7 @@ impl Server {
         })))
     }
 
-    fn new(says: Says) -> Self {
+    fn new(payload: Payload) -> Self {
         let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
         let certificate = made.cert.der().to_vec();
         let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
@@ -87,7 +87,7 @@ impl Server {
         };
         let connections = Arc::new(Mutex::new(Vec::new()));
         runtime.spawn(accept(endpoint.clone(), Arc::clone(&connections)));
-        Self { runtime, endpoint, certificate, connections, says }
+        Self { runtime, endpoint, certificate, connections, payload }
     }
 }
 
@@ -104,7 +104,7 @@ async fn accept(endpoint: Endpoint, connections: Arc<Mutex<Vec<Connection>>>) {
     }
 }
 
-impl Teller for Server {
+impl ServerSide for QuinnServer {
     fn invitation(&self) -> (SocketAddr, String) {
         let proof = self.certificate.iter().map(|byte| format!("{byte:02x}")).collect();
         (self.endpoint.local_addr().expect("it is bound"), proof)
@@ -114,13 +114,13 @@ impl Teller for Server {
         self.connections.lock().expect("nobody panicked").len()
     }
 
-    fn tick(&mut self, scene: &Scene, before: Duration, at: Duration) {
+    fn tick(&mut self, scene: &TankRecording, before: Duration, at: Duration) {
         let connections = self.connections.lock().expect("nobody panicked");
         let sizes = connections.iter().filter_map(Connection::max_datagram_size);
         let Some(bytes_max) = sizes.min() else { return };
-        let packets = match &mut self.says {
-            Says::States => pack(scene, at, bytes_max),
-            Says::Vectors(vectors) => {
+        let packets = match &mut self.payload {
+            Payload::States => pack(scene, at, bytes_max),
+            Payload::Vectors(vectors) => {
                 vectors.pack(scene, before, at, connections.len() as u64).into_iter().collect()
             }
         };
@@ -139,16 +139,16 @@ impl Teller for Server {
     }
 
     fn vectors(&self) -> Option<u64> {
-        match &self.says {
-            Says::States => None,
-            Says::Vectors(vectors) => Some(vectors.sent),
+        match &self.payload {
+            Payload::States => None,
+            Payload::Vectors(vectors) => Some(vectors.sent),
         }
     }
 }
 
 impl Vectors {
     /// DR vectors that are due, if any are and this is a tick that sends.
-    fn pack(&mut self, scene: &Scene, before: Duration, at: Duration, receivers: u64) -> Option<Vec<u8>> {
+    fn pack(&mut self, scene: &TankRecording, before: Duration, at: Duration, receivers: u64) -> Option<Vec<u8>> {
         let now = instant(at);
         let observed = self.owners.iter_mut().enumerate().map(|(tank, owner)| {
             owner.observe(scene.observe(tank, before, at), now).expect("tanks are finite")
@@ -176,27 +176,27 @@ fn instant(at: Duration) -> SharedInstant {
 // ───────────────────────────────────────────────────────────────────────────────────────────────
 
 /// A connection, and what came on it.
-struct Receiver {
+struct QuinnReceiver {
     endpoint: Endpoint,
     connection: Connection,
-    known: Arc<Mutex<Known>>,
+    known: Arc<Mutex<ReceivedData>>,
 }
 
-enum Known {
-    States(Snapshot),
+enum ReceivedData {
+    States(ReceivedStates),
     Vectors(Vec<Option<DrVector<Vec2>>>),
 }
 
-pub(super) fn watch_states(terms: &Terms, invitation: &Invitation, _: u64) -> Box<dyn Watcher> {
-    Box::new(Receiver::connect(invitation, Known::States(Snapshot::of(terms.tanks))))
+pub(super) fn watch_states(terms: &RunTerms, invitation: &ConnectInfo, _: u64) -> Box<dyn ReceiverSide> {
+    Box::new(QuinnReceiver::connect(invitation, ReceivedData::States(ReceivedStates::of(terms.tanks))))
 }
 
-pub(super) fn watch_vectors(terms: &Terms, invitation: &Invitation, _: u64) -> Box<dyn Watcher> {
-    Box::new(Receiver::connect(invitation, Known::Vectors(vec![None; terms.tanks])))
+pub(super) fn watch_vectors(terms: &RunTerms, invitation: &ConnectInfo, _: u64) -> Box<dyn ReceiverSide> {
+    Box::new(QuinnReceiver::connect(invitation, ReceivedData::Vectors(vec![None; terms.tanks])))
 }
 
-impl Receiver {
-    fn connect(invitation: &Invitation, known: Known) -> Self {
+impl QuinnReceiver {
+    fn connect(invitation: &ConnectInfo, known: ReceivedData) -> Self {
         let byte = |at: usize| u8::from_str_radix(&invitation.proof[at..at + 2], 16).expect("hexadecimal");
         let certificate: Vec<u8> = (0..invitation.proof.len()).step_by(2).map(byte).collect();
         let mut roots = RootCertStore::empty();
@@ -235,7 +235,7 @@ fn sockets() -> Handle {
     SOCKETS.get_or_init(start).clone()
 }
 
-impl Known {
+impl ReceivedData {
     fn take(&mut self, bytes: &[u8], now: Duration) {
         match self {
             Self::States(snapshot) => snapshot.take(bytes),
@@ -260,7 +260,7 @@ impl Known {
     }
 }
 
-impl Watcher for Receiver {
+impl ReceiverSide for QuinnReceiver {
     fn frame(&mut self, began: Duration, shown: &mut [Option<Vec2>]) -> Duration {
         let known = self.known.lock().expect("nobody panicked");
         let now = machine::now() - began;

@@ -6,13 +6,13 @@ use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 use ::fairpath::vector::Vec2;
-use fairpath_bench::{Scene, machine};
+use fairpath_bench::{TankRecording, machine};
 use nix::cmsg_space;
 use nix::sys::socket::{ControlMessage, MsgFlags, MultiHeaders, SockaddrStorage, sendmmsg};
 
-use super::{Teller, Watcher, any_port};
-use crate::roles::{Invitation, Terms};
-use crate::snapshot::{Snapshot, pack};
+use super::{ServerSide, ReceiverSide, any_port};
+use crate::roles::{ConnectInfo, RunTerms};
+use crate::snapshot::{ReceivedStates, pack};
 
 /// One datagram holds what Ethernet carries, without IP and UDP.
 const DATAGRAM_BYTES_MAX: usize = 1472;
@@ -20,25 +20,25 @@ const DATAGRAM_BYTES_MAX: usize = 1472;
 const SEGMENTS_MAX: usize = 64;
 
 /// The sending loop: no connection, no encryption, no receipts, and the same bytes for everybody.
-pub(super) struct Loop {
+pub(super) struct RawServer {
     socket: UdpSocket,
     receivers: Vec<Option<SockaddrStorage>>,
     headers: MultiHeaders<SockaddrStorage>,
     is_together: bool,
 }
 
-impl Loop {
+impl RawServer {
     /// All states in as few datagrams as there can be.
-    pub(super) fn together(terms: &Terms) -> Self {
+    pub(super) fn together(terms: &RunTerms) -> Self {
         Self::new(terms, true)
     }
 
     /// A datagram for each state; the kernel cuts them out of one buffer.
-    pub(super) fn one_by_one(terms: &Terms) -> Self {
+    pub(super) fn one_by_one(terms: &RunTerms) -> Self {
         Self::new(terms, false)
     }
 
-    fn new(terms: &Terms, is_together: bool) -> Self {
+    fn new(terms: &RunTerms, is_together: bool) -> Self {
         let socket = UdpSocket::bind(any_port()).expect("the loopback has ports");
         socket.set_nonblocking(true).expect("sockets can be that");
         let room = (!is_together).then(|| cmsg_space!(u16));
@@ -79,7 +79,7 @@ impl Loop {
     }
 }
 
-impl Teller for Loop {
+impl ServerSide for RawServer {
     fn invitation(&self) -> (SocketAddr, String) {
         (self.socket.local_addr().expect("it is bound"), String::new())
     }
@@ -89,7 +89,7 @@ impl Teller for Loop {
         self.receivers.len()
     }
 
-    fn tick(&mut self, scene: &Scene, _: Duration, at: Duration) {
+    fn tick(&mut self, scene: &TankRecording, _: Duration, at: Duration) {
         if self.receivers.is_empty() {
             return;
         }
@@ -108,22 +108,22 @@ impl Teller for Loop {
 }
 
 /// A socket, and what came on it.
-struct Receiver {
+struct RawReceiver {
     socket: UdpSocket,
-    snapshot: Snapshot,
+    snapshot: ReceivedStates,
     buffer: Vec<u8>,
     has_heard: bool,
 }
 
-pub(super) fn watch(terms: &Terms, invitation: &Invitation, _: u64) -> Box<dyn Watcher> {
+pub(super) fn watch(terms: &RunTerms, invitation: &ConnectInfo, _: u64) -> Box<dyn ReceiverSide> {
     let socket = UdpSocket::bind(any_port()).expect("the loopback has ports");
     socket.set_nonblocking(true).expect("sockets can be that");
     socket.connect(invitation.address).expect("the server is there");
-    let snapshot = Snapshot::of(terms.tanks);
-    Box::new(Receiver { socket, snapshot, buffer: vec![0; 65_536], has_heard: false })
+    let snapshot = ReceivedStates::of(terms.tanks);
+    Box::new(RawReceiver { socket, snapshot, buffer: vec![0; 65_536], has_heard: false })
 }
 
-impl Watcher for Receiver {
+impl ReceiverSide for RawReceiver {
     fn frame(&mut self, began: Duration, shown: &mut [Option<Vec2>]) -> Duration {
         while let Ok(length) = self.socket.recv(&mut self.buffer) {
             self.snapshot.take(&self.buffer[..length]);

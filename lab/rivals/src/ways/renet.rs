@@ -5,28 +5,28 @@ use std::time::Duration;
 
 use ::fairpath::vector::Vec2;
 use ::renet::{ConnectionConfig, DefaultChannel, RenetClient, RenetServer};
-use fairpath_bench::{Scene, machine};
+use fairpath_bench::{TankRecording, machine};
 use renet_netcode::{
     ClientAuthentication, NetcodeClientTransport, NetcodeServerTransport, ServerAuthentication, ServerConfig,
 };
 
-use super::{Teller, Watcher, any_port, since_1970};
-use crate::roles::{Invitation, Terms};
-use crate::snapshot::{Snapshot, pack};
+use super::{ServerSide, ReceiverSide, any_port, since_1970};
+use crate::roles::{ConnectInfo, RunTerms};
+use crate::snapshot::{ReceivedStates, pack};
 
 const PROTOCOL: u64 = 7;
 /// What renet puts into one packet.
 const MESSAGE_BYTES_MAX: usize = 1200;
 
-pub(super) struct Server {
+pub(super) struct RenetServer {
     server: RenetServer,
     transport: NetcodeServerTransport,
     address: SocketAddr,
     updated_at: Duration,
 }
 
-impl Server {
-    pub(super) fn new(terms: &Terms) -> Self {
+impl RenetServer {
+    pub(super) fn new(terms: &RunTerms) -> Self {
         let socket = UdpSocket::bind(any_port()).expect("the loopback has ports");
         let address = socket.local_addr().expect("it is bound");
         let config = ServerConfig {
@@ -45,7 +45,7 @@ impl Server {
     }
 }
 
-impl Teller for Server {
+impl ServerSide for RenetServer {
     fn invitation(&self) -> (SocketAddr, String) {
         (self.address, String::new())
     }
@@ -54,7 +54,7 @@ impl Teller for Server {
         self.server.connected_clients()
     }
 
-    fn tick(&mut self, scene: &Scene, _: Duration, at: Duration) {
+    fn tick(&mut self, scene: &TankRecording, _: Duration, at: Duration) {
         let elapsed = machine::now() - self.updated_at;
         self.updated_at += elapsed;
         self.server.update(elapsed);
@@ -67,14 +67,14 @@ impl Teller for Server {
     }
 }
 
-struct Receiver {
+struct RenetReceiver {
     client: RenetClient,
     transport: NetcodeClientTransport,
-    snapshot: Snapshot,
+    snapshot: ReceivedStates,
     updated_at: Duration,
 }
 
-pub(super) fn watch(terms: &Terms, invitation: &Invitation, nth: u64) -> Box<dyn Watcher> {
+pub(super) fn watch(terms: &RunTerms, invitation: &ConnectInfo, nth: u64) -> Box<dyn ReceiverSide> {
     let socket = UdpSocket::bind(any_port()).expect("the loopback has ports");
     let authentication = ClientAuthentication::Unsecure {
         protocol_id: PROTOCOL,
@@ -83,15 +83,15 @@ pub(super) fn watch(terms: &Terms, invitation: &Invitation, nth: u64) -> Box<dyn
         user_data: None,
     };
     let transport = NetcodeClientTransport::new(since_1970(), authentication, socket);
-    Box::new(Receiver {
+    Box::new(RenetReceiver {
         client: RenetClient::new(ConnectionConfig::default()),
         transport: transport.expect("a sound token"),
-        snapshot: Snapshot::of(terms.tanks),
+        snapshot: ReceivedStates::of(terms.tanks),
         updated_at: machine::now(),
     })
 }
 
-impl Watcher for Receiver {
+impl ReceiverSide for RenetReceiver {
     fn frame(&mut self, began: Duration, shown: &mut [Option<Vec2>]) -> Duration {
         let elapsed = machine::now() - self.updated_at;
         self.updated_at += elapsed;

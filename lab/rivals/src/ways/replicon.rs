@@ -18,12 +18,12 @@ use bevy_replicon_renet::netcode::{
 };
 use bevy_replicon_renet::renet::ConnectionConfig;
 use bevy_replicon_renet::{RenetChannelsExt, RenetClient, RenetServer, RepliconRenetPlugins};
-use fairpath_bench::{Scene, machine};
+use fairpath_bench::{TankRecording, machine};
 use serde::{Deserialize, Serialize};
 
-use super::{Teller, Watcher, any_port, since_1970};
-use crate::roles::{Invitation, Terms};
-use crate::snapshot::{Snapshot, spell};
+use super::{ServerSide, ReceiverSide, any_port, since_1970};
+use crate::roles::{ConnectInfo, RunTerms};
+use crate::snapshot::{ReceivedStates, spell};
 
 const PROTOCOL: u64 = 7;
 
@@ -63,15 +63,15 @@ fn channels(app: &App) -> ConnectionConfig {
     }
 }
 
-pub(super) struct Server {
+pub(super) struct RepliconServer {
     app: App,
     address: SocketAddr,
     tanks: Vec<Entity>,
     time: Entity,
 }
 
-impl Server {
-    pub(super) fn new(terms: &Terms) -> Self {
+impl RepliconServer {
+    pub(super) fn new(terms: &RunTerms) -> Self {
         let mut app = app();
         let socket = UdpSocket::bind(any_port()).expect("the loopback has ports");
         let address = socket.local_addr().expect("it is bound");
@@ -93,7 +93,7 @@ impl Server {
     }
 }
 
-impl Teller for Server {
+impl ServerSide for RepliconServer {
     fn invitation(&self) -> (SocketAddr, String) {
         (self.address, String::new())
     }
@@ -103,7 +103,7 @@ impl Teller for Server {
         world.query::<&AuthorizedClient>().iter(world).count()
     }
 
-    fn tick(&mut self, scene: &Scene, _: Duration, at: Duration) {
+    fn tick(&mut self, scene: &TankRecording, _: Duration, at: Duration) {
         let world = self.app.world_mut();
         for (tank, entity) in self.tanks.iter().enumerate() {
             let mut moving = world.get_mut::<Moving>(*entity).expect("it was spawned");
@@ -114,14 +114,14 @@ impl Teller for Server {
     }
 }
 
-struct Receiver {
+struct RepliconReceiver {
     app: App,
     tanks: QueryState<(&'static Tank, &'static Moving)>,
     time: QueryState<&'static TickTime>,
-    snapshot: Snapshot,
+    snapshot: ReceivedStates,
 }
 
-pub(super) fn watch(terms: &Terms, invitation: &Invitation, nth: u64) -> Box<dyn Watcher> {
+pub(super) fn watch(terms: &RunTerms, invitation: &ConnectInfo, nth: u64) -> Box<dyn ReceiverSide> {
     let mut app = app();
     let socket = UdpSocket::bind(any_port()).expect("the loopback has ports");
     let authentication = ClientAuthentication::Unsecure {
@@ -135,10 +135,10 @@ pub(super) fn watch(terms: &Terms, invitation: &Invitation, nth: u64) -> Box<dyn
     app.insert_resource(client);
     app.insert_resource(transport.expect("a sound token"));
     let (tanks, time) = (app.world_mut().query(), app.world_mut().query());
-    Box::new(Receiver { app, tanks, time, snapshot: Snapshot::of(terms.tanks) })
+    Box::new(RepliconReceiver { app, tanks, time, snapshot: ReceivedStates::of(terms.tanks) })
 }
 
-impl Watcher for Receiver {
+impl ReceiverSide for RepliconReceiver {
     fn frame(&mut self, began: Duration, shown: &mut [Option<Vec2>]) -> Duration {
         let Self { app, tanks, time, snapshot } = self;
         app.update();

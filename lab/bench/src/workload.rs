@@ -19,7 +19,7 @@ const RECEIPTS_AFTER: Span = Span::from_millis(840);
 const RATE: TickRate = TickRate::hz(60);
 
 /// One sender.
-pub(crate) struct Game {
+pub(crate) struct DispatchWorkload {
     dispatcher: Dispatcher<Vec2>,
     random: Random,
     now: SharedInstant,
@@ -27,10 +27,10 @@ pub(crate) struct Game {
     kind: MotionKind,
     tanks: Vec<DrVector<Vec2>>,
     delays: Vec<Span>,
-    under_way: VecDeque<Copy>,
+    under_way: VecDeque<InFlightCopy>,
 }
 
-struct Copy {
+struct InFlightCopy {
     entity: EntityId,
     receiver: ReceiverId,
     id: CopyId,
@@ -40,14 +40,14 @@ struct Copy {
 
 /// How large a game is.
 #[derive(Clone, Copy)]
-pub(crate) struct Size {
+pub(crate) struct WorkloadSize {
     pub(crate) tanks: usize,
     pub(crate) receivers: usize,
     /// How many of the tanks each receiver sees.
     pub(crate) in_scope: usize,
 }
 
-impl Size {
+impl WorkloadSize {
     /// One tank that everybody sees.
     pub(crate) fn crowd(receivers: usize) -> Self {
         Self { tanks: 1, receivers, in_scope: 1 }
@@ -65,10 +65,10 @@ impl Size {
     }
 }
 
-impl Game {
+impl DispatchWorkload {
     pub(crate) fn new(
         kind: MotionKind,
-        size: Size,
+        size: WorkloadSize,
         config: DispatcherConfig,
         scheduler: Box<dyn Scheduler<Vec2>>,
     ) -> Self {
@@ -135,7 +135,13 @@ impl Game {
             let (entity, receiver) = (departure.claim.entity, departure.claim.receiver);
             let received_at = self.now + self.delays[receiver.0 as usize];
             if let Some(id) = self.dispatcher.on_departed(&departure.claim, self.now, 1.0) {
-                self.under_way.push_back(Copy { entity, receiver, id, sent_at: self.now, received_at });
+                self.under_way.push_back(InFlightCopy {
+                    entity,
+                    receiver,
+                    id,
+                    sent_at: self.now,
+                    received_at,
+                });
             }
         }
     }
