@@ -17,7 +17,7 @@ use fairpath_eval::play::Play;
 use fairpath_games::ethereal::{EtherealConfig, Match};
 
 use self::roster::{COUNT, ROSTER, usual_mask};
-use self::walker::{PredictedPath, SAMPLE_TICKS, Walker, run_at};
+use self::walker::{Answer, SAMPLE_TICKS, Walker, run_at};
 use crate::chart::{Chart, Series};
 use crate::report::read_play;
 use crate::scene::{File, Knob, Scene, TICK_RATE};
@@ -72,7 +72,7 @@ struct PredictionTable {
     /// The tick, and whether everybody had walked there.
     of: Option<(usize, bool)>,
     /// By predictor, then by player.
-    answers: Vec<Vec<Option<PredictedPath>>>,
+    answers: Vec<Vec<Option<Answer>>>,
 }
 
 impl Guess {
@@ -143,7 +143,7 @@ impl Guess {
     }
 
     /// What a predictor says about a player now, as far as that is worked out.
-    fn answer(&self, player: usize, predictor: usize) -> Option<PredictedPath> {
+    fn answer(&self, player: usize, predictor: usize) -> Option<Answer> {
         let is_of_now = self.fans.of.is_some_and(|(tick, _)| tick == self.now);
         *self.fans.answers.get(predictor)?.get(player).filter(|_| is_of_now)?
     }

@@ -10,7 +10,7 @@ use super::HORIZONS;
 use super::roster::{COUNT, ROSTER};
 
 /// Where somebody is expected at each horizon.
-pub(super) type PredictedPath = [Vec2; HORIZONS.len()];
+pub(super) type Answer = [Vec2; HORIZONS.len()];
 
 /// How often standings are written down: ten times a second. Every horizon is a multiple of it.
 pub(super) const SAMPLE_TICKS: usize = 6;
@@ -33,7 +33,7 @@ struct WalkedPredictor {
     /// The next tick to walk to.
     next: usize,
     /// What it said at the last one, for each player who was there.
-    newest: Vec<Option<PredictedPath>>,
+    newest: Vec<Option<Answer>>,
     restarts: Vec<Restarts>,
     standing: PredictorStanding,
     /// The standing before every tick that is a multiple of [`SAMPLE_TICKS`].
@@ -140,7 +140,7 @@ impl Walker {
         tick: usize,
         subject: usize,
         predictor: usize,
-    ) -> Option<PredictedPath> {
+    ) -> Option<Answer> {
         let seat = &mut self.seats[predictor];
         if !seat.is_asked || seat.missing.is_some() {
             return None;
@@ -212,7 +212,7 @@ impl WalkedPredictor {
         }
     }
 
-    fn score(&mut self, answer: &PredictedPath, run: &Run, index: usize, hit_radius: f64) {
+    fn score(&mut self, answer: &Answer, run: &Run, index: usize, hit_radius: f64) {
         self.standing.moments += 1;
         for ((score, place), ticks) in self.standing.horizons.iter_mut().zip(answer).zip(HORIZONS) {
             if let Some(truth) = run.truth.get(index + ticks as usize) {
@@ -224,11 +224,11 @@ impl WalkedPredictor {
         }
     }
 
-    fn keep(&mut self, subject: usize, answer: Option<PredictedPath>) {
+    fn keep(&mut self, subject: usize, answer: Option<Answer>) {
         self.newest[subject] = answer;
         if self.learns {
             let nothing = [[f32::NAN; 2]; HORIZONS.len()];
-            let short = |answer: PredictedPath| answer.map(|place| [place.x as f32, place.y as f32]);
+            let short = |answer: Answer| answer.map(|place| [place.x as f32, place.y as f32]);
             self.kept.push(answer.map_or(nothing, short));
         }
     }

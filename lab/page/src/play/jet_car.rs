@@ -2,21 +2,21 @@ use fairpath::State;
 use fairpath::random::Random;
 use fairpath::time::{SharedInstant, TickRate};
 use fairpath::vector::{Vec2, Vector};
-use fairpath_games::jet_car::{Bot, Input, JetCar, JetCarConfig, Scene, Skill, TICK_RATE};
+use fairpath_games::jet_car::{Bot, Input, JetCar as Server, JetCarConfig, Scene, Skill, TICK_RATE};
 
 use super::{Hands, PlayedGame, Sprite, Thing};
 
 /// A car with thrusters and no brakes, among things that come down.
 pub(crate) struct JetCarGame {
     rules: JetCarConfig,
-    server: JetCar,
+    server: Server,
     bot: Bot,
 }
 
 impl JetCarGame {
     pub(crate) fn new(seed: u64) -> Self {
         let rules = JetCarConfig::default();
-        let server = JetCar::new(rules, seed).expect("the usual rules are sound");
+        let server = Server::new(rules, seed).expect("the usual rules are sound");
         let bot = Bot::new(Skill::default(), Random::from_seed(seed).fork(u64::MAX));
         Self { rules, server, bot }
     }

@@ -6,7 +6,7 @@ use fairpath::random::Random;
 use fairpath::time::{SharedInstant, TickRate};
 use fairpath::vector::Vec2;
 use fairpath_games::race::{
-    Bot, Car, Cars, Heat, Input, Plan, Race, RaceConfig, Seat, Style, TICK_RATE, Track, Wheel,
+    Bot, Car, Cars, Heat, Input, Plan, Race as World, RaceConfig, Seat, Style, TICK_RATE, Track, Wheel,
 };
 
 use super::{Hands, PlayedGame, Sprite, Thing};
@@ -30,7 +30,7 @@ impl RaceGame {
     }
 
     /// The race that a screen shows.
-    fn resumed(&self, shown: &Cars) -> Race {
+    fn resumed(&self, shown: &Cars) -> World {
         shown.resume(self.heat.race().track(), *self.heat.race().config())
     }
 }

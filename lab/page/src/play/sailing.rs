@@ -1,14 +1,16 @@
 use fairpath::State;
 use fairpath::time::{SharedInstant, TickRate};
 use fairpath::vector::{Vec2, Vector};
-use fairpath_games::sailing::{Agent, Helm, Input, Sailing, SailingConfig, Scene, TICK_RATE, Trim, Wind};
+use fairpath_games::sailing::{
+    Agent, Helm, Input, Sailing as Server, SailingConfig, Scene, TICK_RATE, Trim, Wind,
+};
 
 use super::{Hands, PlayedGame, Sprite, Thing};
 
 /// A boat, a sail on a rope, and somebody who knows how to sail to beat.
 pub(crate) struct SailingGame {
     rules: SailingConfig,
-    server: Sailing,
+    server: Server,
     rival: Agent,
     bot: Agent,
     sheet: f64,
@@ -21,7 +23,7 @@ const SHEET_PER_TICK: f64 = 0.01;
 impl SailingGame {
     pub(crate) fn new(seed: u64) -> Self {
         let rules = SailingConfig { boats: 2, wind: Wind::west_and_south(20.0), ..SailingConfig::default() };
-        let server = Sailing::new(rules.clone(), seed).expect("the usual rules are sound");
+        let server = Server::new(rules.clone(), seed).expect("the usual rules are sound");
         Self { rules, server, rival: Agent::new(Trim::Optimal), bot: Agent::new(Trim::Optimal), sheet: 0.5 }
     }
 }

@@ -5,7 +5,7 @@ use fairpath::time::{SharedInstant, TickRate};
 use fairpath::vector::Vec2;
 use fairpath_compensate::Simulate;
 use fairpath_games::tanks::{
-    Bot, Driver, Input, Map, Match, TICK_RATE, Tanks, TanksConfig, Team, Temperament,
+    Bot, Driver, Input, Map, Match, TICK_RATE, Tanks as World, TanksConfig, Team, Temperament,
 };
 
 use super::{Hands, PlayedGame, Sprite, Thing};
@@ -23,10 +23,10 @@ pub(super) struct Rules;
 const OWN: EntityId = EntityId(0);
 
 impl Simulate for Rules {
-    type State = Tanks;
+    type State = World;
     type Input = Input;
 
-    fn step(&self, world: &mut Tanks, input: &Input, ticks: u32) {
+    fn step(&self, world: &mut World, input: &Input, ticks: u32) {
         let mut inputs: Vec<Input> = world.tanks().iter().map(|tank| tank.input()).collect();
         // Nobody is taken to fire: a shot that was not fired would be hard to take back.
         inputs.iter_mut().for_each(|input| input.fire = false);
@@ -56,7 +56,7 @@ impl PlayedGame for TanksGame {
         Input::IDLE
     }
 
-    fn truth(&self) -> Tanks {
+    fn truth(&self) -> World {
         self.game.tanks().clone()
     }
 
@@ -65,7 +65,7 @@ impl PlayedGame for TanksGame {
         self.game.step();
     }
 
-    fn decide(&mut self, hands: Hands, now: SharedInstant, shown: &Tanks) -> Input {
+    fn decide(&mut self, hands: Hands, now: SharedInstant, shown: &World) -> Input {
         if !hands.is_bot {
             return Input { throttle: hands.ahead, turn: -hands.right, fire: hands.fires };
         }
@@ -79,31 +79,26 @@ impl PlayedGame for TanksGame {
         }
     }
 
-    fn own(world: &Tanks) -> State<Vec2> {
+    fn own(world: &World) -> State<Vec2> {
         world.tanks()[OWN.0 as usize].state()
     }
 
-    fn others(&self, world: &Tanks) -> Vec<(u32, Vec2)> {
+    fn others(&self, world: &World) -> Vec<(u32, Vec2)> {
         let others = world.tanks().iter().filter(|tank| tank.id() != OWN && tank.is_alive());
         others.map(|tank| (tank.id().0, tank.state().position)).collect()
     }
 
-    fn things(&self, shown: &Tanks, own: &State<Vec2>) -> Vec<Thing> {
+    fn things(&self, shown: &World, own: &State<Vec2>) -> Vec<Thing> {
         let mut things: Vec<Thing> = Vec::new();
         for team in Team::BOTH {
-            let flag = shown.flag(team);
-            things
-                .push(Thing { team: team.index() as u32, ..Thing::new(Sprite::Flag, flag.position(), 0.0) });
+            let flag = Thing::new(Sprite::Flag, shown.flag(team).position(), 0.0);
+            things.push(Thing { team: team.index() as u32, ..flag });
         }
         for tank in shown.tanks().iter().filter(|tank| tank.is_alive()) {
             let is_own = tank.id() == OWN;
             let state = if is_own { *own } else { tank.state() };
-            let team = tank.team().index() as u32;
-            things.push(Thing {
-                team,
-                is_own,
-                ..Thing::new(Sprite::Tank, state.position, state.orientation)
-            });
+            let (team, drawn) = (tank.team(), Thing::new(Sprite::Tank, state.position, state.orientation));
+            things.push(Thing { team: team.index() as u32, is_own, ..drawn });
         }
         for shot in shown.shots() {
             let team = shot.team().index() as u32;
@@ -117,7 +112,7 @@ impl PlayedGame for TanksGame {
     }
 
     /// Tanks destroyed, times destroyed, captures of the own team and of the other.
-    fn status(&self, shown: &Tanks) -> [f64; 4] {
+    fn status(&self, shown: &World) -> [f64; 4] {
         let own = &shown.tanks()[OWN.0 as usize];
         let captures = Team::BOTH.map(|team| f64::from(shown.score(team).captures));
         [own.kills().into(), own.deaths().into(), captures[0], captures[1]]
