@@ -1,4 +1,4 @@
-//! "Where is everything now", for a hundred thousand entities.
+//! Places a hundred thousand entities at one instant.
 
 use fairpath::motion::MotionKind;
 use fairpath::number::{EntityId, Generation, Life};
@@ -24,7 +24,7 @@ pub(crate) fn bench() -> BenchTable {
     let mut positions = Positions::default();
     let now = Now::synchronised(SharedInstant::from_millis(500));
     BenchTable::measure(
-        "Where is it now: 100 000 linear entities in the plane",
+        "Placement: 100 000 linear entities in the plane",
         vec![
             Contender::new("plain loop, same arrays", ENTITIES, || {
                 plain.place(now, &mut x, &mut y);
@@ -71,7 +71,7 @@ fn replicas() -> Vec<Replica<Vec2>> {
         .collect()
 }
 
-/// What one would write by hand: five arrays and a loop.
+/// The same by hand: five arrays and a loop.
 #[derive(Clone, Default)]
 struct Plain {
     start_us: Vec<f64>,

@@ -1,4 +1,4 @@
-//! The error integral: what a scheduler asks for every receiver at every trigger.
+//! The error integral, which a scheduler computes for every receiver at every trigger.
 
 use fairpath::State;
 use fairpath::error::{self, Path};
@@ -42,7 +42,7 @@ pub(crate) fn bench() -> BenchTable {
     )
 }
 
-/// Tanks that a trigger has just told apart: close together, going different ways.
+/// Pairs of paths just after a trigger: close together, with different velocities.
 fn pairs(one: MotionKind, other: MotionKind) -> Vec<(Path<Vec2>, Path<Vec2>)> {
     let mut random = Random::from_seed(3);
     let mut path = |kind: MotionKind| {

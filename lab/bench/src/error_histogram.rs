@@ -1,16 +1,16 @@
 use fairpath::vector::{Vec2, Vector};
 use serde::{Deserialize, Serialize};
 
-/// How far what is shown is from the truth: all of it in a histogram, so that any number of looks
-/// takes the same memory.
+/// A histogram of the distances between shown positions and the truth. Any number of samples takes
+/// the same memory.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ErrorHistogram {
-    /// How many there were of each size, in steps of [`ErrorHistogram::STEP`].
+    /// Counts by distance, in steps of [`ErrorHistogram::STEP`].
     counts: Vec<u64>,
     count: u64,
     squares: f64,
     worst: f64,
-    /// Looks at something that was not shown yet.
+    /// Samples of entities that were not shown yet.
     unseen: u64,
 }
 
@@ -21,13 +21,13 @@ impl Default for ErrorHistogram {
 }
 
 impl ErrorHistogram {
-    /// A five hundredth of a unit: the threshold is 150 of them.
+    /// A five-hundredth of a unit. The threshold is 150 steps.
     const STEP: f64 = 0.002;
-    /// Up to 10 units; what is farther off counts as that in quantiles, and as it is in the root
-    /// mean square.
+    /// Covers 10 units. Larger errors count as 10 units in quantiles, and in full in the root mean
+    /// square.
     const STEPS: usize = 5_000;
 
-    /// A look at something: where it is shown, if it is, and where it is.
+    /// Records one sample: the shown position, if the entity is shown, and the true position.
     pub fn record(&mut self, shown: Option<Vec2>, truth: Vec2) {
         let Some(shown) = shown else {
             self.unseen += 1;
@@ -41,7 +41,7 @@ impl ErrorHistogram {
         self.worst = self.worst.max(error);
     }
 
-    /// What somebody else saw.
+    /// Adds the samples of another histogram.
     pub fn merge(&mut self, other: &Self) {
         for (count, more) in self.counts.iter_mut().zip(&other.counts) {
             *count += more;
@@ -52,12 +52,12 @@ impl ErrorHistogram {
         self.unseen += other.unseen;
     }
 
-    /// Root mean square.
+    /// Returns the root mean square error, or NaN without samples.
     pub fn rms(&self) -> f64 {
         if self.count == 0 { f64::NAN } else { (self.squares / self.count as f64).sqrt() }
     }
 
-    /// What so large a share is not farther off than.
+    /// Returns the error that this share of the samples does not exceed.
     pub fn quantile(&self, share: f64) -> f64 {
         let wanted = (share * self.count as f64).ceil() as u64;
         let mut below = 0;
@@ -68,17 +68,17 @@ impl ErrorHistogram {
         step.map_or(f64::NAN, |step| (step + 1) as f64 * Self::STEP)
     }
 
-    /// The worst of all.
+    /// Returns the largest error.
     pub fn worst(&self) -> f64 {
         self.worst
     }
 
-    /// How many looks there were at something that was shown.
+    /// Returns the number of samples of shown entities.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// How many looks there were at something that was not shown.
+    /// Returns the number of samples of entities that were not shown.
     pub fn unseen(&self) -> u64 {
         self.unseen
     }

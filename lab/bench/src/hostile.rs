@@ -1,8 +1,8 @@
-//! Hostile peers on real sockets: what each costs a server, and what it does to four honest players
-//! beside it.
+//! Hostile clients on real sockets: what each costs a server, and how it affects four honest
+//! players.
 //!
-//! Everything is in one process. The server has a thread of its own, whose time the system tells;
-//! memory is that of everybody, the intruder included. Errors over real sockets are noisy:
+//! Everything runs in one process. The server's thread is measured by the system; the memory is
+//! that of the whole process, attacker included. Errors over real sockets are noisy:
 //! `fairpath-campaign` compares them exactly in virtual time.
 
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ use crate::fleet::{any_port, client};
 use crate::measure::BenchTable;
 use fairpath_bench::assault::Assault;
 
-/// The same as the fleet's clients have.
+/// The class that the fleet's clients use.
 const SHIP: ClassId = ClassId(0);
 const PLAYERS: usize = 4;
 const WARMS_UP: Duration = Duration::from_secs(2);
@@ -42,13 +42,13 @@ struct AttackRow {
 }
 
 pub(crate) fn bench() -> BenchTable {
-    let rows: Vec<AttackRow> = Attack::ALL.into_iter().map(besiege).collect();
+    let rows: Vec<AttackRow> = Attack::ALL.into_iter().map(run_attack).collect();
     let in_peace = rows[0].error;
     let title = format!(
-        "Hostile peers over QUIC: {PLAYERS} honest players and one who is not, {} s each",
+        "Hostile peers over QUIC: {PLAYERS} honest players and one hostile client, {} s each",
         LASTS.as_secs()
     );
-    let head = "who it is          shots  thrown out  server CPU  outbox bytes  allocated kB  others' error  of that in peace";
+    let head = "attack             sends  thrown out  server CPU  outbox bytes  allocated kB  others' error  of that in peace";
     rows.iter().fold(BenchTable::of_notes(&title).note(head), |table, row| table.note(row.line(in_peace)))
 }
 
@@ -68,10 +68,10 @@ impl AttackRow {
     }
 }
 
-fn besiege(attack: Attack) -> AttackRow {
-    let identity = Identity::local(&[]).expect("a certificate");
+fn run_attack(attack: Attack) -> AttackRow {
+    let identity = Identity::local(&[]).expect("a certificate is generated");
     let trust = trust(&identity);
-    let Trust::Certificates(certificates) = &trust else { unreachable!("they were loaded") };
+    let Trust::Certificates(certificates) = &trust else { unreachable!("loaded trust holds certificates") };
     let server = serve(identity);
     let pin = server.fingerprint();
     let mut players: Vec<HonestPlayer> = (0..PLAYERS)
@@ -95,8 +95,8 @@ fn besiege(attack: Attack) -> AttackRow {
     }
 }
 
-/// All come from one address here, so the door is wide; but whoever is thrown out waits as
-/// anywhere.
+/// All clients come from one address, so the limit per address is high. A client that is thrown out
+/// waits as on any server.
 fn serve(identity: Identity) -> NetServer<Vec2> {
     let teleport = TeleportCheck { speed_max: SPEED_MAX, slack: 5.0, allows_jumps: false };
     let session =
@@ -105,7 +105,7 @@ fn serve(identity: Identity) -> NetServer<Vec2> {
             .with_interceptor(teleport);
     let limits = Limits { per_address_max: 256, ..Limits::default() };
     let config = NetServerConfig { limits, ..NetServerConfig::new(any_port(), identity) };
-    NetServer::bind(config, session).expect("the loopback has ports")
+    NetServer::bind(config, session).expect("the loopback has a free port")
 }
 
 fn classes() -> [(ClassId, Class); 1] {
@@ -114,8 +114,8 @@ fn classes() -> [(ClassId, Class); 1] {
 
 fn trust(identity: &Identity) -> Trust {
     let path = std::env::temp_dir().join(format!("fairpath-bench-{}.pem", std::process::id()));
-    identity.save_certificates(&path).expect("written");
-    let trust = Trust::load(&path).expect("as written");
+    identity.save_certificates(&path).expect("the temporary folder is writable");
+    let trust = Trust::load(&path).expect("the certificate was just written");
     let _ = std::fs::remove_file(&path);
     trust
 }
@@ -146,7 +146,7 @@ impl AttackWatch {
             server.frame(|session, _| {
                 while session.poll_event().is_some() {}
                 for client in session.clients().collect::<Vec<_>>() {
-                    let queues = session.queues(client).expect("it has a session");
+                    let queues = session.queues(client).expect("a listed client has a session");
                     self.outbox_bytes = self.outbox_bytes.max(queues.outbox_bytes);
                 }
             });
@@ -191,15 +191,15 @@ impl HonestPlayer {
     }
 }
 
-/// Circles of 40 units at 20 units per second.
+/// The ships' flight: circles of 40 units at 20 units per second.
 fn flight(index: usize, now: SharedInstant) -> State<Vec2> {
     let secs = (now.as_micros() % 100_000_000) as f64 / 1e6;
     let ahead = Vec2::from_heading(0.5 * secs + index as f64);
     State::moving(ahead * 40.0, ahead.perpendicular() * 20.0)
 }
 
-/// Seconds of processor time that the newest server's thread has used; nothing where the system
-/// does not tell.
+/// Returns the processor seconds of the newest server thread, or `None` where the system does not
+/// report them.
 fn server_cpu() -> Option<f64> {
     const TICKS_PER_SEC: f64 = 100.0;
     let tasks = std::fs::read_dir("/proc/self/task").ok()?;
@@ -211,7 +211,7 @@ fn server_cpu() -> Option<f64> {
     let newest =
         servers.max_by_key(|task| task.file_name().and_then(|name| name.to_str()?.parse::<u32>().ok()))?;
     let statistics = std::fs::read_to_string(newest.join("stat")).ok()?;
-    // After the name in brackets: the 12th and 13th are time in the program and in the system.
+    // After the name in parentheses, fields 12 and 13 are user and system time.
     let fields: Vec<&str> = statistics.rsplit(") ").next()?.split(' ').collect();
     let ticks = |at: usize| fields.get(at)?.parse::<f64>().ok();
     Some((ticks(11)? + ticks(12)?) / TICKS_PER_SEC)

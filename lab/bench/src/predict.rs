@@ -1,5 +1,5 @@
-//! "Where will it be in 0.3 to 2.1 s", asked of every predictor; of the trend line about cars on a
-//! track.
+//! The cost of one prediction, 0.3 to 2.1 s ahead, for every predictor; for the trend line with
+//! cars on a track.
 
 use std::sync::Arc;
 
@@ -18,14 +18,14 @@ use crate::measure::{BenchTable, Contender};
 
 /// Shi 2014's delays: 300 to 2100 ms.
 const HORIZONS: [u32; 7] = [18, 36, 54, 72, 90, 108, 126];
-/// How many players are asked about in turn: each has a surrounding of its own.
+/// Players that are predicted in turn. Each has surroundings of its own.
 const SUBJECTS: usize = 32;
 const HISTORY: usize = 130;
 const CROWDS: [usize; 2] = [16, 64];
-/// How long the adaptive predictor has watched before it is asked: as long as the farthest it
-/// learns to look ahead.
+/// Ticks that the adaptive predictor learns before it is measured: as many as the farthest horizon
+/// it learns.
 const WARM_UP_TICKS: u32 = TICKS_AHEAD_MAX;
-/// Those whose cost should grow no faster than the crowd.
+/// Predictors whose cost should grow no faster than the number of players.
 const LINEAR_IN_PLAYERS: [&str; 6] = ["EKB", "OAEKB", "hybrid EKB", "hybrid OAEKB", "IS", "HM"];
 
 pub(crate) fn bench() -> BenchTable {
@@ -45,7 +45,7 @@ pub(crate) fn bench() -> BenchTable {
         contenders.push(adaptive_learns(players, situations, &grid));
     }
     contenders.extend(drive.contenders());
-    let table = BenchTable::measure("Where will it be: one query of 7 horizons, 300 to 2100 ms", contenders);
+    let table = BenchTable::measure("Prediction: one query of 7 horizons, 300 to 2100 ms", contenders);
     LINEAR_IN_PLAYERS
         .into_iter()
         .fold(table, |table, name| {
@@ -53,7 +53,7 @@ pub(crate) fn bench() -> BenchTable {
             table.note(format!("{name}: 64 players cost {ratio:.2} times as much as 16"))
         })
         .note("goal: at most 4 times, linear in players; the trend line below 1 µs")
-        .note("adaptive: goal at most 1000 ns per query; it learns at every third tick, and the row is the mean over all")
+        .note("adaptive: goal at most 1000 ns per query; it learns at every third tick, and the row is the mean over all ticks")
 }
 
 fn row(name: &str, players: usize) -> String {
@@ -81,7 +81,7 @@ fn contender<'a>(
     })
 }
 
-/// What a game pays for when it asks. What was learned is there, but nothing is learned now.
+/// The cost of a query. The predictor has learned before, and learns nothing now.
 fn adaptive_predicts<'a>(players: usize, situations: &'a [Situation], grid: &'a Grid) -> Contender<'a> {
     let mut predictor = adaptive();
     for _ in 0..WARM_UP_TICKS {
@@ -101,7 +101,7 @@ fn adaptive_predicts<'a>(players: usize, situations: &'a [Situation], grid: &'a 
     })
 }
 
-/// What a game pays for at every tick of every player, asked or not.
+/// The cost of learning at every tick of every player, with or without a query.
 fn adaptive_learns<'a>(players: usize, situations: &'a [Situation], grid: &'a Grid) -> Contender<'a> {
     let mut predictor = adaptive();
     let learn = move || {
@@ -135,7 +135,7 @@ fn predictors(map: &Map) -> Vec<Box<dyn Predictor>> {
     ]
 }
 
-/// Cars all around a track, and the line that laps have worn into it.
+/// Cars all around a track, and the trend line of their laps.
 struct Drive {
     line: Arc<TrendLine>,
     laps: Vec<Vec<Body>>,
@@ -162,10 +162,10 @@ impl Drive {
         let parts = laps.iter().zip(&places).map(|(known, places)| vec![LapPart { known, places }]);
         let parts: Vec<Vec<LapPart<'_>>> = parts.collect();
         let line = TrendLine::from_laps(&parts, LapShape::Circuit, TrendLine::SMOOTHING);
-        Self { line: Arc::new(line.expect("eight laps make a line")), laps }
+        Self { line: Arc::new(line.expect("the laps make a trend line")), laps }
     }
 
-    /// Each car a tick farther at every question, as in a race.
+    /// Each car is one tick farther at every query, as in a race.
     fn contenders(&self) -> Vec<Contender<'_>> {
         let predictors: [Box<dyn Predictor>; 2] = [
             Box::new(TrendLinePredictor::new(Arc::clone(&self.line))),
@@ -197,7 +197,7 @@ impl Drive {
     }
 }
 
-/// A player that turns now and then, among others on Ethereal's map.
+/// What a predictor knows: a player that turns now and then, among others on Ethereal's map.
 struct Situation {
     history: Vec<Body>,
     inputs: Vec<Vec2>,
@@ -237,7 +237,7 @@ impl Situation {
     }
 }
 
-/// Somebody anywhere on the floor.
+/// Returns a player at a random free place of the map.
 fn body(map: &Map, random: &mut Random) -> Body {
     let high = map.bounds().high;
     let position = loop {

@@ -35,12 +35,12 @@ const SCHEDULERS: &[Entry] = &[
 
 const RECEIVERS: [usize; 4] = [10, 100, 1_000, 10_000];
 
-/// How many triggers there are before the stopwatch: 4 s, five times as long as receipts take.
+/// Triggers before the measurement: 4 s, five times as long as receipts take.
 const WARM_UP: usize = 30;
 /// The same in ticks of a server: 2 s.
 const WARM_UP_TICKS: usize = 120;
 
-/// Senders of many tanks: a match, and a large world of which everybody sees a small part.
+/// Senders of many tanks: a match, and a large world of which each receiver sees a small part.
 const SERVERS: [(&str, WorkloadSize); 2] = [
     ("64 tanks, 64 receivers", WorkloadSize { tanks: 64, receivers: 64, in_scope: 64 }),
     (
@@ -91,9 +91,9 @@ fn bench(kind: MotionKind, goal_ns: u32) -> BenchTable {
     table
 }
 
-/// One tick of a server at 60 Hz, per pair of tank and receiver, with everything on that live use
-/// has: some tanks turn, then every receiver's departures are asked for, and the next deadline. As
-/// above, without what copies cost.
+/// One tick of a server at 60 Hz, per pair of tank and receiver, with every live feature on: some
+/// tanks turn, then the departures of every receiver are polled, and the next deadline. The cost of
+/// copies is left out, as above.
 pub(crate) fn bench_server() -> BenchTable {
     let mut contenders = Vec::new();
     for (name, size) in SERVERS {
@@ -117,8 +117,8 @@ pub(crate) fn bench_server() -> BenchTable {
     BenchTable::measure("One tick of a server, per pair of tank and receiver", contenders)
 }
 
-/// A game that has been going on for a while: in its first moments nobody believes anything and
-/// triggers are cheap, and with ten thousand receivers that is where all rounds would end.
+/// Creates a workload and lets it settle. In the first moments no receiver has a guess and triggers
+/// are cheap; with ten thousand receivers all rounds would end there.
 fn crowd(kind: MotionKind, receivers: usize, scheduler: Box<dyn Scheduler<Vec2>>) -> DispatchWorkload {
     let mut game = DispatchWorkload::new(
         kind,

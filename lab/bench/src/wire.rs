@@ -1,4 +1,4 @@
-//! The codec: a datagram of 16 linear DR vectors, and what it costs in bytes.
+//! The codec: time and bytes of a datagram of 16 linear DR vectors.
 
 use fairpath::DrVector;
 use fairpath::State;
@@ -32,7 +32,7 @@ pub(crate) fn bench() -> BenchTable {
                 }
                 raw.len() as f64
             }),
-            Contender::new("Precision::as_decoded (what an owner does per cut)", VECTORS, || {
+            Contender::new("Precision::as_decoded (an owner's work per DR vector)", VECTORS, || {
                 vectors.iter().map(|vector| precision.as_decoded(vector).generated_at.as_secs_f64()).sum()
             }),
             Contender::new("encode_updates", VECTORS, || {
@@ -47,7 +47,8 @@ pub(crate) fn bench() -> BenchTable {
             }),
         ],
     );
-    table = table.note("bytes for each linear DR vector, its share of the header included; on the line with QUIC, UDP and IPv4:");
+    table =
+        table.note("bytes per DR vector with its share of the header; on the line adds QUIC, UDP and IPv4:");
     for row in size_table(&precision) {
         table = table.note(format!(
             "  {:<46} {:>6.2} (worst {:>5.2}), on the line {:>6.2}",
