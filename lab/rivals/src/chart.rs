@@ -1,4 +1,4 @@
-//! A picture of a few lines.
+//! A chart of a few lines.
 
 use std::ops::Range;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-/// What a picture shows.
+/// A chart.
 pub(crate) struct GrowthChart<'a> {
     pub(crate) title: &'a str,
     pub(crate) across: ChartAxis<'a>,
@@ -14,7 +14,7 @@ pub(crate) struct GrowthChart<'a> {
     pub(crate) lines: &'a [ChartLine],
 }
 
-/// What an axis shows, and how values lie on it.
+/// An axis: its name and its scale.
 #[derive(Clone, Copy)]
 pub(crate) struct ChartAxis<'a> {
     pub(crate) name: &'a str,
@@ -23,29 +23,29 @@ pub(crate) struct ChartAxis<'a> {
 
 #[derive(Clone, Copy)]
 pub(crate) enum AxisScale {
-    /// From zero on, evenly.
+    /// Linear, from zero.
     Even,
-    /// By powers of two.
+    /// Logarithmic, by powers of two.
     Powers,
 }
 
-/// One line.
+/// One line of a chart.
 pub(crate) struct ChartLine {
     pub(crate) label: &'static str,
     pub(crate) points: Vec<(f64, f64)>,
 }
 
 const SIZE: (u32, u32) = (860, 380);
-/// For what the lines are called, beside the plot, where no line can be.
+/// Width of the legend, beside the plot, where no line can be.
 const LEGEND_WIDTH: u32 = 210;
-/// Okabe and Ito's first three, which colour-blind readers can tell apart.
+/// Three colours of Okabe and Ito, which colour-blind readers can tell apart.
 const COLOURS: [RGBColor; 3] =
     [RGBColor(0x3A, 0x3A, 0x3A), RGBColor(0xD5, 0x5E, 0x00), RGBColor(0x00, 0x72, 0xB2)];
 const FONT: &str = "sans-serif";
 const IN_MEMORY: &str = "drawing into a string cannot fail";
 
 impl GrowthChart<'_> {
-    /// Draws it as SVG.
+    /// Writes the chart to a file, as SVG.
     pub(crate) fn draw(&self, file: &Path) {
         let mut drawing = String::new();
         let root = SVGBackend::with_string(&mut drawing, SIZE).into_drawing_area();
@@ -55,7 +55,7 @@ impl GrowthChart<'_> {
         self.name_lines(&legend);
         root.present().expect(IN_MEMORY);
         drop((plot, legend, root));
-        std::fs::write(file, drawing).expect("the folder can be written to");
+        std::fs::write(file, drawing).expect("the folder is writable");
     }
 
     fn plot(&self, area: &DrawingArea<SVGBackend<'_>, Shift>) {
@@ -121,7 +121,7 @@ impl AxisScale {
         format!("{value:.4}").trim_end_matches('0').trim_end_matches('.').to_owned()
     }
 
-    /// What is shown of these values: of powers, from the one below to the one above.
+    /// Returns the range of the axis for these values. A logarithmic axis ends at whole powers.
     fn range(self, min: f64, max: f64) -> Range<f64> {
         match self {
             Self::Even => 0.0..max,
@@ -129,7 +129,7 @@ impl AxisScale {
         }
     }
 
-    /// How many labels there are.
+    /// Returns the number of labels.
     fn steps(self, range: &Range<f64>) -> usize {
         match self {
             Self::Even => 6,

@@ -14,27 +14,26 @@ use fairpath_net::{
     Identity, NetClient, NetClientConfig, NetServer, NetServerConfig, Trust, new_epoch, unguessable_random,
 };
 
-use super::{ServerSide, ReceiverSide, any_port};
+use super::{ReceiverSide, ServerSide, any_port};
 use crate::roles::{ConnectInfo, RunTerms};
 
 const TANK: ClassId = ClassId(0);
 /// Tanks drive straight or in circles.
 pub(super) const MODEL: MotionKind = MotionKind::Circular;
-/// How far off a receiver may be before it is told.
+/// The error at which a receiver is sent a new DR vector.
 const THRESHOLD: f64 = 0.3;
 
-/// When a DR vector is due: the usual choice, with a heartbeat, since a replica that hears nothing
-/// new for three seconds freezes.
+/// The default trigger, with a heartbeat: a replica that hears nothing new for three seconds
+/// freezes.
 pub(super) fn trigger() -> Trigger {
     Trigger::within(THRESHOLD)
 }
 
-/// Where datagrams are few: this far apart, a little less than three ticks, so that every third
-/// takes along what came due.
+/// The interval of bundled datagrams: a little less than three ticks, so that every third tick
+/// takes along what has come due.
 pub(super) const BUNDLE: Span = Span::from_millis(95);
 
-/// As finely as it takes to stay far below the threshold, in a world of the fields that so many
-/// tanks drive on.
+/// A precision far below the threshold, in a world that has room for this many tanks.
 pub(super) fn precision(tanks: usize) -> Precision {
     let corner = TankRecording::reach(tanks);
     let settings = PrecisionSettings {
@@ -48,7 +47,7 @@ pub(super) fn precision(tanks: usize) -> Precision {
         turn_rate_limit: 0.8,
         ..PrecisionSettings::default()
     };
-    Precision::new(settings).expect("sound settings")
+    Precision::new(settings).expect("valid precision settings")
 }
 
 fn class() -> Class {
@@ -61,17 +60,17 @@ pub(super) struct FairpathServer {
 }
 
 impl FairpathServer {
-    /// Everybody is told whenever something is due.
+    /// Sends every due DR vector to every receiver.
     pub(super) fn broadcast(terms: &RunTerms) -> Self {
         Self::new(terms, Span::ZERO, Box::new(Broadcast))
     }
 
-    /// The same, in few datagrams.
+    /// The same, in every third tick.
     pub(super) fn bundled(terms: &RunTerms) -> Self {
         Self::new(terms, BUNDLE, Box::new(Broadcast))
     }
 
-    /// Our own scheduler, with a budget that lets it tell everybody.
+    /// Fairpath's error-index scheduler, with a budget that suffices for every receiver.
     pub(super) fn error_index(terms: &RunTerms) -> Self {
         Self::new(terms, Span::ZERO, Box::new(ErrorIndex::new(ErrorIndexConfig::new(terms.receivers as f64))))
     }
@@ -84,15 +83,16 @@ impl FairpathServer {
             ..ServerConfig::new([(TANK, class())], new_epoch())
         };
         let session = ::fairpath::session::Server::new(config, scheduler, unguessable_random());
-        let mut net = NetServerConfig::new(any_port(), Identity::local(&[]).expect("a certificate"));
-        // Everybody comes from one address, and at once.
+        let mut net =
+            NetServerConfig::new(any_port(), Identity::local(&[]).expect("a certificate is generated"));
+        // All receivers come from one address, and at once.
         net.limits.per_address_max = terms.receivers;
         net.limits.per_address_burst = 2 * terms.receivers as u32;
         net.limits.handshakes_max = 4 * terms.receivers;
-        let server = NetServer::bind(net, session).expect("the loopback has ports");
+        let server = NetServer::bind(net, session).expect("the loopback has a free port");
         let create = |tank: usize| {
             server.frame(|session, now| {
-                session.create(TANK, &(tank as u16).to_le_bytes(), now).expect("there is room")
+                session.create(TANK, &(tank as u16).to_le_bytes(), now).expect("the class has room")
             })
         };
         let objects = (0..terms.tanks).map(create).collect();
@@ -101,7 +101,7 @@ impl FairpathServer {
 }
 
 impl ServerSide for FairpathServer {
-    fn invitation(&self) -> (SocketAddr, String) {
+    fn connect_info(&self) -> (SocketAddr, String) {
         (self.server.address(), self.server.fingerprint().to_string())
     }
 
@@ -109,11 +109,13 @@ impl ServerSide for FairpathServer {
         self.server.frame(|session, _| session.clients().count())
     }
 
-    fn tick(&mut self, scene: &TankRecording, before: Duration, at: Duration) {
+    fn tick(&mut self, recording: &TankRecording, before: Duration, at: Duration) {
         self.server.frame(|session, now| {
             while session.poll_event().is_some() {}
             for (tank, object) in self.objects.iter().enumerate() {
-                session.observe(*object, scene.observe(tank, before, at), now).expect("the server's own");
+                session
+                    .observe(*object, recording.observe(tank, before, at), now)
+                    .expect("the server owns its tanks");
             }
         });
     }
@@ -129,13 +131,12 @@ struct FairpathReceiver {
     objects: Vec<Option<EntityId>>,
 }
 
-pub(super) fn watch(terms: &RunTerms, invitation: &ConnectInfo, _: u64) -> Box<dyn ReceiverSide> {
-    let pin = invitation.proof.parse().expect("a fingerprint");
+pub(super) fn receiver(terms: &RunTerms, info: &ConnectInfo, _: u64) -> Box<dyn ReceiverSide> {
+    let pin = info.proof.parse().expect("a fingerprint");
     let config = ClientConfig { precision: precision(terms.tanks), ..ClientConfig::new([(TANK, class())]) };
     let session = Client::new(config, unguessable_random());
-    let client =
-        NetClient::connect(invitation.address, NetClientConfig::new(Trust::Pinned(vec![pin])), session);
-    let client = client.expect("the system has sockets");
+    let client = NetClient::connect(info.address, NetClientConfig::new(Trust::Pinned(vec![pin])), session);
+    let client = client.expect("a socket opens");
     Box::new(FairpathReceiver { client, objects: vec![None; terms.tanks] })
 }
 
@@ -160,7 +161,7 @@ impl ReceiverSide for FairpathReceiver {
     }
 }
 
-/// Which object is which tank says what it was created with.
+/// Finds the object of each tank by its creation bytes.
 fn find_tanks(session: &Client<Vec2>, objects: &mut [Option<EntityId>]) {
     for object in session.objects() {
         let tank = session.creation(object).and_then(|bytes| bytes.try_into().ok());
