@@ -1,4 +1,4 @@
-//! A tank of one's own, among those of others.
+//! The player's own tank, among those of other clients.
 
 use fairpath::State;
 use fairpath::motion::MotionKind;
@@ -15,19 +15,19 @@ use fairpath_games::tanks::{
 use super::OnlineGame;
 use crate::play::{Hands, Sprite, Thing, field};
 
-/// The player's own tank and shots are played here and told to the server; everybody else is seen
-/// through it.
+/// The player's own tank and shots are simulated here and replicated to the server. All others come
+/// from the server.
 pub(super) struct LiveTank {
     crew: Crew,
     bot: Bot,
 }
 
 const OWN: EntityId = EntityId(0);
-/// How many units wide the screen is.
+/// The width of the screen, in units.
 const SCREEN: f64 = 150.0;
 
 impl LiveTank {
-    /// Alone on the field of a server's seed; where it begins follows from `dice`.
+    /// Creates a tank alone on the field of the server's seed. `dice` decides where it starts.
     pub(super) fn new(seed: u64, dice: u64) -> Result<Self, ConfigError> {
         let map = Tanks::new(TanksConfig::default(), seed)?.map().clone();
         let config = TanksConfig { tanks: [1, 0], ground: Ground::Given(map), ..TanksConfig::default() };
@@ -36,7 +36,7 @@ impl LiveTank {
         Ok(Self { crew: Crew::new(game), bot })
     }
 
-    /// Where the own tank is now; before there is a clock, where it begins.
+    /// Returns the own tank's state now, or its start before the clock is synchronised.
     fn own(&self, session: &mut Client<Vec2>, now: LocalInstant) -> State<Vec2> {
         let state = self.crew.game().tanks().tanks()[0].state();
         let Some(clock) = session.clock_now(now) else { return state };
@@ -66,7 +66,8 @@ impl OnlineGame for LiveTank {
         self.crew.seat(OWN, driver);
         self.crew.play(clock.shared, |view| show(view, session, now));
         if session.is_connected() && self.crew.tell(&mut At(session, now), clock.shared).is_err() {
-            // A session that has no room for it says so, and is told all again with the next frame.
+            // A session without room returns an error, and gets everything again with the next
+            // frame.
             self.crew.forget_told();
         }
     }
@@ -98,7 +99,7 @@ impl OnlineGame for LiveTank {
     }
 }
 
-/// Everything that is somebody else's, where it is drawn.
+/// Returns all things of other clients, where they are drawn.
 fn others(session: &mut Client<Vec2>, now: LocalInstant) -> Vec<Thing> {
     let own = session.id().map(Party::Client);
     let is_mine = |session: &Client<Vec2>, object| own.is_some() && session.owner(object) == own;

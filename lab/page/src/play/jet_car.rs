@@ -6,7 +6,7 @@ use fairpath_games::jet_car::{Bot, Input, JetCar as Server, JetCarConfig, Scene,
 
 use super::{Hands, PlayedGame, Sprite, Thing};
 
-/// A car with thrusters and no brakes, among things that come down.
+/// A car with thrusters and no brakes, among falling obstructions.
 pub(crate) struct JetCarGame {
     rules: JetCarConfig,
     server: Server,
@@ -16,12 +16,12 @@ pub(crate) struct JetCarGame {
 impl JetCarGame {
     pub(crate) fn new(seed: u64) -> Self {
         let rules = JetCarConfig::default();
-        let server = Server::new(rules, seed).expect("the usual rules are sound");
+        let server = Server::new(rules, seed).expect("the default rules are valid");
         let bot = Bot::new(Skill::default(), Random::from_seed(seed).fork(u64::MAX));
         Self { rules, server, bot }
     }
 
-    /// The page's y is up.
+    /// Converts to the page's coordinates, where y points up.
     fn upright(&self, place: Vec2) -> Vec2 {
         Vec2::new(place.x, self.rules.height - place.y)
     }

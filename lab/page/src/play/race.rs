@@ -11,7 +11,7 @@ use fairpath_games::race::{
 
 use super::{Hands, PlayedGame, Sprite, Thing};
 
-/// Four cars on a road, and the player drives the first.
+/// Four cars on a track. The player drives the first.
 pub(crate) struct RaceGame {
     heat: Heat,
     bot: Bot,
@@ -23,13 +23,13 @@ impl RaceGame {
     pub(crate) fn new(seed: u64) -> Self {
         let track = Arc::new(Track::generated(seed));
         let config = RaceConfig { laps: None, ..RaceConfig::default() };
-        let mut heat = Heat::of_bots(Arc::clone(&track), config, seed).expect("the usual rules are sound");
+        let mut heat = Heat::of_bots(Arc::clone(&track), config, seed).expect("the default rules are valid");
         heat.seat(OWN, Seat::Hands(Input::IDLE));
         let plan = Arc::new(Plan::new(&track, &config.car, Style::ALL[0]));
         Self { heat, bot: Bot::new(plan, config.car, Random::from_seed(seed).fork(u64::MAX)) }
     }
 
-    /// The race that a screen shows.
+    /// Returns the race that a screen shows.
     fn resumed(&self, shown: &Cars) -> World {
         shown.resume(self.heat.race().track(), *self.heat.race().config())
     }
@@ -94,7 +94,7 @@ impl PlayedGame for RaceGame {
         (own.position, 160.0)
     }
 
-    /// Laps done, place, the last lap in seconds or nothing, and the speed.
+    /// Laps done, place, the last lap in seconds or 0, and the speed.
     fn status(&self, shown: &Cars) -> [f64; 4] {
         let shown = self.resumed(shown);
         let own = &shown.cars()[OWN.0 as usize];

@@ -7,7 +7,7 @@ use fairpath_games::sailing::{
 
 use super::{Hands, PlayedGame, Sprite, Thing};
 
-/// A boat, a sail on a rope, and somebody who knows how to sail to beat.
+/// The player's boat, and an opponent that sails optimally.
 pub(crate) struct SailingGame {
     rules: SailingConfig,
     server: Server,
@@ -17,13 +17,13 @@ pub(crate) struct SailingGame {
 }
 
 const OWN: usize = 0;
-/// How fast the hands let the sheet out: all of it in two seconds.
+/// Speed at which the player lets the sheet out: all of it in two seconds.
 const SHEET_PER_TICK: f64 = 0.01;
 
 impl SailingGame {
     pub(crate) fn new(seed: u64) -> Self {
         let rules = SailingConfig { boats: 2, wind: Wind::west_and_south(20.0), ..SailingConfig::default() };
-        let server = Server::new(rules.clone(), seed).expect("the usual rules are sound");
+        let server = Server::new(rules.clone(), seed).expect("the default rules are valid");
         Self { rules, server, rival: Agent::new(Trim::Optimal), bot: Agent::new(Trim::Optimal), sheet: 0.5 }
     }
 }
@@ -80,7 +80,7 @@ impl PlayedGame for SailingGame {
                 ..Thing::new(Sprite::Boat, position, heading)
             }
         };
-        // The own boat last: it is drawn on top.
+        // The own boat comes last, so that it is drawn on top.
         std::iter::once(buoy).chain(shown.boats.iter().enumerate().rev().map(boat)).collect()
     }
 

@@ -10,13 +10,13 @@ use fairpath_games::tanks::{
 
 use super::{Hands, PlayedGame, Sprite, Thing};
 
-/// Three against three, and the player is one of them.
+/// Three tanks against three. The player drives one of them.
 pub(super) struct TanksGame {
     game: Match,
     bot: Bot,
 }
 
-/// Everybody else goes on doing what they did last; what is known of the own hands is known
+/// The rules for compensation: all other tanks keep their last input, and the own input is known
 /// exactly.
 pub(super) struct Rules;
 
@@ -28,7 +28,7 @@ impl Simulate for Rules {
 
     fn step(&self, world: &mut World, input: &Input, ticks: u32) {
         let mut inputs: Vec<Input> = world.tanks().iter().map(|tank| tank.input()).collect();
-        // Nobody is taken to fire: a shot that was not fired would be hard to take back.
+        // No other tank is assumed to fire: a shot that was not fired would be hard to take back.
         inputs.iter_mut().for_each(|input| input.fire = false);
         inputs[OWN.0 as usize] = *input;
         (0..ticks).for_each(|_| world.step(&inputs));
@@ -38,7 +38,7 @@ impl Simulate for Rules {
 impl TanksGame {
     pub(super) fn new(seed: u64) -> Self {
         let config = TanksConfig { tanks: [3, 3], ..TanksConfig::default() };
-        let mut game = Match::of_bots(config, seed).expect("the usual rules are sound");
+        let mut game = Match::of_bots(config, seed).expect("the default rules are valid");
         game.seat(OWN, Driver::Hands(Input::IDLE));
         Self { game, bot: Bot::new(Temperament::Hunter, Random::from_seed(seed).fork(u64::MAX)) }
     }
@@ -70,7 +70,7 @@ impl PlayedGame for TanksGame {
             return Input { throttle: hands.ahead, turn: -hands.right, fire: hands.fires };
         }
         match shown.look(OWN) {
-            // It believes its screen, but it has its own clock.
+            // The bot sees the screen, but it has its own clock.
             Some(mut view) => {
                 view.now = now;
                 self.bot.drive(shown.map(), &view)
@@ -123,7 +123,7 @@ impl PlayedGame for TanksGame {
     }
 }
 
-/// The walls and boxes of a field, as closed lines.
+/// Returns the walls and boxes of a field, as closed lines.
 pub(crate) fn field(map: &Map) -> Vec<Vec<Vec2>> {
     let half = map.half_side();
     let corner = |x: f64, y: f64| Vec2::new(x * half, y * half);

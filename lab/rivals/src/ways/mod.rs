@@ -87,7 +87,7 @@ pub(crate) static METHODS: [Method; 11] = [
         name: "renet",
         title: "renet",
         sends_every_state: true,
-        server: |terms| Box::new(renet::RenetServer::new(terms)),
+        server: |terms| Box::new(renet::RenetSnapshotServer::new(terms)),
         receiver: renet::receiver,
     },
     Method {

@@ -18,14 +18,14 @@ const PROTOCOL: u64 = 7;
 /// The bytes that renet puts into one packet.
 const MESSAGE_BYTES_MAX: usize = 1200;
 
-pub(super) struct RenetServer {
+pub(super) struct RenetSnapshotServer {
     server: RenetServer,
     transport: NetcodeServerTransport,
     address: SocketAddr,
     updated_at: Duration,
 }
 
-impl RenetServer {
+impl RenetSnapshotServer {
     pub(super) fn new(terms: &RunTerms) -> Self {
         let socket = UdpSocket::bind(any_port()).expect("the loopback has a free port");
         let address = socket.local_addr().expect("the socket is bound");
@@ -45,7 +45,7 @@ impl RenetServer {
     }
 }
 
-impl ServerSide for RenetServer {
+impl ServerSide for RenetSnapshotServer {
     fn connect_info(&self) -> (SocketAddr, String) {
         (self.address, String::new())
     }
