@@ -1,5 +1,5 @@
-//! What somebody might say in a session, drawn from bytes: mostly what an honest peer could say,
-//! with ids, numbers and times that are near to real ones, and now and then anything.
+//! Session messages drawn from bytes: mostly what an honest peer could send, with ids, numbers and
+//! times near real ones, and now and then anything.
 
 use fairpath::clock::{Reply, Request};
 use fairpath::motion::{Circular, Dis, Hermite, Linear, Motion, Quadratic, Static, dis};
@@ -7,8 +7,8 @@ use fairpath::number::{EntityId, Generation, Life, PacketNumber, WirePacketNumbe
 use fairpath::place::Placement;
 use fairpath::rotation::Quat;
 use fairpath::session::message::{
-    Announcement, Call, Datagram, Group, Hello, UnorderedMessage, Message, Outcome, Part, Received, Resume,
-    SESSION_VERSION, Target, Welcome,
+    Announcement, Call, Datagram, Group, Hello, Message, Outcome, Part, Received, Resume, SESSION_VERSION,
+    Target, UnorderedMessage, Welcome,
 };
 use fairpath::session::{ClassId, ClientId, Delivery, Party, Refusal, Token};
 use fairpath::time::{SharedInstant, Span};
@@ -20,44 +20,44 @@ use fairpath::{Attitude, DrVector, Observation, State};
 
 use crate::ByteSource;
 
-/// Which run of the server all of this is about.
+/// The epoch of the server.
 pub const EPOCH: u64 = 1;
 
-/// One in eight is anything at all.
+/// Returns whether the next value may be anything: one in eight.
 fn is_wild(source: &mut ByteSource<'_>) -> bool {
     source.take(1).is_multiple_of(8)
 }
 
 impl ByteSource<'_> {
-    /// A number below `count`, which is at most 256.
+    /// Returns a number below `count`, which is at most 256.
     pub fn below(&mut self, count: u64) -> u64 {
         self.take(1) % count
     }
 
-    /// Some bytes, as many as the first says.
+    /// Returns some bytes. The first byte of the source decides how many.
     pub fn bytes(&mut self) -> Vec<u8> {
         let length = match self.take(1) {
             length @ 0..=200 => length as usize % 24,
             201..=250 => self.take(1) as usize,
             _ => self.take(2) as usize % 20_000,
         };
-        // Only what is short is worth choosing.
+        // The fuzzer chooses only the first four bytes.
         let mut bytes: Vec<u8> = (0..length.min(4)).map(|_| self.take(1) as u8).collect();
         bytes.resize(length, 7);
         bytes
     }
 
-    /// An object that may be there.
+    /// Returns the id of an object that may exist.
     pub fn entity(&mut self) -> EntityId {
         EntityId(if is_wild(self) { self.take(4) as u32 } else { 1 + self.below(40) as u32 })
     }
 
-    /// A count that is low, or anything.
+    /// Returns a low count, or any number.
     pub fn count(&mut self) -> u64 {
         if is_wild(self) { self.take(8) } else { self.below(40) }
     }
 
-    /// Near to now, or anything.
+    /// Returns an instant near now, or any instant.
     pub fn instant(&mut self, now: SharedInstant) -> SharedInstant {
         match self.take(1) {
             0..20 => SharedInstant::from_micros(self.take(8) as i64),
@@ -66,7 +66,7 @@ impl ByteSource<'_> {
         }
     }
 
-    /// A way for a call to travel.
+    /// Returns a delivery class for a call.
     pub fn delivery(&mut self) -> Delivery {
         match self.below(5) {
             0 => Delivery::ReliableOrdered,
@@ -77,14 +77,14 @@ impl ByteSource<'_> {
         }
     }
 
-    /// What a player might see of something of its own.
+    /// Returns an observation of an owned object.
     pub fn observation(&mut self) -> Observation<Vec2> {
         let state = State::moving(Vec2::from_3d(vector(self)), Vec2::from_3d(vector(self)));
         if self.below(8) == 0 { Observation::Jumped(state) } else { Observation::Moved(state) }
     }
 }
 
-/// A greeting: a sound one, one that wants to resume, or nonsense.
+/// Returns a greeting: a valid one, one that resumes, or a wrong one.
 pub fn hello(source: &mut ByteSource<'_>) -> Message {
     let resume = (source.below(3) == 0).then(|| Resume {
         token: Token([source.below(4) as u8; 16]),
@@ -102,7 +102,7 @@ pub fn hello(source: &mut ByteSource<'_>) -> Message {
     })
 }
 
-/// The answer to it.
+/// Returns the answer to a greeting.
 pub fn welcome(source: &mut ByteSource<'_>, now: SharedInstant) -> Message {
     let outcome = if source.below(3) == 0 {
         Outcome::Resumed(received(source))
@@ -120,7 +120,7 @@ pub fn welcome(source: &mut ByteSource<'_>, now: SharedInstant) -> Message {
     })
 }
 
-/// Anything that travels on a stream.
+/// Returns any message of the ordered stream.
 pub fn message(source: &mut ByteSource<'_>, now: SharedInstant) -> Message {
     match source.below(16) {
         0 => hello(source),
@@ -144,14 +144,14 @@ pub fn message(source: &mut ByteSource<'_>, now: SharedInstant) -> Message {
     }
 }
 
-/// The bytes of an independent message.
+/// Returns the bytes of an unordered message.
 pub fn unordered(source: &mut ByteSource<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
     UnorderedMessage { number: source.count(), call: call(source) }.encode(&mut bytes);
     bytes
 }
 
-/// The bytes of a datagram, the next of its sender, or one before or after.
+/// Returns the bytes of a datagram: the sender's next one, or one before or after it.
 pub fn datagram(source: &mut ByteSource<'_>, packet: &mut u64, now: SharedInstant) -> Vec<u8> {
     let precision = Precision::default();
     let number = match source.take(1) {
@@ -169,7 +169,8 @@ pub fn datagram(source: &mut ByteSource<'_>, packet: &mut u64, now: SharedInstan
     if encode_updates(&precision, &header, &vectors, &mut updates).is_err() {
         let none: [DrVector<Vec2>; 0] = [];
         let header = Header { sent_at: now, ..header };
-        encode_updates(&precision, &header, &none, &mut updates).expect("sent now, it is sound");
+        encode_updates(&precision, &header, &none, &mut updates)
+            .expect("a header with the current time encodes");
     }
     let parts = (0..source.below(4)).map(|_| part(source, now)).collect();
     let mut bytes = Vec::new();
@@ -177,7 +178,7 @@ pub fn datagram(source: &mut ByteSource<'_>, packet: &mut u64, now: SharedInstan
     bytes
 }
 
-/// Some bytes, with one of them changed, removed, or a piece of them cut off or repeated.
+/// Returns the bytes with one changed, the end cut off, or a piece repeated.
 pub fn mutated(source: &mut ByteSource<'_>, mut bytes: Vec<u8>) -> Vec<u8> {
     let at = source.take(2) as usize % bytes.len().max(1);
     match source.below(4) {
@@ -189,7 +190,7 @@ pub fn mutated(source: &mut ByteSource<'_>, mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// A DR vector that may be refused by the encoder.
+/// Returns a DR vector, which the encoder may refuse.
 pub fn dr_vector<V: Planar>(source: &mut ByteSource<'_>, sent_at: SharedInstant) -> DrVector<V> {
     let entity = source.entity();
     DrVector {
@@ -205,7 +206,7 @@ pub fn dr_vector<V: Planar>(source: &mut ByteSource<'_>, sent_at: SharedInstant)
     }
 }
 
-/// Any motion, of any numbers.
+/// Returns any motion with any numbers.
 pub fn motion<V: Planar>(source: &mut ByteSource<'_>) -> Motion<V> {
     let model = source.below(6);
     let position = V::from_3d(vector(source));
@@ -243,12 +244,12 @@ pub fn motion<V: Planar>(source: &mut ByteSource<'_>) -> Motion<V> {
     }
 }
 
-/// Any three numbers.
+/// Returns any three numbers.
 pub fn vector(source: &mut ByteSource<'_>) -> Vec3 {
     Vec3::new(source.number(), source.number(), source.number())
 }
 
-/// Any four numbers, seldom of length one.
+/// Returns any four numbers, which seldom have length one.
 pub fn orientation(source: &mut ByteSource<'_>) -> Quat {
     Quat { w: source.number(), v: vector(source) }
 }
@@ -274,7 +275,7 @@ fn part(source: &mut ByteSource<'_>, now: SharedInstant) -> Part {
     }
 }
 
-/// Receipts for some of the packets that the peer may have sent; the proof is a guess, right one
+/// Returns receipts for some packets that the peer may have sent. The proof is a guess, right one
 /// time in 256 at best.
 fn feedback(source: &mut ByteSource<'_>, now: SharedInstant) -> Vec<u8> {
     let packet = PacketNumber(source.count()).on_wire();
@@ -296,7 +297,7 @@ fn feedback(source: &mut ByteSource<'_>, now: SharedInstant) -> Vec<u8> {
     }
     let mut bytes = Vec::new();
     let is_complete = source.below(2) == 0;
-    // What cannot be spelt is left empty, which is refused as well.
+    // If it cannot be encoded the bytes stay empty, which decoders refuse as well.
     let _ = encode_feedback(&Feedback { header, is_complete, receipts }, &mut bytes);
     bytes
 }

@@ -1,9 +1,8 @@
 #![no_main]
 
-//! A server and two clients that conversation, over transports that do what networks do: datagrams are
-//! lost, repeated, reordered, kept and sent again much later; connections break and come back. As
-//! long as no byte is changed, nobody is accused of anything. Once one is, the end that reads it
-//! may close, and nothing worse.
+//! A server and two clients play over transports that lose, repeat, reorder, keep and replay
+//! datagrams, and break and reconnect. As long as no byte is changed, no peer is accused. After a
+//! changed byte, the end that reads it may close, and nothing worse.
 
 use std::collections::VecDeque;
 
@@ -25,7 +24,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-/// Datagrams that are kept to be sent again.
+/// The datagrams that are kept to be sent again.
 const KEPT_MAX: usize = 32;
 
 /// One direction of a transport.
@@ -42,10 +41,10 @@ struct FuzzClient {
     id: Option<ConnectionId>,
     up: Direction,
     down: Direction,
-    /// Nobody has changed a byte on this transport.
+    /// No byte on this transport was changed.
     is_intact: bool,
-    /// Nobody has changed a byte in this session, or before it on its first transport: what is
-    /// believed outlives transports.
+    /// No byte was changed in this session, nor before it on its first transport: what a peer
+    /// accepted outlives transports.
     is_sound: bool,
     shown: Option<SharedInstant>,
 }
@@ -113,7 +112,7 @@ impl Conversation {
     }
 
     fn local(&self) -> LocalInstant {
-        // Their clocks began at another time.
+        // The clients' clocks have another zero.
         LocalInstant::ZERO + (self.now.since_zero() - Span::from_secs(5))
     }
 
@@ -143,7 +142,7 @@ impl Conversation {
         self.now += Span::from_millis(millis);
     }
 
-    /// Everything that is under direction arrives, in order.
+    /// Delivers everything that is under way, in order.
     fn deliver_all(&mut self, index: usize) {
         self.drain(index);
         let now = self.local();
@@ -160,7 +159,7 @@ impl Conversation {
         self.drain(index);
     }
 
-    /// What networks do to datagrams and to messages that do not wait for each other.
+    /// Does what networks do to datagrams and to unordered messages.
     fn disturb(&mut self, index: usize, source: &mut ByteSource<'_>) {
         self.drain(index);
         let seat = &mut self.seats[index];
@@ -170,7 +169,7 @@ impl Conversation {
             1 => direction.datagrams.clear(),
             2 => direction.datagrams.make_contiguous().reverse(),
             3 => direction.unordered.make_contiguous().reverse(),
-            // Packets that somebody recorded: a few, from long ago.
+            // A replay attack: a few recorded packets, from long ago.
             4 => direction.datagrams.extend(direction.kept.iter().cloned()),
             _ => {
                 let at = source.take(1) as usize % direction.kept.len().max(1);
@@ -194,7 +193,7 @@ impl Conversation {
         }
     }
 
-    /// Hands the transports what is to be sent, and hears why somebody closes.
+    /// Moves outgoing bytes to the transports, and checks the reasons of closes.
     fn drain(&mut self, index: usize) {
         let now = self.local();
         self.server.handle_timeout(self.now);
@@ -284,7 +283,7 @@ impl Direction {
     }
 }
 
-/// Whether an honest peer on a bad network may be told this.
+/// Returns whether an honest peer on a bad network may be closed for this reason.
 fn is_no_accusation(reason: CloseReason) -> bool {
     !matches!(
         reason,

@@ -1,8 +1,8 @@
 #![no_main]
 
-//! A server that says anything, mostly what looks sound and is out of place, late or contradicts
-//! itself, while the client plays: it closes or believes, its clock goes forward, and it keeps its
-//! bounds.
+//! A server sends anything: mostly messages that decode and are out of place, late or
+//! contradictory. The client plays meanwhile: it closes or accepts, its clock never runs backwards,
+//! and it keeps its bounds.
 
 use fairpath::clock::Request;
 use fairpath::number::EntityId;
@@ -27,7 +27,7 @@ struct ClientHarness {
     client: Client<Vec2>,
     packet: u64,
     now: LocalInstant,
-    /// Shared minus local time, as the server means it.
+    /// Shared minus local time, as the server sends it.
     ahead: Span,
     shown: Option<SharedInstant>,
 }
@@ -36,7 +36,8 @@ impl ClientHarness {
     fn new(how: u64) -> Self {
         let client = Client::new(ClientConfig::new(classes()), Random::from_seed(1));
         let now = LocalInstant::from_millis(1_000);
-        let mut harness = Self { client, packet: 0, now, ahead: Span::from_secs(how as i64 % 8), shown: None };
+        let mut harness =
+            Self { client, packet: 0, now, ahead: Span::from_secs(how as i64 % 8), shown: None };
         harness.client.handle_connected(now);
         harness.drain();
         if how & 8 == 0 {
@@ -113,7 +114,7 @@ impl ClientHarness {
         self.say(&speech::welcome(source, shared));
     }
 
-    /// What the player does. Errors are answers.
+    /// What the player does. Errors are valid results.
     fn act(&mut self, source: &mut ByteSource<'_>) {
         let (client, now) = (&mut self.client, self.now);
         let object: EntityId = source.entity();

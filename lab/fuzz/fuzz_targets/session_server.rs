@@ -1,8 +1,8 @@
 #![no_main]
 
-//! Two clients that say anything, mostly what looks sound and is out of place, late, or somebody
-//! else's, while the server has objects and calls of its own: it closes, refuses or believes, goes
-//! on answering, and keeps its bounds.
+//! Two clients send anything: mostly messages that decode and are out of place, late, or another
+//! client's. The server has objects and calls of its own: it closes, refuses or accepts, goes on
+//! answering, and keeps its bounds.
 
 use fairpath::random::Random;
 use fairpath::schedule::Broadcast;
@@ -85,7 +85,7 @@ impl ServerHarness {
         server_keeps_its_bounds(&self.server, self.now);
     }
 
-    /// Something that is not on the stream, or not sound.
+    /// Delivers bytes that are not on the stream, or not valid.
     fn carry(&mut self, index: usize, source: &mut ByteSource<'_>) {
         let Some(id) = self.connections[index] else { return };
         match source.below(8) {
@@ -120,7 +120,7 @@ impl ServerHarness {
         self.connect(index, &speech::hello(source));
     }
 
-    /// What the application does. Errors are answers.
+    /// What the application does. Errors are valid results.
     fn act(&mut self, source: &mut ByteSource<'_>) {
         let (server, now) = (&mut self.server, self.now);
         let class = fairpath::session::ClassId(source.below(4) as u32);

@@ -1,6 +1,6 @@
 //! Section 1: bits and codes.
 
-/// Why a message was not accepted.
+/// The reason why a message was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DecodeRefused(pub &'static str);
 
@@ -12,7 +12,7 @@ pub struct Bits {
 }
 
 impl Bits {
-    /// From hexadecimal digits, with white space anywhere between them.
+    /// Reads hexadecimal digits, with white space anywhere between them.
     pub fn from_hex(text: &str) -> Self {
         let digit = |c: char| c.to_digit(16).unwrap_or_else(|| panic!("{c:?} is not a hexadecimal digit"));
         let digits = text.chars().filter(|c| !c.is_whitespace()).map(digit);
@@ -20,7 +20,7 @@ impl Bits {
         Self { bits, at: 0, story: Vec::new() }
     }
 
-    /// What was read so far: field, bits, meaning.
+    /// Returns the fields read so far: name, bits, meaning.
     pub fn story(&self) -> &[String] {
         &self.story
     }
@@ -129,7 +129,7 @@ impl Bits {
     }
 }
 
-/// 0, 1, 2, 3, 4 … are 0, −1, 1, −2, 2 ….
+/// Decodes 0, 1, 2, 3, 4 … as 0, −1, 1, −2, 2 ….
 pub(crate) fn unzigzag(code: u64) -> i128 {
     let half = i128::from(code / 2);
     if code.is_multiple_of(2) { half } else { -half - 1 }

@@ -71,7 +71,7 @@ fn column(bits: &mut Bits, name: &str, n: usize) -> Result<Vec<i128>, DecodeRefu
         return Err(DecodeRefused("a number beyond its column's limit"));
     }
     if !above.contains(&0) || order != order_of(&above) {
-        return Err(DecodeRefused("a column spelt otherwise"));
+        return Err(DecodeRefused("a column that is not canonical"));
     }
     Ok(numbers)
 }
@@ -91,7 +91,7 @@ fn stale(bits: &mut Bits) -> Result<String, DecodeRefused> {
     }
     let last = bits.bits("last stale", 8)?;
     if last > 254 {
-        return Err(DecodeRefused("a place that no datagram has"));
+        return Err(DecodeRefused("an index beyond the largest datagram"));
     }
     let mut text = String::new();
     for place in 0..last {

@@ -1,8 +1,8 @@
-//! A decoder that follows `PROTOCOL.md` and nothing else. It shares no code with the library, is
-//! slow, and exists to disagree.
+//! A decoder written from `PROTOCOL.md` alone. It shares no code with the library, so that mistakes
+//! of the library or of the document show as a difference. It is slow.
 //!
 //! [`decode`] turns a message into the text that the golden files hold beside it; [`Bits::story`]
-//! tells what each bit was for. Section numbers in the comments are those of `PROTOCOL.md`.
+//! lists the meaning of each bit. Section numbers in the comments are those of `PROTOCOL.md`.
 #![forbid(unsafe_code)]
 
 mod bits;
@@ -16,7 +16,7 @@ pub use bits::{Bits, DecodeRefused};
 pub use precision::Given;
 pub use session::decode_session;
 
-/// The message in words, one fact to the line.
+/// Returns the message as text, one fact per line.
 pub fn decode(bits: &mut Bits, given: &Given) -> Result<String, DecodeRefused> {
     let (kind, sent, mut text) = header(bits, given)?;
     match kind {
@@ -29,7 +29,7 @@ pub fn decode(bits: &mut Bits, given: &Given) -> Result<String, DecodeRefused> {
     Ok(text)
 }
 
-/// Section 3.
+/// Decodes the header: section 3.
 fn header(bits: &mut Bits, given: &Given) -> Result<(u64, i128, String), DecodeRefused> {
     if bits.bits("version", 3)? != 2 {
         return Err(DecodeRefused("unknown version"));
@@ -49,7 +49,7 @@ fn header(bits: &mut Bits, given: &Given) -> Result<(u64, i128, String), DecodeR
     Ok((kind, sent, format!("{name}\npacket {packet}\nsent {sent}\nnonce {nonce}\nconfirmed {confirmed}\n")))
 }
 
-/// The number nearest to `near` with these low bits; of two the greater.
+/// Returns the number nearest to `near` with these low bits, or the greater of two.
 fn nearest(low: u64, width: u32, near: i128) -> i128 {
     let whole = 1i128 << width;
     let ahead = (i128::from(low) - near).rem_euclid(whole);

@@ -4,7 +4,7 @@ use crate::DecodeRefused;
 use crate::session::{MessageReader, hex_of};
 
 impl MessageReader<'_> {
-    /// A message to or from a lobby.
+    /// Decodes a message to or from a lobby.
     pub(crate) fn lobby(&mut self) -> Result<(), DecodeRefused> {
         match self.u8()? {
             0 => {

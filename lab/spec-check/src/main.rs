@@ -1,4 +1,4 @@
-//! Tells the story of a golden message, bit by bit: `cargo run -p spec-check
+//! Prints the meaning of a golden message, bit by bit: `cargo run -p spec-check
 //! lab/vectors/one_linear_2d.hex`.
 
 use std::path::Path;
@@ -18,7 +18,7 @@ fn main() -> ExitCode {
         match (std::fs::read_to_string(path), std::fs::read_to_string(path.with_extension("txt"))) {
             (Ok(hex), Ok(given)) => (hex, given),
             (Err(error), _) | (_, Err(error)) => {
-                eprintln!("error: {}: {error}", path.display());
+                eprintln!("error: cannot read {} and the .txt beside it: {error}", path.display());
                 return ExitCode::from(2);
             }
         };

@@ -18,11 +18,11 @@ pub struct Given {
 }
 
 impl Given {
-    /// From lines of a name and its numbers.
+    /// Reads lines of a name and its numbers.
     pub fn from_text(text: &str) -> Self {
         let all = |name: &str| -> Vec<String> {
             let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-            let line = line.unwrap_or_else(|| panic!("{name} is not given"));
+            let line = line.unwrap_or_else(|| panic!("the golden file has no line {name:?}"));
             line.split(' ').map(str::to_owned).collect()
         };
         let real = |name: &str, at: usize| -> f64 { all(name)[at].parse().expect("a number") };
@@ -48,7 +48,7 @@ impl Given {
         }
     }
 
-    /// The number that peers compare before they talk.
+    /// Returns the fingerprint that peers compare before they talk.
     pub fn fingerprint(&self) -> u32 {
         let [x, y, z] = &self.position;
         let mut numbers = vec![2, self.time_step as u64, self.angle_steps];
@@ -72,7 +72,7 @@ impl Given {
         Ok(signed * (2.0 * PI / steps as f64))
     }
 
-    /// w, x, y, z.
+    /// Decodes a quaternion: w, x, y, z.
     pub(crate) fn quaternion(&self, bits: &mut Bits) -> Result<[f64; 4], DecodeRefused> {
         let m = self.angle_steps / 2;
         let largest = bits.bits("largest", 2)? as usize;

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use crate::DecodeRefused;
 
-/// A session message in words, one fact to the line. `room` is where it travels: `stream`,
-/// `message` or `datagram`; `lobby` is for what is said to and by one.
+/// Returns a session message as text, one fact per line. `room` is the channel: `stream`, `message`
+/// or `datagram` of a session, or `lobby`.
 pub fn decode_session(room: &str, hex: &str) -> Result<String, DecodeRefused> {
     let digits: Vec<u32> = hex.chars().filter_map(|c| c.to_digit(16)).collect();
     let bytes: Vec<u8> = digits.chunks(2).map(|pair| (pair[0] * 16 + pair[1]) as u8).collect();

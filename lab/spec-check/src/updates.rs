@@ -46,7 +46,7 @@ pub(crate) fn decode(
         }
     }
     if used.len() != ages.len() + lives.len() + shapes.len() {
-        return Err(DecodeRefused("a table entry that nobody uses"));
+        return Err(DecodeRefused("an unused table entry"));
     }
     Ok(())
 }
@@ -68,7 +68,7 @@ fn ages(bits: &mut Bits, n: u64) -> Result<Vec<u64>, DecodeRefused> {
 fn small_set(bits: &mut Bits, name: &str, end: u64) -> Result<Vec<u64>, DecodeRefused> {
     let r = bits.golomb(name, 0)?;
     if r >= end {
-        return Err(DecodeRefused("a set larger than its numbers"));
+        return Err(DecodeRefused("a set with too many elements"));
     }
     bits.ascending(name, r + 1, 0, end)
 }
