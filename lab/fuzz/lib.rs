@@ -1,5 +1,4 @@
-//! What the targets share: numbers out of bytes, what may be said with them, and the laws that must
-//! hold.
+//! Shared by the targets: numbers from bytes, messages from numbers, and the laws that must hold.
 
 pub mod speech;
 
@@ -8,34 +7,35 @@ use fairpath::session::limits::{
     EARLY_MAX, OBJECTS_MAX, OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX, QUICKEST_MAX, SENT_PACKETS_MAX, SLOTS_MAX,
     UNRELIABLE_MAX,
 };
-use fairpath::session::message::{Datagram, UnorderedMessage, Message};
+use fairpath::session::message::{Datagram, Message, UnorderedMessage};
 use fairpath::session::{Class, ClassId, Client, ClientEvent, Queues, Server};
 use fairpath::time::{LocalInstant, SharedInstant};
 use fairpath::vector::{Planar, Vec2};
 use fairpath::wire::{Precision, decode_feedback, decode_updates, encode_feedback, encode_updates};
 use fairpath::{DrVector, MotionKind, Trigger};
 
-/// Any bytes decode or are refused; what decodes, encodes to the same bytes.
+/// Checks that any bytes decode or are refused, and that decoded updates encode to the same bytes.
 pub fn updates_are_canonical<V: Planar>(bytes: &[u8]) {
     let precision = Precision::default();
     let Ok(updates) = decode_updates::<V>(&precision, SharedInstant::ZERO, bytes) else { return };
-    assert!(updates.vectors.capacity() <= bytes.len(), "allocates as much as it was sent");
+    assert!(updates.vectors.capacity() <= bytes.len(), "allocates no more than it was sent");
     let mut again = Vec::new();
-    encode_updates(&precision, &updates.header, &updates.vectors, &mut again).expect("what was decoded");
+    encode_updates(&precision, &updates.header, &updates.vectors, &mut again)
+        .expect("decoded messages encode");
     assert_eq!(again, bytes);
 }
 
-/// The same for receipts.
+/// Checks the same for receipts.
 pub fn feedback_is_canonical(bytes: &[u8]) {
     let newest_sent = PacketNumber(40_000);
     let Ok(feedback) = decode_feedback(SharedInstant::ZERO, newest_sent, bytes) else { return };
-    assert!(feedback.receipts.capacity() <= 8 * bytes.len(), "allocates as much as it was sent");
+    assert!(feedback.receipts.capacity() <= 8 * bytes.len(), "allocates no more than it was sent");
     let mut again = Vec::new();
-    encode_feedback(&feedback, &mut again).expect("what was decoded");
+    encode_feedback(&feedback, &mut again).expect("decoded messages encode");
     assert_eq!(again, bytes);
 }
 
-/// The same for what a session says: the first byte chooses where it travels.
+/// Checks the same for session messages. The first byte chooses the channel.
 pub fn session_messages_are_canonical(bytes: &[u8]) {
     let Some((room, bytes)) = bytes.split_first() else { return };
     let mut again = Vec::new();
@@ -56,7 +56,7 @@ pub fn session_messages_are_canonical(bytes: &[u8]) {
     assert_eq!(again, bytes);
 }
 
-/// What the sender predicts from is what the receiver decodes.
+/// Checks that the receiver decodes what the sender predicts from.
 pub fn decodes_as_predicted<V: Planar>(
     precision: &Precision,
     header: &fairpath::wire::Header,
@@ -64,10 +64,10 @@ pub fn decodes_as_predicted<V: Planar>(
 ) {
     let mut bytes = Vec::new();
     if encode_updates(precision, header, vectors, &mut bytes).is_err() {
-        assert!(bytes.is_empty(), "a refused message leaves no trace");
+        assert!(bytes.is_empty(), "a refused message writes no bytes");
         return;
     }
-    let decoded = decode_updates::<V>(precision, header.sent_at, &bytes).expect("what was encoded");
+    let decoded = decode_updates::<V>(precision, header.sent_at, &bytes).expect("encoded messages decode");
     let mut expected: Vec<_> = vectors.iter().map(|vector| precision.as_decoded(vector)).collect();
     expected.sort_by_key(|vector| vector.entity);
     assert_eq!(decoded.header, *header);
@@ -77,8 +77,8 @@ pub fn decodes_as_predicted<V: Planar>(
     }
 }
 
-/// What the sessions under siege have: ships, balls that may be claimed, and scenery that only the
-/// server makes.
+/// The classes of the sessions: ships, balls that clients may claim, and scenery that only the
+/// server creates.
 pub fn classes() -> [(ClassId, Class); 3] {
     [
         (ClassId(1), Class::new(Trigger::within(0.3)).with_model(MotionKind::Circular)),
@@ -87,22 +87,26 @@ pub fn classes() -> [(ClassId, Class); 3] {
     ]
 }
 
-/// Whatever clients have said.
+/// Checks that the server keeps its bounds, whatever the clients have sent.
 pub fn server_keeps_its_bounds(server: &Server<Vec2>, now: SharedInstant) {
     assert!(server.objects().count() <= OBJECTS_MAX);
     for client in server.clients() {
-        let queues = server.queues(client).expect("it has a session");
+        let queues = server.queues(client).expect("a listed client has a session");
         keeps_bounds(&queues);
-        let rate = server.statistics(client).expect("it has a session").error_per_sec;
-        assert!(rate >= 0.0, "an account of {rate}");
+        let rate = server.statistics(client).expect("a listed client has a session").error_per_sec;
+        assert!(rate >= 0.0, "the error account is {rate}");
     }
     for object in server.objects() {
-        assert!(server.place(object, now).is_none_or(|state| state.is_finite()), "{object:?} is nowhere");
+        assert!(
+            server.place(object, now).is_none_or(|state| state.is_finite()),
+            "{object:?} is not at a finite place"
+        );
     }
     let _ = server.poll_deadline(now);
 }
 
-/// Whatever a server has said. `shown` is what the shared clock showed last in this session.
+/// Checks that the client keeps its bounds, whatever the server has sent. `shown` is the last
+/// reading of the shared clock in this session.
 pub fn client_keeps_its_bounds(
     client: &mut Client<Vec2>,
     now: LocalInstant,
@@ -113,19 +117,22 @@ pub fn client_keeps_its_bounds(
     let all: Vec<_> = client.objects().collect();
     for object in all {
         let placed = client.place(object, now);
-        assert!(placed.is_none_or(|state| state.is_finite()), "{object:?} is placed nowhere");
+        assert!(placed.is_none_or(|state| state.is_finite()), "{object:?} is not placed at a finite place");
         let drawn = client.draw(object, now);
-        assert!(drawn.is_none_or(|state| state.is_finite()), "{object:?} is drawn nowhere");
+        assert!(drawn.is_none_or(|state| state.is_finite()), "{object:?} is not drawn at a finite place");
     }
     if client.is_connected() {
         let shared = client.clock_now(now).map(|now| now.shared);
-        assert!(shown.is_none_or(|before| Some(before) <= shared), "{shown:?}, and then {shared:?}");
+        assert!(
+            shown.is_none_or(|before| Some(before) <= shared),
+            "the shared clock ran backwards from {shown:?} to {shared:?}"
+        );
         *shown = shared;
     }
 }
 
-/// Takes the client's events, and says whether a session has begun: it may have another clock than
-/// the one before.
+/// Takes the client's events and returns whether a session has begun. A new session may have
+/// another clock than the one before.
 pub fn take_events(client: &mut Client<Vec2>, shown: &mut Option<SharedInstant>) -> bool {
     let mut has_begun = false;
     while let Some(event) = client.poll_event() {
@@ -147,23 +154,23 @@ fn keeps_bounds(queues: &Queues) {
     assert!(queues.early <= EARLY_MAX, "{queues:?}");
 }
 
-/// Numbers out of bytes; zeros when they run out.
-pub struct Source<'a>(pub &'a [u8]);
+/// Numbers from bytes; zeros after the last byte.
+pub struct ByteSource<'a>(pub &'a [u8]);
 
-impl Source<'_> {
-    /// The next so many bytes as a number.
+impl ByteSource<'_> {
+    /// Returns the next `bytes` bytes as a number.
     pub fn take(&mut self, bytes: usize) -> u64 {
         let (head, rest) = self.0.split_at(bytes.min(self.0.len()));
         self.0 = rest;
         head.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
     }
 
-    /// Whether there is anything left.
+    /// Returns whether no bytes are left.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// A number of ordinary size, or any bits at all.
+    /// Returns a number of ordinary size, or any bits at all.
     pub fn number(&mut self) -> f64 {
         match self.take(1) {
             0..200 => f64::from(self.take(3) as i32 - (1 << 23)) * 0.001,

@@ -1,5 +1,5 @@
-//! What somebody might say in a session, drawn from bytes: mostly what an honest peer could say,
-//! with ids, numbers and times that are near to real ones, and now and then anything.
+//! Session messages drawn from bytes: mostly what an honest peer could send, with ids, numbers and
+//! times near real ones, and now and then anything.
 
 use fairpath::clock::{Reply, Request};
 use fairpath::motion::{Circular, Dis, Hermite, Linear, Motion, Quadratic, Static, dis};
@@ -7,8 +7,8 @@ use fairpath::number::{EntityId, Generation, Life, PacketNumber, WirePacketNumbe
 use fairpath::place::Placement;
 use fairpath::rotation::Quat;
 use fairpath::session::message::{
-    Announcement, Call, Datagram, Group, Hello, UnorderedMessage, Message, Outcome, Part, Received, Resume,
-    SESSION_VERSION, Target, Welcome,
+    Announcement, Call, Datagram, Group, Hello, Message, Outcome, Part, Received, Resume, SESSION_VERSION,
+    Target, UnorderedMessage, Welcome,
 };
 use fairpath::session::{ClassId, ClientId, Delivery, Party, Refusal, Token};
 use fairpath::time::{SharedInstant, Span};
@@ -18,46 +18,46 @@ use fairpath::wire::{
 };
 use fairpath::{Attitude, DrVector, Observation, State};
 
-use crate::Source;
+use crate::ByteSource;
 
-/// Which run of the server all of this is about.
+/// The epoch of the server.
 pub const EPOCH: u64 = 1;
 
-/// One in eight is anything at all.
-fn is_wild(source: &mut Source<'_>) -> bool {
+/// Returns whether the next value may be anything: one in eight.
+fn is_wild(source: &mut ByteSource<'_>) -> bool {
     source.take(1).is_multiple_of(8)
 }
 
-impl Source<'_> {
-    /// A number below `count`, which is at most 256.
+impl ByteSource<'_> {
+    /// Returns a number below `count`, which is at most 256.
     pub fn below(&mut self, count: u64) -> u64 {
         self.take(1) % count
     }
 
-    /// Some bytes, as many as the first says.
+    /// Returns some bytes. The first byte of the source decides how many.
     pub fn bytes(&mut self) -> Vec<u8> {
         let length = match self.take(1) {
             length @ 0..=200 => length as usize % 24,
             201..=250 => self.take(1) as usize,
             _ => self.take(2) as usize % 20_000,
         };
-        // Only what is short is worth choosing.
+        // The fuzzer chooses only the first four bytes.
         let mut bytes: Vec<u8> = (0..length.min(4)).map(|_| self.take(1) as u8).collect();
         bytes.resize(length, 7);
         bytes
     }
 
-    /// An object that may be there.
+    /// Returns the id of an object that may exist.
     pub fn entity(&mut self) -> EntityId {
         EntityId(if is_wild(self) { self.take(4) as u32 } else { 1 + self.below(40) as u32 })
     }
 
-    /// A count that is low, or anything.
+    /// Returns a low count, or any number.
     pub fn count(&mut self) -> u64 {
         if is_wild(self) { self.take(8) } else { self.below(40) }
     }
 
-    /// Near to now, or anything.
+    /// Returns an instant near now, or any instant.
     pub fn instant(&mut self, now: SharedInstant) -> SharedInstant {
         match self.take(1) {
             0..20 => SharedInstant::from_micros(self.take(8) as i64),
@@ -66,7 +66,7 @@ impl Source<'_> {
         }
     }
 
-    /// A way for a call to travel.
+    /// Returns a delivery class for a call.
     pub fn delivery(&mut self) -> Delivery {
         match self.below(5) {
             0 => Delivery::ReliableOrdered,
@@ -77,15 +77,15 @@ impl Source<'_> {
         }
     }
 
-    /// What a player might see of something of its own.
+    /// Returns an observation of an owned object.
     pub fn observation(&mut self) -> Observation<Vec2> {
         let state = State::moving(Vec2::from_3d(vector(self)), Vec2::from_3d(vector(self)));
         if self.below(8) == 0 { Observation::Jumped(state) } else { Observation::Moved(state) }
     }
 }
 
-/// A greeting: a sound one, one that wants to resume, or nonsense.
-pub fn hello(source: &mut Source<'_>) -> Message {
+/// Returns a greeting: a valid one, one that resumes, or a wrong one.
+pub fn hello(source: &mut ByteSource<'_>) -> Message {
     let resume = (source.below(3) == 0).then(|| Resume {
         token: Token([source.below(4) as u8; 16]),
         epoch: if is_wild(source) { source.take(8) } else { EPOCH },
@@ -102,8 +102,8 @@ pub fn hello(source: &mut Source<'_>) -> Message {
     })
 }
 
-/// The answer to it.
-pub fn welcome(source: &mut Source<'_>, now: SharedInstant) -> Message {
+/// Returns the answer to a greeting.
+pub fn welcome(source: &mut ByteSource<'_>, now: SharedInstant) -> Message {
     let outcome = if source.below(3) == 0 {
         Outcome::Resumed(received(source))
     } else {
@@ -120,8 +120,8 @@ pub fn welcome(source: &mut Source<'_>, now: SharedInstant) -> Message {
     })
 }
 
-/// Anything that travels on a stream.
-pub fn message(source: &mut Source<'_>, now: SharedInstant) -> Message {
+/// Returns any message of the ordered stream.
+pub fn message(source: &mut ByteSource<'_>, now: SharedInstant) -> Message {
     match source.below(16) {
         0 => hello(source),
         1 => welcome(source, now),
@@ -144,15 +144,15 @@ pub fn message(source: &mut Source<'_>, now: SharedInstant) -> Message {
     }
 }
 
-/// The bytes of an independent message.
-pub fn unordered(source: &mut Source<'_>) -> Vec<u8> {
+/// Returns the bytes of an unordered message.
+pub fn unordered(source: &mut ByteSource<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
     UnorderedMessage { number: source.count(), call: call(source) }.encode(&mut bytes);
     bytes
 }
 
-/// The bytes of a datagram, the next of its sender, or one before or after.
-pub fn datagram(source: &mut Source<'_>, packet: &mut u64, now: SharedInstant) -> Vec<u8> {
+/// Returns the bytes of a datagram: the sender's next one, or one before or after it.
+pub fn datagram(source: &mut ByteSource<'_>, packet: &mut u64, now: SharedInstant) -> Vec<u8> {
     let precision = Precision::default();
     let number = match source.take(1) {
         0..16 => source.take(2),
@@ -169,7 +169,8 @@ pub fn datagram(source: &mut Source<'_>, packet: &mut u64, now: SharedInstant) -
     if encode_updates(&precision, &header, &vectors, &mut updates).is_err() {
         let none: [DrVector<Vec2>; 0] = [];
         let header = Header { sent_at: now, ..header };
-        encode_updates(&precision, &header, &none, &mut updates).expect("sent now, it is sound");
+        encode_updates(&precision, &header, &none, &mut updates)
+            .expect("a header with the current time encodes");
     }
     let parts = (0..source.below(4)).map(|_| part(source, now)).collect();
     let mut bytes = Vec::new();
@@ -177,8 +178,8 @@ pub fn datagram(source: &mut Source<'_>, packet: &mut u64, now: SharedInstant) -
     bytes
 }
 
-/// Some bytes, with one of them changed, removed, or a piece of them cut off or repeated.
-pub fn mutated(source: &mut Source<'_>, mut bytes: Vec<u8>) -> Vec<u8> {
+/// Returns the bytes with one changed, the end cut off, or a piece repeated.
+pub fn mutated(source: &mut ByteSource<'_>, mut bytes: Vec<u8>) -> Vec<u8> {
     let at = source.take(2) as usize % bytes.len().max(1);
     match source.below(4) {
         0 if !bytes.is_empty() => bytes[at] ^= 1 << source.below(8),
@@ -189,8 +190,8 @@ pub fn mutated(source: &mut Source<'_>, mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// A DR vector that may be refused by the encoder.
-pub fn dr_vector<V: Planar>(source: &mut Source<'_>, sent_at: SharedInstant) -> DrVector<V> {
+/// Returns a DR vector, which the encoder may refuse.
+pub fn dr_vector<V: Planar>(source: &mut ByteSource<'_>, sent_at: SharedInstant) -> DrVector<V> {
     let entity = source.entity();
     DrVector {
         entity,
@@ -205,8 +206,8 @@ pub fn dr_vector<V: Planar>(source: &mut Source<'_>, sent_at: SharedInstant) -> 
     }
 }
 
-/// Any motion, of any numbers.
-pub fn motion<V: Planar>(source: &mut Source<'_>) -> Motion<V> {
+/// Returns any motion with any numbers.
+pub fn motion<V: Planar>(source: &mut ByteSource<'_>) -> Motion<V> {
     let model = source.below(6);
     let position = V::from_3d(vector(source));
     match model {
@@ -243,17 +244,17 @@ pub fn motion<V: Planar>(source: &mut Source<'_>) -> Motion<V> {
     }
 }
 
-/// Any three numbers.
-pub fn vector(source: &mut Source<'_>) -> Vec3 {
+/// Returns any three numbers.
+pub fn vector(source: &mut ByteSource<'_>) -> Vec3 {
     Vec3::new(source.number(), source.number(), source.number())
 }
 
-/// Any four numbers, seldom of length one.
-pub fn orientation(source: &mut Source<'_>) -> Quat {
+/// Returns any four numbers, which seldom have length one.
+pub fn orientation(source: &mut ByteSource<'_>) -> Quat {
     Quat { w: source.number(), v: vector(source) }
 }
 
-fn header(source: &mut Source<'_>, packet: WirePacketNumber, now: SharedInstant) -> Header {
+fn header(source: &mut ByteSource<'_>, packet: WirePacketNumber, now: SharedInstant) -> Header {
     Header {
         packet,
         sent_at: source.instant(now),
@@ -262,7 +263,7 @@ fn header(source: &mut Source<'_>, packet: WirePacketNumber, now: SharedInstant)
     }
 }
 
-fn part(source: &mut Source<'_>, now: SharedInstant) -> Part {
+fn part(source: &mut ByteSource<'_>, now: SharedInstant) -> Part {
     match source.below(7) {
         0 => Part::ClockRequest(Request { id: source.count() as u32 }),
         1 => Part::ClockReply(reply(source, now)),
@@ -274,9 +275,9 @@ fn part(source: &mut Source<'_>, now: SharedInstant) -> Part {
     }
 }
 
-/// Receipts for some of the packets that the peer may have sent; the proof is a guess, right one
+/// Returns receipts for some packets that the peer may have sent. The proof is a guess, right one
 /// time in 256 at best.
-fn feedback(source: &mut Source<'_>, now: SharedInstant) -> Vec<u8> {
+fn feedback(source: &mut ByteSource<'_>, now: SharedInstant) -> Vec<u8> {
     let packet = PacketNumber(source.count()).on_wire();
     let header = header(source, packet, now);
     let mut number = source.below(16);
@@ -296,18 +297,18 @@ fn feedback(source: &mut Source<'_>, now: SharedInstant) -> Vec<u8> {
     }
     let mut bytes = Vec::new();
     let is_complete = source.below(2) == 0;
-    // What cannot be spelt is left empty, which is refused as well.
+    // If it cannot be encoded the bytes stay empty, which decoders refuse as well.
     let _ = encode_feedback(&Feedback { header, is_complete, receipts }, &mut bytes);
     bytes
 }
 
-fn reply(source: &mut Source<'_>, now: SharedInstant) -> Reply {
+fn reply(source: &mut ByteSource<'_>, now: SharedInstant) -> Reply {
     let id = source.below(16) as u32;
     let received = source.instant(now);
     Reply { id, received, sent: if is_wild(source) { source.instant(now) } else { received } }
 }
 
-fn received(source: &mut Source<'_>) -> Received {
+fn received(source: &mut ByteSource<'_>) -> Received {
     let unordered = source.count() >> 1;
     let beyond = (0..source.below(3)).scan(unordered, |before, _| {
         *before += 1 + source.below(8);
@@ -317,7 +318,7 @@ fn received(source: &mut Source<'_>) -> Received {
     Received { ordered: source.count(), unordered, beyond }
 }
 
-fn announcement(source: &mut Source<'_>) -> Announcement {
+fn announcement(source: &mut ByteSource<'_>) -> Announcement {
     let mut groups: Vec<Group> = (0..source.below(4)).map(|_| group(source)).collect();
     groups.sort_by_key(|group| group.group);
     groups.dedup_by_key(|group| group.group);
@@ -333,13 +334,13 @@ fn announcement(source: &mut Source<'_>) -> Announcement {
     }
 }
 
-fn group(source: &mut Source<'_>) -> Group {
+fn group(source: &mut ByteSource<'_>) -> Group {
     let mut bytes = source.bytes();
     bytes.truncate(900);
     Group { group: source.below(32) as u8, number: source.count(), bytes }
 }
 
-fn call(source: &mut Source<'_>) -> Call {
+fn call(source: &mut ByteSource<'_>) -> Call {
     let target = match source.below(3) {
         0 => Target::Connection,
         1 => Target::Owner(source.entity()),
@@ -353,14 +354,14 @@ fn short(mut call: Call, bytes_max: usize) -> Call {
     call
 }
 
-fn party(source: &mut Source<'_>) -> Party {
+fn party(source: &mut ByteSource<'_>) -> Party {
     match source.below(4) {
         0 => Party::Server,
         client => Party::Client(ClientId(client as u32 - 1)),
     }
 }
 
-fn ids(source: &mut Source<'_>) -> (u32, u32) {
+fn ids(source: &mut ByteSource<'_>) -> (u32, u32) {
     if is_wild(source) {
         (source.take(4) as u32, source.take(2) as u32)
     } else {

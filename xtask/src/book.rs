@@ -1,14 +1,14 @@
 //! Renders the book with mdBook, which is installed below `target` where it is missing.
 
-use crate::steps::{Step, cargo, in_root, program, succeeds};
+use crate::steps::{TaskStep, cargo, in_root, program, succeeds};
 
 /// The version that is installed where no mdBook is found.
 const VERSION: &str = "^0.5";
 
 /// The steps of `cargo xtask book`, which write the book to `target/book`.
-pub(crate) fn steps() -> Vec<Step> {
+pub(crate) fn steps() -> Vec<TaskStep> {
     let installed = in_root("target/tools/bin/mdbook");
-    let mut steps: Vec<Step> = Vec::new();
+    let mut steps: Vec<TaskStep> = Vec::new();
     let mdbook = if succeeds("mdbook", &["--version"]) {
         "mdbook".to_owned()
     } else {

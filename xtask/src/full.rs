@@ -7,10 +7,10 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use crate::package;
-use crate::steps::{self, Step, cargo};
+use crate::steps::{self, TaskStep, cargo};
 
 /// How a check ended.
-pub(crate) enum Verdict {
+pub(crate) enum CheckResult {
     Passed,
     Failed(String),
     /// The check could not run here, for this reason.
@@ -20,7 +20,7 @@ pub(crate) enum Verdict {
 /// A check with the name that the table shows.
 struct Check {
     name: &'static str,
-    run: fn() -> Verdict,
+    run: fn() -> CheckResult,
 }
 
 const CHECKS: &[Check] = &[
@@ -40,29 +40,29 @@ pub(crate) fn run() -> ExitCode {
     let mut is_sound = true;
     for check in CHECKS {
         let started = Instant::now();
-        let (sound, verdict) = match (check.run)() {
-            Verdict::Passed => (true, "passed".to_owned()),
-            Verdict::Failed(why) => (false, format!("FAILED: {why}")),
-            Verdict::Skipped(why) => (!is_ci, format!("skipped: {why}")),
+        let (sound, result) = match (check.run)() {
+            CheckResult::Passed => (true, "passed".to_owned()),
+            CheckResult::Failed(why) => (false, format!("FAILED: {why}")),
+            CheckResult::Skipped(why) => (!is_ci, format!("skipped: {why}")),
         };
         is_sound &= sound;
-        rows.push(format!("{:<46} {:>6.0} s  {verdict}", check.name, started.elapsed().as_secs_f64()));
+        rows.push(format!("{:<46} {:>6.0} s  {result}", check.name, started.elapsed().as_secs_f64()));
     }
     println!("\n{}", rows.join("\n"));
     if is_sound { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Runs steps in order, up to the first that fails.
-pub(crate) fn all_of(steps: Vec<Step>) -> Verdict {
+pub(crate) fn all_of(steps: Vec<TaskStep>) -> CheckResult {
     match steps::run(steps) {
-        Ok(()) => Verdict::Passed,
-        Err(failure) => Verdict::Failed(failure.to_string()),
+        Ok(()) => CheckResult::Passed,
+        Err(failure) => CheckResult::Failed(failure.to_string()),
     }
 }
 
 /// A game depends on `fairpath-net` with the features it needs and no others: each must build
 /// alone, without warnings.
-fn features_alone() -> Verdict {
+fn features_alone() -> CheckResult {
     const FEATURES: [&str; 5] = ["", "web", "lobby", "peer", "middleman"];
     let check = |feature: &&str| {
         let words = ["clippy", "--package", "fairpath-net", "--no-default-features", "--features", feature];
@@ -74,17 +74,17 @@ fn features_alone() -> Verdict {
 
 /// Compiles the published crates for another system, without linking. `fairpath-net` needs a C
 /// compiler for that system, because `ring` brings assembly.
-fn check_for(target: &str) -> Verdict {
+fn check_for(target: &str) -> CheckResult {
     if !steps::succeeds("rustup", &["target", "add", target]) {
-        return Verdict::Skipped(format!("`rustup target add {target}` failed"));
+        return CheckResult::Skipped(format!("`rustup target add {target}` failed"));
     }
     let pure = ["fairpath", "fairpath-predict", "fairpath-compensate", "fairpath-sim"];
     let packages = pure.iter().flat_map(|name| ["--package", name]);
     let check = cargo(["check", "--target", target].into_iter().chain(packages));
-    let verdict = all_of(vec![check.named(&format!("the sans-IO crates for {target}"))]);
-    let Verdict::Passed = verdict else { return verdict };
+    let result = all_of(vec![check.named(&format!("the sans-IO crates for {target}"))]);
+    let CheckResult::Passed = result else { return result };
     if !has_c_compiler(target) {
-        return Verdict::Skipped(format!(
+        return CheckResult::Skipped(format!(
             "the sans-IO crates compile; fairpath-net needs a C compiler for {target}"
         ));
     }

@@ -5,7 +5,7 @@
 
 use std::process::{Command, ExitCode};
 
-use crate::steps::{self, Step, cargo, in_root, program, run_all};
+use crate::steps::{self, TaskStep, cargo, in_root, program, run_all};
 
 /// Compiler flags that count the code an input reaches.
 const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
     run_all(steps)
 }
 
-fn with_cargo_fuzz(name: &str, limit: &str) -> Step {
+fn with_cargo_fuzz(name: &str, limit: &str) -> TaskStep {
     // libFuzzer's flags are unstable; this lets a stable toolchain use them.
     let run = cargo(["fuzz", "run", name, "--", limit, BYTES_MAX]).env("RUSTC_BOOTSTRAP", "1");
     run.named(&format!("fuzz {name}"))
@@ -62,12 +62,12 @@ fn with_cargo_fuzz(name: &str, limit: &str) -> Step {
 
 /// Builds all targets. With an explicit target, cargo does not pass the flags to build scripts,
 /// which could not be linked with them.
-fn build(host: &str) -> Step {
+fn build(host: &str) -> TaskStep {
     let build = cargo(["build", "--release", "--manifest-path", "lab/fuzz/Cargo.toml", "--target", host]);
     build.env("RUSTFLAGS", COVERAGE).named("fuzz targets, without cargo-fuzz")
 }
 
-fn by_hand(name: &str, limit: &str, host: &str) -> Step {
+fn by_hand(name: &str, limit: &str, host: &str) -> TaskStep {
     let binary = in_root(&format!("lab/fuzz/target/{host}/release/{name}"));
     let (corpus, found) =
         (in_root(&format!("lab/fuzz/corpus/{name}")), in_root(&format!("lab/fuzz/artifacts/{name}")));

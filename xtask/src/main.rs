@@ -9,7 +9,7 @@ mod steps;
 
 use std::process::ExitCode;
 
-use steps::{Step, cargo, run_all};
+use steps::{TaskStep, cargo, run_all};
 
 const HELP: &str = "\
 cargo xtask demo [ARGS]     build the page, start a server with bots and open the page in a browser;
@@ -69,7 +69,7 @@ fn wrong(what: &str) -> ExitCode {
 /// Builds the page first and then the server, which contains the page. Both programs are built with
 /// the same package list: with different lists cargo would select different features for their
 /// common dependencies and compile those twice.
-fn demo(arguments: &[String]) -> Vec<Step> {
+fn demo(arguments: &[String]) -> Vec<TaskStep> {
     // `cargo xtask demo -- --tanks 12` is a habit from `cargo run`.
     let arguments = arguments.strip_prefix(&["--".to_owned()][..]).unwrap_or(arguments);
     const FOLDER: &str = "target/page";
@@ -104,13 +104,13 @@ fn demo(arguments: &[String]) -> Vec<Step> {
     ]
 }
 
-fn page(what: &str, folder: Option<&str>) -> Vec<Step> {
+fn page(what: &str, folder: Option<&str>) -> Vec<TaskStep> {
     let words = ["run", "--package", "fairpath-page-tool", "--", what].into_iter().chain(folder);
     vec![cargo(words).named("the page")]
 }
 
 /// Runs a command that takes `--out DIR` and nothing else.
-fn with_out(arguments: &[String], usual: &str, steps: impl FnOnce(&str) -> Vec<Step>) -> ExitCode {
+fn with_out(arguments: &[String], usual: &str, steps: impl FnOnce(&str) -> Vec<TaskStep>) -> ExitCode {
     match arguments {
         [] => run_all(steps(usual)),
         [out, folder] if out == "--out" => run_all(steps(folder)),
@@ -118,7 +118,7 @@ fn with_out(arguments: &[String], usual: &str, steps: impl FnOnce(&str) -> Vec<S
     }
 }
 
-fn test() -> Vec<Step> {
+fn test() -> Vec<TaskStep> {
     let mut steps = vec![
         cargo(["fmt", "--all", "--check"]).named("format").help("run `cargo fmt --all`"),
         cargo(["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"])
@@ -162,7 +162,7 @@ fn test() -> Vec<Step> {
     steps
 }
 
-fn bench(arguments: &[String]) -> Vec<Step> {
+fn bench(arguments: &[String]) -> Vec<TaskStep> {
     let name = arguments.first().map(String::as_str);
     let package = match name {
         // A workspace of its own, with its own lock file.
@@ -173,7 +173,7 @@ fn bench(arguments: &[String]) -> Vec<Step> {
     vec![run.named("benches")]
 }
 
-fn sim(arguments: &[String]) -> Vec<Step> {
+fn sim(arguments: &[String]) -> Vec<TaskStep> {
     let run = cargo(["run", "--release", "--package", "fairpath-campaign", "--"]).args(arguments);
     vec![run.named("campaign")]
 }

@@ -63,7 +63,7 @@ const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "session: unordered messages that overtake the greeting are dropped",
-        file: "crates/fairpath/src/session/client.rs",
+        file: "crates/fairpath/src/session/client/mod.rs",
         right: "return self.keep_unordered(bytes, now);",
         wrong: "return;",
     },

@@ -7,7 +7,7 @@ use std::fs;
 use std::io::Result;
 use std::path::{Path, PathBuf};
 
-use crate::full::{Verdict, all_of};
+use crate::full::{CheckResult, all_of};
 use crate::steps::{cargo, root};
 
 /// The published crates, in the order of their dependencies.
@@ -16,18 +16,18 @@ pub(crate) const PUBLISHED: [&str; 5] =
 
 /// Packages the crates, which builds each from its archive, then builds and runs README.md's program
 /// against the archives.
-pub(crate) fn check() -> Verdict {
+pub(crate) fn check() -> CheckResult {
     let names = PUBLISHED.iter().flat_map(|name| ["--package", name]);
     let package = cargo(["package", "--allow-dirty"].into_iter().chain(names)).named("packages");
-    let verdict = all_of(vec![package]);
-    let Verdict::Passed = verdict else { return verdict };
+    let result = all_of(vec![package]);
+    let CheckResult::Passed = result else { return result };
     match write_stranger() {
         Ok(folder) => {
             let manifest = folder.join("Cargo.toml").display().to_string();
             let build = cargo(["run", "--manifest-path", &manifest]).named("a program outside the workspace");
             all_of(vec![build])
         }
-        Err(error) => Verdict::Failed(format!("cannot write the program outside the workspace: {error}")),
+        Err(error) => CheckResult::Failed(format!("cannot write the program outside the workspace: {error}")),
     }
 }
 

@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::time::Instant;
 
 /// A named command.
-pub(crate) struct Step {
+pub(crate) struct TaskStep {
     name: String,
     command: Command,
     help: Option<&'static str>,
@@ -50,12 +50,12 @@ impl Unnamed {
         self
     }
 
-    pub(crate) fn named(self, name: &str) -> Step {
-        Step { name: name.to_owned(), command: self.0, help: None, stays: false }
+    pub(crate) fn named(self, name: &str) -> TaskStep {
+        TaskStep { name: name.to_owned(), command: self.0, help: None, stays: false }
     }
 }
 
-impl Step {
+impl TaskStep {
     /// Adds a line that is printed when the step fails.
     pub(crate) fn help(mut self, help: &'static str) -> Self {
         self.help = Some(help);
@@ -70,27 +70,27 @@ impl Step {
 }
 
 /// Why a step did not succeed, and the exit code to pass on.
-pub(crate) struct Failure {
+pub(crate) struct StepFailure {
     what: String,
     code: u8,
 }
 
-impl Display for Failure {
+impl Display for StepFailure {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.what)
     }
 }
 
 /// Runs the steps in order, up to the first that fails, and prints the failure.
-pub(crate) fn run_all(steps: Vec<Step>) -> ExitCode {
+pub(crate) fn run_all(steps: Vec<TaskStep>) -> ExitCode {
     match run(steps) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(Failure { code, .. }) => ExitCode::from(code),
+        Err(StepFailure { code, .. }) => ExitCode::from(code),
     }
 }
 
 /// Runs the steps in order, up to the first that fails.
-pub(crate) fn run(steps: Vec<Step>) -> Result<(), Failure> {
+pub(crate) fn run(steps: Vec<TaskStep>) -> Result<(), StepFailure> {
     for mut step in steps {
         eprintln!("── {}", step.name);
         let started = Instant::now();
@@ -101,13 +101,13 @@ pub(crate) fn run(steps: Vec<Step>) -> Result<(), Failure> {
                 continue;
             }
             // The command's own exit code says more than ours would; a signal has none.
-            Ok(status) => Failure {
+            Ok(status) => StepFailure {
                 what: format!("{} failed ({status})", step.name),
                 code: status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1),
             },
             Err(error) => {
                 let program = step.command.get_program();
-                Failure { what: format!("cannot start {program:?}: {error}"), code: 2 }
+                StepFailure { what: format!("cannot start {program:?}: {error}"), code: 2 }
             }
         };
         eprintln!("error: {failure}");

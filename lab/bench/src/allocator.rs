@@ -1,5 +1,5 @@
-//! Counts what is allocated and not given back.
-#![allow(unsafe_code, reason = "an allocator that counts cannot be written without")]
+//! Counts the bytes that are allocated and not freed.
+#![allow(unsafe_code, reason = "a counting allocator implements the unsafe trait GlobalAlloc")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -11,16 +11,16 @@ static ALLOCATOR: Counting = Counting;
 
 static LIVE_BYTES: AtomicI64 = AtomicI64::new(0);
 
-/// What is allocated at the moment, of all threads.
+/// Returns the bytes that all threads have allocated and not freed.
 pub(crate) fn live_bytes() -> i64 {
     LIVE_BYTES.load(Ordering::Relaxed)
 }
 
-// SAFETY: hands everything on to the system's allocator; counting allocates nothing.
+// SAFETY: forwards every call to the system's allocator; counting allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         LIVE_BYTES.fetch_add(layout.size() as i64, Ordering::Relaxed);
-        // SAFETY: the caller's promises are the system's.
+        // SAFETY: the caller's guarantees are those the system's allocator needs.
         unsafe { System.alloc(layout) }
     }
 

@@ -1,4 +1,4 @@
-//! Carries an intruder's datagrams over QUIC, for the bench of hostile peers and for the tests of
+//! Runs a hostile client over QUIC, for the bench of hostile clients and the tests of
 //! `fairpath-net`.
 
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use rustls::pki_types::CertificateDer;
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
-/// Somebody who attacks until it is dropped, and comes back whenever it is thrown out.
+/// A hostile client that attacks until it is dropped, and reconnects whenever it is thrown out.
 pub struct Assault {
     runtime: Option<Runtime>,
     task: Option<JoinHandle<()>>,
@@ -22,9 +22,9 @@ pub struct Assault {
     shots: Arc<AtomicU64>,
 }
 
-/// An intruder's frame.
+/// The duration of an attacker's frame.
 const FRAME: Duration = Duration::from_micros(16_667);
-/// How long it waits before it tries again to get in.
+/// The wait before it reconnects.
 const TRY_AGAIN: Duration = Duration::from_millis(50);
 
 impl Assault {
@@ -38,7 +38,7 @@ impl Assault {
         certificates: &[CertificateDer<'static>],
     ) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
-        let runtime = runtime.expect("a thread");
+        let runtime = runtime.expect("a thread starts");
         let endpoint = endpoint(&runtime, certificates, b"fairpath/1");
         let intruder = Intruder::new(attack, classes, class, Random::from_seed(1));
         let (stop, shots) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
@@ -47,7 +47,7 @@ impl Assault {
         Self { runtime: Some(runtime), task: Some(task), stop, shots }
     }
 
-    /// How many things it has said or done so far.
+    /// Returns how many messages it has sent so far.
     pub fn shots(&self) -> u64 {
         self.shots.load(Ordering::Relaxed)
     }
@@ -63,19 +63,21 @@ impl Drop for Assault {
     }
 }
 
-/// A QUIC client of this protocol that trusts these certificates.
+/// Creates a QUIC endpoint with this ALPN protocol that trusts these certificates.
 pub fn endpoint(runtime: &Runtime, certificates: &[CertificateDer<'static>], alpn: &[u8]) -> quinn::Endpoint {
     let mut roots = rustls::RootCertStore::empty();
-    certificates.iter().for_each(|certificate| roots.add(certificate.clone()).expect("sound"));
+    certificates.iter().for_each(|certificate| roots.add(certificate.clone()).expect("a valid certificate"));
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&rustls::version::TLS13]);
     let mut tls = tls.expect("TLS 1.3").with_root_certificates(roots).with_no_client_auth();
     tls.alpn_protocols = vec![alpn.to_vec()];
-    let quic = quinn::ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls).expect("a cipher")));
+    let quic = quinn::ClientConfig::new(Arc::new(
+        QuicClientConfig::try_from(tls).expect("ring offers QUIC ciphers"),
+    ));
     let mut endpoint = {
         let _inside = runtime.enter();
-        quinn::Endpoint::client(([127, 0, 0, 1], 0).into()).expect("a socket")
+        quinn::Endpoint::client(([127, 0, 0, 1], 0).into()).expect("a socket opens")
     };
     endpoint.set_default_client_config(quic);
     endpoint
@@ -91,21 +93,21 @@ async fn attack_until(
     let started = Instant::now();
     let mut silent = Vec::new();
     while !stop.load(Ordering::Relaxed) {
-        let connecting = endpoint.connect(server, "localhost").expect("a name");
+        let connecting = endpoint.connect(server, "localhost").expect("localhost is a valid name");
         if let Ok(connection) = connecting.await
             && let Ok((sending, receiving)) = connection.open_bi().await
         {
-            let mut visit = Visit { started, connection, sending, receiving, shots: &shots };
+            let mut visit = HostileConnection { started, connection, sending, receiving, shots: &shots };
             visit.last(&stop, &endpoint, server, &mut intruder, &mut silent).await;
         }
-        // Not let in, or thrown out.
+        // The connection was refused or closed.
         tokio::time::sleep(TRY_AGAIN).await;
     }
     endpoint.close(0u32.into(), b"");
 }
 
-/// One of its connections.
-struct Visit<'a> {
+/// One connection of the hostile client.
+struct HostileConnection<'a> {
     started: Instant,
     connection: quinn::Connection,
     sending: quinn::SendStream,
@@ -113,7 +115,7 @@ struct Visit<'a> {
     shots: &'a AtomicU64,
 }
 
-impl Visit<'_> {
+impl HostileConnection<'_> {
     async fn last(
         &mut self,
         stop: &AtomicBool,
@@ -156,7 +158,8 @@ impl Visit<'_> {
         intruder.on_disconnected(self.now());
     }
 
-    /// Whatever becomes of it. Nothing may hold the intruder up.
+    /// Sends one attack step and ignores the result. It may not delay the attacker by more than a
+    /// frame.
     async fn shoot(&mut self, shot: Shot) {
         let done = async {
             match shot {
@@ -179,7 +182,7 @@ impl Visit<'_> {
     }
 }
 
-/// A connection that says nothing more.
+/// Opens a connection and sends nothing on it.
 async fn connect(endpoint: &quinn::Endpoint, server: std::net::SocketAddr) -> Option<quinn::Connection> {
     tokio::time::timeout(FRAME, endpoint.connect(server, "localhost").ok()?).await.ok()?.ok()
 }

@@ -1,6 +1,7 @@
-//! Congestion controllers: how long a datagram waits before it leaves, where packets are lost.
+//! Congestion controllers: how long a datagram waits before it leaves, under packet loss.
 //!
-//! No ratio but times: the promise is one (at 30 % loss what waits is younger than a tick).
+//! Prints times instead of ratios, because the promise is a time: at 30 % loss a waiting datagram
+//! is younger than a tick.
 
 use std::time::{Duration, Instant};
 
@@ -11,16 +12,15 @@ use fairpath_net::{Congestion, Departures};
 use fairpath_sim::{LinkConfig, Loss};
 
 use crate::fleet::{Fleet, any_port, client};
-use crate::measure::Table;
+use crate::measure::BenchTable;
 
 const RUN_FOR: Duration = Duration::from_secs(10);
-/// Enough to fill the budget: a controller that does not get in the way then does not get in the
-/// way at all.
+/// Enough ships to fill the budget. A controller that does not delay a full budget delays nothing.
 const SHIPS: usize = 64;
 const LOSSES: [f64; 3] = [0.0, 0.1, 0.3];
 
-pub(crate) fn bench() -> Table {
-    let mut table = Table::of_notes(
+pub(crate) fn bench() -> BenchTable {
+    let mut table = BenchTable::of_notes(
         "Congestion controllers: how long datagrams wait to leave (ms), 100 ms one way, a full budget",
     )
     .note(format!(
@@ -32,16 +32,16 @@ pub(crate) fn bench() -> Table {
             table = table.note(match run(congestion, loss) {
                 Some((departures, statistics)) => row(congestion, loss, &departures, &statistics),
                 None => {
-                    format!("{:<12} {:>5.0}% {:>10}", format!("{congestion:?}"), 100.0 * loss, "went silent")
+                    format!("{:<12} {:>5.0}% {:>10}", format!("{congestion:?}"), 100.0 * loss, "timed out")
                 }
             });
         }
     }
     table
-        .note("late: waited longer than a tick of 60 Hz. held back: was still there after the connection's turn. waited: share of the time in which one was waiting.")
+        .note("late: waited longer than a tick of 60 Hz. held back: not sent at the connection's first turn. waited: share of the time in which a datagram was waiting.")
 }
 
-/// How datagrams left; nothing, if so few did that the connection was given up.
+/// Returns how datagrams left, or `None` if so few did that the connection timed out.
 fn run(congestion: Congestion, loss: f64) -> Option<(Departures, Statistics)> {
     let mut fleet = Fleet::new(SHIPS, |config| config.congestion = congestion);
     let link = LinkConfig::default().delay(Span::from_millis(100)).loss(Loss::each(loss));

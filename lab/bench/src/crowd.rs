@@ -1,4 +1,4 @@
-//! "Where is everything now", for a hundred thousand entities.
+//! Places a hundred thousand entities at one instant.
 
 use fairpath::motion::MotionKind;
 use fairpath::number::{EntityId, Generation, Life};
@@ -8,11 +8,11 @@ use fairpath::time::{Now, SharedInstant};
 use fairpath::vector::Vec2;
 use fairpath::{DrVector, State};
 
-use crate::measure::{Contender, Table};
+use crate::measure::{BenchTable, Contender};
 
 const ENTITIES: usize = 100_000;
 
-pub(crate) fn bench() -> Table {
+pub(crate) fn bench() -> BenchTable {
     let replicas = replicas();
     let mut crowd = Crowd::new(Placement::Global, Replica::<Vec2>::HORIZON);
     for (slot, replica) in replicas.iter().enumerate() {
@@ -23,8 +23,8 @@ pub(crate) fn bench() -> Table {
     let mut copied = plain.clone();
     let mut positions = Positions::default();
     let now = Now::synchronised(SharedInstant::from_millis(500));
-    Table::measure(
-        "Where is it now: 100 000 linear entities in the plane",
+    BenchTable::measure(
+        "Placement: 100 000 linear entities in the plane",
         vec![
             Contender::new("plain loop, same arrays", ENTITIES, || {
                 plain.place(now, &mut x, &mut y);
@@ -71,7 +71,7 @@ fn replicas() -> Vec<Replica<Vec2>> {
         .collect()
 }
 
-/// What one would write by hand: five arrays and a loop.
+/// The same by hand: five arrays and a loop.
 #[derive(Clone, Default)]
 struct Plain {
     start_us: Vec<f64>,

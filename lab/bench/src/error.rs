@@ -1,4 +1,4 @@
-//! The error integral: what a scheduler asks for every receiver at every trigger.
+//! The error integral, which a scheduler computes for every receiver at every trigger.
 
 use fairpath::State;
 use fairpath::error::{self, Path};
@@ -7,11 +7,11 @@ use fairpath::random::Random;
 use fairpath::time::SharedInstant;
 use fairpath::vector::{Vec2, Vector};
 
-use crate::measure::{Contender, Table};
+use crate::measure::{BenchTable, Contender};
 
 const PAIRS: usize = 256;
 
-pub(crate) fn bench() -> Table {
+pub(crate) fn bench() -> BenchTable {
     let linear = pairs(MotionKind::Linear, MotionKind::Linear);
     let mixed = pairs(MotionKind::Circular, MotionKind::Linear);
     let circular = pairs(MotionKind::Circular, MotionKind::Circular);
@@ -27,7 +27,7 @@ pub(crate) fn bench() -> Table {
             .map(SharedInstant::as_secs_f64)
             .sum()
     };
-    Table::measure(
+    BenchTable::measure(
         "Export error: distance between two paths, integrated over half a second",
         vec![
             Contender::new("twelve samples of the distance (no bound, 1e-3 off at a kink)", PAIRS, || {
@@ -42,7 +42,7 @@ pub(crate) fn bench() -> Table {
     )
 }
 
-/// Tanks that a trigger has just told apart: close together, going different ways.
+/// Pairs of paths just after a trigger: close together, with different velocities.
 fn pairs(one: MotionKind, other: MotionKind) -> Vec<(Path<Vec2>, Path<Vec2>)> {
     let mut random = Random::from_seed(3);
     let mut path = |kind: MotionKind| {

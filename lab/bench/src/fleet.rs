@@ -1,4 +1,4 @@
-//! A server with ships that twist and turn, and clients that watch.
+//! A server with turning ships, and clients that receive them.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -15,13 +15,13 @@ use fairpath_net::{
 };
 
 const SHIP: ClassId = ClassId(0);
-/// How often a ship chooses another way: often enough that every frame has something to tell.
+/// Interval of a ship's turns: every frame has an update to send.
 const TURN_EVERY: Duration = Duration::from_millis(100);
 const FRAME: Duration = Duration::from_millis(16);
 
 pub(crate) struct Fleet {
     pub(crate) server: NetServer<Vec2>,
-    /// Whether ships move; else they stand where they are.
+    /// Whether ships move. Otherwise they stand where they are.
     pub(crate) is_sailing: bool,
     ships: Vec<Ship>,
     random: Random,
@@ -36,10 +36,11 @@ struct Ship {
 
 impl Fleet {
     pub(crate) fn new(ships: usize, edit: impl FnOnce(&mut NetServerConfig)) -> Self {
-        let mut config = NetServerConfig::new(any_port(), Identity::local(&[]).expect("a certificate"));
+        let mut config =
+            NetServerConfig::new(any_port(), Identity::local(&[]).expect("a certificate is generated"));
         edit(&mut config);
         let session = Server::new(ServerConfig::new(classes(), 1), Box::new(Broadcast), unguessable_random());
-        let server = NetServer::bind(config, session).expect("the loopback has ports");
+        let server = NetServer::bind(config, session).expect("the loopback has a free port");
         let mut fleet = Self { server, is_sailing: true, ships: Vec::new(), random: Random::from_seed(1) };
         fleet.launch(ships);
         fleet
@@ -47,13 +48,14 @@ impl Fleet {
 
     pub(crate) fn launch(&mut self, count: usize) {
         for _ in 0..count {
-            let (object, now) =
-                self.server.frame(|session, now| (session.create(SHIP, b"", now).expect("room"), now));
+            let (object, now) = self
+                .server
+                .frame(|session, now| (session.create(SHIP, b"", now).expect("the class has room"), now));
             self.ships.push(Ship { object, state: State::default(), at: now, turn_at: now });
         }
     }
 
-    /// Every ship moves, and sometimes turns; then a frame passes.
+    /// Moves every ship, turns some, and waits for one frame.
     pub(crate) fn frame(&mut self) {
         let Self { server, is_sailing, ships, random } = self;
         server.frame(|session, now| {
@@ -64,7 +66,9 @@ impl Fleet {
                 } else {
                     (ship.at, ship.state.velocity) = (now, Vec2::ZERO);
                 }
-                session.observe(ship.object, Observation::Moved(ship.state), now).expect("its own");
+                session
+                    .observe(ship.object, Observation::Moved(ship.state), now)
+                    .expect("the server owns its ships");
             }
         });
         std::thread::sleep(FRAME);
@@ -87,7 +91,7 @@ impl Ship {
 pub(crate) fn client(server: SocketAddr, pin: Fingerprint, congestion: Congestion) -> NetClient<Vec2> {
     let config = NetClientConfig { congestion, ..NetClientConfig::new(Trust::Pinned(vec![pin])) };
     let session = Client::new(ClientConfig::new(classes()), unguessable_random());
-    NetClient::connect(server, config, session).expect("the system has sockets")
+    NetClient::connect(server, config, session).expect("a socket opens")
 }
 
 pub(crate) fn any_port() -> SocketAddr {

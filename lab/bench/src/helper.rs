@@ -1,4 +1,4 @@
-//! This program once more, in another role, so that it is measured apart.
+//! Starts this program a second time in another role, so that each role is measured apart.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// A process of this same program. It reports on its stdout, a line of JSON at a time, and ends
-/// when nobody holds its stdin any more.
+/// A child process of this program. It writes reports to its stdout, one line of JSON each, and
+/// ends when its stdin is closed.
 #[derive(Debug)]
 pub struct Helper {
     child: Child,
@@ -17,32 +17,36 @@ pub struct Helper {
 }
 
 impl Helper {
-    /// Starts one with these arguments.
+    /// Starts a helper with these arguments.
     pub fn start<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Self {
-        let program = std::env::current_exe().expect("this program is somewhere");
+        let program = std::env::current_exe().expect("the path of this program is known");
         let child =
             Command::new(program).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let mut child = child.expect("this program can be started again");
-        let reports = BufReader::new(child.stdout.take().expect("it was asked for"));
+        let reports = BufReader::new(child.stdout.take().expect("stdout is piped"));
         Self { child, reports }
     }
 
-    /// What it reports next. A helper that died has said why on stderr; there is nothing to measure
-    /// without it.
-    pub fn hear<T: DeserializeOwned>(&mut self) -> T {
+    /// Returns the next report.
+    ///
+    ///  # Panics
+    ///
+    ///  Panics if the helper ended without a report. The reason is on its stderr.
+    pub fn next_report<T: DeserializeOwned>(&mut self) -> T {
         let mut line = String::new();
         let read = self.reports.read_line(&mut line).expect("a pipe can be read");
-        assert!(read > 0, "a helper ended before it reported");
-        serde_json::from_str(&line).unwrap_or_else(|error| panic!("a helper reports {line:?}: {error}"))
+        assert!(read > 0, "a helper process ended before it reported; its stderr says why");
+        serde_json::from_str(&line)
+            .unwrap_or_else(|error| panic!("cannot read a helper's report {line:?}: {error}"))
     }
 
-    /// Lets it end, and has its last report.
+    /// Closes the helper's stdin and returns its last report.
     pub fn finish<T: DeserializeOwned>(mut self) -> T {
         drop(self.child.stdin.take());
-        self.hear()
+        self.next_report()
     }
 
-    /// Its process, for a profiler.
+    /// Returns the process id, for a profiler.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -51,20 +55,20 @@ impl Helper {
 impl Drop for Helper {
     fn drop(&mut self) {
         drop(self.child.stdin.take());
-        // It ends by itself once its stdin is gone.
+        // The helper ends by itself once its stdin is closed.
         let _ = self.child.wait();
     }
 }
 
-/// What a helper has to say.
+/// Writes one report of a helper to stdout.
 pub fn report(what: &impl Serialize) {
-    let line = serde_json::to_string(what).expect("numbers and words become JSON");
+    let line = serde_json::to_string(what).expect("reports serialize to JSON");
     let mut out = std::io::stdout().lock();
-    // Nobody reads it any more if whoever started this is gone; then it ends soon, too.
+    // Writing fails if the parent process is gone. Then stdin is closed too, and the helper ends.
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 
-/// Becomes true when whoever started this helper wants it to end, or is gone.
+/// Returns a flag that becomes true when stdin is closed: the parent has finished, or is gone.
 pub fn until_stdin_ends() -> Arc<AtomicBool> {
     let has_ended = Arc::new(AtomicBool::new(false));
     let ended = Arc::clone(&has_ended);

@@ -1,8 +1,8 @@
-//! Hostile peers on real sockets: what each costs a server, and what it does to four honest players
-//! beside it.
+//! Hostile clients on real sockets: what each costs a server, and how it affects four honest
+//! players.
 //!
-//! Everything is in one process. The server has a thread of its own, whose time the system tells;
-//! memory is that of everybody, the intruder included. Errors over real sockets are noisy:
+//! Everything runs in one process. The server's thread is measured by the system; the memory is
+//! that of the whole process, attacker included. Errors over real sockets are noisy:
 //! `fairpath-campaign` compares them exactly in virtual time.
 
 use std::time::{Duration, Instant};
@@ -19,10 +19,10 @@ use fairpath_net::{
 
 use crate::allocator;
 use crate::fleet::{any_port, client};
-use crate::measure::Table;
+use crate::measure::BenchTable;
 use fairpath_bench::assault::Assault;
 
-/// The same as the fleet's clients have.
+/// The class that the fleet's clients use.
 const SHIP: ClassId = ClassId(0);
 const PLAYERS: usize = 4;
 const WARMS_UP: Duration = Duration::from_secs(2);
@@ -31,7 +31,7 @@ const FRAME: Duration = Duration::from_millis(16);
 /// Ships fly at 20 units per second.
 const SPEED_MAX: f64 = 40.0;
 
-struct Row {
+struct AttackRow {
     attack: Attack,
     error: f64,
     cpu: Option<f64>,
@@ -41,18 +41,18 @@ struct Row {
     thrown_out: u64,
 }
 
-pub(crate) fn bench() -> Table {
-    let rows: Vec<Row> = Attack::ALL.into_iter().map(besiege).collect();
+pub(crate) fn bench() -> BenchTable {
+    let rows: Vec<AttackRow> = Attack::ALL.into_iter().map(run_attack).collect();
     let in_peace = rows[0].error;
     let title = format!(
-        "Hostile peers over QUIC: {PLAYERS} honest players and one who is not, {} s each",
+        "Hostile peers over QUIC: {PLAYERS} honest players and one hostile client, {} s each",
         LASTS.as_secs()
     );
-    let head = "who it is          shots  thrown out  server CPU  outbox bytes  allocated kB  others' error  of that in peace";
-    rows.iter().fold(Table::of_notes(&title).note(head), |table, row| table.note(row.line(in_peace)))
+    let head = "attack             sends  thrown out  server CPU  outbox bytes  allocated kB  others' error  of that in peace";
+    rows.iter().fold(BenchTable::of_notes(&title).note(head), |table, row| table.note(row.line(in_peace)))
 }
 
-impl Row {
+impl AttackRow {
     fn line(&self, in_peace: f64) -> String {
         let name = format!("{:?}", self.attack);
         let cpu = self.cpu.map_or_else(|| "?".to_owned(), |share| format!("{:.1} %", 100.0 * share));
@@ -68,23 +68,23 @@ impl Row {
     }
 }
 
-fn besiege(attack: Attack) -> Row {
-    let identity = Identity::local(&[]).expect("a certificate");
+fn run_attack(attack: Attack) -> AttackRow {
+    let identity = Identity::local(&[]).expect("a certificate is generated");
     let trust = trust(&identity);
-    let Trust::Certificates(certificates) = &trust else { unreachable!("they were loaded") };
+    let Trust::Certificates(certificates) = &trust else { unreachable!("loaded trust holds certificates") };
     let server = serve(identity);
     let pin = server.fingerprint();
-    let mut players: Vec<Player> = (0..PLAYERS)
-        .map(|_| Player { client: client(server.address(), pin, Congestion::default()), ship: None })
+    let mut players: Vec<HonestPlayer> = (0..PLAYERS)
+        .map(|_| HonestPlayer { client: client(server.address(), pin, Congestion::default()), ship: None })
         .collect();
     let before = allocator::live_bytes();
     let assault = Assault::begin(attack, classes(), SHIP, server.address(), certificates);
-    let mut watch = Watch::default();
+    let mut watch = AttackWatch::default();
     watch.play(&server, &mut players, WARMS_UP, false);
     let cpu = server_cpu();
     watch.play(&server, &mut players, LASTS, true);
     let cpu = server_cpu().zip(cpu).map(|(after, before)| (after - before) / LASTS.as_secs_f64());
-    Row {
+    AttackRow {
         attack,
         error: watch.error / watch.looks as f64,
         cpu,
@@ -95,8 +95,8 @@ fn besiege(attack: Attack) -> Row {
     }
 }
 
-/// All come from one address here, so the door is wide; but whoever is thrown out waits as
-/// anywhere.
+/// All clients come from one address, so the limit per address is high. A client that is thrown out
+/// waits as on any server.
 fn serve(identity: Identity) -> NetServer<Vec2> {
     let teleport = TeleportCheck { speed_max: SPEED_MAX, slack: 5.0, allows_jumps: false };
     let session =
@@ -105,7 +105,7 @@ fn serve(identity: Identity) -> NetServer<Vec2> {
             .with_interceptor(teleport);
     let limits = Limits { per_address_max: 256, ..Limits::default() };
     let config = NetServerConfig { limits, ..NetServerConfig::new(any_port(), identity) };
-    NetServer::bind(config, session).expect("the loopback has ports")
+    NetServer::bind(config, session).expect("the loopback has a free port")
 }
 
 fn classes() -> [(ClassId, Class); 1] {
@@ -114,33 +114,39 @@ fn classes() -> [(ClassId, Class); 1] {
 
 fn trust(identity: &Identity) -> Trust {
     let path = std::env::temp_dir().join(format!("fairpath-bench-{}.pem", std::process::id()));
-    identity.save_certificates(&path).expect("written");
-    let trust = Trust::load(&path).expect("as written");
+    identity.save_certificates(&path).expect("the temporary folder is writable");
+    let trust = Trust::load(&path).expect("the certificate was just written");
     let _ = std::fs::remove_file(&path);
     trust
 }
 
-struct Player {
+struct HonestPlayer {
     client: NetClient<Vec2>,
     ship: Option<EntityId>,
 }
 
 #[derive(Default)]
-struct Watch {
+struct AttackWatch {
     error: f64,
     looks: u64,
     outbox_bytes: usize,
     allocated: i64,
 }
 
-impl Watch {
-    fn play(&mut self, server: &NetServer<Vec2>, players: &mut [Player], span: Duration, is_measured: bool) {
+impl AttackWatch {
+    fn play(
+        &mut self,
+        server: &NetServer<Vec2>,
+        players: &mut [HonestPlayer],
+        span: Duration,
+        is_measured: bool,
+    ) {
         let started = Instant::now();
         while started.elapsed() < span {
             server.frame(|session, _| {
                 while session.poll_event().is_some() {}
                 for client in session.clients().collect::<Vec<_>>() {
-                    let queues = session.queues(client).expect("it has a session");
+                    let queues = session.queues(client).expect("a listed client has a session");
                     self.outbox_bytes = self.outbox_bytes.max(queues.outbox_bytes);
                 }
             });
@@ -156,7 +162,7 @@ impl Watch {
         }
     }
 
-    fn look(&mut self, player: &Player, index: usize, ships: &[Option<EntityId>]) {
+    fn look(&mut self, player: &HonestPlayer, index: usize, ships: &[Option<EntityId>]) {
         player.client.frame(|session, now| {
             let Some(shared) = session.clock_now(now).map(|now| now.shared) else { return };
             for (other, ship) in ships.iter().enumerate().filter(|(other, _)| *other != index) {
@@ -169,7 +175,7 @@ impl Watch {
     }
 }
 
-impl Player {
+impl HonestPlayer {
     fn fly(&mut self, index: usize) {
         let Self { client, ship } = self;
         client.frame(|session, now| {
@@ -185,15 +191,15 @@ impl Player {
     }
 }
 
-/// Circles of 40 units at 20 units per second.
+/// The ships' flight: circles of 40 units at 20 units per second.
 fn flight(index: usize, now: SharedInstant) -> State<Vec2> {
     let secs = (now.as_micros() % 100_000_000) as f64 / 1e6;
     let ahead = Vec2::from_heading(0.5 * secs + index as f64);
     State::moving(ahead * 40.0, ahead.perpendicular() * 20.0)
 }
 
-/// Seconds of processor time that the newest server's thread has used; nothing where the system
-/// does not tell.
+/// Returns the processor seconds of the newest server thread, or `None` where the system does not
+/// report them.
 fn server_cpu() -> Option<f64> {
     const TICKS_PER_SEC: f64 = 100.0;
     let tasks = std::fs::read_dir("/proc/self/task").ok()?;
@@ -205,7 +211,7 @@ fn server_cpu() -> Option<f64> {
     let newest =
         servers.max_by_key(|task| task.file_name().and_then(|name| name.to_str()?.parse::<u32>().ok()))?;
     let statistics = std::fs::read_to_string(newest.join("stat")).ok()?;
-    // After the name in brackets: the 12th and 13th are time in the program and in the system.
+    // After the name in parentheses, fields 12 and 13 are user and system time.
     let fields: Vec<&str> = statistics.rsplit(") ").next()?.split(' ').collect();
     let ticks = |at: usize| fields.get(at)?.parse::<f64>().ok();
     Some((ticks(11)? + ticks(12)?) / TICKS_PER_SEC)

@@ -1,19 +1,19 @@
-//! What measurements over real sockets have in common: motion that is the same for everybody, the
-//! machine's clock, how wrong what is shown is, and processes that are measured apart.
+//! Shared by the measurements over real sockets: reproducible motion, the machine's clock, the
+//! error of the shown positions, and processes that are measured apart.
 //!
-//! * [`Scene`]: tanks driven by bots, from a seed; the truth at any instant
-//! * [`Errors`]: how far what is shown is from it
-//! * [`machine`]: one clock for all processes, and the processor time of this one
+//! * [`TankRecording`]: tanks driven by bots, from a seed; the truth at any instant
+//! * [`ErrorHistogram`]: distances between shown positions and the truth
+//! * [`machine`]: one clock for all processes, and the processor time of this process
 //! * [`assault`]: hostile clients over QUIC
-//! * [`Helper`]: this program once more, in another role
+//! * [`Helper`]: a second process of this program, in another role
 #![forbid(unsafe_code)]
 
 pub mod assault;
-mod errors;
+mod error_histogram;
 mod helper;
 pub mod machine;
-mod scene;
+mod tank_recording;
 
-pub use errors::Errors;
+pub use error_histogram::ErrorHistogram;
 pub use helper::{Helper, report, until_stdin_ends};
-pub use scene::{FIELD, Scene};
+pub use tank_recording::{FIELD, TankRecording};

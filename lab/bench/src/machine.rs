@@ -1,18 +1,19 @@
-//! The machine: its clock, which all processes share, and the processor time of this process.
+//! The machine's clock, which all processes share, and the processor time of this process.
 
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Since the machine was started, by the clock that nobody sets; the same in all processes.
+/// Returns the time since the machine started, by its monotonic clock. All processes read the same
+/// clock.
 pub fn now() -> Duration {
     read(ClockId::Monotonic)
 }
 
-/// What all threads of this process have had of the processor so far, in the kernel too.
+/// Returns the processor time of all threads of this process so far, kernel time included.
 ///
-/// On the loopback a packet is carried to the receiver's socket by whoever sends it: that is in the
-/// sender's time.
+/// On the loopback the sender carries a packet to the receiver's socket, so the sender's time
+/// includes it.
 pub fn processor_time() -> Duration {
     read(ClockId::ProcessCPUTime)
 }
@@ -22,21 +23,21 @@ fn read(clock: ClockId) -> Duration {
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
 }
 
-/// Turns at a steady rate, on a grid: a turn that comes late does not move those after it.
+/// Ticks at a steady rate, on a grid: a late tick does not delay the ones after it.
 #[derive(Clone, Copy, Debug)]
-pub struct Metronome {
+pub struct TickTimer {
     next: Duration,
     period: Duration,
 }
 
-impl Metronome {
-    /// The first turn is now.
+impl TickTimer {
+    /// Starts a timer with this many ticks per second. The first tick is now.
     pub fn hz(rate: f64) -> Self {
         Self { next: now(), period: Duration::from_secs_f64(1.0 / rate) }
     }
 
-    /// Waits for the next turn, and says how late it comes. Turns that were missed altogether are
-    /// left out.
+    /// Waits for the next tick and returns how late it comes. Ticks that were missed altogether are
+    /// skipped.
     pub fn wait(&mut self) -> Duration {
         let early = self.next.saturating_sub(now());
         if !early.is_zero() {

@@ -1,15 +1,14 @@
-//! `cargo xtask bench [NAME]`: how fast Fairpath is.
+//! `cargo xtask bench [NAME]`: measures how fast Fairpath is.
 //!
-//! Everything is a ratio to a baseline measured in the same run, turn by turn, best of five:
-//! machines differ and stall, ratios can be repeated. Absolute times stand beside them for
-//! curiosity.
+//! Every time is a ratio to a baseline that is measured in the same run, in alternation, best of
+//! five: machines differ and stall, ratios can be repeated. Absolute times stand beside them for
+//! information.
 
 mod allocator;
 mod congestion;
 mod crowd;
 mod error;
 mod fleet;
-mod game;
 mod hostile;
 mod measure;
 mod memory;
@@ -20,15 +19,16 @@ mod sizes;
 mod thousand;
 mod time_warp;
 mod wire;
+mod workload;
 
 use std::process::ExitCode;
 
-use measure::Table;
+use measure::BenchTable;
 
-/// A name for the command line, and what it measures.
-type Bench = (&'static str, fn() -> Table);
+/// A bench: its name on the command line, and the function that measures it.
+type BenchEntry = (&'static str, fn() -> BenchTable);
 
-const BENCHES: [Bench; 12] = [
+const BENCHES: [BenchEntry; 12] = [
     ("place", crowd::bench),
     ("wire", wire::bench),
     ("error", error::bench),
@@ -48,14 +48,14 @@ fn main() -> ExitCode {
     let wanted = arguments.first().cloned();
     let rest = arguments.get(1..).unwrap_or_default();
     match wanted.as_deref() {
-        Some(memory::AS_CLIENTS) => memory::be_clients(rest),
-        Some(thousand::AS_SERVER) => thousand::be_server(rest),
-        Some(thousand::AS_BOTS) => thousand::be_bots(rest),
-        // Minutes, and of any size: only when asked for.
+        Some(memory::AS_CLIENTS) => memory::run_clients(rest),
+        Some(thousand::AS_SERVER) => thousand::run_server(rest),
+        Some(thousand::AS_BOTS) => thousand::run_bots(rest),
+        // It takes minutes, so it runs only when it is named.
         Some("thousand") => match thousand::bench(rest) {
             Some(table) => println!("{table}"),
             None => {
-                eprint!("error: such a crowd cannot be had\n\n{}", thousand::HELP);
+                eprint!("error: the arguments of `thousand` are not valid\n\n{}", thousand::HELP);
                 return ExitCode::from(2);
             }
         },
@@ -67,7 +67,7 @@ fn main() -> ExitCode {
 fn run(wanted: Option<&str>) -> ExitCode {
     let names = BENCHES.map(|(name, _)| name).join(", ");
     if let Some(unknown) = wanted.filter(|wanted| !BENCHES.iter().any(|(name, _)| name == wanted)) {
-        eprintln!("error: there is no bench {unknown:?}; there are: {names}, thousand, fan-out and growth");
+        eprintln!("error: there is no bench {unknown:?}; choose one of {names}, thousand, fan-out, growth");
         return ExitCode::from(2);
     }
     for (name, bench) in BENCHES {

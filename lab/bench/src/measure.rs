@@ -1,28 +1,27 @@
-//! Best of five, in turns, and the table that shows it.
+//! Measures the best of five rounds, in alternation, and prints the table.
 
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// How often each contender is measured; the best counts, because noise only ever adds.
+/// Rounds per contender. The best counts, because noise only adds time.
 const ROUNDS: usize = 5;
-/// How long one measurement lasts at least: long against the clock's grain, short against a
-/// person's patience.
+/// Shortest duration of one measurement: long against the clock's resolution.
 const ROUND_TIME: Duration = Duration::from_millis(60);
 
-/// How often the stopwatch is pressed for nothing; the quickest counts, so that never too much is
-/// taken off.
+/// Empty measurements to calibrate the stopwatch. The quickest counts, so that never too much is
+/// subtracted.
 const CALIBRATIONS: usize = 10_000;
 
-/// Something to measure: a name, and what to do once. It answers with something, so that nothing is
-/// optimised away.
+/// Something to measure: a name and a closure. The closure returns a number, so that the compiler
+/// does not remove its work.
 pub(crate) struct Contender<'a> {
     name: String,
-    /// How many items one call handles.
+    /// Items that one call handles.
     items: usize,
     run: Box<dyn FnMut(&mut Stopwatch) -> f64 + 'a>,
 }
 
-/// Runs while something is measured.
+/// Sums the time of the measured parts.
 #[derive(Default)]
 pub(crate) struct Stopwatch {
     total: Duration,
@@ -30,8 +29,8 @@ pub(crate) struct Stopwatch {
 }
 
 impl Stopwatch {
-    /// What it measures when nothing is done: two looks at the clock are some twenty nanoseconds
-    /// apart.
+    /// Returns the time of an empty measurement: two readings of the clock are some twenty
+    /// nanoseconds apart.
     fn own_cost() -> Duration {
         let nothing = || {
             let mut watch = Self::default();
@@ -41,7 +40,7 @@ impl Stopwatch {
         (0..CALIBRATIONS).map(|_| nothing()).min().unwrap_or_default()
     }
 
-    /// What was done while it ran took so long in all.
+    /// Returns the measured time without the stopwatch's own cost.
     fn elapsed(&self, own_cost: Duration) -> Duration {
         self.total.saturating_sub(own_cost * self.presses)
     }
@@ -60,7 +59,7 @@ impl<'a> Contender<'a> {
         Self::in_part(name, items, move |watch| watch.time(&mut run))
     }
 
-    /// Something of which only a part counts: what is done while the stopwatch runs.
+    /// Creates a contender of which only a part counts: what it passes to the stopwatch.
     pub(crate) fn in_part(
         name: impl Into<String>,
         items: usize,
@@ -69,7 +68,7 @@ impl<'a> Contender<'a> {
         Self { name: name.into(), items, run: Box::new(run) }
     }
 
-    /// Seconds per item in one round, without what the stopwatch itself takes.
+    /// Returns the seconds per item in one round, without the stopwatch's own cost.
     fn round(&mut self, own_cost: Duration) -> f64 {
         let started = Instant::now();
         let mut calls = 0u32;
@@ -82,21 +81,21 @@ impl<'a> Contender<'a> {
     }
 }
 
-/// Contenders beside their baseline.
-pub(crate) struct Table {
+/// Results of the contenders beside their baseline.
+pub(crate) struct BenchTable {
     title: String,
-    rows: Vec<Row>,
+    rows: Vec<TimingRow>,
     notes: Vec<String>,
 }
 
-struct Row {
+struct TimingRow {
     name: String,
     ratio: f64,
     nanos: f64,
 }
 
-impl Table {
-    /// Measures all contenders in turns; the first is the baseline.
+impl BenchTable {
+    /// Measures all contenders in alternation. The first is the baseline.
     pub(crate) fn measure(title: &str, mut contenders: Vec<Contender<'_>>) -> Self {
         let mut best = vec![f64::INFINITY; contenders.len()];
         let own_cost = Stopwatch::own_cost();
@@ -108,7 +107,7 @@ impl Table {
         let rows = contenders
             .iter()
             .zip(&best)
-            .map(|(contender, secs)| Row {
+            .map(|(contender, secs)| TimingRow {
                 name: contender.name.clone(),
                 ratio: secs / best[0],
                 nanos: secs * 1e9,
@@ -117,12 +116,12 @@ impl Table {
         Self { title: title.to_owned(), rows, notes: Vec::new() }
     }
 
-    /// For what is no ratio: a title, and notes to come.
+    /// Creates a table without ratios: a title, and notes that are added later.
     pub(crate) fn of_notes(title: &str) -> Self {
         Self { title: title.to_owned(), rows: Vec::new(), notes: Vec::new() }
     }
 
-    /// How many times as long the first of two rows takes; NaN if there is no such row.
+    /// Returns the ratio of the times of two rows, or NaN if a row is missing.
     pub(crate) fn ratio(&self, name: &str, baseline: &str) -> f64 {
         let ratio_of = |name: &str| self.rows.iter().find(|row| row.name == name).map(|row| row.ratio);
         ratio_of(name).zip(ratio_of(baseline)).map_or(f64::NAN, |(one, other)| one / other)
@@ -135,12 +134,12 @@ impl Table {
     }
 }
 
-impl fmt::Display for Table {
+impl fmt::Display for BenchTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.rows.is_empty() {
             writeln!(f, "{}", self.title)?;
         } else {
-            writeln!(f, "{}   (best of {ROUNDS}, in turns)", self.title)?;
+            writeln!(f, "{}   (best of {ROUNDS}, in alternation)", self.title)?;
             writeln!(f, "  {:<58} {:>7} {:>12}", "", "ratio", "ns per item")?;
         }
         for row in &self.rows {

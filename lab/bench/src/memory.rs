@@ -1,5 +1,4 @@
-//! Memory: what an idle client costs a server, and what one entity that one receiver is told of
-//! costs.
+//! Memory of a server: per idle client, and per pair of entity and receiver.
 //!
 //! The clients are another process, so that only the server's memory is counted here.
 
@@ -12,17 +11,16 @@ use fairpath_net::{Congestion, Fingerprint};
 
 use crate::allocator;
 use crate::fleet::{Fleet, client};
-use crate::measure::Table;
+use crate::measure::BenchTable;
 
 const CLIENTS: usize = 32;
 const ENTITIES: usize = 64;
-/// How long everybody is watched before the memory is read: longer than the histories of ledgers
-/// reach back.
+/// Wait before the memory is read: longer than the history of a ledger.
 const SETTLE: Duration = Duration::from_secs(8);
-/// How this program is called to be the clients.
+/// Argument that starts this program as the clients.
 pub(crate) const AS_CLIENTS: &str = "--as-idle-clients";
 
-pub(crate) fn bench() -> Table {
+pub(crate) fn bench() -> BenchTable {
     let (per_client, resident_idle) = idle_clients();
     let mut fleet = Fleet::new(0, |_| {});
     let empty = settled(&mut fleet);
@@ -38,25 +36,25 @@ pub(crate) fn bench() -> Table {
     let secs = SETTLE.as_secs();
     let rows = [
         ("an idle client: session, QUIC and TLS".to_owned(), per_client),
+        (format!("an entity that turned for {secs} s, without receivers"), (unseen - empty) / entities),
+        (format!("its history of {secs} s more"), (unseen_again - unseen) / entities),
         (
-            format!("an entity that twisted and turned for {secs} s, seen by nobody"),
-            (unseen - empty) / entities,
-        ),
-        (format!("what it remembers of {secs} s more"), (unseen_again - unseen) / entities),
-        (
-            "an entity and one receiver, once all is confirmed".to_owned(),
+            "an entity and one receiver, everything confirmed".to_owned(),
             (seen - unseen_again - per_client * CLIENTS as f64) / pairs,
         ),
     ];
-    let table = Table::of_notes(&format!(
-        "Memory of a server: {CLIENTS} clients, {ENTITIES} entities (bytes that are allocated)"
+    let table = BenchTable::of_notes(&format!(
+        "Memory of a server: {CLIENTS} clients, {ENTITIES} entities (allocated bytes)"
     ));
     let table =
         rows.iter().fold(table, |table, (name, bytes)| table.note(format!("{name:<58} {bytes:>12.0}")));
-    table.note(format!("{:<58} {resident_idle:>12}", "resident with idle clients, by the system"))
+    table.note(format!(
+        "{:<58} {resident_idle:>12}",
+        "resident memory with idle clients, as the system reports it"
+    ))
 }
 
-/// What one costs, and what the system says of all of it.
+/// Returns the bytes per idle client, and the resident memory that the system reports.
 fn idle_clients() -> (f64, String) {
     let mut fleet = Fleet::new(0, |_| {});
     let empty = settled(&mut fleet);
@@ -69,7 +67,7 @@ fn idle_clients() -> (f64, String) {
     ((idle - empty) / CLIENTS as f64, resident)
 }
 
-/// Everything moves for a while; then it stands, and what is allocated then is what is kept.
+/// Moves all ships for a while, then stops them, and returns the bytes that stay allocated.
 fn sailed_and_settled(fleet: &mut Fleet) -> f64 {
     fleet.is_sailing = true;
     settled(fleet);
@@ -77,7 +75,7 @@ fn sailed_and_settled(fleet: &mut Fleet) -> f64 {
     settled(fleet)
 }
 
-/// Lets everything go on for a while, and says what is allocated then.
+/// Runs for a while and returns the bytes that are allocated then.
 fn settled(fleet: &mut Fleet) -> f64 {
     let started = Instant::now();
     while started.elapsed() < SETTLE {
@@ -86,20 +84,19 @@ fn settled(fleet: &mut Fleet) -> f64 {
     allocator::live_bytes() as f64
 }
 
-/// Clients that only watch, in a process of their own that ends when nobody holds its stdin any
-/// more.
+/// Clients that only receive, in a separate process that ends when its stdin is closed.
 struct Clients(Child);
 
 impl Clients {
     fn start(fleet: &Fleet) -> Self {
-        let program = std::env::current_exe().expect("this program is somewhere");
+        let program = std::env::current_exe().expect("the path of this program is known");
         let arguments = [
             AS_CLIENTS.to_owned(),
             fleet.server.address().to_string(),
             fleet.server.fingerprint().to_string(),
         ];
         let child = Command::new(program).args(arguments).stdin(Stdio::piped()).spawn();
-        Self(child.expect("it can be started again"))
+        Self(child.expect("this program starts a second time"))
     }
 
     fn wait_for(&self, fleet: &mut Fleet, count: usize) {
@@ -122,8 +119,8 @@ fn clients_gone(fleet: &mut Fleet) {
     }
 }
 
-/// The other process: connects, and watches until its stdin ends.
-pub(crate) fn be_clients(arguments: &[String]) {
+/// Runs the other process: connects clients, and receives until stdin is closed.
+pub(crate) fn run_clients(arguments: &[String]) {
     let address: SocketAddr = arguments[0].parse().expect("an address");
     let pin: Fingerprint = arguments[1].parse().expect("a fingerprint");
     let clients: Vec<_> = (0..CLIENTS).map(|_| client(address, pin, Congestion::Steady)).collect();
@@ -143,5 +140,5 @@ pub(crate) fn be_clients(arguments: &[String]) {
 fn resident() -> String {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = statm.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok());
-    pages.map_or_else(|| "not known".into(), |pages| (pages * 4096).to_string())
+    pages.map_or_else(|| "unknown".into(), |pages| (pages * 4096).to_string())
 }

@@ -1,7 +1,7 @@
-//! The middleman: how late packets leave at 1000 a second, and what else could have been waited
-//! with.
+//! The middleman: how late packets leave at 1000 per second, beside other ways to wait.
 //!
-//! No ratio but times: the promise is one (within 2 ms of what was asked, on an idle machine).
+//! Prints times instead of ratios, because the promise is a time: within 2 ms of the configured
+//! delay, on an idle machine.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::{Condvar, Mutex};
@@ -12,35 +12,35 @@ use fairpath::time::Span;
 use fairpath_net::middleman::{Middleman, MiddlemanConfig};
 use fairpath_sim::{DelayStatistics, LinkConfig};
 
-use crate::measure::Table;
+use crate::measure::BenchTable;
 
-/// The round with the smallest 99th percentile counts, because noise only ever adds.
+/// Rounds. The one with the smallest 99th percentile counts, because noise only adds time.
 const ROUNDS: usize = 5;
 const PACKETS: u32 = 1_000;
 const GAP: Duration = Duration::from_millis(1);
 const PACKET_BYTES: usize = 200;
 const DELAY: Duration = Duration::from_millis(50);
-/// How long the goal lets a packet be late.
+/// The lateness that the goal allows.
 const GOAL: Span = Span::from_millis(2);
-/// Waits to try each way of waiting on, from 1 to 4 ms.
+/// Waits per way of waiting, from 1 to 4 ms.
 const WAITS: u64 = 500;
 
-pub(crate) fn bench() -> Table {
+pub(crate) fn bench() -> BenchTable {
     let constant = LinkConfig::default().delay(Span::from_micros(DELAY.as_micros() as i64));
     let jittery = constant.clone().jitter_uniform(Span::from_millis(20));
     let (late, seen) = best_round(&constant);
     let (late_with_jitter, _) = best_round(&jittery);
     let within = if late.p99() <= Some(GOAL) { "held" } else { "not held" };
-    Table::of_notes(&format!(
-        "Middleman: how late packets leave, at 1000 a second (µs, best of {ROUNDS} rounds)"
+    BenchTable::of_notes(&format!(
+        "Middleman: lateness of packets at 1000 per second (µs, best of {ROUNDS} rounds)"
     ))
     .note(format!("{:<58} {:>8} {:>8} {:>8} {:>8}", "", "median", "p95", "p99", "max"))
-    .note(row("50 ms asked: sent less received less asked", &late))
-    .note(row("the same, seen from outside: client to server less asked", &seen))
-    .note(row("50 ± 20 ms asked: sent less received less asked", &late_with_jitter))
-    .note(format!("goal, if nothing else runs here: 99 of 100 within {} ms: {within}", GOAL.as_millis_f64()))
-    .note("what one wait is late by, of 1 to 4 ms:")
-    .note(row("  a condition variable (what the middleman does)", &waits(by_condition_variable())))
+    .note(row("50 ms configured: sent − received − configured", &late))
+    .note(row("the same from outside: client to server − configured", &seen))
+    .note(row("50 ± 20 ms configured: sent − received − configured", &late_with_jitter))
+    .note(format!("goal on an idle machine: 99 of 100 within {} ms: {within}", GOAL.as_millis_f64()))
+    .note("lateness of one wait of 1 to 4 ms:")
+    .note(row("  a condition variable (the middleman's way)", &waits(by_condition_variable())))
     .note(row("  tokio's timer", &waits(by_tokio())))
     .note(row("  receiving with a timeout", &waits(by_receive_timeout())))
 }
@@ -50,14 +50,15 @@ fn best_round(link: &LinkConfig) -> (DelayStatistics, DelayStatistics) {
     rounds.min_by_key(|(late, _)| late.p99()).expect("there are rounds")
 }
 
-/// Sends packets through a middleman: how late they left, and how late the server saw them.
+/// Sends packets through a middleman. Returns how late they left, and how late the server received
+/// them.
 fn pass_packets(link: LinkConfig) -> (DelayStatistics, DelayStatistics) {
     let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
-    let server = UdpSocket::bind(any_port).expect("the loopback has ports");
+    let server = UdpSocket::bind(any_port).expect("the loopback has a free port");
     let to = server.local_addr().expect("a bound socket has an address");
     let middleman =
         Middleman::start(MiddlemanConfig::between(any_port, to).both_ways(link)).expect("a middleman starts");
-    let client = UdpSocket::bind(any_port).expect("the loopback has ports");
+    let client = UdpSocket::bind(any_port).expect("the loopback has a free port");
     let started = Instant::now();
     let seen = thread::scope(|scope| {
         let seeing = scope.spawn(|| see(&server, started));
@@ -74,7 +75,7 @@ fn pass_packets(link: LinkConfig) -> (DelayStatistics, DelayStatistics) {
     (up.late, seen)
 }
 
-/// A server that reads in each packet when it was sent, until none comes any more.
+/// Runs a server that reads the send time from each packet, until none arrives for a second.
 fn see(server: &UdpSocket, started: Instant) -> DelayStatistics {
     server.set_read_timeout(Some(Duration::from_secs(1))).expect("sockets have timeouts");
     let mut packet = [0; PACKET_BYTES];
@@ -100,8 +101,8 @@ fn waits(mut wait: impl FnMut(Duration)) -> DelayStatistics {
 fn by_condition_variable() -> impl FnMut(Duration) {
     let (lock, never) = (Mutex::new(()), Condvar::new());
     move |length| {
-        let guard = lock.lock().expect("nobody panics");
-        drop(never.wait_timeout(guard, length).expect("nobody panics"));
+        let guard = lock.lock().expect("no other thread holds the lock");
+        drop(never.wait_timeout(guard, length).expect("no other thread holds the lock"));
     }
 }
 
@@ -111,7 +112,7 @@ fn by_tokio() -> impl FnMut(Duration) {
 }
 
 fn by_receive_timeout() -> impl FnMut(Duration) {
-    let socket = UdpSocket::bind("127.0.0.1:0").expect("the loopback has ports");
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("the loopback has a free port");
     move |length| {
         socket.set_read_timeout(Some(length)).expect("sockets have timeouts");
         let _ = socket.recv(&mut [0; 1]);

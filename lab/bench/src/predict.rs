@@ -1,5 +1,5 @@
-//! "Where will it be in 0.3 to 2.1 s", asked of every predictor; of the trend line about cars on a
-//! track.
+//! The cost of one prediction, 0.3 to 2.1 s ahead, for every predictor; for the trend line with
+//! cars on a track.
 
 use std::sync::Arc;
 
@@ -13,38 +13,38 @@ use fairpath_predict::{
     TICKS_AHEAD_MAX, TangentPredictor, Tdm, TrendLine, TrendLinePredictor,
 };
 
-use crate::measure::{Contender, Table};
+use crate::measure::{BenchTable, Contender};
 
 /// Shi 2014's delays: 300 to 2100 ms.
 const HORIZONS: [u32; 7] = [18, 36, 54, 72, 90, 108, 126];
-/// How many players are asked about in turn: each has a surrounding of its own.
+/// Players that are predicted in turn. Each has surroundings of its own.
 const SUBJECTS: usize = 32;
 const HISTORY: usize = 130;
 const CROWDS: [usize; 2] = [16, 64];
-/// How long the adaptive predictor has watched before it is asked: as long as the farthest it
-/// learns to look ahead.
+/// Ticks that the adaptive predictor learns before it is measured: as many as the farthest horizon
+/// it learns.
 const WARM_UP_TICKS: u32 = TICKS_AHEAD_MAX;
-/// Those whose cost should grow no faster than the crowd.
+/// Predictors whose cost should grow no faster than the number of players.
 const LINEAR_IN_PLAYERS: [&str; 6] = ["EKB", "OAEKB", "hybrid EKB", "hybrid OAEKB", "IS", "HM"];
 
-pub(crate) fn bench() -> Table {
+pub(crate) fn bench() -> BenchTable {
     let map = Map::crossing();
     let grid = map.to_grid();
     let crowds = CROWDS.map(|players| {
         let mut random = Random::from_seed(players as u64);
-        (0..SUBJECTS).map(|_| Scene::new(players, &map, &mut random)).collect::<Vec<_>>()
+        (0..SUBJECTS).map(|_| Situation::new(players, &map, &mut random)).collect::<Vec<_>>()
     });
     let drive = Drive::new();
     let mut contenders = Vec::new();
-    for (players, scenes) in CROWDS.into_iter().zip(&crowds) {
+    for (players, situations) in CROWDS.into_iter().zip(&crowds) {
         for predictor in predictors(&map) {
-            contenders.push(contender(predictor, players, scenes, &grid));
+            contenders.push(contender(predictor, players, situations, &grid));
         }
-        contenders.push(adaptive_predicts(players, scenes, &grid));
-        contenders.push(adaptive_learns(players, scenes, &grid));
+        contenders.push(adaptive_predicts(players, situations, &grid));
+        contenders.push(adaptive_learns(players, situations, &grid));
     }
     contenders.extend(drive.contenders());
-    let table = Table::measure("Where will it be: one query of 7 horizons, 300 to 2100 ms", contenders);
+    let table = BenchTable::measure("Prediction: one query of 7 horizons, 300 to 2100 ms", contenders);
     LINEAR_IN_PLAYERS
         .into_iter()
         .fold(table, |table, name| {
@@ -52,7 +52,7 @@ pub(crate) fn bench() -> Table {
             table.note(format!("{name}: 64 players cost {ratio:.2} times as much as 16"))
         })
         .note("goal: at most 4 times, linear in players; the trend line below 1 µs")
-        .note("adaptive: goal at most 1000 ns per query; it learns at every third tick, and the row is the mean over all")
+        .note("adaptive: goal at most 1000 ns per query; it learns at every third tick, and the row is the mean over all ticks")
 }
 
 fn row(name: &str, players: usize) -> String {
@@ -62,15 +62,15 @@ fn row(name: &str, players: usize) -> String {
 fn contender<'a>(
     mut predictor: Box<dyn Predictor>,
     players: usize,
-    scenes: &'a [Scene],
+    situations: &'a [Situation],
     grid: &'a Grid,
 ) -> Contender<'a> {
     let name = row(predictor.name(), players);
-    Contender::new(name, scenes.len(), move || {
+    Contender::new(name, situations.len(), move || {
         let mut positions = [Vec2::default(); HORIZONS.len()];
         let mut sum = 0.0;
-        for (subject, scene) in scenes.iter().enumerate() {
-            let known = scene.known(grid);
+        for (subject, situation) in situations.iter().enumerate() {
+            let known = situation.known(grid);
             predictor.learn(subject, &known);
             if predictor.predict(subject, &known, &HORIZONS, &mut positions).is_ok() {
                 sum += positions[HORIZONS.len() - 1].x;
@@ -80,19 +80,19 @@ fn contender<'a>(
     })
 }
 
-/// What a game pays for when it asks. What was learned is there, but nothing is learned now.
-fn adaptive_predicts<'a>(players: usize, scenes: &'a [Scene], grid: &'a Grid) -> Contender<'a> {
+/// The cost of a query. The predictor has learned before, and learns nothing now.
+fn adaptive_predicts<'a>(players: usize, situations: &'a [Situation], grid: &'a Grid) -> Contender<'a> {
     let mut predictor = adaptive();
     for _ in 0..WARM_UP_TICKS {
-        for (subject, scene) in scenes.iter().enumerate() {
-            predictor.learn(subject, &scene.known(grid));
+        for (subject, situation) in situations.iter().enumerate() {
+            predictor.learn(subject, &situation.known(grid));
         }
     }
-    Contender::new(row("adaptive, predict", players), scenes.len(), move || {
+    Contender::new(row("adaptive, predict", players), situations.len(), move || {
         let mut positions = [Vec2::default(); HORIZONS.len()];
         let mut sum = 0.0;
-        for (subject, scene) in scenes.iter().enumerate() {
-            if predictor.predict(subject, &scene.known(grid), &HORIZONS, &mut positions).is_ok() {
+        for (subject, situation) in situations.iter().enumerate() {
+            if predictor.predict(subject, &situation.known(grid), &HORIZONS, &mut positions).is_ok() {
                 sum += positions[HORIZONS.len() - 1].x;
             }
         }
@@ -100,16 +100,16 @@ fn adaptive_predicts<'a>(players: usize, scenes: &'a [Scene], grid: &'a Grid) ->
     })
 }
 
-/// What a game pays for at every tick of every player, asked or not.
-fn adaptive_learns<'a>(players: usize, scenes: &'a [Scene], grid: &'a Grid) -> Contender<'a> {
+/// The cost of learning at every tick of every player, with or without a query.
+fn adaptive_learns<'a>(players: usize, situations: &'a [Situation], grid: &'a Grid) -> Contender<'a> {
     let mut predictor = adaptive();
     let learn = move || {
-        for (subject, scene) in scenes.iter().enumerate() {
-            predictor.learn(subject, &scene.known(grid));
+        for (subject, situation) in situations.iter().enumerate() {
+            predictor.learn(subject, &situation.known(grid));
         }
         0.0
     };
-    Contender::new(row("adaptive, learn", players), scenes.len(), learn)
+    Contender::new(row("adaptive, learn", players), situations.len(), learn)
 }
 
 fn adaptive() -> Adaptive {
@@ -134,7 +134,7 @@ fn predictors(map: &Map) -> Vec<Box<dyn Predictor>> {
     ]
 }
 
-/// Cars all around a track, and the line that laps have worn into it.
+/// Cars all around a track, and the trend line of their laps.
 struct Drive {
     line: Arc<TrendLine>,
     laps: Vec<Vec<Body>>,
@@ -161,10 +161,10 @@ impl Drive {
         let parts = laps.iter().zip(&places).map(|(known, places)| vec![LapPart { known, places }]);
         let parts: Vec<Vec<LapPart<'_>>> = parts.collect();
         let line = TrendLine::from_laps(&parts, LapShape::Circuit, TrendLine::SMOOTHING);
-        Self { line: Arc::new(line.expect("eight laps make a line")), laps }
+        Self { line: Arc::new(line.expect("the laps make a trend line")), laps }
     }
 
-    /// Each car a tick farther at every question, as in a race.
+    /// Each car is one tick farther at every query, as in a race.
     fn contenders(&self) -> Vec<Contender<'_>> {
         let predictors: [Box<dyn Predictor>; 2] = [
             Box::new(TrendLinePredictor::new(Arc::clone(&self.line))),
@@ -196,14 +196,14 @@ impl Drive {
     }
 }
 
-/// A player that turns now and then, among others on Ethereal's map.
-struct Scene {
+/// What a predictor knows: a player that turns now and then, among others on Ethereal's map.
+struct Situation {
     history: Vec<Body>,
     inputs: Vec<Vec2>,
     others: Vec<Other>,
 }
 
-impl Scene {
+impl Situation {
     fn new(players: usize, map: &Map, random: &mut Random) -> Self {
         let others = (1..players).map(|number| Other {
             relation: if number % 2 == 0 { Relation::Friend } else { Relation::Enemy },
@@ -236,7 +236,7 @@ impl Scene {
     }
 }
 
-/// Somebody anywhere on the floor.
+/// Returns a player at a random free place of the map.
 fn body(map: &Map, random: &mut Random) -> Body {
     let high = map.bounds().high;
     let position = loop {

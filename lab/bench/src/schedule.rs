@@ -10,8 +10,8 @@ use fairpath::schedule::{
 };
 use fairpath::vector::Vec2;
 
-use crate::game::{Game, Size};
-use crate::measure::{Contender, Table};
+use crate::measure::{BenchTable, Contender};
+use crate::workload::{DispatchWorkload, WorkloadSize};
 
 /// A scheduler's name, and how to make it for so many receivers.
 type Entry = (&'static str, fn(usize) -> Box<dyn Scheduler<Vec2>>);
@@ -35,26 +35,29 @@ const SCHEDULERS: &[Entry] = &[
 
 const RECEIVERS: [usize; 4] = [10, 100, 1_000, 10_000];
 
-/// How many triggers there are before the stopwatch: 4 s, five times as long as receipts take.
+/// Triggers before the measurement: 4 s, five times as long as receipts take.
 const WARM_UP: usize = 30;
 /// The same in ticks of a server: 2 s.
 const WARM_UP_TICKS: usize = 120;
 
-/// Senders of many tanks: a match, and a large world of which everybody sees a small part.
-const SERVERS: [(&str, Size); 2] = [
-    ("64 tanks, 64 receivers", Size { tanks: 64, receivers: 64, in_scope: 64 }),
-    ("1000 tanks, 1000 receivers, 32 in scope", Size { tanks: 1_000, receivers: 1_000, in_scope: 32 }),
+/// Senders of many tanks: a match, and a large world of which each receiver sees a small part.
+const SERVERS: [(&str, WorkloadSize); 2] = [
+    ("64 tanks, 64 receivers", WorkloadSize { tanks: 64, receivers: 64, in_scope: 64 }),
+    (
+        "1000 tanks, 1000 receivers, 32 in scope",
+        WorkloadSize { tanks: 1_000, receivers: 1_000, in_scope: 32 },
+    ),
 ];
 
-pub(crate) fn bench_linear() -> Table {
+pub(crate) fn bench_linear() -> BenchTable {
     bench(MotionKind::Linear, 200)
 }
 
-pub(crate) fn bench_circular() -> Table {
+pub(crate) fn bench_circular() -> BenchTable {
     bench(MotionKind::Circular, 1_000)
 }
 
-fn bench(kind: MotionKind, goal_ns: u32) -> Table {
+fn bench(kind: MotionKind, goal_ns: u32) -> BenchTable {
     let mut contenders = Vec::new();
     for &(name, scheduler) in SCHEDULERS {
         for receivers in RECEIVERS {
@@ -78,8 +81,9 @@ fn bench(kind: MotionKind, goal_ns: u32) -> Table {
             })
         }));
     }
-    let mut table = Table::measure(&format!("One trigger, per receiver: {kind:?} DR vectors"), contenders)
-        .note(format!("goal: below {goal_ns} ns, and below 2 from 100 to 10 000 receivers"));
+    let mut table =
+        BenchTable::measure(&format!("One trigger, per receiver: {kind:?} DR vectors"), contenders)
+            .note(format!("goal: below {goal_ns} ns, and below 2 from 100 to 10 000 receivers"));
     for &(name, _) in SCHEDULERS {
         let growth = table.ratio(&row(name, 10_000), &row(name, 100));
         table = table.note(format!("{name}: {growth:.2} from 100 to 10 000 receivers"));
@@ -87,15 +91,16 @@ fn bench(kind: MotionKind, goal_ns: u32) -> Table {
     table
 }
 
-/// One tick of a server at 60 Hz, per pair of tank and receiver, with everything on that live use
-/// has: some tanks turn, then every receiver's departures are asked for, and the next deadline. As
-/// above, without what copies cost.
-pub(crate) fn bench_server() -> Table {
+/// One tick of a server at 60 Hz, per pair of tank and receiver, with every live feature on: some
+/// tanks turn, then the departures of every receiver are polled, and the next deadline. The cost of
+/// copies is left out, as above.
+pub(crate) fn bench_server() -> BenchTable {
     let mut contenders = Vec::new();
     for (name, size) in SERVERS {
         for &(scheduler_name, scheduler) in SCHEDULERS {
             let scheduler = scheduler(size.receivers.min(size.in_scope));
-            let mut game = Game::new(MotionKind::Linear, size, DispatcherConfig::default(), scheduler);
+            let mut game =
+                DispatchWorkload::new(MotionKind::Linear, size, DispatcherConfig::default(), scheduler);
             for _ in 0..WARM_UP_TICKS {
                 let departures = game.tick();
                 game.send(departures);
@@ -109,13 +114,18 @@ pub(crate) fn bench_server() -> Table {
             }));
         }
     }
-    Table::measure("One tick of a server, per pair of tank and receiver", contenders)
+    BenchTable::measure("One tick of a server, per pair of tank and receiver", contenders)
 }
 
-/// A game that has been going on for a while: in its first moments nobody believes anything and
-/// triggers are cheap, and with ten thousand receivers that is where all rounds would end.
-fn crowd(kind: MotionKind, receivers: usize, scheduler: Box<dyn Scheduler<Vec2>>) -> Game {
-    let mut game = Game::new(kind, Size::crowd(receivers), DispatcherConfig::as_in_the_papers(), scheduler);
+/// Creates a workload and lets it settle. In the first moments no receiver has a guess and triggers
+/// are cheap; with ten thousand receivers all rounds would end there.
+fn crowd(kind: MotionKind, receivers: usize, scheduler: Box<dyn Scheduler<Vec2>>) -> DispatchWorkload {
+    let mut game = DispatchWorkload::new(
+        kind,
+        WorkloadSize::crowd(receivers),
+        DispatcherConfig::as_in_the_papers(),
+        scheduler,
+    );
     for _ in 0..WARM_UP {
         game.drive_on();
         let departures = game.trigger();

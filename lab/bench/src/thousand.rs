@@ -1,8 +1,7 @@
-//! How many players one server holds: each drives one tank and sees the 32 that are nearest, at 20
-//! Hz.
+//! How many clients one server can serve: each drives one tank and sees the 32 nearest, at 20 Hz.
 //!
-//! Server and bots are processes of their own on the same machine. A bot is a whole client: a
-//! socket, QUIC, TLS, a session with a clock of its own; only the thread is one for all.
+//! Server and bots are separate processes on one machine. A bot is a whole client: a socket, QUIC,
+//! TLS, a session with a clock of its own. Only the thread is shared.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -15,53 +14,53 @@ use fairpath::time::Span;
 use fairpath::vector::{Vec2, Vec3, Vector};
 use fairpath::wire::{Precision, PrecisionSettings};
 use fairpath::{EntityId, MotionKind, Observation, State, Trigger};
-use fairpath_bench::{Errors, Helper, Scene, machine, report, until_stdin_ends};
+use fairpath_bench::{ErrorHistogram, Helper, TankRecording, machine, report, until_stdin_ends};
 use fairpath_net::{
     ClientThread, Identity, NetClient, NetClientConfig, NetServer, NetServerConfig, Trust, unguessable_random,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::measure::Table;
+use crate::measure::BenchTable;
 
 const CLIENTS: usize = 1_000;
 const NEIGHBOURS: usize = 32;
 const TICKS_HZ: f64 = 20.0;
-/// Nobody sends more than one datagram to the same peer in a tick.
+/// Each peer sends at most one datagram per tick to the same peer.
 const TICK: Span = Span::from_millis(50);
-/// How often it is looked who is near: in a quarter of a second a tank drives its own length.
+/// Interval of the scope check: in a quarter of a second a tank drives its own length.
 const SCOPE_EVERY: Span = Span::from_millis(250);
 const THRESHOLD: f64 = 0.3;
 const TANK: ClassId = ClassId(0);
-/// How long is measured, and how long everybody has had time before: all handshakes, clocks and
-/// first sights.
+/// Duration of the measurement, and of the wait before it: handshakes, clocks and first updates are
+/// done by then.
 const MEASURE: Duration = Duration::from_secs(60);
 const SETTLE: Duration = Duration::from_secs(10);
-/// The scene goes on for so long after all that.
+/// Extra length of the recording after the measurement.
 const AFTER_ALL: Duration = Duration::from_secs(20);
-/// Bots have their ticks at so many different times: players do not all press at once.
+/// Groups of bots that tick at different times: real players do not all act at once.
 const TURNS: usize = 10;
-/// Bots come so many in a second: a handshake takes both ends a millisecond or two.
+/// Bots that connect per second: a handshake takes each end a millisecond or two.
 const ARRIVALS_HZ: f64 = 50.0;
-/// A tick that is done later than this is felt: half a frame of 20 Hz.
+/// A tick that ends later than this is noticeable: half a frame at 20 Hz.
 const LATE: Duration = Duration::from_millis(25);
 const SEED: u64 = 11;
 
-/// How this program is called to be the server, and to be the bots.
+/// Arguments that start this program as the server, and as the bots.
 pub(crate) const AS_SERVER: &str = "--as-crowded-server";
 pub(crate) const AS_BOTS: &str = "--as-a-crowd";
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Invitation {
+struct ServerAddress {
     address: SocketAddr,
     pin: String,
 }
 
-/// What the server went through while it was measured.
+/// What the server reports about the measurement.
 #[derive(Debug, Serialize, Deserialize)]
-struct Served {
+struct ServerReport {
     processor_secs: f64,
     secs: f64,
-    /// How late each tick was done, in microseconds, in order of lateness.
+    /// How late each tick ended, in microseconds, sorted.
     late_us: Vec<u64>,
     lost: u64,
     udp_dropped: u64,
@@ -70,44 +69,46 @@ struct Served {
     resident: u64,
 }
 
-/// What the bots saw in each second, and what they used.
+/// What the bots report: errors in each second, and their processor time.
 #[derive(Debug, Serialize, Deserialize)]
-struct Seen {
-    seconds: BTreeMap<u64, Errors>,
+struct BotsReport {
+    seconds: BTreeMap<u64, ErrorHistogram>,
     processor_secs: BTreeMap<u64, f64>,
 }
 
-/// What can be asked for.
+/// The help text.
 pub(crate) const HELP: &str = "\
-thousand [CLIENTS [SECS]]   so many clients (default 1000), measured for so long (default 60 s)
-thousand search             the largest number that holds, to 50, measured for 20 s each
+thousand [CLIENTS [SECS]]   measure CLIENTS clients (1 to 4000, default 1000) for SECS seconds (1 to 60, default 60)
+thousand search             find the largest number of clients that one server holds, in steps of 50, 20 s each
 ";
-/// How long is measured for each number that is tried, and how far apart numbers are.
+/// Duration of each measurement of the search, and its step.
 const TRY: Duration = Duration::from_secs(20);
 const STEP: usize = 50;
-/// More are not tried: the bots' threads and sockets would come to the system's bounds first.
+/// The largest number of clients: with more, the bots' sockets reach the system's limits first.
 const CLIENTS_MAX: usize = 4_000;
 
-/// What was asked for, if it makes sense.
-pub(crate) fn bench(arguments: &[String]) -> Option<Table> {
+/// Runs what the arguments ask for, or returns `None` if they are not valid.
+pub(crate) fn bench(arguments: &[String]) -> Option<BenchTable> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let clients = |word: &str| word.parse().ok().filter(|clients| (1..=CLIENTS_MAX).contains(clients));
     let secs = |word: &str| word.parse().ok().filter(|secs| (1..=MEASURE.as_secs()).contains(secs));
     match words.as_slice() {
-        [] => Some(Crowd::gather(CLIENTS, MEASURE).table()),
+        [] => Some(CrowdRun::gather(CLIENTS, MEASURE).table()),
         ["search"] => Some(search()),
-        [count] => Some(Crowd::gather(clients(count)?, MEASURE).table()),
-        [count, lasting] => Some(Crowd::gather(clients(count)?, Duration::from_secs(secs(lasting)?)).table()),
+        [count] => Some(CrowdRun::gather(clients(count)?, MEASURE).table()),
+        [count, lasting] => {
+            Some(CrowdRun::gather(clients(count)?, Duration::from_secs(secs(lasting)?)).table())
+        }
         _ => None,
     }
 }
 
-/// Halves the gap between a number that holds and one that does not.
-fn search() -> Table {
+/// Searches by bisection between a number of clients that holds and one that does not.
+fn search() -> BenchTable {
     let (mut holds, mut fails) = (0, CLIENTS_MAX / STEP);
     let (mut best, mut next) = (None, CLIENTS / STEP);
     while fails - holds > 1 {
-        let crowd = Crowd::gather(next * STEP, TRY);
+        let crowd = CrowdRun::gather(next * STEP, TRY);
         eprintln!("{}", crowd.table());
         if crowd.is_held() {
             (holds, best) = (next, Some(crowd));
@@ -117,40 +118,43 @@ fn search() -> Table {
             next = holds.midpoint(fails);
         }
     }
-    best.map_or_else(|| Table::of_notes("not even 50 clients hold"), |crowd| crowd.table())
+    best.map_or_else(
+        || BenchTable::of_notes("50 clients are already too many for this machine"),
+        |crowd| crowd.table(),
+    )
 }
 
-/// What came of so many.
-struct Crowd {
+/// The result of one run.
+struct CrowdRun {
     clients: usize,
-    served: Served,
-    errors: Errors,
-    /// Cores that the bots used.
+    served: ServerReport,
+    errors: ErrorHistogram,
+    /// Processor cores that the bots used.
     bots_cores: f64,
 }
 
-impl Crowd {
+impl CrowdRun {
     fn gather(clients: usize, measure: Duration) -> Self {
         let (count, secs) = (clients.to_string(), measure.as_secs().to_string());
         let mut server = Helper::start([AS_SERVER, &count, &secs]);
-        let invitation: Invitation = server.hear();
+        let invitation: ServerAddress = server.next_report();
         let address = invitation.address.to_string();
         let bots = Helper::start([AS_BOTS, &count, &address, &invitation.pin]);
-        eprintln!("   server is process {}, bots are {}", server.id(), bots.id());
-        let _: String = server.hear();
+        eprintln!("   the server is process {}, the bots are process {}", server.id(), bots.id());
+        let _: String = server.next_report();
         let from = machine::now().as_secs() + 1;
-        let served: Served = server.hear();
+        let served: ServerReport = server.next_report();
         let until = machine::now().as_secs();
-        let seen: Seen = bots.finish();
+        let seen: BotsReport = bots.finish();
 
-        let mut errors = Errors::default();
-        seen.seconds.range(from..until).for_each(|(_, second)| errors.add(second));
+        let mut errors = ErrorHistogram::default();
+        seen.seconds.range(from..until).for_each(|(_, second)| errors.merge(second));
         let used: Vec<f64> = seen.processor_secs.range(from..until).map(|(_, used)| *used).collect();
         let used_secs = used.last().unwrap_or(&0.0) - used.first().unwrap_or(&0.0);
         Self { clients, served, errors, bots_cores: used_secs / used.len().saturating_sub(1).max(1) as f64 }
     }
 
-    /// How late a tick was done that so large a share was not later than, in milliseconds.
+    /// Returns the lateness that this share of the ticks does not exceed, in milliseconds.
     fn late_ms(&self, share: f64) -> f64 {
         let at = ((self.served.late_us.len() - 1) as f64 * share) as usize;
         self.served.late_us[at] as f64 / 1e3
@@ -161,25 +165,25 @@ impl Crowd {
         is_in_time && self.served.lost + self.served.udp_dropped == 0
     }
 
-    fn table(&self) -> Table {
+    fn table(&self) -> BenchTable {
         let Self { clients, served, errors, bots_cores } = self;
         let share = served.secs * *clients as f64;
-        Table::of_notes(&format!(
-            "{clients} clients with a tank each that see the {NEIGHBOURS} nearest, {TICKS_HZ} Hz, {:.0} s",
+        BenchTable::of_notes(&format!(
+            "{clients} clients, each drives a tank and sees the {NEIGHBOURS} nearest, {TICKS_HZ} Hz, {:.0} s",
             served.secs
         ))
         .note(format!(
-            "tick done late, p50 / p99 / worst {:>8.1} / {:.1} / {:.1} ms",
+            "lateness of ticks, p50 / p99 / worst {:>8.1} / {:.1} / {:.1} ms",
             self.late_ms(0.5),
             self.late_ms(0.99),
             self.late_ms(1.0)
         ))
         .note(format!(
-            "sessions lost {}, datagrams that found no room in a socket {}",
+            "sessions lost {}, datagrams dropped by full sockets {}",
             served.lost, served.udp_dropped
         ))
         .note(format!(
-            "error, RMS / p95 / p99 / worst {:>11.3} / {:.3} / {:.3} / {:.0} units, of {} looks",
+            "error, RMS / p95 / p99 / worst {:>11.3} / {:.3} / {:.3} / {:.0} units, of {} samples",
             errors.rms(),
             errors.quantile(0.95),
             errors.quantile(0.99),
@@ -187,7 +191,7 @@ impl Crowd {
             errors.count()
         ))
         .note(format!(
-            "processor, server / bots {:>15.2} / {bots_cores:.2} cores; server {:.0} µs for each client and second, {} MB",
+            "processor, server / bots {:>15.2} / {bots_cores:.2} cores; server {:.0} µs per client and second, {} MB",
             served.processor_secs / served.secs,
             served.processor_secs / share * 1e6,
             served.resident >> 20,
@@ -197,20 +201,20 @@ impl Crowd {
             served.bytes as f64 / share,
             served.vectors as f64 / share
         ))
-        .note(if self.is_held() { "held: p99 at most 25 ms and nothing dropped" } else { "not held" })
+        .note(if self.is_held() { "held: p99 at most 25 ms, no session lost, no datagram dropped" } else { "not held" })
     }
 }
 
 /// As finely as it takes to stay far below the threshold, in a world of many fields.
 fn precision(clients: usize) -> Precision {
-    let corner = Scene::reach(clients);
+    let corner = TankRecording::reach(clients);
     let settings = PrecisionSettings {
         position_step: 0.05,
         world_min: Vec3::new(-corner, -corner, 0.0),
         world_max: Vec3::new(corner, corner, 1.0),
         ..PrecisionSettings::default()
     };
-    Precision::new(settings).expect("sound settings")
+    Precision::new(settings).expect("valid precision settings")
 }
 
 fn class() -> (ClassId, Class) {
@@ -220,7 +224,7 @@ fn class() -> (ClassId, Class) {
 // ── the server
 // ──────────────────────────────────────────────────────────────────────────────────────────────
 
-pub(crate) fn be_server(arguments: &[String]) {
+pub(crate) fn run_server(arguments: &[String]) {
     let clients: usize = arguments[0].parse().expect("a number");
     let measure = Duration::from_secs(arguments[1].parse().expect("a number"));
     let config = ServerConfig {
@@ -234,17 +238,17 @@ pub(crate) fn be_server(arguments: &[String]) {
     let session = session.with_scope(Nearest { count: NEIGHBOURS });
     let here = ([127, 0, 0, 1], 0).into();
     let mut net = NetServerConfig::new(here, Identity::local(&[]).expect("a certificate"));
-    // Everybody comes from one address.
+    // All clients come from one address.
     net.limits.per_address_max = clients;
     net.limits.per_address_per_sec = 1_000;
     net.limits.per_address_burst = 2 * clients as u32;
     net.limits.handshakes_max = clients;
-    let server = NetServer::bind(net, session).expect("the loopback has ports");
+    let server = NetServer::bind(net, session).expect("the loopback has a free port");
     let pin = server.fingerprint().to_string();
-    report(&Invitation { address: server.address(), pin });
+    report(&ServerAddress { address: server.address(), pin });
 
     let mut lost = 0;
-    let mut ticks = Ticks::new();
+    let mut ticks = ServerTicks::new();
     while server.frame(|session, _| session.clients().count()) < clients {
         ticks.next(&server, &mut lost);
     }
@@ -266,7 +270,7 @@ pub(crate) fn be_server(arguments: &[String]) {
     }
     let (more_bytes, more_vectors) = status();
     ticks.late_us.sort_unstable();
-    report(&Served {
+    report(&ServerReport {
         processor_secs: (machine::processor_time() - used).as_secs_f64(),
         secs: (machine::now() - began).as_secs_f64(),
         late_us: ticks.late_us,
@@ -282,21 +286,21 @@ pub(crate) fn be_server(arguments: &[String]) {
     }
 }
 
-/// The game's ticks.
-struct Ticks {
-    metronome: machine::Metronome,
+/// Runs the game's ticks and records how late each ends.
+struct ServerTicks {
+    timer: machine::TickTimer,
     late_us: Vec<u64>,
 }
 
-impl Ticks {
+impl ServerTicks {
     fn new() -> Self {
-        Self { metronome: machine::Metronome::hz(TICKS_HZ), late_us: Vec::new() }
+        Self { timer: machine::TickTimer::hz(TICKS_HZ), late_us: Vec::new() }
     }
 
-    /// What a server's game does with every tank: looks where it is. Late is what the tick is done
-    /// after its time.
+    /// Plays one tick: the game places every tank. Lateness is the time from the scheduled tick to
+    /// its end.
     fn next(&mut self, server: &NetServer<Vec2>, lost: &mut u64) {
-        let late = self.metronome.wait();
+        let late = self.timer.wait();
         let woke = machine::now();
         server.frame(|session, now| {
             while let Some(event) = session.poll_event() {
@@ -313,7 +317,7 @@ impl Ticks {
     }
 }
 
-/// Datagrams of any process here that found no room in a socket.
+/// Returns the datagrams that full sockets dropped, of all processes on this machine.
 fn udp_dropped() -> u64 {
     let text = std::fs::read_to_string("/proc/net/snmp").unwrap_or_default();
     let mut rows = text.lines().filter_map(|line| line.strip_prefix("Udp:"));
@@ -332,31 +336,31 @@ fn resident() -> u64 {
 // ── the bots
 // ────────────────────────────────────────────────────────────────────────────────────────────────
 
-pub(crate) fn be_bots(arguments: &[String]) {
+pub(crate) fn run_bots(arguments: &[String]) {
     let count: usize = arguments[0].parse().expect("a number");
     let address: SocketAddr = arguments[1].parse().expect("an address");
     let trust = Trust::Pinned(vec![arguments[2].parse().expect("a fingerprint")]);
     let lasting = SETTLE + MEASURE + AFTER_ALL;
-    let scene = Scene::record(count, lasting, SEED);
+    let truth = TankRecording::record(count, lasting, SEED);
     let has_ended = until_stdin_ends();
 
-    let thread = ClientThread::start().expect("the system has threads");
+    let thread = ClientThread::start().expect("a thread starts");
     let came = machine::now();
     let mut began = None;
-    let mut bots: Vec<Bot> = Vec::new();
-    let (mut seconds, mut processor_secs) = (BTreeMap::<u64, Errors>::new(), BTreeMap::new());
-    let mut metronome = machine::Metronome::hz(TICKS_HZ * TURNS as f64);
+    let mut bots: Vec<CrowdBot> = Vec::new();
+    let (mut seconds, mut processor_secs) = (BTreeMap::<u64, ErrorHistogram>::new(), BTreeMap::new());
+    let mut timer = machine::TickTimer::hz(TICKS_HZ * TURNS as f64);
     for turn in 0_usize.. {
         if has_ended.load(Ordering::Relaxed) {
             break;
         }
-        metronome.wait();
+        timer.wait();
         let passed = (machine::now() - came).as_secs_f64();
         let arrived = ((passed * ARRIVALS_HZ) as usize).min(count);
         while bots.len() < arrived {
-            bots.push(Bot::new(&thread, bots.len(), count, address, trust.clone()));
+            bots.push(CrowdBot::new(&thread, bots.len(), count, address, trust.clone()));
         }
-        // They drive off when everybody is there.
+        // The tanks start when every bot is connected.
         if began.is_none() && bots.len() == count && bots.iter().all(|bot| bot.own.is_some()) {
             began = Some(machine::now());
         }
@@ -364,25 +368,25 @@ pub(crate) fn be_bots(arguments: &[String]) {
         processor_secs.entry(second).or_insert_with(|| machine::processor_time().as_secs_f64());
         let errors = seconds.entry(second).or_default();
         for bot in bots.iter_mut().filter(|bot| bot.tank % TURNS == turn % TURNS) {
-            // Everybody drives in every tick, and one in ten compares.
+            // Every bot drives in every tick, and one in ten compares.
             let is_comparing = ((bot.tank + turn) / TURNS).is_multiple_of(10);
-            bot.frame(&scene, began, is_comparing.then_some(&mut *errors));
+            bot.frame(&truth, began, is_comparing.then_some(&mut *errors));
         }
     }
-    report(&Seen { seconds, processor_secs });
-    // A thousand goodbyes take longer than anybody wants to wait.
+    report(&BotsReport { seconds, processor_secs });
+    // Closing a thousand connections in order would take too long.
     std::process::exit(0);
 }
 
-struct Bot {
+struct CrowdBot {
     tank: usize,
     client: NetClient<Vec2>,
     own: Option<EntityId>,
     looked_at: Duration,
 }
 
-impl Bot {
-    /// One of such a crowd.
+impl CrowdBot {
+    /// Connects bot `tank` of `crowd` bots.
     fn new(thread: &ClientThread, tank: usize, crowd: usize, server: SocketAddr, trust: Trust) -> Self {
         let config = ClientConfig {
             precision: precision(crowd),
@@ -391,12 +395,12 @@ impl Bot {
         };
         let session = Client::new(config, unguessable_random());
         let client = NetClient::connect_on(thread, server, NetClientConfig::new(trust), session);
-        let client = client.expect("the system has sockets");
+        let client = client.expect("a socket opens");
         Self { tank, client, own: None, looked_at: Duration::ZERO }
     }
 
-    /// Drives, and looks at the others.
-    fn frame(&mut self, scene: &Scene, began: Option<Duration>, errors: Option<&mut Errors>) {
+    /// Drives the own tank and records the errors of the others.
+    fn frame(&mut self, truth: &TankRecording, began: Option<Duration>, errors: Option<&mut ErrorHistogram>) {
         let Self { tank, client, own, looked_at } = self;
         client.frame(|session, local| {
             while session.poll_event().is_some() {}
@@ -408,8 +412,8 @@ impl Bot {
                 *own = session.create(TANK, &(*tank as u16).to_le_bytes(), local).ok();
             }
             if let Some(own) = *own {
-                // The session may just be ending; the next frame tells it.
-                let _ = session.observe(own, drive(scene, *tank, *looked_at, now), local);
+                // An error means that the session is ending; the next frame handles it.
+                let _ = session.observe(own, drive(truth, *tank, *looked_at, now), local);
                 *looked_at = now.unwrap_or_default();
             }
             let (Some(errors), Some(now)) = (errors, now) else { return };
@@ -419,16 +423,16 @@ impl Bot {
                     session.creation(other).and_then(|bytes| bytes.try_into().ok()).map(u16::from_le_bytes);
                 let Some(of) = of else { continue };
                 let shown = session.place(other, local).map(|state| state.position);
-                errors.look(shown, scene.truth(usize::from(of), now).position);
+                errors.record(shown, truth.truth(usize::from(of), now).position);
             }
         });
     }
 }
 
-/// Until it begins everybody stands where they will begin.
-fn drive(scene: &Scene, tank: usize, before: Duration, now: Option<Duration>) -> Observation<Vec2> {
+/// Until the start every tank stands at its first position.
+fn drive(truth: &TankRecording, tank: usize, before: Duration, now: Option<Duration>) -> Observation<Vec2> {
     let Some(now) = now else {
-        return Observation::Moved(State::moving(scene.truth(tank, Duration::ZERO).position, Vec2::ZERO));
+        return Observation::Moved(State::moving(truth.truth(tank, Duration::ZERO).position, Vec2::ZERO));
     };
-    scene.observe(tank, before, now)
+    truth.observe(tank, before, now)
 }

@@ -1,4 +1,4 @@
-//! The codec: a datagram of 16 linear DR vectors, and what it costs in bytes.
+//! The codec: time and bytes of a datagram of 16 linear DR vectors.
 
 use fairpath::DrVector;
 use fairpath::State;
@@ -9,12 +9,12 @@ use fairpath::time::SharedInstant;
 use fairpath::vector::Vec2;
 use fairpath::wire::{Header, Precision, decode_updates, encode_updates};
 
-use crate::measure::{Contender, Table};
+use crate::measure::{BenchTable, Contender};
 use crate::sizes::size_table;
 
 const VECTORS: usize = 16;
 
-pub(crate) fn bench() -> Table {
+pub(crate) fn bench() -> BenchTable {
     let precision = Precision::default();
     let now = SharedInstant::from_millis(60_000);
     let header = Header { sent_at: now, ..Header::default() };
@@ -22,7 +22,7 @@ pub(crate) fn bench() -> Table {
     let mut datagram = Vec::new();
     encode_updates(&precision, &header, &vectors, &mut datagram).expect("finite numbers encode");
     let (mut raw, mut packed) = (Vec::new(), Vec::new());
-    let mut table = Table::measure(
+    let mut table = BenchTable::measure(
         "Codec: a datagram of 16 linear DR vectors in the plane",
         vec![
             Contender::new("writing the same numbers as raw f64", VECTORS, || {
@@ -32,7 +32,7 @@ pub(crate) fn bench() -> Table {
                 }
                 raw.len() as f64
             }),
-            Contender::new("Precision::as_decoded (what an owner does per cut)", VECTORS, || {
+            Contender::new("Precision::as_decoded (an owner's work per DR vector)", VECTORS, || {
                 vectors.iter().map(|vector| precision.as_decoded(vector).generated_at.as_secs_f64()).sum()
             }),
             Contender::new("encode_updates", VECTORS, || {
@@ -47,7 +47,8 @@ pub(crate) fn bench() -> Table {
             }),
         ],
     );
-    table = table.note("bytes for each linear DR vector, its share of the header included; on the line with QUIC, UDP and IPv4:");
+    table =
+        table.note("bytes per DR vector with its share of the header; on the line adds QUIC, UDP and IPv4:");
     for row in size_table(&precision) {
         table = table.note(format!(
             "  {:<46} {:>6.2} (worst {:>5.2}), on the line {:>6.2}",

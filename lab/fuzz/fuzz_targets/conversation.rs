@@ -1,9 +1,8 @@
 #![no_main]
 
-//! A server and two clients that play, over transports that do what networks do: datagrams are
-//! lost, repeated, reordered, kept and sent again much later; connections break and come back. As
-//! long as no byte is changed, nobody is accused of anything. Once one is, the end that reads it
-//! may close, and nothing worse.
+//! A server and two clients play over transports that lose, repeat, reorder, keep and replay
+//! datagrams, and break and reconnect. As long as no byte is changed, no peer is accused. After a
+//! changed byte, the end that reads it may close, and nothing worse.
 
 use std::collections::VecDeque;
 
@@ -15,81 +14,81 @@ use fairpath::session::{
 use fairpath::time::{LocalInstant, SharedInstant, Span};
 use fairpath::vector::Vec2;
 use fairpath_fuzz::speech::{self, EPOCH};
-use fairpath_fuzz::{Source, classes, client_keeps_its_bounds, server_keeps_its_bounds, take_events};
+use fairpath_fuzz::{ByteSource, classes, client_keeps_its_bounds, server_keeps_its_bounds, take_events};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    let mut source = Source(bytes);
-    let mut play = Play::new(source.take(1));
+    let mut source = ByteSource(bytes);
+    let mut conversation = Conversation::new(source.take(1));
     while !source.is_empty() {
-        play.step(&mut source);
+        conversation.step(&mut source);
     }
 });
 
-/// Datagrams that are kept to be sent again.
+/// The datagrams that are kept to be sent again.
 const KEPT_MAX: usize = 32;
 
 /// One direction of a transport.
 #[derive(Default)]
-struct Way {
+struct Direction {
     stream: VecDeque<Vec<u8>>,
     unordered: VecDeque<Vec<u8>>,
     datagrams: VecDeque<Vec<u8>>,
     kept: VecDeque<Vec<u8>>,
 }
 
-struct Seat {
+struct FuzzClient {
     client: Client<Vec2>,
     id: Option<ConnectionId>,
-    up: Way,
-    down: Way,
-    /// Nobody has changed a byte on this transport.
+    up: Direction,
+    down: Direction,
+    /// No byte on this transport was changed.
     is_intact: bool,
-    /// Nobody has changed a byte in this session, or before it on its first transport: what is
-    /// believed outlives transports.
+    /// No byte was changed in this session, nor before it on its first transport: what a peer
+    /// accepted outlives transports.
     is_sound: bool,
     shown: Option<SharedInstant>,
 }
 
-struct Play {
+struct Conversation {
     server: Server<Vec2>,
-    seats: [Seat; 2],
+    seats: [FuzzClient; 2],
     now: SharedInstant,
     tokens: u8,
 }
 
-impl Play {
+impl Conversation {
     fn new(how: u64) -> Self {
         let server = Server::new(
             ServerConfig::new(classes(), EPOCH),
             Box::new(DeterministicBudget::new(0.5 + how as f64 / 128.0, Weighting::THIRDS)),
             Random::from_seed(how),
         );
-        let seat = |seed| Seat {
+        let seat = |seed| FuzzClient {
             client: Client::new(ClientConfig::new(classes()), Random::from_seed(seed)),
             id: None,
-            up: Way::default(),
-            down: Way::default(),
+            up: Direction::default(),
+            down: Direction::default(),
             is_intact: true,
             is_sound: true,
             shown: None,
         };
-        let mut play =
+        let mut conversation =
             Self { server, seats: [seat(2), seat(3)], now: SharedInstant::from_millis(9_000), tokens: 0 };
-        play.connect(0);
-        play.connect(1);
+        conversation.connect(0);
+        conversation.connect(1);
         for _ in 0..4 {
-            play.pass(10);
-            play.deliver_all(0);
-            play.deliver_all(1);
+            conversation.pass(10);
+            conversation.deliver_all(0);
+            conversation.deliver_all(1);
         }
-        play
+        conversation
     }
 
-    fn step(&mut self, source: &mut Source<'_>) {
+    fn step(&mut self, source: &mut ByteSource<'_>) {
         let choice = source.take(1);
-        let who = (choice >> 7) as usize;
+        let index = (choice >> 7) as usize;
         match choice % 16 {
-            0..=3 => self.act_as_client(who, source),
+            0..=3 => self.act_as_client(index, source),
             4 | 5 => self.act_as_server(source),
             6..=8 => {
                 self.pass(source.take(1) as i64);
@@ -97,30 +96,30 @@ impl Play {
                 self.deliver_all(1);
             }
             9 => self.pass(10 * source.take(1) as i64),
-            10 | 11 => self.deliver_all(who),
-            12 | 13 => self.disturb(who, source),
-            14 => self.corrupt(who, source),
-            _ if source.below(2) == 0 => self.connect(who),
-            _ => self.cut(who),
+            10 | 11 => self.deliver_all(index),
+            12 | 13 => self.disturb(index, source),
+            14 => self.corrupt(index, source),
+            _ if source.below(2) == 0 => self.connect(index),
+            _ => self.cut(index),
         }
-        for who in 0..self.seats.len() {
-            self.drain(who);
+        for index in 0..self.seats.len() {
+            self.drain(index);
             let now = self.local();
-            let seat = &mut self.seats[who];
+            let seat = &mut self.seats[index];
             client_keeps_its_bounds(&mut seat.client, now, &mut seat.shown);
         }
         server_keeps_its_bounds(&self.server, self.now);
     }
 
     fn local(&self) -> LocalInstant {
-        // Their clocks began at another time.
+        // The clients' clocks have another zero.
         LocalInstant::ZERO + (self.now.since_zero() - Span::from_secs(5))
     }
 
-    fn connect(&mut self, who: usize) {
+    fn connect(&mut self, index: usize) {
         let now = self.local();
-        self.cut(who);
-        let seat = &mut self.seats[who];
+        self.cut(index);
+        let seat = &mut self.seats[index];
         seat.id = self.server.handle_connected(Token([self.tokens; 16]), self.now);
         self.tokens = self.tokens.wrapping_add(1);
         seat.is_intact = true;
@@ -129,10 +128,10 @@ impl Play {
         }
     }
 
-    fn cut(&mut self, who: usize) {
+    fn cut(&mut self, index: usize) {
         let now = self.local();
-        let seat = &mut self.seats[who];
-        (seat.up, seat.down) = (Way::default(), Way::default());
+        let seat = &mut self.seats[index];
+        (seat.up, seat.down) = (Direction::default(), Direction::default());
         if let Some(id) = seat.id.take() {
             self.server.handle_disconnected(id, None, self.now);
             seat.client.handle_disconnected(None, now);
@@ -143,11 +142,11 @@ impl Play {
         self.now += Span::from_millis(millis);
     }
 
-    /// Everything that is under way arrives, in order.
-    fn deliver_all(&mut self, who: usize) {
-        self.drain(who);
+    /// Delivers everything that is under way, in order.
+    fn deliver_all(&mut self, index: usize) {
+        self.drain(index);
         let now = self.local();
-        let seat = &mut self.seats[who];
+        let seat = &mut self.seats[index];
         let Some(id) = seat.id else { return };
         seat.up.stream.drain(..).for_each(|bytes| self.server.handle_stream(id, &bytes, self.now));
         seat.up.unordered.drain(..).for_each(|bytes| self.server.handle_unordered(id, &bytes, self.now));
@@ -157,36 +156,36 @@ impl Play {
         seat.down.stream.drain(..).for_each(|bytes| seat.client.handle_stream(&bytes, now));
         seat.down.unordered.drain(..).for_each(|bytes| seat.client.handle_unordered(&bytes, now));
         seat.down.datagrams.drain(..).for_each(|bytes| seat.client.handle_datagram(&bytes, now));
-        self.drain(who);
+        self.drain(index);
     }
 
-    /// What networks do to datagrams and to messages that do not wait for each other.
-    fn disturb(&mut self, who: usize, source: &mut Source<'_>) {
-        self.drain(who);
-        let seat = &mut self.seats[who];
-        let way = if source.below(2) == 0 { &mut seat.up } else { &mut seat.down };
+    /// Does what networks do to datagrams and to unordered messages.
+    fn disturb(&mut self, index: usize, source: &mut ByteSource<'_>) {
+        self.drain(index);
+        let seat = &mut self.seats[index];
+        let direction = if source.below(2) == 0 { &mut seat.up } else { &mut seat.down };
         match source.below(6) {
-            0 => drop(way.datagrams.pop_front()),
-            1 => way.datagrams.clear(),
-            2 => way.datagrams.make_contiguous().reverse(),
-            3 => way.unordered.make_contiguous().reverse(),
-            // Packets that somebody recorded: a few, from long ago.
-            4 => way.datagrams.extend(way.kept.iter().cloned()),
+            0 => drop(direction.datagrams.pop_front()),
+            1 => direction.datagrams.clear(),
+            2 => direction.datagrams.make_contiguous().reverse(),
+            3 => direction.unordered.make_contiguous().reverse(),
+            // A replay attack: a few recorded packets, from long ago.
+            4 => direction.datagrams.extend(direction.kept.iter().cloned()),
             _ => {
-                let at = source.take(1) as usize % way.kept.len().max(1);
-                way.datagrams.extend(way.kept.get(at).cloned());
+                let at = source.take(1) as usize % direction.kept.len().max(1);
+                direction.datagrams.extend(direction.kept.get(at).cloned());
             }
         }
     }
 
-    fn corrupt(&mut self, who: usize, source: &mut Source<'_>) {
-        self.drain(who);
-        let seat = &mut self.seats[who];
-        let way = if source.below(2) == 0 { &mut seat.up } else { &mut seat.down };
+    fn corrupt(&mut self, index: usize, source: &mut ByteSource<'_>) {
+        self.drain(index);
+        let seat = &mut self.seats[index];
+        let direction = if source.below(2) == 0 { &mut seat.up } else { &mut seat.down };
         let queue = match source.below(4) {
-            0 => &mut way.stream,
-            1 => &mut way.unordered,
-            _ => &mut way.datagrams,
+            0 => &mut direction.stream,
+            1 => &mut direction.unordered,
+            _ => &mut direction.datagrams,
         };
         if let Some(bytes) = queue.pop_back() {
             queue.push_back(speech::mutated(source, bytes));
@@ -194,11 +193,11 @@ impl Play {
         }
     }
 
-    /// Hands the transports what is to be sent, and hears why somebody closes.
-    fn drain(&mut self, who: usize) {
+    /// Moves outgoing bytes to the transports, and checks the reasons of closes.
+    fn drain(&mut self, index: usize) {
         let now = self.local();
         self.server.handle_timeout(self.now);
-        let seat = &mut self.seats[who];
+        let seat = &mut self.seats[index];
         seat.client.handle_timeout(now);
         if let Some(id) = seat.id {
             seat.down.stream.extend(std::iter::from_fn(|| self.server.poll_stream(id, self.now)));
@@ -214,20 +213,20 @@ impl Play {
         while self.server.poll_event().is_some() {}
         if let Some(reason) = seat.client.poll_close() {
             assert!(!seat.is_sound || is_no_accusation(reason), "the client closes: {reason:?}");
-            self.cut(who);
+            self.cut(index);
         }
         while let Some((id, reason)) = self.server.poll_close() {
             let Some(seat) = self.seats.iter_mut().find(|seat| seat.id == Some(id)) else { continue };
             assert!(!seat.is_sound || is_no_accusation(reason), "the server closes: {reason:?}");
             seat.id = None;
-            (seat.up, seat.down) = (Way::default(), Way::default());
+            (seat.up, seat.down) = (Direction::default(), Direction::default());
             seat.client.handle_disconnected(Some(reason), now);
         }
     }
 
-    fn act_as_client(&mut self, who: usize, source: &mut Source<'_>) {
+    fn act_as_client(&mut self, index: usize, source: &mut ByteSource<'_>) {
         let now = self.local();
-        let client = &mut self.seats[who].client;
+        let client = &mut self.seats[index].client;
         let object = source.entity();
         match source.below(10) {
             0 => drop(client.create(ClassId(source.below(4) as u32), &source.bytes(), now)),
@@ -247,7 +246,7 @@ impl Play {
         }
     }
 
-    fn act_as_server(&mut self, source: &mut Source<'_>) {
+    fn act_as_server(&mut self, source: &mut ByteSource<'_>) {
         let (server, now) = (&mut self.server, self.now);
         let object = source.entity();
         let client = server.clients().nth(source.below(2) as usize);
@@ -272,7 +271,7 @@ impl Play {
     }
 }
 
-impl Way {
+impl Direction {
     fn send(&mut self, datagrams: impl Iterator<Item = Vec<u8>>) {
         for datagram in datagrams {
             self.kept.push_back(datagram.clone());
@@ -284,7 +283,7 @@ impl Way {
     }
 }
 
-/// Whether an honest peer on a bad network may be told this.
+/// Returns whether an honest peer on a bad network may be closed for this reason.
 fn is_no_accusation(reason: CloseReason) -> bool {
     !matches!(
         reason,

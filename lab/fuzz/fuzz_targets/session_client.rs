@@ -1,8 +1,8 @@
 #![no_main]
 
-//! A server that says anything, mostly what looks sound and is out of place, late or contradicts
-//! itself, while the client plays: it closes or believes, its clock goes forward, and it keeps its
-//! bounds.
+//! A server sends anything: mostly messages that decode and are out of place, late or
+//! contradictory. The client plays meanwhile: it closes or accepts, its clock never runs backwards,
+//! and it keeps its bounds.
 
 use fairpath::clock::Request;
 use fairpath::number::EntityId;
@@ -13,37 +13,38 @@ use fairpath::session::{ClassId, Client, ClientConfig, ClientId, CloseReason, To
 use fairpath::time::{LocalInstant, SharedInstant, Span};
 use fairpath::vector::Vec2;
 use fairpath_fuzz::speech::{self, EPOCH};
-use fairpath_fuzz::{Source, classes, client_keeps_its_bounds, take_events};
+use fairpath_fuzz::{ByteSource, classes, client_keeps_its_bounds, take_events};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    let mut source = Source(bytes);
-    let mut visit = Visit::new(source.take(1));
+    let mut source = ByteSource(bytes);
+    let mut harness = ClientHarness::new(source.take(1));
     while !source.is_empty() {
-        visit.step(&mut source);
+        harness.step(&mut source);
     }
 });
 
-struct Visit {
+struct ClientHarness {
     client: Client<Vec2>,
     packet: u64,
     now: LocalInstant,
-    /// Shared minus local time, as the server means it.
+    /// Shared minus local time, as the server sends it.
     ahead: Span,
     shown: Option<SharedInstant>,
 }
 
-impl Visit {
+impl ClientHarness {
     fn new(how: u64) -> Self {
         let client = Client::new(ClientConfig::new(classes()), Random::from_seed(1));
         let now = LocalInstant::from_millis(1_000);
-        let mut visit = Self { client, packet: 0, now, ahead: Span::from_secs(how as i64 % 8), shown: None };
-        visit.client.handle_connected(now);
-        visit.drain();
+        let mut harness =
+            Self { client, packet: 0, now, ahead: Span::from_secs(how as i64 % 8), shown: None };
+        harness.client.handle_connected(now);
+        harness.drain();
         if how & 8 == 0 {
-            visit.now += Span::from_millis(20);
-            let shared = visit.shared();
+            harness.now += Span::from_millis(20);
+            let shared = harness.shared();
             let placement = [Placement::Local, Placement::Global, Placement::Hop][how as usize / 16 % 3];
-            visit.say(&Message::Welcome(Welcome {
+            harness.say(&Message::Welcome(Welcome {
                 client: ClientId(0),
                 token: Token([0; 16]),
                 epoch: EPOCH,
@@ -52,7 +53,7 @@ impl Visit {
                 outcome: Outcome::New(1, 32),
             }));
         }
-        visit
+        harness
     }
 
     fn shared(&self) -> SharedInstant {
@@ -65,7 +66,7 @@ impl Visit {
         self.client.handle_stream(&bytes, self.now);
     }
 
-    fn step(&mut self, source: &mut Source<'_>) {
+    fn step(&mut self, source: &mut ByteSource<'_>) {
         let choice = source.take(1);
         let shared = self.shared();
         match choice % 16 {
@@ -80,7 +81,7 @@ impl Visit {
         client_keeps_its_bounds(&mut self.client, self.now, &mut self.shown);
     }
 
-    fn carry(&mut self, source: &mut Source<'_>, shared: SharedInstant) {
+    fn carry(&mut self, source: &mut ByteSource<'_>, shared: SharedInstant) {
         match source.below(8) {
             0..=4 => {
                 let bytes = speech::datagram(source, &mut self.packet, shared);
@@ -102,7 +103,7 @@ impl Visit {
         }
     }
 
-    fn reconnect(&mut self, source: &mut Source<'_>, shared: SharedInstant) {
+    fn reconnect(&mut self, source: &mut ByteSource<'_>, shared: SharedInstant) {
         if source.below(2) == 0 {
             let reason = CloseReason::from_code(source.take(1) as u8);
             self.client.handle_disconnected(reason, self.now);
@@ -113,8 +114,8 @@ impl Visit {
         self.say(&speech::welcome(source, shared));
     }
 
-    /// What the player does. Errors are answers.
-    fn act(&mut self, source: &mut Source<'_>) {
+    /// What the player does. Errors are valid results.
+    fn act(&mut self, source: &mut ByteSource<'_>) {
         let (client, now) = (&mut self.client, self.now);
         let object: EntityId = source.entity();
         match source.below(10) {

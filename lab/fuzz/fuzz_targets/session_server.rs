@@ -1,8 +1,8 @@
 #![no_main]
 
-//! Two clients that say anything, mostly what looks sound and is out of place, late, or somebody
-//! else's, while the server has objects and calls of its own: it closes, refuses or believes, goes
-//! on answering, and keeps its bounds.
+//! Two clients send anything: mostly messages that decode and are out of place, late, or another
+//! client's. The server has objects and calls of its own: it closes, refuses or accepts, goes on
+//! answering, and keeps its bounds.
 
 use fairpath::random::Random;
 use fairpath::schedule::Broadcast;
@@ -13,17 +13,17 @@ use fairpath::session::{
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::Vec2;
 use fairpath_fuzz::speech::{self, EPOCH};
-use fairpath_fuzz::{Source, classes, server_keeps_its_bounds};
+use fairpath_fuzz::{ByteSource, classes, server_keeps_its_bounds};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    let mut source = Source(bytes);
-    let mut siege = Siege::new(source.take(1));
+    let mut source = ByteSource(bytes);
+    let mut harness = ServerHarness::new(source.take(1));
     while !source.is_empty() {
-        siege.step(&mut source);
+        harness.step(&mut source);
     }
 });
 
-struct Siege {
+struct ServerHarness {
     server: Server<Vec2>,
     connections: [Option<ConnectionId>; 2],
     packets: [u64; 2],
@@ -31,7 +31,7 @@ struct Siege {
     now: SharedInstant,
 }
 
-impl Siege {
+impl ServerHarness {
     fn new(how: u64) -> Self {
         let config = ServerConfig { clients_max: 3, ..ServerConfig::new(classes(), EPOCH) };
         let mut server = Server::new(config, Box::new(Broadcast), Random::from_seed(1));
@@ -41,7 +41,7 @@ impl Siege {
         if how & 2 == 2 {
             server = server.with_scope(Within { enter: 1_000.0, leave: 2_000.0 });
         }
-        let mut siege = Self {
+        let mut harness = Self {
             server,
             connections: [None; 2],
             packets: [0; 2],
@@ -49,34 +49,34 @@ impl Siege {
             now: SharedInstant::from_millis(7_000),
         };
         if how & 4 == 0 {
-            siege.connect(0, &speech::hello(&mut Source(&[1, 1, 1, 1])));
-            siege.connect(1, &speech::hello(&mut Source(&[1, 1, 1, 1])));
+            harness.connect(0, &speech::hello(&mut ByteSource(&[1, 1, 1, 1])));
+            harness.connect(1, &speech::hello(&mut ByteSource(&[1, 1, 1, 1])));
         }
-        siege
+        harness
     }
 
-    fn connect(&mut self, who: usize, greeting: &Message) {
-        self.connections[who] = self.server.handle_connected(Token([self.tokens; 16]), self.now);
+    fn connect(&mut self, index: usize, greeting: &Message) {
+        self.connections[index] = self.server.handle_connected(Token([self.tokens; 16]), self.now);
         self.tokens = self.tokens.wrapping_add(1);
-        self.packets[who] = 0;
-        self.say(who, greeting);
+        self.packets[index] = 0;
+        self.say(index, greeting);
     }
 
-    fn say(&mut self, who: usize, message: &Message) {
+    fn say(&mut self, index: usize, message: &Message) {
         let mut bytes = Vec::new();
         message.frame(&mut bytes);
-        if let Some(id) = self.connections[who] {
+        if let Some(id) = self.connections[index] {
             self.server.handle_stream(id, &bytes, self.now);
         }
     }
 
-    fn step(&mut self, source: &mut Source<'_>) {
+    fn step(&mut self, source: &mut ByteSource<'_>) {
         let choice = source.take(1);
-        let who = (choice >> 7) as usize;
+        let index = (choice >> 7) as usize;
         match choice % 16 {
-            0..=3 => self.say(who, &speech::message(source, self.now)),
-            4..=7 => self.carry(who, source),
-            8 => self.reconnect(who, source),
+            0..=3 => self.say(index, &speech::message(source, self.now)),
+            4..=7 => self.carry(index, source),
+            8 => self.reconnect(index, source),
             9 | 10 => self.now += Span::from_millis(source.take(1) as i64),
             11 => self.now += Span::from_millis(20 * source.take(1) as i64),
             _ => self.act(source),
@@ -85,16 +85,16 @@ impl Siege {
         server_keeps_its_bounds(&self.server, self.now);
     }
 
-    /// Something that is not on the stream, or not sound.
-    fn carry(&mut self, who: usize, source: &mut Source<'_>) {
-        let Some(id) = self.connections[who] else { return };
+    /// Delivers bytes that are not on the stream, or not valid.
+    fn carry(&mut self, index: usize, source: &mut ByteSource<'_>) {
+        let Some(id) = self.connections[index] else { return };
         match source.below(8) {
             0..=3 => {
-                let bytes = speech::datagram(source, &mut self.packets[who], self.now);
+                let bytes = speech::datagram(source, &mut self.packets[index], self.now);
                 self.server.handle_datagram(id, &bytes, self.now);
             }
             4 => {
-                let bytes = speech::datagram(source, &mut self.packets[who], self.now);
+                let bytes = speech::datagram(source, &mut self.packets[index], self.now);
                 self.server.handle_datagram(id, &speech::mutated(source, bytes), self.now);
             }
             5 => {
@@ -110,18 +110,18 @@ impl Siege {
         }
     }
 
-    fn reconnect(&mut self, who: usize, source: &mut Source<'_>) {
-        if let Some(id) = self.connections[who]
+    fn reconnect(&mut self, index: usize, source: &mut ByteSource<'_>) {
+        if let Some(id) = self.connections[index]
             && source.below(2) == 0
         {
             let reason = (source.below(4) == 0).then_some(CloseReason::Finished);
             self.server.handle_disconnected(id, reason, self.now);
         }
-        self.connect(who, &speech::hello(source));
+        self.connect(index, &speech::hello(source));
     }
 
-    /// What the application does. Errors are answers.
-    fn act(&mut self, source: &mut Source<'_>) {
+    /// What the application does. Errors are valid results.
+    fn act(&mut self, source: &mut ByteSource<'_>) {
         let (server, now) = (&mut self.server, self.now);
         let class = fairpath::session::ClassId(source.below(4) as u32);
         let object = source.entity();

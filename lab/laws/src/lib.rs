@@ -1,4 +1,4 @@
-//! Property tests that are seeded by default and print the one line that replays a failure.
+//! Property tests with a fixed seed. A failure prints the one line that replays it.
 //!
 //! ```
 //! use fairpath_laws::{law, proptest::prelude::*};
@@ -12,20 +12,19 @@
 //! addition_commutes();
 //! ```
 //!
-//! `FAIRPATH_SEED` chooses another seed, `FAIRPATH_CASES` more (or fewer) cases per law than the
-//! default 256.
+//! `FAIRPATH_SEED` chooses another seed, `FAIRPATH_CASES` another number of cases per law (default
+//! 256).
 
 pub use proptest;
 use proptest::strategy::{Just, Strategy};
 use proptest::test_runner::{Config, RngSeed, TestCaseResult, TestError, TestRunner};
 
-/// The seed of every law unless `FAIRPATH_SEED` says otherwise.
+/// The seed of every law. `FAIRPATH_SEED` overrides it.
 pub const SEED: u64 = 0xFA12;
-/// How many cases each law is tried on unless `FAIRPATH_CASES` says otherwise: together they take
-/// seconds.
+/// Cases per law. `FAIRPATH_CASES` overrides it. All laws together take seconds.
 pub const CASES: u32 = 256;
 
-/// Checks that a law holds for everything a strategy draws. See the crate's documentation.
+/// Checks that a law holds for every value that a strategy draws. See the crate's documentation.
 #[macro_export]
 macro_rules! law {
     ($strategy:expr, $holds:expr $(,)?) => {
@@ -33,7 +32,7 @@ macro_rules! law {
     };
 }
 
-/// What [`law!`] calls, with the names it needs for the replay line.
+/// Runs a law. [`law!`] calls it with the names for the replay line.
 pub fn check<S: Strategy>(
     package: &str,
     enclosing: &str,
@@ -51,11 +50,11 @@ pub fn check<S: Strategy>(
             "the law does not hold: {reason}\nsmallest case: {smallest:#?}\n\
              replay: FAIRPATH_SEED={seed} FAIRPATH_CASES={cases} cargo test -p {package} {law}"
         ),
-        Err(TestError::Abort(reason)) => panic!("{law} could not be tried: {reason}"),
+        Err(TestError::Abort(reason)) => panic!("{law} drew no valid case: {reason}"),
     }
 }
 
-/// `crate::module::name::{{closure}}` as libtest would be asked for it.
+/// Turns `crate::module::name::{{closure}}` into the name that libtest takes.
 fn test_name(enclosing: &str) -> String {
     let path: Vec<&str> = enclosing.split("::").skip(1).take_while(|part| !part.starts_with("{{")).collect();
     path.join("::")
@@ -66,7 +65,7 @@ fn from_environment<T: std::str::FromStr>(name: &str) -> Option<T> {
     Some(text.parse().unwrap_or_else(|_| panic!("{name} must be a whole number, not {text:?}")))
 }
 
-/// A number within ±`limit`: ordinary most of the time, and now and then zero or tiny, where
+/// Draws a number within ±`limit`: ordinary most of the time, now and then zero or tiny, where
 /// formulas divide by it.
 pub fn number(limit: f64) -> impl Strategy<Value = f64> {
     proptest::prop_oneof![

@@ -1,4 +1,4 @@
-//! From sources to files that any web host can serve.
+//! Builds the page: from sources to files that any web host can serve.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -9,11 +9,10 @@ use wasm_bindgen_cli_support::Bindgen;
 use crate::{Done, Failed, root};
 
 const TARGET: &str = "wasm32-unknown-unknown";
-/// What a browser may have to download for the library: a goal of the project, and a build that
-/// misses it fails.
+/// The largest WebAssembly file, a goal of the project. A larger build fails.
 const WASM_BYTES_MAX: u64 = 1_500_000;
 
-/// Builds the page into `folder`, which is made if it is not there, and hands out its files.
+/// Builds the page into `folder`, which is created if it is missing, and returns its files.
 pub(crate) fn build(folder: &Path) -> Done<Vec<PageFile>> {
     need_target()?;
     compile()?;
@@ -25,7 +24,7 @@ pub(crate) fn build(folder: &Path) -> Done<Vec<PageFile>> {
     files(folder)
 }
 
-/// All files in a folder, those in folders below too.
+/// Returns all files below a folder.
 pub(crate) fn files(folder: &Path) -> Done<Vec<PageFile>> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -43,18 +42,18 @@ pub(crate) fn files(folder: &Path) -> Done<Vec<PageFile>> {
     Ok(found)
 }
 
-/// The compiler's own files for the browser, fetched where they are missing.
+/// Adds the compiler's WebAssembly target if it is missing.
 fn need_target() -> Done {
     let sysroot = Command::new(rustc()).args(["--print", "sysroot"]).output()?;
     let sysroot = PathBuf::from(String::from_utf8(sysroot.stdout)?.trim());
     if sysroot.join("lib/rustlib").join(TARGET).exists() {
         return Ok(());
     }
-    eprintln!("the target {TARGET} is missing: fetching it with rustup");
+    eprintln!("the target {TARGET} is missing; adding it with rustup");
     let added = Command::new("rustup").args(["target", "add", TARGET]).status();
     match added {
         Ok(status) if status.success() => Ok(()),
-        _ => Err(Failed(format!("the page needs `rustup target add {TARGET}`, and that did not work here"))),
+        _ => Err(Failed(format!("`rustup target add {TARGET}` failed; install that target and try again"))),
     }
 }
 
@@ -67,14 +66,18 @@ fn compile() -> Done {
     let status = Command::new(cargo)
         .args(["build", "--package", "fairpath-page", "--lib", "--profile", "web", "--target", TARGET])
         .current_dir(root())
-        // What cargo says about our own package is not about this one.
+        // Cargo sets this for the running tool; it must not apply to the page.
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
         .stdin(Stdio::null())
         .status()?;
-    if status.success() { Ok(()) } else { Err(Failed("the page's library does not compile".into())) }
+    if status.success() {
+        Ok(())
+    } else {
+        Err(Failed("the page's library does not compile; the errors are above".into()))
+    }
 }
 
-/// Cuts the bindings out of the module, and says in which folder both are.
+/// Generates the JavaScript bindings and returns the folder that holds them and the module.
 fn bind() -> Done<PathBuf> {
     let target = root().join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()));
     let folder = target.join(TARGET).join("web/bound");
@@ -91,8 +94,8 @@ fn bind() -> Done<PathBuf> {
     Ok(folder)
 }
 
-/// Copies what is below a folder, but nothing that is there already: a program with the page in it
-/// is compiled anew whenever a file of the page is newer.
+/// Copies the files below a folder, except those that are the same already: a program that contains
+/// the page is recompiled whenever a file of the page is newer.
 fn copy(from: &Path, to: &Path) -> Done {
     for entry in std::fs::read_dir(from)? {
         let (path, name) = entry.map(|entry| (entry.path(), entry.file_name()))?;
@@ -112,12 +115,14 @@ fn copy(from: &Path, to: &Path) -> Done {
 fn report_size(module: &Path) -> Done {
     let bytes = std::fs::metadata(module)?.len();
     eprintln!(
-        "the library is {:.0} KB of WebAssembly (at most {} KB)",
+        "the library takes {:.0} KB of WebAssembly (limit {} KB)",
         bytes as f64 / 1e3,
         WASM_BYTES_MAX / 1000
     );
     if bytes > WASM_BYTES_MAX {
-        return Err(Failed(format!("{bytes} bytes of WebAssembly are more than {WASM_BYTES_MAX}")));
+        return Err(Failed(format!(
+            "the WebAssembly file has {bytes} bytes; make it smaller than {WASM_BYTES_MAX}"
+        )));
     }
     Ok(())
 }

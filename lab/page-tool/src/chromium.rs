@@ -1,8 +1,8 @@
 //! Headless Chromium, driven through the DevTools protocol.
 //!
-//! The protocol goes through a pipe: JSON with a zero byte after each message. A shell puts our
-//! pipe where the browser expects it (descriptors 3 and 4), so that neither a WebSocket nor a free
-//! port is needed.
+//! The protocol uses a pipe: JSON messages, each ended by a zero byte. A shell moves the pipe to
+//! the descriptors that the browser expects (3 and 4), so that neither a WebSocket nor a free port
+//! is needed.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -14,24 +14,24 @@ use tempfile::TempDir;
 
 use crate::{Done, Failed};
 
-/// How long anything may take. Not a measure of anything: machines stall, and a test must not fail
-/// for that.
+/// The time limit of any operation. It is generous: machines stall, and a test must not fail for
+/// that.
 const PATIENCE: Duration = Duration::from_secs(180);
-/// Between two looks at something that is not so yet.
+/// The pause between two checks of a condition.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// A browser, which ends when it is dropped.
+/// A running browser, which ends when it is dropped.
 pub(crate) struct Chromium {
     child: Child,
     to: ChildStdin,
     from: Receiver<Value>,
     asked: u64,
-    /// What the pages complained about.
+    /// Errors and warnings of the pages.
     complaints: Vec<String>,
     _profile: TempDir,
 }
 
-/// How a page is looked at.
+/// The device that shows a page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Viewport {
     pub(crate) width: u32,
@@ -40,9 +40,9 @@ pub(crate) struct Viewport {
     pub(crate) is_phone: bool,
 }
 
-/// A part of a page, in its pixels, and how much larger to draw it.
+/// A part of a page, in page pixels, and the scale of its picture.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clip {
+pub(crate) struct PageClip {
     pub(crate) x: u32,
     pub(crate) y: u32,
     pub(crate) width: u32,
@@ -50,7 +50,7 @@ pub(crate) struct Clip {
     pub(crate) scale: f64,
 }
 
-/// One tab.
+/// One tab of the browser.
 pub(crate) struct Tab {
     session: String,
     target: String,
@@ -66,7 +66,7 @@ impl Viewport {
 }
 
 impl Chromium {
-    /// Starts the browser; installs Debian's first where there is none and that is allowed.
+    /// Starts the browser. Installs Debian's Chromium first if there is none.
     pub(crate) fn start() -> Done<Self> {
         let program = find()?;
         let profile = TempDir::new()?;
@@ -120,7 +120,7 @@ impl Chromium {
         Ok(tab)
     }
 
-    /// Changes what it is looked at with.
+    /// Changes the emulated device.
     pub(crate) fn look_as(&mut self, tab: &Tab, viewport: Viewport) -> Done {
         let Viewport { width, height, is_dark, is_phone } = viewport;
         let scale = if is_phone { 2 } else { 1 };
@@ -139,7 +139,7 @@ impl Chromium {
         self.ask(None, "Target.closeTarget", json!({ "targetId": tab.target })).map(|_| ())
     }
 
-    /// What an expression is in the page; promises are waited for.
+    /// Evaluates an expression in the page. Promises are awaited.
     pub(crate) fn evaluate(&mut self, tab: &Tab, expression: &str) -> Done<Value> {
         let parameters = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
         let answer = self.ask(Some(tab), "Runtime.evaluate", parameters)?;
@@ -157,7 +157,7 @@ impl Chromium {
             if begun.elapsed() > PATIENCE {
                 let complaints = self.complaints.join("; ");
                 return Err(Failed(format!(
-                    "waited in vain for `{expression}`; the page says: {complaints:?}"
+                    "timed out waiting for `{expression}`; the page logged: {complaints:?}"
                 )));
             }
             std::thread::sleep(PAUSE);
@@ -165,8 +165,8 @@ impl Chromium {
         Ok(())
     }
 
-    /// A page that is just being exchanged for another one cannot be asked, and is not what is
-    /// waited for.
+    /// Returns whether an expression is true. A page that is navigating cannot be asked and counts
+    /// as false.
     fn is_true(&mut self, tab: &Tab, expression: &str) -> Done<bool> {
         match self.evaluate(tab, expression) {
             Ok(value) => Ok(value == json!(true)),
@@ -175,19 +175,19 @@ impl Chromium {
         }
     }
 
-    /// Loads the page again.
+    /// Reloads the page.
     pub(crate) fn reload(&mut self, tab: &Tab) -> Done {
         self.ask(Some(tab), "Page.reload", json!({})).map(|_| ())
     }
 
-    /// A key goes down or up, as under a person's hands.
+    /// Presses or releases a key.
     pub(crate) fn key(&mut self, tab: &Tab, code: &str, is_down: bool) -> Done {
         let kind = if is_down { "rawKeyDown" } else { "keyUp" };
         let event = json!({ "type": kind, "code": code, "key": code });
         self.ask(Some(tab), "Input.dispatchKeyEvent", event).map(|_| ())
     }
 
-    /// The mouse clicks there, in the page's pixels.
+    /// Clicks the mouse at a point, in page pixels.
     pub(crate) fn click(&mut self, tab: &Tab, x: f64, y: f64) -> Done {
         for kind in ["mousePressed", "mouseReleased"] {
             let event = json!({ "type": kind, "x": x, "y": y, "button": "left", "clickCount": 1 });
@@ -196,7 +196,7 @@ impl Chromium {
         Ok(())
     }
 
-    /// A finger goes down there, or, where there is no place, up.
+    /// Puts a finger down at a point, or lifts it if there is no point.
     pub(crate) fn touch(&mut self, tab: &Tab, place: Option<(f64, f64)>) -> Done {
         let kind = if place.is_some() { "touchStart" } else { "touchEnd" };
         let points: Vec<Value> = place.iter().map(|(x, y)| json!({ "x": x, "y": y })).collect();
@@ -210,8 +210,8 @@ impl Chromium {
     }
 
     /// Returns a PNG of a part of the page.
-    pub(crate) fn photograph_clip(&mut self, tab: &Tab, clip: Clip) -> Done<Vec<u8>> {
-        let Clip { x, y, width, height, scale } = clip;
+    pub(crate) fn photograph_clip(&mut self, tab: &Tab, clip: PageClip) -> Done<Vec<u8>> {
+        let PageClip { x, y, width, height, scale } = clip;
         let clip = json!({ "x": x, "y": y, "width": width, "height": height, "scale": scale });
         self.capture(tab, json!({ "format": "png", "clip": clip }))
     }
@@ -222,7 +222,7 @@ impl Chromium {
             .ok_or_else(|| Failed("Chromium sent a screenshot that is not base64".into()))
     }
 
-    /// Errors and warnings of all pages since this was last asked.
+    /// Returns the errors and warnings of all pages since the last call.
     pub(crate) fn complaints(&mut self) -> Vec<String> {
         std::mem::take(&mut self.complaints)
     }
@@ -238,7 +238,7 @@ impl Chromium {
         self.to.flush()?;
         loop {
             let Ok(message) = self.from.recv_timeout(PATIENCE) else {
-                return Err(Failed(format!("Chromium does not answer {method}: did it crash?")));
+                return Err(Failed(format!("Chromium does not answer {method}; it may have crashed")));
             };
             if message["id"] == json!(self.asked) {
                 return match message.get("error") {
@@ -270,7 +270,7 @@ impl Chromium {
 
 impl Drop for Chromium {
     fn drop(&mut self) {
-        // Asked first, so that it ends its own children; then for good.
+        // The browser is asked first, so that it ends its own children; then it is killed.
         let close = json!({ "id": 0, "method": "Browser.close" }).to_string();
         let is_asked = self.to.write_all(close.as_bytes()).and_then(|()| self.to.write_all(&[0])).is_ok();
         let begun = Instant::now();
@@ -285,7 +285,7 @@ impl Drop for Chromium {
     }
 }
 
-/// The browser's program, installed from Debian where it is missing and we may.
+/// Returns the browser's program. Installs Debian's Chromium if there is none.
 fn find() -> Done<String> {
     const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
     let is_there = |name: &&str| {
@@ -298,20 +298,20 @@ fn find() -> Done<String> {
     if let Some(name) = NAMES.iter().find(|name| is_there(name)) {
         return Ok((*name).into());
     }
-    eprintln!("there is no Chromium here: trying to install Debian's");
+    eprintln!("Chromium is not installed; installing Debian's package");
     let install = "apt-get update --quiet && apt-get install --yes --quiet --no-install-recommends chromium";
     let installed = Command::new("sh").args(["-c", install]).stdin(Stdio::null()).status();
     if installed.is_ok_and(|status| status.success()) && is_there(&NAMES[0]) {
         return Ok(NAMES[0].into());
     }
     Err(Failed(
-        "the page is tried in Chromium, and there is none: install it (Debian: `apt-get install chromium` as root), or say \
-         where it is with CHROMIUM=/path/to/chromium"
+        "cannot find Chromium: install it (Debian: `apt-get install chromium` as root), or set its path with \
+         CHROMIUM=/path/to/chromium"
             .into(),
     ))
 }
 
-/// Plain base64 with padding, as the protocol sends pictures.
+/// Decodes plain base64 with padding, the protocol's format for pictures.
 fn decode_base64(text: &str) -> Option<Vec<u8>> {
     let value = |byte: u8| match byte {
         b'A'..=b'Z' => Some(byte - b'A'),

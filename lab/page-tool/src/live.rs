@@ -1,6 +1,6 @@
-//! The page on the real network: Chromium drives a tank by WebTransport, through a middleman that
-//! makes every packet late, and a native client watches it. Then the server is killed and comes
-//! back. At last the games that the server plays.
+//! Tests the page on the real network: Chromium drives a tank over WebTransport, through a
+//! middleman that delays every packet, and a native client observes it. Then the server is killed
+//! and restarted. Last come the games that run at the server.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -31,44 +31,44 @@ use crate::build::files;
 use crate::chromium::{Chromium, Tab, Viewport};
 use crate::{Done, Failed};
 
-/// How wrong others may be about a tank, in units.
+/// The largest error of other clients about a tank, in units.
 const THRESHOLD: f64 = 0.3;
-/// Two clocks are compared as well: at a tank's 25 units a second, 4 ms of difference are a tenth
-/// of a unit.
+/// Allowance for two clocks: at a tank's 25 units per second, 4 ms of difference are a tenth of a
+/// unit.
 const CLOCKS_APART: f64 = 0.1;
-/// One way through the middleman: the round trip is 200 ms.
+/// The one-way delay of the middleman. The round trip is 200 ms.
 const DELAY: Span = Span::from_millis(100);
-/// How long the tank is watched at a time, and how far it must have come in it to prove anything.
+/// Duration of one observation, and how far the tank must drive in it to prove anything.
 const WATCH: Duration = Duration::from_secs(2);
 const WAY_MIN: f64 = 20.0;
-/// How long all of it may take. Not a measure of anything: machines stall.
+/// The time limit. It is generous, because machines stall.
 const PATIENCE: Duration = Duration::from_secs(180);
-/// The witness looks so often.
+/// The interval of the observer's samples.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 pub(crate) fn run(browser: &mut Chromium, folder: &Path) -> Done {
     let anywhere = SocketAddr::from(([127, 0, 0, 1], 0));
-    let mut house = House::open(folder, anywhere, anywhere)?;
+    let mut server = ServerProcess::open(folder, anywhere, anywhere)?;
     let late =
-        MiddlemanConfig::between(anywhere, house.served_at).both_ways(LinkConfig::default().delay(DELAY));
+        MiddlemanConfig::between(anywhere, server.served_at).both_ways(LinkConfig::default().delay(DELAY));
     let middleman = Middleman::start(late)?;
     let address =
-        format!("http://{}/?scene=play&network=real&connect={}", house.shown_at, middleman.address());
+        format!("http://{}/?scene=play&network=real&connect={}", server.shown_at, middleman.address());
     let tab = browser.open(&address, Viewport::DESKTOP)?;
     browser.wait_for(&tab, IS_CONNECTED)?;
-    watch(browser, &tab, &house)?;
-    // Nobody says goodbye: the process is killed, and the link stays where it is.
-    house.kill()?;
+    watch(browser, &tab, &server)?;
+    // The process is killed without a goodbye, and the link stays open.
+    server.kill()?;
     browser.wait_for(&tab, &says("The server is gone"))?;
-    let house = House::open(folder, house.served_at, house.shown_at)?;
+    let server = ServerProcess::open(folder, server.served_at, server.shown_at)?;
     browser.wait_for(&tab, &says("Connected again"))?;
     browser.wait_for(&tab, &says("By the server's ledger"))?;
-    eprintln!("    the server was killed and started again, and the page said so and came back");
-    // A browser writes down every connection that failed: here they were meant to.
+    eprintln!("    the server was killed and restarted, and the page reported it and reconnected");
+    // The browser logs every failed connection. Here they are expected.
     browser.complaints();
     browser.close(tab)?;
-    play_hosted_games(browser, &house)?;
-    drop(house);
+    play_hosted_games(browser, &server)?;
+    drop(server);
     middleman.stop();
     Ok(())
 }
@@ -79,13 +79,13 @@ fn says(words: &str) -> String {
     format!("document.querySelector('.verdict').textContent.includes({})", json!(words))
 }
 
-/// The jet car, the boat and the race car: the server plays them, and what the hands do moves them
+/// Plays jet car, boat and race car: the server runs them, and the browser's input must move them
 /// there.
-fn play_hosted_games(browser: &mut Chromium, house: &House) -> Done {
+fn play_hosted_games(browser: &mut Chromium, server: &ServerProcess) -> Done {
     const PLACE: &str = "[...fairpath.show.view.network.session.frame(performance.now()).slice(5, 7)]";
     for (game, name) in [(1, "jet car"), (2, "boat"), (3, "race car")] {
         let address =
-            format!("http://{}/?scene=play&network=real&game={game}&compensation=1", house.shown_at);
+            format!("http://{}/?scene=play&network=real&game={game}&compensation=1", server.shown_at);
         let tab = browser.open(&address, Viewport::PHONE)?;
         browser.wait_for(&tab, IS_CONNECTED)?;
         browser.wait_for(&tab, &says("Your screen is off by"))?;
@@ -96,7 +96,7 @@ fn play_hosted_games(browser: &mut Chromium, house: &House) -> Done {
         browser.key(&tab, "KeyW", false)?;
         let complaints = browser.complaints();
         if !complaints.is_empty() {
-            return Err(Failed(format!("the {name} at the server complains: {}", complaints.join("\n"))));
+            return Err(Failed(format!("the {name} at the server logs errors: {}", complaints.join("\n"))));
         }
         browser.close(tab)?;
         eprintln!("    the {name} was driven at the server");
@@ -104,27 +104,28 @@ fn play_hosted_games(browser: &mut Chromium, house: &House) -> Done {
     Ok(())
 }
 
-/// A server and the page that leads to it, in a process of their own that can be killed.
-struct House {
+/// A server and its page, in a process of their own that can be killed.
+struct ServerProcess {
     child: Child,
     served_at: SocketAddr,
     shown_at: SocketAddr,
     fingerprint: Fingerprint,
 }
 
-impl House {
+impl ServerProcess {
     fn open(folder: &Path, served_at: SocketAddr, shown_at: SocketAddr) -> Done<Self> {
         let (served_at, shown_at) = (served_at.to_string(), shown_at.to_string());
         let mut child = Command::new(std::env::current_exe()?)
-            .arg("house")
+            .arg("serve")
             .arg(folder)
             .args([served_at, shown_at])
-            // It ends when this is closed: neither an error nor Ctrl-C leaves one behind.
+            // The process ends when its stdin is closed, so neither an error nor Ctrl-C leaves one
+            // behind.
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
         let mut line = String::new();
-        let stdout = child.stdout.take().expect("it is piped");
+        let stdout = child.stdout.take().expect("stdout is piped");
         BufReader::new(stdout).read_line(&mut line)?;
         let about: Value = serde_json::from_str(&line)?;
         let word = |name: &str| about[name].as_str().unwrap_or_default();
@@ -136,7 +137,7 @@ impl House {
         })
     }
 
-    /// At once, as `kill -9` does.
+    /// Kills the process at once, like `kill -9`.
     fn kill(&mut self) -> Done {
         self.child.kill()?;
         self.child.wait()?;
@@ -144,15 +145,15 @@ impl House {
     }
 }
 
-impl Drop for House {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         let _ = self.kill();
     }
 }
 
-/// The process: tanks and all games at one address, the page at another, until standard input is
+/// Runs the server process: tanks and all games at one address, the page at another, until stdin is
 /// closed.
-pub(crate) fn keep_house(folder: &Path, served_at: &str, shown_at: &str) -> Done {
+pub(crate) fn run_server(folder: &Path, served_at: &str, shown_at: &str) -> Done {
     let config = ServerConfig { budget: BUDGET, ..ServerConfig::new(classes(), new_epoch()) };
     let session = Server::<Vec2>::new(config, Box::new(Broadcast), unguessable_random());
     let mut config = NetServerConfig::new(served_at.parse()?, Identity::local(&[])?);
@@ -196,10 +197,10 @@ pub(crate) fn keep_house(folder: &Path, served_at: &str, shown_at: &str) -> Done
     Ok(())
 }
 
-/// Fields, roads and winds follow from it.
+/// The seed of fields, roads and winds.
 const SEED: u64 = 1;
-/// What each side may send: a race of four cars is 700 bytes, sixty times a second, and room for
-/// the rest.
+/// The budget of each side: a race of four cars takes 700 bytes sixty times a second, and the rest
+/// needs room too.
 const BUDGET: Budget = Budget { bytes_per_sec: 96_000, burst_bytes: 8_000 };
 
 fn classes() -> [(ClassId, Class); 2] {
@@ -207,19 +208,19 @@ fn classes() -> [(ClassId, Class); 2] {
     [(TANK, class().with_model(MotionKind::Circular)), (SHOT, class())]
 }
 
-/// Drives until the witness has seen a stretch of real driving within the threshold.
-fn watch(browser: &mut Chromium, tab: &Tab, house: &House) -> Done {
-    let trust = Trust::Pinned(vec![house.fingerprint]);
+/// Drives until the observer has seen a stretch of driving within the threshold.
+fn watch(browser: &mut Chromium, tab: &Tab, server: &ServerProcess) -> Done {
+    let trust = Trust::Pinned(vec![server.fingerprint]);
     let session = Client::<Vec2>::new(ClientConfig::new(classes()), unguessable_random());
-    let witness = NetClient::connect(house.served_at, NetClientConfig::new(trust), session)?;
+    let observer = NetClient::connect(server.served_at, NetClientConfig::new(trust), session)?;
     browser.key(tab, "KeyW", true)?;
-    see_a_shot(browser, tab, &witness)?;
+    see_a_shot(browser, tab, &observer)?;
     let begun = Instant::now();
-    // Boxes stand in the way, and whoever drives into one stops at once, which nobody can foresee: a
-    // tank that turns the same way for a while comes free of any corner, and drives circles then.
+    // A tank that drives into a box stops at once, which no receiver can predict. A tank that turns
+    // the same way for a while gets free of any corner, and then drives circles.
     for hand in ["KeyA", "KeyA", "KeyA", "KeyA", "KeyD", "KeyD", "KeyD"].into_iter().cycle() {
         browser.key(tab, hand, true)?;
-        let seen = look(&witness);
+        let seen = look(&observer);
         let truths = browser.evaluate(tab, "fairpath.show.view.network.truths")?;
         browser.key(tab, hand, false)?;
         let errors = compare(&truths, &seen);
@@ -241,12 +242,12 @@ fn watch(browser: &mut Chromium, tab: &Tab, house: &House) -> Done {
     browser.key(tab, "KeyW", false)
 }
 
-/// The browser fires, and the witness sees what flies.
-fn see_a_shot(browser: &mut Chromium, tab: &Tab, witness: &NetClient<Vec2>) -> Done {
+/// Fires in the browser, and waits until the observer sees the shot.
+fn see_a_shot(browser: &mut Chromium, tab: &Tab, observer: &NetClient<Vec2>) -> Done {
     browser.key(tab, "Space", true)?;
     let begun = Instant::now();
     let flies = || {
-        witness.frame(|session, now| {
+        observer.frame(|session, now| {
             let objects: Vec<_> = session.objects().collect();
             objects
                 .into_iter()
@@ -255,19 +256,19 @@ fn see_a_shot(browser: &mut Chromium, tab: &Tab, witness: &NetClient<Vec2>) -> D
     };
     while !flies() {
         if begun.elapsed() > PATIENCE {
-            return Err(Failed("the browser fires, and nobody sees a shot".into()));
+            return Err(Failed("the browser fires, but the observer sees no shot".into()));
         }
         std::thread::sleep(LOOK_EVERY);
     }
     browser.key(tab, "Space", false)
 }
 
-/// Where the witness places the tank: microseconds on the shared clock, and the place.
-fn look(witness: &NetClient<Vec2>) -> VecDeque<(i64, Vec2)> {
+/// Returns where the observer places the tank: microseconds on the shared clock, and the position.
+fn look(observer: &NetClient<Vec2>) -> VecDeque<(i64, Vec2)> {
     let mut seen = VecDeque::new();
     let begun = Instant::now();
     while begun.elapsed() < WATCH {
-        let placed = witness.frame(|session, now| {
+        let placed = observer.frame(|session, now| {
             let at = session.clock_now(now)?.shared;
             let object = session.objects().find(|one| session.class(*one) == Some(TANK))?;
             Some((at.as_micros(), session.place(object, now)?.position))
@@ -278,13 +279,13 @@ fn look(witness: &NetClient<Vec2>) -> VecDeque<(i64, Vec2)> {
     seen
 }
 
-/// How far the tank came before the witness's eyes.
+/// Returns how far the tank drove, as the observer saw it.
 fn way(seen: &VecDeque<(i64, Vec2)>) -> f64 {
     seen.iter().zip(seen.iter().skip(1)).map(|(one, next)| one.1.distance(next.1)).sum()
 }
 
-/// Each of the page's truths against what the witness had then, between two looks that were close
-/// together.
+/// Compares each true position of the page with the observer's, interpolated between two samples
+/// that are close together.
 fn compare(truths: &Value, seen: &VecDeque<(i64, Vec2)>) -> Vec<f64> {
     const LOOKS_APART_US_MAX: i64 = 20_000;
     let truths = truths.as_array().map(Vec::as_slice).unwrap_or_default();

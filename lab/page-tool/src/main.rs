@@ -1,5 +1,5 @@
-//! Builds the page, tries it in a browser, and photographs it. `cargo xtask` calls it; it is apart
-//! from `xtask` because what it needs takes a minute to compile.
+//! Builds the page, tests it in a browser, and takes screenshots. `cargo xtask` calls this program;
+//! it is separate from `xtask` because its dependencies take a minute to compile.
 #![forbid(unsafe_code)]
 
 mod build;
@@ -14,10 +14,10 @@ use std::process::ExitCode;
 
 const HELP: &str = "\
 fairpath-page-tool build DIR         write the page's files to DIR
-fairpath-page-tool try               build it and try it in headless Chromium
-fairpath-page-tool cost              build it and say what a frame of each scene costs in Chromium
-fairpath-page-tool photograph DIR    build it and write a screenshot of each scene to DIR
-fairpath-page-tool tour DIR          build it and write the README's moving picture to DIR
+fairpath-page-tool try               build the page and test it in headless Chromium
+fairpath-page-tool cost              build the page and measure a frame of each scene in headless Chromium
+fairpath-page-tool photograph DIR    build the page and write a screenshot of each scene to DIR
+fairpath-page-tool tour DIR          build the page and write the README's moving picture to DIR
 ";
 
 fn main() -> ExitCode {
@@ -26,8 +26,8 @@ fn main() -> ExitCode {
     let done = match words[..] {
         ["build", folder] => build::build(Path::new(folder)).map(|_| ()),
         ["try"] => trial::run(),
-        // For `try` alone: the server that is killed there.
-        ["house", folder, served_at, shown_at] => live::keep_house(Path::new(folder), served_at, shown_at),
+        // Only for `try`: the server that is killed there.
+        ["serve", folder, served_at, shown_at] => live::run_server(Path::new(folder), served_at, shown_at),
         ["cost"] => trial::cost(),
         ["photograph", folder] => photograph::run(Path::new(folder)),
         ["tour", folder] => tour::run(Path::new(folder)),
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What went wrong, in one line that says how to go on.
+/// What failed, and how to go on.
 #[derive(Debug)]
 struct Failed(String);
 
@@ -57,7 +57,7 @@ impl<E: std::fmt::Display> From<E> for Failed {
 
 type Done<T = ()> = Result<T, Failed>;
 
-/// Where the repository is.
+/// Returns the repository's root.
 fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).expect("this tool lies two folders below the root").to_owned()

@@ -1,4 +1,4 @@
-//! A picture of each scene, for the README and for whoever changes the page.
+//! Takes a screenshot of each scene, for the book and for reviews of the page.
 
 use std::path::Path;
 
@@ -8,8 +8,8 @@ use crate::Done;
 use crate::chromium::{Chromium, Viewport};
 use crate::trial::{recording, serve};
 
-/// What is photographed: a file's name, an address, after how many ticks there is something to see,
-/// and what to wait for then.
+/// The screenshots: file name, address, ticks until there is something to see, and a condition to
+/// wait for then.
 const PICTURES: [(&str, &str, u32, &str); 8] = [
     ("screens", "?scene=screens&seed=3", 600, FAR_OFF),
     ("screens-global", "?scene=screens&seed=3&placement=2", 600, "stage.frame()[47] > 2"),
@@ -21,10 +21,10 @@ const PICTURES: [(&str, &str, u32, &str); 8] = [
     ("play-race-car", "?scene=play&game=3&driver=1&lag=300", 900, "true"),
 ];
 
-/// The far screen is off by two tanks and a half.
+/// The error of the far screen is two and a half tanks.
 const FAR_OFF: &str = "stage.frame()[47] > 19";
 
-/// Writes every picture at a desk, light and dark, and on a phone.
+/// Writes every screenshot: desktop and phone, light and dark.
 pub(crate) fn run(folder: &Path) -> Done {
     let server = serve()?;
     let mut browser = Chromium::start()?;
@@ -44,7 +44,7 @@ pub(crate) fn run(folder: &Path) -> Done {
     photograph_report(&mut browser, &server.address().to_string(), folder)
 }
 
-/// At a desk and on a phone, by day and by night.
+/// Returns the viewports with the suffixes of their file names.
 fn looks() -> [(&'static str, Viewport); 4] {
     [
         ("", Viewport::DESKTOP),
@@ -54,7 +54,8 @@ fn looks() -> [(&'static str, Viewport); 4] {
     ]
 }
 
-/// The report has no ticks: it shows how predictors fare on a recording.
+/// Takes the screenshots of the report, which has no ticks and shows the scores of predictors on a
+/// recording.
 fn photograph_report(browser: &mut Chromium, server: &str, folder: &Path) -> Done {
     for (suffix, viewport) in looks() {
         let tab = browser.open(&format!("http://{server}/?scene=report"), viewport)?;

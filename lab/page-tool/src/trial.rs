@@ -1,7 +1,7 @@
-//! The page in a browser: every scene loads without complaint, moves, answers to its controls, and
-//! shows the bits that the native library computes.
+//! Tests the page in a browser: every scene loads without errors, moves, reacts to its controls,
+//! and shows the bits that the native library computes.
 
-use fairpath_page::report::Evaluation;
+use fairpath_page::report::RecordingEvaluation;
 use fairpath_page::scene::{self, File, Scene};
 use fairpath_page_server::PageServer;
 use serde_json::json;
@@ -19,7 +19,7 @@ pub(crate) fn run() -> Done {
         eprintln!("  scene {name}");
         try_scene(&mut browser, &page, name)?;
     }
-    eprintln!("  hands and files");
+    eprintln!("  touch and files");
     try_touch(&mut browser, &page)?;
     try_guess(&mut browser, &page)?;
     eprintln!("  report");
@@ -37,7 +37,7 @@ pub(crate) fn serve() -> Done<PageServer> {
     Ok(PageServer::bind(([127, 0, 0, 1], 0).into(), files)?)
 }
 
-/// What a frame costs in the page. A bench, and no test: machines differ and stall.
+/// Prints the cost of a frame in the page. It is a bench and not a test: machines differ and stall.
 pub(crate) fn cost() -> Done {
     const SCENES: [(&str, &str); 5] = [
         ("one tank, three screens", "?scene=screens"),
@@ -59,9 +59,8 @@ pub(crate) fn cost() -> Done {
     first_paint(&mut browser, &server)
 }
 
-/// Simulation and drawing of a frame at sixty frames a second: the median of a hundred, in the
-/// quietest of six rounds. A machine that has other work too makes frames long, and that is not
-/// what is asked.
+/// Measures simulation and drawing of a frame: the median of a hundred, in the quietest of six
+/// rounds, so that other work on the machine does not count.
 const FRAME_COSTS: &str = "(() => {
     const show = fairpath.show, best = [Infinity, Infinity];
     show.isPaused = true;
@@ -82,7 +81,7 @@ const FRAME_COSTS: &str = "(() => {
     return best;
 })()";
 
-/// How long it takes until something is seen, and until the first scene moves: the best of five.
+/// Prints the time to the first paint and to the first frame of a scene: the best of five.
 fn first_paint(browser: &mut Chromium, server: &PageServer) -> Done {
     let mut best = [f64::INFINITY; 2];
     for _ in 0..5 {
@@ -110,14 +109,14 @@ fn try_scene(browser: &mut Chromium, page: &str, name: &str) -> Done {
         it_answers_to_its_controls(browser, &tab, name)?;
         let complaints = browser.complaints();
         if !complaints.is_empty() {
-            return Err(Failed(format!("scene {name} complains: {}", complaints.join("\n"))));
+            return Err(Failed(format!("scene {name} logs errors: {}", complaints.join("\n"))));
         }
         browser.close(tab)?;
     }
     Ok(())
 }
 
-/// A thumb on the stick drives.
+/// Checks that a thumb on the stick drives.
 fn try_touch(browser: &mut Chromium, page: &str) -> Done {
     let tab = browser.open(&format!("{page}?scene=play"), Viewport::PHONE)?;
     browser.wait_for(&tab, "(window.fairpath?.show?.frames ?? 0) > 3")?;
@@ -127,7 +126,7 @@ fn try_touch(browser: &mut Chromium, page: &str) -> Done {
         "(() => { const { left, top, width, height } = document.querySelector('.stick').getBoundingClientRect(); return [left + width / 2, top + height * 0.1]; })()",
     )?;
     let Some((x, y)) = place[0].as_f64().zip(place[1].as_f64()) else {
-        return Err(Failed("there is no stick on a phone".into()));
+        return Err(Failed("the phone layout has no stick".into()));
     };
     browser.touch(&tab, Some((x, y)))?;
     browser.wait_for(&tab, "fairpath.show.hands.ahead > 0.5")?;
@@ -136,8 +135,8 @@ fn try_touch(browser: &mut Chromium, page: &str) -> Done {
     browser.close(tab)
 }
 
-/// A click on a line explains it; a recording that is dropped, gzipped and with its breaks, is
-/// shown to its end and to the native library's bits; one that is wrong is told so.
+/// Checks that a click on a line explains it, that a dropped recording (gzipped, with breaks) is
+/// shown to its end with the native library's bits, and that a wrong file gets an error message.
 fn try_guess(browser: &mut Chromium, page: &str) -> Done {
     let tab = browser.open(&format!("{page}?scene=guess&seed=3&paused=1&at=12"), Viewport::DESKTOP)?;
     browser.wait_for(&tab, "(window.fairpath?.show?.frames ?? 0) > 10")?;
@@ -167,10 +166,10 @@ fn try_guess(browser: &mut Chromium, page: &str) -> Done {
     );
     browser.evaluate(&tab, &drop)?;
     browser.wait_for(&tab, "document.querySelector('.says').textContent.startsWith('walk.csv.gz is shown, cut by walk.breaks.csv')")?;
-    // To its end, and everybody who can be asked.
+    // To its end, with all predictors selected.
     browser.evaluate(&tab, "{ const at = document.querySelector('[name=at]'); at.value = at.max; at.dispatchEvent(new Event('input')); document.querySelectorAll('[name=predictors]').forEach(one => one.checked || one.click()); }")?;
     browser.wait_for(&tab, "fairpath.show.view.frame.seconds > 29 && !fairpath.show.stage.think()")?;
-    let mut native = scene::scene("guess", 3).expect("it has a name");
+    let mut native = scene::scene("guess", 3).expect("the scene exists");
     let file = |name, text: &'static str| File { name, bytes: text.as_bytes() };
     native.read(File { name: "walk.csv", bytes: csv.as_bytes() }, Some(file("walk.breaks.csv", breaks)))?;
     for (knob, js) in [("player", "player"), ("focus", "focus"), ("predictors", "predictors"), ("at", "at")] {
@@ -180,18 +179,18 @@ fn try_guess(browser: &mut Chromium, page: &str) -> Done {
     scene::finish_thinking(native.as_mut());
     let expected = scene::digest(native.as_ref()).to_string();
     if browser.evaluate(&tab, "fairpath.show.stage.digest()")? != json!(expected) {
-        return Err(Failed("a dropped recording is shown otherwise than natively".into()));
+        return Err(Failed("a dropped recording has another digest in the browser than natively".into()));
     }
     browser.evaluate(&tab, "fairpath.show.view.readFiles([new File(['t,entity,team,x,y\\n0,ann,1,zero,0\\n'], 'bad.csv')]).then(() => true)")?;
     browser.wait_for(&tab, "document.querySelector('.says').textContent.startsWith('bad.csv: row 2, column x: `zero` is not a number')")?;
     let complaints = browser.complaints();
     if !complaints.is_empty() {
-        return Err(Failed(format!("guess complains: {}", complaints.join("\n"))));
+        return Err(Failed(format!("scene guess logs errors: {}", complaints.join("\n"))));
     }
     browser.close(tab)
 }
 
-/// Where a prediction ends that is far from everything else one could click: x and y on the page,
+/// Finds the end of a prediction that is far from everything else to click: x and y on the page,
 /// player and predictor.
 const LONELIEST_END: &str = "(() => {
     const view = fairpath.show.view, { players, horizon } = view.frame, at = 2 * horizon;
@@ -203,11 +202,11 @@ const LONELIEST_END: &str = "(() => {
     return [best[0] + left, best[1] + top, best[2], best[3]];
 })()";
 
-/// Ann is somewhere else after ten seconds.
+/// Ann teleports after ten seconds.
 const BREAKS: &str = "t,entity,reason\n10,ann,teleport\n";
 
-/// Somebody's results are shown, and somebody's recording is evaluated to the native evaluator's
-/// bits.
+/// Checks that dropped results are shown, and that a dropped recording is evaluated to the native
+/// evaluator's bits.
 fn try_report(browser: &mut Chromium, page: &str) -> Done {
     let tab = browser.open(&format!("{page}?scene=report"), Viewport::DESKTOP)?;
     browser.wait_for(&tab, "!!window.fairpath?.page")?;
@@ -228,10 +227,11 @@ fn try_report(browser: &mut Chromium, page: &str) -> Done {
     browser.evaluate(&tab, &read("walk.csv", &csv))?;
     browser.wait_for(&tab, "fairpath.page.isEvaluated === true")?;
     let seen = browser.evaluate(&tab, "fairpath.page.scores.map(one => one && [...one])")?;
-    let native = Evaluation::of(File { name: "walk.csv", bytes: csv.as_bytes() }, None)?;
-    let expected: Vec<_> = (0..Evaluation::names().count()).map(|number| native.score(number)).collect();
+    let native = RecordingEvaluation::of(File { name: "walk.csv", bytes: csv.as_bytes() }, None)?;
+    let expected: Vec<_> =
+        (0..RecordingEvaluation::names().count()).map(|number| native.score(number)).collect();
     if seen != json!(expected) {
-        return Err(Failed(format!("the browser's evaluator says {seen}, natively it is {expected:?}")));
+        return Err(Failed(format!("the browser's evaluator computes {seen}, the native one {expected:?}")));
     }
     browser.evaluate(&tab, &read("nonsense.csv", "hello"))?;
     browser.wait_for(
@@ -249,17 +249,17 @@ fn try_report(browser: &mut Chromium, page: &str) -> Done {
     }
     let complaints = browser.complaints();
     if !complaints.is_empty() {
-        return Err(Failed(format!("the report complains: {}", complaints.join("\n"))));
+        return Err(Failed(format!("the report logs errors: {}", complaints.join("\n"))));
     }
     browser.close(tab)
 }
 
-/// Three who walk about, by a rule that needs no dice.
+/// Returns a recording of three walkers, made without random numbers.
 pub(crate) fn recording() -> String {
     let mut rows = String::from("t,entity,team,x,y\n");
     for sample in 0..600_u32 {
         for (entity, phase) in [("ann", 0), ("bob", 71), ("cleo", 153)] {
-            // To and fro along one axis, in steps along the other.
+            // Back and forth along one axis, in steps along the other.
             let (turn, leg) = ((sample + phase) % 160, (sample + phase) / 160);
             let x = f64::from(if turn < 80 { turn } else { 160 - turn }) * 0.2;
             rows += &format!("{},{entity},{},{x},{}\n", f64::from(sample) * 0.05, 1 + phase % 2, leg * 2);
@@ -268,7 +268,7 @@ pub(crate) fn recording() -> String {
     rows
 }
 
-/// Frames come, time passes, and the picture changes.
+/// Checks that frames come, time passes, and the picture changes.
 fn it_moves(browser: &mut Chromium, tab: &Tab) -> Done {
     browser.evaluate(
         tab,
@@ -276,7 +276,7 @@ fn it_moves(browser: &mut Chromium, tab: &Tab) -> Done {
     )?;
     browser.wait_for(tab, "fairpath.show.stage.digest() !== before.digest")?;
     browser.wait_for(tab, "fairpath.show.frames > before.frames + 3")?;
-    // Something is drawn: not all pixels are alike.
+    // Something is drawn: not all pixels are the same.
     browser.wait_for(
         tab,
         "[...document.querySelectorAll('canvas')].filter(c => c.width > 0).every(c => { const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; return d.some((v, i) => v !== d[i % 4]) })",
@@ -286,7 +286,7 @@ fn it_moves(browser: &mut Chromium, tab: &Tab) -> Done {
 fn it_pauses(browser: &mut Chromium, tab: &Tab) -> Done {
     browser.key(tab, "KeyP", true)?;
     browser.key(tab, "KeyP", false)?;
-    // What was put off may still be done, but then it is over.
+    // Deferred work may still finish, but then nothing changes.
     browser.wait_for(tab, "fairpath.show.isPaused && !fairpath.show.stage.think()")?;
     let before = browser.evaluate(tab, "[fairpath.show.stage.digest(), fairpath.show.frames]")?;
     browser.wait_for(tab, &format!("fairpath.show.frames > {} + 5", before[1]))?;
@@ -298,18 +298,18 @@ fn it_pauses(browser: &mut Chromium, tab: &Tab) -> Done {
     Ok(())
 }
 
-/// Nothing sticks out to the side, on a desk or on a phone.
+/// Checks that nothing is wider than the window, on desktop and phone.
 fn it_fits(browser: &mut Chromium, tab: &Tab) -> Done {
     let widths = browser.evaluate(tab, "[document.documentElement.scrollWidth, innerWidth]")?;
     if widths[0].as_f64() > widths[1].as_f64() {
-        return Err(Failed(format!("the page is {} wide in a window of {}", widths[0], widths[1])));
+        return Err(Failed(format!("the page is {} pixels wide in a window of {}", widths[0], widths[1])));
     }
     Ok(())
 }
 
-/// Every control turns its knob in Rust, and the address remembers it.
+/// Checks that every control turns its knob in Rust, and that the address stores it.
 fn it_answers_to_its_controls(browser: &mut Chromium, tab: &Tab, name: &str) -> Done {
-    let native = scene::scene(name, 1).expect("it has a name");
+    let native = scene::scene(name, 1).expect("the scene exists");
     for knob in native.knobs().iter() {
         let value = if knob.usual == knob.high { knob.low } else { knob.high };
         let input = format!("document.querySelector('main [name=\"{}\"]')", knob.name);
@@ -343,12 +343,13 @@ fn it_answers_to_its_controls(browser: &mut Chromium, tab: &Tab, name: &str) -> 
     Ok(())
 }
 
-/// Plays every scene in both worlds, with the same seed, knobs and hands, and compares digests.
+/// Plays every scene natively and in the browser, with the same seed, knobs and input, and compares
+/// digests.
 fn compare_bits(browser: &mut Chromium, page: &str) -> Done {
     let tab = browser.open(page, Viewport::DESKTOP)?;
     browser.wait_for(&tab, "!!window.fairpath")?;
     for name in scene::NAMES {
-        let mut native = scene::scene(name, SEED.into()).expect("it has a name");
+        let mut native = scene::scene(name, SEED.into()).expect("the scene exists");
         let mut play =
             format!("(() => {{ const stage = fairpath.Stage.of('{name}', {SEED}); const seen = [];");
         let mut expected = Vec::new();
@@ -365,7 +366,9 @@ fn compare_bits(browser: &mut Chromium, page: &str) -> Done {
         play += "stage.free(); return seen; })()";
         let seen = browser.evaluate(&tab, &play)?;
         if seen != json!(expected) {
-            return Err(Failed(format!("{name}: the browser computes {seen}, natively it is {expected:?}")));
+            return Err(Failed(format!(
+                "{name}: the browser computes {seen}, the native library {expected:?}"
+            )));
         }
         eprintln!("    {name}: {} digests are the same", expected.len());
     }
@@ -373,10 +376,10 @@ fn compare_bits(browser: &mut Chromium, page: &str) -> Done {
 }
 
 const SEED: u32 = 11;
-/// Between two turns of a knob: three seconds.
+/// Ticks between two turns of a knob: three seconds.
 const TICKS: u32 = 180;
 
-/// Every knob once up and back again.
+/// Returns each knob turned to another value and back to its default.
 fn turns(scene: &dyn Scene) -> Vec<(&'static str, f64)> {
     let up_and_back = scene.knobs().into_owned().into_iter().flat_map(|knob| {
         let other = if knob.usual == knob.high { knob.low } else { knob.high };

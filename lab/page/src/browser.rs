@@ -1,4 +1,4 @@
-//! What JavaScript sees: three classes, strings and flat arrays.
+//! The interface to JavaScript: three classes, strings and flat arrays.
 
 use fairpath::motion::MotionKind;
 use fairpath::random::Random;
@@ -22,12 +22,12 @@ pub struct Stage {
 
 #[wasm_bindgen]
 impl Stage {
-    /// The scene of this name, or nothing.
+    /// Creates the scene of this name, or returns nothing if there is none.
     pub fn of(name: &str, seed: u32) -> Option<Self> {
         Some(Self { scene: scene::scene(name, seed.into())? })
     }
 
-    /// Its knobs, one a line: name, least, greatest, step, at first.
+    /// Returns the knobs, one per line: name, smallest and largest value, step, default.
     pub fn knobs(&self) -> String {
         let line = |knob: &scene::Knob| {
             let scene::Knob { name, low, high, step, usual } = knob;
@@ -36,57 +36,57 @@ impl Stage {
         self.scene.knobs().iter().map(line).collect::<Vec<_>>().join("\n")
     }
 
-    /// Turns a knob to the nearest value it can have; false if there is none of that name.
+    /// Turns a knob to the nearest valid value. Returns false if there is no such knob.
     pub fn turn(&mut self, knob: &str, value: f64) -> bool {
         scene::turn(self.scene.as_mut(), knob, value)
     }
 
-    /// What a person's hands do.
+    /// Sets the player's input.
     pub fn steer(&mut self, right: f64, ahead: f64, fires: bool) {
         self.scene.steer(right, ahead, fires);
     }
 
-    /// Does a piece of what was put off; whether there is more.
+    /// Does a piece of the deferred work and returns whether there is more.
     pub fn think(&mut self) -> bool {
         self.scene.think()
     }
 
-    /// Plays so many ticks.
+    /// Plays this many ticks.
     pub fn step(&mut self, ticks: u32) {
         (0..ticks).for_each(|_| self.scene.tick());
     }
 
-    /// Everything there is to draw.
+    /// Returns everything there is to draw.
     pub fn frame(&self) -> Vec<f64> {
         let mut numbers = Vec::new();
         self.scene.frame(&mut numbers);
         numbers
     }
 
-    /// What never moves, as lines: for each how many points, and their x and y.
+    /// Returns the static lines: for each the number of points, then their x and y.
     pub fn ground(&self) -> Vec<f64> {
         flat(self.scene.ground())
     }
 
-    /// 64 bits that stand for the frame, as sixteen hexadecimal digits.
+    /// Returns 64 bits that stand for the frame, as sixteen hexadecimal digits.
     pub fn digest(&self) -> String {
         scene::digest(self.scene.as_ref()).to_string()
     }
 
-    /// Something about the scene in words.
+    /// Returns a text about the scene.
     pub fn words(&mut self, about: &str) -> String {
         self.scene.words(about)
     }
 
-    /// Reads a recording, and the breaks that belong to it if there are any; what is wrong with it,
+    /// Reads a recording and, if there are any, its breaks. Returns what is wrong with the files,
     /// or nothing.
     pub fn read(&mut self, name: &str, bytes: &[u8], breaks: &str, cuts: Option<Vec<u8>>) -> Option<String> {
         let cuts = cuts.as_ref().map(|bytes| File { name: breaks, bytes });
         self.scene.read(File { name, bytes }, cuts).err()
     }
 
-    /// Draws one of its charts; `scale` is how many of the canvas's pixels one of the page's is.
-    /// False if there is none.
+    /// Draws one of the charts. `scale` is the number of canvas pixels per page pixel. Returns
+    /// false if there is no such chart.
     pub fn chart(&self, number: u32, canvas: HtmlCanvasElement, is_dark: bool, scale: f64) -> bool {
         let (Some(chart), Some(backend)) =
             (self.scene.chart(number), CanvasBackend::with_canvas_object(canvas))
@@ -96,7 +96,8 @@ impl Stage {
         chart.draw(&backend.into_drawing_area(), Look { is_dark, scale }).is_ok()
     }
 
-    /// Draws what only the page has seen: pairs of numbers, so many seconds apart, up to now.
+    /// Draws a chart of values that only the page has: pairs of numbers, `every` this many seconds,
+    /// up to now.
     pub fn curve(
         &self,
         pairs: &[f64],
@@ -111,7 +112,7 @@ impl Stage {
     }
 }
 
-/// For each line how many points it has, and their x and y.
+/// Returns for each line the number of points, then their x and y.
 fn flat(lines: Vec<Vec<Vec2>>) -> Vec<f64> {
     let line = |line: Vec<Vec2>| {
         let points = line.iter().flat_map(|point| [point.x, point.y]);
@@ -120,8 +121,8 @@ fn flat(lines: Vec<Vec<Vec2>>) -> Vec<f64> {
     lines.into_iter().flat_map(line).collect()
 }
 
-/// A session with a server. JavaScript carries its bytes, and says what time it is on its own
-/// clock, in ms.
+/// A session with a server. JavaScript carries its bytes and passes the time on its own clock, in
+/// ms.
 #[wasm_bindgen]
 pub struct Session {
     live: Live,
@@ -129,7 +130,8 @@ pub struct Session {
 
 #[wasm_bindgen]
 impl Session {
-    /// Of one game, at a server with this field; `chance` and `luck` must be unguessable.
+    /// Starts a session of one game with a server's settings. `chance` and `luck` must be
+    /// unguessable.
     pub fn begin(
         game: u32,
         seed: u32,
@@ -144,96 +146,96 @@ impl Session {
         Live::new(game, about, &random).ok().map(|live| Self { live })
     }
 
-    /// Whether a bot plays, and whether the screen plays on what the server has not seen.
+    /// Sets whether a bot plays, and whether the screen is compensated for lag.
     pub fn set(&mut self, is_bot: bool, is_compensated: bool) {
         self.live.set(is_bot, is_compensated);
     }
 
-    /// Begins anew, in games that have a beginning.
+    /// Restarts the game, if the game has a start.
     pub fn again(&mut self) {
         self.live.again();
     }
 
-    /// How the link and the ledger stand.
+    /// Returns the numbers of [`Live::standing`].
     pub fn standing(&self, now: f64) -> Vec<f64> {
         self.live.standing(local(now)).to_vec()
     }
 
-    /// There is a connection.
+    /// Handles an established connection.
     pub fn connected(&mut self, now: f64) {
         self.live.session().handle_connected(local(now));
     }
 
-    /// It is gone.
+    /// Handles a lost connection.
     pub fn disconnected(&mut self, now: f64) {
         self.live.session().handle_disconnected(None, local(now));
     }
 
-    /// The ordered stream brought this.
+    /// Handles bytes of the ordered stream.
     pub fn hear_stream(&mut self, bytes: &[u8], now: f64) {
         self.live.session().handle_stream(bytes, local(now));
     }
 
-    /// A stream of its own brought this.
+    /// Handles the bytes of an unordered message.
     pub fn hear_unordered(&mut self, bytes: &[u8], now: f64) {
         self.live.session().handle_unordered(bytes, local(now));
     }
 
-    /// A datagram came.
+    /// Handles a datagram.
     pub fn hear_datagram(&mut self, bytes: &[u8], now: f64) {
         self.live.session().handle_datagram(bytes, local(now));
     }
 
-    /// What is to go onto the ordered stream.
+    /// Returns the next bytes for the ordered stream.
     pub fn poll_stream(&mut self, now: f64) -> Option<Vec<u8>> {
         self.live.session().handle_timeout(local(now));
         self.live.session().poll_stream(local(now))
     }
 
-    /// What is to go onto a stream of its own.
+    /// Returns the next unordered message, which has a stream of its own.
     pub fn poll_unordered(&mut self) -> Option<Vec<u8>> {
         self.live.session().poll_unordered()
     }
 
-    /// The next datagram, of at most so many bytes.
+    /// Returns the next datagram, of at most `bytes_max` bytes.
     pub fn poll_datagram(&mut self, now: f64, bytes_max: u32) -> Option<Vec<u8>> {
         self.live.session().poll_datagram(local(now), bytes_max as usize)
     }
 
-    /// Whether the session wants the connection closed.
+    /// Returns whether the session wants the connection closed.
     pub fn poll_close(&mut self) -> bool {
         self.live.session().poll_close().is_some()
     }
 
-    /// Whether there is a session, and it is not silent.
+    /// Returns whether there is a session, and it is not silent.
     pub fn is_connected(&self) -> bool {
         self.live.is_connected()
     }
 
-    /// How many sessions there have been.
+    /// Returns the number of sessions so far.
     pub fn sessions(&self) -> u32 {
         self.live.sessions()
     }
 
-    /// One frame: the hands act.
+    /// Plays one frame with the player's input.
     pub fn drive(&mut self, right: f64, ahead: f64, fires: bool, now: f64) {
         self.live.drive(right, ahead, fires, local(now));
     }
 
-    /// Everything there is to draw.
+    /// Returns everything there is to draw.
     pub fn frame(&mut self, now: f64) -> Vec<f64> {
         let mut numbers = Vec::new();
         self.live.frame(local(now), &mut numbers);
         numbers
     }
 
-    /// Microseconds on the shared clock, x and y of the own tank then; nothing before anybody
-    /// knows.
+    /// Returns microseconds on the shared clock, and x and y of the own tank then. Empty before the
+    /// clock is synchronised.
     pub fn truth(&mut self, now: f64) -> Vec<f64> {
         self.live.truth(local(now)).map_or_else(Vec::new, |(at, place)| vec![at as f64, place.x, place.y])
     }
 
-    /// What never moves.
+    /// Returns the static lines.
     pub fn ground(&self) -> Vec<f64> {
         flat(self.live.ground())
     }
@@ -243,37 +245,36 @@ fn local(now_ms: f64) -> LocalInstant {
     LocalInstant::from_micros((now_ms * 1e3) as i64)
 }
 
-/// The evaluator.
+/// The evaluator of recordings.
 #[wasm_bindgen]
 pub struct Evaluation {
-    evaluation: report::Evaluation,
+    evaluation: report::RecordingEvaluation,
 }
 
 #[wasm_bindgen]
 impl Evaluation {
-    /// Reads a recording, and the breaks that belong to it if there are any, or throws what is
-    /// wrong with it.
+    /// Reads a recording and, if there are any, its breaks. Throws what is wrong with the files.
     pub fn of(name: &str, bytes: &[u8], breaks: &str, cuts: Option<Vec<u8>>) -> Result<Self, String> {
         let cuts = cuts.as_ref().map(|bytes| File { name: breaks, bytes });
-        report::Evaluation::of(File { name, bytes }, cuts).map(|evaluation| Self { evaluation })
+        report::RecordingEvaluation::of(File { name, bytes }, cuts).map(|evaluation| Self { evaluation })
     }
 
-    /// Everybody who can be asked, one a line.
+    /// Returns the names of the predictors, one per line.
     pub fn names() -> String {
-        report::Evaluation::names().collect::<Vec<_>>().join("\n")
+        report::RecordingEvaluation::names().collect::<Vec<_>>().join("\n")
     }
 
-    /// Players, seconds and the hit radius.
+    /// Returns the number of players, the seconds, and the hit radius.
     pub fn size(&self) -> Vec<f64> {
         self.evaluation.size().to_vec()
     }
 
-    /// What lengths are counted in.
+    /// Returns the unit of length.
     pub fn unit(&self) -> String {
         self.evaluation.unit()
     }
 
-    /// How one of them fares, or nothing.
+    /// Returns the score of a predictor, or nothing if it cannot predict this recording.
     pub fn score(&self, number: usize) -> Option<Vec<f64>> {
         self.evaluation.score(number)
     }

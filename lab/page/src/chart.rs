@@ -3,16 +3,16 @@
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-/// Lines over something, mostly over time.
+/// Lines over a common axis, mostly time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chart {
-    /// What the x axis counts.
+    /// The label of the x axis.
     pub x: String,
-    /// What the y axis counts.
+    /// The label of the y axis.
     pub y: String,
-    /// From where to where x goes; otherwise as far as there are points.
+    /// The range of x. Default: the range of the points.
     pub x_range: Option<(f64, f64)>,
-    /// How high it is at least, so that noise is not blown up to the full height.
+    /// The smallest height of the y axis, so that noise does not fill the chart.
     pub y_least: f64,
     /// The lines.
     pub series: Vec<Series>,
@@ -21,37 +21,37 @@ pub struct Chart {
 /// One line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
-    /// Which of the page's colours, counted from zero.
+    /// The number of the colour in [`PALETTE`].
     pub colour: u32,
-    /// How it is drawn.
+    /// The stroke of the line.
     pub stroke: Stroke,
-    /// x and y.
+    /// The points, x and y.
     pub points: Vec<(f64, f64)>,
 }
 
-/// How a line is drawn, where colours alone would not tell lines apart.
+/// The stroke of a line, so that lines can be told apart without colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stroke {
-    /// Without gaps.
+    /// A solid line.
     #[default]
     Solid,
-    /// In long pieces.
+    /// A dashed line.
     Dashed,
-    /// In short ones.
+    /// A dotted line.
     Dotted,
 }
 
-/// How the page looks.
+/// The appearance of the page.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
     /// Whether the background is dark.
     pub is_dark: bool,
-    /// How many of the canvas's pixels one of the page's is.
+    /// Canvas pixels per page pixel.
     pub scale: f64,
 }
 
-/// Okabe and Ito's colours, which everybody can tell apart; black is the axes', and yellow is for
-/// dark pages only.
+/// The colours of Okabe and Ito, which colour-blind readers can tell apart. Black is for the axes,
+/// and yellow for dark pages only.
 pub const PALETTE: [RGBColor; 6] = [
     RGBColor(0xe6, 0x9f, 0x00),
     RGBColor(0x56, 0xb4, 0xe9),
@@ -61,11 +61,11 @@ pub const PALETTE: [RGBColor; 6] = [
     BLUE,
 ];
 const BLUE: RGBColor = RGBColor(0x00, 0x72, 0xb2);
-/// What stands for the blue on black, where it is hard to see: their yellow.
+/// Replaces blue on dark pages, where it is hard to see.
 const BLUE_IN_THE_DARK: RGBColor = RGBColor(0xf0, 0xe4, 0x42);
 
 impl Chart {
-    /// Draws it on all of an area. The area is not cleared: what is behind it shines through.
+    /// Draws the chart on the whole area. The area is not cleared: its background shows through.
     pub fn draw<B: DrawingBackend>(
         &self,
         area: &DrawingArea<B, Shift>,
@@ -77,7 +77,7 @@ impl Chart {
         let (x, y) = self.ranges();
         let mut chart = ChartBuilder::on(area)
             .margin(size(4.0))
-            // The last number of the axis is half beyond its end.
+            // The last label of the axis reaches beyond its end.
             .margin_right(size(14.0))
             .x_label_area_size(size(34.0))
             .y_label_area_size(size(54.0))
@@ -127,7 +127,7 @@ impl Chart {
     }
 }
 
-/// No more digits than a glance can take in.
+/// Formats a number with few digits.
 fn short(number: &f64) -> String {
     let decimals = if number.abs() >= 10.0 || number.fract() == 0.0 { 0 } else { 1 };
     format!("{number:.decimals$}")

@@ -1,9 +1,9 @@
-//! Guess the future: where every predictor expects every player to be, and where they really went.
+//! Guess the future: where every predictor expects every player, and where the players really went.
 //!
-//! A match of Ethereal, or a recording that somebody dropped onto the page, is walked through tick
-//! by tick as `fairpath-eval` does it: predictors learn of each tick and answer from what was known
-//! then. Only those who are asked are walked; how they fared is written down, so that one can go
-//! back and forth in it.
+//! The scene walks tick by tick through a match of Ethereal, or through a recording that was
+//! dropped onto the page, as `fairpath-eval` does: predictors learn each tick and answer with the
+//! knowledge of that tick. Only the selected predictors walk. Their results are stored, so that the
+//! user can go back and forth.
 
 mod roster;
 mod walker;
@@ -22,34 +22,33 @@ use crate::chart::{Chart, Series};
 use crate::report::read_play;
 use crate::scene::{File, Knob, Scene, TICK_RATE};
 
-/// How far ahead, in ticks: Shi 2014's horizons, 0.3 to 2.1 s.
+/// The horizons in ticks: those of Shi 2014, 0.3 to 2.1 s.
 pub(crate) const HORIZONS: [u32; 7] = [18, 36, 54, 72, 90, 108, 126];
-/// How many players of a recording are shown: more are a crowd, in which nobody sees anything.
+/// The most players that are shown. More would hide each other.
 pub const PLAYERS_MAX: usize = 24;
-/// How many moments of players are shown, at most. What those who learn have said takes 56 bytes
-/// for each of them and each moment: 250 MB. Eight players for 52 minutes.
+/// The most pairs of player and tick that are shown. A learning predictor stores 56 bytes for each:
+/// 250 MB for the three of them. Enough for eight players and 52 minutes.
 pub const MOMENTS_MAX: usize = 1_500_000;
-/// How long a match of our own is. It is played to the end before it is shown.
+/// The length of a match, which is played to its end before it is shown.
 const MATCH_TICKS: u32 = 40 * 60;
-/// How many predictions are made in one [`think`](Scene::think): about a millisecond.
+/// Predictions in one [`think`](Scene::think): about a millisecond.
 const PREDICTIONS_AT_ONCE: usize = 100;
-/// More points than that make a chart slow, and nobody sees them.
+/// The most points of a chart line: more take time and cannot be seen.
 const CHART_POINTS_MAX: usize = 240;
 
 /// The scene.
 ///
-/// Its frame, in order: seconds; seconds there are; players; predictors; which horizon; hit radius;
-/// low x, low y, high x and high y of everything; which player and which predictor are looked at
-/// closely; then for each predictor how it is with it (0 nobody asks it, 1 it answers, 2 it would
-/// have to know more), its mean error, the share of hits in per cent and packets per player and
-/// second up to this moment, and how many seconds it has been counted for; then for each player
-/// whether it is there, its team, x and y, where it really was at each horizon (or at the last that
-/// is known), and for each predictor that answers whether it says something, and where it expects
-/// the player to be.
+/// Its frame, in order: seconds; length in seconds; players; predictors; number of the horizon; hit
+/// radius; low x, low y, high x and high y of all positions; the player and the predictor that are
+/// explained; then for each predictor its status (0 not selected, 1 it answers, 2 it needs more
+/// than the recording contains), its mean error, the share of hits in per cent and packets per
+/// player and second up to this tick, and the seconds it has been counted for; then for each player
+/// whether it is present, its team, x and y, its true position at each horizon (or the last known
+/// one), and for each predictor that answers whether it has an answer, and its predicted positions.
 pub struct Guess {
     seed: u64,
     players: u32,
-    /// Whether somebody's file is shown.
+    /// Whether a user's file is shown.
     is_dropped: bool,
     play: Play,
     stage: MatchSetup,
@@ -57,26 +56,26 @@ pub struct Guess {
     walker: Walker,
     mask: u32,
     ticks: usize,
-    /// Seconds of the recording that are not shown, because there are too many.
+    /// Seconds at the end of the recording that are not shown, because they do not fit into memory.
     secs_cut: f64,
     now: usize,
     horizon: usize,
     chosen: usize,
     focus: usize,
-    fans: Fans,
+    fans: PredictionTable,
 }
 
-/// What everybody says about everybody at one tick.
+/// The predictions of all predictors about all players at one tick.
 #[derive(Default)]
-struct Fans {
-    /// The tick, and whether everybody had walked there.
+struct PredictionTable {
+    /// The tick, and whether every selected predictor had walked there.
     of: Option<(usize, bool)>,
     /// By predictor, then by player.
     answers: Vec<Vec<Option<Answer>>>,
 }
 
 impl Guess {
-    /// A match of four against four, from its beginning.
+    /// Creates the scene with a match of four against four, at its beginning.
     pub fn new(seed: u64) -> Self {
         Self::of(played(seed, 4), seed, 4)
     }
@@ -104,13 +103,13 @@ impl Guess {
             horizon: 3,
             chosen: 0,
             focus: 0,
-            fans: Fans::default(),
+            fans: PredictionTable::default(),
         };
         guess.ask(usual_mask());
         guess
     }
 
-    /// The same view of another match.
+    /// Shows another match with the same settings.
     fn show(&mut self, play: Play, players: u32) {
         let Self { seed, mask, horizon, chosen, focus, .. } = *self;
         *self = Self { horizon, chosen, focus, ..Self::of(play, seed, players) };
@@ -120,14 +119,14 @@ impl Guess {
     fn ask(&mut self, mask: u32) {
         self.mask = mask;
         self.walker.ask(mask, &self.stage);
-        self.fans = Fans::default();
+        self.fans = PredictionTable::default();
     }
 
     fn go_to(&mut self, tick: usize) {
         self.now = tick.min(self.ticks.saturating_sub(1));
     }
 
-    /// Brings what everybody says to the tick that is shown.
+    /// Computes the predictions for the tick that is shown.
     fn spread(&mut self) {
         let of = (self.now, self.walker.has_reached(self.now));
         if self.fans.of == Some(of) {
@@ -139,16 +138,16 @@ impl Guess {
                 .map(|player| self.walker.answer(&self.play, self.now, player, predictor));
             answers.push(said.collect());
         }
-        self.fans = Fans { of: Some(of), answers };
+        self.fans = PredictionTable { of: Some(of), answers };
     }
 
-    /// What a predictor says about a player now, as far as that is worked out.
+    /// Returns a predictor's answer about a player at this tick, if it is computed.
     fn answer(&self, player: usize, predictor: usize) -> Option<Answer> {
         let is_of_now = self.fans.of.is_some_and(|(tick, _)| tick == self.now);
         *self.fans.answers.get(predictor)?.get(player).filter(|_| is_of_now)?
     }
 
-    /// The tick at which those predictions were made that have come due by now.
+    /// Returns the tick of the predictions that come due now.
     fn asked_at(&self) -> usize {
         self.now.saturating_sub(HORIZONS[self.horizon] as usize)
     }
@@ -164,13 +163,14 @@ fn secs(ticks: usize) -> f64 {
 
 fn played(seed: u64, players: u32) -> Play {
     let config = EtherealConfig { players: [players; 2], ..EtherealConfig::default() };
-    let mut game = Match::of_bots(config, seed).expect("up to eight against eight is sound").with_recording();
+    let mut game =
+        Match::of_bots(config, seed).expect("up to eight against eight is a valid match").with_recording();
     (0..MATCH_TICKS).for_each(|_| game.step());
-    let recording = game.recording().expect("it was asked for");
-    Play::from_ethereal(recording, None).expect("what was just played can be seen again")
+    let recording = game.recording().expect("the match has a recording");
+    Play::from_ethereal(recording, None).expect("a match that was just played can be read")
 }
 
-/// The smallest box around everywhere that anybody was.
+/// Returns the smallest box around all positions.
 fn corners(play: &Play) -> (Vec2, Vec2) {
     let runs = play.players.iter().flat_map(|player| &player.runs);
     let mut places = runs.flat_map(|run| run.truth.iter().copied());
@@ -186,7 +186,7 @@ fn corners(play: &Play) -> (Vec2, Vec2) {
 impl Scene for Guess {
     fn knobs(&self) -> Cow<'static, [Knob]> {
         let every = f64::from((1u32 << COUNT) - 1);
-        // Whole tenths of a second, as a slider has them.
+        // Whole tenths of a second, the steps of the slider.
         let last = (self.ticks.saturating_sub(1) / SAMPLE_TICKS).max(1) as f64 / 10.0;
         vec![
             Knob::new("at", 0.0, last, 0.1, 0.0),
@@ -221,7 +221,7 @@ impl Scene for Guess {
         }
     }
 
-    /// At the end it begins again.
+    /// Advances one tick. After the last tick it starts again.
     fn tick(&mut self) {
         let next = self.now + 1;
         self.go_to(if next < self.ticks { next } else { 0 });
@@ -266,7 +266,7 @@ impl Scene for Guess {
         }
     }
 
-    /// The cells that are wall, each as a line from its lowest to its highest corner.
+    /// Returns the wall cells, each as a line from its lowest to its highest corner.
     fn ground(&self) -> Vec<Vec<Vec2>> {
         let Some(world) = &self.play.world else { return Vec::new() };
         let (columns, rows) = world.size();
@@ -289,7 +289,7 @@ impl Scene for Guess {
                 let score = self.walker.standing(sample * SAMPLE_TICKS, predictor).horizons[self.horizon];
                 (secs(sample * SAMPLE_TICKS + horizon), score.mean())
             };
-            // Before the first prediction has come due there is nothing to draw.
+            // Before the first prediction comes due there is nothing to draw.
             let points = (1..=last).filter(|sample| sample.is_multiple_of(every)).map(point).collect();
             Series { colour: shown.colour, stroke: shown.stroke, points }
         });
@@ -318,7 +318,9 @@ impl Scene for Guess {
             "missing" => self.walker.missing(self.focus).map_or_else(String::new, |what| what.to_string()),
             "cut" if self.secs_cut > 0.0 => {
                 let (shown, whole) = (secs(self.ticks), secs(self.ticks) + self.secs_cut);
-                format!("The first {shown:.0} of {whole:.0} s are shown: more would not fit into memory.")
+                format!(
+                    "Only the first {shown:.0} of {whole:.0} s are shown: the rest does not fit into memory."
+                )
             }
             _ => String::new(),
         }
@@ -330,7 +332,7 @@ impl Guess {
         match self.play.players.get(player) {
             Some(one) if self.is_dropped => one.name.clone(),
             Some(_) => format!("player {player}"),
-            None => "nobody".into(),
+            None => "no player".into(),
         }
     }
 
@@ -372,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn going_back_shows_what_was_shown_of_those_who_learn_too() {
+    fn going_back_shows_the_same_for_learning_predictors_too() {
         let mut scene = guess();
         scene.ask((1 << COUNT) - 1);
         (0..200).for_each(|_| scene.tick());
@@ -382,17 +384,17 @@ mod tests {
         finish_thinking(&mut scene);
         turn(&mut scene, "at", 200.0 / 60.0);
         finish_thinking(&mut scene);
-        // How far everybody has been counted is another matter.
+        // How far each predictor has been counted may differ.
         let mut fresh = guess();
         fresh.ask((1 << COUNT) - 1);
         turn(&mut fresh, "at", 200.0 / 60.0);
         finish_thinking(&mut fresh);
         assert_eq!(digest(&scene), before);
-        assert_eq!(digest(&fresh), before, "whoever jumps there sees the same");
+        assert_eq!(digest(&fresh), before, "a jump to that tick shows the same");
     }
 
     #[test]
-    fn who_is_asked_late_says_what_it_would_have_said() {
+    fn a_predictor_that_is_selected_late_answers_the_same() {
         let mut early = guess();
         early.ask(usual_mask() | 1 << number_of("ridge"));
         let mut late = guess();
@@ -411,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn somebody_elses_recording_is_shown_and_nonsense_is_not() {
+    fn a_dropped_recording_is_shown_and_nonsense_is_not() {
         let mut rows = String::from("t,entity,team,x,y\n");
         for sample in 0..300 {
             let secs = f64::from(sample) * 0.05;
@@ -426,7 +428,7 @@ mod tests {
         finish_thinking(&mut scene);
         assert_eq!(scene.play.players.len(), 2);
         assert!(scene.walker.standing(scene.now, 0).horizons[3].mean() < 0.05, "a line predicts a line");
-        assert!(scene.walker.missing(number_of("oaekb")).is_some(), "nobody knows where the walls are");
+        assert!(scene.walker.missing(number_of("oaekb")).is_some(), "the recording has no walls");
         assert!(scene.words("why").contains("ann"));
         assert!(scene.read(file("nonsense.csv", "hello"), None).is_err());
         assert_eq!(scene.play.players.len(), 2, "what was there is still there");
@@ -435,8 +437,8 @@ mod tests {
     #[test]
     fn how_often_it_thinks_does_not_matter() {
         let mut rows = String::from("t,entity,team,x,y\n");
-        // So many that one tick of everybody is more than is thought at once, and nobody is there in the
-        // first.
+        // So many players that one tick takes more than one call of `think`, and none is present in
+        // the first.
         for sample in 0..100 {
             for player in 0..PLAYERS_MAX {
                 rows += &format!("{},{player},1,{},{player}\n", f64::from(sample) * 0.05, sample % 70);

@@ -1,25 +1,24 @@
-//! The page: see dead reckoning, drive it, understand it. Library, simulator and games run in the
-//! browser unchanged.
+//! The page: shows dead reckoning in a browser. Library, simulator and games run there unchanged.
 //!
-//! In order: true, clear, quick, small. What is shown is computed by the same code that runs
-//! natively, and a test in a browser compares the bits.
+//! In order: correct, clear, quick, small. The code that runs natively computes everything the page
+//! shows, and a test in a browser compares the bits.
 //!
-//! - [`scene`]: what a scene is: ticks, knobs, and a frame of plain numbers
+//! - [`scene`]: the interface of a scene: ticks, knobs, and a frame of plain numbers
 //! - [`screens`]: one tank, three screens
-//! - [`told`]: who gets told
-//! - [`guess`]: guess the future
+//! - [`told`]: which receivers a scheduler sends to
+//! - [`guess`]: predictions of where players will be
 //! - [`play`]: drive over a bad network; [`live`]: over a real one
 //! - [`report`]: the evaluator, for files that are dropped onto the page
-//! - `browser`: what JavaScript sees of all that
+//! - `browser`: the classes that JavaScript uses
 //! - [`chart`]: lines over time, drawn by plotters
 //!
-//! The folder `page` beside the sources has what is written by hand for the browser; `cargo xtask
+//! The folder `page` beside the sources has the hand-written files for the browser. `cargo xtask
 //! page` puts both together.
 //!
 //! ## Not here
 //!
-//! Time, colours of the page, the mouse: JavaScript asks for so many ticks, gets numbers, and draws
-//! them.
+//! Time, the page's colours, the mouse: JavaScript asks for a number of ticks, gets numbers, and
+//! draws them.
 #![cfg_attr(not(target_arch = "wasm32"), forbid(unsafe_code))]
 
 #[cfg(target_arch = "wasm32")]

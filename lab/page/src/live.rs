@@ -1,9 +1,8 @@
 //! Play over the real network: a session with a server, without the socket.
 //!
-//! JavaScript has the WebTransport; this has the [`Client`] and the game. What comes is handed in,
-//! what is to leave is asked for, and the run loop is the one that [`fairpath::session`]
-//! prescribes. A tank is the player's own and told to the others
-//! ([`Crew`](fairpath_games::online::Crew)); all other games are the server's, and a
+//! JavaScript has the WebTransport; this module has the [`Client`] and the game, with the run loop
+//! that [`fairpath::session`] prescribes. A tank belongs to the player and is replicated to the
+//! others ([`Crew`](fairpath_games::online::Crew)). All other games run at the server, and a
 //! [`Guest`](fairpath_games::online::Guest) plays them.
 
 mod guest;
@@ -18,48 +17,48 @@ use fairpath::vector::Vec2;
 use fairpath_games::online::{FAIRNESS, Fairness, HostedJetCar, HostedRace, HostedSailing, SHOT, TANK};
 use fairpath_games::tanks::ConfigError;
 
-use self::guest::Away;
+use self::guest::HostedPlayer;
 use self::tanks::LiveTank;
-use crate::play::{Game, Hands, jet_car, race, sailing};
+use crate::play::{Hands, PlayedGame, jet_car, race, sailing};
 
-/// What a page must know of a server.
+/// What the page must know about a server.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
-    /// Fields, roads and winds follow from it.
+    /// The seed of fields, roads and winds.
     pub seed: u64,
-    /// How wrong others may be about a tank.
+    /// The largest error of other clients about a tank.
     pub threshold: f64,
-    /// What they take a tank to do meanwhile.
+    /// The motion model of a tank.
     pub model: MotionKind,
 }
 
-/// A browser's place at a server.
+/// A browser's player at a server.
 ///
-/// Its frame is that of [`Play`](crate::play::Play).
+/// Its frame is that of [`PlayScene`](crate::play::PlayScene).
 pub struct Live {
     session: Client<Vec2>,
-    table: Box<dyn Table>,
+    table: Box<dyn OnlineGame>,
     hands: Hands,
     is_compensated: bool,
     fairness: Option<Fairness>,
     sessions: u32,
 }
 
-/// A game at a server, whichever it is.
-trait Table {
-    /// There is a session, and it knows nothing yet.
+/// A game over a session, of any kind.
+trait OnlineGame {
+    /// Handles a new session.
     fn begin(&mut self, session: &mut Client<Vec2>);
-    /// Something that the session says.
+    /// Handles an event of the session.
     fn hear(&mut self, event: &ClientEvent);
-    /// One frame: the hands act, and the server is told.
+    /// Plays one frame with the player's input, and sends it to the server.
     fn play(&mut self, session: &mut Client<Vec2>, hands: Hands, is_compensated: bool, now: LocalInstant);
-    /// Everything there is to draw.
+    /// Appends everything there is to draw.
     fn frame(&mut self, session: &mut Client<Vec2>, now: LocalInstant, out: &mut Vec<f64>);
-    /// What never moves.
+    /// Returns the static lines.
     fn ground(&self) -> Vec<Vec<Vec2>>;
-    /// The player wants to begin anew.
+    /// Restarts the game, if the game has a start.
     fn again(&mut self, _session: &mut Client<Vec2>) {}
-    /// Microseconds on the shared clock, and where the player's own thing really is, where that is
+    /// Returns microseconds on the shared clock, and the true position of the own thing, if it is
     /// known here.
     fn truth(&self, _session: &mut Client<Vec2>, _now: LocalInstant) -> Option<(i64, Vec2)> {
         None
@@ -67,22 +66,22 @@ trait Table {
 }
 
 impl Live {
-    /// A player of this game (as [`Play`](crate::play::Play) counts them) at a server; `random`
-    /// must be unguessable.
+    /// Creates a player of this game (numbered as in [`PlayScene`](crate::play::PlayScene)) at a
+    /// server. `random` must be unguessable.
     pub fn new(game: u32, about: About, random: &Random) -> Result<Self, ConfigError> {
-        let table: Box<dyn Table> = match game {
+        let table: Box<dyn OnlineGame> = match game {
             0 => Box::new(LiveTank::new(about.seed, random.fork(0).bits())?),
             1 => {
-                let game = jet_car::JetCar::new(about.seed);
-                Box::new(Away::<_, HostedJetCar>::new(game.truth(), game))
+                let game = jet_car::JetCarGame::new(about.seed);
+                Box::new(HostedPlayer::<_, HostedJetCar>::new(game.truth(), game))
             }
             2 => {
-                let game = sailing::Sailing::new(about.seed);
-                Box::new(Away::<_, HostedSailing>::new(game.truth(), game))
+                let game = sailing::SailingGame::new(about.seed);
+                Box::new(HostedPlayer::<_, HostedSailing>::new(game.truth(), game))
             }
             _ => {
-                let game = race::Race::new(about.seed);
-                Box::new(Away::<_, HostedRace>::new(game.truth(), game))
+                let game = race::RaceGame::new(about.seed);
+                Box::new(HostedPlayer::<_, HostedRace>::new(game.truth(), game))
             }
         };
         let class = || Class::new(Trigger::within(about.threshold));
@@ -92,35 +91,35 @@ impl Live {
         Ok(Self { session, table, hands, is_compensated: false, fairness: None, sessions: 0 })
     }
 
-    /// The session, for whoever carries its bytes.
+    /// Returns the session, for the code that carries its bytes.
     pub fn session(&mut self) -> &mut Client<Vec2> {
         &mut self.session
     }
 
-    /// Whether there is a session, and it is not silent.
+    /// Returns whether there is a session, and it is not silent.
     pub fn is_connected(&self) -> bool {
         self.session.is_connected()
     }
 
-    /// How many sessions there have been: a second one means that the server has forgotten the
+    /// Returns the number of sessions so far. A second one means that the server has forgotten the
     /// first.
     pub fn sessions(&self) -> u32 {
         self.sessions
     }
 
-    /// Whether a bot plays instead of the hands, and whether the screen plays on what the server
-    /// has not seen.
+    /// Sets whether a bot plays instead of the player, and whether the screen is compensated for
+    /// lag.
     pub fn set(&mut self, is_bot: bool, is_compensated: bool) {
         self.hands.is_bot = is_bot;
         self.is_compensated = is_compensated;
     }
 
-    /// Begins anew, in games that have a beginning.
+    /// Restarts the game, if the game has a start.
     pub fn again(&mut self) {
         self.table.again(&mut self.session);
     }
 
-    /// One frame: the hands act, and the server is told.
+    /// Plays one frame with the player's input, and sends it to the server.
     pub fn drive(&mut self, right: f64, ahead: f64, fires: bool, now: LocalInstant) {
         self.hands = Hands { right, ahead, fires, ..self.hands };
         while let Some(event) = self.session.poll_event() {
@@ -138,14 +137,14 @@ impl Live {
         self.table.play(&mut self.session, self.hands, self.is_compensated, now);
     }
 
-    /// Everything there is to draw.
+    /// Appends everything there is to draw.
     pub fn frame(&mut self, now: LocalInstant, out: &mut Vec<f64>) {
         self.table.frame(&mut self.session, now, out);
     }
 
-    /// How the link and the ledger stand: the round trip and the clock's uncertainty in ms, updates
-    /// received; how many players the ledger has, how wrong this one's screen has been,
-    /// everybody's on average, and how unequal they are.
+    /// Returns the state of link and ledger: the round trip and the clock's uncertainty in ms,
+    /// updates received; the number of players in the ledger, the mean error of this player's
+    /// screen, the mean over all players, and the spread.
     pub fn standing(&self, now: LocalInstant) -> [f64; 7] {
         let statistics = self.session.statistics();
         let millis = |span: Option<Span>| span.map_or(0.0, Span::as_millis_f64);
@@ -155,13 +154,13 @@ impl Live {
         [millis(statistics.round_trip), millis(uncertainty), received, players.into(), own, mean, spread]
     }
 
-    /// Microseconds on the shared clock, and where the own tank is then: for tests that compare
-    /// with what others see.
+    /// Returns microseconds on the shared clock, and the own tank's position then: for tests that
+    /// compare it with what others see.
     pub fn truth(&mut self, now: LocalInstant) -> Option<(i64, Vec2)> {
         self.table.truth(&mut self.session, now)
     }
 
-    /// What never moves.
+    /// Returns the static lines.
     pub fn ground(&self) -> Vec<Vec<Vec2>> {
         self.table.ground()
     }
@@ -178,8 +177,8 @@ mod tests {
 
     const ABOUT: About = About { seed: 1, threshold: 0.3, model: MotionKind::Circular };
 
-    /// A server and the page's client, byte for byte, without a network between them. `look` sees
-    /// both every 5 ms.
+    /// Runs a server and the page's client, byte for byte, without a network between them. `look`
+    /// is called every 5 ms.
     fn played(game: u32, secs: i64, mut look: impl FnMut(&mut Live, &mut Server<Vec2>, i64)) {
         let class = || Class::new(Trigger::within(ABOUT.threshold));
         let classes = [(TANK, class().with_model(ABOUT.model)), (SHOT, class())];
@@ -252,7 +251,7 @@ mod tests {
                 assert_eq!(frame[1], f64::from(game));
                 places.push(Vec2::new(frame[5], frame[6]));
             });
-            // Whoever thrusts all the time meets a wall, and is put where it began.
+            // A player that thrusts all the time hits a wall and is put back to its start.
             let way = places.iter().map(|place| place.distance(places[0])).fold(0.0, f64::max);
             assert!(way > 3.0, "game {game}: the server has moved it by {way}");
         }

@@ -1,9 +1,11 @@
-//! Play: drive a tank, a jet car, a boat or a race car over a bad network, with and without help.
+//! Play: drive a tank, a jet car, a boat or a race car over a bad network, with and without lag
+//! compensation.
 //!
 //! The server is in this process, but it and the player meet only through a [`RoundTrip`]: the
-//! server plays the inputs that have arrived, and the screen shows what has come back. With
-//! compensation the screen plays on what the server has not seen yet, with the server's own rules.
-//! Bots sit at the server and see everything as it is: that is what lag costs.
+//! server plays the inputs that have arrived, and the screen shows the states that have come back.
+//! With compensation the screen also plays the inputs that the server has not seen yet, by the
+//! server's own rules. Bots run at the server and see everything without delay: the difference is
+//! the cost of lag.
 
 pub(crate) mod jet_car;
 pub(crate) mod race;
@@ -30,22 +32,22 @@ const KNOBS: &[Knob] = &[
     Knob::choice("driver", 2, 0),
 ];
 
-/// The longest round trip. Nobody plays with more.
+/// The longest round trip. More is not playable.
 const ROUND_TRIP_MS_MAX: i64 = 1000;
-/// How much of the past the chart shows: ten seconds.
+/// The length of the chart: ten seconds.
 const CHART_TICKS: usize = 600;
 
 /// The scene.
 ///
-/// Its frame, in order: seconds; which game; the camera's middle x and y and the width it should
-/// show; x, y and heading of the own thing as it is at the server; how far off the screen is, on
-/// average over ten seconds, about the own thing and about the others; both now; four numbers of
-/// the game's own; wind x and y; then how many things there are to draw, and for each its kind, x,
-/// y, heading, two sizes, team, and whether it is the own one.
-pub struct Play {
+/// Its frame, in order: seconds; the number of the game; the camera's centre x and y and its width;
+/// x, y and heading of the own thing at the server; the mean error of the screen over ten seconds,
+/// of the own thing and of the others; both errors now; four numbers of the game; wind x and y;
+/// then the number of things to draw, and for each its sprite, x, y, heading, two sizes, team, and
+/// whether it is the own one.
+pub struct PlayScene {
     seed: u64,
     game: u32,
-    table: Box<dyn Plays>,
+    table: Box<dyn AnyLaggedGame>,
     ticks: u64,
     hands: Hands,
     lag: Span,
@@ -55,20 +57,20 @@ pub struct Play {
     others: Vec<f64>,
 }
 
-/// What a person's hands do.
+/// The player's input.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Hands {
     pub(crate) right: f64,
     pub(crate) ahead: f64,
     pub(crate) fires: bool,
-    /// A bot plays instead.
+    /// Whether a bot plays instead.
     pub(crate) is_bot: bool,
 }
 
-/// Things to draw, as the page knows them.
+/// What a thing looks like, by the page's numbers.
 #[derive(Clone, Copy)]
 #[repr(u8)]
-pub(crate) enum Kind {
+pub(crate) enum Sprite {
     Tank,
     Shot,
     JetCar,
@@ -82,17 +84,17 @@ pub(crate) enum Kind {
 /// One thing to draw.
 #[derive(Clone, Copy)]
 pub(crate) struct Thing {
-    pub(crate) kind: Kind,
+    pub(crate) kind: Sprite,
     pub(crate) position: Vec2,
     pub(crate) heading: f64,
-    /// Two lengths or angles; which, the kind decides.
+    /// Two lengths or angles. The sprite decides which.
     pub(crate) sizes: [f64; 2],
     pub(crate) team: u32,
     pub(crate) is_own: bool,
 }
 
 impl Thing {
-    pub(crate) fn new(kind: Kind, position: Vec2, heading: f64) -> Self {
+    pub(crate) fn new(kind: Sprite, position: Vec2, heading: f64) -> Self {
         Self { kind, position, heading, sizes: [0.0; 2], team: 0, is_own: false }
     }
 
@@ -104,74 +106,74 @@ impl Thing {
 }
 
 /// One game, its rules and its server.
-pub(crate) trait Game {
-    /// What a client can play on by itself.
+pub(crate) trait PlayedGame {
+    /// The rules that a client can play by itself.
     type Rules: Simulate;
-    /// How often it is played.
+    /// The tick rate of the game.
     const TICK_RATE: TickRate;
 
     fn rules(&self) -> Self::Rules;
     fn idle(&self) -> InputOf<Self>;
-    /// What is true at the server.
+    /// Returns the state at the server.
     fn truth(&self) -> StateOf<Self>;
-    /// The server plays one tick with what has arrived.
+    /// Plays one tick at the server with the input that has arrived.
     fn serve(&mut self, input: &InputOf<Self>);
-    /// What the hands in front of this screen do.
+    /// Returns the input of the player in front of this screen.
     fn decide(&mut self, hands: Hands, now: SharedInstant, shown: &StateOf<Self>) -> InputOf<Self>;
-    /// The player's own part of a scene.
+    /// Returns the state of the player's own thing.
     fn own(state: &StateOf<Self>) -> State<Vec2>;
-    /// Where everybody else is, by numbers that stay.
+    /// Returns the positions of all others, by numbers that stay.
     fn others(&self, state: &StateOf<Self>) -> Vec<(u32, Vec2)>;
-    /// Everything there is to draw, with the own thing where it is drawn.
+    /// Returns everything there is to draw, with the own thing where it is drawn.
     fn things(&self, shown: &StateOf<Self>, own: &State<Vec2>) -> Vec<Thing>;
-    /// Middle and width of what should be seen.
+    /// Returns centre and width of the camera.
     fn camera(&self, own: &State<Vec2>) -> (Vec2, f64);
-    /// Four numbers, such as the score.
+    /// Returns four numbers, such as the score.
     fn status(&self, shown: &StateOf<Self>) -> [f64; 4];
     fn wind(&self, _shown: &StateOf<Self>) -> Vec2 {
         Vec2::ZERO
     }
-    /// What never moves, as closed and open lines.
+    /// Returns the static lines, closed and open ones.
     fn ground(&self) -> Vec<Vec<Vec2>> {
         Vec::new()
     }
 }
 
-type StateOf<G> = <<G as Game>::Rules as Simulate>::State;
-type InputOf<G> = <<G as Game>::Rules as Simulate>::Input;
+type StateOf<G> = <<G as PlayedGame>::Rules as Simulate>::State;
+type InputOf<G> = <<G as PlayedGame>::Rules as Simulate>::Input;
 
-/// A game, whichever it is.
-trait Plays {
+/// A game behind a lagged link, of any kind.
+trait AnyLaggedGame {
     fn tick(&mut self, hands: Hands, now: SharedInstant);
     fn set(&mut self, lag: Span, is_compensated: bool);
-    /// How far what was shown is from what was there when it counted: the own thing, and the others
-    /// on average.
+    /// Returns the error of the screen at the instant when the player's input counted: of the own
+    /// thing, and the mean of the others.
     fn apart(&self) -> (f64, f64);
     fn frame(&self, out: &mut Vec<f64>);
     fn things(&self, out: &mut Vec<f64>);
     fn ground(&self) -> Vec<Vec<Vec2>>;
 }
 
-/// A game and the way to it.
-struct Table<G: Game> {
+/// A game and the link to its server.
+struct LaggedGame<G: PlayedGame> {
     game: G,
     rules: G::Rules,
     way: RoundTrip<G::Rules>,
     lag: Span,
     ticks: i64,
-    /// What the screen showed, until the server has seen what the hands did then.
-    shown: VecDeque<Shown>,
+    /// What the screen showed, until the server has seen the player's input of then.
+    shown: VecDeque<PendingComparison>,
     apart: (f64, f64),
 }
 
-/// What a screen showed, and when what the hands do about it is at the server.
-struct Shown {
+/// What a screen showed, and when the input that answers it arrives at the server.
+struct PendingComparison {
     counts_at: SharedInstant,
     own: Vec2,
     others: Vec<(u32, Vec2)>,
 }
 
-impl<G: Game> Table<G> {
+impl<G: PlayedGame> LaggedGame<G> {
     fn new(game: G) -> Self {
         let round_trip = Span::from_millis(ROUND_TRIP_MS_MAX);
         let way = RoundTrip::new(round_trip, false, G::TICK_RATE, game.idle(), game.truth(), G::own);
@@ -179,12 +181,12 @@ impl<G: Game> Table<G> {
         Self { rules: game.rules(), game, way, lag: round_trip, ticks: 0, shown, apart: (0.0, 0.0) }
     }
 
-    /// Compares what was shown with what is there when it counts: a shot at what one sees arrives
-    /// half a round trip later.
+    /// Compares what was shown with the state at the server when it counts: a shot at a shown
+    /// target arrives half a round trip later.
     fn compare(&mut self, now: SharedInstant) {
         let own = self.way.drawn_own().position;
         let others = self.game.others(self.way.shown());
-        self.shown.push_back(Shown { counts_at: now + self.lag.scaled(0.5), own, others });
+        self.shown.push_back(PendingComparison { counts_at: now + self.lag.scaled(0.5), own, others });
         while let Some(shown) = self.shown.pop_front_if(|shown| shown.counts_at <= now) {
             let truth = self.game.truth();
             let there = self.game.others(&truth);
@@ -199,8 +201,8 @@ impl<G: Game> Table<G> {
     }
 }
 
-impl<G: Game> Plays for Table<G> {
-    /// A game's own ticks are not the page's.
+impl<G: PlayedGame> AnyLaggedGame for LaggedGame<G> {
+    /// Plays the game's own ticks up to `now`. Their rate is not the page's.
     fn tick(&mut self, hands: Hands, now: SharedInstant) {
         while SharedInstant::ZERO + G::TICK_RATE.begin(self.ticks + 1) <= now {
             self.ticks += 1;
@@ -248,17 +250,17 @@ impl<G: Game> Plays for Table<G> {
     }
 }
 
-fn table(game: u32, seed: u64) -> Box<dyn Plays> {
+fn table(game: u32, seed: u64) -> Box<dyn AnyLaggedGame> {
     match game {
-        0 => Box::new(Table::new(tanks::Tanks::new(seed))),
-        1 => Box::new(Table::new(jet_car::JetCar::new(seed))),
-        2 => Box::new(Table::new(sailing::Sailing::new(seed))),
-        _ => Box::new(Table::new(race::Race::new(seed))),
+        0 => Box::new(LaggedGame::new(tanks::TanksGame::new(seed))),
+        1 => Box::new(LaggedGame::new(jet_car::JetCarGame::new(seed))),
+        2 => Box::new(LaggedGame::new(sailing::SailingGame::new(seed))),
+        _ => Box::new(LaggedGame::new(race::RaceGame::new(seed))),
     }
 }
 
-impl Play {
-    /// Tanks, 300 ms there and back, without help.
+impl PlayScene {
+    /// Creates the scene with tanks, a round trip of 300 ms, and no compensation.
     pub fn new(seed: u64) -> Self {
         let mut play = Self {
             seed,
@@ -283,7 +285,7 @@ impl Play {
     }
 }
 
-impl Scene for Play {
+impl Scene for PlayScene {
     fn knobs(&self) -> Cow<'static, [Knob]> {
         KNOBS.into()
     }
@@ -312,7 +314,7 @@ impl Scene for Play {
         let hands = Hands { is_bot: self.is_bot, ..self.hands };
         self.table.tick(hands, begin(self.ticks));
         let (own, others) = self.table.apart();
-        // Half of it at once, so that it is not moved sixty times a second.
+        // Half of it at once, so that it is not moved at every tick.
         for (past, now) in [(&mut self.own, own), (&mut self.others, others)] {
             if past.len() >= 2 * CHART_TICKS {
                 past.drain(..CHART_TICKS);
@@ -346,14 +348,14 @@ impl Scene for Play {
     }
 }
 
-/// The chart of how far off a screen is: pairs of numbers, the own thing's and the others', `every`
-/// so many seconds up to now.
+/// Returns the chart of a screen's error: pairs of numbers, the own thing's and the others',
+/// `every` this many seconds, up to now.
 pub(crate) fn apart_over_time(pairs: &[f64], every: f64) -> Chart {
     let count = pairs.len() / 2;
     let series = (0..2).map(|which| {
         let values = pairs.iter().skip(which).step_by(2).enumerate();
         Series {
-            // Blue for one's own, vermillion for the others.
+            // Blue for the own thing, vermilion for the others.
             colour: 5 - which as u32,
             stroke: Stroke::Solid,
             points: values.map(|(at, apart)| ((at as f64 - count as f64) * every, *apart)).collect(),
@@ -373,8 +375,8 @@ mod tests {
     use super::*;
     use crate::scene::turn;
 
-    fn played(turns: &[(&str, f64)], secs: u32) -> Play {
-        let mut play = Play::new(1);
+    fn played(turns: &[(&str, f64)], secs: u32) -> PlayScene {
+        let mut play = PlayScene::new(1);
         for (knob, value) in turns {
             assert!(turn(&mut play, knob, *value));
         }
@@ -403,7 +405,7 @@ mod tests {
     fn hands_move_the_own_thing() {
         for game in 0..4 {
             let mut play = played(&[("game", f64::from(game)), ("lag", 100.0)], 1);
-            let place = |play: &Play| {
+            let place = |play: &PlayScene| {
                 let mut frame = Vec::new();
                 play.frame(&mut frame);
                 Vec2::new(frame[5], frame[6])

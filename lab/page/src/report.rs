@@ -1,5 +1,4 @@
-//! The evaluator, for recordings that somebody drops onto the page: `fairpath lab eval` in a
-//! browser.
+//! The evaluator for recordings that are dropped onto the page: `fairpath lab eval` in a browser.
 
 use fairpath_eval::candidates::{MatchSetup, all};
 use fairpath_eval::evaluate::{Question, Summary, score};
@@ -9,15 +8,15 @@ use fairpath_eval::recording;
 use crate::guess::HORIZONS;
 use crate::scene::File;
 
-/// A recording, and what is asked about it.
-pub struct Evaluation {
+/// A recording, and the question that predictors answer about it.
+pub struct RecordingEvaluation {
     play: Play,
     stage: MatchSetup,
     question: Question,
 }
 
-impl Evaluation {
-    /// Reads a recording, and the breaks that belong to it; says what is wrong with it.
+impl RecordingEvaluation {
+    /// Reads a recording and its breaks. The error says what is wrong with the files.
     pub fn of(file: File<'_>, breaks: Option<File<'_>>) -> Result<Self, String> {
         let play = read_play(file, breaks)?;
         let stage = MatchSetup::of(&play);
@@ -26,24 +25,24 @@ impl Evaluation {
         Ok(Self { play, stage, question })
     }
 
-    /// Everybody who can be asked, by name.
+    /// Returns the names of all predictors.
     pub fn names() -> impl Iterator<Item = &'static str> {
         all().iter().map(|candidate| candidate.name)
     }
 
-    /// How many players there are, how many seconds they move together, and the hit radius.
+    /// Returns the number of players, the seconds in which they move together, and the hit radius.
     pub fn size(&self) -> [f64; 3] {
         [self.play.players.len() as f64, self.play.secs(), self.stage.hit_radius()]
     }
 
-    /// What lengths are counted in.
+    /// Returns the unit of length.
     pub fn unit(&self) -> String {
         self.play.unit.to_string()
     }
 
-    /// How one of them fares: the mean error at each horizon, the share of hits in per cent,
-    /// packets per player and second; nothing if it would have to know more than the recording
-    /// says.
+    /// Returns the score of a predictor: the mean error at each horizon, the share of hits in per
+    /// cent, packets per player and second. Returns `None` if the predictor needs more than the
+    /// recording contains.
     pub fn score(&self, number: usize) -> Option<Vec<f64>> {
         let mut predictor = all().get(number)?.make(&self.stage);
         let players = score(&self.play, predictor.as_mut(), &self.question).ok()?;
@@ -53,16 +52,17 @@ impl Evaluation {
     }
 }
 
-/// A recording as predictors see it, or what is wrong with it: what, where, and how to fix it.
+/// Reads a recording into the form that predictors use. The error says what is wrong, where, and
+/// how to fix it.
 pub(crate) fn read_play(file: File<'_>, breaks: Option<File<'_>>) -> Result<Play, String> {
     let recording = recording::read(file, breaks).map_err(|error| error.to_string())?;
     let play = Play::from_recording(&recording.without_height());
-    // Half a second of it sets the scale of everything.
+    // Half a second of motion sets the scale of all numbers.
     if play.top_speed() > 0.0 { Ok(play) } else { Err(nobody_moves(file.name)) }
 }
 
 fn nobody_moves(name: &str) -> String {
-    format!("{name}: nobody in it moves for half a second without a break: record some motion first")
+    format!("{name}: no player moves for half a second without a break; record some motion first")
 }
 
 #[cfg(test)]
@@ -80,20 +80,20 @@ mod tests {
             let secs = f64::from(sample) * 0.05;
             rows += &format!("{secs},ann,1,{},0\n", 4.0 * secs);
         }
-        let evaluation = Evaluation::of(file("walk.csv", &rows), None).expect("a recording");
+        let evaluation = RecordingEvaluation::of(file("walk.csv", &rows), None).expect("a recording");
         let line = evaluation.score(0).expect("a line needs nothing");
         assert!(line[..HORIZONS.len()].iter().all(|mean| *mean < 0.05), "a line predicts a line: {line:?}");
-        let oaekb = Evaluation::names().position(|name| name == "oaekb").expect("it is there");
-        assert_eq!(evaluation.score(oaekb), None, "nobody knows the walls");
+        let oaekb = RecordingEvaluation::names().position(|name| name == "oaekb").expect("it is there");
+        assert_eq!(evaluation.score(oaekb), None, "the recording has no walls");
         let rows: String =
             (0..40).map(|sample| format!("{},ann,1,0,0\n", f64::from(sample) * 0.05)).collect();
         let still = format!("t,entity,team,x,y\n{rows}");
         for (text, said) in [
             ("hello", "unknown header"),
             ("t,entity,team,x,y\n0,ann,1,zero,0\n", "row 2, column x: `zero` is not a number"),
-            (&still, "nobody in it moves"),
+            (&still, "no player moves"),
         ] {
-            let wrong = Evaluation::of(file("bad.csv", text), None).err().expect("it is");
+            let wrong = RecordingEvaluation::of(file("bad.csv", text), None).err().expect("it is");
             assert!(wrong.starts_with("bad.csv: ") && wrong.contains(said), "{wrong}");
         }
     }

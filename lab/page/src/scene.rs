@@ -1,5 +1,5 @@
-//! What all scenes have in common: they are played in ticks, they have knobs, and they show
-//! themselves as numbers.
+//! The interface of all scenes: they are played in ticks, have knobs, and show themselves as
+//! numbers.
 
 use std::borrow::Cow;
 
@@ -10,81 +10,80 @@ use fairpath_sim::Digest;
 
 use crate::chart::Chart;
 
-/// How often a scene is played on: as often as the games are.
+/// The tick rate of a scene, the same as that of the games.
 pub const TICK_RATE: TickRate = TickRate::hz(60);
 
-/// Something that is played before somebody's eyes.
+/// Something that the page plays and draws.
 ///
-/// A scene is a state machine: the same seed, the same knobs turned at the same ticks and the same
-/// hands give the same bits, natively and in a browser. It never asks how late it is; the page says
-/// how many ticks to play.
+/// A scene is a state machine: the same seed, knobs and inputs at the same ticks give the same
+/// bits, natively and in a browser. It never reads a clock; the page says how many ticks to play.
 pub trait Scene {
-    /// The knobs it has, in the order the page shows them.
+    /// Returns the knobs, in the order the page shows them.
     fn knobs(&self) -> Cow<'static, [Knob]>;
     /// Turns a knob. The value is within the knob's range.
     fn turn(&mut self, knob: &str, value: f64);
-    /// What a person's hands do from now on: −1 to 1 to the right and ahead, and whether the
-    /// trigger is pulled.
+    /// Sets the player's input from now on: −1 to 1 to the right and ahead, and whether the player
+    /// fires.
     fn steer(&mut self, _right: f64, _ahead: f64, _fires: bool) {}
     /// Plays one tick.
     fn tick(&mut self);
-    /// Does a piece of what was put off, small enough for one frame; whether there is more. What is
-    /// shown in the end does not depend on how often it was called, or when.
+    /// Does a piece of the deferred work, small enough for one frame, and returns whether there is
+    /// more. The result does not depend on how often or when this is called.
     fn think(&mut self) -> bool {
         false
     }
-    /// Everything there is to draw, as plain numbers in the order that each scene's own page
-    /// states.
+    /// Appends everything there is to draw, as plain numbers in the order that each scene
+    /// documents.
     fn frame(&self, out: &mut Vec<f64>);
-    /// What never moves, as lines; closed ones end where they begin.
+    /// Returns the static lines of the scene. Closed lines end where they begin.
     fn ground(&self) -> Vec<Vec<Vec2>> {
         Vec::new()
     }
-    /// One of its charts, counted from zero.
+    /// Returns a chart by its number, counted from zero.
     fn chart(&self, _number: u32) -> Option<Chart> {
         None
     }
-    /// Reads a recording that somebody dropped onto the page, and the breaks that belong to it;
-    /// says what is wrong with it.
+    /// Reads a recording that was dropped onto the page, and its breaks. The error says what is
+    /// wrong with the file.
     fn read(&mut self, _file: File<'_>, _breaks: Option<File<'_>>) -> Result<(), String> {
-        Err("this scene has no use for files".into())
+        Err("this scene does not read files; drop the file onto `guess` or `report`".into())
     }
-    /// Something about itself in words, such as the reason why a prediction failed.
+    /// Returns a text about the scene, such as the reason why a prediction failed.
     fn words(&mut self, _about: &str) -> String {
         String::new()
     }
 }
 
-/// Somebody's file.
+/// A file from the user.
 pub type File<'a> = fairpath_eval::recording::Source<'a>;
 
-/// Something about a scene that can be changed while it is played.
+/// A setting of a scene that can change while it is played.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Knob {
-    /// What the page and its address call it.
+    /// The name in the page and in its address.
     pub name: &'static str,
-    /// Its least value.
+    /// The smallest value.
     pub low: f64,
-    /// Its greatest value.
+    /// The largest value.
     pub high: f64,
-    /// From one value to the next.
+    /// The step between two values.
     pub step: f64,
-    /// What it is at first.
+    /// The default value.
     pub usual: f64,
 }
 
 impl Knob {
-    /// A knob with a range.
+    /// Creates a knob with a range.
     pub const fn new(name: &'static str, low: f64, high: f64, step: f64, usual: f64) -> Self {
         Self { name, low, high, step, usual }
     }
 
-    /// One that chooses among `count` things.
+    /// Creates a knob that chooses one of `count` options.
     pub const fn choice(name: &'static str, count: u32, usual: u32) -> Self {
         Self::new(name, 0.0, count as f64 - 1.0, 1.0, usual as f64)
     }
 
-    /// The nearest value it can have; what is no number leaves it where it is at first.
+    /// Returns the nearest valid value. NaN gives the default.
     pub fn nearest(&self, value: f64) -> f64 {
         if value.is_nan() {
             return self.usual;
@@ -93,33 +92,33 @@ impl Knob {
     }
 }
 
-/// The scenes there are, by the name they have in the page's address.
+/// The names of the scenes, as in the page's address.
 pub const NAMES: [&str; 4] = ["screens", "told", "guess", "play"];
 
-/// The scene of this name, at its beginning.
+/// Creates the scene of this name.
 pub fn scene(name: &str, seed: u64) -> Option<Box<dyn Scene>> {
     Some(match name {
         "screens" => Box::new(crate::screens::Screens::new(seed)),
         "told" => Box::new(crate::told::Told::new(seed)),
         "guess" => Box::new(crate::guess::Guess::new(seed)),
-        "play" => Box::new(crate::play::Play::new(seed)),
+        "play" => Box::new(crate::play::PlayScene::new(seed)),
         _ => return None,
     })
 }
 
-/// Turns a knob to the nearest value it can have; false if the scene has no such knob.
+/// Turns a knob to the nearest valid value. Returns false if the scene has no such knob.
 pub fn turn(scene: &mut dyn Scene, name: &str, value: f64) -> bool {
     let Some(knob) = scene.knobs().iter().find(|knob| knob.name == name).copied() else { return false };
     scene.turn(name, knob.nearest(value));
     true
 }
 
-/// Nothing is put off any longer.
+/// Does all deferred work.
 pub fn finish_thinking(scene: &mut dyn Scene) {
     while scene.think() {}
 }
 
-/// 64 bits that stand for all that a scene shows.
+/// Returns 64 bits that stand for everything a scene shows.
 pub fn digest(scene: &dyn Scene) -> Digest {
     let mut frame = Vec::new();
     scene.frame(&mut frame);
@@ -130,12 +129,12 @@ pub fn digest(scene: &dyn Scene) -> Digest {
     digest
 }
 
-/// What a tick begins at.
+/// Returns the instant at which a tick begins.
 pub(crate) fn begin(tick: u64) -> SharedInstant {
     SharedInstant::ZERO + TICK_RATE.begin(tick.cast_signed())
 }
 
-/// Dice of one's own for every part of a scene.
+/// Returns an independent random generator for a part of a scene.
 pub(crate) fn dice(seed: u64, part: u64) -> Random {
     Random::from_seed(seed).fork(part)
 }

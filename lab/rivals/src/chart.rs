@@ -1,4 +1,4 @@
-//! A picture of a few lines.
+//! A chart of a few lines.
 
 use std::ops::Range;
 use std::path::Path;
@@ -6,46 +6,46 @@ use std::path::Path;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-/// What a picture shows.
-pub(crate) struct Chart<'a> {
+/// A chart.
+pub(crate) struct GrowthChart<'a> {
     pub(crate) title: &'a str,
-    pub(crate) across: Axis<'a>,
-    pub(crate) up: Axis<'a>,
-    pub(crate) lines: &'a [Line],
+    pub(crate) across: ChartAxis<'a>,
+    pub(crate) up: ChartAxis<'a>,
+    pub(crate) lines: &'a [ChartLine],
 }
 
-/// What an axis shows, and how values lie on it.
+/// An axis: its name and its scale.
 #[derive(Clone, Copy)]
-pub(crate) struct Axis<'a> {
+pub(crate) struct ChartAxis<'a> {
     pub(crate) name: &'a str,
-    pub(crate) scale: Scale,
+    pub(crate) scale: AxisScale,
 }
 
 #[derive(Clone, Copy)]
-pub(crate) enum Scale {
-    /// From zero on, evenly.
+pub(crate) enum AxisScale {
+    /// Linear, from zero.
     Even,
-    /// By powers of two.
+    /// Logarithmic, by powers of two.
     Powers,
 }
 
-/// One line.
-pub(crate) struct Line {
+/// One line of a chart.
+pub(crate) struct ChartLine {
     pub(crate) label: &'static str,
     pub(crate) points: Vec<(f64, f64)>,
 }
 
 const SIZE: (u32, u32) = (860, 380);
-/// For what the lines are called, beside the plot, where no line can be.
+/// Width of the legend, beside the plot, where no line can be.
 const LEGEND_WIDTH: u32 = 210;
-/// Okabe and Ito's first three, which colour-blind readers can tell apart.
+/// Three colours of Okabe and Ito, which colour-blind readers can tell apart.
 const COLOURS: [RGBColor; 3] =
     [RGBColor(0x3A, 0x3A, 0x3A), RGBColor(0xD5, 0x5E, 0x00), RGBColor(0x00, 0x72, 0xB2)];
 const FONT: &str = "sans-serif";
 const IN_MEMORY: &str = "drawing into a string cannot fail";
 
-impl Chart<'_> {
-    /// Draws it as SVG.
+impl GrowthChart<'_> {
+    /// Writes the chart to a file, as SVG.
     pub(crate) fn draw(&self, file: &Path) {
         let mut drawing = String::new();
         let root = SVGBackend::with_string(&mut drawing, SIZE).into_drawing_area();
@@ -55,12 +55,12 @@ impl Chart<'_> {
         self.name_lines(&legend);
         root.present().expect(IN_MEMORY);
         drop((plot, legend, root));
-        std::fs::write(file, drawing).expect("the folder can be written to");
+        std::fs::write(file, drawing).expect("the folder is writable");
     }
 
     fn plot(&self, area: &DrawingArea<SVGBackend<'_>, Shift>) {
-        let Axis { scale: scale_across, .. } = self.across;
-        let Axis { scale: scale_up, .. } = self.up;
+        let ChartAxis { scale: scale_across, .. } = self.across;
+        let ChartAxis { scale: scale_up, .. } = self.up;
         let (across, up) = (self.range(scale_across, |point| point.0), self.range(scale_up, |point| point.1));
         let (steps_across, steps_up) = (scale_across.steps(&across), scale_up.steps(&up));
         let mut chart = ChartBuilder::on(area)
@@ -99,13 +99,13 @@ impl Chart<'_> {
         }
     }
 
-    fn range(&self, scale: Scale, of: impl Fn(&(f64, f64)) -> f64) -> Range<f64> {
+    fn range(&self, scale: AxisScale, of: impl Fn(&(f64, f64)) -> f64) -> Range<f64> {
         let values = || self.lines.iter().flat_map(|line| line.points.iter().map(&of));
         scale.range(values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max))
     }
 }
 
-impl Scale {
+impl AxisScale {
     fn place(self, value: f64) -> f64 {
         match self {
             Self::Even => value,
@@ -121,7 +121,7 @@ impl Scale {
         format!("{value:.4}").trim_end_matches('0').trim_end_matches('.').to_owned()
     }
 
-    /// What is shown of these values: of powers, from the one below to the one above.
+    /// Returns the range of the axis for these values. A logarithmic axis ends at whole powers.
     fn range(self, min: f64, max: f64) -> Range<f64> {
         match self {
             Self::Even => 0.0..max,
@@ -129,7 +129,7 @@ impl Scale {
         }
     }
 
-    /// How many labels there are.
+    /// Returns the number of labels.
     fn steps(self, range: &Range<f64>) -> usize {
         match self {
             Self::Even => 6,

@@ -1,95 +1,97 @@
-//! Who is measured, in which order, and what comes of it.
+//! Runs every method and collects the results.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use fairpath_bench::{Errors, Helper, Scene, machine};
+use fairpath_bench::{ErrorHistogram, Helper, TankRecording, machine};
 use fairpath_net::middleman::{Bounds, Middleman, MiddlemanConfig};
 use fairpath_sim::{LinkConfig, Loss};
 
-use crate::roles::{AS_RECEIVERS, AS_SERVER, Invitation, Terms, Used};
-use crate::table::Table;
-use crate::ways::{WAYS, Way};
+use crate::roles::{AS_RECEIVERS, AS_SERVER, ConnectInfo, RunTerms, Used};
+use crate::table::FanOutTable;
+use crate::ways::{METHODS, Method};
 
-/// How many there are of everything.
+/// The numbers of entities and receivers.
 const TANKS: usize = 64;
 const RECEIVERS: [usize; 2] = [16, 64];
-/// How often those tell who send every state.
+/// The rate of methods that send every state, in ticks per second.
 const FULL_HZ: f64 = 30.0;
-/// How long is measured.
+/// The duration of a measurement.
 const MEASURE_SECS: f64 = 8.0;
 
-/// How much of the scene is looked at without a network.
+/// The part of the recording that is sampled without a network.
 const LOOK_AT: Duration = Duration::from_secs(20);
 
-/// Everything that is known of one way to tell.
+/// The result of one method.
 #[derive(Clone, Debug)]
-pub(crate) struct Outcome {
+pub(crate) struct MethodResult {
     pub(crate) title: String,
-    /// Processor time of the server for each entity, receiver and tick of 30 Hz, in nanoseconds.
+    /// Processor time of the server per entity, receiver and tick of 30 Hz, in nanoseconds.
     pub(crate) nanos: f64,
-    /// For each DR vector that left, where there are such things.
+    /// The same per DR vector sent, for methods that send DR vectors.
     pub(crate) nanos_per_vector: Option<f64>,
-    /// DR vectors for each entity, receiver and tick of 30 Hz.
+    /// DR vectors per entity, receiver and tick of 30 Hz.
     pub(crate) vectors: Option<f64>,
     pub(crate) rms: f64,
     pub(crate) p99: f64,
-    /// Bytes and datagrams that left the server for each entity, receiver and tick of 30 Hz.
+    /// Bytes and datagrams that the server sent, per entity, receiver and tick of 30 Hz.
     pub(crate) bytes: f64,
     pub(crate) datagrams: f64,
-    /// Looks at a tank that its receiver had not heard of.
+    /// Samples of tanks that the receiver had no update of.
     pub(crate) unseen: u64,
-    /// Ticks that came later than half a tick.
+    /// Ticks that were more than half a tick late.
     pub(crate) late: u32,
 }
 
-/// The whole table, or the part of it that was asked for.
+/// Prints the whole table, or the part that the words choose.
 pub(crate) fn fan_out(chosen: &[&str]) -> ExitCode {
     let counts: Vec<usize> = chosen.iter().filter_map(|word| word.parse().ok()).collect();
     let names: Vec<&str> = chosen.iter().copied().filter(|word| word.parse::<usize>().is_err()).collect();
-    if let Some(unknown) = names.iter().find(|name| Way::named(name).is_none()) {
-        let known: Vec<&str> = WAYS.iter().map(|way| way.name).collect();
-        eprintln!("error: there is no way {unknown:?}; there are: {}", known.join(", "));
+    if let Some(unknown) = names.iter().find(|name| Method::named(name).is_none()) {
+        let known: Vec<&str> = METHODS.iter().map(|method| method.name).collect();
+        eprintln!("error: there is no method {unknown:?}; choose from {}", known.join(", "));
         return ExitCode::from(2);
     }
     let counts = if counts.is_empty() { RECEIVERS.to_vec() } else { counts };
-    let is_chosen = |way: &Way| names.is_empty() || names.contains(&way.name);
+    let is_chosen = |method: &Method| names.is_empty() || names.contains(&method.name);
     for receivers in counts {
-        let ways: Vec<&Way> = WAYS.iter().filter(|way| is_chosen(way)).collect();
-        println!("{}", compare(&ways, receivers));
+        let methods: Vec<&Method> = METHODS.iter().filter(|method| is_chosen(method)).collect();
+        println!("{}", compare(&methods, receivers));
     }
     ExitCode::SUCCESS
 }
 
-fn compare(ways: &[&Way], receivers: usize) -> Table {
-    let full = |way: &&Way| run(way, TANKS, receivers, FULL_HZ, way.title.to_owned());
-    let mut outcomes: Vec<Outcome> = ways.iter().map(full).collect();
-    let ours = outcomes.iter().zip(ways).find(|(_, way)| way.name == "fairpath").map(|(ours, _)| ours.rms);
+fn compare(methods: &[&Method], receivers: usize) -> FanOutTable {
+    let full = |method: &&Method| run(method, TANKS, receivers, FULL_HZ, method.title.to_owned());
+    let mut outcomes: Vec<MethodResult> = methods.iter().map(full).collect();
+    let ours =
+        outcomes.iter().zip(methods).find(|(_, method)| method.name == "fairpath").map(|(ours, _)| ours.rms);
     if let Some(hz) = ours.map(rate_with_error) {
-        let slower = ways.iter().filter(|way| way.sends_every_state && way.name != "raw-each");
-        outcomes
-            .extend(slower.map(|way| run(way, TANKS, receivers, hz, format!("{}, {hz:.1} Hz", way.title))));
+        let slower = methods.iter().filter(|method| method.sends_every_state && method.name != "raw-each");
+        outcomes.extend(
+            slower.map(|method| run(method, TANKS, receivers, hz, format!("{}, {hz:.1} Hz", method.title))),
+        );
     }
-    let share_moving = Scene::record(TANKS, LOOK_AT, crate::roles::SEED).share_moving();
-    Table { tanks: TANKS, receivers, share_moving, outcomes }
+    let share_moving = TankRecording::record(TANKS, LOOK_AT, crate::roles::SEED).share_moving();
+    FanOutTable { tanks: TANKS, receivers, share_moving, outcomes }
 }
 
-/// How often every state must be sent so that what receivers show is off by this much, on average:
-/// they go straight on from the last state. Found by trying, without a network.
+/// Returns the rate at which sending every state gives this error: receivers extrapolate the last
+/// state linearly. Found by bisection, without a network.
 fn rate_with_error(rms: f64) -> f64 {
     let lasting = LOOK_AT;
-    let scene = Scene::record(TANKS, lasting, crate::roles::SEED);
+    let recording = TankRecording::record(TANKS, lasting, crate::roles::SEED);
     let error_at = |hz: f64| {
-        let mut errors = Errors::default();
+        let mut errors = ErrorHistogram::default();
         for look in 0..2_000_u32 {
             let at = lasting * look / 2_000;
             let sent = Duration::from_secs_f64((at.as_secs_f64() * hz).floor() / hz);
             for tank in 0..TANKS {
-                let told = scene.truth(tank, sent);
-                let shown = told.position + told.velocity * (at.as_secs_f64() - sent.as_secs_f64());
-                errors.look(Some(shown), scene.truth(tank, at).position);
+                let state = recording.truth(tank, sent);
+                let shown = state.position + state.velocity * (at.as_secs_f64() - sent.as_secs_f64());
+                errors.record(Some(shown), recording.truth(tank, at).position);
             }
         }
         errors.rms()
@@ -102,15 +104,15 @@ fn rate_with_error(rms: f64) -> f64 {
     high
 }
 
-/// One way to tell.
-fn run(way: &Way, tanks: usize, receivers: usize, hz: f64, title: String) -> Outcome {
+/// Runs one method.
+fn run(method: &Method, tanks: usize, receivers: usize, hz: f64, title: String) -> MethodResult {
     eprintln!("   {title}: {tanks} entities, {receivers} receivers");
-    let terms = Terms { way: way.name.to_owned(), tanks, receivers, hz, secs: MEASURE_SECS };
+    let terms = RunTerms { method: method.name.to_owned(), tanks, receivers, hz, secs: MEASURE_SECS };
     let played = play(&terms, LinkConfig::default());
     let share = (tanks * receivers) as f64 * played.secs * FULL_HZ;
     let nanos = played.used.processor_secs * 1e9;
     let vectors = played.used.vectors.map(|vectors| vectors as f64);
-    Outcome {
+    MethodResult {
         title,
         nanos: nanos / share,
         nanos_per_vector: vectors.map(|vectors| nanos / vectors),
@@ -124,37 +126,38 @@ fn run(way: &Way, tanks: usize, receivers: usize, hz: f64, title: String) -> Out
     }
 }
 
-/// What one pair of processes came to.
-pub(crate) struct Played {
+/// What one run of a server process and a receiver process measured.
+pub(crate) struct RunResult {
     pub(crate) used: Used,
-    pub(crate) errors: Errors,
+    pub(crate) errors: ErrorHistogram,
     pub(crate) secs: f64,
     pub(crate) bytes: u64,
     pub(crate) datagrams: u64,
 }
 
-/// Plays once. Everything goes through a proxy, which counts, and which is the same for all: on the
-/// loopback it is who sends that pays for waking up who receives, which no server in a network
-/// does, and ways differ in how many threads their receivers have.
-pub(crate) fn play(terms: &Terms, link: LinkConfig) -> Played {
-    let terms_text = serde_json::to_string(terms).expect("it becomes JSON");
+/// Runs a server process and a receiver process once. All traffic goes through a proxy, which
+/// counts it and is the same for all methods: on the loopback the sender pays for waking up the
+/// receiver, which no server in a network does, and methods differ in how many threads their
+/// receivers have.
+pub(crate) fn play(terms: &RunTerms, link: LinkConfig) -> RunResult {
+    let terms_text = serde_json::to_string(terms).expect("run terms serialize to JSON");
     let mut server = Helper::start([AS_SERVER, &terms_text]);
-    let mut invitation: Invitation = server.hear();
-    let proxy = proxy(invitation.address, link, terms.receivers);
-    invitation.address = proxy.address();
-    let invitation = serde_json::to_string(&invitation).expect("it becomes JSON");
-    let receivers = Helper::start([AS_RECEIVERS, &terms_text, &invitation]);
-    let _: String = server.hear();
+    let mut info: ConnectInfo = server.next_report();
+    let proxy = proxy(info.address, link, terms.receivers);
+    info.address = proxy.address();
+    let info = serde_json::to_string(&info).expect("run terms serialize to JSON");
+    let receivers = Helper::start([AS_RECEIVERS, &terms_text, &info]);
+    let _: String = server.next_report();
     let (began, before) = (machine::now(), counts(&proxy));
-    let used: Used = server.hear();
+    let used: Used = server.next_report();
     let (ended, after) = (machine::now(), counts(&proxy));
-    let seconds: BTreeMap<u64, Errors> = receivers.finish();
-    let mut errors = Errors::default();
-    // Whole seconds that were measured from their beginning to their end.
+    let seconds: BTreeMap<u64, ErrorHistogram> = receivers.finish();
+    let mut errors = ErrorHistogram::default();
+    // Only seconds that lie wholly within the measurement count.
     for (_, second) in seconds.range(began.as_secs() + 1..ended.as_secs()) {
-        errors.add(second);
+        errors.merge(second);
     }
-    Played {
+    RunResult {
         used,
         errors,
         secs: (ended - began).as_secs_f64(),
@@ -163,21 +166,21 @@ pub(crate) fn play(terms: &Terms, link: LinkConfig) -> Played {
     }
 }
 
-/// A proxy, which has counted what the server sent.
+/// Starts a proxy, which counts what the server sends.
 fn proxy(to: SocketAddr, link: LinkConfig, receivers: usize) -> Middleman {
     let bounds = Bounds { clients_max: receivers, ..Bounds::default() };
     let config = MiddlemanConfig::between(([127, 0, 0, 1], 0).into(), to).both_ways(link).bounds(bounds);
-    Middleman::start(config).expect("the loopback has ports")
+    Middleman::start(config).expect("the loopback has a free port")
 }
 
-/// Bytes and datagrams that came from the server.
+/// Returns the bytes and datagrams that the server has sent.
 fn counts(proxy: &Middleman) -> (u64, u64) {
     let statistics = proxy.statistics();
     let down = || statistics.clients.iter().map(|client| &client.down.link);
     (down().map(|link| link.sent_bytes).sum(), down().map(|link| link.sent).sum())
 }
 
-/// A link that loses so many of all packets.
+/// Returns a link that loses this share of the packets.
 pub(crate) fn lossy(ratio: f64) -> LinkConfig {
     LinkConfig { loss: Loss::each(ratio), ..LinkConfig::default() }
 }

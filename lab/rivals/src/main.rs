@@ -1,10 +1,10 @@
-//! `cargo xtask bench fan-out`: what it costs a server to tell many receivers of many things,
-//! Fairpath beside the other ways.
+//! `cargo xtask bench fan-out`: the server's cost of sending many entities to many receivers, with
+//! Fairpath and with other libraries.
 //!
-//! The same tanks drive for everybody. A server process tells, another process receives for all
-//! receivers and compares what each of them shows with the truth, by the machine's one clock; so
-//! the server's processor time is measured alone. Between them is a proxy, the same for all, which
-//! counts bytes and datagrams: what the sockets send, without IP and UDP.
+//! Every method replicates the same recorded tanks. One process is the server and is measured
+//! alone. A second process runs all receivers and compares what each shows with the truth, by the
+//! machine's clock. A proxy between them counts the bytes and datagrams that the sockets send,
+//! without IP and UDP headers.
 #![forbid(unsafe_code)]
 
 mod chart;
@@ -18,9 +18,9 @@ mod ways;
 use std::process::ExitCode;
 
 const HELP: &str = "\
-fan-out [WORD…]    tells of 64 tanks to 16 and to 64 receivers, in every way; WORDs choose ways and numbers of receivers,
+fan-out [WORD…]    send 64 tanks to 16 and to 64 receivers with every method; WORDs choose methods and numbers of receivers,
                    such as `fan-out raw fairpath 16`
-growth [DIR]       how Fairpath's cost grows with entities, receivers and loss, beside the raw loop; pictures into DIR
+growth [DIR]       measure how the cost grows with entities, receivers and loss; write charts to DIR (default fairpath-out/growth)
 ";
 
 fn main() -> ExitCode {

@@ -1,80 +1,80 @@
-//! The two processes: the server, which is measured, and the receivers, who see how good it is.
+//! The two processes: the server, which is measured, and the receivers, which measure the error.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use fairpath_bench::{Errors, Scene, machine, report, until_stdin_ends};
+use fairpath_bench::{ErrorHistogram, TankRecording, machine, report, until_stdin_ends};
 use serde::{Deserialize, Serialize};
 
-use crate::ways::Way;
+use crate::ways::Method;
 
-/// How this program is called to be the server, and to be the receivers.
+/// Arguments that start this program as the server, and as the receivers.
 pub(crate) const AS_SERVER: &str = "--as-server";
 pub(crate) const AS_RECEIVERS: &str = "--as-receivers";
 
-/// What both processes must agree about.
+/// The terms that both processes share.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Terms {
-    pub(crate) way: String,
+pub(crate) struct RunTerms {
+    pub(crate) method: String,
     pub(crate) tanks: usize,
     pub(crate) receivers: usize,
     pub(crate) hz: f64,
-    /// How long is measured.
+    /// The duration of the measurement.
     pub(crate) secs: f64,
 }
 
-/// What receivers must know to come.
+/// What receivers need to connect.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Invitation {
+pub(crate) struct ConnectInfo {
     pub(crate) address: SocketAddr,
-    /// What the server proves to be, where there is such a thing.
+    /// The certificate or its fingerprint, for methods that have one.
     pub(crate) proof: String,
-    /// When the scene began, by the machine's clock.
+    /// The instant at which the recording began, by the machine's clock.
     pub(crate) began: Duration,
 }
 
-/// What the server used.
+/// What the server reports about the measurement.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Used {
     pub(crate) processor_secs: f64,
     pub(crate) ticks: u32,
-    /// DR vectors that left, for all receivers, where there are such things.
+    /// DR vectors sent to all receivers, for methods that send DR vectors.
     pub(crate) vectors: Option<u64>,
-    /// Ticks that came later than half a tick.
+    /// Ticks that were more than half a tick late.
     pub(crate) late: u32,
 }
 
-/// The motion is the same in all processes.
+/// The seed of the recording, the same in all processes.
 pub(crate) const SEED: u64 = 7;
-/// Longer than any process lives.
-const SCENE_LASTS: Duration = Duration::from_secs(60);
-/// From when everybody is there until the measurement begins: handshakes, path discovery and clocks
-/// are over then.
+/// The length of the recording: longer than any process lives.
+const RECORDING_SPAN: Duration = Duration::from_secs(60);
+/// Wait between the last connection and the measurement: handshakes, path discovery and clocks are
+/// done by then.
 const SETTLE_SECS: f64 = 3.0;
-/// How often a receiver draws.
+/// Frames per second of a receiver.
 const FRAMES_HZ: f64 = 60.0;
-/// Nobody waits longer than this for receivers.
+/// Longest wait for all receivers to connect.
 const GATHER_WITHIN: Duration = Duration::from_secs(30);
 
-impl Terms {
+impl RunTerms {
     fn from_words(words: &[&str]) -> Self {
-        serde_json::from_str(words[0]).expect("started by this same program")
+        serde_json::from_str(words[0]).expect("this program started the process")
     }
 
-    fn way(&self) -> &'static Way {
-        Way::named(&self.way).expect("started by this same program")
+    fn method(&self) -> &'static Method {
+        Method::named(&self.method).expect("this program started the process")
     }
 }
 
 pub(crate) fn serve(words: &[&str]) {
-    let terms = Terms::from_words(words);
-    let scene = Scene::record(terms.tanks, SCENE_LASTS, SEED);
-    let mut teller = (terms.way().tell)(&terms);
-    let (address, proof) = teller.invitation();
+    let terms = RunTerms::from_words(words);
+    let recording = TankRecording::record(terms.tanks, RECORDING_SPAN, SEED);
+    let mut server = (terms.method().server)(&terms);
+    let (address, proof) = server.connect_info();
     let began = machine::now();
-    report(&Invitation { address, proof, began });
+    report(&ConnectInfo { address, proof, began });
 
     let has_ended = until_stdin_ends();
     let period = Duration::from_secs_f64(1.0 / terms.hz);
@@ -84,21 +84,21 @@ pub(crate) fn serve(words: &[&str]) {
     let (mut gathered, mut late, mut start) = (None, 0, (Duration::ZERO, None));
     for tick in 0_u32.. {
         let at = machine::now() - began;
-        teller.tick(&scene, before, at);
+        server.tick(&recording, before, at);
         before = at;
-        if gathered.is_none() && teller.receivers() >= terms.receivers {
+        if gathered.is_none() && server.receivers() >= terms.receivers {
             gathered = Some(tick);
         }
         assert!(
             gathered.is_some() || at < GATHER_WITHIN,
-            "{}: {} of {}",
-            terms.way,
-            teller.receivers(),
+            "{}: only {} of {} receivers connected within 30 s",
+            terms.method,
+            server.receivers(),
             terms.receivers
         );
         if gathered.is_some_and(|gathered| tick == gathered + settle) {
             report(&"measuring");
-            start = (machine::processor_time(), teller.vectors());
+            start = (machine::processor_time(), server.vectors());
             late = 0;
         }
         if gathered.is_some_and(|gathered| tick == gathered + settle + measured) {
@@ -106,35 +106,35 @@ pub(crate) fn serve(words: &[&str]) {
         }
         next += period;
         late += u32::from(machine::now() > next + period / 2);
-        teller.wait_until(next);
+        server.wait_until(next);
     }
-    let vectors = teller.vectors().zip(start.1).map(|(after, before)| after - before);
+    let vectors = server.vectors().zip(start.1).map(|(after, before)| after - before);
     let processor_secs = (machine::processor_time() - start.0).as_secs_f64();
     report(&Used { processor_secs, ticks: measured, vectors, late });
-    // Receivers still look; they are told nothing any more, and their errors do not count.
+    // Receivers still draw, but the server sends nothing more and their errors do not count.
     while !has_ended.load(Ordering::Relaxed) {
-        teller.wait_until(machine::now() + period);
+        server.wait_until(machine::now() + period);
     }
 }
 
 pub(crate) fn receive(words: &[&str]) {
-    let terms = Terms::from_words(words);
-    let invitation: Invitation = serde_json::from_str(words[1]).expect("started by this same program");
-    let scene = Scene::record(terms.tanks, SCENE_LASTS, SEED);
+    let terms = RunTerms::from_words(words);
+    let info: ConnectInfo = serde_json::from_str(words[1]).expect("this program started the process");
+    let recording = TankRecording::record(terms.tanks, RECORDING_SPAN, SEED);
     let mut receivers: Vec<_> =
-        (0..terms.receivers).map(|nth| (terms.way().watch)(&terms, &invitation, nth as u64)).collect();
+        (0..terms.receivers).map(|nth| (terms.method().receiver)(&terms, &info, nth as u64)).collect();
     let has_ended = until_stdin_ends();
     let mut shown = vec![None; terms.tanks];
-    let mut metronome = machine::Metronome::hz(FRAMES_HZ);
-    // What each second was like: the judge knows afterwards which seconds were measured.
-    let mut seconds: BTreeMap<u64, Errors> = BTreeMap::new();
+    let mut timer = machine::TickTimer::hz(FRAMES_HZ);
+    // Errors by second: the parent process knows afterwards which seconds were measured.
+    let mut seconds: BTreeMap<u64, ErrorHistogram> = BTreeMap::new();
     while !has_ended.load(Ordering::Relaxed) {
-        metronome.wait();
+        timer.wait();
         for receiver in &mut receivers {
-            let now = receiver.frame(invitation.began, &mut shown);
-            let errors = seconds.entry((invitation.began + now).as_secs()).or_default();
+            let now = receiver.frame(info.began, &mut shown);
+            let errors = seconds.entry((info.began + now).as_secs()).or_default();
             for (tank, shown) in shown.iter().enumerate() {
-                errors.look(*shown, scene.truth(tank, now).position);
+                errors.record(*shown, recording.truth(tank, now).position);
             }
         }
     }

@@ -1,57 +1,58 @@
-//! Every state of one tick, as those send it who send every state; and what a receiver shows of it.
+//! Snapshots: every state of one tick, as methods without dead reckoning send them, and how a
+//! receiver shows them.
 
 use std::time::Duration;
 
 use fairpath::vector::Vec2;
-use fairpath_bench::Scene;
+use fairpath_bench::TankRecording;
 
-/// A state takes 18 bytes: who in two, position and velocity as four `f32`. With when it was true
-/// (four bytes, in microseconds) 64 of them fit into one packet of 1200.
+/// A state takes 18 bytes: the tank's number in two, position and velocity as four `f32`. With its
+/// instant (four bytes, in microseconds) 64 of them fit into one packet of 1200 bytes.
 const STATE_BYTES: usize = 18;
 const HEAD_BYTES: usize = 4;
 
-/// Position and velocity of a tank, as games spell them.
-pub(crate) fn spell(scene: &Scene, tank: usize, at: Duration) -> [f32; 4] {
-    let truth = scene.truth(tank, at);
+/// Returns position and velocity of a tank, in the precision that games send.
+pub(crate) fn spell(recording: &TankRecording, tank: usize, at: Duration) -> [f32; 4] {
+    let truth = recording.truth(tank, at);
     [truth.position.x, truth.position.y, truth.velocity.x, truth.velocity.y].map(|number| number as f32)
 }
 
-/// The states of all tanks, in packets of at most so many bytes.
-pub(crate) fn pack(scene: &Scene, at: Duration, bytes_max: usize) -> Vec<Vec<u8>> {
+/// Packs the states of all tanks into packets of at most `bytes_max` bytes.
+pub(crate) fn pack(recording: &TankRecording, at: Duration, bytes_max: usize) -> Vec<Vec<u8>> {
     let states_max = (bytes_max - HEAD_BYTES) / STATE_BYTES;
-    let tanks: Vec<usize> = (0..scene.len()).collect();
+    let tanks: Vec<usize> = (0..recording.len()).collect();
     let packet = |tanks: &[usize]| {
         let mut packet = Vec::with_capacity(HEAD_BYTES + tanks.len() * STATE_BYTES);
         packet.extend((at.as_micros() as u32).to_le_bytes());
         for tank in tanks {
             packet.extend((*tank as u16).to_le_bytes());
-            packet.extend(spell(scene, *tank, at).iter().flat_map(|number| number.to_le_bytes()));
+            packet.extend(spell(recording, *tank, at).iter().flat_map(|number| number.to_le_bytes()));
         }
         packet
     };
     tanks.chunks(states_max).map(packet).collect()
 }
 
-/// What a receiver knows of everybody, and where it shows them: along the velocity from when it was
-/// true. The clock is the machine's own, which flatters those who would first have to find out what
-/// time it is.
+/// The newest state of every tank that a receiver has. It is shown extrapolated along the velocity.
+/// The clock is the machine's own, which favours methods that would have to synchronise clocks
+/// first.
 #[derive(Clone, Debug)]
-pub(crate) struct Snapshot {
-    known: Vec<Option<Known>>,
+pub(crate) struct ReceivedStates {
+    known: Vec<Option<KnownState>>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Known {
+struct KnownState {
     at: Duration,
     numbers: [f32; 4],
 }
 
-impl Snapshot {
+impl ReceivedStates {
     pub(crate) fn of(tanks: usize) -> Self {
         Self { known: vec![None; tanks] }
     }
 
-    /// One of [`pack`]'s packets has come.
+    /// Takes in one of [`pack`]'s packets.
     pub(crate) fn take(&mut self, packet: &[u8]) {
         let Some((head, states)) = packet.split_first_chunk::<HEAD_BYTES>() else { return };
         let at = Duration::from_micros(u32::from_le_bytes(*head).into());
@@ -65,16 +66,16 @@ impl Snapshot {
         }
     }
 
-    /// Where a tank was, and how it moved.
+    /// Stores position and velocity of a tank at `at`, unless a newer state is known.
     pub(crate) fn learn(&mut self, tank: usize, at: Duration, numbers: [f32; 4]) {
         if let Some(known) = self.known.get_mut(tank)
             && known.is_none_or(|known| known.at < at)
         {
-            *known = Some(Known { at, numbers });
+            *known = Some(KnownState { at, numbers });
         }
     }
 
-    /// Where everybody is shown.
+    /// Writes the shown position of every tank at `now`.
     pub(crate) fn show(&self, now: Duration, shown: &mut [Option<Vec2>]) {
         for (known, shown) in self.known.iter().zip(shown) {
             *shown = known.map(|known| known.shown(now));
@@ -82,7 +83,7 @@ impl Snapshot {
     }
 }
 
-impl Known {
+impl KnownState {
     fn shown(&self, now: Duration) -> Vec2 {
         let [x, y, vx, vy] = self.numbers.map(f64::from);
         let since = now.as_secs_f64() - self.at.as_secs_f64();

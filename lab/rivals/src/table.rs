@@ -1,29 +1,32 @@
-//! The table, as it stands in the README.
+//! The table of results, in Markdown.
 
 use std::fmt;
 
-use crate::contest::Outcome;
+use crate::contest::MethodResult;
 
-/// What was measured with so many tanks and receivers.
-pub(crate) struct Table {
+/// The results of one number of tanks and receivers.
+pub(crate) struct FanOutTable {
     pub(crate) tanks: usize,
     pub(crate) receivers: usize,
-    /// How much of the time a tank drives.
+    /// The share of the time that a tank drives.
     pub(crate) share_moving: f64,
-    pub(crate) outcomes: Vec<Outcome>,
+    pub(crate) outcomes: Vec<MethodResult>,
 }
 
-impl fmt::Display for Table {
+impl fmt::Display for FanOutTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { tanks, receivers, share_moving, outcomes } = self;
         let base = outcomes.first().map_or(f64::NAN, |first| first.nanos);
         let moving = share_moving * 100.0;
         writeln!(f, "{tanks} entities × {receivers} receivers, {moving:.0} % of the tanks moving;")?;
-        writeln!(f, "for each entity, receiver and tick of 30 Hz\n")?;
-        writeln!(f, "| | server CPU, ns | of the first | bytes | datagrams | error, RMS | error, p99 |")?;
+        writeln!(f, "per entity, receiver and tick of 30 Hz\n")?;
+        writeln!(
+            f,
+            "| | server CPU, ns | ratio to the first | bytes | datagrams | error, RMS | error, p99 |"
+        )?;
         writeln!(f, "| --- | --- | --- | --- | --- | --- | --- |")?;
         for outcome in outcomes {
-            let Outcome { title, nanos, bytes, datagrams, rms, p99, .. } = outcome;
+            let MethodResult { title, nanos, bytes, datagrams, rms, p99, .. } = outcome;
             let of_first = nanos / base;
             writeln!(
                 f,
@@ -35,15 +38,19 @@ impl fmt::Display for Table {
             if let (Some(vectors), Some(nanos)) = (outcome.vectors, outcome.nanos_per_vector) {
                 writeln!(
                     f,
-                    "{}: {vectors:.4} DR vectors for each entity, receiver and tick, {nanos:.0} ns each",
+                    "{}: {vectors:.4} DR vectors per entity, receiver and tick, {nanos:.0} ns each",
                     outcome.title
                 )?;
             }
             if outcome.unseen > 0 {
-                writeln!(f, "{}: {} looks at tanks nobody had told of", outcome.title, outcome.unseen)?;
+                writeln!(f, "{}: {} samples of tanks without an update yet", outcome.title, outcome.unseen)?;
             }
             if outcome.late > 0 {
-                writeln!(f, "{}: {} ticks came late: the machine was busy", outcome.title, outcome.late)?;
+                writeln!(
+                    f,
+                    "{}: {} ticks were late because the machine was busy",
+                    outcome.title, outcome.late
+                )?;
             }
         }
         Ok(())

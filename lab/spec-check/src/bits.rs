@@ -1,8 +1,8 @@
 //! Section 1: bits and codes.
 
-/// Why a message was not accepted.
+/// The reason why a message was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refused(pub &'static str);
+pub struct DecodeRefused(pub &'static str);
 
 /// A message, read bit by bit.
 pub struct Bits {
@@ -12,7 +12,7 @@ pub struct Bits {
 }
 
 impl Bits {
-    /// From hexadecimal digits, with white space anywhere between them.
+    /// Reads hexadecimal digits, with white space anywhere between them.
     pub fn from_hex(text: &str) -> Self {
         let digit = |c: char| c.to_digit(16).unwrap_or_else(|| panic!("{c:?} is not a hexadecimal digit"));
         let digits = text.chars().filter(|c| !c.is_whitespace()).map(digit);
@@ -20,7 +20,7 @@ impl Bits {
         Self { bits, at: 0, story: Vec::new() }
     }
 
-    /// What was read so far: field, bits, meaning.
+    /// Returns the fields read so far: name, bits, meaning.
     pub fn story(&self) -> &[String] {
         &self.story
     }
@@ -29,32 +29,32 @@ impl Bits {
         self.bits.len() - self.at
     }
 
-    pub(crate) fn finish(&mut self) -> Result<(), Refused> {
+    pub(crate) fn finish(&mut self) -> Result<(), DecodeRefused> {
         if self.left() >= 8 {
-            return Err(Refused("a byte too many"));
+            return Err(DecodeRefused("a byte too many"));
         }
         let start = self.at;
         while self.left() > 0 {
             if self.one()? {
-                return Err(Refused("fill bit"));
+                return Err(DecodeRefused("fill bit"));
             }
         }
         self.tell(start, "fill", "");
         Ok(())
     }
 
-    pub(crate) fn flag(&mut self, name: &str) -> Result<bool, Refused> {
+    pub(crate) fn flag(&mut self, name: &str) -> Result<bool, DecodeRefused> {
         Ok(self.bits(name, 1)? == 1)
     }
 
-    pub(crate) fn bits(&mut self, name: &str, width: u32) -> Result<u64, Refused> {
+    pub(crate) fn bits(&mut self, name: &str, width: u32) -> Result<u64, DecodeRefused> {
         let start = self.at;
         let number = self.take(width)?;
         self.tell(start, name, number);
         Ok(number)
     }
 
-    pub(crate) fn below(&mut self, name: &str, n: u64) -> Result<u64, Refused> {
+    pub(crate) fn below(&mut self, name: &str, n: u64) -> Result<u64, DecodeRefused> {
         let start = self.at;
         let mut width = 0;
         while 1u64 << width < n {
@@ -72,13 +72,13 @@ impl Bits {
         Ok(number)
     }
 
-    pub(crate) fn golomb(&mut self, name: &str, order: u32) -> Result<u64, Refused> {
+    pub(crate) fn golomb(&mut self, name: &str, order: u32) -> Result<u64, DecodeRefused> {
         let start = self.at;
         let mut zeros = 0;
         while !self.one()? {
             zeros += 1;
             if zeros > 48 - order {
-                return Err(Refused("golomb code too long"));
+                return Err(DecodeRefused("golomb code too long"));
             }
         }
         let above = (1 << zeros) + self.take(zeros)?;
@@ -87,11 +87,17 @@ impl Bits {
         Ok(number)
     }
 
-    pub(crate) fn signed_golomb(&mut self, name: &str, order: u32) -> Result<i128, Refused> {
+    pub(crate) fn signed_golomb(&mut self, name: &str, order: u32) -> Result<i128, DecodeRefused> {
         Ok(unzigzag(self.golomb(name, order)?))
     }
 
-    pub(crate) fn ascending(&mut self, name: &str, m: u64, low: u64, end: u64) -> Result<Vec<u64>, Refused> {
+    pub(crate) fn ascending(
+        &mut self,
+        name: &str,
+        m: u64,
+        low: u64,
+        end: u64,
+    ) -> Result<Vec<u64>, DecodeRefused> {
         if m == 0 {
             return Ok(Vec::new());
         }
@@ -103,7 +109,7 @@ impl Bits {
         Ok(numbers)
     }
 
-    fn take(&mut self, width: u32) -> Result<u64, Refused> {
+    fn take(&mut self, width: u32) -> Result<u64, DecodeRefused> {
         let mut number = 0;
         for _ in 0..width {
             number = number << 1 | u64::from(self.one()?);
@@ -111,8 +117,8 @@ impl Bits {
         Ok(number)
     }
 
-    fn one(&mut self) -> Result<bool, Refused> {
-        let bit = *self.bits.get(self.at).ok_or(Refused("ends too early"))?;
+    fn one(&mut self) -> Result<bool, DecodeRefused> {
+        let bit = *self.bits.get(self.at).ok_or(DecodeRefused("ends too early"))?;
         self.at += 1;
         Ok(bit)
     }
@@ -123,7 +129,7 @@ impl Bits {
     }
 }
 
-/// 0, 1, 2, 3, 4 … are 0, −1, 1, −2, 2 ….
+/// Decodes 0, 1, 2, 3, 4 … as 0, −1, 1, −2, 2 ….
 pub(crate) fn unzigzag(code: u64) -> i128 {
     let half = i128::from(code / 2);
     if code.is_multiple_of(2) { half } else { -half - 1 }

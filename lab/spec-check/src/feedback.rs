@@ -2,16 +2,21 @@
 
 use std::fmt::Write as _;
 
-use crate::bits::{Bits, Refused};
+use crate::bits::{Bits, DecodeRefused};
 use crate::precision::Given;
 use crate::{in_time, nearest};
 
-pub(crate) fn decode(bits: &mut Bits, given: &Given, sent: i128, text: &mut String) -> Result<(), Refused> {
+pub(crate) fn decode(
+    bits: &mut Bits,
+    given: &Given,
+    sent: i128,
+    text: &mut String,
+) -> Result<(), DecodeRefused> {
     let complete = if bits.flag("complete")? { "yes" } else { "no" };
     writeln!(text, "complete {complete}").expect("a string");
     let n = bits.bits("count", 8)? as usize;
     if n > bits.left() {
-        return Err(Refused("more receipts than bits"));
+        return Err(DecodeRefused("more receipts than bits"));
     }
     if n == 0 {
         return Ok(());
@@ -33,7 +38,7 @@ pub(crate) fn decode(bits: &mut Bits, given: &Given, sent: i128, text: &mut Stri
     Ok(())
 }
 
-fn packets(bits: &mut Bits, given: &Given, n: u64) -> Result<Vec<i128>, Refused> {
+fn packets(bits: &mut Bits, given: &Given, n: u64) -> Result<Vec<i128>, DecodeRefused> {
     let low = bits.bits("newest", 16)?;
     let mut newest = nearest(low, 16, given.newest_sent);
     if newest < 0 {
@@ -44,7 +49,7 @@ fn packets(bits: &mut Bits, given: &Given, n: u64) -> Result<Vec<i128>, Refused>
     }
     let span = bits.golomb("span", 0)? + (n - 1);
     if span >= 1 << 15 || i128::from(span) > newest {
-        return Err(Refused("packets too far apart"));
+        return Err(DecodeRefused("packets too far apart"));
     }
     let mut offsets = vec![0];
     offsets.extend(bits.ascending("packet", n - 2, 1, span)?);
@@ -52,7 +57,7 @@ fn packets(bits: &mut Bits, given: &Given, n: u64) -> Result<Vec<i128>, Refused>
     Ok(offsets.into_iter().map(|offset| newest - i128::from(span) + i128::from(offset)).collect())
 }
 
-fn column(bits: &mut Bits, name: &str, n: usize) -> Result<Vec<i128>, Refused> {
+fn column(bits: &mut Bits, name: &str, n: usize) -> Result<Vec<i128>, DecodeRefused> {
     let least = bits.signed_golomb("least", 14)?;
     let order = bits.bits("order", 5)?;
     let mut above = vec![0; n];
@@ -63,10 +68,10 @@ fn column(bits: &mut Bits, name: &str, n: usize) -> Result<Vec<i128>, Refused> {
     }
     let numbers: Vec<i128> = above.iter().map(|above| least + above).collect();
     if numbers.iter().any(|number| number.abs() > 1 << 45) {
-        return Err(Refused("a number beyond its column's limit"));
+        return Err(DecodeRefused("a number beyond its column's limit"));
     }
     if !above.contains(&0) || order != order_of(&above) {
-        return Err(Refused("a column spelt otherwise"));
+        return Err(DecodeRefused("a column that is not canonical"));
     }
     Ok(numbers)
 }
@@ -80,13 +85,13 @@ fn order_of(above: &[i128]) -> u64 {
     (0..=30).rev().find(|order| 1i128 << order <= mean).expect("one is a power of two")
 }
 
-fn stale(bits: &mut Bits) -> Result<String, Refused> {
+fn stale(bits: &mut Bits) -> Result<String, DecodeRefused> {
     if !bits.flag("any stale")? {
         return Ok(String::new());
     }
     let last = bits.bits("last stale", 8)?;
     if last > 254 {
-        return Err(Refused("a place that no datagram has"));
+        return Err(DecodeRefused("an index beyond the largest datagram"));
     }
     let mut text = String::new();
     for place in 0..last {

@@ -1,8 +1,8 @@
-//! A decoder that follows `PROTOCOL.md` and nothing else. It shares no code with the library, is
-//! slow, and exists to disagree.
+//! A decoder written from `PROTOCOL.md` alone. It shares no code with the library, so that mistakes
+//! of the library or of the document show as a difference. It is slow.
 //!
 //! [`decode`] turns a message into the text that the golden files hold beside it; [`Bits::story`]
-//! tells what each bit was for. Section numbers in the comments are those of `PROTOCOL.md`.
+//! lists the meaning of each bit. Section numbers in the comments are those of `PROTOCOL.md`.
 #![forbid(unsafe_code)]
 
 mod bits;
@@ -12,49 +12,50 @@ mod precision;
 mod session;
 mod updates;
 
-pub use bits::{Bits, Refused};
+pub use bits::{Bits, DecodeRefused};
 pub use precision::Given;
 pub use session::decode_session;
 
-/// The message in words, one fact to the line.
-pub fn decode(bits: &mut Bits, given: &Given) -> Result<String, Refused> {
+/// Returns the message as text, one fact per line.
+pub fn decode(bits: &mut Bits, given: &Given) -> Result<String, DecodeRefused> {
     let (kind, sent, mut text) = header(bits, given)?;
     match kind {
         0 => updates::decode(bits, given, 2, sent, &mut text)?,
         1 => updates::decode(bits, given, 3, sent, &mut text)?,
         2 => feedback::decode(bits, given, sent, &mut text)?,
-        _ => return Err(Refused("unknown kind")),
+        _ => return Err(DecodeRefused("unknown kind")),
     }
     bits.finish()?;
     Ok(text)
 }
 
-/// Section 3.
-fn header(bits: &mut Bits, given: &Given) -> Result<(u64, i128, String), Refused> {
+/// Decodes the header: section 3.
+fn header(bits: &mut Bits, given: &Given) -> Result<(u64, i128, String), DecodeRefused> {
     if bits.bits("version", 3)? != 2 {
-        return Err(Refused("unknown version"));
+        return Err(DecodeRefused("unknown version"));
     }
     let kind = bits.bits("kind", 3)?;
     let confirms = bits.flag("confirms")?;
     if bits.flag("reserved")? {
-        return Err(Refused("reserved bit"));
+        return Err(DecodeRefused("reserved bit"));
     }
     let packet = bits.bits("packet", 16)?;
     let sent = nearest(bits.bits("sent", 28)?, 28, given.near);
     in_time(sent)?;
     let nonce = bits.bits("nonce", 8)?;
     let confirmed = if confirms { bits.bits("confirmed", 16)?.to_string() } else { "none".to_owned() };
-    let name = ["updates 2d", "updates 3d", "feedback"].get(kind as usize).ok_or(Refused("unknown kind"))?;
+    let name =
+        ["updates 2d", "updates 3d", "feedback"].get(kind as usize).ok_or(DecodeRefused("unknown kind"))?;
     Ok((kind, sent, format!("{name}\npacket {packet}\nsent {sent}\nnonce {nonce}\nconfirmed {confirmed}\n")))
 }
 
-/// The number nearest to `near` with these low bits; of two the greater.
+/// Returns the number nearest to `near` with these low bits, or the greater of two.
 fn nearest(low: u64, width: u32, near: i128) -> i128 {
     let whole = 1i128 << width;
     let ahead = (i128::from(low) - near).rem_euclid(whole);
     if ahead <= whole / 2 { near + ahead } else { near + ahead - whole }
 }
 
-fn in_time(micros: i128) -> Result<i128, Refused> {
-    if micros.abs() <= 1 << 60 { Ok(micros) } else { Err(Refused("beyond the ends of time")) }
+fn in_time(micros: i128) -> Result<i128, DecodeRefused> {
+    if micros.abs() <= 1 << 60 { Ok(micros) } else { Err(DecodeRefused("beyond the ends of time")) }
 }

@@ -1,10 +1,10 @@
-//! Tells the story of a golden message, bit by bit: `cargo run -p spec-check
+//! Prints the meaning of a golden message, bit by bit: `cargo run -p spec-check
 //! lab/vectors/one_linear_2d.hex`.
 
 use std::path::Path;
 use std::process::ExitCode;
 
-use spec_check::{Bits, Given, Refused, decode, decode_session};
+use spec_check::{Bits, DecodeRefused, Given, decode, decode_session};
 
 fn main() -> ExitCode {
     let Some(path) = std::env::args().nth(1) else {
@@ -18,7 +18,7 @@ fn main() -> ExitCode {
         match (std::fs::read_to_string(path), std::fs::read_to_string(path.with_extension("txt"))) {
             (Ok(hex), Ok(given)) => (hex, given),
             (Err(error), _) | (_, Err(error)) => {
-                eprintln!("error: {}: {error}", path.display());
+                eprintln!("error: cannot read {} and the .txt beside it: {error}", path.display());
                 return ExitCode::from(2);
             }
         };
@@ -26,7 +26,7 @@ fn main() -> ExitCode {
     if let Some((room @ ("stream" | "message" | "datagram" | "lobby"), _)) = given.split_once("\n\n") {
         match decode_session(room, &hex) {
             Ok(text) => println!("{text}"),
-            Err(Refused(reason)) => println!("refused: {reason}"),
+            Err(DecodeRefused(reason)) => println!("refused: {reason}"),
         }
         return ExitCode::SUCCESS;
     }
@@ -35,7 +35,7 @@ fn main() -> ExitCode {
     bits.story().iter().for_each(|line| println!("{line}"));
     match answer {
         Ok(text) => println!("\n{text}"),
-        Err(Refused(reason)) => println!("\nrefused: {reason}"),
+        Err(DecodeRefused(reason)) => println!("\nrefused: {reason}"),
     }
     ExitCode::SUCCESS
 }

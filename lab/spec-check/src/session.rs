@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use crate::Refused;
+use crate::DecodeRefused;
 
-/// A session message in words, one fact to the line. `room` is where it travels: `stream`,
-/// `message` or `datagram`; `lobby` is for what is said to and by one.
-pub fn decode_session(room: &str, hex: &str) -> Result<String, Refused> {
+/// Returns a session message as text, one fact per line. `room` is the channel: `stream`, `message`
+/// or `datagram` of a session, or `lobby`.
+pub fn decode_session(room: &str, hex: &str) -> Result<String, DecodeRefused> {
     let digits: Vec<u32> = hex.chars().filter_map(|c| c.to_digit(16)).collect();
     let bytes: Vec<u8> = digits.chunks(2).map(|pair| (pair[0] * 16 + pair[1]) as u8).collect();
-    let mut reader = Reader { bytes: &bytes, text: String::new() };
+    let mut reader = MessageReader { bytes: &bytes, text: String::new() };
     match room {
         "stream" => reader.message()?,
         "message" => {
@@ -25,51 +25,51 @@ pub fn decode_session(room: &str, hex: &str) -> Result<String, Refused> {
             }
         }
         "lobby" => reader.lobby()?,
-        _ => return Err(Refused("no such room")),
+        _ => return Err(DecodeRefused("no such room")),
     }
-    if reader.bytes.is_empty() { Ok(reader.text) } else { Err(Refused("a byte too many")) }
+    if reader.bytes.is_empty() { Ok(reader.text) } else { Err(DecodeRefused("a byte too many")) }
 }
 
-pub(crate) struct Reader<'a> {
+pub(crate) struct MessageReader<'a> {
     bytes: &'a [u8],
     text: String,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> MessageReader<'a> {
     pub(crate) fn say(&mut self, words: impl std::fmt::Display) {
         write!(self.text, "{words}").expect("a string");
     }
 
     // ── section 11 ──
 
-    pub(crate) fn take(&mut self, count: usize) -> Result<&'a [u8], Refused> {
+    pub(crate) fn take(&mut self, count: usize) -> Result<&'a [u8], DecodeRefused> {
         if count > self.bytes.len() {
-            return Err(Refused("ends too early"));
+            return Err(DecodeRefused("ends too early"));
         }
         let (taken, rest) = self.bytes.split_at(count);
         self.bytes = rest;
         Ok(taken)
     }
 
-    pub(crate) fn u8(&mut self) -> Result<u8, Refused> {
+    pub(crate) fn u8(&mut self) -> Result<u8, DecodeRefused> {
         Ok(self.take(1)?[0])
     }
 
-    pub(crate) fn le(&mut self, count: usize) -> Result<u64, Refused> {
+    pub(crate) fn le(&mut self, count: usize) -> Result<u64, DecodeRefused> {
         Ok(self.take(count)?.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }
 
-    pub(crate) fn varint(&mut self) -> Result<u64, Refused> {
+    pub(crate) fn varint(&mut self) -> Result<u64, DecodeRefused> {
         let mut number: u128 = 0;
         for group in 0.. {
             let byte = self.u8()?;
             number |= u128::from(byte & 127) << (7 * group);
             if number > u128::from(u64::MAX) || group > 9 {
-                return Err(Refused("varint too large"));
+                return Err(DecodeRefused("varint too large"));
             }
             if byte < 128 {
                 if byte == 0 && group > 0 {
-                    return Err(Refused("varint longer than it need be"));
+                    return Err(DecodeRefused("varint longer than it need be"));
                 }
                 break;
             }
@@ -77,72 +77,72 @@ impl<'a> Reader<'a> {
         Ok(number as u64)
     }
 
-    pub(crate) fn small(&mut self) -> Result<u64, Refused> {
+    pub(crate) fn small(&mut self) -> Result<u64, DecodeRefused> {
         let number = self.varint()?;
-        if number < 1 << 32 { Ok(number) } else { Err(Refused("not below 2^32")) }
+        if number < 1 << 32 { Ok(number) } else { Err(DecodeRefused("not below 2^32")) }
     }
 
-    fn signed(&mut self) -> Result<i128, Refused> {
+    fn signed(&mut self) -> Result<i128, DecodeRefused> {
         let code = i128::from(self.varint()?);
         Ok(if code % 2 == 0 { code / 2 } else { -(code + 1) / 2 })
     }
 
-    pub(crate) fn counted(&mut self, most: usize) -> Result<&'a [u8], Refused> {
+    pub(crate) fn counted(&mut self, most: usize) -> Result<&'a [u8], DecodeRefused> {
         let length = self.varint()?;
         if length > most as u64 {
-            return Err(Refused("too long"));
+            return Err(DecodeRefused("too long"));
         }
         self.take(length as usize)
     }
 
-    pub(crate) fn flag(&mut self) -> Result<bool, Refused> {
+    pub(crate) fn flag(&mut self) -> Result<bool, DecodeRefused> {
         match self.u8()? {
             0 => Ok(false),
             1 => Ok(true),
-            _ => Err(Refused("neither 0 nor 1")),
+            _ => Err(DecodeRefused("neither 0 nor 1")),
         }
     }
 
-    fn party(&mut self) -> Result<String, Refused> {
+    fn party(&mut self) -> Result<String, DecodeRefused> {
         match self.varint()? {
             0 => Ok("server".to_owned()),
             client if client <= 1 << 32 => Ok(format!("client {}", client - 1)),
-            _ => Err(Refused("no such client")),
+            _ => Err(DecodeRefused("no such client")),
         }
     }
 
-    fn reply(&mut self) -> Result<(), Refused> {
+    fn reply(&mut self) -> Result<(), DecodeRefused> {
         let (number, received, held) = (self.small()?, self.signed()?, self.varint()?);
         let sent = received + i128::from(held);
         if held > i64::MAX as u64 || sent > i128::from(i64::MAX) {
-            return Err(Refused("beyond the ends of time"));
+            return Err(DecodeRefused("beyond the ends of time"));
         }
         self.say(format!("clock reply {number} received {received} sent {sent}\n"));
         Ok(())
     }
 
-    fn received(&mut self) -> Result<(), Refused> {
+    fn received(&mut self) -> Result<(), DecodeRefused> {
         let (ordered, unordered, count) = (self.varint()?, self.varint()?, self.varint()?);
         if count > 256 {
-            return Err(Refused("too many beyond"));
+            return Err(DecodeRefused("too many beyond"));
         }
         self.say(format!("received ordered {ordered} unordered {unordered} beyond"));
         let mut last = unordered;
         for _ in 0..count {
             let next = u128::from(last) + u128::from(self.varint()?) + 1;
-            last = u64::try_from(next).map_err(|_| Refused("beyond what there is"))?;
+            last = u64::try_from(next).map_err(|_| DecodeRefused("beyond what there is"))?;
             self.say(format!(" {last}"));
         }
         self.say("\n");
         Ok(())
     }
 
-    fn call(&mut self, most: usize) -> Result<(), Refused> {
+    fn call(&mut self, most: usize) -> Result<(), DecodeRefused> {
         let target = match self.u8()? {
             0 => "connection".to_owned(),
             1 => format!("owner {}", self.small()?),
             2 => format!("viewers {}", self.small()?),
-            _ => return Err(Refused("no such target")),
+            _ => return Err(DecodeRefused("no such target")),
         };
         let (from, method) = (self.party()?, self.small()?);
         let bytes = hex_of(self.counted(most)?);
@@ -150,10 +150,10 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn group(&mut self) -> Result<u8, Refused> {
+    fn group(&mut self) -> Result<u8, DecodeRefused> {
         let (group, number) = (self.u8()?, self.varint()?);
         if group > 31 {
-            return Err(Refused("no such group"));
+            return Err(DecodeRefused("no such group"));
         }
         let bytes = hex_of(self.counted(900)?);
         self.say(format!("group {group} number {number} bytes {bytes}\n"));
@@ -162,7 +162,7 @@ impl<'a> Reader<'a> {
 
     // ── section 12 ──
 
-    fn part(&mut self) -> Result<(), Refused> {
+    fn part(&mut self) -> Result<(), DecodeRefused> {
         match self.u8()? {
             0 => {
                 let number = self.small()?;
@@ -186,11 +186,11 @@ impl<'a> Reader<'a> {
                 self.group().map(drop)
             }
             6 => self.numbered("newest", 900),
-            _ => Err(Refused("no such part")),
+            _ => Err(DecodeRefused("no such part")),
         }
     }
 
-    fn numbered(&mut self, name: &str, most: usize) -> Result<(), Refused> {
+    fn numbered(&mut self, name: &str, most: usize) -> Result<(), DecodeRefused> {
         let number = self.varint()?;
         self.say(format!("{name} {number} "));
         self.call(most)
@@ -198,7 +198,7 @@ impl<'a> Reader<'a> {
 
     // ── section 13 ──
 
-    fn message(&mut self) -> Result<(), Refused> {
+    fn message(&mut self) -> Result<(), DecodeRefused> {
         match self.u8()? {
             0 => self.hello(),
             1 => self.welcome(),
@@ -226,16 +226,16 @@ impl<'a> Reader<'a> {
             20 => {
                 let (object, reason) = (self.small()?, self.u8()?);
                 if reason > 12 {
-                    return Err(Refused("no such reason"));
+                    return Err(DecodeRefused("no such reason"));
                 }
                 self.say(format!("refused object {object} reason {reason}\n"));
                 Ok(())
             }
-            _ => Err(Refused("no such message")),
+            _ => Err(DecodeRefused("no such message")),
         }
     }
 
-    fn numbers(&mut self, name: &str, fields: &[&str]) -> Result<(), Refused> {
+    fn numbers(&mut self, name: &str, fields: &[&str]) -> Result<(), DecodeRefused> {
         self.say(name);
         for field in fields {
             let number = if *field == "object" { self.small()? } else { self.varint()? };
@@ -245,16 +245,16 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn ids(&mut self, name: &str) -> Result<(), Refused> {
+    fn ids(&mut self, name: &str) -> Result<(), DecodeRefused> {
         let (first, count) = (self.small()?, self.small()?);
         if first + count >= 1 << 32 {
-            return Err(Refused("ids beyond 2^32"));
+            return Err(DecodeRefused("ids beyond 2^32"));
         }
         self.say(format!("{name} {first} {count}\n"));
         Ok(())
     }
 
-    fn hello(&mut self) -> Result<(), Refused> {
+    fn hello(&mut self) -> Result<(), DecodeRefused> {
         let (version, dimensions, fingerprint) = (self.u8()?, self.u8()?, self.le(4)?);
         let authentication = hex_of(self.counted(1024)?);
         let clock = self.small()?;
@@ -271,13 +271,13 @@ impl<'a> Reader<'a> {
         self.received()
     }
 
-    fn welcome(&mut self) -> Result<(), Refused> {
+    fn welcome(&mut self) -> Result<(), DecodeRefused> {
         let (client, token, epoch) = (self.small()?, hex_of(self.take(16)?), self.le(8)?);
         let placement = match self.u8()? {
             0 => "local",
             1 => "global",
             2 => "hop",
-            _ => return Err(Refused("no such placement")),
+            _ => return Err(DecodeRefused("no such placement")),
         };
         self.say(format!("welcome client {client} token {token} epoch {epoch} placement {placement}\n"));
         self.reply()?;
@@ -289,7 +289,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn announcement(&mut self, name: &str) -> Result<(), Refused> {
+    fn announcement(&mut self, name: &str) -> Result<(), DecodeRefused> {
         let (object, class, owner, term) = (self.small()?, self.small()?, self.party()?, self.varint()?);
         let creation = hex_of(self.counted(1024)?);
         self.say(format!(
@@ -297,13 +297,13 @@ impl<'a> Reader<'a> {
         ));
         let count = self.u8()?;
         if count > 32 {
-            return Err(Refused("too many groups"));
+            return Err(DecodeRefused("too many groups"));
         }
         let mut last = None;
         for _ in 0..count {
             let group = Some(self.group()?);
             if group <= last {
-                return Err(Refused("groups must ascend"));
+                return Err(DecodeRefused("groups must ascend"));
             }
             last = group;
         }

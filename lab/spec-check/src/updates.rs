@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use crate::bits::{Bits, Refused};
+use crate::bits::{Bits, DecodeRefused};
 use crate::in_time;
-use crate::precision::{Given, Grid};
+use crate::precision::{Given, NumberGrid};
 
 pub(crate) fn decode(
     bits: &mut Bits,
@@ -13,10 +13,10 @@ pub(crate) fn decode(
     dimensions: usize,
     sent: i128,
     text: &mut String,
-) -> Result<(), Refused> {
+) -> Result<(), DecodeRefused> {
     let n = bits.bits("count", 8)?;
     if n as usize * 8 > bits.left() {
-        return Err(Refused("more DR vectors than bytes"));
+        return Err(DecodeRefused("more DR vectors than bytes"));
     }
     if n == 0 {
         return Ok(());
@@ -38,23 +38,23 @@ pub(crate) fn decode(
         let generation = bits.bits("generation", 8)?;
         let at = in_time((newest - i128::from(age)) * given.time_step)?;
         line(text, &format!("vector entity {id} life {life} generation {generation} at {at}"));
-        let motion = Reader { bits, given, dimensions }.motion(shape % 8)?;
+        let motion = VectorReader { bits, given, dimensions }.motion(shape % 8)?;
         line(text, &motion);
         if shape >= 8 {
-            let attitude = Reader { bits, given, dimensions }.attitude()?;
+            let attitude = VectorReader { bits, given, dimensions }.attitude()?;
             line(text, &attitude);
         }
     }
     if used.len() != ages.len() + lives.len() + shapes.len() {
-        return Err(Refused("a table entry that nobody uses"));
+        return Err(DecodeRefused("an unused table entry"));
     }
     Ok(())
 }
 
-fn ages(bits: &mut Bits, n: u64) -> Result<Vec<u64>, Refused> {
+fn ages(bits: &mut Bits, n: u64) -> Result<Vec<u64>, DecodeRefused> {
     let r = bits.golomb("ages", 0)?;
     if r >= n {
-        return Err(Refused("more ages than DR vectors"));
+        return Err(DecodeRefused("more ages than DR vectors"));
     }
     let mut ages = vec![0];
     if r > 0 {
@@ -65,26 +65,26 @@ fn ages(bits: &mut Bits, n: u64) -> Result<Vec<u64>, Refused> {
     Ok(ages)
 }
 
-fn small_set(bits: &mut Bits, name: &str, end: u64) -> Result<Vec<u64>, Refused> {
+fn small_set(bits: &mut Bits, name: &str, end: u64) -> Result<Vec<u64>, DecodeRefused> {
     let r = bits.golomb(name, 0)?;
     if r >= end {
-        return Err(Refused("a set larger than its numbers"));
+        return Err(DecodeRefused("a set with too many elements"));
     }
     bits.ascending(name, r + 1, 0, end)
 }
 
-fn at_most_32_bits(number: u64) -> Result<u64, Refused> {
-    if number < 1 << 32 { Ok(number) } else { Err(Refused("more than 32 bits")) }
+fn at_most_32_bits(number: u64) -> Result<u64, DecodeRefused> {
+    if number < 1 << 32 { Ok(number) } else { Err(DecodeRefused("more than 32 bits")) }
 }
 
-struct Reader<'a> {
+struct VectorReader<'a> {
     bits: &'a mut Bits,
     given: &'a Given,
     dimensions: usize,
 }
 
-impl Reader<'_> {
-    fn motion(&mut self, model: u64) -> Result<String, Refused> {
+impl VectorReader<'_> {
+    fn motion(&mut self, model: u64) -> Result<String, DecodeRefused> {
         let given = self.given;
         Ok(match model {
             0 => format!("static position {} orientation {}", self.position()?, self.orientation()?),
@@ -98,11 +98,11 @@ impl Reader<'_> {
             3 => self.circular()?,
             4 => self.hermite()?,
             5 => self.dis()?,
-            _ => return Err(Refused("unknown model")),
+            _ => return Err(DecodeRefused("unknown model")),
         })
     }
 
-    fn circular(&mut self) -> Result<String, Refused> {
+    fn circular(&mut self) -> Result<String, DecodeRefused> {
         let position = self.position()?;
         let heading = self.given.angle(self.bits, "heading")?;
         let speed = self.given.velocity.number(self.bits, "speed")?;
@@ -118,24 +118,25 @@ impl Reader<'_> {
         Ok(text)
     }
 
-    fn hermite(&mut self) -> Result<String, Refused> {
+    fn hermite(&mut self) -> Result<String, DecodeRefused> {
         let given = self.given;
         let [start, start_velocity] = [self.position()?, self.vector(&given.velocity)?];
         let [end, end_velocity] = [self.position()?, self.vector(&given.velocity)?];
         let secs = given.duration.number(self.bits, "duration")?;
         if secs <= 0.0 {
-            return Err(Refused("a curve without a duration"));
+            return Err(DecodeRefused("a curve without a duration"));
         }
         Ok(format!(
             "hermite start {start} start_velocity {start_velocity} end {end} end_velocity {end_velocity} secs {secs:?}"
         ))
     }
 
-    fn dis(&mut self) -> Result<String, Refused> {
+    fn dis(&mut self) -> Result<String, DecodeRefused> {
         let given = self.given;
         let code = self.bits.bits("DIS model", 8)?;
-        let name = DIS_MODELS.iter().find(|(number, _)| *number == code).ok_or(Refused("unknown reading"))?.1;
-        let mut in_space = Reader { bits: self.bits, given, dimensions: 3 };
+        let name =
+            DIS_MODELS.iter().find(|(number, _)| *number == code).ok_or(DecodeRefused("unknown reading"))?.1;
+        let mut in_space = VectorReader { bits: self.bits, given, dimensions: 3 };
         let position = in_space.position()?;
         let velocity = in_space.unless_zero(&given.velocity)?;
         let acceleration = in_space.unless_zero(&given.acceleration)?;
@@ -147,7 +148,7 @@ impl Reader<'_> {
         ))
     }
 
-    fn attitude(&mut self) -> Result<String, Refused> {
+    fn attitude(&mut self) -> Result<String, DecodeRefused> {
         let orientation = self.orientation()?;
         let spin = if self.dimensions == 2 {
             format!("{:?}", self.given.turn_rate.number(self.bits, "spin")?)
@@ -157,7 +158,7 @@ impl Reader<'_> {
         Ok(format!("attitude orientation {orientation} spin {spin}"))
     }
 
-    fn position(&mut self) -> Result<String, Refused> {
+    fn position(&mut self) -> Result<String, DecodeRefused> {
         let mut numbers = Vec::new();
         for axis in 0..self.dimensions {
             numbers.push(self.given.position[axis].number(self.bits, ["x", "y", "z"][axis])?);
@@ -165,29 +166,29 @@ impl Reader<'_> {
         Ok(spaced(&numbers))
     }
 
-    fn vector(&mut self, grid: &Grid) -> Result<String, Refused> {
+    fn vector(&mut self, grid: &NumberGrid) -> Result<String, DecodeRefused> {
         Ok(spaced(&self.numbers(grid)?))
     }
 
-    fn numbers(&mut self, grid: &Grid) -> Result<Vec<f64>, Refused> {
+    fn numbers(&mut self, grid: &NumberGrid) -> Result<Vec<f64>, DecodeRefused> {
         ["rate x", "rate y", "rate z"][..self.dimensions]
             .iter()
             .map(|name| grid.number(self.bits, name))
             .collect()
     }
 
-    fn unless_zero(&mut self, grid: &Grid) -> Result<String, Refused> {
+    fn unless_zero(&mut self, grid: &NumberGrid) -> Result<String, DecodeRefused> {
         if !self.bits.flag("not zero")? {
             return Ok(spaced(&[0.0; 3]));
         }
         let numbers = self.numbers(grid)?;
         if numbers.iter().all(|number| *number == 0.0) {
-            return Err(Refused("zero said to be not zero"));
+            return Err(DecodeRefused("zero said to be not zero"));
         }
         Ok(spaced(&numbers))
     }
 
-    fn orientation(&mut self) -> Result<String, Refused> {
+    fn orientation(&mut self) -> Result<String, DecodeRefused> {
         if self.dimensions == 2 {
             return Ok(format!("{:?}", self.given.angle(self.bits, "orientation")?));
         }

@@ -1,5 +1,6 @@
-//! Goal: PROTOCOL.md is enough, and the library's bytes follow it. Method: a decoder written from
-//! that page reads every golden message and must find what the file beside it says.
+//! Goal: PROTOCOL.md suffices to write a decoder, and the library's bytes follow it. Method: a
+//! decoder written from that document reads every golden message and must find what the file beside
+//! it says.
 
 use std::path::Path;
 
@@ -37,7 +38,7 @@ fn every_golden_message_of_a_lobby_means_what_the_file_beside_it_says() {
     check_bytes("lobby", 20);
 }
 
-/// Messages in whole bytes, in a folder of their own.
+/// Checks the messages of whole bytes in a folder of their own.
 fn check_bytes(folder: &str, least: usize) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../vectors").join(folder);
     let mut checked = 0;

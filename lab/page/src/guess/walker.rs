@@ -1,4 +1,4 @@
-//! Leads predictors through a match, and remembers how they fared.
+//! Walks predictors through a match, and stores their results.
 
 use fairpath::vector::{Vec2, Vector};
 use fairpath_eval::candidates::{MatchSetup, all};
@@ -9,60 +9,60 @@ use fairpath_predict::{Missing, Predictor, Reason};
 use super::HORIZONS;
 use super::roster::{COUNT, ROSTER};
 
-/// Where somebody is expected at each horizon.
+/// The predicted position of a player at each horizon.
 pub(super) type Answer = [Vec2; HORIZONS.len()];
 
-/// How often standings are written down: ten times a second. Every horizon is a multiple of it.
+/// Ticks between two stored standings: ten per second. Every horizon is a multiple.
 pub(super) const SAMPLE_TICKS: usize = 6;
 const _: () = assert!((HORIZONS[0] as usize).is_multiple_of(SAMPLE_TICKS));
 
-/// Leads every predictor that is asked through a match, each at its own pace: who is asked later
-/// begins at the beginning, and whoever goes back finds what was written down.
+/// Walks every selected predictor through a match, each at its own pace. A predictor that is
+/// selected later starts at the beginning. Earlier ticks are read from what was stored.
 pub(super) struct Walker {
     players: usize,
-    seats: Vec<Seat>,
+    seats: Vec<WalkedPredictor>,
 }
 
-/// One predictor, and how it fared.
-struct Seat {
+/// One predictor, and its results.
+struct WalkedPredictor {
     predictor: Box<dyn Predictor>,
     learns: bool,
     is_asked: bool,
-    /// What it would have to know, if it cannot answer.
+    /// What it needs to know, if it cannot answer.
     missing: Option<Missing>,
     /// The next tick to walk to.
     next: usize,
-    /// What it said at the last one, for each player who was there.
+    /// Its answers at the last tick, for each player that was present.
     newest: Vec<Option<Answer>>,
     restarts: Vec<Restarts>,
-    standing: Standing,
+    standing: PredictorStanding,
     /// The standing before every tick that is a multiple of [`SAMPLE_TICKS`].
-    samples: Vec<Standing>,
-    /// All it ever said, for each tick and player: of those who learn, because they would say
-    /// something else now. In short numbers, which nobody sees: they are a fourth of the memory
-    /// that a browser needs for a long recording.
+    samples: Vec<PredictorStanding>,
+    /// All its answers, for each tick and player, if it learns: later it would answer differently.
+    /// Stored as `f32`: the rounding cannot be seen, and these answers are a fourth of the memory
+    /// of a long recording.
     kept: Vec<[[f32; 2]; HORIZONS.len()]>,
 }
 
-/// How a predictor fared from the beginning up to some tick.
+/// The results of a predictor from the beginning up to a tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Standing {
-    pub(super) horizons: [Score; HORIZONS.len()],
+pub(super) struct PredictorStanding {
+    pub(super) horizons: [HorizonScore; HORIZONS.len()],
     pub(super) packets: u32,
-    /// How many moments of players there were.
+    /// Pairs of player and tick that were counted.
     pub(super) moments: u32,
 }
 
-/// How it fared at one horizon: counted at the tick it was asked.
+/// The results at one horizon, counted at the tick of the question.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Score {
+pub(super) struct HorizonScore {
     pub(super) sum: f64,
     pub(super) hits: u32,
     pub(super) count: u32,
 }
 
-impl Score {
-    /// The mean error; 0 before there is one.
+impl HorizonScore {
+    /// Returns the mean error, or 0 without predictions.
     pub(super) fn mean(&self) -> f64 {
         self.sum / f64::from(self.count.max(1))
     }
@@ -70,7 +70,7 @@ impl Score {
 
 impl Walker {
     pub(super) fn new(stage: &MatchSetup, players: usize) -> Self {
-        let seats = all().iter().zip(ROSTER).map(|(candidate, shown)| Seat {
+        let seats = all().iter().zip(ROSTER).map(|(candidate, shown)| WalkedPredictor {
             predictor: candidate.make(stage),
             learns: shown.learns,
             is_asked: false,
@@ -78,30 +78,30 @@ impl Walker {
             next: 0,
             newest: vec![None; players],
             restarts: Vec::new(),
-            standing: Standing::default(),
+            standing: PredictorStanding::default(),
             samples: Vec::new(),
             kept: Vec::new(),
         });
         Self { players, seats: seats.collect() }
     }
 
-    /// Asks those whose bit is set, from now on.
+    /// Selects the predictors whose bit is set, from now on.
     pub(super) fn ask(&mut self, mask: u32, stage: &MatchSetup) {
         for (number, seat) in self.seats.iter_mut().enumerate() {
             seat.is_asked = mask >> number & 1 == 1;
             if seat.is_asked && seat.restarts.is_empty() {
-                // They are large, and most are never asked.
+                // They are large, and most predictors are never selected.
                 seat.restarts = (0..self.players).map(|_| Restarts::new(stage.hit_radius())).collect();
             }
         }
     }
 
-    /// Walks those who are farthest behind by one tick; nothing if nobody is behind `tick`. Answers
-    /// how many predictions that took.
+    /// Walks the predictors that are farthest behind by one tick, if any is behind `tick`. Returns
+    /// the number of predictions made.
     pub(super) fn walk(&mut self, play: &Play, stage: &MatchSetup, tick: usize) -> usize {
-        let behind = |seat: &&Seat| seat.is_asked && seat.missing.is_none() && seat.next <= tick;
+        let behind = |seat: &&WalkedPredictor| seat.is_asked && seat.missing.is_none() && seat.next <= tick;
         let Some(next) = self.seats.iter().filter(behind).map(|seat| seat.next).min() else { return 0 };
-        let mut walkers: Vec<&mut Seat> =
+        let mut walkers: Vec<&mut WalkedPredictor> =
             self.seats.iter_mut().filter(|seat| behind(&&**seat) && seat.next == next).collect();
         walkers.iter_mut().for_each(|seat| seat.begin_tick());
         let mut others = Vec::with_capacity(self.players);
@@ -110,7 +110,7 @@ impl Walker {
                 walkers.iter_mut().for_each(|seat| seat.keep(subject, None));
                 continue;
             };
-            // What is known is the same to all: it is looked up once.
+            // All predictors know the same, so it is looked up once.
             let known = play.look(subject, run, index, &mut others);
             for seat in &mut walkers {
                 let mut answer = [Vec2::ZERO; HORIZONS.len()];
@@ -127,13 +127,13 @@ impl Walker {
         walkers.len() * self.players.max(1)
     }
 
-    /// Whether everybody who is asked has walked to a tick.
+    /// Returns whether every selected predictor has walked to a tick.
     pub(super) fn has_reached(&self, tick: usize) -> bool {
         self.seats.iter().all(|seat| !seat.is_asked || seat.missing.is_some() || seat.next > tick)
     }
 
-    /// What a predictor says, or said, about a player at a tick. Who learns and has not come that
-    /// far says nothing.
+    /// Returns a predictor's answer about a player at a tick. A learning predictor that has not
+    /// come that far has none.
     pub(super) fn answer(
         &mut self,
         play: &Play,
@@ -157,12 +157,13 @@ impl Walker {
         let mut others = Vec::with_capacity(self.players);
         let mut answer = [Vec2::ZERO; HORIZONS.len()];
         let known = play.look(subject, run, index, &mut others);
-        // Who cannot answer is found out by the walk alone, or it would depend on when somebody looked.
+        // Only the walk decides whether a predictor can answer. Otherwise it would depend on when
+        // the page asks.
         seat.predictor.predict(subject, &known, &HORIZONS, &mut answer).ok().map(|()| answer)
     }
 
-    /// What a predictor's answer about a player at a tick rests on. Who learns knows only what it
-    /// rests on now.
+    /// Returns the reason for a predictor's answer about a player at a tick. A learning predictor
+    /// knows only its current reason.
     pub(super) fn reason(
         &mut self,
         play: &Play,
@@ -181,14 +182,14 @@ impl Walker {
         seat.predictor.reason(subject, &known, ticks)
     }
 
-    /// How a predictor had fared before a tick, as far as it has come.
-    pub(super) fn standing(&self, tick: usize, predictor: usize) -> Standing {
+    /// Returns a predictor's results before a tick, as far as it has walked.
+    pub(super) fn standing(&self, tick: usize, predictor: usize) -> PredictorStanding {
         let samples = &self.seats[predictor].samples;
         let place = (tick / SAMPLE_TICKS).min(samples.len().saturating_sub(1));
         samples.get(place).copied().unwrap_or_default()
     }
 
-    /// How many ticks a predictor has walked.
+    /// Returns the number of ticks that a predictor has walked.
     pub(super) fn walked(&self, predictor: usize) -> usize {
         self.seats[predictor].next
     }
@@ -197,15 +198,15 @@ impl Walker {
         self.seats[predictor].is_asked
     }
 
-    /// What it would have to know to answer.
+    /// Returns what the predictor needs to know to answer.
     pub(super) fn missing(&self, predictor: usize) -> Option<Missing> {
         self.seats[predictor].missing
     }
 }
 
-const _: () = assert!(COUNT <= u32::BITS as usize, "who is asked is kept in bits");
+const _: () = assert!(COUNT <= u32::BITS as usize, "the selection is kept in bits");
 
-impl Seat {
+impl WalkedPredictor {
     fn begin_tick(&mut self) {
         if self.next.is_multiple_of(SAMPLE_TICKS) {
             self.samples.push(self.standing);
@@ -239,7 +240,7 @@ impl Seat {
     }
 }
 
-/// What is known of a player at a tick, if it is there.
+/// Returns the run of a player at a tick and the index in it, if the player is present.
 pub(super) fn run_at(play: &Play, player: usize, tick: usize) -> Option<(&TickRun, usize)> {
     let runs = &play.players[player].runs;
     let begun = runs.partition_point(|run| run.first_tick <= tick);
@@ -253,7 +254,7 @@ mod tests {
     use super::*;
     use fairpath_eval::evaluate::{Question, score};
 
-    /// A short match, and everybody walked through all of it.
+    /// Returns a short match, and all predictors walked through it.
     fn walked() -> (Play, MatchSetup, Walker) {
         let play = super::super::played(1, 2);
         let stage = MatchSetup::of(&play);
@@ -288,7 +289,7 @@ mod tests {
             let packets: u64 = expected.iter().map(|player| player.packets).sum();
             assert_eq!(u64::from(standing.packets), packets, "{}", candidate.name);
         }
-        // Only those who learn are kept: all others must say the same whenever they are asked.
+        // Only learning predictors store answers: all others must answer the same at any time.
         let mut fresh = Walker::new(&stage, play.players.len());
         fresh.ask(u32::MAX, &stage);
         for tick in [0, 17, 400, 1_203] {

@@ -1,5 +1,4 @@
-//! Why a prediction failed, in words and numbers: what it went by, what really happened, and in
-//! what the two differ.
+//! Explains why a prediction failed: what it assumed, what really happened, and how the two differ.
 
 use fairpath::rotation::wrap_angle;
 use fairpath::vector::{Vec2, Vector};
@@ -10,35 +9,38 @@ use super::roster::{COUNT, ROSTER};
 use super::walker::run_at;
 use super::{Guess, HORIZONS};
 
-/// A turn of this much is one that somebody would notice.
+/// The smallest turn that a viewer would notice.
 const TURN_MIN: f64 = std::f64::consts::FRAC_PI_6;
-/// Below this share of its speed a player has stopped, and above its inverse it has sped up.
+/// Below this share of its speed a player has stopped; above the next it has sped up.
 const STOPPED_SHARE: f64 = 0.3;
 const SPED_UP_SHARE: f64 = 1.5;
-/// Over how many ticks a course is measured: a tenth of a second.
+/// Ticks over which a course is measured: a tenth of a second.
 const COURSE_TICKS: usize = 6;
 
-/// A few lines, each a heading, a tab, and a sentence. The first has no heading.
+/// Returns a few lines, each a heading, a tab, and a sentence. The first has no heading.
 pub(super) fn why(guess: &mut Guess) -> String {
     let (player, focus) = (guess.chosen(), guess.focus);
     let (now, ticks) = (guess.now, HORIZONS[guess.horizon]);
     let name = guess.name_of(player);
     let predictor = ROSTER[focus].name;
     if !guess.walker.is_asked(focus) {
-        return format!("\t{predictor} is not asked: tick it in the table.");
+        return format!("\t{predictor} is not selected: tick it in the table.");
     }
     if let Some(missing) = guess.walker.missing(focus) {
-        return format!("\t{predictor} sits out: it {missing}, and this recording does not say.");
+        return format!(
+            "\t{predictor} cannot answer: it {missing}, and this recording does not contain that."
+        );
     }
     if run_at(&guess.play, player, now).is_none() {
         return format!("\t{name} is not on the field at this moment.");
     }
     let Some(answer) = guess.walker.answer(&guess.play, now, player, focus) else {
-        return format!("\t{predictor} must first learn from everything before this moment.");
+        return format!("\t{predictor} is still learning from the ticks before this one.");
     };
     let reason = guess.walker.reason(&guess.play, now, player, focus, ticks);
     let Some((run, index)) = run_at(&guess.play, player, now) else { return String::new() };
-    let view = View { unit: &guess.play.unit.to_string(), run, index, secs: f64::from(ticks) * TICK_SECS };
+    let view =
+        PredictionView { unit: &guess.play.unit.to_string(), run, index, secs: f64::from(ticks) * TICK_SECS };
     let expected = answer[guess.horizon];
     let mut lines = vec![
         format!("\t{}", view.verdict(predictor, &name, expected, ticks, guess.stage.hit_radius())),
@@ -57,21 +59,21 @@ pub(super) fn why(guess: &mut Guess) -> String {
     lines.join("\n")
 }
 
-/// One player at one moment.
-struct View<'a> {
+/// One player at one tick.
+struct PredictionView<'a> {
     unit: &'a str,
     run: &'a TickRun,
     index: usize,
-    /// How far ahead.
+    /// The horizon.
     secs: f64,
 }
 
-impl View<'_> {
+impl PredictionView<'_> {
     fn here(&self) -> Vec2 {
         self.run.truth[self.index]
     }
 
-    /// Where it was so many ticks later, if it was still there.
+    /// Returns the true position this many ticks later, if the player was still present.
     fn there(&self, ticks: u32) -> Option<Vec2> {
         self.run.truth.get(self.index + ticks as usize).copied()
     }
@@ -85,7 +87,7 @@ impl View<'_> {
         let secs = self.secs;
         let Some(there) = self.there(ticks) else {
             return format!(
-                "{predictor} about {name}, {secs:.1} s ahead: not judged, {name} was gone by then."
+                "{predictor} about {name}, {secs:.1} s ahead: not judged, because {name} left before."
             );
         };
         let error = expected.distance(there);
@@ -120,15 +122,15 @@ impl View<'_> {
             ),
             Reason::Pressing { now, then } => {
                 let pressed = |input: &Vec2| match input.length() {
-                    0.0 => "nothing".into(),
+                    0.0 => "none".into(),
                     length => format!("{:.0} % towards {}", 100.0 * length, compass(*input)),
                 };
-                format!("Hands that press {} now and {} then.", pressed(now), pressed(then))
+                format!("Input {} now and {} at the end.", pressed(now), pressed(then))
             }
             Reason::Interests { velocity, pull, straight_ticks } => {
                 let (ahead, left) = along(*velocity, *pull);
                 format!(
-                    "{} all the way, straight for {:.1} s and then bent by the players around: they pull {:.2} {} and {:.2} to the {} (a friend close by pulls 1).",
+                    "{} all the way, straight for {:.1} s and then bent by the players around: they pull {:.2} {} and {:.2} to the {} (a friend close by pulls with 1).",
                     speed(*velocity),
                     f64::from(*straight_ticks) * TICK_SECS,
                     ahead.abs(),
@@ -152,7 +154,7 @@ impl View<'_> {
             1 => format!("one {one}"),
             count => format!("{count} {more}"),
         };
-        let who = format!(
+        let in_sight = format!(
             "{} and {} in sight",
             many(seen.friends, "friend", "friends"),
             many(seen.enemies, "enemy", "enemies")
@@ -167,14 +169,14 @@ impl View<'_> {
                 self.length(seen.to_battle_place.length()),
                 compass(seen.to_battle_place)
             ),
-            (false, 0) => "nobody to follow: it goes on as it did".into(),
+            (false, 0) => "no friend to follow: it keeps its course".into(),
             (false, _) => format!(
                 "no battle: it goes the way its friends go, and to the middle of them, {to_friends} {}",
                 compass(seen.to_friends)
             ),
         };
         format!(
-            "{who}; {what}. That makes {}/s {}, which has taken over after {:.1} s.",
+            "{in_sight}; {what}. That makes {}/s {}, which has taken over after {:.1} s.",
             self.length(seen.wanted.length()),
             compass(seen.wanted),
             f64::from(seen.transition_ticks) * TICK_SECS
@@ -193,7 +195,8 @@ impl View<'_> {
         )
     }
 
-    /// What it had learned by then is gone, but the simple guesses can be told by where they lead.
+    /// What the predictor had learned by then is not stored, but the position it predicted tells
+    /// which simple guess it followed.
     fn went_by_some_expert(&self, expected: Vec2) -> String {
         let (way, velocity) = (expected - self.here(), self.run.bodies[self.index].velocity);
         let fading = |secs: f64| secs * (1.0 - libm::exp(-self.secs / secs));
@@ -203,7 +206,7 @@ impl View<'_> {
         format!("{guess}, by what it had learned up to this moment; play on from here to see the numbers.")
     }
 
-    /// What the player did from now on.
+    /// Returns what the player did from this tick on.
     fn what_happened(&self, ticks: u32) -> String {
         let path = &self.run.truth[self.index..];
         let path = &path[..path.len().min(ticks as usize + 1)];
@@ -249,8 +252,8 @@ impl View<'_> {
         format!("{event}: {speeds}, and {:.0}° to the {} in all.", turned.abs(), side(turned))
     }
 
-    /// The error has two parts, at right angles in this sense: error² = (difference of the ways'
-    /// lengths)² + (what the angle between the ways makes of them)².
+    /// Splits the error into two parts: error² = (difference of the path lengths)² + (the rest,
+    /// which the angle between the paths causes)².
     fn difference(&self, expected: Vec2, there: Vec2) -> String {
         let (guessed, came) = (expected - self.here(), there - self.here());
         let error_squared = expected.distance(there).max(1e-12) * expected.distance(there).max(1e-12);
@@ -277,11 +280,11 @@ impl View<'_> {
     }
 }
 
-/// As [`Reason::Experts`] counts them.
+/// The guesses, in the order of [`Reason::Experts`].
 const EXPERTS: [&str; 5] =
     ["the regression on the past", "the straight line", "fading in 1 s", "fading in 0.3 s", "standing still"];
 
-/// When a prediction first goes through a wall.
+/// Returns when a prediction first crosses a wall.
 fn through_a_wall(guess: &Guess, here: Vec2, answer: &[Vec2]) -> Option<f64> {
     let world = guess.play.world.as_ref()?;
     let upto = &answer[..=guess.horizon];
@@ -290,7 +293,7 @@ fn through_a_wall(guess: &Guess, here: Vec2, answer: &[Vec2]) -> Option<f64> {
     Some(f64::from(HORIZONS[blocked]) * TICK_SECS)
 }
 
-/// Who came nearest, of those who are asked.
+/// Returns the selected predictor that came nearest.
 fn best_here(guess: &mut Guess, player: usize, there: Vec2) -> Option<String> {
     let errors = (0..COUNT).filter_map(|predictor| {
         let answer = guess.walker.answer(&guess.play, guess.now, player, predictor)?;
@@ -300,7 +303,7 @@ fn best_here(guess: &mut Guess, player: usize, there: Vec2) -> Option<String> {
     Some(format!("{} ({}), off by {} {}.", best.name, best.words, short(error), guess.play.unit))
 }
 
-/// How much of a vector lies along another, and how much to its left.
+/// Returns the parts of a vector along another one and to its left.
 fn along(direction: Vec2, vector: Vec2) -> (f64, f64) {
     let ahead = direction.normalize_or_zero();
     if ahead == Vec2::ZERO {
@@ -313,7 +316,7 @@ fn side(left: f64) -> &'static str {
     if left > 0.0 { "left" } else { "right" }
 }
 
-/// On the page up is north.
+/// Returns the direction as seen on the page.
 fn compass(vector: Vec2) -> &'static str {
     const NAMES: [&str; 8] =
         ["right", "up and right", "up", "up and left", "left", "down and left", "down", "down and right"];
@@ -339,7 +342,7 @@ mod tests {
     #[test]
     fn the_parts_of_an_error_make_up_all_of_it() {
         let (run, index) = view(vec![Vec2::ZERO; 4]);
-        let view = View { unit: "m", run: &run, index, secs: 0.3 };
+        let view = PredictionView { unit: "m", run: &run, index, secs: 0.3 };
         // Twice as far, straight on: all of it speed. As far, at right angles: all of it direction.
         let speed = view.difference(Vec2::new(20.0, 0.0), Vec2::new(10.0, 0.0));
         assert!(speed.contains("100 % are speed") && speed.contains("10 m too far"), "{speed}");
@@ -356,7 +359,7 @@ mod tests {
     fn what_happened_is_what_happened() {
         let along = |way: &dyn Fn(f64) -> Vec2| {
             let (run, index) = view((0..100).map(|tick| way(f64::from(tick))).collect());
-            View { unit: "m", run: &run, index, secs: 1.2 }.what_happened(72)
+            PredictionView { unit: "m", run: &run, index, secs: 1.2 }.what_happened(72)
         };
         assert!(along(&|tick| Vec2::new(tick, 0.0)).starts_with("It kept its course"));
         assert!(along(&|_| Vec2::ZERO).starts_with("It stood still ("));
@@ -382,7 +385,7 @@ mod tests {
             told.push(words);
         }
         assert!(told[4].contains("in sight") && told[16].contains("five guesses"), "{told:#?}");
-        // Behind what was walked, those who learn still say which guess it was.
+        // At ticks before the last walked one, a learning predictor still names the guess.
         scene.go_to(300);
         crate::scene::finish_thinking(&mut scene);
         scene.focus = 16;

@@ -1,4 +1,4 @@
-//! A game that the server plays, and a seat in it.
+//! A player of a game that runs at the server.
 
 use std::collections::VecDeque;
 
@@ -9,39 +9,39 @@ use fairpath::time::{LocalInstant, SharedInstant};
 use fairpath::vector::{Vec2, Vector};
 use fairpath_games::online::{Guest, Hosted};
 
-use super::Table;
-use crate::play::{Game, Hands};
+use super::OnlineGame;
+use crate::play::{Hands, PlayedGame};
 
-/// A player far from the server. `game` decides for hands and bots, and knows how to draw.
-pub(super) struct Away<G, H: Hosted> {
+/// A player of a hosted game. `game` turns input into commands and draws.
+pub(super) struct HostedPlayer<G, H: Hosted> {
     game: G,
     rules: H::Rules,
     guest: Guest<H>,
     is_seated: bool,
     scene: H::Scene,
     own: State<Vec2>,
-    /// What the screen showed, until the server has seen what the hands did then.
-    shown: VecDeque<Shown>,
-    /// How far off that was: the own thing and the others, the newest last.
+    /// What the screen showed, until the server has seen the player's input of then.
+    shown: VecDeque<PendingAnswer>,
+    /// The errors of the screen: the own thing's and the others', the newest last.
     apart: VecDeque<(f64, f64)>,
 }
 
-/// What a screen showed when the hands acted under this stamp.
-struct Shown {
+/// What a screen showed when the player's input with this stamp was sent.
+struct PendingAnswer {
     stamp: LocalInstant,
     own: Vec2,
     others: Vec<(u32, Vec2)>,
 }
 
-/// Frames that wait for their answer: ten seconds of them. Whoever is farther away is not playing.
+/// Frames that wait for their answer: ten seconds. A player with more lag is not playing.
 const SHOWN_MAX: usize = 600;
 
-impl<G, H> Away<G, H>
+impl<G, H> HostedPlayer<G, H>
 where
     H: Hosted,
-    G: Game<Rules = H::Rules>,
+    G: PlayedGame<Rules = H::Rules>,
 {
-    /// `scene` is shown until the server has said something.
+    /// Creates a player. `scene` is shown until the server sends a state.
     pub(super) fn new(scene: H::Scene, game: G) -> Self {
         Self {
             rules: game.rules(),
@@ -55,8 +55,8 @@ where
         }
     }
 
-    /// The server's newest state contains what the hands did at some moment: that is when what was
-    /// shown then counted.
+    /// Compares what the screen showed with the server's newest state, when that state contains the
+    /// input of then.
     fn compare(&mut self) {
         let Some(stamp) = self.guest.acknowledged() else { return };
         while self.shown.front().is_some_and(|shown| shown.stamp < stamp) {
@@ -78,10 +78,10 @@ where
     }
 }
 
-impl<G, H> Table for Away<G, H>
+impl<G, H> OnlineGame for HostedPlayer<G, H>
 where
     H: Hosted,
-    G: Game<Rules = H::Rules>,
+    G: PlayedGame<Rules = H::Rules>,
 {
     fn begin(&mut self, session: &mut Client<Vec2>) {
         self.guest.sit(session);
@@ -107,7 +107,11 @@ where
         if self.shown.len() == SHOWN_MAX {
             self.shown.pop_front();
         }
-        self.shown.push_back(Shown { stamp, own: self.own.position, others: self.game.others(&self.scene) });
+        self.shown.push_back(PendingAnswer {
+            stamp,
+            own: self.own.position,
+            others: self.game.others(&self.scene),
+        });
     }
 
     fn frame(&mut self, _: &mut Client<Vec2>, now: LocalInstant, out: &mut Vec<f64>) {

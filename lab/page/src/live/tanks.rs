@@ -1,4 +1,4 @@
-//! A tank of one's own, among those of others.
+//! The player's own tank, among those of other clients.
 
 use fairpath::State;
 use fairpath::motion::MotionKind;
@@ -12,22 +12,22 @@ use fairpath_games::tanks::{
     Bot, ConfigError, Driver, Ground, Input, Match, Tanks, TanksConfig, Temperament,
 };
 
-use super::Table;
-use crate::play::{Hands, Kind, Thing, field};
+use super::OnlineGame;
+use crate::play::{Hands, Sprite, Thing, field};
 
-/// The player's own tank and shots are played here and told to the server; everybody else is seen
-/// through it.
+/// The player's own tank and shots are simulated here and replicated to the server. All others come
+/// from the server.
 pub(super) struct LiveTank {
     crew: Crew,
     bot: Bot,
 }
 
 const OWN: EntityId = EntityId(0);
-/// How many units wide the screen is.
+/// The width of the screen, in units.
 const SCREEN: f64 = 150.0;
 
 impl LiveTank {
-    /// Alone on the field of a server's seed; where it begins follows from `dice`.
+    /// Creates a tank alone on the field of the server's seed. `dice` decides where it starts.
     pub(super) fn new(seed: u64, dice: u64) -> Result<Self, ConfigError> {
         let map = Tanks::new(TanksConfig::default(), seed)?.map().clone();
         let config = TanksConfig { tanks: [1, 0], ground: Ground::Given(map), ..TanksConfig::default() };
@@ -36,7 +36,7 @@ impl LiveTank {
         Ok(Self { crew: Crew::new(game), bot })
     }
 
-    /// Where the own tank is now; before there is a clock, where it begins.
+    /// Returns the own tank's state now, or its start before the clock is synchronised.
     fn own(&self, session: &mut Client<Vec2>, now: LocalInstant) -> State<Vec2> {
         let state = self.crew.game().tanks().tanks()[0].state();
         let Some(clock) = session.clock_now(now) else { return state };
@@ -45,7 +45,7 @@ impl LiveTank {
     }
 }
 
-impl Table for LiveTank {
+impl OnlineGame for LiveTank {
     fn begin(&mut self, _session: &mut Client<Vec2>) {
         self.crew.forget_told();
     }
@@ -66,7 +66,8 @@ impl Table for LiveTank {
         self.crew.seat(OWN, driver);
         self.crew.play(clock.shared, |view| show(view, session, now));
         if session.is_connected() && self.crew.tell(&mut At(session, now), clock.shared).is_err() {
-            // A session that has no room for it says so, and is told all again with the next frame.
+            // A session without room returns an error, and gets everything again with the next
+            // frame.
             self.crew.forget_told();
         }
     }
@@ -74,13 +75,14 @@ impl Table for LiveTank {
     fn frame(&mut self, session: &mut Client<Vec2>, now: LocalInstant, out: &mut Vec<f64>) {
         let own = self.own(session, now);
         let others = others(session, now);
-        let count = |kind: Kind| others.iter().filter(|thing| thing.kind as u8 == kind as u8).count() as f64;
+        let count =
+            |kind: Sprite| others.iter().filter(|thing| thing.kind as u8 == kind as u8).count() as f64;
         let tanks = self.crew.game().tanks();
         out.extend([tanks.now().as_secs_f64(), 0.0, own.position.x, own.position.y, SCREEN]);
         out.extend([own.position.x, own.position.y, own.orientation, 0.0, 0.0, 0.0, 0.0]);
-        out.extend([count(Kind::Tank), count(Kind::Shot), 0.0, 0.0, 0.0, 0.0]);
-        let shots = tanks.shots().iter().map(|shot| Thing::new(Kind::Shot, shot.state().position, 0.0));
-        let tank = Thing { is_own: true, ..Thing::new(Kind::Tank, own.position, own.orientation) };
+        out.extend([count(Sprite::Tank), count(Sprite::Shot), 0.0, 0.0, 0.0, 0.0]);
+        let shots = tanks.shots().iter().map(|shot| Thing::new(Sprite::Shot, shot.state().position, 0.0));
+        let tank = Thing { is_own: true, ..Thing::new(Sprite::Tank, own.position, own.orientation) };
         let things: Vec<Thing> = others.into_iter().chain(shots).chain([tank]).collect();
         out.push(things.len() as f64);
         things.iter().for_each(|thing| thing.write(out));
@@ -97,7 +99,7 @@ impl Table for LiveTank {
     }
 }
 
-/// Everything that is somebody else's, where it is drawn.
+/// Returns all things of other clients, where they are drawn.
 fn others(session: &mut Client<Vec2>, now: LocalInstant) -> Vec<Thing> {
     let own = session.id().map(Party::Client);
     let is_mine = |session: &Client<Vec2>, object| own.is_some() && session.owner(object) == own;
@@ -108,7 +110,7 @@ fn others(session: &mut Client<Vec2>, now: LocalInstant) -> Vec<Thing> {
             continue;
         }
         let Some(state) = session.draw(object, now) else { continue };
-        let kind = if session.class(object) == Some(SHOT) { Kind::Shot } else { Kind::Tank };
+        let kind = if session.class(object) == Some(SHOT) { Sprite::Shot } else { Sprite::Tank };
         let team = u32::from(session.creation(object).is_some_and(|bytes| bytes.first() == Some(&1)));
         things.push(Thing { team, ..Thing::new(kind, state.position, state.orientation) });
     }

@@ -4,30 +4,30 @@ use fairpath::time::{SharedInstant, TickRate};
 use fairpath::vector::{Vec2, Vector};
 use fairpath_games::jet_car::{Bot, Input, JetCar as Server, JetCarConfig, Scene, Skill, TICK_RATE};
 
-use super::{Game, Hands, Kind, Thing};
+use super::{Hands, PlayedGame, Sprite, Thing};
 
-/// A car with thrusters and no brakes, among things that come down.
-pub(crate) struct JetCar {
+/// A car with thrusters and no brakes, among falling obstructions.
+pub(crate) struct JetCarGame {
     rules: JetCarConfig,
     server: Server,
     bot: Bot,
 }
 
-impl JetCar {
+impl JetCarGame {
     pub(crate) fn new(seed: u64) -> Self {
         let rules = JetCarConfig::default();
-        let server = Server::new(rules, seed).expect("the usual rules are sound");
+        let server = Server::new(rules, seed).expect("the default rules are valid");
         let bot = Bot::new(Skill::default(), Random::from_seed(seed).fork(u64::MAX));
         Self { rules, server, bot }
     }
 
-    /// The page's y is up.
+    /// Converts to the page's coordinates, where y points up.
     fn upright(&self, place: Vec2) -> Vec2 {
         Vec2::new(place.x, self.rules.height - place.y)
     }
 }
 
-impl Game for JetCar {
+impl PlayedGame for JetCarGame {
     type Rules = JetCarConfig;
     const TICK_RATE: TickRate = TICK_RATE;
 
@@ -68,7 +68,7 @@ impl Game for JetCar {
             Thing {
                 sizes: [extent.x, extent.y],
                 team: one.pace as u32,
-                ..Thing::new(Kind::Obstruction, self.upright(one.position), 0.0)
+                ..Thing::new(Sprite::Obstruction, self.upright(one.position), 0.0)
             }
         };
         let mut things: Vec<Thing> = shown.obstructions.iter().map(obstruction).collect();
@@ -76,7 +76,7 @@ impl Game for JetCar {
         things.push(Thing {
             sizes: [size, size],
             is_own: true,
-            ..Thing::new(Kind::JetCar, self.upright(own.position), 0.0)
+            ..Thing::new(Sprite::JetCar, self.upright(own.position), 0.0)
         });
         things
     }

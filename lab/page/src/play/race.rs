@@ -9,33 +9,33 @@ use fairpath_games::race::{
     Bot, Car, Cars, Heat, Input, Plan, Race as World, RaceConfig, Seat, Style, TICK_RATE, Track, Wheel,
 };
 
-use super::{Game, Hands, Kind, Thing};
+use super::{Hands, PlayedGame, Sprite, Thing};
 
-/// Four cars on a road, and the player drives the first.
-pub(crate) struct Race {
+/// Four cars on a track. The player drives the first.
+pub(crate) struct RaceGame {
     heat: Heat,
     bot: Bot,
 }
 
 const OWN: EntityId = EntityId(0);
 
-impl Race {
+impl RaceGame {
     pub(crate) fn new(seed: u64) -> Self {
         let track = Arc::new(Track::generated(seed));
         let config = RaceConfig { laps: None, ..RaceConfig::default() };
-        let mut heat = Heat::of_bots(Arc::clone(&track), config, seed).expect("the usual rules are sound");
+        let mut heat = Heat::of_bots(Arc::clone(&track), config, seed).expect("the default rules are valid");
         heat.seat(OWN, Seat::Hands(Input::IDLE));
         let plan = Arc::new(Plan::new(&track, &config.car, Style::ALL[0]));
         Self { heat, bot: Bot::new(plan, config.car, Random::from_seed(seed).fork(u64::MAX)) }
     }
 
-    /// The race that a screen shows.
+    /// Returns the race that a screen shows.
     fn resumed(&self, shown: &Cars) -> World {
         shown.resume(self.heat.race().track(), *self.heat.race().config())
     }
 }
 
-impl Game for Race {
+impl PlayedGame for RaceGame {
     type Rules = Wheel;
     const TICK_RATE: TickRate = TICK_RATE;
 
@@ -85,7 +85,7 @@ impl Game for Race {
         let thing = |car: &Car| {
             let is_own = car.id() == OWN;
             let state = if is_own { *own } else { car.state() };
-            Thing { team: car.id().0, is_own, ..Thing::new(Kind::Car, state.position, state.orientation) }
+            Thing { team: car.id().0, is_own, ..Thing::new(Sprite::Car, state.position, state.orientation) }
         };
         shown.cars.iter().map(thing).collect()
     }
@@ -94,7 +94,7 @@ impl Game for Race {
         (own.position, 160.0)
     }
 
-    /// Laps done, place, the last lap in seconds or nothing, and the speed.
+    /// Laps done, place, the last lap in seconds or 0, and the speed.
     fn status(&self, shown: &Cars) -> [f64; 4] {
         let shown = self.resumed(shown);
         let own = &shown.cars()[OWN.0 as usize];

@@ -5,10 +5,10 @@ use fairpath_games::sailing::{
     Agent, Helm, Input, Sailing as Server, SailingConfig, Scene, TICK_RATE, Trim, Wind,
 };
 
-use super::{Game, Hands, Kind, Thing};
+use super::{Hands, PlayedGame, Sprite, Thing};
 
-/// A boat, a sail on a rope, and somebody who knows how to sail to beat.
-pub(crate) struct Sailing {
+/// The player's boat, and an opponent that sails optimally.
+pub(crate) struct SailingGame {
     rules: SailingConfig,
     server: Server,
     rival: Agent,
@@ -17,18 +17,18 @@ pub(crate) struct Sailing {
 }
 
 const OWN: usize = 0;
-/// How fast the hands let the sheet out: all of it in two seconds.
+/// Speed at which the player lets the sheet out: all of it in two seconds.
 const SHEET_PER_TICK: f64 = 0.01;
 
-impl Sailing {
+impl SailingGame {
     pub(crate) fn new(seed: u64) -> Self {
         let rules = SailingConfig { boats: 2, wind: Wind::west_and_south(20.0), ..SailingConfig::default() };
-        let server = Server::new(rules.clone(), seed).expect("the usual rules are sound");
+        let server = Server::new(rules.clone(), seed).expect("the default rules are valid");
         Self { rules, server, rival: Agent::new(Trim::Optimal), bot: Agent::new(Trim::Optimal), sheet: 0.5 }
     }
 }
 
-impl Game for Sailing {
+impl PlayedGame for SailingGame {
     type Rules = Helm;
     const TICK_RATE: TickRate = TICK_RATE;
 
@@ -68,7 +68,7 @@ impl Game for Sailing {
 
     fn things(&self, shown: &Scene, own: &State<Vec2>) -> Vec<Thing> {
         let buoy =
-            Thing { sizes: [self.rules.buoy_radius; 2], ..Thing::new(Kind::Buoy, self.rules.buoy, 0.0) };
+            Thing { sizes: [self.rules.buoy_radius; 2], ..Thing::new(Sprite::Buoy, self.rules.buoy, 0.0) };
         let boat = |(seat, boat): (usize, &fairpath_games::sailing::Boat)| {
             let is_own = seat == OWN;
             let (position, heading) =
@@ -77,10 +77,10 @@ impl Game for Sailing {
                 sizes: [boat.sail, f64::from(u8::from(boat.is_tight))],
                 team: seat as u32,
                 is_own,
-                ..Thing::new(Kind::Boat, position, heading)
+                ..Thing::new(Sprite::Boat, position, heading)
             }
         };
-        // The own boat last: it is drawn on top.
+        // The own boat comes last, so that it is drawn on top.
         std::iter::once(buoy).chain(shown.boats.iter().enumerate().rev().map(boat)).collect()
     }
 

@@ -8,15 +8,15 @@ use fairpath_games::tanks::{
     Bot, Driver, Input, Map, Match, TICK_RATE, Tanks as World, TanksConfig, Team, Temperament,
 };
 
-use super::{Game, Hands, Kind, Thing};
+use super::{Hands, PlayedGame, Sprite, Thing};
 
-/// Three against three, and the player is one of them.
-pub(super) struct Tanks {
+/// Three tanks against three. The player drives one of them.
+pub(super) struct TanksGame {
     game: Match,
     bot: Bot,
 }
 
-/// Everybody else goes on doing what they did last; what is known of the own hands is known
+/// The rules for compensation: all other tanks keep their last input, and the own input is known
 /// exactly.
 pub(super) struct Rules;
 
@@ -28,23 +28,23 @@ impl Simulate for Rules {
 
     fn step(&self, world: &mut World, input: &Input, ticks: u32) {
         let mut inputs: Vec<Input> = world.tanks().iter().map(|tank| tank.input()).collect();
-        // Nobody is taken to fire: a shot that was not fired would be hard to take back.
+        // No other tank is assumed to fire: a shot that was not fired would be hard to take back.
         inputs.iter_mut().for_each(|input| input.fire = false);
         inputs[OWN.0 as usize] = *input;
         (0..ticks).for_each(|_| world.step(&inputs));
     }
 }
 
-impl Tanks {
+impl TanksGame {
     pub(super) fn new(seed: u64) -> Self {
         let config = TanksConfig { tanks: [3, 3], ..TanksConfig::default() };
-        let mut game = Match::of_bots(config, seed).expect("the usual rules are sound");
+        let mut game = Match::of_bots(config, seed).expect("the default rules are valid");
         game.seat(OWN, Driver::Hands(Input::IDLE));
         Self { game, bot: Bot::new(Temperament::Hunter, Random::from_seed(seed).fork(u64::MAX)) }
     }
 }
 
-impl Game for Tanks {
+impl PlayedGame for TanksGame {
     type Rules = Rules;
     const TICK_RATE: TickRate = TICK_RATE;
 
@@ -70,7 +70,7 @@ impl Game for Tanks {
             return Input { throttle: hands.ahead, turn: -hands.right, fire: hands.fires };
         }
         match shown.look(OWN) {
-            // It believes its screen, but it has its own clock.
+            // The bot sees the screen, but it has its own clock.
             Some(mut view) => {
                 view.now = now;
                 self.bot.drive(shown.map(), &view)
@@ -91,18 +91,18 @@ impl Game for Tanks {
     fn things(&self, shown: &World, own: &State<Vec2>) -> Vec<Thing> {
         let mut things: Vec<Thing> = Vec::new();
         for team in Team::BOTH {
-            let flag = shown.flag(team);
-            things.push(Thing { team: team.index() as u32, ..Thing::new(Kind::Flag, flag.position(), 0.0) });
+            let flag = Thing::new(Sprite::Flag, shown.flag(team).position(), 0.0);
+            things.push(Thing { team: team.index() as u32, ..flag });
         }
         for tank in shown.tanks().iter().filter(|tank| tank.is_alive()) {
             let is_own = tank.id() == OWN;
             let state = if is_own { *own } else { tank.state() };
-            let team = tank.team().index() as u32;
-            things.push(Thing { team, is_own, ..Thing::new(Kind::Tank, state.position, state.orientation) });
+            let (team, drawn) = (tank.team(), Thing::new(Sprite::Tank, state.position, state.orientation));
+            things.push(Thing { team: team.index() as u32, is_own, ..drawn });
         }
         for shot in shown.shots() {
             let team = shot.team().index() as u32;
-            things.push(Thing { team, ..Thing::new(Kind::Shot, shot.state().position, 0.0) });
+            things.push(Thing { team, ..Thing::new(Sprite::Shot, shot.state().position, 0.0) });
         }
         things
     }
@@ -123,7 +123,7 @@ impl Game for Tanks {
     }
 }
 
-/// The walls and boxes of a field, as closed lines.
+/// Returns the walls and boxes of a field, as closed lines.
 pub(crate) fn field(map: &Map) -> Vec<Vec<Vec2>> {
     let half = map.half_side();
     let corner = |x: f64, y: f64| Vec2::new(x * half, y * half);

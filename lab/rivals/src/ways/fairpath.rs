@@ -9,34 +9,33 @@ use ::fairpath::time::Span;
 use ::fairpath::vector::{Vec2, Vec3};
 use ::fairpath::wire::{Precision, PrecisionSettings};
 use ::fairpath::{EntityId, MotionKind, Trigger};
-use fairpath_bench::{Scene, machine};
+use fairpath_bench::{TankRecording, machine};
 use fairpath_net::{
     Identity, NetClient, NetClientConfig, NetServer, NetServerConfig, Trust, new_epoch, unguessable_random,
 };
 
-use super::{Teller, Watcher, any_port};
-use crate::roles::{Invitation, Terms};
+use super::{ReceiverSide, ServerSide, any_port};
+use crate::roles::{ConnectInfo, RunTerms};
 
 const TANK: ClassId = ClassId(0);
 /// Tanks drive straight or in circles.
 pub(super) const MODEL: MotionKind = MotionKind::Circular;
-/// How far off a receiver may be before it is told.
+/// The error at which a receiver is sent a new DR vector.
 const THRESHOLD: f64 = 0.3;
 
-/// When a DR vector is due: the usual choice, with a heartbeat, since a replica that hears nothing
-/// new for three seconds freezes.
+/// The default trigger, with a heartbeat: a replica that hears nothing new for three seconds
+/// freezes.
 pub(super) fn trigger() -> Trigger {
     Trigger::within(THRESHOLD)
 }
 
-/// Where datagrams are few: this far apart, a little less than three ticks, so that every third
-/// takes along what came due.
+/// The interval of bundled datagrams: a little less than three ticks, so that every third tick
+/// takes along what has come due.
 pub(super) const BUNDLE: Span = Span::from_millis(95);
 
-/// As finely as it takes to stay far below the threshold, in a world of the fields that so many
-/// tanks drive on.
+/// A precision far below the threshold, in a world that has room for this many tanks.
 pub(super) fn precision(tanks: usize) -> Precision {
-    let corner = Scene::reach(tanks);
+    let corner = TankRecording::reach(tanks);
     let settings = PrecisionSettings {
         position_step: 0.05,
         world_min: Vec3::new(-corner, -corner, 0.0),
@@ -48,35 +47,35 @@ pub(super) fn precision(tanks: usize) -> Precision {
         turn_rate_limit: 0.8,
         ..PrecisionSettings::default()
     };
-    Precision::new(settings).expect("sound settings")
+    Precision::new(settings).expect("valid precision settings")
 }
 
 fn class() -> Class {
     Class::new(trigger()).with_model(MODEL)
 }
 
-pub(super) struct Server {
+pub(super) struct FairpathServer {
     server: NetServer<Vec2>,
     objects: Vec<EntityId>,
 }
 
-impl Server {
-    /// Everybody is told whenever something is due.
-    pub(super) fn broadcast(terms: &Terms) -> Self {
+impl FairpathServer {
+    /// Sends every due DR vector to every receiver.
+    pub(super) fn broadcast(terms: &RunTerms) -> Self {
         Self::new(terms, Span::ZERO, Box::new(Broadcast))
     }
 
-    /// The same, in few datagrams.
-    pub(super) fn bundled(terms: &Terms) -> Self {
+    /// The same, in every third tick.
+    pub(super) fn bundled(terms: &RunTerms) -> Self {
         Self::new(terms, BUNDLE, Box::new(Broadcast))
     }
 
-    /// Our own scheduler, with a budget that lets it tell everybody.
-    pub(super) fn error_index(terms: &Terms) -> Self {
+    /// Fairpath's error-index scheduler, with a budget that suffices for every receiver.
+    pub(super) fn error_index(terms: &RunTerms) -> Self {
         Self::new(terms, Span::ZERO, Box::new(ErrorIndex::new(ErrorIndexConfig::new(terms.receivers as f64))))
     }
 
-    fn new(terms: &Terms, datagram_every: Span, scheduler: Box<dyn Scheduler<Vec2>>) -> Self {
+    fn new(terms: &RunTerms, datagram_every: Span, scheduler: Box<dyn Scheduler<Vec2>>) -> Self {
         let config = ServerConfig {
             clients_max: terms.receivers,
             precision: precision(terms.tanks),
@@ -84,15 +83,16 @@ impl Server {
             ..ServerConfig::new([(TANK, class())], new_epoch())
         };
         let session = ::fairpath::session::Server::new(config, scheduler, unguessable_random());
-        let mut net = NetServerConfig::new(any_port(), Identity::local(&[]).expect("a certificate"));
-        // Everybody comes from one address, and at once.
+        let mut net =
+            NetServerConfig::new(any_port(), Identity::local(&[]).expect("a certificate is generated"));
+        // All receivers come from one address, and at once.
         net.limits.per_address_max = terms.receivers;
         net.limits.per_address_burst = 2 * terms.receivers as u32;
         net.limits.handshakes_max = 4 * terms.receivers;
-        let server = NetServer::bind(net, session).expect("the loopback has ports");
+        let server = NetServer::bind(net, session).expect("the loopback has a free port");
         let create = |tank: usize| {
             server.frame(|session, now| {
-                session.create(TANK, &(tank as u16).to_le_bytes(), now).expect("there is room")
+                session.create(TANK, &(tank as u16).to_le_bytes(), now).expect("the class has room")
             })
         };
         let objects = (0..terms.tanks).map(create).collect();
@@ -100,8 +100,8 @@ impl Server {
     }
 }
 
-impl Teller for Server {
-    fn invitation(&self) -> (SocketAddr, String) {
+impl ServerSide for FairpathServer {
+    fn connect_info(&self) -> (SocketAddr, String) {
         (self.server.address(), self.server.fingerprint().to_string())
     }
 
@@ -109,11 +109,13 @@ impl Teller for Server {
         self.server.frame(|session, _| session.clients().count())
     }
 
-    fn tick(&mut self, scene: &Scene, before: Duration, at: Duration) {
+    fn tick(&mut self, recording: &TankRecording, before: Duration, at: Duration) {
         self.server.frame(|session, now| {
             while session.poll_event().is_some() {}
             for (tank, object) in self.objects.iter().enumerate() {
-                session.observe(*object, scene.observe(tank, before, at), now).expect("the server's own");
+                session
+                    .observe(*object, recording.observe(tank, before, at), now)
+                    .expect("the server owns its tanks");
             }
         });
     }
@@ -124,22 +126,21 @@ impl Teller for Server {
     }
 }
 
-struct Receiver {
+struct FairpathReceiver {
     client: NetClient<Vec2>,
     objects: Vec<Option<EntityId>>,
 }
 
-pub(super) fn watch(terms: &Terms, invitation: &Invitation, _: u64) -> Box<dyn Watcher> {
-    let pin = invitation.proof.parse().expect("a fingerprint");
+pub(super) fn receiver(terms: &RunTerms, info: &ConnectInfo, _: u64) -> Box<dyn ReceiverSide> {
+    let pin = info.proof.parse().expect("a fingerprint");
     let config = ClientConfig { precision: precision(terms.tanks), ..ClientConfig::new([(TANK, class())]) };
     let session = Client::new(config, unguessable_random());
-    let client =
-        NetClient::connect(invitation.address, NetClientConfig::new(Trust::Pinned(vec![pin])), session);
-    let client = client.expect("the system has sockets");
-    Box::new(Receiver { client, objects: vec![None; terms.tanks] })
+    let client = NetClient::connect(info.address, NetClientConfig::new(Trust::Pinned(vec![pin])), session);
+    let client = client.expect("a socket opens");
+    Box::new(FairpathReceiver { client, objects: vec![None; terms.tanks] })
 }
 
-impl Watcher for Receiver {
+impl ReceiverSide for FairpathReceiver {
     fn frame(&mut self, began: Duration, shown: &mut [Option<Vec2>]) -> Duration {
         let Self { client, objects } = self;
         client.frame(|session, local| {
@@ -160,7 +161,7 @@ impl Watcher for Receiver {
     }
 }
 
-/// Which object is which tank says what it was created with.
+/// Finds the object of each tank by its creation bytes.
 fn find_tanks(session: &Client<Vec2>, objects: &mut [Option<EntityId>]) {
     for object in session.objects() {
         let tank = session.creation(object).and_then(|bytes| bytes.try_into().ok());

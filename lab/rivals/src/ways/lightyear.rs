@@ -14,52 +14,36 @@ use ::lightyear::prelude::{
 };
 use bevy::MinimalPlugins;
 use bevy::app::App;
-use bevy::ecs::component::Component;
-use bevy::ecs::entity::Entity;
 use bevy::ecs::lifecycle::Add;
 use bevy::ecs::observer::On;
-use bevy::ecs::query::{QueryState, With};
+use bevy::ecs::query::With;
 use bevy::ecs::system::Commands;
 use bevy::state::app::StatesPlugin;
 use bevy::time::TimeUpdateStrategy;
-use fairpath_bench::{Scene, machine};
-use serde::{Deserialize, Serialize};
+use fairpath_bench::TankRecording;
 
-use super::{Teller, Watcher, any_port};
-use crate::roles::{Invitation, Terms};
-use crate::snapshot::{Snapshot, spell};
-
-/// Which tank it is; it never changes.
-#[derive(Clone, Copy, Debug, PartialEq, Component, Serialize, Deserialize)]
-struct Tank(u16);
-
-/// Where it is and how it moves.
-#[derive(Clone, Copy, Debug, PartialEq, Component, Serialize, Deserialize)]
-struct Moving([f32; 4]);
-
-/// When all that was sent in this tick was true, in microseconds; on an entity of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Component, Serialize, Deserialize)]
-struct TickTime(u32);
+use super::components::{ClientEntities, ServerEntities, TankId, TankMotion, TickTime};
+use super::{ReceiverSide, ServerSide, any_port};
+use crate::roles::{ConnectInfo, RunTerms};
 
 fn protocol(app: &mut App) {
-    app.component::<Tank>().replicate();
-    app.component::<Moving>().replicate();
+    app.component::<TankId>().replicate();
+    app.component::<TankMotion>().replicate();
     app.component::<TickTime>().replicate();
 }
 
-pub(super) struct Server {
+pub(super) struct LightyearServer {
     app: App,
     address: SocketAddr,
-    tanks: Vec<Entity>,
-    time: Entity,
+    entities: ServerEntities,
 }
 
-impl Server {
-    pub(super) fn new(terms: &Terms) -> Self {
+impl LightyearServer {
+    pub(super) fn new(terms: &RunTerms) -> Self {
         let mut app = App::new();
         let tick_duration = Duration::from_secs_f64(1.0 / terms.hz);
         app.add_plugins((MinimalPlugins, StatesPlugin, ServerPlugins { tick_duration }));
-        // One update is one tick, however late it comes: no tick without a message, and none with two.
+        // One update is one tick, even a late one: every tick sends exactly one message.
         app.insert_resource(TimeUpdateStrategy::ManualDuration(tick_duration));
         protocol(&mut app);
         app.add_observer(|new: On<Add, LinkOf>, mut commands: Commands<'_, '_>| {
@@ -67,24 +51,21 @@ impl Server {
         });
         app.finish();
         app.cleanup();
-        // The address in a token is the proxy's, where bytes are counted.
+        // The token has the proxy's address, where bytes are counted.
         let netcode = ServerNetcode { server_addr_check: false, ..ServerNetcode::default() };
         let io = (NetcodeServer::new(netcode), LocalAddr(any_port()), ServerUdpIo::default());
         let server = app.world_mut().spawn(io).id();
         app.world_mut().trigger(Start { entity: server });
         app.update();
-        let address = app.world().get::<LocalAddr>(server).expect("it listens").0;
-        let everybody = || Replicate::to_clients(NetworkTarget::All);
-        let tanks = (0..terms.tanks)
-            .map(|tank| app.world_mut().spawn((Tank(tank as u16), Moving([0.0; 4]), everybody())).id())
-            .collect();
-        let time = app.world_mut().spawn((TickTime(0), everybody())).id();
-        Self { app, address, tanks, time }
+        let address = app.world().get::<LocalAddr>(server).expect("the server listens").0;
+        let to_all = || Replicate::to_clients(NetworkTarget::All);
+        let entities = ServerEntities::spawn(app.world_mut(), terms.tanks, to_all);
+        Self { app, address, entities }
     }
 }
 
-impl Teller for Server {
-    fn invitation(&self) -> (SocketAddr, String) {
+impl ServerSide for LightyearServer {
+    fn connect_info(&self) -> (SocketAddr, String) {
         (self.address, String::new())
     }
 
@@ -93,25 +74,18 @@ impl Teller for Server {
         world.query_filtered::<(), (With<LinkOf>, With<Connected>)>().iter(world).count()
     }
 
-    fn tick(&mut self, scene: &Scene, _: Duration, at: Duration) {
-        let world = self.app.world_mut();
-        for (tank, entity) in self.tanks.iter().enumerate() {
-            let mut moving = world.get_mut::<Moving>(*entity).expect("it was spawned");
-            moving.0 = spell(scene, tank, at);
-        }
-        world.get_mut::<TickTime>(self.time).expect("it was spawned").0 = at.as_micros() as u32;
+    fn tick(&mut self, recording: &TankRecording, _: Duration, at: Duration) {
+        self.entities.update(self.app.world_mut(), recording, at);
         self.app.update();
     }
 }
 
-struct Receiver {
+struct LightyearReceiver {
     app: App,
-    tanks: QueryState<(&'static Tank, &'static Moving)>,
-    time: QueryState<&'static TickTime>,
-    snapshot: Snapshot,
+    entities: ClientEntities,
 }
 
-pub(super) fn watch(terms: &Terms, invitation: &Invitation, nth: u64) -> Box<dyn Watcher> {
+pub(super) fn receiver(terms: &RunTerms, info: &ConnectInfo, nth: u64) -> Box<dyn ReceiverSide> {
     let mut app = App::new();
     let tick_duration = Duration::from_secs_f64(1.0 / terms.hz);
     app.add_plugins((MinimalPlugins, StatesPlugin, ClientPlugins { tick_duration }));
@@ -119,32 +93,22 @@ pub(super) fn watch(terms: &Terms, invitation: &Invitation, nth: u64) -> Box<dyn
     app.finish();
     app.cleanup();
     let authentication = Authentication::Manual {
-        server_addr: invitation.address,
+        server_addr: info.address,
         client_id: nth + 1,
         private_key: [0; 32],
         protocol_id: 0,
     };
-    let netcode = NetcodeClient::new(authentication, ClientNetcode::default()).expect("a sound token");
+    let netcode = NetcodeClient::new(authentication, ClientNetcode::default()).expect("a valid token");
     let io = (Link::default(), UdpIo::default(), LocalAddr(any_port()), ReplicationReceiver, netcode);
     let client = app.world_mut().spawn(io).id();
     app.world_mut().trigger(Connect { entity: client });
-    let (tanks, time) = (app.world_mut().query(), app.world_mut().query());
-    Box::new(Receiver { app, tanks, time, snapshot: Snapshot::of(terms.tanks) })
+    let entities = ClientEntities::new(app.world_mut(), terms.tanks);
+    Box::new(LightyearReceiver { app, entities })
 }
 
-impl Watcher for Receiver {
+impl ReceiverSide for LightyearReceiver {
     fn frame(&mut self, began: Duration, shown: &mut [Option<Vec2>]) -> Duration {
-        let Self { app, tanks, time, snapshot } = self;
-        app.update();
-        let world = app.world();
-        if let Some(TickTime(micros)) = time.iter(world).next() {
-            let at = Duration::from_micros((*micros).into());
-            for (Tank(tank), Moving(numbers)) in tanks.iter(world) {
-                snapshot.learn(usize::from(*tank), at, *numbers);
-            }
-        }
-        let now = machine::now() - began;
-        snapshot.show(now, shown);
-        now
+        self.app.update();
+        self.entities.show(self.app.world(), began, shown)
     }
 }

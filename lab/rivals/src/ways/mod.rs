@@ -1,5 +1,6 @@
-//! The ways there are to tell.
+//! The methods that are compared.
 
+mod components;
 mod fairpath;
 mod lightyear;
 mod quinn;
@@ -11,138 +12,138 @@ use std::net::SocketAddr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ::fairpath::vector::Vec2;
-use fairpath_bench::{Scene, machine};
+use fairpath_bench::{TankRecording, machine};
 
-use crate::roles::{Invitation, Terms};
+use crate::roles::{ConnectInfo, RunTerms};
 
-/// The server's side.
-pub(crate) trait Teller {
-    /// Where it is, and what proves it.
-    fn invitation(&self) -> (SocketAddr, String);
+/// The server side of a method.
+pub(crate) trait ServerSide {
+    /// Returns the server's address, and its certificate or fingerprint if it has one.
+    fn connect_info(&self) -> (SocketAddr, String);
 
-    /// How many receivers are there.
+    /// Returns the number of connected receivers.
     fn receivers(&mut self) -> usize;
 
-    /// A tick: everything is where the scene has it at `at`; the last tick was at `before`.
-    fn tick(&mut self, scene: &Scene, before: Duration, at: Duration);
+    /// Plays one tick: sends the recording's states at `at`. The last tick was at `before`.
+    fn tick(&mut self, recording: &TankRecording, before: Duration, at: Duration);
 
-    /// Nothing to do until the next tick, unless something comes.
+    /// Waits until the next tick. A method that must read its sockets meanwhile overrides this.
     fn wait_until(&mut self, next: Duration) {
         std::thread::sleep(next.saturating_sub(machine::now()));
     }
 
-    /// DR vectors that left so far.
+    /// Returns the number of DR vectors sent so far, if the method sends DR vectors.
     fn vectors(&self) -> Option<u64> {
         None
     }
 }
 
-/// One receiver.
-pub(crate) trait Watcher {
-    /// A frame: takes in what has come, and says where every tank is shown, if anything was heard
-    /// of it, and at which instant after the scene `began`.
+/// The receiver side of a method.
+pub(crate) trait ReceiverSide {
+    /// Draws one frame: handles what has arrived, writes the shown position of every tank that has
+    /// an update, and returns the instant since the recording `began`.
     fn frame(&mut self, began: Duration, shown: &mut [Option<Vec2>]) -> Duration;
 
-    /// Goes away.
+    /// Disconnects.
     fn leave(self: Box<Self>) {}
 }
 
-/// A way to tell.
-pub(crate) struct Way {
-    /// For the command line.
+/// A method to replicate tanks.
+pub(crate) struct Method {
+    /// The name on the command line.
     pub(crate) name: &'static str,
-    /// For the table.
+    /// The title in the table.
     pub(crate) title: &'static str,
-    /// Whether it sends every state, and could do so less often.
+    /// Whether it sends every state at every tick, and could do so less often.
     pub(crate) sends_every_state: bool,
-    pub(crate) tell: fn(&Terms) -> Box<dyn Teller>,
-    pub(crate) watch: fn(&Terms, &Invitation, u64) -> Box<dyn Watcher>,
+    pub(crate) server: fn(&RunTerms) -> Box<dyn ServerSide>,
+    pub(crate) receiver: fn(&RunTerms, &ConnectInfo, u64) -> Box<dyn ReceiverSide>,
 }
 
-/// All of them; the first is what the others are compared with.
-pub(crate) static WAYS: [Way; 11] = [
-    Way {
+/// All methods. The first is the baseline.
+pub(crate) static METHODS: [Method; 11] = [
+    Method {
         name: "raw",
         title: "raw UDP loop: sendmmsg, all states in one datagram",
         sends_every_state: true,
-        tell: |terms| Box::new(raw::Loop::together(terms)),
-        watch: raw::watch,
+        server: |terms| Box::new(raw::RawServer::together(terms)),
+        receiver: raw::receiver,
     },
-    Way {
+    Method {
         name: "raw-each",
         title: "raw UDP loop: sendmmsg and GSO, a datagram for each state",
         sends_every_state: true,
-        tell: |terms| Box::new(raw::Loop::one_by_one(terms)),
-        watch: raw::watch,
+        server: |terms| Box::new(raw::RawServer::one_by_one(terms)),
+        receiver: raw::receiver,
     },
-    Way {
+    Method {
         name: "quinn",
         title: "quinn datagrams alone",
         sends_every_state: true,
-        tell: |_| Box::new(quinn::Server::of_states()),
-        watch: quinn::watch_states,
+        server: |_| Box::new(quinn::QuinnServer::of_states()),
+        receiver: quinn::receiver_of_states,
     },
-    Way {
+    Method {
         name: "renet",
         title: "renet",
         sends_every_state: true,
-        tell: |terms| Box::new(renet::Server::new(terms)),
-        watch: renet::watch,
+        server: |terms| Box::new(renet::RenetSnapshotServer::new(terms)),
+        receiver: renet::receiver,
     },
-    Way {
+    Method {
         name: "replicon",
         title: "bevy_replicon, on renet",
         sends_every_state: true,
-        tell: |terms| Box::new(replicon::Server::new(terms)),
-        watch: replicon::watch,
+        server: |terms| Box::new(replicon::RepliconServer::new(terms)),
+        receiver: replicon::receiver,
     },
-    Way {
+    Method {
         name: "lightyear",
         title: "lightyear",
         sends_every_state: true,
-        tell: |terms| Box::new(lightyear::Server::new(terms)),
-        watch: lightyear::watch,
+        server: |terms| Box::new(lightyear::LightyearServer::new(terms)),
+        receiver: lightyear::receiver,
     },
-    Way {
+    Method {
         name: "quinn-vectors",
-        title: "quinn alone, the same DR vectors, no books",
+        title: "quinn alone, the same DR vectors, no ledgers",
         sends_every_state: false,
-        tell: |terms| Box::new(quinn::Server::of_vectors(terms, 1)),
-        watch: quinn::watch_vectors,
+        server: |terms| Box::new(quinn::QuinnServer::of_vectors(terms, 1)),
+        receiver: quinn::receiver_of_vectors,
     },
-    Way {
+    Method {
         name: "quinn-vectors-bundled",
         title: "quinn alone, the same DR vectors, every third tick",
         sends_every_state: false,
-        tell: |terms| Box::new(quinn::Server::of_vectors(terms, 3)),
-        watch: quinn::watch_vectors,
+        server: |terms| Box::new(quinn::QuinnServer::of_vectors(terms, 3)),
+        receiver: quinn::receiver_of_vectors,
     },
-    Way {
+    Method {
         name: "fairpath",
         title: "Fairpath, every tick",
         sends_every_state: false,
-        tell: |terms| Box::new(fairpath::Server::broadcast(terms)),
-        watch: fairpath::watch,
+        server: |terms| Box::new(fairpath::FairpathServer::broadcast(terms)),
+        receiver: fairpath::receiver,
     },
-    Way {
+    Method {
         name: "fairpath-index",
         title: "Fairpath with error-index, every tick",
         sends_every_state: false,
-        tell: |terms| Box::new(fairpath::Server::error_index(terms)),
-        watch: fairpath::watch,
+        server: |terms| Box::new(fairpath::FairpathServer::error_index(terms)),
+        receiver: fairpath::receiver,
     },
-    Way {
+    Method {
         name: "fairpath-bundled",
         title: "Fairpath, every third tick",
         sends_every_state: false,
-        tell: |terms| Box::new(fairpath::Server::bundled(terms)),
-        watch: fairpath::watch,
+        server: |terms| Box::new(fairpath::FairpathServer::bundled(terms)),
+        receiver: fairpath::receiver,
     },
 ];
 
-impl Way {
+impl Method {
     pub(crate) fn named(name: &str) -> Option<&'static Self> {
-        WAYS.iter().find(|way| way.name == name)
+        METHODS.iter().find(|method| method.name == name)
     }
 }
 
@@ -150,7 +151,7 @@ fn any_port() -> SocketAddr {
     ([127, 0, 0, 1], 0).into()
 }
 
-/// What netcode's tokens are dated with.
+/// Returns the time since 1970, which netcode puts into its tokens.
 fn since_1970() -> Duration {
-    SystemTime::now().duration_since(UNIX_EPOCH).expect("it is later than 1970")
+    SystemTime::now().duration_since(UNIX_EPOCH).expect("the clock is later than 1970")
 }

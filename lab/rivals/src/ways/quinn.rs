@@ -1,4 +1,4 @@
-//! QUIC datagrams, and nothing above them.
+//! QUIC datagrams alone.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -12,31 +12,30 @@ use ::fairpath::wire::{Header, Precision, decode_updates, encode_updates};
 use ::fairpath::{DrVector, EntityId, Owner};
 use ::quinn::{ClientConfig, Connection, Endpoint, ServerConfig};
 use bytes::Bytes;
-use fairpath_bench::{Scene, machine};
+use fairpath_bench::{TankRecording, machine};
 use rustls::RootCertStore;
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use tokio::runtime::{Handle, Runtime};
 
 use super::fairpath::{MODEL, precision, trigger};
-use super::{Teller, Watcher, any_port};
-use crate::roles::{Invitation, Terms};
-use crate::snapshot::{Snapshot, pack};
+use super::{ReceiverSide, ServerSide, any_port};
+use crate::roles::{ConnectInfo, RunTerms};
+use crate::snapshot::{ReceivedStates, pack};
 
-/// Sends the same datagrams on every connection. Everything runs on one thread, between ticks too.
-pub(super) struct Server {
+/// Sends the same datagrams on every connection. One thread runs everything, between ticks too.
+pub(super) struct QuinnServer {
     runtime: Runtime,
     endpoint: Endpoint,
     certificate: Vec<u8>,
     connections: Arc<Mutex<Vec<Connection>>>,
-    says: Says,
+    payload: Payload,
 }
 
-/// What is sent.
-enum Says {
+/// What the server sends.
+enum Payload {
     /// Every state, every tick.
     States,
-    /// What Fairpath would send if it kept no books of who knows what: DR vectors when one is due,
-    /// to everybody alike.
+    /// What Fairpath would send without ledgers: due DR vectors, the same to every receiver.
     Vectors(Box<Vectors>),
 }
 
@@ -45,25 +44,25 @@ struct Vectors {
     precision: Precision,
     packet: u16,
     sent: u64,
-    /// What is due and has not been sent, the newest of each.
+    /// The newest DR vector of each entity that is due and not sent.
     due: BTreeMap<EntityId, DrVector<Vec2>>,
-    /// How many ticks go into one datagram.
+    /// Ticks per datagram.
     ticks_each: u32,
     ticks: u32,
 }
 
-impl Server {
+impl QuinnServer {
     pub(super) fn of_states() -> Self {
-        Self::new(Says::States)
+        Self::new(Payload::States)
     }
 
-    /// One datagram for so many ticks.
-    pub(super) fn of_vectors(terms: &Terms, ticks_each: u32) -> Self {
+    /// Sends one datagram per `ticks_each` ticks.
+    pub(super) fn of_vectors(terms: &RunTerms, ticks_each: u32) -> Self {
         let owner = |tank| {
             Owner::new(EntityId(tank), trigger()).with_model(MODEL).with_precision(precision(terms.tanks))
         };
         let owners = (0..terms.tanks as u32).map(owner).collect();
-        Self::new(Says::Vectors(Box::new(Vectors {
+        Self::new(Payload::Vectors(Box::new(Vectors {
             owners,
             precision: precision(terms.tanks),
             packet: 0,
@@ -74,7 +73,7 @@ impl Server {
         })))
     }
 
-    fn new(says: Says) -> Self {
+    fn new(payload: Payload) -> Self {
         let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
         let certificate = made.cert.der().to_vec();
         let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
@@ -83,50 +82,50 @@ impl Server {
         let runtime = runtime();
         let endpoint = {
             let _inside = runtime.enter();
-            Endpoint::server(config, any_port()).expect("the loopback has ports")
+            Endpoint::server(config, any_port()).expect("the loopback has a free port")
         };
         let connections = Arc::new(Mutex::new(Vec::new()));
         runtime.spawn(accept(endpoint.clone(), Arc::clone(&connections)));
-        Self { runtime, endpoint, certificate, connections, says }
+        Self { runtime, endpoint, certificate, connections, payload }
     }
 }
 
 fn runtime() -> Runtime {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.expect("the system watches sockets")
+    runtime.expect("a tokio runtime starts")
 }
 
 async fn accept(endpoint: Endpoint, connections: Arc<Mutex<Vec<Connection>>>) {
     while let Some(incoming) = endpoint.accept().await {
         if let Ok(connection) = incoming.await {
-            connections.lock().expect("nobody panicked").push(connection);
+            connections.lock().expect("no thread panicked").push(connection);
         }
     }
 }
 
-impl Teller for Server {
-    fn invitation(&self) -> (SocketAddr, String) {
+impl ServerSide for QuinnServer {
+    fn connect_info(&self) -> (SocketAddr, String) {
         let proof = self.certificate.iter().map(|byte| format!("{byte:02x}")).collect();
-        (self.endpoint.local_addr().expect("it is bound"), proof)
+        (self.endpoint.local_addr().expect("the socket is bound"), proof)
     }
 
     fn receivers(&mut self) -> usize {
-        self.connections.lock().expect("nobody panicked").len()
+        self.connections.lock().expect("no thread panicked").len()
     }
 
-    fn tick(&mut self, scene: &Scene, before: Duration, at: Duration) {
-        let connections = self.connections.lock().expect("nobody panicked");
+    fn tick(&mut self, recording: &TankRecording, before: Duration, at: Duration) {
+        let connections = self.connections.lock().expect("no thread panicked");
         let sizes = connections.iter().filter_map(Connection::max_datagram_size);
         let Some(bytes_max) = sizes.min() else { return };
-        let packets = match &mut self.says {
-            Says::States => pack(scene, at, bytes_max),
-            Says::Vectors(vectors) => {
-                vectors.pack(scene, before, at, connections.len() as u64).into_iter().collect()
+        let packets = match &mut self.payload {
+            Payload::States => pack(recording, at, bytes_max),
+            Payload::Vectors(vectors) => {
+                vectors.pack(recording, before, at, connections.len() as u64).into_iter().collect()
             }
         };
         for packet in packets.into_iter().map(Bytes::from) {
             for connection in connections.iter() {
-                // Who is gone is not told.
+                // An error means that the receiver is gone.
                 let _ = connection.send_datagram(packet.clone());
             }
         }
@@ -134,24 +133,30 @@ impl Teller for Server {
 
     fn wait_until(&mut self, next: Duration) {
         let wait = next.saturating_sub(machine::now());
-        // Its clock is the runtime's.
+        // Tokio's timer, so that the runtime handles its sockets meanwhile.
         self.runtime.block_on(async { tokio::time::sleep(wait).await });
     }
 
     fn vectors(&self) -> Option<u64> {
-        match &self.says {
-            Says::States => None,
-            Says::Vectors(vectors) => Some(vectors.sent),
+        match &self.payload {
+            Payload::States => None,
+            Payload::Vectors(vectors) => Some(vectors.sent),
         }
     }
 }
 
 impl Vectors {
-    /// DR vectors that are due, if any are and this is a tick that sends.
-    fn pack(&mut self, scene: &Scene, before: Duration, at: Duration, receivers: u64) -> Option<Vec<u8>> {
+    /// Returns the due DR vectors, if there are any and this is a tick that sends.
+    fn pack(
+        &mut self,
+        recording: &TankRecording,
+        before: Duration,
+        at: Duration,
+        receivers: u64,
+    ) -> Option<Vec<u8>> {
         let now = instant(at);
         let observed = self.owners.iter_mut().enumerate().map(|(tank, owner)| {
-            owner.observe(scene.observe(tank, before, at), now).expect("tanks are finite")
+            owner.observe(recording.observe(tank, before, at), now).expect("recorded states are finite")
         });
         self.due.extend(observed.flatten().map(|export| (export.vector.entity, export.vector)));
         self.ticks += 1;
@@ -163,7 +168,8 @@ impl Vectors {
         self.packet = self.packet.wrapping_add(1);
         let header = Header { packet: WirePacketNumber(self.packet), sent_at: now, ..Header::default() };
         let mut bytes = Vec::new();
-        encode_updates(&self.precision, &header, &vectors, &mut bytes).expect("all of 64 fit");
+        encode_updates(&self.precision, &header, &vectors, &mut bytes)
+            .expect("64 DR vectors fit into a datagram");
         Some(bytes)
     }
 }
@@ -175,55 +181,55 @@ fn instant(at: Duration) -> SharedInstant {
 // ── receivers
 // ───────────────────────────────────────────────────────────────────────────────────────────────
 
-/// A connection, and what came on it.
-struct Receiver {
+/// A connection, and the data received on it.
+struct QuinnReceiver {
     endpoint: Endpoint,
     connection: Connection,
-    known: Arc<Mutex<Known>>,
+    known: Arc<Mutex<ReceivedData>>,
 }
 
-enum Known {
-    States(Snapshot),
+enum ReceivedData {
+    States(ReceivedStates),
     Vectors(Vec<Option<DrVector<Vec2>>>),
 }
 
-pub(super) fn watch_states(terms: &Terms, invitation: &Invitation, _: u64) -> Box<dyn Watcher> {
-    Box::new(Receiver::connect(invitation, Known::States(Snapshot::of(terms.tanks))))
+pub(super) fn receiver_of_states(terms: &RunTerms, info: &ConnectInfo, _: u64) -> Box<dyn ReceiverSide> {
+    Box::new(QuinnReceiver::connect(info, ReceivedData::States(ReceivedStates::of(terms.tanks))))
 }
 
-pub(super) fn watch_vectors(terms: &Terms, invitation: &Invitation, _: u64) -> Box<dyn Watcher> {
-    Box::new(Receiver::connect(invitation, Known::Vectors(vec![None; terms.tanks])))
+pub(super) fn receiver_of_vectors(terms: &RunTerms, info: &ConnectInfo, _: u64) -> Box<dyn ReceiverSide> {
+    Box::new(QuinnReceiver::connect(info, ReceivedData::Vectors(vec![None; terms.tanks])))
 }
 
-impl Receiver {
-    fn connect(invitation: &Invitation, known: Known) -> Self {
-        let byte = |at: usize| u8::from_str_radix(&invitation.proof[at..at + 2], 16).expect("hexadecimal");
-        let certificate: Vec<u8> = (0..invitation.proof.len()).step_by(2).map(byte).collect();
+impl QuinnReceiver {
+    fn connect(info: &ConnectInfo, known: ReceivedData) -> Self {
+        let byte = |at: usize| u8::from_str_radix(&info.proof[at..at + 2], 16).expect("hexadecimal");
+        let certificate: Vec<u8> = (0..info.proof.len()).step_by(2).map(byte).collect();
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from(certificate)).expect("a certificate");
         let config = ClientConfig::with_root_certificates(Arc::new(roots)).expect("a verifier");
         let runtime = sockets();
         let _inside = runtime.enter();
-        let endpoint = Endpoint::client(any_port()).expect("the loopback has ports");
-        let connecting = endpoint.connect_with(config, invitation.address, "localhost");
-        let connecting = connecting.expect("the address is sound");
+        let endpoint = Endpoint::client(any_port()).expect("the loopback has a free port");
+        let connecting = endpoint.connect_with(config, info.address, "localhost");
+        let connecting = connecting.expect("the address is valid");
         let known = Arc::new(Mutex::new(known));
         let (connected, connection) = std::sync::mpsc::channel();
-        let (heard, began) = (Arc::clone(&known), invitation.began);
+        let (heard, began) = (Arc::clone(&known), info.began);
         runtime.spawn(async move {
-            let connection = connecting.await.expect("the server is there");
-            connected.send(connection.clone()).expect("it is waited for");
+            let connection = connecting.await.expect("the server accepts");
+            connected.send(connection.clone()).expect("the caller waits");
             while let Ok(bytes) = connection.read_datagram().await {
-                heard.lock().expect("nobody panicked").take(&bytes, machine::now() - began);
+                heard.lock().expect("no thread panicked").take(&bytes, machine::now() - began);
             }
         });
-        let connection = connection.recv().expect("the server is there");
+        let connection = connection.recv().expect("the server accepts");
         Self { endpoint, connection, known }
     }
 }
 
-/// All receivers' sockets have one thread: acknowledgements leave in time, and not with the next
-/// frame.
+/// One thread serves the sockets of all receivers: acknowledgements leave in time, not with the
+/// next frame.
 fn sockets() -> Handle {
     static SOCKETS: OnceLock<Handle> = OnceLock::new();
     let start = || {
@@ -235,7 +241,7 @@ fn sockets() -> Handle {
     SOCKETS.get_or_init(start).clone()
 }
 
-impl Known {
+impl ReceivedData {
     fn take(&mut self, bytes: &[u8], now: Duration) {
         match self {
             Self::States(snapshot) => snapshot.take(bytes),
@@ -260,9 +266,9 @@ impl Known {
     }
 }
 
-impl Watcher for Receiver {
+impl ReceiverSide for QuinnReceiver {
     fn frame(&mut self, began: Duration, shown: &mut [Option<Vec2>]) -> Duration {
-        let known = self.known.lock().expect("nobody panicked");
+        let known = self.known.lock().expect("no thread panicked");
         let now = machine::now() - began;
         known.show(now, shown);
         now

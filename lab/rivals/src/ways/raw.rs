@@ -1,4 +1,4 @@
-//! The least there can be: a socket, everybody's address, and one call for all of them.
+//! The minimum: one socket, a list of addresses, and one system call for all receivers.
 
 use std::io::IoSlice;
 use std::net::{SocketAddr, UdpSocket};
@@ -6,41 +6,42 @@ use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 use ::fairpath::vector::Vec2;
-use fairpath_bench::{Scene, machine};
+use fairpath_bench::{TankRecording, machine};
 use nix::cmsg_space;
 use nix::sys::socket::{ControlMessage, MsgFlags, MultiHeaders, SockaddrStorage, sendmmsg};
 
-use super::{Teller, Watcher, any_port};
-use crate::roles::{Invitation, Terms};
-use crate::snapshot::{Snapshot, pack};
+use super::{ReceiverSide, ServerSide, any_port};
+use crate::roles::{ConnectInfo, RunTerms};
+use crate::snapshot::{ReceivedStates, pack};
 
-/// One datagram holds what Ethernet carries, without IP and UDP.
+/// The largest datagram: an Ethernet frame without IP and UDP headers.
 const DATAGRAM_BYTES_MAX: usize = 1472;
-/// The kernel cuts at most so many datagrams out of one buffer.
+/// The most datagrams that the kernel cuts out of one buffer.
 const SEGMENTS_MAX: usize = 64;
 
-/// The sending loop: no connection, no encryption, no receipts, and the same bytes for everybody.
-pub(super) struct Loop {
+/// The sending loop: no connection, no encryption, no receipts, and the same bytes for every
+/// receiver.
+pub(super) struct RawServer {
     socket: UdpSocket,
     receivers: Vec<Option<SockaddrStorage>>,
     headers: MultiHeaders<SockaddrStorage>,
     is_together: bool,
 }
 
-impl Loop {
-    /// All states in as few datagrams as there can be.
-    pub(super) fn together(terms: &Terms) -> Self {
+impl RawServer {
+    /// Sends all states in as few datagrams as possible.
+    pub(super) fn together(terms: &RunTerms) -> Self {
         Self::new(terms, true)
     }
 
-    /// A datagram for each state; the kernel cuts them out of one buffer.
-    pub(super) fn one_by_one(terms: &Terms) -> Self {
+    /// Sends a datagram for each state. The kernel cuts them out of one buffer.
+    pub(super) fn one_by_one(terms: &RunTerms) -> Self {
         Self::new(terms, false)
     }
 
-    fn new(terms: &Terms, is_together: bool) -> Self {
-        let socket = UdpSocket::bind(any_port()).expect("the loopback has ports");
-        socket.set_nonblocking(true).expect("sockets can be that");
+    fn new(terms: &RunTerms, is_together: bool) -> Self {
+        let socket = UdpSocket::bind(any_port()).expect("the loopback has a free port");
+        socket.set_nonblocking(true).expect("UDP sockets can be non-blocking");
         let room = (!is_together).then(|| cmsg_space!(u16));
         Self {
             socket,
@@ -50,7 +51,7 @@ impl Loop {
         }
     }
 
-    /// Who says anything is a receiver.
+    /// Adds the sender of every received datagram to the receivers.
     fn accept(&mut self) {
         let mut hello = [0; 16];
         while let Ok((_, from)) = self.socket.recv_from(&mut hello) {
@@ -61,7 +62,8 @@ impl Loop {
         }
     }
 
-    /// The same bytes to everybody, cut into datagrams of `segment` bytes if that is given.
+    /// Sends the same bytes to every receiver, cut into datagrams of `segment` bytes if that is
+    /// given.
     fn send(&mut self, bytes: &[u8], segment: Option<u16>) {
         let slices = [IoSlice::new(bytes)];
         let all = std::iter::repeat_n(&slices, self.receivers.len());
@@ -74,14 +76,14 @@ impl Loop {
             cut.as_slice(),
             MsgFlags::empty(),
         );
-        let sent = sent.expect("the loopback takes it").count();
+        let sent = sent.expect("the loopback accepts datagrams").count();
         assert_eq!(sent, self.receivers.len(), "a datagram to each");
     }
 }
 
-impl Teller for Loop {
-    fn invitation(&self) -> (SocketAddr, String) {
-        (self.socket.local_addr().expect("it is bound"), String::new())
+impl ServerSide for RawServer {
+    fn connect_info(&self) -> (SocketAddr, String) {
+        (self.socket.local_addr().expect("the socket is bound"), String::new())
     }
 
     fn receivers(&mut self) -> usize {
@@ -89,16 +91,16 @@ impl Teller for Loop {
         self.receivers.len()
     }
 
-    fn tick(&mut self, scene: &Scene, _: Duration, at: Duration) {
+    fn tick(&mut self, recording: &TankRecording, _: Duration, at: Duration) {
         if self.receivers.is_empty() {
             return;
         }
         if self.is_together {
-            for packet in pack(scene, at, DATAGRAM_BYTES_MAX) {
+            for packet in pack(recording, at, DATAGRAM_BYTES_MAX) {
                 self.send(&packet, None);
             }
         } else {
-            let each = pack(scene, at, 22);
+            let each = pack(recording, at, 22);
             let segment = each[0].len() as u16;
             for some in each.chunks(SEGMENTS_MAX) {
                 self.send(&some.concat(), Some(segment));
@@ -107,31 +109,31 @@ impl Teller for Loop {
     }
 }
 
-/// A socket, and what came on it.
-struct Receiver {
+/// A socket, and the states received on it.
+struct RawReceiver {
     socket: UdpSocket,
-    snapshot: Snapshot,
+    snapshot: ReceivedStates,
     buffer: Vec<u8>,
     has_heard: bool,
 }
 
-pub(super) fn watch(terms: &Terms, invitation: &Invitation, _: u64) -> Box<dyn Watcher> {
-    let socket = UdpSocket::bind(any_port()).expect("the loopback has ports");
-    socket.set_nonblocking(true).expect("sockets can be that");
-    socket.connect(invitation.address).expect("the server is there");
-    let snapshot = Snapshot::of(terms.tanks);
-    Box::new(Receiver { socket, snapshot, buffer: vec![0; 65_536], has_heard: false })
+pub(super) fn receiver(terms: &RunTerms, info: &ConnectInfo, _: u64) -> Box<dyn ReceiverSide> {
+    let socket = UdpSocket::bind(any_port()).expect("the loopback has a free port");
+    socket.set_nonblocking(true).expect("UDP sockets can be non-blocking");
+    socket.connect(info.address).expect("the loopback has the server's port");
+    let snapshot = ReceivedStates::of(terms.tanks);
+    Box::new(RawReceiver { socket, snapshot, buffer: vec![0; 65_536], has_heard: false })
 }
 
-impl Watcher for Receiver {
+impl ReceiverSide for RawReceiver {
     fn frame(&mut self, began: Duration, shown: &mut [Option<Vec2>]) -> Duration {
         while let Ok(length) = self.socket.recv(&mut self.buffer) {
             self.snapshot.take(&self.buffer[..length]);
             self.has_heard = true;
         }
         if !self.has_heard {
-            // Until an answer comes it may have been lost.
-            self.socket.send(b"here").expect("the server is there");
+            // The greeting may have been lost until an answer comes.
+            self.socket.send(b"here").expect("the loopback has the server's port");
         }
         let now = machine::now() - began;
         self.snapshot.show(now, shown);

@@ -5,30 +5,30 @@ use std::time::Duration;
 
 use ::fairpath::vector::Vec2;
 use ::renet::{ConnectionConfig, DefaultChannel, RenetClient, RenetServer};
-use fairpath_bench::{Scene, machine};
+use fairpath_bench::{TankRecording, machine};
 use renet_netcode::{
     ClientAuthentication, NetcodeClientTransport, NetcodeServerTransport, ServerAuthentication, ServerConfig,
 };
 
-use super::{Teller, Watcher, any_port, since_1970};
-use crate::roles::{Invitation, Terms};
-use crate::snapshot::{Snapshot, pack};
+use super::{ReceiverSide, ServerSide, any_port, since_1970};
+use crate::roles::{ConnectInfo, RunTerms};
+use crate::snapshot::{ReceivedStates, pack};
 
 const PROTOCOL: u64 = 7;
-/// What renet puts into one packet.
+/// The bytes that renet puts into one packet.
 const MESSAGE_BYTES_MAX: usize = 1200;
 
-pub(super) struct Server {
+pub(super) struct RenetSnapshotServer {
     server: RenetServer,
     transport: NetcodeServerTransport,
     address: SocketAddr,
     updated_at: Duration,
 }
 
-impl Server {
-    pub(super) fn new(terms: &Terms) -> Self {
-        let socket = UdpSocket::bind(any_port()).expect("the loopback has ports");
-        let address = socket.local_addr().expect("it is bound");
+impl RenetSnapshotServer {
+    pub(super) fn new(terms: &RunTerms) -> Self {
+        let socket = UdpSocket::bind(any_port()).expect("the loopback has a free port");
+        let address = socket.local_addr().expect("the socket is bound");
         let config = ServerConfig {
             current_time: since_1970(),
             max_clients: terms.receivers,
@@ -38,15 +38,15 @@ impl Server {
         };
         Self {
             server: RenetServer::new(ConnectionConfig::default()),
-            transport: NetcodeServerTransport::new(config, socket).expect("sockets can be that"),
+            transport: NetcodeServerTransport::new(config, socket).expect("UDP sockets can be non-blocking"),
             address,
             updated_at: machine::now(),
         }
     }
 }
 
-impl Teller for Server {
-    fn invitation(&self) -> (SocketAddr, String) {
+impl ServerSide for RenetSnapshotServer {
+    fn connect_info(&self) -> (SocketAddr, String) {
         (self.address, String::new())
     }
 
@@ -54,49 +54,50 @@ impl Teller for Server {
         self.server.connected_clients()
     }
 
-    fn tick(&mut self, scene: &Scene, _: Duration, at: Duration) {
+    fn tick(&mut self, recording: &TankRecording, _: Duration, at: Duration) {
         let elapsed = machine::now() - self.updated_at;
         self.updated_at += elapsed;
         self.server.update(elapsed);
-        self.transport.update(elapsed, &mut self.server).expect("the loopback works");
+        self.transport.update(elapsed, &mut self.server).expect("the loopback accepts datagrams");
         while self.server.get_event().is_some() {}
-        for packet in pack(scene, at, MESSAGE_BYTES_MAX) {
+        for packet in pack(recording, at, MESSAGE_BYTES_MAX) {
             self.server.broadcast_message(DefaultChannel::Unreliable, packet);
         }
         self.transport.send_packets(&mut self.server);
     }
 }
 
-struct Receiver {
+struct RenetReceiver {
     client: RenetClient,
     transport: NetcodeClientTransport,
-    snapshot: Snapshot,
+    snapshot: ReceivedStates,
     updated_at: Duration,
 }
 
-pub(super) fn watch(terms: &Terms, invitation: &Invitation, nth: u64) -> Box<dyn Watcher> {
-    let socket = UdpSocket::bind(any_port()).expect("the loopback has ports");
+pub(super) fn receiver(terms: &RunTerms, info: &ConnectInfo, nth: u64) -> Box<dyn ReceiverSide> {
+    let socket = UdpSocket::bind(any_port()).expect("the loopback has a free port");
     let authentication = ClientAuthentication::Unsecure {
         protocol_id: PROTOCOL,
         client_id: nth + 1,
-        server_addr: invitation.address,
+        server_addr: info.address,
         user_data: None,
     };
     let transport = NetcodeClientTransport::new(since_1970(), authentication, socket);
-    Box::new(Receiver {
+    Box::new(RenetReceiver {
         client: RenetClient::new(ConnectionConfig::default()),
-        transport: transport.expect("a sound token"),
-        snapshot: Snapshot::of(terms.tanks),
+        transport: transport.expect("a valid token"),
+        snapshot: ReceivedStates::of(terms.tanks),
         updated_at: machine::now(),
     })
 }
 
-impl Watcher for Receiver {
+impl ReceiverSide for RenetReceiver {
     fn frame(&mut self, began: Duration, shown: &mut [Option<Vec2>]) -> Duration {
         let elapsed = machine::now() - self.updated_at;
         self.updated_at += elapsed;
         self.client.update(elapsed);
-        // Who is sent away at the end hears of it here; until then it works.
+        // A receiver that is disconnected at the end gets an error here. Until then the update
+        // succeeds.
         let _ = self.transport.update(elapsed, &mut self.client);
         while let Some(message) = self.client.receive_message(DefaultChannel::Unreliable) {
             self.snapshot.take(&message);

@@ -5,9 +5,6 @@ use std::time::Duration;
 
 use ::fairpath::vector::Vec2;
 use bevy::app::{App, PostUpdate};
-use bevy::ecs::component::Component;
-use bevy::ecs::entity::Entity;
-use bevy::ecs::query::QueryState;
 use bevy::state::app::StatesPlugin;
 use bevy::{MinimalPlugins, app::PluginGroup};
 use bevy_replicon::prelude::{
@@ -18,28 +15,15 @@ use bevy_replicon_renet::netcode::{
 };
 use bevy_replicon_renet::renet::ConnectionConfig;
 use bevy_replicon_renet::{RenetChannelsExt, RenetClient, RenetServer, RepliconRenetPlugins};
-use fairpath_bench::{Scene, machine};
-use serde::{Deserialize, Serialize};
+use fairpath_bench::TankRecording;
 
-use super::{Teller, Watcher, any_port, since_1970};
-use crate::roles::{Invitation, Terms};
-use crate::snapshot::{Snapshot, spell};
+use super::components::{ClientEntities, ServerEntities, TankId, TankMotion, TickTime};
+use super::{ReceiverSide, ServerSide, any_port, since_1970};
+use crate::roles::{ConnectInfo, RunTerms};
 
 const PROTOCOL: u64 = 7;
 
-/// Which tank it is; told once.
-#[derive(Clone, Copy, Debug, Component, Serialize, Deserialize)]
-struct Tank(u16);
-
-/// Where it is and how it moves.
-#[derive(Clone, Copy, Debug, Component, Serialize, Deserialize)]
-struct Moving([f32; 4]);
-
-/// When all that was sent in this tick was true, in microseconds; on an entity of its own.
-#[derive(Clone, Copy, Debug, Component, Serialize, Deserialize)]
-struct TickTime(u32);
-
-/// One update is one tick, and one tick is one message to everybody.
+/// Creates an app in which one update is one tick, and one tick is one message to every client.
 fn app() -> App {
     let mut app = App::new();
     app.add_plugins((
@@ -48,7 +32,7 @@ fn app() -> App {
         RepliconPlugins.build().set(ServerPlugin::new(PostUpdate)),
         RepliconRenetPlugins,
     ));
-    app.replicate_once::<Tank>().replicate::<Moving>().replicate::<TickTime>();
+    app.replicate_once::<TankId>().replicate::<TankMotion>().replicate::<TickTime>();
     app.finish();
     app.cleanup();
     app
@@ -63,18 +47,17 @@ fn channels(app: &App) -> ConnectionConfig {
     }
 }
 
-pub(super) struct Server {
+pub(super) struct RepliconServer {
     app: App,
     address: SocketAddr,
-    tanks: Vec<Entity>,
-    time: Entity,
+    entities: ServerEntities,
 }
 
-impl Server {
-    pub(super) fn new(terms: &Terms) -> Self {
+impl RepliconServer {
+    pub(super) fn new(terms: &RunTerms) -> Self {
         let mut app = app();
-        let socket = UdpSocket::bind(any_port()).expect("the loopback has ports");
-        let address = socket.local_addr().expect("it is bound");
+        let socket = UdpSocket::bind(any_port()).expect("the loopback has a free port");
+        let address = socket.local_addr().expect("the socket is bound");
         let config = ServerConfig {
             current_time: since_1970(),
             max_clients: terms.receivers,
@@ -84,17 +67,16 @@ impl Server {
         };
         let server = RenetServer::new(channels(&app));
         app.insert_resource(server);
-        app.insert_resource(NetcodeServerTransport::new(config, socket).expect("sockets can be that"));
-        let tanks = (0..terms.tanks)
-            .map(|tank| app.world_mut().spawn((Replicated, Tank(tank as u16), Moving([0.0; 4]))).id())
-            .collect();
-        let time = app.world_mut().spawn((Replicated, TickTime(0))).id();
-        Self { app, address, tanks, time }
+        app.insert_resource(
+            NetcodeServerTransport::new(config, socket).expect("UDP sockets can be non-blocking"),
+        );
+        let entities = ServerEntities::spawn(app.world_mut(), terms.tanks, || Replicated);
+        Self { app, address, entities }
     }
 }
 
-impl Teller for Server {
-    fn invitation(&self) -> (SocketAddr, String) {
+impl ServerSide for RepliconServer {
+    fn connect_info(&self) -> (SocketAddr, String) {
         (self.address, String::new())
     }
 
@@ -103,54 +85,37 @@ impl Teller for Server {
         world.query::<&AuthorizedClient>().iter(world).count()
     }
 
-    fn tick(&mut self, scene: &Scene, _: Duration, at: Duration) {
-        let world = self.app.world_mut();
-        for (tank, entity) in self.tanks.iter().enumerate() {
-            let mut moving = world.get_mut::<Moving>(*entity).expect("it was spawned");
-            moving.0 = spell(scene, tank, at);
-        }
-        world.get_mut::<TickTime>(self.time).expect("it was spawned").0 = at.as_micros() as u32;
+    fn tick(&mut self, recording: &TankRecording, _: Duration, at: Duration) {
+        self.entities.update(self.app.world_mut(), recording, at);
         self.app.update();
     }
 }
 
-struct Receiver {
+struct RepliconReceiver {
     app: App,
-    tanks: QueryState<(&'static Tank, &'static Moving)>,
-    time: QueryState<&'static TickTime>,
-    snapshot: Snapshot,
+    entities: ClientEntities,
 }
 
-pub(super) fn watch(terms: &Terms, invitation: &Invitation, nth: u64) -> Box<dyn Watcher> {
+pub(super) fn receiver(terms: &RunTerms, info: &ConnectInfo, nth: u64) -> Box<dyn ReceiverSide> {
     let mut app = app();
-    let socket = UdpSocket::bind(any_port()).expect("the loopback has ports");
+    let socket = UdpSocket::bind(any_port()).expect("the loopback has a free port");
     let authentication = ClientAuthentication::Unsecure {
         protocol_id: PROTOCOL,
         client_id: nth + 1,
-        server_addr: invitation.address,
+        server_addr: info.address,
         user_data: None,
     };
     let transport = NetcodeClientTransport::new(since_1970(), authentication, socket);
     let client = RenetClient::new(channels(&app));
     app.insert_resource(client);
-    app.insert_resource(transport.expect("a sound token"));
-    let (tanks, time) = (app.world_mut().query(), app.world_mut().query());
-    Box::new(Receiver { app, tanks, time, snapshot: Snapshot::of(terms.tanks) })
+    app.insert_resource(transport.expect("a valid token"));
+    let entities = ClientEntities::new(app.world_mut(), terms.tanks);
+    Box::new(RepliconReceiver { app, entities })
 }
 
-impl Watcher for Receiver {
+impl ReceiverSide for RepliconReceiver {
     fn frame(&mut self, began: Duration, shown: &mut [Option<Vec2>]) -> Duration {
-        let Self { app, tanks, time, snapshot } = self;
-        app.update();
-        let world = app.world();
-        if let Some(TickTime(micros)) = time.iter(world).next() {
-            let at = Duration::from_micros((*micros).into());
-            for (Tank(tank), Moving(numbers)) in tanks.iter(world) {
-                snapshot.learn(usize::from(*tank), at, *numbers);
-            }
-        }
-        let now = machine::now() - began;
-        snapshot.show(now, shown);
-        now
+        self.app.update();
+        self.entities.show(self.app.world(), began, shown)
     }
 }

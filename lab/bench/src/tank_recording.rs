@@ -1,4 +1,4 @@
-//! Motion that is the same for everybody who is compared.
+//! Motion that is the same for every method that is compared.
 
 use std::time::Duration;
 
@@ -6,39 +6,39 @@ use fairpath::vector::{Vec2, Vector};
 use fairpath::{Observation, State};
 use fairpath_games::tanks::{HALF_SIDE, Match, TANKS_MAX, TICK_RATE, TanksConfig};
 
-/// Tanks driven by bots: who they are and where follows from a seed, and their truth is known at
-/// any instant.
+/// A recording of tanks driven by bots. A seed determines it, and the truth is known at any
+/// instant.
 ///
-/// Fields of up to 64 tanks lie side by side, each a match of its own.
+/// Each field of up to 64 tanks is a match of its own. Fields lie side by side.
 #[derive(Clone, Debug)]
-pub struct Scene {
-    tanks: Vec<Vec<Still>>,
+pub struct TankRecording {
+    tanks: Vec<Vec<TankSample>>,
 }
 
-/// A tank at one tick, spelt so that a thousand tanks for minutes fit into memory.
+/// A tank at one tick, stored so that a thousand tanks for minutes fit into memory.
 #[derive(Clone, Copy, Debug)]
-struct Still {
+struct TankSample {
     position: [f32; 2],
     velocity: [f32; 2],
     heading: f32,
     turn_rate: f32,
-    /// It was put here since the tick before.
+    /// The tank was moved here since the tick before.
     has_jumped: bool,
 }
 
-/// How far the middles of two fields are apart.
+/// Distance between the centres of two fields.
 pub const FIELD: f64 = 2.0 * HALF_SIDE + 50.0;
-/// Matches begin with everybody at home; after so long they are all over the field.
+/// Time before the recording starts: tanks begin at home and need this long to spread over the
+/// field.
 const WARM_UP: Duration = Duration::from_secs(20);
-/// Shots fall short: nobody is put elsewhere and lies about as a wreck before. One who leaps across
-/// the field is as wrong on everybody's screen, by so much that nothing else would be seen in a
-/// mean.
+/// Shots fall short, so that no tank is destroyed and put elsewhere. A tank that jumps across the
+/// field is wrong on every screen by so much that a mean would show nothing else.
 const SHOT_RANGE: f64 = 1.0;
-/// Below this a tank counts as standing, in units per second.
+/// Below this speed a tank counts as standing, in units per second.
 const STANDING: f64 = 0.5;
 
-impl Scene {
-    /// Records so many tanks for so long.
+impl TankRecording {
+    /// Records `tanks` tanks for this long.
     pub fn record(tanks: usize, lasting: Duration, seed: u64) -> Self {
         let (fields, side) = fields(tanks);
         let mut recorded = Vec::with_capacity(tanks);
@@ -51,62 +51,62 @@ impl Scene {
         Self { tanks: recorded }
     }
 
-    /// How far from the middle of the world so many tanks can get, on each axis.
+    /// Returns how far from the centre of the world this many tanks can get, on each axis.
     pub fn reach(tanks: usize) -> f64 {
         fields(tanks).1 as f64 * FIELD / 2.0
     }
 
-    /// How many tanks there are.
+    /// Returns the number of tanks.
     pub fn len(&self) -> usize {
         self.tanks.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no tanks.
     pub fn is_empty(&self) -> bool {
         self.tanks.is_empty()
     }
 
-    /// How much of the time a tank drives, on average.
+    /// Returns the share of the time that a tank drives, on average.
     pub fn share_moving(&self) -> f64 {
-        let stills = || self.tanks.iter().flatten();
-        let moving = stills().filter(|still| still.state().velocity.length() > STANDING).count();
-        moving as f64 / stills().count() as f64
+        let samples = || self.tanks.iter().flatten();
+        let moving = samples().filter(|sample| sample.state().velocity.length() > STANDING).count();
+        moving as f64 / samples().count() as f64
     }
 
-    /// Where a tank is, and how it moves, so long after the beginning. After the end it stands.
+    /// Returns the state of a tank this long after the beginning. After the end it stands.
     pub fn truth(&self, tank: usize, at: Duration) -> State<Vec2> {
         let (tick, part) = split(at);
-        let stills = &self.tanks[tank];
-        let Some(still) = stills.get(tick) else {
-            let last = stills.last().expect("a scene has ticks").state();
+        let samples = &self.tanks[tank];
+        let Some(sample) = samples.get(tick) else {
+            let last = samples.last().expect("a recording has ticks").state();
             return State { velocity: Vec2::ZERO, ..last }.with_heading(0.0, 0.0);
         };
-        let (state, dt) = (still.state(), part / f64::from(TICK_RATE.as_hz()));
-        let position = match stills.get(tick + 1) {
+        let (state, dt) = (sample.state(), part / f64::from(TICK_RATE.as_hz()));
+        let position = match samples.get(tick + 1) {
             Some(next) if !next.has_jumped => {
                 state.position + (next.state().position - state.position) * part
             }
             _ => state.position + state.velocity * dt,
         };
-        let turn = f64::from(still.turn_rate) * dt;
+        let turn = f64::from(sample.turn_rate) * dt;
         let (sin, cos) = (libm::sin(turn), libm::cos(turn));
         let Vec2 { x, y } = state.velocity;
         let velocity = Vec2::new(cos * x - sin * y, sin * x + cos * y);
         State { position, velocity, ..state }
-            .with_heading(f64::from(still.heading) + turn, f64::from(still.turn_rate))
+            .with_heading(f64::from(sample.heading) + turn, f64::from(sample.turn_rate))
     }
 
-    /// The same, as its owner reports it who last looked at `before`.
+    /// Returns the same state as the observation of an owner that last looked at `before`.
     pub fn observe(&self, tank: usize, before: Duration, at: Duration) -> Observation<Vec2> {
         let truth = self.truth(tank, at);
         let since = (split(before).0 + 1).min(self.tanks[tank].len());
         let until = (split(at).0 + 1).clamp(since, self.tanks[tank].len());
-        let has_jumped = self.tanks[tank][since..until].iter().any(|still| still.has_jumped);
+        let has_jumped = self.tanks[tank][since..until].iter().any(|sample| sample.has_jumped);
         if has_jumped { Observation::Jumped(truth) } else { Observation::Moved(truth) }
     }
 }
 
-impl Still {
+impl TankSample {
     fn state(&self) -> State<Vec2> {
         let vector = |[x, y]: [f32; 2]| Vec2::new(x.into(), y.into());
         State::moving(vector(self.position), vector(self.velocity))
@@ -114,32 +114,32 @@ impl Still {
     }
 }
 
-/// How many fields so many tanks need, and how many lie side by side.
+/// Returns the number of fields that this many tanks need, and how many lie side by side.
 fn fields(tanks: usize) -> (usize, usize) {
     let fields = tanks.div_ceil(TANKS_MAX as usize);
     (fields, (fields as f64).sqrt().ceil() as usize)
 }
 
-/// The tick that an instant is in, and how far into it.
+/// Returns the tick that contains an instant, and how far into the tick it is.
 fn split(at: Duration) -> (usize, f64) {
     let ticks = at.as_secs_f64() * f64::from(TICK_RATE.as_hz());
     (ticks as usize, ticks.fract())
 }
 
-/// One match; every tank's ticks.
-fn play(tanks: u32, lasting: Duration, seed: u64, middle: Vec2) -> Vec<Vec<Still>> {
+/// Plays one match and returns every tank's samples.
+fn play(tanks: u32, lasting: Duration, seed: u64, middle: Vec2) -> Vec<Vec<TankSample>> {
     let tanks_each = [tanks.div_ceil(2), tanks / 2];
     let config = TanksConfig { tanks: tanks_each, shot_range: SHOT_RANGE, ..TanksConfig::default() };
-    let mut game = Match::of_bots(config, seed).expect("the rules are sound");
+    let mut game = Match::of_bots(config, seed).expect("the default rules are valid");
     let ticks = |time: Duration| split(time).0;
     (0..ticks(WARM_UP)).for_each(|_| game.step());
     let mut recorded = vec![Vec::with_capacity(ticks(lasting)); tanks as usize];
     for _ in 0..=ticks(lasting) {
-        for (tank, stills) in game.tanks().tanks().iter().zip(&mut recorded) {
+        for (tank, samples) in game.tanks().tanks().iter().zip(&mut recorded) {
             let state = tank.state();
             let velocity = if tank.is_alive() { state.velocity } else { Vec2::ZERO };
             let position = state.position + middle;
-            stills.push(Still {
+            samples.push(TankSample {
                 position: [position.x as f32, position.y as f32],
                 velocity: [velocity.x as f32, velocity.y as f32],
                 heading: state.orientation as f32,
@@ -160,24 +160,24 @@ mod tests {
 
     #[test]
     fn the_same_seed_gives_the_same_motion_and_most_of_it_moves() {
-        let scene = Scene::record(64, LASTING, 7);
-        let again = Scene::record(64, LASTING, 7);
+        let recording = TankRecording::record(64, LASTING, 7);
+        let again = TankRecording::record(64, LASTING, 7);
         let at = Duration::from_millis(4_321);
-        for tank in 0..scene.len() {
-            assert_eq!(scene.truth(tank, at), again.truth(tank, at));
+        for tank in 0..recording.len() {
+            assert_eq!(recording.truth(tank, at), again.truth(tank, at));
         }
-        assert!(scene.share_moving() >= 0.9, "only {} move", scene.share_moving());
+        assert!(recording.share_moving() >= 0.9, "only {} move", recording.share_moving());
     }
 
     #[test]
     fn what_moves_does_not_leap_between_ticks_and_what_leaps_says_so() {
-        let scene = Scene::record(16, LASTING, 7);
+        let recording = TankRecording::record(16, LASTING, 7);
         let step = Duration::from_millis(5);
-        for tank in 0..scene.len() {
-            let mut before = scene.truth(tank, Duration::ZERO);
+        for tank in 0..recording.len() {
+            let mut before = recording.truth(tank, Duration::ZERO);
             for look in 1..3_000 {
                 let at = step * look;
-                let observed = scene.observe(tank, at - step, at);
+                let observed = recording.observe(tank, at - step, at);
                 let far = before.position.distance(observed.state().position);
                 let is_far = far > 2.0 * 25.0 * step.as_secs_f64() + 1e-3;
                 let has_jumped = matches!(observed, Observation::Jumped(_));

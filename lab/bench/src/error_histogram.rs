@@ -1,34 +1,34 @@
 use fairpath::vector::{Vec2, Vector};
 use serde::{Deserialize, Serialize};
 
-/// How far what is shown is from the truth: all of it in a histogram, so that any number of looks
-/// takes the same memory.
+/// A histogram of the distances between shown positions and the truth. Any number of samples takes
+/// the same memory.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Errors {
-    /// How many there were of each size, in steps of [`Errors::STEP`].
+pub struct ErrorHistogram {
+    /// Counts by distance, in steps of [`ErrorHistogram::STEP`].
     counts: Vec<u64>,
     count: u64,
     squares: f64,
     worst: f64,
-    /// Looks at something that was not shown yet.
+    /// Samples of entities that were not shown yet.
     unseen: u64,
 }
 
-impl Default for Errors {
+impl Default for ErrorHistogram {
     fn default() -> Self {
         Self { counts: vec![0; Self::STEPS], count: 0, squares: 0.0, worst: 0.0, unseen: 0 }
     }
 }
 
-impl Errors {
-    /// A five hundredth of a unit: the threshold is 150 of them.
+impl ErrorHistogram {
+    /// A five-hundredth of a unit. The threshold is 150 steps.
     const STEP: f64 = 0.002;
-    /// Up to 10 units; what is farther off counts as that in quantiles, and as it is in the root
-    /// mean square.
+    /// Covers 10 units. Larger errors count as 10 units in quantiles, and in full in the root mean
+    /// square.
     const STEPS: usize = 5_000;
 
-    /// A look at something: where it is shown, if it is, and where it is.
-    pub fn look(&mut self, shown: Option<Vec2>, truth: Vec2) {
+    /// Records one sample: the shown position, if the entity is shown, and the true position.
+    pub fn record(&mut self, shown: Option<Vec2>, truth: Vec2) {
         let Some(shown) = shown else {
             self.unseen += 1;
             return;
@@ -41,8 +41,8 @@ impl Errors {
         self.worst = self.worst.max(error);
     }
 
-    /// What somebody else saw.
-    pub fn add(&mut self, other: &Self) {
+    /// Adds the samples of another histogram.
+    pub fn merge(&mut self, other: &Self) {
         for (count, more) in self.counts.iter_mut().zip(&other.counts) {
             *count += more;
         }
@@ -52,12 +52,12 @@ impl Errors {
         self.unseen += other.unseen;
     }
 
-    /// Root mean square.
+    /// Returns the root mean square error, or NaN without samples.
     pub fn rms(&self) -> f64 {
         if self.count == 0 { f64::NAN } else { (self.squares / self.count as f64).sqrt() }
     }
 
-    /// What so large a share is not farther off than.
+    /// Returns the error that this share of the samples does not exceed.
     pub fn quantile(&self, share: f64) -> f64 {
         let wanted = (share * self.count as f64).ceil() as u64;
         let mut below = 0;
@@ -68,17 +68,17 @@ impl Errors {
         step.map_or(f64::NAN, |step| (step + 1) as f64 * Self::STEP)
     }
 
-    /// The worst of all.
+    /// Returns the largest error.
     pub fn worst(&self) -> f64 {
         self.worst
     }
 
-    /// How many looks there were at something that was shown.
+    /// Returns the number of samples of shown entities.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// How many looks there were at something that was not shown.
+    /// Returns the number of samples of entities that were not shown.
     pub fn unseen(&self) -> u64 {
         self.unseen
     }
@@ -90,26 +90,31 @@ mod tests {
 
     #[test]
     fn quantiles_and_root_mean_square_are_those_of_what_was_seen() {
-        let mut errors = Errors::default();
+        let mut errors = ErrorHistogram::default();
         for far in 1..=100 {
-            errors.look(Some(Vec2::new(f64::from(far) * 0.01, 0.0)), Vec2::ZERO);
+            errors.record(Some(Vec2::new(f64::from(far) * 0.01, 0.0)), Vec2::ZERO);
         }
-        errors.look(None, Vec2::ZERO);
-        assert!((errors.quantile(0.95) - 0.95).abs() <= 2.0 * Errors::STEP, "{}", errors.quantile(0.95));
+        errors.record(None, Vec2::ZERO);
+        assert!(
+            (errors.quantile(0.95) - 0.95).abs() <= 2.0 * ErrorHistogram::STEP,
+            "{}",
+            errors.quantile(0.95)
+        );
         assert!((errors.rms() - (0.338_35_f64).sqrt()).abs() < 1e-9, "{}", errors.rms());
         assert_eq!((errors.count(), errors.unseen(), errors.worst()), (100, 1, 1.0));
     }
 
     #[test]
     fn two_halves_add_up_to_the_whole() {
-        let look = |errors: &mut Errors, far: f64| errors.look(Some(Vec2::new(far, 0.0)), Vec2::ZERO);
+        let look =
+            |errors: &mut ErrorHistogram, far: f64| errors.record(Some(Vec2::new(far, 0.0)), Vec2::ZERO);
         let (mut one, mut other, mut whole) = Default::default();
         for step in 0..50 {
             let far = f64::from(step * step) * 0.01;
             look(if step % 2 == 0 { &mut one } else { &mut other }, far);
             look(&mut whole, far);
         }
-        one.add(&other);
+        one.merge(&other);
         assert_eq!(one.quantile(0.99), whole.quantile(0.99));
         assert!((one.rms() - whole.rms()).abs() < 1e-12);
     }

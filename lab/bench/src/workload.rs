@@ -1,4 +1,4 @@
-//! Tanks and those who look at them: what schedulers are measured on.
+//! The workload for schedulers: a sender with tanks, and its receivers.
 
 use std::collections::VecDeque;
 
@@ -12,14 +12,14 @@ use fairpath::trigger::Reason;
 use fairpath::vector::{Vec2, Vector};
 use fairpath::{DrVector, State};
 
-/// How long from trigger to trigger: a busy tank.
+/// Time between two triggers of a busy tank.
 const INTERVAL: Span = Span::from_millis(140);
-/// The longest way there and back.
+/// The longest round trip.
 const RECEIPTS_AFTER: Span = Span::from_millis(840);
 const RATE: TickRate = TickRate::hz(60);
 
-/// One sender.
-pub(crate) struct Game {
+/// One sender with its tanks, and the copies that are under way to its receivers.
+pub(crate) struct DispatchWorkload {
     dispatcher: Dispatcher<Vec2>,
     random: Random,
     now: SharedInstant,
@@ -27,10 +27,10 @@ pub(crate) struct Game {
     kind: MotionKind,
     tanks: Vec<DrVector<Vec2>>,
     delays: Vec<Span>,
-    under_way: VecDeque<Copy>,
+    under_way: VecDeque<InFlightCopy>,
 }
 
-struct Copy {
+struct InFlightCopy {
     entity: EntityId,
     receiver: ReceiverId,
     id: CopyId,
@@ -38,37 +38,37 @@ struct Copy {
     received_at: SharedInstant,
 }
 
-/// How large a game is.
+/// The size of a workload.
 #[derive(Clone, Copy)]
-pub(crate) struct Size {
+pub(crate) struct WorkloadSize {
     pub(crate) tanks: usize,
     pub(crate) receivers: usize,
-    /// How many of the tanks each receiver sees.
+    /// Tanks that each receiver sees.
     pub(crate) in_scope: usize,
 }
 
-impl Size {
-    /// One tank that everybody sees.
+impl WorkloadSize {
+    /// One tank that every receiver sees.
     pub(crate) fn crowd(receivers: usize) -> Self {
         Self { tanks: 1, receivers, in_scope: 1 }
     }
 
-    /// How many pairs of tank and receiver there are.
+    /// Returns the number of pairs of tank and receiver.
     pub(crate) fn pairs(self) -> usize {
         self.receivers * self.in_scope
     }
 
-    /// Whether a receiver sees a tank: those next to it, in a ring.
+    /// Returns whether a receiver sees a tank: the nearest ones, on a ring.
     fn sees(self, receiver: usize, tank: usize) -> bool {
         let nearest = receiver * self.tanks / self.receivers;
         (tank + self.tanks - nearest) % self.tanks < self.in_scope
     }
 }
 
-impl Game {
+impl DispatchWorkload {
     pub(crate) fn new(
         kind: MotionKind,
-        size: Size,
+        size: WorkloadSize,
         config: DispatcherConfig,
         scheduler: Box<dyn Scheduler<Vec2>>,
     ) -> Self {
@@ -98,20 +98,20 @@ impl Game {
         Self { dispatcher, random, now, tick: 0, kind, tanks, delays, under_way }
     }
 
-    /// Some time later the first tank turns, of which nobody knows yet.
+    /// Advances time by one interval and turns the first tank. No receiver knows of the turn yet.
     pub(crate) fn drive_on(&mut self) {
         self.now += INTERVAL;
         self.turn(0);
     }
 
-    /// The first tank's trigger fires, and what that makes leave.
+    /// Fires the first tank's trigger and returns the departures.
     pub(crate) fn trigger(&mut self) -> Vec<Departure> {
         self.dispatcher.on_generated(&self.tanks[0], Reason::Distance, self.now);
         self.dispatcher.poll_departures(None, self.now)
     }
 
-    /// The next tick of a server: some tanks turn, every receiver's packet is filled, and it asks
-    /// how long it may sleep.
+    /// Plays one tick of a server: some tanks turn, every receiver's packet is filled, and the
+    /// server asks how long it may sleep.
     pub(crate) fn tick(&mut self) -> Vec<Departure> {
         self.tick += 1;
         self.now = SharedInstant::ZERO + RATE.begin(self.tick);
@@ -135,12 +135,18 @@ impl Game {
             let (entity, receiver) = (departure.claim.entity, departure.claim.receiver);
             let received_at = self.now + self.delays[receiver.0 as usize];
             if let Some(id) = self.dispatcher.on_departed(&departure.claim, self.now, 1.0) {
-                self.under_way.push_back(Copy { entity, receiver, id, sent_at: self.now, received_at });
+                self.under_way.push_back(InFlightCopy {
+                    entity,
+                    receiver,
+                    id,
+                    sent_at: self.now,
+                    received_at,
+                });
             }
         }
     }
 
-    /// The receipts that are back by now. Answers with how many there were.
+    /// Handles the receipts that have arrived by now and returns how many there were.
     pub(crate) fn hear_receipts(&mut self) -> f64 {
         let mut count = 0.0;
         while let Some(copy) = self.under_way.pop_front_if(|copy| copy.sent_at + RECEIPTS_AFTER <= self.now) {
@@ -151,11 +157,11 @@ impl Game {
         count
     }
 
-    /// A tank goes on from where it is, some other way.
+    /// Turns a tank where it is.
     fn turn(&mut self, tank: usize) {
         let vector = &mut self.tanks[tank];
         let heading = self.random.between(-3.0, 3.0);
-        // A trigger fires because the truth is this far off.
+        // A trigger fires because the truth is this far from the guess.
         let off = Vec2::from_heading(self.random.between(-3.0, 3.0)) * 0.3;
         let state = State::moving(vector.position_at(self.now) + off, Vec2::from_heading(heading) * 25.0)
             .with_heading(heading, self.random.between(-0.8, 0.8));
