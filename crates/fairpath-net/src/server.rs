@@ -501,23 +501,32 @@ async fn accept<V: Planar>(shared: Arc<SharedServer<V>>, endpoint: Endpoint) {
 }
 
 async fn receive<V: Planar>(shared: Arc<SharedServer<V>>, incoming: quinn::Incoming, address: IpAddr) {
-    let within = Duration::from_micros(HELLO_WITHIN.as_micros() as u64);
-    let greeted = tokio::time::timeout(within, greet(incoming)).await;
+    let greeted = greet(incoming).await;
     lock(&shared.inner).limiter.on_handshake_over(address);
     match greeted {
-        Ok(Ok((connection, sending, receiving))) => {
+        Ok((connection, sending, receiving)) => {
             run_connection(&shared, connection, sending, receiving).await;
         }
-        _ => lock(&shared.inner).admission_statistics.failed += 1,
+        Err(ConnectionLost) => lock(&shared.inner).admission_statistics.failed += 1,
     }
     lock(&shared.inner).limiter.on_gone(address);
 }
 
-/// Waits from the first packet until the client has written to the ordered stream.
+/// Waits from the first packet until the client has written to the ordered stream, for at most
+/// [`HELLO_WITHIN`].
 async fn greet(incoming: quinn::Incoming) -> Result<(Connection, SendStream, ReceiveStream), ConnectionLost> {
-    let connection = handshake(incoming.accept()?).await?;
-    let (sending, receiving) = connection.accept_stream().await?;
-    Ok((connection, sending, receiving))
+    let deadline = tokio::time::Instant::now() + Duration::from_micros(HELLO_WITHIN.as_micros() as u64);
+    let connecting = handshake(incoming.accept()?);
+    let connection = tokio::time::timeout_at(deadline, connecting).await.map_err(|_| ConnectionLost)??;
+    match tokio::time::timeout_at(deadline, connection.accept_stream()).await {
+        Ok(streams) => streams.map(|(sending, receiving)| (connection, sending, receiving)),
+        Err(_) => {
+            // Dropped without a reason, the connection would close with code 0, which tells the
+            // client that the session is finished for good. A slow link deserves another attempt.
+            connection.close(CloseReason::NoGreeting);
+            Err(ConnectionLost)
+        }
+    }
 }
 
 #[cfg(not(feature = "web"))]

@@ -203,6 +203,15 @@ fn garbage_closes_the_connection_with_a_reason() {
     world.assert_promises_kept();
 }
 
+/// A slow or lossy link can delay the greeting for longer than the server waits. The reason must let
+/// the client try again: code 0 would tell it that the session is finished for good.
+#[test]
+fn a_connection_without_a_greeting_is_closed_with_that_reason() {
+    let (world, impostor) = besieged(b"fairpath/1");
+    let silent = impostor.intrude(&world);
+    assert_eq!(impostor.thrown_out(&silent), CloseReason::NoGreeting);
+}
+
 #[test]
 fn false_claims_are_refused_with_a_reason() {
     let (mut world, impostor) = besieged(b"fairpath/1");
