@@ -12,6 +12,7 @@
 //!   serve virtual time and a proxy on real sockets. [`LinkConfig`] has all the knobs, [`RttTrace`]
 //!   recorded round trips.
 //! * [`SessionWorld`]: a server and its clients on such a network, to test a whole game.
+//! * [`star`]: one sender and its receivers, to test schedulers, budgets and placement.
 //! * [`EventQueue`] and [`SimClock`]: time itself, and clocks that show it wrongly.
 //! * [`repro!`] and [`run_twice`]: a failing test prints the line that replays it, and a run
 //!   repeats.
@@ -59,6 +60,7 @@ mod network;
 mod queue;
 mod repro;
 pub mod session;
+pub mod star;
 pub mod trace;
 
 pub use clock::{DRIFT_PPM_MAX, SimClock};
