@@ -35,13 +35,14 @@ use std::collections::BTreeMap;
 
 use fairpath::link::ReceiptBook;
 use fairpath::number::{EntityId, ReceiverId};
+use fairpath::place::Replica;
 use fairpath::random::Random;
 use fairpath::schedule::{Departure, Dispatcher, DispatcherConfig, Scheduler};
-use fairpath::time::{SharedInstant, Span};
+use fairpath::time::{Now, SharedInstant, Span};
 use fairpath::vector::Planar;
 use fairpath::wire::cost::DATAGRAM_BYTES_MAX;
 use fairpath::wire::{Header, Precision, StaleSet, decode_feedback, decode_updates, encode_updates};
-use fairpath::{DrVector, Export, State};
+use fairpath::{Export, State};
 
 use crate::link::{Fate, LinkConfig};
 use crate::queue::EventQueue;
@@ -216,6 +217,18 @@ impl<V: Planar, W: Watch<V>> Star<V, W> {
         }
     }
 
+    /// Returns a receiver's replica of an entity; `None` before its first DR vector, and for a kind
+    /// that its [`Spoke`] does not have.
+    pub fn replica(&self, receiver: ReceiverId, entity: EntityId, kind: ReplicaKind) -> Option<&Replica<V>> {
+        self.ends.get(&receiver)?.replica(entity, kind)
+    }
+
+    /// Returns both clocks at `now` as a receiver reads them for replicas of this kind; `None` while
+    /// an estimated clock is not set.
+    pub fn clocks(&mut self, receiver: ReceiverId, kind: ReplicaKind, now: SharedInstant) -> Option<Now> {
+        self.ends.get_mut(&receiver)?.clocks(kind, now)
+    }
+
     /// Returns the state in which a receiver places an entity; `None` before its first DR vector,
     /// and while an estimated clock is not set.
     pub fn place(
@@ -225,32 +238,8 @@ impl<V: Planar, W: Watch<V>> Star<V, W> {
         kind: ReplicaKind,
         now: SharedInstant,
     ) -> Option<State<V>> {
-        let end = self.ends.get_mut(&receiver)?;
-        let now = end.now_of(kind, now)?;
-        end.replica(entity, kind)?.place(now)
-    }
-
-    /// Returns the position alone of what [`place`](Self::place) returns, at a fraction of the cost.
-    pub fn position(
-        &mut self,
-        receiver: ReceiverId,
-        entity: EntityId,
-        kind: ReplicaKind,
-        now: SharedInstant,
-    ) -> Option<V> {
-        let end = self.ends.get_mut(&receiver)?;
-        let now = end.now_of(kind, now)?;
-        end.replica(entity, kind)?.position(now)
-    }
-
-    /// Returns the DR vector that a replica follows.
-    pub fn followed(
-        &self,
-        receiver: ReceiverId,
-        entity: EntityId,
-        kind: ReplicaKind,
-    ) -> Option<&DrVector<V>> {
-        self.ends.get(&receiver)?.replica(entity, kind)?.followed()
+        let now = self.clocks(receiver, kind, now)?;
+        self.replica(receiver, entity, kind)?.place(now)
     }
 
     /// Returns the error of a receiver's estimate of the sender's clock, and the uncertainty that

@@ -207,8 +207,8 @@ impl<V: Planar> End<V> {
     }
 
     /// Both clocks as a replica of this kind knows them.
-    pub(super) fn now_of(&mut self, kind: ReplicaKind, now: SharedInstant) -> Option<Now> {
-        now_of(kind, &self.clock, self.sync.as_mut(), now)
+    pub(super) fn clocks(&mut self, kind: ReplicaKind, now: SharedInstant) -> Option<Now> {
+        clocks(kind, &self.clock, self.sync.as_mut(), now)
     }
 
     pub(super) fn replica(&self, entity: EntityId, kind: ReplicaKind) -> Option<&Replica<V>> {
@@ -232,7 +232,7 @@ impl<V: Planar> End<V> {
         let travelled = sync.as_ref().and_then(|sync| sync.one_way.mean()).unwrap_or(Span::ZERO);
         let mut is_used = false;
         for (place, (replica, kind)) in replicas.iter_mut().zip(kinds).enumerate() {
-            let Some(now) = now_of(*kind, clock, sync.as_mut(), at) else { continue };
+            let Some(now) = clocks(*kind, clock, sync.as_mut(), at) else { continue };
             let arrival = Arrival { now, waited: sent_at - vector.generated_at, travelled };
             is_used |= replica.accept(vector, &arrival) == Acceptance::Used && place == 0;
         }
@@ -276,7 +276,12 @@ impl<V: Planar> End<V> {
     }
 }
 
-fn now_of(kind: ReplicaKind, clock: &SimClock, sync: Option<&mut ClockEstimate>, now: SharedInstant) -> Option<Now> {
+fn clocks(
+    kind: ReplicaKind,
+    clock: &SimClock,
+    sync: Option<&mut ClockEstimate>,
+    now: SharedInstant,
+) -> Option<Now> {
     let local = clock.local(now);
     match kind {
         ReplicaKind::GlobalEstimated => sync?.clock.now(local),

@@ -1,17 +1,19 @@
 //! X8: relative-error scheduling, and whether its theorem is exact.
 
-use fairpath::State;
 use fairpath::motion::MotionKind;
+use fairpath::number::ReceiverId;
 use fairpath::random::Random;
 use fairpath::schedule::{Departure, Dispatcher, DispatcherConfig, RelativeError};
 use fairpath::time::{SharedInstant, Span};
 use fairpath::trigger::Trigger;
 use fairpath::vector::{Vec2, Vector};
+use fairpath::{DrVector, Export, State};
+use fairpath_sim::Fate;
+use fairpath_sim::star::{Observer, Watch};
 
 use crate::experiment::{CannotRun, Experiment, Progress, Settings};
 use crate::fairness::bench::{Bench, Case};
-use crate::fairness::observer::Observer;
-use crate::fairness::run::{Setup, Watch, run};
+use crate::fairness::run::{Setup, run};
 use crate::fairness::{Contender, Jitter, Receiver, Score, mean};
 use crate::judge;
 use crate::outcome::{Claim, Outcome};
@@ -80,7 +82,6 @@ const EXACT: f64 = 1e-5;
 /// Theorem 4.1, and what follows from it where delays are what they are estimated to be.
 fn theorem(delays: &[Span], seed: u64) -> [Claim; 2] {
     let play = |jitter_ms: i64| {
-        let mut plans = Plans::default();
         let setup = Setup {
             receivers: Receiver::all_at(delays, Jitter::Uniform(Span::from_millis(jitter_ms))),
             trigger: Trigger::Distance { threshold: 0.3 },
@@ -93,6 +94,11 @@ fn theorem(delays: &[Span], seed: u64) -> [Claim; 2] {
             transport_is_asked: false,
         };
         let random = Random::from_seed(seed).fork(8);
+        let mut plans = Plans {
+            triggers: Vec::new(),
+            copies: Vec::new(),
+            observer: Observer::new(setup.dispatcher.horizon),
+        };
         run(&zigzag(&random), &setup, Box::new(RelativeError::new()), &random, &mut plans);
         plans
     };
@@ -100,7 +106,7 @@ fn theorem(delays: &[Span], seed: u64) -> [Claim; 2] {
         Claim::new(
             "X8.theorem",
             "actual errors so far plus what is planned are equal for all receivers at every DR vector, however wrong the estimates",
-            judge::below(play(100).planned_apart, EXACT),
+            judge::below(play(100).planned_apart(), EXACT),
         )
         .unit("of the mean, at worst")
         .paper("exactly equal")
@@ -108,7 +114,7 @@ fn theorem(delays: &[Span], seed: u64) -> [Claim; 2] {
         Claim::new(
             "X8.theorem-actual",
             "where estimates are right, the actual errors are equal too",
-            judge::below(play(0).actual_apart, EXACT),
+            judge::below(play(0).actual_apart(), EXACT),
         )
         .unit("of the mean, at worst")
         .paper("exactly equal")
@@ -134,53 +140,78 @@ fn zigzag(random: &Random) -> Truth<Vec2> {
     Truth { ticks }
 }
 
-/// What was planned at every trigger, and how far apart receivers were by that plan and in fact.
-#[derive(Default)]
+/// What was planned at every trigger, and what became of it.
 struct Plans {
     triggers: Vec<SharedInstant>,
     /// Trigger, receiver, and when its copy was reckoned to arrive.
-    copies: Vec<(usize, usize, SharedInstant)>,
-    planned_apart: f64,
-    actual_apart: f64,
+    copies: Vec<(usize, ReceiverId, SharedInstant)>,
+    observer: Observer<Vec2>,
 }
 
 impl Watch<Vec2> for Plans {
-    fn on_trigger(&mut self, _: &Dispatcher<Vec2>, now: SharedInstant) {
+    fn on_export(&mut self, export: &Export<Vec2>, _: &Dispatcher<Vec2>, now: SharedInstant) {
+        self.observer.exported(&export.vector);
         self.triggers.push(now);
     }
 
-    fn on_departure(&mut self, departure: &Departure, dispatcher: &Dispatcher<Vec2>, now: SharedInstant) {
+    fn on_departure(
+        &mut self,
+        departure: &Departure,
+        _: u32,
+        _: Fate,
+        dispatcher: &Dispatcher<Vec2>,
+        now: SharedInstant,
+    ) {
         let claim = &departure.claim;
         let known = || dispatcher.delay(claim.receiver).and_then(|delay| delay.mean());
         let delay = claim.delay.or_else(known).unwrap_or(Span::ZERO);
-        self.copies.push((self.triggers.len() - 1, claim.receiver.0 as usize, now + delay));
+        self.copies.push((self.triggers.len() - 1, claim.receiver, now + delay));
     }
 
-    fn on_end(&mut self, observer: &Observer<Vec2>, _: SharedInstant) {
-        // At the first one nobody knows the entity, so nobody can be wrong about it.
-        for (trigger, &now) in self.triggers.iter().enumerate().skip(1) {
-            let copies = self.copies.iter().filter(|(of, ..)| *of == trigger);
-            let planned = copies.filter_map(|(_, to, arrives)| planned(observer, *to, now, *arrives));
-            self.planned_apart = self.planned_apart.max(apart(&planned.collect::<Vec<f64>>()));
-        }
-        // Just before the next DR vector everybody has heard of the last.
-        for (&now, receivers) in self.triggers.iter().skip(2).zip(std::iter::repeat(self.receivers())) {
-            let actual: Vec<f64> = (0..receivers).map(|to| observer.accumulated(to, &[now])[0]).collect();
-            self.actual_apart = self.actual_apart.max(apart(&actual));
-        }
+    fn on_arrival(
+        &mut self,
+        receiver: ReceiverId,
+        vector: &DrVector<Vec2>,
+        is_used: bool,
+        at: SharedInstant,
+    ) {
+        self.observer.on_arrival(receiver, vector, is_used, at);
     }
 }
 
 impl Plans {
-    fn receivers(&self) -> usize {
-        self.copies.iter().map(|(_, to, _)| to + 1).max().unwrap_or(0)
+    /// How far apart receivers were by plan, at worst. At the first trigger no receiver knows the
+    /// entity, so none can be wrong about it.
+    fn planned_apart(&self) -> f64 {
+        let of_trigger = |(trigger, now): (usize, &SharedInstant)| {
+            let copies = self.copies.iter().filter(|(of, ..)| *of == trigger);
+            apart(
+                &copies.filter_map(|(_, to, arrives)| self.planned(*to, *now, *arrives)).collect::<Vec<_>>(),
+            )
+        };
+        self.triggers.iter().enumerate().skip(1).map(of_trigger).fold(0.0, f64::max)
     }
-}
 
-/// The actual error up to `now`, and what is added if the newest DR vector arrives as reckoned.
-fn planned(observer: &Observer<Vec2>, to: usize, now: SharedInstant, arrives: SharedInstant) -> Option<f64> {
-    let (newest, follows) = (observer.newest(now)?, observer.follows(to, now)?);
-    Some(observer.accumulated(to, &[now])[0] + observer.error(newest, follows, now, arrives))
+    /// The actual error up to `now`, and what is added if the newest DR vector arrives as reckoned.
+    fn planned(&self, to: ReceiverId, now: SharedInstant, arrives: SharedInstant) -> Option<f64> {
+        let (newest, follows) = (self.observer.newest(now)?, self.observer.follows(to, now)?);
+        let actual = self.observer.accumulated(to, &[now])[0];
+        Some(actual + self.observer.error(newest, follows, now, arrives))
+    }
+
+    /// How far apart receivers were in fact, at worst. Just before the next DR vector every receiver
+    /// has the last one.
+    fn actual_apart(&self) -> f64 {
+        let receivers = self.copies.iter().map(|(_, to, _)| to.0 + 1).max().unwrap_or(0);
+        let at = |now: &SharedInstant| {
+            apart(
+                &(0..receivers)
+                    .map(|to| self.observer.accumulated(ReceiverId(to), &[*now])[0])
+                    .collect::<Vec<_>>(),
+            )
+        };
+        self.triggers.iter().skip(2).map(at).fold(0.0, f64::max)
+    }
 }
 
 /// From the least to the greatest, as a share of the mean.
