@@ -3,7 +3,7 @@
 //!
 //! One owner cuts DR vectors and three receivers want them; there is budget for some of the copies
 //! only. Every scheduler decides for itself who is told, in a lane of its own, and an omniscient
-//! tally integrates how wrong each receiver has been. It is the laboratory's fairness experiment,
+//! observer integrates how wrong each receiver has been. It is the laboratory's fairness experiment,
 //! tick by tick; a test holds it to the laboratory's numbers.
 //!
 //! What is shown follows from the seed, the knobs and the tick alone: turning a knob plays the heat
@@ -11,7 +11,6 @@
 
 mod lane;
 mod scheduler;
-mod tally;
 
 use std::borrow::Cow;
 
@@ -148,11 +147,7 @@ impl Heat {
         let export = self.owner.observe(Observation::Moved(state), now).expect("tanks are finite");
         self.triggers += u64::from(export.is_some());
         for lane in &mut self.lanes {
-            if let Some(export) = &export {
-                lane.on_generated(export, now);
-            }
-            lane.send_what_is_due(now);
-            lane.account(now);
+            lane.tick(export.as_ref(), now);
             if self.ticks % SAMPLE_TICKS == 1 {
                 lane.write_down(now);
             }
