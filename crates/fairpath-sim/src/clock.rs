@@ -1,5 +1,6 @@
 //! Clocks that are wrong the way real ones are.
 
+use fairpath::random::Random;
 use fairpath::time::{LocalInstant, SharedInstant, Span};
 
 /// One peer's own clock, as seen by somebody who knows the true time.
@@ -44,6 +45,13 @@ impl SimClock {
     /// ±[`DRIFT_PPM_MAX`].
     pub fn new(offset: Span, drift_ppm: f64) -> Self {
         Self { anchor: (SharedInstant::ZERO, LocalInstant::ZERO + offset), drift_ppb: to_ppb(drift_ppm) }
+    }
+
+    /// Draws the clock of a machine that nothing synchronises: off by up to a minute, and up to
+    /// 50 ppm fast or slow.
+    pub fn unsynchronised(random: &mut Random) -> Self {
+        let offset = Span::from_secs_f64(random.between(-60.0, 60.0));
+        Self::new(offset, random.between(-50.0, 50.0))
     }
 
     /// What it shows at a true instant.

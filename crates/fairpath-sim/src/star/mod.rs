@@ -44,7 +44,7 @@ use fairpath::wire::cost::DATAGRAM_BYTES_MAX;
 use fairpath::wire::{Header, Precision, StaleSet, decode_feedback, decode_updates, encode_updates};
 use fairpath::{Export, State};
 
-use crate::link::{Fate, LinkConfig};
+use crate::link::{Fate, LinkConfig, LinkModel};
 use crate::queue::EventQueue;
 pub use observer::Observer;
 use spoke::End;
@@ -173,6 +173,15 @@ impl<V: Planar, W: Watch<V>> Star<V, W> {
     /// The receivers, in ascending order.
     pub fn receivers(&self) -> impl Iterator<Item = ReceiverId> + '_ {
         self.ends.keys().copied()
+    }
+
+    /// Returns the link to a receiver, with its statistics: how many datagrams were sent, how many
+    /// bytes, how many were lost.
+    ///
+    /// # Panics
+    /// If there is no such receiver.
+    pub fn link(&self, receiver: ReceiverId) -> &LinkModel {
+        &self.ends[&receiver].there
     }
 
     /// Lets everything happen that is due by `now`, in the order of time: arrivals up to `now`, and

@@ -104,7 +104,7 @@ pub fn run<V: Planar>(
             }
         }
     }
-    star.watch.measured(&star.dispatcher)
+    star.watch.measured(&star)
 }
 
 /// The entity of every run.
@@ -119,8 +119,6 @@ struct Recorder<'a, V: Planar> {
     observer: Observer<V>,
     believed: Vec<Believed>,
     triggers: u64,
-    vectors: Vec<u64>,
-    bytes: u64,
     /// For each receiver: its distances from the truth, summed up, and at how many ticks.
     distance: Vec<(f64, u64)>,
     watch: &'a mut dyn Watch<V>,
@@ -154,8 +152,6 @@ impl<V: Planar> Watch<V> for Recorder<'_, V> {
         dispatcher: &Dispatcher<V>,
         now: SharedInstant,
     ) {
-        self.vectors[departure.claim.receiver.0 as usize] += 1;
-        self.bytes += u64::from(size_bytes);
         self.watch.on_departure(departure, size_bytes, fate, dispatcher, now);
     }
 
@@ -197,28 +193,27 @@ impl<'a, V: Planar> Recorder<'a, V> {
             observer: Observer::new(setup.dispatcher.horizon),
             believed: Vec::new(),
             triggers: 0,
-            vectors: vec![0; setup.receivers.len()],
-            bytes: 0,
             distance: vec![(0.0, 0); setup.receivers.len()],
             watch,
         }
     }
 
-    fn measured(&self, dispatcher: &Dispatcher<V>) -> Run {
+    fn measured(&self, star: &Star<V, Self>) -> Run {
         let samples = (self.end - self.begin).as_micros() / SAMPLE.as_micros();
         let mut instants: Vec<SharedInstant> =
             (0..=samples).map(|sample| self.begin + Span::from_micros(sample * SAMPLE.as_micros())).collect();
         if instants.last() != Some(&self.end) {
             instants.push(self.end);
         }
+        let sent = || self.ids().map(|to| star.link(to).statistics());
         Run {
             secs: instants.iter().map(|at| (*at - self.begin).as_secs_f64()).collect(),
             errors: self.ids().map(|to| self.observer.accumulated(to, &instants)).collect(),
             triggers: self.triggers,
-            vectors: self.vectors.clone(),
-            bytes: self.bytes,
+            vectors: sent().map(|link| link.sent).collect(),
+            bytes: sent().map(|link| link.sent_bytes).sum(),
             distance: self.distance.iter().map(|(sum, ticks)| sum / (*ticks).max(1) as f64).collect(),
-            belief: self.belief(dispatcher),
+            belief: self.belief(&star.dispatcher),
         }
     }
 

@@ -22,7 +22,6 @@ pub(super) struct Lane {
 /// What a lane is measured by, and what it shows.
 struct Record {
     observer: Observer<Vec2>,
-    copies: Vec<u64>,
     /// How long a datagram usually takes to each receiver: a lost one is drawn for so long.
     delays: Vec<Span>,
     flights: VecDeque<Flight>,
@@ -61,7 +60,6 @@ impl Lane {
         let decides = SCHEDULERS[scheduler].make(links.len(), budget);
         let record = Record {
             observer: Observer::new(config.horizon),
-            copies: vec![0; links.len()],
             delays: links.iter().map(|link| link.delay).collect(),
             flights: VecDeque::new(),
         };
@@ -109,20 +107,20 @@ impl Lane {
     }
 
     /// How many copies each receiver was sent.
-    pub(super) fn copies(&self) -> &[u64] {
-        &self.star.watch.copies
+    pub(super) fn copies(&self) -> Vec<u64> {
+        self.star.receivers().map(|receiver| self.star.link(receiver).statistics().sent).collect()
     }
 
     /// The receivers' mean error: accuracy.
     pub(super) fn mean(&self) -> f64 {
-        self.errors().iter().sum::<f64>() / self.copies().len() as f64
+        self.errors().iter().sum::<f64>() / self.star.watch.delays.len() as f64
     }
 
     /// The population standard deviation of their errors: fairness.
     pub(super) fn spread(&self) -> f64 {
         let mean = self.mean();
         let squares = self.errors().iter().map(|error| (error - mean) * (error - mean)).sum::<f64>();
-        (squares / self.copies().len() as f64).sqrt()
+        (squares / self.star.watch.delays.len() as f64).sqrt()
     }
 
     /// Its part of the scene's frame.
@@ -133,7 +131,7 @@ impl Lane {
             let replica = self.star.replica(receiver, TANK, ReplicaKind::Global);
             let placed =
                 replica.and_then(|replica| replica.place(Now::synchronised(now))).unwrap_or_default();
-            out.extend([self.star.watch.observer.settled(receiver), *copies as f64]);
+            out.extend([self.star.watch.observer.settled(receiver), copies as f64]);
             out.extend([placed.position.x, placed.position.y, placed.velocity.heading()]);
         }
     }
@@ -153,7 +151,6 @@ impl Watch<Vec2> for Record {
         now: SharedInstant,
     ) {
         let receiver = departure.claim.receiver.0 as usize;
-        self.copies[receiver] += 1;
         let ends = fate.arrivals().next();
         let is_lost = ends.is_none();
         let ends = ends.unwrap_or(now + self.delays[receiver]);
