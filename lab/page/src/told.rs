@@ -296,7 +296,7 @@ mod tests {
             let receivers: Vec<Receiver> =
                 Receiver::all_at(&delays, jitter).into_iter().map(|receiver| receiver.losing(0.1)).collect();
             let setup: Setup = Trial::new(contender, receivers).setup();
-            let expected = run(&truth, &setup, contender.build(3, 1.0), &dice.fork(1 << 32), &mut ());
+            let expected = run(&truth, &setup, contender.build(3, 1.0), &dice.fork(1 << 32));
             assert_eq!(lane.copies(), expected.vectors, "{contender:?}");
             for (receiver, errors) in expected.errors.iter().enumerate() {
                 let (ours, theirs) = (lane.errors()[receiver], errors[errors.len() - 1]);

@@ -13,7 +13,7 @@ use fairpath_sim::star::{Observer, Watch};
 
 use crate::experiment::{CannotRun, Experiment, Progress, Settings};
 use crate::fairness::bench::{Bench, Case};
-use crate::fairness::run::{Setup, run};
+use crate::fairness::run::{Setup, play};
 use crate::fairness::{Contender, Jitter, Receiver, Score, mean};
 use crate::judge;
 use crate::outcome::{Claim, Outcome};
@@ -81,7 +81,7 @@ const EXACT: f64 = 1e-5;
 
 /// Theorem 4.1, and what follows from it where delays are what they are estimated to be.
 fn theorem(delays: &[Span], seed: u64) -> [Claim; 2] {
-    let play = |jitter_ms: i64| {
+    let plans = |jitter_ms: i64| {
         let setup = Setup {
             receivers: Receiver::all_at(delays, Jitter::Uniform(Span::from_millis(jitter_ms))),
             trigger: Trigger::Distance { threshold: 0.3 },
@@ -94,19 +94,19 @@ fn theorem(delays: &[Span], seed: u64) -> [Claim; 2] {
             transport_is_asked: false,
         };
         let random = Random::from_seed(seed).fork(8);
-        let mut plans = Plans {
+        let plans = Plans {
             triggers: Vec::new(),
             copies: Vec::new(),
             observer: Observer::new(setup.dispatcher.horizon),
         };
-        run(&zigzag(&random), &setup, Box::new(RelativeError::new()), &random, &mut plans);
-        plans
+        let scheduler = Box::new(RelativeError::new());
+        play(&zigzag(&random), &setup, scheduler, &random, plans, |_, _, _| {}).watch
     };
     [
         Claim::new(
             "X8.theorem",
             "actual errors so far plus what is planned are equal for all receivers at every DR vector, however wrong the estimates",
-            judge::below(play(100).planned_apart(), EXACT),
+            judge::below(plans(100).planned_apart(), EXACT),
         )
         .unit("of the mean, at worst")
         .paper("exactly equal")
@@ -114,7 +114,7 @@ fn theorem(delays: &[Span], seed: u64) -> [Claim; 2] {
         Claim::new(
             "X8.theorem-actual",
             "where estimates are right, the actual errors are equal too",
-            judge::below(play(0).actual_apart(), EXACT),
+            judge::below(plans(0).actual_apart(), EXACT),
         )
         .unit("of the mean, at worst")
         .paper("exactly equal")

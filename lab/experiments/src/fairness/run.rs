@@ -3,13 +3,12 @@
 use fairpath::motion::MotionKind;
 use fairpath::number::{EntityId, ReceiverId};
 use fairpath::random::Random;
-use fairpath::schedule::{Departure, Dispatcher, DispatcherConfig, Scheduler};
+use fairpath::schedule::{Dispatcher, DispatcherConfig, Scheduler};
 use fairpath::time::{Now, SharedInstant, Span};
 use fairpath::trigger::Trigger;
 use fairpath::vector::Planar;
 use fairpath::wire::{Header, Nonce};
-use fairpath::{DrVector, Export, Observation, Owner};
-use fairpath_sim::Fate;
+use fairpath::{DrVector, Export, Observation, Owner, State};
 use fairpath_sim::star::{Observer, ReplicaKind, Reported, Star, Watch};
 
 use super::receiver::Receiver;
@@ -71,23 +70,41 @@ pub struct Belief {
     pub unsettled: u64,
 }
 
-/// Plays `truth` once. `watch` sees what happens; what receivers report, their [`Lie`] decides.
-///
-/// [`Lie`]: super::Lie
+/// Plays `truth` once.
 pub fn run<V: Planar>(
     truth: &Truth<V>,
     setup: &Setup,
     scheduler: Box<dyn Scheduler<V>>,
     random: &Random,
-    watch: &mut dyn Watch<V>,
 ) -> Run {
-    let [begin, end] = [&truth.ticks[0], &truth.ticks[truth.ticks.len() - 1]].map(|(at, _)| *at);
+    let star = play(truth, setup, scheduler, random, Recorder::new(truth, setup), |star, state, now| {
+        for to in setup.ids() {
+            let replica = star.replica(to, ENTITY, ReplicaKind::Global);
+            if let Some(placed) = replica.and_then(|replica| replica.position(Now::synchronised(now))) {
+                let (sum, ticks) = &mut star.watch.distance[to.0 as usize];
+                *sum += placed.distance(state.position);
+                *ticks += 1;
+            }
+        }
+    });
+    star.watch.measured(&star)
+}
+
+/// Plays `truth` once before this watch; calls `look` at the end of every tick.
+pub(crate) fn play<V: Planar, W: Watch<V>>(
+    truth: &Truth<V>,
+    setup: &Setup,
+    scheduler: Box<dyn Scheduler<V>>,
+    random: &Random,
+    watch: W,
+    mut look: impl FnMut(&mut Star<V, W>, &State<V>, SharedInstant),
+) -> Star<V, W> {
+    let begin = truth.ticks[0].0;
     let mut owner = Owner::new(ENTITY, setup.trigger.clone()).with_model(setup.model);
-    let mut star = Star::new(setup.dispatcher, scheduler, random.fork(0), begin)
-        .watched_by(Recorder::new(setup, begin, end, watch));
-    for (number, receiver) in (0..).zip(&setup.receivers) {
-        let spoke = receiver.spoke(setup.transport_is_asked, random.fork(u64::from(number) + 1));
-        star.join(ReceiverId(number), spoke, begin);
+    let mut star = Star::new(setup.dispatcher, scheduler, random.fork(0), begin).watched_by(watch);
+    for (to, receiver) in setup.ids().zip(&setup.receivers) {
+        let spoke = receiver.spoke(setup.transport_is_asked, random.fork(u64::from(to.0) + 1));
+        star.join(to, spoke, begin);
     }
     for &(now, state) in &truth.ticks {
         star.run_until(now);
@@ -95,16 +112,15 @@ pub fn run<V: Planar>(
             star.export(&export, now);
         }
         star.send_due(now);
-        for to in 0..setup.receivers.len() {
-            let replica = star.replica(ReceiverId(to as u32), ENTITY, ReplicaKind::Global);
-            if let Some(placed) = replica.and_then(|replica| replica.position(Now::synchronised(now))) {
-                let (sum, ticks) = &mut star.watch.distance[to];
-                *sum += placed.distance(state.position);
-                *ticks += 1;
-            }
-        }
+        look(&mut star, &state, now);
     }
-    star.watch.measured(&star)
+    star
+}
+
+impl Setup {
+    fn ids(&self) -> impl Iterator<Item = ReceiverId> + use<> {
+        (0..self.receivers.len() as u32).map(ReceiverId)
+    }
 }
 
 /// The entity of every run.
@@ -114,14 +130,12 @@ const ENTITY: EntityId = EntityId(1);
 struct Recorder<'a, V: Planar> {
     begin: SharedInstant,
     end: SharedInstant,
-    receivers: &'a [Receiver],
-    is_guarded: bool,
+    setup: &'a Setup,
     observer: Observer<V>,
     believed: Vec<Believed>,
     triggers: u64,
     /// For each receiver: its distances from the truth, summed up, and at how many ticks.
     distance: Vec<(f64, u64)>,
-    watch: &'a mut dyn Watch<V>,
 }
 
 /// The ledger at a trigger: for each receiver its accumulated error, and whether that was settled.
@@ -141,29 +155,14 @@ impl<V: Planar> Watch<V> for Recorder<'_, V> {
             .map(|(receiver, standing)| (standing.accumulated, ledger.is_settled(receiver)))
             .collect();
         self.believed.push(Believed { at: now, errors });
-        self.watch.on_export(export, dispatcher, now);
-    }
-
-    fn on_departure(
-        &mut self,
-        departure: &Departure,
-        size_bytes: u32,
-        fate: Fate,
-        dispatcher: &Dispatcher<V>,
-        now: SharedInstant,
-    ) {
-        self.watch.on_departure(departure, size_bytes, fate, dispatcher, now);
     }
 
     fn on_arrival(&mut self, receiver: ReceiverId, vector: &DrVector<V>, is_used: bool, at: SharedInstant) {
-        if is_used {
-            self.observer.used(receiver, vector, at);
-        }
-        self.watch.on_arrival(receiver, vector, is_used, at);
+        self.observer.on_arrival(receiver, vector, is_used, at);
     }
 
     fn report(&mut self, receiver: ReceiverId, header: &Header, at: SharedInstant) -> Option<Reported> {
-        self.receivers[receiver.0 as usize].lie().on_received(header.sent_at, at)
+        self.setup.receivers[receiver.0 as usize].lie().on_received(header.sent_at, at)
     }
 
     /// Where the sender does not check nonces, any is right.
@@ -173,28 +172,26 @@ impl<V: Planar> Watch<V> for Recorder<'_, V> {
         header: &Header,
         now: SharedInstant,
     ) -> Option<(Header, Reported)> {
-        let reported = self.receivers[receiver.0 as usize].lie().on_lost(now)?;
-        let nonce = if self.is_guarded { Nonce(0) } else { header.nonce };
+        let reported = self.setup.receivers[receiver.0 as usize].lie().on_lost(now)?;
+        let nonce = if self.setup.dispatcher.trust.is_some() { Nonce(0) } else { header.nonce };
         Some((Header { nonce, ..*header }, reported))
     }
 
     fn transport_held_back(&mut self, receiver: ReceiverId) -> Span {
-        self.receivers[receiver.0 as usize].lie().holds_transport_back()
+        self.setup.receivers[receiver.0 as usize].lie().holds_transport_back()
     }
 }
 
 impl<'a, V: Planar> Recorder<'a, V> {
-    fn new(setup: &'a Setup, begin: SharedInstant, end: SharedInstant, watch: &'a mut dyn Watch<V>) -> Self {
+    fn new(truth: &Truth<V>, setup: &'a Setup) -> Self {
         Self {
-            begin,
-            end,
-            receivers: &setup.receivers,
-            is_guarded: setup.dispatcher.trust.is_some(),
+            begin: truth.ticks[0].0,
+            end: truth.ticks[truth.ticks.len() - 1].0,
+            setup,
             observer: Observer::new(setup.dispatcher.horizon),
             believed: Vec::new(),
             triggers: 0,
             distance: vec![(0.0, 0); setup.receivers.len()],
-            watch,
         }
     }
 
@@ -205,10 +202,10 @@ impl<'a, V: Planar> Recorder<'a, V> {
         if instants.last() != Some(&self.end) {
             instants.push(self.end);
         }
-        let sent = || self.ids().map(|to| star.link(to).statistics());
+        let sent = || self.setup.ids().map(|to| star.link(to).statistics());
         Run {
             secs: instants.iter().map(|at| (*at - self.begin).as_secs_f64()).collect(),
-            errors: self.ids().map(|to| self.observer.accumulated(to, &instants)).collect(),
+            errors: self.setup.ids().map(|to| self.observer.accumulated(to, &instants)).collect(),
             triggers: self.triggers,
             vectors: sent().map(|link| link.sent).collect(),
             bytes: sent().map(|link| link.sent_bytes).sum(),
@@ -228,8 +225,8 @@ impl<'a, V: Planar> Recorder<'a, V> {
             settled_off: none,
             unsettled: unsettled(dispatcher),
         };
-        let of_one = 1.0 / self.receivers.len().max(1) as f64;
-        for (index, to) in self.ids().enumerate() {
+        let of_one = 1.0 / self.setup.receivers.len().max(1) as f64;
+        for (index, to) in self.setup.ids().enumerate() {
             let truth = self.observer.accumulated(to, &instants);
             for (trigger, believed) in self.believed.iter().enumerate() {
                 let (error, is_settled) = believed.errors[index];
@@ -244,10 +241,6 @@ impl<'a, V: Planar> Recorder<'a, V> {
             }
         }
         belief
-    }
-
-    fn ids(&self) -> impl Iterator<Item = ReceiverId> {
-        (0..self.receivers.len() as u32).map(ReceiverId)
     }
 }
 
