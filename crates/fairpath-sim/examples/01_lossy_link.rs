@@ -1,4 +1,5 @@
-//! The same ship across a link that delays, jitters and loses: bytes, and what loss costs.
+//! The same ship across a link with delay, jitter and loss: DR vectors as datagrams, and the error
+//! that loss costs.
 //!
 //! `cargo run -p fairpath-sim --example 01_lossy_link`
 
@@ -11,7 +12,7 @@ use fairpath::{
 use fairpath_sim::{Link, LinkConfig, Loss};
 
 pub(crate) fn main() {
-    println!("loss   told  bytes  mean error");
+    println!("loss   sent  bytes  mean error");
     for loss in [0.0, 0.1, 0.3] {
         let config =
             LinkConfig::default().delay(Span::from_millis(100)).jitter_uniform(Span::from_millis(30));
@@ -19,7 +20,7 @@ pub(crate) fn main() {
         let precision = Precision::default();
         let mut owner = Owner::new(EntityId(1), Trigger::within(0.3));
         let mut replica = Replica::new(Placement::Global);
-        let (mut told, mut bytes, mut error, mut frames) = (0, 0, 0.0, 0.0);
+        let (mut sent, mut bytes, mut error, mut frames) = (0, 0, 0.0, 0.0);
         for frame in 0..3600 {
             let now = SharedInstant::from_micros(frame * 16_667);
             let angle = 0.5 * now.as_secs_f64();
@@ -29,13 +30,13 @@ pub(crate) fn main() {
                 let mut datagram = Vec::new();
                 let header = Header { sent_at: now, ..Header::default() };
                 encode_updates(&precision, &header, &[export.vector], &mut datagram)
-                    .expect("a sound message");
-                (told, bytes) = (told + 1, bytes + datagram.len());
+                    .expect("finite numbers encode");
+                (sent, bytes) = (sent + 1, bytes + datagram.len());
                 link.send(now, datagram.len() as u32, datagram);
             }
             while let Some(arrival) = link.poll(now) {
                 let updates =
-                    decode_updates::<Vec2>(&precision, now, &arrival.payload).expect("our own bytes");
+                    decode_updates::<Vec2>(&precision, now, &arrival.payload).expect("links change no bytes");
                 for vector in updates.vectors {
                     replica.accept(&vector, &Arrival::at(Now::synchronised(arrival.at)));
                 }
@@ -45,7 +46,7 @@ pub(crate) fn main() {
                 frames += 1.0;
             }
         }
-        println!("{:>3.0} %  {told:>4}  {bytes:>5}  {:.2}", 100.0 * loss, error / frames);
-        assert!(error / frames < 1.5, "a heartbeat and the next turn heal what was lost");
+        println!("{:>3.0} %  {sent:>4}  {bytes:>5}  {:.2}", 100.0 * loss, error / frames);
+        assert!(error / frames < 1.5, "the next DR vector corrects what a lost one left");
     }
 }

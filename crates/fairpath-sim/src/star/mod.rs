@@ -1,7 +1,7 @@
 //! One sender, its receivers and the links between them, in virtual time: a star.
 //!
-//! [`Star`] tests how DR vectors are spread: which scheduler, at which budget, over which links, and
-//! how wrong every receiver is meanwhile. For whole sessions (joining, state, calls) use
+//! [`Star`] tests how DR vectors are spread: which scheduler, at which budget, over which links,
+//! and how wrong every receiver is meanwhile. For whole sessions (joining, state, calls) use
 //! [`SessionWorld`](crate::SessionWorld).
 //!
 //! # Data flow
@@ -232,8 +232,8 @@ impl<V: Planar, W: Watch<V>> Star<V, W> {
         self.ends.get(&receiver)?.replica(entity, kind)
     }
 
-    /// Returns both clocks at `now` as a receiver reads them for replicas of this kind; `None` while
-    /// an estimated clock is not set.
+    /// Returns both clocks at `now` as a receiver reads them for replicas of this kind; `None`
+    /// while an estimated clock is not set.
     pub fn clocks(&mut self, receiver: ReceiverId, kind: ReplicaKind, now: SharedInstant) -> Option<Now> {
         self.ends.get_mut(&receiver)?.clocks(kind, now)
     }
@@ -325,8 +325,8 @@ impl<V: Planar, W: Watch<V>> Star<V, W> {
         }
     }
 
-    /// Feedback leaves at `at`, about one datagram or about none in particular. Unless it is forged,
-    /// it repeats the receipts that are not confirmed.
+    /// Feedback leaves at `at`, about one datagram or about none in particular. Unless it is
+    /// forged, it repeats the receipts that are not confirmed.
     fn send_feedback(
         &mut self,
         from: ReceiverId,

@@ -53,8 +53,9 @@ pub trait Watch<V: Planar> {
     }
 
     /// Returns what a receiver reports of a datagram that was lost, with the header that it claims
-    /// to have seen. It cannot know the nonce in `header`. Default: nothing. A forged receipt leaves
-    /// in a message of its own, because a wrong nonce spoils the proof of all others in it.
+    /// to have seen. It cannot know the nonce in `header`. Default: nothing. A forged receipt
+    /// leaves in a message of its own, because a wrong nonce spoils the proof of all others in
+    /// it.
     fn forge(
         &mut self,
         _receiver: ReceiverId,
