@@ -86,8 +86,8 @@ impl Screens {
             let viewer = Viewer::new(ReceiverId(number), Span::from_millis(delay_ms));
             let mut random = dice(seed, 1 + u64::from(number));
             let clock = SimClock::unsynchronised(&mut random);
-            let spoke = Spoke::new(LinkConfig::default().delay(viewer.delay()), random).clock(clock);
-            star.join(viewer.id(), spoke.synchronised().replicas(KINDS).without_receipts(), begin(0));
+            let spoke = Spoke::new(LinkConfig::default().delay(viewer.delay), random).clock(clock);
+            star.join(viewer.id, spoke.synchronised().replicas(KINDS).without_receipts(), begin(0));
             viewer
         });
         let (threshold, model) = (0.3, MotionKind::Circular);
@@ -121,8 +121,8 @@ impl Screens {
 
     fn change_links(&mut self) {
         for viewer in &self.viewers {
-            let link = self.link.clone().delay(viewer.delay());
-            self.star.reconfigure(viewer.id(), &link, &link);
+            let link = self.link.clone().delay(viewer.delay);
+            self.star.reconfigure(viewer.id, &link, &link);
         }
         self.measure_anew();
     }
@@ -194,7 +194,7 @@ impl Scene for Screens {
             }
             "near" | "middle" | "far" => {
                 let number = ["near", "middle", "far"].iter().position(|name| *name == knob).unwrap_or(0);
-                self.viewers[number].set_delay(span());
+                self.viewers[number].delay = span();
                 self.change_links();
             }
             "jitter" => {
@@ -237,7 +237,7 @@ impl Scene for Screens {
         let exported = self.owner.exported().map_or(state.position, |vector| vector.position_at(now));
         out.extend([now.as_secs_f64(), state.position.x, state.position.y, state.orientation]);
         // Every viewer is sent the same DR vectors.
-        let sent = self.star.link(self.viewers[0].id()).statistics();
+        let sent = self.star.link(self.viewers[0].id).statistics();
         out.extend([exported.x, exported.y, sent.sent_bytes as f64, sent.sent as f64, self.placement as f64]);
         for viewer in &self.viewers {
             viewer.frame(self.placement, state.position, out);

@@ -143,7 +143,6 @@ impl Heat {
         self.ticks += 1;
         let now = self.game.tanks().now();
         let state = self.game.tanks().tanks()[0].state();
-        self.lanes.iter_mut().for_each(|lane| lane.run_until(now));
         let export = self.owner.observe(Observation::Moved(state), now).expect("tanks are finite");
         self.triggers += u64::from(export.is_some());
         for lane in &mut self.lanes {

@@ -12,8 +12,7 @@
 //!                                                └──── receipts ←─── link ←─────┘
 //! ```
 //!
-//! * The [`Owner`](fairpath::Owner) stays with the caller. Hand every [`Export`] to
-//!   [`Star::export`]; several owners, and DR vectors made by hand, share one star.
+//! * Owners stay with the caller, which hands every [`Export`] to [`Star::export`].
 //! * [`Star::dispatcher`] decides which receiver is sent which DR vector. Each copy is encoded, one
 //!   to a datagram, and crosses the receiver's link as bytes.
 //! * A [`Spoke`] describes one receiver: the links to it and from it, its clock, and how it places
@@ -21,8 +20,8 @@
 //! * A receiver decodes each datagram, and answers with feedback as bytes. With
 //!   [`Spoke::synchronised`] it also estimates the sender's clock through its own links.
 //! * A [`Watch`] sees exports, departures, arrivals and feedback, and can make receivers lie.
-//! * The [`Observer`] is a watch that knows every true arrival: it integrates the distance between
-//!   the exported path and the one that each receiver follows.
+//! * An [`Observer`] in [`Star::observers`] knows every true arrival of one entity's DR vectors, and
+//!   integrates the distance between the exported path and the one that each receiver follows.
 //!
 //! A tick is [`Star::run_until`], then observing and [`Star::export`], then [`Star::send_due`]. The
 //! sender's clock is the shared clock. The same seeds give the same run, bit for bit.
@@ -66,8 +65,8 @@ pub use watch::{Reported, Watch};
 /// let (ship, begin, random) = (EntityId(1), SharedInstant::ZERO, Random::from_seed(7));
 /// let config = DispatcherConfig::default();
 /// let mut owner = Owner::new(ship, Trigger::within(0.3));
-/// let mut star = Star::new(config, Box::new(EveryNth::new(2)), random.fork(0), begin)
-///     .watched_by(Observer::new(config.horizon));
+/// let mut star = Star::new(config, Box::new(EveryNth::new(2)), random.fork(0), begin);
+/// star.observers.insert(ship, Observer::new(config.horizon));
 /// let [near, far] = [ReceiverId(0), ReceiverId(1)];
 /// for (receiver, delay_ms) in [(near, 20), (far, 200)] {
 ///     let link = LinkConfig::default().delay(Span::from_millis(delay_ms));
@@ -85,7 +84,7 @@ pub use watch::{Reported, Watch};
 ///     star.send_due(now);
 /// }
 /// let end = begin + Span::from_secs(10);
-/// let [near, far] = [near, far].map(|receiver| star.watch.accumulated(receiver, &[end])[0]);
+/// let [near, far] = [near, far].map(|receiver| star.observers[&ship].accumulated(receiver, &[end])[0]);
 /// assert!(near < far, "the farther receiver is wrong for longer");
 /// ```
 #[derive(Debug)]
@@ -94,6 +93,8 @@ pub struct Star<V: Planar, W: Watch<V> = ()> {
     pub dispatcher: Dispatcher<V>,
     /// Sees everything that happens, and speaks for receivers that lie.
     pub watch: W,
+    /// The observers of entities. Default: none. Insert one before an entity's first export.
+    pub observers: BTreeMap<EntityId, Observer<V>>,
     horizon: Span,
     precision: Precision,
     ends: BTreeMap<ReceiverId, End<V>>,
@@ -128,6 +129,7 @@ impl<V: Planar> Star<V> {
         Self {
             dispatcher: Dispatcher::new(config, scheduler, random),
             watch: (),
+            observers: BTreeMap::new(),
             horizon: config.horizon,
             precision: Precision::default(),
             ends: BTreeMap::new(),
@@ -138,8 +140,8 @@ impl<V: Planar> Star<V> {
 
     /// Replaces the watch.
     pub fn watched_by<W: Watch<V>>(self, watch: W) -> Star<V, W> {
-        let Self { dispatcher, watch: (), horizon, precision, ends, agenda, polled } = self;
-        Star { dispatcher, watch, horizon, precision, ends, agenda, polled }
+        let Self { dispatcher, watch: (), observers, horizon, precision, ends, agenda, polled } = self;
+        Star { dispatcher, watch, observers, horizon, precision, ends, agenda, polled }
     }
 }
 
@@ -198,7 +200,8 @@ impl<V: Planar, W: Watch<V>> Star<V, W> {
             }
         }
         for (receiver, end) in &mut self.ends {
-            for (at, request) in end.request(now) {
+            let Some((request, fate)) = end.request(now) else { continue };
+            for at in fate.arrivals() {
                 self.agenda.schedule(at, Event::Request { from: *receiver, request });
             }
         }
@@ -215,6 +218,9 @@ impl<V: Planar, W: Watch<V>> Star<V, W> {
     /// Hands the scheduler a new DR vector. [`send_due`](Self::send_due) sends what it decides.
     pub fn export(&mut self, export: &Export<V>, now: SharedInstant) {
         self.dispatcher.on_generated(&export.vector, export.reason, now);
+        if let Some(observer) = self.observers.get_mut(&export.vector.entity) {
+            observer.exported(&export.vector);
+        }
         self.watch.on_export(export, &self.dispatcher, now);
     }
 
@@ -268,9 +274,8 @@ impl<V: Planar, W: Watch<V>> Star<V, W> {
             .expect("owners export finite numbers");
         let Some(copy) = self.dispatcher.on_departed(claim, now, 1.0) else { return };
         end.sent.on_sent(&header, [(entity, copy)]);
-        let size_bytes = bytes.len() as u32;
-        let fate = end.there.send(now, size_bytes);
-        self.watch.on_departure(departure, size_bytes, fate, &self.dispatcher, now);
+        let fate = end.there.send(now, bytes.len() as u32);
+        self.watch.on_departure(departure, fate, &self.dispatcher, now);
         for at in fate.arrivals() {
             self.agenda.schedule(at, Event::Datagram { to, bytes: bytes.clone() });
         }
@@ -289,10 +294,11 @@ impl<V: Planar, W: Watch<V>> Star<V, W> {
             Event::Acknowledged { from, sent_at } => {
                 self.dispatcher.on_transport_round_trip(from, at - sent_at);
             }
-            Event::Request { from, request } => {
-                let Some(end) = self.ends.get_mut(&from) else { return };
-                for (back_at, reply) in end.reply(request, at) {
-                    self.agenda.schedule(back_at, Event::Reply { to: from, reply });
+            // The sender's clock is the shared one, and the sender replies at once.
+            Event::Request { from: to, request } => {
+                let fate = self.ends.get_mut(&to).and_then(|end| end.reply(at));
+                for back_at in fate.into_iter().flat_map(Fate::arrivals) {
+                    self.agenda.schedule(back_at, Event::Reply { to, reply: request.answer(at, at) });
                 }
             }
             Event::Reply { to, reply } => {
@@ -310,15 +316,18 @@ impl<V: Planar, W: Watch<V>> Star<V, W> {
         let header = updates.header;
         for vector in &updates.vectors {
             let is_used = end.accept(vector, header.sent_at, at);
-            self.watch.on_arrival(to, vector, is_used, at);
+            if let Some(observer) = self.observers.get_mut(&vector.entity).filter(|_| is_used) {
+                observer.used(to, vector, at);
+            }
+            self.watch.on_arrival(to, vector, at);
         }
         header.confirmed.into_iter().for_each(|feedback| end.receipts.on_confirmed(feedback));
         let held_back = self.watch.transport_held_back(to);
-        for back_at in end.acknowledge(at) {
+        for back_at in end.acknowledge(at).into_iter().flat_map(Fate::arrivals) {
             let event = Event::Acknowledged { from: to, sent_at: header.sent_at };
             self.agenda.schedule(back_at + held_back, event);
         }
-        if end.sends_receipts
+        if end.spoke.sends_receipts
             && let Some(reported) = self.watch.report(to, &header, at)
         {
             self.send_feedback(to, Some((&header, reported)), false, at);
@@ -347,7 +356,7 @@ impl<V: Planar, W: Watch<V>> Star<V, W> {
             .pack(&header, DATAGRAM_BYTES_MAX, &mut bytes)
             .expect("reported arrivals are within the range of the wire");
         end.sent_back.on_sent(&header, []);
-        end.feedback_at = end.feedback_every.map(|interval| at + interval);
+        end.feedback_at = end.spoke.feedback_every.map(|interval| at + interval);
         let fate = end.back.send(at, bytes.len() as u32);
         self.watch.on_feedback_sent(from, fate, at);
         let held_back = about.map_or(Span::ZERO, |(_, reported)| reported.held_back);

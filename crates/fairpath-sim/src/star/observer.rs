@@ -1,13 +1,10 @@
 use std::collections::BTreeMap;
 
+use fairpath::DrVector;
 use fairpath::error::{self, Path};
 use fairpath::number::ReceiverId;
-use fairpath::schedule::Dispatcher;
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::Planar;
-use fairpath::{DrVector, Export};
-
-use super::Watch;
 
 /// Knows what was exported of one entity in one life and when each receiver really heard of it, and
 /// integrates each receiver's error exactly.
@@ -15,9 +12,6 @@ use super::Watch;
 /// The error is the distance between the exported path and the path that the receiver follows, over
 /// time, from the arrival of the receiver's first DR vector. The observer keeps a plain record and
 /// shares nothing with the dispatcher's ledger but the integral itself.
-///
-/// It is a [`Watch`]; a watch of your own can hold one and pass
-/// [`exported`](Self::exported) and [`used`](Self::used) on to it.
 #[derive(Clone, Debug)]
 pub struct Observer<V: Planar> {
     horizon: Span,
@@ -56,12 +50,12 @@ impl<V: Planar> Observer<V> {
     }
 
     /// Records that a DR vector was generated.
-    pub fn exported(&mut self, vector: &DrVector<V>) {
+    pub(super) fn exported(&mut self, vector: &DrVector<V>) {
         self.exports.push((vector.generated_at, Path::from(vector)));
     }
 
     /// Records that a receiver follows a DR vector from `at` on.
-    pub fn used(&mut self, receiver: ReceiverId, vector: &DrVector<V>, at: SharedInstant) {
+    pub(super) fn used(&mut self, receiver: ReceiverId, vector: &DrVector<V>, at: SharedInstant) {
         let index = self.exports.partition_point(|(since, _)| *since < vector.generated_at);
         self.followed.entry(receiver).or_default().since.push((at, index));
     }
@@ -144,18 +138,6 @@ impl<V: Planar> Observer<V> {
     fn first(&self, since: &[(SharedInstant, usize)]) -> Option<Upto> {
         let (instant, _) = *since.first()?;
         Some(Upto { instant, exported: self.newest(instant)?, followed: 0 })
-    }
-}
-
-impl<V: Planar> Watch<V> for Observer<V> {
-    fn on_export(&mut self, export: &Export<V>, _: &Dispatcher<V>, _: SharedInstant) {
-        self.exported(&export.vector);
-    }
-
-    fn on_arrival(&mut self, receiver: ReceiverId, vector: &DrVector<V>, is_used: bool, at: SharedInstant) {
-        if is_used {
-            self.used(receiver, vector, at);
-        }
     }
 }
 

@@ -33,8 +33,8 @@ pub struct Spoke {
     clock: SimClock,
     is_synchronised: bool,
     replicas: Vec<ReplicaKind>,
-    sends_receipts: bool,
-    feedback_every: Option<Span>,
+    pub(super) sends_receipts: bool,
+    pub(super) feedback_every: Option<Span>,
     measures_transport: bool,
 }
 
@@ -96,7 +96,7 @@ impl Spoke {
     }
 
     /// Sets the replicas that the receiver keeps of every entity. Default:
-    /// [`ReplicaKind::Global`]. [`Watch::on_arrival`](super::Watch::on_arrival) goes by the first.
+    /// [`ReplicaKind::Global`]. An [`Observer`](super::Observer) watches the first.
     #[must_use]
     pub fn replicas(mut self, kinds: impl Into<Vec<ReplicaKind>>) -> Self {
         self.replicas = kinds.into();
@@ -137,13 +137,12 @@ const ACKNOWLEDGEMENT_BYTES: u32 = 40;
 /// Both ends of one receiver's links.
 #[derive(Debug)]
 pub(super) struct End<V: Planar> {
+    pub(super) spoke: Spoke,
     pub(super) there: LinkModel,
     pub(super) back: LinkModel,
     /// Carries the transport's acknowledgements back, if the sender asks for them.
     transport: Option<LinkModel>,
     sync: Option<ClockEstimate>,
-    clock: SimClock,
-    kinds: Vec<ReplicaKind>,
     horizon: Span,
     replicas: BTreeMap<EntityId, Vec<Replica<V>>>,
     /// The sender's record of datagrams to this receiver.
@@ -151,141 +150,112 @@ pub(super) struct End<V: Planar> {
     /// The receiver's unconfirmed receipts, and its record of feedback.
     pub(super) receipts: ReceiptBook,
     pub(super) sent_back: SentPackets,
-    pub(super) sends_receipts: bool,
-    pub(super) feedback_every: Option<Span>,
-    /// When it is due next, unless feedback leaves before.
+    /// When regular feedback is due next, unless feedback leaves before.
     pub(super) feedback_at: Option<SharedInstant>,
 }
 
-/// A receiver's estimate of the sender's clock.
+/// A receiver's estimate of the sender's clock, and the link that carries the sender's replies.
 #[derive(Debug)]
 struct ClockEstimate {
     clock: ClockSync,
     one_way: DelayEstimate,
-    /// Carries the sender's replies.
     replies: LinkModel,
 }
 
 impl<V: Planar> End<V> {
     pub(super) fn new(spoke: Spoke, horizon: Span) -> Self {
         let random = &spoke.random;
-        // A stream of their own, where the transport has the usual one.
-        let replies = random.fork(if spoke.measures_transport { 5 } else { 2 });
-        let sync = spoke.is_synchronised.then(|| ClockEstimate {
+        let sync = || ClockEstimate {
             clock: ClockSync::new(ClockConfig::default()),
             one_way: DelayEstimate::default(),
-            replies: LinkModel::new(spoke.there.clone(), replies),
-        });
+            // Stream 2, unless the transport has it.
+            replies: LinkModel::new(
+                spoke.there.clone(),
+                random.fork(if spoke.measures_transport { 5 } else { 2 }),
+            ),
+        };
         let transport = || LinkModel::new(spoke.back.clone(), random.fork(2));
         Self {
-            sync,
+            there: LinkModel::new(spoke.there.clone(), random.fork(0)),
+            back: LinkModel::new(spoke.back.clone(), random.fork(1)),
             transport: spoke.measures_transport.then(transport),
+            sync: spoke.is_synchronised.then(sync),
+            horizon,
+            replicas: BTreeMap::new(),
             sent: SentPackets::new(random.fork(3)),
             receipts: ReceiptBook::default(),
             sent_back: SentPackets::new(random.fork(4)),
-            there: LinkModel::new(spoke.there, random.fork(0)),
-            back: LinkModel::new(spoke.back, random.fork(1)),
-            clock: spoke.clock,
-            kinds: spoke.replicas,
-            horizon,
-            replicas: BTreeMap::new(),
-            sends_receipts: spoke.sends_receipts,
-            feedback_every: spoke.feedback_every,
             feedback_at: spoke.feedback_every.map(|_| SharedInstant::from_micros(i64::MIN)),
+            spoke,
         }
     }
 
     pub(super) fn reconfigure(&mut self, there: &LinkConfig, back: &LinkConfig) {
-        self.there.reconfigure(there.clone());
-        self.back.reconfigure(back.clone());
-        if let Some(sync) = &mut self.sync {
-            sync.replies.reconfigure(there.clone());
+        let replies = self.sync.as_mut().map(|sync| &mut sync.replies);
+        for link in replies.into_iter().chain([&mut self.there]) {
+            link.reconfigure(there.clone());
         }
-        if let Some(transport) = &mut self.transport {
-            transport.reconfigure(back.clone());
+        for link in self.transport.iter_mut().chain([&mut self.back]) {
+            link.reconfigure(back.clone());
         }
     }
 
     /// Both clocks as a replica of this kind knows them.
     pub(super) fn clocks(&mut self, kind: ReplicaKind, now: SharedInstant) -> Option<Now> {
-        clocks(kind, &self.clock, self.sync.as_mut(), now)
+        let exact = Now { local: self.spoke.clock.local(now), shared: now };
+        if kind == ReplicaKind::GlobalEstimated {
+            self.sync.as_mut()?.clock.now(exact.local)
+        } else {
+            Some(exact)
+        }
     }
 
     pub(super) fn replica(&self, entity: EntityId, kind: ReplicaKind) -> Option<&Replica<V>> {
-        let place = self.kinds.iter().position(|each| *each == kind)?;
+        let place = self.spoke.replicas.iter().position(|each| *each == kind)?;
         self.replicas.get(&entity)?.get(place)
     }
 
     pub(super) fn clock_error(&mut self, now: SharedInstant) -> Option<(Span, Span)> {
-        let local = self.clock.local(now);
-        let clock = &mut self.sync.as_mut()?.clock;
-        let estimated = clock.now(local)?;
-        Some(((estimated.shared - now).abs(), clock.uncertainty(local)?))
+        let estimated = self.clocks(ReplicaKind::GlobalEstimated, now)?;
+        let uncertainty = self.sync.as_ref()?.clock.uncertainty(self.spoke.clock.local(now))?;
+        Some(((estimated.shared - now).abs(), uncertainty))
     }
 
     /// Hands a DR vector to all replicas; whether the first one follows it.
     pub(super) fn accept(&mut self, vector: &DrVector<V>, sent_at: SharedInstant, at: SharedInstant) -> bool {
-        let Self { kinds, horizon, replicas, clock, sync, .. } = self;
-        let replicas = replicas
-            .entry(vector.entity)
-            .or_insert_with(|| kinds.iter().map(|kind| kind.replica(*horizon)).collect());
-        let travelled = sync.as_ref().and_then(|sync| sync.one_way.mean()).unwrap_or(Span::ZERO);
+        let travelled = self.sync.as_ref().and_then(|sync| sync.one_way.mean()).unwrap_or(Span::ZERO);
         let mut is_used = false;
-        for (place, (replica, kind)) in replicas.iter_mut().zip(kinds).enumerate() {
-            let Some(now) = clocks(*kind, clock, sync.as_mut(), at) else { continue };
+        for place in 0..self.spoke.replicas.len() {
+            let Some(now) = self.clocks(self.spoke.replicas[place], at) else { continue };
             let arrival = Arrival { now, waited: sent_at - vector.generated_at, travelled };
+            let create = || self.spoke.replicas.iter().map(|kind| kind.replica(self.horizon)).collect();
+            let replica = &mut self.replicas.entry(vector.entity).or_insert_with(create)[place];
             is_used |= replica.accept(vector, &arrival) == Acceptance::Used && place == 0;
         }
         is_used
     }
 
-    /// When the transport's acknowledgement of a datagram gets back, if there is one.
-    pub(super) fn acknowledge(&mut self, at: SharedInstant) -> impl Iterator<Item = SharedInstant> + use<V> {
-        let fate = self.transport.as_mut().map(|transport| transport.send(at, ACKNOWLEDGEMENT_BYTES));
-        fate.into_iter().flat_map(Fate::arrivals)
+    /// The fate of the transport's acknowledgement of a datagram, if there is one.
+    pub(super) fn acknowledge(&mut self, at: SharedInstant) -> Option<Fate> {
+        Some(self.transport.as_mut()?.send(at, ACKNOWLEDGEMENT_BYTES))
     }
 
-    /// A request for the time and its arrivals, if one is due.
-    pub(super) fn request(
-        &mut self,
-        now: SharedInstant,
-    ) -> impl Iterator<Item = (SharedInstant, Request)> + use<V> {
-        let local = self.clock.local(now);
-        let request = self.sync.as_mut().and_then(|sync| sync.clock.poll_request(local));
-        let sent = request.map(|request| (request, self.back.send(now, SYNC_BYTES)));
-        sent.into_iter().flat_map(|(request, fate)| fate.arrivals().map(move |at| (at, request)))
+    /// A request for the time and its fate, if one is due.
+    pub(super) fn request(&mut self, now: SharedInstant) -> Option<(Request, Fate)> {
+        let request = self.sync.as_mut()?.clock.poll_request(self.spoke.clock.local(now))?;
+        Some((request, self.back.send(now, SYNC_BYTES)))
     }
 
-    /// The sender's reply and its arrivals. The sender's clock is the shared one, and it replies at
-    /// once.
-    pub(super) fn reply(
-        &mut self,
-        request: Request,
-        at: SharedInstant,
-    ) -> impl Iterator<Item = (SharedInstant, Reply)> + use<V> {
-        let reply = request.answer(at, at);
-        let fate = self.sync.as_mut().map(|sync| sync.replies.send(at, SYNC_BYTES));
-        fate.into_iter().flat_map(move |fate| fate.arrivals().map(move |at| (at, reply)))
+    /// The fate of the sender's reply.
+    pub(super) fn reply(&mut self, at: SharedInstant) -> Option<Fate> {
+        Some(self.sync.as_mut()?.replies.send(at, SYNC_BYTES))
     }
 
     pub(super) fn handle_reply(&mut self, reply: Reply, at: SharedInstant) {
         let Some(sync) = &mut self.sync else { return };
-        if let Ok(round_trip) = sync.clock.handle_reply(reply, self.clock.local(at)) {
+        if let Ok(round_trip) = sync.clock.handle_reply(reply, self.spoke.clock.local(at)) {
             sync.one_way.handle_sample(round_trip.scaled(0.5));
         }
-    }
-}
-
-fn clocks(
-    kind: ReplicaKind,
-    clock: &SimClock,
-    sync: Option<&mut ClockEstimate>,
-    now: SharedInstant,
-) -> Option<Now> {
-    let local = clock.local(now);
-    match kind {
-        ReplicaKind::GlobalEstimated => sync?.clock.now(local),
-        _ => Some(Now { local, shared: now }),
     }
 }
 

@@ -13,27 +13,18 @@ pub trait Watch<V: Planar> {
     /// A DR vector was generated and the scheduler has decided.
     fn on_export(&mut self, _export: &Export<V>, _dispatcher: &Dispatcher<V>, _now: SharedInstant) {}
 
-    /// A copy has left in a datagram of `size_bytes`, which has this fate.
+    /// A copy has left in a datagram with this fate.
     fn on_departure(
         &mut self,
         _departure: &Departure,
-        _size_bytes: u32,
         _fate: Fate,
         _dispatcher: &Dispatcher<V>,
         _now: SharedInstant,
     ) {
     }
 
-    /// A DR vector reaches a receiver. `is_used` says that the receiver's first replica follows it
-    /// from now on; otherwise that replica knows something newer.
-    fn on_arrival(
-        &mut self,
-        _receiver: ReceiverId,
-        _vector: &DrVector<V>,
-        _is_used: bool,
-        _at: SharedInstant,
-    ) {
-    }
+    /// A DR vector reaches a receiver.
+    fn on_arrival(&mut self, _receiver: ReceiverId, _vector: &DrVector<V>, _at: SharedInstant) {}
 
     /// A receiver has sent feedback, which has this fate.
     fn on_feedback_sent(&mut self, _receiver: ReceiverId, _fate: Fate, _now: SharedInstant) {}

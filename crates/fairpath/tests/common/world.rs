@@ -42,14 +42,7 @@ pub(crate) struct Departed {
 }
 
 impl Watch<Vec2> for Log {
-    fn on_departure(
-        &mut self,
-        departure: &Departure,
-        _: u32,
-        fate: Fate,
-        _: &Dispatcher<Vec2>,
-        now: SharedInstant,
-    ) {
+    fn on_departure(&mut self, departure: &Departure, fate: Fate, _: &Dispatcher<Vec2>, now: SharedInstant) {
         self.departed.push(Departed {
             entity: departure.claim.entity,
             receiver: departure.claim.receiver,

@@ -61,7 +61,7 @@ struct Heard {
 }
 
 impl Watch<Vec2> for Ears {
-    fn on_arrival(&mut self, receiver: ReceiverId, _: &DrVector<Vec2>, _: bool, at: SharedInstant) {
+    fn on_arrival(&mut self, receiver: ReceiverId, _: &DrVector<Vec2>, at: SharedInstant) {
         let heard = self.heard.entry(receiver).or_default();
         heard.copies += 1;
         heard.longest_silence = heard.longest_silence.max(heard.last.map_or(Span::ZERO, |last| at - last));

@@ -8,7 +8,7 @@ use fairpath::time::{Now, SharedInstant, Span};
 use fairpath::trigger::Trigger;
 use fairpath::vector::Planar;
 use fairpath::wire::{Header, Nonce};
-use fairpath::{DrVector, Export, Observation, Owner, State};
+use fairpath::{Export, Observation, Owner, State};
 use fairpath_sim::star::{Observer, ReplicaKind, Reported, Star, Watch};
 
 use super::receiver::Receiver;
@@ -102,6 +102,7 @@ pub(crate) fn play<V: Planar, W: Watch<V>>(
     let begin = truth.ticks[0].0;
     let mut owner = Owner::new(ENTITY, setup.trigger.clone()).with_model(setup.model);
     let mut star = Star::new(setup.dispatcher, scheduler, random.fork(0), begin).watched_by(watch);
+    star.observers.insert(ENTITY, Observer::new(setup.dispatcher.horizon));
     for (to, receiver) in setup.ids().zip(&setup.receivers) {
         let spoke = receiver.spoke(setup.transport_is_asked, random.fork(u64::from(to.0) + 1));
         star.join(to, spoke, begin);
@@ -124,14 +125,13 @@ impl Setup {
 }
 
 /// The entity of every run.
-const ENTITY: EntityId = EntityId(1);
+pub(crate) const ENTITY: EntityId = EntityId(1);
 
 /// Counts and records what a run is measured by, and lies for those receivers that lie.
-struct Recorder<'a, V: Planar> {
+struct Recorder<'a> {
     begin: SharedInstant,
     end: SharedInstant,
     setup: &'a Setup,
-    observer: Observer<V>,
     believed: Vec<Believed>,
     triggers: u64,
     /// For each receiver: its distances from the truth, summed up, and at how many ticks.
@@ -144,10 +144,9 @@ struct Believed {
     errors: Vec<(f64, bool)>,
 }
 
-impl<V: Planar> Watch<V> for Recorder<'_, V> {
-    fn on_export(&mut self, export: &Export<V>, dispatcher: &Dispatcher<V>, now: SharedInstant) {
+impl<V: Planar> Watch<V> for Recorder<'_> {
+    fn on_export(&mut self, _: &Export<V>, dispatcher: &Dispatcher<V>, now: SharedInstant) {
         self.triggers += 1;
-        self.observer.exported(&export.vector);
         // The decision has brought the ledger up to now: reading it disturbs nothing.
         let ledger = dispatcher.ledger(ENTITY).expect("it has just been generated");
         let errors = ledger
@@ -155,10 +154,6 @@ impl<V: Planar> Watch<V> for Recorder<'_, V> {
             .map(|(receiver, standing)| (standing.accumulated, ledger.is_settled(receiver)))
             .collect();
         self.believed.push(Believed { at: now, errors });
-    }
-
-    fn on_arrival(&mut self, receiver: ReceiverId, vector: &DrVector<V>, is_used: bool, at: SharedInstant) {
-        self.observer.on_arrival(receiver, vector, is_used, at);
     }
 
     fn report(&mut self, receiver: ReceiverId, header: &Header, at: SharedInstant) -> Option<Reported> {
@@ -182,39 +177,40 @@ impl<V: Planar> Watch<V> for Recorder<'_, V> {
     }
 }
 
-impl<'a, V: Planar> Recorder<'a, V> {
-    fn new(truth: &Truth<V>, setup: &'a Setup) -> Self {
+impl<'a> Recorder<'a> {
+    fn new<V: Planar>(truth: &Truth<V>, setup: &'a Setup) -> Self {
         Self {
             begin: truth.ticks[0].0,
             end: truth.ticks[truth.ticks.len() - 1].0,
             setup,
-            observer: Observer::new(setup.dispatcher.horizon),
             believed: Vec::new(),
             triggers: 0,
             distance: vec![(0.0, 0); setup.receivers.len()],
         }
     }
 
-    fn measured(&self, star: &Star<V, Self>) -> Run {
+    fn measured<V: Planar>(&self, star: &Star<V, Self>) -> Run {
         let samples = (self.end - self.begin).as_micros() / SAMPLE.as_micros();
         let mut instants: Vec<SharedInstant> =
             (0..=samples).map(|sample| self.begin + Span::from_micros(sample * SAMPLE.as_micros())).collect();
         if instants.last() != Some(&self.end) {
             instants.push(self.end);
         }
+        let observer = &star.observers[&ENTITY];
         let sent = || self.setup.ids().map(|to| star.link(to).statistics());
         Run {
             secs: instants.iter().map(|at| (*at - self.begin).as_secs_f64()).collect(),
-            errors: self.setup.ids().map(|to| self.observer.accumulated(to, &instants)).collect(),
+            errors: self.setup.ids().map(|to| observer.accumulated(to, &instants)).collect(),
             triggers: self.triggers,
             vectors: sent().map(|link| link.sent).collect(),
             bytes: sent().map(|link| link.sent_bytes).sum(),
             distance: self.distance.iter().map(|(sum, ticks)| sum / (*ticks).max(1) as f64).collect(),
-            belief: self.belief(&star.dispatcher),
+            belief: self.belief(star),
         }
     }
 
-    fn belief(&self, dispatcher: &Dispatcher<V>) -> Belief {
+    fn belief<V: Planar>(&self, star: &Star<V, Self>) -> Belief {
+        let observer = &star.observers[&ENTITY];
         let instants: Vec<SharedInstant> = self.believed.iter().map(|believed| believed.at).collect();
         let none = vec![0.0; instants.len()];
         let mut belief = Belief {
@@ -223,11 +219,11 @@ impl<'a, V: Planar> Recorder<'a, V> {
             bias: none.clone(),
             open: none.clone(),
             settled_off: none,
-            unsettled: unsettled(dispatcher),
+            unsettled: unsettled(&star.dispatcher),
         };
         let of_one = 1.0 / self.setup.receivers.len().max(1) as f64;
         for (index, to) in self.setup.ids().enumerate() {
-            let truth = self.observer.accumulated(to, &instants);
+            let truth = observer.accumulated(to, &instants);
             for (trigger, believed) in self.believed.iter().enumerate() {
                 let (error, is_settled) = believed.errors[index];
                 let off = error - truth[trigger];

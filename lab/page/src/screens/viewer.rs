@@ -14,8 +14,9 @@ pub(super) const WAYS: usize = 4;
 
 /// One screen: how it places the tank in each way, and how far off that is.
 pub(super) struct Viewer {
-    id: ReceiverId,
-    delay: Span,
+    pub(super) id: ReceiverId,
+    /// How far away it is, one way.
+    pub(super) delay: Span,
     placed: [Option<State<Vec2>>; WAYS],
     measured: [Measured; WAYS],
 }
@@ -52,19 +53,6 @@ impl Mean {
 impl Viewer {
     pub(super) fn new(id: ReceiverId, delay: Span) -> Self {
         Self { id, delay, placed: [None; WAYS], measured: Default::default() }
-    }
-
-    pub(super) fn id(&self) -> ReceiverId {
-        self.id
-    }
-
-    /// How far away it is, one way.
-    pub(super) fn delay(&self) -> Span {
-        self.delay
-    }
-
-    pub(super) fn set_delay(&mut self, delay: Span) {
-        self.delay = delay;
     }
 
     pub(super) fn measure_anew(&mut self) {

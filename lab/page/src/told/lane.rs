@@ -1,11 +1,11 @@
 use std::collections::VecDeque;
 
+use fairpath::Export;
 use fairpath::number::ReceiverId;
 use fairpath::random::Random;
 use fairpath::schedule::{Departure, Dispatcher, DispatcherConfig};
 use fairpath::time::{Now, SharedInstant, Span};
 use fairpath::vector::Vec2;
-use fairpath::{DrVector, Export};
 use fairpath_sim::star::{Observer, ReplicaKind, Spoke, Star, Watch};
 use fairpath_sim::{Fate, LinkConfig};
 
@@ -21,7 +21,6 @@ pub(super) struct Lane {
 
 /// What a lane is measured by, and what it shows.
 struct Record {
-    observer: Observer<Vec2>,
     /// How long a datagram usually takes to each receiver: a lost one is drawn for so long.
     delays: Vec<Span>,
     flights: VecDeque<Flight>,
@@ -58,12 +57,10 @@ impl Lane {
     ) -> Self {
         let config = DispatcherConfig::as_in_the_papers();
         let decides = SCHEDULERS[scheduler].make(links.len(), budget);
-        let record = Record {
-            observer: Observer::new(config.horizon),
-            delays: links.iter().map(|link| link.delay).collect(),
-            flights: VecDeque::new(),
-        };
+        let record =
+            Record { delays: links.iter().map(|link| link.delay).collect(), flights: VecDeque::new() };
         let mut star = Star::new(config, decides, random.fork(0), begin).watched_by(record);
+        star.observers.insert(TANK, Observer::new(config.horizon));
         for (number, link) in (0..).zip(links) {
             let random = random.fork(u64::from(number) + 1);
             star.join(ReceiverId(number), Spoke::new(link.clone(), random).reliable_feedback(), begin);
@@ -71,19 +68,15 @@ impl Lane {
         Self { scheduler, star, written: Vec::new() }
     }
 
-    /// Lets everything happen that is due by `now`.
-    pub(super) fn run_until(&mut self, now: SharedInstant) {
-        self.star.run_until(now);
-    }
-
-    /// The end of a tick: the scheduler decides about a new DR vector, due copies leave, and every
-    /// receiver's error is brought up to `now`.
+    /// One tick: what is due by `now` happens, the scheduler decides about a new DR vector, due
+    /// copies leave, and every receiver's error is brought up to `now`.
     pub(super) fn tick(&mut self, export: Option<&Export<Vec2>>, now: SharedInstant) {
+        self.star.run_until(now);
         if let Some(export) = export {
             self.star.export(export, now);
         }
         self.star.send_due(now);
-        self.star.watch.observer.settle(now);
+        self.star.observers.values_mut().for_each(|observer| observer.settle(now));
         self.star.watch.flights.retain(|flight| now < flight.ends);
     }
 
@@ -103,7 +96,7 @@ impl Lane {
 
     /// Every receiver's accumulated error.
     pub(super) fn errors(&self) -> Vec<f64> {
-        self.star.receivers().map(|receiver| self.star.watch.observer.settled(receiver)).collect()
+        self.star.receivers().map(|receiver| self.star.observers[&TANK].settled(receiver)).collect()
     }
 
     /// How many copies each receiver was sent.
@@ -131,40 +124,19 @@ impl Lane {
             let replica = self.star.replica(receiver, TANK, ReplicaKind::Global);
             let placed =
                 replica.and_then(|replica| replica.place(Now::synchronised(now))).unwrap_or_default();
-            out.extend([self.star.watch.observer.settled(receiver), copies as f64]);
+            out.extend([self.star.observers[&TANK].settled(receiver), copies as f64]);
             out.extend([placed.position.x, placed.position.y, placed.velocity.heading()]);
         }
     }
 }
 
 impl Watch<Vec2> for Record {
-    fn on_export(&mut self, export: &Export<Vec2>, _: &Dispatcher<Vec2>, _: SharedInstant) {
-        self.observer.exported(&export.vector);
-    }
-
-    fn on_departure(
-        &mut self,
-        departure: &Departure,
-        _: u32,
-        fate: Fate,
-        _: &Dispatcher<Vec2>,
-        now: SharedInstant,
-    ) {
+    fn on_departure(&mut self, departure: &Departure, fate: Fate, _: &Dispatcher<Vec2>, now: SharedInstant) {
         let receiver = departure.claim.receiver.0 as usize;
         let ends = fate.arrivals().next();
         let is_lost = ends.is_none();
         let ends = ends.unwrap_or(now + self.delays[receiver]);
         self.show(Flight { receiver, is_receipt: false, is_lost, began: now, ends });
-    }
-
-    fn on_arrival(
-        &mut self,
-        receiver: ReceiverId,
-        vector: &DrVector<Vec2>,
-        is_used: bool,
-        at: SharedInstant,
-    ) {
-        self.observer.on_arrival(receiver, vector, is_used, at);
     }
 
     fn on_feedback_sent(&mut self, receiver: ReceiverId, fate: Fate, now: SharedInstant) {
