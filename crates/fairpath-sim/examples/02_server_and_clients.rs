@@ -18,28 +18,27 @@ fn truth(which: usize, now: SharedInstant) -> State<Vec2> {
 pub(crate) fn main() {
     let classes = || [(SHIP, Class::new(Trigger::within(0.3)))];
     // Any scheduler of `fairpath::schedule` spreads the updates: this one makes errors small and alike.
-    // A session counts the cost in bytes, so that is the budget's unit here: 24 per trigger is
-    // about one update for somebody.
-    let scheduler = Box::new(ErrorIndex::new(ErrorIndexConfig::new(24.0)));
+    // Its budget is in DR vectors per trigger: 1 is a copy for one of the two other clients.
+    let scheduler = Box::new(ErrorIndex::new(ErrorIndexConfig::new(1.0)));
     let server = Server::new(ServerConfig::new(classes(), 1), scheduler, Random::from_seed(1));
     let client = |seed| Client::new(ClientConfig::new(classes()), Random::from_seed(seed));
     let mut world =
         SessionWorld::new(7, LinkConfig::wifi_bad(), server, vec![client(2), client(3), client(4)]);
     world.connect_all();
 
-    // Everybody marks a ship as replicated …
+    // Every client creates a ship …
     let ships: Vec<EntityId> = (0..3)
         .map(|index| {
             let (client, now) = world.client_now(index);
             client.create(SHIP, format!("ship {index}").as_bytes(), now).expect("connected")
         })
         .collect();
-    // … observes its own every frame, and places the others'.
+    // … observes it every frame, and places the ship of another client.
     let (mut error, mut looks) = ([0.0; 3], 0.0);
     world.run_for(Span::from_secs(30), |world, now| {
         for (index, ship) in ships.iter().enumerate() {
             let (client, local) = world.client_now(index);
-            client.observe(*ship, Observation::Moved(truth(index, now)), local).expect("its own");
+            client.observe(*ship, Observation::Moved(truth(index, now)), local).expect("the client owns it");
         }
         for (viewer, error) in error.iter_mut().enumerate() {
             let (client, local) = world.client_now(viewer);

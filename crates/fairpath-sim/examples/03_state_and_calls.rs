@@ -1,4 +1,4 @@
-//! What does not move: state groups, calls of every delivery class, a ball that changes owners.
+//! State groups, calls of two delivery classes, and a ball that changes owners.
 //!
 //! `cargo run -p fairpath-sim --example 03_state_and_calls`
 
@@ -29,12 +29,12 @@ pub(crate) fn main() {
 
     let (anna, now) = world.client_now(0);
     let tank = anna.create(TANK, b"Anna", now).expect("connected");
-    // Sent when it changes, and only its newest value, until everybody has it.
+    // Sent when it changes, and only its newest value, until every viewer has it.
     for ammo in (0..=30u8).rev() {
         world.client(0).set_state(tank, AMMO, &[ammo]).expect("her own");
         world.run_for(Span::from_millis(30), |_, _| {});
     }
-    // Repeated in every packet until it is confirmed.
+    // Repeated in every packet until the receiver confirms it.
     world.client(0).call_viewers(tank, FIRE, b"bang", Delivery::Quickest).expect("her own");
     // Exactly once and in order, across lost connections.
     world.client(0).call_server(CHAT, b"good game", Delivery::ReliableOrdered).expect("room");
@@ -43,7 +43,7 @@ pub(crate) fn main() {
     let rest = Observation::Moved(State::moving(Vec2::new(3.0, 4.0), Vec2::ZERO));
     world.server.observe(ball, rest, now).expect("its own");
     world.run_for(Span::from_secs(2), |_, _| {});
-    // Both reach for the ball. One gets it, and the other is told.
+    // Both clients claim the ball. One gets it, and the other is refused.
     world.client(0).claim(ball).expect("seen");
     world.client(1).claim(ball).expect("seen");
     world.run_for(Span::from_secs(2), |_, _| {});

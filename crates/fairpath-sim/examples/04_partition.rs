@@ -1,4 +1,4 @@
-//! A cable that is pulled for half a minute, and then for longer than a session lasts.
+//! A partition of half a minute, and one that is longer than a session lasts.
 //!
 //! `cargo run -p fairpath-sim --example 04_partition`
 
@@ -22,8 +22,7 @@ pub(crate) fn main() {
     for secs in [30, 80] {
         world.network.inject(Fault::Isolate(PeerId(1)));
         world.run_for(Span::from_secs(secs), |world, now| {
-            // Said into the dark, once a second. It is kept, and sent again when there is somebody to hear
-            // it.
+            // A call once a second. The client keeps it, and sends it again once the link is back.
             if now.as_micros() % 1_000_000 < 16_666 {
                 let said = world.client(0).call_server(method, b"", Delivery::ReliableOrdered);
                 method += u32::from(said.is_ok());
@@ -33,16 +32,16 @@ pub(crate) fn main() {
         world.run_for(Span::from_secs(10), |_, _| {});
         let called = |event: &ServerEvent| matches!(event, ServerEvent::Called { .. });
         let heard = std::iter::from_fn(|| world.server.poll_event()).filter(called).count();
-        println!("after {secs} s without a network the server has heard {heard} calls of the dark");
+        println!("after a partition of {secs} s the server has received {heard} calls");
         while let Some(event) = world.client(0).poll_event() {
             match event {
                 ClientEvent::SessionLost { undelivered } => {
-                    println!("  session lost: {} things were not delivered", undelivered.len());
+                    println!("  session lost: {} calls were not delivered", undelivered.len());
                     assert!(secs > 60 && heard == 0);
                 }
                 other => println!("  {other:?}"),
             }
         }
-        assert_eq!(heard > 20, secs < 60, "what is promised holds for a minute");
+        assert_eq!(heard > 20, secs < 60, "a session survives a minute");
     }
 }

@@ -1,13 +1,14 @@
-//! Clocks that are wrong the way real ones are.
+//! Clocks with an offset and drift, as real ones have.
 
+use fairpath::random::Random;
 use fairpath::time::{LocalInstant, SharedInstant, Span};
 
-/// One peer's own clock, as seen by somebody who knows the true time.
+/// One peer's own clock, as a function of the true time.
 ///
-/// It starts off by an offset, gains or loses a little every second, and may be stepped. All in
-/// integers, so that a day of drift is the same day on every machine. It answers for the present
-/// and the future: after a fault, instants before that fault are answered as if the fault had
-/// always been there.
+/// It has an offset, gains or loses a little every second, and can be stepped. It computes in
+/// integers, so that a day of drift is the same on every machine. It answers for the present and
+/// the future: after a fault, instants before that fault are answered as if the fault had always
+/// been there.
 ///
 /// ```
 /// use fairpath::time::{LocalInstant, SharedInstant, Span};
@@ -20,15 +21,14 @@ use fairpath::time::{LocalInstant, SharedInstant, Span};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SimClock {
-    /// A true instant, and what the clock shows then.
+    /// A true instant, and the time that the clock shows then.
     anchor: (SharedInstant, LocalInstant),
     drift_ppb: i64,
 }
 
-/// The strongest drift a clock may have, in parts per million.
+/// The strongest drift of a clock, in parts per million.
 ///
-/// Real quartz is within ±100. A tenth is far beyond anything sold as a clock; at −10⁶ time would
-/// stand still.
+/// Real quartz is within ±100; a tenth is far beyond any clock. At −10⁶ time would stand still.
 pub const DRIFT_PPM_MAX: f64 = 100_000.0;
 
 const BILLION: i128 = 1_000_000_000;
@@ -46,38 +46,45 @@ impl SimClock {
         Self { anchor: (SharedInstant::ZERO, LocalInstant::ZERO + offset), drift_ppb: to_ppb(drift_ppm) }
     }
 
-    /// What it shows at a true instant.
+    /// Draws the clock of a machine that nothing synchronises: off by up to a minute, and up to
+    /// 50 ppm fast or slow.
+    pub fn unsynchronised(random: &mut Random) -> Self {
+        let offset = Span::from_secs_f64(random.between(-60.0, 60.0));
+        Self::new(offset, random.between(-50.0, 50.0))
+    }
+
+    /// Returns the time that the clock shows at a true instant.
     pub fn local(&self, t: SharedInstant) -> LocalInstant {
         let (anchor, shown) = self.anchor;
         let elapsed = i128::from((t - anchor).as_micros()) * self.rate();
         shown + span_of(elapsed.div_euclid(BILLION))
     }
 
-    /// The first true instant at which it shows `local` or later.
+    /// Returns the first true instant at which the clock shows `local` or later.
     pub fn first_showing(&self, local: LocalInstant) -> SharedInstant {
         let (anchor, shown) = self.anchor;
         let elapsed = i128::from((local - shown).as_micros()) * BILLION;
         anchor + span_of(-(-elapsed).div_euclid(self.rate()))
     }
 
-    /// How far it is ahead of the true time; behind is negative.
+    /// Returns how far the clock is ahead of the true time; negative if it is behind.
     pub fn ahead(&self, t: SharedInstant) -> Span {
         self.local(t).since_zero() - t.since_zero()
     }
 
-    /// A fault: from true instant `t` on it shows `by` more, or less. Backwards is what a wall
-    /// clock can do to a program that trusts it.
+    /// Injects a fault: from true instant `t` on the clock shows `by` more. A negative span steps
+    /// it backwards, as wall clocks do.
     pub fn step(&mut self, t: SharedInstant, by: Span) {
         self.anchor = (t, self.local(t) + by);
     }
 
-    /// A fault: from true instant `t` on it drifts differently; what it shows stays continuous.
+    /// Injects a fault: from true instant `t` on the clock has another drift. It does not jump.
     pub fn set_drift(&mut self, t: SharedInstant, drift_ppm: f64) {
         self.anchor = (t, self.local(t));
         self.drift_ppb = to_ppb(drift_ppm);
     }
 
-    /// Nanoseconds it counts per true second.
+    /// Nanoseconds that the clock counts per true second.
     fn rate(&self) -> i128 {
         BILLION + i128::from(self.drift_ppb)
     }

@@ -1,11 +1,11 @@
-//! Tables as text: a header, then one row per line, cells apart by commas and without quotes.
+//! Tables as CSV text: a header, then one row per line, cells separated by commas, no quotes.
 //!
-//! Numbers are written so that they come back bit for bit. What is wrong with a file is said with
-//! its row and column, and NaN or infinity is wrong in both directions.
+//! Numbers are written so that they are read back bit for bit. Errors name row and column. NaN and
+//! infinity are errors, in reading and in writing.
 
 use std::fmt::{self, Write};
 
-/// What is wrong with a table, and where.
+/// An error in a table, with its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CsvError {
@@ -13,17 +13,17 @@ pub struct CsvError {
     pub row: u64,
     /// The column, where one can be named.
     pub column: Option<&'static str>,
-    /// What is wrong there.
+    /// The problem.
     pub problem: CsvProblem,
 }
 
-/// What can be wrong with a table.
+/// A problem of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CsvProblem {
-    /// Nothing is there, not even a header.
+    /// The text is empty: it has not even a header.
     Empty,
-    /// There is a header and nothing below it, where rows are needed.
+    /// The table has a header and no rows, where rows are needed.
     NoRows,
     /// The line is not UTF-8.
     NotText,
@@ -37,15 +37,15 @@ pub enum CsvProblem {
     NotANumber,
     /// NaN or infinite.
     NotFinite,
-    /// Below zero, where only sizes make sense.
+    /// A negative number, where only sizes make sense.
     Negative,
-    /// None of the words this column knows.
+    /// Not one of the column's words.
     UnknownWord,
-    /// A text with commas, line breaks or blanks around it, which this format has no quotes for.
+    /// A text with commas, line breaks or outer blanks, which cannot be written without quotes.
     NeedsQuotes,
-    /// Not after the row before.
+    /// Not greater than in the row before.
     NotIncreasing,
-    /// Written by a version of the schema that is not known here.
+    /// An unknown schema version.
     UnknownVersion,
 }
 
@@ -91,7 +91,7 @@ impl fmt::Display for CsvProblem {
 
 impl std::error::Error for CsvError {}
 
-/// What one cell can hold.
+/// A value of one cell.
 pub(crate) trait Cell: Sized {
     fn write(&self, out: &mut String) -> Result<(), CsvProblem>;
     fn read(text: &str) -> Result<Self, CsvProblem>;
@@ -105,7 +105,7 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Checks the header and stands before the first row.
+    /// Checks the header. The first row is next.
     pub(crate) fn new(bytes: &'a [u8], columns: &'static [&'static str]) -> Result<Self, CsvError> {
         let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
         let is_line_end: fn(&u8) -> bool = |byte| *byte == b'\n';
@@ -136,7 +136,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What spreadsheets like to put before UTF-8.
+/// Spreadsheets put this before UTF-8 text.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The cells of one row, read from left to right.
@@ -157,7 +157,7 @@ impl<'a> Cells<'a> {
         C::read(text).map_err(|problem| CsvError::new(self.row, column, problem))
     }
 
-    /// The line must be over.
+    /// Fails if the line has more cells.
     pub(crate) fn finish(mut self) -> Result<(), CsvError> {
         match self.texts.next() {
             Some(_) => Err(CsvError::of_row(self.row, CsvProblem::ExtraCell)),
@@ -170,7 +170,7 @@ impl<'a> Cells<'a> {
     }
 
     fn next(&mut self) -> Result<(&'static str, &'a str), CsvError> {
-        let column = self.columns.next().expect("no row type reads more cells than it has columns");
+        let column = self.columns.next().expect("a row type reads as many cells as it has columns");
         let text =
             self.texts.next().ok_or_else(|| CsvError::new(self.row, column, CsvProblem::MissingCell))?;
         Ok((column, text.trim()))
@@ -214,7 +214,7 @@ macro_rules! integer_cells {
     ($($integer:ty),+) => {$(
         impl Cell for $integer {
             fn write(&self, out: &mut String) -> Result<(), CsvProblem> {
-                write!(out, "{self}").expect("a string takes everything");
+                write!(out, "{self}").expect("writing to a string cannot fail");
                 Ok(())
             }
 
@@ -234,7 +234,7 @@ impl Cell for f64 {
         if !self.is_finite() {
             return Err(CsvProblem::NotFinite);
         }
-        write!(out, "{self:?}").expect("a string takes everything");
+        write!(out, "{self:?}").expect("writing to a string cannot fail");
         Ok(())
     }
 
@@ -260,7 +260,7 @@ impl Cell for bool {
     }
 }
 
-/// As it is: there are no quotes, so what would need them is refused.
+/// Written as it is. Text that would need quotes is an error.
 impl Cell for String {
     fn write(&self, out: &mut String) -> Result<(), CsvProblem> {
         if self.contains(|letter: char| letter == ',' || letter.is_control()) || self.trim() != self {
@@ -275,7 +275,7 @@ impl Cell for String {
     }
 }
 
-/// Nothing is an empty cell.
+/// `None` is an empty cell.
 impl<C: Cell> Cell for Option<C> {
     fn write(&self, out: &mut String) -> Result<(), CsvProblem> {
         self.as_ref().map_or(Ok(()), |cell| cell.write(out))

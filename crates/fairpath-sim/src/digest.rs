@@ -1,16 +1,16 @@
-//! A short number that stands for a long run.
+//! A 64-bit digest of a run.
 
 use std::fmt;
 
 /// Accumulates values into 64 bits that are the same on every platform: FNV-1a over little-endian
 /// bytes.
 ///
-/// For golden tests and for "run it twice": equal runs have equal digests, and a changed bit shows.
-/// It is no defence against anybody who wants two runs to look alike.
+/// For golden tests and for [`run_twice`](crate::run_twice): equal runs have equal digests, and a
+/// changed bit shows. It is not a cryptographic hash.
 ///
-/// What may differ between platforms without meaning anything is made one: every NaN is the same
-/// NaN, and −0 is 0 (`min` and `max` may return either). There is no method for `usize`: its size
-/// is the platform's.
+/// Values that may differ between platforms without meaning are unified: every NaN is the same NaN,
+/// and −0 is 0 (`min` and `max` may return either). There is no method for `usize`, because its
+/// size depends on the platform.
 ///
 /// ```
 /// use fairpath_sim::Digest;
@@ -28,12 +28,12 @@ const FNV_PRIME: u64 = 0x0000_0100_0000_01b3;
 const QUIET_NAN: u64 = 0x7ff8_0000_0000_0000;
 
 impl Digest {
-    /// The digest of nothing.
+    /// Creates the digest of no values.
     pub const fn new() -> Self {
         Self(FNV_OFFSET)
     }
 
-    /// The 64 bits so far.
+    /// Returns the 64 bits so far.
     pub const fn value(self) -> u64 {
         self.0
     }

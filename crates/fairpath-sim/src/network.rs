@@ -1,4 +1,4 @@
-//! A few peers, the links between them, and everything that can go wrong, in virtual time.
+//! Peers, the links between them, and faults, in virtual time.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,11 @@ use crate::clock::SimClock;
 use crate::link::{Fate, LinkConfig, LinkModel};
 use crate::queue::{EventId, EventQueue};
 
-/// A small world to test a protocol in: peers with clocks of their own, links between them, faults
-/// at chosen instants, one seed.
+/// A simulated network to test a protocol in: peers with clocks of their own, links between them,
+/// faults at chosen instants, one seed.
 ///
-/// It runs nothing of yours. [`send`](Self::send) and [`wake`](Self::wake) put things into the
-/// future; [`step_until`](Self::step_until) jumps there and hands them back one by one, in the
-/// order of time:
+/// The network calls none of your code. [`send`](Self::send) and [`wake`](Self::wake) plan events;
+/// [`step_until`](Self::step_until) jumps to the next event and returns it, in the order of time:
 ///
 /// ```
 /// use fairpath::time::{SharedInstant, Span};
@@ -27,11 +26,11 @@ use crate::queue::{EventId, EventQueue};
 ///
 /// while let Some(event) = network.step_until(SharedInstant::from_millis(1_000)) {
 ///     match event {
-///         Event::Delivery(letter) if letter.to == bob => {
+///         Event::Delivery(delivery) if delivery.to == bob => {
 ///             network.send(bob, alice, 4, "fine");
 ///         }
-///         Event::Delivery(letter) => println!("{} says {}", letter.from.0, letter.payload),
-///         Event::Wake(_) => unreachable!("nobody asked to be woken"),
+///         Event::Delivery(reply) => println!("peer {} says {}", reply.from.0, reply.payload),
+///         Event::Wake(_) => unreachable!("no peer asked to be woken"),
 ///     }
 /// }
 /// assert_eq!(network.now(), SharedInstant::from_millis(1_000));
@@ -44,11 +43,11 @@ pub struct Network<T> {
     agenda: EventQueue<Planned<T>>,
 }
 
-/// A peer: they are numbered from zero.
+/// The number of a peer, counted from zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PeerId(pub u32);
 
-/// What the network hands to whoever runs it.
+/// An event that [`Network::step`] returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<T> {
     /// A packet has arrived.
@@ -60,47 +59,45 @@ pub enum Event<T> {
 /// A packet that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivery<T> {
-    /// Who sent it.
+    /// The peer that sent it.
     pub from: PeerId,
-    /// Who gets it.
+    /// The peer that receives it.
     pub to: PeerId,
-    /// When it was sent, in true time. Only an omniscient observer may know this: peers know their
-    /// clocks.
+    /// When it was sent, in true time. For tests: a peer only knows its own clock.
     pub sent_at: SharedInstant,
-    /// How large it was.
+    /// Its size.
     pub size_bytes: u32,
-    /// What it carries.
+    /// Its content.
     pub payload: T,
 }
 
 /// A peer's alarm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wake {
-    /// Who is woken.
+    /// The peer that is woken.
     pub peer: PeerId,
-    /// What for: the number given to [`Network::wake`].
+    /// The number given to [`Network::wake`].
     pub reason: u64,
 }
 
-/// Something that goes wrong, or right again.
+/// A fault, or the end of one.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
-    /// Nothing sent between these two arrives, either way.
+    /// Loses everything sent between two peers, in both directions.
     Partition(PeerId, PeerId),
     /// Ends a partition.
     Repair(PeerId, PeerId),
-    /// Nothing sent to or by this peer arrives: its cable is out.
+    /// Loses everything sent to or by a peer, as when its cable is pulled.
     Isolate(PeerId),
-    /// The cable is back: ends every partition of this peer.
+    /// Ends every partition of a peer.
     Rejoin(PeerId),
-    /// The link from the first to the second changes.
+    /// Changes the link from the first peer to the second.
     Reconfigure(PeerId, PeerId, Box<LinkConfig>),
-    /// Every link is repaired and [healed](LinkConfig::healed): from here on progress can be
-    /// demanded.
+    /// Repairs and [heals](LinkConfig::healed) every link. From here on a test can demand progress.
     Heal,
-    /// A peer's clock jumps, forwards or backwards.
+    /// Steps a peer's clock, forwards or backwards.
     StepClock(PeerId, Span),
-    /// A peer's clock drifts at this many parts per million from now on.
+    /// Sets the drift of a peer's clock, in parts per million.
     DriftClock(PeerId, f64),
 }
 
@@ -110,19 +107,19 @@ enum Planned<T> {
     Fault(Fault),
 }
 
-/// How much may be in flight or planned at once.
+/// How many events may be in flight or planned at once.
 ///
-/// A million is beyond any test that ends; what gets there sends from its own deliveries without
-/// end, and is better told so than left to fill the memory.
+/// A million is beyond any test that ends. A test that gets there sends in answer to its own
+/// deliveries without end; a panic is better than full memory.
 pub const AGENDA_LEN_MAX: usize = 1 << 20;
 
 impl<T> Network<T> {
-    /// Peers 0 to `peer_count` − 1 with perfect clocks and no links, at time zero.
+    /// Creates peers 0 to `peer_count` − 1 with perfect clocks and no links, at time zero.
     pub fn new(seed: u64, peer_count: u32) -> Self {
         Self::starting_at(SharedInstant::ZERO, seed, peer_count)
     }
 
-    /// The same, at another time: recordings start below zero.
+    /// Like [`new`](Self::new), but starts at `now`. Recordings start below zero.
     pub fn starting_at(now: SharedInstant, seed: u64, peer_count: u32) -> Self {
         Self {
             random: Random::from_seed(seed),
@@ -132,23 +129,22 @@ impl<T> Network<T> {
         }
     }
 
-    /// Every peer.
+    /// Returns every peer.
     pub fn peers(&self) -> impl Iterator<Item = PeerId> + use<T> {
         (0..self.clocks.len() as u32).map(PeerId)
     }
 
-    /// Links two peers, both ways alike.
+    /// Links two peers in both directions, with the same configuration.
     pub fn connect(&mut self, one: PeerId, other: PeerId, config: LinkConfig) {
         self.connect_one_way(one, other, config.clone());
         self.connect_one_way(other, one, config);
     }
 
-    /// Links two peers in one direction: for paths that differ by direction. Replaces the link that
-    /// was there and its statistics; to change a link that is in use, [`Fault::Reconfigure`]
-    /// it.
+    /// Links two peers in one direction. Replaces an existing link and its statistics; to change a
+    /// link that is in use, inject [`Fault::Reconfigure`].
     ///
     /// # Panics
-    /// If there is no such peer, or [`LinkConfig::check`] finds fault with the configuration.
+    /// If there is no such peer, or [`LinkConfig::check`] rejects the configuration.
     pub fn connect_one_way(&mut self, from: PeerId, to: PeerId, config: LinkConfig) {
         for peer in [from, to] {
             assert!((peer.0 as usize) < self.clocks.len(), "there is no peer {}", peer.0);
@@ -157,7 +153,7 @@ impl<T> Network<T> {
         self.links.insert((from, to), LinkModel::new(config, self.random.fork(stream)));
     }
 
-    /// Links everybody to everybody, all alike.
+    /// Links every peer to every other peer, with the same configuration.
     pub fn connect_all(&mut self, config: &LinkConfig) {
         for from in self.peers() {
             for to in self.peers().filter(|to| *to != from) {
@@ -166,39 +162,38 @@ impl<T> Network<T> {
         }
     }
 
-    /// The true time.
+    /// Returns the true time.
     pub fn now(&self) -> SharedInstant {
         self.agenda.now()
     }
 
-    /// What a peer's own clock shows now.
+    /// Returns the time on a peer's own clock.
     pub fn local_now(&self, peer: PeerId) -> LocalInstant {
         self.clock(peer).local(self.now())
     }
 
-    /// A peer's clock.
+    /// Returns a peer's clock.
     pub fn clock(&self, peer: PeerId) -> &SimClock {
         &self.clocks[peer.0 as usize]
     }
 
-    /// Gives a peer another clock.
+    /// Replaces a peer's clock.
     pub fn set_clock(&mut self, peer: PeerId, clock: SimClock) {
         self.clocks[peer.0 as usize] = clock;
     }
 
-    /// The link from one peer to another, with its statistics.
+    /// Returns the link from one peer to another, with its statistics.
     ///
     /// # Panics
-    /// If they are not connected this way round.
+    /// If there is no link in this direction.
     pub fn link(&self, from: PeerId, to: PeerId) -> &LinkModel {
         self.links.get(&(from, to)).unwrap_or_else(|| panic!("{}", no_link(from, to)))
     }
 
-    /// Sends a packet now, and already tells what will become of it: for assertions, not for the
-    /// peers to know.
+    /// Sends a packet now. Returns its fate, for assertions; peers must not act on it.
     ///
     /// # Panics
-    /// If they are not connected this way round, or more than [`AGENDA_LEN_MAX`] events wait.
+    /// If there is no link in this direction, or more than [`AGENDA_LEN_MAX`] events wait.
     pub fn send(&mut self, from: PeerId, to: PeerId, size_bytes: u32, payload: T) -> Fate
     where
         T: Clone,
@@ -216,31 +211,30 @@ impl<T> Network<T> {
         fate
     }
 
-    /// Wakes a peer at a true instant; one that is past is now.
+    /// Plans to wake a peer at a true instant; a past instant means now.
     pub fn wake(&mut self, peer: PeerId, at: SharedInstant, reason: u64) -> EventId {
         self.plan(at, Planned::Event(Event::Wake(Wake { peer, reason })))
     }
 
-    /// Wakes a peer when its own clock, as it runs today, will show this.
+    /// Plans to wake a peer when its own clock shows `at`, if the clock goes on as it runs now.
     pub fn wake_local(&mut self, peer: PeerId, at: LocalInstant, reason: u64) -> EventId {
         self.wake(peer, self.clock(peer).first_showing(at), reason)
     }
 
-    /// Takes an alarm back; false if it has rung.
+    /// Cancels an alarm; returns false if it has rung.
     pub fn cancel(&mut self, alarm: EventId) -> bool {
         self.agenda.cancel(alarm).is_some()
     }
 
-    /// Something goes wrong at a chosen instant. At the same instant, what was planned first
-    /// happens first.
+    /// Plans a fault. Of two events at the same instant, the one planned first happens first.
     pub fn fault_at(&mut self, at: SharedInstant, fault: Fault) -> EventId {
         self.plan(at, Planned::Fault(fault))
     }
 
-    /// Something goes wrong now.
+    /// Injects a fault now.
     ///
     /// # Panics
-    /// If it names a peer or a link that does not exist.
+    /// If the fault names a peer or a link that does not exist.
     pub fn inject(&mut self, fault: Fault) {
         let now = self.now();
         match fault {
@@ -258,7 +252,7 @@ impl<T> Network<T> {
         }
     }
 
-    /// Jumps to the next event and returns it; `None` when nothing more will ever happen by itself.
+    /// Jumps to the next event and returns it; `None` if no event is planned.
     pub fn step(&mut self) -> Option<Event<T>> {
         loop {
             let next = self.agenda.next_at()?;
@@ -268,8 +262,8 @@ impl<T> Network<T> {
         }
     }
 
-    /// Jumps to the next event due by `until` and returns it; `None` when there is none, and then
-    /// it is `until`. Faults on the way happen on the way.
+    /// Jumps to the next event due by `until` and returns it. Without one, jumps to `until` and
+    /// returns `None`. Injects planned faults on the way.
     pub fn step_until(&mut self, until: SharedInstant) -> Option<Event<T>> {
         loop {
             match self.agenda.pop_until(until)?.1 {
@@ -280,7 +274,7 @@ impl<T> Network<T> {
     }
 
     fn plan(&mut self, at: SharedInstant, planned: Planned<T>) -> EventId {
-        assert!(self.agenda.len() < AGENDA_LEN_MAX, "a million events wait: something sends without end");
+        assert!(self.agenda.len() < AGENDA_LEN_MAX, "a million events wait: the test sends without end");
         self.agenda.schedule(at, planned)
     }
 
@@ -300,5 +294,5 @@ impl<T> Network<T> {
 }
 
 fn no_link(from: PeerId, to: PeerId) -> String {
-    format!("there is no link from peer {} to peer {}: connect them first", from.0, to.0)
+    format!("there is no link from peer {} to peer {}: call connect first", from.0, to.0)
 }

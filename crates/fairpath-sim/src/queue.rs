@@ -1,13 +1,13 @@
-//! Virtual time: what will happen, in the order in which it will.
+//! Virtual time: planned events, in the order of time.
 
 use std::collections::BTreeMap;
 
 use fairpath::time::SharedInstant;
 
-/// Events waiting for their instant, and the clock that jumps from one to the next.
+/// A queue of planned events, and a clock that jumps from one to the next.
 ///
 /// Of two events at the same instant the one scheduled first comes first: without that rule a run
-/// would not repeat. `now` never runs backwards.
+/// would not repeat. [`now`](Self::now) never goes backwards.
 ///
 /// ```
 /// use fairpath::time::SharedInstant;
@@ -27,7 +27,7 @@ pub struct EventQueue<E> {
     waiting: BTreeMap<EventId, E>,
 }
 
-/// Names one scheduled event, so that it can be cancelled.
+/// Names a scheduled event, to cancel it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventId {
     // The order of these fields is the order of events.
@@ -36,22 +36,22 @@ pub struct EventId {
 }
 
 impl<E> EventQueue<E> {
-    /// Nothing to do, at time zero.
+    /// Creates an empty queue at time zero.
     pub fn new() -> Self {
         Self::starting_at(SharedInstant::ZERO)
     }
 
-    /// Nothing to do, at `now`. Recordings start below zero.
+    /// Creates an empty queue at `now`. Recordings start below zero.
     pub fn starting_at(now: SharedInstant) -> Self {
         Self { now, scheduled_count: 0, waiting: BTreeMap::new() }
     }
 
-    /// The instant of the newest event that came out.
+    /// Returns the current instant: that of the newest event that was taken out.
     pub fn now(&self) -> SharedInstant {
         self.now
     }
 
-    /// Puts an event in. One that is due in the past happens now.
+    /// Schedules an event. An instant in the past means now.
     pub fn schedule(&mut self, at: SharedInstant, event: E) -> EventId {
         let id = EventId { at: at.max(self.now), order: self.scheduled_count };
         self.scheduled_count += 1;
@@ -59,24 +59,24 @@ impl<E> EventQueue<E> {
         id
     }
 
-    /// Takes an event back; `None` if it has happened or was cancelled before.
+    /// Cancels an event and returns it; `None` if it has happened or was cancelled before.
     pub fn cancel(&mut self, id: EventId) -> Option<E> {
         self.waiting.remove(&id)
     }
 
-    /// When the next event is due.
+    /// Returns when the next event is due.
     pub fn next_at(&self) -> Option<SharedInstant> {
         self.waiting.first_key_value().map(|(id, _)| id.at)
     }
 
-    /// Jumps to the next event.
+    /// Jumps to the next event and returns it.
     pub fn pop(&mut self) -> Option<(SharedInstant, E)> {
         let (id, event) = self.waiting.pop_first()?;
         self.now = id.at;
         Some((id.at, event))
     }
 
-    /// Jumps to the next event if it is due by `until`, else to `until` itself.
+    /// Jumps to the next event if it is due by `until` and returns it; else jumps to `until`.
     pub fn pop_until(&mut self, until: SharedInstant) -> Option<(SharedInstant, E)> {
         if self.next_at().is_some_and(|at| at <= until) {
             return self.pop();
@@ -85,12 +85,12 @@ impl<E> EventQueue<E> {
         None
     }
 
-    /// How many events wait.
+    /// Returns how many events wait.
     pub fn len(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Whether none does.
+    /// Returns whether no event waits.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }

@@ -1,23 +1,23 @@
-//! One line that replays a failure.
+//! A line that replays a failed test.
 
 use std::fmt::Debug;
 
-/// Says how to replay a seeded test, if the test panics while this is alive.
+/// Prints how to replay a seeded test, if the test panics while this guard is alive.
 ///
-/// Usually made by [`repro!`](crate::repro!), which knows the test's name and lets `FAIRPATH_SEED`
-/// choose another seed:
+/// Usually created by [`repro!`](crate::repro!), which knows the test's name and lets
+/// `FAIRPATH_SEED` choose another seed:
 ///
 /// ```
-/// fn everybody_arrives_in_the_end() {
+/// fn every_packet_arrives() {
 ///     let repro = fairpath_sim::repro!(7);
 ///     let network = fairpath_sim::Network::<()>::new(repro.seed(), 2);
 ///     // … a panic from here on also prints:
-///     // replay: FAIRPATH_SEED=7 cargo test -p my-game everybody_arrives_in_the_end
+///     // replay: FAIRPATH_SEED=7 cargo test -p my-game every_packet_arrives
 /// }
-/// # everybody_arrives_in_the_end();
+/// # every_packet_arrives();
 /// ```
 #[derive(Debug)]
-#[must_use = "it speaks when dropped: keep it in a variable until the test ends"]
+#[must_use = "the guard prints when dropped: keep it in a variable until the test ends"]
 pub struct Repro {
     package: &'static str,
     test: String,
@@ -25,17 +25,17 @@ pub struct Repro {
 }
 
 impl Repro {
-    /// A guard for the test `test` of `package`, run with `seed`.
+    /// Creates a guard for the test `test` of `package`, run with `seed`.
     pub fn new(package: &'static str, test: &str, seed: u64) -> Self {
         Self { package, test: test_name(test), seed }
     }
 
-    /// The seed to build the world from.
+    /// Returns the seed to build the world from.
     pub fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// The line that replays this run.
+    /// Returns the line that replays this run.
     pub fn replay_line(&self) -> String {
         format!("FAIRPATH_SEED={} cargo test -p {} {}", self.seed, self.package, self.test)
     }
@@ -49,17 +49,16 @@ impl Drop for Repro {
     }
 }
 
-/// `crate::module::name::{{closure}}` as libtest would be asked for it.
+/// Turns `crate::module::name::{{closure}}` into the name that libtest knows.
 fn test_name(enclosing: &str) -> String {
     let path: Vec<&str> = enclosing.split("::").skip(1).take_while(|part| !part.starts_with("{{")).collect();
     path.join("::")
 }
 
-/// A [`Repro`] for the test this is called in, with the given seed unless `FAIRPATH_SEED` names
+/// Creates a [`Repro`] for the enclosing test, with the given seed unless `FAIRPATH_SEED` names
 /// another.
 ///
-/// The environment is read here, in your test, and nowhere else: the crate itself touches only the
-/// seed.
+/// The macro reads the environment in your test; the crate itself never does.
 #[macro_export]
 macro_rules! repro {
     ($seed:expr) => {
@@ -67,18 +66,17 @@ macro_rules! repro {
             env!("CARGO_PKG_NAME"),
             std::any::type_name_of_val(&|| {}),
             match std::env::var("FAIRPATH_SEED") {
-                Ok(text) => text.parse().expect("FAIRPATH_SEED must be a whole number"),
+                Ok(text) => text.parse().expect("FAIRPATH_SEED must be a whole number below 2^64"),
                 Err(_) => $seed,
             },
         )
     };
 }
 
-/// Runs a scenario twice from the same seed and insists on the same outcome.
+/// Runs a scenario twice from the same seed and panics if the outcomes differ.
 ///
-/// Catches what makes a run unrepeatable: a clock read, an order that differs, a global generator.
-/// Let the outcome be a [`Digest`](crate::Digest) of everything that happened, so that nothing can
-/// hide.
+/// This catches whatever makes a run unrepeatable: a clock, an order that differs, a global
+/// generator. Return a [`Digest`](crate::Digest) of everything that happened.
 pub fn run_twice<O: PartialEq + Debug>(seed: u64, mut scenario: impl FnMut(u64) -> O) -> O {
     let first = scenario(seed);
     let second = scenario(seed);

@@ -5,7 +5,8 @@
 use fairpath::schedule::{DispatcherConfig, ReceiptTrust};
 use fairpath::time::{SharedInstant, Span};
 use fairpath_experiments::experiment::Silent;
-use fairpath_experiments::fairness::{Arena, Contender, Jitter, Lie, Motion, Receiver, Report, Score, Trial};
+use fairpath_experiments::fairness::{Arena, Contender, Jitter, Lie, Motion, Receiver, Score, Trial};
+use fairpath_sim::star::Reported;
 
 const DELAYS_MS: [i64; 3] = [800, 500, 200];
 const LIAR: usize = 1;
@@ -71,7 +72,7 @@ fn holding_back_pays_unless_the_transport_is_asked_and_left_alone() {
 fn lies_say_what_they_are_called() {
     let [sent, received] = [1_000, 1_200].map(SharedInstant::from_millis);
     let said =
-        |lie: Lie| lie.on_received(sent, received).map(|report| (report.received_at, report.held_back));
+        |lie: Lie| lie.on_received(sent, received).and_then(|said| Some((said.received_at?, said.held_back)));
     let at =
         |millis: i64, held_ms: i64| Some((SharedInstant::from_millis(millis), Span::from_millis(held_ms)));
     assert_eq!(said(Lie::Honest), at(1_200, 0));
@@ -79,6 +80,6 @@ fn lies_say_what_they_are_called() {
     assert_eq!(said(Lie::BeforeSent(Span::from_millis(300))), at(700, 0));
     assert_eq!(said(Lie::HoldsBack(Span::from_millis(400))), at(1_400, 400));
     assert_eq!((said(Lie::Silent), said(Lie::Guesses)), (None, at(1_200, 0)));
-    assert_eq!(Lie::Guesses.on_lost(sent), Some(Report { received_at: sent, held_back: Span::ZERO }));
+    assert_eq!(Lie::Guesses.on_lost(sent), Some(Reported::at_once(sent)));
     assert_eq!(Lie::Honest.on_lost(sent), None);
 }

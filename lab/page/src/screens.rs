@@ -4,24 +4,25 @@
 //! as bytes through three simulated links, and every receiver places the tank in all four ways at
 //! once. The page shows one of them, so that switching between them compares like with like.
 
-mod receiver;
+mod viewer;
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use fairpath::motion::MotionKind;
-use fairpath::number::{EntityId, PacketNumber};
+use fairpath::number::{EntityId, ReceiverId};
+use fairpath::schedule::{Broadcast, DispatcherConfig};
 use fairpath::time::{SharedInstant, Span};
 use fairpath::trigger::Trigger;
 use fairpath::vector::{Vec2, Vector};
-use fairpath::wire::{Header, Precision, encode_updates};
 use fairpath::{Observation, Owner};
 use fairpath_games::tanks::{Driver, Input, Match, Script, TanksConfig};
-use fairpath_sim::{LinkConfig, Loss};
+use fairpath_sim::star::{Spoke, Star};
+use fairpath_sim::{LinkConfig, Loss, SimClock};
 
-use self::receiver::{Receiver, WAYS};
+use self::viewer::{KINDS, Viewer, WAYS};
 use crate::chart::{Chart, Series, Stroke};
-use crate::scene::{Knob, Scene, TICK_RATE, dice};
+use crate::scene::{Knob, Scene, TICK_RATE, begin, dice};
 
 /// The ways of placing, as the knob counts them.
 pub const PLACEMENTS: [&str; WAYS] = ["local", "hop", "global", "global-estimated"];
@@ -65,12 +66,9 @@ pub struct Screens {
     owner: Owner<Vec2>,
     threshold: f64,
     model: MotionKind,
-    precision: Precision,
-    packet: PacketNumber,
-    bytes: u64,
-    vectors: u64,
     link: LinkConfig,
-    receivers: [Receiver; SCREENS],
+    star: Star<Vec2>,
+    viewers: [Viewer; SCREENS],
     placement: usize,
     trails: [VecDeque<Vec2>; 2 + SCREENS],
     marks: VecDeque<(SharedInstant, Vec2)>,
@@ -82,11 +80,15 @@ impl Screens {
     pub fn new(seed: u64) -> Self {
         let game = Match::of_scripts(TanksConfig::lone_tank(), &Script::random(dice(seed, 0)), seed)
             .expect("the configuration for a lone tank is sound");
-        let precision = Precision::default();
-        let delays = [200, 500, 800].map(Span::from_millis);
-        let receivers = std::array::from_fn(|number| {
-            let link = LinkConfig::default().delay(delays[number]);
-            Receiver::new(&link, &precision, &mut dice(seed, 1 + number as u64))
+        let config = DispatcherConfig::as_in_the_papers();
+        let mut star = Star::new(config, Box::new(Broadcast), dice(seed, 0), begin(0));
+        let viewers = [(0, 200), (1, 500), (2, 800)].map(|(number, delay_ms)| {
+            let viewer = Viewer::new(ReceiverId(number), Span::from_millis(delay_ms));
+            let mut random = dice(seed, 1 + u64::from(number));
+            let clock = SimClock::unsynchronised(&mut random);
+            let spoke = Spoke::new(LinkConfig::default().delay(viewer.delay), random).clock(clock);
+            star.join(viewer.id, spoke.synchronised().replicas(KINDS).without_receipts(), begin(0));
+            viewer
         });
         let (threshold, model) = (0.3, MotionKind::Circular);
         Self {
@@ -97,12 +99,9 @@ impl Screens {
             owner: Owner::new(TANK, Trigger::within(threshold)).with_model(model),
             threshold,
             model,
-            precision,
-            packet: PacketNumber::default(),
-            bytes: 0,
-            vectors: 0,
             link: LinkConfig::default(),
-            receivers,
+            star,
+            viewers,
             placement: 0,
             trails: Default::default(),
             marks: VecDeque::new(),
@@ -121,8 +120,9 @@ impl Screens {
     }
 
     fn change_links(&mut self) {
-        for receiver in &mut self.receivers {
-            receiver.change_link(&self.link);
+        for viewer in &self.viewers {
+            let link = self.link.clone().delay(viewer.delay);
+            self.star.reconfigure(viewer.id, &link, &link);
         }
         self.measure_anew();
     }
@@ -140,23 +140,15 @@ impl Screens {
 
     /// What was measured under other circumstances is no measure of these.
     fn measure_anew(&mut self) {
-        self.receivers.iter_mut().for_each(Receiver::measure_anew);
+        self.viewers.iter_mut().for_each(Viewer::measure_anew);
     }
 
     fn send(&mut self, now: SharedInstant) {
         let Some(tank) = self.game.tanks().tank(EntityId(0)) else { return };
         let export = self.owner.observe(Observation::Moved(tank.state()), now).expect("tanks are finite");
         let Some(export) = export else { return };
-        let header = Header { packet: self.packet.on_wire(), sent_at: now, ..Header::default() };
-        let mut datagram = Vec::new();
-        encode_updates(&self.precision, &header, &[export.vector], &mut datagram)
-            .expect("finite numbers encode");
-        self.packet = self.packet.next();
-        self.vectors += 1;
-        self.bytes += datagram.len() as u64;
-        for receiver in &mut self.receivers {
-            receiver.send(&datagram, now);
-        }
+        self.star.export(&export, now);
+        self.star.send_due(now);
         remember(&mut self.marks, (now, tank.state().position), MARKS_MAX);
     }
 
@@ -166,10 +158,10 @@ impl Screens {
         let [truths, exports, placed @ ..] = &mut self.trails;
         remember(truths, truth, TRAIL_TICKS);
         remember(exports, exported.position_at(now), TRAIL_TICKS);
-        for ((receiver, trail), errors) in self.receivers.iter_mut().zip(placed).zip(&mut self.errors) {
-            receiver.run_until(now);
-            receiver.look(now, truth, &exported);
-            let shown = receiver.placed(self.placement).map_or(truth, |state| state.position);
+        self.star.run_until(now);
+        for ((viewer, trail), errors) in self.viewers.iter_mut().zip(placed).zip(&mut self.errors) {
+            viewer.look(&mut self.star, now, truth, &exported);
+            let shown = viewer.placed(self.placement).map_or(truth, |state| state.position);
             remember(trail, shown, TRAIL_TICKS);
             remember(errors, shown.distance(truth), CHART_TICKS);
         }
@@ -202,7 +194,7 @@ impl Scene for Screens {
             }
             "near" | "middle" | "far" => {
                 let number = ["near", "middle", "far"].iter().position(|name| *name == knob).unwrap_or(0);
-                self.receivers[number].set_delay(span());
+                self.viewers[number].delay = span();
                 self.change_links();
             }
             "jitter" => {
@@ -244,9 +236,11 @@ impl Scene for Screens {
         let state = self.game.tanks().tanks()[0].state();
         let exported = self.owner.exported().map_or(state.position, |vector| vector.position_at(now));
         out.extend([now.as_secs_f64(), state.position.x, state.position.y, state.orientation]);
-        out.extend([exported.x, exported.y, self.bytes as f64, self.vectors as f64, self.placement as f64]);
-        for receiver in &self.receivers {
-            receiver.frame(self.placement, state.position, out);
+        // Every viewer is sent the same DR vectors.
+        let sent = self.star.link(self.viewers[0].id).statistics();
+        out.extend([exported.x, exported.y, sent.sent_bytes as f64, sent.sent as f64, self.placement as f64]);
+        for viewer in &self.viewers {
+            viewer.frame(self.placement, state.position, out);
         }
         let points = self.trails.iter().map(VecDeque::len).min().unwrap_or(0);
         out.push(points as f64);
@@ -301,8 +295,8 @@ mod tests {
     #[test]
     fn on_synchronised_clocks_nothing_is_left_once_news_has_arrived() {
         let scene = played(&[], 60);
-        for receiver in &scene.receivers {
-            let [local, _, global, _] = receiver.measured();
+        for viewer in &scene.viewers {
+            let [local, _, global, _] = viewer.measured();
             assert_eq!(global.after.mean(), 0.0);
             assert!(local.after.mean() > 1.0 && global.error.mean() < 0.5 * local.error.mean());
         }
@@ -311,18 +305,17 @@ mod tests {
     #[test]
     fn the_farther_away_the_more_wrong() {
         let scene = played(&[], 60);
-        let [near, middle, far] =
-            scene.receivers.each_ref().map(|receiver| receiver.measured()[0].error.mean());
+        let [near, middle, far] = scene.viewers.each_ref().map(|viewer| viewer.measured()[0].error.mean());
         assert!(near < middle && middle < far, "{near} {middle} {far}");
     }
 
     #[test]
     fn loss_hurts_and_turning_it_off_heals() {
         let mut scene = played(&[("loss", 50.0), ("placement", 2.0)], 60);
-        let lossy = scene.receivers[0].measured()[2].error.mean();
+        let lossy = scene.viewers[0].measured()[2].error.mean();
         turn(&mut scene, "loss", 0.0);
         (0..3600).for_each(|_| scene.tick());
-        let healed = scene.receivers[0].measured()[2].error.mean();
+        let healed = scene.viewers[0].measured()[2].error.mean();
         assert!(healed < 0.8 * lossy, "{lossy} then {healed}");
     }
 

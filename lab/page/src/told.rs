@@ -3,7 +3,7 @@
 //!
 //! One owner cuts DR vectors and three receivers want them; there is budget for some of the copies
 //! only. Every scheduler decides for itself who is told, in a lane of its own, and an omniscient
-//! tally integrates how wrong each receiver has been. It is the laboratory's fairness experiment,
+//! observer integrates how wrong each receiver has been. It is the laboratory's fairness experiment,
 //! tick by tick; a test holds it to the laboratory's numbers.
 //!
 //! What is shown follows from the seed, the knobs and the tick alone: turning a knob plays the heat
@@ -11,7 +11,6 @@
 
 mod lane;
 mod scheduler;
-mod tally;
 
 use std::borrow::Cow;
 
@@ -144,15 +143,10 @@ impl Heat {
         self.ticks += 1;
         let now = self.game.tanks().now();
         let state = self.game.tanks().tanks()[0].state();
-        self.lanes.iter_mut().for_each(|lane| lane.run_until(now));
         let export = self.owner.observe(Observation::Moved(state), now).expect("tanks are finite");
         self.triggers += u64::from(export.is_some());
         for lane in &mut self.lanes {
-            if let Some(export) = &export {
-                lane.on_generated(export, now);
-            }
-            lane.send_what_is_due(now);
-            lane.account(now);
+            lane.tick(export.as_ref(), now);
             if self.ticks % SAMPLE_TICKS == 1 {
                 lane.write_down(now);
             }
@@ -301,7 +295,7 @@ mod tests {
             let receivers: Vec<Receiver> =
                 Receiver::all_at(&delays, jitter).into_iter().map(|receiver| receiver.losing(0.1)).collect();
             let setup: Setup = Trial::new(contender, receivers).setup();
-            let expected = run(&truth, &setup, contender.build(3, 1.0), &dice.fork(1 << 32), &mut ());
+            let expected = run(&truth, &setup, contender.build(3, 1.0), &dice.fork(1 << 32));
             assert_eq!(lane.copies(), expected.vectors, "{contender:?}");
             for (receiver, errors) in expected.errors.iter().enumerate() {
                 let (ours, theirs) = (lane.errors()[receiver], errors[errors.len() - 1]);

@@ -6,7 +6,7 @@ use fairpath::time::{SharedInstant, Span};
 use super::loss::Loss;
 use super::rtt_trace::RttTrace;
 
-/// Everything one direction of a link does to packets. The default does nothing at all.
+/// What one direction of a link does to packets. The default delivers every packet at once.
 ///
 /// All effects compose. A packet meets them in this order: a partition, the bottleneck and its
 /// queue, loss (chosen, random, from the trace), delay (constant + half the traced round trip +
@@ -25,74 +25,72 @@ use super::rtt_trace::RttTrace;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkConfig {
-    /// How long every packet takes. Default 0: instant. Below zero is refused. One way: a game's
-    /// "ping" is two of these. Example: light in fibre needs 5 ms per 1000 km, real routes
-    /// about 8.
+    /// How long every packet takes, one way; a game's "ping" is twice that. Default 0. Must not be
+    /// negative. Example: light in fibre needs 5 ms per 1000 km, real routes about 8.
     pub delay: Span,
-    /// Measured round trips, half of which is added to the delay; lost pings lose packets. Default
+    /// Measured round trips. Half of each is added to the delay; lost pings lose packets. Default
     /// none.
     pub rtt_trace: Option<RttTrace>,
-    /// Uniform jitter: adds anything from minus to plus this. Default 0. More than the whole delay
-    /// and the mean moves up, because nothing arrives before it was sent; more than the gap
-    /// between packets and they arrive out of order, unless [`keep_order`](Self::keep_order) is
-    /// set. Example: 100 ms is what "±100 ms" means in the experiments.
+    /// Uniform jitter: adds a draw between minus and plus this. Default 0. Above the delay the mean
+    /// moves up, because no packet arrives before it was sent; above the gap between packets they
+    /// arrive out of order, unless [`keep_order`](Self::keep_order) is set. Example: 100 ms is what
+    /// "±100 ms" means in the experiments.
     pub jitter_uniform: Span,
-    /// Normal jitter: adds a draw with this standard deviation. Default 0. More than a third of the
-    /// delay and the mean moves up, because the left tail is cut off where delay would be
-    /// negative.
+    /// Normal jitter: adds a draw with this standard deviation. Default 0. Above a third of the
+    /// delay the mean moves up, because the tail of negative delays is cut off.
     pub jitter_normal: Span,
-    /// Whether a packet waits for those sent before it, as in one queue. Default false: each has
-    /// its own delay and may overtake. When true, jitter beyond the gap between packets bunches
-    /// them and raises the mean delay: everybody waits for the slowest.
+    /// Whether a packet waits for the packets sent before it, as in one queue. Default false: each
+    /// has its own delay and may overtake. When true, jitter above the gap between packets bunches
+    /// them and raises the mean delay: all wait for the slowest.
     pub keep_order: bool,
-    /// Which share of packets takes a detour and is overtaken, even if order is kept. Default 0; 1
-    /// delays everybody and reorders nobody. Example: 0.01 with 30 ms at 60 packets/s puts one
-    /// in a hundred behind the next one or two.
+    /// The share of packets that take a detour and are overtaken, even if order is kept. Default 0;
+    /// 1 delays all packets and reorders none. Example: 0.01 with 30 ms at 60 packets/s puts one
+    /// packet in a hundred behind the next one or two.
     pub reorder_ratio: f64,
     /// How much longer the detour takes. Default 0, which reorders nothing.
     pub reorder_extra: Span,
     /// Random loss. Default none.
     pub loss: Loss,
-    /// Packets to lose by number, the first packet being 1; sorted. Default none. For scenarios.
+    /// The packets to lose, by number; sorted. The first packet is 1. Default none. For scenarios.
     pub drop_nth: Vec<u64>,
-    /// Which share of packets arrives twice, the copy with a jitter of its own. Default 0; 1
-    /// doubles everything. Copies are made behind the bottleneck and cost no rate.
+    /// The share of packets that arrive twice, the copy with a jitter of its own. Default 0; 1
+    /// doubles every packet. Copies are made behind the bottleneck and cost no rate.
     pub duplicate_ratio: f64,
     /// A bottleneck. Default none: any rate passes.
     pub rate: Option<Rate>,
-    /// When everything that is sent is lost; what was sent before still arrives. Default never.
+    /// When every packet sent is lost; packets sent before still arrive. Default never.
     pub partitions: Vec<Range<SharedInstant>>,
 }
 
-/// A bottleneck: packets leave one after the other, and wait in a queue with an end.
+/// A bottleneck: packets leave one after the other, from a queue of limited size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
-    /// How fast it passes them on. At least 1. Example: 125 000 is one megabit per second.
+    /// Its rate. At least 1. Example: 125 000 is one megabit per second.
     pub bytes_per_sec: u64,
-    /// How many bytes wait or are being sent before newcomers are dropped (tail drop). Below one
-    /// packet's size that packet never passes; large queues turn overload into delay instead of
-    /// loss ("bufferbloat"): a full one delays by `queue_bytes_max / bytes_per_sec`. Example:
-    /// 32 000 at one megabit is 256 ms.
+    /// How many bytes may wait or be in transmission; further packets are dropped (tail drop). A
+    /// packet larger than this never passes. Large queues turn overload into delay instead of loss
+    /// ("bufferbloat"): a full one delays by `queue_bytes_max / bytes_per_sec`. Example: 32 000 at
+    /// one megabit is 256 ms.
     pub queue_bytes_max: u64,
 }
 
-/// Why a link cannot be built.
+/// A setting of a [`LinkConfig`] is out of range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BadLinkConfig {
-    /// This knob is a probability and must be within 0 and 1.
+    /// This setting is a probability and must be within 0 and 1.
     NotARatio(&'static str),
-    /// This knob is a length of time and must be within zero and a hundred years.
+    /// This setting is a length of time and must be within zero and a hundred years.
     NotASpan(&'static str),
-    /// A rate of zero would never pass anything: use a partition.
+    /// A rate of zero would never pass a packet. Use a partition instead.
     NoRate,
 }
 
-/// Far beyond any use, and small enough that sums of them stay away from where instants saturate.
+/// Small enough that sums of such spans stay away from where instants saturate.
 const SPAN_MAX: Span = Span::from_secs(100 * 366 * 86_400);
 
 impl LinkConfig {
-    /// The names that [`by_name`](Self::by_name) knows.
+    /// The names of the presets.
     pub const NAMES: [&'static str; 6] =
         ["perfect", "lan", "broadband", "mobile", "wifi-bad", "intercontinental"];
 
@@ -147,7 +145,7 @@ impl LinkConfig {
             .reorder(0.002, Span::from_millis(30))
     }
 
-    /// A preset by the name that programs use for it: one of [`NAMES`](Self::NAMES).
+    /// Returns a preset by its name, one of [`NAMES`](Self::NAMES).
     pub fn by_name(name: &str) -> Option<Self> {
         match name {
             "perfect" => Some(Self::default()),
@@ -211,7 +209,7 @@ impl LinkConfig {
         self
     }
 
-    /// Adds one to [`drop_nth`](Self#structfield.drop_nth): 3 loses the third packet.
+    /// Adds a packet to [`drop_nth`](Self#structfield.drop_nth): 3 loses the third packet.
     #[must_use]
     pub fn drop_nth(mut self, nth: u64) -> Self {
         let place = self.drop_nth.partition_point(|earlier| *earlier < nth);
@@ -233,17 +231,15 @@ impl LinkConfig {
         self
     }
 
-    /// Adds one to [`partitions`](Self#structfield.partitions): from the start of the range up to
-    /// but without its end.
+    /// Adds a range to [`partitions`](Self#structfield.partitions).
     #[must_use]
     pub fn partition(mut self, during: Range<SharedInstant>) -> Self {
         self.partitions.push(during);
         self
     }
 
-    /// The same link on a good day: as slow, jittery and narrow, but nothing is lost on the way,
-    /// copied or sent on a detour. Tests of liveness break things first, then heal them and
-    /// require that all is well soon.
+    /// Returns the same link without loss, duplicates and detours; it stays as slow, jittery and
+    /// narrow. Tests of liveness inject faults first, then heal the links and require convergence.
     #[must_use]
     pub fn healed(&self) -> Self {
         Self {
@@ -257,7 +253,7 @@ impl LinkConfig {
         }
     }
 
-    /// Whether every knob is within its range. Building a link insists on it.
+    /// Checks that every setting is within its range. Creating a link panics otherwise.
     pub fn check(&self) -> Result<(), BadLinkConfig> {
         let ratios = [
             ("reorder_ratio", self.reorder_ratio),
@@ -291,7 +287,9 @@ impl fmt::Display for BadLinkConfig {
         match self {
             Self::NotARatio(knob) => write!(f, "{knob} must be within 0 and 1"),
             Self::NotASpan(knob) => write!(f, "{knob} must be within zero and a hundred years"),
-            Self::NoRate => write!(f, "a rate must be at least one byte per second: use a partition"),
+            Self::NoRate => {
+                write!(f, "rate must be at least one byte per second: use a partition to lose every packet")
+            }
         }
     }
 }

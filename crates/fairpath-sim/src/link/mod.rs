@@ -1,4 +1,4 @@
-//! One direction of a link: what it does to packets, apart from how they are carried.
+//! One direction of a link: delay, jitter, loss, reordering, duplication, a bottleneck.
 
 mod config;
 mod loss;
@@ -47,7 +47,7 @@ pub struct Arrival<T> {
     pub sent_at: SharedInstant,
     /// When it arrived.
     pub at: SharedInstant,
-    /// What it carries.
+    /// Its content.
     pub payload: T,
 }
 
@@ -57,25 +57,24 @@ struct InFlight<T> {
     payload: T,
 }
 
-/// How many packets a link carries at once; beyond it they are lost like those that meet a full
-/// queue.
+/// How many packets a link carries at once. Further packets are lost, as at a full queue.
 ///
-/// 65 536: thirteen seconds of 5000 packets per second, and at 1200 bytes below 80 MB. Lower would
-/// cut into a slow link that serves many players; higher only lets a flood through a proxy cost
-/// more memory.
+/// 65 536: thirteen seconds of 5000 packets per second, and at 1200 bytes below 80 MB. A lower
+/// limit would lose packets of a slow link that serves many players; a higher one only lets a flood
+/// through a proxy cost more memory.
 pub const IN_FLIGHT_MAX: usize = 1 << 16;
 
 impl<T> Link<T> {
-    /// A link as configured, with a generator of its own.
+    /// Creates a link that draws from `random`.
     ///
     /// # Panics
-    /// If [`LinkConfig::check`] finds fault with the configuration.
+    /// If [`LinkConfig::check`] rejects the configuration.
     pub fn new(config: LinkConfig, random: Random) -> Self {
         let in_flight = EventQueue::starting_at(SharedInstant::from_micros(i64::MIN));
         Self { model: LinkModel::new(config, random), in_flight }
     }
 
-    /// Sends a packet of `size_bytes`, and already tells what will become of it.
+    /// Sends a packet of `size_bytes` and returns its fate.
     ///
     /// # Panics
     /// If `now` is before the packet sent last.
@@ -83,7 +82,7 @@ impl<T> Link<T> {
     where
         T: Clone,
     {
-        // For two, because it may be duplicated.
+        // Room for two, because the packet may be duplicated.
         let has_room = self.in_flight.len() + 2 <= IN_FLIGHT_MAX;
         let fate = self.model.send_if_room(has_room, now, size_bytes);
         if let Fate::Duplicated { copy_at, .. } = fate {
@@ -95,24 +94,24 @@ impl<T> Link<T> {
         fate
     }
 
-    /// When the next packet arrives.
+    /// Returns when the next packet arrives.
     pub fn poll_deadline(&self) -> Option<SharedInstant> {
         self.in_flight.next_at()
     }
 
-    /// The next packet that has arrived by `now`. Those that arrive together come in the order of
-    /// sending.
+    /// Returns the next packet that has arrived by `now`. Packets that arrive at the same instant
+    /// come in the order of sending.
     pub fn poll(&mut self, now: SharedInstant) -> Option<Arrival<T>> {
         let (at, InFlight { sent_at, payload }) = self.in_flight.pop_until(now)?;
         Some(Arrival { sent_at, at, payload })
     }
 
-    /// What it does to packets, and did.
+    /// Returns the model: configuration and statistics.
     pub fn model(&self) -> &LinkModel {
         &self.model
     }
 
-    /// The same, to cut, repair or reconfigure it.
+    /// Returns the model, to partition, repair or reconfigure it.
     pub fn model_mut(&mut self) -> &mut LinkModel {
         &mut self.model
     }

@@ -5,16 +5,16 @@ use super::config::{LinkConfig, Rate};
 use super::loss::LossChain;
 use super::statistics::LinkStatistics;
 
-/// Decides when a packet arrives, if at all. It carries nothing: that is [`Link`](super::Link)'s
-/// job, or a socket's.
+/// Decides when a packet arrives, if at all. It holds no packets: [`Link`](super::Link) does, or a
+/// socket.
 ///
-/// Tell it of every packet in the order of sending; `now` must never go backwards. `now` is true
-/// time in the simulator; a proxy on real sockets passes its own clock, which is as good, since
-/// only differences count.
+/// Call [`send`](Self::send) for every packet in the order of sending; `now` must never go
+/// backwards. `now` is true time in the simulator. A proxy on real sockets passes its own clock,
+/// because only differences count.
 ///
-/// Chance is drawn per packet and per effect from streams of their own, also for packets that are
-/// lost. So a fault changes only what it touches: with and without loss, the packets that get
-/// through take equally long.
+/// Every effect draws from a stream of its own, once per packet, also for lost packets. So a fault
+/// changes only what it touches: with and without loss, the packets that get through take equally
+/// long.
 #[derive(Clone, Debug)]
 pub struct LinkModel {
     config: LinkConfig,
@@ -31,17 +31,17 @@ pub struct LinkModel {
     statistics: LinkStatistics,
 }
 
-/// What becomes of one packet.
+/// The fate of one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It arrives.
+    /// It arrives once.
     Delivered {
-        /// When.
+        /// When it arrives.
         at: SharedInstant,
     },
     /// It arrives twice. The copy may be the first.
     Duplicated {
-        /// When it arrives itself.
+        /// When the packet arrives.
         at: SharedInstant,
         /// When its copy arrives.
         copy_at: SharedInstant,
@@ -67,7 +67,7 @@ pub enum LossCause {
 }
 
 impl Fate {
-    /// When it arrives, and when its copy does.
+    /// Returns when the packet arrives, and when its copy does.
     pub fn arrivals(self) -> impl Iterator<Item = SharedInstant> {
         let (at, copy_at) = match self {
             Self::Delivered { at } => (Some(at), None),
@@ -79,11 +79,11 @@ impl Fate {
 }
 
 impl LinkModel {
-    /// A link as configured, with a generator of its own: give every link another seed or
-    /// [fork](Random::fork), or they roll the same dice.
+    /// Creates a link that draws from `random`. Give every link a [fork](Random::fork) of its own,
+    /// or they draw the same numbers.
     ///
     /// # Panics
-    /// If [`LinkConfig::check`] finds fault with the configuration. Check what a person typed.
+    /// If [`LinkConfig::check`] rejects the configuration.
     pub fn new(config: LinkConfig, random: Random) -> Self {
         assert_usable(&config);
         Self {
@@ -101,7 +101,7 @@ impl LinkModel {
         }
     }
 
-    /// A packet is sent: what becomes of it?
+    /// Returns the fate of a packet that is sent now.
     ///
     /// # Panics
     /// If `now` is before the packet sent last.
@@ -109,14 +109,14 @@ impl LinkModel {
         self.send_if_room(true, now, size_bytes)
     }
 
-    /// The same, for whoever carries the packets and may have no room for another: without room the
-    /// packet is lost as at a full queue, but its dice are rolled, so that those after it fare
-    /// as they would have.
+    /// Like [`send`](Self::send), for a carrier of packets that may have no room for another one.
+    /// Without room the packet is lost as at a full queue; its random numbers are drawn all the
+    /// same, so that the packets after it have the same fate.
     ///
     /// # Panics
     /// If `now` is before the packet sent last.
     pub fn send_if_room(&mut self, has_room: bool, now: SharedInstant, size_bytes: u32) -> Fate {
-        assert!(now >= self.now, "packets must be sent in the order of time");
+        assert!(now >= self.now, "packets must be sent in the order of time: now went backwards");
         self.now = now;
         self.packet_count += 1;
         let luck = self.draw();
@@ -126,43 +126,43 @@ impl LinkModel {
         fate
     }
 
-    /// From now on everything sent is lost, until [`repair`](Self::repair).
+    /// Loses every packet sent from now on, until [`repair`](Self::repair).
     pub fn partition(&mut self) {
         self.is_cut = true;
     }
 
-    /// Ends what [`partition`](Self::partition) began; partitions by the clock stay as configured.
+    /// Ends what [`partition`](Self::partition) began. Configured partitions stay.
     pub fn repair(&mut self) {
         self.is_cut = false;
     }
 
-    /// Whether a packet sent at `t` would be lost to a partition.
+    /// Returns whether a packet sent at `t` would be lost to a partition.
     pub fn is_partitioned(&self, t: SharedInstant) -> bool {
         self.is_cut || self.config.partitions.iter().any(|during| during.contains(&t))
     }
 
-    /// What it does to packets.
+    /// Returns the configuration.
     pub fn config(&self) -> &LinkConfig {
         &self.config
     }
 
-    /// The weather changes: packets sent from here on meet this. Those in flight or waiting at the
-    /// bottleneck arrive as they were going to; statistics and packet numbers go on.
+    /// Changes the configuration for packets sent from now on. Packets in flight or waiting at the
+    /// bottleneck keep their arrival times; statistics and packet numbers go on.
     ///
     /// # Panics
-    /// If [`LinkConfig::check`] finds fault with the configuration.
+    /// If [`LinkConfig::check`] rejects the configuration.
     pub fn reconfigure(&mut self, config: LinkConfig) {
         assert_usable(&config);
         self.bottleneck.change_rate(self.config.rate, config.rate);
         self.config = config;
     }
 
-    /// What became of the packets so far.
+    /// Returns the statistics of the packets sent so far.
     pub fn statistics(&self) -> &LinkStatistics {
         &self.statistics
     }
 
-    /// Rolls all the dice for one packet, whatever becomes of it.
+    /// Draws all random numbers for one packet, whatever its fate.
     fn draw(&mut self) -> Luck {
         let config = &self.config;
         let has_copy = config.duplicate_ratio > 0.0 && self.copy.chance(config.duplicate_ratio);
@@ -174,7 +174,7 @@ impl LinkModel {
         }
     }
 
-    /// The way of one packet through all effects.
+    /// Passes one packet through all effects.
     fn decide(&mut self, now: SharedInstant, size_bytes: u32, luck: Luck) -> Fate {
         if self.is_partitioned(now) {
             return Fate::Lost(LossCause::Partition);
@@ -211,7 +211,7 @@ impl LinkModel {
         Some(self.config.delay + traced)
     }
 
-    /// Waits for those before, if order is kept.
+    /// Delays an arrival behind earlier packets, if order is kept.
     fn in_order(&mut self, at: SharedInstant) -> SharedInstant {
         if !self.config.keep_order {
             return at;
@@ -221,7 +221,7 @@ impl LinkModel {
     }
 }
 
-/// The dice of one packet.
+/// The random numbers of one packet.
 struct Luck {
     is_lost: bool,
     jitter: Span,
@@ -245,13 +245,13 @@ fn draw_jitter(config: &LinkConfig, random: &mut Random) -> Span {
 /// A queue that packets leave one after the other.
 ///
 /// Its end is kept in units of 1 µs / (bytes per second), where a packet lasts exactly its size ×
-/// 10⁶: nothing is ever rounded but the answer, so the rate is exact at any speed and for any
-/// number of packets.
+/// 10⁶. Only the answer is rounded, so the rate is exact at any speed and for any number of
+/// packets.
 #[derive(Clone, Debug)]
 struct Bottleneck {
-    /// When those have left who came before the rate last changed.
+    /// When the packets that came before the last change of rate have left.
     drained_at: SharedInstant,
-    /// When everybody will have left, in the units of the present rate.
+    /// When all packets will have left, in the units of the present rate.
     busy_until: Option<i128>,
 }
 
@@ -262,7 +262,7 @@ impl Bottleneck {
         Self { drained_at: SharedInstant::from_micros(i64::MIN), busy_until: None }
     }
 
-    /// When a packet has left it; `None` if its queue is full.
+    /// Returns when a packet has left the queue; `None` if the queue is full.
     fn pass(&mut self, now: SharedInstant, size_bytes: u32, rate: Option<Rate>) -> Option<SharedInstant> {
         let begin = now.max(self.drained_at);
         let Some(rate) = rate else { return Some(begin) };
@@ -277,8 +277,7 @@ impl Bottleneck {
         Some(begin + rounded_up(with_this_one, bytes_per_sec))
     }
 
-    /// Those who wait leave as they were told they would; the new rate is for those who come after
-    /// them.
+    /// Waiting packets keep their departure times. The new rate holds for packets after them.
     fn change_rate(&mut self, old: Option<Rate>, new: Option<Rate>) {
         if old == new {
             return;
@@ -290,7 +289,7 @@ impl Bottleneck {
     }
 }
 
-/// Up, because a packet has left when its last byte has.
+/// Rounds up, because a packet has left when its last byte has.
 fn rounded_up(micros_times_rate: i128, rate: i128) -> Span {
     let micros = -(-micros_times_rate).div_euclid(rate);
     Span::from_micros(i64::try_from(micros).unwrap_or(i64::MAX))
@@ -298,6 +297,6 @@ fn rounded_up(micros_times_rate: i128, rate: i128) -> Span {
 
 fn assert_usable(config: &LinkConfig) {
     if let Err(complaint) = config.check() {
-        panic!("this link cannot be built: {complaint}");
+        panic!("invalid link configuration: {complaint}");
     }
 }

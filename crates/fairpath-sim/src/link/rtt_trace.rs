@@ -4,13 +4,13 @@ use fairpath::time::{SharedInstant, Span};
 
 use crate::csv::{CsvError, CsvProblem, Reader};
 
-/// Round trips that somebody measured, to send packets through.
+/// Measured round trips, as the delay of a link.
 ///
-/// A packet is delayed by half the round trip that was measured when it is sent; while a lost ping
-/// is the newest measurement, packets are lost. Each measurement holds until the next one: drawing
-/// lines between them would shave the peaks that make a recording worth using, and invent delays
-/// that nobody saw. Where that lets one packet overtake another,
-/// [`keep_order`](crate::LinkConfig::keep_order) forbids it.
+/// A packet is delayed by half the round trip measured at the time of sending; while a lost ping is
+/// the newest measurement, packets are lost. Each measurement holds until the next one:
+/// interpolation would shave the peaks that make a recording worth using, and invent delays that
+/// were not measured. Where that lets one packet overtake another,
+/// [`keep_order`](crate::LinkConfig::keep_order) prevents it.
 ///
 /// The recording's time zero is the simulation's; before the first sample the first one holds.
 /// After the last one the recording starts over, unless [`held_at_end`](Self::held_at_end) lets the
@@ -18,7 +18,7 @@ use crate::csv::{CsvError, CsvProblem, Reader};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RttTrace {
     samples: Arc<[RttSample]>,
-    /// How long one round of the recording lasts: the last sample as long as the mean one.
+    /// The length of one round of the recording; the last sample lasts as long as the mean one.
     period: Span,
     begin: Span,
     loops: bool,
@@ -27,17 +27,17 @@ pub struct RttTrace {
 /// One ping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RttSample {
-    /// When it was sent, from the recording's zero.
+    /// When the ping was sent, from the recording's zero.
     pub at: Span,
-    /// How long the answer took; `None` if there was none.
+    /// The round trip; `None` if there was no reply.
     pub rtt: Option<Span>,
 }
 
-/// Why samples do not make a trace.
+/// Samples that do not make a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BadRttTrace {
-    /// There are none.
+    /// There are no samples.
     Empty,
     /// The sample with this index is not later than the one before.
     NotIncreasing(usize),
@@ -46,7 +46,7 @@ pub enum BadRttTrace {
 }
 
 impl RttTrace {
-    /// A trace from samples in the order of their times.
+    /// Creates a trace from samples in the order of their times.
     pub fn from_samples(samples: Vec<(Span, Option<Span>)>) -> Result<Self, BadRttTrace> {
         let samples: Arc<[RttSample]> = samples.into_iter().map(|(at, rtt)| RttSample { at, rtt }).collect();
         if let Some(index) = samples.windows(2).position(|pair| pair[1].at <= pair[0].at) {
@@ -60,8 +60,8 @@ impl RttTrace {
         Ok(Self { samples, period, begin: Span::ZERO, loops: true })
     }
 
-    /// A trace from text with the columns `t,rtt_ms`: seconds, and milliseconds or nothing for a
-    /// lost ping.
+    /// Reads a trace from CSV text with the columns `t,rtt_ms`: seconds, and milliseconds or an
+    /// empty cell for a lost ping.
     pub fn from_csv(bytes: &[u8]) -> Result<Self, CsvError> {
         let mut reader = Reader::new(bytes, &["t", "rtt_ms"])?;
         let mut samples = Vec::new();
@@ -82,29 +82,29 @@ impl RttTrace {
         Self::from_samples(samples).map_err(|_| CsvError::new(last_row, "t", CsvProblem::NoRows))
     }
 
-    /// The same, begun at this point of the recording, so that links that share it do not stall
-    /// together.
+    /// Returns the same trace, begun at this point of the recording. Links that share a recording
+    /// then do not stall together.
     #[must_use]
     pub fn begun_at(mut self, begin: Span) -> Self {
         self.begin = begin;
         self
     }
 
-    /// The same, but its last sample stays for ever instead of starting over.
+    /// Returns the same trace, but its last sample stays for ever instead of starting over.
     #[must_use]
     pub fn held_at_end(mut self) -> Self {
         self.loops = false;
         self
     }
 
-    /// The same without its lost pings; `None` if every one was lost.
+    /// Returns the same trace without lost pings; `None` if every ping was lost.
     pub fn without_losses(&self) -> Option<Self> {
         let samples: Arc<[RttSample]> =
             self.samples.iter().filter(|sample| sample.rtt.is_some()).copied().collect();
         Some(Self { period: period_of(&samples)?, samples, ..self.clone() })
     }
 
-    /// The round trip at this instant; `None` while pings are lost.
+    /// Returns the round trip at this instant; `None` while pings are lost.
     pub fn rtt_at(&self, t: SharedInstant) -> Option<Span> {
         let first = self.samples[0].at;
         let mut into = t.since_zero() + self.begin - first;
@@ -115,19 +115,19 @@ impl RttTrace {
         self.samples[later.saturating_sub(1)].rtt
     }
 
-    /// Half of it: what one direction takes.
+    /// Returns half the round trip, as the delay of one direction.
     pub fn one_way_at(&self, t: SharedInstant) -> Option<Span> {
         self.rtt_at(t).map(|rtt| Span::from_micros(rtt.as_micros() / 2))
     }
 
-    /// Every ping, in the order of time.
+    /// Returns every ping, in the order of time.
     pub fn samples(&self) -> &[RttSample] {
         &self.samples
     }
 }
 
-/// From the first sample to the end of the last, which lasts as long as the mean one; one alone
-/// lasts a second, not that it matters. `None` without samples.
+/// From the first sample to the end of the last, which lasts as long as the mean one. A single
+/// sample lasts a second. `None` without samples.
 fn period_of(samples: &[RttSample]) -> Option<Span> {
     let (first, last) = (samples.first()?, samples.last()?);
     let gaps = samples.len() as i64 - 1;

@@ -2,10 +2,10 @@ use fairpath::time::{SharedInstant, Span};
 
 use super::model::{Fate, LossCause};
 
-/// What became of the packets of one link. Bounded memory, however many there were.
+/// Counts the packets of one link by their fate. Bounded memory, however many there were.
 ///
-/// A packet's fate is settled when it is sent, and counted then: some of the delivered ones may
-/// still be on their way.
+/// A packet's fate is decided and counted when it is sent: some of the delivered ones may still be
+/// in flight.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LinkStatistics {
@@ -23,13 +23,13 @@ pub struct LinkStatistics {
     pub reordered: u64,
     /// Packets that do not arrive, by cause.
     pub lost: LossCounts,
-    /// How long the delivered ones take, queueing included; copies do not count.
+    /// Delays of the delivered packets, queueing included; copies do not count.
     pub delays: DelayStatistics,
     latest_arrival: Option<SharedInstant>,
 }
 
 impl LinkStatistics {
-    /// Lost packets per packet sent; zero if none was.
+    /// Returns the lost packets per packet sent; zero if none was sent.
     pub fn loss_ratio(&self) -> f64 {
         if self.sent == 0 { 0.0 } else { self.lost.total() as f64 / self.sent as f64 }
     }
@@ -70,7 +70,7 @@ pub struct LossCounts {
 }
 
 impl LossCounts {
-    /// All of them.
+    /// Returns their sum.
     pub fn total(&self) -> u64 {
         self.partition + self.queue_full + self.chosen + self.random + self.trace
     }
@@ -89,7 +89,7 @@ impl LossCounts {
 /// Smallest, mean, largest and quantiles of many delays, in a few kilobytes.
 ///
 /// Smallest, mean and largest are exact. Quantiles come from a histogram whose buckets grow with
-/// the delay: they are right to 1.6 %.
+/// the delay; their error is at most 1.6 %.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DelayStatistics {
     count: u64,
@@ -108,42 +108,42 @@ const BUCKET_COUNT_MAX: usize = bucket_of((1 << DOUBLINGS) - 1) + 1;
 const _: () = assert!(BUCKET_COUNT_MAX <= 1_000, "a link's statistics are a few kilobytes");
 
 impl DelayStatistics {
-    /// How many delays were counted.
+    /// Returns how many delays were counted.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The smallest.
+    /// Returns the smallest delay; `None` if none was counted.
     pub fn min(&self) -> Option<Span> {
         (self.count > 0).then_some(self.min)
     }
 
-    /// The largest.
+    /// Returns the largest delay; `None` if none was counted.
     pub fn max(&self) -> Option<Span> {
         (self.count > 0).then_some(self.max)
     }
 
-    /// The mean, to the microsecond below.
+    /// Returns the mean delay, rounded down to the microsecond.
     pub fn mean(&self) -> Option<Span> {
         (self.count > 0).then(|| Span::from_micros((self.sum_us / i128::from(self.count)) as i64))
     }
 
-    /// Half of them are at most this.
+    /// Returns the median.
     pub fn p50(&self) -> Option<Span> {
         self.quantile(0.50)
     }
 
-    /// 95 of a hundred are at most this.
+    /// Returns the 95th percentile.
     pub fn p95(&self) -> Option<Span> {
         self.quantile(0.95)
     }
 
-    /// 99 of a hundred are at most this.
+    /// Returns the 99th percentile.
     pub fn p99(&self) -> Option<Span> {
         self.quantile(0.99)
     }
 
-    /// This share of them (0 to 1) is at most the answer.
+    /// Returns the delay that a share of the delays (0 to 1) does not exceed.
     pub fn quantile(&self, share: f64) -> Option<Span> {
         let rank = ((share * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
         let mut below = 0;
@@ -154,7 +154,7 @@ impl DelayStatistics {
         Some(Span::from_micros(middle_of(bucket as u64)).clamp(self.min, self.max))
     }
 
-    /// Counts one more. One below zero counts as zero: nothing arrives before it was sent.
+    /// Counts a delay. A negative one counts as zero, because no packet arrives before it was sent.
     pub fn add(&mut self, delay: Span) {
         let delay = delay.max(Span::ZERO);
         self.min = if self.count == 0 { delay } else { self.min.min(delay) };

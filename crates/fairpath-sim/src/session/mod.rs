@@ -1,6 +1,5 @@
-//! Whole sessions in virtual time: a server and its clients, over links as bad as you like.
-//!
-//! [`SessionWorld`] is to sessions what [`Network`] is to packets: use it to test a game.
+//! A server and its clients in virtual time, over simulated links: use [`SessionWorld`] to test a
+//! game.
 
 mod pipe;
 
@@ -19,12 +18,12 @@ use pipe::Pipe;
 
 /// A server, its clients and the links between them, in virtual time.
 ///
-/// Datagrams take the simulated links as they are. The reliable part of the transport sends again
-/// what was lost, so loss costs it time and a partition stops it. A client without a transport
-/// tries to connect once a second.
+/// Datagrams cross the simulated links and may be lost. The reliable streams of the transport
+/// repeat lost packets, so loss costs them time and a partition stops them. A client without a
+/// connection tries to connect once a second.
 ///
-/// The server ticks 60 times a second, in true time; clients tick with it but read clocks of their
-/// own.
+/// The server ticks 60 times a second in true time. Clients tick at the same instants but read
+/// clocks of their own.
 #[derive(Debug)]
 pub struct SessionWorld<V: Planar> {
     /// The links, the clocks and the faults. Peer 0 is the server, client `i` is peer `i + 1`.
@@ -32,9 +31,9 @@ pub struct SessionWorld<V: Planar> {
     /// The server.
     pub server: Server<V>,
     seats: Vec<Seat<V>>,
-    /// The server's ends of transports, by what the clients call them.
+    /// The server's ends of connections, by client and the client's number of the connection.
     ends: BTreeMap<(PeerId, u64), (ConnectionId, Pipe)>,
-    /// Below these, a client's transports are over: a greeting that was repeated does not open one
+    /// Connections of a client below this number are over: a repeated greeting does not open them
     /// again.
     over_below: BTreeMap<PeerId, u64>,
     tokens: Random,
@@ -43,13 +42,13 @@ pub struct SessionWorld<V: Planar> {
     tap: Option<Box<dyn Tap<V>>>,
 }
 
-/// Sees every datagram of a world as it leaves and once it was dealt with, and may change what
-/// leaves: for those who check, and for those who lie.
+/// Sees every datagram of a world when it leaves and after a client has handled it, and may change
+/// what leaves: for tests that check datagrams or forge them.
 pub trait Tap<V: Planar>: Debug + Send {
-    /// A datagram is about to leave a client or the server, on one of its transports.
+    /// A datagram is about to leave a client or the server, on one of its connections.
     fn on_sends(&mut self, _way: DatagramRoute, _now: SharedInstant, _datagram: &mut Vec<u8>) {}
 
-    /// A client has dealt with a datagram.
+    /// A client has handled a datagram.
     fn on_client_heard(
         &mut self,
         _way: DatagramRoute,
@@ -60,18 +59,18 @@ pub trait Tap<V: Planar>: Debug + Send {
     }
 }
 
-/// Between whom a datagram travels, and which way.
+/// The client and the direction of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DatagramRoute {
     /// The client at one end.
     pub client: usize,
-    /// Which of its transports, counted from zero.
+    /// Which of the client's connections, counted from zero.
     pub connection: u64,
-    /// Whether the server is at the far end.
+    /// Whether the datagram goes to the server.
     pub is_up: bool,
 }
 
-/// A client and its end of a transport.
+/// A client and its end of a connection.
 #[derive(Debug)]
 struct Seat<V: Planar> {
     client: Client<V>,
@@ -79,23 +78,23 @@ struct Seat<V: Planar> {
     next_connection: u64,
     try_at: SharedInstant,
     is_absent: bool,
-    /// What came while it does not read; nothing if it does.
+    /// Packets that arrived while the client is stalled; `None` if it is not.
     unread: Option<Vec<Packet>>,
 }
 
-/// Who is who.
 const SERVER: PeerId = PeerId(0);
 const FRAMES: TickRate = TickRate::hz(60);
-/// What QUIC can carry everywhere, less its own overhead.
+/// What QUIC can carry on every path, less its own overhead.
 const DATAGRAM_BYTES_MAX: usize = 1_150;
-/// Packets that wait for a client that does not read: a few seconds of everything. More are lost,
-/// as in a full socket.
+/// How many packets wait for a stalled client: a few seconds of traffic. More are lost, as in a
+/// full socket.
 const UNREAD_MAX: usize = 1_024;
-/// How often a client without a transport tries to connect.
+/// How often a client without a connection tries to connect.
 const RECONNECT_EVERY: Span = Span::from_secs(1);
 
 impl<V: Planar> SessionWorld<V> {
-    /// A world where everybody has the same link to the server. Clients connect by themselves.
+    /// Creates a world where every client has the same link to the server. Clients connect by
+    /// themselves.
     pub fn new(seed: u64, link: LinkConfig, server: Server<V>, clients: Vec<Client<V>>) -> Self {
         let mut network = Network::new(seed, clients.len() as u32 + 1);
         for peer in network.peers().skip(1) {
@@ -122,65 +121,67 @@ impl<V: Planar> SessionWorld<V> {
         }
     }
 
-    /// Lets somebody listen in.
+    /// Sets the tap.
     #[must_use]
     pub fn with_tap(mut self, tap: impl Tap<V> + 'static) -> Self {
         self.tap = Some(Box::new(tap));
         self
     }
 
-    /// The true time, which is the server's.
+    /// Returns the true time, which is the server's.
     pub fn now(&self) -> SharedInstant {
         self.network.now()
     }
 
-    /// A client.
+    /// Returns a client.
     pub fn client(&mut self, index: usize) -> &mut Client<V> {
         &mut self.seats[index].client
     }
 
-    /// A client, and what its own clock shows.
+    /// Returns a client and the time on its own clock.
     pub fn client_now(&mut self, index: usize) -> (&mut Client<V>, LocalInstant) {
         let local = self.network.local_now(peer(index));
         (&mut self.seats[index].client, local)
     }
 
-    /// A client, and the server.
+    /// Returns a client and the server.
     pub fn client_and_server(&mut self, index: usize) -> (&mut Client<V>, &Server<V>) {
         (&mut self.seats[index].client, &self.server)
     }
 
-    /// How many clients there are.
+    /// Returns how many clients there are.
     pub fn client_count(&self) -> usize {
         self.seats.len()
     }
 
-    /// Runs until everybody who is there has a session.
+    /// Runs until every present client has a session.
     ///
     /// # Panics
     /// If that takes longer than a minute.
     pub fn connect_all(&mut self) {
         let give_up_at = self.now() + Span::from_secs(60);
         while !self.seats.iter().all(|seat| seat.is_absent || seat.client.is_connected()) {
-            assert!(self.now() < give_up_at, "after a minute somebody still has no session");
+            assert!(
+                self.now() < give_up_at,
+                "a client has no session after a minute: check the links and the admission check"
+            );
             self.run_for(Span::from_millis(100), |_, _| {});
         }
     }
 
-    /// Keeps a client from connecting until [`arrive`](Self::arrive), and takes its transport away:
-    /// it is not there.
+    /// Cuts a client's connection and keeps it from connecting until [`arrive`](Self::arrive).
     pub fn absent(&mut self, index: usize) {
         self.seats[index].is_absent = true;
         self.cut(index);
     }
 
-    /// The client is there (again).
+    /// Lets an absent client connect again.
     pub fn arrive(&mut self, index: usize) {
         self.seats[index].is_absent = false;
     }
 
-    /// A client's transport dies without a word, as when its address changes. It will connect
-    /// again.
+    /// Cuts a client's connection without notice to the server, as when its address changes. The
+    /// client connects again.
     pub fn cut(&mut self, index: usize) {
         let local = self.network.local_now(peer(index));
         let seat = &mut self.seats[index];
@@ -190,21 +191,20 @@ impl<V: Planar> SessionWorld<V> {
         }
     }
 
-    /// A client's transport hangs: it neither reads nor writes nor notices time until
-    /// [`wake`](Self::wake).
+    /// Stalls a client: it neither reads nor writes nor ticks until [`wake`](Self::wake).
     pub fn stall(&mut self, index: usize) {
         self.seats[index].unread.get_or_insert_default();
     }
 
-    /// A client that hung takes in all that came meanwhile, at once.
+    /// Wakes a stalled client, which handles all packets that arrived meanwhile.
     pub fn wake(&mut self, index: usize) {
         for packet in self.seats[index].unread.take().unwrap_or_default() {
             self.deliver_to_client(index, packet);
         }
     }
 
-    /// A client's machine dies, and another client is started in its place: of the session it knows
-    /// nothing. It connects after a second.
+    /// Replaces a client, as when its machine restarts. The new one knows nothing of the session,
+    /// and connects after a second.
     pub fn restart_client(&mut self, index: usize, client: Client<V>) {
         let seat = &mut self.seats[index];
         seat.client = client;
@@ -212,18 +212,18 @@ impl<V: Planar> SessionWorld<V> {
         seat.try_at = self.network.now() + RECONNECT_EVERY;
     }
 
-    /// The server dies and another one starts: of the transports it knows nothing.
+    /// Replaces the server, as when it restarts. The new one knows no connections.
     pub fn restart_server(&mut self, server: Server<V>) {
         self.server = server;
         self.ends.clear();
-        // Nothing that was begun with the old one can be finished with this.
+        // No connection to the old server can go on with this one.
         for (index, seat) in self.seats.iter().enumerate() {
             self.over_below.insert(peer(index), seat.next_connection);
         }
     }
 
-    /// Runs this long, and calls `frame` 60 times a second, after everything that arrived was dealt
-    /// with.
+    /// Runs for `span` and calls `frame` 60 times a second, after all packets that arrived were
+    /// handled.
     pub fn run_for(&mut self, span: Span, mut frame: impl FnMut(&mut Self, SharedInstant)) {
         let until = self.now() + span;
         loop {
@@ -278,8 +278,7 @@ impl<V: Planar> SessionWorld<V> {
         (0..self.seats.len()).for_each(|index| self.pump_client(index));
     }
 
-    // ── the server's side of the transport
-    // ──────────────────────────────────────────────────────────────
+    // ── the server's side of the transport ──
 
     fn deliver_to_server(&mut self, delivery: Delivery<Packet>) {
         let now = self.now();
@@ -288,7 +287,7 @@ impl<V: Planar> SessionWorld<V> {
         if !self.ends.contains_key(&key) {
             let over_below = self.over_below.entry(from).or_default();
             if !payload.is_first() || payload.connection < *over_below {
-                // As a server that was restarted does: it knows of no such connection.
+                // A restarted server knows no such connection.
                 self.send(SERVER, from, Packet::close(payload.connection, None));
                 return;
             }
@@ -309,10 +308,11 @@ impl<V: Planar> SessionWorld<V> {
         for bytes in &arrived.datagrams {
             let before = self.server.poll_deadline(now);
             let is_news = self.server.handle_datagram(id, bytes, now);
-            // Whoever sleeps until a deadline relies on it. Not in release: it looks at every client twice.
+            // A caller that sleeps until a deadline relies on this. Debug only: it looks at every client
+            // twice.
             debug_assert!(
                 is_news || !is_sooner(self.server.poll_deadline(now), before),
-                "it is due sooner, unsaid"
+                "handle_datagram moved the deadline forward but returned false"
             );
         }
         if let Some(reason) = arrived.closed {
@@ -351,8 +351,7 @@ impl<V: Planar> SessionWorld<V> {
         packets.into_iter().for_each(|(to, packet)| self.send(SERVER, to, packet));
     }
 
-    // ── a client's side of the transport
-    // ────────────────────────────────────────────────────────────────
+    // ── a client's side of the transport ──
 
     fn deliver_to_client(&mut self, index: usize, packet: Packet) {
         let local = self.network.local_now(peer(index));
@@ -424,7 +423,7 @@ fn peer(index: usize) -> PeerId {
     PeerId(index as u32 + 1)
 }
 
-/// Why a transport was closed, if the other side said so.
+/// Why a connection was closed, if the peer said so.
 type Reason = Option<CloseReason>;
 
 fn is_sooner(deadline: Option<SharedInstant>, before: Option<SharedInstant>) -> bool {

@@ -1,5 +1,5 @@
-//! A transport such as QUIC, as far as sessions see it: datagrams, an ordered stream and
-//! independent messages.
+//! A transport such as QUIC, as far as sessions need it: datagrams, an ordered stream and unordered
+//! messages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use fairpath::time::{SharedInstant, Span};
 
 use super::Reason;
 
-/// What travels between a server and a client.
+/// A packet between a server and a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet {
     pub(super) connection: u64,
@@ -23,7 +23,7 @@ enum Content {
     Close(Reason),
 }
 
-/// A piece of the stream, or an independent message, by its number.
+/// A piece of the stream, or an unordered message, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Name {
     Stream(u64),
@@ -35,12 +35,12 @@ impl Packet {
         Self { connection, content: Content::Close(reason) }
     }
 
-    /// Whether a connection can begin with it.
+    /// Returns whether a connection can begin with this packet.
     pub(super) fn is_first(&self) -> bool {
         matches!(self.content, Content::Item(Name::Stream(0), _))
     }
 
-    /// As large as it would be in UDP.
+    /// Returns its size as a UDP packet.
     pub fn size_bytes(&self) -> u32 {
         const OVERHEAD: usize = 28 + 25;
         let content = match &self.content {
@@ -51,19 +51,19 @@ impl Packet {
     }
 }
 
-/// One end of a transport.
+/// One end of a connection.
 #[derive(Clone, Debug)]
 pub(super) struct Pipe {
     connection: u64,
     next: [u64; 2],
     unconfirmed: BTreeMap<Name, (Vec<u8>, Option<SharedInstant>)>,
     seen: BTreeSet<Name>,
-    /// Pieces of the stream that came before their turn, and whose turn it is.
+    /// Pieces of the stream that arrived too early, and the number of the next piece.
     ahead: BTreeMap<u64, Vec<u8>>,
     turn: u64,
 }
 
-/// What a packet brought.
+/// The content of a packet, and the replies to it.
 #[derive(Debug, Default)]
 pub(super) struct Arrived {
     pub(super) streams: Vec<Vec<u8>>,
@@ -74,8 +74,8 @@ pub(super) struct Arrived {
 }
 
 impl Pipe {
-    /// What is not confirmed after this long is sent again. A real transport measures the round
-    /// trip; this is a little more than the longest that the scenarios use.
+    /// How long to wait for a confirmation before sending again. A real transport measures the
+    /// round trip; this is a little more than the longest of the scenarios.
     const RETRY: Span = Span::from_millis(300);
 
     pub(super) fn new(connection: u64) -> Self {
@@ -107,7 +107,7 @@ impl Pipe {
         self.packet(Content::Datagram(bytes))
     }
 
-    /// What is to be sent, for the first time or again.
+    /// Returns the packets to send, for the first time or again.
     pub(super) fn poll(&mut self, now: SharedInstant) -> Vec<Packet> {
         let connection = self.connection;
         let due = self

@@ -1,4 +1,4 @@
-//! What the cells of a trace can hold, beyond numbers.
+//! The types of a trace's cells, apart from numbers.
 
 use std::fmt;
 
@@ -20,14 +20,14 @@ macro_rules! words {
         }
 
         impl $name {
-            /// The word it is written as.
+            /// Returns the word that stands for it in tables.
             pub const fn word(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word,)+
                 }
             }
 
-            /// What a word stands for.
+            /// Returns the value that a word stands for.
             pub fn from_word(word: &str) -> Option<Self> {
                 match word {
                     $($word => Some(Self::$variant),)+
@@ -56,16 +56,16 @@ macro_rules! words {
 }
 
 words! {
-    /// Whose view of an entity a row shows.
+    /// Which state of an entity a row shows.
     pub enum StateKind {
         /// The real path, known only to the owner.
         #[default]
         Truth = "truth",
-        /// What the newest generated DR vector says.
+        /// The state by the newest generated DR vector.
         Exported = "exported",
-        /// Where a receiver places it.
+        /// The state in which a receiver places the entity.
         Placed = "placed",
-        /// What its screen shows, after convergence.
+        /// The state that the receiver's screen shows, after convergence.
         Drawn = "drawn",
     }
 }
@@ -73,18 +73,18 @@ words! {
 words! {
     /// What a receiver did with a DR vector.
     pub enum ReceiptKind {
-        /// It was the newest, and the entity follows it.
+        /// The DR vector was the newest, and the replica follows it.
         #[default]
         Used = "used",
-        /// It was older than what the receiver had.
+        /// The receiver had a newer one.
         Stale = "stale",
-        /// The receiver had it already.
+        /// The receiver had the same one.
         Duplicate = "duplicate",
     }
 }
 
 words! {
-    /// What lengths are measured in.
+    /// The unit of lengths.
     pub enum LengthUnit {
         /// Metres.
         #[default]

@@ -1,10 +1,9 @@
-//! What happened in a run, as plain tables that any tool can read.
+//! A recorded run, as plain tables that any tool can read.
 //!
-//! Five tables and a line about the run. [`StateRow`]: where things were, were said to be, were
-//! placed and were drawn. [`SendRow`]: which DR vector left for whom. [`ReceiptRow`]: what became
-//! of it there. [`FollowedRow`]: which one a screen reckoned by. [`InputRow`]: what players did.
-//! Every table can be written to and read from CSV text without losing a bit; the rows are plain so
-//! that other formats can be made from them.
+//! Five tables and a row about the run. [`StateRow`]: the real, exported, placed and drawn states.
+//! [`SendRow`]: which DR vector left for which receiver. [`ReceiptRow`]: which DR vector arrived.
+//! [`FollowedRow`]: which DR vector a viewer followed. [`InputRow`]: the players' inputs. Every
+//! table can be written to and read from CSV text without losing a bit.
 //!
 //! Times are microseconds of true time; lengths are in the unit the [`Metadata`] names, velocities
 //! in that unit per second.
@@ -18,8 +17,8 @@ pub use rows::{FollowedRow, InputRow, Metadata, ReceiptRow, SendRow, StateRow};
 use crate::digest::Digest;
 use rows::Row;
 
-/// The version of the tables below. It changes whenever a column is added, removed or means
-/// something else; a table that older runs lack is none of that.
+/// The version of the tables. It changes when a column is added, removed or changes its meaning; a
+/// new table does not change it.
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// A whole run in memory.
@@ -27,25 +26,25 @@ pub const SCHEMA_VERSION: u32 = 1;
 pub struct Trace {
     /// About the run.
     pub metadata: Metadata,
-    /// Where things were.
+    /// The states of entities.
     pub states: Vec<StateRow>,
-    /// What was sent.
+    /// The DR vectors that were sent.
     pub sends: Vec<SendRow>,
-    /// What arrived.
+    /// The DR vectors that arrived.
     pub receipts: Vec<ReceiptRow>,
-    /// What was reckoned by.
+    /// The DR vectors that viewers followed.
     pub followed: Vec<FollowedRow>,
-    /// What players did.
+    /// The players' inputs.
     pub inputs: Vec<InputRow>,
 }
 
 impl Trace {
-    /// An empty trace of a run.
+    /// Creates an empty trace of a run.
     pub fn new(metadata: Metadata) -> Self {
         Self { metadata, ..Self::default() }
     }
 
-    /// 64 bits that stand for all of it, the same on every platform: for golden tests.
+    /// Returns a digest of the whole trace, the same on every platform: for golden tests.
     pub fn digest(&self) -> Digest {
         let mut digest = Digest::new();
         self.metadata.add_to(&mut digest);
@@ -53,7 +52,7 @@ impl Trace {
         add_rows(&self.sends, &mut digest);
         add_rows(&self.receipts, &mut digest);
         add_rows(&self.inputs, &mut digest);
-        // Came later: runs without it keep the digest they had.
+        // A newer table: runs without it keep the digest they had.
         if !self.followed.is_empty() {
             add_rows(&self.followed, &mut digest);
         }

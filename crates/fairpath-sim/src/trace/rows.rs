@@ -53,16 +53,16 @@ row! {
     pub struct Metadata {
         /// The version of the schema the run was written with.
         pub schema_version: u32 as "schema_version",
-        /// What was recorded: a game's or a recording's name. No commas, no line breaks.
+        /// The name of the game or recording. No commas, no line breaks.
         pub title: String as "title",
-        /// What lengths are measured in.
+        /// The unit of lengths.
         pub length_unit: LengthUnit as "length_unit",
-        /// Ticks per second, where there was a fixed rate.
+        /// Ticks per second, if the rate was fixed.
         pub tick_rate_hz: Option<u32> as "tick_rate_hz",
-        /// What the run can be repeated from.
+        /// The seed that repeats the run.
         pub seed: u64 as "seed",
-        /// How many entities are players: those numbered below this. What is numbered from here on (shots, a ball)
-        /// nobody drives. Empty if everyone is a player.
+        /// How many entities are players: their numbers are below this. Entities with higher numbers
+        /// (shots, a ball) have no driver. Empty if every entity is a player.
         pub players: Option<u32> as "players",
         /// The world's lowest x.
         pub x_min: f64 as "x_min",
@@ -80,18 +80,18 @@ row! {
 }
 
 row! {
-    /// Where an entity was, or was taken to be, at one instant.
+    /// The state of an entity at one instant, as one party knew it.
     #[derive(Clone, Copy, Debug, Default, PartialEq)]
     pub struct StateRow {
-        /// When.
+        /// The instant.
         pub t_us: i64 as "t_us",
-        /// Which entity.
+        /// The entity.
         pub entity: u32 as "entity",
         /// Which of its lives, counted from zero and not wrapped.
         pub life: u16 as "life",
-        /// Whose view: the truth, or what was made of it on the way to a screen.
+        /// Truth, exported, placed or drawn.
         pub kind: StateKind as "kind",
-        /// On whose screen, for what is placed or drawn; empty for what nobody in particular sees.
+        /// The viewer, for placed and drawn states; empty otherwise.
         pub viewer: Option<u32> as "viewer",
         /// Position along +x.
         pub x: f64 as "x",
@@ -113,7 +113,7 @@ row! {
         pub qy: f64 as "qy",
         /// Its vector part along +z.
         pub qz: f64 as "qz",
-        /// Whether this is the first row after a gap, respawn or teleport: nothing may be joined across it.
+        /// Whether this is the first row after a gap, respawn or teleport: do not interpolate across it.
         pub is_break: bool as "break",
     }
 }
@@ -124,21 +124,21 @@ row! {
     pub struct SendRow {
         /// When it left.
         pub t_us: i64 as "t_us",
-        /// Who sent it.
+        /// The sender.
         pub sender: u32 as "sender",
-        /// Who it was sent to.
+        /// The receiver.
         pub receiver: u32 as "receiver",
-        /// Which entity it is about.
+        /// The entity that it describes.
         pub entity: u32 as "entity",
         /// Which of that entity's lives.
         pub life: u16 as "life",
         /// Which of that entity's DR vectors, counted and not wrapped.
         pub generation: u64 as "generation",
-        /// When it was generated: schedulers send later than that.
+        /// When it was generated; schedulers may send it later.
         pub generated_us: i64 as "generated_us",
-        /// In which packet of this link it travelled.
+        /// The packet of this link that carried it.
         pub packet: u64 as "packet",
-        /// Its share of that packet.
+        /// Its share of that packet, in bytes.
         pub bytes: u32 as "bytes",
     }
 }
@@ -149,11 +149,11 @@ row! {
     pub struct ReceiptRow {
         /// When it arrived.
         pub t_us: i64 as "t_us",
-        /// Who got it.
+        /// The receiver.
         pub receiver: u32 as "receiver",
-        /// Who had sent it.
+        /// The sender.
         pub sender: u32 as "sender",
-        /// Which entity it is about.
+        /// The entity that it describes.
         pub entity: u32 as "entity",
         /// Which of that entity's lives.
         pub life: u16 as "life",
@@ -161,7 +161,7 @@ row! {
         pub generation: u64 as "generation",
         /// When it had left; the one-way delay is the difference.
         pub sent_us: i64 as "sent_us",
-        /// In which packet of this link it travelled.
+        /// The packet of this link that carried it.
         pub packet: u64 as "packet",
         /// What the receiver did with it.
         pub kind: ReceiptKind as "kind",
@@ -171,43 +171,43 @@ row! {
 }
 
 row! {
-    /// From when on somebody reckoned by which DR vector.
+    /// The DR vector that a viewer followed from an instant on.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct FollowedRow {
-        /// The first look at which it was so.
+        /// The first tick at which the viewer followed it.
         pub t_us: i64 as "t_us",
-        /// On whose screen; empty for the owner, who reckons by the newest one it has exported.
+        /// The viewer; empty for the owner, which follows the newest DR vector it has exported.
         pub viewer: Option<u32> as "viewer",
-        /// Which entity it is about.
+        /// The entity that it describes.
         pub entity: u32 as "entity",
         /// Which of that entity's lives, as the wire counts them.
         pub life: u16 as "life",
-        /// When it was generated, by which it is known: no two of an entity are generated at one instant.
+        /// When it was generated. It identifies the DR vector: an entity has only one per instant.
         pub generated_us: i64 as "generated_us",
     }
 }
 
 row! {
-    /// What a player did.
+    /// A player's input.
     #[derive(Clone, Copy, Debug, Default, PartialEq)]
     pub struct InputRow {
-        /// When.
+        /// The instant.
         pub t_us: i64 as "t_us",
-        /// Who.
+        /// The player.
         pub player: u32 as "player",
-        /// Which entity it steers.
+        /// The entity that the input steers.
         pub entity: u32 as "entity",
         /// Which of the player's inputs, counted and not wrapped.
         pub sequence: u64 as "sequence",
-        /// The pressed buttons, one bit each; which is which is the game's own.
+        /// The pressed buttons, one bit each; the game defines their meaning.
         pub buttons: u32 as "buttons",
-        /// The first axis: in games with a throttle, that.
+        /// The first axis: the throttle, in games that have one.
         pub axis_0: f64 as "axis_0",
-        /// The second axis: in games with a wheel or rudder, that.
+        /// The second axis: the wheel or rudder, in games that have one.
         pub axis_1: f64 as "axis_1",
-        /// The third axis: in games that aim, the x of it.
+        /// The third axis: the x of the aim, in games that aim.
         pub axis_2: f64 as "axis_2",
-        /// The fourth axis: in games that aim, the y of it.
+        /// The fourth axis: the y of the aim, in games that aim.
         pub axis_3: f64 as "axis_3",
     }
 }
@@ -218,12 +218,12 @@ macro_rules! tables {
             /// The names of the columns, from left to right.
             pub const COLUMNS: &'static [&'static str] = <Self as Row>::COLUMNS;
 
-            /// The table as CSV text. Complains about NaN and infinity instead of writing them.
+            /// Returns the table as CSV text. NaN and infinity are errors.
             pub fn to_csv(rows: &[Self]) -> Result<String, CsvError> {
                 to_csv(rows)
             }
 
-            /// The table from CSV text, bit for bit what was written.
+            /// Reads the table from CSV text, bit for bit as it was written.
             pub fn from_csv(bytes: &[u8]) -> Result<Vec<Self>, CsvError> {
                 from_csv(bytes)
             }
@@ -237,12 +237,12 @@ impl Metadata {
     /// The names of the columns, from left to right.
     pub const COLUMNS: &'static [&'static str] = <Self as Row>::COLUMNS;
 
-    /// A run in metres, from a seed, in a world not yet measured.
+    /// Describes a run in metres, from a seed, in a world of unknown extent.
     pub fn new(title: &str, seed: u64) -> Self {
         Self { title: title.to_owned(), seed, ..Self::default() }
     }
 
-    /// The same with the world's corners.
+    /// Sets the world's corners.
     #[must_use]
     pub fn with_world(mut self, low: Vec3, high: Vec3) -> Self {
         (self.x_min, self.y_min, self.z_min) = (low.x, low.y, low.z);
@@ -250,12 +250,12 @@ impl Metadata {
         self
     }
 
-    /// As CSV text: a header and one row.
+    /// Returns it as CSV text: a header and one row.
     pub fn to_csv(&self) -> Result<String, CsvError> {
         to_csv(std::slice::from_ref(self))
     }
 
-    /// From CSV text. Refuses a schema it does not know.
+    /// Reads it from CSV text. An unknown schema version is an error.
     pub fn from_csv(bytes: &[u8]) -> Result<Self, CsvError> {
         let rows: Vec<Self> = from_csv(bytes)?;
         let metadata = rows.into_iter().next().ok_or_else(|| CsvError::of_row(1, CsvProblem::NoRows))?;
@@ -286,7 +286,7 @@ impl Default for Metadata {
 }
 
 impl StateRow {
-    /// A row of an entity's first life that nobody in particular sees; fill in the rest as needed:
+    /// Creates a row of an entity's first life, without a viewer. Fill in the rest as needed:
     ///
     /// ```
     /// # use fairpath::{State, number::EntityId, time::SharedInstant, vector::Vec2};
@@ -316,12 +316,12 @@ impl StateRow {
         }
     }
 
-    /// When.
+    /// Returns the instant of the row.
     pub fn at(&self) -> SharedInstant {
         SharedInstant::from_micros(self.t_us)
     }
 
-    /// The state, as far as a row knows it: acceleration and spin are zero.
+    /// Returns the state. Acceleration and spin are zero, because rows do not hold them.
     pub fn state<V: Planar>(&self) -> State<V> {
         let orientation = Quat { w: self.qw, v: Vec3::new(self.qx, self.qy, self.qz) };
         State {

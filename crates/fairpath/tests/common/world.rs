@@ -1,32 +1,34 @@
-//! A sender, its receivers and the links between them, in virtual time: what the laws of the
-//! schedulers are tried on.
+//! Entities that wander, on the simulator's star: what the laws of the schedulers are tried on.
 
 use std::collections::BTreeMap;
 
-use fairpath::ledger::{CopyId, Standing};
+use fairpath::ledger::Standing;
 use fairpath::motion::{Motion, MotionKind};
 use fairpath::number::{EntityId, Generation, Life, ReceiverId};
 use fairpath::random::Random;
-use fairpath::schedule::{Dispatcher, DispatcherConfig, Scheduler};
+use fairpath::schedule::{Departure, Dispatcher, DispatcherConfig, Scheduler};
 use fairpath::time::{SharedInstant, Span};
 use fairpath::trigger::Reason;
 use fairpath::vector::Vec2;
-use fairpath::{DrVector, State};
+use fairpath::{DrVector, Export, State};
+use fairpath_sim::star::{Spoke, Star, Watch};
+use fairpath_sim::{Fate, LinkConfig};
 
 /// The entity that most worlds are about.
 pub(crate) const TANK: EntityId = EntityId(1);
 
 pub(crate) struct World {
-    pub(crate) dispatcher: Dispatcher<Vec2>,
+    pub(crate) star: Star<Vec2, Log>,
     pub(crate) now: SharedInstant,
-    /// Every copy that left, in order.
-    pub(crate) departed: Vec<Departed>,
-    links: BTreeMap<ReceiverId, Link>,
-    /// Receipts on their way back, by when they are in.
-    receipts: BTreeMap<(SharedInstant, usize), Receipt>,
-    /// What is known of the entities that wander.
+    /// The newest DR vector of every entity that wanders.
     newest: BTreeMap<EntityId, DrVector<Vec2>>,
     random: Random,
+}
+
+/// Every copy that left, in order.
+#[derive(Default)]
+pub(crate) struct Log {
+    pub(crate) departed: Vec<Departed>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,28 +41,22 @@ pub(crate) struct Departed {
     pub(crate) is_promise: bool,
 }
 
-/// A copy takes `delay` ± `jitter`, its receipt the same again.
-#[derive(Clone, Copy)]
-pub(crate) struct Link {
-    pub(crate) delay: Span,
-    pub(crate) jitter: Span,
+impl Watch<Vec2> for Log {
+    fn on_departure(&mut self, departure: &Departure, fate: Fate, _: &Dispatcher<Vec2>, now: SharedInstant) {
+        self.departed.push(Departed {
+            entity: departure.claim.entity,
+            receiver: departure.claim.receiver,
+            generated_at: departure.claim.generated_at,
+            at: now,
+            arrives: fate.arrivals().next().expect("these links lose nothing"),
+            is_promise: departure.is_promise,
+        });
+    }
 }
 
-struct Receipt {
-    entity: EntityId,
-    receiver: ReceiverId,
-    copy: CopyId,
-    arrived: SharedInstant,
-}
-
-impl Link {
-    pub(crate) fn steady(millis: i64) -> Self {
-        Self { delay: Span::from_millis(millis), jitter: Span::ZERO }
-    }
-
-    fn draw(&self, random: &mut Random) -> Span {
-        (self.delay + self.jitter.scaled(random.between(-1.0, 1.0))).max(Span::ZERO)
-    }
+/// A link that takes exactly this long.
+pub(crate) fn steady(millis: i64) -> LinkConfig {
+    LinkConfig::default().delay(Span::from_millis(millis))
 }
 
 impl World {
@@ -68,7 +64,7 @@ impl World {
     pub(crate) fn new(
         config: DispatcherConfig,
         scheduler: Box<dyn Scheduler<Vec2>>,
-        links: &[Link],
+        links: &[LinkConfig],
         seed: u64,
     ) -> Self {
         Self::with_luck(config, scheduler, links, seed, seed)
@@ -78,47 +74,39 @@ impl World {
     pub(crate) fn with_luck(
         config: DispatcherConfig,
         scheduler: Box<dyn Scheduler<Vec2>>,
-        links: &[Link],
+        links: &[LinkConfig],
         seed: u64,
         luck: u64,
     ) -> Self {
-        let random = Random::from_seed(seed);
+        let now = SharedInstant::ZERO;
         let mut world = Self {
-            dispatcher: Dispatcher::new(config, scheduler, Random::from_seed(luck)),
-            now: SharedInstant::ZERO,
-            departed: Vec::new(),
-            links: BTreeMap::new(),
-            receipts: BTreeMap::new(),
+            star: Star::new(config, scheduler, Random::from_seed(luck), now).watched_by(Log::default()),
+            now,
             newest: BTreeMap::new(),
-            random: random.fork(2),
+            random: Random::from_seed(seed).fork(2),
         };
-        for (number, link) in links.iter().enumerate() {
-            world.join(ReceiverId(number as u32), *link);
+        for (number, link) in (0..).zip(links) {
+            world.join(ReceiverId(number), link.clone());
         }
         world
     }
 
     /// The papers' three receivers, 800, 500 and 200 ms away.
     pub(crate) fn of_the_papers(scheduler: Box<dyn Scheduler<Vec2>>, seed: u64) -> Self {
-        let links = [800, 500, 200].map(Link::steady);
+        let links = [800, 500, 200].map(steady);
         Self::new(DispatcherConfig::as_in_the_papers(), scheduler, &links, seed)
     }
 
-    pub(crate) fn join(&mut self, receiver: ReceiverId, link: Link) {
-        self.links.insert(receiver, link);
-        self.dispatcher.join(receiver, self.now);
-    }
-
-    pub(crate) fn leave(&mut self, receiver: ReceiverId) {
-        self.links.remove(&receiver);
-        self.dispatcher.leave(receiver);
+    pub(crate) fn join(&mut self, receiver: ReceiverId, link: LinkConfig) {
+        let random = self.random.fork(u64::from(receiver.0));
+        self.star.join(receiver, Spoke::new(link, random), self.now);
     }
 
     /// An entity does something new, now.
     pub(crate) fn trigger(&mut self, vector: &DrVector<Vec2>) {
         assert_eq!(vector.generated_at, self.now);
-        self.dispatcher.on_generated(vector, Reason::Distance, self.now);
-        self.depart();
+        self.star.export(&Export { vector: *vector, reason: Reason::Distance }, self.now);
+        self.star.send_due(self.now);
     }
 
     /// Drives on another way every `interval`, so many times, but always more or less to the east:
@@ -154,65 +142,32 @@ impl World {
 
     /// Lets time pass.
     pub(crate) fn run_until(&mut self, end: SharedInstant) {
-        while let Some(next) = self.next_event().filter(|next| *next <= end) {
-            self.now = self.now.max(next);
-            while let Some(receipt) = self.receipts.first_entry().filter(|entry| entry.key().0 <= self.now) {
-                let receipt = receipt.remove();
-                let Receipt { entity, receiver, copy, arrived } = receipt;
-                self.dispatcher.on_receipt(entity, receiver, copy, arrived, self.now);
-            }
-            self.depart();
-        }
+        self.star.run_until(end);
+        self.star.send_due(end);
         self.now = end;
     }
 
     /// Lets time pass until all that was scheduled has left and been acknowledged.
     pub(crate) fn settle(&mut self) {
-        while let Some(next) = self.next_event() {
+        while let Some(next) = self.star.poll_deadline() {
             self.run_until(next);
         }
     }
 
     pub(crate) fn standing(&self, entity: EntityId, receiver: u32) -> Standing {
-        let ledger = self.dispatcher.ledger(entity).expect("it was generated");
+        let ledger = self.star.dispatcher.ledger(entity).expect("it was generated");
         ledger.standing(ReceiverId(receiver)).expect("it joined")
     }
 
     /// Who was sent something at `at`, and the generation time of what it was.
     pub(crate) fn departed_at(&self, at: SharedInstant) -> Vec<(u32, SharedInstant)> {
-        let copies = self.departed.iter().filter(|copy| copy.at == at);
+        let copies = self.star.watch.departed.iter().filter(|copy| copy.at == at);
         copies.map(|copy| (copy.receiver.0, copy.generated_at)).collect()
     }
 
     /// How many copies a receiver was sent.
     pub(crate) fn told(&self, receiver: u32) -> usize {
-        self.departed.iter().filter(|copy| copy.receiver.0 == receiver).count()
-    }
-
-    fn next_event(&self) -> Option<SharedInstant> {
-        let receipt = self.receipts.keys().next().map(|(at, _)| *at);
-        receipt.into_iter().chain(self.dispatcher.poll_deadline()).min()
-    }
-
-    fn depart(&mut self) {
-        for departure in self.dispatcher.poll_departures(None, self.now) {
-            let claim = departure.claim;
-            let (entity, receiver) = (claim.entity, claim.receiver);
-            let copy = self.dispatcher.on_departed(&claim, self.now, 1.0).expect("it is known");
-            let link = self.links[&receiver];
-            let arrived = self.now + link.draw(&mut self.random);
-            self.departed.push(Departed {
-                entity,
-                receiver,
-                generated_at: claim.generated_at,
-                at: self.now,
-                arrives: arrived,
-                is_promise: departure.is_promise,
-            });
-            let receipt = Receipt { entity, receiver, copy, arrived };
-            let back = arrived + link.draw(&mut self.random);
-            self.receipts.insert((back, self.departed.len()), receipt);
-        }
+        self.star.watch.departed.iter().filter(|copy| copy.receiver.0 == receiver).count()
     }
 }
 

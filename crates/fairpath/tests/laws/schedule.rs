@@ -14,8 +14,9 @@ use fairpath::time::{SharedInstant, Span};
 use fairpath::trigger::Reason;
 use fairpath::vector::Vec2;
 use fairpath_laws::{law, proptest::prelude::*};
+use fairpath_sim::LinkConfig;
 
-use crate::common::world::{Departed, Link, TANK, World, turn};
+use crate::common::world::{Departed, TANK, World, steady, turn};
 
 type Boxed = Box<dyn Scheduler<Vec2>>;
 
@@ -207,7 +208,7 @@ fn in_turns_every_weighting_keeps_the_budget() {
             let scheduler = DeterministicBudget::new(budget, weighting);
             let mut world = World::of_the_papers(Box::new(scheduler), 6);
             world.wander(TANK, 2000, Span::from_millis(interval));
-            let cost = world.departed.len() as f64 / 2000.0;
+            let cost = world.star.watch.departed.len() as f64 / 2000.0;
             assert!(
                 (cost / budget - 1.0).abs() < 0.01,
                 "{weighting:?}: {cost} copies of {budget} per trigger"
@@ -249,7 +250,7 @@ fn the_guard_saves_the_far_receiver_when_a_second_tank_is_born() {
     let far = |scheduler: DeterministicBudget| {
         let mut world = World::of_the_papers(Box::new(scheduler), 5);
         world.wander(TANK, 30, Span::from_millis(150));
-        world.departed.clear();
+        world.star.watch.departed.clear();
         world.wander(second, 300, Span::from_millis(150));
         (world.told(0), world.standing(second, 0).accumulated)
     };
@@ -351,7 +352,7 @@ fn several_entities_share_one_budget_in_turns() {
         }
     }
     for tank in tanks {
-        let cost = world.departed.iter().filter(|copy| copy.entity == tank).count();
+        let cost = world.star.watch.departed.iter().filter(|copy| copy.entity == tank).count();
         assert!((cost as f64 / f64::from(rounds) - 1.0).abs() < 0.05, "{cost} copies about {tank:?}");
     }
 }
@@ -360,13 +361,13 @@ fn several_entities_share_one_budget_in_turns() {
 fn liveness_is_paid_out_of_the_budget() {
     // Twenty receivers, a trigger every half second and a budget of one: the silences promised cost
     // more than half.
-    let links = [Link::steady(50); 20];
+    let links = vec![steady(50); 20];
     let budget_kept = |scheduler: Boxed| {
         let mut world = World::new(DispatcherConfig::default(), scheduler, &links, 8);
         world.wander(TANK, 400, Span::from_millis(500));
-        let promised = world.departed.iter().filter(|copy| copy.is_promise).count();
+        let promised = world.star.watch.departed.iter().filter(|copy| copy.is_promise).count();
         assert!(promised > 100, "only {promised} copies were promised");
-        (world.departed.len() - promised) as f64 / 400.0
+        (world.star.watch.departed.len() - promised) as f64 / 400.0
     };
     let chance = budget_kept(Box::new(ProbabilisticBudget::new(1.0, Weighting::SILENCE)));
     assert!(chance < 0.65, "{chance} copies per trigger beside those promised");
@@ -376,7 +377,7 @@ fn liveness_is_paid_out_of_the_budget() {
 
 /// A world that has gone through some turns, just before another one.
 fn played(scheduler: Boxed, delays_ms: &[i64], turns: usize, seed: u64) -> World {
-    let links: Vec<Link> = delays_ms.iter().map(|delay| Link::steady(*delay)).collect();
+    let links: Vec<LinkConfig> = delays_ms.iter().copied().map(steady).collect();
     let mut world = World::new(DispatcherConfig::as_in_the_papers(), scheduler, &links, seed);
     world.wander(TANK, turns, Span::from_millis(400));
     world
@@ -408,8 +409,8 @@ fn scheduling_sends_to_the_worst_at_once_and_to_the_others_when_they_are_as_badl
         let now = world.now;
         world.trigger(&turn(&mut Random::from_seed(seed), TANK, MotionKind::Linear, now));
         // As it was when the decision was made: nobody can have received what left just now.
-        let ledger = world.dispatcher.ledger(TANK).unwrap().clone();
-        let estimate = |receiver: ReceiverId| world.dispatcher.delay(receiver).unwrap().mean();
+        let ledger = world.star.dispatcher.ledger(TANK).unwrap().clone();
+        let estimate = |receiver: ReceiverId| world.star.dispatcher.delay(receiver).unwrap().mean();
         let receivers: Vec<ReceiverId> = ledger.receivers().collect();
         let delays = receivers.iter().map(|receiver| estimate(*receiver).filter(|_| at_reception));
         let delays: Vec<Span> = delays.map(Option::unwrap_or_default).collect();
@@ -424,7 +425,7 @@ fn scheduling_sends_to_the_worst_at_once_and_to_the_others_when_they_are_as_badl
         world.run_until(now + threshold);
         for ((receiver, delay), reached) in receivers.iter().zip(delays).zip(reached) {
             let is_it = |copy: &&Departed| copy.receiver == *receiver && copy.generated_at == now;
-            match world.departed.iter().find(is_it) {
+            match world.star.watch.departed.iter().find(is_it) {
                 Some(copy) if copy.at == now => {
                     prop_assert!(
                         (reached - worst).abs() < tolerance,
@@ -449,12 +450,8 @@ fn scheduling_sends_to_the_worst_at_once_and_to_the_others_when_they_are_as_badl
 fn a_trigger_discards_or_sends_what_waits() {
     // The near receiver is better off, so it waits; the next trigger comes before its instant.
     let at_next_trigger = |scheduler: Boxed| {
-        let mut world = World::new(
-            DispatcherConfig::as_in_the_papers(),
-            scheduler,
-            &[Link::steady(400), Link::steady(10)],
-            11,
-        );
+        let mut world =
+            World::new(DispatcherConfig::as_in_the_papers(), scheduler, &[steady(400), steady(10)], 1);
         world.wander(TANK, 4, Span::from_millis(600));
         let (waited, next) = (world.now, world.now + Span::from_millis(1));
         world.wander(TANK, 1, Span::from_millis(1));
@@ -477,7 +474,7 @@ fn who_has_no_instant_waits_for_the_next_trigger() {
     let mut world = World::new(
         DispatcherConfig { horizon: Span::from_secs(1000), ..DispatcherConfig::as_in_the_papers() },
         Box::new(Scheduling::new(Waiting::Send)),
-        &[Link::steady(400), Link::steady(10)],
+        &[steady(400), steady(10)],
         12,
     );
     world.wander(TANK, 4, Span::from_millis(600));
@@ -487,7 +484,7 @@ fn who_has_no_instant_waits_for_the_next_trigger() {
     world.heartbeat(TANK);
     world.run_until(first + Span::from_secs(10));
     assert_eq!(world.departed_at(first), [(0, first)]);
-    assert_eq!(world.departed.last().unwrap().at, first, "nothing leaves until the next trigger");
+    assert_eq!(world.star.watch.departed.last().unwrap().at, first, "nothing leaves until the next trigger");
     let second = world.now;
     world.heartbeat(TANK);
     let mut told = world.departed_at(second);
@@ -500,8 +497,8 @@ fn who_has_no_instant_waits_for_the_next_trigger() {
 /// Plays DR vectors far enough apart for all receipts to be in before the next, and looks at
 /// everybody's books at every scheduling instant. `jitter` makes delay estimates wrong.
 fn theorem_holds(seed: u64, kind: MotionKind, delays_ms: &[i64], jitter: Span) -> Result<(), TestCaseError> {
-    let links: Vec<Link> =
-        delays_ms.iter().map(|delay| Link { delay: Span::from_millis(*delay), jitter }).collect();
+    let links: Vec<LinkConfig> =
+        delays_ms.iter().map(|delay| steady(*delay).jitter_uniform(jitter)).collect();
     let config = DispatcherConfig { horizon: Span::from_secs(1000), ..DispatcherConfig::as_in_the_papers() };
     let scheduler = RelativeError::new().with_time_threshold(Span::from_secs(600));
     let mut world = World::new(config, Box::new(scheduler), &links, seed);
@@ -512,13 +509,15 @@ fn theorem_holds(seed: u64, kind: MotionKind, delays_ms: &[i64], jitter: Span) -
         let vector = turn(&mut random, TANK, kind, world.now);
         let exported = Path::from(&vector);
         let estimates: Vec<Span> = (0..links.len() as u32)
-            .map(|receiver| world.dispatcher.delay(ReceiverId(receiver)).unwrap().mean().unwrap_or_default())
+            .map(|receiver| {
+                world.star.dispatcher.delay(ReceiverId(receiver)).unwrap().mean().unwrap_or_default()
+            })
             .collect();
         let now = world.now;
-        let already_departed = world.departed.len();
+        let already_departed = world.star.watch.departed.len();
         world.trigger(&vector);
         world.settle();
-        let copies = &world.departed[already_departed..];
+        let copies = &world.star.watch.departed[already_departed..];
         prop_assert_eq!(copies.len(), links.len(), "the queue was not cut");
         if let Some(followed) = followed.replace(exported) {
             let error = |until| error::accumulated(&exported, &followed, now, until).value;
@@ -571,26 +570,26 @@ fn what_is_not_acknowledged_counts_as_it_was_estimated_when_it_was_scheduled() {
     // relative-error scheduling still reckons with what it scheduled by, the variant of #1 with
     // what is known at departure.
     let expected_delay = |scheduler: Boxed| {
-        let links = [Link::steady(400), Link::steady(10)];
+        let links = [steady(400), steady(10)];
         let mut world = World::new(DispatcherConfig::as_in_the_papers(), scheduler, &links, 11);
         world.wander(TANK, 4, Span::from_millis(900));
         let near = ReceiverId(1);
-        let scheduled_by = world.dispatcher.delay(near).unwrap().mean().unwrap();
+        let scheduled_by = world.star.dispatcher.delay(near).unwrap().mean().unwrap();
         world.wander(TANK, 1, Span::ZERO);
         assert_eq!(world.departed_at(world.now).len(), 1, "the near one waits");
         let other = EntityId(2);
         let vector = turn(&mut Random::from_seed(1), other, MotionKind::Linear, world.now);
-        world.dispatcher.on_generated(&vector, Reason::Born, world.now);
-        let departures = world.dispatcher.poll_departures(None, world.now);
+        world.star.dispatcher.on_generated(&vector, Reason::Born, world.now);
+        let departures = world.star.dispatcher.poll_departures(None, world.now);
         let to_near = departures.iter().find(|departure| departure.claim.receiver == near).unwrap();
-        let copy = world.dispatcher.on_departed(&to_near.claim, world.now, 1.0).unwrap();
+        let copy = world.star.dispatcher.on_departed(&to_near.claim, world.now, 1.0).unwrap();
         let late = Span::from_millis(900);
         let back = world.now + late;
-        assert_eq!(world.dispatcher.on_receipt(other, near, copy, back, back), Booking::Booked);
-        world.run_until(world.dispatcher.poll_deadline().unwrap());
-        let left = world.departed.last().unwrap();
+        assert_eq!(world.star.dispatcher.on_receipt(other, near, copy, back, back), Booking::Booked);
+        world.run_until(world.star.dispatcher.poll_deadline().unwrap());
+        let left = world.star.watch.departed.last().unwrap();
         assert_eq!(left.receiver, near);
-        let ledger = world.dispatcher.ledger(TANK).unwrap();
+        let ledger = world.star.dispatcher.ledger(TANK).unwrap();
         (ledger.next_arrival(near, left.at).unwrap() - left.at, scheduled_by)
     };
     let (delay, scheduled_by) = expected_delay(Box::new(RelativeError::new()));
@@ -628,7 +627,7 @@ fn no_number_stops_a_scheduler() {
 #[test]
 fn a_single_receiver_is_told() {
     for (name, scheduler) in all(1.0) {
-        let mut world = World::new(DispatcherConfig::as_in_the_papers(), scheduler, &[Link::steady(100)], 1);
+        let mut world = World::new(DispatcherConfig::as_in_the_papers(), scheduler, &[steady(100)], 1);
         world.wander(TANK, 90, Span::from_millis(200));
         let expected = if name == "every-nth" || name == "fixed probability" { 20..42 } else { 90..91 };
         assert!(expected.contains(&world.told(0)), "{name}: {} copies", world.told(0));
@@ -640,17 +639,17 @@ fn without_receivers_nothing_happens() {
     for (_, scheduler) in all(1.0) {
         let mut world = World::new(DispatcherConfig::default(), scheduler, &[], 1);
         world.wander(TANK, 10, Span::from_millis(200));
-        assert!(world.departed.is_empty());
+        assert!(world.star.watch.departed.is_empty());
     }
 }
 
 #[test]
 fn the_same_seed_is_the_same_game_and_another_is_another() {
     let game = |scheduler: Boxed, luck| {
-        let links = [800, 500, 200].map(Link::steady);
+        let links = [800, 500, 200].map(steady);
         let mut world = World::with_luck(DispatcherConfig::as_in_the_papers(), scheduler, &links, 7, luck);
         world.wander(TANK, 60, Span::from_millis(200));
-        world.departed
+        world.star.watch.departed
     };
     for ((name, one), ((_, same), (_, other))) in all(1.0).into_iter().zip(all(1.0).into_iter().zip(all(1.0)))
     {
@@ -667,9 +666,9 @@ fn who_joins_after_an_hour_neither_starves_nor_takes_it_all() {
         let mut world = World::of_the_papers(scheduler, 2);
         // An hour's worth of error, in fewer triggers.
         world.wander(TANK, 600, Span::from_millis(600));
-        world.join(ReceiverId(9), Link::steady(300));
-        world.leave(ReceiverId(2));
-        world.departed.clear();
+        world.join(ReceiverId(9), steady(300));
+        world.star.leave(ReceiverId(2));
+        world.star.watch.departed.clear();
         let before = world.standing(TANK, 0).accumulated;
         let (joined, triggers) = (world.now, 300);
         world.wander(TANK, triggers, Span::from_millis(200));
@@ -689,14 +688,14 @@ fn who_joins_after_an_hour_neither_starves_nor_takes_it_all() {
 #[test]
 fn an_idle_sender_starts_again_at_once() {
     for (name, scheduler) in all(1.0) {
-        let links = [800, 500, 200].map(Link::steady);
+        let links = [800, 500, 200].map(steady);
         let mut world = World::new(DispatcherConfig::default(), scheduler, &links, 4);
         world.wander(TANK, 30, Span::from_millis(200));
         world.stop(TANK);
         world.run_until(world.now + Span::from_secs(600));
-        let silent = world.departed.windows(2).map(|pair| pair[1].at - pair[0].at).max().unwrap();
+        let silent = world.star.watch.departed.windows(2).map(|pair| pair[1].at - pair[0].at).max().unwrap();
         assert!(silent <= Span::from_secs(3), "{name}: silent for {silent:?}");
-        world.departed.clear();
+        world.star.watch.departed.clear();
         world.wander(TANK, 30, Span::from_millis(200));
         for receiver in 0..3 {
             assert!(world.told(receiver) >= 2, "{name}: {receiver} is told {} times", world.told(receiver));

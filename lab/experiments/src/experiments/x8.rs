@@ -1,17 +1,19 @@
 //! X8: relative-error scheduling, and whether its theorem is exact.
 
-use fairpath::State;
 use fairpath::motion::MotionKind;
+use fairpath::number::ReceiverId;
 use fairpath::random::Random;
 use fairpath::schedule::{Departure, Dispatcher, DispatcherConfig, RelativeError};
 use fairpath::time::{SharedInstant, Span};
 use fairpath::trigger::Trigger;
 use fairpath::vector::{Vec2, Vector};
+use fairpath::{Export, State};
+use fairpath_sim::Fate;
+use fairpath_sim::star::{Star, Watch};
 
 use crate::experiment::{CannotRun, Experiment, Progress, Settings};
 use crate::fairness::bench::{Bench, Case};
-use crate::fairness::observer::Observer;
-use crate::fairness::run::{Setup, Watch, run};
+use crate::fairness::run::{ENTITY, Setup, play};
 use crate::fairness::{Contender, Jitter, Receiver, Score, mean};
 use crate::judge;
 use crate::outcome::{Claim, Outcome};
@@ -79,8 +81,7 @@ const EXACT: f64 = 1e-5;
 
 /// Theorem 4.1, and what follows from it where delays are what they are estimated to be.
 fn theorem(delays: &[Span], seed: u64) -> [Claim; 2] {
-    let play = |jitter_ms: i64| {
-        let mut plans = Plans::default();
+    let played = |jitter_ms: i64| {
         let setup = Setup {
             receivers: Receiver::all_at(delays, Jitter::Uniform(Span::from_millis(jitter_ms))),
             trigger: Trigger::Distance { threshold: 0.3 },
@@ -93,14 +94,20 @@ fn theorem(delays: &[Span], seed: u64) -> [Claim; 2] {
             transport_is_asked: false,
         };
         let random = Random::from_seed(seed).fork(8);
-        run(&zigzag(&random), &setup, Box::new(RelativeError::new()), &random, &mut plans);
-        plans
+        play(
+            &zigzag(&random),
+            &setup,
+            Box::new(RelativeError::new()),
+            &random,
+            Plans::default(),
+            |_, _, _| {},
+        )
     };
     [
         Claim::new(
             "X8.theorem",
             "actual errors so far plus what is planned are equal for all receivers at every DR vector, however wrong the estimates",
-            judge::below(play(100).planned_apart, EXACT),
+            judge::below(planned_apart(&played(100)), EXACT),
         )
         .unit("of the mean, at worst")
         .paper("exactly equal")
@@ -108,7 +115,7 @@ fn theorem(delays: &[Span], seed: u64) -> [Claim; 2] {
         Claim::new(
             "X8.theorem-actual",
             "where estimates are right, the actual errors are equal too",
-            judge::below(play(0).actual_apart, EXACT),
+            judge::below(actual_apart(&played(0)), EXACT),
         )
         .unit("of the mean, at worst")
         .paper("exactly equal")
@@ -134,53 +141,48 @@ fn zigzag(random: &Random) -> Truth<Vec2> {
     Truth { ticks }
 }
 
-/// What was planned at every trigger, and how far apart receivers were by that plan and in fact.
+/// What was planned at every trigger.
 #[derive(Default)]
 struct Plans {
     triggers: Vec<SharedInstant>,
     /// Trigger, receiver, and when its copy was reckoned to arrive.
-    copies: Vec<(usize, usize, SharedInstant)>,
-    planned_apart: f64,
-    actual_apart: f64,
+    copies: Vec<(usize, ReceiverId, SharedInstant)>,
 }
 
 impl Watch<Vec2> for Plans {
-    fn on_trigger(&mut self, _: &Dispatcher<Vec2>, now: SharedInstant) {
+    fn on_export(&mut self, _: &Export<Vec2>, _: &Dispatcher<Vec2>, now: SharedInstant) {
         self.triggers.push(now);
     }
 
-    fn on_departure(&mut self, departure: &Departure, dispatcher: &Dispatcher<Vec2>, now: SharedInstant) {
-        let claim = &departure.claim;
-        let known = || dispatcher.delay(claim.receiver).and_then(|delay| delay.mean());
-        let delay = claim.delay.or_else(known).unwrap_or(Span::ZERO);
-        self.copies.push((self.triggers.len() - 1, claim.receiver.0 as usize, now + delay));
-    }
-
-    fn on_end(&mut self, observer: &Observer<Vec2>, _: SharedInstant) {
-        // At the first one nobody knows the entity, so nobody can be wrong about it.
-        for (trigger, &now) in self.triggers.iter().enumerate().skip(1) {
-            let copies = self.copies.iter().filter(|(of, ..)| *of == trigger);
-            let planned = copies.filter_map(|(_, to, arrives)| planned(observer, *to, now, *arrives));
-            self.planned_apart = self.planned_apart.max(apart(&planned.collect::<Vec<f64>>()));
-        }
-        // Just before the next DR vector everybody has heard of the last.
-        for (&now, receivers) in self.triggers.iter().skip(2).zip(std::iter::repeat(self.receivers())) {
-            let actual: Vec<f64> = (0..receivers).map(|to| observer.accumulated(to, &[now])[0]).collect();
-            self.actual_apart = self.actual_apart.max(apart(&actual));
-        }
+    fn on_departure(&mut self, left: &Departure, _: Fate, sender: &Dispatcher<Vec2>, now: SharedInstant) {
+        let known = || sender.delay(left.claim.receiver).and_then(|delay| delay.mean());
+        let delay = left.claim.delay.or_else(known).unwrap_or(Span::ZERO);
+        self.copies.push((self.triggers.len() - 1, left.claim.receiver, now + delay));
     }
 }
 
-impl Plans {
-    fn receivers(&self) -> usize {
-        self.copies.iter().map(|(_, to, _)| to + 1).max().unwrap_or(0)
-    }
+/// How far apart receivers are at worst by the actual errors up to a trigger, and what is added if
+/// the newest DR vector arrives as reckoned. At the first trigger no receiver knows the entity, so
+/// none can be wrong about it.
+fn planned_apart(star: &Star<Vec2, Plans>) -> f64 {
+    let (plans, observer) = (&star.watch, &star.observers[&ENTITY]);
+    let planned = |now: SharedInstant, to: ReceiverId, arrives: SharedInstant| {
+        let (newest, follows) = (observer.newest(now)?, observer.follows(to, now)?);
+        Some(observer.accumulated(to, &[now])[0] + observer.error(newest, follows, now, arrives))
+    };
+    let at_trigger = |(trigger, now): (usize, &SharedInstant)| {
+        let copies = plans.copies.iter().filter(|(of, ..)| *of == trigger);
+        apart(&copies.filter_map(|(_, to, arrives)| planned(*now, *to, *arrives)).collect::<Vec<_>>())
+    };
+    plans.triggers.iter().enumerate().skip(1).map(at_trigger).fold(0.0, f64::max)
 }
 
-/// The actual error up to `now`, and what is added if the newest DR vector arrives as reckoned.
-fn planned(observer: &Observer<Vec2>, to: usize, now: SharedInstant, arrives: SharedInstant) -> Option<f64> {
-    let (newest, follows) = (observer.newest(now)?, observer.follows(to, now)?);
-    Some(observer.accumulated(to, &[now])[0] + observer.error(newest, follows, now, arrives))
+/// How far apart receivers are at worst by their actual errors. Just before the next DR vector every
+/// receiver has the last one.
+fn actual_apart(star: &Star<Vec2, Plans>) -> f64 {
+    let error = |to, now| star.observers[&ENTITY].accumulated(to, &[now])[0];
+    let errors = |now| star.receivers().map(|to| error(to, now)).collect::<Vec<_>>();
+    star.watch.triggers.iter().skip(2).map(|now| apart(&errors(*now))).fold(0.0, f64::max)
 }
 
 /// From the least to the greatest, as a share of the mean.

@@ -161,7 +161,7 @@ impl Arena<'_> {
             receiver.begin_anywhere(&mut random.fork(index).fork(LINKS));
         }
         let scheduler = trial.contender.build(trial.receivers.len(), trial.budget);
-        run(truth, &setup, scheduler, &random, &mut ())
+        run(truth, &setup, scheduler, &random)
     }
 }
 

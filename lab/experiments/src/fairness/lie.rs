@@ -1,4 +1,5 @@
 use fairpath::time::{SharedInstant, Span};
+use fairpath_sim::star::Reported;
 
 /// What a receiver's receipts say instead of the truth.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -22,33 +23,24 @@ pub enum Lie {
     HoldsAllBack(Span),
 }
 
-/// What is reported of one packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Report {
-    /// When it is said to have arrived.
-    pub received_at: SharedInstant,
-    /// How long the receipt is held back.
-    pub held_back: Span,
-}
-
 impl Lie {
     /// What is reported of a packet when it arrives.
-    pub fn on_received(self, sent_at: SharedInstant, received_at: SharedInstant) -> Option<Report> {
-        let at_once = |received_at| Some(Report { received_at, held_back: Span::ZERO });
+    pub fn on_received(self, sent_at: SharedInstant, received_at: SharedInstant) -> Option<Reported> {
+        let at_once = |received_at| Some(Reported::at_once(received_at));
         match self {
             Self::Honest | Self::Guesses => at_once(received_at),
             Self::Overstates(times) => at_once(sent_at + (received_at - sent_at).scaled(times)),
             Self::BeforeSent(early) => at_once(sent_at - early),
             Self::HoldsBack(span) | Self::HoldsAllBack(span) => {
-                Some(Report { received_at: received_at + span.scaled(0.5), held_back: span })
+                Some(Reported { received_at: Some(received_at + span.scaled(0.5)), held_back: span })
             }
             Self::Silent => None,
         }
     }
 
     /// What is reported of a packet that is lost.
-    pub fn on_lost(self, sent_at: SharedInstant) -> Option<Report> {
-        (self == Self::Guesses).then_some(Report { received_at: sent_at, held_back: Span::ZERO })
+    pub fn on_lost(self, sent_at: SharedInstant) -> Option<Reported> {
+        (self == Self::Guesses).then_some(Reported::at_once(sent_at))
     }
 
     /// How long the transport's own acknowledgements are held back.

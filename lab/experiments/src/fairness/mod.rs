@@ -5,9 +5,8 @@
 //! - [`Motion`] is what really moves: tanks of our own, or a recording
 //! - [`Receiver`] is how far away somebody is
 //! - [`Contender`] is a scheduler with everything it needs to be built
-//! - [`run`](run::run) plays one truth in virtual time: owner, dispatcher, links, replicas,
-//!   feedback
-//! - [`observer`] knows every true arrival and integrates every receiver's error exactly
+//! - [`run`](run::run) plays one truth on a [`Star`](fairpath_sim::star::Star), whose
+//!   [`Observer`](fairpath_sim::star::Observer) integrates every receiver's error exactly
 //! - [`Arena`] plays many trials on all cores; each becomes a [`Score`]
 //! - [`Score`] has the metrics, [`ratio`] compares two of them and says how sure it is
 //!
@@ -28,7 +27,6 @@ pub mod exploration;
 pub(crate) mod figures;
 mod lie;
 mod motion;
-pub mod observer;
 mod receiver;
 pub mod run;
 mod score;
@@ -37,7 +35,7 @@ pub use arena::{Arena, Trial};
 pub use base_index::BaseIndex;
 pub use bootstrap::{Measure, Ratio, ratio};
 pub use contender::{Contender, Factor, UnknownContender};
-pub use lie::{Lie, Report};
+pub use lie::Lie;
 pub use motion::{Model, Motion, STRETCH_MIN};
 pub use receiver::{Jitter, Receiver};
 pub use score::{Game, Score, jain, mean, spread};

@@ -1,5 +1,6 @@
 use fairpath::random::Random;
 use fairpath::time::Span;
+use fairpath_sim::star::Spoke;
 use fairpath_sim::{LinkConfig, Loss, RttTrace};
 
 use super::lie::Lie;
@@ -93,9 +94,10 @@ impl Receiver {
         self.lie
     }
 
-    /// What happens to a packet on the way there.
-    pub fn link(&self) -> &LinkConfig {
-        &self.link
+    /// This receiver in a star whose feedback is never lost, as the papers assume.
+    pub(super) fn spoke(&self, transport_is_asked: bool, random: Random) -> Spoke {
+        let spoke = Spoke::new(self.link.clone(), random).reliable_feedback();
+        if transport_is_asked { spoke.transport_round_trips() } else { spoke }
     }
 }
 

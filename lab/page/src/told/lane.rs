@@ -1,52 +1,29 @@
 use std::collections::VecDeque;
 
 use fairpath::Export;
-use fairpath::link::{ReceiptBook, SentPackets};
 use fairpath::number::ReceiverId;
-use fairpath::place::{Acceptance, Arrival, Placement, Replica};
 use fairpath::random::Random;
-use fairpath::schedule::{Dispatcher, DispatcherConfig};
+use fairpath::schedule::{Departure, Dispatcher, DispatcherConfig};
 use fairpath::time::{Now, SharedInstant, Span};
 use fairpath::vector::Vec2;
-use fairpath::wire::cost::DATAGRAM_BYTES_MAX;
-use fairpath::wire::{Header, Precision, StaleSet, decode_feedback, decode_updates, encode_updates};
-use fairpath_sim::{EventQueue, LinkConfig, LinkModel};
+use fairpath_sim::star::{Observer, ReplicaKind, Spoke, Star, Watch};
+use fairpath_sim::{Fate, LinkConfig};
 
 use super::TANK;
 use super::scheduler::SCHEDULERS;
-use super::tally::Tally;
 
-/// One scheduler, its dispatcher, and everybody whom it tells.
+/// One scheduler and its receivers.
 pub(super) struct Lane {
     scheduler: usize,
-    dispatcher: Dispatcher<Vec2>,
-    precision: Precision,
-    screens: Vec<Screen>,
-    agenda: EventQueue<Event>,
-    /// When it was last asked what is to leave. A deadline that is still there afterwards waits for
-    /// the next tick.
-    polled: Option<SharedInstant>,
-    flights: VecDeque<Flight>,
+    star: Star<Vec2, Record>,
     written: Vec<(SharedInstant, f64, f64)>,
 }
 
-/// One receiver and the links to it and from it.
-struct Screen {
-    down: LinkModel,
-    back: LinkModel,
-    replica: Replica<Vec2>,
-    sent: SentPackets,
-    receipts: ReceiptBook,
-    sent_back: SentPackets,
-    copies: u64,
-    tally: Tally,
-}
-
-enum Event {
-    /// A datagram is at a receiver.
-    Datagram { to: usize, bytes: Vec<u8> },
-    /// Feedback is at the sender.
-    Feedback { from: usize, bytes: Vec<u8> },
+/// What a lane is measured by, and what it shows.
+struct Record {
+    /// How long a datagram usually takes to each receiver: a lost one is drawn for so long.
+    delays: Vec<Span>,
+    flights: VecDeque<Flight>,
 }
 
 /// A datagram on a wire, for the eye.
@@ -80,82 +57,27 @@ impl Lane {
     ) -> Self {
         let config = DispatcherConfig::as_in_the_papers();
         let decides = SCHEDULERS[scheduler].make(links.len(), budget);
-        let mut dispatcher = Dispatcher::new(config, decides, random.fork(0));
-        for receiver in 0..links.len() {
-            dispatcher.join(ReceiverId(receiver as u32), begin);
+        let record =
+            Record { delays: links.iter().map(|link| link.delay).collect(), flights: VecDeque::new() };
+        let mut star = Star::new(config, decides, random.fork(0), begin).watched_by(record);
+        star.observers.insert(TANK, Observer::new(config.horizon));
+        for (number, link) in (0..).zip(links) {
+            let random = random.fork(u64::from(number) + 1);
+            star.join(ReceiverId(number), Spoke::new(link.clone(), random).reliable_feedback(), begin);
         }
-        let screen = |(number, link): (u64, &LinkConfig)| {
-            Screen::new(link, config.horizon, &random.fork(number), begin)
-        };
-        Self {
-            scheduler,
-            dispatcher,
-            precision: Precision::default(),
-            screens: (1..).zip(links).map(screen).collect(),
-            agenda: EventQueue::starting_at(begin),
-            polled: None,
-            flights: VecDeque::new(),
-            written: Vec::new(),
-        }
+        Self { scheduler, star, written: Vec::new() }
     }
 
-    /// Lets everything happen that is due by `now`, in the order of time; what arrives comes before
-    /// what leaves.
-    pub(super) fn run_until(&mut self, now: SharedInstant) {
-        loop {
-            let arrives = self.agenda.next_at().filter(|at| *at <= now);
-            let leaves = self.dispatcher.poll_deadline().filter(|at| self.polled < Some(*at) && *at < now);
-            match (arrives, leaves) {
-                (Some(arrives), leaves) if leaves.is_none_or(|leaves| arrives <= leaves) => self.happen(),
-                (_, Some(leaves)) => self.send_what_is_due(leaves.max(self.agenda.now())),
-                (_, None) => break,
-            }
+    /// One tick: what is due by `now` happens, the scheduler decides about a new DR vector, due
+    /// copies leave, and every receiver's error is brought up to `now`.
+    pub(super) fn tick(&mut self, export: Option<&Export<Vec2>>, now: SharedInstant) {
+        self.star.run_until(now);
+        if let Some(export) = export {
+            self.star.export(export, now);
         }
-    }
-
-    /// A DR vector was cut: the scheduler decides.
-    pub(super) fn on_generated(&mut self, export: &Export<Vec2>, now: SharedInstant) {
-        self.screens.iter_mut().for_each(|screen| screen.tally.exported(&export.vector));
-        self.dispatcher.on_generated(&export.vector, export.reason, now);
-    }
-
-    pub(super) fn send_what_is_due(&mut self, now: SharedInstant) {
-        self.polled = Some(now);
-        for departure in self.dispatcher.poll_departures(None, now) {
-            let claim = &departure.claim;
-            let to = claim.receiver.0 as usize;
-            let screen = &mut self.screens[to];
-            let header = screen.sent.header(now);
-            let vector = self.dispatcher.vector(claim).expect("the entity is there");
-            let mut bytes = Vec::new();
-            encode_updates(&self.precision, &header, std::slice::from_ref(vector), &mut bytes)
-                .expect("finite numbers encode");
-            let copy = self.dispatcher.on_departed(claim, now, 1.0);
-            let copy = copy.expect("everybody has joined, and the DR vector is a recent one");
-            screen.sent.on_sent(&header, [(TANK, copy)]);
-            screen.copies += 1;
-            let arrivals: Vec<SharedInstant> = screen.down.send(now, bytes.len() as u32).arrivals().collect();
-            let usual = screen.down.config().delay;
-            let ends = arrivals.first().copied().unwrap_or(now + usual);
-            self.show(Flight {
-                receiver: to,
-                is_receipt: false,
-                is_lost: arrivals.is_empty(),
-                began: now,
-                ends,
-            });
-            for at in arrivals {
-                self.agenda.schedule(at, Event::Datagram { to, bytes: bytes.clone() });
-            }
-        }
-    }
-
-    /// Brings everybody's error up to `now`, at the end of a tick.
-    pub(super) fn account(&mut self, now: SharedInstant) {
-        for screen in &mut self.screens {
-            screen.tally.settle(now);
-        }
-        self.flights.retain(|flight| now < flight.ends);
+        self.star.send_due(now);
+        self.star.observers.values_mut().for_each(|observer| observer.settle(now));
+        self.star.watch.flights.retain(|flight| now < flight.ends);
     }
 
     /// Notes mean and spread for the charts.
@@ -169,109 +91,67 @@ impl Lane {
 
     /// What is on the wires.
     pub(super) fn flights(&self, now: SharedInstant) -> impl Iterator<Item = &Flight> {
-        self.flights.iter().filter(move |flight| now < flight.ends)
+        self.star.watch.flights.iter().filter(move |flight| now < flight.ends)
     }
 
-    /// Everybody's accumulated error.
+    /// Every receiver's accumulated error.
     pub(super) fn errors(&self) -> Vec<f64> {
-        self.screens.iter().map(|screen| screen.tally.sum()).collect()
+        self.star.receivers().map(|receiver| self.star.observers[&TANK].settled(receiver)).collect()
     }
 
     /// How many copies each receiver was sent.
     pub(super) fn copies(&self) -> Vec<u64> {
-        self.screens.iter().map(|screen| screen.copies).collect()
+        self.star.receivers().map(|receiver| self.star.link(receiver).statistics().sent).collect()
     }
 
     /// The receivers' mean error: accuracy.
     pub(super) fn mean(&self) -> f64 {
-        self.errors().iter().sum::<f64>() / self.screens.len() as f64
+        self.errors().iter().sum::<f64>() / self.star.watch.delays.len() as f64
     }
 
     /// The population standard deviation of their errors: fairness.
     pub(super) fn spread(&self) -> f64 {
         let mean = self.mean();
         let squares = self.errors().iter().map(|error| (error - mean) * (error - mean)).sum::<f64>();
-        (squares / self.screens.len() as f64).sqrt()
+        (squares / self.star.watch.delays.len() as f64).sqrt()
     }
 
     /// Its part of the scene's frame.
     pub(super) fn frame(&self, now: SharedInstant, out: &mut Vec<f64>) {
         let copies: u64 = self.copies().iter().sum();
         out.extend([self.scheduler as f64, copies as f64, self.mean(), self.spread()]);
-        for screen in &self.screens {
-            let placed = screen.replica.place(Now::synchronised(now)).unwrap_or_default();
-            out.extend([screen.tally.sum(), screen.copies as f64]);
+        for (receiver, copies) in (0..).map(ReceiverId).zip(self.copies()) {
+            let replica = self.star.replica(receiver, TANK, ReplicaKind::Global);
+            let placed =
+                replica.and_then(|replica| replica.place(Now::synchronised(now))).unwrap_or_default();
+            out.extend([self.star.observers[&TANK].settled(receiver), copies as f64]);
             out.extend([placed.position.x, placed.position.y, placed.velocity.heading()]);
         }
     }
+}
 
-    fn happen(&mut self) {
-        match self.agenda.pop() {
-            Some((at, Event::Datagram { to, bytes })) => self.receive(to, &bytes, at),
-            Some((at, Event::Feedback { from, bytes })) => {
-                let sent = &mut self.screens[from].sent;
-                let feedback = decode_feedback(at, sent.newest(), &bytes)
-                    .expect("the link changes nothing, so what was encoded decodes");
-                // Nobody lies here, and an honest report is never refused.
-                let _ = sent.on_feedback(&feedback, ReceiverId(from as u32), &mut self.dispatcher, at);
-            }
-            None => {}
-        }
+impl Watch<Vec2> for Record {
+    fn on_departure(&mut self, departure: &Departure, fate: Fate, _: &Dispatcher<Vec2>, now: SharedInstant) {
+        let receiver = departure.claim.receiver.0 as usize;
+        let ends = fate.arrivals().next();
+        let is_lost = ends.is_none();
+        let ends = ends.unwrap_or(now + self.delays[receiver]);
+        self.show(Flight { receiver, is_receipt: false, is_lost, began: now, ends });
     }
 
-    fn receive(&mut self, to: usize, bytes: &[u8], at: SharedInstant) {
-        let updates = decode_updates::<Vec2>(&self.precision, at, bytes)
-            .expect("the link changes nothing, so what was encoded decodes");
-        let screen = &mut self.screens[to];
-        for vector in &updates.vectors {
-            if screen.replica.accept(vector, &Arrival::at(Now::synchronised(at))) == Acceptance::Used {
-                screen.tally.followed(vector, at);
-            }
-        }
-        let header = updates.header;
-        header.confirmed.into_iter().for_each(|feedback| screen.receipts.on_confirmed(feedback));
-        self.report(to, &header, at);
-    }
-
-    /// A receiver says when a datagram came, with what is not confirmed yet.
-    fn report(&mut self, from: usize, header: &Header, at: SharedInstant) {
-        let screen = &mut self.screens[from];
-        screen.receipts.on_updates(header, StaleSet::NONE, at);
-        let back = screen.sent_back.header(at);
-        let mut bytes = Vec::new();
-        screen.receipts.pack(&back, DATAGRAM_BYTES_MAX, &mut bytes).expect("receipts of one tank are few");
-        screen.sent_back.on_sent(&back, []);
-        let arrivals: Vec<SharedInstant> = screen.back.send(at, bytes.len() as u32).arrivals().collect();
-        for back_at in arrivals {
-            self.agenda.schedule(back_at, Event::Feedback { from, bytes: bytes.clone() });
-            self.show(Flight { receiver: from, is_receipt: true, is_lost: false, began: at, ends: back_at });
+    fn on_feedback_sent(&mut self, receiver: ReceiverId, fate: Fate, now: SharedInstant) {
+        let receiver = receiver.0 as usize;
+        for ends in fate.arrivals() {
+            self.show(Flight { receiver, is_receipt: true, is_lost: false, began: now, ends });
         }
     }
+}
 
+impl Record {
     fn show(&mut self, flight: Flight) {
         if self.flights.len() == FLIGHTS_MAX {
             self.flights.pop_front();
         }
         self.flights.push_back(flight);
     }
-}
-
-impl Screen {
-    fn new(link: &LinkConfig, horizon: Span, random: &Random, begin: SharedInstant) -> Self {
-        Self {
-            down: LinkModel::new(link.clone(), random.fork(0)),
-            back: LinkModel::new(feedback_of(link), random.fork(1)),
-            replica: Replica::new(Placement::Global).with_horizon(horizon),
-            sent: SentPackets::new(random.fork(3)),
-            receipts: ReceiptBook::default(),
-            sent_back: SentPackets::new(random.fork(4)),
-            copies: 0,
-            tally: Tally::new(horizon, begin),
-        }
-    }
-}
-
-/// The way back is as long, but loses and overtakes nothing.
-fn feedback_of(link: &LinkConfig) -> LinkConfig {
-    link.healed().keep_order(true)
 }

@@ -1,6 +1,5 @@
 //! X1: how far a placed entity is from the real one, with and without synchronised clocks.
 
-mod receiver;
 mod run;
 
 use fairpath::motion::MotionKind;
@@ -11,8 +10,7 @@ use fairpath_eval::recording::{Format, LengthUnit};
 use fairpath_games::tanks::Script;
 use fairpath_sim::LinkConfig;
 
-use self::receiver::{ESTIMATED, GLOBAL, HOP, LOCAL};
-use self::run::{Frame, Measured, THRESHOLD, run};
+use self::run::{ESTIMATED, Frame, GLOBAL, HOP, LOCAL, Measured, THRESHOLD, run};
 use crate::cells;
 use crate::experiment::{CannotRun, Experiment, Progress, Recorded, Settings, map_in_order};
 use crate::figure::{Axis, Bars, Figure, Line, Path, Plot};

@@ -1,17 +1,27 @@
 //! One run of X1: one entity's truth, one delay, everything measured at every tick.
 
 use fairpath::motion::MotionKind;
-use fairpath::number::{EntityId, PacketNumber};
+use fairpath::number::{EntityId, ReceiverId};
 use fairpath::random::Random;
+use fairpath::schedule::{Broadcast, DispatcherConfig};
 use fairpath::time::{SharedInstant, Span};
 use fairpath::trigger::Trigger;
 use fairpath::vector::Planar;
-use fairpath::wire::{Header, Precision, encode_updates};
 use fairpath::{Observation, Owner};
-use fairpath_sim::LinkConfig;
+use fairpath_sim::star::{ReplicaKind, Spoke, Star};
+use fairpath_sim::{LinkConfig, SimClock};
 
-use super::receiver::{GLOBAL, LOCAL, Receiver, WAYS};
 use crate::truth::Truth;
+
+/// The ways of placing that are compared.
+const KINDS: [ReplicaKind; WAYS] =
+    [ReplicaKind::Local, ReplicaKind::Hop, ReplicaKind::Global, ReplicaKind::GlobalEstimated];
+const WAYS: usize = 4;
+pub(super) const LOCAL: usize = 0;
+pub(super) const HOP: usize = 1;
+pub(super) const GLOBAL: usize = 2;
+/// Global placement on the clock that the receiver estimates through its own links.
+pub(super) const ESTIMATED: usize = 3;
 
 /// How far receivers may be off before they are told, in units of length: a tenth of a tank's
 /// width.
@@ -115,37 +125,50 @@ pub(super) fn run<V: Planar>(
     random: &mut Random,
     mut watch: impl FnMut(&Frame<V>),
 ) -> Measured {
-    let precision = Precision::default();
-    let mut owner = Owner::new(EntityId(1), Trigger::within(THRESHOLD)).with_model(model);
-    let mut receiver = Receiver::<V>::new(link, &precision, random);
+    let mut owner = Owner::new(ENTITY, Trigger::within(THRESHOLD)).with_model(model);
+    let mut star = star(truth.ticks[0].0, link, random);
     let mut measured = Measured { secs: truth.length().as_secs_f64(), ..Measured::default() };
-    let mut packet = PacketNumber::default();
-    let mut datagram = Vec::new();
     for &(now, state) in &truth.ticks {
-        let export = owner.observe(Observation::Moved(state), now).expect("truths are finite");
-        if let Some(export) = export {
-            let header = Header { packet: packet.on_wire(), sent_at: now, ..Header::default() };
-            datagram.clear();
-            encode_updates(&precision, &header, &[export.vector], &mut datagram)
-                .expect("finite numbers encode");
-            receiver.send(&datagram, now);
-            packet = packet.next();
-            measured.vectors += 1;
-            measured.bytes += datagram.len() as u64;
+        if let Some(export) = owner.observe(Observation::Moved(state), now).expect("truths are finite") {
+            star.export(&export, now);
         }
-        receiver.run_until(now);
-        let Some(placed) = receiver.place(now) else { continue };
-        measured.note_clock(receiver.clock_error(now));
+        star.send_due(now);
+        star.run_until(now);
+        let Some(placed) = place(&mut star, now) else { continue };
+        measured.note_clock(star.clock_error(RECEIVER, now));
         let exported = owner.exported().expect("the first observation exports");
-        measured.note_tick(
-            state.position,
-            exported.position_at(now),
-            &placed,
-            receiver.follows() == Some(exported.generated_at),
-        );
+        let replica = star.replica(RECEIVER, ENTITY, ReplicaKind::Global);
+        let follows = replica.and_then(|replica| replica.followed()).map(|vector| vector.generated_at);
+        let is_after = follows == Some(exported.generated_at);
+        measured.note_tick(state.position, exported.position_at(now), &placed, is_after);
         watch(&Frame { at: now, truth: state.position, placed });
     }
+    let sent = star.link(RECEIVER).statistics();
+    (measured.vectors, measured.bytes) = (sent.sent, sent.sent_bytes);
     measured
+}
+
+const ENTITY: EntityId = EntityId(1);
+const RECEIVER: ReceiverId = ReceiverId(0);
+
+/// One receiver behind links like this one in both directions, on an unsynchronised machine.
+fn star<V: Planar>(begin: SharedInstant, link: &LinkConfig, random: &mut Random) -> Star<V> {
+    let config = DispatcherConfig::as_in_the_papers();
+    let mut star = Star::new(config, Box::new(Broadcast), random.fork(0), begin);
+    let clock = SimClock::unsynchronised(random);
+    let spoke = Spoke::new(link.clone(), random.clone()).clock(clock).synchronised();
+    star.join(RECEIVER, spoke.replicas(KINDS).without_receipts(), begin);
+    star
+}
+
+/// Where each replica places the entity; nothing before all of them can.
+fn place<V: Planar>(star: &mut Star<V>, now: SharedInstant) -> Option<[V; WAYS]> {
+    let mut positions = [V::ZERO; WAYS];
+    for (kind, position) in KINDS.into_iter().zip(&mut positions) {
+        let now = star.clocks(RECEIVER, kind, now)?;
+        *position = star.replica(RECEIVER, ENTITY, kind)?.position(now)?;
+    }
+    Some(positions)
 }
 
 impl Measured {
