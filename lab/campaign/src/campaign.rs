@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use crate::check::{Findings, Law, Violation};
 use crate::plan::Plan;
-use crate::stage::{Outcome, run};
+use crate::run::{PlanOutcome, run};
 
 /// Seeds that found something once, and what it was. Every test run plays them again.
 pub const REGRESSIONS: &[(u64, &str)] = &[
@@ -42,7 +42,7 @@ pub struct Failure {
 
 /// What became of a range of seeds.
 #[derive(Clone, Debug, Default)]
-pub struct Tally {
+pub struct CampaignResult {
     /// How many were played.
     pub seeds: u64,
     /// How much virtual time they took together, in seconds.
@@ -55,28 +55,30 @@ pub struct Tally {
 
 impl Campaign {
     /// Plays all seeds, on all cores.
-    pub fn run(&self) -> Tally {
+    pub fn run(&self) -> CampaignResult {
         let seeds = self.from..self.from + self.seeds;
-        let tallies = seeds.into_par_iter().map(|seed| Tally::of(seed, &play(seed)));
-        tallies.reduce(Tally::default, Tally::and)
+        let tallies = seeds.into_par_iter().map(|seed| CampaignResult::of(seed, &play(seed)));
+        tallies.reduce(CampaignResult::default, CampaignResult::and)
     }
 
     /// Plays those of the seeds that cost little: with at most four clients.
-    pub fn run_small(&self) -> Tally {
+    pub fn run_small(&self) -> CampaignResult {
         let seeds = (self.from..self.from + self.seeds).into_par_iter();
         let small = seeds.filter(|seed| Plan::from_seed(*seed).clients <= 4);
-        small.map(|seed| Tally::of(seed, &play(seed))).reduce(Tally::default, Tally::and)
+        small
+            .map(|seed| CampaignResult::of(seed, &play(seed)))
+            .reduce(CampaignResult::default, CampaignResult::and)
     }
 
     /// Plays seeds in order until one breaks a law; which, and how many were played.
     pub fn run_to_first_failure(&self) -> Option<Failure> {
         let seeds = self.from..self.from + self.seeds;
-        seeds.into_par_iter().find_map_first(|seed| Tally::of(seed, &play(seed)).failures.pop())
+        seeds.into_par_iter().find_map_first(|seed| CampaignResult::of(seed, &play(seed)).failures.pop())
     }
 }
 
 /// Plays one seed. A panic is a violation like any other.
-fn play(seed: u64) -> Outcome {
+fn play(seed: u64) -> PlanOutcome {
     let played = catch_unwind(AssertUnwindSafe(|| run(&Plan::from_seed(seed))));
     played.unwrap_or_else(|panic| {
         let what = panic.downcast_ref::<String>().map(String::as_str);
@@ -84,7 +86,7 @@ fn play(seed: u64) -> Outcome {
         let violation =
             Violation { law: Law::Panic, at: SharedInstant::ZERO, what: format!("panicked: {what}") };
         let findings = Findings { violation: Some(violation), ..Findings::default() };
-        Outcome { findings, digest: 0, lasted: fairpath::time::Span::ZERO }
+        PlanOutcome { findings, digest: 0, lasted: fairpath::time::Span::ZERO }
     })
 }
 
@@ -93,8 +95,8 @@ pub fn replay_line(seed: u64) -> String {
     format!("cargo xtask sim --seed {seed}")
 }
 
-impl Tally {
-    fn of(seed: u64, outcome: &Outcome) -> Self {
+impl CampaignResult {
+    fn of(seed: u64, outcome: &PlanOutcome) -> Self {
         let violation = outcome.findings.violation.clone();
         Self {
             seeds: 1,

@@ -52,12 +52,12 @@
 
 mod campaign;
 mod check;
+mod events;
 mod plan;
+mod run;
 pub mod siege;
-mod stage;
-mod witness;
 
-pub use campaign::{Campaign, Failure, REGRESSIONS, Tally, replay_line};
+pub use campaign::{Campaign, CampaignResult, Failure, REGRESSIONS, replay_line};
 pub use check::{Findings, Law, Violation};
 pub use plan::{Drivers, Incident, Plan, SchedulerPlan};
-pub use stage::{Outcome, run, run_traced};
+pub use run::{PlanOutcome, run, run_traced};

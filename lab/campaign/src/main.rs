@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::process::ExitCode;
 
 use clap::Parser;
-use fairpath_campaign::{Campaign, Failure, Law, Plan, Tally, replay_line, run_traced};
+use fairpath_campaign::{Campaign, CampaignResult, Failure, Law, Plan, replay_line, run_traced};
 
 /// Whole worlds drawn from seeds, broken, healed and checked.
 #[derive(Debug, Parser)]
@@ -78,7 +78,7 @@ fn play_to_first(campaign: Campaign) -> ExitCode {
 }
 
 fn play_all(campaign: Campaign) -> ExitCode {
-    let mut sum = Tally::default();
+    let mut sum = CampaignResult::default();
     let mut told = 0;
     while sum.seeds < campaign.seeds {
         let seeds = CHUNK.min(campaign.seeds - sum.seeds);

@@ -71,7 +71,7 @@ pub enum Drivers {
     Scripts,
 }
 
-/// Who is told, and when. Budgets are in copies for each trigger.
+/// Who is told, and when. BudgetCheck are in copies for each trigger.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[expect(missing_docs, reason = "each is the scheduler of that name")]
 pub enum SchedulerPlan {
@@ -178,7 +178,7 @@ impl Plan {
         let clients = draw_clients(random);
         let secs = if clients > 12 { random.between(5.0, 8.0) } else { random.between(5.0, 14.0) };
         let heals_at = SharedInstant::from_secs_f64(secs);
-        let temper = Temper::draw(random);
+        let temper = FaultMix::draw(random);
         let mut plan = Self {
             seed,
             clients,
@@ -239,7 +239,7 @@ impl Plan {
 /// How bad this world is, and in which ways: a little of everything would hide what one fault alone
 /// does.
 #[derive(Clone, Copy, Debug)]
-struct Temper {
+struct FaultMix {
     delay_ms_max: f64,
     jitter: f64,
     loss: f64,
@@ -254,7 +254,7 @@ struct Temper {
     kinds: u64,
 }
 
-impl Temper {
+impl FaultMix {
     fn draw(random: &mut Random) -> Self {
         let mut some = |chance: f64, high: f64| {
             if random.chance(chance) { random.between(0.0, high) } else { 0.0 }

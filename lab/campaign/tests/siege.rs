@@ -3,7 +3,7 @@
 //! time, so that the comparison is exact.
 
 use fairpath_campaign::SchedulerPlan;
-use fairpath_campaign::siege::{Attack, Damage, Defence, besiege};
+use fairpath_campaign::siege::{Attack, AttackDamage, Defence, besiege};
 use rayon::prelude::*;
 
 /// What a sound server has: speeds and jumps are checked, and nobody owns more than a handful.
@@ -12,8 +12,8 @@ fn sound(scheduler: SchedulerPlan) -> Defence {
 }
 
 /// What each attack did, beside what the well-behaved player did in its place.
-fn all_attacks(defence: Defence, seed: u64) -> Vec<(Attack, Damage, f64)> {
-    let damages: Vec<Damage> =
+fn all_attacks(defence: Defence, seed: u64) -> Vec<(Attack, AttackDamage, f64)> {
+    let damages: Vec<AttackDamage> =
         Attack::ALL.into_par_iter().map(|attack| besiege(attack, defence, seed)).collect();
     let in_peace = damages[0].error;
     assert!(in_peace > 0.1, "they move, and are seen with some error: {in_peace}");
@@ -63,7 +63,7 @@ fn others_do_not_suffer_where_errors_are_made_equal() {
 #[test]
 fn attacks_are_noticed() {
     let damages = all_attacks(sound(SchedulerPlan::Broadcast), 1);
-    let is_noticed = |damage: &Damage| damage.thrown_out + damage.refused > 0;
+    let is_noticed = |damage: &AttackDamage| damage.thrown_out + damage.refused > 0;
     let unnoticed: Vec<Attack> =
         damages.iter().filter(|(_, damage, _)| !is_noticed(damage)).map(|(attack, ..)| *attack).collect();
     // What is repeated is dropped and counted, silent connections close by themselves, and receipts are

@@ -15,7 +15,7 @@ use fairpath::session::{Class, Client, ClientConfig, ClientEvent};
 use fairpath::time::{LocalInstant, Span};
 use fairpath::trigger::Trigger;
 use fairpath::vector::Vec2;
-use fairpath_games::online::{FAIRNESS, Fairness, HostedJetCar, HostedRace, HostedSailing, SHOT, TANK};
+use fairpath_games::online::{FAIRNESS, FairnessReport, HostedJetCar, HostedRace, HostedSailing, SHOT, TANK};
 use fairpath_games::tanks::ConfigError;
 
 use self::guest::Away;
@@ -41,7 +41,7 @@ pub struct Live {
     table: Box<dyn Table>,
     hands: Hands,
     is_compensated: bool,
-    fairness: Option<Fairness>,
+    fairness: Option<FairnessReport>,
     sessions: u32,
 }
 
@@ -130,7 +130,7 @@ impl Live {
                     self.table.begin(&mut self.session);
                 }
                 ClientEvent::Called { method: FAIRNESS, bytes, .. } => {
-                    self.fairness = Fairness::from_bytes(bytes).ok();
+                    self.fairness = FairnessReport::from_bytes(bytes).ok();
                 }
                 _ => self.table.hear(&event),
             }
@@ -149,7 +149,7 @@ impl Live {
     pub fn standing(&self, now: LocalInstant) -> [f64; 7] {
         let statistics = self.session.statistics();
         let millis = |span: Option<Span>| span.map_or(0.0, Span::as_millis_f64);
-        let Fairness { own, mean, spread, players } = self.fairness.unwrap_or_default();
+        let FairnessReport { own, mean, spread, players } = self.fairness.unwrap_or_default();
         let uncertainty = self.session.clock_uncertainty(now);
         let received = statistics.vectors_received as f64;
         [millis(statistics.round_trip), millis(uncertainty), received, players.into(), own, mean, spread]
@@ -174,7 +174,7 @@ mod tests {
     use fairpath::session::{ConnectionId, Server, ServerConfig, Token};
     use fairpath::time::SharedInstant;
     use fairpath::vector::Vector;
-    use fairpath_games::online::Hall;
+    use fairpath_games::online::GameRooms;
 
     const ABOUT: About = About { seed: 1, threshold: 0.3, model: MotionKind::Circular };
 
@@ -185,7 +185,7 @@ mod tests {
         let classes = [(TANK, class().with_model(ABOUT.model)), (SHOT, class())];
         let config = ServerConfig::new(classes, 1);
         let mut server = Server::<Vec2>::new(config, Box::new(Broadcast), Random::from_seed(2));
-        let mut hall = Hall::new(ABOUT.seed);
+        let mut hall = GameRooms::new(ABOUT.seed);
         let mut live = Live::new(game, ABOUT, &Random::from_seed(3)).expect("sound");
         live.set(false, true);
         let mut link = ConnectionId(0);
@@ -199,11 +199,11 @@ mod tests {
             live.session().handle_timeout(local);
             server.handle_timeout(shared);
             while let Some(event) = server.poll_event() {
-                hall.hear(&mut server, &event, shared);
+                hall.handle_event(&mut server, &event, shared);
             }
             hall.play(&mut server, shared);
             if step % 100 == 0 {
-                Fairness::tell_all(&mut server);
+                FairnessReport::send_to_all(&mut server);
             }
             live.drive(0.5, 1.0, true, local);
             while let Some(bytes) = live.session().poll_stream(local) {

@@ -12,9 +12,9 @@ use super::{Findings, Law};
 
 /// Looks at what is kept.
 #[derive(Debug, Default)]
-pub(crate) struct Bounds;
+pub(crate) struct BoundCheck;
 
-impl Bounds {
+impl BoundCheck {
     pub(crate) fn on_queues(&self, who: &str, queues: &Queues, now: SharedInstant, findings: &mut Findings) {
         let bounds = [
             ("bytes in the outbox", queues.outbox_bytes, OUTBOX_BYTES_MAX),

@@ -18,36 +18,36 @@ use crate::plan::SchedulerPlan;
 
 /// What was spent.
 #[derive(Debug)]
-pub(crate) struct Budgets {
+pub(crate) struct BudgetCheck {
     budget: Budget,
     interval_min: Span,
     scheduler: SchedulerPlan,
     /// By transport and direction. Real ones outlive a transport: so much is given away here with
     /// each.
-    buckets: BTreeMap<DatagramRoute, Bucket>,
+    buckets: BTreeMap<DatagramRoute, BudgetBucket>,
     departed: BTreeMap<(EntityId, ReceiverId), SharedInstant>,
-    claims: Claims,
+    claims: ClaimCount,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Bucket {
+struct BudgetBucket {
     level: f64,
     at: SharedInstant,
 }
 
 /// How many claims were made, and how many may have been.
 #[derive(Clone, Copy, Debug, Default)]
-struct Claims {
+struct ClaimCount {
     made: f64,
     allowed: f64,
     new: f64,
     most: f64,
 }
 
-impl Budgets {
+impl BudgetCheck {
     pub(crate) fn new(budget: Budget, interval_min: Span, scheduler: SchedulerPlan) -> Self {
         let (buckets, departed) = (BTreeMap::new(), BTreeMap::new());
-        Self { budget, interval_min, scheduler, buckets, departed, claims: Claims::default() }
+        Self { budget, interval_min, scheduler, buckets, departed, claims: ClaimCount::default() }
     }
 
     /// A datagram left. A client's own clock may be `ppm` faster than time.
@@ -61,10 +61,10 @@ impl Budgets {
     ) {
         let (rate, burst) = (f64::from(self.budget.bytes_per_sec), f64::from(self.budget.burst_bytes));
         let rate = rate * (1.0 + ppm * 1e-6);
-        let full = Bucket { level: burst, at };
+        let full = BudgetBucket { level: burst, at };
         let bucket = self.buckets.entry(way).or_insert(full);
         let since = (at - bucket.at).as_secs_f64();
-        *bucket = Bucket { level: (bucket.level + rate * since).min(burst) - bytes as f64, at };
+        *bucket = BudgetBucket { level: (bucket.level + rate * since).min(burst) - bytes as f64, at };
         let level = bucket.level;
         // A byte for rounding.
         findings.check(Law::Budget, at, level >= -1.0, || {
@@ -128,6 +128,6 @@ impl Budgets {
     pub(crate) fn on_restarted(&mut self) {
         self.buckets.clear();
         self.departed.clear();
-        self.claims = Claims::default();
+        self.claims = ClaimCount::default();
     }
 }

@@ -12,16 +12,16 @@ use super::{Findings, Law};
 
 /// What every clock has shown.
 #[derive(Debug, Default)]
-pub(crate) struct Clocks {
-    seen: BTreeMap<usize, Reading>,
+pub(crate) struct ClockCheck {
+    seen: BTreeMap<usize, ClockReading>,
     /// Until when a clock is excused.
-    excused: BTreeMap<usize, Excuse>,
+    excused: BTreeMap<usize, ClockExcuse>,
     /// How wrong each client's clock was at most in its session.
     worst: BTreeMap<usize, Span>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Reading {
+struct ClockReading {
     session: u32,
     /// How unsure it was when the session began.
     unsure: Span,
@@ -31,14 +31,14 @@ struct Reading {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Excuse {
+enum ClockExcuse {
     /// Until a session that begins this long after.
     Stepped(SharedInstant),
     /// For good, or until it is mended, which counts as a step.
     Drifts,
 }
 
-impl Clocks {
+impl ClockCheck {
     /// A reply that was asked for before a step may come after it: so old can a request be.
     const ROUND_TRIP_MAX: Span = Span::from_secs(6);
     /// By how much a settled clock may be off on a link that is alike both ways, besides jitter.
@@ -60,7 +60,7 @@ impl Clocks {
         let before = self.seen.get(&client).copied().filter(|before| before.session == session);
         let since = before.map_or(now, |before| before.since);
         let unsure = before.map_or(uncertainty, |before| before.unsure);
-        self.seen.insert(client, Reading { session, unsure, local, shared, since });
+        self.seen.insert(client, ClockReading { session, unsure, local, shared, since });
         if let Some(before) = before {
             let (passed, ran) = (local - before.local, shared - before.shared);
             let is_steady =
@@ -84,12 +84,12 @@ impl Clocks {
 
     /// A client's clock jumps.
     pub(crate) fn on_step(&mut self, client: usize, now: SharedInstant) {
-        self.excused.insert(client, Excuse::Stepped(now));
+        self.excused.insert(client, ClockExcuse::Stepped(now));
     }
 
     /// A client's clock drifts more than clocks may.
     pub(crate) fn on_drift(&mut self, client: usize) {
-        self.excused.insert(client, Excuse::Drifts);
+        self.excused.insert(client, ClockExcuse::Drifts);
     }
 
     /// How wrong a client's clock was at most in this session; nothing if it has no excuse to be
@@ -124,8 +124,8 @@ impl Clocks {
     fn is_excused(&self, client: usize, since: SharedInstant) -> bool {
         match self.excused.get(&client) {
             None => false,
-            Some(Excuse::Stepped(at)) => since < *at + Self::ROUND_TRIP_MAX,
-            Some(Excuse::Drifts) => true,
+            Some(ClockExcuse::Stepped(at)) => since < *at + Self::ROUND_TRIP_MAX,
+            Some(ClockExcuse::Drifts) => true,
         }
     }
 }

@@ -11,7 +11,7 @@ use fairpath::vector::{Vec2, Vector};
 
 /// Where an object is, and what its state groups are, as those know who move it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Desired {
+pub(crate) struct ExpectedObject {
     pub(crate) position: Option<Vec2>,
     pub(crate) owner: Option<Party>,
     pub(crate) groups: BTreeMap<u8, Vec<u8>>,
@@ -19,18 +19,18 @@ pub(crate) struct Desired {
 
 /// Asks whether everybody is where they should be.
 #[derive(Debug)]
-pub(crate) struct Converged {
-    desired: BTreeMap<EntityId, Desired>,
+pub(crate) struct ConvergenceCheck {
+    desired: BTreeMap<EntityId, ExpectedObject>,
 }
 
-impl Converged {
+impl ConvergenceCheck {
     /// What the trigger allows between truth and exported path, what the promise of liveness allows
     /// between that and a receiver, and rounding: a tank at rest may be this far off for ever.
     const ERROR_MAX: f64 = 0.3 + 0.3 + 0.02;
     /// How long it may take from when everything is at rest: a second's slew, and some silences.
     pub(crate) const WITHIN: Span = Span::from_secs(50);
 
-    pub(crate) fn new(desired: BTreeMap<EntityId, Desired>) -> Self {
+    pub(crate) fn new(desired: BTreeMap<EntityId, ExpectedObject>) -> Self {
         Self { desired }
     }
 
@@ -100,7 +100,7 @@ impl Converged {
     fn judge(
         &self,
         who: &str,
-        desired: &Desired,
+        desired: &ExpectedObject,
         placed: Option<Vec2>,
         state: impl Fn(u8) -> Option<Vec<u8>>,
     ) -> Option<String> {

@@ -35,15 +35,15 @@ use super::{Findings, Law};
 
 /// What somebody knows who saw every arrival.
 #[derive(Debug)]
-pub(crate) struct Ledgers {
+pub(crate) struct LedgerCheck {
     horizon: Span,
-    objects: BTreeMap<EntityId, Exports>,
-    pages: BTreeMap<(EntityId, ReceiverId), Page>,
+    objects: BTreeMap<EntityId, ExportedPath>,
+    pages: BTreeMap<(EntityId, ReceiverId), FollowedPath>,
 }
 
 /// The exported path of an object, piece by piece.
 #[derive(Debug, Default)]
-struct Exports {
+struct ExportedPath {
     pieces: Vec<(SharedInstant, DrVector<Vec2>)>,
     /// By how much the ledger sees pieces begin earlier than they were booked, times how far that
     /// is, summed up.
@@ -56,7 +56,7 @@ struct Exports {
 
 /// What one receiver has really followed.
 #[derive(Debug, Default)]
-struct Page {
+struct FollowedPath {
     followed: Vec<(SharedInstant, DrVector<Vec2>)>,
     integral: f64,
     /// The distances between what was followed before and after each arrival, summed up.
@@ -70,12 +70,12 @@ struct Page {
 
 /// What the ledger says of a pair.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Said {
+pub(crate) struct LedgerReading {
     pub(crate) accumulated: f64,
     pub(crate) is_settled: bool,
 }
 
-impl Ledgers {
+impl LedgerCheck {
     /// Between samples of a distance: at 25 units per second and a turn of 45° a second, the mean
     /// of the ends of such a piece is right to a ten-thousandth.
     const STEP: Span = Span::from_millis(4);
@@ -111,7 +111,7 @@ impl Ledgers {
         exports.booked_until = exports.booked_until.max(now).max(vector.generated_at);
         for receiver in receivers {
             let late_before = exports.late;
-            let page = || Page { late_before, ..Page::default() };
+            let page = || FollowedPath { late_before, ..FollowedPath::default() };
             self.pages.entry((vector.entity, *receiver)).or_insert_with(page);
         }
     }
@@ -124,7 +124,7 @@ impl Ledgers {
 
     pub(crate) fn on_joined(&mut self, entity: EntityId, receiver: ReceiverId) {
         let late_before = self.objects.get(&entity).map_or(0.0, |exports| exports.late);
-        self.pages.insert((entity, receiver), Page { late_before, ..Page::default() });
+        self.pages.insert((entity, receiver), FollowedPath { late_before, ..FollowedPath::default() });
     }
 
     pub(crate) fn on_removed(&mut self, left: Removed) {
@@ -165,7 +165,7 @@ impl Ledgers {
     pub(crate) fn compare(
         &mut self,
         (entity, receiver): (EntityId, ReceiverId),
-        said: Said,
+        said: LedgerReading,
         clock_error: Span,
         now: SharedInstant,
         findings: &mut Findings,
@@ -197,10 +197,10 @@ impl Ledgers {
     }
 }
 
-impl Page {
+impl FollowedPath {
     /// Integrates up to where the books are. What is past does not change: arrivals are known when
     /// they happen.
-    fn integrate(&mut self, exports: &Exports, horizon: Span) {
+    fn integrate(&mut self, exports: &ExportedPath, horizon: Span) {
         let Some((first, _)) = self.followed.first() else { return };
         let (mut at, until) = (self.until.unwrap_or(*first), exports.booked_until);
         while at < until {
@@ -240,7 +240,7 @@ fn area(
     horizon: Span,
 ) -> f64 {
     let secs = (to - from).as_secs_f64();
-    let count = (secs / Ledgers::STEP.as_secs_f64()).ceil().max(1.0);
+    let count = (secs / LedgerCheck::STEP.as_secs_f64()).ceil().max(1.0);
     let step = secs / count;
     let distance = |index: u32| {
         let t = from + Span::from_secs_f64((f64::from(index) + 0.5) * step);

@@ -14,13 +14,13 @@ use std::fmt;
 
 use fairpath::time::SharedInstant;
 
-pub(crate) use bounds::Bounds;
-pub(crate) use budgets::Budgets;
-pub(crate) use calls::Calls;
-pub(crate) use clocks::Clocks;
-pub(crate) use converged::{Converged, Desired};
-pub(crate) use ledgers::{Ledgers, Said};
-pub(crate) use placed::Placed;
+pub(crate) use bounds::BoundCheck;
+pub(crate) use budgets::BudgetCheck;
+pub(crate) use calls::CallCheck;
+pub(crate) use clocks::ClockCheck;
+pub(crate) use converged::{ConvergenceCheck, ExpectedObject};
+pub(crate) use ledgers::{LedgerCheck, LedgerReading};
+pub(crate) use placed::PlacementCheck;
 
 /// What must hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

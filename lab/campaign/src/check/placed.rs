@@ -16,7 +16,7 @@ use super::{Findings, Law};
 
 /// What everybody has followed so far.
 #[derive(Debug)]
-pub(crate) struct Placed {
+pub(crate) struct PlacementCheck {
     placement: Placement,
     horizon: Span,
     /// By viewer and session, and object.
@@ -26,7 +26,7 @@ pub(crate) struct Placed {
     suspects: Vec<(usize, EntityId, SharedInstant, SharedInstant)>,
 }
 
-impl Placed {
+impl PlacementCheck {
     pub(crate) fn new(placement: Placement, horizon: Span) -> Self {
         Self {
             placement,

@@ -2,7 +2,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use fairpath::vector::{Vec2, Vector};
-use fairpath_games::ethereal::{InputChange, Map, PlayerFrame, PlayerRecord, Recording, ReplayError};
+use fairpath_games::ethereal::{Map, PlayerFrame, PlayerRecord, RecordedInput, Recording, ReplayError};
 use fairpath_predict::{Body, Condition, TICK_SECS};
 
 use super::{Play, Player, Run};
@@ -100,7 +100,7 @@ fn acceleration(before: &[Body], velocity: Vec2) -> Vec2 {
 
 /// What was pressed in the step that led to this tick: what is pressed in the next one is not known
 /// yet.
-fn input_at(changes: &[InputChange], tick: u64) -> Vec2 {
+fn input_at(changes: &[RecordedInput], tick: u64) -> Vec2 {
     let made = changes.partition_point(|change| change.tick < tick);
     made.checked_sub(1).map_or(Vec2::ZERO, |last| changes[last].input.keys.direction())
 }

@@ -4,7 +4,8 @@ use fairpath::time::TickRate;
 use fairpath::vector::Vec2;
 
 use super::history::HISTORY_TICKS;
-use super::map::{Map, MapError};
+use super::map::Map;
+use crate::shared::{OutOfRange, all_within, count_from, positive_up_to};
 
 /// Ticks per second, as in Shi 2014.
 pub const TICKS_PER_SECOND: u32 = 60;
@@ -97,88 +98,26 @@ impl Default for EtherealConfig {
 }
 
 impl EtherealConfig {
-    pub(super) fn check(&self) -> Result<(), ConfigError> {
-        let players = self.players[0].saturating_add(self.players[1]);
-        if players > PLAYERS_MAX {
-            return Err(ConfigError::TooManyPlayers { asked: players });
-        }
-        let counts = [
-            ("score_limit", self.score_limit),
-            ("health_max", self.health_max),
-            ("ammo_max", self.ammo_max),
-            ("damage", self.damage),
-            ("reload_ticks", self.reload_ticks),
-            ("respawn_ticks", self.respawn_ticks),
-            ("item_respawn_ticks", self.item_respawn_ticks),
-        ];
-        if let Some(&(knob, _)) = counts.iter().find(|(_, count)| *count == 0) {
-            return Err(ConfigError::Zero { knob });
-        }
-        if self.shot_range.is_nan() || self.shot_range <= 0.0 {
-            return Err(ConfigError::Zero { knob: "shot_range" });
-        }
-        if self.shot_range > SHOT_RANGE_LIMIT {
-            return Err(ConfigError::RangeTooLong);
-        }
-        if self.fire_lag_ticks >= self.reload_ticks {
-            return Err(ConfigError::LagBeyondReload);
-        }
-        if self.rewind_ticks_max >= HISTORY_TICKS {
-            return Err(ConfigError::RewindTooLong);
-        }
-        Ok(())
+    pub(super) fn check(&self) -> Result<(), OutOfRange> {
+        all_within(&[
+            ("players", f64::from(self.players[0]) + f64::from(self.players[1]), 0.0..=PLAYERS_MAX.into()),
+            count_from("score_limit", self.score_limit, 1),
+            count_from("health_max", self.health_max, 1),
+            count_from("ammo_max", self.ammo_max, 1),
+            count_from("damage", self.damage, 1),
+            count_from("reload_ticks", self.reload_ticks, 1),
+            count_from("respawn_ticks", self.respawn_ticks, 1),
+            count_from("item_respawn_ticks", self.item_respawn_ticks, 1),
+            ("shot_range", self.shot_range, positive_up_to(SHOT_RANGE_LIMIT)),
+            // The trigger must not be free again before its shot has left.
+            ("fire_lag_ticks", self.fire_lag_ticks.into(), 0.0..=f64::from(self.reload_ticks) - 1.0),
+            ("rewind_ticks_max", self.rewind_ticks_max.into(), 0.0..=f64::from(HISTORY_TICKS - 1)),
+        ])
     }
 }
 
 /// From corner to corner of the largest map, and more.
 const SHOT_RANGE_LIMIT: f64 = 100_000.0;
-
-/// Why a match cannot start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ConfigError {
-    /// More than [`PLAYERS_MAX`].
-    TooManyPlayers {
-        /// How many were asked for.
-        asked: u32,
-    },
-    /// A knob that must be positive is not.
-    Zero {
-        /// Its name.
-        knob: &'static str,
-    },
-    /// Beyond 100 000 pixels.
-    RangeTooLong,
-    /// The trigger could be pressed again before its shot is out.
-    LagBeyondReload,
-    /// Beyond what the [history](HISTORY_TICKS) holds.
-    RewindTooLong,
-    /// The map given cannot be played on.
-    Map(MapError),
-}
-
-impl From<MapError> for ConfigError {
-    fn from(error: MapError) -> Self {
-        Self::Map(error)
-    }
-}
-
-impl std::fmt::Display for ConfigError {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::TooManyPlayers { asked } => {
-                write!(out, "{asked} players are too many: at most {PLAYERS_MAX}")
-            }
-            Self::Zero { knob } => write!(out, "{knob} must be positive"),
-            Self::RangeTooLong => write!(out, "shot_range must be at most {SHOT_RANGE_LIMIT}"),
-            Self::LagBeyondReload => write!(out, "fire_lag_ticks must be below reload_ticks"),
-            Self::RewindTooLong => write!(out, "rewind_ticks_max must be below {HISTORY_TICKS}"),
-            Self::Map(error) => error.fmt(out),
-        }
-    }
-}
-
-impl std::error::Error for ConfigError {}
 
 #[cfg(test)]
 mod tests {
@@ -189,14 +128,14 @@ mod tests {
         let broken = |change: fn(&mut EtherealConfig)| {
             let mut config = EtherealConfig::default();
             change(&mut config);
-            config.check()
+            config.check().map_err(|error| error.knob)
         };
         assert_eq!(broken(|_| ()), Ok(()));
-        assert_eq!(broken(|c| c.players = [60, 5]), Err(ConfigError::TooManyPlayers { asked: 65 }));
-        assert_eq!(broken(|c| c.health_max = 0), Err(ConfigError::Zero { knob: "health_max" }));
-        assert_eq!(broken(|c| c.shot_range = f64::NAN), Err(ConfigError::Zero { knob: "shot_range" }));
-        assert_eq!(broken(|c| c.shot_range = f64::INFINITY), Err(ConfigError::RangeTooLong));
-        assert_eq!(broken(|c| c.fire_lag_ticks = 12), Err(ConfigError::LagBeyondReload));
-        assert_eq!(broken(|c| c.rewind_ticks_max = HISTORY_TICKS), Err(ConfigError::RewindTooLong));
+        assert_eq!(broken(|c| c.players = [60, 5]), Err("players"));
+        assert_eq!(broken(|c| c.health_max = 0), Err("health_max"));
+        assert_eq!(broken(|c| c.shot_range = f64::NAN), Err("shot_range"));
+        assert_eq!(broken(|c| c.shot_range = f64::INFINITY), Err("shot_range"));
+        assert_eq!(broken(|c| c.fire_lag_ticks = 12), Err("fire_lag_ticks"));
+        assert_eq!(broken(|c| c.rewind_ticks_max = HISTORY_TICKS), Err("rewind_ticks_max"));
     }
 }

@@ -5,8 +5,9 @@ use fairpath::time::SharedInstant;
 use fairpath::vector::Vec2;
 use fairpath_sim::trace::{StateKind, StateRow};
 
-use super::player::{Condition, Player, Team};
+use super::player::{Condition, Player};
 use super::world::Ethereal;
+use crate::shared::Team;
 
 /// One player at one tick.
 #[derive(Clone, Copy, Debug, PartialEq)]

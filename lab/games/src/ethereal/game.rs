@@ -4,23 +4,23 @@ use fairpath::number::EntityId;
 use fairpath::random::Random;
 
 use super::bot::{Bot, Temperament};
-use super::config::{ConfigError, EtherealConfig};
+use super::config::EtherealConfig;
 use super::input::Input;
-use super::player::Team;
 use super::recording::Recording;
 use super::view::View;
 use super::world::Ethereal;
+use crate::shared::{OutOfRange, Team};
 
 /// Who plays.
 #[derive(Clone, Debug)]
-pub enum Seat {
+pub enum Driver {
     /// Somebody who decides from what is shown.
     Bot(Box<Bot>),
     /// A person, or whoever sets the input between steps.
     Hands(Input),
 }
 
-impl Seat {
+impl Driver {
     /// A bot.
     pub fn bot(bot: Bot) -> Self {
         Self::Bot(Box::new(bot))
@@ -40,12 +40,12 @@ impl Seat {
 /// ```
 /// use fairpath::number::EntityId;
 /// use fairpath::vector::Vec2;
-/// use fairpath_games::ethereal::{EtherealConfig, Input, Keys, Match, Seat, TOP_SPEED};
+/// use fairpath_games::ethereal::{Driver, EtherealConfig, Input, Keys, Match, TOP_SPEED};
 ///
-/// # fn main() -> Result<(), fairpath_games::ethereal::ConfigError> {
+/// # fn main() -> Result<(), fairpath_games::shared::OutOfRange> {
 /// // A person takes over player 0 and runs to the right, aiming ahead.
 /// let mut game = Match::of_bots(EtherealConfig::default(), 1)?;
-/// game.seat(EntityId(0), Seat::Hands(Input::new(Keys::RIGHT, Vec2::new(0.0, 0.0))));
+/// game.seat(EntityId(0), Driver::Hands(Input::new(Keys::RIGHT, Vec2::new(0.0, 0.0))));
 /// for _ in 0..10 {
 ///     game.step();
 /// }
@@ -56,22 +56,22 @@ impl Seat {
 #[derive(Clone, Debug)]
 pub struct Match {
     ethereal: Ethereal,
-    seats: Vec<Seat>,
+    drivers: Vec<Driver>,
     inputs: Vec<Input>,
     recording: Option<Recording>,
 }
 
 impl Match {
     /// Every player a bot, their temperaments in turn on both sides.
-    pub fn of_bots(config: EtherealConfig, seed: u64) -> Result<Self, ConfigError> {
+    pub fn of_bots(config: EtherealConfig, seed: u64) -> Result<Self, OutOfRange> {
         let mut turn = [0; 2];
         let talks = Team::BOTH.map(|team| team_talk(seed, team));
         Self::new(config, seed, |ethereal, id, random| {
-            let Some(player) = ethereal.player(id) else { return Seat::Hands(Input::IDLE) };
+            let Some(player) = ethereal.player(id) else { return Driver::Hands(Input::IDLE) };
             let team = player.team().index();
             let temperament = Temperament::ALL[turn[team] % Temperament::ALL.len()];
             turn[team] += 1;
-            Seat::bot(Bot::new(temperament, talks[team].clone(), random))
+            Driver::bot(Bot::new(temperament, talks[team].clone(), random))
         })
     }
 
@@ -79,32 +79,32 @@ impl Match {
     pub fn new(
         config: EtherealConfig,
         seed: u64,
-        mut seat: impl FnMut(&Ethereal, EntityId, Random) -> Seat,
-    ) -> Result<Self, ConfigError> {
+        mut driver: impl FnMut(&Ethereal, EntityId, Random) -> Driver,
+    ) -> Result<Self, OutOfRange> {
         let ethereal = Ethereal::new(config, seed)?;
         let dice = Random::from_seed(seed);
-        let seats: Vec<Seat> = ethereal
+        let drivers: Vec<Driver> = ethereal
             .players()
             .iter()
-            .map(|player| seat(&ethereal, player.id(), dice.fork(SEATS + u64::from(player.id().0))))
+            .map(|player| driver(&ethereal, player.id(), dice.fork(DRIVERS + u64::from(player.id().0))))
             .collect();
-        let inputs = vec![Input::IDLE; seats.len()];
-        Ok(Self { ethereal, seats, inputs, recording: None })
+        let inputs = vec![Input::IDLE; drivers.len()];
+        Ok(Self { ethereal, drivers, inputs, recording: None })
     }
 
     /// The same, keeping a recording from here on. Only one from the start can be replayed.
     #[must_use]
     pub fn with_recording(mut self) -> Self {
-        let kinds: Vec<_> = self.seats.iter().map(Seat::temperament).collect();
+        let kinds: Vec<_> = self.drivers.iter().map(Driver::temperament).collect();
         self.recording = Some(Recording::begin(&self.ethereal, &kinds));
         self
     }
 
     /// Puts somebody into a seat, for whoever sat there; nothing happens if there is no such
     /// player.
-    pub fn seat(&mut self, player: EntityId, somebody: Seat) {
-        if let Some(seat) = self.seats.get_mut(player.0 as usize) {
-            *seat = somebody;
+    pub fn seat(&mut self, player: EntityId, driver: Driver) {
+        if let Some(seat) = self.drivers.get_mut(player.0 as usize) {
+            *seat = driver;
         }
     }
 
@@ -117,16 +117,16 @@ impl Match {
     /// reckoning places them, for example. It is called only for bots that look in this tick.
     pub fn step_showing(&mut self, mut screen: impl FnMut(&mut View)) {
         let tick = self.ethereal.tick();
-        for ((id, seat), input) in (0..).map(EntityId).zip(&mut self.seats).zip(&mut self.inputs) {
-            match seat {
-                Seat::Hands(hands) => *input = *hands,
-                Seat::Bot(bot) if bot.is_looking(tick) => {
+        for ((id, driver), input) in (0..).map(EntityId).zip(&mut self.drivers).zip(&mut self.inputs) {
+            match driver {
+                Driver::Hands(hands) => *input = *hands,
+                Driver::Bot(bot) if bot.is_looking(tick) => {
                     let Some(mut view) = self.ethereal.look(id) else { continue };
                     screen(&mut view);
                     *input = bot.play(self.ethereal.map(), &view);
                 }
                 // Between looks the hands stay as they are.
-                Seat::Bot(_) => {}
+                Driver::Bot(_) => {}
             }
         }
         self.ethereal.step(&self.inputs);
@@ -141,8 +141,8 @@ impl Match {
     }
 
     /// Who plays, in the order of players.
-    pub fn seats(&self) -> &[Seat] {
-        &self.seats
+    pub fn drivers(&self) -> &[Driver] {
+        &self.drivers
     }
 
     /// What everybody did in the last tick, in the order of players.
@@ -157,7 +157,7 @@ impl Match {
 }
 
 /// Keeps seats' dice apart from the world's, which forks the same seed with small numbers.
-const SEATS: u64 = 1 << 32;
+const DRIVERS: u64 = 1 << 32;
 const TALKS: u64 = 1 << 33;
 
 /// What a team's bots say to each other: dice that they all read alike.

@@ -11,25 +11,25 @@ pub const HISTORY_TICKS: u32 = 64;
 pub(super) struct History {
     players: usize,
     /// Tick after tick, player after player.
-    moments: Vec<Moment>,
+    moments: Vec<PastPlayer>,
 }
 
 /// Where a player was at one tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Moment {
+pub(super) struct PastPlayer {
     pub(super) position: Vec2,
     pub(super) life: u16,
     pub(super) is_alive: bool,
 }
 
-const NOWHERE: Moment = Moment { position: Vec2::ZERO, life: 0, is_alive: false };
+const NOWHERE: PastPlayer = PastPlayer { position: Vec2::ZERO, life: 0, is_alive: false };
 
 impl History {
     pub(super) fn new(players: usize) -> Self {
         Self { players, moments: vec![NOWHERE; players * HISTORY_TICKS as usize] }
     }
 
-    pub(super) fn remember(&mut self, tick: u64, moments: impl Iterator<Item = Moment>) {
+    pub(super) fn remember(&mut self, tick: u64, moments: impl Iterator<Item = PastPlayer>) {
         let start = self.start_of(tick);
         for (slot, moment) in self.moments[start..start + self.players].iter_mut().zip(moments) {
             *slot = moment;
@@ -37,7 +37,7 @@ impl History {
     }
 
     /// Everybody at `tick`, which must be one of the newest [`HISTORY_TICKS`].
-    pub(super) fn at(&self, tick: u64) -> &[Moment] {
+    pub(super) fn at(&self, tick: u64) -> &[PastPlayer] {
         let start = self.start_of(tick);
         &self.moments[start..start + self.players]
     }

@@ -5,6 +5,8 @@ use std::ops::BitOr;
 
 use fairpath::vector::{Vec2, Vector};
 
+use crate::shared::PlayerInput;
+
 /// What a player's hands do during one tick: a person's or a bot's.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Input {
@@ -26,17 +28,16 @@ impl Input {
     pub const fn new(keys: Keys, aim: Vec2) -> Self {
         Self { keys, aim, seen_ticks_ago: 0 }
     }
+}
 
-    /// The same as a mouse and a keyboard could have done it: known keys only, the cursor within
-    /// reach and on a grid of hundredths of a pixel. Every input passes through here on its way
-    /// in.
-    #[must_use]
-    pub fn limited(self) -> Self {
-        /// No world is that large.
+impl PlayerInput for Input {
+    /// Keeps known keys only, and the cursor within reach on a grid of hundredths of a pixel.
+    fn limited(self) -> Self {
+        /// Larger than any map.
         const REACH: f64 = 1e6;
         let on_grid = |axis: f64| {
             let within = if axis.is_nan() { 0.0 } else { axis.clamp(-REACH, REACH) };
-            // The sum makes −0 a plain 0: text has only one of them.
+            // Adding zero turns −0 into 0: XML text stores only one of them.
             (within * 100.0).round() / 100.0 + 0.0
         };
         Self {
@@ -44,6 +45,19 @@ impl Input {
             aim: Vec2::new(on_grid(self.aim.x), on_grid(self.aim.y)),
             seen_ticks_ago: self.seen_ticks_ago,
         }
+    }
+
+    fn axes(self) -> [f64; 4] {
+        [self.aim.x, self.aim.y, self.seen_ticks_ago.into(), 0.0]
+    }
+
+    fn buttons(self) -> u32 {
+        self.keys.bits().into()
+    }
+
+    fn from_axes([x, y, seen_ticks_ago, _]: [f64; 4], buttons: u32) -> Self {
+        let keys = Keys::from_bits(buttons as u8);
+        Self { keys, aim: Vec2::new(x, y), seen_ticks_ago: seen_ticks_ago as u8 }
     }
 }
 

@@ -7,7 +7,8 @@ use fairpath::random::Random;
 use fairpath::vector::Vec2;
 
 use super::item::{ItemKind, ItemSpot};
-use super::player::{PLAYER_RADIUS, Team};
+use super::player::PLAYER_RADIUS;
+use crate::shared::Team;
 
 /// Side of a cell, in pixels. A passage of one cell lets two players pass each other, just.
 pub const CELL_SIZE: f64 = 128.0;
@@ -26,7 +27,7 @@ pub struct Map {
     columns: u32,
     rows: u32,
     cells: Vec<Cell>,
-    walls: Vec<Rectangle>,
+    walls: Vec<AlignedRectangle>,
     starts: [Vec<Vec2>; 2],
     items: Vec<ItemSpot>,
 }
@@ -56,7 +57,7 @@ pub struct GridCell {
 
 /// A rectangle along the axes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Rectangle {
+pub struct AlignedRectangle {
     /// The corner with the smallest coordinates.
     pub low: Vec2,
     /// The corner with the largest.
@@ -74,7 +75,7 @@ impl Map {
     /// A map of the same size with its own walls and items. As fair as the fixed one: it looks the
     /// same after a half turn. Every part of the floor can be reached from every other.
     pub fn generate(random: &mut Random) -> Self {
-        let mut plan = Plan::bare();
+        let mut plan = MapDraft::bare();
         for _ in 0..WALL_PAIRS {
             plan.place_wall_pair(random);
         }
@@ -143,13 +144,13 @@ impl Map {
     }
 
     /// The whole map, from corner to corner.
-    pub fn bounds(&self) -> Rectangle {
+    pub fn bounds(&self) -> AlignedRectangle {
         let high = Vec2::new(f64::from(self.columns), f64::from(self.rows)) * (0.5 * CELL_SIZE);
-        Rectangle { low: -high, high }
+        AlignedRectangle { low: -high, high }
     }
 
     /// All walls inside the bounds, as few rectangles as rows of cells easily give; none overlap.
-    pub fn walls(&self) -> &[Rectangle] {
+    pub fn walls(&self) -> &[AlignedRectangle] {
         &self.walls
     }
 
@@ -266,8 +267,8 @@ impl Map {
         (low + Vec2::new(x.0, y.0), [x.1, y.1])
     }
 
-    fn merged_walls(&self) -> Vec<Rectangle> {
-        let mut walls: Vec<Rectangle> = Vec::new();
+    fn merged_walls(&self) -> Vec<AlignedRectangle> {
+        let mut walls: Vec<AlignedRectangle> = Vec::new();
         for row in 0..self.rows as i32 {
             let mut column = 0;
             while column < self.columns as i32 {
@@ -288,14 +289,15 @@ impl Map {
 
     /// Lengthens the wall above by this run of cells if they have the same width, or begins
     /// another.
-    fn add_run(&self, walls: &mut Vec<Rectangle>, first: i32, last: i32, row: i32) {
+    fn add_run(&self, walls: &mut Vec<AlignedRectangle>, first: i32, last: i32, row: i32) {
         let half = Vec2::new(0.5, 0.5) * CELL_SIZE;
         let low = self.centre_of(GridCell { column: first, row }) - half;
         let high = self.centre_of(GridCell { column: last, row }) + half;
-        let fits = |wall: &&mut Rectangle| wall.low.x == low.x && wall.high == Vec2::new(high.x, low.y);
+        let fits =
+            |wall: &&mut AlignedRectangle| wall.low.x == low.x && wall.high == Vec2::new(high.x, low.y);
         match walls.iter_mut().find(fits) {
             Some(wall) => wall.high.y = high.y,
-            None => walls.push(Rectangle { low, high }),
+            None => walls.push(AlignedRectangle { low, high }),
         }
     }
 }
@@ -325,7 +327,7 @@ impl Cell {
     }
 }
 
-impl Rectangle {
+impl AlignedRectangle {
     /// Whether a point lies inside or on the border.
     pub fn contains(&self, point: Vec2) -> bool {
         (self.low.x..=self.high.x).contains(&point.x) && (self.low.y..=self.high.y).contains(&point.y)
@@ -457,11 +459,11 @@ const ITEM_PAIRS_PER_KIND: u32 = 3;
 const START_COLUMNS: i32 = 4;
 
 /// A map being drawn.
-struct Plan {
+struct MapDraft {
     cells: Vec<Cell>,
 }
 
-impl Plan {
+impl MapDraft {
     /// No walls, starts at both ends.
     fn bare() -> Self {
         let cells = vec![Cell::Floor; (GENERATED_COLUMNS * GENERATED_ROWS) as usize];

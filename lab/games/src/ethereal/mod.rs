@@ -17,7 +17,7 @@
 //! - [`Bot`] plays like a person of some [`Temperament`]: it decides a few times per second, from a
 //!   [`View`]
 //! - [`Map`] is the static world: bounds, walls as a grid and as rectangles, lines of sight
-//! - [`Recording`] keeps births, deaths, inputs and snapshots; its [`Replay`] gives the same bits
+//! - [`Recording`] keeps births, deaths, inputs and snapshots; its [`CheckedReplay`] gives the same bits
 //!   and checks them
 //! - [`PlayStatistics`] says what the play looked like
 //!
@@ -53,20 +53,21 @@ mod world;
 
 pub use bot::{Bot, Temperament};
 pub use config::{
-    ACCELERATION, ConfigError, EtherealConfig, Ground, PLAYERS_MAX, SCREEN, TICK_RATE, TICKS_PER_SECOND,
-    TOP_SPEED,
+    ACCELERATION, EtherealConfig, Ground, PLAYERS_MAX, SCREEN, TICK_RATE, TICKS_PER_SECOND, TOP_SPEED,
 };
 pub use frame::PlayerFrame;
-pub use game::{Match, REFERENCE_DIGEST, Seat, reference_digest};
+pub use game::{Driver, Match, REFERENCE_DIGEST, reference_digest};
 pub use history::HISTORY_TICKS;
 pub use input::{Input, Keys};
 pub use item::{Item, ItemKind, ItemSpot, PICK_UP_WITHIN};
-pub use map::{CELL_SIZE, CELLS_PER_SIDE_MAX, Cell, GridCell, Map, MapError, Rectangle};
-pub use player::{Body, Condition, PLAYER_RADIUS, Player, Team};
+pub use map::{AlignedRectangle, CELL_SIZE, CELLS_PER_SIDE_MAX, Cell, GridCell, Map, MapError};
+pub use player::{Body, Condition, PLAYER_RADIUS, Player};
 pub use recording::{
-    Desync, Difference, InputChange, LifeRecord, PlayerRecord, RECORDING_TICKS_MAX, Recording, Replay,
-    ReplayError, SNAPSHOT_TICKS, Snapshot, XML_BYTES_MAX, XmlError, XmlProblem,
+    CheckedReplay, Desync, Difference, LifeRecord, PlayerRecord, PlayerSnapshot, RECORDING_TICKS_MAX,
+    RecordedInput, Recording, ReplayError, SNAPSHOT_TICKS, XML_BYTES_MAX, XmlError, XmlProblem,
 };
 pub use statistics::PlayStatistics;
 pub use view::{SIGHT, SeenItem, SeenPlayer, View};
 pub use world::{Ethereal, Event, ShotEnd};
+
+pub use crate::shared::Team;

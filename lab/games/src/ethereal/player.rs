@@ -8,38 +8,11 @@ use fairpath_sim::Digest;
 use super::config::{ACCELERATION, EtherealConfig, TICK_RATE, TOP_SPEED};
 use super::input::{Input, Keys};
 use super::map::Map;
+use crate::shared::{Team, add_vector};
 
 /// Half the width of a player: Shi 2014's players are about 60 pixels wide. Against walls a player
 /// is a square of that width, against shots a disc.
 pub const PLAYER_RADIUS: f64 = 30.0;
-
-/// One of the two sides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Team {
-    /// Starts at negative x.
-    Red,
-    /// Starts at positive x.
-    Blue,
-}
-
-impl Team {
-    /// Both, in order.
-    pub const BOTH: [Self; 2] = [Self::Red, Self::Blue];
-
-    /// The other side.
-    #[must_use]
-    pub const fn other(self) -> Self {
-        match self {
-            Self::Red => Self::Blue,
-            Self::Blue => Self::Red,
-        }
-    }
-
-    /// 0 or 1.
-    pub const fn index(self) -> usize {
-        self as usize
-    }
-}
 
 /// What moves: all that keys and walls need to know, and all that a prediction from keys needs to
 /// run.
@@ -94,7 +67,7 @@ pub struct Player {
     pub(super) health: u32,
     pub(super) ammo: u32,
     pub(super) reloaded_at: u64,
-    pub(super) pressed: Option<Pressed>,
+    pub(super) pressed: Option<PendingShot>,
     pub(super) kills: u32,
     pub(super) deaths: u32,
 }
@@ -115,7 +88,7 @@ pub enum Condition {
 
 /// A shot on its way from the finger to the muzzle.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Pressed {
+pub(super) struct PendingShot {
     pub(super) leaves_at: u64,
     pub(super) aim: Vec2,
     pub(super) rewind_ticks: u32,
@@ -256,7 +229,7 @@ impl Player {
         };
         digest.u16(self.life).u8(condition).u64(until);
         for vector in [self.body.position, self.body.velocity, self.acceleration, self.input.aim] {
-            digest.f64(vector.x).f64(vector.y);
+            add_vector(vector, digest);
         }
         digest.u8(self.input.keys.bits()).u8(self.input.seen_ticks_ago);
         digest.u32(self.health).u32(self.ammo).u64(self.reloaded_at).u32(self.kills).u32(self.deaths);

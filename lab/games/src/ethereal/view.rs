@@ -8,8 +8,9 @@ use fairpath::vector::Vec2;
 
 use super::config::SCREEN;
 use super::item::ItemKind;
-use super::player::{Body, Player, Team};
+use super::player::{Body, Player};
 use super::world::Ethereal;
+use crate::shared::Team;
 
 /// How far away an enemy can be seen to either side, and up or down. The window follows the mouse,
 /// as far as the player is still in it: so one window's size, as in Shi 2014. Walls hide nobody

@@ -2,23 +2,24 @@
 
 use fairpath::number::EntityId;
 use fairpath::random::Random;
-use fairpath::time::SharedInstant;
+use fairpath::time::{SharedInstant, TickRate};
 use fairpath::vector::{Vec2, Vector};
 use fairpath_sim::Digest;
 
-use super::config::{ConfigError, EtherealConfig, Ground, TICK_RATE};
-use super::history::{HISTORY_TICKS, History, Moment};
+use super::config::{EtherealConfig, Ground, PLAYERS_MAX, TICK_RATE};
+use super::history::{HISTORY_TICKS, History, PastPlayer};
 use super::input::{Input, Keys};
 use super::item::{Item, ItemKind, PICK_UP_WITHIN};
 use super::map::Map;
-use super::player::{Condition, PLAYER_RADIUS, Player, Pressed, Team};
+use super::player::{Condition, PLAYER_RADIUS, PendingShot, Player};
+use crate::shared::{Game, Moving, OutOfRange, PlayerInput, Team};
 
 /// A match: the whole state, and nothing outside it.
 ///
 /// [`step`](Self::step) plays one tick. The same rules, seed and inputs give the same bits. Between
 /// steps every accessor shows the world as it is at [`now`](Self::now); [`events`](Self::events)
 /// tells what happened on the way there.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Ethereal {
     config: EtherealConfig,
     map: Map,
@@ -97,7 +98,7 @@ pub enum ShotEnd {
 
 impl Ethereal {
     /// A match about to begin: everybody at the start, all items there, the time zero.
-    pub fn new(config: EtherealConfig, seed: u64) -> Result<Self, ConfigError> {
+    pub fn new(config: EtherealConfig, seed: u64) -> Result<Self, OutOfRange> {
         config.check()?;
         let seeded = Random::from_seed(seed);
         let map = match &config.ground {
@@ -105,10 +106,10 @@ impl Ethereal {
             Ground::Generated => Map::generate(&mut seeded.fork(0)),
             Ground::Given(map) => map.clone(),
         };
-        let teams = [(Team::Red, config.players[0]), (Team::Blue, config.players[1])];
-        let sides = teams.into_iter().flat_map(|(team, players)| (0..players).map(move |_| team));
-        let players: Vec<Player> =
-            (0..).zip(sides).map(|(number, team)| Player::waiting(EntityId(number), team)).collect();
+        let players: Vec<Player> = (0..)
+            .zip(Team::of_players(config.players))
+            .map(|(number, team)| Player::waiting(EntityId(number), team))
+            .collect();
         let mut game = Self {
             items: map.items().iter().map(|spot| Item { spot: *spot, back_at: 0 }).collect(),
             history: History::new(players.len()),
@@ -256,7 +257,7 @@ impl Ethereal {
             }
             player.ammo -= 1;
             player.reloaded_at = self.tick + u64::from(self.config.reload_ticks);
-            player.pressed = Some(Pressed {
+            player.pressed = Some(PendingShot {
                 leaves_at: self.tick + u64::from(self.config.fire_lag_ticks),
                 aim: player.input.aim,
                 rewind_ticks: u32::from(player.input.seen_ticks_ago).min(self.config.rewind_ticks_max),
@@ -375,12 +376,51 @@ impl Ethereal {
     }
 
     fn remember(&mut self, tick: u64) {
-        let moments = self.players.iter().map(|player| Moment {
+        let moments = self.players.iter().map(|player| PastPlayer {
             position: player.body.position,
             life: player.life,
             is_alive: player.is_alive(),
         });
         self.history.remember(tick, moments);
+    }
+}
+
+impl Game for Ethereal {
+    type Config = EtherealConfig;
+    type Input = Input;
+    type ConfigError = OutOfRange;
+
+    const NAME: &'static str = "ethereal";
+    const TICK_RATE: TickRate = TICK_RATE;
+
+    fn begin(config: &EtherealConfig, seed: u64) -> Result<Self, OutOfRange> {
+        Self::new(config.clone(), seed)
+    }
+
+    fn seats(config: &EtherealConfig) -> u32 {
+        config.players[0].saturating_add(config.players[1]).min(PLAYERS_MAX)
+    }
+
+    fn advance(&mut self, inputs: &[Input]) {
+        self.step(inputs);
+    }
+
+    fn tick(&self) -> u64 {
+        self.tick
+    }
+
+    fn moving(&self) -> impl Iterator<Item = Moving> {
+        self.players.iter().filter(|player| player.is_alive()).map(|player| Moving {
+            id: player.id,
+            life: player.life,
+            has_jumped: player.condition == Condition::Spawned,
+            state: player.state(),
+        })
+    }
+
+    fn corners(&self) -> (Vec2, Vec2) {
+        let bounds = self.map.bounds();
+        (bounds.low, bounds.high)
     }
 }
 

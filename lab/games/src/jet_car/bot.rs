@@ -16,9 +16,9 @@ use fairpath::vector::{Vec2, Vector};
 
 use super::config::{JetCarConfig, TICK_RATE};
 use super::input::Input;
-use super::scene::{Car, Obstruction, Scene};
+use super::scene::{Car, JetCarScene, Obstruction};
 
-/// A player who decides from a [`Scene`].
+/// A player who decides from a [`JetCarScene`].
 #[derive(Clone, Debug)]
 pub struct Bot {
     skill: Skill,
@@ -146,7 +146,7 @@ impl Bot {
 
     /// Looks at what is shown, if it is time to, and says what the hands do. `now` is the player's
     /// own time, which the scene may be behind or ahead of.
-    pub fn drive(&mut self, rules: &JetCarConfig, now: SharedInstant, scene: &Scene) -> Input {
+    pub fn drive(&mut self, rules: &JetCarConfig, now: SharedInstant, scene: &JetCarScene) -> Input {
         if self.is_looking(now) {
             let look_secs = self.skill.look_secs * self.random.between(0.5, 1.5);
             self.look_at = now + Span::from_secs_f64(look_secs);
@@ -177,7 +177,7 @@ impl Bot {
     }
 
     /// Compares what the car did since the last look with what the hands did.
-    fn notice_surprises(&mut self, rules: &JetCarConfig, scene: &Scene) {
+    fn notice_surprises(&mut self, rules: &JetCarConfig, scene: &JetCarScene) {
         let pushed = std::mem::replace(&mut self.pushed, Vec2::ZERO) * rules.acceleration();
         // Wind explains everything.
         let car = Some(scene.car).filter(|_| scene.gust.is_none());
@@ -197,7 +197,7 @@ impl Bot {
         self.seen = car;
     }
 
-    fn decide(&mut self, rules: &JetCarConfig, now: SharedInstant, scene: &Scene) -> Input {
+    fn decide(&mut self, rules: &JetCarConfig, now: SharedInstant, scene: &JetCarScene) -> Input {
         let imagined = self.imagine(rules, now, scene);
         let threats = self.threats(rules, &imagined);
         let wishes = (0..PLACES).map(|number| {
@@ -215,7 +215,7 @@ impl Bot {
 
     /// The screen ahead by the reaction time, as far as its own hands and plain motion go; things
     /// are not seen exactly.
-    fn imagine(&mut self, rules: &JetCarConfig, now: SharedInstant, scene: &Scene) -> Scene {
+    fn imagine(&mut self, rules: &JetCarConfig, now: SharedInstant, scene: &JetCarScene) -> JetCarScene {
         let mut imagined = scene.clone();
         let mut hands = self.decided.iter().copied().peekable();
         let mut held = self.hands;
@@ -236,7 +236,7 @@ impl Bot {
     }
 
     /// Those it has an eye on: the nearest that can still be met.
-    fn threats(&self, rules: &JetCarConfig, scene: &Scene) -> Vec<Obstruction> {
+    fn threats(&self, rules: &JetCarConfig, scene: &JetCarScene) -> Vec<Obstruction> {
         let car = scene.car.position;
         let until = |one: &Obstruction| (car.y - one.position.y) / one.speed(rules);
         let mut threats: Vec<Obstruction> = scene.obstructions.clone();
@@ -247,7 +247,7 @@ impl Bot {
     }
 
     /// How bad it would be to go to `place` now.
-    fn fear(&self, rules: &JetCarConfig, scene: &Scene, threats: &[Obstruction], place: f64) -> f64 {
+    fn fear(&self, rules: &JetCarConfig, scene: &JetCarScene, threats: &[Obstruction], place: f64) -> f64 {
         let target = Vec2::new(place, rules.start().y);
         let (mut position, mut velocity) = (scene.car.position, scene.car.velocity);
         let edge = 0.5 * rules.car_size + CAUTION;

@@ -6,7 +6,7 @@ use fairpath::vector::{Vec2, Vector};
 use fairpath_sim::Digest;
 
 use super::config::{Gusts, JetCarConfig, TICK_RATE};
-use super::scene::{Gust, OBSTRUCTIONS_MAX, Obstruction, Pace, Scene, Size};
+use super::scene::{Gust, JetCarScene, OBSTRUCTIONS_MAX, Obstruction, Pace, Size};
 use crate::shared::add_random;
 
 /// The dice of a run. Obstructions and wind have streams of their own: with wind and without, the
@@ -30,7 +30,7 @@ impl Dice {
     }
 
     /// Adds to the scene what appears in the tick about to be played.
-    pub(super) fn throw(&mut self, rules: &JetCarConfig, scene: &mut Scene) {
+    pub(super) fn throw(&mut self, rules: &JetCarConfig, scene: &mut JetCarScene) {
         if scene.tick >= self.spawn_at {
             let obstruction = self.spawn(rules);
             if scene.obstructions.len() < OBSTRUCTIONS_MAX {

@@ -2,7 +2,7 @@
 
 use fairpath::vector::Vec2;
 
-use crate::shared::{Hands, axis};
+use crate::shared::{PlayerInput, axis};
 
 /// What a player's hands do during one tick: a person's or a bot's.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -27,7 +27,7 @@ impl Input {
     }
 }
 
-impl Hands for Input {
+impl PlayerInput for Input {
     fn limited(self) -> Self {
         Self { right: axis(self.right, -1.0), down: axis(self.down, -1.0) }
     }
@@ -36,7 +36,7 @@ impl Hands for Input {
         [self.right, self.down, 0.0, 0.0]
     }
 
-    fn from_axes([right, down, ..]: [f64; 4]) -> Self {
+    fn from_axes([right, down, ..]: [f64; 4], _: u32) -> Self {
         Self { right, down }
     }
 }

@@ -6,16 +6,16 @@
 //! way to the server takes away.
 //!
 //! ```text
-//! Scene ──▶ Bot / a person ──▶ Input ──▶ JetCar::step ──▶ Scene, events
+//! JetCarScene ──▶ Bot / a person ──▶ Input ──▶ JetCar::step ──▶ JetCarScene, events
 //!  ▲                                      Dice: what comes down, when wind blows
 //!  └─── what this player's screen shows: the truth, an old one, or an extrapolated one
 //! ```
 //!
-//! - [`JetCar`] is the run as the server plays it: a [`Scene`] and its dice
-//! - [`Scene`] is all that a client is sent, draws, and can play on by itself with [`Scene::step`]
+//! - [`JetCar`] is the run as the server plays it: a [`JetCarScene`] and its dice
+//! - [`JetCarScene`] is all that a client is sent, draws, and can play on by itself with [`JetCarScene::step`]
 //! - [`Bot`] plays like a practised person: it looks a few times per second, and its hands follow
 //!   later
-//! - [`Run`] is a run with its player; [`InputLog`](crate::shared::InputLog) keeps it, and its
+//! - [`JetCarRun`] is a run with its player; [`InputLog`](crate::shared::InputLog) keeps it, and its
 //!   replay gives the same bits
 //!
 //! ## What a client can predict
@@ -54,6 +54,6 @@ mod world;
 pub use bot::{Bot, Skill};
 pub use config::{Gusts, JetCarConfig, POINTS_AVOIDED, POINTS_HIT, TICK_RATE};
 pub use input::Input;
-pub use run::{Driver, REFERENCE_DIGEST, Run, reference_digest};
-pub use scene::{Car, Event, Gust, OBSTRUCTIONS_MAX, Obstruction, Pace, Scene, Size};
+pub use run::{Driver, JetCarRun, REFERENCE_DIGEST, reference_digest};
+pub use scene::{Car, Event, Gust, JetCarScene, OBSTRUCTIONS_MAX, Obstruction, Pace, Size};
 pub use world::JetCar;

@@ -7,7 +7,7 @@ use fairpath_sim::Digest;
 use super::bot::{Bot, Skill};
 use super::config::JetCarConfig;
 use super::input::Input;
-use super::scene::Scene;
+use super::scene::JetCarScene;
 use super::world::JetCar;
 use crate::shared::{InputLog, OutOfRange};
 
@@ -23,7 +23,7 @@ pub enum Driver {
 
 impl Driver {
     /// What the hands do at `now`, with this on the screen.
-    pub fn drive(&mut self, rules: &JetCarConfig, now: SharedInstant, shown: &Scene) -> Input {
+    pub fn drive(&mut self, rules: &JetCarConfig, now: SharedInstant, shown: &JetCarScene) -> Input {
         match self {
             Self::Bot(bot) => bot.drive(rules, now, shown),
             Self::Hands(input) => *input,
@@ -34,10 +34,10 @@ impl Driver {
 /// A run with its player, on a screen without delay.
 ///
 /// ```
-/// use fairpath_games::jet_car::{JetCarConfig, Run};
+/// use fairpath_games::jet_car::{JetCarConfig, JetCarRun};
 ///
 /// # fn main() -> Result<(), fairpath_games::shared::OutOfRange> {
-/// let mut run = Run::of_bot(JetCarConfig::default(), 7)?;
+/// let mut run = JetCarRun::of_bot(JetCarConfig::default(), 7)?;
 /// while !run.game().is_over() {
 ///     run.step();
 /// }
@@ -46,13 +46,13 @@ impl Driver {
 /// # }
 /// ```
 #[derive(Clone, Debug)]
-pub struct Run {
+pub struct JetCarRun {
     game: JetCar,
     driver: Driver,
     log: InputLog<JetCar>,
 }
 
-impl Run {
+impl JetCarRun {
     /// Played by a practised bot.
     pub fn of_bot(config: JetCarConfig, seed: u64) -> Result<Self, OutOfRange> {
         /// Keeps the player's dice apart from the game's, which forks the same seed with small
@@ -99,7 +99,9 @@ pub const REFERENCE_DIGEST: u64 = 0xAF8D_67D4_57DE_35AB;
 pub fn reference_digest() -> u64 {
     let mut digest = Digest::new();
     for config in [JetCarConfig::default(), JetCarConfig::windy()] {
-        let Ok(mut run) = Run::of_bot(config, 0x5EED) else { unreachable!("the default rules are sound") };
+        let Ok(mut run) = JetCarRun::of_bot(config, 0x5EED) else {
+            unreachable!("the default rules are sound")
+        };
         while !run.game().is_over() {
             run.step();
             if run.game().scene().tick.is_multiple_of(100) {

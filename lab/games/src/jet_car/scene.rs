@@ -7,7 +7,7 @@ use fairpath_sim::Digest;
 
 use super::config::{JetCarConfig, POINTS_AVOIDED, POINTS_HIT, TICK_RATE};
 use super::input::Input;
-use crate::shared::{Hands, add_vector};
+use crate::shared::{PlayerInput, add_vector};
 
 /// The field at one instant.
 ///
@@ -15,7 +15,7 @@ use crate::shared::{Hands, add_vector};
 /// it with what its dice added, and a client that replays the inputs its server has not seen yet
 /// calls it on the server's scene. What neither adds, the next scene does not have.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Scene {
+pub struct JetCarScene {
     /// How many ticks have been played.
     pub tick: u64,
     /// The player's own: nobody else pushes it but wind.
@@ -112,7 +112,7 @@ pub enum Event {
     Over,
 }
 
-impl Scene {
+impl JetCarScene {
     /// A field about to be entered.
     pub fn new(rules: &JetCarConfig) -> Self {
         Self {

@@ -8,7 +8,7 @@ use fairpath_sim::Digest;
 use super::config::{JetCarConfig, TICK_RATE};
 use super::dice::Dice;
 use super::input::Input;
-use super::scene::{Event, Scene};
+use super::scene::{Event, JetCarScene};
 use crate::shared::{Game, Moving, OutOfRange};
 
 /// A run: the whole state, and nothing outside it.
@@ -37,7 +37,7 @@ use crate::shared::{Game, Moving, OutOfRange};
 #[derive(Clone, Debug, PartialEq)]
 pub struct JetCar {
     config: JetCarConfig,
-    scene: Scene,
+    scene: JetCarScene,
     dice: Dice,
     events: Vec<Event>,
 }
@@ -46,7 +46,12 @@ impl JetCar {
     /// A run about to begin.
     pub fn new(config: JetCarConfig, seed: u64) -> Result<Self, OutOfRange> {
         config.check()?;
-        Ok(Self { scene: Scene::new(&config), dice: Dice::new(&config, seed), events: Vec::new(), config })
+        Ok(Self {
+            scene: JetCarScene::new(&config),
+            dice: Dice::new(&config, seed),
+            events: Vec::new(),
+            config,
+        })
     }
 
     /// Plays `ticks` ticks in which the hands do `input`.
@@ -66,7 +71,7 @@ impl JetCar {
     }
 
     /// The field as it is.
-    pub fn scene(&self) -> &Scene {
+    pub fn scene(&self) -> &JetCarScene {
         &self.scene
     }
 
@@ -115,7 +120,7 @@ impl Game for JetCar {
 
     /// The car is entity 0, obstruction n is entity n.
     fn moving(&self) -> impl Iterator<Item = Moving> {
-        let Scene { car, obstructions, .. } = &self.scene;
+        let JetCarScene { car, obstructions, .. } = &self.scene;
         let player = Moving { id: EntityId(0), life: car.life, has_jumped: car.is_new, state: car.state() };
         let others = obstructions.iter().map(|obstruction| Moving {
             id: EntityId(obstruction.number),

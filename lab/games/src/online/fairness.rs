@@ -9,7 +9,7 @@ use super::message::{BadMessage, Reader, Writer};
 /// How wrong one screen has been by the server's ledger, and the others': errors of everything that
 /// is dead-reckoned, added up, on average over time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Fairness {
+pub struct FairnessReport {
     /// This player's.
     pub own: f64,
     /// Everybody's, on average.
@@ -20,10 +20,10 @@ pub struct Fairness {
     pub players: u32,
 }
 
-impl Fairness {
+impl FairnessReport {
     /// Tells everybody how they stand. A word that is lost is no loss: the next one says it all
     /// again.
-    pub fn tell_all(session: &mut Server<Vec2>) {
+    pub fn send_to_all(session: &mut Server<Vec2>) {
         let of = |client: ClientId| Some((client, session.statistics(client)?.error_per_sec));
         let errors: Vec<(ClientId, f64)> =
             session.clients().filter(|client| session.is_connected(*client)).filter_map(of).collect();
@@ -60,11 +60,11 @@ mod tests {
 
     #[test]
     fn it_travels_and_refuses_what_it_is_not() {
-        let fairness = Fairness { own: 1.5, mean: 2.0, spread: 0.5, players: 3 };
+        let fairness = FairnessReport { own: 1.5, mean: 2.0, spread: 0.5, players: 3 };
         let bytes = fairness.to_bytes();
-        assert_eq!(Fairness::from_bytes(&bytes), Ok(fairness));
-        assert_eq!(Fairness::from_bytes(&bytes[1..]), Err(BadMessage::Truncated));
-        let infinite = Fairness { own: f64::INFINITY, ..fairness }.to_bytes();
-        assert_eq!(Fairness::from_bytes(&infinite), Err(BadMessage::NotFinite));
+        assert_eq!(FairnessReport::from_bytes(&bytes), Ok(fairness));
+        assert_eq!(FairnessReport::from_bytes(&bytes[1..]), Err(BadMessage::Truncated));
+        let infinite = FairnessReport { own: f64::INFINITY, ..fairness }.to_bytes();
+        assert_eq!(FairnessReport::from_bytes(&infinite), Err(BadMessage::NotFinite));
     }
 }

@@ -9,10 +9,10 @@ use fairpath::time::{LocalInstant, Span};
 use fairpath::vector::Vec2;
 use fairpath_compensate::{Epoch, Reply};
 
-use crate::shared::Hands;
+use crate::shared::PlayerInput;
 
 /// A state that can travel.
-pub trait Portable: Sized {
+pub trait WireState: Sized {
     /// Appends it.
     fn write(&self, out: &mut Writer);
 
@@ -152,7 +152,7 @@ impl<'a> Reader<'a> {
 }
 
 /// What the hands do, and since when by their own clock.
-pub fn write_input<I: Hands>(stamp: LocalInstant, input: I) -> Vec<u8> {
+pub fn write_input<I: PlayerInput>(stamp: LocalInstant, input: I) -> Vec<u8> {
     let mut out = Writer::default();
     out.u64(stamp.as_micros().cast_unsigned());
     for axis in input.axes() {
@@ -162,16 +162,16 @@ pub fn write_input<I: Hands>(stamp: LocalInstant, input: I) -> Vec<u8> {
 }
 
 /// What [`write_input`] wrote, within what hands can do.
-pub fn read_input<I: Hands>(bytes: &[u8]) -> Result<(LocalInstant, I), BadMessage> {
+pub fn read_input<I: PlayerInput>(bytes: &[u8]) -> Result<(LocalInstant, I), BadMessage> {
     let mut from = Reader::new(bytes);
     let stamp = LocalInstant::from_micros(from.u64()?.cast_signed());
     let axes = [from.f64()?, from.f64()?, from.f64()?, from.f64()?];
     from.end()?;
-    Ok((stamp, I::from_axes(axes).limited()))
+    Ok((stamp, I::from_axes(axes, 0).limited()))
 }
 
 /// A server's answer.
-pub fn write_reply<S: Portable>(reply: &Reply<S>) -> Vec<u8> {
+pub fn write_reply<S: WireState>(reply: &Reply<S>) -> Vec<u8> {
     let mut out = Writer::default();
     out.u32(reply.epoch.0).u64(reply.tick);
     out.option(reply.acknowledged, |out, stamp| {
@@ -183,7 +183,7 @@ pub fn write_reply<S: Portable>(reply: &Reply<S>) -> Vec<u8> {
 }
 
 /// What [`write_reply`] wrote.
-pub fn read_reply<S: Portable>(bytes: &[u8]) -> Result<Reply<S>, BadMessage> {
+pub fn read_reply<S: WireState>(bytes: &[u8]) -> Result<Reply<S>, BadMessage> {
     let mut from = Reader::new(bytes);
     let reply = Reply {
         epoch: Epoch(from.u32()?),

@@ -2,45 +2,45 @@
 //!
 //! ```text
 //!  player                                                       server
-//!  hands ──▶ Screen::act ── stamp, input ───── link ──────────▶ Host::hear ──▶ Host::play ──▶ the game's tick
-//!  eyes  ◀── Screen::show ◀── Screen::hear ◀── link ── Reply ── Host::answer ◀────────────────┘
+//!  hands ──▶ ClientDisplay::act ── stamp, input ───── link ──────────▶ ClientSlot::hear ──▶ ClientSlot::play ──▶ the game's tick
+//!  eyes  ◀── ClientDisplay::show ◀── ClientDisplay::hear ◀── link ── Reply ── ClientSlot::answer ◀────────────────┘
 //! ```
 //!
-//! - [`Host`] is one seat at a free-running server: it holds the newest input, answers each with a
+//! - [`ClientSlot`] is one seat at a free-running server: it holds the newest input, answers each with a
 //!   state, keeps talking to somebody who is silent, and gives the seat up in the end
-//! - [`Screen`] is what a player looks at: [`Heard`] as it arrives, [`Extrapolated`] by the
+//! - [`ClientDisplay`] is what a player looks at: [`Uncompensated`] as it arrives, [`Extrapolated`] by the
 //!   player's own hands, or [`Prototyped`] as Buchheit 2004 did it first
-//! - [`Way`] is both ends and simulated links between them, for experiments and for play in one
+//! - [`Loopback`] is both ends and simulated links between them, for experiments and for play in one
 //!   process
-//! - [`Hosted`] is a game for one guest, [`Room`] a server's room with a run for each, [`Hall`] a
-//!   room for each game, and [`Guest`] the player's end: on a session, whoever carries its bytes
-//! - [`Crew`] is tanks that somebody here drives, told to a session
-//! - [`Fairness`] is what a server's ledger says about a player
-//! - [`Portable`] is a state that can travel as bytes, with every bit it has
+//! - [`HostedGame`] is a game for one guest, [`Room`] a server's room with a run for each, [`GameRooms`] a
+//!   room for each game, and [`HostedClient`] the player's end: on a session, whoever carries its bytes
+//! - [`TankPublisher`] is tanks that somebody here drives, told to a session
+//! - [`FairnessReport`] is what a server's ledger says about a player
+//! - [`WireState`] is a state that can travel as bytes, with every bit it has
 //!
 //! Whoever has real sockets takes the ends and carries their words.
 
-mod crew;
+mod client;
+mod display;
 mod fairness;
-mod guest;
-mod hall;
-mod host;
 mod hosted;
+mod loopback;
 mod message;
+mod publisher;
 mod room;
-mod screen;
-mod way;
+mod rooms;
+mod slot;
 
-pub use crew::{ALIVE, At, Crew, SHOT, Session, TANK, show};
-pub use fairness::Fairness;
-pub use guest::Guest;
-pub use hall::Hall;
-pub use host::{Host, PADDING};
-pub use hosted::{GUEST, Hosted, HostedJetCar, HostedRace, HostedSailing};
-pub use message::{BadMessage, Portable, Reader, Writer, read_input, read_reply, write_input, write_reply};
+pub use client::HostedClient;
+pub use display::{ClientDisplay, Extrapolated, Prototyped, Uncompensated};
+pub use fairness::FairnessReport;
+pub use hosted::{CLIENT_SEAT, HostedGame, HostedJetCar, HostedRace, HostedSailing};
+pub use loopback::Loopback;
+pub use message::{BadMessage, Reader, WireState, Writer, read_input, read_reply, write_input, write_reply};
+pub use publisher::{ALIVE, EntitySink, SHOT, SessionAt, TANK, TankPublisher, show};
 pub use room::{Room, RoomStatistics};
-pub use screen::{Extrapolated, Heard, Prototyped, Screen};
-pub use way::Way;
+pub use rooms::GameRooms;
+pub use slot::{ClientSlot, PADDING};
 
 // What the ends of a hosted game say to each other, as calls of a session: inputs and states
 // unreliable (a later one says all that an earlier one did), greetings and wishes reliable.
@@ -52,8 +52,8 @@ pub const STATE: u32 = 2;
 /// Which game this is, at the player: its number.
 pub const WELCOME: u32 = 3;
 /// The player wants another run, at the server.
-pub const AGAIN: u32 = 4;
-/// The player wants a seat in the game of this number, at a server with a [`Hall`]; 0 is in none.
-pub const SIT: u32 = 5;
-/// How the server's ledger stands, at the player: see [`Fairness`].
+pub const RESTART: u32 = 4;
+/// The player wants a seat in the game of this number, at a server with a [`GameRooms`]; 0 is in none.
+pub const JOIN: u32 = 5;
+/// How the server's ledger stands, at the player: see [`FairnessReport`].
 pub const FAIRNESS: u32 = 6;

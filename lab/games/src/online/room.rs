@@ -7,26 +7,26 @@ use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::Vec2;
 use fairpath_compensate::Epoch;
 
-use super::host::Host;
-use super::hosted::Hosted;
+use super::hosted::HostedGame;
 use super::message::{read_input, write_reply};
-use super::{AGAIN, INPUT, STATE, WELCOME};
+use super::slot::ClientSlot;
+use super::{INPUT, RESTART, STATE, WELCOME};
 
 /// A room with a seat for every guest, each with a run of its own.
 ///
 /// It is asked often and plays what time has passed, in whole ticks. A seat is taken with the first
 /// input and free again after four seconds of silence; a guest who comes back later begins anew.
-pub struct Room<H: Hosted> {
+pub struct Room<H: HostedGame> {
     game: H,
     /// The first run's; each further one has the next.
     seed: u64,
     runs: u32,
-    seats: BTreeMap<ClientId, Seat<H>>,
+    seats: BTreeMap<ClientId, ClientRun<H>>,
     statistics: RoomStatistics,
 }
 
-struct Seat<H: Hosted> {
-    host: Host<H::Input>,
+struct ClientRun<H: HostedGame> {
+    host: ClientSlot<H::Input>,
     run: H::Run,
     /// When it would have begun, had it never been held up.
     began: SharedInstant,
@@ -51,7 +51,7 @@ pub struct RoomStatistics {
 /// The longest stretch that is caught up with; after a longer one the game goes on where it was.
 const CATCH_UP_MAX: Span = Span::from_millis(500);
 
-impl<H: Hosted> Room<H> {
+impl<H: HostedGame> Room<H> {
     /// With nobody in it; the first run follows from this seed, and each further one from the next.
     pub fn new(game: H, seed: u64) -> Self {
         Self { game, seed, runs: 0, seats: BTreeMap::new(), statistics: RoomStatistics::default() }
@@ -63,7 +63,7 @@ impl<H: Hosted> Room<H> {
             if let ServerEvent::Joined(client) = event {
                 self.greet(session, client);
             }
-            self.hear(session, event, now);
+            self.handle_event(session, event, now);
         }
         self.play(session, now);
     }
@@ -97,7 +97,7 @@ impl<H: Hosted> Room<H> {
     }
 
     /// Hears what happened to a session.
-    pub fn hear(&mut self, session: &mut Server<Vec2>, event: ServerEvent, now: SharedInstant) {
+    pub fn handle_event(&mut self, session: &mut Server<Vec2>, event: ServerEvent, now: SharedInstant) {
         match event {
             ServerEvent::SessionLost { client, .. } => {
                 self.seats.remove(&client);
@@ -106,12 +106,12 @@ impl<H: Hosted> Room<H> {
                 Ok((stamp, input)) => {
                     self.statistics.inputs += 1;
                     if let Some(seat) = self.seat(from, now) {
-                        seat.host.hear(stamp, input);
+                        seat.host.receive(stamp, input);
                     }
                 }
                 Err(_) => self.send_away(session, from, now),
             },
-            ServerEvent::Called { from, method: AGAIN, .. } => {
+            ServerEvent::Called { from, method: RESTART, .. } => {
                 self.seats.remove(&from);
             }
             ServerEvent::Called { from, .. } => self.send_away(session, from, now),
@@ -120,13 +120,13 @@ impl<H: Hosted> Room<H> {
     }
 
     /// The seat of a guest; a new run if there is none.
-    fn seat(&mut self, client: ClientId, now: SharedInstant) -> Option<&mut Seat<H>> {
+    fn seat(&mut self, client: ClientId, now: SharedInstant) -> Option<&mut ClientRun<H>> {
         if !self.seats.contains_key(&client) {
             let run = self.game.begin(self.seed.wrapping_add(self.runs.into())).ok()?;
             self.runs = self.runs.wrapping_add(1);
             self.statistics.runs = self.statistics.runs.saturating_add(1);
-            let host = Host::new(Epoch(self.runs), H::TICK_RATE, H::idle());
-            self.seats.insert(client, Seat { host, run, began: now, played: 0 });
+            let host = ClientSlot::new(Epoch(self.runs), H::TICK_RATE, H::idle());
+            self.seats.insert(client, ClientRun { host, run, began: now, played: 0 });
         }
         self.seats.get_mut(&client)
     }
@@ -143,7 +143,7 @@ impl<H: Hosted> Room<H> {
     }
 }
 
-impl<H: Hosted> Seat<H> {
+impl<H: HostedGame> ClientRun<H> {
     /// Plays the ticks that have passed.
     fn play(&mut self, game: &H, now: SharedInstant) {
         let behind = (now - self.began) - H::TICK_RATE.begin(self.played);

@@ -11,8 +11,8 @@ use fairpath::State;
 use fairpath::rotation::wrap_angle;
 use fairpath::vector::{Vec2, Vector};
 
-use super::config::ConfigError;
 use super::input::Input;
+use crate::shared::{OutOfRange, POSITIVE, PlayerInput, all_within, positive_up_to};
 
 /// What a car can do. Metres and seconds; forces are given per mass, as accelerations.
 ///
@@ -164,25 +164,19 @@ impl CarModel {
         engine - brake * rolling.signum()
     }
 
-    pub(super) fn check(&self) -> Result<(), ConfigError> {
-        let knobs = [
-            ("top_speed", self.top_speed),
-            ("power", self.power),
-            ("traction", self.traction),
-            ("braking", self.braking),
-            ("grip", self.grip),
-            ("wheelbase", self.wheelbase),
-            ("steer_angle", self.steer_angle),
-            ("steer_secs", self.steer_secs),
-            ("reverse_speed", self.reverse_speed),
-            // Zero is allowed for this one, and only for this one.
-            ("downforce", self.downforce + f64::MIN_POSITIVE),
-        ];
-        match knobs.iter().find(|(_, value)| !(value.is_finite() && *value > 0.0)) {
-            Some(&(knob, _)) => Err(ConfigError::NotPositive { knob }),
-            None if self.top_speed > TOP_SPEED_LIMIT => Err(ConfigError::TooFast),
-            None => Ok(()),
-        }
+    pub(super) fn check(&self) -> Result<(), OutOfRange> {
+        all_within(&[
+            ("top_speed", self.top_speed, positive_up_to(TOP_SPEED_LIMIT)),
+            ("power", self.power, POSITIVE),
+            ("traction", self.traction, POSITIVE),
+            ("braking", self.braking, POSITIVE),
+            ("grip", self.grip, POSITIVE),
+            ("wheelbase", self.wheelbase, POSITIVE),
+            ("steer_angle", self.steer_angle, POSITIVE),
+            ("steer_secs", self.steer_secs, POSITIVE),
+            ("reverse_speed", self.reverse_speed, POSITIVE),
+            ("downforce", self.downforce, 0.0..=f64::MAX),
+        ])
     }
 }
 

@@ -18,7 +18,7 @@ const WALL_BOUNCE: f64 = 0.1;
 const NOSE_TURN: f64 = 0.03;
 /// How much of the speed at which two cars meet comes back.
 const CAR_BOUNCE: f64 = 0.3;
-/// Cars farther apart along the road do not meet, in metres: one of them is on a bridge.
+/// RaceScene farther apart along the road do not meet, in metres: one of them is on a bridge.
 const MEETING: f64 = 8.0;
 const _: () = assert!(MEETING > 2.0 * CAR_RADIUS + super::TOP_SPEED_LIMIT / 30.0);
 

@@ -8,11 +8,12 @@ use fairpath::random::Random;
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::Vec2;
 
-use super::bot::{Bot, Plan, Style};
-use super::config::{ConfigError, RaceConfig};
-use super::heat::{Heat, Seat};
+use super::bot::{Bot, DrivingPlan, Style};
+use super::config::RaceConfig;
+use super::heat::{Driver, Heat};
 use super::track::{Shape, Track};
 use super::world::{Race, RaceEvent};
+use crate::shared::OutOfRange;
 
 /// One lap of one car, from line to line; on a stage one run from start to finish.
 #[derive(Clone, Debug, PartialEq)]
@@ -155,15 +156,15 @@ const SECS_PER_METRE_MAX: f64 = 0.5;
 /// order is drawn anew for every heat. In Jawad 2017's words, fifty runs of four drivers are
 /// `record_laps(track, config, 50, …)`.
 ///
-/// Cars and rules are those of `config`; how many cars and laps it asks for does not matter.
+/// RaceScene and rules are those of `config`; how many cars and laps it asks for does not matter.
 /// Answers the laps by style, each in the order in which they were driven.
 pub fn record_laps(
     track: &Arc<Track>,
     config: RaceConfig,
     laps_each: u32,
     dice: LapDice,
-) -> Result<Vec<Lap>, ConfigError> {
-    let plans = Style::ALL.map(|style| Arc::new(Plan::new(track, &config.car, style)));
+) -> Result<Vec<Lap>, OutOfRange> {
+    let plans = Style::ALL.map(|style| Arc::new(DrivingPlan::new(track, &config.car, style)));
     let dice = dice.random();
     let mut laps = Vec::new();
     let mut missing = laps_each;
@@ -183,15 +184,15 @@ pub fn record_laps(
 fn record_heat(
     track: &Arc<Track>,
     config: RaceConfig,
-    plans: &[Arc<Plan>],
+    plans: &[Arc<DrivingPlan>],
     mut dice: Random,
-) -> Result<Vec<Lap>, ConfigError> {
-    let mut grid: Vec<&Arc<Plan>> = plans.iter().collect();
+) -> Result<Vec<Lap>, OutOfRange> {
+    let mut grid: Vec<&Arc<DrivingPlan>> = plans.iter().collect();
     for place in (1..grid.len()).rev() {
         grid.swap(place, dice.below(place as u64 + 1) as usize);
     }
     let mut heat = Heat::new(Arc::clone(track), config, |id| {
-        Seat::Bot(Bot::new(Arc::clone(grid[id.0 as usize]), config.car, dice.fork(id.0.into())))
+        Driver::Bot(Bot::new(Arc::clone(grid[id.0 as usize]), config.car, dice.fork(id.0.into())))
     })?;
     let laps = f64::from(config.laps.unwrap_or(1));
     let patience = Span::from_secs_f64(60.0 + SECS_PER_METRE_MAX * track.length() * laps);

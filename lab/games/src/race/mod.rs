@@ -16,7 +16,7 @@
 //! - [`Bot`] drives in one of four [`Style`]s: four lines, four ways of braking, four kinds of
 //!   mistakes
 //! - [`record_laps`] records laps of all four, with dice that evaluation never sees
-//! - [`InputLog`] keeps a race; its [`Replay`] gives the same bits
+//! - [`InputLog`](crate::shared::InputLog) stores a race; its replay gives the same bits
 //!
 //! Metres, seconds, radians from +x towards +y.
 //!
@@ -37,13 +37,13 @@ mod track;
 mod view;
 mod world;
 
-pub use bot::{Bot, Plan, Style};
+pub use bot::{Bot, DrivingPlan, Style};
 pub use car::{CAR_RADIUS, CarModel, CarMotion, TOP_SPEED_LIMIT};
-pub use config::{CARS_MAX, ConfigError, RaceConfig, TICK_RATE};
-pub use heat::{Heat, REFERENCE_DIGEST, Seat, reference_digest};
-pub use input::{Input, InputChange, InputLog, Replay};
+pub use config::{CARS_MAX, Course, RaceConfig, TICK_RATE};
+pub use heat::{Driver, Heat, REFERENCE_DIGEST, reference_digest};
+pub use input::Input;
 pub use lap::{LAP_SAMPLES_MAX, Lap, LapDice, LapRecorder, LapSample, laps_to_csv, record_laps};
-pub use message::{Cars, Wheel};
+pub use message::{RacePredictor, RaceScene};
 pub use track::{
     LENGTH_MAX, LENGTH_MIN, Place, Preset, REACH, SECTIONS_MAX, Section, Shape, Track, TrackCsvError,
     TrackCsvProblem, TrackError, WIDTH_MAX, WIDTH_MIN,

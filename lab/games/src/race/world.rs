@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use fairpath::number::EntityId;
-use fairpath::time::{SharedInstant, Span};
+use fairpath::time::{SharedInstant, Span, TickRate};
 use fairpath::{Observation, State, vector::Vec2};
 use fairpath_sim::Digest;
 
 use super::car::CarMotion;
-use super::config::{CARS_MAX, ConfigError, RaceConfig, TICK_RATE};
+use super::config::{CARS_MAX, Course, RaceConfig, TICK_RATE};
 use super::contact::{hold_on_road, push_apart};
 use super::input::Input;
 use super::track::{Place, Shape, Track};
+use crate::shared::{Game, Moving, OutOfRange, PlayerInput, add_vector};
 
 /// A race: the whole state, and nothing outside it. There are no dice in it; drivers have their
 /// own.
@@ -119,7 +120,7 @@ const _: () = assert!(GRID_GAP * (CARS_MAX as f64 + 1.0) < super::track::STAGE_S
 
 impl Race {
     /// A race about to begin: the cars on the grid, car 0 in front, the time zero.
-    pub fn new(track: Arc<Track>, config: RaceConfig) -> Result<Self, ConfigError> {
+    pub fn new(track: Arc<Track>, config: RaceConfig) -> Result<Self, OutOfRange> {
         config.check()?;
         let cars = (0..config.cars).map(|number| Car::on_grid(&track, number)).collect();
         Ok(Self { track, config, tick: 0, cars, finishers: Vec::new(), events: Vec::new() })
@@ -328,6 +329,50 @@ impl Race {
     }
 }
 
+/// The seed is not used: a race draws no random numbers.
+impl Game for Race {
+    type Config = Course;
+    type Input = Input;
+    type ConfigError = OutOfRange;
+
+    const NAME: &'static str = "race";
+    const TICK_RATE: TickRate = TICK_RATE;
+
+    fn begin(course: &Course, _seed: u64) -> Result<Self, OutOfRange> {
+        Self::new(Arc::clone(&course.track), course.config)
+    }
+
+    fn seats(course: &Course) -> u32 {
+        course.config.cars.min(CARS_MAX)
+    }
+
+    fn advance(&mut self, inputs: &[Input]) {
+        self.step(inputs);
+    }
+
+    fn tick(&self) -> u64 {
+        self.tick
+    }
+
+    fn moving(&self) -> impl Iterator<Item = Moving> {
+        self.cars.iter().map(|car| Moving {
+            id: car.id,
+            life: 0,
+            has_jumped: car.condition == Condition::OnGrid,
+            state: car.state(),
+        })
+    }
+
+    fn corners(&self) -> (Vec2, Vec2) {
+        let walls = self.track.left_wall().chain(self.track.right_wall());
+        let start = self.track.position_at(0.0);
+        walls.fold((start, start), |(low, high), point| {
+            let low = Vec2::new(low.x.min(point.x), low.y.min(point.y));
+            (low, Vec2::new(high.x.max(point.x), high.y.max(point.y)))
+        })
+    }
+}
+
 impl Car {
     fn on_grid(track: &Track, number: u32) -> Self {
         let side = if number.is_multiple_of(2) { 1.0 } else { -1.0 };
@@ -418,7 +463,7 @@ impl Car {
         let CarMotion { position, velocity, acceleration, heading, turn_rate, steer } = self.motion;
         digest.u32(self.id.0);
         for vector in [position, velocity, acceleration] {
-            digest.f64(vector.x).f64(vector.y);
+            add_vector(vector, digest);
         }
         digest.f64(heading).f64(turn_rate).f64(steer);
         digest.f64(self.place.along).f64(self.place.offset).i64(self.rounds.into());

@@ -11,9 +11,9 @@ use fairpath::vector::{Vec2, Vector};
 use super::boat::Boat;
 use super::config::SailingConfig;
 use super::input::Input;
-use super::scene::Scene;
+use super::scene::SailingScene;
 
-/// A sailor who decides from a [`Scene`].
+/// A sailor who decides from a [`SailingScene`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Agent {
     trim: Trim,
@@ -55,7 +55,13 @@ impl Agent {
 
     /// Looks at what is shown, and says what the hands in this seat want. `now` is the sailor's own
     /// time, which the scene may be behind or ahead of.
-    pub fn sail(&mut self, rules: &SailingConfig, now: SharedInstant, scene: &Scene, seat: usize) -> Input {
+    pub fn sail(
+        &mut self,
+        rules: &SailingConfig,
+        now: SharedInstant,
+        scene: &SailingScene,
+        seat: usize,
+    ) -> Input {
         let Some(boat) = scene.boats.get(seat) else { return Input::IDLE };
         match self.trim {
             Trim::Simple => self.try_sheets(now, boat),

@@ -9,7 +9,7 @@ use fairpath_sim::Digest;
 
 use super::config::SHEET_MAX;
 use super::input::Input;
-use crate::shared::{Hands, OutOfRange, add_vector, all_within};
+use crate::shared::{OutOfRange, PlayerInput, add_vector, all_within};
 
 /// What a boat can do. Feet, seconds, radians; forces in units that make Buchheit 2004's drag ½·v².
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -85,7 +85,7 @@ impl BoatModel {
     #[must_use]
     pub fn sail(&self, boat: &Boat, input: Option<Input>, wind: Vec2, current: Vec2, secs: f64) -> Boat {
         let mut boat = *boat;
-        if let Some(input) = input.map(Hands::limited) {
+        if let Some(input) = input.map(PlayerInput::limited) {
             let sheet_step = self.sheet_rate * secs;
             boat.sheet += (input.sheet * SHEET_MAX - boat.sheet).clamp(-sheet_step, sheet_step);
             let rudder_step = self.rudder_rate * secs;

@@ -1,6 +1,6 @@
 //! What a sailor's hands do.
 
-use crate::shared::{Hands, axis};
+use crate::shared::{PlayerInput, axis};
 
 /// What a sailor's hands want during one tick: a person's or an agent's. Sheet and rudder follow as
 /// fast as they can.
@@ -29,7 +29,7 @@ impl Input {
     }
 }
 
-impl Hands for Input {
+impl PlayerInput for Input {
     fn limited(self) -> Self {
         Self {
             sheet: axis(self.sheet, 0.0),
@@ -43,7 +43,7 @@ impl Hands for Input {
         [self.sheet, self.rudder, self.wind_turn, self.wind_rise]
     }
 
-    fn from_axes([sheet, rudder, wind_turn, wind_rise]: [f64; 4]) -> Self {
+    fn from_axes([sheet, rudder, wind_turn, wind_rise]: [f64; 4], _: u32) -> Self {
         Self { sheet, rudder, wind_turn, wind_rise }
     }
 }

@@ -6,13 +6,13 @@
 //! its worth only seconds later, and later still on a screen that is old.
 //!
 //! ```text
-//! Scene ──▶ Agent / a person ──▶ Input ──▶ Sailing::step ──▶ Scene, events
+//! SailingScene ──▶ Agent / a person ──▶ Input ──▶ Sailing::step ──▶ SailingScene, events
 //!  ▲                                        Weather: where wind and current shift to, and when
 //!  └─── what this sailor's screen shows: the truth, an old one, or an extrapolated one
 //! ```
 //!
-//! - [`Sailing`] is the race as the server runs it: a [`Scene`] and its weather
-//! - [`Scene`] is all that a client is sent, draws, and can play on by itself with [`Scene::step`]
+//! - [`Sailing`] is the race as the server runs it: a [`SailingScene`] and its weather
+//! - [`SailingScene`] is all that a client is sent, draws, and can play on by itself with [`SailingScene::step`]
 //! - [`BoatModel::sail`] is the whole of a boat's physics
 //! - [`Agent`] sails: *simple* by trying, *optimal* by knowing; both steer for the buoy
 //! - [`Regatta`] is a race with its crews: the player's, and opponents that the server sails
@@ -60,8 +60,8 @@ pub use config::{
     from_south, from_west,
 };
 pub use input::Input;
-pub use predict::Helm;
-pub use regatta::{Crew, REFERENCE_DIGEST, Regatta, reference_digest};
-pub use scene::{Event, Scene};
+pub use predict::SailingPredictor;
+pub use regatta::{Driver, REFERENCE_DIGEST, Regatta, reference_digest};
+pub use scene::{Event, SailingScene};
 pub use view::{GRID, SeenBoat, View};
 pub use world::Sailing;

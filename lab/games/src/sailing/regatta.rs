@@ -6,22 +6,28 @@ use fairpath_sim::Digest;
 use super::agent::{Agent, Trim};
 use super::config::{Current, SailingConfig, Wind};
 use super::input::Input;
-use super::scene::Scene;
+use super::scene::SailingScene;
 use super::world::Sailing;
 use crate::shared::{InputLog, OutOfRange};
 
 /// Who sails one boat.
 #[derive(Clone, Debug)]
-pub enum Crew {
+pub enum Driver {
     /// Somebody who decides from what is shown.
     Agent(Agent),
     /// A person, or whoever sets the input between steps.
     Hands(Input),
 }
 
-impl Crew {
+impl Driver {
     /// What the hands in this seat want at `now`, with this on the screen.
-    pub fn sail(&mut self, rules: &SailingConfig, now: SharedInstant, shown: &Scene, seat: usize) -> Input {
+    pub fn sail(
+        &mut self,
+        rules: &SailingConfig,
+        now: SharedInstant,
+        shown: &SailingScene,
+        seat: usize,
+    ) -> Input {
         match self {
             Self::Agent(agent) => agent.sail(rules, now, shown, seat),
             Self::Hands(input) => *input,
@@ -33,12 +39,12 @@ impl Crew {
 /// it.
 ///
 /// ```
-/// use fairpath_games::sailing::{Crew, Input, Regatta, SailingConfig, Trim};
+/// use fairpath_games::sailing::{Driver, Input, Regatta, SailingConfig, Trim};
 ///
 /// # fn main() -> Result<(), fairpath_games::shared::OutOfRange> {
 /// // A person in seat 0, and an opponent that the server sails.
 /// let mut regatta = Regatta::of_agents(SailingConfig::default(), 1, Trim::Optimal)?;
-/// regatta.seat(0, Crew::Hands(Input::new(0.3, 0.0)));
+/// regatta.seat(0, Driver::Hands(Input::new(0.3, 0.0)));
 /// while regatta.race().scene().boats[1].finished_at.is_none() {
 ///     regatta.step();
 /// }
@@ -49,7 +55,7 @@ impl Crew {
 #[derive(Clone, Debug)]
 pub struct Regatta {
     race: Sailing,
-    crews: Vec<Crew>,
+    crews: Vec<Driver>,
     inputs: Vec<Input>,
     log: InputLog<Sailing>,
 }
@@ -57,23 +63,23 @@ pub struct Regatta {
 impl Regatta {
     /// Every boat sailed by the same kind of agent.
     pub fn of_agents(config: SailingConfig, seed: u64, trim: Trim) -> Result<Self, OutOfRange> {
-        Self::new(config, seed, |_| Crew::Agent(Agent::new(trim)))
+        Self::new(config, seed, |_| Driver::Agent(Agent::new(trim)))
     }
 
     /// Asks `crew` for a crew per boat.
     pub fn new(
         config: SailingConfig,
         seed: u64,
-        crew: impl FnMut(usize) -> Crew,
+        crew: impl FnMut(usize) -> Driver,
     ) -> Result<Self, OutOfRange> {
         let race = Sailing::new(config.clone(), seed)?;
-        let crews: Vec<Crew> = (0..race.scene().boats.len()).map(crew).collect();
+        let crews: Vec<Driver> = (0..race.scene().boats.len()).map(crew).collect();
         let inputs = vec![Input::IDLE; crews.len()];
         Ok(Self { race, crews, inputs, log: InputLog::new(config, seed) })
     }
 
     /// Puts a crew into a boat, for whoever sat there; nothing happens if there is no such boat.
-    pub fn seat(&mut self, seat: usize, crew: Crew) {
+    pub fn seat(&mut self, seat: usize, crew: Driver) {
         if let Some(taken) = self.crews.get_mut(seat) {
             *taken = crew;
         }
@@ -121,7 +127,7 @@ pub fn reference_digest() -> u64 {
     let mut digest = Digest::new();
     for (wind, current) in weathers {
         let config = SailingConfig { wind, current, ..SailingConfig::default() };
-        let crew = |seat| Crew::Agent(Agent::new(if seat == 0 { Trim::Simple } else { Trim::Optimal }));
+        let crew = |seat| Driver::Agent(Agent::new(if seat == 0 { Trim::Simple } else { Trim::Optimal }));
         let Ok(mut regatta) = Regatta::new(config, 0x5EED, crew) else {
             unreachable!("these rules are sound")
         };

@@ -10,7 +10,7 @@ use fairpath_sim::Digest;
 use super::boat::Boat;
 use super::config::{KNOT, SailingConfig, TICK_RATE, WIND_MAX, Wind};
 use super::input::Input;
-use crate::shared::{Hands, add_vector};
+use crate::shared::{PlayerInput, add_vector};
 
 /// The sea at one instant.
 ///
@@ -18,7 +18,7 @@ use crate::shared::{Hands, add_vector};
 /// and a client that replays the inputs its server has not seen yet calls it on the server's scene,
 /// as if wind and current would hold.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Scene {
+pub struct SailingScene {
     /// How many ticks have been played.
     pub tick: u64,
     /// How the air moves, in ft/s.
@@ -50,7 +50,7 @@ const GOD_RISE: f64 = 4.0 * KNOT;
 /// Below this, in ft/s, the wind would forget where it came from.
 const GOD_WIND_MIN: f64 = 0.1;
 
-impl Scene {
+impl SailingScene {
     /// The start of a race: everybody at rest at the origin, heading for the buoy, in calm air
     /// until the weather says otherwise.
     pub fn new(rules: &SailingConfig) -> Self {

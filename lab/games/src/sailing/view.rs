@@ -6,7 +6,7 @@ use fairpath::vector::{Vec2, Vector};
 
 use super::boat::Boat;
 use super::config::SailingConfig;
-use super::scene::Scene;
+use super::scene::SailingScene;
 
 /// The sea around one boat. Positions are in feet from that boat, east and north: it stays in the
 /// middle and turns there, and the [grid](Self::grid_lines) shows how it moves.
@@ -45,7 +45,7 @@ const MINI_MAP_MIN: f64 = 125.0;
 
 impl View {
     /// What the sailor in this seat sees of a scene. Nothing if there is no such seat.
-    pub fn of(scene: &Scene, rules: &SailingConfig, seat: usize) -> Option<Self> {
+    pub fn of(scene: &SailingScene, rules: &SailingConfig, seat: usize) -> Option<Self> {
         let own = *scene.boats.get(seat)?;
         let others = (0..).map(EntityId).zip(&scene.boats).filter(|(id, _)| id.0 as usize != seat);
         let seen = |(id, boat): (EntityId, &Boat)| SeenBoat {
@@ -93,7 +93,7 @@ mod tests {
 
     fn at(position: Vec2) -> View {
         let rules = SailingConfig::default();
-        let mut scene = Scene::new(&rules);
+        let mut scene = SailingScene::new(&rules);
         scene.boats[0].position = position;
         View::of(&scene, &rules, 0).expect("there is a seat 0")
     }
@@ -122,6 +122,9 @@ mod tests {
         assert_eq!(view.buoy, Vec2::new(990.0, -20.0));
         assert_eq!(view.others.len(), 1);
         assert_eq!(view.others[0].position, Vec2::new(-10.0, -20.0));
-        assert_eq!(View::of(&Scene::new(&SailingConfig::default()), &SailingConfig::default(), 2), None);
+        assert_eq!(
+            View::of(&SailingScene::new(&SailingConfig::default()), &SailingConfig::default(), 2),
+            None
+        );
     }
 }

@@ -8,7 +8,7 @@ use fairpath::vector::{Vec2, Vector};
 use fairpath_sim::Digest;
 
 use super::config::{Current, KNOT, SailingConfig, Shift, TICK_RATE, Wind, blowing_from};
-use super::scene::{Event, Scene};
+use super::scene::{Event, SailingScene};
 use crate::shared::add_random;
 
 /// The weather of a race. Wind and current have streams of their own.
@@ -40,7 +40,12 @@ impl Weather {
     }
 
     /// Puts into the scene what blows and flows in the tick about to be played.
-    pub(super) fn pass_over(&mut self, rules: &SailingConfig, scene: &mut Scene, events: &mut Vec<Event>) {
+    pub(super) fn pass_over(
+        &mut self,
+        rules: &SailingConfig,
+        scene: &mut SailingScene,
+        events: &mut Vec<Event>,
+    ) {
         if scene.tick >= self.wind_shift_at {
             let Next { velocity, ticks } = self.next_wind(&rules.wind);
             self.wind_shifts += 1;

@@ -7,7 +7,7 @@ use fairpath_sim::Digest;
 
 use super::config::{SailingConfig, TICK_RATE};
 use super::input::Input;
-use super::scene::{Event, Scene};
+use super::scene::{Event, SailingScene};
 use super::weather::Weather;
 use crate::shared::{Game, Moving, OutOfRange};
 
@@ -39,7 +39,7 @@ use crate::shared::{Game, Moving, OutOfRange};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sailing {
     config: SailingConfig,
-    scene: Scene,
+    scene: SailingScene,
     weather: Weather,
     events: Vec<Event>,
 }
@@ -48,7 +48,7 @@ impl Sailing {
     /// A race about to begin.
     pub fn new(config: SailingConfig, seed: u64) -> Result<Self, OutOfRange> {
         config.check()?;
-        let mut scene = Scene::new(&config);
+        let mut scene = SailingScene::new(&config);
         let mut weather = Weather::new(seed);
         // It blows already before the first tick, so that the first look shows it.
         weather.pass_over(&config, &mut scene, &mut Vec::new());
@@ -71,7 +71,7 @@ impl Sailing {
     }
 
     /// The sea as it is.
-    pub fn scene(&self) -> &Scene {
+    pub fn scene(&self) -> &SailingScene {
         &self.scene
     }
 

@@ -15,17 +15,20 @@ mod knob;
 mod log;
 mod record;
 mod round_trip;
-mod seats;
+mod team;
+mod whole_game;
 
-pub use game::{Game, Hands, Moving};
+pub use game::{Game, Moving, PlayerInput};
 pub use knob::OutOfRange;
 pub use log::{InputChange, InputLog, Replay};
-pub use record::NotReplayable;
+pub use record::{NotReplayable, Recorder, state_rows};
 pub use round_trip::{CONVERGENCE, RoundTrip};
-pub use seats::Seats;
+pub use team::Team;
+pub use whole_game::WholeGame;
 
-pub(crate) use knob::{Knob, all_within};
+pub(crate) use knob::{Knob, POSITIVE, all_within, count_from, positive_up_to};
 
+use fairpath::State;
 use fairpath::random::Random;
 use fairpath::vector::Vec2;
 use fairpath_sim::Digest;
@@ -33,6 +36,14 @@ use fairpath_sim::Digest;
 /// Adds a vector.
 pub(crate) fn add_vector(vector: Vec2, digest: &mut Digest) {
     digest.f64(vector.x).f64(vector.y);
+}
+
+/// Adds the state of a moving entity.
+pub(crate) fn add_state(state: &State<Vec2>, digest: &mut Digest) {
+    add_vector(state.position, digest);
+    add_vector(state.velocity, digest);
+    add_vector(state.acceleration, digest);
+    digest.f64(state.orientation).f64(state.spin);
 }
 
 /// Adds where a generator stands, by what it would say next; the generator itself does not move.

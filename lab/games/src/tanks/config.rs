@@ -4,7 +4,8 @@ use std::f64::consts::FRAC_PI_4;
 
 use fairpath::time::{Span, TickRate};
 
-use super::map::{Map, MapError};
+use super::map::Map;
+use crate::shared::{OutOfRange, POSITIVE, all_within, positive_up_to};
 
 /// Sixty ticks per second; tick k begins at ⌊k·10⁶/60⌋ µs and lasts until the next one begins, to
 /// the microsecond.
@@ -106,34 +107,21 @@ impl TanksConfig {
         Self { tanks: [1, 0], ground: Ground::Given(Map::open()), ..Self::default() }
     }
 
-    pub(super) fn check(&self) -> Result<(), ConfigError> {
-        let tanks = self.tanks[0].saturating_add(self.tanks[1]);
-        if tanks > TANKS_MAX {
-            return Err(ConfigError::TooManyTanks { asked: tanks });
-        }
-        let finite = [
-            ("speed_max", self.speed_max),
-            ("reverse_speed_max", self.reverse_speed_max),
-            ("turn_rate_max", self.turn_rate_max),
-            ("shot_speed", self.shot_speed),
-            ("shot_range", self.shot_range),
-            ("reload", self.reload.as_secs_f64()),
-            ("respawn_after", self.respawn_after.as_secs_f64()),
-            ("flag_return_after", self.flag_return_after.as_secs_f64()),
-        ];
-        let limits = [
-            ("acceleration_max", self.acceleration_max),
-            ("turn_acceleration_max", self.turn_acceleration_max),
-        ];
-        let bad_finite = finite.iter().find(|(_, value)| !(value.is_finite() && *value > 0.0));
-        let bad_limit = limits.iter().find(|(_, value)| value.is_nan() || *value < 0.0);
-        match bad_finite.or(bad_limit) {
-            Some(&(knob, _)) => Err(ConfigError::NotPositive { knob }),
-            None if self.speed_max > SPEED_LIMIT || self.reverse_speed_max > self.speed_max => {
-                Err(ConfigError::TooFast)
-            }
-            None => Ok(()),
-        }
+    pub(super) fn check(&self) -> Result<(), OutOfRange> {
+        let any_limit = 0.0..=f64::INFINITY;
+        all_within(&[
+            ("tanks", f64::from(self.tanks[0]) + f64::from(self.tanks[1]), 0.0..=TANKS_MAX.into()),
+            ("speed_max", self.speed_max, positive_up_to(SPEED_LIMIT)),
+            ("reverse_speed_max", self.reverse_speed_max, positive_up_to(self.speed_max)),
+            ("turn_rate_max", self.turn_rate_max, POSITIVE),
+            ("shot_speed", self.shot_speed, POSITIVE),
+            ("shot_range", self.shot_range, POSITIVE),
+            ("reload", self.reload.as_secs_f64(), POSITIVE),
+            ("respawn_after", self.respawn_after.as_secs_f64(), POSITIVE),
+            ("flag_return_after", self.flag_return_after.as_secs_f64(), POSITIVE),
+            ("acceleration_max", self.acceleration_max, any_limit.clone()),
+            ("turn_acceleration_max", self.turn_acceleration_max, any_limit),
+        ])
     }
 
     pub(super) fn shot_life(&self) -> Span {
@@ -145,44 +133,27 @@ impl TanksConfig {
 const SPEED_LIMIT: f64 = 60.0;
 const _: () = assert!(SPEED_LIMIT / 60.0 < 0.5 * TANK_WIDTH);
 
-/// Why a match cannot start.
+/// The reason why a match cannot start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// More than [`TANKS_MAX`].
-    TooManyTanks {
-        /// How many were asked for.
-        asked: u32,
-    },
-    /// A knob that must be positive (and finite, unless it is a limit) is not.
-    NotPositive {
-        /// Its name.
-        knob: &'static str,
-    },
-    /// Ahead faster than 60 units per second, or reversing faster than ahead.
-    TooFast,
-    /// The bases are too crowded for all tanks to start.
+    /// A value of [`TanksConfig`] is out of range.
+    OutOfRange(OutOfRange),
+    /// The bases have no room for all tanks.
     NoRoom,
-    /// The map given cannot be played on.
-    Map(MapError),
 }
 
-impl From<MapError> for ConfigError {
-    fn from(error: MapError) -> Self {
-        Self::Map(error)
+impl From<OutOfRange> for ConfigError {
+    fn from(error: OutOfRange) -> Self {
+        Self::OutOfRange(error)
     }
 }
 
 impl std::fmt::Display for ConfigError {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::TooManyTanks { asked } => write!(out, "{asked} tanks are too many: at most {TANKS_MAX}"),
-            Self::NotPositive { knob } => write!(out, "{knob} must be positive"),
-            Self::TooFast => {
-                write!(out, "speed_max must be at most {SPEED_LIMIT} and reverse_speed_max at most speed_max")
-            }
-            Self::NoRoom => write!(out, "the bases have no room for all tanks"),
-            Self::Map(error) => error.fmt(out),
+            Self::OutOfRange(error) => error.fmt(out),
+            Self::NoRoom => write!(out, "the bases have no room for all tanks; lower `tanks`"),
         }
     }
 }
@@ -198,16 +169,15 @@ mod tests {
         let broken = |change: fn(&mut TanksConfig)| {
             let mut config = TanksConfig::default();
             change(&mut config);
-            config.check()
+            config.check().map_err(|error| error.knob)
         };
         assert_eq!(broken(|_| ()), Ok(()));
-        assert_eq!(broken(|c| c.tanks = [60, 5]), Err(ConfigError::TooManyTanks { asked: 65 }));
-        assert_eq!(broken(|c| c.shot_speed = f64::NAN), Err(ConfigError::NotPositive { knob: "shot_speed" }));
-        assert_eq!(broken(|c| c.reload = Span::ZERO), Err(ConfigError::NotPositive { knob: "reload" }));
-        assert_eq!(broken(|c| c.speed_max = 61.0), Err(ConfigError::TooFast));
-        assert_eq!(
-            broken(|c| c.acceleration_max = f64::NAN),
-            Err(ConfigError::NotPositive { knob: "acceleration_max" })
-        );
+        assert_eq!(broken(|c| c.tanks = [60, 5]), Err("tanks"));
+        assert_eq!(broken(|c| c.tanks = [u32::MAX, 5]), Err("tanks"));
+        assert_eq!(broken(|c| c.shot_speed = f64::NAN), Err("shot_speed"));
+        assert_eq!(broken(|c| c.reload = Span::ZERO), Err("reload"));
+        assert_eq!(broken(|c| c.speed_max = 61.0), Err("speed_max"));
+        assert_eq!(broken(|c| c.reverse_speed_max = 25.1), Err("reverse_speed_max"));
+        assert_eq!(broken(|c| c.acceleration_max = f64::NAN), Err("acceleration_max"));
     }
 }

@@ -5,8 +5,7 @@ use fairpath::time::SharedInstant;
 use fairpath::vector::Vec2;
 use fairpath_sim::Digest;
 
-use super::digest;
-use super::tank::Team;
+use crate::shared::{Team, add_vector};
 
 /// One team's flag. The other team wants it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,7 +47,7 @@ impl Flag {
 
     pub(super) fn add_to(&self, digest: &mut Digest) {
         digest.u8(self.team as u8);
-        digest::add_vector(self.position, digest);
+        add_vector(self.position, digest);
         match self.place {
             FlagPlace::Home => digest.u8(0),
             FlagPlace::Carried(tank) => digest.u8(1).u32(tank.0),

@@ -3,14 +3,16 @@
 use fairpath::number::EntityId;
 use fairpath::random::Random;
 use fairpath::time::SharedInstant;
+use fairpath_sim::trace::Trace;
 
 use super::bot::{Bot, Temperament};
 use super::config::{ConfigError, TanksConfig};
-use super::input::{Input, InputLog};
+use super::input::Input;
 use super::map::Map;
 use super::script::Script;
 use super::view::View;
 use super::world::Tanks;
+use crate::shared::{InputLog, Recorder};
 
 /// Who drives one tank.
 #[derive(Clone, Debug)]
@@ -71,7 +73,7 @@ pub struct Match {
     tanks: Tanks,
     drivers: Vec<Driver>,
     inputs: Vec<Input>,
-    log: Option<InputLog>,
+    log: Option<InputLog<Tanks>>,
     seed: u64,
 }
 
@@ -175,8 +177,23 @@ impl Match {
     }
 
     /// The log, if one is kept.
-    pub fn log(&self) -> Option<&InputLog> {
+    pub fn log(&self) -> Option<&InputLog<Tanks>> {
         self.log.as_ref()
+    }
+
+    /// Returns a recorder that begins with the current state.
+    pub fn recorder(&self) -> Recorder<Tanks> {
+        Recorder::new(&self.tanks, self.tanks.config().clone(), self.seed)
+    }
+
+    /// Plays `ticks` ticks and returns them as a trace.
+    pub fn record(&mut self, ticks: u64) -> Trace {
+        let mut recorder = self.recorder();
+        for _ in 0..ticks {
+            self.step();
+            recorder.record(&self.tanks, &self.inputs);
+        }
+        recorder.finish()
     }
 }
 

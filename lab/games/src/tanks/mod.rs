@@ -28,13 +28,11 @@
 mod bot;
 mod config;
 mod contact;
-mod digest;
 mod flag;
 mod game;
 mod geometry;
 mod input;
 mod map;
-mod record;
 mod roads;
 mod script;
 mod shot;
@@ -50,11 +48,12 @@ pub use config::{
 pub use flag::{Flag, FlagPlace};
 pub use game::{Driver, Match, REFERENCE_DIGEST, reference_match};
 pub use geometry::Rectangle;
-pub use input::{Input, InputChange, InputLog, Replay};
+pub use input::{FIRE_BUTTON, Input};
 pub use map::{BASE_SIDE, BOXES_MAX, Barrier, GAP, HALF_SIDE, Map, MapError};
-pub use record::{FIRE_BUTTON, NotReplayable, Recorder, record, state_rows};
 pub use script::{RandomScript, Script};
 pub use shot::{SHOT_SLOTS, Shot, ShotEnd};
-pub use tank::{Condition, Tank, Team};
+pub use tank::{Condition, Tank};
 pub use view::{SeenFlag, SeenShot, SeenTank, View};
-pub use world::{Event, Moving, MovingKind, Score, Tanks};
+pub use world::{Event, MovingKind, Score, Tanks};
+
+pub use crate::shared::Team;

@@ -8,9 +8,9 @@ use fairpath::vector::{Vec2, Vector};
 use fairpath_sim::Digest;
 
 use super::config::{SHOT_RADIUS, TANKS_MAX};
-use super::digest;
 use super::map::Barrier;
-use super::tank::{Team, shape_of};
+use super::tank::shape_of;
+use crate::shared::{Team, add_state, add_vector};
 
 /// How many shots of one tank can be in the air: entity numbers stay small and reused, as the wire
 /// likes them. With the default rules one shot has just landed when the next is loaded.
@@ -90,10 +90,10 @@ impl Shot {
 
     pub(super) fn add_to(&self, digest: &mut Digest) {
         digest.u32(self.id.0).u16(self.life).u32(self.shooter.0).u8(self.team as u8);
-        digest::add_vector(self.motion.position, digest);
-        digest::add_vector(self.motion.velocity, digest);
+        add_vector(self.motion.position, digest);
+        add_vector(self.motion.velocity, digest);
         digest.i64(self.fired_at.as_micros()).i64(self.ends_at.as_micros());
-        digest::add_state(&self.state, digest);
+        add_state(&self.state, digest);
         digest.bool(self.is_new);
     }
 }

@@ -9,37 +9,9 @@ use fairpath_sim::Digest;
 
 use super::config::{TANK_LENGTH, TANK_WIDTH, TanksConfig};
 use super::contact::Surroundings;
-use super::digest;
 use super::geometry::Rectangle;
 use super::input::Input;
-
-/// One of the two sides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Team {
-    /// Starts at negative x.
-    Red,
-    /// Starts at positive x.
-    Blue,
-}
-
-impl Team {
-    /// Both, in order.
-    pub const BOTH: [Self; 2] = [Self::Red, Self::Blue];
-
-    /// The other side.
-    #[must_use]
-    pub const fn other(self) -> Self {
-        match self {
-            Self::Red => Self::Blue,
-            Self::Blue => Self::Red,
-        }
-    }
-
-    /// 0 or 1.
-    pub const fn index(self) -> usize {
-        self as usize
-    }
-}
+use crate::shared::{Team, add_state};
 
 /// A tank and its driver's record.
 #[derive(Clone, Debug, PartialEq)]
@@ -183,7 +155,7 @@ impl Tank {
 
     pub(super) fn add_to(&self, digest: &mut Digest) {
         digest.u32(self.id.0).u8(self.team as u8).u16(self.life);
-        digest::add_state(&self.state, digest);
+        add_state(&self.state, digest);
         digest.f64(self.speed).f64(self.input.throttle).f64(self.input.turn).bool(self.input.fire);
         match self.condition {
             Condition::Spawned => digest.u8(0),

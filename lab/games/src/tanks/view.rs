@@ -10,8 +10,8 @@ use fairpath::time::SharedInstant;
 use fairpath::vector::Vec2;
 
 use super::flag::FlagPlace;
-use super::tank::Team;
 use super::world::Tanks;
+use crate::shared::Team;
 
 /// What one player is shown. Like BZFlag's radar it shows the whole field.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,26 +6,28 @@ use fairpath::State;
 use fairpath::motion::Linear;
 use fairpath::number::EntityId;
 use fairpath::random::Random;
-use fairpath::time::SharedInstant;
+use fairpath::time::{SharedInstant, TickRate};
 use fairpath::vector::{Vec2, Vector};
 use fairpath_sim::Digest;
 
-use super::config::{ConfigError, FLAG_RADIUS, Ground, MUZZLE_FRONT, TANK_RADIUS, TICK_RATE, TanksConfig};
+use super::config::{
+    ConfigError, FLAG_RADIUS, Ground, MUZZLE_FRONT, TANK_RADIUS, TANKS_MAX, TICK_RATE, TanksConfig,
+};
 use super::contact::Surroundings;
-use super::digest;
 use super::flag::{Flag, FlagPlace};
 use super::geometry::Rectangle;
 use super::input::Input;
 use super::map::{BASE_SIDE, Map};
 use super::shot::{SHOT_SLOTS, Shot, ShotEnd, hits_tank};
-use super::tank::{Condition, Tank, Team, at_rest, shape_of};
+use super::tank::{Condition, Tank, at_rest, shape_of};
+use crate::shared::{Game, Moving, PlayerInput, Team, add_random};
 
 /// A match: the whole state, and nothing outside it.
 ///
 /// [`step`](Self::step) plays one tick. The same rules, seed and inputs give the same bits. Between
 /// steps every accessor shows the world as it is at [`now`](Self::now); [`events`](Self::events)
 /// tells what happened on the way there.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Tanks {
     config: TanksConfig,
     map: Map,
@@ -127,10 +129,10 @@ impl Tanks {
             Ground::Generated { boxes } => Map::generate(*boxes, &mut seeded.fork(0)),
             Ground::Given(map) => map.clone(),
         };
-        let teams = [(Team::Red, config.tanks[0]), (Team::Blue, config.tanks[1])];
-        let drivers = teams.into_iter().flat_map(|(team, tanks)| (0..tanks).map(move |_| team));
-        let tanks: Vec<Tank> =
-            (0..).zip(drivers).map(|(number, team)| Tank::waiting(EntityId(number), team)).collect();
+        let tanks: Vec<Tank> = (0..)
+            .zip(Team::of_players(config.tanks))
+            .map(|(number, team)| Tank::waiting(EntityId(number), team))
+            .collect();
         let flags =
             Team::BOTH.map(|team| Flag { team, place: FlagPlace::Home, position: map.base(team).centre });
         let mut game = Self {
@@ -214,30 +216,28 @@ impl Tanks {
         &self.events
     }
 
-    /// Everything that moves, for a recorder: living tanks, then shots.
-    pub fn moving(&self) -> impl Iterator<Item = Moving> {
+    /// Returns every moving entity and its kind: living tanks, then shots.
+    pub fn moving(&self) -> impl Iterator<Item = (MovingKind, Moving)> {
         let tanks = self.tanks.iter().filter(|tank| tank.is_alive()).map(|tank| Moving {
             id: tank.id,
             life: tank.life,
-            kind: MovingKind::Tank,
             has_jumped: tank.condition == Condition::Spawned,
             state: tank.state,
         });
         let shots = self.shots.iter().map(|shot| Moving {
             id: shot.id,
             life: shot.life,
-            kind: MovingKind::Shot,
             has_jumped: shot.is_new,
             state: shot.state,
         });
-        tanks.chain(shots)
+        tanks.map(|tank| (MovingKind::Tank, tank)).chain(shots.map(|shot| (MovingKind::Shot, shot)))
     }
 
     /// One number for the whole state: equal after equal runs, on every platform.
     pub fn digest(&self) -> u64 {
         let mut digest = Digest::new();
         digest.u64(self.tick);
-        digest::add_random(&self.random, &mut digest);
+        add_random(&self.random, &mut digest);
         digest.u64(self.tanks.len() as u64);
         self.tanks.iter().for_each(|tank| tank.add_to(&mut digest));
         digest.u64(self.shots.len() as u64);
@@ -532,20 +532,46 @@ const ELBOW_ROOM: f64 = 1.5;
 /// How far from a foe a tank comes back: a shot takes half a second to get there.
 const SAFE_DISTANCE: f64 = 50.0;
 
-/// One moving thing at the end of a tick, as a recorder writes it down.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Moving {
-    /// Its name.
-    pub id: EntityId,
-    /// Which of its lives.
-    pub life: u16,
-    /// What it is.
-    pub kind: MovingKind,
-    /// Whether it was put where it is, and did not get there by moving: this life began in this
-    /// tick.
-    pub has_jumped: bool,
-    /// Position, velocity, acceleration, heading and turn rate.
-    pub state: State<Vec2>,
+impl Game for Tanks {
+    type Config = TanksConfig;
+    type Input = Input;
+    type ConfigError = ConfigError;
+
+    const NAME: &'static str = "tanks";
+    const TICK_RATE: TickRate = TICK_RATE;
+
+    fn begin(config: &TanksConfig, seed: u64) -> Result<Self, ConfigError> {
+        Self::new(config.clone(), seed)
+    }
+
+    fn seats(config: &TanksConfig) -> u32 {
+        config.tanks[0].saturating_add(config.tanks[1]).min(TANKS_MAX)
+    }
+
+    fn advance(&mut self, inputs: &[Input]) {
+        self.step(inputs);
+    }
+
+    fn tick(&self) -> u64 {
+        self.tick
+    }
+
+    fn moving(&self) -> impl Iterator<Item = Moving> {
+        self.moving().map(|(_, moving)| moving)
+    }
+
+    fn corners(&self) -> (Vec2, Vec2) {
+        let corner = Vec2::new(self.map.half_side(), self.map.half_side());
+        (-corner, corner)
+    }
+
+    fn title(config: &TanksConfig) -> String {
+        let [red, blue] = config.tanks;
+        match config.ground {
+            Ground::Generated { boxes } => format!("tanks: {red} against {blue} on up to {boxes} boxes"),
+            Ground::Given(_) => format!("tanks: {red} against {blue} on a given map"),
+        }
+    }
 }
 
 /// What a moving thing is.

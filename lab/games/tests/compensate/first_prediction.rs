@@ -109,9 +109,9 @@ fn a_meddler_is_noticed() {
         calls: std::cell::Cell<u64>,
     }
     impl Simulate for Windy {
-        type State = jet_car::Scene;
+        type State = jet_car::JetCarScene;
         type Input = jet_car::Input;
-        fn step(&self, scene: &mut jet_car::Scene, input: &jet_car::Input, ticks: u32) {
+        fn step(&self, scene: &mut jet_car::JetCarScene, input: &jet_car::Input, ticks: u32) {
             scene.step(&self.rules, *input, ticks);
             self.calls.set(self.calls.get() + 1);
             if self.calls.get().is_multiple_of(97) {

@@ -5,8 +5,8 @@ use fairpath::number::EntityId;
 use fairpath::random::Random;
 use fairpath::vector::{Vec2, Vector};
 use fairpath_games::ethereal::{
-    Difference, Ethereal, EtherealConfig, Ground, Input, Keys, Map, Match, PlayerFrame, Recording,
-    ReplayError, SNAPSHOT_TICKS, Seat, Team, XmlProblem,
+    Difference, Driver, Ethereal, EtherealConfig, Ground, Input, Keys, Map, Match, PlayerFrame, Recording,
+    ReplayError, SNAPSHOT_TICKS, Team, XmlProblem,
 };
 use fairpath_laws::{law, proptest::prelude::*};
 
@@ -55,13 +55,13 @@ fn everybody_is_looked_at_every_five_seconds() {
 fn any_hands_survive_the_trip() {
     law!((any::<u64>(), 1u32..400), |(seed, ticks)| {
         let config = EtherealConfig { players: [2, 1], ..EtherealConfig::default() };
-        let mut game = Match::new(config, seed, |_, _, _| Seat::Hands(Input::IDLE)).expect("sound rules");
+        let mut game = Match::new(config, seed, |_, _, _| Driver::Hands(Input::IDLE)).expect("sound rules");
         game = game.with_recording();
         let (mut random, mut inputs) = (Random::from_seed(seed), Vec::new());
         for _ in 0..ticks {
             random_inputs(game.ethereal(), &mut random, &mut inputs);
             for (number, input) in (0..).zip(&inputs) {
-                game.seat(EntityId(number), Seat::Hands(*input));
+                game.seat(EntityId(number), Driver::Hands(*input));
             }
             game.step();
         }

@@ -7,8 +7,8 @@ use fairpath::number::EntityId;
 use fairpath::random::Random;
 use fairpath::vector::Vector;
 use fairpath_games::race::{
-    CAR_RADIUS, CarModel, Heat, Input, Lap, LapDice, Plan, Preset, RaceConfig, RaceEvent, Seat, Shape, Style,
-    Track, record_laps,
+    CAR_RADIUS, CarModel, Driver, DrivingPlan, Heat, Input, Lap, LapDice, Preset, RaceConfig, RaceEvent,
+    Shape, Style, Track, record_laps,
 };
 
 use super::{bots, random_inputs, tracks};
@@ -56,17 +56,17 @@ fn a_bot_gets_going_from_anywhere() {
         for style in Style::ALL {
             let config = RaceConfig { cars: 1, laps: None, ..RaceConfig::default() };
             let mut heat =
-                Heat::new(Arc::clone(&track), config, |_| Seat::Hands(Input::IDLE)).expect("sound rules");
+                Heat::new(Arc::clone(&track), config, |_| Driver::Hands(Input::IDLE)).expect("sound rules");
             let mut random = Random::from_seed(seed);
             let mut hands = Vec::new();
             for _ in 0..60 * 12 {
                 random_inputs(1, &mut random, &mut hands);
-                heat.seat(EntityId(0), Seat::Hands(hands[0]));
+                heat.seat(EntityId(0), Driver::Hands(hands[0]));
                 heat.step();
             }
-            let plan = Arc::new(Plan::new(&track, &config.car, style));
+            let plan = Arc::new(DrivingPlan::new(&track, &config.car, style));
             let bot = fairpath_games::race::Bot::new(plan, config.car, random);
-            heat.seat(EntityId(0), Seat::Bot(bot));
+            heat.seat(EntityId(0), Driver::Bot(bot));
             let distance = |heat: &Heat| heat.race().distance(EntityId(0)).expect("car 0");
             let wanted = distance(&heat) + 300.0;
             let begun = heat.race().tick();
@@ -167,7 +167,7 @@ fn plans_keep_to_the_road_and_to_the_tyres() {
     let car = CarModel::default();
     for track in tracks(8) {
         for style in Style::ALL {
-            let plan = Plan::new(&track, &car, style);
+            let plan = DrivingPlan::new(&track, &car, style);
             assert_eq!(plan.style(), style);
             for place in plan.places() {
                 let limited = track.limited(place, CAR_RADIUS);

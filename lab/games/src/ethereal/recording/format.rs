@@ -5,12 +5,15 @@ use std::fmt::Write;
 use fairpath::number::EntityId;
 use fairpath::vector::{Vec2, Vector};
 
-use super::xml::{Reader, XmlError, XmlProblem, escaped};
-use super::{InputChange, LifeRecord, Origin, PlayerRecord, RECORDING_TICKS_MAX, Recording, Snapshot};
+use super::xml::{XmlError, XmlProblem, XmlReader, escaped};
+use super::{
+    LifeRecord, Origin, PlayerRecord, PlayerSnapshot, RECORDING_TICKS_MAX, RecordedInput, Recording,
+};
 use crate::ethereal::config::{EtherealConfig, Ground, PLAYERS_MAX, TICKS_PER_SECOND};
 use crate::ethereal::input::{Input, Keys};
 use crate::ethereal::map::Map;
-use crate::ethereal::player::{Body, Team};
+use crate::ethereal::player::Body;
+use crate::shared::{PlayerInput, Team};
 
 /// The longest file that is read. An hour of eight bots takes 8 MB.
 pub const XML_BYTES_MAX: usize = 1 << 28;
@@ -61,7 +64,7 @@ impl Recording {
 
     /// From XML text: ours, or Shi 2014's. Never panics, whatever the bytes.
     pub fn from_xml(bytes: &[u8]) -> Result<Self, XmlError> {
-        let mut reader = Reader::new(bytes, XML_BYTES_MAX)?;
+        let mut reader = XmlReader::new(bytes, XML_BYTES_MAX)?;
         let has_root = reader.enters("Session")?;
         let map_name = reader.name("Map")?;
         let (origin, ticks) = match read_origin(&mut reader)? {
@@ -147,7 +150,7 @@ fn write_player(out: &mut String, player: &PlayerRecord) {
     out.push_str("</Ss>\n</U>\n");
 }
 
-fn write_input(out: &mut String, change: &InputChange, aim: &mut Vec2) {
+fn write_input(out: &mut String, change: &RecordedInput, aim: &mut Vec2) {
     out.push_str("<I>");
     put_inline(out, "T", &millis_of(change.tick));
     put_inline(out, "B", &change.input.keys.bits());
@@ -162,7 +165,7 @@ fn write_input(out: &mut String, change: &InputChange, aim: &mut Vec2) {
     out.push_str("</I>\n");
 }
 
-fn write_snapshot(out: &mut String, snapshot: &Snapshot) {
+fn write_snapshot(out: &mut String, snapshot: &PlayerSnapshot) {
     out.push_str("<S>");
     put_inline(out, "T", &millis_of(snapshot.tick));
     put_inline(out, "L", &u8::from(snapshot.is_alive));
@@ -175,7 +178,7 @@ fn write_snapshot(out: &mut String, snapshot: &Snapshot) {
     out.push_str("</S>\n");
 }
 
-fn read_origin(reader: &mut Reader<'_>) -> Result<Option<(Origin, u64)>, XmlError> {
+fn read_origin(reader: &mut XmlReader<'_>) -> Result<Option<(Origin, u64)>, XmlError> {
     if reader.peek()? != Some("Seed") {
         return Ok(None);
     }
@@ -190,7 +193,7 @@ fn read_origin(reader: &mut Reader<'_>) -> Result<Option<(Origin, u64)>, XmlErro
     Ok(Some((Origin { seed, config }, ticks)))
 }
 
-fn read_rules(reader: &mut Reader<'_>) -> Result<EtherealConfig, XmlError> {
+fn read_rules(reader: &mut XmlReader<'_>) -> Result<EtherealConfig, XmlError> {
     reader.enter("Rules")?;
     let config = EtherealConfig {
         players: [reader.whole("Red")?, reader.whole("Blue")?],
@@ -212,7 +215,7 @@ fn read_rules(reader: &mut Reader<'_>) -> Result<EtherealConfig, XmlError> {
     Ok(config)
 }
 
-fn read_world(reader: &mut Reader<'_>) -> Result<Map, XmlError> {
+fn read_world(reader: &mut XmlReader<'_>) -> Result<Map, XmlError> {
     reader.enter("World")?;
     let mut rows = Vec::new();
     while reader.peek()? == Some("Row") {
@@ -223,7 +226,7 @@ fn read_world(reader: &mut Reader<'_>) -> Result<Map, XmlError> {
     Ok(map)
 }
 
-fn read_players(reader: &mut Reader<'_>) -> Result<Vec<PlayerRecord>, XmlError> {
+fn read_players(reader: &mut XmlReader<'_>) -> Result<Vec<PlayerRecord>, XmlError> {
     let mut players: Vec<PlayerRecord> = Vec::new();
     reader.enter("Us")?;
     while reader.enters("U")? {
@@ -241,7 +244,7 @@ fn read_players(reader: &mut Reader<'_>) -> Result<Vec<PlayerRecord>, XmlError> 
     Ok(players)
 }
 
-fn read_player(reader: &mut Reader<'_>) -> Result<PlayerRecord, XmlError> {
+fn read_player(reader: &mut XmlReader<'_>) -> Result<PlayerRecord, XmlError> {
     let id = EntityId(reader.whole("Ui")?);
     let name = reader.name("N")?;
     let mut lives = Vec::new();
@@ -267,7 +270,7 @@ fn read_player(reader: &mut Reader<'_>) -> Result<PlayerRecord, XmlError> {
     Ok(PlayerRecord { id, name, team, lives, inputs, snapshots })
 }
 
-fn read_life(reader: &mut Reader<'_>, last: &mut u64) -> Result<(LifeRecord, Team), XmlError> {
+fn read_life(reader: &mut XmlReader<'_>, last: &mut u64) -> Result<(LifeRecord, Team), XmlError> {
     reader.enter("Pos")?;
     let position = Vec2::new(reader.number("X")?, reader.number("Y")?);
     reader.leave("Pos")?;
@@ -284,7 +287,7 @@ fn read_life(reader: &mut Reader<'_>, last: &mut u64) -> Result<(LifeRecord, Tea
     Ok((LifeRecord { born_tick, position, kind, died_tick }, team))
 }
 
-fn read_input(reader: &mut Reader<'_>, inputs: &mut Vec<InputChange>) -> Result<(), XmlError> {
+fn read_input(reader: &mut XmlReader<'_>, inputs: &mut Vec<RecordedInput>) -> Result<(), XmlError> {
     let (mut last, held) = inputs.last().map_or((0, Input::IDLE), |change| (change.tick, change.input));
     let tick = read_tick(reader, "T", &mut last)?;
     let keys = Keys::from_bits(reader.whole("B")?);
@@ -299,16 +302,16 @@ fn read_input(reader: &mut Reader<'_>, inputs: &mut Vec<InputChange>) -> Result<
         inputs.pop();
     }
     if inputs.last().map_or(Input::IDLE, |change| change.input) != input {
-        inputs.push(InputChange { tick, input });
+        inputs.push(RecordedInput { tick, input });
     }
     Ok(())
 }
 
-fn read_snapshots(reader: &mut Reader<'_>) -> Result<Vec<Snapshot>, XmlError> {
+fn read_snapshots(reader: &mut XmlReader<'_>) -> Result<Vec<PlayerSnapshot>, XmlError> {
     let mut snapshots = Vec::new();
     let mut last = 0;
     while reader.enters("S")? {
-        snapshots.push(Snapshot {
+        snapshots.push(PlayerSnapshot {
             tick: read_tick(reader, "T", &mut last)?,
             is_alive: reader.whole::<u8>("L")? != 0,
             body: Body {
@@ -325,7 +328,7 @@ fn read_snapshots(reader: &mut Reader<'_>) -> Result<Vec<Snapshot>, XmlError> {
 }
 
 /// A time that is not before `last`, as a tick.
-fn read_tick(reader: &mut Reader<'_>, element: &'static str, last: &mut u64) -> Result<u64, XmlError> {
+fn read_tick(reader: &mut XmlReader<'_>, element: &'static str, last: &mut u64) -> Result<u64, XmlError> {
     let millis: u64 = reader.whole(element)?;
     let tick = tick_of(millis).ok_or_else(|| reader.error(XmlProblem::NotANumber { element }))?;
     if tick < *last {

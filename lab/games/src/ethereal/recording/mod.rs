@@ -10,7 +10,7 @@ mod replay;
 mod xml;
 
 pub use format::XML_BYTES_MAX;
-pub use replay::{Desync, Difference, Replay, ReplayError};
+pub use replay::{CheckedReplay, Desync, Difference, ReplayError};
 pub use xml::{XmlError, XmlProblem};
 
 use fairpath::number::EntityId;
@@ -19,8 +19,9 @@ use fairpath::vector::Vec2;
 use super::bot::Temperament;
 use super::config::{EtherealConfig, Ground, TICKS_PER_SECOND};
 use super::input::Input;
-use super::player::{Body, Condition, Player, Team};
+use super::player::{Body, Condition, Player};
 use super::world::{Ethereal, Event};
+use crate::shared::Team;
 
 /// From one snapshot to the next: 5 s, as in Shi 2014.
 pub const SNAPSHOT_TICKS: u64 = 5 * TICKS_PER_SECOND as u64;
@@ -72,9 +73,9 @@ pub struct PlayerRecord {
     /// Its lives, in order.
     pub lives: Vec<LifeRecord>,
     /// What its hands did, in order: only changes.
-    pub inputs: Vec<InputChange>,
+    pub inputs: Vec<RecordedInput>,
     /// How it was every [`SNAPSHOT_TICKS`].
-    pub snapshots: Vec<Snapshot>,
+    pub snapshots: Vec<PlayerSnapshot>,
 }
 
 /// From birth to death.
@@ -94,7 +95,7 @@ pub struct LifeRecord {
 
 /// From this tick on, a player's hands do this.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct InputChange {
+pub struct RecordedInput {
     /// The step, counted from zero, that the input is first used in.
     pub tick: u64,
     /// What the hands do from then on.
@@ -103,7 +104,7 @@ pub struct InputChange {
 
 /// How a player was at one tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Snapshot {
+pub struct PlayerSnapshot {
     /// When.
     pub tick: u64,
     /// Whether it was on the map.
@@ -208,7 +209,7 @@ impl PlayerRecord {
     fn note_input(&mut self, tick: u64, input: Input) {
         let held = self.inputs.last().map_or(Input::IDLE, |change| change.input);
         if input != held {
-            self.inputs.push(InputChange { tick, input });
+            self.inputs.push(RecordedInput { tick, input });
         }
     }
 
@@ -218,7 +219,7 @@ impl PlayerRecord {
     }
 
     fn note_snapshot(&mut self, tick: u64, player: &Player) {
-        self.snapshots.push(Snapshot::of(tick, player));
+        self.snapshots.push(PlayerSnapshot::of(tick, player));
     }
 }
 
@@ -227,7 +228,7 @@ fn kind_of(temperament: Option<Temperament>) -> u32 {
     temperament.map_or(Temperament::ALL.len() as u32, |temperament| temperament as u32)
 }
 
-impl Snapshot {
+impl PlayerSnapshot {
     fn of(tick: u64, player: &Player) -> Self {
         Self {
             tick,

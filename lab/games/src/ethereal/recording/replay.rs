@@ -3,18 +3,18 @@
 use fairpath::number::EntityId;
 use fairpath::vector::{Vec2, Vector};
 
-use super::{PlayerRecord, Recording, Snapshot};
-use crate::ethereal::config::ConfigError;
+use super::{PlayerRecord, PlayerSnapshot, Recording};
 use crate::ethereal::frame::PlayerFrame;
 use crate::ethereal::input::Input;
 use crate::ethereal::map::Map;
 use crate::ethereal::player::{Body, Condition, Player};
 use crate::ethereal::world::{Ethereal, Event};
+use crate::shared::OutOfRange;
 
 impl Recording {
     /// The match from its beginning, to be stepped through, with every birth, death and snapshot
     /// checked on the way. Only recordings of this game can be replayed.
-    pub fn replay(&self) -> Result<Replay<'_>, ReplayError> {
+    pub fn replay(&self) -> Result<CheckedReplay<'_>, ReplayError> {
         let origin = self.origin.as_ref().ok_or(ReplayError::NoOrigin)?;
         let ethereal = Ethereal::new(origin.config.clone(), origin.seed)?;
         let is_same = |(player, record): (&Player, &PlayerRecord)| {
@@ -24,7 +24,7 @@ impl Recording {
         if count != self.players.len() || !ethereal.players().iter().zip(&self.players).all(is_same) {
             return Err(ReplayError::OtherPlayers);
         }
-        let mut replay = Replay {
+        let mut replay = CheckedReplay {
             recording: self,
             ethereal,
             inputs: vec![Input::IDLE; count],
@@ -53,7 +53,7 @@ impl Recording {
     /// right by every snapshot, and goes at the recorded death. It is as good as the other game
     /// moves like this one.
     pub fn retrace(&self, map: &Map, mut each: impl FnMut(u64, &[PlayerFrame])) {
-        let mut tracks: Vec<Track<'_>> = self.players.iter().map(Track::new).collect();
+        let mut tracks: Vec<RetracedPlayer<'_>> = self.players.iter().map(RetracedPlayer::new).collect();
         let mut frames = Vec::new();
         for tick in 0..=self.ticks {
             frames.clear();
@@ -65,7 +65,7 @@ impl Recording {
 
 /// A recording, seen again.
 #[derive(Clone, Debug)]
-pub struct Replay<'a> {
+pub struct CheckedReplay<'a> {
     recording: &'a Recording,
     ethereal: Ethereal,
     inputs: Vec<Input>,
@@ -80,7 +80,7 @@ struct Cursor {
     snapshots: usize,
 }
 
-impl Replay<'_> {
+impl CheckedReplay<'_> {
     /// Plays one more tick and compares; `false` at the end of the recording.
     pub fn step(&mut self) -> Result<bool, Desync> {
         let tick = self.ethereal.tick();
@@ -135,7 +135,7 @@ impl Replay<'_> {
             cursor.lives += usize::from(next.is_some());
             if let Some(snapshot) = record.snapshots.get(cursor.snapshots).filter(|each| each.tick <= tick) {
                 cursor.snapshots += 1;
-                if *snapshot != Snapshot::of(tick, player) {
+                if *snapshot != PlayerSnapshot::of(tick, player) {
                     return desync(Difference::Snapshot);
                 }
             }
@@ -177,13 +177,13 @@ pub enum ReplayError {
     /// Its players are not those its rules ask for.
     OtherPlayers,
     /// Its rules cannot be played by.
-    Config(ConfigError),
+    Config(OutOfRange),
     /// It does not go as recorded.
     Desync(Desync),
 }
 
-impl From<ConfigError> for ReplayError {
-    fn from(error: ConfigError) -> Self {
+impl From<OutOfRange> for ReplayError {
+    fn from(error: OutOfRange) -> Self {
         Self::Config(error)
     }
 }
@@ -221,7 +221,7 @@ impl std::fmt::Display for ReplayError {
 impl std::error::Error for ReplayError {}
 
 /// One player of a recording that is being retraced.
-struct Track<'a> {
+struct RetracedPlayer<'a> {
     record: &'a PlayerRecord,
     cursor: Cursor,
     input: Input,
@@ -231,7 +231,7 @@ struct Track<'a> {
     ammo: u32,
 }
 
-impl<'a> Track<'a> {
+impl<'a> RetracedPlayer<'a> {
     fn new(record: &'a PlayerRecord) -> Self {
         Self {
             record,

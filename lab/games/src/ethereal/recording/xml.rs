@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::ethereal::config::ConfigError;
 use crate::ethereal::map::MapError;
+use crate::shared::OutOfRange;
 
 /// What is wrong with a file, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ pub enum XmlProblem {
     /// The map cannot be played on.
     Map(MapError),
     /// The rules cannot be played by.
-    Rules(ConfigError),
+    Rules(OutOfRange),
 }
 
 impl fmt::Display for XmlError {
@@ -108,7 +108,7 @@ impl fmt::Display for XmlProblem {
 }
 
 /// Walks through a file, element by element. `expected` is what a complaint says should have come.
-pub(super) struct Reader<'a> {
+pub(super) struct XmlReader<'a> {
     text: &'a str,
     at: usize,
     /// Inside an element that was closed in the breath it was opened: `<Is/>`.
@@ -118,7 +118,7 @@ pub(super) struct Reader<'a> {
 /// Names are short; longer ones in complaints are cut.
 const NAME_LEN_MAX: usize = 64;
 
-impl<'a> Reader<'a> {
+impl<'a> XmlReader<'a> {
     pub(super) fn new(bytes: &'a [u8], bytes_max: usize) -> Result<Self, XmlError> {
         if bytes.len() > bytes_max {
             return Err(XmlError { line: 1, problem: XmlProblem::TooLong });
@@ -341,8 +341,8 @@ fn line_at(bytes: &[u8], at: usize) -> u32 {
 mod tests {
     use super::*;
 
-    fn reader(text: &str) -> Reader<'_> {
-        Reader::new(text.as_bytes(), 1_000).expect("readable")
+    fn reader(text: &str) -> XmlReader<'_> {
+        XmlReader::new(text.as_bytes(), 1_000).expect("readable")
     }
 
     #[test]
@@ -360,7 +360,7 @@ mod tests {
 
     #[test]
     fn complaints_name_line_and_thing() {
-        let complaint = |text: &str, read: fn(&mut Reader<'_>) -> Option<XmlError>| {
+        let complaint = |text: &str, read: fn(&mut XmlReader<'_>) -> Option<XmlError>| {
             read(&mut reader(text)).map(|error| error.to_string()).unwrap_or_default()
         };
         assert_eq!(complaint("\n<B>1</B>", |r| r.number("A").err()), "line 2: <B> where A should come");

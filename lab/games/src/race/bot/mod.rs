@@ -1,7 +1,7 @@
 //! Drivers that drive like people: each with a line of their own, and never twice the same.
 //!
 //! A bot looks about ten times per second, decides from what it is *shown*, and keeps hands and
-//! feet still until it looks again. It has a [`Plan`] of line and pace, wanders about both, passes
+//! feet still until it looks again. It has a [`DrivingPlan`] of line and pace, wanders about both, passes
 //! who is slower, makes mistakes (brakes too late, is a metre or two off its line, does not look at
 //! all for a while), and gets going again from wherever that ended.
 //!
@@ -13,7 +13,7 @@
 mod plan;
 mod style;
 
-pub use plan::Plan;
+pub use plan::DrivingPlan;
 pub use style::Style;
 
 use std::f64::consts::FRAC_PI_3;
@@ -34,7 +34,7 @@ use style::Character;
 #[derive(Clone, Debug)]
 pub struct Bot {
     character: Character,
-    plan: Arc<Plan>,
+    plan: Arc<DrivingPlan>,
     car: CarModel,
     random: Random,
     /// About where on the road the car was at the last look.
@@ -96,7 +96,7 @@ const PASSING_ROOM: f64 = 0.7;
 
 impl Bot {
     /// A driver with a plan and dice of its own.
-    pub fn new(plan: Arc<Plan>, car: CarModel, mut random: Random) -> Self {
+    pub fn new(plan: Arc<DrivingPlan>, car: CarModel, mut random: Random) -> Self {
         let character = plan.style().character();
         let first_mistake = Span::from_secs_f64(character.mistake_secs * random.exponential());
         Self {

@@ -15,7 +15,7 @@ use crate::race::track::{Place, Shape, Track};
 ///
 /// It takes some milliseconds to make. The same plan serves any number of drivers of that style.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Plan {
+pub struct DrivingPlan {
     style: Style,
     shape: Shape,
     spacing: f64,
@@ -31,7 +31,7 @@ const COARSEST: usize = 16;
 /// dozen do.
 const SWEEPS: u32 = 40;
 
-impl Plan {
+impl DrivingPlan {
     /// How a driver of this style takes this road with this car.
     pub fn new(track: &Track, car: &CarModel, style: Style) -> Self {
         let character = style.character();

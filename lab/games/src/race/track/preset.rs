@@ -38,15 +38,15 @@ impl Preset {
         Self::ALL.into_iter().find(|preset| preset.name() == name)
     }
 
-    fn plan(self) -> Plan {
+    fn plan(self) -> PresetShape {
         match self {
-            Self::Oval => Plan {
+            Self::Oval => PresetShape {
                 shape: Shape::Circuit,
                 corners: &[(20.0, -75.0), (230.0, -75.0), (230.0, 75.0), (-230.0, 75.0), (-230.0, -75.0)],
                 softness: 72.0,
                 half_width: 7.0,
             },
-            Self::Bean => Plan {
+            Self::Bean => PresetShape {
                 shape: Shape::Circuit,
                 corners: &[
                     (-190.0, 10.0),
@@ -63,7 +63,7 @@ impl Preset {
                 softness: 48.0,
                 half_width: 6.0,
             },
-            Self::Harbour => Plan {
+            Self::Harbour => PresetShape {
                 shape: Shape::Circuit,
                 corners: &[
                     (60.0, -90.0),
@@ -84,7 +84,7 @@ impl Preset {
                 softness: 26.0,
                 half_width: 4.6,
             },
-            Self::Ridge => Plan {
+            Self::Ridge => PresetShape {
                 shape: Shape::Stage,
                 corners: &[
                     (-420.0, -160.0),
@@ -108,7 +108,7 @@ impl Preset {
     }
 }
 
-struct Plan {
+struct PresetShape {
     shape: Shape,
     corners: &'static [(f64, f64)],
     softness: f64,
@@ -118,7 +118,7 @@ struct Plan {
 impl Track {
     /// A road with a name.
     pub fn preset(preset: Preset) -> Self {
-        let Plan { shape, corners, softness, half_width } = preset.plan();
+        let PresetShape { shape, corners, softness, half_width } = preset.plan();
         let corners: Vec<Vec2> = corners.iter().map(|(x, y)| Vec2::new(*x, *y)).collect();
         let sections: Vec<Section> = rounded(shape, &corners, softness)
             .into_iter()

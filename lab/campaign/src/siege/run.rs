@@ -11,8 +11,8 @@ use fairpath::vector::{Vec2, Vector};
 use fairpath::{EntityId, Observation, State, Trigger};
 use fairpath_sim::{LinkConfig, PeerId, SessionWorld};
 
-use super::intruder::{Attack, Intruder, Shot};
-use crate::check::{Bounds, Findings, Violation};
+use super::attacker::{Attack, AttackStep, Attacker};
+use crate::check::{BoundCheck, Findings, Violation};
 use crate::plan::SchedulerPlan;
 
 /// How a server is set up against it.
@@ -28,7 +28,7 @@ pub struct Defence {
 
 /// What a siege did.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Damage {
+pub struct AttackDamage {
     /// How far from the truth honest players place each other, on average over all of them and all
     /// the time, in units.
     pub error: f64,
@@ -61,7 +61,7 @@ const LASTS: Span = Span::from_secs(10);
 const PATIENCE: Span = Span::from_secs(1);
 
 /// Lets an intruder loose on a server with six honest players, for ten seconds.
-pub fn besiege(attack: Attack, defence: Defence, seed: u64) -> Damage {
+pub fn besiege(attack: Attack, defence: Defence, seed: u64) -> AttackDamage {
     let mut random = Random::from_seed(seed);
     let classes = [(SHIP, Class::new(Trigger::within(0.3)).at_most(defence.objects_max))];
     let mut fork = |index| Random::from_seed(random.bits()).fork(index);
@@ -78,14 +78,14 @@ pub fn besiege(attack: Attack, defence: Defence, seed: u64) -> Damage {
         world.network.connect(PeerId(0), PeerId(index as u32 + 1), link);
     }
     world.connect_all();
-    let intruder = Intruder::new(attack, classes, SHIP, fork(2));
-    let mut siege = Siege::new(intruder, world.now());
+    let intruder = Attacker::new(attack, classes, SHIP, fork(2));
+    let mut siege = AttackRun::new(intruder, world.now());
     world.run_for(WARMS_UP + LASTS, |world, now| siege.frame(world, now));
     siege.damage()
 }
 
-struct Siege {
-    intruder: Intruder,
+struct AttackRun {
+    intruder: Attacker,
     connection: Option<ConnectionId>,
     connected_at: SharedInstant,
     tokens: u8,
@@ -94,11 +94,11 @@ struct Siege {
     frame: u64,
     errors: (f64, u64),
     findings: Findings,
-    damage: Damage,
+    damage: AttackDamage,
 }
 
-impl Siege {
-    fn new(intruder: Intruder, now: SharedInstant) -> Self {
+impl AttackRun {
+    fn new(intruder: Attacker, now: SharedInstant) -> Self {
         Self {
             intruder,
             connection: None,
@@ -109,7 +109,7 @@ impl Siege {
             frame: 0,
             errors: (0.0, 0),
             findings: Findings::default(),
-            damage: Damage {
+            damage: AttackDamage {
                 error: 0.0,
                 unseen: 0,
                 honest_closed: 0,
@@ -122,9 +122,9 @@ impl Siege {
         }
     }
 
-    fn damage(self) -> Damage {
+    fn damage(self) -> AttackDamage {
         let (sum, count) = self.errors;
-        Damage { error: sum / count as f64, violation: self.findings.violation, ..self.damage }
+        AttackDamage { error: sum / count as f64, violation: self.findings.violation, ..self.damage }
     }
 
     fn frame(&mut self, world: &mut SessionWorld<Vec2>, now: SharedInstant) {
@@ -185,12 +185,12 @@ impl Siege {
         }
         for shot in self.intruder.turn(local) {
             match shot {
-                Shot::Stream(bytes) => server.handle_stream(id, &bytes, now),
-                Shot::Unordered(bytes) => server.handle_unordered(id, &bytes, now),
-                Shot::Datagram(bytes) => {
+                AttackStep::Stream(bytes) => server.handle_stream(id, &bytes, now),
+                AttackStep::Unordered(bytes) => server.handle_unordered(id, &bytes, now),
+                AttackStep::Datagram(bytes) => {
                     server.handle_datagram(id, &bytes, now);
                 }
-                Shot::OpenSilently => drop(server.handle_connected(self.token(), now)),
+                AttackStep::OpenSilently => drop(server.handle_connected(self.token(), now)),
             }
         }
     }
@@ -222,7 +222,7 @@ impl Siege {
         for client in world.server.clients().collect::<Vec<_>>() {
             let queues = world.server.queues(client).expect("it has a session");
             self.damage.outbox_bytes = self.damage.outbox_bytes.max(queues.outbox_bytes);
-            Bounds.on_queues(
+            BoundCheck.on_queues(
                 &format!("the server for client {}", client.0),
                 &queues,
                 now,

@@ -12,7 +12,7 @@ use fairpath::vector::Vec2;
 use fairpath::wire::{Header, Precision, decode_updates, encode_updates};
 use fairpath::{DrVector, Observation, State};
 
-use crate::witness::with_later_receipts;
+use crate::events::with_later_receipts;
 
 /// How somebody misbehaves. Whatever it is, they do it sixty times a second for as long as they are
 /// let.
@@ -74,7 +74,7 @@ impl Attack {
 
 /// Something that an intruder does to its transport.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Shot {
+pub enum AttackStep {
     /// Writes to the ordered stream.
     Stream(Vec<u8>),
     /// Sends an independent message.
@@ -87,7 +87,7 @@ pub enum Shot {
 
 /// A real client, and what it does beside its words. Drive it like a transport would.
 #[derive(Debug)]
-pub struct Intruder {
+pub struct Attacker {
     attack: Attack,
     client: Client<Vec2>,
     class: ClassId,
@@ -111,7 +111,7 @@ const STORM: usize = 8;
 /// By how much receipts are said to be later.
 const LATER: Span = Span::from_millis(400);
 
-impl Intruder {
+impl Attacker {
     /// Somebody who misbehaves like this, in a game of these classes; objects of its own are of
     /// `class`.
     pub fn new(
@@ -180,7 +180,7 @@ impl Intruder {
     }
 
     /// All that it does in a sixtieth of a second.
-    pub fn turn(&mut self, now: LocalInstant) -> Vec<Shot> {
+    pub fn turn(&mut self, now: LocalInstant) -> Vec<AttackStep> {
         self.client.handle_timeout(now);
         let shared = self.client.clock_now(now).map(|now| now.shared).filter(|_| self.client.is_connected());
         if let Some(shared) = shared {
@@ -244,19 +244,21 @@ impl Intruder {
     }
 
     /// What the client in it wants to say.
-    fn words(&mut self, now: LocalInstant) -> Vec<Shot> {
+    fn words(&mut self, now: LocalInstant) -> Vec<AttackStep> {
         let client = &mut self.client;
-        let mut shots: Vec<Shot> = std::iter::from_fn(|| client.poll_stream(now)).map(Shot::Stream).collect();
-        shots.extend(std::iter::from_fn(|| client.poll_unordered()).map(Shot::Unordered));
-        shots.extend(std::iter::from_fn(|| client.poll_datagram(now, 1_150)).map(Shot::Datagram));
+        let mut shots: Vec<AttackStep> =
+            std::iter::from_fn(|| client.poll_stream(now)).map(AttackStep::Stream).collect();
+        shots.extend(std::iter::from_fn(|| client.poll_unordered()).map(AttackStep::Unordered));
+        shots.extend(std::iter::from_fn(|| client.poll_datagram(now, 1_150)).map(AttackStep::Datagram));
         shots
     }
 
     /// Twists its words.
-    fn twist(&mut self, shots: &mut [Shot], now: SharedInstant) {
+    fn twist(&mut self, shots: &mut [AttackStep], now: SharedInstant) {
         for shot in shots {
-            let Shot::Datagram(datagram) = shot else {
-                if let (Attack::Mutations, Shot::Stream(bytes) | Shot::Unordered(bytes)) = (self.attack, shot)
+            let AttackStep::Datagram(datagram) = shot else {
+                if let (Attack::Mutations, AttackStep::Stream(bytes) | AttackStep::Unordered(bytes)) =
+                    (self.attack, shot)
                     && self.random.chance(0.2)
                 {
                     turn_a_bit(bytes, &mut self.random);
@@ -293,12 +295,13 @@ impl Intruder {
     }
 
     /// Says more than its client would.
-    fn add(&mut self, shots: &mut Vec<Shot>, now: SharedInstant) {
+    fn add(&mut self, shots: &mut Vec<AttackStep>, now: SharedInstant) {
         match self.attack {
             // Not at once: first it is to be believed to be somebody.
             Attack::Garbage if self.random.chance(0.1) => {
                 let garbage = self.garbage();
-                let way_in = [Shot::Stream, Shot::Unordered, Shot::Datagram][self.random.below(3) as usize];
+                let way_in = [AttackStep::Stream, AttackStep::Unordered, AttackStep::Datagram]
+                    [self.random.below(3) as usize];
                 shots.push(way_in(garbage));
             }
             Attack::Replays => {
@@ -306,15 +309,15 @@ impl Intruder {
                     let at = self.random.below(self.kept.len().max(1) as u64) as usize;
                     self.kept.get(at).cloned()
                 });
-                shots.extend(again.map(Shot::Datagram));
+                shots.extend(again.map(AttackStep::Datagram));
             }
-            Attack::HalfOpen => shots.push(Shot::OpenSilently),
+            Attack::HalfOpen => shots.push(AttackStep::OpenSilently),
             Attack::NeverReads => self.ask_for_answers(shots),
             Attack::Floods => self.flood(shots, now),
             Attack::Thief => self.steal(shots),
             Attack::NotNumbers if self.random.chance(0.2) => {
                 let datagram = self.not_numbers(now);
-                shots.extend(datagram.map(Shot::Datagram));
+                shots.extend(datagram.map(AttackStep::Datagram));
             }
             _ => {}
         }
@@ -326,22 +329,22 @@ impl Intruder {
     }
 
     /// Whatever has to be answered on the stream.
-    fn ask_for_answers(&mut self, shots: &mut Vec<Shot>) {
+    fn ask_for_answers(&mut self, shots: &mut Vec<AttackStep>) {
         for _ in 0..4 {
             let mut bytes = Vec::new();
             Message::Claim(EntityId(self.random.bits() as u32), 0).frame(&mut bytes);
-            shots.push(Shot::Stream(bytes));
+            shots.push(AttackStep::Stream(bytes));
         }
     }
 
-    fn flood(&mut self, shots: &mut Vec<Shot>, now: SharedInstant) {
+    fn flood(&mut self, shots: &mut Vec<AttackStep>, now: SharedInstant) {
         for number in 0..EXTRA {
             let delivery =
                 [Delivery::ReliableOrdered, Delivery::ReliableUnordered, Delivery::Unreliable][number % 3];
             let _ = self.client.call_server(1, &[0; 200], delivery);
         }
         let Some(datagram) = shots.iter().find_map(|shot| match shot {
-            Shot::Datagram(datagram) => Some(datagram.clone()),
+            AttackStep::Datagram(datagram) => Some(datagram.clone()),
             _ => None,
         }) else {
             return;
@@ -352,11 +355,11 @@ impl Intruder {
                 header.packet = WirePacketNumber(header.packet.0.wrapping_add(1 + ahead as u16));
                 parts.push(Part::Unreliable(call.clone()));
             });
-            shots.extend(more.map(Shot::Datagram));
+            shots.extend(more.map(AttackStep::Datagram));
         }
     }
 
-    fn steal(&mut self, shots: &mut Vec<Shot>) {
+    fn steal(&mut self, shots: &mut Vec<AttackStep>) {
         let victims: Vec<EntityId> =
             self.client.objects().filter(|object| !self.own.contains(object)).collect();
         for victim in victims.into_iter().take(EXTRA) {
@@ -370,7 +373,7 @@ impl Intruder {
             ] {
                 let mut bytes = Vec::new();
                 message.frame(&mut bytes);
-                shots.push(Shot::Stream(bytes));
+                shots.push(AttackStep::Stream(bytes));
             }
         }
     }

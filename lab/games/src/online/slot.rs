@@ -5,18 +5,18 @@ use fairpath_compensate::{Epoch, HeldInput, Reply, SEAT_SILENCE};
 
 /// One seat at a server that runs on by its own clock, in whole ticks.
 ///
-/// [`hear`](Self::hear) every input that arrives, [`play`](Self::play) once per tick, and send what
+/// [`receive`](Self::hear) every input that arrives, [`play`](Self::play) once per tick, and send what
 /// [`answer`](Self::answer) says after it. Inputs are answered at the end of the tick they were
 /// first played in, so that the answer contains them.
 ///
 /// ```
 /// use fairpath_compensate::Epoch;
 /// use fairpath::time::{LocalInstant, TickRate};
-/// use fairpath_games::online::Host;
+/// use fairpath_games::online::ClientSlot;
 ///
 /// let mut cell = 0;
-/// let mut seat = Host::new(Epoch(1), TickRate::hz(100), 0);
-/// seat.hear(LocalInstant::from_millis(5), 3);
+/// let mut seat = ClientSlot::new(Epoch(1), TickRate::hz(100), 0);
+/// seat.receive(LocalInstant::from_millis(5), 3);
 /// cell += *seat.play();
 /// let reply = seat.answer(|| cell).expect("an input came");
 /// assert_eq!((reply.state, reply.acknowledged), (3, Some(LocalInstant::from_millis(5))));
@@ -24,7 +24,7 @@ use fairpath_compensate::{Epoch, HeldInput, Reply, SEAT_SILENCE};
 /// assert_eq!(seat.answer(|| cell), None, "nothing new came, and the last word is 10 ms old");
 /// ```
 #[derive(Clone, Debug)]
-pub struct Host<I> {
+pub struct ClientSlot<I> {
     epoch: Epoch,
     tick: Span,
     ticks: u64,
@@ -41,7 +41,7 @@ pub const PADDING: Span = Span::from_millis(100);
 
 const _: () = assert!(PADDING.as_micros() < SEAT_SILENCE.as_micros());
 
-impl<I: Clone> Host<I> {
+impl<I: Clone> ClientSlot<I> {
     /// A seat in this run of the server, for hands that do `idle` until they are heard of, and
     /// again when they are gone.
     pub fn new(epoch: Epoch, rate: TickRate, idle: I) -> Self {
@@ -50,7 +50,7 @@ impl<I: Clone> Host<I> {
     }
 
     /// An input arrived; `false` if a newer one is held.
-    pub fn hear(&mut self, stamp: LocalInstant, input: I) -> bool {
+    pub fn receive(&mut self, stamp: LocalInstant, input: I) -> bool {
         self.owes_answer = true;
         self.hands.receive(stamp, input)
     }
@@ -88,14 +88,14 @@ mod tests {
 
     const RATE: TickRate = TickRate::hz(50);
 
-    fn seat() -> Host<char> {
-        Host::new(Epoch(1), RATE, '-')
+    fn seat() -> ClientSlot<char> {
+        ClientSlot::new(Epoch(1), RATE, '-')
     }
 
     #[test]
     fn silence_is_padded_and_after_four_seconds_the_seat_is_free() {
         let mut seat = seat();
-        seat.hear(LocalInstant::ZERO, 'x');
+        seat.receive(LocalInstant::ZERO, 'x');
         let mut answers = 0;
         for tick in 1..=200 {
             assert_eq!(*seat.play(), 'x', "held for 4 s");
@@ -105,7 +105,7 @@ mod tests {
         assert!(!seat.is_free());
         assert_eq!(*seat.play(), '-');
         assert!(seat.is_free());
-        seat.hear(LocalInstant::from_millis(1), 'y');
+        seat.receive(LocalInstant::from_millis(1), 'y');
         assert!(!seat.is_free(), "who comes back in time to find it free has it again");
         assert_eq!(*seat.play(), 'y');
     }
@@ -114,7 +114,7 @@ mod tests {
     fn every_input_is_answered_with_its_stamp_and_how_long_it_was_played() {
         let mut seat = seat();
         for tick in 0..10 {
-            seat.hear(LocalInstant::from_millis(20 * tick), 'a');
+            seat.receive(LocalInstant::from_millis(20 * tick), 'a');
             seat.play();
             let reply = seat.answer(|| ()).expect("an input came");
             assert_eq!(reply.acknowledged, Some(LocalInstant::from_millis(20 * tick)));

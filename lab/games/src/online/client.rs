@@ -7,16 +7,16 @@ use fairpath::time::{LocalInstant, Now, SharedInstant};
 use fairpath::vector::Vec2;
 use fairpath_compensate::{Mailbox, MailboxItem, Reply};
 
-use super::hosted::Hosted;
+use super::display::{ClientDisplay, Extrapolated};
+use super::hosted::HostedGame;
 use super::message::{read_reply, write_input};
-use super::screen::{Extrapolated, Screen};
-use super::{AGAIN, INPUT, SIT, STATE, WELCOME};
+use super::{INPUT, JOIN, RESTART, STATE, WELCOME};
 
 /// A player somewhere, and the run at a server; whoever has the socket carries the session's bytes.
 ///
 /// Each frame: [`receive`](Self::receive), look at what is [`shown`](Self::shown), and
 /// [`act`](Self::act).
-pub struct Guest<H: Hosted> {
+pub struct HostedClient<H: HostedGame> {
     screen: Extrapolated<H::Rules>,
     mailbox: Mailbox<Reply<H::Scene>>,
     epoch: Option<u32>,
@@ -26,7 +26,7 @@ pub struct Guest<H: Hosted> {
     acknowledged: Option<LocalInstant>,
 }
 
-impl<H: Hosted> Guest<H> {
+impl<H: HostedGame> HostedClient<H> {
     /// Nothing has been heard yet: `scene` is shown until something is.
     pub fn new(scene: H::Scene, convergence: Convergence) -> Self {
         Self {
@@ -40,7 +40,7 @@ impl<H: Hosted> Guest<H> {
     }
 
     /// Hears one thing that the session says.
-    pub fn hear(&mut self, event: &ClientEvent) {
+    pub fn handle_event(&mut self, event: &ClientEvent) {
         let ClientEvent::Called { method, bytes, .. } = event else { return };
         match *method {
             WELCOME => self.welcome = bytes.first().copied(),
@@ -63,7 +63,7 @@ impl<H: Hosted> Guest<H> {
         while let Some(letter) = self.mailbox.read() {
             let (MailboxItem::State(reply) | MailboxItem::Persistent(reply)) = letter;
             self.acknowledged = reply.acknowledged;
-            self.screen.hear(rules, reply, at(now));
+            self.screen.receive(rules, reply, at(now));
         }
     }
 
@@ -78,13 +78,13 @@ impl<H: Hosted> Guest<H> {
     }
 
     /// Takes a seat, at a server that hosts several games.
-    pub fn sit(&self, session: &mut Client<Vec2>) {
-        let _ = session.call_server(SIT, &[H::NUMBER], Delivery::ReliableOrdered);
+    pub fn join(&self, session: &mut Client<Vec2>) {
+        let _ = session.call_server(JOIN, &[H::NUMBER], Delivery::ReliableOrdered);
     }
 
     /// Asks for another run.
-    pub fn again(&self, session: &mut Client<Vec2>) {
-        let _ = session.call_server(AGAIN, &[], Delivery::ReliableOrdered);
+    pub fn restart(&self, session: &mut Client<Vec2>) {
+        let _ = session.call_server(RESTART, &[], Delivery::ReliableOrdered);
     }
 
     /// What is shown: played on by the player's own hands, or as it arrived.

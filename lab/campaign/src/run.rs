@@ -19,14 +19,15 @@ use fairpath_games::tanks::{Driver, Ground, Input, Map, Match, Script, TanksConf
 use fairpath_sim::{Digest, Fault, LinkConfig, PeerId, Rate, SessionWorld};
 
 use crate::check::{
-    Bounds, Budgets, Calls, Clocks, Converged, Desired, Findings, Law, Ledgers, Placed, Said,
+    BoundCheck, BudgetCheck, CallCheck, ClockCheck, ConvergenceCheck, ExpectedObject, Findings, Law,
+    LedgerCheck, LedgerReading, PlacementCheck,
 };
+use crate::events::{EventLog, RecordingScheduler, RecordingTap, SessionCounter, WorldEvent};
 use crate::plan::{Drivers, Incident, Plan};
-use crate::witness::{Intake, Listener, Log, Witness, Witnessed};
 
 /// What became of a plan.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct PlanOutcome {
     /// What those found who checked.
     pub findings: Findings,
     /// Stands for all that happened: the same plan gives the same.
@@ -36,13 +37,13 @@ pub struct Outcome {
 }
 
 /// Plays a plan to its end, or to the first violation.
-pub fn run(plan: &Plan) -> Outcome {
+pub fn run(plan: &Plan) -> PlanOutcome {
     run_traced(plan, |_| {})
 }
 
 /// The same, and tells of everything that the witnesses saw, line by line.
-pub fn run_traced(plan: &Plan, mut trace: impl FnMut(&dyn Debug)) -> Outcome {
-    let mut stage = Stage::new(plan, &mut trace);
+pub fn run_traced(plan: &Plan, mut trace: impl FnMut(&dyn Debug)) -> PlanOutcome {
+    let mut stage = WorldRun::new(plan, &mut trace);
     let mut world = stage.world();
     for (client, _) in &plan.late {
         world.absent(*client);
@@ -52,7 +53,7 @@ pub fn run_traced(plan: &Plan, mut trace: impl FnMut(&dyn Debug)) -> Outcome {
     while stage.findings.violation.is_none() && !stage.is_over {
         world.run_for(SCENE, |world, now| stage.frame(world, now));
     }
-    Outcome {
+    PlanOutcome {
         findings: stage.findings,
         digest: stage.digest.value(),
         lasted: world.now() - SharedInstant::ZERO,
@@ -71,13 +72,13 @@ const MOVES_ON: Span = Span::from_millis(1_500);
 const RESTS: Span = Span::from_secs(2);
 
 /// A plan being played.
-struct Stage<'a> {
+struct WorldRun<'a> {
     plan: &'a Plan,
     trace: &'a mut dyn FnMut(&dyn Debug),
     random: Random,
-    log: Log,
+    log: EventLog,
     game: Match,
-    seats: Vec<Seat>,
+    seats: Vec<ClientPlayer>,
     /// Which run of the server it is.
     epoch: u64,
     drones: Vec<EntityId>,
@@ -85,24 +86,24 @@ struct Stage<'a> {
     server_groups: BTreeMap<(EntityId, u8), Vec<u8>>,
     next_incident: usize,
     /// What ends by itself, and when.
-    endings: Vec<(SharedInstant, Ending)>,
-    phase: Phase,
+    endings: Vec<(SharedInstant, FaultEnd)>,
+    phase: RunPhase,
     next_session: u32,
     frame: u64,
     digest: Digest,
-    calls: Calls,
-    placed: Placed,
-    ledgers: Ledgers,
-    budgets: Budgets,
-    bounds: Bounds,
-    clocks: Clocks,
+    calls: CallCheck,
+    placed: PlacementCheck,
+    ledgers: LedgerCheck,
+    budgets: BudgetCheck,
+    bounds: BoundCheck,
+    clocks: ClockCheck,
     findings: Findings,
     is_over: bool,
 }
 
 /// A client's player.
 #[derive(Clone, Debug, Default)]
-struct Seat {
+struct ClientPlayer {
     /// The session it has or had last, counted over all clients.
     session: u32,
     id: Option<ClientId>,
@@ -114,45 +115,45 @@ struct Seat {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum RunPhase {
     Broken,
     Healed,
     AtRest,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ending {
+enum FaultEnd {
     Partition(usize),
     Absence(usize),
     Narrow(usize),
     Stall(usize),
 }
 
-impl<'a> Stage<'a> {
+impl<'a> WorldRun<'a> {
     fn new(plan: &'a Plan, trace: &'a mut dyn FnMut(&dyn Debug)) -> Self {
         let random = Random::from_seed(plan.seed).fork(0x57A6);
         Self {
             plan,
             trace,
-            log: Log::default(),
+            log: EventLog::default(),
             game: game(plan),
-            seats: vec![Seat::default(); plan.clients],
+            seats: vec![ClientPlayer::default(); plan.clients],
             epoch: 0,
             drones: Vec::new(),
             balls: Vec::new(),
             server_groups: BTreeMap::new(),
             next_incident: 0,
-            endings: plan.late.iter().map(|(client, at)| (*at, Ending::Absence(*client))).collect(),
-            phase: Phase::Broken,
+            endings: plan.late.iter().map(|(client, at)| (*at, FaultEnd::Absence(*client))).collect(),
+            phase: RunPhase::Broken,
             next_session: 0,
             frame: 0,
             digest: Digest::new(),
-            calls: Calls::default(),
-            placed: Placed::new(plan.placement, Span::from_secs(3)),
-            ledgers: Ledgers::new(Span::from_secs(3)),
-            budgets: Budgets::new(plan.budget, plan.interval_min, plan.scheduler),
-            bounds: Bounds,
-            clocks: Clocks::default(),
+            calls: CallCheck::default(),
+            placed: PlacementCheck::new(plan.placement, Span::from_secs(3)),
+            ledgers: LedgerCheck::new(Span::from_secs(3)),
+            budgets: BudgetCheck::new(plan.budget, plan.interval_min, plan.scheduler),
+            bounds: BoundCheck,
+            clocks: ClockCheck::default(),
             findings: Findings::default(),
             is_over: false,
             random,
@@ -162,12 +163,12 @@ impl<'a> Stage<'a> {
     fn world(&mut self) -> World {
         let clients = (0..self.plan.clients).map(|index| self.client(index)).collect();
         let server = self.server(SharedInstant::ZERO);
-        let listener = Listener {
+        let listener = RecordingTap {
             log: self.log.clone(),
             lies: (0..self.plan.clients)
                 .map(|client| self.plan.liars.iter().find(|(liar, _)| *liar == client).map(|(_, by)| *by))
                 .collect(),
-            intakes: vec![Intake::default(); self.plan.clients],
+            intakes: vec![SessionCounter::default(); self.plan.clients],
         };
         let mut world = World::new(self.plan.seed, LinkConfig::default(), server, clients).with_tap(listener);
         for index in 0..self.plan.clients {
@@ -193,7 +194,7 @@ impl<'a> Stage<'a> {
             resume_within: plan.resume_within,
             ..ServerConfig::new(classes(plan), self.epoch)
         };
-        let scheduler = Box::new(Witness { inner: plan.scheduler.build(), log: self.log.clone() });
+        let scheduler = Box::new(RecordingScheduler { inner: plan.scheduler.build(), log: self.log.clone() });
         let random = Random::from_seed(plan.seed).fork(0x5E00 + self.epoch);
         let mut server =
             Server::new(config, scheduler, random).with_interceptor(SpeedCheck { speed_max: 40.0 });
@@ -226,17 +227,17 @@ impl<'a> Stage<'a> {
         self.frame += 1;
         self.hear_all(world, now);
         self.change_phase(world, now);
-        if self.phase == Phase::Broken {
+        if self.phase == RunPhase::Broken {
             self.let_things_go_wrong(world, now);
         }
         self.end_what_is_over(world, now);
         self.game.step();
         self.drive(world, now);
-        if self.phase != Phase::AtRest {
+        if self.phase != RunPhase::AtRest {
             self.talk(world);
         }
         self.look_around(world, now);
-        if self.phase == Phase::AtRest {
+        if self.phase == RunPhase::AtRest {
             self.ask_whether_all_is_well(world, now);
         }
     }
@@ -256,27 +257,27 @@ impl<'a> Stage<'a> {
         for seen in self.log.drain() {
             (self.trace)(&seen);
             match seen {
-                Witnessed::Generated { vector, now, receivers, claimed, new } => {
+                WorldEvent::Generated { vector, now, receivers, claimed, new } => {
                     self.placed.on_generated(&vector, now, findings);
                     self.ledgers.on_generated(&vector, now, &receivers);
                     self.budgets.on_trigger(receivers.len(), claimed, new, now, findings);
                 }
-                Witnessed::Looked { entity, now } => self.ledgers.on_looked(entity, now),
-                Witnessed::Departed { entity, receiver, at } => {
+                WorldEvent::Looked { entity, now } => self.ledgers.on_looked(entity, now),
+                WorldEvent::Departed { entity, receiver, at } => {
                     self.budgets.on_departed((entity, receiver), at, findings);
                 }
-                Witnessed::Joined { entity, receiver } => self.ledgers.on_joined(entity, receiver),
-                Witnessed::Removed(left) => {
+                WorldEvent::Joined { entity, receiver } => self.ledgers.on_joined(entity, receiver),
+                WorldEvent::Removed(left) => {
                     self.ledgers.on_removed(left);
                     self.budgets.on_removed(left);
                 }
-                Witnessed::Sent { way, at, bytes } => {
+                WorldEvent::Sent { way, at, bytes } => {
                     let ppm = if self.seats[way.client].drifts { 4_000.0 } else { 200.0 };
                     let ppm = if way.is_up { ppm } else { 0.0 };
                     self.budgets.on_sent(way, bytes, ppm, at, findings);
                     self.digest.u64(way.client as u64).i64(at.as_micros()).u64(bytes as u64);
                 }
-                Witnessed::Received { client, session, receiver, at, vectors, followed } => {
+                WorldEvent::Received { client, session, receiver, at, vectors, followed } => {
                     for vector in &followed {
                         self.placed.on_followed((client, session), vector, at, findings);
                     }
@@ -296,9 +297,14 @@ impl<'a> Stage<'a> {
             match event {
                 ClientEvent::Connected(id) => {
                     self.next_session += 1;
-                    let Seat { starts, drifts, .. } = *seat;
-                    *seat =
-                        Seat { session: self.next_session, id: Some(id), starts, drifts, ..Seat::default() };
+                    let ClientPlayer { starts, drifts, .. } = *seat;
+                    *seat = ClientPlayer {
+                        session: self.next_session,
+                        id: Some(id),
+                        starts,
+                        drifts,
+                        ..ClientPlayer::default()
+                    };
                 }
                 ClientEvent::SessionLost { undelivered } => {
                     self.calls.on_lost(&format!("c{index}.{session}>"), &undelivered);
@@ -360,12 +366,12 @@ impl<'a> Stage<'a> {
 
     fn change_phase(&mut self, world: &mut World, now: SharedInstant) {
         match self.phase {
-            Phase::Broken if now >= self.plan.heals_at => {
-                self.phase = Phase::Healed;
+            RunPhase::Broken if now >= self.plan.heals_at => {
+                self.phase = RunPhase::Healed;
                 self.heal(world, now);
             }
-            Phase::Healed if now >= self.plan.heals_at + MOVES_ON => {
-                self.phase = Phase::AtRest;
+            RunPhase::Healed if now >= self.plan.heals_at + MOVES_ON => {
+                self.phase = RunPhase::AtRest;
                 for tank in 0..self.plan.clients as u32 {
                     self.game.seat(EntityId(tank), Driver::Hands(Input::IDLE));
                 }
@@ -404,7 +410,7 @@ impl<'a> Stage<'a> {
         match incident {
             Incident::Partition(who, span) => {
                 world.network.inject(Fault::Isolate(peer(who)));
-                self.endings.push((now + span, Ending::Partition(who)));
+                self.endings.push((now + span, FaultEnd::Partition(who)));
             }
             Incident::Cut(who) => world.cut(who),
             Incident::Crash(who) => self.crash(world, who, now),
@@ -414,11 +420,11 @@ impl<'a> Stage<'a> {
             }
             Incident::Absent(who, span) => {
                 world.absent(who);
-                self.endings.push((now + span, Ending::Absence(who)));
+                self.endings.push((now + span, FaultEnd::Absence(who)));
             }
             Incident::Stall(who, span) => {
                 world.stall(who);
-                self.endings.push((now + span, Ending::Stall(who)));
+                self.endings.push((now + span, FaultEnd::Stall(who)));
             }
             Incident::Step(who, by) => {
                 world.network.inject(Fault::StepClock(peer(who), by));
@@ -435,7 +441,7 @@ impl<'a> Stage<'a> {
                 let rate = Some(Rate { bytes_per_sec, queue_bytes_max: 6_000 });
                 let narrow = LinkConfig { rate, ..self.plan.links[who][1].clone() };
                 world.network.inject(Fault::Reconfigure(PeerId(0), peer(who), Box::new(narrow)));
-                self.endings.push((now + span, Ending::Narrow(who)));
+                self.endings.push((now + span, FaultEnd::Narrow(who)));
             }
             Incident::Claim(who, ball) => {
                 // It may not see the ball, or have no session: then it has tried.
@@ -471,13 +477,14 @@ impl<'a> Stage<'a> {
     }
 
     fn end_what_is_over(&mut self, world: &mut World, now: SharedInstant) {
-        let over: Vec<Ending> = self.endings.extract_if(.., |(at, _)| *at <= now).map(|(_, it)| it).collect();
+        let over: Vec<FaultEnd> =
+            self.endings.extract_if(.., |(at, _)| *at <= now).map(|(_, it)| it).collect();
         for ending in over {
             match ending {
-                Ending::Partition(who) => world.network.inject(Fault::Rejoin(peer(who))),
-                Ending::Absence(who) => world.arrive(who),
-                Ending::Stall(who) => self.wake(world, who, now),
-                Ending::Narrow(who) => {
+                FaultEnd::Partition(who) => world.network.inject(Fault::Rejoin(peer(who))),
+                FaultEnd::Absence(who) => world.arrive(who),
+                FaultEnd::Stall(who) => self.wake(world, who, now),
+                FaultEnd::Narrow(who) => {
                     let link = self.plan.links[who][1].clone();
                     world.network.inject(Fault::Reconfigure(PeerId(0), peer(who), Box::new(link)));
                 }
@@ -504,8 +511,8 @@ impl<'a> Stage<'a> {
         if let Some(tank) = self.seats[who].tank {
             self.calls.excuse(&format!("~o{}@{}", tank.0, self.epoch));
         }
-        let Seat { starts, drifts, session, .. } = self.seats[who];
-        self.seats[who] = Seat { starts, drifts, session, ..Seat::default() };
+        let ClientPlayer { starts, drifts, session, .. } = self.seats[who];
+        self.seats[who] = ClientPlayer { starts, drifts, session, ..ClientPlayer::default() };
         let client = self.client(who);
         world.restart_client(who, client);
     }
@@ -601,7 +608,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Calls the owner of somebody else's tank, if it sees one.
+    /// CallCheck the owner of somebody else's tank, if it sees one.
     fn call_owner(&mut self, world: &mut World, index: usize) {
         let other = self.random.below(self.plan.clients as u64) as usize;
         let delivery = self.draw_delivery();
@@ -654,7 +661,7 @@ impl<'a> Stage<'a> {
 
     fn look_at_client(&mut self, world: &mut World, index: usize, now: SharedInstant) {
         let (client, local) = world.client_now(index);
-        let Seat { session, id, .. } = self.seats[index];
+        let ClientPlayer { session, id, .. } = self.seats[index];
         let (true, true) = (id.is_some() && client.id() == id, client.is_connected()) else { return };
         let (Some(clock), Some(unsure)) = (client.clock_now(local), client.clock_uncertainty(local)) else {
             return;
@@ -704,7 +711,7 @@ impl<'a> Stage<'a> {
                 if let Some(clock_error) = clock_error.zip(owners_error).filter(|_| is_believed) {
                     let clock_error = clock_error.0 + clock_error.1;
                     let is_settled = ledger.is_settled(receiver);
-                    let said = Said { accumulated: standing.accumulated, is_settled };
+                    let said = LedgerReading { accumulated: standing.accumulated, is_settled };
                     let pair = (object, receiver);
                     let truth = self.ledgers.compare(pair, said, clock_error, now, &mut self.findings);
                     (self.trace)(&(now, pair, said, truth));
@@ -733,14 +740,14 @@ impl<'a> Stage<'a> {
         }
         let wrong = self.what_is_wrong(world, now);
         self.is_over = wrong.is_none();
-        let has_time = now - rests_since < Converged::WITHIN;
+        let has_time = now - rests_since < ConvergenceCheck::WITHIN;
         self.findings.check(Law::Converged, now, self.is_over || has_time, || {
-            format!("{:?} after healing {}", Converged::WITHIN, wrong.unwrap_or_default())
+            format!("{:?} after healing {}", ConvergenceCheck::WITHIN, wrong.unwrap_or_default())
         });
     }
 
     fn what_is_wrong(&mut self, world: &mut World, now: SharedInstant) -> Option<String> {
-        let converged = Converged::new(self.desired(world, now));
+        let converged = ConvergenceCheck::new(self.desired(world, now));
         if let Some(wrong) = converged.server(&world.server, now) {
             return Some(wrong);
         }
@@ -763,20 +770,20 @@ impl<'a> Stage<'a> {
         self.calls.missing()
     }
 
-    fn desired(&self, world: &World, now: SharedInstant) -> BTreeMap<EntityId, Desired> {
+    fn desired(&self, world: &World, now: SharedInstant) -> BTreeMap<EntityId, ExpectedObject> {
         let mut desired = BTreeMap::new();
         for (seat, tank) in self.seats.iter().zip(self.game.tanks().tanks()) {
             if let (Some(id), Some(object)) = (seat.id, seat.tank) {
                 let position = tank.is_alive().then(|| tank.state().position);
                 let owner = Some(Party::Client(id));
-                desired.insert(object, Desired { position, owner, groups: seat.groups.clone() });
+                desired.insert(object, ExpectedObject { position, owner, groups: seat.groups.clone() });
             }
         }
         for (number, drone) in self.drones.iter().enumerate() {
             let groups = self.server_groups.iter().filter(|((object, _), _)| object == drone);
             let groups = groups.map(|((_, group), value)| (*group, value.clone())).collect();
             let position = Some(self.drone(number, now).position);
-            desired.insert(*drone, Desired { position, owner: Some(Party::Server), groups });
+            desired.insert(*drone, ExpectedObject { position, owner: Some(Party::Server), groups });
         }
         for (number, ball) in self.balls.iter().enumerate() {
             // Whose it is the server decides; if its owner is away it lies where it was.
@@ -785,7 +792,7 @@ impl<'a> Stage<'a> {
                 _ => true,
             };
             let position = is_moved.then(|| self.ball(number, now).position);
-            desired.insert(*ball, Desired { position, ..Desired::default() });
+            desired.insert(*ball, ExpectedObject { position, ..ExpectedObject::default() });
         }
         desired
     }

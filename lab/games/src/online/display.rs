@@ -7,12 +7,12 @@ use fairpath::vector::Vec2;
 use fairpath_compensate::{ENTRIES_DEFAULT, FreeRunning, PositionOffset, Prototype, Reply, Simulate};
 
 /// A player's screen: hears the server, knows the player's hands, and shows.
-pub trait Screen<G: Simulate> {
+pub trait ClientDisplay<G: Simulate> {
     /// The hands do this from now on; answers with the stamp to send with it.
     fn act(&mut self, now: LocalInstant, input: &G::Input) -> LocalInstant;
 
     /// A word of the server arrived.
-    fn hear(&mut self, rules: &G, reply: Reply<G::State>, now: Now);
+    fn receive(&mut self, rules: &G, reply: Reply<G::State>, now: Now);
 
     /// What is shown now.
     fn show(&self, rules: &G, now: Now) -> G::State;
@@ -20,7 +20,7 @@ pub trait Screen<G: Simulate> {
 
 /// Shows the newest state as it arrived: no compensation at all.
 #[derive(Clone)]
-pub struct Heard<G: Simulate>(FreeRunning<G>);
+pub struct Uncompensated<G: Simulate>(FreeRunning<G>);
 
 /// Plays on what the server has not seen of the player's hands: Buchheit 2004's final game.
 ///
@@ -38,19 +38,19 @@ pub struct Extrapolated<G: Simulate> {
 #[derive(Clone)]
 pub struct Prototyped<G: PositionOffset>(Prototype<G>);
 
-impl<G: Simulate> Heard<G> {
+impl<G: Simulate> Uncompensated<G> {
     /// A screen that shows `state` until something arrives.
     pub fn new(state: G::State, rate: TickRate) -> Self {
         Self(FreeRunning::new(state, rate, ENTRIES_DEFAULT))
     }
 }
 
-impl<G: Simulate> Screen<G> for Heard<G> {
+impl<G: Simulate> ClientDisplay<G> for Uncompensated<G> {
     fn act(&mut self, now: LocalInstant, input: &G::Input) -> LocalInstant {
         self.0.input(now, input.clone())
     }
 
-    fn hear(&mut self, _: &G, reply: Reply<G::State>, _: Now) {
+    fn receive(&mut self, _: &G, reply: Reply<G::State>, _: Now) {
         self.0.accept(reply);
     }
 
@@ -83,12 +83,12 @@ impl<G: Simulate> Extrapolated<G> {
     }
 }
 
-impl<G: Simulate> Screen<G> for Extrapolated<G> {
+impl<G: Simulate> ClientDisplay<G> for Extrapolated<G> {
     fn act(&mut self, now: LocalInstant, input: &G::Input) -> LocalInstant {
         self.client.input(now, input.clone())
     }
 
-    fn hear(&mut self, rules: &G, reply: Reply<G::State>, now: Now) {
+    fn receive(&mut self, rules: &G, reply: Reply<G::State>, now: Now) {
         self.client.accept_bending(rules, reply, now, &mut self.drawn, self.own);
     }
 
@@ -104,13 +104,13 @@ impl<G: PositionOffset> Prototyped<G> {
     }
 }
 
-impl<G: PositionOffset> Screen<G> for Prototyped<G> {
+impl<G: PositionOffset> ClientDisplay<G> for Prototyped<G> {
     fn act(&mut self, now: LocalInstant, input: &G::Input) -> LocalInstant {
         self.0.input(now, input.clone());
         now
     }
 
-    fn hear(&mut self, _: &G, reply: Reply<G::State>, now: Now) {
+    fn receive(&mut self, _: &G, reply: Reply<G::State>, now: Now) {
         // What comes back with its stamp was a ping.
         if let Some(sent) = reply.acknowledged {
             self.0.pong(sent + reply.applied, now.local);

@@ -1,4 +1,4 @@
-//! Tanks that somebody here drives, told to a session.
+//! Tanks that somebody here drives, known to a session.
 
 use std::collections::BTreeMap;
 
@@ -23,23 +23,23 @@ pub const ALIVE: u8 = 0;
 /// the circle that ends where the tick does. Running ahead costs a player one tick of reaction and
 /// makes the truth exact at any instant, not at ticks only.
 #[derive(Debug)]
-pub struct Crew {
+pub struct TankPublisher {
     game: Match,
     /// When tick zero was; set by the first look at the clock.
     began: Option<SharedInstant>,
-    told: BTreeMap<EntityId, Told>,
+    published: BTreeMap<EntityId, PublishedEntity>,
 }
 
-/// What the session was told of one thing here.
+/// What the session was known of one thing here.
 #[derive(Clone, Copy, Debug)]
-struct Told {
+struct PublishedEntity {
     object: EntityId,
     life: u16,
     is_alive: bool,
 }
 
 /// Whoever takes what a crew tells: a server or a client, at some instant.
-pub trait Session {
+pub trait EntitySink {
     /// Something new.
     fn create(&mut self, class: ClassId, creation: &[u8]) -> Result<EntityId, ObjectError>;
     /// It is gone.
@@ -54,10 +54,10 @@ pub trait Session {
 /// later.
 const TICKS_AT_ONCE_MAX: i64 = 60;
 
-impl Crew {
-    /// A match of which nobody has been told yet.
+impl TankPublisher {
+    /// A match of which nobody has been known yet.
     pub fn new(game: Match) -> Self {
-        Self { game, began: None, told: BTreeMap::new() }
+        Self { game, began: None, published: BTreeMap::new() }
     }
 
     /// The match.
@@ -85,56 +85,58 @@ impl Crew {
     }
 
     /// Tells a session where everything of this crew is.
-    pub fn tell(&mut self, session: &mut impl Session, now: SharedInstant) -> Result<(), ObjectError> {
-        let mut gone = std::mem::take(&mut self.told);
-        for thing in self.game.tanks().moving() {
-            let state = self.back_to(now, thing.kind, &thing.state);
+    pub fn publish(&mut self, session: &mut impl EntitySink, now: SharedInstant) -> Result<(), ObjectError> {
+        let mut gone = std::mem::take(&mut self.published);
+        for (kind, thing) in self.game.tanks().moving() {
+            let state = self.back_to(now, kind, &thing.state);
             let known = gone.remove(&thing.id);
-            let is_same = known.filter(|told| thing.kind == MovingKind::Tank || told.life == thing.life);
-            if let (Some(told), None) = (known, is_same) {
-                session.destroy(told.object)?;
+            let is_same = known.filter(|known| kind == MovingKind::Tank || known.life == thing.life);
+            if let (Some(known), None) = (known, is_same) {
+                session.destroy(known.object)?;
             }
             let object = match is_same {
-                Some(told) => told.object,
-                None => self.create(session, thing.kind, thing.id)?,
+                Some(known) => known.object,
+                None => self.create(session, kind, thing.id)?,
             };
-            let has_jumped = is_same.is_none_or(|told| told.life != thing.life || !told.is_alive);
+            let has_jumped = is_same.is_none_or(|known| known.life != thing.life || !known.is_alive);
             let observed = if has_jumped { Observation::Jumped(state) } else { Observation::Moved(state) };
             session.observe(object, observed)?;
-            if thing.kind == MovingKind::Tank {
+            if kind == MovingKind::Tank {
                 session.set_state(object, ALIVE, &[1])?;
             }
-            self.told.insert(thing.id, Told { object, life: thing.life, is_alive: true });
+            self.published.insert(thing.id, PublishedEntity { object, life: thing.life, is_alive: true });
         }
         // Wrecks stay, and are not driven; what else is gone is gone.
-        for (id, told) in gone {
+        for (id, known) in gone {
             if self.game.tanks().tank(id).is_some() {
-                session.set_state(told.object, ALIVE, &[0])?;
-                self.told.insert(id, Told { is_alive: false, ..told });
+                session.set_state(known.object, ALIVE, &[0])?;
+                self.published.insert(id, PublishedEntity { is_alive: false, ..known });
             } else {
-                session.destroy(told.object)?;
+                session.destroy(known.object)?;
             }
         }
         Ok(())
     }
 
     /// The session is another one: it knows nothing.
-    pub fn forget_told(&mut self) {
-        self.told.clear();
+    pub fn forget_session(&mut self) {
+        self.published.clear();
     }
 
     /// The tanks on the field that a session knows: what it calls them, which life it is, and where
     /// they are.
     pub fn truths(&self, now: SharedInstant) -> impl Iterator<Item = (EntityId, u16, State<Vec2>)> + '_ {
-        self.game.tanks().moving().filter(|thing| thing.kind == MovingKind::Tank).filter_map(move |thing| {
-            let told = self.told.get(&thing.id)?;
-            Some((told.object, thing.life, self.back_to(now, thing.kind, &thing.state)))
-        })
+        self.game.tanks().moving().filter(|(kind, _)| *kind == MovingKind::Tank).filter_map(
+            move |(kind, thing)| {
+                let known = self.published.get(&thing.id)?;
+                Some((known.object, thing.life, self.back_to(now, kind, &thing.state)))
+            },
+        )
     }
 
     fn create(
         &self,
-        session: &mut impl Session,
+        session: &mut impl EntitySink,
         kind: MovingKind,
         id: EntityId,
     ) -> Result<EntityId, ObjectError> {
@@ -201,9 +203,9 @@ pub fn show(view: &mut View, session: &mut Client<Vec2>, now: LocalInstant) {
 
 /// A server or a client, at some instant.
 #[derive(Debug)]
-pub struct At<'a, S, T>(pub &'a mut S, pub T);
+pub struct SessionAt<'a, S, T>(pub &'a mut S, pub T);
 
-impl Session for At<'_, Server<Vec2>, SharedInstant> {
+impl EntitySink for SessionAt<'_, Server<Vec2>, SharedInstant> {
     fn create(&mut self, class: ClassId, creation: &[u8]) -> Result<EntityId, ObjectError> {
         self.0.create(class, creation, self.1)
     }
@@ -221,7 +223,7 @@ impl Session for At<'_, Server<Vec2>, SharedInstant> {
     }
 }
 
-impl Session for At<'_, Client<Vec2>, LocalInstant> {
+impl EntitySink for SessionAt<'_, Client<Vec2>, LocalInstant> {
     fn create(&mut self, class: ClassId, creation: &[u8]) -> Result<EntityId, ObjectError> {
         self.0.create(class, creation, self.1)
     }

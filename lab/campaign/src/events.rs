@@ -2,7 +2,7 @@
 //! generated, every copy as it leaves, every datagram as it is heard.
 //!
 //! Nothing of it comes from the books that are checked. The scheduler is a stranger's code by
-//! design, so [`Witness`] wraps the real one and writes down what it is told; [`Listener`] sits on
+//! design, so [`RecordingScheduler`] wraps the real one and writes down what it is told; [`RecordingTap`] sits on
 //! the links.
 
 use std::sync::{Arc, Mutex};
@@ -20,7 +20,7 @@ use fairpath_sim::{DatagramRoute, Tap};
 
 /// Something that happened, with the true time.
 #[derive(Clone, Debug)]
-pub(crate) enum Witnessed {
+pub(crate) enum WorldEvent {
     /// The server's dispatcher was given a DR vector, at which time it brought the entity's books
     /// up to `now`.
     Generated {
@@ -53,27 +53,27 @@ pub(crate) enum Witnessed {
 
 /// Where everything is written down.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Log(Arc<Mutex<Vec<Witnessed>>>);
+pub(crate) struct EventLog(Arc<Mutex<Vec<WorldEvent>>>);
 
-impl Log {
-    fn note(&self, seen: Witnessed) {
+impl EventLog {
+    fn note(&self, seen: WorldEvent) {
         self.0.lock().expect("nobody panics while noting").push(seen);
     }
 
     /// All that happened since the last time, in order.
-    pub(crate) fn drain(&self) -> Vec<Witnessed> {
+    pub(crate) fn drain(&self) -> Vec<WorldEvent> {
         std::mem::take(&mut *self.0.lock().expect("nobody panics while noting"))
     }
 }
 
 /// A scheduler that writes down what it is told, and otherwise does what the real one does.
 #[derive(Debug)]
-pub(crate) struct Witness {
+pub(crate) struct RecordingScheduler {
     pub(crate) inner: Box<dyn Scheduler<Vec2>>,
-    pub(crate) log: Log,
+    pub(crate) log: EventLog,
 }
 
-impl Scheduler<Vec2> for Witness {
+impl Scheduler<Vec2> for RecordingScheduler {
     fn on_trigger(&mut self, scene: &DecisionContext<'_, Vec2>, random: &mut Random, claims: &mut Claims) {
         let waits = |claims: &Claims| {
             scene.candidates.iter().map(|it| claims.is_waiting(scene.entity, it.receiver)).collect::<Vec<_>>()
@@ -81,7 +81,7 @@ impl Scheduler<Vec2> for Witness {
         let before = waits(claims);
         self.inner.on_trigger(scene, random, claims);
         let claimed = before.iter().zip(waits(claims)).filter(|(before, after)| !**before && *after).count();
-        self.log.note(Witnessed::Generated {
+        self.log.note(WorldEvent::Generated {
             vector: *scene.vector,
             now: scene.now,
             receivers: scene.candidates.iter().map(|candidate| candidate.receiver).collect(),
@@ -91,7 +91,7 @@ impl Scheduler<Vec2> for Witness {
     }
 
     fn on_deadline(&mut self, scene: &DecisionContext<'_, Vec2>, random: &mut Random, claims: &mut Claims) {
-        self.log.note(Witnessed::Looked { entity: scene.entity, now: scene.now });
+        self.log.note(WorldEvent::Looked { entity: scene.entity, now: scene.now });
         self.inner.on_deadline(scene, random, claims);
     }
 
@@ -100,34 +100,34 @@ impl Scheduler<Vec2> for Witness {
     }
 
     fn on_departed(&mut self, entity: EntityId, receiver: ReceiverId, at: SharedInstant, cost: f64) {
-        self.log.note(Witnessed::Departed { entity, receiver, at });
+        self.log.note(WorldEvent::Departed { entity, receiver, at });
         self.inner.on_departed(entity, receiver, at, cost);
     }
 
     fn on_joined(&mut self, entity: EntityId, receiver: ReceiverId, now: SharedInstant) {
-        self.log.note(Witnessed::Joined { entity, receiver });
+        self.log.note(WorldEvent::Joined { entity, receiver });
         self.inner.on_joined(entity, receiver, now);
     }
 
     fn on_removed(&mut self, left: Removed) {
-        self.log.note(Witnessed::Removed(left));
+        self.log.note(WorldEvent::Removed(left));
         self.inner.on_removed(left);
     }
 }
 
 /// Listens on all links, and speaks for those clients that lie.
 #[derive(Debug)]
-pub(crate) struct Listener {
-    pub(crate) log: Log,
+pub(crate) struct RecordingTap {
+    pub(crate) log: EventLog,
     /// By how much each client says that datagrams came later than they did.
     pub(crate) lies: Vec<Option<Span>>,
     /// What each client had taken in so far.
-    pub(crate) intakes: Vec<Intake>,
+    pub(crate) intakes: Vec<SessionCounter>,
 }
 
 /// What a client has taken in.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Intake {
+pub(crate) struct SessionCounter {
     /// How many datagrams, in its session.
     count: u64,
     /// How many sessions came before.
@@ -135,7 +135,7 @@ pub(crate) struct Intake {
     connection: u64,
 }
 
-impl Intake {
+impl SessionCounter {
     /// A client that now counts so many datagrams has dealt with one. Says whether it looked at it:
     /// repeated ones, and those before its clock is known, it does not look at.
     fn on_heard(&mut self, count: u64, connection: u64) -> bool {
@@ -149,9 +149,9 @@ impl Intake {
     }
 }
 
-impl Tap<Vec2> for Listener {
+impl Tap<Vec2> for RecordingTap {
     fn on_sends(&mut self, way: DatagramRoute, now: SharedInstant, datagram: &mut Vec<u8>) {
-        self.log.note(Witnessed::Sent { way, at: now, bytes: datagram.len() });
+        self.log.note(WorldEvent::Sent { way, at: now, bytes: datagram.len() });
         if let Some(by) = self.lies[way.client].filter(|_| way.is_up)
             && let Some(lie) = with_later_receipts(datagram, now, by)
         {
@@ -184,7 +184,7 @@ impl Tap<Vec2> for Listener {
                 updates.vectors.iter().filter_map(|vector| client.followed(vector.entity).copied());
             let followed = followed.collect();
             let vectors = updates.vectors;
-            self.log.note(Witnessed::Received {
+            self.log.note(WorldEvent::Received {
                 client: index,
                 session,
                 receiver,
