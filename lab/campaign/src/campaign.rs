@@ -90,7 +90,7 @@ fn play(seed: u64) -> PlanOutcome {
     })
 }
 
-/// The line that plays a seed again.
+/// Returns the line that plays a seed again.
 pub fn replay_line(seed: u64) -> String {
     format!("cargo xtask sim --seed {seed}")
 }
@@ -106,7 +106,7 @@ impl CampaignResult {
         }
     }
 
-    /// Both together.
+    /// Returns both together.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         self.seeds += other.seeds;

@@ -60,7 +60,7 @@ impl EventLog {
         self.0.lock().expect("nobody panics while noting").push(seen);
     }
 
-    /// All that happened since the last time, in order.
+    /// Returns all that happened since the last time, in order.
     pub(crate) fn drain(&self) -> Vec<WorldEvent> {
         std::mem::take(&mut *self.0.lock().expect("nobody panics while noting"))
     }
@@ -136,7 +136,7 @@ pub(crate) struct SessionCounter {
 }
 
 impl SessionCounter {
-    /// A client that now counts so many datagrams has dealt with one. Says whether it looked at it:
+    /// Returns a client that now counts so many datagrams has dealt with one. Says whether it looked at it:
     /// repeated ones, and those before its clock is known, it does not look at.
     fn on_heard(&mut self, count: u64, connection: u64) -> bool {
         // A new session counts from the beginning. The first datagram of a transport is never a repeated
@@ -196,7 +196,7 @@ impl Tap<Vec2> for RecordingTap {
     }
 }
 
-/// The same datagram, but all receipts in it say that what they are about came later.
+/// Returns the same datagram, but all receipts in it say that what they are about came later.
 pub(crate) fn with_later_receipts(datagram: &[u8], now: SharedInstant, by: Span) -> Option<Vec<u8>> {
     let mut taken_apart = Datagram::decode(datagram).ok()?;
     for part in &mut taken_apart.parts {

@@ -87,7 +87,7 @@ pub enum SchedulerPlan {
 }
 
 impl SchedulerPlan {
-    /// The scheduler itself.
+    /// Returns the scheduler itself.
     pub fn build(self) -> Box<dyn Scheduler<Vec2>> {
         match self {
             Self::Broadcast => Box::new(Broadcast),
@@ -108,7 +108,7 @@ impl SchedulerPlan {
         }
     }
 
-    /// How many copies it may claim for each trigger in the long run, where that is promised for
+    /// Returns how many copies it may claim for each trigger in the long run, where that is promised for
     /// every single trigger.
     pub fn copies_per_trigger(self, receivers: usize) -> Option<f64> {
         match self {
@@ -172,7 +172,7 @@ pub enum Incident {
 }
 
 impl Plan {
-    /// The world of this number.
+    /// Returns the world of this number.
     pub fn from_seed(seed: u64) -> Self {
         let random = &mut Random::from_seed(seed).fork(0xCA3F);
         let clients = draw_clients(random);
@@ -215,14 +215,14 @@ impl Plan {
         plan
     }
 
-    /// Whether receipts say when something really arrived, as far as the client's clock is right:
+    /// Returns whether receipts say when something really arrived, as far as the client's clock is right:
     /// links that are alike both ways, and nobody doubts reports.
     pub fn is_symmetric(&self, client: usize) -> bool {
         let [up, down] = &self.links[client];
         up.delay == down.delay && up.jitter_uniform == down.jitter_uniform
     }
 
-    /// Whether a client ever has a clock that cannot be relied on: stepped, or drifting more than
+    /// Returns whether a client ever has a clock that cannot be relied on: stepped, or drifting more than
     /// clocks do.
     pub fn has_sound_clock(&self, client: usize) -> bool {
         !self.incidents.iter().any(
@@ -230,7 +230,7 @@ impl Plan {
         )
     }
 
-    /// Whether a client lies about its receipts.
+    /// Returns whether a client lies about its receipts.
     pub fn is_liar(&self, client: usize) -> bool {
         self.liars.iter().any(|(liar, _)| *liar == client)
     }
@@ -391,7 +391,7 @@ fn draw_budget(random: &mut Random, clients: usize) -> Budget {
     Budget { bytes_per_sec: bytes_per_sec as u32, burst_bytes: 1_500 + random.below(4_000) as u32 }
 }
 
-/// A machine that slept, or whose wall clock was set.
+/// Returns a machine that slept, or whose wall clock was set.
 fn draw_step(random: &mut Random) -> Span {
     match random.below(3) {
         0 => Span::from_secs_f64(random.between(-0.5, 0.5)),

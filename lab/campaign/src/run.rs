@@ -41,7 +41,7 @@ pub fn run(plan: &Plan) -> PlanOutcome {
     run_traced(plan, |_| {})
 }
 
-/// The same, and tells of everything that the witnesses saw, line by line.
+/// Returns the same, and tells of everything that the witnesses saw, line by line.
 pub fn run_traced(plan: &Plan, mut trace: impl FnMut(&dyn Debug)) -> PlanOutcome {
     let mut stage = WorldRun::new(plan, &mut trace);
     let mut world = stage.world();
@@ -720,14 +720,14 @@ impl<'a> WorldRun<'a> {
         }
     }
 
-    /// How wrong the clock was by which an object's DR vectors are stamped.
+    /// Returns how wrong the clock was by which an object's DR vectors are stamped.
     fn owners_clock_error(&self, owner: Option<Party>) -> Option<Span> {
         let Some(Party::Client(id)) = owner else { return Some(Span::ZERO) };
         let index = self.seats.iter().position(|seat| seat.id == Some(id))?;
         self.good_clock_error(index).filter(|_| self.plan.has_sound_clock(index))
     }
 
-    /// How wrong a client's clock was at most, if it is good enough to compare ledgers by.
+    /// Returns how wrong a client's clock was at most, if it is good enough to compare ledgers by.
     fn good_clock_error(&self, index: usize) -> Option<Span> {
         // What the dispatcher takes for honest is 50 ms.
         self.clocks.worst(index).filter(|error| *error < Span::from_millis(45))
@@ -830,7 +830,7 @@ fn classes(plan: &Plan) -> [(ClassId, Class); 3] {
     ]
 }
 
-/// The real tanks, a tank for each client.
+/// Returns the real tanks, a tank for each client.
 fn game(plan: &Plan) -> Match {
     let red = plan.clients as u32 / 2;
     let tanks = [red, plan.clients as u32 - red];

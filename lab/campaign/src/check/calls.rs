@@ -69,7 +69,7 @@ pub(crate) struct CallCheck {
 }
 
 impl CallCheck {
-    /// The next message in the lane of this name; say [`on_sent`](Self::on_sent) if it was taken.
+    /// Returns the next message in the lane of this name; say [`on_sent`](Self::on_sent) if it was taken.
     pub(crate) fn next(&mut self, name: &str, delivery: Delivery) -> NumberedCall {
         let key = (name.to_owned(), delivery as u8);
         let lane = *self.by_name.entry(key).or_insert_with(|| {
@@ -158,7 +158,7 @@ impl CallCheck {
             .for_each(|lane| lane.end = LaneEnd::Excused);
     }
 
-    /// A message that is owed and has not come, if there is one.
+    /// Returns a message that is owed and has not come, if there is one.
     pub(crate) fn missing(&self) -> Option<String> {
         self.lanes.iter().find_map(|lane| {
             let number = lane.owed()?;

@@ -92,14 +92,14 @@ impl ClockCheck {
         self.excused.insert(client, ClockExcuse::Drifts);
     }
 
-    /// How wrong a client's clock was at most in this session; nothing if it has no excuse to be
+    /// Returns how wrong a client's clock was at most in this session; nothing if it has no excuse to be
     /// relied on.
     pub(crate) fn worst(&self, client: usize) -> Option<Span> {
         let since = self.seen.get(&client)?.since;
         if self.is_excused(client, since) { None } else { self.worst.get(&client).copied() }
     }
 
-    /// What is wrong with a clock that has had a good link, alike both ways, since `healed_at`.
+    /// Returns what is wrong with a clock that has had a good link, alike both ways, since `healed_at`.
     pub(crate) fn unsettled(
         &self,
         client: usize,

@@ -34,7 +34,7 @@ impl ConvergenceCheck {
         Self { desired }
     }
 
-    /// What is not as it should be at the server.
+    /// Returns what is not as it should be at the server.
     pub(crate) fn server(&self, server: &Server<Vec2>, now: SharedInstant) -> Option<String> {
         self.desired.iter().find_map(|(object, desired)| {
             let id = object.0;
@@ -52,7 +52,7 @@ impl ConvergenceCheck {
         })
     }
 
-    /// What is not as it should be at a client.
+    /// Returns what is not as it should be at a client.
     pub(crate) fn client(
         &self,
         index: usize,

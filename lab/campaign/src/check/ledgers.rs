@@ -232,7 +232,7 @@ fn in_force(
     (newest, pieces.get(begun).map(|(begins, _)| *begins))
 }
 
-/// The distance between two paths, integrated by the midpoint rule.
+/// Returns the distance between two paths, integrated by the midpoint rule.
 fn area(
     exported: &DrVector<Vec2>,
     followed: &DrVector<Vec2>,

@@ -167,19 +167,19 @@ impl Attacker {
         }
     }
 
-    /// Whether it reads what is sent to it: a transport without room for more holds the other end
+    /// Returns whether it reads what is sent to it: a transport without room for more holds the other end
     /// up.
     pub fn reads(&self) -> bool {
         self.attack != Attack::NeverReads || !self.is_welcome
     }
 
-    /// Whether the client in it wants another connection: what it said beside its words has
+    /// Returns whether the client in it wants another connection: what it said beside its words has
     /// confused even itself.
     pub fn gave_up(&self) -> bool {
         self.gave_up
     }
 
-    /// All that it does in a sixtieth of a second.
+    /// Returns all that it does in a sixtieth of a second.
     pub fn turn(&mut self, now: LocalInstant) -> Vec<AttackStep> {
         self.client.handle_timeout(now);
         let shared = self.client.clock_now(now).map(|now| now.shared).filter(|_| self.client.is_connected());
@@ -243,7 +243,7 @@ impl Attacker {
         }
     }
 
-    /// What the client in it wants to say.
+    /// Returns what the client in it wants to say.
     fn words(&mut self, now: LocalInstant) -> Vec<AttackStep> {
         let client = &mut self.client;
         let mut shots: Vec<AttackStep> =
@@ -378,7 +378,7 @@ impl Attacker {
         }
     }
 
-    /// The same datagram, which says where others' objects are too, and what state they are in.
+    /// Returns the same datagram, which says where others' objects are too, and what state they are in.
     fn with_victims(&mut self, datagram: &[u8], now: SharedInstant) -> Option<Vec<u8>> {
         let victims: Vec<EntityId> =
             self.client.objects().filter(|object| !self.own.contains(object)).collect();
@@ -450,7 +450,7 @@ fn turn_a_bit(bytes: &mut [u8], random: &mut Random) {
     }
 }
 
-/// The same datagram after somebody had a hand in it; nothing if it cannot be spelt any more.
+/// Returns the same datagram after somebody had a hand in it; nothing if it cannot be spelt any more.
 fn rewritten(
     datagram: &[u8],
     now: SharedInstant,

@@ -1,4 +1,4 @@
-//! A match with its players in their seats.
+//! A match with a driver for each player.
 
 use fairpath::number::EntityId;
 use fairpath::random::Random;
@@ -11,22 +11,22 @@ use super::view::View;
 use super::world::Ethereal;
 use crate::shared::{OutOfRange, Team};
 
-/// Who plays.
+/// The driver of one player.
 #[derive(Clone, Debug)]
 pub enum Driver {
-    /// Somebody who decides from what is shown.
+    /// A bot that decides from its [`View`].
     Bot(Box<Bot>),
-    /// A person, or whoever sets the input between steps.
+    /// A fixed input, set by the caller between steps: a person's, for example.
     Hands(Input),
 }
 
 impl Driver {
-    /// A bot.
+    /// Returns a bot driver.
     pub fn bot(bot: Bot) -> Self {
         Self::Bot(Box::new(bot))
     }
 
-    /// What kind of bot sits here, if one does.
+    /// Returns the bot's temperament; `None` if it is not a bot.
     pub fn temperament(&self) -> Option<Temperament> {
         match self {
             Self::Bot(bot) => Some(bot.temperament()),
@@ -35,7 +35,7 @@ impl Driver {
     }
 }
 
-/// A match with its players in their seats.
+/// A match with a driver for each player.
 ///
 /// ```
 /// use fairpath::number::EntityId;
@@ -62,7 +62,7 @@ pub struct Match {
 }
 
 impl Match {
-    /// Every player a bot, their temperaments in turn on both sides.
+    /// Returns a match of bots. Each team's bots take the temperaments in turn.
     pub fn of_bots(config: EtherealConfig, seed: u64) -> Result<Self, OutOfRange> {
         let mut turn = [0; 2];
         let talks = Team::BOTH.map(|team| team_talk(seed, team));
@@ -75,7 +75,8 @@ impl Match {
         })
     }
 
-    /// Asks `seat` for somebody per player, and hands it the dice that are this seat's own.
+    /// Returns a match whose drivers `driver` returns. `driver` gets a random generator for each
+    /// player.
     pub fn new(
         config: EtherealConfig,
         seed: u64,
@@ -92,7 +93,7 @@ impl Match {
         Ok(Self { ethereal, drivers, inputs, recording: None })
     }
 
-    /// The same, keeping a recording from here on. Only one from the start can be replayed.
+    /// Starts a recording. Only a recording started at tick zero can be replayed.
     #[must_use]
     pub fn with_recording(mut self) -> Self {
         let kinds: Vec<_> = self.drivers.iter().map(Driver::temperament).collect();
@@ -100,21 +101,21 @@ impl Match {
         self
     }
 
-    /// Puts somebody into a seat, for whoever sat there; nothing happens if there is no such
-    /// player.
+    /// Replaces the driver of a player. Does nothing if there is no such player.
     pub fn seat(&mut self, player: EntityId, driver: Driver) {
         if let Some(seat) = self.drivers.get_mut(player.0 as usize) {
             *seat = driver;
         }
     }
 
-    /// Lets everybody look and decide, then plays one tick.
+    /// Asks every driver for its input, then plays one tick.
     pub fn step(&mut self) {
         self.step_showing(|_| ());
     }
 
-    /// The same, but `screen` may first change what somebody is shown: the others where dead
-    /// reckoning places them, for example. It is called only for bots that look in this tick.
+    /// Plays one tick like [`step`](Self::step), but `screen` may first change what a bot is shown:
+    /// for example, other players where dead reckoning places them. It is called only for bots that
+    /// look in this tick.
     pub fn step_showing(&mut self, mut screen: impl FnMut(&mut View)) {
         let tick = self.ethereal.tick();
         for ((id, driver), input) in (0..).map(EntityId).zip(&mut self.drivers).zip(&mut self.inputs) {
@@ -125,7 +126,7 @@ impl Match {
                     screen(&mut view);
                     *input = bot.play(self.ethereal.map(), &view);
                 }
-                // Between looks the hands stay as they are.
+                // Between looks a bot keeps its input.
                 Driver::Bot(_) => {}
             }
         }
@@ -135,41 +136,43 @@ impl Match {
         }
     }
 
-    /// The match as it stands.
+    /// Returns the match.
     pub fn ethereal(&self) -> &Ethereal {
         &self.ethereal
     }
 
-    /// Who plays, in the order of players.
+    /// Returns the drivers, in the order of players.
     pub fn drivers(&self) -> &[Driver] {
         &self.drivers
     }
 
-    /// What everybody did in the last tick, in the order of players.
+    /// Returns the inputs of the last tick, in the order of players.
     pub fn inputs(&self) -> &[Input] {
         &self.inputs
     }
 
-    /// The recording, if one is kept.
+    /// Returns the recording, if [`with_recording`](Self::with_recording) started one.
     pub fn recording(&self) -> Option<&Recording> {
         self.recording.as_ref()
     }
 }
 
-/// Keeps seats' dice apart from the world's, which forks the same seed with small numbers.
+/// Keeps the drivers' random streams apart from the world's, which forks the same seed with small
+/// numbers.
 const DRIVERS: u64 = 1 << 32;
 const TALKS: u64 = 1 << 33;
 
-/// What a team's bots say to each other: dice that they all read alike.
+/// Returns the random generator that all bots of a team share to agree on meeting places.
 fn team_talk(seed: u64, team: Team) -> Random {
     Random::from_seed(seed).fork(TALKS + team.index() as u64)
 }
 
-/// What [`reference_digest`] must answer, on every platform.
+/// The result of [`reference_digest`] on every platform.
 pub const REFERENCE_DIGEST: u64 = 0xDC26_21CC_08AC_B28D;
 
-/// Plays one minute of four against four and answers the digest of the last tick. Natively and in
-/// WebAssembly this must be [`REFERENCE_DIGEST`]: every rule and every bot had a hand in it.
+/// Plays one minute of four against four and returns the digest of the last tick. Natively and in
+/// WebAssembly it must be [`REFERENCE_DIGEST`]. The match exercises every rule and every kind of
+/// bot.
 pub fn reference_digest() -> u64 {
     const TICKS: u32 = 60 * 60;
     let Ok(mut game) = Match::of_bots(EtherealConfig::default(), 0xE7E2) else {

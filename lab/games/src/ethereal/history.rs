@@ -1,20 +1,20 @@
-//! Where everybody was in the last second, for shots that are judged in the past.
+//! Player positions of the last second, for shots that are judged in the past.
 
 use fairpath::vector::{Vec2, Vector};
 
-/// How many ticks are remembered: a little more than a second. Whoever is that far behind plays a
-/// slide show.
+/// The number of ticks stored: a little more than a second. A client with more delay is not
+/// playable anyway.
 pub const HISTORY_TICKS: u32 = 64;
 
-/// A ring of the newest ticks.
+/// A ring buffer of the newest ticks.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct History {
     players: usize,
-    /// Tick after tick, player after player.
+    /// Tick by tick, and within a tick player by player.
     moments: Vec<PastPlayer>,
 }
 
-/// Where a player was at one tick.
+/// A player at a past tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct PastPlayer {
     pub(super) position: Vec2,
@@ -36,7 +36,7 @@ impl History {
         }
     }
 
-    /// Everybody at `tick`, which must be one of the newest [`HISTORY_TICKS`].
+    /// Returns all players at `tick`, which must be one of the newest [`HISTORY_TICKS`].
     pub(super) fn at(&self, tick: u64) -> &[PastPlayer] {
         let start = self.start_of(tick);
         &self.moments[start..start + self.players]

@@ -65,15 +65,16 @@ pub struct AlignedRectangle {
 }
 
 impl Map {
-    /// The map that is played on unless something else is asked for: 5120 × 3072 pixels, the same
-    /// for both teams after a half turn.
+    /// Returns the map that is played on unless something else is asked for: 5120 × 3072 pixels,
+    /// the same for both teams after a half turn.
     pub fn crossing() -> Self {
         let Ok(map) = Self::from_rows(CROSSING) else { unreachable!("the built-in map is sound") };
         map
     }
 
-    /// A map of the same size with its own walls and items. As fair as the fixed one: it looks the
-    /// same after a half turn. Every part of the floor can be reached from every other.
+    /// Returns a map of the same size with its own walls and items. As fair as the fixed one: it
+    /// looks the same after a half turn. Every part of the floor can be reached from every
+    /// other.
     pub fn generate(random: &mut Random) -> Self {
         let mut plan = MapDraft::bare();
         for _ in 0..WALL_PAIRS {
@@ -90,7 +91,7 @@ impl Map {
         map
     }
 
-    /// A map from its rows of letters.
+    /// Returns a map from its rows of letters.
     pub fn from_rows<'a>(rows: impl IntoIterator<Item = &'a str>) -> Result<Self, MapError> {
         let mut cells = Vec::new();
         let mut columns = None;
@@ -132,7 +133,7 @@ impl Map {
         Ok(map)
     }
 
-    /// Its rows of letters, from which [`from_rows`](Self::from_rows) makes the same map.
+    /// Returns its rows of letters, from which [`from_rows`](Self::from_rows) makes the same map.
     pub fn to_rows(&self) -> Vec<String> {
         let rows = self.cells.chunks(self.columns as usize);
         rows.map(|cells| cells.iter().map(|cell| cell.letter()).collect()).collect()
@@ -143,70 +144,71 @@ impl Map {
         (self.columns, self.rows)
     }
 
-    /// The whole map, from corner to corner.
+    /// Returns the whole map, from corner to corner.
     pub fn bounds(&self) -> AlignedRectangle {
         let high = Vec2::new(f64::from(self.columns), f64::from(self.rows)) * (0.5 * CELL_SIZE);
         AlignedRectangle { low: -high, high }
     }
 
-    /// All walls inside the bounds, as few rectangles as rows of cells easily give; none overlap.
+    /// Returns all walls inside the bounds, as few rectangles as rows of cells easily give; none
+    /// overlap.
     pub fn walls(&self) -> &[AlignedRectangle] {
         &self.walls
     }
 
-    /// Where a team starts: the middles of its cells.
+    /// Returns where a team starts: the middles of its cells.
     pub fn starts(&self, team: Team) -> &[Vec2] {
         &self.starts[team.index()]
     }
 
-    /// Where items lie.
+    /// Returns where items lie.
     pub fn items(&self) -> &[ItemSpot] {
         &self.items
     }
 
-    /// All cells, row by row.
+    /// Returns all cells, row by row.
     pub fn grid_cells(&self) -> impl Iterator<Item = GridCell> + use<> {
         let columns = self.columns as i32;
         (0..self.rows as i32).flat_map(move |row| (0..columns).map(move |column| GridCell { column, row }))
     }
 
-    /// What is in a cell; outside the map everything is wall.
+    /// Returns what is in a cell; outside the map everything is wall.
     pub fn cell(&self, cell: GridCell) -> Cell {
         self.index_of(cell).map_or(Cell::Wall, |index| self.cells[index])
     }
 
-    /// Whether a cell is wall, or outside.
+    /// Returns whether a cell is wall, or outside.
     pub fn is_wall(&self, cell: GridCell) -> bool {
         self.cell(cell) == Cell::Wall
     }
 
-    /// The number of a cell, row by row from zero; none outside the map.
+    /// Returns the number of a cell, row by row from zero; none outside the map.
     pub fn index_of(&self, cell: GridCell) -> Option<usize> {
         let (column, row) = (u32::try_from(cell.column).ok()?, u32::try_from(cell.row).ok()?);
         (column < self.columns && row < self.rows).then(|| (row * self.columns + column) as usize)
     }
 
-    /// The cell with that number.
+    /// Returns the cell with that number.
     pub fn cell_of_index(&self, index: usize) -> GridCell {
         let columns = self.columns as usize;
         GridCell { column: (index % columns) as i32, row: (index / columns) as i32 }
     }
 
-    /// The cell a point lies in. On a border, the one with the larger coordinates.
+    /// Returns the cell a point lies in. On a border, the one with the larger coordinates.
     pub fn cell_at(&self, point: Vec2) -> GridCell {
         let low = self.bounds().low;
         let number = |offset: f64| cell_number((offset / CELL_SIZE).floor());
         GridCell { column: number(point.x - low.x), row: number(point.y - low.y) }
     }
 
-    /// The middle of a cell.
+    /// Returns the middle of a cell.
     pub fn centre_of(&self, cell: GridCell) -> Vec2 {
         let low = self.bounds().low;
         let middle = |low: f64, number: i32| low + (f64::from(number) + 0.5) * CELL_SIZE;
         Vec2::new(middle(low.x, cell.column), middle(low.y, cell.row))
     }
 
-    /// Whether a player fits at `point`: no part of it is in a wall or outside.
+    /// Returns whether a player fits at `point`: no part of it is in a wall or outside.
     pub fn is_clear(&self, point: Vec2) -> bool {
         let low = self.bounds().low;
         let (first_column, last_column) = cells_covered(point.x - low.x);
@@ -215,8 +217,8 @@ impl Map {
             .all(|row| (first_column..=last_column).all(|column| !self.is_wall(GridCell { column, row })))
     }
 
-    /// How far along the way from one point to the other the first wall is, as a share of the way;
-    /// nothing if there is none.
+    /// Returns how far along the way from one point to the other the first wall is, as a share of
+    /// the way; nothing if there is none.
     pub fn first_wall(&self, from: Vec2, to: Vec2) -> Option<f64> {
         let mut cell = self.cell_at(from);
         if self.is_wall(cell) {
@@ -247,7 +249,7 @@ impl Map {
         }
     }
 
-    /// Whether nothing hides one point from the other.
+    /// Returns whether nothing hides one point from the other.
     pub fn sees(&self, from: Vec2, to: Vec2) -> bool {
         self.first_wall(from, to).is_none()
     }
@@ -328,7 +330,7 @@ impl Cell {
 }
 
 impl AlignedRectangle {
-    /// Whether a point lies inside or on the border.
+    /// Returns whether a point lies inside or on the border.
     pub fn contains(&self, point: Vec2) -> bool {
         (self.low.x..=self.high.x).contains(&point.x) && (self.low.y..=self.high.y).contains(&point.y)
     }
@@ -347,8 +349,8 @@ fn cells_covered(offset: f64) -> (i32, i32) {
     (first, last)
 }
 
-/// A cell's number, within what can be counted on from: far outside the map one is as good as
-/// another.
+/// Returns a cell's number, within what can be counted on from: far outside the map one is as good
+/// as another.
 fn cell_number(number: f64) -> i32 {
     const FAR_OUTSIDE: f64 = 1e6;
     number.clamp(-FAR_OUTSIDE, FAR_OUTSIDE) as i32
@@ -368,7 +370,7 @@ fn stop_before(offset: f64, step: f64, is_blocked: impl Fn(i32) -> bool) -> (f64
     (target, false)
 }
 
-/// The share of the way at which the first border of cells is crossed along one axis.
+/// Returns the share of the way at which the first border of cells is crossed along one axis.
 fn first_border(offset: f64, cell: i32, way: f64) -> f64 {
     if way == 0.0 {
         return f64::INFINITY;
@@ -519,7 +521,7 @@ impl MapDraft {
         self.cells[last - number] = image;
     }
 
-    /// Whether all floor is one piece.
+    /// Returns whether all floor is one piece.
     fn is_connected(&self) -> bool {
         let Some(start) = self.cells.iter().position(|cell| *cell != Cell::Wall) else { return false };
         let columns = GENERATED_COLUMNS as usize;

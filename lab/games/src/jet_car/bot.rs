@@ -122,7 +122,7 @@ const LAZINESS: f64 = 0.4;
 const CAUTION: f64 = 6.0;
 
 impl Bot {
-    /// A player of this skill, with dice of its own.
+    /// Returns a player of this skill, with dice of its own.
     pub fn new(skill: Skill, random: Random) -> Self {
         Self {
             skill,
@@ -139,7 +139,7 @@ impl Bot {
         }
     }
 
-    /// Whether it looks at its screen `now`, by its own clock.
+    /// Returns whether it looks at its screen `now`, by its own clock.
     pub fn is_looking(&self, now: SharedInstant) -> bool {
         self.look_at <= now
     }
@@ -160,7 +160,7 @@ impl Bot {
         self.held(now)
     }
 
-    /// What the hands do at `now`.
+    /// Returns what the hands do at `now`.
     pub fn held(&mut self, now: SharedInstant) -> Input {
         while let Some((at, decision)) = self.decided.pop_front_if(|(at, _)| *at <= now) {
             self.count_push(at);
@@ -213,8 +213,8 @@ impl Bot {
         Input::new(push.x, push.y)
     }
 
-    /// The screen ahead by the reaction time, as far as its own hands and plain motion go; things
-    /// are not seen exactly.
+    /// Returns the screen ahead by the reaction time, as far as its own hands and plain motion go;
+    /// things are not seen exactly.
     fn imagine(&mut self, rules: &JetCarConfig, now: SharedInstant, scene: &JetCarScene) -> JetCarScene {
         let mut imagined = scene.clone();
         let mut hands = self.decided.iter().copied().peekable();
@@ -246,7 +246,7 @@ impl Bot {
         threats
     }
 
-    /// How bad it would be to go to `place` now.
+    /// Returns how bad it would be to go to `place` now.
     fn fear(&self, rules: &JetCarConfig, scene: &JetCarScene, threats: &[Obstruction], place: f64) -> f64 {
         let target = Vec2::new(place, rules.start().y);
         let (mut position, mut velocity) = (scene.car.position, scene.car.velocity);
@@ -276,7 +276,7 @@ impl Bot {
         fear
     }
 
-    /// How to push towards `target` and stop there: −1 … 1 per axis.
+    /// Returns how to push towards `target` and stop there: −1 … 1 per axis.
     fn steer(&self, rules: &JetCarConfig, position: Vec2, velocity: Vec2, target: Vec2) -> Vec2 {
         let pull = PULL * self.nerve * self.nerve;
         let wish = (target - position) * pull - velocity * (BRAKE * self.nerve);

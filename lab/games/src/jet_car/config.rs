@@ -82,22 +82,22 @@ impl Default for Gusts {
 }
 
 impl JetCarConfig {
-    /// The usual rules with the usual wind.
+    /// Returns the usual rules with the usual wind.
     pub fn windy() -> Self {
         Self { wind: Some(Gusts::default()), ..Self::default() }
     }
 
-    /// Where a new car begins: in the middle, four fifths of the way down.
+    /// Returns where a new car begins: in the middle, four fifths of the way down.
     pub fn start(&self) -> Vec2 {
         Vec2::new(0.5 * self.width, 0.8 * self.height)
     }
 
-    /// How many ticks a run has.
+    /// Returns how many ticks a run has.
     pub fn ticks(&self) -> u64 {
         u64::from(self.secs) * u64::from(TICK_RATE.as_hz())
     }
 
-    /// What full thrust does to the velocity in one second.
+    /// Returns what full thrust does to the velocity in one second.
     pub fn acceleration(&self) -> f64 {
         self.thrust / 10.0 * f64::from(TICK_RATE.as_hz())
     }

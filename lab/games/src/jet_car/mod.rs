@@ -12,11 +12,12 @@
 //! ```
 //!
 //! - [`JetCar`] is the run as the server plays it: a [`JetCarScene`] and its dice
-//! - [`JetCarScene`] is all that a client is sent, draws, and can play on by itself with [`JetCarScene::step`]
+//! - [`JetCarScene`] is all that a client is sent, draws, and can play on by itself with
+//!   [`JetCarScene::step`]
 //! - [`Bot`] plays like a practised person: it looks a few times per second, and its hands follow
 //!   later
-//! - [`JetCarRun`] is a run with its player; [`InputLog`](crate::shared::InputLog) keeps it, and its
-//!   replay gives the same bits
+//! - [`JetCarRun`] is a run with its player; [`InputLog`](crate::shared::InputLog) keeps it, and
+//!   its replay gives the same bits
 //!
 //! ## What a client can predict
 //!

@@ -22,7 +22,7 @@ pub enum Driver {
 }
 
 impl Driver {
-    /// What the hands do at `now`, with this on the screen.
+    /// Returns what the hands do at `now`, with this on the screen.
     pub fn drive(&mut self, rules: &JetCarConfig, now: SharedInstant, shown: &JetCarScene) -> Input {
         match self {
             Self::Bot(bot) => bot.drive(rules, now, shown),
@@ -80,12 +80,12 @@ impl JetCarRun {
         self.driver = driver;
     }
 
-    /// The run as it stands.
+    /// Returns the run as it stands.
     pub fn game(&self) -> &JetCar {
         &self.game
     }
 
-    /// All that is needed to see it again.
+    /// Returns all that is needed to see it again.
     pub fn log(&self) -> &InputLog<JetCar> {
         &self.log
     }

@@ -113,7 +113,7 @@ pub enum Event {
 }
 
 impl JetCarScene {
-    /// A field about to be entered.
+    /// Returns a field about to be entered.
     pub fn new(rules: &JetCarConfig) -> Self {
         Self {
             tick: 0,
@@ -151,7 +151,7 @@ impl JetCarScene {
         }
     }
 
-    /// The wind in this tick.
+    /// Returns the wind in this tick.
     fn blow(&mut self) -> Vec2 {
         let Some(gust) = &mut self.gust else { return Vec2::ZERO };
         let push = gust.push;
@@ -191,12 +191,12 @@ impl JetCarScene {
         self.car = Car::at_start(rules, self.car.life.saturating_add(1));
     }
 
-    /// Whether the time is up or no car is left.
+    /// Returns whether the time is up or no car is left.
     pub fn is_over(&self, rules: &JetCarConfig) -> bool {
         self.lives == 0 || self.tick >= rules.ticks()
     }
 
-    /// The time since the start.
+    /// Returns the time since the start.
     pub fn now(&self) -> SharedInstant {
         SharedInstant::ZERO + TICK_RATE.begin(self.tick.cast_signed())
     }
@@ -238,37 +238,37 @@ impl Car {
         }
     }
 
-    /// The same in the library's words.
+    /// Returns the same in the library's words.
     pub fn state(&self) -> State<Vec2> {
         State::moving(self.position, self.velocity)
     }
 }
 
 impl Obstruction {
-    /// How wide it is, in pixels, and how high.
+    /// Returns how wide it is, in pixels, and how high.
     pub fn extent(&self, rules: &JetCarConfig) -> Vec2 {
         let width = rules.widths[self.size as usize];
         Vec2::new(width, 0.5 * width)
     }
 
-    /// How fast it comes down, in pixels per second.
+    /// Returns how fast it comes down, in pixels per second.
     pub fn speed(&self, rules: &JetCarConfig) -> f64 {
         rules.speeds[self.pace as usize]
     }
 
-    /// Whether a car there would be in it.
+    /// Returns whether a car there would be in it.
     pub fn touches(&self, rules: &JetCarConfig, car: Vec2) -> bool {
         let reach = (self.extent(rules) + Vec2::new(rules.car_size, rules.car_size)) * 0.5;
         let apart = self.position - car;
         apart.x.abs() < reach.x && apart.y.abs() < reach.y
     }
 
-    /// Whether it is out of view below.
+    /// Returns whether it is out of view below.
     fn has_passed(&self, rules: &JetCarConfig) -> bool {
         self.position.y - 0.5 * self.extent(rules).y > rules.height
     }
 
-    /// The same in the library's words.
+    /// Returns the same in the library's words.
     pub fn state(&self, rules: &JetCarConfig) -> State<Vec2> {
         State::moving(self.position, Vec2::new(0.0, self.speed(rules)))
     }

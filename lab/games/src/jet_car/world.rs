@@ -43,7 +43,7 @@ pub struct JetCar {
 }
 
 impl JetCar {
-    /// A run about to begin.
+    /// Returns a run about to begin.
     pub fn new(config: JetCarConfig, seed: u64) -> Result<Self, OutOfRange> {
         config.check()?;
         Ok(Self {
@@ -65,22 +65,22 @@ impl JetCar {
         }
     }
 
-    /// The rules.
+    /// Returns the rules.
     pub fn config(&self) -> &JetCarConfig {
         &self.config
     }
 
-    /// The field as it is.
+    /// Returns the field as it is.
     pub fn scene(&self) -> &JetCarScene {
         &self.scene
     }
 
-    /// What happened during the last step.
+    /// Returns what happened during the last step.
     pub fn events(&self) -> &[Event] {
         &self.events
     }
 
-    /// Whether the time is up or no car is left.
+    /// Returns whether the time is up or no car is left.
     pub fn is_over(&self) -> bool {
         self.scene.is_over(&self.config)
     }
@@ -118,7 +118,7 @@ impl Game for JetCar {
         self.scene.tick
     }
 
-    /// The car is entity 0, obstruction n is entity n.
+    /// Returns the car is entity 0, obstruction n is entity n.
     fn moving(&self) -> impl Iterator<Item = Moving> {
         let JetCarScene { car, obstructions, .. } = &self.scene;
         let player = Moving { id: EntityId(0), life: car.life, has_jumped: car.is_new, state: car.state() };

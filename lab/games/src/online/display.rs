@@ -1,4 +1,4 @@
-//! What a player looks at.
+//! What a client shows.
 
 use fairpath::State;
 use fairpath::converge::{Convergence, Drawn};
@@ -6,26 +6,27 @@ use fairpath::time::{LocalInstant, Now, TickRate};
 use fairpath::vector::Vec2;
 use fairpath_compensate::{ENTRIES_DEFAULT, FreeRunning, PositionOffset, Prototype, Reply, Simulate};
 
-/// A player's screen: hears the server, knows the player's hands, and shows.
+/// Decides what a client shows from the server's replies and the player's inputs.
 pub trait ClientDisplay<G: Simulate> {
-    /// The hands do this from now on; answers with the stamp to send with it.
+    /// Applies the player's input. Returns the time stamp to send with it.
     fn act(&mut self, now: LocalInstant, input: &G::Input) -> LocalInstant;
 
-    /// A word of the server arrived.
+    /// Takes in a reply of the server.
     fn receive(&mut self, rules: &G, reply: Reply<G::State>, now: Now);
 
-    /// What is shown now.
+    /// Returns the state to show now.
     fn show(&self, rules: &G, now: Now) -> G::State;
 }
 
-/// Shows the newest state as it arrived: no compensation at all.
+/// Shows the newest state as it arrived, without compensation.
 #[derive(Clone)]
 pub struct Uncompensated<G: Simulate>(FreeRunning<G>);
 
-/// Plays on what the server has not seen of the player's hands: Buchheit 2004's final game.
+/// Replays the inputs that the server has not seen yet on the newest state, as Buchheit 2004's
+/// final game does.
 ///
-/// The own part of what is shown can be bent by a [`Convergence`], so that the eye can follow what
-/// nobody could know.
+/// A [`Convergence`] smooths the drawn position of the player's own entity when a correction
+/// arrives.
 #[derive(Clone)]
 pub struct Extrapolated<G: Simulate> {
     client: FreeRunning<G>,
@@ -33,13 +34,13 @@ pub struct Extrapolated<G: Simulate> {
     drawn: Drawn<Vec2>,
 }
 
-/// Everything a round trip ahead, and the hands as an offset of the place: Buchheit 2004's first
-/// game.
+/// Extrapolates every entity by a round trip and applies the player's inputs as an offset of the
+/// position, as Buchheit 2004's first game does.
 #[derive(Clone)]
 pub struct Prototyped<G: PositionOffset>(Prototype<G>);
 
 impl<G: Simulate> Uncompensated<G> {
-    /// A screen that shows `state` until something arrives.
+    /// Returns a display that shows `state` until a reply arrives.
     pub fn new(state: G::State, rate: TickRate) -> Self {
         Self(FreeRunning::new(state, rate, ENTRIES_DEFAULT))
     }
@@ -60,8 +61,8 @@ impl<G: Simulate> ClientDisplay<G> for Uncompensated<G> {
 }
 
 impl<G: Simulate> Extrapolated<G> {
-    /// A screen that begins with `state`. `own` is the player's own part of it, and bent by
-    /// `convergence` when it is drawn.
+    /// Returns a display that begins with `state`. `own` returns the player's own entity, which
+    /// `convergence` smooths.
     pub fn new(
         state: G::State,
         rate: TickRate,
@@ -72,12 +73,12 @@ impl<G: Simulate> Extrapolated<G> {
         Self { client, own, drawn: Drawn::new(convergence) }
     }
 
-    /// The player's own part as it is drawn: corrections bend this, and nothing else.
+    /// Returns the player's own entity as it is drawn. Only this is smoothed.
     pub fn drawn(&self, now: Now, shown: &G::State) -> State<Vec2> {
         self.drawn.at(now, &(self.own)(shown))
     }
 
-    /// What the client behind it knows.
+    /// Returns the prediction behind the display.
     pub fn client(&self) -> &FreeRunning<G> {
         &self.client
     }
@@ -98,7 +99,7 @@ impl<G: Simulate> ClientDisplay<G> for Extrapolated<G> {
 }
 
 impl<G: PositionOffset> Prototyped<G> {
-    /// A screen that begins with `state`.
+    /// Returns a display that begins with `state`.
     pub fn new(state: G::State, rate: TickRate) -> Self {
         Self(Prototype::new(state, rate, ENTRIES_DEFAULT))
     }
@@ -111,7 +112,7 @@ impl<G: PositionOffset> ClientDisplay<G> for Prototyped<G> {
     }
 
     fn receive(&mut self, _: &G, reply: Reply<G::State>, now: Now) {
-        // What comes back with its stamp was a ping.
+        // A reply that returns a time stamp measures the round trip.
         if let Some(sent) = reply.acknowledged {
             self.0.pong(sent + reply.applied, now.local);
         }

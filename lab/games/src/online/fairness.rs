@@ -1,4 +1,4 @@
-//! What the server's ledger says about one player, among all.
+//! The server's ledger of one client's error, compared with all clients.
 
 use fairpath::session::{ClientId, Delivery, Server};
 use fairpath::vector::Vec2;
@@ -6,23 +6,23 @@ use fairpath::vector::Vec2;
 use super::FAIRNESS;
 use super::message::{BadMessage, Reader, Writer};
 
-/// How wrong one screen has been by the server's ledger, and the others': errors of everything that
-/// is dead-reckoned, added up, on average over time.
+/// How wrong one client's view has been by the server's ledger, and how wrong the others' have
+/// been: the errors of all dead-reckoned entities added up, averaged over time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FairnessReport {
-    /// This player's.
+    /// This client's error.
     pub own: f64,
-    /// Everybody's, on average.
+    /// The mean error of all clients.
     pub mean: f64,
-    /// How unequal they are: the standard deviation.
+    /// The standard deviation of the clients' errors.
     pub spread: f64,
-    /// How many players that are.
+    /// The number of clients.
     pub players: u32,
 }
 
 impl FairnessReport {
-    /// Tells everybody how they stand. A word that is lost is no loss: the next one says it all
-    /// again.
+    /// Sends every connected client its report. The calls are unreliable, because the next report
+    /// replaces a lost one.
     pub fn send_to_all(session: &mut Server<Vec2>) {
         let of = |client: ClientId| Some((client, session.statistics(client)?.error_per_sec));
         let errors: Vec<(ClientId, f64)> =
@@ -37,14 +37,14 @@ impl FairnessReport {
         }
     }
 
-    /// As bytes.
+    /// Encodes the report.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Writer::default();
         out.f64(self.own).f64(self.mean).f64(self.spread).u32(self.players);
         out.into_bytes()
     }
 
-    /// From bytes.
+    /// Decodes a report.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, BadMessage> {
         let mut from = Reader::new(bytes);
         let fairness =

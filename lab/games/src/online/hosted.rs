@@ -14,43 +14,43 @@ use crate::race::{self, Driver, Heat, RaceConfig, RacePredictor, RaceScene, Trac
 use crate::sailing::{self, Agent, Sailing, SailingConfig, SailingPredictor, Trim, Wind};
 use crate::shared::{OutOfRange, PlayerInput};
 
-/// A game that one guest plays with a server.
+/// A game that one client plays at a server.
 pub trait HostedGame {
-    /// What tells the games apart in a greeting.
+    /// The game's number in a [`WELCOME`](super::WELCOME) call.
     const NUMBER: u8;
-    /// As people call it.
+    /// The game's name.
     const NAME: &'static str;
-    /// How often it is played.
+    /// Ticks per second.
     const TICK_RATE: TickRate;
-    /// What a client needs to play on.
+    /// The prediction that a client runs.
     type Rules: Simulate<State = Self::Scene, Input = Self::Input>;
-    /// All that a player may see.
+    /// The state that a client is sent.
     type Scene: WireState + Clone;
-    /// What hands do.
+    /// A player's input.
     type Input: PlayerInput;
-    /// A run as the server has it, dice and all.
+    /// The full state at the server, random generators included.
     type Run;
 
-    /// A new run.
+    /// Begins a run.
     fn begin(&self, seed: u64) -> Result<Self::Run, OutOfRange>;
-    /// One tick of it.
+    /// Plays one tick.
     fn step(&self, run: &mut Self::Run, input: &Self::Input);
-    /// What of it can be seen.
+    /// Returns the state that the client is sent.
     fn scene(run: &Self::Run) -> &Self::Scene;
-    /// What the hands do before they are heard of.
+    /// Returns the input before the first one arrives.
     fn idle() -> Self::Input;
-    /// The player's own part of a scene.
+    /// Returns the player's own entity in a scene.
     fn own(scene: &Self::Scene) -> State<Vec2>;
-    /// Whether a scene that came over a network has what this game's has.
+    /// Returns whether a decoded scene has the number of entities that this game has.
     fn is_sound(_: &Self::Scene) -> bool {
         true
     }
 }
 
-/// A run of the jet car.
+/// The jet car, hosted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HostedJetCar {
-    /// Its rules.
+    /// The rules.
     pub rules: JetCarConfig,
 }
 
@@ -84,16 +84,16 @@ impl HostedGame for HostedJetCar {
     }
 }
 
-/// A race against somebody whom the server sails.
+/// A sailing race against one boat that the server sails.
 #[derive(Clone, Debug)]
 pub struct HostedSailing {
-    /// Its rules.
+    /// The rules.
     pub rules: SailingConfig,
     /// How the opponent trims its sail.
     pub opponent: Trim,
 }
 
-/// The guest's seat, and the opponent's.
+/// The seat of the client.
 pub const CLIENT_SEAT: usize = 0;
 const OPPONENT: usize = 1;
 
@@ -104,7 +104,7 @@ impl HostedSailing {
         Self { rules: SailingConfig { boats: 2, wind, ..SailingConfig::default() }, opponent: Trim::Optimal }
     }
 
-    /// What the guest needs to play on.
+    /// Returns the prediction that the client runs.
     pub fn helm(&self) -> SailingPredictor {
         SailingPredictor { rules: self.rules.clone(), seat: CLIENT_SEAT }
     }
@@ -146,7 +146,7 @@ impl HostedGame for HostedSailing {
     }
 }
 
-/// A race against three whom the server drives, on a road that both ends know.
+/// A race against three cars that the server drives, on a road that both ends generate from a seed.
 #[derive(Clone, Debug)]
 pub struct HostedRace {
     track: Arc<Track>,
@@ -154,13 +154,13 @@ pub struct HostedRace {
 }
 
 impl HostedRace {
-    /// A race without an end on the road that follows from a seed.
+    /// Returns an endless race on the road that follows from a seed.
     pub fn on_road_of(seed: u64) -> Self {
         let rules = RaceConfig { laps: None, ..RaceConfig::default() };
         Self { track: Arc::new(Track::generated(seed)), rules }
     }
 
-    /// What the guest needs to play on.
+    /// Returns the prediction that the client runs.
     pub fn wheel(&self) -> RacePredictor {
         RacePredictor {
             track: Arc::clone(&self.track),
@@ -177,7 +177,7 @@ impl HostedGame for HostedRace {
     type Rules = RacePredictor;
     type Scene = RaceScene;
     type Input = race::Input;
-    /// The race, and what of it can be seen.
+    /// The race, and the scene that the client is sent.
     type Run = (Heat, RaceScene);
 
     fn begin(&self, seed: u64) -> Result<Self::Run, OutOfRange> {

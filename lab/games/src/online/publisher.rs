@@ -1,4 +1,4 @@
-//! Tanks that somebody here drives, known to a session.
+//! Local tanks, published to a session.
 
 use std::collections::BTreeMap;
 
@@ -10,27 +10,27 @@ use fairpath::{EntityId, Observation, State};
 
 use crate::tanks::{Driver, Match, MovingKind, SeenShot, SeenTank, TICK_RATE, Tank, Team, View};
 
-/// What tanks are called in a session.
+/// The session class of tanks.
 pub const TANK: ClassId = ClassId(0);
-/// And what they fire.
+/// The session class of shots.
 pub const SHOT: ClassId = ClassId(1);
-/// The state group of a tank that says whether it is on the field.
+/// The state group of a tank: 1 while it is on the field, 0 while it is a wreck.
 pub const ALIVE: u8 = 0;
 
-/// A match that is played one tick ahead of the clock.
+/// A match played one tick ahead of the clock and published to a session.
 ///
-/// A tick's input is known before the tick is over, so where a tank is in between is known too: on
-/// the circle that ends where the tick does. Running ahead costs a player one tick of reaction and
-/// makes the truth exact at any instant, not at ticks only.
+/// A tick's input is known before the tick ends, so the position within the tick is known too: on
+/// the circle that ends where the tick ends. Running ahead costs a player one tick of reaction and
+/// makes the truth exact at any instant, not only at ticks.
 #[derive(Debug)]
 pub struct TankPublisher {
     game: Match,
-    /// When tick zero was; set by the first look at the clock.
+    /// When tick zero was; set by the first call of [`play`](Self::play).
     began: Option<SharedInstant>,
     published: BTreeMap<EntityId, PublishedEntity>,
 }
 
-/// What the session was known of one thing here.
+/// What was last published about one entity.
 #[derive(Clone, Copy, Debug)]
 struct PublishedEntity {
     object: EntityId,
@@ -38,39 +38,39 @@ struct PublishedEntity {
     is_alive: bool,
 }
 
-/// Whoever takes what a crew tells: a server or a client, at some instant.
+/// The receiving end of a [`TankPublisher`]: a server or a client session, at an instant.
 pub trait EntitySink {
-    /// Something new.
+    /// Creates an object.
     fn create(&mut self, class: ClassId, creation: &[u8]) -> Result<EntityId, ObjectError>;
-    /// It is gone.
+    /// Destroys an object.
     fn destroy(&mut self, object: EntityId) -> Result<(), ObjectError>;
-    /// How it moves.
+    /// Reports an object's motion.
     fn observe(&mut self, object: EntityId, observation: Observation<Vec2>) -> Result<(), ObjectError>;
-    /// What else is known of it.
+    /// Sets a state group of an object.
     fn set_state(&mut self, object: EntityId, group: u8, bytes: &[u8]) -> Result<(), ObjectError>;
 }
 
-/// Ticks played at once at most: after a longer stall of the machine the match goes on from there,
-/// later.
+/// The most ticks played at once. After a longer stall of the machine the match continues where it
+/// stopped.
 const TICKS_AT_ONCE_MAX: i64 = 60;
 
 impl TankPublisher {
-    /// A match of which nobody has been known yet.
+    /// Returns a publisher of a match that no session knows yet.
     pub fn new(game: Match) -> Self {
         Self { game, began: None, published: BTreeMap::new() }
     }
 
-    /// The match.
+    /// Returns the match.
     pub fn game(&self) -> &Match {
         &self.game
     }
 
-    /// Puts somebody into a tank.
+    /// Gives a tank a driver.
     pub fn seat(&mut self, tank: EntityId, driver: Driver) {
         self.game.seat(tank, driver);
     }
 
-    /// Plays up to `now` and the rest of that tick. `screen` may change what drivers are shown.
+    /// Plays up to `now` and to the end of that tick. `screen` may change what drivers are shown.
     pub fn play(&mut self, now: SharedInstant, mut screen: impl FnMut(&mut View)) {
         let tick = TICK_RATE.begin(1);
         let played = self.game.tanks().now().since_zero();
@@ -84,7 +84,7 @@ impl TankPublisher {
         }
     }
 
-    /// Tells a session where everything of this crew is.
+    /// Publishes the state of every tank and shot at `now`.
     pub fn publish(&mut self, session: &mut impl EntitySink, now: SharedInstant) -> Result<(), ObjectError> {
         let mut gone = std::mem::take(&mut self.published);
         for (kind, thing) in self.game.tanks().moving() {
@@ -106,7 +106,7 @@ impl TankPublisher {
             }
             self.published.insert(thing.id, PublishedEntity { object, life: thing.life, is_alive: true });
         }
-        // Wrecks stay, and are not driven; what else is gone is gone.
+        // Wrecks stay as objects that are not alive; other entities that are gone are destroyed.
         for (id, known) in gone {
             if self.game.tanks().tank(id).is_some() {
                 session.set_state(known.object, ALIVE, &[0])?;
@@ -118,13 +118,12 @@ impl TankPublisher {
         Ok(())
     }
 
-    /// The session is another one: it knows nothing.
+    /// Forgets what was published, for a new session.
     pub fn forget_session(&mut self) {
         self.published.clear();
     }
 
-    /// The tanks on the field that a session knows: what it calls them, which life it is, and where
-    /// they are.
+    /// Returns the published tanks on the field: object id, life and state at `now`.
     pub fn truths(&self, now: SharedInstant) -> impl Iterator<Item = (EntityId, u16, State<Vec2>)> + '_ {
         self.game.tanks().moving().filter(|(kind, _)| *kind == MovingKind::Tank).filter_map(
             move |(kind, thing)| {
@@ -154,12 +153,12 @@ impl TankPublisher {
         }
     }
 
-    /// When the tick that was played last is over.
+    /// Returns when the last played tick ends.
     pub fn time_of_last_tick(&self) -> SharedInstant {
         self.began.unwrap_or(SharedInstant::ZERO) + self.game.tanks().now().since_zero()
     }
 
-    /// Where something was `now`, that will be in this state at the end of the tick.
+    /// Returns the state at `now` of an entity that is in `state` at the end of the tick.
     fn back_to(&self, now: SharedInstant, kind: MovingKind, state: &State<Vec2>) -> State<Vec2> {
         let model = match kind {
             MovingKind::Tank => MotionKind::Circular,
@@ -174,7 +173,7 @@ impl TankPublisher {
     }
 }
 
-/// Puts what a client sees into the view of its driver.
+/// Adds what a client session shows of other clients' tanks and shots to a driver's view.
 pub fn show(view: &mut View, session: &mut Client<Vec2>, now: LocalInstant) {
     let others: Vec<EntityId> = session.objects().collect();
     for object in others {
@@ -201,7 +200,7 @@ pub fn show(view: &mut View, session: &mut Client<Vec2>, now: LocalInstant) {
     }
 }
 
-/// A server or a client, at some instant.
+/// A server or client session at an instant.
 #[derive(Debug)]
 pub struct SessionAt<'a, S, T>(pub &'a mut S, pub T);
 

@@ -10,8 +10,7 @@ use super::JOIN;
 use super::hosted::{HostedGame, HostedJetCar, HostedRace, HostedSailing};
 use super::room::Room;
 
-/// A room for each game, beside whatever else the server does: a guest takes a seat in one of them
-/// by its number.
+/// A [`Room`] for each game. A client joins one of them by the game's number.
 pub struct GameRooms {
     jet_car: Room<HostedJetCar>,
     sailing: Room<HostedSailing>,
@@ -20,7 +19,8 @@ pub struct GameRooms {
 }
 
 impl GameRooms {
-    /// The games as the page plays them; courses, winds and the road follow from the seed.
+    /// Returns rooms for the games as the page plays them. Obstructions, winds and the road follow
+    /// from the seed.
     pub fn new(seed: u64) -> Self {
         Self {
             jet_car: Room::new(HostedJetCar::default(), seed),
@@ -30,7 +30,7 @@ impl GameRooms {
         }
     }
 
-    /// Hears what happened to a session; calls that are none of a game's are passed over.
+    /// Handles one session event. Events of clients that are in no room are ignored.
     pub fn handle_event(&mut self, session: &mut Server<Vec2>, event: &ServerEvent, now: SharedInstant) {
         let from = match event {
             ServerEvent::Called { from, method: JOIN, bytes, .. } => {
@@ -51,14 +51,14 @@ impl GameRooms {
         }
     }
 
-    /// Plays what is due in every room.
+    /// Plays the ticks that are due in every room and sends the states.
     pub fn play(&mut self, session: &mut Server<Vec2>, now: SharedInstant) {
         self.jet_car.play(session, now);
         self.sailing.play(session, now);
         self.race.play(session, now);
     }
 
-    /// Somebody wants to play this game, and no other any more; 0 is none.
+    /// Moves a client into the room of this game. Unknown numbers, such as 0, leave it in no room.
     fn join(&mut self, session: &mut Server<Vec2>, client: ClientId, game: u8) {
         self.jet_car.leave(client);
         self.sailing.leave(client);

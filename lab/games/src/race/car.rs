@@ -97,24 +97,25 @@ impl Default for CarModel {
 }
 
 impl CarModel {
-    /// How hard the tyres can push in any direction at this speed, m/s².
+    /// Returns how hard the tyres can push in any direction at this speed, m/s².
     pub fn grip_at(&self, speed: f64) -> f64 {
         self.grip + self.downforce * speed * speed
     }
 
-    /// The bend that full lock asks for at this speed, 1/m.
+    /// Returns the bend that full lock asks for at this speed, 1/m.
     pub fn curvature_max(&self, speed: f64) -> f64 {
         let by_wheels = libm::tan(self.steer_angle) / self.wheelbase;
         by_wheels.min(STEER_REACH * self.grip_at(speed) / (speed * speed).max(1e-6))
     }
 
-    /// What drag takes at this speed, m/s²: all the power at top speed.
+    /// Returns what drag takes at this speed, m/s²: all the power at top speed.
     pub fn drag_at(&self, speed: f64) -> f64 {
         let share = speed / self.top_speed;
         self.power / self.top_speed * share * share
     }
 
-    /// Where a car is after `secs` in which its driver does `input`, if nothing is in the way.
+    /// Returns where a car is after `secs` in which its driver does `input`, if nothing is in the
+    /// way.
     ///
     /// This is the whole of the car's physics. A client that predicts its own car, and a predictor
     /// that extrapolates inputs, call it too.
@@ -149,7 +150,7 @@ impl CarModel {
         }
     }
 
-    /// How hard engine and brakes push along the car, m/s².
+    /// Returns how hard engine and brakes push along the car, m/s².
     fn pedals(&self, input: Input, rolling: f64, secs: f64) -> f64 {
         // Brakes stop the car and do not push it the other way.
         let brake = (input.brake * self.braking).min(rolling.abs() / secs);
@@ -181,12 +182,12 @@ impl CarModel {
 }
 
 impl CarMotion {
-    /// A car at rest.
+    /// Returns a car at rest.
     pub fn at_rest(position: Vec2, heading: f64) -> Self {
         Self { position, heading, ..Self::default() }
     }
 
-    /// The same in the library's words.
+    /// Returns the same in the library's words.
     pub fn state(&self) -> State<Vec2> {
         State::moving(self.position, self.velocity)
             .with_acceleration(self.acceleration)

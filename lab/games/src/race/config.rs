@@ -10,8 +10,8 @@ use crate::shared::{OutOfRange, all_within, count_from};
 
 /// Sixty ticks per second; tick k begins at ⌊k·10⁶/60⌋ µs.
 pub const TICK_RATE: TickRate = TickRate::hz(60);
-/// RaceScene in one race. Collisions look at every pair, so this bounds a tick's cost; the grid behind
-/// the line of a stage has room for so many.
+/// RaceScene in one race. Collisions look at every pair, so this bounds a tick's cost; the grid
+/// behind the line of a stage has room for so many.
 pub const CARS_MAX: u32 = 16;
 
 /// The rules of a race.

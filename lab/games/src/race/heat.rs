@@ -73,7 +73,7 @@ pub struct Heat {
 }
 
 impl Heat {
-    /// Every car driven by a bot, their styles in turn from the front of the grid.
+    /// Returns every car driven by a bot, their styles in turn from the front of the grid.
     pub fn of_bots(track: Arc<Track>, config: RaceConfig, seed: u64) -> Result<Self, OutOfRange> {
         let plans = Style::ALL.map(|style| Arc::new(DrivingPlan::new(&track, &config.car, style)));
         let dice = Random::from_seed(seed);
@@ -95,7 +95,7 @@ impl Heat {
         Ok(Self { race, drivers, inputs, log: None })
     }
 
-    /// The same, keeping a log from here on. Only from the start is it the whole race.
+    /// Returns the same, keeping a log from here on. Only from the start is it the whole race.
     #[must_use]
     pub fn with_log(mut self) -> Self {
         let course = Course { track: Arc::clone(self.race.track()), config: *self.race.config() };
@@ -136,7 +136,7 @@ impl Heat {
         self.race.step(&self.inputs);
     }
 
-    /// The race as it stands.
+    /// Returns the race as it stands.
     pub fn race(&self) -> &Race {
         &self.race
     }
@@ -146,12 +146,12 @@ impl Heat {
         &self.drivers
     }
 
-    /// What everybody did in the last tick, in the order of cars.
+    /// Returns what everybody did in the last tick, in the order of cars.
     pub fn inputs(&self) -> &[Input] {
         &self.inputs
     }
 
-    /// The log, if one is kept.
+    /// Returns the log, if one is kept.
     pub fn log(&self) -> Option<&InputLog<Race>> {
         self.log.as_ref()
     }

@@ -116,12 +116,12 @@ impl LapRecorder {
         }
     }
 
-    /// The complete laps, in the order in which they were completed.
+    /// Returns the complete laps, in the order in which they were completed.
     pub fn laps(&self) -> &[Lap] {
         &self.laps
     }
 
-    /// The same, for keeps.
+    /// Returns the same, for keeps.
     pub fn into_laps(self) -> Vec<Lap> {
         self.laps
     }

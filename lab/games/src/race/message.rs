@@ -36,12 +36,12 @@ pub struct RacePredictor {
 }
 
 impl RaceScene {
-    /// What there is of a race.
+    /// Returns what there is of a race.
     pub fn of(race: &Race) -> Self {
         Self { tick: race.tick(), cars: race.cars().to_vec() }
     }
 
-    /// The race that goes on from here.
+    /// Returns the race that goes on from here.
     pub fn resume(&self, track: &Arc<Track>, config: RaceConfig) -> Race {
         Race::resumed(Arc::clone(track), config, self.tick, self.cars.clone())
     }
@@ -144,7 +144,7 @@ fn write_instant(at: Option<SharedInstant>, out: &mut Writer) {
     });
 }
 
-/// An instant within any race.
+/// Returns an instant within any race.
 fn read_instant(from: &mut Reader<'_>) -> Result<Option<SharedInstant>, BadMessage> {
     const MICROS_MAX: u64 = TICKS_MAX / 60 * 1_000_000;
     from.option(|from| match from.u64()? {

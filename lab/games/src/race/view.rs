@@ -34,8 +34,8 @@ pub struct SeenCar {
 }
 
 impl Race {
-    /// The truth, as the driver of car `me` would see it on a screen without delay. Nothing if
-    /// there is no such car.
+    /// Returns the truth, as the driver of car `me` would see it on a screen without delay. Nothing
+    /// if there is no such car.
     pub fn look(&self, me: EntityId) -> Option<View> {
         let own = self.car(me)?;
         let are_solid = self.config().cars_bump;

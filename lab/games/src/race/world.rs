@@ -119,15 +119,15 @@ const GRID_COLUMN: f64 = 2.2;
 const _: () = assert!(GRID_GAP * (CARS_MAX as f64 + 1.0) < super::track::STAGE_START);
 
 impl Race {
-    /// A race about to begin: the cars on the grid, car 0 in front, the time zero.
+    /// Returns a race about to begin: the cars on the grid, car 0 in front, the time zero.
     pub fn new(track: Arc<Track>, config: RaceConfig) -> Result<Self, OutOfRange> {
         config.check()?;
         let cars = (0..config.cars).map(|number| Car::on_grid(&track, number)).collect();
         Ok(Self { track, config, tick: 0, cars, finishers: Vec::new(), events: Vec::new() })
     }
 
-    /// A race that was under way already, with these cars after so many ticks. Who has finished
-    /// stays so; in which order is forgotten.
+    /// Returns a race that was under way already, with these cars after so many ticks. Who has
+    /// finished stays so; in which order is forgotten.
     pub(super) fn resumed(track: Arc<Track>, config: RaceConfig, tick: u64, cars: Vec<Car>) -> Self {
         let has_finished = |car: &&Car| matches!(car.condition, Condition::Finished { .. });
         let finishers = cars.iter().filter(has_finished).map(|car| car.id).collect();
@@ -246,43 +246,43 @@ impl Race {
         self.now() - self.begin_of_tick()
     }
 
-    /// How far a car has come since the start line.
+    /// Returns how far a car has come since the start line.
     fn distance_of(&self, car: &Car) -> f64 {
         f64::from(car.rounds) * self.track.length() + car.place.along - self.track.start_line()
     }
 
-    /// Where the race is.
+    /// Returns where the race is.
     pub fn track(&self) -> &Arc<Track> {
         &self.track
     }
 
-    /// The rules.
+    /// Returns the rules.
     pub fn config(&self) -> &RaceConfig {
         &self.config
     }
 
-    /// How many ticks have been played.
+    /// Returns how many ticks have been played.
     pub fn tick(&self) -> u64 {
         self.tick
     }
 
-    /// The time since the start.
+    /// Returns the time since the start.
     pub fn now(&self) -> SharedInstant {
         SharedInstant::ZERO + TICK_RATE.begin(self.tick as i64)
     }
 
-    /// The cars, in the order of their numbers.
+    /// Returns the cars, in the order of their numbers.
     pub fn cars(&self) -> &[Car] {
         &self.cars
     }
 
-    /// The car of that name.
+    /// Returns the car of that name.
     pub fn car(&self, id: EntityId) -> Option<&Car> {
         self.cars.get(id.0 as usize)
     }
 
-    /// How far a car has come along the centre line since the start line, in metres: negative on
-    /// the grid, and less again for whoever goes back.
+    /// Returns how far a car has come along the centre line since the start line, in metres:
+    /// negative on the grid, and less again for whoever goes back.
     pub fn distance(&self, id: EntityId) -> Option<f64> {
         self.car(id).map(|car| self.distance_of(car))
     }
@@ -297,7 +297,7 @@ impl Race {
         self.finishers.first().copied()
     }
 
-    /// Whether everybody has finished.
+    /// Returns whether everybody has finished.
     pub fn is_over(&self) -> bool {
         self.finishers.len() == self.cars.len()
     }
@@ -310,7 +310,7 @@ impl Race {
         self.finishers.iter().copied().chain(driving.iter().map(|car| car.id)).collect()
     }
 
-    /// What happened during the last tick.
+    /// Returns what happened during the last tick.
     pub fn events(&self) -> &[RaceEvent] {
         &self.events
     }
@@ -396,22 +396,22 @@ impl Car {
         }
     }
 
-    /// Its name in a session; cars are numbered from zero.
+    /// Returns its name in a session; cars are numbered from zero.
     pub fn id(&self) -> EntityId {
         self.id
     }
 
-    /// Where it is and how it moves, at the end of the last tick.
+    /// Returns where it is and how it moves, at the end of the last tick.
     pub fn motion(&self) -> &CarMotion {
         &self.motion
     }
 
-    /// The same in the library's words.
+    /// Returns the same in the library's words.
     pub fn state(&self) -> State<Vec2> {
         self.motion.state()
     }
 
-    /// The same as its owner would report it.
+    /// Returns the same as its owner would report it.
     pub fn observation(&self) -> Observation<Vec2> {
         match self.condition {
             Condition::OnGrid => Observation::Jumped(self.state()),
@@ -419,42 +419,42 @@ impl Car {
         }
     }
 
-    /// Where on the road it is.
+    /// Returns where on the road it is.
     pub fn place(&self) -> Place {
         self.place
     }
 
-    /// What its driver did in the last tick.
+    /// Returns what its driver did in the last tick.
     pub fn input(&self) -> Input {
         self.input
     }
 
-    /// Whether it is in the race.
+    /// Returns whether it is in the race.
     pub fn condition(&self) -> Condition {
         self.condition
     }
 
-    /// Whether it is on the grid or drives.
+    /// Returns whether it is on the grid or drives.
     pub fn is_racing(&self) -> bool {
         !matches!(self.condition, Condition::Finished { .. })
     }
 
-    /// How many laps it has completed.
+    /// Returns how many laps it has completed.
     pub fn laps_done(&self) -> u32 {
         self.laps_begun.saturating_sub(1)
     }
 
-    /// When it began its lap.
+    /// Returns when it began its lap.
     pub fn lap_began_at(&self) -> Option<SharedInstant> {
         self.lap_began_at
     }
 
-    /// How long its last complete lap took.
+    /// Returns how long its last complete lap took.
     pub fn last_lap(&self) -> Option<Span> {
         self.last_lap
     }
 
-    /// How long its best lap took.
+    /// Returns how long its best lap took.
     pub fn best_lap(&self) -> Option<Span> {
         self.best_lap
     }

@@ -43,12 +43,12 @@ const TRIAL_STEP: f64 = 0.05;
 const RUDDER_GAIN: f64 = 2.0;
 
 impl Agent {
-    /// A sailor of this kind.
+    /// Returns a sailor of this kind.
     pub fn new(trim: Trim) -> Self {
         Self { trim, sheet: 0.5, way: 1.0, speed_before: 0.0, judge_at: SharedInstant::ZERO }
     }
 
-    /// How it trims.
+    /// Returns how it trims.
     pub fn trim(&self) -> Trim {
         self.trim
     }

@@ -77,8 +77,8 @@ impl Default for BoatModel {
 }
 
 impl BoatModel {
-    /// Where a boat is after `secs` in which its sailor wants `input`, in this wind and current.
-    /// Without an input, sheet and rudder stay as they are.
+    /// Returns where a boat is after `secs` in which its sailor wants `input`, in this wind and
+    /// current. Without an input, sheet and rudder stay as they are.
     ///
     /// This is the whole of a boat's physics. A client that predicts its own boat, or guesses at
     /// another, calls it too.
@@ -113,7 +113,7 @@ impl BoatModel {
         boat.is_tight = free.abs() > boat.sheet && pushed * boat.sail > 0.0;
     }
 
-    /// How hard a tight sail drives the boat ahead: F·sin θ of F = C0·sin α·V².
+    /// Returns how hard a tight sail drives the boat ahead: F·sin θ of F = C0·sin α·V².
     fn drive(&self, boat: &Boat, apparent: Vec2) -> f64 {
         let to_wind = wrap_angle(boat.downwind(apparent) - boat.sail).abs();
         let force = self.sail_force * libm::sin(to_wind) * apparent.length_squared();
@@ -151,24 +151,26 @@ impl Boat {
         }
     }
 
-    /// The wind as it is felt on board, moving with it.
+    /// Returns the wind as it is felt on board, moving with it.
     pub fn apparent_wind(&self, wind: Vec2, current: Vec2) -> Vec2 {
         wind - (Vec2::from_heading(self.heading) * self.speed + current)
     }
 
-    /// The angle between the bow and where the apparent wind comes from, 0 to π: Buchheit 2004's ρ.
+    /// Returns the angle between the bow and where the apparent wind comes from, 0 to π: Buchheit
+    /// 2004's ρ.
     pub fn wind_angle(&self, wind: Vec2, current: Vec2) -> f64 {
         self.downwind(self.apparent_wind(wind, current)).abs()
     }
 
-    /// Where a sail that hangs freely would point, from straight astern; positive is to starboard.
+    /// Returns where a sail that hangs freely would point, from straight astern; positive is to
+    /// starboard.
     fn downwind(&self, apparent: Vec2) -> f64 {
         let ahead = Vec2::from_heading(self.heading);
         // Astern and starboard as axes: exact where wind and boat are in line, and the same to both sides.
         libm::atan2(-apparent.dot(ahead.perpendicular()), -apparent.dot(ahead))
     }
 
-    /// The same in the library's words.
+    /// Returns the same in the library's words.
     pub fn state(&self) -> State<Vec2> {
         State::moving(self.position, self.velocity).with_heading(self.heading, self.turn_rate)
     }

@@ -23,7 +23,7 @@ impl Input {
     /// Sail hauled in, rudder straight.
     pub const IDLE: Self = Self { sheet: 0.0, rudder: 0.0, wind_turn: 0.0, wind_rise: 0.0 };
 
-    /// This sheet and this rudder.
+    /// Returns this sheet and this rudder.
     pub const fn new(sheet: f64, rudder: f64) -> Self {
         Self { sheet, rudder, ..Self::IDLE }
     }

@@ -12,7 +12,8 @@
 //! ```
 //!
 //! - [`Sailing`] is the race as the server runs it: a [`SailingScene`] and its weather
-//! - [`SailingScene`] is all that a client is sent, draws, and can play on by itself with [`SailingScene::step`]
+//! - [`SailingScene`] is all that a client is sent, draws, and can play on by itself with
+//!   [`SailingScene::step`]
 //! - [`BoatModel::sail`] is the whole of a boat's physics
 //! - [`Agent`] sails: *simple* by trying, *optimal* by knowing; both steer for the buoy
 //! - [`Regatta`] is a race with its crews: the player's, and opponents that the server sails

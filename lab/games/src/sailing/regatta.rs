@@ -20,7 +20,7 @@ pub enum Driver {
 }
 
 impl Driver {
-    /// What the hands in this seat want at `now`, with this on the screen.
+    /// Returns what the hands in this seat want at `now`, with this on the screen.
     pub fn sail(
         &mut self,
         rules: &SailingConfig,
@@ -61,7 +61,7 @@ pub struct Regatta {
 }
 
 impl Regatta {
-    /// Every boat sailed by the same kind of agent.
+    /// Returns every boat sailed by the same kind of agent.
     pub fn of_agents(config: SailingConfig, seed: u64, trim: Trim) -> Result<Self, OutOfRange> {
         Self::new(config, seed, |_| Driver::Agent(Agent::new(trim)))
     }
@@ -95,17 +95,17 @@ impl Regatta {
         self.race.step(&self.inputs, 1);
     }
 
-    /// The race as it stands.
+    /// Returns the race as it stands.
     pub fn race(&self) -> &Sailing {
         &self.race
     }
 
-    /// What everybody wanted in the last tick, in the order of seats.
+    /// Returns what everybody wanted in the last tick, in the order of seats.
     pub fn inputs(&self) -> &[Input] {
         &self.inputs
     }
 
-    /// All that is needed to see it again.
+    /// Returns all that is needed to see it again.
     pub fn log(&self) -> &InputLog<Sailing> {
         &self.log
     }

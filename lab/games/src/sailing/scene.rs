@@ -51,8 +51,8 @@ const GOD_RISE: f64 = 4.0 * KNOT;
 const GOD_WIND_MIN: f64 = 0.1;
 
 impl SailingScene {
-    /// The start of a race: everybody at rest at the origin, heading for the buoy, in calm air
-    /// until the weather says otherwise.
+    /// Returns the start of a race: everybody at rest at the origin, heading for the buoy, in calm
+    /// air until the weather says otherwise.
     pub fn new(rules: &SailingConfig) -> Self {
         let boat = Boat::at_rest(Vec2::ZERO, rules.buoy.heading());
         Self { tick: 0, wind: Vec2::ZERO, current: Vec2::ZERO, boats: vec![boat; rules.boats as usize] }
@@ -102,12 +102,12 @@ impl SailingScene {
         }
     }
 
-    /// Whether every boat is at the buoy.
+    /// Returns whether every boat is at the buoy.
     pub fn is_over(&self) -> bool {
         self.boats.iter().all(|boat| boat.finished_at.is_some())
     }
 
-    /// The time since the start.
+    /// Returns the time since the start.
     pub fn now(&self) -> SharedInstant {
         SharedInstant::ZERO + TICK_RATE.begin(self.tick.cast_signed())
     }

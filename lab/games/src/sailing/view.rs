@@ -44,7 +44,7 @@ pub const GRID: f64 = 50.0;
 const MINI_MAP_MIN: f64 = 125.0;
 
 impl View {
-    /// What the sailor in this seat sees of a scene. Nothing if there is no such seat.
+    /// Returns what the sailor in this seat sees of a scene. Nothing if there is no such seat.
     pub fn of(scene: &SailingScene, rules: &SailingConfig, seat: usize) -> Option<Self> {
         let own = *scene.boats.get(seat)?;
         let others = (0..).map(EntityId).zip(&scene.boats).filter(|(id, _)| id.0 as usize != seat);
@@ -63,9 +63,9 @@ impl View {
         })
     }
 
-    /// Where the grid's lines cross an axis through the boat, up to `reach` feet to either side:
-    /// those that run north cross the axis to the east, and those that run east the one to the
-    /// north.
+    /// Returns where the grid's lines cross an axis through the boat, up to `reach` feet to either
+    /// side: those that run north cross the axis to the east, and those that run east the one
+    /// to the north.
     pub fn grid_lines(&self, reach: Vec2) -> [Vec<f64>; 2] {
         let along = |position: f64, reach: f64| {
             let first = ((position - reach) / GRID).ceil() as i64;
@@ -75,8 +75,8 @@ impl View {
         [along(self.own.position.x, reach.x), along(self.own.position.y, reach.y)]
     }
 
-    /// How far the mini-map reaches, in feet: far enough for the buoy, in doublings, so that nobody
-    /// ever sails out of its sight and the map does not creep.
+    /// Returns how far the mini-map reaches, in feet: far enough for the buoy, in doublings, so
+    /// that nobody ever sails out of its sight and the map does not creep.
     pub fn mini_map_reach(&self) -> f64 {
         let distance = self.buoy.length();
         let mut reach = MINI_MAP_MIN;

@@ -45,7 +45,7 @@ pub struct Sailing {
 }
 
 impl Sailing {
-    /// A race about to begin.
+    /// Returns a race about to begin.
     pub fn new(config: SailingConfig, seed: u64) -> Result<Self, OutOfRange> {
         config.check()?;
         let mut scene = SailingScene::new(&config);
@@ -65,22 +65,22 @@ impl Sailing {
         }
     }
 
-    /// The rules.
+    /// Returns the rules.
     pub fn config(&self) -> &SailingConfig {
         &self.config
     }
 
-    /// The sea as it is.
+    /// Returns the sea as it is.
     pub fn scene(&self) -> &SailingScene {
         &self.scene
     }
 
-    /// What happened during the last step.
+    /// Returns what happened during the last step.
     pub fn events(&self) -> &[Event] {
         &self.events
     }
 
-    /// Whether every boat is at the buoy.
+    /// Returns whether every boat is at the buoy.
     pub fn is_over(&self) -> bool {
         self.scene.is_over()
     }

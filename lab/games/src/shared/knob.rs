@@ -12,12 +12,12 @@ const LEAST_POSITIVE: f64 = f64::from_bits(1);
 /// Every finite number above zero.
 pub(crate) const POSITIVE: RangeInclusive<f64> = LEAST_POSITIVE..=f64::MAX;
 
-/// Every finite number above zero and up to `most`.
+/// Returns every finite number above zero and up to `most`.
 pub(crate) fn positive_up_to(most: f64) -> RangeInclusive<f64> {
     LEAST_POSITIVE..=most
 }
 
-/// A count that must be at least `least`.
+/// Returns a count that must be at least `least`.
 pub(crate) fn count_from(name: &'static str, count: u32, least: u32) -> Knob {
     (name, count.into(), least.into()..=u32::MAX.into())
 }

@@ -1,4 +1,4 @@
-//! The match itself: what happens in one tick.
+//! The state of a match, and one tick of it.
 
 use std::f64::consts::FRAC_PI_2;
 
@@ -22,11 +22,11 @@ use super::shot::{SHOT_SLOTS, Shot, ShotEnd, hits_tank};
 use super::tank::{Condition, Tank, at_rest, shape_of};
 use crate::shared::{Game, Moving, PlayerInput, Team, add_random};
 
-/// A match: the whole state, and nothing outside it.
+/// The whole state of a match.
 ///
 /// [`step`](Self::step) plays one tick. The same rules, seed and inputs give the same bits. Between
 /// steps every accessor shows the world as it is at [`now`](Self::now); [`events`](Self::events)
-/// tells what happened on the way there.
+/// lists what happened in the last tick.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tanks {
     config: TanksConfig,
@@ -35,50 +35,49 @@ pub struct Tanks {
     tick: u64,
     tanks: Vec<Tank>,
     shots: Vec<Shot>,
-    /// The life of the last shot of each name, in the order of names; before the first, the one
-    /// before zero.
+    /// The life of the last shot of each shot id, in the order of ids. `u16::MAX` before the first.
     shot_lives: Vec<u16>,
     flags: [Flag; 2],
     scores: [Score; 2],
     events: Vec<Event>,
 }
 
-/// What a team has achieved.
+/// A team's score.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Score {
-    /// How often it brought home the other team's flag.
+    /// Captures of the other team's flag.
     pub captures: u32,
-    /// How many of the other team's tanks it destroyed.
+    /// Tanks of the other team destroyed.
     pub kills: u32,
 }
 
-/// Something that happened during the last tick.
+/// An event of the last tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
-    /// A tank was put on the field and begins this life.
+    /// A tank spawned.
     Spawned {
-        /// Which tank.
+        /// The tank.
         tank: EntityId,
         /// Which of its lives.
         life: u16,
     },
     /// A shot left a barrel, at the beginning of the tick.
     Fired {
-        /// Who fired.
+        /// The tank that fired.
         tank: EntityId,
-        /// The shot's name.
+        /// The shot's entity id.
         shot: EntityId,
-        /// Which use of that name.
+        /// The shot's life: which use of that id.
         life: u16,
     },
-    /// A shot is over.
+    /// A shot ended.
     ShotEnded {
-        /// The shot's name.
+        /// The shot's entity id.
         shot: EntityId,
-        /// Which use of that name.
+        /// The shot's life: which use of that id.
         life: u16,
-        /// Where.
+        /// Where it ended.
         position: Vec2,
         /// What ended it.
         end: ShotEnd,
@@ -87,41 +86,41 @@ pub enum Event {
     Killed {
         /// Which tank.
         tank: EntityId,
-        /// Whose shot it was.
+        /// The tank that fired the shot.
         by: EntityId,
     },
     /// A tank took the other team's flag.
     FlagTaken {
-        /// Whose flag.
+        /// The flag's team.
         flag: Team,
-        /// Who took it.
+        /// The tank that took it.
         by: EntityId,
     },
     /// A flag fell to the ground.
     FlagDropped {
-        /// Whose flag.
+        /// The flag's team.
         flag: Team,
         /// Where it lies.
         position: Vec2,
     },
     /// A flag is home again without having been captured.
     FlagReturned {
-        /// Whose flag.
+        /// The flag's team.
         flag: Team,
-        /// Who touched it; nobody if it had lain long enough.
+        /// The tank that touched it; `None` if the flag returned after its time on the ground.
         by: Option<EntityId>,
     },
     /// A tank brought the other team's flag to its own base; the flag is home again.
     Captured {
-        /// Whose flag.
+        /// The flag's team.
         flag: Team,
-        /// Who brought it.
+        /// The tank that brought it.
         by: EntityId,
     },
 }
 
 impl Tanks {
-    /// A match about to begin: every tank on its base, both flags at home, the time zero.
+    /// Returns a match at tick zero: every tank on its base, both flags at home.
     pub fn new(config: TanksConfig, seed: u64) -> Result<Self, ConfigError> {
         config.check()?;
         let seeded = Random::from_seed(seed);
@@ -151,7 +150,8 @@ impl Tanks {
         Ok(game)
     }
 
-    /// Plays one tick. `inputs` are in the order of tanks; whoever has none takes the hands off.
+    /// Plays one tick. `inputs` are in the order of tanks; a missing input counts as
+    /// [`Input::IDLE`].
     pub fn step(&mut self, inputs: &[Input]) {
         let begin = self.now();
         let end = at_tick(self.tick + 1);
@@ -166,52 +166,53 @@ impl Tanks {
         self.tick += 1;
     }
 
-    /// How many ticks have been played.
+    /// Returns the number of ticks played.
     pub fn tick(&self) -> u64 {
         self.tick
     }
 
-    /// The instant that everything is shown at.
+    /// Returns the time at the end of the last tick.
     pub fn now(&self) -> SharedInstant {
         at_tick(self.tick)
     }
 
-    /// The rules.
+    /// Returns the rules.
     pub fn config(&self) -> &TanksConfig {
         &self.config
     }
 
-    /// The ground.
+    /// Returns the map.
     pub fn map(&self) -> &Map {
         &self.map
     }
 
-    /// All tanks, wrecks too, in the order of their names: tank n is [`EntityId`]`(n)`, red first.
+    /// Returns all tanks, wrecks included, in the order of their ids: tank n is [`EntityId`]`(n)`,
+    /// red first.
     pub fn tanks(&self) -> &[Tank] {
         &self.tanks
     }
 
-    /// The tank of that name.
+    /// Returns the tank with that id.
     pub fn tank(&self, id: EntityId) -> Option<&Tank> {
         self.tanks.get(id.0 as usize)
     }
 
-    /// All shots in the air, in the order they were fired.
+    /// Returns all shots in the air, in the order they were fired.
     pub fn shots(&self) -> &[Shot] {
         &self.shots
     }
 
-    /// A team's flag.
+    /// Returns a team's flag.
     pub fn flag(&self, team: Team) -> &Flag {
         &self.flags[team.index()]
     }
 
-    /// What a team has achieved.
+    /// Returns a team's score.
     pub fn score(&self, team: Team) -> Score {
         self.scores[team.index()]
     }
 
-    /// What happened during the last tick, in order.
+    /// Returns the events of the last tick, in order.
     pub fn events(&self) -> &[Event] {
         &self.events
     }
@@ -233,7 +234,7 @@ impl Tanks {
         tanks.map(|tank| (MovingKind::Tank, tank)).chain(shots.map(|shot| (MovingKind::Shot, shot)))
     }
 
-    /// One number for the whole state: equal after equal runs, on every platform.
+    /// Returns a digest of the whole state: equal after equal runs, on every platform.
     pub fn digest(&self) -> u64 {
         let mut digest = Digest::new();
         digest.u64(self.tick);
@@ -253,7 +254,8 @@ impl Tanks {
     }
 
     fn line_up(&mut self) -> Result<(), ConfigError> {
-        /// Tries per tank: a base has room for some sixty tanks, of which each covers a small part.
+        /// Attempts per tank. A base has room for some sixty tanks, and each covers a small part of
+        /// it.
         const TRIES_MAX: u32 = 4_096;
         for number in 0..self.tanks.len() {
             let has_room = (0..TRIES_MAX).any(|_| {
@@ -286,7 +288,7 @@ impl Tanks {
             let life = &mut self.shot_lives[(id.0 - Shot::id_of(EntityId(0), 0).0) as usize];
             *life = life.wrapping_add(1);
             let ahead = Vec2::from_heading(tank.state.orientation);
-            // A barrel that pokes into a box must not shoot from inside it: start at the box's side.
+            // A shot must not start inside a box that the barrel reaches into: start it at the box's side.
             let barrel = ahead * MUZZLE_FRONT;
             let muzzle = self.map.first_hit(tank.state.position, tank.state.position + barrel);
             let position = tank.state.position + barrel * muzzle.map_or(1.0, |(share, _)| share);
@@ -306,8 +308,8 @@ impl Tanks {
         }
     }
 
-    /// One after the other, each against where the others are by then: no two can end up in one
-    /// place.
+    /// Moves the tanks one after the other, each against the current positions of the others, so no
+    /// two overlap.
     fn drive(&mut self, secs: f64) {
         let mut others = Vec::with_capacity(self.tanks.len());
         for number in 0..self.tanks.len() {
@@ -321,8 +323,7 @@ impl Tanks {
         }
     }
 
-    /// The ground covered by all living tanks but one, as far as they are near enough to matter in
-    /// a tick.
+    /// Returns the rectangles of the other living tanks that are near enough to matter in one tick.
     fn shapes_but(&self, number: usize) -> impl Iterator<Item = Rectangle> {
         let position = self.tanks[number].state.position;
         let others = self.tanks.iter().enumerate().filter(move |(other, _)| *other != number);
@@ -353,7 +354,7 @@ impl Tanks {
         self.shots = shots;
     }
 
-    /// Where and why a shot ends during this tick, if it does.
+    /// Returns where and why a shot ends in this tick, if it does.
     fn first_on_its_way(
         &self,
         shot: &Shot,
@@ -440,7 +441,7 @@ impl Tanks {
         }
     }
 
-    /// The first living tank of `team` that touches `flag`.
+    /// Returns the first living tank of `team` that touches `flag`.
     fn first_touching(&self, flag: Team, team: Team) -> Option<EntityId> {
         let position = self.flags[flag.index()].position;
         let touches = |tank: &&Tank| {
@@ -461,7 +462,7 @@ impl Tanks {
     }
 
     fn respawn(&mut self, now: SharedInstant) {
-        /// Tries per tank and tick; who finds no room tries again in the next one.
+        /// Attempts per tank and tick. A tank that finds no room tries again in the next tick.
         const TRIES_MAX: u32 = 8;
         for number in 0..self.tanks.len() {
             let Condition::Wrecked { until } = self.tanks[number].condition else { continue };
@@ -481,7 +482,7 @@ impl Tanks {
         }
     }
 
-    /// Puts a tank there if it is clear.
+    /// Places a tank if there is room. Returns whether there was.
     fn put(&mut self, number: usize, spot: State<Vec2>) -> bool {
         let others: Vec<Rectangle> =
             self.tanks.iter().filter(|tank| tank.is_alive()).map(Tank::shape).collect();
@@ -501,8 +502,8 @@ impl Tanks {
         self.facing_the_foe(team, self.map.base(team).centre + offset)
     }
 
-    /// Anywhere nearer to the own base than to the other one. At most as far from the own base as
-    /// the other base is: on a field far larger than the game, that keeps the game together.
+    /// Draws a place nearer to the own base than to the other one, and at most as far from the own
+    /// base as the other base is. On a very large field that keeps the tanks together.
     fn spot_in_own_half(&mut self, team: Team) -> State<Vec2> {
         let (own, other) = (self.map.base(team).centre, self.map.base(team.other()).centre);
         let reach = own.distance(other).min(self.map.half_side());
@@ -519,7 +520,7 @@ impl Tanks {
         at_rest(position, heading)
     }
 
-    /// Whether no living foe is so near that it could not miss.
+    /// Returns whether no living foe is within [`SAFE_DISTANCE`].
     fn is_safe(&self, number: usize, position: Vec2) -> bool {
         let team = self.tanks[number].team;
         let mut foes = self.tanks.iter().filter(|tank| tank.is_alive() && tank.team != team);
@@ -527,9 +528,9 @@ impl Tanks {
     }
 }
 
-/// Room around a tank that is put on the field: it can turn at once.
+/// Free space around a tank that spawns, so that it can turn at once.
 const ELBOW_ROOM: f64 = 1.5;
-/// How far from a foe a tank comes back: a shot takes half a second to get there.
+/// The least distance from a foe at which a tank respawns: a shot takes half a second for it.
 const SAFE_DISTANCE: f64 = 50.0;
 
 impl Game for Tanks {
@@ -574,12 +575,12 @@ impl Game for Tanks {
     }
 }
 
-/// What a moving thing is.
+/// The kind of a moving entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MovingKind {
-    /// A tank: best dead-reckoned on a circle.
+    /// A tank: circular motion predicts it best.
     Tank,
-    /// A shot: flies straight.
+    /// A shot: it moves in a straight line.
     Shot,
 }
 

@@ -239,7 +239,7 @@ fn complaints_name_the_line_and_the_trouble() {
     let (recording, _) = recorded(bots(1), 1);
     let rules = recording.to_xml().replacen("<Damage>7<", "<Damage>0<", 1);
     let error = Recording::from_xml(rules.as_bytes()).expect_err("harmless shots").to_string();
-    assert!(error.ends_with("damage must be positive"), "{error}");
+    assert!(error.ends_with("damage must be at least 1"), "{error}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::ethereal::map::Map;
 use crate::ethereal::view::{SeenPlayer, View};
 
 impl Bot {
-    /// The way it would like to go, of whatever length; zero is to stand.
+    /// Returns the way it would like to go, of whatever length; zero is to stand.
     pub(super) fn way_to_go(&mut self, map: &Map, view: &View) -> Vec2 {
         if let Some(manoeuvre) = self.manoeuvre.filter(|manoeuvre| view.tick < manoeuvre.until) {
             return manoeuvre.way;
@@ -133,8 +133,8 @@ impl Bot {
         away.normalize_or_zero() + self.any_way() * 0.7
     }
 
-    /// The keys for a way: the nearest of eight, the ones held already if they are nearly as good,
-    /// and none that lead into a wall if others nearby do not.
+    /// Returns the keys for a way: the nearest of eight, the ones held already if they are nearly
+    /// as good, and none that lead into a wall if others nearby do not.
     pub(super) fn press(&mut self, map: &Map, view: &View, way: Vec2) -> Keys {
         /// The cosine of 28°: half of the 45° between two ways, and a little more out of laziness.
         const GOOD_ENOUGH: f64 = 0.88;

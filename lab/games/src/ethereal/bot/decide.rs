@@ -35,8 +35,8 @@ impl Bot {
         self.stance_until = view.tick + self.ticks_around(STANCE_SECS);
     }
 
-    /// The enemy that matters: the nearest, or the one it is fighting already if that is hardly
-    /// farther.
+    /// Returns the enemy that matters: the nearest, or the one it is fighting already if that is
+    /// hardly farther.
     fn foe_to_deal_with(&self, view: &View) -> Option<EntityId> {
         let distance = |foe: &SeenPlayer| foe.body.position.distance(view.own.position);
         // A fight that is on is not given up at the first step back.
@@ -167,7 +167,8 @@ impl Bot {
         view.friends().all(|friend| friend.body.position.distance(view.own.position) > LONELY_BEYOND)
     }
 
-    /// A friend to go with: the nearer the likelier, and rather one that is going somewhere.
+    /// Returns a friend to go with: the nearer the likelier, and rather one that is going
+    /// somewhere.
     fn choose_friend(&mut self, view: &View) -> Option<EntityId> {
         let weight = |friend: &SeenPlayer| {
             let distance = 100.0 + friend.body.position.distance(view.own.position);
@@ -183,7 +184,7 @@ impl Bot {
         chosen.or_else(|| view.friends().last()).map(|friend| friend.id)
     }
 
-    /// The item that is least out of the way, as far as it knows.
+    /// Returns the item that is least out of the way, as far as it knows.
     fn choose_item(&mut self, view: &View, kind: Option<ItemKind>) -> Option<usize> {
         let mut best: Option<(usize, f64)> = None;
         for (number, item) in view.items.iter().enumerate() {
@@ -199,8 +200,8 @@ impl Bot {
         best.map(|(number, _)| number)
     }
 
-    /// Where the team said to meet. They agree on another place every so often, now and then in the
-    /// middle; each makes something else of it by a few steps.
+    /// Returns where the team said to meet. They agree on another place every so often, now and
+    /// then in the middle; each makes something else of it by a few steps.
     fn called_place(&mut self, map: &Map, view: &View) -> Vec2 {
         let mut call = self.talk.fork(view.tick / CALL_TICKS);
         let middle = Vec2::new(call.between(-400.0, 400.0), call.between(-700.0, 700.0));

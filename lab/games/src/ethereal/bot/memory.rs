@@ -47,7 +47,7 @@ impl Memory {
         }
     }
 
-    /// Everything that is in sight and has been for `reaction_ticks`.
+    /// Returns everything that is in sight and has been for `reaction_ticks`.
     pub(super) fn noticed<'a>(
         &'a self,
         view: &'a View,
@@ -59,7 +59,7 @@ impl Memory {
         })
     }
 
-    /// Where an enemy is, or was when it was last seen.
+    /// Returns where an enemy is, or was when it was last seen.
     pub(super) fn body_of(&self, id: EntityId) -> Option<Body> {
         self.sightings.iter().find(|seen| seen.id == id).map(|seen| seen.body)
     }

@@ -119,8 +119,8 @@ impl<T: Copy> Habit<T> {
 }
 
 impl Bot {
-    /// A bot of this temperament with its own dice. Bots that are handed equal `talk` dice agree
-    /// where to go.
+    /// Returns a bot of this temperament with its own dice. Bots that are handed equal `talk` dice
+    /// agree where to go.
     pub fn new(temperament: Temperament, talk: Random, random: Random) -> Self {
         Self {
             temperament,
@@ -145,12 +145,12 @@ impl Bot {
         }
     }
 
-    /// What kind of player it is.
+    /// Returns what kind of player it is.
     pub fn temperament(&self) -> Temperament {
         self.temperament
     }
 
-    /// Whether it looks at its screen at this tick; in between, its hands do as they did.
+    /// Returns whether it looks at its screen at this tick; in between, its hands do as they did.
     pub fn is_looking(&self, tick: u64) -> bool {
         self.look_at <= tick
     }

@@ -18,7 +18,7 @@ pub(super) struct Route {
 }
 
 impl Route {
-    /// The point to head for on the way to `goal`.
+    /// Returns the point to head for on the way to `goal`.
     pub(super) fn next_stop(&mut self, map: &Map, from: Vec2, goal: Vec2) -> Vec2 {
         /// A goal that moves this far is another goal.
         const ANOTHER_GOAL: f64 = 160.0;
@@ -43,8 +43,8 @@ impl Route {
     }
 }
 
-/// Whether a player can go straight from one point to the other: both its flanks have a free way.
-/// Walls are wider than players, so none hides between the flanks.
+/// Returns whether a player can go straight from one point to the other: both its flanks have a
+/// free way. Walls are wider than players, so none hides between the flanks.
 pub(super) fn is_free_way(map: &Map, from: Vec2, to: Vec2) -> bool {
     /// Whoever brushes along a wall is not in it.
     const FLANK: f64 = PLAYER_RADIUS - 2.0;
@@ -130,7 +130,7 @@ fn is_beside_wall(map: &Map, cell: GridCell) -> bool {
         .any(|(column, row)| map.is_wall(GridCell { column: cell.column + column, row: cell.row + row }))
 }
 
-/// What the way costs at least: as if there were no walls.
+/// Returns what the way costs at least: as if there were no walls.
 fn least_cost(from: GridCell, to: GridCell) -> u32 {
     let (columns, rows) = (from.column.abs_diff(to.column), from.row.abs_diff(to.row));
     let across = columns.min(rows);

@@ -17,10 +17,10 @@ impl Temperament {
     /// All of them, in the order in which a team's seats are filled.
     pub const ALL: [Self; 4] = [Self::Raider, Self::Companion, Self::Skirmisher, Self::Forager];
 
-    /// The numbers behind the name. Chosen for variety around what people do (some 0.2 s to react,
-    /// a look every tenth of a second or so). One thing was brought near a measurement, how
-    /// restless all of them are: a straight line goes wrong here about as fast as it did with
-    /// Shi 2014's players (`examples/ethereal_statistics`).
+    /// Returns the numbers behind the name. Chosen for variety around what people do (some 0.2 s to
+    /// react, a look every tenth of a second or so). One thing was brought near a measurement,
+    /// how restless all of them are: a straight line goes wrong here about as fast as it did
+    /// with Shi 2014's players (`examples/ethereal_statistics`).
     pub(super) fn character(self) -> Character {
         match self {
             Self::Raider => Character {

@@ -327,7 +327,7 @@ fn read_snapshots(reader: &mut XmlReader<'_>) -> Result<Vec<PlayerSnapshot>, Xml
     Ok(snapshots)
 }
 
-/// A time that is not before `last`, as a tick.
+/// Returns a time that is not before `last`, as a tick.
 fn read_tick(reader: &mut XmlReader<'_>, element: &'static str, last: &mut u64) -> Result<u64, XmlError> {
     let millis: u64 = reader.whole(element)?;
     let tick = tick_of(millis).ok_or_else(|| reader.error(XmlProblem::NotANumber { element }))?;
@@ -342,13 +342,13 @@ fn millis_of(tick: u64) -> u64 {
     tick * 1_000 / u64::from(TICKS_PER_SECOND)
 }
 
-/// The first tick that begins at `millis` or later.
+/// Returns the first tick that begins at `millis` or later.
 fn tick_of(millis: u64) -> Option<u64> {
     let tick = millis.checked_mul(u64::from(TICKS_PER_SECOND))?.div_ceil(1_000);
     (tick <= RECORDING_TICKS_MAX).then_some(tick)
 }
 
-/// How long a recording is that does not say: until nothing more is known to happen.
+/// Returns how long a recording is that does not say: until nothing more is known to happen.
 fn last_tick(players: &[PlayerRecord]) -> u64 {
     let of_player = |player: &PlayerRecord| {
         let births = player.lives.iter().map(|life| life.died_tick.unwrap_or(life.born_tick));

@@ -118,7 +118,8 @@ pub struct PlayerSnapshot {
 }
 
 impl Recording {
-    /// A recording of a match that has just begun. `kinds` says who plays, in the order of players.
+    /// Returns a recording of a match that has just begun. `kinds` says who plays, in the order of
+    /// players.
     pub fn begin(ethereal: &Ethereal, kinds: &[Option<Temperament>]) -> Self {
         let ground = Ground::Given(ethereal.map().clone());
         let config = EtherealConfig { ground, ..ethereal.config().clone() };
@@ -167,22 +168,22 @@ impl Recording {
         }
     }
 
-    /// What the map is called.
+    /// Returns what the map is called.
     pub fn map_name(&self) -> &str {
         &self.map_name
     }
 
-    /// The rules and the map, if this is a recording of this game.
+    /// Returns the rules and the map, if this is a recording of this game.
     pub fn config(&self) -> Option<&EtherealConfig> {
         self.origin.as_ref().map(|origin| &origin.config)
     }
 
-    /// What chance was drawn from, if this is a recording of this game.
+    /// Returns what chance was drawn from, if this is a recording of this game.
     pub fn seed(&self) -> Option<u64> {
         self.origin.as_ref().map(|origin| origin.seed)
     }
 
-    /// How many ticks it covers.
+    /// Returns how many ticks it covers.
     pub fn ticks(&self) -> u64 {
         self.ticks
     }
@@ -223,7 +224,7 @@ impl PlayerRecord {
     }
 }
 
-/// The number that stands for who plays: see [`LifeRecord::kind`].
+/// Returns the number that stands for who plays: see [`LifeRecord::kind`].
 fn kind_of(temperament: Option<Temperament>) -> u32 {
     temperament.map_or(Temperament::ALL.len() as u32, |temperament| temperament as u32)
 }

@@ -12,8 +12,8 @@ use crate::ethereal::world::{Ethereal, Event};
 use crate::shared::OutOfRange;
 
 impl Recording {
-    /// The match from its beginning, to be stepped through, with every birth, death and snapshot
-    /// checked on the way. Only recordings of this game can be replayed.
+    /// Returns the match from its beginning, to be stepped through, with every birth, death and
+    /// snapshot checked on the way. Only recordings of this game can be replayed.
     pub fn replay(&self) -> Result<CheckedReplay<'_>, ReplayError> {
         let origin = self.origin.as_ref().ok_or(ReplayError::NoOrigin)?;
         let ethereal = Ethereal::new(origin.config.clone(), origin.seed)?;
@@ -100,7 +100,7 @@ impl CheckedReplay<'_> {
         Ok(true)
     }
 
-    /// The match as it stands.
+    /// Returns the match as it stands.
     pub fn ethereal(&self) -> &Ethereal {
         &self.ethereal
     }

@@ -132,12 +132,12 @@ impl<'a> XmlReader<'a> {
         Ok(reader)
     }
 
-    /// A complaint about this place.
+    /// Returns a complaint about this place.
     pub(super) fn error(&self, problem: XmlProblem) -> XmlError {
         XmlError { line: line_at(self.text.as_bytes(), self.at), problem }
     }
 
-    /// The name of the element that opens next, if one does.
+    /// Returns the name of the element that opens next, if one does.
     pub(super) fn peek(&mut self) -> Result<Option<&'a str>, XmlError> {
         if self.is_in_empty {
             return Ok(None);
@@ -150,7 +150,7 @@ impl<'a> XmlReader<'a> {
         self.opening_tag().map(|tag| Some(tag.name))
     }
 
-    /// Whether an element of this name opens next; if so, enters it.
+    /// Returns whether an element of this name opens next; if so, enters it.
     pub(super) fn enters(&mut self, name: &str) -> Result<bool, XmlError> {
         if self.peek()? != Some(name) {
             return Ok(false);
@@ -182,13 +182,13 @@ impl<'a> XmlReader<'a> {
         }
     }
 
-    /// The whole file must have been read.
+    /// Returns the whole file must have been read.
     pub(super) fn finish(&mut self) -> Result<(), XmlError> {
         self.skip_blanks()?;
         if self.rest().is_empty() { Ok(()) } else { Err(self.unexpected("the end of the file")) }
     }
 
-    /// The text of an element of this name, without blanks around it.
+    /// Returns the text of an element of this name, without blanks around it.
     pub(super) fn text(&mut self, name: &'static str) -> Result<&'a str, XmlError> {
         self.enter(name)?;
         let text = if self.is_in_empty {
@@ -206,7 +206,7 @@ impl<'a> XmlReader<'a> {
         Ok(text)
     }
 
-    /// The same, with entities resolved.
+    /// Returns the same, with entities resolved.
     pub(super) fn name(&mut self, element: &'static str) -> Result<String, XmlError> {
         let text = self.text(element)?;
         if text.len() > 6 * NAME_LEN_MAX {
@@ -219,13 +219,13 @@ impl<'a> XmlReader<'a> {
         Ok(name.into_owned())
     }
 
-    /// The number in an element of this name.
+    /// Returns the number in an element of this name.
     pub(super) fn whole<T: FromStr>(&mut self, element: &'static str) -> Result<T, XmlError> {
         let text = self.text(element)?;
         text.parse().map_err(|_| self.error(XmlProblem::NotANumber { element }))
     }
 
-    /// The number in an element of this name; finite.
+    /// Returns the number in an element of this name; finite.
     pub(super) fn number(&mut self, element: &'static str) -> Result<f64, XmlError> {
         let number: f64 = self.whole(element)?;
         if number.is_finite() { Ok(number) } else { Err(self.error(XmlProblem::NotANumber { element })) }

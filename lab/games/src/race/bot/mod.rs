@@ -1,9 +1,9 @@
 //! Drivers that drive like people: each with a line of their own, and never twice the same.
 //!
 //! A bot looks about ten times per second, decides from what it is *shown*, and keeps hands and
-//! feet still until it looks again. It has a [`DrivingPlan`] of line and pace, wanders about both, passes
-//! who is slower, makes mistakes (brakes too late, is a metre or two off its line, does not look at
-//! all for a while), and gets going again from wherever that ended.
+//! feet still until it looks again. It has a [`DrivingPlan`] of line and pace, wanders about both,
+//! passes who is slower, makes mistakes (brakes too late, is a metre or two off its line, does not
+//! look at all for a while), and gets going again from wherever that ended.
 //!
 //! | room | what is in it |
 //! | --- | --- |
@@ -95,7 +95,7 @@ const MYSELF: f64 = 25.0;
 const PASSING_ROOM: f64 = 0.7;
 
 impl Bot {
-    /// A driver with a plan and dice of its own.
+    /// Returns a driver with a plan and dice of its own.
     pub fn new(plan: Arc<DrivingPlan>, car: CarModel, mut random: Random) -> Self {
         let character = plan.style().character();
         let first_mistake = Span::from_secs_f64(character.mistake_secs * random.exponential());
@@ -120,18 +120,18 @@ impl Bot {
         }
     }
 
-    /// What kind of driver it is.
+    /// Returns what kind of driver it is.
     pub fn style(&self) -> Style {
         self.plan.style()
     }
 
-    /// Whether it looks at its screen `now`; in between, its hands do as they did.
+    /// Returns whether it looks at its screen `now`; in between, its hands do as they did.
     pub fn is_looking(&self, now: SharedInstant) -> bool {
         self.look_at <= now
     }
 
-    /// What hands and feet do at `now` if it does not look: what they did, but a key that was meant
-    /// for a short turn is let go in time.
+    /// Returns what hands and feet do at `now` if it does not look: what they did, but a key that
+    /// was meant for a short turn is let go in time.
     pub fn held(&self, now: SharedInstant) -> Input {
         let steer = if self.character.has_wheel || now < self.release_at { self.hands.steer } else { 0.0 };
         Input { steer, ..self.hands }
@@ -276,7 +276,7 @@ impl Bot {
         }
     }
 
-    /// How far the car has to turn to face the point of the road it aims at, in radians.
+    /// Returns how far the car has to turn to face the point of the road it aims at, in radians.
     fn turn_towards(&self, track: &Track, view: &View, place: Place, offset: f64) -> f64 {
         let aim = track.position_of(Place { along: place.along + self.sight(), offset });
         // A car goes where it slides to; at walking pace, where it points to.

@@ -32,7 +32,7 @@ const COARSEST: usize = 16;
 const SWEEPS: u32 = 40;
 
 impl DrivingPlan {
-    /// How a driver of this style takes this road with this car.
+    /// Returns how a driver of this style takes this road with this car.
     pub fn new(track: &Track, car: &CarModel, style: Style) -> Self {
         let character = style.character();
         let (spacing, ideal) = ideal_line(track, CAR_RADIUS + character.wall_room);
@@ -48,17 +48,17 @@ impl DrivingPlan {
         self.style
     }
 
-    /// How far to the left of the centre line it wants to be at `along`.
+    /// Returns how far to the left of the centre line it wants to be at `along`.
     pub fn offset_at(&self, along: f64) -> f64 {
         self.interpolated(&self.offsets, along)
     }
 
-    /// How fast it wants to be there.
+    /// Returns how fast it wants to be there.
     pub fn speed_at(&self, along: f64) -> f64 {
         self.interpolated(&self.speeds, along)
     }
 
-    /// Its line, point by point.
+    /// Returns its line, point by point.
     pub fn places(&self) -> impl Iterator<Item = Place> {
         (0u32..)
             .zip(&self.offsets)
@@ -105,7 +105,7 @@ fn ideal_line(track: &Track, room: f64) -> (f64, Vec<f64>) {
     (spacing, offsets)
 }
 
-/// The value between two of a coarser level; zero before there is one.
+/// Returns the value between two of a coarser level; zero before there is one.
 fn resampled(track: &Track, offsets: &[f64], position: f64) -> f64 {
     if offsets.is_empty() {
         return 0.0;
@@ -165,7 +165,7 @@ impl Band {
     }
 }
 
-/// A speed for every point of a line.
+/// Returns a speed for every point of a line.
 fn pace(shape: Shape, points: &[Vec2], car: &CarModel, character: &Character) -> Vec<f64> {
     let count = points.len();
     let around = |number: usize| match shape {
@@ -195,15 +195,15 @@ fn pace(shape: Shape, points: &[Vec2], car: &CarModel, character: &Character) ->
     speeds
 }
 
-/// How much a line bends at the middle one of three points: one over the radius of the circle
-/// through them.
+/// Returns how much a line bends at the middle one of three points: one over the radius of the
+/// circle through them.
 fn bend((before, here, after): (Vec2, Vec2, Vec2)) -> f64 {
     let sides = before.distance(here) * here.distance(after) * after.distance(before);
     if sides > 0.0 { 2.0 * (here - before).cross_length(after - here) / sides } else { 0.0 }
 }
 
-/// The speed at which a share of the grip just holds the bend. Grip grows with speed, so on the
-/// widest bends any speed holds.
+/// Returns the speed at which a share of the grip just holds the bend. Grip grows with speed, so on
+/// the widest bends any speed holds.
 fn corner_speed(bend: f64, car: &CarModel, share: f64) -> f64 {
     let left = bend - share * car.downforce;
     if left > 0.0 { (share * car.grip / left).sqrt().min(car.top_speed) } else { car.top_speed }

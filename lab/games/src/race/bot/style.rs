@@ -17,7 +17,7 @@ impl Style {
     /// All of them, in the order in which seats are filled.
     pub const ALL: [Self; 4] = [Self::Smooth, Self::Late, Self::Careful, Self::Hasty];
 
-    /// What it is called.
+    /// Returns what it is called.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Smooth => "smooth",
@@ -27,8 +27,8 @@ impl Style {
         }
     }
 
-    /// The numbers behind the name. Chosen for variety around what people do (a look every tenth of
-    /// a second or so, four fifths of the grip by feel), not fitted to anything.
+    /// Returns the numbers behind the name. Chosen for variety around what people do (a look every
+    /// tenth of a second or so, four fifths of the grip by feel), not fitted to anything.
     pub(super) fn character(self) -> Character {
         match self {
             Self::Smooth => Character {

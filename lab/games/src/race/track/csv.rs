@@ -50,8 +50,8 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 const CLOSING_STEPS: f64 = 1.5;
 
 impl Track {
-    /// The road in a file `x,y,w_right,w_left`: points of the centre line in the direction of
-    /// driving, and how far the walls are to the right and to the left, in metres.
+    /// Returns the road in a file `x,y,w_right,w_left`: points of the centre line in the direction
+    /// of driving, and how far the walls are to the right and to the left, in metres.
     ///
     /// The header may be missing, blank lines and lines that begin with `#` are passed over. It is
     /// a circuit if the end is about as near to the beginning as points are to each other, else
@@ -103,7 +103,8 @@ struct Cells<'a> {
 }
 
 impl Cells<'_> {
-    /// Whether this line names the columns, and rightly. A line that begins with a number does not.
+    /// Returns whether this line names the columns, and rightly. A line that begins with a number
+    /// does not.
     fn are_a_header(&self) -> Result<bool, TrackCsvError> {
         let names: Vec<&str> = self.text.split(',').map(str::trim).take(COLUMNS.len() + 1).collect();
         if names[0].parse::<f64>().is_ok() {

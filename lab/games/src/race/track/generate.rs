@@ -18,9 +18,9 @@ const TRIES: u32 = 24;
 const STEP: f64 = 4.0;
 
 impl Track {
-    /// The circuit that belongs to `seed`: 0.6 to 1.6 km of straights, bends and hairpins, 9 to 14
-    /// m wide, clear of itself, with the start line on a straight, to be driven either way
-    /// round.
+    /// Returns the circuit that belongs to `seed`: 0.6 to 1.6 km of straights, bends and hairpins,
+    /// 9 to 14 m wide, clear of itself, with the start line on a straight, to be driven either
+    /// way round.
     pub fn generated(seed: u64) -> Self {
         let dice = Random::from_seed(seed);
         let drawn = (0..TRIES).map(|number| {
@@ -33,7 +33,7 @@ impl Track {
     }
 }
 
-/// A closed road that may touch itself. `roundness` 0 is wild, 1 is a circle.
+/// Returns a closed road that may touch itself. `roundness` 0 is wild, 1 is a circle.
 fn sketch(roundness: f64, random: &mut Random) -> Vec<Section> {
     let corners = 7 + random.below(7);
     let radius = random.between(190.0, 300.0);
@@ -58,7 +58,7 @@ fn sketch(roundness: f64, random: &mut Random) -> Vec<Section> {
     line.into_iter().enumerate().map(section).collect()
 }
 
-/// A width that swells and shrinks once or a few times around.
+/// Returns a width that swells and shrinks once or a few times around.
 fn wave(random: &mut Random) -> impl Fn(f64) -> f64 + Copy + use<> {
     let (middle, swing) = (random.between(5.2, 6.2), random.between(0.0, 0.8));
     let (waves, phase) = ((1 + random.below(3)) as f64, random.between(0.0, TAU));
@@ -88,8 +88,8 @@ pub(super) fn rounded(shape: Shape, corners: &[Vec2], softness: f64) -> Vec<Vec2
     line
 }
 
-/// Every point's average with its `reach` neighbours to either side; fewer, equally many, near an
-/// end.
+/// Returns every point's average with its `reach` neighbours to either side; fewer, equally many,
+/// near an end.
 fn averaged(shape: Shape, line: &[Vec2], reach: usize) -> Vec<Vec2> {
     let count = line.len();
     let average = |number: usize| {

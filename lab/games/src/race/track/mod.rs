@@ -71,19 +71,19 @@ pub(super) const STAGE_START: f64 = 90.0;
 const STAGE_RUN_OUT: f64 = 12.0;
 
 impl Track {
-    /// A road through these points of its centre line, smoothly. On a circuit the last one leads to
-    /// the first.
+    /// Returns a road through these points of its centre line, smoothly. On a circuit the last one
+    /// leads to the first.
     pub fn new(name: &str, shape: Shape, sections: &[Section]) -> Result<Self, TrackError> {
         let (spacing, nodes) = survey::nodes(shape, sections)?;
         Ok(Self { name: name.to_owned(), shape, spacing, nodes })
     }
 
-    /// What it is called.
+    /// Returns what it is called.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether it leads back to where it began.
+    /// Returns whether it leads back to where it began.
     pub fn shape(&self) -> Shape {
         self.shape
     }
@@ -93,7 +93,7 @@ impl Track {
         self.spacing * self.segments() as f64
     }
 
-    /// Where along the road the start line is.
+    /// Returns where along the road the start line is.
     pub fn start_line(&self) -> f64 {
         match self.shape {
             Shape::Circuit => 0.0,
@@ -101,7 +101,7 @@ impl Track {
         }
     }
 
-    /// How far it is from the start line to the finish line.
+    /// Returns how far it is from the start line to the finish line.
     pub fn lap_length(&self) -> f64 {
         match self.shape {
             Shape::Circuit => self.length(),
@@ -109,42 +109,43 @@ impl Track {
         }
     }
 
-    /// The point of the centre line at `along`; beyond the ends of a stage its ends.
+    /// Returns the point of the centre line at `along`; beyond the ends of a stage its ends.
     pub fn position_at(&self, along: f64) -> Vec2 {
         let (here, next, share) = self.between(along);
         mix(here.position, next.position, share)
     }
 
-    /// Which way the road goes at `along`, as a unit vector.
+    /// Returns which way the road goes at `along`, as a unit vector.
     pub fn tangent_at(&self, along: f64) -> Vec2 {
         let (here, next, share) = self.between(along);
         mix(here.tangent, next.tangent, share).normalize_or_zero()
     }
 
-    /// The unit vector to the left of the road at `along`.
+    /// Returns the unit vector to the left of the road at `along`.
     pub fn normal_at(&self, along: f64) -> Vec2 {
         self.tangent_at(along).perpendicular()
     }
 
-    /// How the road bends at `along`, in 1/metre, positive to the left, averaged over some metres.
+    /// Returns how the road bends at `along`, in 1/metre, positive to the left, averaged over some
+    /// metres.
     pub fn curvature_at(&self, along: f64) -> f64 {
         let (here, next, share) = self.between(along);
         here.curvature + (next.curvature - here.curvature) * share
     }
 
-    /// How far the left wall is from the centre line at `along`, in metres.
+    /// Returns how far the left wall is from the centre line at `along`, in metres.
     pub fn left_at(&self, along: f64) -> f64 {
         let (here, next, share) = self.between(along);
         here.left + (next.left - here.left) * share
     }
 
-    /// How far the right wall is from the centre line at `along`, in metres.
+    /// Returns how far the right wall is from the centre line at `along`, in metres.
     pub fn right_at(&self, along: f64) -> f64 {
         let (here, next, share) = self.between(along);
         here.right + (next.right - here.right) * share
     }
 
-    /// Where in the plane a place is.
+    /// Returns where in the plane a place is.
     pub fn position_of(&self, place: Place) -> Vec2 {
         self.position_at(place.along) + self.normal_at(place.along) * place.offset
     }
@@ -157,14 +158,14 @@ impl Track {
         Place { offset: place.offset.clamp(-right, left), ..place }
     }
 
-    /// The place of `point`, which is about `near` along the road: the nearest one within
+    /// Returns the place of `point`, which is about `near` along the road: the nearest one within
     /// [`REACH`].
     pub fn project(&self, point: Vec2, near: f64) -> Place {
         self.project_within(point, near, REACH)
     }
 
-    /// The place of `point`: the nearest one among those up to `reach` metres along the road from
-    /// `near`.
+    /// Returns the place of `point`: the nearest one among those up to `reach` metres along the
+    /// road from `near`.
     ///
     /// Where a road passes over itself, this stays on the bridge or under it.
     pub fn project_within(&self, point: Vec2, near: f64, reach: f64) -> Place {
@@ -182,12 +183,12 @@ impl Track {
         }
     }
 
-    /// The place of `point`, wherever on the road that is. Looks at every node.
+    /// Returns the place of `point`, wherever on the road that is. Looks at every node.
     pub fn find(&self, point: Vec2) -> Place {
         self.nearest(point, 0..self.segments() as i64)
     }
 
-    /// The same distance, within one round of a circuit or between the ends of a stage.
+    /// Returns the same distance, within one round of a circuit or between the ends of a stage.
     pub fn wrap(&self, along: f64) -> f64 {
         match self.shape {
             Shape::Circuit => {
@@ -199,8 +200,8 @@ impl Track {
         }
     }
 
-    /// How far it is from one place to another along the road, the shorter way round; negative is
-    /// back.
+    /// Returns how far it is from one place to another along the road, the shorter way round;
+    /// negative is back.
     pub fn way(&self, from: f64, to: f64) -> f64 {
         let way = to - from;
         match self.shape {
@@ -209,25 +210,27 @@ impl Track {
         }
     }
 
-    /// The left wall, for a picture: one point per node. A circuit's last point is followed by its
-    /// first.
+    /// Returns the left wall, for a picture: one point per node. A circuit's last point is followed
+    /// by its first.
     pub fn left_wall(&self) -> impl Iterator<Item = Vec2> {
         self.nodes.iter().map(|node| node.position + node.tangent.perpendicular() * node.left)
     }
 
-    /// The right wall, for a picture: one point per node. A circuit's last point is followed by its
-    /// first.
+    /// Returns the right wall, for a picture: one point per node. A circuit's last point is
+    /// followed by its first.
     pub fn right_wall(&self) -> impl Iterator<Item = Vec2> {
         self.nodes.iter().map(|node| node.position + node.tangent.perpendicular() * -node.right)
     }
 
-    /// The centre line, one point per node. A circuit's last point is followed by its first.
+    /// Returns the centre line, one point per node. A circuit's last point is followed by its
+    /// first.
     pub fn centre_line(&self) -> impl Iterator<Item = Vec2> {
         self.nodes.iter().map(|node| node.position)
     }
 
-    /// Whether every bend is wide enough for its inner wall, and different parts of the road are at
-    /// least `gap` metres apart. Some real roads are not: those cross over a bridge.
+    /// Returns whether every bend is wide enough for its inner wall, and different parts of the
+    /// road are at least `gap` metres apart. Some real roads are not: those cross over a
+    /// bridge.
     ///
     /// Nodes count as different parts if the way between them along the road is longer than the
     /// half circle that just keeps the gap: every bend that is wide enough passes, every two
@@ -273,7 +276,8 @@ impl Track {
         (&self.nodes[here], &self.nodes[next], (scaled - here as f64).clamp(0.0, 1.0))
     }
 
-    /// The nearest place among some segments, given by numbers that may lie rounds ahead or behind.
+    /// Returns the nearest place among some segments, given by numbers that may lie rounds ahead or
+    /// behind.
     fn nearest(&self, point: Vec2, segments: std::ops::Range<i64>) -> Place {
         let count = self.segments();
         let mut here = segments.start.rem_euclid(count as i64) as usize;

@@ -23,7 +23,7 @@ impl Preset {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Oval, Self::Bean, Self::Harbour, Self::Ridge];
 
-    /// What it is called.
+    /// Returns what it is called.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Oval => "oval",
@@ -33,7 +33,7 @@ impl Preset {
         }
     }
 
-    /// The one of this name.
+    /// Returns the one of this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|preset| preset.name() == name)
     }
@@ -116,7 +116,7 @@ struct PresetShape {
 }
 
 impl Track {
-    /// A road with a name.
+    /// Returns a road with a name.
     pub fn preset(preset: Preset) -> Self {
         let PresetShape { shape, corners, softness, half_width } = preset.plan();
         let corners: Vec<Vec2> = corners.iter().map(|(x, y)| Vec2::new(*x, *y)).collect();

@@ -110,7 +110,7 @@ pub(super) fn is_width(width: f64) -> bool {
     (WIDTH_MIN..=WIDTH_MAX).contains(&width)
 }
 
-/// The road through some sections: metres between nodes, and the nodes.
+/// Returns the road through some sections: metres between nodes, and the nodes.
 pub(super) fn nodes(shape: Shape, sections: &[Section]) -> Result<(f64, Vec<Node>), TrackError> {
     check(sections)?;
     let knots = distinct(shape, sections);
@@ -165,7 +165,7 @@ fn distinct(shape: Shape, sections: &[Section]) -> Vec<Section> {
     knots
 }
 
-/// Every knot with the one after it.
+/// Returns every knot with the one after it.
 fn spans(shape: Shape, knots: &[Section]) -> impl Iterator<Item = (&Section, &Section)> {
     let closing = (shape == Shape::Circuit).then(|| (&knots[knots.len() - 1], &knots[0]));
     knots.windows(2).map(|pair| (&pair[0], &pair[1])).chain(closing)
