@@ -1,9 +1,6 @@
-//! What really happened, as somebody sees it who stands outside: every DR vector as it is
-//! generated, every copy as it leaves, every datagram as it is heard.
+//! What really happened, as an outside observer sees it: every DR vector when it is generated, every copy when it leaves, every datagram when it is received.
 //!
-//! Nothing of it comes from the books that are checked. The scheduler is a stranger's code by
-//! design, so [`RecordingScheduler`] wraps the real one and writes down what it is told; [`RecordingTap`] sits on
-//! the links.
+//! None of it comes from the ledgers that are checked. Schedulers are plug-ins, so [`RecordingScheduler`] wraps the real one and records its calls; [`RecordingTap`] records the links.
 
 use std::sync::{Arc, Mutex};
 
@@ -18,11 +15,10 @@ use fairpath::vector::Vec2;
 use fairpath::wire::{Precision, decode_feedback, decode_updates, encode_feedback};
 use fairpath_sim::{DatagramRoute, Tap};
 
-/// Something that happened, with the true time.
+/// An event, with the true time.
 #[derive(Clone, Debug)]
 pub(crate) enum WorldEvent {
-    /// The server's dispatcher was given a DR vector, at which time it brought the entity's books
-    /// up to `now`.
+    /// The server's dispatcher got a DR vector and brought the entity's ledger up to `now`.
     Generated {
         vector: DrVector<Vec2>,
         now: SharedInstant,
@@ -30,17 +26,17 @@ pub(crate) enum WorldEvent {
         claimed: usize,
         new: usize,
     },
-    /// The scheduler asked to look again: the entity's books were brought up to `now`.
+    /// The scheduler's deadline passed: the entity's ledger was brought up to `now`.
     Looked { entity: EntityId, now: SharedInstant },
     /// A copy left the server.
     Departed { entity: EntityId, receiver: ReceiverId, at: SharedInstant },
-    /// A page was opened.
+    /// A receiver was added to an entity's ledger.
     Joined { entity: EntityId, receiver: ReceiverId },
-    /// Pages were closed.
+    /// Receivers or entities were removed.
     Removed(Removed),
-    /// Somebody sent a datagram.
+    /// A client or the server sent a datagram.
     Sent { way: DatagramRoute, at: SharedInstant, bytes: usize },
-    /// A client took in a datagram with these DR vectors, and follows those now.
+    /// A client processed a datagram with these DR vectors and now follows `followed`.
     Received {
         client: usize,
         session: u32,
@@ -51,22 +47,22 @@ pub(crate) enum WorldEvent {
     },
 }
 
-/// Where everything is written down.
+/// A shared list of events.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EventLog(Arc<Mutex<Vec<WorldEvent>>>);
 
 impl EventLog {
     fn note(&self, seen: WorldEvent) {
-        self.0.lock().expect("nobody panics while noting").push(seen);
+        self.0.lock().expect("no thread panics while it holds the lock").push(seen);
     }
 
-    /// Returns all that happened since the last time, in order.
+    /// Returns and removes all events, in order.
     pub(crate) fn drain(&self) -> Vec<WorldEvent> {
-        std::mem::take(&mut *self.0.lock().expect("nobody panics while noting"))
+        std::mem::take(&mut *self.0.lock().expect("no thread panics while it holds the lock"))
     }
 }
 
-/// A scheduler that writes down what it is told, and otherwise does what the real one does.
+/// A scheduler that records its calls and forwards them to the real one.
 #[derive(Debug)]
 pub(crate) struct RecordingScheduler {
     pub(crate) inner: Box<dyn Scheduler<Vec2>>,
@@ -115,32 +111,30 @@ impl Scheduler<Vec2> for RecordingScheduler {
     }
 }
 
-/// Listens on all links, and speaks for those clients that lie.
+/// Records all links, and falsifies the receipts of lying clients.
 #[derive(Debug)]
 pub(crate) struct RecordingTap {
     pub(crate) log: EventLog,
-    /// By how much each client says that datagrams came later than they did.
+    /// By how much each client reports later arrivals.
     pub(crate) lies: Vec<Option<Span>>,
-    /// What each client had taken in so far.
+    /// The datagram counter of each client.
     pub(crate) intakes: Vec<SessionCounter>,
 }
 
-/// What a client has taken in.
+/// Counts the datagrams that a client has processed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SessionCounter {
-    /// How many datagrams, in its session.
+    /// Datagrams in its session.
     count: u64,
-    /// How many sessions came before.
+    /// The number of earlier sessions.
     session: u32,
     connection: u64,
 }
 
 impl SessionCounter {
-    /// Returns a client that now counts so many datagrams has dealt with one. Says whether it looked at it:
-    /// repeated ones, and those before its clock is known, it does not look at.
+    /// Takes the client's counter after a datagram. Returns whether the client processed it: it ignores repeated datagrams, and those before its clock is known.
     fn on_heard(&mut self, count: u64, connection: u64) -> bool {
-        // A new session counts from the beginning. The first datagram of a transport is never a repeated
-        // one.
+        // A new session counts from zero. The first datagram of a transport is never a repeated one.
         let is_first = std::mem::replace(&mut self.connection, connection) != connection;
         if count < self.count || is_first && count == self.count {
             (self.count, self.session) = (0, self.session + 1);
@@ -167,7 +161,7 @@ impl Tap<Vec2> for RecordingTap {
         client: &mut Client<Vec2>,
     ) {
         if !client.is_connected() {
-            // It came before the greeting, or before the clock was known.
+            // The datagram came before the greeting, or before the clock was known.
             return;
         }
         let index = way.client;
@@ -196,12 +190,12 @@ impl Tap<Vec2> for RecordingTap {
     }
 }
 
-/// Returns the same datagram, but all receipts in it say that what they are about came later.
+/// Returns the datagram with later arrival times in all its receipts.
 pub(crate) fn with_later_receipts(datagram: &[u8], now: SharedInstant, by: Span) -> Option<Vec<u8>> {
     let mut taken_apart = Datagram::decode(datagram).ok()?;
     for part in &mut taken_apart.parts {
         let Part::Feedback(bytes) = part else { continue };
-        // No world sends so many datagrams that their numbers wrap.
+        // No run sends so many datagrams that their numbers wrap.
         let mut feedback = decode_feedback(now, PacketNumber(0), bytes).ok()?;
         for receipt in &mut feedback.receipts {
             let later = (receipt.received_at + by).min(feedback.header.sent_at);

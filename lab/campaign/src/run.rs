@@ -1,5 +1,4 @@
-//! Plays a plan: moves the tanks, makes the calls, lets things go wrong, and tells those who check
-//! what there is to see.
+//! Runs a plan: moves the tanks, makes the calls, injects the faults, and feeds the checkers.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -25,30 +24,30 @@ use crate::check::{
 use crate::events::{EventLog, RecordingScheduler, RecordingTap, SessionCounter, WorldEvent};
 use crate::plan::{Drivers, Incident, Plan};
 
-/// What became of a plan.
+/// The outcome of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanOutcome {
-    /// What those found who checked.
+    /// The findings of the checkers.
     pub findings: Findings,
-    /// Stands for all that happened: the same plan gives the same.
+    /// A digest of all events: the same plan gives the same digest.
     pub digest: u64,
-    /// How much virtual time it took.
+    /// The virtual time that it took.
     pub lasted: Span,
 }
 
-/// Plays a plan to its end, or to the first violation.
+/// Runs a plan to its end, or to the first violation.
 pub fn run(plan: &Plan) -> PlanOutcome {
     run_traced(plan, |_| {})
 }
 
-/// Returns the same, and tells of everything that the witnesses saw, line by line.
+/// Runs a plan like [`run`] and passes every recorded event to `trace`.
 pub fn run_traced(plan: &Plan, mut trace: impl FnMut(&dyn Debug)) -> PlanOutcome {
     let mut stage = WorldRun::new(plan, &mut trace);
     let mut world = stage.world();
     for (client, _) in &plan.late {
         world.absent(*client);
     }
-    // Between two looks at whether it is over.
+    // The time between two checks whether the run is over.
     const SCENE: Span = Span::from_millis(500);
     while stage.findings.violation.is_none() && !stage.is_over {
         world.run_for(SCENE, |world, now| stage.frame(world, now));
@@ -66,12 +65,12 @@ const TANK: ClassId = ClassId(1);
 const DRONE: ClassId = ClassId(2);
 const BALL: ClassId = ClassId(3);
 
-/// For how long everything still moves once the links are good.
+/// How long objects still move after the links heal.
 const MOVES_ON: Span = Span::from_millis(1_500);
-/// How long everything is at rest before it is asked for the first time whether everybody knows.
+/// How long objects are at rest before the first check for convergence.
 const RESTS: Span = Span::from_secs(2);
 
-/// A plan being played.
+/// A plan that is being run.
 struct WorldRun<'a> {
     plan: &'a Plan,
     trace: &'a mut dyn FnMut(&dyn Debug),
@@ -79,13 +78,13 @@ struct WorldRun<'a> {
     log: EventLog,
     game: Match,
     seats: Vec<ClientPlayer>,
-    /// Which run of the server it is.
+    /// The number of the server's run.
     epoch: u64,
     drones: Vec<EntityId>,
     balls: Vec<EntityId>,
     server_groups: BTreeMap<(EntityId, u8), Vec<u8>>,
     next_incident: usize,
-    /// What ends by itself, and when.
+    /// The ends of temporary faults.
     endings: Vec<(SharedInstant, FaultEnd)>,
     phase: RunPhase,
     next_session: u32,
@@ -101,15 +100,15 @@ struct WorldRun<'a> {
     is_over: bool,
 }
 
-/// A client's player.
+/// The player of one client.
 #[derive(Clone, Debug, Default)]
 struct ClientPlayer {
-    /// The session it has or had last, counted over all clients.
+    /// Its current or last session, counted over all clients.
     session: u32,
     id: Option<ClientId>,
     tank: Option<EntityId>,
     groups: BTreeMap<u8, Vec<u8>>,
-    /// How often it was started.
+    /// How often the client was started.
     starts: u64,
     drifts: bool,
 }
@@ -242,7 +241,7 @@ impl<'a> WorldRun<'a> {
         }
     }
 
-    /// Everything that happened since the last frame.
+    /// Handles all events since the last frame.
     fn hear_all(&mut self, world: &mut World, now: SharedInstant) {
         self.hear_witnesses();
         for index in 0..self.plan.clients {
@@ -310,7 +309,7 @@ impl<'a> WorldRun<'a> {
                     self.calls.on_lost(&format!("c{index}.{session}>"), &undelivered);
                     self.calls.excuse(&format!("c{index}.{session}~"));
                     if let Some(tank) = seat.tank {
-                        // The server may not know yet, and keep what others say to its owner.
+                        // The server may not know yet, and keep calls of other clients to the owner.
                         self.calls.excuse(&format!("~o{}@", tank.0));
                     }
                     (seat.id, seat.tank) = (None, None);
@@ -318,7 +317,7 @@ impl<'a> WorldRun<'a> {
                 }
                 ClientEvent::ObjectLeft { object, .. } => {
                     self.placed.on_removed(index, object);
-                    // Of what is out of sight nothing more is said.
+                    // A client gets no more calls about an object outside its interest.
                     self.calls.excuse(&format!("c{index}.{session}~o{}@", object.0));
                     if seat.tank == Some(object) {
                         seat.tank = None;
@@ -327,7 +326,7 @@ impl<'a> WorldRun<'a> {
                 ClientEvent::Refused { object, .. } => {
                     self.calls.excuse(&format!("c{index}.{session}~o{}@", object.0));
                     if seat.tank == Some(object) && world.client(index).owner(object).is_none() {
-                        // It never was, or the session ended meanwhile, which is heard of next.
+                        // The object never existed, or the session ended meanwhile; that event comes next.
                         self.calls.excuse(&format!("~o{}@", object.0));
                         seat.tank = None;
                     }
@@ -444,7 +443,7 @@ impl<'a> WorldRun<'a> {
                 self.endings.push((now + span, FaultEnd::Narrow(who)));
             }
             Incident::Claim(who, ball) => {
-                // It may not see the ball, or have no session: then it has tried.
+                // The claim fails if the client does not see the ball or has no session.
                 let _ = world.client(who).claim(self.balls[ball]);
             }
             Incident::Release(who) => {
@@ -492,14 +491,13 @@ impl<'a> WorldRun<'a> {
         }
     }
 
-    /// Whatever a slow reader takes in now, its player hears of before it does anything else: its
-    /// session may be another.
+    /// Wakes a stalled client and handles its events before its player acts: its session may have changed.
     fn wake(&mut self, world: &mut World, who: usize, now: SharedInstant) {
         world.wake(who);
         self.hear_all(world, now);
     }
 
-    /// A machine dies. What its player had heard is heard; what it had promised nobody can ask for.
+    /// Crashes and restarts a client. Its pending events are handled first; its unsent calls are no longer owed.
     fn crash(&mut self, world: &mut World, who: usize, now: SharedInstant) {
         self.hear_all(world, now);
         let session = self.seats[who].session;
@@ -523,7 +521,7 @@ impl<'a> WorldRun<'a> {
         self.calls.excuse(&format!("@{}", self.epoch));
         let server = self.server(now);
         world.restart_server(server);
-        // The old server's last words concern nobody.
+        // Events of the old server do not count.
         self.log.drain();
         self.placed.on_restarted();
         self.ledgers.on_restarted();
@@ -533,7 +531,7 @@ impl<'a> WorldRun<'a> {
     // ── what everybody does
     // ─────────────────────────────────────────────────────────────────────────────
 
-    /// Everybody tells the truth about what is theirs.
+    /// Every owner reports the true state of its objects.
     fn drive(&mut self, world: &mut World, now: SharedInstant) {
         for index in 0..self.plan.clients {
             let (client, local) = world.client_now(index);
@@ -542,7 +540,7 @@ impl<'a> WorldRun<'a> {
                 seat.tank = client.create(TANK, b"tank", local).ok();
             }
             if let Some((tank, observation)) = seat.tank.zip(self.game.tanks().tanks()[index].observation()) {
-                // Without a session there is nobody to tell.
+                // Without a session the report fails, which is fine.
                 let _ = client.observe(tank, observation, local);
             }
             let me = seat.id.map(Party::Client);
@@ -564,7 +562,7 @@ impl<'a> WorldRun<'a> {
         }
     }
 
-    /// Everybody calls and sets states, as often as the plan says.
+    /// Clients and server make calls and set states, as often as the plan says.
     fn talk(&mut self, world: &mut World) {
         for index in 0..self.plan.clients {
             if self.random.chance(self.plan.calls) {
@@ -608,14 +606,14 @@ impl<'a> WorldRun<'a> {
         }
     }
 
-    /// CallCheck the owner of somebody else's tank, if it sees one.
+    /// Calls the owner of another client's tank, if there is one.
     fn call_owner(&mut self, world: &mut World, index: usize) {
         let other = self.random.below(self.plan.clients as u64) as usize;
         let delivery = self.draw_delivery();
         let Some(tank) = self.seats[other].tank.filter(|_| other != index) else { return };
         let name = format!("c{index}.{}~o{}@{}", self.seats[index].session, tank.0, self.epoch);
         let parcel = self.calls.next(&name, delivery);
-        // Each caller has its own: of newest calls to one method the newest counts, whoever made it.
+        // Each caller has a method of its own: of newest calls to one method only the newest counts, whichever client made it.
         let method = 100 + index as u32;
         if world.client(index).call_owner(tank, method, &parcel.to_bytes(8), delivery).is_ok() {
             self.calls.on_sent(parcel);
@@ -644,7 +642,7 @@ impl<'a> WorldRun<'a> {
     // ────────────────────────────────────────────────────────────────────────────
 
     fn look_around(&mut self, world: &mut World, now: SharedInstant) {
-        // The books have seen what was done in this frame; so must those who compare.
+        // The server's ledgers contain this frame's events, so the checkers must see them first.
         self.hear_witnesses();
         for index in 0..self.plan.clients {
             self.look_at_client(world, index, now);
@@ -691,14 +689,13 @@ impl<'a> WorldRun<'a> {
 
     fn look_at_ledgers(&mut self, world: &mut World, now: SharedInstant) {
         for index in 0..self.plan.clients {
-            // Who has not heard yet that the server was started again goes by a name that may be somebody
-            // else's by now.
+            // A client that does not know yet that the server restarted has an id that may belong to another client now.
             let is_one = |id: &ClientId| self.seats.iter().filter(|seat| seat.id == Some(*id)).count() == 1;
             let known = world.client(index).id();
             let Some(id) = self.seats[index].id.filter(|id| known == Some(*id) && is_one(id)) else {
                 continue;
             };
-            // Where reports are doubted, arrivals are booked otherwise than they were on purpose.
+            // A server that checks reports books arrivals differently on purpose.
             let is_believed = !self.plan.is_liar(index) && !self.plan.trusts;
             let clock_error = self.good_clock_error(index);
             let receiver = id.receiver();
@@ -720,16 +717,16 @@ impl<'a> WorldRun<'a> {
         }
     }
 
-    /// Returns how wrong the clock was by which an object's DR vectors are stamped.
+    /// Returns the clock error of an object's owner.
     fn owners_clock_error(&self, owner: Option<Party>) -> Option<Span> {
         let Some(Party::Client(id)) = owner else { return Some(Span::ZERO) };
         let index = self.seats.iter().position(|seat| seat.id == Some(id))?;
         self.good_clock_error(index).filter(|_| self.plan.has_sound_clock(index))
     }
 
-    /// Returns how wrong a client's clock was at most, if it is good enough to compare ledgers by.
+    /// Returns a client's largest clock error, if it is small enough to compare ledgers.
     fn good_clock_error(&self, index: usize) -> Option<Span> {
-        // What the dispatcher takes for honest is 50 ms.
+        // The dispatcher accepts 50 ms.
         self.clocks.worst(index).filter(|error| *error < Span::from_millis(45))
     }
 
@@ -742,7 +739,7 @@ impl<'a> WorldRun<'a> {
         self.is_over = wrong.is_none();
         let has_time = now - rests_since < ConvergenceCheck::WITHIN;
         self.findings.check(Law::Converged, now, self.is_over || has_time, || {
-            format!("{:?} after healing {}", ConvergenceCheck::WITHIN, wrong.unwrap_or_default())
+            format!("{:?} after healing: {}", ConvergenceCheck::WITHIN, wrong.unwrap_or_default())
         });
     }
 
@@ -763,7 +760,7 @@ impl<'a> WorldRun<'a> {
                 return Some(wrong);
             }
         }
-        // Sessions whose clients are gone: nobody is there to hear.
+        // Sessions without a client: nothing is owed to them.
         for id in world.server.clients().filter(|id| !self.seats.iter().any(|seat| seat.id == Some(*id))) {
             self.calls.excuse(&format!("s{}.{}>", self.epoch, id.0));
         }
@@ -786,7 +783,7 @@ impl<'a> WorldRun<'a> {
             desired.insert(*drone, ExpectedObject { position, owner: Some(Party::Server), groups });
         }
         for (number, ball) in self.balls.iter().enumerate() {
-            // Whose it is the server decides; if its owner is away it lies where it was.
+            // The server decides the owner; if the owner is away the ball does not move.
             let is_moved = match world.server.owner(*ball) {
                 Some(Party::Client(owner)) => self.seats.iter().any(|seat| seat.id == Some(owner)),
                 _ => true,
@@ -797,7 +794,7 @@ impl<'a> WorldRun<'a> {
         desired
     }
 
-    /// Flies circles whose size changes, until everything is at rest.
+    /// Returns the state of a drone: circles of changing size, until all objects rest.
     fn drone(&self, number: usize, now: SharedInstant) -> State<Vec2> {
         let rests_since = self.plan.heals_at + MOVES_ON;
         let secs = now.min(rests_since).as_secs_f64();
@@ -810,7 +807,7 @@ impl<'a> WorldRun<'a> {
         State::moving(ahead * radius, velocity)
     }
 
-    /// Rolls to and fro.
+    /// Returns the state of a ball: it rolls to and fro, until all objects rest.
     fn ball(&self, number: usize, now: SharedInstant) -> State<Vec2> {
         let rests_since = self.plan.heals_at + MOVES_ON;
         let secs = now.min(rests_since).as_secs_f64();
@@ -830,7 +827,7 @@ fn classes(plan: &Plan) -> [(ClassId, Class); 3] {
     ]
 }
 
-/// Returns the real tanks, a tank for each client.
+/// Returns a match with a tank for each client.
 fn game(plan: &Plan) -> Match {
     let red = plan.clients as u32 / 2;
     let tanks = [red, plan.clients as u32 - red];

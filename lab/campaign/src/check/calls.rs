@@ -1,8 +1,6 @@
-//! No promised message is lost, doubled or reordered within a session; a session that is lost names
-//! the rest.
+//! No reliable message is lost, duplicated or reordered within a session; a lost session lists the undelivered ones.
 //!
-//! The model: messages travel in lanes, one for each sender's session, target and delivery, and are
-//! numbered in each. What arrives says its lane and number.
+//! The model: messages belong to lanes, one for each sender's session, target and delivery, and are numbered within their lane. Every message carries its lane and number.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,11 +9,11 @@ use fairpath::time::SharedInstant;
 
 use super::{Findings, Law};
 
-/// A lane, by the order in which they were opened.
+/// A lane's number, in the order of creation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CallLaneId(u32);
 
-/// What a message carries: enough to tell which it is.
+/// The content of a test message: its lane and number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NumberedCall {
     lane: CallLaneId,
@@ -23,7 +21,7 @@ pub(crate) struct NumberedCall {
 }
 
 impl NumberedCall {
-    /// So many bytes, at least eight.
+    /// Encodes it in `len` bytes, at least eight.
     pub(crate) fn to_bytes(self, len: usize) -> Vec<u8> {
         let mut bytes = [self.lane.0.to_le_bytes(), self.number.to_le_bytes()].concat();
         bytes.resize(len.max(8), 0);
@@ -49,19 +47,18 @@ struct CallLane {
     end: LaneEnd,
 }
 
-/// What became of the session that a lane belongs to.
+/// The state of a lane's session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LaneEnd {
-    /// It lives: everything must arrive in the end.
+    /// It lives: every message must arrive eventually.
     Open,
-    /// It was lost: everything must have arrived, or been named.
+    /// It was lost: every message must have arrived or be listed as undelivered.
     Lost,
-    /// An end of it died, or somebody on the way may have refused: nothing is owed, but nothing
-    /// comes twice either.
+    /// One end died, or a message may have been refused: nothing is owed, but no message may arrive twice.
     Excused,
 }
 
-/// All lanes of a world.
+/// All lanes of a run.
 #[derive(Debug, Default)]
 pub(crate) struct CallCheck {
     lanes: Vec<CallLane>,
@@ -69,7 +66,7 @@ pub(crate) struct CallCheck {
 }
 
 impl CallCheck {
-    /// Returns the next message in the lane of this name; say [`on_sent`](Self::on_sent) if it was taken.
+    /// Returns the next message of a lane. Call [`on_sent`](Self::on_sent) if the session accepted it.
     pub(crate) fn next(&mut self, name: &str, delivery: Delivery) -> NumberedCall {
         let key = (name.to_owned(), delivery as u8);
         let lane = *self.by_name.entry(key).or_insert_with(|| {
@@ -92,7 +89,7 @@ impl CallCheck {
         self.lanes[parcel.lane.0 as usize].sent = parcel.number + 1;
     }
 
-    /// A message arrived at whom this names, in which session.
+    /// Takes in a message that arrived at `receiver`.
     pub(crate) fn on_received(
         &mut self,
         bytes: &[u8],
@@ -112,15 +109,15 @@ impl CallCheck {
             });
         };
         check(number < lane.sent, "was never sent");
-        check(lane.receiver.as_deref().is_none_or(|first| first == receiver), "was for somebody else before");
+        check(lane.receiver.as_deref().is_none_or(|first| first == receiver), "went to another receiver before");
         let may_repeat = lane.delivery == Delivery::Newest && lane.end == LaneEnd::Excused;
-        check(may_repeat || !lane.received.contains(&number), "comes twice");
+        check(may_repeat || !lane.received.contains(&number), "arrived twice");
         match lane.delivery {
-            // Whoever forgets an object forgets which was its newest call.
+            // A client that forgets an object forgets its newest call.
             Delivery::Newest if lane.end == LaneEnd::Excused => {}
             Delivery::ReliableOrdered if lane.end != LaneEnd::Excused => {
                 let expected = lane.newest.map_or(0, |newest| newest + 1);
-                check(number == expected, &format!("is not {expected}, whose turn it is"));
+                check(number == expected, &format!("is not {expected}, the next in order"));
             }
             Delivery::ReliableOrdered | Delivery::Newest => {
                 check(lane.newest.is_none_or(|newest| number > newest), "is older than the last");
@@ -132,8 +129,7 @@ impl CallCheck {
         lane.receiver.get_or_insert_with(|| receiver.to_owned());
     }
 
-    /// The sender's session is lost, and names what may not have arrived. Lanes are told by how
-    /// their names begin.
+    /// Takes in a lost session of the sender and its undelivered messages. `prefix` selects the lanes.
     pub(crate) fn on_lost(&mut self, prefix: &str, undelivered: &[Undelivered]) {
         for lane in
             self.lanes.iter_mut().filter(|lane| lane.name.starts_with(prefix) && lane.end == LaneEnd::Open)
@@ -150,7 +146,7 @@ impl CallCheck {
         }
     }
 
-    /// Nothing is owed any more in lanes whose names hold this.
+    /// Excuses the lanes with `part` in their names: nothing is owed in them any more.
     pub(crate) fn excuse(&mut self, part: &str) {
         self.lanes
             .iter_mut()
@@ -158,13 +154,13 @@ impl CallCheck {
             .for_each(|lane| lane.end = LaneEnd::Excused);
     }
 
-    /// Returns a message that is owed and has not come, if there is one.
+    /// Returns a message that is owed and has not arrived, if there is one.
     pub(crate) fn missing(&self) -> Option<String> {
         self.lanes.iter().find_map(|lane| {
             let number = lane.owed()?;
             let CallLane { name, delivery, sent, end, .. } = lane;
             Some(format!(
-                "{number} of {sent} of {name} ({delivery:?}, {end:?}) has not come and is not named"
+                "{number} of {sent} of {name} ({delivery:?}, {end:?}) has not arrived and is not listed as undelivered"
             ))
         })
     }

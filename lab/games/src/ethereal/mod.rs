@@ -10,7 +10,7 @@
 //! ```text
 //! View ──▶ Bot / a person ──▶ Input ──▶ Ethereal::step ──▶ players, items, events ──▶ Recording ⇄ XML
 //!  ▲                                            │
-//!  └── what this player's screen shows ◀────────┘
+//!  └── what this player's client shows ◀────────┘
 //! ```
 //!
 //! - [`Ethereal`] is the match; [`Match`] is the match with a driver for each player

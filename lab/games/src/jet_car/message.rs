@@ -1,4 +1,4 @@
-//! A scene as bytes.
+//! The byte encoding of a scene.
 
 use super::scene::{Car, Gust, JetCarScene, OBSTRUCTIONS_MAX, Obstruction, Pace, Size};
 use crate::online::{BadMessage, Reader, WireState, Writer};

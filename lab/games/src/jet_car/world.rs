@@ -11,12 +11,12 @@ use super::input::Input;
 use super::scene::{Event, JetCarScene};
 use crate::shared::{Game, Moving, OutOfRange};
 
-/// A run: the whole state, and nothing outside it.
+/// The whole state of a run.
 ///
 /// [`step`](Self::step) plays on. The same rules, seed and inputs give the same bits. Between steps
-/// [`scene`](Self::scene) shows the field as it is, which is what clients are sent;
-/// [`events`](Self::events) tells what happened on the way there. A run that is over stays as it
-/// was, and only its ticks go on.
+/// [`scene`](Self::scene) is the state that clients are sent;
+/// [`events`](Self::events) lists what happened in the last step. A run that is over does not
+/// change any more; only its ticks count on.
 ///
 /// ```
 /// use fairpath_games::jet_car::{Input, JetCar, JetCarConfig};
@@ -43,7 +43,7 @@ pub struct JetCar {
 }
 
 impl JetCar {
-    /// Returns a run about to begin.
+    /// Returns a run at tick zero.
     pub fn new(config: JetCarConfig, seed: u64) -> Result<Self, OutOfRange> {
         config.check()?;
         Ok(Self {
@@ -54,7 +54,7 @@ impl JetCar {
         })
     }
 
-    /// Plays `ticks` ticks in which the hands do `input`.
+    /// Plays `ticks` ticks with `input`.
     pub fn step(&mut self, input: Input, ticks: u32) {
         self.events.clear();
         for _ in 0..ticks {
@@ -70,12 +70,12 @@ impl JetCar {
         &self.config
     }
 
-    /// Returns the field as it is.
+    /// Returns the scene.
     pub fn scene(&self) -> &JetCarScene {
         &self.scene
     }
 
-    /// Returns what happened during the last step.
+    /// Returns the events of the last step.
     pub fn events(&self) -> &[Event] {
         &self.events
     }
@@ -85,7 +85,7 @@ impl JetCar {
         self.scene.is_over(&self.config)
     }
 
-    /// 64 bits that stand for the whole state, dice included.
+    /// Returns a digest of the whole state, random generators included.
     pub fn digest(&self) -> u64 {
         let mut digest = Digest::new();
         self.scene.digest(&mut digest);

@@ -1,9 +1,9 @@
 //! Client and server of games played over a network, without sockets.
 //!
 //! ```text
-//!  player                                                       server
-//!  hands ──▶ ClientDisplay::act ── stamp, input ───── link ──────────▶ ClientSlot::hear ──▶ ClientSlot::play ──▶ the game's tick
-//!  eyes  ◀── ClientDisplay::show ◀── ClientDisplay::hear ◀── link ── Reply ── ClientSlot::answer ◀────────────────┘
+//!  client                                                            server
+//!  input ──▶ ClientDisplay::act ── stamp, input ── link ───────────▶ ClientSlot::receive, play ──▶ tick
+//!  frame ◀── ClientDisplay::show ◀── receive ◀──── link ── Reply ─── ClientSlot::answer ◀───────────┘
 //! ```
 //!
 //! - [`ClientSlot`] is one client at a free-running server: it holds the newest input, replies with

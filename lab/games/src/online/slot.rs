@@ -5,9 +5,9 @@ use fairpath_compensate::{Epoch, HeldInput, Reply, SEAT_SILENCE};
 
 /// One client at a server that runs on its own clock, in whole ticks.
 ///
-/// Call [`receive`](Self::receive) for every input that arrives and [`play`](Self::play) once per tick, then
-/// send what [`answer`](Self::answer) returns. A reply is sent at the end of the first tick that
-/// played the input, so its state contains the input.
+/// Call [`receive`](Self::receive) for every input that arrives and [`play`](Self::play) once per
+/// tick, then send what [`answer`](Self::answer) returns. A reply is sent at the end of the first
+/// tick that played the input, so its state contains the input.
 ///
 /// ```
 /// use fairpath_compensate::Epoch;

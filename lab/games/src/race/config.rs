@@ -10,22 +10,21 @@ use crate::shared::{OutOfRange, all_within, count_from};
 
 /// Sixty ticks per second; tick k begins at ⌊k·10⁶/60⌋ µs.
 pub const TICK_RATE: TickRate = TickRate::hz(60);
-/// RaceScene in one race. Collisions look at every pair, so this bounds a tick's cost; the grid
-/// behind the line of a stage has room for so many.
+/// The most cars in one race. Collision checks visit every pair, so this bounds a tick's cost; the
+/// grid of a stage has room for this many.
 pub const CARS_MAX: u32 = 16;
 
 /// The rules of a race.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RaceConfig {
-    /// How many cars. Default 4, at most [`CARS_MAX`].
+    /// The number of cars. Default 4, at most [`CARS_MAX`].
     pub cars: u32,
-    /// How many laps to the finish; `None` goes on for ever, for practice. Default 3. A stage is
-    /// one run, whatever is asked for here.
+    /// The number of laps; `None` is an endless practice run. Default 3. A stage is always one run.
     pub laps: Option<u32>,
-    /// Whether cars push each other. Default yes. If not, they drive through each other like
-    /// ghosts, and nobody disturbs anybody's line: laps as if each had the road alone.
+    /// Whether cars collide. Default yes. If not, they drive through each other, and each drives
+    /// its laps undisturbed.
     pub cars_bump: bool,
-    /// What all the cars can do.
+    /// The physics of all cars.
     pub car: CarModel,
 }
 

@@ -1,4 +1,4 @@
-//! A race with its drivers in their seats.
+//! A race with a driver for each car.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ use super::view::View;
 use super::world::Race;
 use crate::shared::{InputLog, OutOfRange};
 
-/// Who drives one car.
+/// The driver of one car.
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "at most sixteen of them, and the usual one is the large one")]
 pub enum Driver {
-    /// Somebody who decides from what is shown.
+    /// A bot that decides from its [`View`].
     Bot(Bot),
-    /// A person, or whoever sets the input between steps.
+    /// A fixed input, set by the caller between steps: a person's, for example.
     Hands(Input),
 }
 
@@ -44,7 +44,7 @@ impl Driver {
     }
 }
 
-/// A race with its drivers in their seats.
+/// A race with a driver for each car.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -73,7 +73,7 @@ pub struct Heat {
 }
 
 impl Heat {
-    /// Returns every car driven by a bot, their styles in turn from the front of the grid.
+    /// Returns a race of bots. They take the styles in turn, from the front of the grid.
     pub fn of_bots(track: Arc<Track>, config: RaceConfig, seed: u64) -> Result<Self, OutOfRange> {
         let plans = Style::ALL.map(|style| Arc::new(DrivingPlan::new(&track, &config.car, style)));
         let dice = Random::from_seed(seed);
@@ -83,7 +83,7 @@ impl Heat {
         })
     }
 
-    /// Asks `seat` for a driver per car.
+    /// Returns a race whose drivers `driver` returns.
     pub fn new(
         track: Arc<Track>,
         config: RaceConfig,
@@ -95,7 +95,7 @@ impl Heat {
         Ok(Self { race, drivers, inputs, log: None })
     }
 
-    /// Returns the same, keeping a log from here on. Only from the start is it the whole race.
+    /// Starts an input log. Only a log started at tick zero replays the race.
     #[must_use]
     pub fn with_log(mut self) -> Self {
         let course = Course { track: Arc::clone(self.race.track()), config: *self.race.config() };
@@ -104,20 +104,21 @@ impl Heat {
         self
     }
 
-    /// Puts somebody into a car, for whoever sat there; nothing happens if there is no such car.
+    /// Replaces the driver of a car. Does nothing if there is no such car.
     pub fn seat(&mut self, car: EntityId, driver: Driver) {
         if let Some(taken) = self.drivers.get_mut(car.0 as usize) {
             *taken = driver;
         }
     }
 
-    /// Lets everybody look and decide, then plays one tick.
+    /// Asks every driver for its input, then plays one tick.
     pub fn step(&mut self) {
         self.step_showing(|_| ());
     }
 
-    /// The same, but `screen` may first change what a driver is shown: other cars where dead
-    /// reckoning places them, for example. It is called only for drivers who look in this tick.
+    /// Plays one tick like [`step`](Self::step), but `screen` may first change what a bot is shown:
+    /// for example, other cars where dead reckoning places them. It is called only for bots that
+    /// look in this tick.
     pub fn step_showing(&mut self, mut screen: impl FnMut(&mut View)) {
         let now = self.race.now();
         for ((id, driver), input) in (0..).map(EntityId).zip(&mut self.drivers).zip(&mut self.inputs) {
@@ -136,33 +137,33 @@ impl Heat {
         self.race.step(&self.inputs);
     }
 
-    /// Returns the race as it stands.
+    /// Returns the race.
     pub fn race(&self) -> &Race {
         &self.race
     }
 
-    /// Who drives, in the order of cars.
+    /// Returns the drivers, in the order of cars.
     pub fn drivers(&self) -> &[Driver] {
         &self.drivers
     }
 
-    /// Returns what everybody did in the last tick, in the order of cars.
+    /// Returns the inputs of the last tick, in the order of cars.
     pub fn inputs(&self) -> &[Input] {
         &self.inputs
     }
 
-    /// Returns the log, if one is kept.
+    /// Returns the input log, if [`with_log`](Self::with_log) started one.
     pub fn log(&self) -> Option<&InputLog<Race>> {
         self.log.as_ref()
     }
 }
 
-/// What [`reference_digest`] must answer, on every platform.
+/// The result of [`reference_digest`] on every platform.
 pub const REFERENCE_DIGEST: u64 = 0x2113_F0DC_642D_E558;
 
-/// Drives a minute on a generated track and a minute on the stage and answers one digest of both.
-/// Natively and in WebAssembly this must be [`REFERENCE_DIGEST`]: every rule and every driver had a
-/// hand in it.
+/// Drives a minute on a generated track and a minute on the stage, and returns one digest of both.
+/// Natively and in WebAssembly it must be [`REFERENCE_DIGEST`]. The race exercises every rule and
+/// every style.
 pub fn reference_digest() -> u64 {
     const TICKS: u32 = 60 * 60;
     let tracks = [Track::generated(0x5EED), Track::preset(Preset::Ridge)];

@@ -1,4 +1,4 @@
-//! A race as bytes, and how somebody far away plays it on.
+//! The byte encoding of a race, and a client's prediction of it.
 
 use std::sync::Arc;
 
@@ -14,34 +14,33 @@ use super::world::{Car, Condition, Race};
 use crate::online::{BadMessage, Reader, WireState, Writer};
 use crate::shared::PlayerInput;
 
-/// All that a race has and its road has not: what travels, since both ends have the road.
+/// The state of a race that a client is sent: everything but the track, which both ends have.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RaceScene {
-    /// How many ticks have been played.
+    /// The number of ticks played.
     pub tick: u64,
     /// The cars, in the order of their numbers.
     pub cars: Vec<Car>,
 }
 
-/// What a driver needs to play on alone: the road, the rules, and which car it is. Everybody else
-/// keeps hands and feet as they were last.
+/// A client's prediction of a race. Other cars keep their last inputs.
 #[derive(Clone, Debug)]
 pub struct RacePredictor {
-    /// The road.
+    /// The track.
     pub track: Arc<Track>,
     /// The rules.
     pub config: RaceConfig,
-    /// The own car.
+    /// The client's own car.
     pub car: EntityId,
 }
 
 impl RaceScene {
-    /// Returns what there is of a race.
+    /// Returns the scene of a race.
     pub fn of(race: &Race) -> Self {
         Self { tick: race.tick(), cars: race.cars().to_vec() }
     }
 
-    /// Returns the race that goes on from here.
+    /// Returns the race that continues from this scene.
     pub fn resume(&self, track: &Arc<Track>, config: RaceConfig) -> Race {
         Race::resumed(Arc::clone(track), config, self.tick, self.cars.clone())
     }
@@ -78,10 +77,10 @@ impl WireState for RaceScene {
     }
 }
 
-/// No race is that old: three years. What is older is a mistake or a lie, and instants would
-/// overflow.
+/// The most ticks of a received race: three years. Larger values are invalid and would overflow
+/// instants.
 const TICKS_MAX: u64 = 60 * 100_000_000;
-/// No car is that many rounds ahead, for the same reason.
+/// The most rounds of a received car.
 const ROUNDS_MAX: u32 = 1 << 20;
 
 fn write_car(car: &Car, out: &mut Writer) {
@@ -144,7 +143,7 @@ fn write_instant(at: Option<SharedInstant>, out: &mut Writer) {
     });
 }
 
-/// Returns an instant within any race.
+/// Reads an instant within the longest race.
 fn read_instant(from: &mut Reader<'_>) -> Result<Option<SharedInstant>, BadMessage> {
     const MICROS_MAX: u64 = TICKS_MAX / 60 * 1_000_000;
     from.option(|from| match from.u64()? {

@@ -1,4 +1,4 @@
-//! A scene as bytes.
+//! The byte encoding of a scene.
 
 use super::boat::Boat;
 use super::config::BOATS_MAX;

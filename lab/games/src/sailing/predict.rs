@@ -1,4 +1,4 @@
-//! Sailing as [`fairpath_compensate`] plays it on.
+//! Sailing as [`fairpath_compensate`] predicts it.
 
 use fairpath_compensate::Simulate;
 
@@ -6,13 +6,13 @@ use super::config::SailingConfig;
 use super::input::Input;
 use super::scene::SailingScene;
 
-/// The hands of one seat under these rules: all that a client knows. Other boats keep sheet and
-/// rudder as they are, wind and current hold.
+/// A client's prediction of a race. Other boats keep sheet and rudder, wind and current do not
+/// change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SailingPredictor {
     /// The rules.
     pub rules: SailingConfig,
-    /// Whose hands.
+    /// The client's seat.
     pub seat: usize,
 }
 

@@ -1,4 +1,4 @@
-//! A race with its crews.
+//! A race with a driver for each boat.
 
 use fairpath::time::SharedInstant;
 use fairpath_sim::Digest;
@@ -10,17 +10,17 @@ use super::scene::SailingScene;
 use super::world::Sailing;
 use crate::shared::{InputLog, OutOfRange};
 
-/// Who sails one boat.
+/// The driver of one boat.
 #[derive(Clone, Debug)]
 pub enum Driver {
-    /// Somebody who decides from what is shown.
+    /// A bot that decides from what it is shown.
     Agent(Agent),
-    /// A person, or whoever sets the input between steps.
+    /// A fixed input, set by the caller between steps: a person's, for example.
     Hands(Input),
 }
 
 impl Driver {
-    /// Returns what the hands in this seat want at `now`, with this on the screen.
+    /// Returns the input at `now` for the shown scene and this seat.
     pub fn sail(
         &mut self,
         rules: &SailingConfig,
@@ -35,8 +35,7 @@ impl Driver {
     }
 }
 
-/// A race with its crews, all on screens without delay: the server's own, and whoever sits beside
-/// it.
+/// A race with a driver for each boat, without delay.
 ///
 /// ```
 /// use fairpath_games::sailing::{Driver, Input, Regatta, SailingConfig, Trim};
@@ -61,12 +60,12 @@ pub struct Regatta {
 }
 
 impl Regatta {
-    /// Returns every boat sailed by the same kind of agent.
+    /// Returns a race in which the same kind of agent sails every boat.
     pub fn of_agents(config: SailingConfig, seed: u64, trim: Trim) -> Result<Self, OutOfRange> {
         Self::new(config, seed, |_| Driver::Agent(Agent::new(trim)))
     }
 
-    /// Asks `crew` for a crew per boat.
+    /// Returns a race whose drivers `crew` returns.
     pub fn new(
         config: SailingConfig,
         seed: u64,
@@ -78,14 +77,14 @@ impl Regatta {
         Ok(Self { race, crews, inputs, log: InputLog::new(config, seed) })
     }
 
-    /// Puts a crew into a boat, for whoever sat there; nothing happens if there is no such boat.
+    /// Replaces the driver of a boat. Does nothing if there is no such boat.
     pub fn seat(&mut self, seat: usize, crew: Driver) {
         if let Some(taken) = self.crews.get_mut(seat) {
             *taken = crew;
         }
     }
 
-    /// Lets everybody look and decide, then plays one tick.
+    /// Asks every driver for its input, then plays one tick.
     pub fn step(&mut self) {
         let scene = self.race.scene();
         for (seat, (crew, input)) in self.crews.iter_mut().zip(&mut self.inputs).enumerate() {
@@ -95,27 +94,27 @@ impl Regatta {
         self.race.step(&self.inputs, 1);
     }
 
-    /// Returns the race as it stands.
+    /// Returns the race.
     pub fn race(&self) -> &Sailing {
         &self.race
     }
 
-    /// Returns what everybody wanted in the last tick, in the order of seats.
+    /// Returns the inputs of the last tick, in the order of seats.
     pub fn inputs(&self) -> &[Input] {
         &self.inputs
     }
 
-    /// Returns all that is needed to see it again.
+    /// Returns the input log, from which the race can be replayed.
     pub fn log(&self) -> &InputLog<Sailing> {
         &self.log
     }
 }
 
-/// What [`reference_digest`] must answer, on every platform.
+/// The result of [`reference_digest`] on every platform.
 pub const REFERENCE_DIGEST: u64 = 0x7567_F70A_9711_8077;
 
-/// Sails two minutes in each of four kinds of weather and answers one digest of all. Natively and
-/// in WebAssembly this must be [`REFERENCE_DIGEST`]: every rule and both agents had a hand in it.
+/// Sails two minutes in each of four kinds of weather, and returns one digest of all. Natively and
+/// in WebAssembly it must be [`REFERENCE_DIGEST`]. The races exercise every rule and both agents.
 pub fn reference_digest() -> u64 {
     const TICKS: u32 = 120 * 50;
     let weathers = [

@@ -8,7 +8,7 @@
 //! ```text
 //! View ──▶ Bot / Script / a person ──▶ Input ──▶ Tanks::step ──▶ tanks, shots, flags, events
 //!  ▲                                                                      │
-//!  └────────── what this player's screen shows (the truth, or not) ◀──────┘
+//!  └────────── what this player's client shows (the truth, or not) ◀──────┘
 //! ```
 //!
 //! - [`Tanks`] is the match; [`Match`] is the match with a driver for each tank

@@ -214,26 +214,29 @@ fn complaints_name_the_line_and_the_trouble() {
         assert_ne!(text, FOREIGN, "{from} is there");
         Recording::from_xml(text.as_bytes()).expect_err("broken").to_string()
     };
-    assert_eq!(complaint("<Ui>7</Ui>", "<Ui>seven</Ui>"), "line 4: Ui is not a number that fits");
-    assert_eq!(complaint("<X> -256</X>", "<X> NaN</X>"), "line 8: X is not a number that fits");
-    assert_eq!(complaint("<Alignment>1<", "<Alignment>2<"), "line 13: Alignment is not a number that fits");
-    assert_eq!(complaint("<Sy>4</Sy>\n", ""), "line 12: <Alignment> where Sy should come");
-    assert_eq!(complaint("<T>3757</T>", "<T>37</T>"), "line 28: T is earlier than the one before");
-    assert_eq!(complaint("<T>3774</T>", "<T>99999999999999</T>"), "line 32: T is not a number that fits");
+    assert_eq!(complaint("<Ui>7</Ui>", "<Ui>seven</Ui>"), "line 4: Ui is not a number in its range");
+    assert_eq!(complaint("<X> -256</X>", "<X> NaN</X>"), "line 8: X is not a number in its range");
+    assert_eq!(
+        complaint("<Alignment>1<", "<Alignment>2<"),
+        "line 13: Alignment is not a number in its range"
+    );
+    assert_eq!(complaint("<Sy>4</Sy>\n", ""), "line 12: found <Alignment>, expected Sy");
+    assert_eq!(complaint("<T>3757</T>", "<T>37</T>"), "line 28: T is earlier than the time before it");
+    assert_eq!(complaint("<T>3774</T>", "<T>99999999999999</T>"), "line 32: T is not a number in its range");
     assert_eq!(
         complaint("<Is>", "<Is lag=\"1\">"),
-        "line 16: attributes, CDATA and document types are not read"
+        "line 16: attributes, CDATA and document types are not supported; remove them"
     );
-    assert_eq!(complaint("</Us>\n", ""), "line 37: the file ends where Us should come");
-    assert_eq!(complaint("</Us>", "</Us><Us/>"), "line 37: <Us/> where the end of the file should come");
+    assert_eq!(complaint("</Us>\n", ""), "line 37: the file ends, expected Us");
+    assert_eq!(complaint("</Us>", "</Us><Us/>"), "line 37: found <Us/>, expected the end of the file");
     let longer = FOREIGN.replace("Unnamed", &"x".repeat(100));
     assert_eq!(
         Recording::from_xml(longer.as_bytes()).expect_err("long").to_string(),
-        "line 5: N is too long"
+        "line 5: N is longer than 64 bytes"
     );
     assert_eq!(
         Recording::from_xml(b"<Map>\xff</Map>").expect_err("bytes").to_string(),
-        "line 1: not UTF-8 text"
+        "line 1: the file is not UTF-8 text"
     );
 
     let (recording, _) = recorded(bots(1), 1);

@@ -15,17 +15,18 @@ use crate::ethereal::map::Map;
 use crate::ethereal::player::Body;
 use crate::shared::{PlayerInput, Team};
 
-/// The longest file that is read. An hour of eight bots takes 8 MB.
+/// The longest file that is read, in bytes. An hour of eight bots takes 8 MB.
 pub const XML_BYTES_MAX: usize = 1 << 28;
 
 impl Recording {
-    /// As XML text: Shi 2014's replay format (its Box 1), with what it takes to be exact.
+    /// Returns the recording as XML: Shi 2014's replay format (its Box 1), with additions that make
+    /// it exact.
     ///
     /// | element | holds | from |
     /// | --- | --- | --- |
     /// | `Session` | everything; files without it are read too | ours |
     /// | `Map` | name of the map | Shi 2014 |
-    /// | `Seed`, `Ticks` | what chance is drawn from, length in ticks | ours |
+    /// | `Seed`, `Ticks` | the seed, the length in ticks | ours |
     /// | `Rules` | one element per knob of [`EtherealConfig`], in its order | ours |
     /// | `World` | the [`Map`] itself, a `Row` of letters per row of cells | ours |
     /// | `Us`, `U` | all users, one user | Shi 2014 |
@@ -42,9 +43,9 @@ impl Recording {
     ///
     /// `Seed`, `Ticks`, `Rules` and `World` come together or not at all; without them a recording
     /// can be [retraced](Self::retrace), not replayed. Shi 2014 has an input for every tick, we
-    /// write changes only, and both are read. Times are whole milliseconds, rounded down; the
-    /// tick is the first that begins then or later, so ours come back exactly. Numbers are
-    /// written with as many digits as it takes to come back exactly.
+    /// write only changes, and the reader accepts both. Times are whole milliseconds, rounded down;
+    /// reading takes the first tick that begins then or later, which restores our ticks exactly.
+    /// Numbers have enough digits to be restored exactly.
     pub fn to_xml(&self) -> String {
         let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Session>\n");
         put(&mut out, "Map", &escaped(&self.map_name));
@@ -62,7 +63,8 @@ impl Recording {
         out
     }
 
-    /// From XML text: ours, or Shi 2014's. Never panics, whatever the bytes.
+    /// Reads a recording from XML: ours, or Shi 2014's. Returns an error for any invalid input;
+    /// never panics.
     pub fn from_xml(bytes: &[u8]) -> Result<Self, XmlError> {
         let mut reader = XmlReader::new(bytes, XML_BYTES_MAX)?;
         let has_root = reader.enters("Session")?;
@@ -86,7 +88,7 @@ fn put(out: &mut String, element: &str, value: &impl std::fmt::Display) {
     let _ = writeln!(out, "<{element}>{value}</{element}>");
 }
 
-/// The same without a line of its own.
+/// Writes an element without a line break.
 fn put_inline(out: &mut String, element: &str, value: &impl std::fmt::Display) {
     let _ = write!(out, "<{element}>{value}</{element}>");
 }
@@ -297,7 +299,7 @@ fn read_input(reader: &mut XmlReader<'_>, inputs: &mut Vec<RecordedInput>) -> Re
     }
     let seen_ticks_ago = if reader.peek()? == Some("W") { reader.whole("W")? } else { 0 };
     let input = Input { keys, aim, seen_ticks_ago }.limited();
-    // Of two within one tick the later counts, and what does not change anything is no change.
+    // Of two inputs within one tick the later counts. An input equal to the previous one is dropped.
     if inputs.last().is_some_and(|change| change.tick == tick) {
         inputs.pop();
     }
@@ -327,7 +329,7 @@ fn read_snapshots(reader: &mut XmlReader<'_>) -> Result<Vec<PlayerSnapshot>, Xml
     Ok(snapshots)
 }
 
-/// Returns a time that is not before `last`, as a tick.
+/// Reads a time that is not before `last`, as a tick.
 fn read_tick(reader: &mut XmlReader<'_>, element: &'static str, last: &mut u64) -> Result<u64, XmlError> {
     let millis: u64 = reader.whole(element)?;
     let tick = tick_of(millis).ok_or_else(|| reader.error(XmlProblem::NotANumber { element }))?;
@@ -348,7 +350,8 @@ fn tick_of(millis: u64) -> Option<u64> {
     (tick <= RECORDING_TICKS_MAX).then_some(tick)
 }
 
-/// Returns how long a recording is that does not say: until nothing more is known to happen.
+/// Returns the length of a recording without `Ticks`: up to its last birth, death, input or
+/// snapshot.
 fn last_tick(players: &[PlayerRecord]) -> u64 {
     let of_player = |player: &PlayerRecord| {
         let births = player.lives.iter().map(|life| life.died_tick.unwrap_or(life.born_tick));

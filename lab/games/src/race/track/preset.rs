@@ -1,4 +1,4 @@
-//! Roads with names, drawn by hand.
+//! Named tracks, drawn by hand.
 
 use fairpath::vector::Vec2;
 
@@ -6,24 +6,24 @@ use super::generate::rounded;
 use super::survey::Section;
 use super::{Shape, Track};
 
-/// A road with a name.
+/// A named track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
-    /// Two long straights, two wide bends; 1.1 km. Where speed matters.
+    /// Two long straights, two wide bends; 1.1 km. Tests speed.
     Oval,
-    /// A bean: one long bend, one the other way; 1.2 km. Where the line matters.
+    /// A bean: one long bend, one the other way; 1.2 km. Tests the line.
     Bean,
-    /// Narrow, back and forth between tight corners; 1.4 km. Where braking matters.
+    /// Narrow, back and forth between tight corners; 1.4 km. Tests braking.
     Harbour,
     /// Up a hill from a start to a finish, bend after bend; 1.7 km. The only stage.
     Ridge,
 }
 
 impl Preset {
-    /// All of them.
+    /// All presets.
     pub const ALL: [Self; 4] = [Self::Oval, Self::Bean, Self::Harbour, Self::Ridge];
 
-    /// Returns what it is called.
+    /// Returns the name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Oval => "oval",
@@ -33,7 +33,7 @@ impl Preset {
         }
     }
 
-    /// Returns the one of this name.
+    /// Returns the preset with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|preset| preset.name() == name)
     }
@@ -116,7 +116,7 @@ struct PresetShape {
 }
 
 impl Track {
-    /// Returns a road with a name.
+    /// Returns a named track.
     pub fn preset(preset: Preset) -> Self {
         let PresetShape { shape, corners, softness, half_width } = preset.plan();
         let corners: Vec<Vec2> = corners.iter().map(|(x, y)| Vec2::new(*x, *y)).collect();
