@@ -13,7 +13,10 @@ use crate::run::{PlanOutcome, run};
 pub const REGRESSIONS: &[(u64, &str)] = &[
     (5, "reliable unordered calls that overtook the greeting were lost"),
     (115, "a former owner kept a state group that it had set too late"),
-    (2_757, "in the checker, calls to a client that its clock had disconnected were owed until the server noticed"),
+    (
+        2_757,
+        "in the checker, calls to a client that its clock had disconnected were owed until the server noticed",
+    ),
     (4_617, "in the checker, late news was allowed to bend a correction half as much as it can"),
     (8_349, "under hop placement, a new owner's first update was dated before the server's last"),
     (102_510, "in the simulator, a repeated greeting reopened a dead transport"),

@@ -1,6 +1,9 @@
-//! What really happened, as an outside observer sees it: every DR vector when it is generated, every copy when it leaves, every datagram when it is received.
+//! What really happened, as an outside observer sees it: every DR vector when it is generated,
+//! every copy when it leaves, every datagram when it is received.
 //!
-//! None of it comes from the ledgers that are checked. Schedulers are plug-ins, so [`RecordingScheduler`] wraps the real one and records its calls; [`RecordingTap`] records the links.
+//! None of it comes from the ledgers that are checked. Schedulers are plug-ins, so
+//! [`RecordingScheduler`] wraps the real one and records its calls; [`RecordingTap`] records the
+//! links.
 
 use std::sync::{Arc, Mutex};
 
@@ -132,7 +135,8 @@ pub(crate) struct SessionCounter {
 }
 
 impl SessionCounter {
-    /// Takes the client's counter after a datagram. Returns whether the client processed it: it ignores repeated datagrams, and those before its clock is known.
+    /// Takes the client's counter after a datagram. Returns whether the client processed it: it
+    /// ignores repeated datagrams, and those before its clock is known.
     fn on_heard(&mut self, count: u64, connection: u64) -> bool {
         // A new session counts from zero. The first datagram of a transport is never a repeated one.
         let is_first = std::mem::replace(&mut self.connection, connection) != connection;

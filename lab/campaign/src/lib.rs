@@ -1,8 +1,14 @@
-//! A simulation campaign: each world is drawn from a seed, subjected to faults, healed, and checked from outside.
+//! A simulation campaign: each world is drawn from a seed, subjected to faults, healed, and checked
+//! from outside.
 //!
-//! A [`Plan`] is a server, 2 to 64 clients with tanks, their links and clocks, a scheduler and placement, and a list of faults. [`run`] plays it on the simulator with the real sessions. In the *safety phase* no fault may break a law. Then all links heal, all objects come to rest, and in the *liveness phase* every client must converge to the newest state of every object.
+//! A [`Plan`] is a server, 2 to 64 clients with tanks, their links and clocks, a scheduler and
+//! placement, and a list of faults. [`run`] plays it on the simulator with the real sessions. In
+//! the *safety phase* no fault may break a law. Then all links heal, all objects come to rest, and
+//! in the *liveness phase* every client must converge to the newest state of every object.
 //!
-//! The checkers ([`Law`]) are independent of the code they check: one file for each law, with a simple model of its own, that is given only observable events. Every check is counted, so that a checker that never runs is noticed.
+//! The checkers ([`Law`]) are independent of the code they check: one file for each law, with a
+//! simple model of its own, that is given only observable events. Every check is counted, so that a
+//! checker that never runs is noticed.
 //!
 //! ```
 //! let plan = fairpath_campaign::Plan::from_seed(7);
@@ -33,11 +39,13 @@
 //! | [`Law::Converged`] | a client or server without the newest state after healing |
 //! | [`Law::Panic`] | a panic |
 //!
-//! A test asserts that every fault, every scheduler and every placement is drawn, and that every law is checked.
+//! A test asserts that every fault, every scheduler and every placement is drawn, and that every
+//! law is checked.
 //!
 //! ## Not here
 //!
-//! Real sockets, hostile bytes (`fuzz`, [`siege`] and the sessions' own tests), and quality: a law must hold for every client at any time; it does not measure averages.
+//! Real sockets, hostile bytes (`fuzz`, [`siege`] and the sessions' own tests), and quality: a law
+//! must hold for every client at any time; it does not measure averages.
 #![forbid(unsafe_code)]
 
 mod campaign;

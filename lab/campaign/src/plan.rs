@@ -16,7 +16,8 @@ use fairpath_sim::{LinkConfig, Loss, SimClock};
 
 /// A world: its clients, links and clocks, and a schedule of faults.
 ///
-/// A plan follows from its seed: the same seed gives the same plan as long as this file does not change. Its `Display` is one readable line.
+/// A plan follows from its seed: the same seed gives the same plan as long as this file does not
+/// change. Its `Display` is one readable line.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The seed.
@@ -107,7 +108,8 @@ impl SchedulerPlan {
         }
     }
 
-    /// Returns the mean number of copies per trigger that it may claim; `None` if it does not promise one.
+    /// Returns the mean number of copies per trigger that it may claim; `None` if it does not
+    /// promise one.
     pub fn copies_per_trigger(self, receivers: usize) -> Option<f64> {
         match self {
             Self::EveryNth(n) => Some(receivers as f64 / n as f64),
@@ -232,7 +234,8 @@ impl Plan {
     }
 }
 
-/// The kinds and strengths of faults in one world. Each world has only some of them, because a little of everything would hide the effect of a single fault.
+/// The kinds and strengths of faults in one world. Each world has only some of them, because a
+/// little of everything would hide the effect of a single fault.
 #[derive(Clone, Copy, Debug)]
 struct FaultMix {
     delay_ms_max: f64,
@@ -343,7 +346,9 @@ impl FaultMix {
     }
 }
 
-/// Draws slow readers, in a quarter of all worlds. They have a random stream of their own, so that older plans did not change when stalls were added; the stream's number was chosen so that the regression seeds have no stalls.
+/// Draws slow readers, in a quarter of all worlds. They have a random stream of their own, so that
+/// older plans did not change when stalls were added; the stream's number was chosen so that the
+/// regression seeds have no stalls.
 fn draw_stalls(seed: u64, clients: usize, secs: f64) -> Vec<(SharedInstant, Incident)> {
     let random = &mut Random::from_seed(seed).fork(STALLS);
     let count = if random.chance(0.25) { 1 + random.below(3) } else { 0 };
@@ -357,7 +362,8 @@ fn draw_stalls(seed: u64, clients: usize, secs: f64) -> Vec<(SharedInstant, Inci
 
 const STALLS: u64 = 0x5A12;
 
-/// Draws the number of clients. Mostly a handful: bugs between thirty clients also show between three, at a hundredth of the cost.
+/// Draws the number of clients. Mostly a handful: bugs between thirty clients also show between
+/// three, at a hundredth of the cost.
 fn draw_clients(random: &mut Random) -> usize {
     let few = 2 + random.below(3);
     (match random.below(1_000) {

@@ -27,11 +27,15 @@ impl BoundCheck {
             ("events", queues.events, EVENTS_MAX),
         ];
         for (what, count, max) in bounds {
-            findings.check(Law::Bounds, now, count <= max, || format!("{who} holds {count} {what}, more than {max}"));
+            findings.check(Law::Bounds, now, count <= max, || {
+                format!("{who} holds {count} {what}, more than {max}")
+            });
         }
     }
 
     pub(crate) fn on_copies(&self, count: usize, now: SharedInstant, findings: &mut Findings) {
-        findings.check(Law::Bounds, now, count <= REMEMBERED_MAX, || format!("a ledger holds {count} copies for a receiver"));
+        findings.check(Law::Bounds, now, count <= REMEMBERED_MAX, || {
+            format!("a ledger holds {count} copies for a receiver")
+        });
     }
 }

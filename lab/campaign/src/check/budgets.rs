@@ -1,6 +1,9 @@
-//! Bytes stay within the budget, copies keep the class's least interval, claims stay within the scheduler's budget.
+//! Bytes stay within the budget, copies keep the class's least interval, claims stay within the
+//! scheduler's budget.
 //!
-//! The model: a token bucket for each link that every datagram draws from and that must not become negative. Streams draw from the real bucket too; here they do not, so this is the upper bound for datagrams.
+//! The model: a token bucket for each link that every datagram draws from and that must not become
+//! negative. Streams draw from the real bucket too; here they do not, so this is the upper bound
+//! for datagrams.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +22,8 @@ pub(crate) struct BudgetCheck {
     budget: Budget,
     interval_min: Span,
     scheduler: SchedulerPlan,
-    /// One bucket per transport and direction. A real bucket outlives its transport, so this model allows one more burst per transport.
+    /// One bucket per transport and direction. A real bucket outlives its transport, so this model
+    /// allows one more burst per transport.
     buckets: BTreeMap<DatagramRoute, BudgetBucket>,
     departed: BTreeMap<(EntityId, ReceiverId), SharedInstant>,
     claims: ClaimCount,
@@ -97,7 +101,8 @@ impl BudgetCheck {
         });
     }
 
-    /// Takes in a trigger: its candidates, the copies claimed, and the candidates without any earlier copy.
+    /// Takes in a trigger: its candidates, the copies claimed, and the candidates without any
+    /// earlier copy.
     pub(crate) fn on_trigger(
         &mut self,
         candidates: usize,

@@ -1,6 +1,8 @@
-//! No reliable message is lost, duplicated or reordered within a session; a lost session lists the undelivered ones.
+//! No reliable message is lost, duplicated or reordered within a session; a lost session lists the
+//! undelivered ones.
 //!
-//! The model: messages belong to lanes, one for each sender's session, target and delivery, and are numbered within their lane. Every message carries its lane and number.
+//! The model: messages belong to lanes, one for each sender's session, target and delivery, and are
+//! numbered within their lane. Every message carries its lane and number.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -54,7 +56,8 @@ enum LaneEnd {
     Open,
     /// It was lost: every message must have arrived or be listed as undelivered.
     Lost,
-    /// One end died, or a message may have been refused: nothing is owed, but no message may arrive twice.
+    /// One end died, or a message may have been refused: nothing is owed, but no message may arrive
+    /// twice.
     Excused,
 }
 
@@ -66,7 +69,8 @@ pub(crate) struct CallCheck {
 }
 
 impl CallCheck {
-    /// Returns the next message of a lane. Call [`on_sent`](Self::on_sent) if the session accepted it.
+    /// Returns the next message of a lane. Call [`on_sent`](Self::on_sent) if the session accepted
+    /// it.
     pub(crate) fn next(&mut self, name: &str, delivery: Delivery) -> NumberedCall {
         let key = (name.to_owned(), delivery as u8);
         let lane = *self.by_name.entry(key).or_insert_with(|| {
@@ -109,7 +113,10 @@ impl CallCheck {
             });
         };
         check(number < lane.sent, "was never sent");
-        check(lane.receiver.as_deref().is_none_or(|first| first == receiver), "went to another receiver before");
+        check(
+            lane.receiver.as_deref().is_none_or(|first| first == receiver),
+            "went to another receiver before",
+        );
         let may_repeat = lane.delivery == Delivery::Newest && lane.end == LaneEnd::Excused;
         check(may_repeat || !lane.received.contains(&number), "arrived twice");
         match lane.delivery {
@@ -129,7 +136,8 @@ impl CallCheck {
         lane.receiver.get_or_insert_with(|| receiver.to_owned());
     }
 
-    /// Takes in a lost session of the sender and its undelivered messages. `prefix` selects the lanes.
+    /// Takes in a lost session of the sender and its undelivered messages. `prefix` selects the
+    /// lanes.
     pub(crate) fn on_lost(&mut self, prefix: &str, undelivered: &[Undelivered]) {
         for lane in
             self.lanes.iter_mut().filter(|lane| lane.name.starts_with(prefix) && lane.end == LaneEnd::Open)

@@ -1,6 +1,8 @@
-//! Shared clocks never run backwards within a session, run at most 5 % off, and are at most as wrong as they report.
+//! Shared clocks never run backwards within a session, run at most 5 % off, and are at most as
+//! wrong as they report.
 //!
-//! The model is the true time. A clock that was stepped, or drifts more than real clocks, may be wrong until its next session; it may never run backwards.
+//! The model is the true time. A clock that was stepped, or drifts more than real clocks, may be
+//! wrong until its next session; it may never run backwards.
 
 use std::collections::BTreeMap;
 
@@ -96,7 +98,8 @@ impl ClockCheck {
         if self.is_excused(client, since) { None } else { self.worst.get(&client).copied() }
     }
 
-    /// Returns what is wrong with a clock that has had a symmetric link without faults since `healed_at`.
+    /// Returns what is wrong with a clock that has had a symmetric link without faults since
+    /// `healed_at`.
     pub(crate) fn unsettled(
         &self,
         client: usize,

@@ -24,7 +24,8 @@ pub(crate) struct ConvergenceCheck {
 }
 
 impl ConvergenceCheck {
-    /// The error that may remain for an object at rest: the trigger's threshold between truth and exported path, the same again between that and a receiver, and rounding.
+    /// The error that may remain for an object at rest: the trigger's threshold between truth and
+    /// exported path, the same again between that and a receiver, and rounding.
     const ERROR_MAX: f64 = 0.3 + 0.3 + 0.02;
     /// The time limit after all objects are at rest: a second of slewing, and some silences.
     pub(crate) const WITHIN: Span = Span::from_secs(50);
@@ -42,7 +43,10 @@ impl ConvergenceCheck {
                 return Some(format!("the server does not know object {id}"));
             }
             if desired.owner.is_some() && owner != desired.owner {
-                return Some(format!("object {id} is owned by {owner:?} at the server, expected {:?}", desired.owner));
+                return Some(format!(
+                    "object {id} is owned by {owner:?} at the server, expected {:?}",
+                    desired.owner
+                ));
             }
             let placed = server.place(*object, now).map(|state| state.position);
             self.judge(&format!("the server has object {id}"), desired, placed, |group| {

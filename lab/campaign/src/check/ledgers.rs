@@ -1,8 +1,14 @@
-//! A settled ledger equals the error computed from all arrivals; otherwise it reports that it is not settled.
+//! A settled ledger equals the error computed from all arrivals; otherwise it reports that it is
+//! not settled.
 //!
-//! Compared, for each object and receiver: the ledger's accumulated error at its last update, with the integral of the distance between the exported path and the path of the newest DR vector that has really arrived, frozen after the horizon; from the first arrival on, and only while both are of the same life.
+//! Compared, for each object and receiver: the ledger's accumulated error at its last update, with
+//! the integral of the distance between the exported path and the path of the newest DR vector that
+//! has really arrived, frozen after the horizon; from the first arrival on, and only while both are
+//! of the same life.
 //!
-//! The exported path changes at a DR vector's generation time; or at the ledger's time, if the ledger was already beyond that when the server received the vector. The ledger corrects arrivals, but not the part of a remote owner's path that it has already booked.
+//! The exported path changes at a DR vector's generation time; or at the ledger's time, if the
+//! ledger was already beyond that when the server received the vector. The ledger corrects
+//! arrivals, but not the part of a remote owner's path that it has already booked.
 //!
 //! Tolerance: receivers report arrivals by their own clock. If every arrival is booked
 //! at most δ off, the integral is off by δ times the distance between what was followed before and
@@ -10,9 +16,12 @@
 //! wrong the receiver's and the owner's clocks really were at most, and the grid of receipts.
 //! Corrections of the past see generation times, not when the server heard: both what they
 //! take back and what they put in its place are measured against the later path, and each may be
-//! off by the distance between the two exported paths, for the time between the two. The rest of the tolerance is 2 % and a hundredth of a unit-second.
+//! off by the distance between the two exported paths, for the time between the two. The rest of
+//! the tolerance is 2 % and a hundredth of a unit-second.
 //!
-//! Not compared: clients with false receipts; receivers and owners whose clock was ever off by more than 45 ms; objects that were ever stamped with a future time; and servers that check reports (`ReceiptTrust`), which book arrivals differently on purpose.
+//! Not compared: clients with false receipts; receivers and owners whose clock was ever off by more
+//! than 45 ms; objects that were ever stamped with a future time; and servers that check reports
+//! (`ReceiptTrust`), which book arrivals differently on purpose.
 
 use std::collections::BTreeMap;
 
@@ -36,10 +45,12 @@ pub(crate) struct LedgerCheck {
 #[derive(Debug, Default)]
 struct ExportedPath {
     pieces: Vec<(SharedInstant, DrVector<Vec2>)>,
-    /// The sum over pieces: how much earlier the ledger sees a piece begin than it was booked, times the distance.
+    /// The sum over pieces: how much earlier the ledger sees a piece begin than it was booked,
+    /// times the distance.
     late: f64,
     booked_until: SharedInstant,
-    /// Whether a DR vector was ever stamped with a future time: then the ledger is ahead of time too.
+    /// Whether a DR vector was ever stamped with a future time: then the ledger is ahead of time
+    /// too.
     is_from_the_future: bool,
 }
 
@@ -65,7 +76,8 @@ pub(crate) struct LedgerReading {
 }
 
 impl LedgerCheck {
-    /// The step of the integration. At 25 units per second and a turn of 45° a second it is accurate to a ten-thousandth.
+    /// The step of the integration. At 25 units per second and a turn of 45° a second it is
+    /// accurate to a ten-thousandth.
     const STEP: Span = Span::from_millis(4);
     /// By how much an owner's clock may be ahead: the dispatcher's tolerance.
     const AHEAD_MAX: Span = Span::from_millis(50);
@@ -76,7 +88,8 @@ impl LedgerCheck {
         Self { horizon, objects: BTreeMap::new(), pages: BTreeMap::new() }
     }
 
-    /// How long a settled ledger may be off. An overdue copy counts as lost; if it arrives after all, the ledger is corrected by its receipt.
+    /// How long a settled ledger may be off. An overdue copy counts as lost; if it arrives after
+    /// all, the ledger is corrected by its receipt.
     const LEARNS_WITHIN: Span = Span::from_secs(3);
 
     /// Takes in a DR vector that the server got, with its receivers.
@@ -147,7 +160,8 @@ impl LedgerCheck {
         *self = Self::new(self.horizon);
     }
 
-    /// Compares the ledger's values of a pair with the truth, for a clock error of at most `clock_error`. Returns the truth and the tolerance if the ledger is settled.
+    /// Compares the ledger's values of a pair with the truth, for a clock error of at most
+    /// `clock_error`. Returns the truth and the tolerance if the ledger is settled.
     pub(crate) fn compare(
         &mut self,
         (entity, receiver): (EntityId, ReceiverId),
@@ -184,7 +198,8 @@ impl LedgerCheck {
 }
 
 impl FollowedPath {
-    /// Integrates up to the ledger's time. The past does not change: arrivals are known when they happen.
+    /// Integrates up to the ledger's time. The past does not change: arrivals are known when they
+    /// happen.
     fn integrate(&mut self, exports: &ExportedPath, horizon: Span) {
         let Some((first, _)) = self.followed.first() else { return };
         let (mut at, until) = (self.until.unwrap_or(*first), exports.booked_until);

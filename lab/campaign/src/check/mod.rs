@@ -1,4 +1,5 @@
-//! The checkers. Each has a simple model of one law in a file of its own, and is given only observable events. No checker calls the code that it checks to compute the expected result.
+//! The checkers. Each has a simple model of one law in a file of its own, and is given only
+//! observable events. No checker calls the code that it checks to compute the expected result.
 
 mod bounds;
 mod budgets;
@@ -23,7 +24,8 @@ pub(crate) use placed::PlacementCheck;
 /// A law that must hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Law {
-    /// No reliable message is lost, duplicated or reordered while its session lives; a lost session lists the undelivered ones.
+    /// No reliable message is lost, duplicated or reordered while its session lives; a lost session
+    /// lists the undelivered ones.
     Calls,
     /// Placement never returns to older information.
     Placed,
@@ -72,7 +74,8 @@ impl fmt::Display for Violation {
     }
 }
 
-/// The first violation, and how often each law was checked, so that a checker that never runs is noticed.
+/// The first violation, and how often each law was checked, so that a checker that never runs is
+/// noticed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Findings {
     /// The first law that did not hold.

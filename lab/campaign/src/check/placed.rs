@@ -1,6 +1,8 @@
 //! Placement never returns to older information.
 //!
-//! The model: for each viewer, session and object, the generation time of the followed DR vector only increases, and the placed position is the one of that DR vector. For the server the model uses the DR vectors that it forwards.
+//! The model: for each viewer, session and object, the generation time of the followed DR vector
+//! only increases, and the placed position is the one of that DR vector. For the server the model
+//! uses the DR vectors that it forwards.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +22,8 @@ pub(crate) struct PlacementCheck {
     /// By viewer and session, and object.
     followed: BTreeMap<((usize, u32), EntityId), SharedInstant>,
     passed_on: BTreeMap<EntityId, SharedInstant>,
-    /// The viewers that went back in this frame. They are cleared if the object had left and come back.
+    /// The viewers that went back in this frame. They are cleared if the object had left and come
+    /// back.
     suspects: Vec<(usize, EntityId, SharedInstant, SharedInstant)>,
 }
 

@@ -156,14 +156,16 @@ impl Attacker {
         }
     }
 
-    /// Takes in a datagram. Without a clock reply there is no session, so even [`Attack::NeverReads`] reads datagrams until it is connected.
+    /// Takes in a datagram. Without a clock reply there is no session, so even
+    /// [`Attack::NeverReads`] reads datagrams until it is connected.
     pub fn on_datagram(&mut self, bytes: &[u8], now: LocalInstant) {
         if self.attack != Attack::NeverReads || !self.client.is_connected() {
             self.client.handle_datagram(bytes, now);
         }
     }
 
-    /// Returns whether it reads from its transport. If not, the transport's flow control blocks the server.
+    /// Returns whether it reads from its transport. If not, the transport's flow control blocks the
+    /// server.
     pub fn reads(&self) -> bool {
         self.attack != Attack::NeverReads || !self.is_welcome
     }
@@ -204,7 +206,7 @@ impl Attacker {
             return self.storm(now);
         }
         if self.own.is_empty() {
-            self.own.extend(self.client.create(self.class, b"intruder", now));
+            self.own.extend(self.client.create(self.class, b"attacker", now));
         }
         let secs = (shared.as_micros() % 1_000_000_000) as f64 / 1e6;
         let ahead = Vec2::from_heading(0.7 * secs);

@@ -1,6 +1,9 @@
 //! Hostile clients, and their effect on honest ones.
 //!
-//! An [`Attacker`] is a real client whose messages are modified and supplemented on their way out. It has no socket: [`besiege`] runs one against a server in virtual time, where the effect on other clients can be measured exactly. The tests and the benchmark of real sockets send the same messages over QUIC.
+//! An [`Attacker`] is a real client whose messages are modified and supplemented on their way out.
+//! It has no socket: [`besiege`] runs one against a server in virtual time, where the effect on
+//! other clients can be measured exactly. The tests and the benchmark of real sockets send the same
+//! messages over QUIC.
 
 mod attacker;
 mod run;

@@ -1,4 +1,5 @@
-//! An attack in virtual time: six honest clients and an attacker, and the error of the honest clients about each other.
+//! An attack in virtual time: six honest clients and an attacker, and the error of the honest
+//! clients about each other.
 
 use fairpath::random::Random;
 use fairpath::session::{
@@ -75,14 +76,14 @@ pub fn besiege(attack: Attack, defence: Defence, seed: u64) -> AttackDamage {
         world.network.connect(PeerId(0), PeerId(index as u32 + 1), link);
     }
     world.connect_all();
-    let intruder = Attacker::new(attack, classes, SHIP, fork(2));
-    let mut siege = AttackRun::new(intruder, world.now());
+    let attacker = Attacker::new(attack, classes, SHIP, fork(2));
+    let mut siege = AttackRun::new(attacker, world.now());
     world.run_for(WARMS_UP + LASTS, |world, now| siege.frame(world, now));
     siege.damage()
 }
 
 struct AttackRun {
-    intruder: Attacker,
+    attacker: Attacker,
     connection: Option<ConnectionId>,
     connected_at: SharedInstant,
     tokens: u8,
@@ -95,9 +96,9 @@ struct AttackRun {
 }
 
 impl AttackRun {
-    fn new(intruder: Attacker, now: SharedInstant) -> Self {
+    fn new(attacker: Attacker, now: SharedInstant) -> Self {
         Self {
-            intruder,
+            attacker,
             connection: None,
             connected_at: now,
             tokens: 100,
@@ -169,18 +170,18 @@ impl AttackRun {
         let local = LocalInstant::ZERO + now.since_zero();
         self.stay_connected(server, now, local);
         let Some(id) = self.connection else { return };
-        if self.intruder.reads() {
+        if self.attacker.reads() {
             while let Some(bytes) = server.poll_stream(id, now) {
-                self.intruder.on_stream(&bytes, local);
+                self.attacker.on_stream(&bytes, local);
             }
             while let Some(bytes) = server.poll_unordered(id) {
-                self.intruder.on_unordered(&bytes, local);
+                self.attacker.on_unordered(&bytes, local);
             }
         }
         while let Some(bytes) = server.poll_datagram(id, now, 1_150) {
-            self.intruder.on_datagram(&bytes, local);
+            self.attacker.on_datagram(&bytes, local);
         }
-        for shot in self.intruder.turn(local) {
+        for shot in self.attacker.turn(local) {
             match shot {
                 AttackStep::Stream(bytes) => server.handle_stream(id, &bytes, now),
                 AttackStep::Unordered(bytes) => server.handle_unordered(id, &bytes, now),
@@ -195,18 +196,18 @@ impl AttackRun {
     /// Reconnects the attacker after its connection is closed, as soon as it may.
     fn stay_connected(&mut self, server: &mut Server<Vec2>, now: SharedInstant, local: LocalInstant) {
         let is_in = |id| server.clients().any(|client| server.connection(client) == Some(id));
-        let plays_on = self.connection.is_some_and(is_in) && !self.intruder.gave_up();
+        let plays_on = self.connection.is_some_and(is_in) && !self.attacker.gave_up();
         if plays_on || self.connection.is_some() && now - self.connected_at < PATIENCE {
             return;
         }
         if let Some(id) = self.connection {
             server.handle_disconnected(id, None, now);
         }
-        self.intruder.on_disconnected(local);
+        self.attacker.on_disconnected(local);
         self.connection = server.handle_connected(self.token(), now);
         self.connected_at = now;
         if self.connection.is_some() {
-            self.intruder.on_connected(local);
+            self.attacker.on_connected(local);
         }
     }
 
@@ -246,7 +247,8 @@ impl AttackRun {
     }
 }
 
-/// Returns the state of an honest client's ship: it oscillates on both axes, at up to 30 units per second.
+/// Returns the state of an honest client's ship: it oscillates on both axes, at up to 30 units per
+/// second.
 fn flight(index: usize, now: SharedInstant) -> State<Vec2> {
     let secs = now.as_secs_f64() + 7.0 * index as f64;
     let [(slow, wide), (quick, narrow)] = [(0.5, 50.0), (0.9, 20.0)];
