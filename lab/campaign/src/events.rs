@@ -138,7 +138,8 @@ impl SessionCounter {
     /// Takes the client's counter after a datagram. Returns whether the client processed it: it
     /// ignores repeated datagrams, and those before its clock is known.
     fn on_heard(&mut self, count: u64, connection: u64) -> bool {
-        // A new session counts from zero. The first datagram of a transport is never a repeated one.
+        // A new session counts from zero. The first datagram of a transport is never a repeated
+        // one.
         let is_first = std::mem::replace(&mut self.connection, connection) != connection;
         if count < self.count || is_first && count == self.count {
             (self.count, self.session) = (0, self.session + 1);

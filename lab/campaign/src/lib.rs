@@ -2,7 +2,7 @@
 //! from outside.
 //!
 //! A [`Plan`] is a server, 2 to 64 clients with tanks, their links and clocks, a scheduler and
-//! placement, and a list of faults. [`run`] plays it on the simulator with the real sessions. In
+//! placement, and a list of faults. [`run()`] plays it on the simulator with the real sessions. In
 //! the *safety phase* no fault may break a law. Then all links heal, all objects come to rest, and
 //! in the *liveness phase* every client must converge to the newest state of every object.
 //!

@@ -3,8 +3,8 @@
 //! JavaScript has the WebTransport; this has the [`Client`] and the game. What comes is handed in,
 //! what is to leave is asked for, and the run loop is the one that [`fairpath::session`]
 //! prescribes. A tank is the player's own and told to the others
-//! ([`Crew`](fairpath_games::online::Crew)); all other games are the server's, and a
-//! [`Guest`](fairpath_games::online::Guest) plays them.
+//! ([`TankPublisher`](fairpath_games::online::TankPublisher)); all other games are the server's, and a
+//! [`HostedClient`](fairpath_games::online::HostedClient) plays them.
 
 mod guest;
 mod tanks;

@@ -61,8 +61,8 @@ impl WorldRun<'_> {
 
     fn check_ledgers(&mut self, world: &mut World, now: SharedInstant) {
         for index in 0..self.plan.clients {
-            // A client that does not know yet that the server restarted has an id that may belong to another
-            // client now.
+            // A client that does not know yet that the server restarted has an id that may belong
+            // to another client now.
             let is_one = |id: &ClientId| self.seats.iter().filter(|seat| seat.id == Some(*id)).count() == 1;
             let known = world.client(index).id();
             let Some(id) = self.seats[index].id.filter(|id| known == Some(*id) && is_one(id)) else {

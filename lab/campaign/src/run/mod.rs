@@ -41,7 +41,7 @@ pub fn run(plan: &Plan) -> PlanOutcome {
     run_traced(plan, |_| {})
 }
 
-/// Runs a plan like [`run`] and passes every recorded event to `trace`.
+/// Runs a plan like [`run()`] and passes every recorded event to `trace`.
 pub fn run_traced(plan: &Plan, mut trace: impl FnMut(&dyn Debug)) -> PlanOutcome {
     let mut run = WorldRun::new(plan, &mut trace);
     let mut world = run.world();
@@ -307,7 +307,8 @@ impl<'a> WorldRun<'a> {
                     self.calls.on_lost(&format!("c{index}.{session}>"), &undelivered);
                     self.calls.excuse(&format!("c{index}.{session}~"));
                     if let Some(tank) = seat.tank {
-                        // The server may not know yet, and keep calls of other clients to the owner.
+                        // The server may not know yet, and keep calls of other clients to the
+                        // owner.
                         self.calls.excuse(&format!("~o{}@", tank.0));
                     }
                     (seat.id, seat.tank) = (None, None);
@@ -324,7 +325,8 @@ impl<'a> WorldRun<'a> {
                 ClientEvent::Refused { object, .. } => {
                     self.calls.excuse(&format!("c{index}.{session}~o{}@", object.0));
                     if seat.tank == Some(object) && world.client(index).owner(object).is_none() {
-                        // The object never existed, or the session ended meanwhile; that event comes next.
+                        // The object never existed, or the session ended meanwhile; that event
+                        // comes next.
                         self.calls.excuse(&format!("~o{}@", object.0));
                         seat.tank = None;
                     }

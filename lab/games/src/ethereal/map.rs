@@ -226,7 +226,8 @@ impl Map {
         let mut next_column = first_border(from.x - low.x, cell.column, way.x);
         let mut next_row = first_border(from.y - low.y, cell.row, way.y);
         let (per_column, per_row) = (CELL_SIZE / way.x.abs(), CELL_SIZE / way.y.abs());
-        // Every iteration moves to the next cell. Beyond the map's edge there is wall, so the loop ends.
+        // Every iteration moves to the next cell. Beyond the map's edge there is wall, so the loop
+        // ends.
         loop {
             let share = next_column.min(next_row);
             if share > 1.0 || share.is_nan() {

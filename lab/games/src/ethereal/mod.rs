@@ -8,7 +8,7 @@
 //! [`Map`] as their step function.
 //!
 //! ```text
-//! View ──▶ Bot / a person ──▶ Input ──▶ Ethereal::step ──▶ players, items, events ──▶ Recording ⇄ XML
+//! View ──▶ Bot / a person ──▶ Input ──▶ Ethereal::step ──▶ players, items, events ──▶ Recording
 //!  ▲                                            │
 //!  └── what this player's client shows ◀────────┘
 //! ```

@@ -123,7 +123,7 @@ impl Ethereal {
             rounds_won: [0; 2],
             events: Vec::new(),
         };
-        game.bring_in_who_is_due(0);
+        game.respawn(0);
         game.remember(0);
         Ok(game)
     }
@@ -136,10 +136,10 @@ impl Ethereal {
         self.take(inputs);
         self.press_triggers();
         self.fire(end);
-        self.move_everybody();
+        self.move_players();
         self.hand_out_items(end);
         self.settle_round();
-        self.bring_in_who_is_due(end);
+        self.respawn(end);
         self.remember(end);
         self.tick = end;
     }
@@ -306,7 +306,7 @@ impl Ethereal {
         self.points[killer.team.index()] += 1;
     }
 
-    fn move_everybody(&mut self) {
+    fn move_players(&mut self) {
         for player in self.players.iter_mut().filter(|player| player.is_alive()) {
             player.moves(&self.map);
         }
@@ -360,7 +360,7 @@ impl Ethereal {
         }
     }
 
-    fn bring_in_who_is_due(&mut self, end: u64) {
+    fn respawn(&mut self, end: u64) {
         /// The random offset from a start, in pixels; it stays away from the walls of the cell.
         const SCATTER: f64 = 24.0;
         for player in &mut self.players {

@@ -26,7 +26,7 @@ use crate::shared::{Game, Moving, OutOfRange};
 /// game.step(Input::new(1.0, 0.0), 10); // a tenth of a second to the right
 /// let sent = game.scene().clone();     // what a client gets to see
 ///
-/// // The client has pressed the left thruster in the meantime, and need not wait for the server to see what that does.
+/// // The client has pressed the left thruster meanwhile and predicts the effect itself.
 /// let mut predicted = sent;
 /// predicted.step(game.config(), Input::new(-1.0, 0.0), 5);
 /// game.step(Input::new(-1.0, 0.0), 5);

@@ -69,8 +69,8 @@ impl<H: HostedGame> HostedClient<H> {
     /// Applies the player's input and sends it to the server. Returns its time stamp.
     pub fn act(&mut self, session: &mut Client<Vec2>, input: H::Input, now: LocalInstant) -> LocalInstant {
         let stamp = self.screen.act(now, &input);
-        // Without a session, or with a full queue, the call is dropped. The next frame sends the input
-        // again.
+        // Without a session, or with a full queue, the call is dropped. The next frame sends the
+        // input again.
         let _ = session.call_server(INPUT, &write_input(stamp, input), Delivery::Unreliable);
         stamp
     }

@@ -1,9 +1,9 @@
 //! Client and server of games played over a network, without sockets.
 //!
 //! ```text
-//!  client                                                            server
-//!  input ──▶ ClientDisplay::act ── stamp, input ── link ───────────▶ ClientSlot::receive, play ──▶ tick
-//!  frame ◀── ClientDisplay::show ◀── receive ◀──── link ── Reply ─── ClientSlot::answer ◀───────────┘
+//!  client                                                       server
+//!  input ──▶ ClientDisplay::act ──── input ── link ───────────▶ ClientSlot::receive, play ──▶ tick
+//!  frame ◀── ClientDisplay::show ◀── receive ◀ link ── Reply ── ClientSlot::answer ◀───────────┘
 //! ```
 //!
 //! - [`ClientSlot`] is one client at a free-running server: it holds the newest input, replies with

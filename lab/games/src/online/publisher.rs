@@ -204,38 +204,31 @@ pub fn show(view: &mut View, session: &mut Client<Vec2>, now: LocalInstant) {
 #[derive(Debug)]
 pub struct SessionAt<'a, S, T>(pub &'a mut S, pub T);
 
-impl EntitySink for SessionAt<'_, Server<Vec2>, SharedInstant> {
-    fn create(&mut self, class: ClassId, creation: &[u8]) -> Result<EntityId, ObjectError> {
-        self.0.create(class, creation, self.1)
-    }
+macro_rules! entity_sink {
+    ($session:ty, $instant:ty) => {
+        impl EntitySink for SessionAt<'_, $session, $instant> {
+            fn create(&mut self, class: ClassId, creation: &[u8]) -> Result<EntityId, ObjectError> {
+                self.0.create(class, creation, self.1)
+            }
 
-    fn destroy(&mut self, object: EntityId) -> Result<(), ObjectError> {
-        self.0.destroy(object)
-    }
+            fn destroy(&mut self, object: EntityId) -> Result<(), ObjectError> {
+                self.0.destroy(object)
+            }
 
-    fn observe(&mut self, object: EntityId, observation: Observation<Vec2>) -> Result<(), ObjectError> {
-        self.0.observe(object, observation, self.1)
-    }
+            fn observe(
+                &mut self,
+                object: EntityId,
+                observation: Observation<Vec2>,
+            ) -> Result<(), ObjectError> {
+                self.0.observe(object, observation, self.1)
+            }
 
-    fn set_state(&mut self, object: EntityId, group: u8, bytes: &[u8]) -> Result<(), ObjectError> {
-        self.0.set_state(object, group, bytes)
-    }
+            fn set_state(&mut self, object: EntityId, group: u8, bytes: &[u8]) -> Result<(), ObjectError> {
+                self.0.set_state(object, group, bytes)
+            }
+        }
+    };
 }
 
-impl EntitySink for SessionAt<'_, Client<Vec2>, LocalInstant> {
-    fn create(&mut self, class: ClassId, creation: &[u8]) -> Result<EntityId, ObjectError> {
-        self.0.create(class, creation, self.1)
-    }
-
-    fn destroy(&mut self, object: EntityId) -> Result<(), ObjectError> {
-        self.0.destroy(object)
-    }
-
-    fn observe(&mut self, object: EntityId, observation: Observation<Vec2>) -> Result<(), ObjectError> {
-        self.0.observe(object, observation, self.1)
-    }
-
-    fn set_state(&mut self, object: EntityId, group: u8, bytes: &[u8]) -> Result<(), ObjectError> {
-        self.0.set_state(object, group, bytes)
-    }
-}
+entity_sink!(Server<Vec2>, SharedInstant);
+entity_sink!(Client<Vec2>, LocalInstant);

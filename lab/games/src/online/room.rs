@@ -76,8 +76,8 @@ impl<H: HostedGame> Room<H> {
             // If several ticks are caught up, only the last state is sent.
             let reply = seat.host.answer(|| H::scene(&seat.run).clone());
             if let Some(reply) = reply {
-                // The call fails for a client that is gone or whose queue is full; the next state replaces
-                // this one.
+                // The call fails for a client that is gone or whose queue is full; the next state
+                // replaces this one.
                 let sent = session.call_client(*client, STATE, &write_reply(&reply), Delivery::Unreliable);
                 self.statistics.answers += u64::from(sent.is_ok());
             }

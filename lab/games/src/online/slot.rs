@@ -107,7 +107,7 @@ mod tests {
         assert_eq!(*seat.play(), '-');
         assert!(seat.is_free());
         seat.receive(LocalInstant::from_millis(1), 'y');
-        assert!(!seat.is_free(), "who comes back in time to find it free has it again");
+        assert!(!seat.is_free(), "a client that returns gets its slot again");
         assert_eq!(*seat.play(), 'y');
     }
 

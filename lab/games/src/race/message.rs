@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn somebody_at_the_wheel_plays_on_with_the_races_own_step() {
+    fn a_client_predicts_with_the_races_own_step() {
         let mut heat = heat();
         (0..600).for_each(|_| heat.step());
         let wheel = RacePredictor {

@@ -183,7 +183,8 @@ impl Race {
     fn hold_on_road(&mut self) {
         for car in self.cars.iter_mut().filter(|car| car.is_racing()) {
             let (place, impact) = hold_on_road(&self.track, &mut car.motion, car.place.along);
-            // A car moves a short distance per tick: if the two places are far apart, `along` wrapped.
+            // A car moves a short distance per tick: if the two places are far apart, `along`
+            // wrapped.
             let jump = place.along - car.place.along - self.track.way(car.place.along, place.along);
             car.rounds -= (jump / self.track.length()).round() as i32;
             car.place = place;

@@ -77,7 +77,8 @@ impl Agent {
         }
         self.judge_at = now + TRIAL;
         if self.sheet <= 0.0 {
-            // The sheet is fully in: a sail along the boat has no force and only looks as if it flapped.
+            // The sheet is fully in: a sail along the boat has no force and only looks as if it
+            // flapped.
             self.way = 1.0;
         } else if !boat.is_tight {
             self.way = -1.0;

@@ -164,8 +164,8 @@ impl Boat {
     /// Returns the angle of a free sail, from straight astern; positive is to starboard.
     fn downwind(&self, apparent: Vec2) -> f64 {
         let ahead = Vec2::from_heading(self.heading);
-        // With astern and starboard as axes the result is exact where wind and boat are in line, and
-        // symmetric.
+        // With astern and starboard as axes the result is exact where wind and boat are in line,
+        // and symmetric.
         libm::atan2(-apparent.dot(ahead.perpendicular()), -apparent.dot(ahead))
     }
 

@@ -26,7 +26,7 @@ pub trait Game: Clone + Sized {
     fn seats(config: &Self::Config) -> u32;
 
     /// Plays one tick. `inputs` are in the order of seats; a missing input counts as
-    /// [`PlayerInput::default`].
+    /// [`Default::default`].
     fn advance(&mut self, inputs: &[Self::Input]);
 
     /// Returns the number of ticks played.

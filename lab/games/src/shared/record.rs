@@ -17,7 +17,7 @@ use super::log::{InputChange, InputLog};
 ///
 /// ```
 /// use fairpath_games::shared::InputLog;
-/// use fairpath_games::tanks::{Match, TanksConfig};
+/// use fairpath_games::tanks::{Match, Tanks, TanksConfig};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let mut game = Match::of_bots(TanksConfig::default(), 7)?;
@@ -28,7 +28,7 @@ use super::log::{InputChange, InputLog};
 /// }
 /// let trace = recorder.finish();
 ///
-/// let log = InputLog::from_trace(TanksConfig::default(), &trace)?;
+/// let log = InputLog::<Tanks>::from_trace(TanksConfig::default(), &trace)?;
 /// assert_eq!(log.replay()?.finish().digest(), game.tanks().digest());
 /// # Ok(())
 /// # }
@@ -126,7 +126,6 @@ fn input_row<G: Game>(change: &InputChange<G::Input>, first_tick: u64, sequence:
         axis_1,
         axis_2,
         axis_3,
-        ..InputRow::default()
     }
 }
 

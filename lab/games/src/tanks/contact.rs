@@ -109,7 +109,8 @@ impl<'a> Surroundings<'a> {
         let extent = shape.extent();
         let inside = |position: f64, extent: f64| {
             let limit = self.map.half_side() - extent;
-            // Only a tank outside is moved: a tank beside the wall must not creep by a skin per tick.
+            // Only a tank outside is moved: a tank beside the wall must not creep by a skin per
+            // tick.
             if position.abs() > limit { (limit - SKIN) * position.signum() } else { position }
         };
         shape.at(Vec2::new(inside(shape.centre.x, extent.x), inside(shape.centre.y, extent.y)))

@@ -40,7 +40,8 @@ impl Roads {
         if is_free(boxes, from, to, CLEARANCE) {
             return Vec::new();
         }
-        // The search starts at the goal, so following the links from the start gives the order of travel.
+        // The search starts at the goal, so following the links from the start gives the order of
+        // travel.
         let mut search = Search::new(self.corners.len());
         for (corner, distance) in reachable(boxes, to, &self.corners) {
             search.offer(corner, distance, None);

@@ -288,7 +288,8 @@ impl Tanks {
             let life = &mut self.shot_lives[(id.0 - Shot::id_of(EntityId(0), 0).0) as usize];
             *life = life.wrapping_add(1);
             let ahead = Vec2::from_heading(tank.state.orientation);
-            // A shot must not start inside a box that the barrel reaches into: start it at the box's side.
+            // A shot must not start inside a box that the barrel reaches into: start it at the
+            // box's side.
             let barrel = ahead * MUZZLE_FRONT;
             let muzzle = self.map.first_hit(tank.state.position, tank.state.position + barrel);
             let position = tank.state.position + barrel * muzzle.map_or(1.0, |(share, _)| share);

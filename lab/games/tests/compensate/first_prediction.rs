@@ -1,4 +1,4 @@
-//! Goal: in fixed ticks, with inputs sent redundantly and nobody else meddling, the state first
+//! Goal: in fixed ticks, with inputs sent redundantly and no other influence, the state first
 //! predicted for a tick is the server's state of that tick, bit for bit, whenever the inputs it
 //! rests on arrived in time. Method: whole sessions over links of any delay, jitter, loss up to 30
 //! % and reordering; every first prediction is kept and compared.

@@ -1,5 +1,5 @@
 //! Goal: bots play like people, each temperament in its own way. Method: whole matches over several
-//! seeds, counted from outside, from what anybody could see.
+//! seeds, counted from outside, from observable events.
 
 use fairpath::number::EntityId;
 use fairpath::random::Random;
@@ -56,7 +56,7 @@ fn no_bot_stays_in_one_place() {
     }
 }
 
-/// What one temperament did, as anybody could see it.
+/// The observable actions of one temperament.
 #[derive(Clone, Copy, Debug, Default)]
 struct Habits {
     alive: f64,

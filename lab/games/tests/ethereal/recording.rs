@@ -92,7 +92,7 @@ fn frames_are_those_of_the_match() {
         .expect("as recorded");
     assert_eq!(ticks, 1_501);
 
-    // Keys, births and deaths alone give the same motion, because nobody blocks anybody.
+    // Keys, births and deaths alone give the same motion, because players do not collide.
     let map = game.ethereal().map();
     recording.retrace(map, |tick, frames| {
         for (frame, played) in frames.iter().zip(&played[tick as usize]) {
@@ -123,7 +123,7 @@ fn a_recording_that_was_tampered_with_is_found_out() {
     let is = |error: Option<ReplayError>, what: Difference| matches!(error, Some(ReplayError::Desync(desync)) if desync.difference == what);
     assert!(is(desync_of(&xml.replacen("<Seed>3<", "<Seed>4<", 1)), Difference::Birth));
     assert!(is(desync_of(&xml.replacen("<H>100<", "<H>99<", 1)), Difference::Snapshot));
-    let death = xml.find("<De>").expect("somebody died");
+    let death = xml.find("<De>").expect("a player died");
     let later = format!(
         "{}<De>59999</De>{}",
         &xml[..death],

@@ -42,7 +42,7 @@ fn a_log_replays_to_the_same_bits() {
     let log = heat.log().expect("asked for");
     assert_eq!(&log.replay().expect("sound rules").finish(), heat.race());
 
-    // And from its parts, as somebody who read it from a file would have it.
+    // And from its parts, as read from a file.
     let changes = log.changes().to_vec();
     let read = InputLog::<Race>::from_changes(log.config().clone(), log.seed(), log.ticks(), changes);
     assert_eq!(&read, log);

@@ -1,4 +1,4 @@
-//! Goal: everybody gets round everywhere, each in their own way. Method: heats on many roads, and
+//! Goal: every bot completes every track in its own style. Method: heats on many roads, and
 //! measured lines.
 
 use std::sync::Arc;
@@ -155,9 +155,9 @@ fn mistakes_are_made_and_survived() {
         }
     }
     let [smooth, _, careful, hasty] = crashes;
-    assert!(crashes.iter().sum::<u32>() > 3, "nobody ever errs: {crashes:?}");
+    assert!(crashes.iter().sum::<u32>() > 3, "bots make no mistakes: {crashes:?}");
     assert!(hasty > smooth && hasty > careful, "{crashes:?}");
-    assert!(crashes.iter().all(|crashes| *crashes < 100), "nobody drives by wall: {crashes:?}");
+    assert!(crashes.iter().all(|crashes| *crashes < 100), "bots crash too often: {crashes:?}");
     let laps: Vec<u32> = heat.race().cars().iter().map(fairpath_games::race::Car::laps_done).collect();
     assert!(laps.iter().all(|laps| *laps >= 10), "{laps:?} laps in ten minutes");
 }
@@ -185,7 +185,7 @@ fn plans_keep_to_the_road_and_to_the_tyres() {
     }
 }
 
-/// Who is shown a car where it is not avoids it there: what is on the screen matters.
+/// A bot avoids a car where it is shown, not where it is.
 #[test]
 fn drivers_believe_their_screens() {
     let track = Arc::new(Track::preset(Preset::Oval));

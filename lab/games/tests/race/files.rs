@@ -135,7 +135,7 @@ fn the_ugliest_road_has_answers() {
     });
 }
 
-/// Nobody has to win there, but nothing may break.
+/// Bots need not finish there, but nothing may break.
 #[test]
 fn the_ugliest_road_can_be_driven_on() {
     law!((any_points(), any::<u64>()), |(points, seed)| {

@@ -139,7 +139,7 @@ fn times_add_up_and_the_first_over_the_line_wins() {
                 }
             }
         }
-        assert!(heat.race().is_over(), "everybody finishes on {}", track.name());
+        assert!(heat.race().is_over(), "every car finishes on {}", track.name());
         assert_eq!(heat.race().finishers(), finished);
         assert_eq!(heat.race().standings(), finished);
         assert_eq!(heat.race().winner(), Some(finished[0]));
@@ -168,7 +168,7 @@ fn a_stage_is_one_run_whatever_the_rules_ask_for() {
         assert!(heat.race().tick() < 60 * 200, "it takes a minute");
     }
     assert_eq!(heat.race().cars()[0].laps_done(), 1);
-    // Whoever has finished stays.
+    // A car that has finished stays.
     let place = heat.race().cars()[0].place();
     heat.step();
     assert_eq!(heat.race().cars()[0].place(), place);

@@ -9,8 +9,8 @@ use fairpath_laws::{law, proptest::prelude::*};
 
 use super::in_wind;
 
-/// How long the two agents take to the buoy, in seconds; who is not there after ten minutes never
-/// will be.
+/// How long the two agents take to the buoy, in seconds; an agent that needs more than ten minutes
+/// never will be.
 fn secs(config: SailingConfig, seed: u64, trims: [Trim; 2]) -> [Option<f64>; 2] {
     let mut regatta =
         Regatta::new(config, seed, |seat| Driver::Agent(Agent::new(trims[seat]))).expect("sound rules");

@@ -43,7 +43,7 @@ fn a_log_replays_to_the_same_bits() {
     let log = game.log().expect("asked for");
     assert_eq!(log.replay().expect("sound rules").finish().digest(), game.tanks().digest());
 
-    // And from its parts, as somebody who read it from a file would have it.
+    // And from its parts, as read from a file.
     let read = InputLog::<Tanks>::from_changes(
         log.config().clone(),
         log.seed(),

@@ -10,7 +10,7 @@ use fairpath_sim::trace::{InputRow, LengthUnit, Metadata, StateKind, StateRow, T
 
 use super::{bots, random_inputs};
 
-/// The trace as somebody has it who got it as text.
+/// The trace after a round trip through text.
 fn by_text(trace: &Trace) -> Trace {
     let text = |table: Result<String, _>| table.expect("everything is finite").into_bytes();
     Trace {
@@ -38,7 +38,7 @@ fn the_recorded_inputs_give_the_recorded_states_bit_for_bit() {
     let mut game = bots(5);
     let trace = by_text(&game.record(900));
     assert_replays(TanksConfig::default(), &trace);
-    assert!(trace.states.iter().any(|row| row.life > 0 && row.is_break), "somebody came back from the dead");
+    assert!(trace.states.iter().any(|row| row.life > 0 && row.is_break), "a tank respawned");
     assert!(trace.inputs.iter().any(|row| row.buttons == 1), "a tank fired");
     let log = InputLog::<Tanks>::from_trace(TanksConfig::default(), &trace).expect("recorded from the start");
     assert_eq!(log.replay().expect("sound rules").finish().digest(), game.tanks().digest());

@@ -1,4 +1,4 @@
-//! Goal: shots keep the rules. Method: one who shoots, one who is shot at, and a box.
+//! Goal: shots keep the rules. Method: a shooter, a target, and a box.
 
 use fairpath::Observation;
 use fairpath::motion::MotionKind;

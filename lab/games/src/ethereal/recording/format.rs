@@ -299,7 +299,8 @@ fn read_input(reader: &mut XmlReader<'_>, inputs: &mut Vec<RecordedInput>) -> Re
     }
     let seen_ticks_ago = if reader.peek()? == Some("W") { reader.whole("W")? } else { 0 };
     let input = Input { keys, aim, seen_ticks_ago }.limited();
-    // Of two inputs within one tick the later counts. An input equal to the previous one is dropped.
+    // Of two inputs within one tick the later counts. An input equal to the previous one is
+    // dropped.
     if inputs.last().is_some_and(|change| change.tick == tick) {
         inputs.pop();
     }

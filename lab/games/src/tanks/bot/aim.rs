@@ -43,8 +43,8 @@ fn meeting_point(own: &State<Vec2>, foe: &State<Vec2>) -> Vec2 {
 /// Returns whether a shot fired now would meet `foe`, given the bot's aiming error.
 pub(super) fn is_on_target(map: &Map, view: &View, foe: &SeenTank, error: f64) -> bool {
     let distance = foe.state.position.distance(view.own.position);
-    // A tank seen from the side shows its length, one seen from the front its width: take half of the
-    // mean of both.
+    // A tank seen from the side shows its length, one seen from the front its width: take half of
+    // the mean of both.
     let apparent = 0.25 * (TANK_LENGTH + TANK_WIDTH) / distance.max(TANK_LENGTH);
     distance < FIRING_DISTANCE
         && (off_target(view, foe) + error).abs() < apparent
