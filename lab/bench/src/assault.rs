@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use fairpath::random::Random;
 use fairpath::session::{Class, ClassId};
 use fairpath::time::{LocalInstant, Span};
-use fairpath_campaign::siege::{Attack, Intruder, Shot};
+use fairpath_campaign::siege::{Attack, AttackStep, Attacker};
 use quinn::crypto::rustls::QuicClientConfig;
 use rustls::pki_types::CertificateDer;
 use tokio::runtime::Runtime;
@@ -40,7 +40,7 @@ impl Assault {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.expect("a thread starts");
         let endpoint = endpoint(&runtime, certificates, b"fairpath/1");
-        let intruder = Intruder::new(attack, classes, class, Random::from_seed(1));
+        let intruder = Attacker::new(attack, classes, class, Random::from_seed(1));
         let (stop, shots) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let task =
             runtime.spawn(attack_until(Arc::clone(&stop), Arc::clone(&shots), endpoint, server, intruder));
@@ -88,7 +88,7 @@ async fn attack_until(
     shots: Arc<AtomicU64>,
     endpoint: quinn::Endpoint,
     server: std::net::SocketAddr,
-    mut intruder: Intruder,
+    mut intruder: Attacker,
 ) {
     let started = Instant::now();
     let mut silent = Vec::new();
@@ -121,7 +121,7 @@ impl HostileConnection<'_> {
         stop: &AtomicBool,
         endpoint: &quinn::Endpoint,
         server: std::net::SocketAddr,
-        intruder: &mut Intruder,
+        intruder: &mut Attacker,
         silent: &mut Vec<quinn::Connection>,
     ) {
         intruder.on_connected(self.now());
@@ -143,7 +143,7 @@ impl HostileConnection<'_> {
                 _ = ticks.tick() => {
                     for shot in intruder.turn(self.now()) {
                         self.shots.fetch_add(1, Ordering::Relaxed);
-                        if matches!(shot, Shot::OpenSilently) {
+                        if matches!(shot, AttackStep::OpenSilently) {
                             silent.extend(connect(endpoint, server).await);
                         } else {
                             self.shoot(shot).await;
@@ -160,18 +160,18 @@ impl HostileConnection<'_> {
 
     /// Sends one attack step and ignores the result. It may not delay the attacker by more than a
     /// frame.
-    async fn shoot(&mut self, shot: Shot) {
+    async fn shoot(&mut self, shot: AttackStep) {
         let done = async {
             match shot {
-                Shot::Stream(bytes) => drop(self.sending.write_all(&bytes).await),
-                Shot::Unordered(bytes) => {
+                AttackStep::Stream(bytes) => drop(self.sending.write_all(&bytes).await),
+                AttackStep::Unordered(bytes) => {
                     if let Ok(mut message) = self.connection.open_uni().await {
                         let _ = message.write_all(&bytes).await;
                         let _ = message.finish();
                     }
                 }
-                Shot::Datagram(bytes) => drop(self.connection.send_datagram(bytes.into())),
-                Shot::OpenSilently => {}
+                AttackStep::Datagram(bytes) => drop(self.connection.send_datagram(bytes.into())),
+                AttackStep::OpenSilently => {}
             }
         };
         let _ = tokio::time::timeout(FRAME, done).await;

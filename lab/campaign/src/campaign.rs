@@ -1,4 +1,4 @@
-//! Many seeds, on all cores, and what became of them.
+//! Runs many seeds on all cores and collects the results.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -7,94 +7,99 @@ use rayon::prelude::*;
 
 use crate::check::{Findings, Law, Violation};
 use crate::plan::Plan;
-use crate::stage::{Outcome, run};
+use crate::run::{PlanOutcome, run};
 
-/// Seeds that found something once, and what it was. Every test run plays them again.
+/// Seeds that once found a bug, and the bug. Every test run replays them.
 pub const REGRESSIONS: &[(u64, &str)] = &[
     (5, "reliable unordered calls that overtook the greeting were lost"),
     (115, "a former owner kept a state group that it had set too late"),
-    (2_757, "in the checker, calls to whom a clock had thrown out were owed until the server noticed"),
+    (
+        2_757,
+        "in the checker, calls to a client that its clock had disconnected were owed until the server noticed",
+    ),
     (4_617, "in the checker, late news was allowed to bend a correction half as much as it can"),
-    (8_349, "under hop placement, a new owner's first word was restated to before the server's last"),
-    (102_510, "in the simulator, a repeated greeting opened a dead transport again"),
+    (8_349, "under hop placement, a new owner's first update was dated before the server's last"),
+    (102_510, "in the simulator, a repeated greeting reopened a dead transport"),
     (105_547, "the same: a client was never shown an object"),
     (114_864, "copies whose receipts were given up were booked as lost, and the page as settled"),
     (114_918, "under local placement, a stamp from the future held an object still"),
 ];
 
-/// A range of seeds to play.
+/// A range of seeds to run.
 #[derive(Clone, Copy, Debug)]
 pub struct Campaign {
     /// The first seed.
     pub from: u64,
-    /// How many.
+    /// The number of seeds.
     pub seeds: u64,
 }
 
-/// A seed whose world broke a law.
+/// A seed that broke a law.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// Which.
+    /// The seed.
     pub seed: u64,
     /// The first law it broke.
     pub violation: Violation,
 }
 
-/// What became of a range of seeds.
+/// The results of a range of seeds.
 #[derive(Clone, Debug, Default)]
-pub struct Tally {
-    /// How many were played.
+pub struct CampaignResult {
+    /// The number of seeds run.
     pub seeds: u64,
-    /// How much virtual time they took together, in seconds.
+    /// Their virtual time together, in seconds.
     pub secs: f64,
-    /// How often each law was looked at, in the order of [`Law::ALL`].
+    /// How often each law was checked, in the order of [`Law::ALL`].
     pub looked: [u64; Law::ALL.len()],
-    /// Those that broke a law, in the order of seeds.
+    /// The seeds that broke a law, in order.
     pub failures: Vec<Failure>,
 }
 
 impl Campaign {
-    /// Plays all seeds, on all cores.
-    pub fn run(&self) -> Tally {
+    /// Runs all seeds on all cores.
+    pub fn run(&self) -> CampaignResult {
         let seeds = self.from..self.from + self.seeds;
-        let tallies = seeds.into_par_iter().map(|seed| Tally::of(seed, &play(seed)));
-        tallies.reduce(Tally::default, Tally::and)
+        let tallies = seeds.into_par_iter().map(|seed| CampaignResult::of(seed, &play(seed)));
+        tallies.reduce(CampaignResult::default, CampaignResult::and)
     }
 
-    /// Plays those of the seeds that cost little: with at most four clients.
-    pub fn run_small(&self) -> Tally {
+    /// Runs only the cheap seeds: those with at most four clients.
+    pub fn run_small(&self) -> CampaignResult {
         let seeds = (self.from..self.from + self.seeds).into_par_iter();
         let small = seeds.filter(|seed| Plan::from_seed(*seed).clients <= 4);
-        small.map(|seed| Tally::of(seed, &play(seed))).reduce(Tally::default, Tally::and)
+        small
+            .map(|seed| CampaignResult::of(seed, &play(seed)))
+            .reduce(CampaignResult::default, CampaignResult::and)
     }
 
-    /// Plays seeds in order until one breaks a law; which, and how many were played.
+    /// Runs seeds until one breaks a law. Returns the lowest such seed.
     pub fn run_to_first_failure(&self) -> Option<Failure> {
         let seeds = self.from..self.from + self.seeds;
-        seeds.into_par_iter().find_map_first(|seed| Tally::of(seed, &play(seed)).failures.pop())
+        seeds.into_par_iter().find_map_first(|seed| CampaignResult::of(seed, &play(seed)).failures.pop())
     }
 }
 
-/// Plays one seed. A panic is a violation like any other.
-fn play(seed: u64) -> Outcome {
+/// Runs one seed. A panic counts as a violation.
+fn play(seed: u64) -> PlanOutcome {
     let played = catch_unwind(AssertUnwindSafe(|| run(&Plan::from_seed(seed))));
     played.unwrap_or_else(|panic| {
         let what = panic.downcast_ref::<String>().map(String::as_str);
-        let what = what.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("somebody panicked");
+        let what = what.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown panic");
         let violation =
             Violation { law: Law::Panic, at: SharedInstant::ZERO, what: format!("panicked: {what}") };
         let findings = Findings { violation: Some(violation), ..Findings::default() };
-        Outcome { findings, digest: 0, lasted: fairpath::time::Span::ZERO }
+        PlanOutcome { findings, digest: 0, lasted: fairpath::time::Span::ZERO }
     })
 }
 
-/// The line that plays a seed again.
+/// Returns the command that replays a seed.
 pub fn replay_line(seed: u64) -> String {
     format!("cargo xtask sim --seed {seed}")
 }
 
-impl Tally {
-    fn of(seed: u64, outcome: &Outcome) -> Self {
+impl CampaignResult {
+    fn of(seed: u64, outcome: &PlanOutcome) -> Self {
         let violation = outcome.findings.violation.clone();
         Self {
             seeds: 1,
@@ -104,7 +109,7 @@ impl Tally {
         }
     }
 
-    /// Both together.
+    /// Returns both results merged.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         self.seeds += other.seeds;

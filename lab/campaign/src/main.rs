@@ -1,35 +1,35 @@
-//! Plays seeds of the campaign; `cargo xtask sim` runs it.
+//! Runs seeds of the campaign; `cargo xtask sim` starts it.
 
 use std::fmt::Debug;
 use std::process::ExitCode;
 
 use clap::Parser;
-use fairpath_campaign::{Campaign, Failure, Law, Plan, Tally, replay_line, run_traced};
+use fairpath_campaign::{Campaign, CampaignResult, Failure, Law, Plan, replay_line, run_traced};
 
-/// Whole worlds drawn from seeds, broken, healed and checked.
+/// Runs simulated worlds drawn from seeds: subjects them to faults, heals them, checks them.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask sim")]
 struct Arguments {
-    /// How many seeds.
+    /// The number of seeds.
     #[arg(long, default_value_t = 500)]
     seeds: u64,
-    /// The first one.
+    /// The first seed.
     #[arg(long, default_value_t = 0)]
     from: u64,
-    /// Only this one, with its plan.
+    /// Run only this seed, and print its plan.
     #[arg(long, conflicts_with_all = ["seeds", "from"])]
     seed: Option<u64>,
-    /// With `--seed`: everything that the witnesses saw.
+    /// With `--seed`: print every recorded event.
     #[arg(long, requires = "seed")]
     trace: bool,
-    /// Stop at the first that breaks a law.
+    /// Stop at the first seed that breaks a law.
     #[arg(long)]
     first: bool,
 }
 
 /// Seeds between two lines of progress.
 const CHUNK: u64 = 500;
-/// Failures that are told of in full.
+/// The most failures that are printed in full.
 const TOLD_MAX: usize = 20;
 
 fn main() -> ExitCode {
@@ -78,7 +78,7 @@ fn play_to_first(campaign: Campaign) -> ExitCode {
 }
 
 fn play_all(campaign: Campaign) -> ExitCode {
-    let mut sum = Tally::default();
+    let mut sum = CampaignResult::default();
     let mut told = 0;
     while sum.seeds < campaign.seeds {
         let seeds = CHUNK.min(campaign.seeds - sum.seeds);
@@ -90,7 +90,7 @@ fn play_all(campaign: Campaign) -> ExitCode {
         sum = sum.and(tally);
         eprintln!("   {} of {} seeds, {} failed", sum.seeds, campaign.seeds, sum.failures.len());
     }
-    println!("{} seeds, {:.0} s of virtual time; looked at:", sum.seeds, sum.secs);
+    println!("{} seeds, {:.0} s of virtual time; checks:", sum.seeds, sum.secs);
     for (law, looked) in Law::ALL.iter().zip(sum.looked) {
         println!("  {law:<10?} {looked:>12} times");
     }

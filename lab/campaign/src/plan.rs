@@ -1,4 +1,4 @@
-//! A world and all that will go wrong in it, drawn from one number.
+//! A world and its faults, drawn from one seed.
 
 use std::fmt;
 
@@ -14,64 +14,64 @@ use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::Vec2;
 use fairpath_sim::{LinkConfig, Loss, SimClock};
 
-/// A whole world: who takes part, over which links, and what goes wrong when.
+/// A world: its clients, links and clocks, and a schedule of faults.
 ///
-/// It is nothing but its seed: the same number is the same plan for ever, as long as this file does
-/// not change. Its `Display` is one line that a person can read.
+/// A plan follows from its seed: the same seed gives the same plan as long as this file does not
+/// change. Its `Display` is one readable line.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What it was drawn from.
+    /// The seed.
     pub seed: u64,
-    /// How many clients: 2 to 64, mostly a handful.
+    /// The number of clients: 2 to 64, mostly a handful.
     pub clients: usize,
-    /// Objects that the server itself moves all the time.
+    /// The number of objects that the server moves.
     pub drones: usize,
-    /// Objects that anybody may claim.
+    /// The number of objects that any client may claim.
     pub balls: usize,
-    /// Who drives the tanks.
+    /// The drivers of the tanks.
     pub drivers: Drivers,
-    /// Who is told, and when.
+    /// The scheduler.
     pub scheduler: SchedulerPlan,
-    /// From which instant a received motion runs.
+    /// The placement of received motions.
     pub placement: Placement,
-    /// How tanks are predicted.
+    /// The motion model of tanks.
     pub model: MotionKind,
-    /// What may be sent to each client, and by it.
+    /// The send budget to each client, and of each client.
     pub budget: Budget,
-    /// No two updates of one object to one receiver in less than this.
+    /// The least time between two updates of one object to one receiver.
     pub interval_min: Span,
-    /// Whether receivers' reports are doubted.
+    /// Whether the server checks receivers' reports (`ReceiptTrust`).
     pub trusts: bool,
-    /// How far clients see, if not everything.
+    /// The radius of interest; `None` is unlimited.
     pub sight: Option<f64>,
-    /// For how long a session without a transport can be resumed.
+    /// How long a session without a transport can be resumed.
     pub resume_within: Span,
-    /// Each client's link: up and down.
+    /// Each client's links: up and down.
     pub links: Vec<[LinkConfig; 2]>,
     /// Each client's clock.
     pub clocks: Vec<SimClock>,
-    /// Clients that say their receipts came later than they did, by how much.
+    /// Clients that report later arrivals than the real ones, and by how much.
     pub liars: Vec<(usize, Span)>,
     /// Clients that join late, and when.
     pub late: Vec<(usize, SharedInstant)>,
-    /// Which part of all frames sees each client make a call.
+    /// The chance per frame that a client makes a call.
     pub calls: f64,
-    /// What goes wrong, in the order of time.
+    /// The faults and actions, in the order of time.
     pub incidents: Vec<(SharedInstant, Incident)>,
-    /// When all links heal and nothing goes wrong any more.
+    /// When all links heal and no more faults happen.
     pub heals_at: SharedInstant,
 }
 
-/// Who drives the tanks.
+/// The drivers of the tanks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drivers {
-    /// Bots that see, aim and shoot, on a field with boxes.
+    /// Bots that aim and shoot, on a field with boxes.
     Bots,
-    /// Hands that do something else every second or so, on an open field.
+    /// Scripts with random motion, on an open field.
     Scripts,
 }
 
-/// Who is told, and when. Budgets are in copies for each trigger.
+/// A scheduler and its parameters. Budgets are in copies per trigger.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[expect(missing_docs, reason = "each is the scheduler of that name")]
 pub enum SchedulerPlan {
@@ -87,7 +87,7 @@ pub enum SchedulerPlan {
 }
 
 impl SchedulerPlan {
-    /// The scheduler itself.
+    /// Returns the scheduler.
     pub fn build(self) -> Box<dyn Scheduler<Vec2>> {
         match self {
             Self::Broadcast => Box::new(Broadcast),
@@ -106,8 +106,8 @@ impl SchedulerPlan {
         }
     }
 
-    /// How many copies it may claim for each trigger in the long run, where that is promised for
-    /// every single trigger.
+    /// Returns the mean number of copies per trigger that it may claim; `None` if it does not
+    /// promise one.
     pub fn copies_per_trigger(self, receivers: usize) -> Option<f64> {
         match self {
             Self::EveryNth(n) => Some(receivers as f64 / n as f64),
@@ -142,46 +142,46 @@ fn scheduling(waiting: Waiting, at_reception: bool) -> Box<dyn Scheduler<Vec2>> 
 /// Something that goes wrong, or that somebody does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Incident {
-    /// A client's cable is out for so long.
+    /// A client is disconnected from the network for this long.
     Partition(usize, Span),
-    /// A client's transport dies without a word: its address changed.
+    /// A client's transport dies silently: its address changed.
     Cut(usize),
-    /// A client's machine dies and starts again.
+    /// A client crashes and restarts.
     Crash(usize),
-    /// A client leaves with a word, and comes back.
+    /// A client leaves its session and comes back.
     Leave(usize),
-    /// A client is away for so long, without a word.
+    /// A client is silently away for this long.
     Absent(usize, Span),
-    /// A client's clock jumps.
+    /// A client's clock steps.
     Step(usize, Span),
-    /// A client's clock drifts at so many parts per million from now on.
+    /// A client's clock drifts at this many parts per million from now on.
     Drift(usize, f64),
-    /// The server dies and starts again, knowing nothing.
+    /// The server restarts without its state.
     Restart,
-    /// A client's way down becomes so narrow for so long, in bytes per second.
+    /// A client's downlink is limited to this many bytes per second for this long.
     Narrow(usize, u64, Span),
-    /// A client reads and writes nothing for so long, and then takes all at once.
+    /// A client reads and writes nothing for this long, and then reads everything at once.
     Stall(usize, Span),
-    /// A client wants this ball.
+    /// A client claims this ball.
     Claim(usize, usize),
-    /// A client gives its balls back.
+    /// A client releases its balls.
     Release(usize),
-    /// A client destroys its tank and makes another one.
+    /// A client destroys its tank and creates another one.
     Rebuild(usize),
-    /// A client makes so many calls at once, of so many bytes each.
+    /// A client makes this many calls at once, of this many bytes each.
     Chatter(usize, u32, usize),
-    /// The server sends a client away.
+    /// The server dismisses a client.
     Dismiss(usize),
 }
 
 impl Plan {
-    /// The world of this number.
+    /// Returns the plan of this seed.
     pub fn from_seed(seed: u64) -> Self {
         let random = &mut Random::from_seed(seed).fork(0xCA3F);
         let clients = draw_clients(random);
         let secs = if clients > 12 { random.between(5.0, 8.0) } else { random.between(5.0, 14.0) };
         let heals_at = SharedInstant::from_secs_f64(secs);
-        let temper = Temper::draw(random);
+        let temper = FaultMix::draw(random);
         let mut plan = Self {
             seed,
             clients,
@@ -218,31 +218,29 @@ impl Plan {
         plan
     }
 
-    /// Whether receipts say when something really arrived, as far as the client's clock is right:
-    /// links that are alike both ways, and nobody doubts reports.
+    /// Returns whether a client's links are symmetric, so that its clock is not biased.
     pub fn is_symmetric(&self, client: usize) -> bool {
         let [up, down] = &self.links[client];
         up.delay == down.delay && up.jitter_uniform == down.jitter_uniform
     }
 
-    /// Whether a client ever has a clock that cannot be relied on: stepped, or drifting more than
-    /// clocks do.
+    /// Returns whether a client's clock is never stepped and never drifts more than real clocks do.
     pub fn has_sound_clock(&self, client: usize) -> bool {
         !self.incidents.iter().any(
             |(_, incident)| matches!(incident, Incident::Step(who, _) | Incident::Drift(who, _) if *who == client),
         )
     }
 
-    /// Whether a client lies about its receipts.
+    /// Returns whether a client falsifies its receipts.
     pub fn is_liar(&self, client: usize) -> bool {
         self.liars.iter().any(|(liar, _)| *liar == client)
     }
 }
 
-/// How bad this world is, and in which ways: a little of everything would hide what one fault alone
-/// does.
+/// The kinds and strengths of faults in one world. Each world has only some of them, because a
+/// little of everything would hide the effect of a single fault.
 #[derive(Clone, Copy, Debug)]
-struct Temper {
+struct FaultMix {
     delay_ms_max: f64,
     jitter: f64,
     loss: f64,
@@ -252,12 +250,12 @@ struct Temper {
     asymmetry: bool,
     narrow: bool,
     clocks: bool,
-    /// Incidents a second, and which kinds there are.
+    /// Incidents per second, and a bit mask of their kinds.
     incidents: f64,
     kinds: u64,
 }
 
-impl Temper {
+impl FaultMix {
     fn draw(random: &mut Random) -> Self {
         let mut some = |chance: f64, high: f64| {
             if random.chance(chance) { random.between(0.0, high) } else { 0.0 }
@@ -342,7 +340,7 @@ impl Temper {
             10..=12 if plan.balls > 0 => Incident::Claim(who, random.below(plan.balls as u64) as usize),
             13 => Incident::Release(who),
             14 => Incident::Rebuild(who),
-            // More than the budget carries in ten seconds would keep datagrams from leaving for as long.
+            // More than the budget carries in ten seconds would delay datagrams for as long.
             15 if plan.budget.bytes_per_sec > 26_000 => Incident::Chatter(who, 300, 1_000),
             15 if random.chance(0.7) => Incident::Chatter(who, 20 + random.below(100) as u32, 8),
             15 => Incident::Dismiss(who),
@@ -351,9 +349,9 @@ impl Temper {
     }
 }
 
-/// Readers that are slow, in a quarter of all worlds. Drawn by themselves, so that all else is as
-/// it was before they were thought of; the number is one for which those seeds that found something
-/// once stay as they were.
+/// Draws slow readers, in a quarter of all worlds. They have a random stream of their own, so that
+/// older plans did not change when stalls were added; the stream's number was chosen so that the
+/// regression seeds have no stalls.
 fn draw_stalls(seed: u64, clients: usize, secs: f64) -> Vec<(SharedInstant, Incident)> {
     let random = &mut Random::from_seed(seed).fork(STALLS);
     let count = if random.chance(0.25) { 1 + random.below(3) } else { 0 };
@@ -367,8 +365,8 @@ fn draw_stalls(seed: u64, clients: usize, secs: f64) -> Vec<(SharedInstant, Inci
 
 const STALLS: u64 = 0x5A12;
 
-/// Mostly a handful: what goes wrong between three goes wrong between thirty, and costs a
-/// hundredth.
+/// Draws the number of clients. Mostly a handful: bugs between thirty clients also show between
+/// three, at a hundredth of the cost.
 fn draw_clients(random: &mut Random) -> usize {
     let few = 2 + random.below(3);
     (match random.below(1_000) {
@@ -387,14 +385,14 @@ fn draw_placement(random: &mut Random) -> Placement {
     }
 }
 
-/// From what is tight for so many to what is never used up.
+/// Draws a budget, from tight for this many clients to never used up.
 fn draw_budget(random: &mut Random, clients: usize) -> Budget {
     let least = 2_500.0 + 450.0 * clients as f64;
     let bytes_per_sec = least * libm::exp(random.between(0.0, 2.5));
     Budget { bytes_per_sec: bytes_per_sec as u32, burst_bytes: 1_500 + random.below(4_000) as u32 }
 }
 
-/// A machine that slept, or whose wall clock was set.
+/// Draws a clock step: a machine that slept, or whose wall clock was set.
 fn draw_step(random: &mut Random) -> Span {
     match random.below(3) {
         0 => Span::from_secs_f64(random.between(-0.5, 0.5)),
@@ -431,7 +429,7 @@ impl fmt::Display for Plan {
             write!(f, " [{} | {}]", link_line(up), link_line(down))?;
         }
         for (liar, by) in &self.liars {
-            write!(f, "; {liar} lies by {:.0} ms", by.as_millis_f64())?;
+            write!(f, "; {liar} reports {:.0} ms late", by.as_millis_f64())?;
         }
         for (late, at) in &self.late {
             write!(f, "; {late} joins at {:.1}", at.as_secs_f64())?;

@@ -21,7 +21,7 @@ fn some_hundred_worlds_keep_all_laws() {
         .collect();
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     let never_looked = tally.looked[..7].iter().position(|count| *count == 0);
-    assert_eq!(never_looked, None, "a law that nobody looks at");
+    assert_eq!(never_looked, None, "a law that is never checked");
 }
 
 #[test]

@@ -1,19 +1,19 @@
-//! Goal: whatever one client does, the others are about as right about each other as if it behaved.
-//! Method: the same scene with a player who behaves and with every kind that does not, in virtual
-//! time, so that the comparison is exact.
+//! Goal: whatever one client does, the error of the other clients about each other hardly grows.
+//! Method: the same world with an honest client and with every kind of attacker, in virtual time,
+//! so that the comparison is exact.
 
 use fairpath_campaign::SchedulerPlan;
-use fairpath_campaign::siege::{Attack, Damage, Defence, besiege};
+use fairpath_campaign::siege::{Attack, AttackDamage, Defence, besiege};
 use rayon::prelude::*;
 
-/// What a sound server has: speeds and jumps are checked, and nobody owns more than a handful.
+/// A well-configured server: it checks speeds and jumps, and limits objects per client.
 fn sound(scheduler: SchedulerPlan) -> Defence {
     Defence { scheduler, objects_max: 4, checks: true }
 }
 
 /// What each attack did, beside what the well-behaved player did in its place.
-fn all_attacks(defence: Defence, seed: u64) -> Vec<(Attack, Damage, f64)> {
-    let damages: Vec<Damage> =
+fn all_attacks(defence: Defence, seed: u64) -> Vec<(Attack, AttackDamage, f64)> {
+    let damages: Vec<AttackDamage> =
         Attack::ALL.into_par_iter().map(|attack| besiege(attack, defence, seed)).collect();
     let in_peace = damages[0].error;
     assert!(in_peace > 0.1, "they move, and are seen with some error: {in_peace}");
@@ -22,7 +22,7 @@ fn all_attacks(defence: Defence, seed: u64) -> Vec<(Attack, Damage, f64)> {
 }
 
 /// No kind of attack costs the others more than this on average. Ten seconds with a budget are
-/// noisy: who is told when depends on what a random attacker does.
+/// noisy: the schedule depends on the attacker's random actions.
 fn assert_harmless(defence: Defence, ratio_max: f64) {
     const SEEDS: u64 = 6;
     let mut ratios = [0.0; Attack::ALL.len()];
@@ -53,8 +53,9 @@ fn others_do_not_suffer_where_copies_are_shared_in_turns() {
     assert_harmless(sound(SchedulerPlan::DeterministicBudget(2.0, 0)), 1.10);
 }
 
-/// Whoever never confirms anything, or comes again and again, looks worse off than everybody, and
-/// the error-index serves the worst off first: unless they are told in turn.
+/// A client that never sends receipts, or reconnects again and again, has the largest error in the
+/// ledger, and the error index serves the largest error first; so it schedules silent receivers in
+/// turn.
 #[test]
 fn others_do_not_suffer_where_errors_are_made_equal() {
     assert_harmless(sound(SchedulerPlan::ErrorIndex(2.0)), 1.10);
@@ -63,11 +64,11 @@ fn others_do_not_suffer_where_errors_are_made_equal() {
 #[test]
 fn attacks_are_noticed() {
     let damages = all_attacks(sound(SchedulerPlan::Broadcast), 1);
-    let is_noticed = |damage: &Damage| damage.thrown_out + damage.refused > 0;
+    let is_noticed = |damage: &AttackDamage| damage.thrown_out + damage.refused > 0;
     let unnoticed: Vec<Attack> =
         damages.iter().filter(|(_, damage, _)| !is_noticed(damage)).map(|(attack, ..)| *attack).collect();
-    // What is repeated is dropped and counted, silent connections close by themselves, and receipts are
-    // not believed.
+    // What is repeated is dropped and counted, silent connections close by themselves, and receipts
+    // are not believed.
     let quiet = [Attack::None, Attack::Replays, Attack::HalfOpen, Attack::LateReceipts, Attack::NoReceipts];
     assert_eq!(unnoticed, quiet);
 }

@@ -5,9 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use fairpath::time::{SharedInstant, Span};
-use fairpath_games::tanks::{
-    BOXES_MAX, ConfigError, Ground, Match, Recorder, TANKS_MAX, TICK_RATE, TanksConfig,
-};
+use fairpath_games::tanks::{BOXES_MAX, ConfigError, Ground, Match, TANKS_MAX, TICK_RATE, TanksConfig};
 use fairpath_sim::trace::Trace;
 
 use crate::experiment::Progress;
@@ -81,13 +79,13 @@ impl TanksMatch {
     /// Plays it to its end, one step of progress per second.
     pub fn play(&self, progress: &dyn Progress) -> Result<Trace, RecordError> {
         let mut game = self.begin()?;
-        let mut recorder = Recorder::new(&game);
+        let mut recorder = game.recorder();
         progress.begin("playing tanks", self.secs.into());
         for sec in 1..=self.secs {
             let end = SharedInstant::ZERO + Span::from_secs(sec.into());
             while game.tanks().now() < end {
                 game.step();
-                recorder.note(&game);
+                recorder.record(game.tanks(), game.inputs());
             }
             progress.step();
         }

@@ -14,7 +14,8 @@ use fairpath_experiments::files::open_recording;
 use fairpath_experiments::record::{TanksMatch, Written};
 use fairpath_experiments::table::Table;
 use fairpath_experiments::trace::{TraceRow, read_states};
-use fairpath_games::tanks::{Ground, InputLog, TANKS_MAX, TanksConfig, state_rows};
+use fairpath_games::shared::{InputLog, state_rows};
+use fairpath_games::tanks::{Ground, TANKS_MAX, Tanks, TanksConfig};
 use fairpath_laws::law;
 use fairpath_laws::proptest::prelude::*;
 use fairpath_sim::trace::{InputRow, Metadata, StateRow, Trace};
@@ -108,11 +109,11 @@ fn the_files_replay_to_the_states_they_hold() {
         let trace = read_back(&path);
         let ground = Ground::Generated { boxes: MATCH.boxes };
         let config = TanksConfig { tanks: [3, 2], ground, ..TanksConfig::default() };
-        let log = InputLog::from_trace(config, &trace).unwrap();
+        let log = InputLog::<Tanks>::from_trace(config, &trace).unwrap();
         let mut replay = log.replay().unwrap();
-        let mut states: Vec<StateRow> = state_rows(replay.tanks()).collect();
+        let mut states: Vec<StateRow> = state_rows(replay.game()).collect();
         while replay.step() {
-            states.extend(state_rows(replay.tanks()));
+            states.extend(state_rows(replay.game()));
         }
         // As text, where −0 is not 0.
         assert_eq!(StateRow::to_csv(&states).unwrap(), StateRow::to_csv(&trace.states).unwrap());

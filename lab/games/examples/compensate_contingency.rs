@@ -6,7 +6,7 @@
 
 use fairpath::vector::Vec2;
 use fairpath_compensate::{Contingencies, Contingency};
-use fairpath_games::jet_car::{Gust, Input, JetCarConfig, Scene};
+use fairpath_games::jet_car::{Gust, Input, JetCarConfig, JetCarScene};
 
 fn main() {
     let [alone, ordered] = [false, true].map(lives_after_a_gust);
@@ -16,7 +16,7 @@ fn main() {
 
 fn lives_after_a_gust(has_order: bool) -> u32 {
     let rules = JetCarConfig::default();
-    let mut scene = Scene::new(&rules);
+    let mut scene = JetCarScene::new(&rules);
     let mut orders = Contingencies::new();
     if has_order {
         // As fast to the right as no player would fly: full thrust to the left for half a second.

@@ -12,7 +12,7 @@ use fairpath::time::{LocalInstant, SharedInstant, Span};
 use fairpath_compensate::{
     ENTRIES_DEFAULT, Epoch, FixedTicks, InputQueue, Lead, Margin, Metronome, Padding, Snapshot,
 };
-use fairpath_games::jet_car::{Input, JetCarConfig, Scene, TICK_RATE};
+use fairpath_games::jet_car::{Input, JetCarConfig, JetCarScene, TICK_RATE};
 use fairpath_sim::{Link, LinkConfig, Loss};
 
 /// How many unacknowledged inputs each packet carries.
@@ -47,7 +47,7 @@ struct Outcome {
 }
 
 /// What a server sends: its state, and how early the client's inputs come.
-type Answer = (Snapshot<Scene>, Option<Margin>);
+type Answer = (Snapshot<JetCarScene>, Option<Margin>);
 
 fn play(link: &LinkConfig) -> Outcome {
     let rules = JetCarConfig { secs: 3_600, ..JetCarConfig::default() };
@@ -57,7 +57,7 @@ fn play(link: &LinkConfig) -> Outcome {
     let mut hands = dice.fork(2);
     let mut input = Input::IDLE;
 
-    let mut state = Scene::new(&rules);
+    let mut state = JetCarScene::new(&rules);
     let mut queue = InputQueue::new(0, Padding::new(Input::IDLE));
     let start = Snapshot { epoch: Epoch(1), tick: 0, state: state.clone() };
     let mut client = FixedTicks::<JetCarConfig>::new(start, ENTRIES_DEFAULT);

@@ -10,7 +10,7 @@ use fairpath::random::Random;
 use fairpath::time::{LocalInstant, SharedInstant, Span};
 use fairpath::vector::Vector;
 use fairpath_compensate::{ENTRIES_DEFAULT, Epoch, FreeRunning, HeldInput, Prototype, Reply};
-use fairpath_games::jet_car::{Car, Input, JetCarConfig, Scene, TICK_RATE};
+use fairpath_games::jet_car::{Car, Input, JetCarConfig, JetCarScene, TICK_RATE};
 use fairpath_sim::{Link, LinkConfig};
 
 fn main() {
@@ -33,11 +33,11 @@ fn play(one_way: Span, jitter: Span) -> [(f64, f64); 3] {
     let link = LinkConfig::default().delay(one_way).jitter_uniform(jitter);
     let dice = Random::from_seed(1);
     let mut up: Link<(LocalInstant, Input)> = Link::new(link.clone(), dice.fork(0));
-    let mut down: Link<Reply<Scene>> = Link::new(link, dice.fork(1));
+    let mut down: Link<Reply<JetCarScene>> = Link::new(link, dice.fork(1));
     let mut choice = dice.fork(2);
     let mut input = Input::IDLE;
 
-    let mut server = Scene::new(&rules);
+    let mut server = JetCarScene::new(&rules);
     let mut hands = HeldInput::new(Input::IDLE);
     let mut client = FreeRunning::<JetCarConfig>::new(server.clone(), TICK_RATE, ENTRIES_DEFAULT);
     let mut prototype = Prototype::<JetCarConfig>::new(server.clone(), TICK_RATE, ENTRIES_DEFAULT);

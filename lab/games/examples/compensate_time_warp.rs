@@ -1,5 +1,5 @@
 //! A shooter 200 ms away aims at what its screen shows, and the server judges: where the victim is
-//! now, or where the shooter saw it. A cap on the rewinding bounds how far behind cover somebody is
+//! now, or where the shooter saw it. A cap on the rewinding bounds how far behind cover a player is
 //! hit.
 //!
 //! `cargo run --release -p fairpath-games --example compensate_time_warp`
@@ -50,7 +50,7 @@ fn judge(now: SharedInstant, seen_at: SharedInstant, rewind_max: Span) -> Verdic
     Verdict { is_hit: seen[0].state.position.distance(aimed_at) < REACH, rewound: now - at }
 }
 
-/// Somebody who runs for cover.
+/// A player that runs for cover.
 fn running(at: SharedInstant) -> State<Vec2> {
     State::moving(Vec2::new(25.0 * at.as_secs_f64(), 0.0), Vec2::new(25.0, 0.0))
 }

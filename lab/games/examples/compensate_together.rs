@@ -1,5 +1,5 @@
-//! Three ways for several machines to agree: buckets (everybody waits 100 ms and plays together),
-//! local lag (only shots wait), and trailing states (nobody waits, and what came late is mended).
+//! Three ways for several peers to agree: buckets (every peer waits 100 ms and plays together),
+//! local lag (only shots wait), and trailing states (no peer waits, and late inputs are repaired).
 //!
 //! `cargo run --release -p fairpath-games --example compensate_together`
 
@@ -28,7 +28,7 @@ fn buckets() {
                 let issued = now - delay;
                 if issued >= 0 && issued % 100 == 0 {
                     let filed = buckets.file(player, SharedInstant::from_millis(issued), issued);
-                    assert!(matches!(filed, BucketOutcome::Bucket(_)), "within 100 ms nobody is late");
+                    assert!(matches!(filed, BucketOutcome::Bucket(_)), "within 100 ms no peer is late");
                 }
             }
         }

@@ -61,7 +61,7 @@ impl Watched {
     fn watch(&mut self, game: &Match) {
         self.play.watch(game.ethereal());
         let frames: Vec<PlayerFrame> = game.ethereal().frames().collect();
-        for (frame, seat) in frames.iter().zip(game.seats()) {
+        for (frame, seat) in frames.iter().zip(game.drivers()) {
             let Some(kind) = seat.temperament().filter(|_| frame.is_alive) else { continue };
             let row = &mut self.by_temperament[kind as usize];
             let friends = frames.iter().filter(|other| other.team == frame.team && other.id != frame.id);
@@ -73,7 +73,7 @@ impl Watched {
         }
         for event in game.ethereal().events() {
             if let fairpath_games::ethereal::Event::Died { player, by, .. } = event {
-                let kind = |id: &fairpath::number::EntityId| game.seats()[id.0 as usize].temperament();
+                let kind = |id: &fairpath::number::EntityId| game.drivers()[id.0 as usize].temperament();
                 if let (Some(victim), Some(killer)) = (kind(player), kind(by)) {
                     self.by_temperament[victim as usize].deaths += 1;
                     self.by_temperament[killer as usize].kills += 1;

@@ -8,8 +8,8 @@
 use fairpath::converge::Convergence;
 use fairpath::random::Random;
 use fairpath::time::{SharedInstant, Span};
-use fairpath_games::jet_car::{Bot, Input, JetCar, JetCarConfig, Scene, Skill, TICK_RATE};
-use fairpath_games::online::{Extrapolated, Heard, Screen, Way};
+use fairpath_games::jet_car::{Bot, Input, JetCar, JetCarConfig, JetCarScene, Skill, TICK_RATE};
+use fairpath_games::online::{ClientDisplay, Extrapolated, Loopback, Uncompensated};
 use fairpath_sim::LinkConfig;
 
 const RTTS_MS: [i64; 8] = [0, 20, 40, 100, 200, 400, 800, 1600];
@@ -22,10 +22,10 @@ fn main() {
         let mut line = format!("{:6}", rtt.as_millis_f64());
         for rules in [JetCarConfig::default(), JetCarConfig::windy()] {
             let (fresh, used_to) = (Skill::default(), Skill::default().used_to(rtt));
-            let heard = || Heard::new(Scene::new(&rules), TICK_RATE);
+            let heard = || Uncompensated::new(JetCarScene::new(&rules), TICK_RATE);
             let extrapolated = || {
-                let own = |scene: &Scene| scene.car.state();
-                Extrapolated::new(Scene::new(&rules), TICK_RATE, Convergence::default(), own)
+                let own = |scene: &JetCarScene| scene.car.state();
+                Extrapolated::new(JetCarScene::new(&rules), TICK_RATE, Convergence::default(), own)
             };
             line += &mean(seeds, |seed| play(rules, seed, rtt, fresh, heard()));
             line += &mean(seeds, |seed| play(rules, seed, rtt, used_to, heard()));
@@ -36,18 +36,18 @@ fn main() {
 }
 
 /// A run over a link with this round trip, half of it each way.
-fn play<S: Screen<JetCarConfig>>(
+fn play<S: ClientDisplay<JetCarConfig>>(
     rules: JetCarConfig,
     seed: u64,
     rtt: Span,
     skill: Skill,
     screen: S,
-) -> Scene {
+) -> JetCarScene {
     let Ok(mut game) = JetCar::new(rules, seed) else { unreachable!("the default rules are sound") };
     let dice = Random::from_seed(seed);
     let mut bot = Bot::new(skill, dice.fork(1 << 32));
     let link = LinkConfig::default().delay(rtt.scaled(0.5));
-    let mut way = Way::new(&link, &dice, TICK_RATE, Input::IDLE, screen);
+    let mut way = Loopback::new(&link, &dice, TICK_RATE, Input::IDLE, screen);
     for tick in 0.. {
         if game.is_over() {
             break;
@@ -67,8 +67,8 @@ fn play<S: Screen<JetCarConfig>>(
     game.scene().clone()
 }
 
-fn mean(seeds: u64, run: impl Fn(u64) -> Scene) -> String {
-    let runs: Vec<Scene> = (0..seeds).map(run).collect();
-    let of = |part: fn(&Scene) -> f64| runs.iter().map(part).sum::<f64>() / seeds as f64;
+fn mean(seeds: u64, run: impl Fn(u64) -> JetCarScene) -> String {
+    let runs: Vec<JetCarScene> = (0..seeds).map(run).collect();
+    let of = |part: fn(&JetCarScene) -> f64| runs.iter().map(part).sum::<f64>() / seeds as f64;
     format!(" {:6.0} ({:3.1})", of(|run| f64::from(run.score)), of(|run| f64::from(3 - run.lives)))
 }

@@ -1,19 +1,18 @@
-//! The reference games of Fairpath: small worlds that move the way games move, for tests,
-//! experiments and play.
+//! The reference games of Fairpath: small deterministic worlds for tests, experiments and play.
 //!
 //! In order: deterministic, honest, quick, fun. The same seed and the same inputs give the same
-//! bits on every platform; nothing here reads a clock, a socket or anybody else's dice. A game is
-//! stepped tick by tick, shows everything a recorder wants to know, and is replayed from its seed
-//! and its inputs alone.
+//! bits on every platform. No game reads a clock, a socket or another random generator. A game is
+//! stepped tick by tick, exposes its whole state to recorders, and is replayed from its seed and
+//! its inputs.
 //!
 //! - [`tanks`]: two teams, boxes, flags and shots, after BZFlag; motion is linear and circular
 //! - [`ethereal`]: two teams on foot, walls, health, ammunition; free movement in all directions
 //! - [`race`]: cars on walled tracks, laps, four drivers with lines and mistakes of their own
-//! - [`jet_car`]: a car with thrusters and no brakes among things that come down; needs feedback
-//! - [`sailing`]: a boat, a sail on a rope, a rudder, shifting winds, and a buoy to reach before
-//!   the opponent
-//! - [`online`]: both ends of a game whose player is far from its server
-//! - [`shared`]: what games have in common: logs, replays and traces
+//! - [`jet_car`]: a car with thrusters and no brakes among falling obstructions; steering needs
+//!   feedback
+//! - [`sailing`]: boats with a sheet and a rudder in shifting winds; the first at the buoy wins
+//! - [`online`]: client and server of a game played over a network
+//! - [`shared`]: what all games use: logs, replays, traces, ranges of configuration values
 //!
 //! Ten seconds of two against two:
 //!
@@ -36,8 +35,8 @@
 //!
 //! ## Not here
 //!
-//! Screens, sound, sockets, files. A person's hands arrive as the same [`tanks::Input`] a bot
-//! gives.
+//! Screens, sound, sockets, files. A person's input arrives as the same [`tanks::Input`] that a bot
+//! returns.
 #![forbid(unsafe_code)]
 
 pub mod ethereal;

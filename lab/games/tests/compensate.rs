@@ -18,10 +18,10 @@ mod trailing;
 use fairpath::random::Random;
 use fairpath::vector::Vec2;
 use fairpath_games::jet_car::{self, JetCar, JetCarConfig};
-use fairpath_games::sailing::{self, Helm, Sailing, SailingConfig};
+use fairpath_games::sailing::{self, Sailing, SailingConfig, SailingPredictor};
 
 /// A field with things on it, and no dice to come.
-fn jet_car(seed: u64) -> (JetCarConfig, jet_car::Scene) {
+fn jet_car(seed: u64) -> (JetCarConfig, jet_car::JetCarScene) {
     let rules = JetCarConfig::default();
     let mut game = JetCar::new(rules, seed).expect("sound rules");
     game.step(jet_car::Input::IDLE, 300);
@@ -29,11 +29,11 @@ fn jet_car(seed: u64) -> (JetCarConfig, jet_car::Scene) {
 }
 
 /// A boat under sail in a steady wind.
-fn sailing() -> (Helm, sailing::Scene) {
+fn sailing() -> (SailingPredictor, sailing::SailingScene) {
     let rules = SailingConfig { boats: 1, buoy: Vec2::new(1e5, 0.0), ..SailingConfig::default() };
     let mut game = Sailing::new(rules.clone(), 1).expect("sound rules");
     game.step(&[sailing::Input::new(0.7, 0.0)], 200);
-    (Helm { rules, seat: 0 }, game.scene().clone())
+    (SailingPredictor { rules, seat: 0 }, game.scene().clone())
 }
 
 /// Thrusters, another choice about five times a second.

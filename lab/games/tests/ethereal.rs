@@ -1,6 +1,6 @@
-//! The laws of Ethereal: it replays to the bit, from memory and from XML; nobody is ever in a wall,
-//! too fast or healthier than healthy; shots are judged when they should be; and bots play like
-//! players, each in its own way.
+//! The laws of Ethereal: it replays to the bit, from memory and from XML; no player is ever in a
+//! wall, too fast or healthier than healthy; shots are judged when they should be; and bots play
+//! like players, each in its own way.
 
 #[path = "ethereal/bots.rs"]
 mod bots;
@@ -62,7 +62,7 @@ fn assert_sound(ethereal: &Ethereal) {
     }
 }
 
-/// Somebody who presses keys at random, and keeps each choice for a while.
+/// Random inputs that are each kept for a while.
 fn random_inputs(ethereal: &Ethereal, random: &mut Random, held: &mut Vec<Input>) {
     held.resize(ethereal.players().len(), Input::IDLE);
     for input in held {

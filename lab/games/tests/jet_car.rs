@@ -18,8 +18,7 @@ fn game(config: JetCarConfig, seed: u64) -> JetCar {
     JetCar::new(config, seed).expect("sound rules")
 }
 
-/// Somebody who presses thrusters at random, some of them impossible, and keeps each choice for a
-/// while.
+/// Random inputs, some of them out of range, that are each kept for a while.
 fn random_input(random: &mut Random, held: &mut Input) -> Input {
     if random.chance(0.05) {
         *held = match random.below(8) {

@@ -5,8 +5,8 @@
 use fairpath::random::Random;
 use fairpath::time::{LocalInstant, Span};
 use fairpath_compensate::{Epoch, Reply};
-use fairpath_games::jet_car::{self, JetCarConfig, Run};
-use fairpath_games::online::{Portable, read_input, read_reply, write_input, write_reply};
+use fairpath_games::jet_car::{self, JetCarConfig, JetCarRun};
+use fairpath_games::online::{WireState, read_input, read_reply, write_input, write_reply};
 use fairpath_games::sailing::{self, Current, Regatta, SailingConfig, Trim, Wind};
 
 fn reply<S>(state: S) -> Reply<S> {
@@ -19,14 +19,14 @@ fn reply<S>(state: S) -> Reply<S> {
     }
 }
 
-fn there_and_back<S: Portable + PartialEq + std::fmt::Debug + Clone>(state: &S) -> Vec<u8> {
+fn there_and_back<S: WireState + PartialEq + std::fmt::Debug + Clone>(state: &S) -> Vec<u8> {
     let bytes = write_reply(&reply(state.clone()));
     assert_eq!(read_reply::<S>(&bytes), Ok(reply(state.clone())));
     bytes
 }
 
 /// Cut anywhere it is refused; bent anywhere it is refused or it is another sound state.
-fn survives<S: Portable + std::fmt::Debug>(bytes: &[u8], random: &mut Random) {
+fn survives<S: WireState + std::fmt::Debug>(bytes: &[u8], random: &mut Random) {
     for cut in 0..bytes.len() {
         assert!(read_reply::<S>(&bytes[..cut]).is_err());
     }
@@ -45,7 +45,7 @@ fn survives<S: Portable + std::fmt::Debug>(bytes: &[u8], random: &mut Random) {
 #[test]
 fn a_jet_car_scene_keeps_every_bit_and_fits_a_datagram() {
     let mut random = Random::from_seed(1);
-    let mut run = Run::of_bot(JetCarConfig::windy(), 5).unwrap();
+    let mut run = JetCarRun::of_bot(JetCarConfig::windy(), 5).unwrap();
     let mut longest = 0;
     while !run.game().is_over() {
         run.step();
@@ -53,7 +53,7 @@ fn a_jet_car_scene_keeps_every_bit_and_fits_a_datagram() {
         longest = longest.max(bytes.len());
     }
     assert!((150..900).contains(&longest), "{longest} bytes");
-    survives::<jet_car::Scene>(&there_and_back(run.game().scene()), &mut random);
+    survives::<jet_car::JetCarScene>(&there_and_back(run.game().scene()), &mut random);
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn a_sailing_scene_keeps_every_bit() {
         regatta.step();
         there_and_back(regatta.race().scene());
     }
-    survives::<sailing::Scene>(&there_and_back(regatta.race().scene()), &mut random);
+    survives::<sailing::SailingScene>(&there_and_back(regatta.race().scene()), &mut random);
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! The laws of the race: it replays to the bit, cars stay on the road and within what tyres can do,
-//! laps are counted right, and everybody gets round, each in their own way.
+//! laps are counted right, and every bot completes them in its own style.
 
 #[path = "race/cars.rs"]
 mod cars;
@@ -32,7 +32,7 @@ fn bots(track: &Arc<Track>, seed: u64) -> Heat {
     Heat::of_bots(Arc::clone(track), RaceConfig::default(), seed).expect("sound rules")
 }
 
-/// Somebody who presses pedals and turns the wheel at random, and keeps each choice for a while.
+/// Random inputs that are each kept for a while.
 fn random_inputs(cars: usize, random: &mut Random, held: &mut Vec<Input>) {
     held.resize(cars, Input::IDLE);
     for input in held {

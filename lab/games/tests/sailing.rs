@@ -22,7 +22,7 @@ fn in_wind(wind: Wind) -> SailingConfig {
     SailingConfig { wind, ..SailingConfig::default() }
 }
 
-/// Somebody who pulls sheets and rudder at random, some of it impossible, and keeps each choice for
+/// Random inputs, some of them out of range, that are each kept for
 /// a while.
 fn random_input(random: &mut Random, held: &mut Input) -> Input {
     if random.chance(0.03) {

@@ -1,4 +1,4 @@
-//! The laws of the tank game: it replays to the bit, nobody is ever inside anything or faster than
+//! The laws of the tank game: it replays to the bit, no tank is ever inside anything or faster than
 //! allowed, shots and flags keep their rules, and bots drive like players.
 
 #[path = "tanks/bots.rs"]
@@ -69,7 +69,7 @@ fn assert_sound(tanks: &Tanks) {
     }
 }
 
-/// Somebody who presses buttons at random, and keeps each choice for a while.
+/// Random inputs that are each kept for a while.
 fn random_inputs(tanks: usize, random: &mut Random, held: &mut Vec<Input>) {
     held.resize(tanks, Input::IDLE);
     for input in held {

@@ -17,7 +17,7 @@ use fairpath::session::{Budget, Class, ClassId, Client, ClientConfig, Server, Se
 use fairpath::time::Span;
 use fairpath::trigger::Trigger;
 use fairpath::vector::{Vec2, Vector};
-use fairpath_games::online::{Fairness, Hall, SHOT, TANK};
+use fairpath_games::online::{FairnessReport, GameRooms, SHOT, TANK};
 use fairpath_net::middleman::{Middleman, MiddlemanConfig};
 use fairpath_net::{
     Fingerprint, Identity, NetClient, NetClientConfig, NetServer, NetServerConfig, Trust, new_epoch,
@@ -179,17 +179,17 @@ pub(crate) fn run_server(folder: &Path, served_at: &str, shown_at: &str) -> Done
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         told.store(true, Ordering::Relaxed);
     });
-    let mut hall = Hall::new(SEED);
+    let mut hall = GameRooms::new(SEED);
     let mut told_at = Instant::now();
     while !is_over.load(Ordering::Relaxed) {
         server.frame(|session, now| {
             while let Some(event) = session.poll_event() {
-                hall.hear(session, &event, now);
+                hall.handle_event(session, &event, now);
             }
             hall.play(session, now);
             if told_at.elapsed() > Duration::from_millis(500) {
                 told_at = Instant::now();
-                Fairness::tell_all(session);
+                FairnessReport::send_to_all(session);
             }
         });
         std::thread::sleep(LOOK_EVERY);

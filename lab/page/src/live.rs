@@ -2,8 +2,8 @@
 //!
 //! JavaScript has the WebTransport; this module has the [`Client`] and the game, with the run loop
 //! that [`fairpath::session`] prescribes. A tank belongs to the player and is replicated to the
-//! others ([`Crew`](fairpath_games::online::Crew)). All other games run at the server, and a
-//! [`Guest`](fairpath_games::online::Guest) plays them.
+//! others ([`TankPublisher`](fairpath_games::online::TankPublisher)). All other games run at the server, and a
+//! [`HostedClient`](fairpath_games::online::HostedClient) plays them.
 
 mod guest;
 mod tanks;
@@ -14,7 +14,7 @@ use fairpath::session::{Class, Client, ClientConfig, ClientEvent};
 use fairpath::time::{LocalInstant, Span};
 use fairpath::trigger::Trigger;
 use fairpath::vector::Vec2;
-use fairpath_games::online::{FAIRNESS, Fairness, HostedJetCar, HostedRace, HostedSailing, SHOT, TANK};
+use fairpath_games::online::{FAIRNESS, FairnessReport, HostedJetCar, HostedRace, HostedSailing, SHOT, TANK};
 use fairpath_games::tanks::ConfigError;
 
 use self::guest::HostedPlayer;
@@ -40,7 +40,7 @@ pub struct Live {
     table: Box<dyn OnlineGame>,
     hands: Hands,
     is_compensated: bool,
-    fairness: Option<Fairness>,
+    fairness: Option<FairnessReport>,
     sessions: u32,
 }
 
@@ -129,7 +129,7 @@ impl Live {
                     self.table.begin(&mut self.session);
                 }
                 ClientEvent::Called { method: FAIRNESS, bytes, .. } => {
-                    self.fairness = Fairness::from_bytes(bytes).ok();
+                    self.fairness = FairnessReport::from_bytes(bytes).ok();
                 }
                 _ => self.table.hear(&event),
             }
@@ -148,7 +148,7 @@ impl Live {
     pub fn standing(&self, now: LocalInstant) -> [f64; 7] {
         let statistics = self.session.statistics();
         let millis = |span: Option<Span>| span.map_or(0.0, Span::as_millis_f64);
-        let Fairness { own, mean, spread, players } = self.fairness.unwrap_or_default();
+        let FairnessReport { own, mean, spread, players } = self.fairness.unwrap_or_default();
         let uncertainty = self.session.clock_uncertainty(now);
         let received = statistics.vectors_received as f64;
         [millis(statistics.round_trip), millis(uncertainty), received, players.into(), own, mean, spread]
@@ -173,7 +173,7 @@ mod tests {
     use fairpath::session::{ConnectionId, Server, ServerConfig, Token};
     use fairpath::time::SharedInstant;
     use fairpath::vector::Vector;
-    use fairpath_games::online::Hall;
+    use fairpath_games::online::GameRooms;
 
     const ABOUT: About = About { seed: 1, threshold: 0.3, model: MotionKind::Circular };
 
@@ -184,7 +184,7 @@ mod tests {
         let classes = [(TANK, class().with_model(ABOUT.model)), (SHOT, class())];
         let config = ServerConfig::new(classes, 1);
         let mut server = Server::<Vec2>::new(config, Box::new(Broadcast), Random::from_seed(2));
-        let mut hall = Hall::new(ABOUT.seed);
+        let mut hall = GameRooms::new(ABOUT.seed);
         let mut live = Live::new(game, ABOUT, &Random::from_seed(3)).expect("sound");
         live.set(false, true);
         let mut link = ConnectionId(0);
@@ -198,11 +198,11 @@ mod tests {
             live.session().handle_timeout(local);
             server.handle_timeout(shared);
             while let Some(event) = server.poll_event() {
-                hall.hear(&mut server, &event, shared);
+                hall.handle_event(&mut server, &event, shared);
             }
             hall.play(&mut server, shared);
             if step % 100 == 0 {
-                Fairness::tell_all(&mut server);
+                FairnessReport::send_to_all(&mut server);
             }
             live.drive(0.5, 1.0, true, local);
             while let Some(bytes) = live.session().poll_stream(local) {

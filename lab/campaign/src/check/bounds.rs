@@ -1,4 +1,4 @@
-//! Everything that is kept is within its bound, whatever the peers do.
+//! Every queue stays within its bound, whatever the peers do.
 
 use fairpath::ledger::REMEMBERED_MAX;
 use fairpath::session::Queues;
@@ -10,11 +10,11 @@ use fairpath::time::SharedInstant;
 
 use super::{Findings, Law};
 
-/// Looks at what is kept.
+/// Checks the sizes of queues.
 #[derive(Debug, Default)]
-pub(crate) struct Bounds;
+pub(crate) struct BoundCheck;
 
-impl Bounds {
+impl BoundCheck {
     pub(crate) fn on_queues(&self, who: &str, queues: &Queues, now: SharedInstant, findings: &mut Findings) {
         let bounds = [
             ("bytes in the outbox", queues.outbox_bytes, OUTBOX_BYTES_MAX),
@@ -27,11 +27,15 @@ impl Bounds {
             ("events", queues.events, EVENTS_MAX),
         ];
         for (what, count, max) in bounds {
-            findings.check(Law::Bounds, now, count <= max, || format!("{who} keeps {count} {what}"));
+            findings.check(Law::Bounds, now, count <= max, || {
+                format!("{who} holds {count} {what}, more than {max}")
+            });
         }
     }
 
     pub(crate) fn on_copies(&self, count: usize, now: SharedInstant, findings: &mut Findings) {
-        findings.check(Law::Bounds, now, count <= REMEMBERED_MAX, || format!("a page keeps {count} copies"));
+        findings.check(Law::Bounds, now, count <= REMEMBERED_MAX, || {
+            format!("a ledger holds {count} copies for a receiver")
+        });
     }
 }

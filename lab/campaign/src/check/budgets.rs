@@ -1,9 +1,9 @@
-//! No more bytes than the budget, no copies sooner than their class allows, no more claims than the
-//! scheduler may make.
+//! Bytes stay within the budget, copies keep the class's least interval, claims stay within the
+//! scheduler's budget.
 //!
-//! The model: for each link a bucket that every datagram drinks from and that never goes empty.
-//! Streams may borrow from the real bucket; here they drink nothing, so this is what datagrams may
-//! take at most.
+//! The model: a token bucket for each link that every datagram draws from and that must not become
+//! negative. Streams draw from the real bucket too; here they do not, so this is the upper bound
+//! for datagrams.
 
 use std::collections::BTreeMap;
 
@@ -16,41 +16,41 @@ use fairpath_sim::DatagramRoute;
 use super::{Findings, Law};
 use crate::plan::SchedulerPlan;
 
-/// What was spent.
+/// The bytes, copies and claims spent.
 #[derive(Debug)]
-pub(crate) struct Budgets {
+pub(crate) struct BudgetCheck {
     budget: Budget,
     interval_min: Span,
     scheduler: SchedulerPlan,
-    /// By transport and direction. Real ones outlive a transport: so much is given away here with
-    /// each.
-    buckets: BTreeMap<DatagramRoute, Bucket>,
+    /// One bucket per transport and direction. A real bucket outlives its transport, so this model
+    /// allows one more burst per transport.
+    buckets: BTreeMap<DatagramRoute, BudgetBucket>,
     departed: BTreeMap<(EntityId, ReceiverId), SharedInstant>,
-    claims: Claims,
+    claims: ClaimCount,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Bucket {
+struct BudgetBucket {
     level: f64,
     at: SharedInstant,
 }
 
-/// How many claims were made, and how many may have been.
+/// The claims made, and the claims allowed.
 #[derive(Clone, Copy, Debug, Default)]
-struct Claims {
+struct ClaimCount {
     made: f64,
     allowed: f64,
     new: f64,
     most: f64,
 }
 
-impl Budgets {
+impl BudgetCheck {
     pub(crate) fn new(budget: Budget, interval_min: Span, scheduler: SchedulerPlan) -> Self {
         let (buckets, departed) = (BTreeMap::new(), BTreeMap::new());
-        Self { budget, interval_min, scheduler, buckets, departed, claims: Claims::default() }
+        Self { budget, interval_min, scheduler, buckets, departed, claims: ClaimCount::default() }
     }
 
-    /// A datagram left. A client's own clock may be `ppm` faster than time.
+    /// Takes in a sent datagram. A client's clock may be `ppm` too fast.
     pub(crate) fn on_sent(
         &mut self,
         way: DatagramRoute,
@@ -61,24 +61,24 @@ impl Budgets {
     ) {
         let (rate, burst) = (f64::from(self.budget.bytes_per_sec), f64::from(self.budget.burst_bytes));
         let rate = rate * (1.0 + ppm * 1e-6);
-        let full = Bucket { level: burst, at };
+        let full = BudgetBucket { level: burst, at };
         let bucket = self.buckets.entry(way).or_insert(full);
         let since = (at - bucket.at).as_secs_f64();
-        *bucket = Bucket { level: (bucket.level + rate * since).min(burst) - bytes as f64, at };
+        *bucket = BudgetBucket { level: (bucket.level + rate * since).min(burst) - bytes as f64, at };
         let level = bucket.level;
-        // A byte for rounding.
+        // One byte of tolerance for rounding.
         findings.check(Law::Budget, at, level >= -1.0, || {
             let who = if way.is_up { "client" } else { "the server to client" };
-            format!("{who} {} sent {:.0} bytes more than its budget", way.client, -level)
+            format!("{who} {} exceeded its budget by {:.0} bytes", way.client, -level)
         });
     }
 
-    /// A client whose clock jumps ahead believes that its bucket is full.
+    /// Takes in a clock step: a client whose clock jumps ahead fills its bucket.
     pub(crate) fn on_step(&mut self, client: usize) {
         self.buckets.retain(|way, _| way.client != client || !way.is_up);
     }
 
-    /// A copy left.
+    /// Takes in a departed copy.
     pub(crate) fn on_departed(
         &mut self,
         pair: (EntityId, ReceiverId),
@@ -88,11 +88,11 @@ impl Budgets {
         let before = self.departed.insert(pair, at);
         let is_late_enough = before.is_none_or(|before| at - before >= self.interval_min);
         findings.check(Law::Budget, at, is_late_enough, || {
-            format!("receiver {} is told of object {} too often", pair.1.0, pair.0.0)
+            format!("receiver {} gets object {} too often", pair.1.0, pair.0.0)
         });
     }
 
-    /// Pairs begin anew.
+    /// Forgets removed pairs.
     pub(crate) fn on_removed(&mut self, left: Removed) {
         self.departed.retain(|(entity, receiver), _| match left {
             Removed::Entity(gone) => *entity != gone,
@@ -101,7 +101,8 @@ impl Budgets {
         });
     }
 
-    /// A trigger, and how many of so many candidates were claimed for; some had never been told.
+    /// Takes in a trigger: its candidates, the copies claimed, and the candidates without any
+    /// earlier copy.
     pub(crate) fn on_trigger(
         &mut self,
         candidates: usize,
@@ -116,18 +117,18 @@ impl Budgets {
         claims.allowed += allowed.min(candidates as f64);
         claims.new += new as f64;
         claims.most = claims.most.max(candidates as f64);
-        // By chance, five standard deviations; in turns, one round.
+        // Tolerance: five standard deviations for random schedulers, one round for the others.
         let slack = 5.0 * (claims.allowed * claims.most).sqrt() + 2.0 * claims.most + claims.new;
         let (made, allowed) = (claims.made, claims.allowed);
         findings.check(Law::Budget, at, made <= allowed + slack, || {
-            format!("the scheduler claimed {made:.0} copies, where {allowed:.0} may be")
+            format!("the scheduler claimed {made:.0} copies, more than {allowed:.0}")
         });
     }
 
-    /// Another server: everything begins anew.
+    /// Forgets everything, for a restarted server.
     pub(crate) fn on_restarted(&mut self) {
         self.buckets.clear();
         self.departed.clear();
-        self.claims = Claims::default();
+        self.claims = ClaimCount::default();
     }
 }

@@ -1,8 +1,8 @@
-//! No promised message is lost, doubled or reordered within a session; a session that is lost names
-//! the rest.
+//! No reliable message is lost, duplicated or reordered within a session; a lost session lists the
+//! undelivered ones.
 //!
-//! The model: messages travel in lanes, one for each sender's session, target and delivery, and are
-//! numbered in each. What arrives says its lane and number.
+//! The model: messages belong to lanes, one for each sender's session, target and delivery, and are
+//! numbered within their lane. Every message carries its lane and number.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,19 +11,19 @@ use fairpath::time::SharedInstant;
 
 use super::{Findings, Law};
 
-/// A lane, by the order in which they were opened.
+/// A lane's number, in the order of creation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct LaneId(u32);
+pub(crate) struct CallLaneId(u32);
 
-/// What a message carries: enough to tell which it is.
+/// The content of a test message: its lane and number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Parcel {
-    lane: LaneId,
+pub(crate) struct NumberedCall {
+    lane: CallLaneId,
     number: u32,
 }
 
-impl Parcel {
-    /// So many bytes, at least eight.
+impl NumberedCall {
+    /// Encodes it in `len` bytes, at least eight.
     pub(crate) fn to_bytes(self, len: usize) -> Vec<u8> {
         let mut bytes = [self.lane.0.to_le_bytes(), self.number.to_le_bytes()].concat();
         bytes.resize(len.max(8), 0);
@@ -32,13 +32,13 @@ impl Parcel {
 
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
-        Some(Self { lane: LaneId(word(0)?), number: word(4)? })
+        Some(Self { lane: CallLaneId(word(0)?), number: word(4)? })
     }
 }
 
 /// Messages of one session to one target in one delivery class.
 #[derive(Debug)]
-struct Lane {
+struct CallLane {
     name: String,
     delivery: Delivery,
     sent: u32,
@@ -46,34 +46,35 @@ struct Lane {
     newest: Option<u32>,
     receiver: Option<String>,
     named: BTreeSet<u32>,
-    end: End,
+    end: LaneEnd,
 }
 
-/// What became of the session that a lane belongs to.
+/// The state of a lane's session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    /// It lives: everything must arrive in the end.
+enum LaneEnd {
+    /// It lives: every message must arrive eventually.
     Open,
-    /// It was lost: everything must have arrived, or been named.
+    /// It was lost: every message must have arrived or be listed as undelivered.
     Lost,
-    /// An end of it died, or somebody on the way may have refused: nothing is owed, but nothing
-    /// comes twice either.
+    /// One end died, or a message may have been refused: nothing is owed, but no message may arrive
+    /// twice.
     Excused,
 }
 
-/// All lanes of a world.
+/// All lanes of a run.
 #[derive(Debug, Default)]
-pub(crate) struct Calls {
-    lanes: Vec<Lane>,
-    by_name: BTreeMap<(String, u8), LaneId>,
+pub(crate) struct CallCheck {
+    lanes: Vec<CallLane>,
+    by_name: BTreeMap<(String, u8), CallLaneId>,
 }
 
-impl Calls {
-    /// The next message in the lane of this name; say [`on_sent`](Self::on_sent) if it was taken.
-    pub(crate) fn next(&mut self, name: &str, delivery: Delivery) -> Parcel {
+impl CallCheck {
+    /// Returns the next message of a lane. Call [`on_sent`](Self::on_sent) if the session accepted
+    /// it.
+    pub(crate) fn next(&mut self, name: &str, delivery: Delivery) -> NumberedCall {
         let key = (name.to_owned(), delivery as u8);
         let lane = *self.by_name.entry(key).or_insert_with(|| {
-            self.lanes.push(Lane {
+            self.lanes.push(CallLane {
                 name: name.to_owned(),
                 delivery,
                 sent: 0,
@@ -81,18 +82,18 @@ impl Calls {
                 newest: None,
                 receiver: None,
                 named: BTreeSet::new(),
-                end: End::Open,
+                end: LaneEnd::Open,
             });
-            LaneId(self.lanes.len() as u32 - 1)
+            CallLaneId(self.lanes.len() as u32 - 1)
         });
-        Parcel { lane, number: self.lanes[lane.0 as usize].sent }
+        NumberedCall { lane, number: self.lanes[lane.0 as usize].sent }
     }
 
-    pub(crate) fn on_sent(&mut self, parcel: Parcel) {
+    pub(crate) fn on_sent(&mut self, parcel: NumberedCall) {
         self.lanes[parcel.lane.0 as usize].sent = parcel.number + 1;
     }
 
-    /// A message arrived at whom this names, in which session.
+    /// Takes in a message that arrived at `receiver`.
     pub(crate) fn on_received(
         &mut self,
         bytes: &[u8],
@@ -100,9 +101,9 @@ impl Calls {
         now: SharedInstant,
         findings: &mut Findings,
     ) {
-        let parcel = Parcel::from_bytes(bytes).filter(|it| (it.lane.0 as usize) < self.lanes.len());
+        let parcel = NumberedCall::from_bytes(bytes).filter(|it| (it.lane.0 as usize) < self.lanes.len());
         findings.check(Law::Calls, now, parcel.is_some(), || format!("{receiver} was called with {bytes:?}"));
-        let Some(Parcel { lane, number }) = parcel else { return };
+        let Some(NumberedCall { lane, number }) = parcel else { return };
         let lane = &mut self.lanes[lane.0 as usize];
         let name = &lane.name;
         let mut check = |holds: bool, what: &str| {
@@ -112,15 +113,18 @@ impl Calls {
             });
         };
         check(number < lane.sent, "was never sent");
-        check(lane.receiver.as_deref().is_none_or(|first| first == receiver), "was for somebody else before");
-        let may_repeat = lane.delivery == Delivery::Newest && lane.end == End::Excused;
-        check(may_repeat || !lane.received.contains(&number), "comes twice");
+        check(
+            lane.receiver.as_deref().is_none_or(|first| first == receiver),
+            "went to another receiver before",
+        );
+        let may_repeat = lane.delivery == Delivery::Newest && lane.end == LaneEnd::Excused;
+        check(may_repeat || !lane.received.contains(&number), "arrived twice");
         match lane.delivery {
-            // Whoever forgets an object forgets which was its newest call.
-            Delivery::Newest if lane.end == End::Excused => {}
-            Delivery::ReliableOrdered if lane.end != End::Excused => {
+            // A client that forgets an object forgets its newest call.
+            Delivery::Newest if lane.end == LaneEnd::Excused => {}
+            Delivery::ReliableOrdered if lane.end != LaneEnd::Excused => {
                 let expected = lane.newest.map_or(0, |newest| newest + 1);
-                check(number == expected, &format!("is not {expected}, whose turn it is"));
+                check(number == expected, &format!("is not {expected}, the next in order"));
             }
             Delivery::ReliableOrdered | Delivery::Newest => {
                 check(lane.newest.is_none_or(|newest| number > newest), "is older than the last");
@@ -132,17 +136,17 @@ impl Calls {
         lane.receiver.get_or_insert_with(|| receiver.to_owned());
     }
 
-    /// The sender's session is lost, and names what may not have arrived. Lanes are told by how
-    /// their names begin.
+    /// Takes in a lost session of the sender and its undelivered messages. `prefix` selects the
+    /// lanes.
     pub(crate) fn on_lost(&mut self, prefix: &str, undelivered: &[Undelivered]) {
         for lane in
-            self.lanes.iter_mut().filter(|lane| lane.name.starts_with(prefix) && lane.end == End::Open)
+            self.lanes.iter_mut().filter(|lane| lane.name.starts_with(prefix) && lane.end == LaneEnd::Open)
         {
-            lane.end = End::Lost;
+            lane.end = LaneEnd::Lost;
         }
         for item in undelivered {
             if let Undelivered::Call(call, _) = item
-                && let Some(parcel) = Parcel::from_bytes(&call.bytes)
+                && let Some(parcel) = NumberedCall::from_bytes(&call.bytes)
                 && let Some(lane) = self.lanes.get_mut(parcel.lane.0 as usize)
             {
                 lane.named.insert(parcel.number);
@@ -150,37 +154,37 @@ impl Calls {
         }
     }
 
-    /// Nothing is owed any more in lanes whose names hold this.
+    /// Excuses the lanes with `part` in their names: nothing is owed in them any more.
     pub(crate) fn excuse(&mut self, part: &str) {
         self.lanes
             .iter_mut()
             .filter(|lane| lane.name.contains(part))
-            .for_each(|lane| lane.end = End::Excused);
+            .for_each(|lane| lane.end = LaneEnd::Excused);
     }
 
-    /// A message that is owed and has not come, if there is one.
+    /// Returns a message that is owed and has not arrived, if there is one.
     pub(crate) fn missing(&self) -> Option<String> {
         self.lanes.iter().find_map(|lane| {
             let number = lane.owed()?;
-            let Lane { name, delivery, sent, end, .. } = lane;
+            let CallLane { name, delivery, sent, end, .. } = lane;
             Some(format!(
-                "{number} of {sent} of {name} ({delivery:?}, {end:?}) has not come and is not named"
+                "{number} of {sent} of {name} ({delivery:?}, {end:?}) has not arrived and is not listed as undelivered"
             ))
         })
     }
 }
 
-impl Lane {
+impl CallLane {
     fn owed(&self) -> Option<u32> {
         let came = |number: &u32| self.received.contains(number);
         match (self.end, self.delivery) {
-            (End::Excused, _) | (_, Delivery::Unreliable) => None,
+            (LaneEnd::Excused, _) | (_, Delivery::Unreliable) => None,
             (_, Delivery::Newest) => {
                 let last = self.sent.checked_sub(1)?;
                 (!came(&last) && !self.named.contains(&last)).then_some(last)
             }
-            (End::Open, _) => (0..self.sent).find(|number| !came(number)),
-            (End::Lost, _) => (0..self.sent).find(|number| !came(number) && !self.named.contains(number)),
+            (LaneEnd::Open, _) => (0..self.sent).find(|number| !came(number)),
+            (LaneEnd::Lost, _) => (0..self.sent).find(|number| !came(number) && !self.named.contains(number)),
         }
     }
 }
@@ -190,13 +194,13 @@ mod tests {
     use super::*;
 
     fn heard(delivery: Delivery, numbers: &[u32]) -> Option<String> {
-        let (mut calls, mut findings) = (Calls::default(), Findings::default());
+        let (mut calls, mut findings) = (CallCheck::default(), Findings::default());
         for _ in 0..4 {
             let parcel = calls.next("a>b", delivery);
             calls.on_sent(parcel);
         }
         for number in numbers {
-            let parcel = Parcel { lane: LaneId(0), number: *number };
+            let parcel = NumberedCall { lane: CallLaneId(0), number: *number };
             calls.on_received(&parcel.to_bytes(8), "b", SharedInstant::ZERO, &mut findings);
         }
         findings.violation.map(|violation| violation.what).or_else(|| calls.missing())

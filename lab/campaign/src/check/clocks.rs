@@ -1,8 +1,8 @@
-//! Shared clocks never fall within a session, run at most 5 % off, and are as wrong as they say at
-//! most.
+//! Shared clocks never run backwards within a session, run at most 5 % off, and are at most as
+//! wrong as they report.
 //!
-//! The model: the true time. A clock that was stepped, or drifts more than clocks may, is excused
-//! from knowing how wrong it is until its next session; from falling it is never excused.
+//! The model is the true time. A clock that was stepped, or drifts more than real clocks, may be
+//! wrong until its next session; it may never run backwards.
 
 use std::collections::BTreeMap;
 
@@ -10,20 +10,20 @@ use fairpath::time::{LocalInstant, SharedInstant, Span};
 
 use super::{Findings, Law};
 
-/// What every clock has shown.
+/// The readings of every clock.
 #[derive(Debug, Default)]
-pub(crate) struct Clocks {
-    seen: BTreeMap<usize, Reading>,
-    /// Until when a clock is excused.
-    excused: BTreeMap<usize, Excuse>,
-    /// How wrong each client's clock was at most in its session.
+pub(crate) struct ClockCheck {
+    seen: BTreeMap<usize, ClockReading>,
+    /// The clocks that are excused.
+    excused: BTreeMap<usize, ClockExcuse>,
+    /// The largest error of each client's clock in its session.
     worst: BTreeMap<usize, Span>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Reading {
+struct ClockReading {
     session: u32,
-    /// How unsure it was when the session began.
+    /// Its uncertainty when the session began.
     unsure: Span,
     local: LocalInstant,
     shared: SharedInstant,
@@ -31,24 +31,24 @@ struct Reading {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Excuse {
-    /// Until a session that begins this long after.
+enum ClockExcuse {
+    /// Excused until a session that begins long enough after this instant.
     Stepped(SharedInstant),
-    /// For good, or until it is mended, which counts as a step.
+    /// Excused until the drift is repaired, which counts as a step.
     Drifts,
 }
 
-impl Clocks {
-    /// A reply that was asked for before a step may come after it: so old can a request be.
+impl ClockCheck {
+    /// The longest time that a request sent before a step can still be answered.
     const ROUND_TRIP_MAX: Span = Span::from_secs(6);
-    /// By how much a settled clock may be off on a link that is alike both ways, besides jitter.
+    /// The largest error of a settled clock on a symmetric link, besides jitter.
     const SETTLED_ERROR_MAX: Span = Span::from_millis(5);
-    /// How fast what it was unsure of when the session began is made good: slewing takes 5 %.
+    /// The rate at which an initial error is corrected: slewing runs at 5 %.
     const MADE_GOOD: f64 = 0.04;
-    /// How long it takes to hear enough, once the link is good.
+    /// The time to get enough samples after healing.
     const HEARS_WITHIN: Span = Span::from_secs(2);
 
-    /// A client's shared clock shows this.
+    /// Takes in a reading of a client's shared clock.
     pub(crate) fn on_reading(
         &mut self,
         (client, session): (usize, u32),
@@ -60,7 +60,7 @@ impl Clocks {
         let before = self.seen.get(&client).copied().filter(|before| before.session == session);
         let since = before.map_or(now, |before| before.since);
         let unsure = before.map_or(uncertainty, |before| before.unsure);
-        self.seen.insert(client, Reading { session, unsure, local, shared, since });
+        self.seen.insert(client, ClockReading { session, unsure, local, shared, since });
         if let Some(before) = before {
             let (passed, ran) = (local - before.local, shared - before.shared);
             let is_steady =
@@ -82,24 +82,24 @@ impl Clocks {
         });
     }
 
-    /// A client's clock jumps.
+    /// Takes in a clock step.
     pub(crate) fn on_step(&mut self, client: usize, now: SharedInstant) {
-        self.excused.insert(client, Excuse::Stepped(now));
+        self.excused.insert(client, ClockExcuse::Stepped(now));
     }
 
-    /// A client's clock drifts more than clocks may.
+    /// Takes in an excessive drift.
     pub(crate) fn on_drift(&mut self, client: usize) {
-        self.excused.insert(client, Excuse::Drifts);
+        self.excused.insert(client, ClockExcuse::Drifts);
     }
 
-    /// How wrong a client's clock was at most in this session; nothing if it has no excuse to be
-    /// relied on.
+    /// Returns the largest error of a client's clock in this session; `None` while it is excused.
     pub(crate) fn worst(&self, client: usize) -> Option<Span> {
         let since = self.seen.get(&client)?.since;
         if self.is_excused(client, since) { None } else { self.worst.get(&client).copied() }
     }
 
-    /// What is wrong with a clock that has had a good link, alike both ways, since `healed_at`.
+    /// Returns what is wrong with a clock that has had a symmetric link without faults since
+    /// `healed_at`.
     pub(crate) fn unsettled(
         &self,
         client: usize,
@@ -113,7 +113,7 @@ impl Clocks {
             return None;
         }
         let settled = jitter + Self::SETTLED_ERROR_MAX;
-        // Of what it was unsure of at first, no way is quicker than the link.
+        // The initial error is at most the uncertainty minus the link's delay.
         let off_at_first = reading.unsure - delay + jitter;
         let allowed = settled.max(off_at_first - settling.scaled(Self::MADE_GOOD));
         let error = reading.shared - now;
@@ -124,8 +124,8 @@ impl Clocks {
     fn is_excused(&self, client: usize, since: SharedInstant) -> bool {
         match self.excused.get(&client) {
             None => false,
-            Some(Excuse::Stepped(at)) => since < *at + Self::ROUND_TRIP_MAX,
-            Some(Excuse::Drifts) => true,
+            Some(ClockExcuse::Stepped(at)) => since < *at + Self::ROUND_TRIP_MAX,
+            Some(ClockExcuse::Drifts) => true,
         }
     }
 }

@@ -1,6 +1,6 @@
-//! After healing everybody has the newest of everything.
+//! After healing every client has the newest state of every object.
 //!
-//! The model: the list of what each client should have, made by whoever moves the objects.
+//! The model: the expected state of every object, from the code that moves the objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,32 +9,32 @@ use fairpath::session::{Client, ClientId, Party, Server};
 use fairpath::time::{LocalInstant, SharedInstant, Span};
 use fairpath::vector::{Vec2, Vector};
 
-/// Where an object is, and what its state groups are, as those know who move it.
+/// The expected position, owner and state groups of an object.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Desired {
+pub(crate) struct ExpectedObject {
     pub(crate) position: Option<Vec2>,
     pub(crate) owner: Option<Party>,
     pub(crate) groups: BTreeMap<u8, Vec<u8>>,
 }
 
-/// Asks whether everybody is where they should be.
+/// Compares server and clients with the expected states.
 #[derive(Debug)]
-pub(crate) struct Converged {
-    desired: BTreeMap<EntityId, Desired>,
+pub(crate) struct ConvergenceCheck {
+    desired: BTreeMap<EntityId, ExpectedObject>,
 }
 
-impl Converged {
-    /// What the trigger allows between truth and exported path, what the promise of liveness allows
-    /// between that and a receiver, and rounding: a tank at rest may be this far off for ever.
+impl ConvergenceCheck {
+    /// The error that may remain for an object at rest: the trigger's threshold between truth and
+    /// exported path, the same again between that and a receiver, and rounding.
     const ERROR_MAX: f64 = 0.3 + 0.3 + 0.02;
-    /// How long it may take from when everything is at rest: a second's slew, and some silences.
+    /// The time limit after all objects are at rest: a second of slewing, and some silences.
     pub(crate) const WITHIN: Span = Span::from_secs(50);
 
-    pub(crate) fn new(desired: BTreeMap<EntityId, Desired>) -> Self {
+    pub(crate) fn new(desired: BTreeMap<EntityId, ExpectedObject>) -> Self {
         Self { desired }
     }
 
-    /// What is not as it should be at the server.
+    /// Returns what is wrong at the server.
     pub(crate) fn server(&self, server: &Server<Vec2>, now: SharedInstant) -> Option<String> {
         self.desired.iter().find_map(|(object, desired)| {
             let id = object.0;
@@ -43,7 +43,10 @@ impl Converged {
                 return Some(format!("the server does not know object {id}"));
             }
             if desired.owner.is_some() && owner != desired.owner {
-                return Some(format!("object {id} is {owner:?}'s at the server, not {:?}'s", desired.owner));
+                return Some(format!(
+                    "object {id} is owned by {owner:?} at the server, expected {:?}",
+                    desired.owner
+                ));
             }
             let placed = server.place(*object, now).map(|state| state.position);
             self.judge(&format!("the server has object {id}"), desired, placed, |group| {
@@ -52,7 +55,7 @@ impl Converged {
         })
     }
 
-    /// What is not as it should be at a client.
+    /// Returns what is wrong at a client.
     pub(crate) fn client(
         &self,
         index: usize,
@@ -63,7 +66,7 @@ impl Converged {
             return Some(format!("client {index} has no session"));
         };
         if !server.is_connected(id) {
-            return Some(format!("client {index} has a session, of which the server knows nothing"));
+            return Some(format!("client {index} has a session that the server does not know"));
         }
         let shown: BTreeSet<EntityId> = server.objects().filter(|object| server.sees(id, *object)).collect();
         let seen: BTreeSet<EntityId> = client.objects().collect();
@@ -84,12 +87,12 @@ impl Converged {
         let (here, there) = (client.owner(object), server.owner(object));
         let who = format!("client {index} ({id:?}) has object {}", object.0);
         if here != there {
-            return Some(format!("{who} as {here:?}'s, which is {there:?}'s"));
+            return Some(format!("{who} owned by {here:?}, at the server by {there:?}"));
         }
         for group in 0..32 {
             let (here, there) = (client.state(object, group), server.state(object, group));
             if here != there {
-                return Some(format!("{who}, whose group {group} is {there:?}, as {here:?}"));
+                return Some(format!("{who} with group {group} = {here:?}, at the server {there:?}"));
             }
         }
         let desired = self.desired.get(&object)?;
@@ -100,18 +103,18 @@ impl Converged {
     fn judge(
         &self,
         who: &str,
-        desired: &Desired,
+        desired: &ExpectedObject,
         placed: Option<Vec2>,
         state: impl Fn(u8) -> Option<Vec<u8>>,
     ) -> Option<String> {
         if let Some(position) = desired.position {
-            let Some(placed) = placed else { return Some(format!("{who}, and not where it is")) };
+            let Some(placed) = placed else { return Some(format!("{who} without a position")) };
             let off = placed.distance(position);
             if off > Self::ERROR_MAX {
-                return Some(format!("{who} {off:.2} from where it is"));
+                return Some(format!("{who} {off:.2} units from its true position"));
             }
         }
         let wrong = desired.groups.iter().find(|(group, value)| state(**group).as_ref() != Some(*value));
-        wrong.map(|(group, value)| format!("{who}, whose group {group} should be {value:?}"))
+        wrong.map(|(group, value)| format!("{who}, expected group {group} = {value:?}"))
     }
 }

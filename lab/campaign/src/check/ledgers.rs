@@ -1,27 +1,27 @@
-//! A settled ledger is what somebody knows who saw every arrival; or it says that it is not
-//! settled.
+//! A settled ledger equals the error computed from all arrivals; otherwise it reports that it is
+//! not settled.
 //!
-//! What is compared: for each object and receiver, the ledger's accumulated error as of the last
-//! time its books were brought up to date, with the integral of the distance between the exported
-//! path and the path of the newest DR vector that has really arrived, frozen after the horizon;
-//! from the first arrival on, and only where both are of one life.
+//! Compared, for each object and receiver: the ledger's accumulated error at its last update, with
+//! the integral of the distance between the exported path and the path of the newest DR vector that
+//! has really arrived, frozen after the horizon; from the first arrival on, and only while both are
+//! of the same life.
 //!
-//! The exported path changes at a DR vector's generation time, or, where the books were already
-//! beyond that when the server heard of it, there: the ledger corrects arrivals, it does not take
-//! back what it booked of an owner far away.
+//! The exported path changes at a DR vector's generation time; or at the ledger's time, if the
+//! ledger was already beyond that when the server received the vector. The ledger corrects
+//! arrivals, but not the part of a remote owner's path that it has already booked.
 //!
-//! Tolerance: receivers say when something arrived by their own clock. If every arrival is booked
+//! Tolerance: receivers report arrivals by their own clock. If every arrival is booked
 //! at most δ off, the integral is off by δ times the distance between what was followed before and
 //! after, summed over arrivals; twice that is allowed, because arrivals may change places. δ is how
 //! wrong the receiver's and the owner's clocks really were at most, and the grid of receipts.
 //! Corrections of the past see generation times, not when the server heard: both what they
 //! take back and what they put in its place are measured against the later path, and each may be
-//! off by the distance between the two exported paths, for the time between the two. What is left
-//! is 2 % and a hundredth of a unit-second.
+//! off by the distance between the two exported paths, for the time between the two. The rest of
+//! the tolerance is 2 % and a hundredth of a unit-second.
 //!
-//! Not compared: liars; clocks that were ever off by more than 45 ms, a receiver's or an owner's;
-//! objects that were ever stamped with a time to come; and worlds whose server
-//! doubts reports (`ReceiptTrust`), since it books arrivals otherwise than reported on purpose.
+//! Not compared: clients with false receipts; receivers and owners whose clock was ever off by more
+//! than 45 ms; objects that were ever stamped with a future time; and servers that check reports
+//! (`ReceiptTrust`), which book arrivals differently on purpose.
 
 use std::collections::BTreeMap;
 
@@ -33,66 +33,66 @@ use fairpath::vector::{Vec2, Vector};
 
 use super::{Findings, Law};
 
-/// What somebody knows who saw every arrival.
+/// The true error of every receiver, computed from all arrivals.
 #[derive(Debug)]
-pub(crate) struct Ledgers {
+pub(crate) struct LedgerCheck {
     horizon: Span,
-    objects: BTreeMap<EntityId, Exports>,
-    pages: BTreeMap<(EntityId, ReceiverId), Page>,
+    objects: BTreeMap<EntityId, ExportedPath>,
+    pages: BTreeMap<(EntityId, ReceiverId), FollowedPath>,
 }
 
 /// The exported path of an object, piece by piece.
 #[derive(Debug, Default)]
-struct Exports {
+struct ExportedPath {
     pieces: Vec<(SharedInstant, DrVector<Vec2>)>,
-    /// By how much the ledger sees pieces begin earlier than they were booked, times how far that
-    /// is, summed up.
+    /// The sum over pieces: how much earlier the ledger sees a piece begin than it was booked,
+    /// times the distance.
     late: f64,
     booked_until: SharedInstant,
-    /// Whether anything was ever stamped with a time that was still to come: then the books are
-    /// ahead of time too.
+    /// Whether a DR vector was ever stamped with a future time: then the ledger is ahead of time
+    /// too.
     is_from_the_future: bool,
 }
 
-/// What one receiver has really followed.
+/// The DR vectors that one receiver has really followed.
 #[derive(Debug, Default)]
-struct Page {
+struct FollowedPath {
     followed: Vec<(SharedInstant, DrVector<Vec2>)>,
     integral: f64,
-    /// The distances between what was followed before and after each arrival, summed up.
+    /// The sum of the distances between the paths before and after each arrival.
     jumps: f64,
-    /// What was late before the page was opened.
+    /// The value of `late` when the receiver was added.
     late_before: f64,
     until: Option<SharedInstant>,
-    /// Since when the ledger has been off, whenever it said that it was settled.
+    /// Since when a settled ledger has been off.
     off_since: Option<SharedInstant>,
 }
 
-/// What the ledger says of a pair.
+/// The ledger's values for a pair.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Said {
+pub(crate) struct LedgerReading {
     pub(crate) accumulated: f64,
     pub(crate) is_settled: bool,
 }
 
-impl Ledgers {
-    /// Between samples of a distance: at 25 units per second and a turn of 45° a second, the mean
-    /// of the ends of such a piece is right to a ten-thousandth.
+impl LedgerCheck {
+    /// The step of the integration. At 25 units per second and a turn of 45° a second it is
+    /// accurate to a ten-thousandth.
     const STEP: Span = Span::from_millis(4);
-    /// By how much an owner's clock may be ahead: what the dispatcher takes for honest.
+    /// By how much an owner's clock may be ahead: the dispatcher's tolerance.
     const AHEAD_MAX: Span = Span::from_millis(50);
-    /// What receipts say is rounded to this, twice.
+    /// Receipts are rounded to this, twice.
     const RECEIPT_GRID: Span = Span::from_millis(2);
 
     pub(crate) fn new(horizon: Span) -> Self {
         Self { horizon, objects: BTreeMap::new(), pages: BTreeMap::new() }
     }
 
-    /// How long a settled ledger may be off. A copy that is overdue is taken for lost, and if it
-    /// arrives after all, the ledger learns of it with its receipt.
+    /// How long a settled ledger may be off. An overdue copy counts as lost; if it arrives after
+    /// all, the ledger is corrected by its receipt.
     const LEARNS_WITHIN: Span = Span::from_secs(3);
 
-    /// The server was given a DR vector, and told these of it, or will.
+    /// Takes in a DR vector that the server got, with its receivers.
     pub(crate) fn on_generated(
         &mut self,
         vector: &DrVector<Vec2>,
@@ -111,12 +111,12 @@ impl Ledgers {
         exports.booked_until = exports.booked_until.max(now).max(vector.generated_at);
         for receiver in receivers {
             let late_before = exports.late;
-            let page = || Page { late_before, ..Page::default() };
+            let page = || FollowedPath { late_before, ..FollowedPath::default() };
             self.pages.entry((vector.entity, *receiver)).or_insert_with(page);
         }
     }
 
-    /// The books of an object were brought up to date.
+    /// Takes in an update of an object's ledger.
     pub(crate) fn on_looked(&mut self, entity: EntityId, now: SharedInstant) {
         let exports = self.objects.entry(entity).or_default();
         exports.booked_until = exports.booked_until.max(now);
@@ -124,7 +124,7 @@ impl Ledgers {
 
     pub(crate) fn on_joined(&mut self, entity: EntityId, receiver: ReceiverId) {
         let late_before = self.objects.get(&entity).map_or(0.0, |exports| exports.late);
-        self.pages.insert((entity, receiver), Page { late_before, ..Page::default() });
+        self.pages.insert((entity, receiver), FollowedPath { late_before, ..FollowedPath::default() });
     }
 
     pub(crate) fn on_removed(&mut self, left: Removed) {
@@ -138,9 +138,9 @@ impl Ledgers {
         });
     }
 
-    /// A receiver took this in.
+    /// Takes in a DR vector that a receiver processed.
     pub(crate) fn on_heard(&mut self, receiver: ReceiverId, vector: &DrVector<Vec2>, now: SharedInstant) {
-        // What an earlier run of the server sent may still be under way.
+        // Datagrams of an earlier run of the server may still be in flight.
         let exported = self.objects.get(&vector.entity);
         let is_known = exported.is_some_and(|it| it.pieces.iter().rev().any(|(_, piece)| piece == vector));
         let Some(page) = self.pages.get_mut(&(vector.entity, receiver)).filter(|_| is_known) else { return };
@@ -155,17 +155,17 @@ impl Ledgers {
         page.followed.push((now, *vector));
     }
 
-    /// Another server, with empty books.
+    /// Forgets everything, for a restarted server.
     pub(crate) fn on_restarted(&mut self) {
         *self = Self::new(self.horizon);
     }
 
-    /// Compares what the ledger says of a pair, whose receiver's clock was at most so wrong.
-    /// Answers with the truth and the tolerance, if the ledger says that it is settled.
+    /// Compares the ledger's values of a pair with the truth, for a clock error of at most
+    /// `clock_error`. Returns the truth and the tolerance if the ledger is settled.
     pub(crate) fn compare(
         &mut self,
         (entity, receiver): (EntityId, ReceiverId),
-        said: Said,
+        said: LedgerReading,
         clock_error: Span,
         now: SharedInstant,
         findings: &mut Findings,
@@ -189,7 +189,7 @@ impl Ledgers {
         let off_since = if off.abs() <= tolerance { now } else { *page.off_since.get_or_insert(now) };
         findings.check(Law::Ledger, now, now - off_since < Self::LEARNS_WITHIN, || {
             format!(
-                "for seconds the ledger says {:.3} of object {} and receiver {}, the truth is {truth:.3} ± {tolerance:.3}",
+                "the ledger has had {:.3} for object {} and receiver {} for seconds, the truth is {truth:.3} ± {tolerance:.3}",
                 said.accumulated, entity.0, receiver.0
             )
         });
@@ -197,10 +197,10 @@ impl Ledgers {
     }
 }
 
-impl Page {
-    /// Integrates up to where the books are. What is past does not change: arrivals are known when
-    /// they happen.
-    fn integrate(&mut self, exports: &Exports, horizon: Span) {
+impl FollowedPath {
+    /// Integrates up to the ledger's time. The past does not change: arrivals are known when they
+    /// happen.
+    fn integrate(&mut self, exports: &ExportedPath, horizon: Span) {
         let Some((first, _)) = self.followed.first() else { return };
         let (mut at, until) = (self.until.unwrap_or(*first), exports.booked_until);
         while at < until {
@@ -222,7 +222,7 @@ impl Page {
     }
 }
 
-/// Which of these counts at `at`, and when the next one begins.
+/// Returns the piece in force at `at`, and when the next one begins.
 fn in_force(
     pieces: &[(SharedInstant, DrVector<Vec2>)],
     at: SharedInstant,
@@ -232,7 +232,7 @@ fn in_force(
     (newest, pieces.get(begun).map(|(begins, _)| *begins))
 }
 
-/// The distance between two paths, integrated by the midpoint rule.
+/// Returns the distance between two paths, integrated by the midpoint rule.
 fn area(
     exported: &DrVector<Vec2>,
     followed: &DrVector<Vec2>,
@@ -240,7 +240,7 @@ fn area(
     horizon: Span,
 ) -> f64 {
     let secs = (to - from).as_secs_f64();
-    let count = (secs / Ledgers::STEP.as_secs_f64()).ceil().max(1.0);
+    let count = (secs / LedgerCheck::STEP.as_secs_f64()).ceil().max(1.0);
     let step = secs / count;
     let distance = |index: u32| {
         let t = from + Span::from_secs_f64((f64::from(index) + 0.5) * step);

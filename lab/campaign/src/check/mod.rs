@@ -1,6 +1,5 @@
-//! Those who check. Each has a simple model of its own of what must hold, in a file of its own, and
-//! is told only what somebody outside can see; none of them calls what it checks to find out what
-//! is right.
+//! The checkers. Each has a simple model of one law in a file of its own, and is given only
+//! observable events. No checker calls the code that it checks to compute the expected result.
 
 mod bounds;
 mod budgets;
@@ -14,38 +13,38 @@ use std::fmt;
 
 use fairpath::time::SharedInstant;
 
-pub(crate) use bounds::Bounds;
-pub(crate) use budgets::Budgets;
-pub(crate) use calls::Calls;
-pub(crate) use clocks::Clocks;
-pub(crate) use converged::{Converged, Desired};
-pub(crate) use ledgers::{Ledgers, Said};
-pub(crate) use placed::Placed;
+pub(crate) use bounds::BoundCheck;
+pub(crate) use budgets::BudgetCheck;
+pub(crate) use calls::CallCheck;
+pub(crate) use clocks::ClockCheck;
+pub(crate) use converged::{ConvergenceCheck, ExpectedObject};
+pub(crate) use ledgers::{LedgerCheck, LedgerReading};
+pub(crate) use placed::PlacementCheck;
 
-/// What must hold.
+/// A law that must hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Law {
-    /// No promised message is lost, doubled or reordered while its session lives; a lost session
-    /// names the rest.
+    /// No reliable message is lost, duplicated or reordered while its session lives; a lost session
+    /// lists the undelivered ones.
     Calls,
-    /// What is placed never goes back to older information.
+    /// Placement never returns to older information.
     Placed,
-    /// A settled ledger is what somebody knows who saw every arrival.
+    /// A settled ledger equals the error computed from all arrivals.
     Ledger,
-    /// No more bytes and copies than may be.
+    /// Bytes, copies and claims stay within their budgets.
     Budget,
-    /// Everything that is kept is within its bound.
+    /// Every queue stays within its bound.
     Bounds,
-    /// Shared clocks never fall, and are as wrong as they say at most.
+    /// Shared clocks never run backwards, and their error is within their reported uncertainty.
     Clock,
-    /// After healing everybody has the newest of everything.
+    /// After healing every client has the newest state of every object.
     Converged,
     /// Nothing panics.
     Panic,
 }
 
 impl Law {
-    /// All of them.
+    /// All laws.
     pub const ALL: [Self; 8] = [
         Self::Calls,
         Self::Placed,
@@ -61,11 +60,11 @@ impl Law {
 /// A law that did not hold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Violation {
-    /// Which.
+    /// The law.
     pub law: Law,
-    /// When, in true time.
+    /// The true time.
     pub at: SharedInstant,
-    /// What happened, to whom.
+    /// What happened.
     pub what: String,
 }
 
@@ -75,18 +74,18 @@ impl fmt::Display for Violation {
     }
 }
 
-/// What was found: the first violation, and how often each law was looked at, so that nobody takes
-/// silence for health.
+/// The first violation, and how often each law was checked, so that a checker that never runs is
+/// noticed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Findings {
     /// The first law that did not hold.
     pub violation: Option<Violation>,
-    /// How often each law was looked at, in the order of [`Law::ALL`].
+    /// How often each law was checked, in the order of [`Law::ALL`].
     pub looked: [u64; Law::ALL.len()],
 }
 
 impl Findings {
-    /// Looks at one law once.
+    /// Checks one law once.
     pub(crate) fn check(&mut self, law: Law, at: SharedInstant, holds: bool, what: impl FnOnce() -> String) {
         self.looked[law as usize] += 1;
         if !holds && self.violation.is_none() {

@@ -1,8 +1,8 @@
-//! What is placed never goes back to older information.
+//! Placement never returns to older information.
 //!
-//! The model: one instant for each viewer, session and object, the generation time of what is
-//! followed, and it only rises; and what is placed is where that DR vector says. At the server it
-//! is what is passed on.
+//! The model: for each viewer, session and object, the generation time of the followed DR vector
+//! only increases, and the placed position is the one of that DR vector. For the server the model
+//! uses the DR vectors that it forwards.
 
 use std::collections::BTreeMap;
 
@@ -14,19 +14,20 @@ use fairpath::vector::{Vec2, Vector};
 
 use super::{Findings, Law};
 
-/// What everybody has followed so far.
+/// The generation times that every viewer has followed so far.
 #[derive(Debug)]
-pub(crate) struct Placed {
+pub(crate) struct PlacementCheck {
     placement: Placement,
     horizon: Span,
     /// By viewer and session, and object.
     followed: BTreeMap<((usize, u32), EntityId), SharedInstant>,
     passed_on: BTreeMap<EntityId, SharedInstant>,
-    /// Who went back in this frame, unless it turns out that the object had left and come again.
+    /// The viewers that went back in this frame. They are cleared if the object had left and come
+    /// back.
     suspects: Vec<(usize, EntityId, SharedInstant, SharedInstant)>,
 }
 
-impl Placed {
+impl PlacementCheck {
     pub(crate) fn new(placement: Placement, horizon: Span) -> Self {
         Self {
             placement,
@@ -37,7 +38,7 @@ impl Placed {
         }
     }
 
-    /// A viewer follows this DR vector.
+    /// Takes in a DR vector that a viewer follows.
     pub(crate) fn on_followed(
         &mut self,
         (viewer, session): (usize, u32),
@@ -53,7 +54,7 @@ impl Placed {
         }
     }
 
-    /// All events of this frame are known.
+    /// Reports the suspects, once all events of the frame are known.
     pub(crate) fn judge_suspects(&mut self, now: SharedInstant, findings: &mut Findings) {
         for (viewer, object, followed, before) in self.suspects.drain(..) {
             findings.check(Law::Placed, now, false, || {
@@ -67,7 +68,7 @@ impl Placed {
         }
     }
 
-    /// A viewer places an object here, by this DR vector, when its shared clock shows this.
+    /// Takes in a placed position of a viewer, with its DR vector and shared clock.
     pub(crate) fn on_placed(
         &self,
         viewer: usize,
@@ -81,18 +82,18 @@ impl Placed {
             let said = vector.motion.position_at(age.as_secs_f64());
             let off = said.distance(position);
             findings.check(Law::Placed, now, off < 1e-6, || {
-                format!("client {viewer} places object {} {off} from where it was told", vector.entity.0)
+                format!("client {viewer} places object {} {off} units off its DR vector", vector.entity.0)
             });
         }
     }
 
-    /// An object is to be seen no more: when it comes again it begins anew.
+    /// Takes in an object that left a viewer: its history begins anew.
     pub(crate) fn on_removed(&mut self, viewer: usize, object: EntityId) {
         self.followed.retain(|((who, _), about), _| (*who, *about) != (viewer, object));
         self.suspects.retain(|(who, about, ..)| (*who, *about) != (viewer, object));
     }
 
-    /// The server passes this on.
+    /// Takes in a DR vector that the server forwards.
     pub(crate) fn on_generated(
         &mut self,
         vector: &DrVector<Vec2>,
@@ -102,11 +103,11 @@ impl Placed {
         let before = self.passed_on.insert(vector.entity, vector.generated_at);
         let is_newer = before.is_none_or(|before| vector.generated_at > before);
         findings.check(Law::Placed, now, is_newer, || {
-            format!("the server passes on what is older than before of object {}", vector.entity.0)
+            format!("the server forwards an older DR vector of object {}", vector.entity.0)
         });
     }
 
-    /// Another server: its objects are others.
+    /// Forgets the objects, for a restarted server.
     pub(crate) fn on_restarted(&mut self) {
         self.passed_on.clear();
     }

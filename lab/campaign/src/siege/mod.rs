@@ -1,12 +1,12 @@
-//! Hostile peers: what they say, and what it does to everybody else.
+//! Hostile clients, and their effect on honest ones.
 //!
-//! An [`Intruder`] is a real client whose words are twisted on their way out, and who says more
-//! than a client would. It has no socket: [`besiege`] lets one loose on a server in virtual time,
-//! where what the others suffer can be measured exactly; the tests and the bench of real sockets
-//! carry the same words over QUIC.
+//! An [`Attacker`] is a real client whose messages are modified and supplemented on their way out.
+//! It has no socket: [`besiege`] runs one against a server in virtual time, where the effect on
+//! other clients can be measured exactly. The tests and the benchmark of real sockets send the same
+//! messages over QUIC.
 
-mod intruder;
-mod scene;
+mod attacker;
+mod run;
 
-pub use intruder::{Attack, Intruder, Shot, WITHIN};
-pub use scene::{Damage, Defence, besiege};
+pub use attacker::{Attack, AttackStep, Attacker, WITHIN};
+pub use run::{AttackDamage, Defence, besiege};

@@ -21,7 +21,7 @@ use super::{
     Connecting, Pace, Reporting, STATISTICS_HEAD, Screen, Telling, statistics_as_cells, statistics_as_json,
 };
 use crate::{BadInput, print};
-use fairpath_games::online::{At, Crew, show};
+use fairpath_games::online::{SessionAt, TankPublisher, show};
 
 /// Let bots play on a tank server, each over a connection of its own, and say what they see
 #[derive(Args)]
@@ -127,7 +127,7 @@ impl Arguments {
 struct Bot {
     number: u32,
     client: NetClient<Vec2>,
-    crew: Option<Crew>,
+    crew: Option<TankPublisher>,
     errors: Errors,
     lost: u32,
     refused: u32,
@@ -146,7 +146,7 @@ impl Bot {
                 match event {
                     ClientEvent::SessionLost { .. } => {
                         *lost += 1;
-                        crew.iter_mut().for_each(Crew::forget_told);
+                        crew.iter_mut().for_each(TankPublisher::forget_session);
                     }
                     ClientEvent::Refused { .. } => *refused += 1,
                     _ => {}
@@ -161,7 +161,7 @@ impl Bot {
             }
             crew.play(shared, |view| show(view, session, now));
             // No room at the moment, or the session is just ending: the next frame tells it.
-            let _ = crew.tell(&mut At(session, now), shared);
+            let _ = crew.publish(&mut SessionAt(session, now), shared);
         });
         Ok(())
     }

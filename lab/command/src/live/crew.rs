@@ -1,6 +1,6 @@
 //! Tanks that this process drives.
 
-use fairpath_games::online::Crew;
+use fairpath_games::online::TankPublisher;
 use fairpath_games::tanks::{Bot, Driver, Ground, Match, Script, Tanks, TanksConfig, Temperament};
 
 use crate::BadInput;
@@ -31,13 +31,13 @@ impl Habit {
 }
 
 /// So many bots against each other, on the field of this seed.
-pub(crate) fn bots(count: u32, seed: u64) -> Result<Crew, BadInput> {
+pub(crate) fn bots(count: u32, seed: u64) -> Result<TankPublisher, BadInput> {
     let config = TanksConfig { tanks: [count - count / 2, count / 2], ..TanksConfig::default() };
-    Ok(Crew::new(Match::of_bots(config, seed)?))
+    Ok(TankPublisher::new(Match::of_bots(config, seed)?))
 }
 
 /// One tank alone on the field of this seed: the others are elsewhere.
-pub(crate) fn lone(number: u32, seed: u64, habit: Habit) -> Result<Crew, BadInput> {
+pub(crate) fn lone(number: u32, seed: u64, habit: Habit) -> Result<TankPublisher, BadInput> {
     let map = Tanks::new(TanksConfig::default(), seed)?.map().clone();
     let tanks = if number.is_multiple_of(2) { [1, 0] } else { [0, 1] };
     let config = TanksConfig { tanks, ground: Ground::Given(map), ..TanksConfig::default() };
@@ -49,5 +49,5 @@ pub(crate) fn lone(number: u32, seed: u64, habit: Habit) -> Result<Crew, BadInpu
         Habit::Circle => Driver::Script(Script::CIRCLE),
         Habit::Random => Driver::Script(Script::random(random)),
     })?;
-    Ok(Crew::new(game))
+    Ok(TankPublisher::new(game))
 }

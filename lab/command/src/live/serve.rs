@@ -14,7 +14,7 @@ use fairpath::session::{
 use fairpath::time::{Now, SharedInstant, Span};
 use fairpath::vector::Vec2;
 use fairpath_experiments::fairness::Contender;
-use fairpath_games::online::{At, Crew, Fairness, Hall, TANK};
+use fairpath_games::online::{FairnessReport, GameRooms, SessionAt, TANK, TankPublisher};
 use fairpath_net::{
     Clock, Identity, NetServer, NetServerConfig, PeerStatus, Transport, new_epoch, unguessable_random,
 };
@@ -211,7 +211,7 @@ impl Arguments {
 
 /// What the page's players get beside tanks: the other games, and how the ledger stands.
 struct Guests {
-    hall: Hall,
+    hall: GameRooms,
     told_at: Option<SharedInstant>,
 }
 
@@ -221,14 +221,14 @@ const FAIRNESS_EVERY: Span = Span::from_millis(500);
 
 impl Guests {
     fn new(seed: u64) -> Self {
-        Self { hall: Hall::new(seed), told_at: None }
+        Self { hall: GameRooms::new(seed), told_at: None }
     }
 
     fn play(&mut self, session: &mut Server<Vec2>, now: SharedInstant) {
         self.hall.play(session, now);
         if self.told_at.is_none_or(|at| now - at >= FAIRNESS_EVERY) {
             self.told_at = Some(now);
-            Fairness::tell_all(session);
+            FairnessReport::send_to_all(session);
         }
     }
 }
@@ -236,7 +236,7 @@ impl Guests {
 /// One turn with the session.
 fn frame(
     server: &NetServer<Vec2>,
-    crew: Option<&mut Crew>,
+    crew: Option<&mut TankPublisher>,
     mut guests: Option<&mut Guests>,
     journal: Option<&mut Journal>,
     tally: &mut Tally,
@@ -245,7 +245,7 @@ fn frame(
         while let Some(event) = session.poll_event() {
             tally.note(&event);
             if let Some(guests) = &mut guests {
-                guests.hall.hear(session, &event, now);
+                guests.hall.handle_event(session, &event, now);
             }
         }
         if let Some(guests) = guests {
@@ -254,7 +254,7 @@ fn frame(
         let mut truths = Vec::new();
         if let Some(crew) = crew {
             crew.play(now, |_| {});
-            crew.tell(&mut At(session, now), now)?;
+            crew.publish(&mut SessionAt(session, now), now)?;
             truths.extend(crew.truths(now));
         }
         if let Some(journal) = journal {

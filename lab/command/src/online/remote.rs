@@ -8,19 +8,19 @@ use fairpath::session::{Client, ClientConfig};
 use fairpath::time::{Now, SharedInstant, Span};
 use fairpath::vector::Vec2;
 use fairpath_compensate::Simulate;
-use fairpath_games::online::{Guest, Hosted};
+use fairpath_games::online::{HostedClient, HostedGame};
 use fairpath_net::{ConnectionState, NetClient, NetClientConfig, Trust, unguessable_random};
 
 use super::{BUDGET, CLASSES, CONNECT_WITHIN};
 use crate::BadInput;
 
 /// A player somewhere, and the run at a server.
-pub(crate) struct Remote<H: Hosted> {
+pub(crate) struct Remote<H: HostedGame> {
     client: NetClient<Vec2>,
-    guest: Guest<H>,
+    guest: HostedClient<H>,
 }
 
-impl<H: Hosted> Remote<H> {
+impl<H: HostedGame> Remote<H> {
     /// Begins to connect, and does not wait for it; `scene` is shown until something arrives.
     pub(crate) fn connect(
         server: SocketAddr,
@@ -33,7 +33,7 @@ impl<H: Hosted> Remote<H> {
         let config =
             NetClientConfig { budget: BUDGET, connect_within: CONNECT_WITHIN, ..NetClientConfig::new(trust) };
         let client = NetClient::connect(server, config, session)?;
-        Ok(Self { client, guest: Guest::new(scene, convergence) })
+        Ok(Self { client, guest: HostedClient::new(scene, convergence) })
     }
 
     /// One frame: what has arrived is heard, `play` looks and says what the hands do, and that
@@ -42,7 +42,7 @@ impl<H: Hosted> Remote<H> {
         let Self { client, guest } = self;
         let now = client.frame(|session, now| {
             while let Some(event) = session.poll_event() {
-                guest.hear(&event);
+                guest.handle_event(&event);
             }
             now
         });
@@ -64,7 +64,7 @@ impl<H: Hosted> Remote<H> {
 
     /// Asks for another run.
     pub(crate) fn again(&self) {
-        self.client.frame(|session, _| self.guest.again(session));
+        self.client.frame(|session, _| self.guest.restart(session));
     }
 
     /// How many states have been heard.
@@ -106,7 +106,7 @@ pub(crate) trait FarEnd<G: Simulate> {
     fn again(&self);
 }
 
-impl<H: Hosted> FarEnd<H::Rules> for Remote<H> {
+impl<H: HostedGame> FarEnd<H::Rules> for Remote<H> {
     fn play(&mut self, rules: &H::Rules, input: H::Input, is_compensated: bool) -> (H::Scene, State<Vec2>) {
         let mut shown = None;
         self.frame(rules, |remote, now| {

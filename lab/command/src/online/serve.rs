@@ -15,7 +15,7 @@ use serde_json::json;
 use super::{BUDGET, CLASSES};
 use crate::live::lobby::{Notice, Presence};
 use crate::{BadInput, print};
-use fairpath_games::online::{Hosted, HostedJetCar, HostedSailing, Room};
+use fairpath_games::online::{HostedGame, HostedJetCar, HostedSailing, Room};
 
 /// What a server of these games is asked for.
 pub(crate) struct Request<'a> {
@@ -68,7 +68,7 @@ pub(crate) fn bind(
     Ok(NetServer::bind(config, session)?)
 }
 
-fn host<H: Hosted>(game: H, request: Request<'_>) -> Result<ExitCode, BadInput> {
+fn host<H: HostedGame>(game: H, request: Request<'_>) -> Result<ExitCode, BadInput> {
     let server = bind(request.listen, request.identity, request.clients_max)?;
     eprintln!("listening on {}, fingerprint {}", server.address(), server.fingerprint());
     eprintln!("  fairpath play {} --connect {} --pin {}", H::NAME, server.address(), server.fingerprint());

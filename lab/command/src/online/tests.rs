@@ -9,23 +9,23 @@ use fairpath::converge::Convergence;
 use fairpath::session::{Client, ClientConfig, Delivery};
 use fairpath::vector::Vec2;
 use fairpath_games::jet_car::{self, JetCar, JetCarConfig};
-use fairpath_games::sailing::{self, Helm, SailingConfig, Trim};
+use fairpath_games::sailing::{self, SailingConfig, SailingPredictor, Trim};
 use fairpath_net::{Identity, NetClient, NetClientConfig, NetServer, Trust, unguessable_random};
 
 use super::CLASSES;
 use super::remote::{Remote, Standing};
 use super::serve::{LOOK_EVERY, bind};
-use fairpath_games::online::{GUEST, Hosted, HostedJetCar, HostedSailing, INPUT, Room};
+use fairpath_games::online::{CLIENT_SEAT, HostedGame, HostedJetCar, HostedSailing, INPUT, Room};
 
 /// Far beyond any stall of a machine that works at all.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-struct Hall<H: Hosted> {
+struct Hall<H: HostedGame> {
     server: NetServer<Vec2>,
     room: Room<H>,
 }
 
-impl<H: Hosted> Hall<H> {
+impl<H: HostedGame> Hall<H> {
     fn new(game: H) -> Self {
         let listen = "127.0.0.1:0".parse().expect("an address");
         let server = bind(listen, Identity::local(&[]).expect("a certificate"), 4).ok().expect("a socket");
@@ -36,7 +36,7 @@ impl<H: Hosted> Hall<H> {
         Trust::Pinned(vec![self.server.fingerprint()])
     }
 
-    fn guest<G: Hosted>(&self, scene: G::Scene) -> Remote<G> {
+    fn guest<G: HostedGame>(&self, scene: G::Scene) -> Remote<G> {
         let remote = Remote::connect(self.server.address(), self.trust(), scene, Convergence::default());
         remote.ok().expect("a socket")
     }
@@ -56,7 +56,7 @@ impl<H: Hosted> Hall<H> {
     }
 }
 
-fn jet_car() -> (Hall<HostedJetCar>, JetCarConfig, jet_car::Scene) {
+fn jet_car() -> (Hall<HostedJetCar>, JetCarConfig, jet_car::JetCarScene) {
     let rules = JetCarConfig::default();
     let scene = JetCar::new(rules, 1).expect("sound rules").scene().clone();
     (Hall::new(HostedJetCar { rules }), rules, scene)
@@ -108,7 +108,7 @@ fn silence_frees_the_seat_and_who_comes_back_begins_anew() {
 #[test]
 fn a_race_is_sailed_against_the_server() {
     let rules = SailingConfig::default();
-    let helm = Helm { rules: rules.clone(), seat: GUEST };
+    let helm = SailingPredictor { rules: rules.clone(), seat: CLIENT_SEAT };
     let game = HostedSailing { rules, opponent: Trim::Optimal };
     let scene = game.begin(1).map(|run| HostedSailing::scene(&run).clone()).expect("sound rules");
     let mut hall = Hall::new(game);
@@ -139,7 +139,7 @@ fn nonsense_is_sent_away_and_the_wrong_game_is_noticed() {
     let race = HostedSailing { rules: SailingConfig::default(), opponent: Trim::Simple };
     let sea = race.begin(1).map(|run| HostedSailing::scene(&run).clone()).expect("sound rules");
     let mut sailor = hall.guest::<HostedSailing>(sea);
-    let helm = Helm { rules: SailingConfig::default(), seat: GUEST };
+    let helm = SailingPredictor { rules: SailingConfig::default(), seat: CLIENT_SEAT };
     hall.until("the wrong game's name", |_| {
         sailor.frame(&helm, |_, _| sailing::Input::IDLE);
         matches!(sailor.standing(), Standing::Over(words) if words.contains("sailing"))

@@ -22,8 +22,8 @@ use fairpath_experiments::delay::sailing::Finish;
 use fairpath_experiments::experiment::{CannotRun, Experiment, Progress, Settings};
 use fairpath_experiments::outcome::{Claim, Column, Outcome, Rows};
 use fairpath_experiments::{cells, judge};
-use fairpath_games::jet_car::{Bot, JetCarConfig, Scene, Skill};
-use fairpath_games::sailing::{self, Agent, Helm, SailingConfig, Trim, Wind};
+use fairpath_games::jet_car::{Bot, JetCarConfig, JetCarScene, Skill};
+use fairpath_games::sailing::{self, Agent, SailingConfig, SailingPredictor, Trim, Wind};
 use fairpath_games::tanks::{Event, Match, ShotEnd, TICK_RATE};
 use fairpath_net::middleman::{Middleman, MiddlemanConfig};
 use fairpath_net::{
@@ -35,7 +35,7 @@ use super::CONNECT_WITHIN;
 use super::remote::Remote;
 use super::serve::{LOOK_EVERY, bind};
 use crate::BadInput;
-use fairpath_games::online::{GUEST, Hosted, HostedJetCar, HostedSailing, Room, RoomStatistics};
+use fairpath_games::online::{CLIENT_SEAT, HostedGame, HostedJetCar, HostedSailing, Room, RoomStatistics};
 
 /// The experiment of this id over real sockets, if there is one.
 pub(crate) fn find(id: &str) -> Option<&'static dyn Experiment> {
@@ -129,7 +129,7 @@ fn drive(mut guest: Guest<'_, HostedJetCar>, rules: JetCarConfig) -> Option<f64>
             &rules,
             length,
             |scene, now| bot.drive(&rules, now, scene),
-            |scene: &Scene| scene.is_over(&rules),
+            |scene: &JetCarScene| scene.is_over(&rules),
         )
         .map(|scene| f64::from(scene.score))
 }
@@ -201,10 +201,12 @@ impl Experiment for LiveSailing {
 
 fn race(mut guest: Guest<'_, HostedSailing>, rules: &SailingConfig) -> Option<f64> {
     let mut agent = Agent::new(Trim::Simple);
-    let helm = Helm { rules: rules.clone(), seat: GUEST };
+    let helm = SailingPredictor { rules: rules.clone(), seat: CLIENT_SEAT };
     let length = Duration::from_secs_f64(RACE_SECS_MAX);
-    let is_over = |scene: &sailing::Scene| scene.is_over() || scene.now().as_secs_f64() >= RACE_SECS_MAX;
-    let scene = guest.play(&helm, length, |scene, now| agent.sail(rules, now, scene, GUEST), is_over)?;
+    let is_over =
+        |scene: &sailing::SailingScene| scene.is_over() || scene.now().as_secs_f64() >= RACE_SECS_MAX;
+    let scene =
+        guest.play(&helm, length, |scene, now| agent.sail(rules, now, scene, CLIENT_SEAT), is_over)?;
     let secs = |boat: &sailing::Boat| {
         boat.finished_at.map_or(RACE_SECS_MAX, |tick| tick as f64 * sailing::TICK_RATE.step_secs())
     };
@@ -438,7 +440,7 @@ struct Plan {
 }
 
 /// One run's end of it.
-struct Guest<'a, H: Hosted> {
+struct Guest<'a, H: HostedGame> {
     remote: Remote<H>,
     rtt: Span,
     is_compensated: bool,
@@ -462,7 +464,7 @@ impl Plan {
         Self { rtts, runs }
     }
 
-    fn play<H: Hosted + Send>(
+    fn play<H: HostedGame + Send>(
         &self,
         game: impl Fn() -> H,
         seed: u64,
@@ -555,7 +557,7 @@ impl Played {
     }
 }
 
-impl<H: Hosted> Guest<'_, H> {
+impl<H: HostedGame> Guest<'_, H> {
     /// Plays until it is over on this screen, or long after it should have been; the last scene, if
     /// it was.
     fn play(

@@ -5,7 +5,9 @@ use crossterm::style::Color;
 use fairpath::random::Random;
 use fairpath::time::{SharedInstant, Span, TickRate};
 use fairpath::vector::{Vec2, Vector};
-use fairpath_games::jet_car::{Bot, Driver, Input, JetCar, JetCarConfig, Pace, Scene, Skill, TICK_RATE};
+use fairpath_games::jet_car::{
+    Bot, Driver, Input, JetCar, JetCarConfig, JetCarScene, Pace, Skill, TICK_RATE,
+};
 use fairpath_games::shared::RoundTrip;
 
 use super::canvas::{Area, Canvas};
@@ -76,7 +78,7 @@ impl Player {
             TICK_RATE,
             Input::IDLE,
             server.scene().clone(),
-            |scene: &Scene| scene.car.state(),
+            |scene: &JetCarScene| scene.car.state(),
         );
         let far = common.online.far_end::<HostedJetCar>(server.scene())?;
         let link = Link::new(way, far, common.compensates());
@@ -143,13 +145,13 @@ impl Playable for Player {
 
     fn farewell(&self) -> String {
         let scene = if self.link.standing().is_some() { self.link.shown() } else { self.server.scene() };
-        let Scene { score, lives, .. } = scene;
+        let JetCarScene { score, lives, .. } = scene;
         let secs = scene.now().as_secs_f64().min(f64::from(self.rules.secs));
         format!("jet car: {score} points and {lives} cars left after {secs:.0} s")
     }
 }
 
-fn draw_status(canvas: &mut Canvas, rules: &JetCarConfig, scene: &Scene, lag: &str) {
+fn draw_status(canvas: &mut Canvas, rules: &JetCarConfig, scene: &JetCarScene, lag: &str) {
     let left = f64::from(rules.secs) - scene.now().as_secs_f64();
     let status = format!(
         " score {:4}   cars {}   time {:3.0} s   {lag}",
@@ -164,7 +166,7 @@ fn draw_status(canvas: &mut Canvas, rules: &JetCarConfig, scene: &Scene, lag: &s
     }
 }
 
-fn draw_field(canvas: &mut Canvas, rules: &JetCarConfig, scene: &Scene, car: Vec2) {
+fn draw_field(canvas: &mut Canvas, rules: &JetCarConfig, scene: &JetCarScene, car: Vec2) {
     // A character is about twice as high as wide.
     let height = (canvas.height() - 1).max(1);
     let width =

@@ -23,7 +23,7 @@ use fairpath_net::{Fingerprint, Trust};
 use crate::BadInput;
 use crate::online::remote::{FarEnd, Remote, Standing};
 use canvas::Canvas;
-use fairpath_games::online::Hosted;
+use fairpath_games::online::HostedGame;
 use terminal::{Key, Terminal};
 
 mod canvas;
@@ -75,7 +75,7 @@ struct Online {
 
 impl Online {
     /// Begins to connect, if a server is named.
-    fn far_end<H: Hosted + 'static>(
+    fn far_end<H: HostedGame + 'static>(
         &self,
         scene: &H::Scene,
     ) -> Result<Option<Box<dyn FarEnd<H::Rules>>>, BadInput> {

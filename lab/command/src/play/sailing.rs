@@ -5,8 +5,8 @@ use crossterm::style::Color;
 use fairpath::time::{SharedInstant, Span, TickRate};
 use fairpath::vector::{Vec2, Vector};
 use fairpath_games::sailing::{
-    Agent, Crew, Current, Helm, Input, KNOT, Sailing, SailingConfig, Scene, TICK_RATE, Trim, View, Wind,
-    from_south, from_west,
+    Agent, Current, Driver, Input, KNOT, Sailing, SailingConfig, SailingPredictor, SailingScene, TICK_RATE,
+    Trim, View, Wind, from_south, from_west,
 };
 use fairpath_games::shared::RoundTrip;
 
@@ -111,9 +111,9 @@ pub(super) struct Player {
     server: Sailing,
     /// Sails at the server, and sees what is there.
     rival: Option<Agent>,
-    helm: Helm,
-    link: Link<Helm>,
-    crew: Crew,
+    helm: SailingPredictor,
+    link: Link<SailingPredictor>,
+    crew: Driver,
     wind_until: SharedInstant,
     now: SharedInstant,
     began: SharedInstant,
@@ -137,19 +137,19 @@ impl Player {
     fn new(rules: SailingConfig, opponent: Option<Trim>, common: Common) -> Result<Self, BadInput> {
         let server = Sailing::new(rules.clone(), common.seed)?;
         let hands = Input::new(0.5, 0.0);
-        let crew = if common.bot { Crew::Agent(Agent::new(Trim::Optimal)) } else { Crew::Hands(hands) };
+        let crew = if common.bot { Driver::Agent(Agent::new(Trim::Optimal)) } else { Driver::Hands(hands) };
         let way = RoundTrip::new(
             common.round_trip(),
             common.compensates(),
             TICK_RATE,
             hands,
             server.scene().clone(),
-            |scene: &Scene| scene.boats[OWN].state(),
+            |scene: &SailingScene| scene.boats[OWN].state(),
         );
         let far = common.online.far_end::<HostedSailing>(server.scene())?;
         Ok(Self {
             link: Link::new(way, far, common.compensates()),
-            helm: Helm { rules: rules.clone(), seat: OWN },
+            helm: SailingPredictor { rules: rules.clone(), seat: OWN },
             rival: opponent.map(Agent::new),
             rules,
             common,
@@ -174,7 +174,7 @@ impl Player {
     }
 
     fn command_wind(&mut self, turn: f64, rise: f64) {
-        if let Crew::Hands(input) = &mut self.crew {
+        if let Driver::Hands(input) = &mut self.crew {
             (input.wind_turn, input.wind_rise) = (turn, rise);
             self.wind_until = self.now + WIND_HOLD;
         }
@@ -188,7 +188,7 @@ impl Playable for Player {
         if key == Key::Character('r') {
             return self.again();
         }
-        if let Crew::Hands(input) = &mut self.crew {
+        if let Driver::Hands(input) = &mut self.crew {
             match key {
                 Key::Left | Key::Character('a') => input.rudder = (input.rudder + RUDDER_PRESS).min(1.0),
                 Key::Right | Key::Character('d') => input.rudder = (input.rudder - RUDDER_PRESS).max(-1.0),
@@ -209,7 +209,7 @@ impl Playable for Player {
 
     fn tick(&mut self, now: SharedInstant) {
         self.now = now;
-        if let Crew::Hands(input) = &mut self.crew
+        if let Driver::Hands(input) = &mut self.crew
             && now >= self.wind_until
         {
             (input.wind_turn, input.wind_rise) = (0.0, 0.0);
@@ -263,7 +263,7 @@ impl Playable for Player {
 }
 
 /// How the own race compares with the others', in words.
-fn ranked(scene: &Scene, tick: u64) -> &'static str {
+fn ranked(scene: &SailingScene, tick: u64) -> &'static str {
     let others = scene.boats.iter().skip(1);
     match others.clone().filter_map(|boat| boat.finished_at).min() {
         Some(first) if first < tick => ", second",
@@ -335,7 +335,7 @@ fn draw_mini_map(canvas: &mut Canvas, view: &View) {
     mark(Vec2::ZERO, arrow(Vec2::from_heading(view.own.heading)), Color::White);
 }
 
-fn draw_status(canvas: &mut Canvas, view: &View, scene: &Scene, lag: &str) {
+fn draw_status(canvas: &mut Canvas, view: &View, scene: &SailingScene, lag: &str) {
     let knots = |velocity: Vec2| velocity.length() / KNOT;
     let current = match knots(view.current) {
         knots if knots < 0.01 => String::new(),

@@ -2,7 +2,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use fairpath::vector::{Vec2, Vector};
-use fairpath_games::ethereal::{InputChange, Map, PlayerFrame, PlayerRecord, Recording, ReplayError};
+use fairpath_games::ethereal::{Map, PlayerFrame, PlayerRecord, RecordedInput, Recording, ReplayError};
 use fairpath_predict::{Body, Condition, TICK_SECS};
 
 use super::{Play, Player, TickRun};
@@ -104,7 +104,7 @@ fn acceleration(before: &[Body], velocity: Vec2) -> Vec2 {
 
 /// Returns the input of the step that led to this tick. The input of the next step is not known
 /// yet.
-fn input_at(changes: &[InputChange], tick: u64) -> Vec2 {
+fn input_at(changes: &[RecordedInput], tick: u64) -> Vec2 {
     let made = changes.partition_point(|change| change.tick < tick);
     made.checked_sub(1).map_or(Vec2::ZERO, |last| changes[last].input.keys.direction())
 }

@@ -6,8 +6,8 @@ use fairpath::random::Random;
 use fairpath::time::{Now, SharedInstant, Span};
 use fairpath::vector::{Vec2, Vector};
 use fairpath_compensate::Simulate;
-use fairpath_games::jet_car::{Bot, Input, JetCar, JetCarConfig, Scene, Skill, TICK_RATE};
-use fairpath_games::online::{Extrapolated, Heard, Prototyped, Screen, Way};
+use fairpath_games::jet_car::{Bot, Input, JetCar, JetCarConfig, JetCarScene, Skill, TICK_RATE};
+use fairpath_games::online::{ClientDisplay, Extrapolated, Loopback, Prototyped, Uncompensated};
 
 use super::{Smoothness, curve_name, half_each_way};
 
@@ -81,14 +81,14 @@ impl Sight {
 impl Trial {
     /// Plays it to the end.
     pub fn run(&self) -> Run {
-        let start = Scene::new(&self.rules);
+        let start = JetCarScene::new(&self.rules);
         let skill = match self.sight {
             Sight::UsedTo => Skill::default().used_to(self.rtt),
             _ => Skill::default(),
         };
         match self.sight {
             Sight::Old | Sight::UsedTo => {
-                self.play(&self.rules, skill, Heard::new(start, TICK_RATE), as_it_is)
+                self.play(&self.rules, skill, Uncompensated::new(start, TICK_RATE), as_it_is)
             }
             Sight::Prototype => self.play(&self.rules, skill, Prototyped::new(start, TICK_RATE), as_it_is),
             Sight::Simulated => {
@@ -108,18 +108,18 @@ impl Trial {
         }
     }
 
-    fn play<G: Simulate<State = Scene, Input = Input>, S: Screen<G>>(
+    fn play<G: Simulate<State = JetCarScene, Input = Input>, S: ClientDisplay<G>>(
         &self,
         rules: &G,
         skill: Skill,
         screen: S,
-        mut look: impl FnMut(&S, Now, &mut Smoothness, &mut Option<u16>, Scene) -> Scene,
+        mut look: impl FnMut(&S, Now, &mut Smoothness, &mut Option<u16>, JetCarScene) -> JetCarScene,
     ) -> Run {
         let dice = Random::from_seed(self.seed);
         let mut game = JetCar::new(self.rules, self.seed).expect("the usual rules are sound");
         let mut bot = Bot::new(skill, dice.fork(1 << 32));
         let link = half_each_way(self.rtt, self.jitter);
-        let mut way = Way::<G, S>::new(&link, &dice.fork(1 << 33), TICK_RATE, Input::IDLE, screen);
+        let mut way = Loopback::<G, S>::new(&link, &dice.fork(1 << 33), TICK_RATE, Input::IDLE, screen);
         // The player's frames and the server's ticks are not in step.
         let phase = TICK_RATE.begin(1).scaled(dice.fork(1 << 34).unit());
         let watches = matches!(self.sight, Sight::Drawn(_));
@@ -161,10 +161,10 @@ impl Trial {
 struct Guarded(JetCarConfig);
 
 impl Simulate for Guarded {
-    type State = Scene;
+    type State = JetCarScene;
     type Input = Input;
 
-    fn step(&self, scene: &mut Scene, input: &Input, ticks: u32) {
+    fn step(&self, scene: &mut JetCarScene, input: &Input, ticks: u32) {
         for _ in 0..ticks {
             let input = against_wind(&self.0, scene, *input);
             scene.step(&self.0, input, 1);
@@ -173,17 +173,17 @@ impl Simulate for Guarded {
 }
 
 /// What the hands do, and against the wind what the thrusters can do beyond that.
-fn against_wind(rules: &JetCarConfig, scene: &Scene, input: Input) -> Input {
+fn against_wind(rules: &JetCarConfig, scene: &JetCarScene, input: Input) -> Input {
     let Some(gust) = scene.gust else { return input };
     let per_tick = (rules.thrust / 10.0).max(f64::MIN_POSITIVE);
     Input::new(input.right - gust.push.x / per_tick, input.down - gust.push.y / per_tick)
 }
 
-fn as_it_is<S>(_: &S, _: Now, _: &mut Smoothness, _: &mut Option<u16>, scene: Scene) -> Scene {
+fn as_it_is<S>(_: &S, _: Now, _: &mut Smoothness, _: &mut Option<u16>, scene: JetCarScene) -> JetCarScene {
     scene
 }
 
-fn own_car(scene: &Scene) -> State<Vec2> {
+fn own_car(scene: &JetCarScene) -> State<Vec2> {
     scene.car.state()
 }
 
@@ -193,8 +193,8 @@ fn draw(
     now: Now,
     smoothness: &mut Smoothness,
     life: &mut Option<u16>,
-    mut scene: Scene,
-) -> Scene {
+    mut scene: JetCarScene,
+) -> JetCarScene {
     let simulated = scene.car.state();
     let drawn = screen.drawn(now, &scene);
     if life.replace(scene.car.life) != Some(scene.car.life) {

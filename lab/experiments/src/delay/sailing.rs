@@ -7,8 +7,10 @@ use fairpath::motion::MotionKind;
 use fairpath::random::Random;
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::Vector;
-use fairpath_games::online::{Extrapolated, Heard, Screen, Way};
-use fairpath_games::sailing::{Agent, Helm, Input, Regatta, Sailing, SailingConfig, Scene, TICK_RATE, Trim};
+use fairpath_games::online::{ClientDisplay, Extrapolated, Loopback, Uncompensated};
+use fairpath_games::sailing::{
+    Agent, Input, Regatta, Sailing, SailingConfig, SailingPredictor, SailingScene, TICK_RATE, Trim,
+};
 
 use super::half_each_way;
 
@@ -92,21 +94,27 @@ const AS_IT_IS: Input = Input::new(0.5, 0.0);
 impl Race {
     /// Sails it to the end.
     pub fn run(&self) -> Finish {
-        let helm = Helm { rules: self.rules.clone(), seat: CLIENT };
+        let helm = SailingPredictor { rules: self.rules.clone(), seat: CLIENT };
         let race = Sailing::new(self.rules.clone(), self.seed).expect("these rules are sound");
         let start = race.scene().clone();
         if self.is_compensated {
-            let own = |scene: &Scene| scene.boats[CLIENT].state();
+            let own = |scene: &SailingScene| scene.boats[CLIENT].state();
             self.sail(race, &helm, Extrapolated::new(start, TICK_RATE, Convergence::default(), own))
         } else {
-            self.sail(race, &helm, Heard::new(start, TICK_RATE))
+            self.sail(race, &helm, Uncompensated::new(start, TICK_RATE))
         }
     }
 
-    fn sail<S: Screen<Helm>>(&self, mut race: Sailing, helm: &Helm, screen: S) -> Finish {
+    fn sail<S: ClientDisplay<SailingPredictor>>(
+        &self,
+        mut race: Sailing,
+        helm: &SailingPredictor,
+        screen: S,
+    ) -> Finish {
         let dice = Random::from_seed(self.seed);
         let link = half_each_way(self.rtt, self.jitter);
-        let mut way = Way::<Helm, S>::new(&link, &dice.fork(1 << 33), TICK_RATE, AS_IT_IS, screen);
+        let mut way =
+            Loopback::<SailingPredictor, S>::new(&link, &dice.fork(1 << 33), TICK_RATE, AS_IT_IS, screen);
         let phase = TICK_RATE.begin(1).scaled(dice.fork(1 << 34).unit());
         let mut client = Agent::new(self.trim);
         let mut server = Agent::new(self.trim);
@@ -135,7 +143,7 @@ impl Race {
     }
 }
 
-fn finished_secs(scene: &Scene, seat: usize) -> f64 {
+fn finished_secs(scene: &SailingScene, seat: usize) -> f64 {
     scene.boats[seat].finished_at.map_or(RACE_SECS_MAX, |tick| tick as f64 * TICK_RATE.step_secs())
 }
 
@@ -164,7 +172,7 @@ pub fn other_boat_off(rules: &SailingConfig, trim: Trim, rtt: Span, seed: u64) -
     let mut regatta = Regatta::of_agents(rules.clone(), seed, trim).expect("these rules are sound");
     let ticks = TICK_RATE.running_at(rtt) as usize;
     let secs = ticks as f64 * TICK_RATE.step_secs();
-    let mut past: VecDeque<Scene> = VecDeque::new();
+    let mut past: VecDeque<SailingScene> = VecDeque::new();
     let (mut sums, mut count) = ([0.0; 4], 0_u32);
     while !regatta.race().is_over() && regatta.race().scene().now().as_secs_f64() < RACE_SECS_MAX {
         regatta.step();

@@ -4,63 +4,65 @@ use fairpath::time::TickRate;
 use fairpath::vector::Vec2;
 
 use super::history::HISTORY_TICKS;
-use super::map::{Map, MapError};
+use super::map::Map;
+use crate::shared::{OutOfRange, all_within, count_from, positive_up_to};
 
 /// Ticks per second, as in Shi 2014.
 pub const TICKS_PER_SECOND: u32 = 60;
 /// Tick k begins at ⌊k·10⁶/60⌋ µs.
 pub const TICK_RATE: TickRate = TickRate::hz(TICKS_PER_SECOND);
-/// How fast a player can get, in pixels per second: six pixels per tick. Other data is brought to
-/// the scale of this game by the ratio of top speeds. [Where it comes from](super#scale).
+/// The top speed of a player, in pixels per second: six pixels per tick. Other data is scaled to
+/// this game by the ratio of top speeds. [Where it comes from](super#scale).
 pub const TOP_SPEED: f64 = 360.0;
-/// How fast velocity follows the keys, in pixels per second squared: from rest to top speed, or
-/// back, in a tenth of a second. Inertia a hand can feel, but keys, not momentum, decide where a
-/// player goes.
+/// The acceleration, in pixels per second squared: a tenth of a second from rest to top speed or
+/// back. A player feels the inertia, but the keys decide where it goes, not the momentum.
 pub const ACCELERATION: f64 = 3_600.0;
 /// Width and height of a player's window, in pixels, as in Shi 2014.
 pub const SCREEN: Vec2 = Vec2::new(1_280.0, 960.0);
-/// Players on both sides together. Every shot looks at everybody, so this bounds a tick's cost.
+/// The most players of both teams together. Every shot is tested against every player, so this
+/// bounds a tick's cost.
 pub const PLAYERS_MAX: u32 = 64;
 
 /// The rules of a match. Times are ticks of 1/60 s, lengths are pixels.
 ///
-/// How players move is not among them: [`TOP_SPEED`] and [`ACCELERATION`] are the scale of
-/// everything.
+/// [`TOP_SPEED`] and [`ACCELERATION`] are constants, because they set the scale of the game.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EtherealConfig {
-    /// How many play for red and for blue. Default 4 and 4, at most [`PLAYERS_MAX`] together.
+    /// The number of players of red and of blue. Default 4 and 4, at most [`PLAYERS_MAX`] together.
     pub players: [u32; 2],
-    /// Where they play. Default: the fixed map [`Map::crossing`].
+    /// The map. Default: the fixed map [`Map::crossing`].
     pub ground: Ground,
-    /// Kills that win a round; then all start again. Default 25: with the default players a round
-    /// takes a few minutes. Very low, and nobody ever gets far from the start.
+    /// Kills that win a round; then a new round begins. Default 25: with the default players a
+    /// round takes a few minutes. Very low, and rounds end before the players spread over the map.
     pub score_limit: u32,
     /// Health of a new life. Default 100.
     pub health_max: u32,
-    /// Ammunition of a new life, and the most one can carry. Default 80: enough for two or three
-    /// fights.
+    /// Ammunition of a new life, and the most a player can carry. Default 80: enough for two or
+    /// three fights.
     pub ammo_max: u32,
-    /// What one hit costs. Default 7: fifteen hits kill. At `health_max` a single shot does, and
-    /// nobody lives long enough to retreat.
+    /// Health lost per hit. Default 7: fifteen hits kill. At `health_max` a single hit kills, and
+    /// players die before they can retreat.
     pub damage: u32,
-    /// From one shot to the next. Default 12, five shots a second.
+    /// Ticks from one shot to the next. Default 12, five shots a second.
     pub reload_ticks: u32,
-    /// Local lag for firing: from pressing the trigger to the shot. Default 3, 50 ms: it hides that
-    /// much delay and is hardly felt. Above about 9 players feel it. Less than `reload_ticks`.
+    /// Local lag for firing: ticks from the trigger to the shot. Default 3, 50 ms: it hides that
+    /// much delay and is hardly felt. Above about 9 players feel it. Must be less than
+    /// `reload_ticks`.
     pub fire_lag_ticks: u32,
-    /// Time warp: how far back a shot may be judged, where its shooter saw the others late. Default
-    /// 15, 250 ms. 0 judges everybody where they are now; the more it is, the longer after
-    /// reaching cover one can still be hit. At most [`HISTORY_TICKS`] − 1.
+    /// Time warp: the most ticks that a shot is rewound to the positions that its shooter saw.
+    /// Default 15, 250 ms. At 0 a shot is judged at current positions; the higher, the longer a
+    /// player can be hit after reaching cover. At most [`HISTORY_TICKS`] − 1.
     pub rewind_ticks_max: u32,
-    /// How far shots reach. Default 640, half a window's width: what hits you is on your screen.
+    /// The range of shots. Default 640, half a window's width: a player sees every enemy that can
+    /// hit it.
     pub shot_range: f64,
-    /// How long the dead stay away. Default 180, 3 s.
+    /// Ticks until a dead player respawns. Default 180, 3 s.
     pub respawn_ticks: u32,
-    /// How long after being picked up an item comes back. Default 900, 15 s.
+    /// Ticks until a picked-up item respawns. Default 900, 15 s.
     pub item_respawn_ticks: u32,
-    /// What a health pack gives. Default 45.
+    /// Health of a health pack. Default 45.
     pub health_pack: u32,
-    /// What an ammunition pack gives. Default 40.
+    /// Ammunition of an ammunition pack. Default 40.
     pub ammo_pack: u32,
 }
 
@@ -69,9 +71,9 @@ pub struct EtherealConfig {
 pub enum Ground {
     /// [`Map::crossing`].
     Crossing,
-    /// [`Map::generate`], from the match's seed.
+    /// [`Map::generate`] with the match's seed.
     Generated,
-    /// This one.
+    /// This map.
     Given(Map),
 }
 
@@ -97,88 +99,26 @@ impl Default for EtherealConfig {
 }
 
 impl EtherealConfig {
-    pub(super) fn check(&self) -> Result<(), ConfigError> {
-        let players = self.players[0].saturating_add(self.players[1]);
-        if players > PLAYERS_MAX {
-            return Err(ConfigError::TooManyPlayers { asked: players });
-        }
-        let counts = [
-            ("score_limit", self.score_limit),
-            ("health_max", self.health_max),
-            ("ammo_max", self.ammo_max),
-            ("damage", self.damage),
-            ("reload_ticks", self.reload_ticks),
-            ("respawn_ticks", self.respawn_ticks),
-            ("item_respawn_ticks", self.item_respawn_ticks),
-        ];
-        if let Some(&(knob, _)) = counts.iter().find(|(_, count)| *count == 0) {
-            return Err(ConfigError::Zero { knob });
-        }
-        if self.shot_range.is_nan() || self.shot_range <= 0.0 {
-            return Err(ConfigError::Zero { knob: "shot_range" });
-        }
-        if self.shot_range > SHOT_RANGE_LIMIT {
-            return Err(ConfigError::RangeTooLong);
-        }
-        if self.fire_lag_ticks >= self.reload_ticks {
-            return Err(ConfigError::LagBeyondReload);
-        }
-        if self.rewind_ticks_max >= HISTORY_TICKS {
-            return Err(ConfigError::RewindTooLong);
-        }
-        Ok(())
+    pub(super) fn check(&self) -> Result<(), OutOfRange> {
+        all_within(&[
+            ("players", f64::from(self.players[0]) + f64::from(self.players[1]), 0.0..=PLAYERS_MAX.into()),
+            count_from("score_limit", self.score_limit, 1),
+            count_from("health_max", self.health_max, 1),
+            count_from("ammo_max", self.ammo_max, 1),
+            count_from("damage", self.damage, 1),
+            count_from("reload_ticks", self.reload_ticks, 1),
+            count_from("respawn_ticks", self.respawn_ticks, 1),
+            count_from("item_respawn_ticks", self.item_respawn_ticks, 1),
+            ("shot_range", self.shot_range, positive_up_to(SHOT_RANGE_LIMIT)),
+            // The trigger must not be free again before its shot has left.
+            ("fire_lag_ticks", self.fire_lag_ticks.into(), 0.0..=f64::from(self.reload_ticks) - 1.0),
+            ("rewind_ticks_max", self.rewind_ticks_max.into(), 0.0..=f64::from(HISTORY_TICKS - 1)),
+        ])
     }
 }
 
-/// From corner to corner of the largest map, and more.
+/// More than the diagonal of the largest map.
 const SHOT_RANGE_LIMIT: f64 = 100_000.0;
-
-/// Why a match cannot start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ConfigError {
-    /// More than [`PLAYERS_MAX`].
-    TooManyPlayers {
-        /// How many were asked for.
-        asked: u32,
-    },
-    /// A knob that must be positive is not.
-    Zero {
-        /// Its name.
-        knob: &'static str,
-    },
-    /// Beyond 100 000 pixels.
-    RangeTooLong,
-    /// The trigger could be pressed again before its shot is out.
-    LagBeyondReload,
-    /// Beyond what the [history](HISTORY_TICKS) holds.
-    RewindTooLong,
-    /// The map given cannot be played on.
-    Map(MapError),
-}
-
-impl From<MapError> for ConfigError {
-    fn from(error: MapError) -> Self {
-        Self::Map(error)
-    }
-}
-
-impl std::fmt::Display for ConfigError {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::TooManyPlayers { asked } => {
-                write!(out, "{asked} players are too many: at most {PLAYERS_MAX}")
-            }
-            Self::Zero { knob } => write!(out, "{knob} must be positive"),
-            Self::RangeTooLong => write!(out, "shot_range must be at most {SHOT_RANGE_LIMIT}"),
-            Self::LagBeyondReload => write!(out, "fire_lag_ticks must be below reload_ticks"),
-            Self::RewindTooLong => write!(out, "rewind_ticks_max must be below {HISTORY_TICKS}"),
-            Self::Map(error) => error.fmt(out),
-        }
-    }
-}
-
-impl std::error::Error for ConfigError {}
 
 #[cfg(test)]
 mod tests {
@@ -189,14 +129,14 @@ mod tests {
         let broken = |change: fn(&mut EtherealConfig)| {
             let mut config = EtherealConfig::default();
             change(&mut config);
-            config.check()
+            config.check().map_err(|error| error.knob)
         };
         assert_eq!(broken(|_| ()), Ok(()));
-        assert_eq!(broken(|c| c.players = [60, 5]), Err(ConfigError::TooManyPlayers { asked: 65 }));
-        assert_eq!(broken(|c| c.health_max = 0), Err(ConfigError::Zero { knob: "health_max" }));
-        assert_eq!(broken(|c| c.shot_range = f64::NAN), Err(ConfigError::Zero { knob: "shot_range" }));
-        assert_eq!(broken(|c| c.shot_range = f64::INFINITY), Err(ConfigError::RangeTooLong));
-        assert_eq!(broken(|c| c.fire_lag_ticks = 12), Err(ConfigError::LagBeyondReload));
-        assert_eq!(broken(|c| c.rewind_ticks_max = HISTORY_TICKS), Err(ConfigError::RewindTooLong));
+        assert_eq!(broken(|c| c.players = [60, 5]), Err("players"));
+        assert_eq!(broken(|c| c.health_max = 0), Err("health_max"));
+        assert_eq!(broken(|c| c.shot_range = f64::NAN), Err("shot_range"));
+        assert_eq!(broken(|c| c.shot_range = f64::INFINITY), Err("shot_range"));
+        assert_eq!(broken(|c| c.fire_lag_ticks = 12), Err("fire_lag_ticks"));
+        assert_eq!(broken(|c| c.rewind_ticks_max = HISTORY_TICKS), Err("rewind_ticks_max"));
     }
 }

@@ -1,38 +1,39 @@
-//! One player at one tick, as plain numbers: what evaluators and traces take.
+//! One player at one tick as plain numbers, for evaluators and traces.
 
 use fairpath::number::EntityId;
 use fairpath::time::SharedInstant;
 use fairpath::vector::Vec2;
 use fairpath_sim::trace::{StateKind, StateRow};
 
-use super::player::{Condition, Player, Team};
+use super::player::{Condition, Player};
 use super::world::Ethereal;
+use crate::shared::Team;
 
 /// One player at one tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlayerFrame {
-    /// Who.
+    /// The player.
     pub id: EntityId,
-    /// Whom it plays for.
+    /// Its team.
     pub team: Team,
-    /// Which of its lives.
+    /// Its life.
     pub life: u16,
-    /// Whether it is on the map; the dead stay where they died.
+    /// Whether it is on the map. A dead player stays where it died.
     pub is_alive: bool,
-    /// Whether it was put there in this tick: nothing may be joined across it.
+    /// Whether it spawned in this tick: its path is not continuous there.
     pub has_jumped: bool,
-    /// Where it is, in pixels.
+    /// Its position, in pixels.
     pub position: Vec2,
-    /// How fast it moves, in pixels per second.
+    /// Its velocity, in pixels per second.
     pub velocity: Vec2,
-    /// What is left of its health.
+    /// Its health.
     pub health: u32,
-    /// What is left of its ammunition.
+    /// Its ammunition.
     pub ammo: u32,
 }
 
 impl PlayerFrame {
-    /// The player as it stands.
+    /// Returns the frame of a player.
     pub fn of(player: &Player) -> Self {
         Self {
             id: player.id(),
@@ -47,7 +48,7 @@ impl PlayerFrame {
         }
     }
 
-    /// The same as a row of a trace: the truth at that instant, facing the way it moves.
+    /// Returns the frame as a trace row: the truth at that instant, oriented along its velocity.
     pub fn to_row(&self, at: SharedInstant) -> StateRow {
         let state = fairpath::State::moving(self.position, self.velocity);
         StateRow {
@@ -59,7 +60,7 @@ impl PlayerFrame {
 }
 
 impl Ethereal {
-    /// Every player at this tick, in the order of names.
+    /// Returns the frames of all players at this tick, in the order of ids.
     pub fn frames(&self) -> impl ExactSizeIterator<Item = PlayerFrame> {
         self.players().iter().map(PlayerFrame::of)
     }

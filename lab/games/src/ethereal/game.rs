@@ -1,32 +1,32 @@
-//! A match with its players in their seats.
+//! A match with a driver for each player.
 
 use fairpath::number::EntityId;
 use fairpath::random::Random;
 
 use super::bot::{Bot, Temperament};
-use super::config::{ConfigError, EtherealConfig};
+use super::config::EtherealConfig;
 use super::input::Input;
-use super::player::Team;
 use super::recording::Recording;
 use super::view::View;
 use super::world::Ethereal;
+use crate::shared::{OutOfRange, Team};
 
-/// Who plays.
+/// The driver of one player.
 #[derive(Clone, Debug)]
-pub enum Seat {
-    /// Somebody who decides from what is shown.
+pub enum Driver {
+    /// A bot that decides from its [`View`].
     Bot(Box<Bot>),
-    /// A person, or whoever sets the input between steps.
+    /// A fixed input, set by the caller between steps: a person's, for example.
     Hands(Input),
 }
 
-impl Seat {
-    /// A bot.
+impl Driver {
+    /// Returns a bot driver.
     pub fn bot(bot: Bot) -> Self {
         Self::Bot(Box::new(bot))
     }
 
-    /// What kind of bot sits here, if one does.
+    /// Returns the bot's temperament; `None` if it is not a bot.
     pub fn temperament(&self) -> Option<Temperament> {
         match self {
             Self::Bot(bot) => Some(bot.temperament()),
@@ -35,17 +35,17 @@ impl Seat {
     }
 }
 
-/// A match with its players in their seats.
+/// A match with a driver for each player.
 ///
 /// ```
 /// use fairpath::number::EntityId;
 /// use fairpath::vector::Vec2;
-/// use fairpath_games::ethereal::{EtherealConfig, Input, Keys, Match, Seat, TOP_SPEED};
+/// use fairpath_games::ethereal::{Driver, EtherealConfig, Input, Keys, Match, TOP_SPEED};
 ///
-/// # fn main() -> Result<(), fairpath_games::ethereal::ConfigError> {
+/// # fn main() -> Result<(), fairpath_games::shared::OutOfRange> {
 /// // A person takes over player 0 and runs to the right, aiming ahead.
 /// let mut game = Match::of_bots(EtherealConfig::default(), 1)?;
-/// game.seat(EntityId(0), Seat::Hands(Input::new(Keys::RIGHT, Vec2::new(0.0, 0.0))));
+/// game.seat(EntityId(0), Driver::Hands(Input::new(Keys::RIGHT, Vec2::new(0.0, 0.0))));
 /// for _ in 0..10 {
 ///     game.step();
 /// }
@@ -56,77 +56,78 @@ impl Seat {
 #[derive(Clone, Debug)]
 pub struct Match {
     ethereal: Ethereal,
-    seats: Vec<Seat>,
+    drivers: Vec<Driver>,
     inputs: Vec<Input>,
     recording: Option<Recording>,
 }
 
 impl Match {
-    /// Every player a bot, their temperaments in turn on both sides.
-    pub fn of_bots(config: EtherealConfig, seed: u64) -> Result<Self, ConfigError> {
+    /// Returns a match of bots. Each team's bots take the temperaments in turn.
+    pub fn of_bots(config: EtherealConfig, seed: u64) -> Result<Self, OutOfRange> {
         let mut turn = [0; 2];
         let talks = Team::BOTH.map(|team| team_talk(seed, team));
         Self::new(config, seed, |ethereal, id, random| {
-            let Some(player) = ethereal.player(id) else { return Seat::Hands(Input::IDLE) };
+            let Some(player) = ethereal.player(id) else { return Driver::Hands(Input::IDLE) };
             let team = player.team().index();
             let temperament = Temperament::ALL[turn[team] % Temperament::ALL.len()];
             turn[team] += 1;
-            Seat::bot(Bot::new(temperament, talks[team].clone(), random))
+            Driver::bot(Bot::new(temperament, talks[team].clone(), random))
         })
     }
 
-    /// Asks `seat` for somebody per player, and hands it the dice that are this seat's own.
+    /// Returns a match whose drivers `driver` returns. `driver` gets a random generator for each
+    /// player.
     pub fn new(
         config: EtherealConfig,
         seed: u64,
-        mut seat: impl FnMut(&Ethereal, EntityId, Random) -> Seat,
-    ) -> Result<Self, ConfigError> {
+        mut driver: impl FnMut(&Ethereal, EntityId, Random) -> Driver,
+    ) -> Result<Self, OutOfRange> {
         let ethereal = Ethereal::new(config, seed)?;
         let dice = Random::from_seed(seed);
-        let seats: Vec<Seat> = ethereal
+        let drivers: Vec<Driver> = ethereal
             .players()
             .iter()
-            .map(|player| seat(&ethereal, player.id(), dice.fork(SEATS + u64::from(player.id().0))))
+            .map(|player| driver(&ethereal, player.id(), dice.fork(DRIVERS + u64::from(player.id().0))))
             .collect();
-        let inputs = vec![Input::IDLE; seats.len()];
-        Ok(Self { ethereal, seats, inputs, recording: None })
+        let inputs = vec![Input::IDLE; drivers.len()];
+        Ok(Self { ethereal, drivers, inputs, recording: None })
     }
 
-    /// The same, keeping a recording from here on. Only one from the start can be replayed.
+    /// Starts a recording. Only a recording started at tick zero can be replayed.
     #[must_use]
     pub fn with_recording(mut self) -> Self {
-        let kinds: Vec<_> = self.seats.iter().map(Seat::temperament).collect();
+        let kinds: Vec<_> = self.drivers.iter().map(Driver::temperament).collect();
         self.recording = Some(Recording::begin(&self.ethereal, &kinds));
         self
     }
 
-    /// Puts somebody into a seat, for whoever sat there; nothing happens if there is no such
-    /// player.
-    pub fn seat(&mut self, player: EntityId, somebody: Seat) {
-        if let Some(seat) = self.seats.get_mut(player.0 as usize) {
-            *seat = somebody;
+    /// Replaces the driver of a player. Does nothing if there is no such player.
+    pub fn seat(&mut self, player: EntityId, driver: Driver) {
+        if let Some(seat) = self.drivers.get_mut(player.0 as usize) {
+            *seat = driver;
         }
     }
 
-    /// Lets everybody look and decide, then plays one tick.
+    /// Asks every driver for its input, then plays one tick.
     pub fn step(&mut self) {
         self.step_showing(|_| ());
     }
 
-    /// The same, but `screen` may first change what somebody is shown: the others where dead
-    /// reckoning places them, for example. It is called only for bots that look in this tick.
+    /// Plays one tick like [`step`](Self::step), but `screen` may first change what a bot is shown:
+    /// for example, other players where dead reckoning places them. It is called only for bots that
+    /// look in this tick.
     pub fn step_showing(&mut self, mut screen: impl FnMut(&mut View)) {
         let tick = self.ethereal.tick();
-        for ((id, seat), input) in (0..).map(EntityId).zip(&mut self.seats).zip(&mut self.inputs) {
-            match seat {
-                Seat::Hands(hands) => *input = *hands,
-                Seat::Bot(bot) if bot.is_looking(tick) => {
+        for ((id, driver), input) in (0..).map(EntityId).zip(&mut self.drivers).zip(&mut self.inputs) {
+            match driver {
+                Driver::Hands(hands) => *input = *hands,
+                Driver::Bot(bot) if bot.is_looking(tick) => {
                     let Some(mut view) = self.ethereal.look(id) else { continue };
                     screen(&mut view);
                     *input = bot.play(self.ethereal.map(), &view);
                 }
-                // Between looks the hands stay as they are.
-                Seat::Bot(_) => {}
+                // Between looks a bot keeps its input.
+                Driver::Bot(_) => {}
             }
         }
         self.ethereal.step(&self.inputs);
@@ -135,41 +136,43 @@ impl Match {
         }
     }
 
-    /// The match as it stands.
+    /// Returns the match.
     pub fn ethereal(&self) -> &Ethereal {
         &self.ethereal
     }
 
-    /// Who plays, in the order of players.
-    pub fn seats(&self) -> &[Seat] {
-        &self.seats
+    /// Returns the drivers, in the order of players.
+    pub fn drivers(&self) -> &[Driver] {
+        &self.drivers
     }
 
-    /// What everybody did in the last tick, in the order of players.
+    /// Returns the inputs of the last tick, in the order of players.
     pub fn inputs(&self) -> &[Input] {
         &self.inputs
     }
 
-    /// The recording, if one is kept.
+    /// Returns the recording, if [`with_recording`](Self::with_recording) started one.
     pub fn recording(&self) -> Option<&Recording> {
         self.recording.as_ref()
     }
 }
 
-/// Keeps seats' dice apart from the world's, which forks the same seed with small numbers.
-const SEATS: u64 = 1 << 32;
+/// Keeps the drivers' random streams apart from the world's, which forks the same seed with small
+/// numbers.
+const DRIVERS: u64 = 1 << 32;
 const TALKS: u64 = 1 << 33;
 
-/// What a team's bots say to each other: dice that they all read alike.
+/// Returns the random generator that all bots of a team share to agree on meeting places.
 fn team_talk(seed: u64, team: Team) -> Random {
     Random::from_seed(seed).fork(TALKS + team.index() as u64)
 }
 
-/// What [`reference_digest`] must answer, on every platform.
+/// The result of [`reference_digest`] on every platform.
 pub const REFERENCE_DIGEST: u64 = 0xDC26_21CC_08AC_B28D;
 
-/// Plays one minute of four against four and answers the digest of the last tick. Natively and in
-/// WebAssembly this must be [`REFERENCE_DIGEST`]: every rule and every bot had a hand in it.
+/// Plays one minute of four against four and returns the digest of the last tick. Natively and in
+/// WebAssembly it must be [`REFERENCE_DIGEST`]. The match exercises every rule and every kind of
+/// bot.
 pub fn reference_digest() -> u64 {
     const TICKS: u32 = 60 * 60;
     let Ok(mut game) = Match::of_bots(EtherealConfig::default(), 0xE7E2) else {

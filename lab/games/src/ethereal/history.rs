@@ -1,43 +1,43 @@
-//! Where everybody was in the last second, for shots that are judged in the past.
+//! Player positions of the last second, for shots that are judged in the past.
 
 use fairpath::vector::{Vec2, Vector};
 
-/// How many ticks are remembered: a little more than a second. Whoever is that far behind plays a
-/// slide show.
+/// The number of ticks stored: a little more than a second. A client with more delay is not
+/// playable anyway.
 pub const HISTORY_TICKS: u32 = 64;
 
-/// A ring of the newest ticks.
+/// A ring buffer of the newest ticks.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct History {
     players: usize,
-    /// Tick after tick, player after player.
-    moments: Vec<Moment>,
+    /// Tick by tick, and within a tick player by player.
+    moments: Vec<PastPlayer>,
 }
 
-/// Where a player was at one tick.
+/// A player at a past tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Moment {
+pub(super) struct PastPlayer {
     pub(super) position: Vec2,
     pub(super) life: u16,
     pub(super) is_alive: bool,
 }
 
-const NOWHERE: Moment = Moment { position: Vec2::ZERO, life: 0, is_alive: false };
+const NOWHERE: PastPlayer = PastPlayer { position: Vec2::ZERO, life: 0, is_alive: false };
 
 impl History {
     pub(super) fn new(players: usize) -> Self {
         Self { players, moments: vec![NOWHERE; players * HISTORY_TICKS as usize] }
     }
 
-    pub(super) fn remember(&mut self, tick: u64, moments: impl Iterator<Item = Moment>) {
+    pub(super) fn remember(&mut self, tick: u64, moments: impl Iterator<Item = PastPlayer>) {
         let start = self.start_of(tick);
         for (slot, moment) in self.moments[start..start + self.players].iter_mut().zip(moments) {
             *slot = moment;
         }
     }
 
-    /// Everybody at `tick`, which must be one of the newest [`HISTORY_TICKS`].
-    pub(super) fn at(&self, tick: u64) -> &[Moment] {
+    /// Returns all players at `tick`, which must be one of the newest [`HISTORY_TICKS`].
+    pub(super) fn at(&self, tick: u64) -> &[PastPlayer] {
         let start = self.start_of(tick);
         &self.moments[start..start + self.players]
     }

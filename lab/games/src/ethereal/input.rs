@@ -1,42 +1,42 @@
-//! What a player's hands do.
+//! A player's input.
 
 use std::f64::consts::FRAC_1_SQRT_2;
 use std::ops::BitOr;
 
 use fairpath::vector::{Vec2, Vector};
 
-/// What a player's hands do during one tick: a person's or a bot's.
+use crate::shared::PlayerInput;
+
+/// A player's input for one tick, from a person or a bot.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Input {
     /// The keys and the mouse button held down.
     pub keys: Keys,
     /// Where the mouse cursor is, in the world.
     pub aim: Vec2,
-    /// How many ticks old the others are on this player's screen. A shot is judged against where
-    /// they were then, as far back as [the rules](super::EtherealConfig::rewind_ticks_max)
-    /// allow.
+    /// How many ticks old the other players are on this player's client. A shot is judged at those
+    /// positions, as far back as [the rules](super::EtherealConfig::rewind_ticks_max) allow.
     pub seen_ticks_ago: u8,
 }
 
 impl Input {
-    /// Hands off.
+    /// No key pressed.
     pub const IDLE: Self = Self { keys: Keys::NONE, aim: Vec2::ZERO, seen_ticks_ago: 0 };
 
-    /// These keys, aiming there.
+    /// Returns the input with these keys and this aim.
     pub const fn new(keys: Keys, aim: Vec2) -> Self {
         Self { keys, aim, seen_ticks_ago: 0 }
     }
+}
 
-    /// The same as a mouse and a keyboard could have done it: known keys only, the cursor within
-    /// reach and on a grid of hundredths of a pixel. Every input passes through here on its way
-    /// in.
-    #[must_use]
-    pub fn limited(self) -> Self {
-        /// No world is that large.
+impl PlayerInput for Input {
+    /// Keeps known keys only, and the cursor within reach on a grid of hundredths of a pixel.
+    fn limited(self) -> Self {
+        /// Larger than any map.
         const REACH: f64 = 1e6;
         let on_grid = |axis: f64| {
             let within = if axis.is_nan() { 0.0 } else { axis.clamp(-REACH, REACH) };
-            // The sum makes −0 a plain 0: text has only one of them.
+            // Adding zero turns −0 into 0: XML text stores only one of them.
             (within * 100.0).round() / 100.0 + 0.0
         };
         Self {
@@ -45,6 +45,19 @@ impl Input {
             seen_ticks_ago: self.seen_ticks_ago,
         }
     }
+
+    fn axes(self) -> [f64; 4] {
+        [self.aim.x, self.aim.y, self.seen_ticks_ago.into(), 0.0]
+    }
+
+    fn buttons(self) -> u32 {
+        self.keys.bits().into()
+    }
+
+    fn from_axes([x, y, seen_ticks_ago, _]: [f64; 4], buttons: u32) -> Self {
+        let keys = Keys::from_bits(buttons as u8);
+        Self { keys, aim: Vec2::new(x, y), seen_ticks_ago: seen_ticks_ago as u8 }
+    }
 }
 
 /// Keys held down, one bit each.
@@ -52,7 +65,7 @@ impl Input {
 pub struct Keys(u8);
 
 impl Keys {
-    /// None.
+    /// No key.
     pub const NONE: Self = Self(0);
     /// Towards −y, up the screen.
     pub const UP: Self = Self(1);
@@ -67,32 +80,32 @@ impl Keys {
 
     const ALL: u8 = 31;
 
-    /// The eight ways to go, in steps of 45° from +x towards +y.
+    /// The eight directions, in steps of 45° from +x towards +y.
     pub const WAYS: [Self; 8] =
         [Self(8), Self(8 | 2), Self(2), Self(2 | 4), Self(4), Self(4 | 1), Self(1), Self(1 | 8)];
 
-    /// The keys these bits stand for; bits that stand for none are left out.
+    /// Returns the keys of these bits. Unknown bits are dropped.
     pub const fn from_bits(bits: u8) -> Self {
         Self(bits & Self::ALL)
     }
 
-    /// One bit per key: up 1, down 2, left 4, right 8, fire 16.
+    /// Returns one bit per key: up 1, down 2, left 4, right 8, fire 16.
     pub const fn bits(self) -> u8 {
         self.0
     }
 
-    /// Whether all of `keys` are down.
+    /// Returns whether all of `keys` are down.
     pub const fn has(self, keys: Self) -> bool {
         self.0 & keys.0 == keys.0
     }
 
-    /// The same without the trigger.
+    /// Returns the keys without [`FIRE`](Self::FIRE).
     #[must_use]
     pub const fn without_fire(self) -> Self {
         Self(self.0 & !Self::FIRE.0)
     }
 
-    /// The way the keys push: length one, or zero where they cancel out.
+    /// Returns the direction that the keys push: of unit length, or zero where they cancel out.
     pub fn direction(self) -> Vec2 {
         let axis = |minus: Self, plus: Self| f64::from(i8::from(self.has(plus)) - i8::from(self.has(minus)));
         let way = Vec2::new(axis(Self::LEFT, Self::RIGHT), axis(Self::UP, Self::DOWN));

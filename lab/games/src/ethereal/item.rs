@@ -1,9 +1,9 @@
-//! What lies about.
+//! Items.
 
 use fairpath::vector::Vec2;
 use fairpath_sim::Digest;
 
-/// How near to its middle a player picks an item up: the two touch.
+/// The distance between the centres at which a player picks an item up: the two touch.
 pub const PICK_UP_WITHIN: f64 = 50.0;
 
 /// What an item gives.
@@ -15,16 +15,16 @@ pub enum ItemKind {
     Ammo,
 }
 
-/// Where a map has an item.
+/// A place of an item on a map.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ItemSpot {
-    /// What lies there.
+    /// The kind of item.
     pub kind: ItemKind,
-    /// Where.
+    /// Its position.
     pub position: Vec2,
 }
 
-/// An item: there, or picked up and due to come back.
+/// An item: present, or picked up and about to respawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Item {
     pub(super) spot: ItemSpot,
@@ -32,17 +32,17 @@ pub struct Item {
 }
 
 impl Item {
-    /// What it gives.
+    /// Returns its kind.
     pub fn kind(&self) -> ItemKind {
         self.spot.kind
     }
 
-    /// Where it lies, or will again.
+    /// Returns its position.
     pub fn position(&self) -> Vec2 {
         self.spot.position
     }
 
-    /// Whether it can be picked up at this tick.
+    /// Returns whether it can be picked up at this tick.
     pub fn is_there(&self, tick: u64) -> bool {
         self.back_at <= tick
     }

@@ -1,24 +1,25 @@
 //! The static world: a grid of square cells, walls among them. It does not change during a match.
 //!
-//! The grid is what path finding wants, the [rectangles](Map::walls) are what drawing and geometry
-//! want, and both are the same walls. Everything outside the [bounds](Map::bounds) is wall.
+//! Path finding uses the grid; drawing and geometry use the [rectangles](Map::walls). Both describe
+//! the same walls. Everything outside the [bounds](Map::bounds) is wall.
 
 use fairpath::random::Random;
 use fairpath::vector::Vec2;
 
 use super::item::{ItemKind, ItemSpot};
-use super::player::{PLAYER_RADIUS, Team};
+use super::player::PLAYER_RADIUS;
+use crate::shared::Team;
 
-/// Side of a cell, in pixels. A passage of one cell lets two players pass each other, just.
+/// Side of a cell, in pixels. Two players just fit side by side.
 pub const CELL_SIZE: f64 = 128.0;
-/// Cells along one side of a map: half a minute and more from end to end.
+/// The most cells along one side of a map: more than half a minute from end to end.
 pub const CELLS_PER_SIDE_MAX: u32 = 128;
 
 const _: () = assert!(2.0 * 2.0 * PLAYER_RADIUS <= CELL_SIZE);
 
 /// The static world.
 ///
-/// Its middle is the origin. It is written as rows of letters, the smallest y first: `.` floor, `#`
+/// Its centre is the origin. As text it is rows of letters, the smallest y first: `.` floor, `#`
 /// wall, `r` and `b` floor where red and blue start, `h` and `a` floor with a health or ammunition
 /// pack.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,17 +27,17 @@ pub struct Map {
     columns: u32,
     rows: u32,
     cells: Vec<Cell>,
-    walls: Vec<Rectangle>,
+    walls: Vec<AlignedRectangle>,
     starts: [Vec<Vec2>; 2],
     items: Vec<ItemSpot>,
 }
 
-/// What is in a cell.
+/// The content of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cell {
-    /// Nothing.
+    /// Free floor.
     Floor,
-    /// No way through, and no line of sight.
+    /// Blocks players and lines of sight.
     Wall,
     /// Floor where this team starts.
     Start(Team),
@@ -44,7 +45,7 @@ pub enum Cell {
     Item(ItemKind),
 }
 
-/// The name of a cell: column and row, counted from zero at the smallest x and y. Others lie
+/// The index of a cell: column and row, counted from zero at the smallest x and y. Other values are
 /// outside the map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GridCell {
@@ -54,9 +55,9 @@ pub struct GridCell {
     pub row: i32,
 }
 
-/// A rectangle along the axes.
+/// An axis-aligned rectangle.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Rectangle {
+pub struct AlignedRectangle {
     /// The corner with the smallest coordinates.
     pub low: Vec2,
     /// The corner with the largest.
@@ -64,17 +65,16 @@ pub struct Rectangle {
 }
 
 impl Map {
-    /// The map that is played on unless something else is asked for: 5120 × 3072 pixels, the same
-    /// for both teams after a half turn.
+    /// Returns the default map: 5120 × 3072 pixels, symmetric under a half turn.
     pub fn crossing() -> Self {
         let Ok(map) = Self::from_rows(CROSSING) else { unreachable!("the built-in map is sound") };
         map
     }
 
-    /// A map of the same size with its own walls and items. As fair as the fixed one: it looks the
-    /// same after a half turn. Every part of the floor can be reached from every other.
+    /// Returns a random map of the same size, symmetric under a half turn. All of its floor is
+    /// connected.
     pub fn generate(random: &mut Random) -> Self {
-        let mut plan = Plan::bare();
+        let mut plan = MapDraft::bare();
         for _ in 0..WALL_PAIRS {
             plan.place_wall_pair(random);
         }
@@ -89,7 +89,7 @@ impl Map {
         map
     }
 
-    /// A map from its rows of letters.
+    /// Returns a map from its rows of letters.
     pub fn from_rows<'a>(rows: impl IntoIterator<Item = &'a str>) -> Result<Self, MapError> {
         let mut cells = Vec::new();
         let mut columns = None;
@@ -131,81 +131,81 @@ impl Map {
         Ok(map)
     }
 
-    /// Its rows of letters, from which [`from_rows`](Self::from_rows) makes the same map.
+    /// Returns its rows of letters, as [`from_rows`](Self::from_rows) reads them.
     pub fn to_rows(&self) -> Vec<String> {
         let rows = self.cells.chunks(self.columns as usize);
         rows.map(|cells| cells.iter().map(|cell| cell.letter()).collect()).collect()
     }
 
-    /// How many columns and rows of cells there are.
+    /// Returns the numbers of columns and rows.
     pub fn size(&self) -> (u32, u32) {
         (self.columns, self.rows)
     }
 
-    /// The whole map, from corner to corner.
-    pub fn bounds(&self) -> Rectangle {
+    /// Returns the bounds of the map.
+    pub fn bounds(&self) -> AlignedRectangle {
         let high = Vec2::new(f64::from(self.columns), f64::from(self.rows)) * (0.5 * CELL_SIZE);
-        Rectangle { low: -high, high }
+        AlignedRectangle { low: -high, high }
     }
 
-    /// All walls inside the bounds, as few rectangles as rows of cells easily give; none overlap.
-    pub fn walls(&self) -> &[Rectangle] {
+    /// Returns all walls inside the bounds, merged into few rectangles that do not overlap.
+    pub fn walls(&self) -> &[AlignedRectangle] {
         &self.walls
     }
 
-    /// Where a team starts: the middles of its cells.
+    /// Returns the starts of a team: the centres of its start cells.
     pub fn starts(&self, team: Team) -> &[Vec2] {
         &self.starts[team.index()]
     }
 
-    /// Where items lie.
+    /// Returns the places of items.
     pub fn items(&self) -> &[ItemSpot] {
         &self.items
     }
 
-    /// All cells, row by row.
+    /// Returns all cells, row by row.
     pub fn grid_cells(&self) -> impl Iterator<Item = GridCell> + use<> {
         let columns = self.columns as i32;
         (0..self.rows as i32).flat_map(move |row| (0..columns).map(move |column| GridCell { column, row }))
     }
 
-    /// What is in a cell; outside the map everything is wall.
+    /// Returns the content of a cell; outside the map it is wall.
     pub fn cell(&self, cell: GridCell) -> Cell {
         self.index_of(cell).map_or(Cell::Wall, |index| self.cells[index])
     }
 
-    /// Whether a cell is wall, or outside.
+    /// Returns whether a cell is wall or outside the map.
     pub fn is_wall(&self, cell: GridCell) -> bool {
         self.cell(cell) == Cell::Wall
     }
 
-    /// The number of a cell, row by row from zero; none outside the map.
+    /// Returns the number of a cell, row by row from zero; `None` outside the map.
     pub fn index_of(&self, cell: GridCell) -> Option<usize> {
         let (column, row) = (u32::try_from(cell.column).ok()?, u32::try_from(cell.row).ok()?);
         (column < self.columns && row < self.rows).then(|| (row * self.columns + column) as usize)
     }
 
-    /// The cell with that number.
+    /// Returns the cell with that number.
     pub fn cell_of_index(&self, index: usize) -> GridCell {
         let columns = self.columns as usize;
         GridCell { column: (index % columns) as i32, row: (index / columns) as i32 }
     }
 
-    /// The cell a point lies in. On a border, the one with the larger coordinates.
+    /// Returns the cell that contains a point; on a border, the one with the larger coordinates.
     pub fn cell_at(&self, point: Vec2) -> GridCell {
         let low = self.bounds().low;
         let number = |offset: f64| cell_number((offset / CELL_SIZE).floor());
         GridCell { column: number(point.x - low.x), row: number(point.y - low.y) }
     }
 
-    /// The middle of a cell.
+    /// Returns the centre of a cell.
     pub fn centre_of(&self, cell: GridCell) -> Vec2 {
         let low = self.bounds().low;
         let middle = |low: f64, number: i32| low + (f64::from(number) + 0.5) * CELL_SIZE;
         Vec2::new(middle(low.x, cell.column), middle(low.y, cell.row))
     }
 
-    /// Whether a player fits at `point`: no part of it is in a wall or outside.
+    /// Returns whether a player fits at `point` without touching a wall.
     pub fn is_clear(&self, point: Vec2) -> bool {
         let low = self.bounds().low;
         let (first_column, last_column) = cells_covered(point.x - low.x);
@@ -214,8 +214,8 @@ impl Map {
             .all(|row| (first_column..=last_column).all(|column| !self.is_wall(GridCell { column, row })))
     }
 
-    /// How far along the way from one point to the other the first wall is, as a share of the way;
-    /// nothing if there is none.
+    /// Returns the share of the distance from one point to the other at which the first wall is;
+    /// `None` without one.
     pub fn first_wall(&self, from: Vec2, to: Vec2) -> Option<f64> {
         let mut cell = self.cell_at(from);
         if self.is_wall(cell) {
@@ -226,7 +226,7 @@ impl Map {
         let mut next_column = first_border(from.x - low.x, cell.column, way.x);
         let mut next_row = first_border(from.y - low.y, cell.row, way.y);
         let (per_column, per_row) = (CELL_SIZE / way.x.abs(), CELL_SIZE / way.y.abs());
-        // Every turn leaves a cell for the next on the way: beyond the map's edge there is wall, so it
+        // Every iteration moves to the next cell. Beyond the map's edge there is wall, so the loop
         // ends.
         loop {
             let share = next_column.min(next_row);
@@ -246,13 +246,13 @@ impl Map {
         }
     }
 
-    /// Whether nothing hides one point from the other.
+    /// Returns whether no wall is between two points.
     pub fn sees(&self, from: Vec2, to: Vec2) -> bool {
         self.first_wall(from, to).is_none()
     }
 
-    /// Moves a player by `step`, each axis as far as walls allow, and says on which axes it met
-    /// one. `step` is much shorter than a cell.
+    /// Moves a player by `step`, each axis as far as walls allow. Returns the position, and on
+    /// which axes it hit a wall. `step` is much shorter than a cell.
     pub(super) fn slide(&self, from: Vec2, step: Vec2) -> (Vec2, [bool; 2]) {
         let low = self.bounds().low;
         let (first, last) = cells_covered(from.y - low.y);
@@ -266,8 +266,8 @@ impl Map {
         (low + Vec2::new(x.0, y.0), [x.1, y.1])
     }
 
-    fn merged_walls(&self) -> Vec<Rectangle> {
-        let mut walls: Vec<Rectangle> = Vec::new();
+    fn merged_walls(&self) -> Vec<AlignedRectangle> {
+        let mut walls: Vec<AlignedRectangle> = Vec::new();
         for row in 0..self.rows as i32 {
             let mut column = 0;
             while column < self.columns as i32 {
@@ -286,16 +286,17 @@ impl Map {
         walls
     }
 
-    /// Lengthens the wall above by this run of cells if they have the same width, or begins
-    /// another.
-    fn add_run(&self, walls: &mut Vec<Rectangle>, first: i32, last: i32, row: i32) {
+    /// Extends the wall above by this run of cells if both have the same columns, or adds a new
+    /// wall.
+    fn add_run(&self, walls: &mut Vec<AlignedRectangle>, first: i32, last: i32, row: i32) {
         let half = Vec2::new(0.5, 0.5) * CELL_SIZE;
         let low = self.centre_of(GridCell { column: first, row }) - half;
         let high = self.centre_of(GridCell { column: last, row }) + half;
-        let fits = |wall: &&mut Rectangle| wall.low.x == low.x && wall.high == Vec2::new(high.x, low.y);
+        let fits =
+            |wall: &&mut AlignedRectangle| wall.low.x == low.x && wall.high == Vec2::new(high.x, low.y);
         match walls.iter_mut().find(fits) {
             Some(wall) => wall.high.y = high.y,
-            None => walls.push(Rectangle { low, high }),
+            None => walls.push(AlignedRectangle { low, high }),
         }
     }
 }
@@ -325,38 +326,38 @@ impl Cell {
     }
 }
 
-impl Rectangle {
-    /// Whether a point lies inside or on the border.
+impl AlignedRectangle {
+    /// Returns whether a point lies inside or on the border.
     pub fn contains(&self, point: Vec2) -> bool {
         (self.low.x..=self.high.x).contains(&point.x) && (self.low.y..=self.high.y).contains(&point.y)
     }
 
-    /// Width and height.
+    /// Returns width and height.
     pub fn size(&self) -> Vec2 {
         self.high - self.low
     }
 }
 
-/// The first and last cell along one axis that a player covers whose middle is `offset` from the
-/// map's edge. Touching a border is not crossing it.
+/// Returns the first and last cell along one axis that a player at `offset` from the map's edge
+/// covers. Touching a border is not covering the next cell.
 fn cells_covered(offset: f64) -> (i32, i32) {
     let first = cell_number(((offset - PLAYER_RADIUS) / CELL_SIZE).floor());
     let last = cell_number(((offset + PLAYER_RADIUS) / CELL_SIZE).ceil()) - 1;
     (first, last)
 }
 
-/// A cell's number, within what can be counted on from: far outside the map one is as good as
-/// another.
+/// Returns a cell's number, clamped far outside the map to avoid overflow.
 fn cell_number(number: f64) -> i32 {
     const FAR_OUTSIDE: f64 = 1e6;
     number.clamp(-FAR_OUTSIDE, FAR_OUTSIDE) as i32
 }
 
-/// The new offset along one axis, and whether a wall shortened the step.
+/// Returns the new offset along one axis, and whether a wall shortened the step.
 fn stop_before(offset: f64, step: f64, is_blocked: impl Fn(i32) -> bool) -> (f64, bool) {
     let target = offset + step;
     let (first, last) = cells_covered(target);
-    // At the wall, but neither back nor further than asked: whoever was put into a wall stays there.
+    // Stop at the wall, but move neither back nor further than asked: a player inside a wall stays
+    // there.
     if step > 0.0 && is_blocked(last) {
         return ((f64::from(last) * CELL_SIZE - PLAYER_RADIUS).min(target).max(offset), true);
     }
@@ -366,7 +367,7 @@ fn stop_before(offset: f64, step: f64, is_blocked: impl Fn(i32) -> bool) -> (f64
     (target, false)
 }
 
-/// The share of the way at which the first border of cells is crossed along one axis.
+/// Returns the share of the way at which the first cell border is crossed along one axis.
 fn first_border(offset: f64, cell: i32, way: f64) -> f64 {
     if way == 0.0 {
         return f64::INFINITY;
@@ -375,29 +376,29 @@ fn first_border(offset: f64, cell: i32, way: f64) -> f64 {
     (border - offset) / way
 }
 
-/// Why a map cannot be played on.
+/// The reason why a map is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MapError {
-    /// No cells.
+    /// The map has no cells.
     Empty,
-    /// More than [`CELLS_PER_SIDE_MAX`] rows or columns.
+    /// There are more than [`CELLS_PER_SIDE_MAX`] rows or columns.
     TooLarge,
     /// A row is longer or shorter than the first.
     UnevenRow {
         /// Counted from zero.
         row: u32,
     },
-    /// A letter that stands for nothing.
+    /// A letter is unknown.
     UnknownLetter {
         /// Counted from zero.
         row: u32,
-        /// Which.
+        /// The letter.
         letter: char,
     },
-    /// A team has nowhere to start.
+    /// A team has no start.
     NoStart {
-        /// Which.
+        /// The team.
         team: Team,
     },
 }
@@ -407,11 +408,11 @@ impl std::fmt::Display for MapError {
         match self {
             Self::Empty => write!(out, "the map has no cells"),
             Self::TooLarge => write!(out, "the map has more than {CELLS_PER_SIDE_MAX} rows or columns"),
-            Self::UnevenRow { row } => write!(out, "map row {row} is not as long as the first"),
+            Self::UnevenRow { row } => write!(out, "map row {row} has another length than the first"),
             Self::UnknownLetter { row, letter } => {
                 write!(out, "map row {row} has {letter:?}, which is none of . # r b h a")
             }
-            Self::NoStart { team } => write!(out, "the map has no place where {team:?} starts"),
+            Self::NoStart { team } => write!(out, "the map has no start for {team:?}"),
         }
     }
 }
@@ -445,24 +446,24 @@ const CROSSING: [&str; 24] = [
     "........................................",
 ];
 
-/// Generated maps are as large as the fixed one.
+/// Generated maps are as large as the default one.
 const GENERATED_COLUMNS: u32 = 40;
 const GENERATED_ROWS: u32 = 24;
-/// About an eighth of the cells become wall, as in the fixed map: enough that the straight way is
-/// often not the way, not so much that it is a maze.
+/// About an eighth of the cells become wall, as in the default map: straight lines are often
+/// blocked, but the map is not a maze.
 const WALL_PAIRS: u32 = 18;
-/// As many items as the fixed map has.
+/// As many items as the default map has.
 const ITEM_PAIRS_PER_KIND: u32 = 3;
-/// Columns at both ends that stay free for starting.
+/// Columns at both ends that stay free for starts.
 const START_COLUMNS: i32 = 4;
 
-/// A map being drawn.
-struct Plan {
+/// A map under construction.
+struct MapDraft {
     cells: Vec<Cell>,
 }
 
-impl Plan {
-    /// No walls, starts at both ends.
+impl MapDraft {
+    /// Returns a draft without walls, with starts at both ends.
     fn bare() -> Self {
         let cells = vec![Cell::Floor; (GENERATED_COLUMNS * GENERATED_ROWS) as usize];
         let mut plan = Self { cells };
@@ -472,7 +473,7 @@ impl Plan {
         plan
     }
 
-    /// A wall and its image, unless they would cut something off.
+    /// Adds a wall and its image, unless they would disconnect the floor.
     fn place_wall_pair(&mut self, random: &mut Random) {
         let (width, height) = if random.chance(0.5) {
             (1 + random.below(5) as i32, 1 + random.below(2) as i32)
@@ -492,7 +493,7 @@ impl Plan {
     }
 
     fn place_item_pair(&mut self, kind: ItemKind, random: &mut Random) {
-        /// Most cells are floor, so this finds one.
+        /// Most cells are floor, so few attempts are needed.
         const TRIES_MAX: u32 = 64;
         for _ in 0..TRIES_MAX {
             let columns = GENERATED_COLUMNS as i32 - 2 * START_COLUMNS;
@@ -505,7 +506,7 @@ impl Plan {
         }
     }
 
-    /// Sets a cell, and the one it becomes after a half turn.
+    /// Sets a cell and its image under the half turn.
     fn set_pair(&mut self, cell: GridCell, what: Cell) {
         let image = match what {
             Cell::Start(team) => Cell::Start(team.other()),
@@ -517,7 +518,7 @@ impl Plan {
         self.cells[last - number] = image;
     }
 
-    /// Whether all floor is one piece.
+    /// Returns whether all floor is connected.
     fn is_connected(&self) -> bool {
         let Some(start) = self.cells.iter().position(|cell| *cell != Cell::Wall) else { return false };
         let columns = GENERATED_COLUMNS as usize;

@@ -1,40 +1,40 @@
-//! Ethereal: two teams of free-moving shooters among walls. After the test game of the play-pattern
-//! study (Shi 2014).
+//! Ethereal: two teams of free-moving shooters among walls. Modelled on the test game of Shi 2014,
+//! a study of play patterns.
 //!
-//! A player moves in any direction by keys, aims with a mouse, shoots along a line of sight, runs
-//! out of health and ammunition, and picks both up again. A kill is a point, and the first team at
-//! the limit wins the round. Nobody blocks anybody: where a player goes is its own keys and the
-//! walls, so a predictor that knows the keys can run [`Body::step`] itself; for the input schemes a
-//! [`Map`] is the step function they want.
+//! A player moves with keys in eight directions, aims with a mouse, shoots along a line of sight,
+//! and picks up health and ammunition. A kill is a point, and the first team at the limit wins the
+//! round. Players do not collide: a player's path depends only on its own keys and the walls, so a
+//! predictor that knows the keys can run [`Body::step`] itself. Input-based predictors use a
+//! [`Map`] as their step function.
 //!
 //! ```text
-//! View ──▶ Bot / a person ──▶ Input ──▶ Ethereal::step ──▶ players, items, events ──▶ Recording ⇄ XML
+//! View ──▶ Bot / a person ──▶ Input ──▶ Ethereal::step ──▶ players, items, events ──▶ Recording
 //!  ▲                                            │
-//!  └── what this player's screen shows ◀────────┘
+//!  └── what this player's client shows ◀────────┘
 //! ```
 //!
-//! - [`Ethereal`] is the match; [`Match`] is the match with its players in their seats
-//! - [`Bot`] plays like a person of some [`Temperament`]: it decides a few times per second, from a
+//! - [`Ethereal`] is the match; [`Match`] is the match with a driver for each player
+//! - [`Bot`] plays like a person with a [`Temperament`]: it decides a few times per second, from a
 //!   [`View`]
-//! - [`Map`] is the static world: bounds, walls as a grid and as rectangles, lines of sight
-//! - [`Recording`] keeps births, deaths, inputs and snapshots; its [`Replay`] gives the same bits
-//!   and checks them
-//! - [`PlayStatistics`] says what the play looked like
+//! - [`Map`] is the static world: bounds, walls (as a grid and as rectangles), lines of sight
+//! - [`Recording`] stores births, deaths, inputs and snapshots; its [`CheckedReplay`] gives the
+//!   same bits and compares them with the recording
+//! - [`PlayStatistics`] measures how the match was played
 //!
 //! ## Scale
 //!
 //! Lengths are pixels, y grows downwards as on a screen, and a tick is 1/60 s. Shi 2014 gives: a
 //! window of 1280 × 960, a player about 60 wide, fights within 800, a hit within 45. It does not
-//! give the top speed. Its error table does: a prediction that keeps to the last velocity drifts
-//! away by 95 pixels more in every further 300 ms, so its players moved at about 318 pixels per
-//! second on average. [`TOP_SPEED`] is 360, six pixels per tick, which leaves an average player
-//! some time to turn and stand. The usual map is four windows wide and a little more than three
-//! high: its two ends are far out of sight of each other, and 13 s apart.
+//! give the top speed, but its error table implies it: a prediction with constant velocity is off
+//! by 95 more pixels for every further 300 ms, so its players moved at about 318 pixels per second
+//! on average. [`TOP_SPEED`] is 360, six pixels per tick, which leaves an average player time to
+//! turn and to stand. The usual map is four windows wide and a little more than three
+//! high: a player needs 13 s from one end to the other and cannot see that far.
 //!
 //! ## Not as in Shi 2014
 //!
-//! How that game's shots, items and walls worked is not written down; here shots are instant, items
-//! lie at fixed places, and a map is a grid of square cells.
+//! Shi 2014 does not say how shots, items and walls worked. Here shots are instant, items lie at
+//! fixed places, and a map is a grid of square cells.
 
 mod bot;
 mod config;
@@ -53,20 +53,21 @@ mod world;
 
 pub use bot::{Bot, Temperament};
 pub use config::{
-    ACCELERATION, ConfigError, EtherealConfig, Ground, PLAYERS_MAX, SCREEN, TICK_RATE, TICKS_PER_SECOND,
-    TOP_SPEED,
+    ACCELERATION, EtherealConfig, Ground, PLAYERS_MAX, SCREEN, TICK_RATE, TICKS_PER_SECOND, TOP_SPEED,
 };
 pub use frame::PlayerFrame;
-pub use game::{Match, REFERENCE_DIGEST, Seat, reference_digest};
+pub use game::{Driver, Match, REFERENCE_DIGEST, reference_digest};
 pub use history::HISTORY_TICKS;
 pub use input::{Input, Keys};
 pub use item::{Item, ItemKind, ItemSpot, PICK_UP_WITHIN};
-pub use map::{CELL_SIZE, CELLS_PER_SIDE_MAX, Cell, GridCell, Map, MapError, Rectangle};
-pub use player::{Body, Condition, PLAYER_RADIUS, Player, Team};
+pub use map::{AlignedRectangle, CELL_SIZE, CELLS_PER_SIDE_MAX, Cell, GridCell, Map, MapError};
+pub use player::{Body, Condition, PLAYER_RADIUS, Player};
 pub use recording::{
-    Desync, Difference, InputChange, LifeRecord, PlayerRecord, RECORDING_TICKS_MAX, Recording, Replay,
-    ReplayError, SNAPSHOT_TICKS, Snapshot, XML_BYTES_MAX, XmlError, XmlProblem,
+    CheckedReplay, Desync, Difference, LifeRecord, PlayerRecord, PlayerSnapshot, RECORDING_TICKS_MAX,
+    RecordedInput, Recording, ReplayError, SNAPSHOT_TICKS, XML_BYTES_MAX, XmlError, XmlProblem,
 };
 pub use statistics::PlayStatistics;
 pub use view::{SIGHT, SeenItem, SeenPlayer, View};
 pub use world::{Ethereal, Event, ShotEnd};
+
+pub use crate::shared::Team;

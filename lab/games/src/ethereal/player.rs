@@ -1,4 +1,4 @@
-//! One player: what it is, and how it moves within a tick.
+//! One player, and its motion within a tick.
 
 use fairpath::number::EntityId;
 use fairpath::vector::{Vec2, Vector};
@@ -8,64 +8,36 @@ use fairpath_sim::Digest;
 use super::config::{ACCELERATION, EtherealConfig, TICK_RATE, TOP_SPEED};
 use super::input::{Input, Keys};
 use super::map::Map;
+use crate::shared::{Team, add_vector};
 
 /// Half the width of a player: Shi 2014's players are about 60 pixels wide. Against walls a player
 /// is a square of that width, against shots a disc.
 pub const PLAYER_RADIUS: f64 = 30.0;
 
-/// One of the two sides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Team {
-    /// Starts at negative x.
-    Red,
-    /// Starts at positive x.
-    Blue,
-}
-
-impl Team {
-    /// Both, in order.
-    pub const BOTH: [Self; 2] = [Self::Red, Self::Blue];
-
-    /// The other side.
-    #[must_use]
-    pub const fn other(self) -> Self {
-        match self {
-            Self::Red => Self::Blue,
-            Self::Blue => Self::Red,
-        }
-    }
-
-    /// 0 or 1.
-    pub const fn index(self) -> usize {
-        self as usize
-    }
-}
-
-/// What moves: all that keys and walls need to know, and all that a prediction from keys needs to
-/// run.
+/// The moving part of a player: enough to step it from keys and walls.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Body {
-    /// Where its middle is.
+    /// Its centre.
     pub position: Vec2,
-    /// How fast it moves, in pixels per second; never more than [`TOP_SPEED`].
+    /// Its velocity, in pixels per second; at most [`TOP_SPEED`].
     pub velocity: Vec2,
 }
 
 impl Body {
-    /// At rest.
+    /// Returns a body at rest.
     pub const fn at(position: Vec2) -> Self {
         Self { position, velocity: Vec2::ZERO }
     }
 
-    /// One tick under these keys: the velocity follows them as fast as [`ACCELERATION`] allows,
-    /// then the body moves, along walls where it meets them.
+    /// Returns the body after one tick under these keys: the velocity follows them with
+    /// [`ACCELERATION`], then the body moves and slides along walls.
     #[must_use]
     pub fn step(self, keys: Keys, map: &Map) -> Self {
         self.step_towards(keys.direction(), map)
     }
 
-    /// One tick under a push in any direction, of at most unit length: what keys would do if they
-    /// had more than eight ways. For predictions.
+    /// Returns the body after one tick under a push in any direction, of at most unit length.
+    /// Predictors use it for directions between the eight of the keys.
     #[must_use]
     pub fn step_towards(self, push: Vec2, map: &Map) -> Self {
         let secs = TICK_RATE.step_secs();
@@ -94,7 +66,7 @@ pub struct Player {
     pub(super) health: u32,
     pub(super) ammo: u32,
     pub(super) reloaded_at: u64,
-    pub(super) pressed: Option<Pressed>,
+    pub(super) pressed: Option<PendingShot>,
     pub(super) kills: u32,
     pub(super) deaths: u32,
 }
@@ -102,27 +74,27 @@ pub struct Player {
 /// Whether a player is in play.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// It was put where it is in the tick that just ended: a new life begins.
+    /// It spawned in the tick that just ended.
     Spawned,
-    /// It plays.
+    /// It is alive.
     Playing,
-    /// It is dead, and comes back at that tick.
+    /// It is dead and respawns at that tick.
     Dead {
-        /// When.
+        /// The tick of its respawn.
         until: u64,
     },
 }
 
-/// A shot on its way from the finger to the muzzle.
+/// A shot between the trigger and the muzzle (local lag).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Pressed {
+pub(super) struct PendingShot {
     pub(super) leaves_at: u64,
     pub(super) aim: Vec2,
     pub(super) rewind_ticks: u32,
 }
 
 impl Player {
-    /// Not yet born.
+    /// Returns a player that spawns in the next tick.
     pub(super) fn waiting(id: EntityId, team: Team) -> Self {
         Self {
             id,
@@ -141,38 +113,37 @@ impl Player {
         }
     }
 
-    /// Its name in a session; players are numbered from zero, red first.
+    /// Returns its entity id; players are numbered from zero, red first.
     pub fn id(&self) -> EntityId {
         self.id
     }
 
-    /// Whom it plays for.
+    /// Returns its team.
     pub fn team(&self) -> Team {
         self.team
     }
 
-    /// Which of its lives this is, counted from zero; it changes when the player is put back on the
-    /// map.
+    /// Returns which of its lives this is, counted from zero. It increases at every respawn.
     pub fn life(&self) -> u16 {
         self.life
     }
 
-    /// Whether it is on the map.
+    /// Returns whether it is on the map.
     pub fn is_alive(&self) -> bool {
         !matches!(self.condition, Condition::Dead { .. })
     }
 
-    /// Whether it is on the map, and since when.
+    /// Returns whether it has just spawned, is alive or is dead.
     pub fn condition(&self) -> Condition {
         self.condition
     }
 
-    /// Where it is and how it moves. The dead stay where they died.
+    /// Returns position and velocity. A dead player stays where it died.
     pub fn body(&self) -> Body {
         self.body
     }
 
-    /// The same with the acceleration of the last tick, facing the aim.
+    /// Returns the state with the acceleration of the last tick, oriented towards the aim.
     pub fn state(&self) -> State<Vec2> {
         State {
             position: self.body.position,
@@ -183,7 +154,7 @@ impl Player {
         }
     }
 
-    /// The same as its owner would report it; nothing for the dead.
+    /// Returns the state as an observation for its owner's session; `None` while it is dead.
     pub fn observation(&self) -> Option<Observation<Vec2>> {
         match self.condition {
             Condition::Spawned => Some(Observation::Jumped(self.state())),
@@ -192,32 +163,32 @@ impl Player {
         }
     }
 
-    /// What the hands did in the last tick.
+    /// Returns its input in the last tick.
     pub fn input(&self) -> Input {
         self.input
     }
 
-    /// What is left of its health.
+    /// Returns its health.
     pub fn health(&self) -> u32 {
         self.health
     }
 
-    /// What is left of its ammunition.
+    /// Returns its ammunition.
     pub fn ammo(&self) -> u32 {
         self.ammo
     }
 
-    /// The first tick at which it can press the trigger again.
+    /// Returns the first tick at which it can fire again.
     pub fn reloaded_at(&self) -> u64 {
         self.reloaded_at
     }
 
-    /// How many of the other team it has killed.
+    /// Returns its kills.
     pub fn kills(&self) -> u32 {
         self.kills
     }
 
-    /// How often it has died.
+    /// Returns its deaths.
     pub fn deaths(&self) -> u32 {
         self.deaths
     }
@@ -256,7 +227,7 @@ impl Player {
         };
         digest.u16(self.life).u8(condition).u64(until);
         for vector in [self.body.position, self.body.velocity, self.acceleration, self.input.aim] {
-            digest.f64(vector.x).f64(vector.y);
+            add_vector(vector, digest);
         }
         digest.u8(self.input.keys.bits()).u8(self.input.seen_ticks_ago);
         digest.u32(self.health).u32(self.ammo).u64(self.reloaded_at).u32(self.kills).u32(self.deaths);

@@ -1,4 +1,4 @@
-//! What predictors need of this game: its step function, and its walls as they want them.
+//! The step function and the walls of this game, as predictors use them.
 
 use fairpath::vector::Vec2;
 use fairpath_predict::{Grid, Step};
@@ -9,7 +9,7 @@ use super::player::Body;
 
 const _: () = assert!(CELLS_PER_SIDE_MAX * CELLS_PER_SIDE_MAX <= Grid::CELLS_MAX);
 
-/// Nobody blocks anybody, so a map is all that a step needs.
+/// Players do not collide, so a step needs only the map.
 impl Step for Map {
     fn step(&self, body: &fairpath_predict::Body, input: Vec2) -> fairpath_predict::Body {
         let before = Body { position: body.position, velocity: body.velocity };
@@ -23,7 +23,7 @@ impl Step for Map {
 }
 
 impl Map {
-    /// The same walls as predictors take them.
+    /// Returns the walls as a predictor's grid.
     pub fn to_grid(&self) -> Grid {
         let (columns, rows) = self.size();
         let walls = self.grid_cells().map(|cell| self.is_wall(cell)).collect();

@@ -1,4 +1,4 @@
-//! What play looks like in numbers.
+//! Statistics of a match.
 
 use fairpath::vector::Vector;
 
@@ -6,10 +6,10 @@ use super::config::TICKS_PER_SECOND;
 use super::frame::PlayerFrame;
 use super::world::{Ethereal, Event, ShotEnd};
 
-/// What play looked like, over all ticks it was shown.
+/// Statistics over all ticks passed to [`watch`](Self::watch).
 ///
-/// Positions and velocities are those of the living; a second is a second of one living player
-/// unless it says minutes of play.
+/// Only living players count. A second is a second of one living player, unless the method says
+/// minutes of play.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlayStatistics {
     ticks: u64,
@@ -24,18 +24,18 @@ pub struct PlayStatistics {
     shots: u64,
     hits: u64,
     picked_up: u64,
-    /// The last direction pressed by each player, and in which life.
+    /// The last direction pressed by each player, and its life.
     pressed: Vec<(u8, u16)>,
 }
 
-/// How near an enemy must be to count as [near](PlayStatistics::near_enemy_share): Shi 2014 calls
-/// that being in battle.
+/// The distance at which an enemy counts as [near](PlayStatistics::near_enemy_share): Shi 2014
+/// calls it being in battle.
 const NEAR_ENEMY: f64 = 800.0;
-/// Slower than this is standing, in pixels per second.
+/// A slower player counts as standing, in pixels per second.
 const MOVING_ABOVE: f64 = 30.0;
 
 impl PlayStatistics {
-    /// Takes in the tick that was just played.
+    /// Adds the tick that was just played.
     pub fn watch(&mut self, ethereal: &Ethereal) {
         self.ticks += 1;
         self.watch_events(ethereal.events());
@@ -52,52 +52,52 @@ impl PlayStatistics {
         }
     }
 
-    /// Minutes of play.
+    /// Returns minutes of play.
     pub fn minutes(&self) -> f64 {
         self.ticks as f64 / (60.0 * f64::from(TICKS_PER_SECOND))
     }
 
-    /// Kills of all players per minute of play.
+    /// Returns kills of all players per minute of play.
     pub fn kills_per_minute(&self) -> f64 {
         self.kills as f64 / self.minutes()
     }
 
-    /// Items picked up by all players per minute of play.
+    /// Returns items picked up by all players per minute of play.
     pub fn items_per_minute(&self) -> f64 {
         self.picked_up as f64 / self.minutes()
     }
 
-    /// Shots of all players per minute of play.
+    /// Returns shots of all players per minute of play.
     pub fn shots_per_minute(&self) -> f64 {
         self.shots as f64 / self.minutes()
     }
 
-    /// Which share of shots hit somebody.
+    /// Returns the share of shots that hit a player.
     pub fn hit_share(&self) -> f64 {
         self.hits as f64 / self.shots as f64
     }
 
-    /// Mean speed, in pixels per second.
+    /// Returns the mean speed, in pixels per second.
     pub fn mean_speed(&self) -> f64 {
         self.speed / self.alive as f64
     }
 
-    /// Which share of their time players moved.
+    /// Returns the share of time for which players moved.
     pub fn moving_share(&self) -> f64 {
         self.moving as f64 / self.alive as f64
     }
 
-    /// Which share of their time players had an enemy within 800 pixels.
+    /// Returns the share of time for which players had an enemy within 800 pixels.
     pub fn near_enemy_share(&self) -> f64 {
         self.near_enemy as f64 / self.alive as f64
     }
 
-    /// Mean distance to the nearest living friend, in pixels, while there was one.
+    /// Returns the mean distance to the nearest living friend, in pixels, while there was one.
     pub fn mean_friend_distance(&self) -> f64 {
         self.friend_distance / self.with_friend as f64
     }
 
-    /// How often per second a player pressed another direction, standing included.
+    /// Returns how often per second a player pressed another direction, standing included.
     pub fn direction_changes_per_second(&self) -> f64 {
         self.direction_changes as f64 * f64::from(TICKS_PER_SECOND) / self.alive as f64
     }

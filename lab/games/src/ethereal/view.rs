@@ -1,97 +1,98 @@
-//! What one player is shown. A bot decides from this and from nothing else.
+//! What one player is shown. A bot decides from this view only.
 //!
-//! [`Ethereal::look`] fills it with the truth. On a real screen the others are where dead reckoning
-//! places them: put those positions into the view, and the bot aims at what it sees.
+//! [`Ethereal::look`] fills it with the truth. On a real client, other players are where dead
+//! reckoning places them. Put those positions into the view, and the bot aims at them.
 
 use fairpath::number::EntityId;
 use fairpath::vector::Vec2;
 
 use super::config::SCREEN;
 use super::item::ItemKind;
-use super::player::{Body, Player, Team};
+use super::player::{Body, Player};
 use super::world::Ethereal;
+use crate::shared::Team;
 
-/// How far away an enemy can be seen to either side, and up or down. The window follows the mouse,
-/// as far as the player is still in it: so one window's size, as in Shi 2014. Walls hide nobody
-/// from above.
+/// How far a player sees horizontally and vertically. The window follows the mouse while the player
+/// stays in it, so this is one window's size, as in Shi 2014. Seen from above, walls hide no
+/// player.
 pub const SIGHT: Vec2 = SCREEN;
 
 /// What one player is shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct View {
-    /// Which tick it is. The others may be shown as they were some ticks earlier.
+    /// The current tick. Other players may be shown as they were some ticks earlier.
     pub tick: u64,
-    /// Which player is looking.
+    /// The player that is looking.
     pub me: EntityId,
-    /// Whom it plays for.
+    /// Its team.
     pub team: Team,
-    /// Which of its lives it lives.
+    /// Its life.
     pub life: u16,
     /// Whether it is on the map.
     pub is_alive: bool,
-    /// Where it is: its owner knows the truth.
+    /// Its true position and velocity: its owner knows them.
     pub own: Body,
-    /// What is left of its health.
+    /// Its health.
     pub health: u32,
-    /// What is left of its ammunition.
+    /// Its ammunition.
     pub ammo: u32,
-    /// What a new life begins with.
+    /// The health of a new life.
     pub health_max: u32,
-    /// What a new life begins with.
+    /// The ammunition of a new life.
     pub ammo_max: u32,
-    /// How far its shots reach.
+    /// The range of its shots.
     pub shot_range: f64,
-    /// The living others: friends wherever they are, and enemies within [`SIGHT`] of the player or
-    /// of a friend. There is a small map, and people talk.
+    /// The other living players: all friends, and enemies within [`SIGHT`] of the player or of a
+    /// friend.
     pub others: Vec<SeenPlayer>,
     /// All items, in the order of [`Ethereal::items`].
     pub items: Vec<SeenItem>,
 }
 
-/// Another player, as it is shown.
+/// Another player, as the client shows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SeenPlayer {
-    /// Who.
+    /// The player.
     pub id: EntityId,
-    /// Whom it plays for.
+    /// Its team.
     pub team: Team,
-    /// Where it is shown, and how it is shown to move.
+    /// Its shown position and velocity.
     pub body: Body,
-    /// What its health bar shows.
+    /// Its health.
     pub health: u32,
 }
 
-/// An item, as it is shown.
+/// An item, as the client shows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SeenItem {
-    /// What it gives.
+    /// Its kind.
     pub kind: ItemKind,
-    /// Where it lies, or will again.
+    /// Its position.
     pub position: Vec2,
-    /// Whether it is there; unknown while out of sight.
+    /// Whether it is present; `None` while out of sight.
     pub is_there: Option<bool>,
 }
 
 impl View {
-    /// The others of the own team.
+    /// Returns the other players of the own team.
     pub fn friends(&self) -> impl Iterator<Item = &SeenPlayer> {
         self.others.iter().filter(|other| other.team == self.team)
     }
 
-    /// The enemies in sight.
+    /// Returns the enemies in sight.
     pub fn foes(&self) -> impl Iterator<Item = &SeenPlayer> {
         self.others.iter().filter(|other| other.team != self.team)
     }
 
-    /// The player of that name, if it is shown.
+    /// Returns the player with that id, if it is shown.
     pub fn player(&self, id: EntityId) -> Option<&SeenPlayer> {
         self.others.iter().find(|other| other.id == id)
     }
 }
 
 impl Ethereal {
-    /// The truth, as player `me` would see it on a screen without delay. Nothing if there is no
-    /// such player.
+    /// Returns the truth, as a client without delay would show it to player `me`. Returns `None` if
+    /// there is no such player.
     pub fn look(&self, me: EntityId) -> Option<View> {
         let own = self.player(me)?;
         let is_in_sight = |there: Vec2| sees(own.body().position, there);
@@ -132,7 +133,7 @@ impl Ethereal {
     }
 }
 
-/// Whether a window around one point can show the other.
+/// Returns whether a window around one point can show the other.
 fn sees(from: Vec2, to: Vec2) -> bool {
     let offset = to - from;
     offset.x.abs() <= SIGHT.x && offset.y.abs() <= SIGHT.y

@@ -1,24 +1,25 @@
-//! The match itself: what happens in one tick.
+//! The state of a match, and one tick of it.
 
 use fairpath::number::EntityId;
 use fairpath::random::Random;
-use fairpath::time::SharedInstant;
+use fairpath::time::{SharedInstant, TickRate};
 use fairpath::vector::{Vec2, Vector};
 use fairpath_sim::Digest;
 
-use super::config::{ConfigError, EtherealConfig, Ground, TICK_RATE};
-use super::history::{HISTORY_TICKS, History, Moment};
+use super::config::{EtherealConfig, Ground, PLAYERS_MAX, TICK_RATE};
+use super::history::{HISTORY_TICKS, History, PastPlayer};
 use super::input::{Input, Keys};
 use super::item::{Item, ItemKind, PICK_UP_WITHIN};
 use super::map::Map;
-use super::player::{Condition, PLAYER_RADIUS, Player, Pressed, Team};
+use super::player::{Condition, PLAYER_RADIUS, PendingShot, Player};
+use crate::shared::{Game, Moving, OutOfRange, PlayerInput, Team};
 
-/// A match: the whole state, and nothing outside it.
+/// The whole state of a match.
 ///
 /// [`step`](Self::step) plays one tick. The same rules, seed and inputs give the same bits. Between
 /// steps every accessor shows the world as it is at [`now`](Self::now); [`events`](Self::events)
-/// tells what happened on the way there.
-#[derive(Clone, Debug)]
+/// lists what happened in the last tick.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Ethereal {
     config: EtherealConfig,
     map: Map,
@@ -33,71 +34,71 @@ pub struct Ethereal {
     events: Vec<Event>,
 }
 
-/// Something that happened during the last tick.
+/// An event of the last tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
-    /// A player was put on the map and begins this life.
+    /// A player spawned.
     Born {
-        /// Who.
+        /// The player.
         player: EntityId,
-        /// Which of its lives.
+        /// Its life.
         life: u16,
-        /// Where.
+        /// Where it spawned.
         position: Vec2,
     },
-    /// A shot was fired, at the beginning of the tick, and ended at once.
+    /// A shot was fired at the beginning of the tick. Shots are instant.
     Fired {
-        /// Who fired.
+        /// The player that fired.
         player: EntityId,
-        /// From where.
+        /// Where the shot started.
         from: Vec2,
-        /// To where.
+        /// Where the shot ended.
         to: Vec2,
-        /// At which tick's positions it was judged.
+        /// The tick at whose positions the shot was judged.
         judged_tick: u64,
-        /// What it met.
+        /// What the shot hit.
         end: ShotEnd,
     },
     /// A player died.
     Died {
-        /// Who.
+        /// The player.
         player: EntityId,
-        /// Which of its lives it was.
+        /// The life that ended.
         life: u16,
-        /// Whose shot it was.
+        /// The player that fired the shot.
         by: EntityId,
     },
     /// A player picked up an item.
     PickedUp {
-        /// Who.
+        /// The player.
         player: EntityId,
-        /// Which, in the order of [`Ethereal::items`].
+        /// The item's index in [`Ethereal::items`].
         item: u32,
-        /// What it was.
+        /// The item's kind.
         kind: ItemKind,
     },
-    /// A team reached the limit; both start again at nothing, with everybody in a new life.
+    /// A team reached the limit. Both scores return to zero, and every player begins a new life.
     RoundWon {
-        /// Which.
+        /// The team.
         team: Team,
     },
 }
 
-/// What a shot met.
+/// What a shot hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShotEnd {
     /// A player of the other team.
     Player(EntityId),
     /// A wall.
     Wall,
-    /// Nothing, as far as it reached.
+    /// Nothing within its range.
     Nothing,
 }
 
 impl Ethereal {
-    /// A match about to begin: everybody at the start, all items there, the time zero.
-    pub fn new(config: EtherealConfig, seed: u64) -> Result<Self, ConfigError> {
+    /// Returns a match at tick zero: every player at a start, every item present.
+    pub fn new(config: EtherealConfig, seed: u64) -> Result<Self, OutOfRange> {
         config.check()?;
         let seeded = Random::from_seed(seed);
         let map = match &config.ground {
@@ -105,10 +106,10 @@ impl Ethereal {
             Ground::Generated => Map::generate(&mut seeded.fork(0)),
             Ground::Given(map) => map.clone(),
         };
-        let teams = [(Team::Red, config.players[0]), (Team::Blue, config.players[1])];
-        let sides = teams.into_iter().flat_map(|(team, players)| (0..players).map(move |_| team));
-        let players: Vec<Player> =
-            (0..).zip(sides).map(|(number, team)| Player::waiting(EntityId(number), team)).collect();
+        let players: Vec<Player> = (0..)
+            .zip(Team::of_players(config.players))
+            .map(|(number, team)| Player::waiting(EntityId(number), team))
+            .collect();
         let mut game = Self {
             items: map.items().iter().map(|spot| Item { spot: *spot, back_at: 0 }).collect(),
             history: History::new(players.len()),
@@ -122,87 +123,88 @@ impl Ethereal {
             rounds_won: [0; 2],
             events: Vec::new(),
         };
-        game.bring_in_who_is_due(0);
+        game.respawn(0);
         game.remember(0);
         Ok(game)
     }
 
-    /// Plays one tick. `inputs` are in the order of players; whoever has none takes the hands off.
+    /// Plays one tick. `inputs` are in the order of players; a missing input counts as
+    /// [`Input::IDLE`].
     pub fn step(&mut self, inputs: &[Input]) {
         let end = self.tick + 1;
         self.events.clear();
         self.take(inputs);
         self.press_triggers();
         self.fire(end);
-        self.move_everybody();
+        self.move_players();
         self.hand_out_items(end);
         self.settle_round();
-        self.bring_in_who_is_due(end);
+        self.respawn(end);
         self.remember(end);
         self.tick = end;
     }
 
-    /// How many ticks have been played.
+    /// Returns the number of ticks played.
     pub fn tick(&self) -> u64 {
         self.tick
     }
 
-    /// The instant that everything is shown at.
+    /// Returns the time at the end of the last tick.
     pub fn now(&self) -> SharedInstant {
         instant_of(self.tick)
     }
 
-    /// The rules.
+    /// Returns the rules.
     pub fn config(&self) -> &EtherealConfig {
         &self.config
     }
 
-    /// What chance was drawn from.
+    /// Returns the seed.
     pub fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// The static world.
+    /// Returns the map.
     pub fn map(&self) -> &Map {
         &self.map
     }
 
-    /// All players, the dead too, in the order of their names: player n is [`EntityId`]`(n)`, red
-    /// first.
+    /// Returns all players, dead ones included, in the order of their ids: player n is
+    /// [`EntityId`]`(n)`, red first.
     pub fn players(&self) -> &[Player] {
         &self.players
     }
 
-    /// The player of that name.
+    /// Returns the player with that id.
     pub fn player(&self, id: EntityId) -> Option<&Player> {
         self.players.get(id.0 as usize)
     }
 
-    /// All items, whether they are there or not.
+    /// Returns all items, present or not.
     pub fn items(&self) -> &[Item] {
         &self.items
     }
 
-    /// A team's kills in this round.
+    /// Returns a team's kills in this round.
     pub fn points(&self, team: Team) -> u32 {
         self.points[team.index()]
     }
 
-    /// How many rounds a team has won.
+    /// Returns how many rounds a team has won.
     pub fn rounds_won(&self, team: Team) -> u32 {
         self.rounds_won[team.index()]
     }
 
-    /// What happened during the last tick, in order.
+    /// Returns the events of the last tick, in order.
     pub fn events(&self) -> &[Event] {
         &self.events
     }
 
-    /// What a shot of `shooter` from `from` towards `towards` would meet if everybody were where
-    /// they were at `tick`, and how far it gets. A tick that is no longer remembered, or not
-    /// yet played, is taken as the nearest that is.
+    /// Returns where a shot of `shooter` from `from` towards `towards` ends and what it hits, with
+    /// all players at their positions of `tick`. A tick outside the stored history counts as the
+    /// nearest stored one.
     ///
-    /// This is the time warp: judge at the tick that the shooter's screen showed.
+    /// This is the time warp: judge at the tick that the shooter's client showed.
     pub fn judge(&self, shooter: EntityId, from: Vec2, towards: Vec2, tick: u64) -> (Vec2, ShotEnd) {
         let way = (towards - from).normalize_or_zero() * self.config.shot_range;
         if way == Vec2::ZERO {
@@ -227,7 +229,7 @@ impl Ethereal {
         (from + way * first.0, first.1)
     }
 
-    /// One number for the whole state: equal after equal runs, on every platform.
+    /// Returns a digest of the whole state: equal after equal runs, on every platform.
     pub fn digest(&self) -> u64 {
         let mut digest = Digest::new();
         digest.u64(self.tick).u64(self.random.clone().bits());
@@ -247,7 +249,8 @@ impl Ethereal {
         }
     }
 
-    /// A shot leaves a little after the finger moved: the same little for everybody, near and far.
+    /// Starts the shots of pressed triggers. They leave after `fire_lag_ticks`, the same for every
+    /// player.
     fn press_triggers(&mut self) {
         for player in &mut self.players {
             let is_loaded = player.reloaded_at <= self.tick && player.ammo > 0;
@@ -256,7 +259,7 @@ impl Ethereal {
             }
             player.ammo -= 1;
             player.reloaded_at = self.tick + u64::from(self.config.reload_ticks);
-            player.pressed = Some(Pressed {
+            player.pressed = Some(PendingShot {
                 leaves_at: self.tick + u64::from(self.config.fire_lag_ticks),
                 aim: player.input.aim,
                 rewind_ticks: u32::from(player.input.seen_ticks_ago).min(self.config.rewind_ticks_max),
@@ -264,7 +267,7 @@ impl Ethereal {
         }
     }
 
-    /// All shots of a tick are judged before anybody is hurt: two can kill each other.
+    /// Judges all shots of a tick before it applies any damage, so two players can kill each other.
     fn fire(&mut self, end: u64) {
         let mut hits = Vec::new();
         for number in 0..self.players.len() {
@@ -303,13 +306,13 @@ impl Ethereal {
         self.points[killer.team.index()] += 1;
     }
 
-    fn move_everybody(&mut self) {
+    fn move_players(&mut self) {
         for player in self.players.iter_mut().filter(|player| player.is_alive()) {
             player.moves(&self.map);
         }
     }
 
-    /// Whoever touches an item that it has use for takes it; of two, the one with the lower name.
+    /// Gives each item to a player that touches and needs it; of two, the one with the lower id.
     fn hand_out_items(&mut self, end: u64) {
         for (number, item) in (0..).zip(&mut self.items) {
             if !item.is_there(end) {
@@ -338,9 +341,9 @@ impl Ethereal {
         }
     }
 
-    /// At the limit the round is over, and the next begins at once.
+    /// Ends the round at the score limit and begins the next.
     fn settle_round(&mut self) {
-        // Two teams can get there in one tick; then it goes on until one is ahead.
+        // Both teams can reach the limit in one tick; then the round continues until one is ahead.
         let [red, blue] = self.points;
         if red.max(blue) < self.config.score_limit || red == blue {
             return;
@@ -357,8 +360,8 @@ impl Ethereal {
         }
     }
 
-    fn bring_in_who_is_due(&mut self, end: u64) {
-        /// Not all on one spot, and nowhere near the walls of the cell.
+    fn respawn(&mut self, end: u64) {
+        /// The random offset from a start, in pixels; it stays away from the walls of the cell.
         const SCATTER: f64 = 24.0;
         for player in &mut self.players {
             let Condition::Dead { until } = player.condition else { continue };
@@ -375,7 +378,7 @@ impl Ethereal {
     }
 
     fn remember(&mut self, tick: u64) {
-        let moments = self.players.iter().map(|player| Moment {
+        let moments = self.players.iter().map(|player| PastPlayer {
             position: player.body.position,
             life: player.life,
             is_alive: player.is_alive(),
@@ -384,13 +387,52 @@ impl Ethereal {
     }
 }
 
-/// When a tick begins.
+impl Game for Ethereal {
+    type Config = EtherealConfig;
+    type Input = Input;
+    type ConfigError = OutOfRange;
+
+    const NAME: &'static str = "ethereal";
+    const TICK_RATE: TickRate = TICK_RATE;
+
+    fn begin(config: &EtherealConfig, seed: u64) -> Result<Self, OutOfRange> {
+        Self::new(config.clone(), seed)
+    }
+
+    fn seats(config: &EtherealConfig) -> u32 {
+        config.players[0].saturating_add(config.players[1]).min(PLAYERS_MAX)
+    }
+
+    fn advance(&mut self, inputs: &[Input]) {
+        self.step(inputs);
+    }
+
+    fn tick(&self) -> u64 {
+        self.tick
+    }
+
+    fn moving(&self) -> impl Iterator<Item = Moving> {
+        self.players.iter().filter(|player| player.is_alive()).map(|player| Moving {
+            id: player.id,
+            life: player.life,
+            has_jumped: player.condition == Condition::Spawned,
+            state: player.state(),
+        })
+    }
+
+    fn corners(&self) -> (Vec2, Vec2) {
+        let bounds = self.map.bounds();
+        (bounds.low, bounds.high)
+    }
+}
+
+/// Returns the time at which a tick begins.
 pub(super) fn instant_of(tick: u64) -> SharedInstant {
     SharedInstant::ZERO + TICK_RATE.begin(tick as i64)
 }
 
-/// How far along `way` a line from `from` enters the disc of a player at `centre`, as a share; zero
-/// from inside.
+/// Returns the share of `way` at which a line from `from` enters the disc of a player at `centre`;
+/// zero from inside.
 fn share_to_disc(from: Vec2, way: Vec2, centre: Vec2) -> Option<f64> {
     let to_centre = centre - from;
     let length = way.length();

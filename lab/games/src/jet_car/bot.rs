@@ -1,12 +1,11 @@
-//! A player like a practised person.
+//! A bot that plays like a practised person.
 //!
-//! It looks at its screen a few times per second and takes what it sees for the present: it knows
-//! nothing of delays, of the dice, or of the field beyond the screen. Its hands follow its eyes by
-//! a reaction time. It has learnt to live with that one, as people have: it imagines the screen
-//! ahead by its own reaction time, its own hands included. What the network adds it does not
-//! expect, so on an old screen it steers too late, and then too much. When the car does not do what
-//! the hands did, it loses its nerve and steers more gently, down to hardly at all: that keeps it
-//! alive, and gets it hit.
+//! It looks a few times per second and takes the shown scene for the present: it knows nothing of
+//! network delay or of random events. Its input follows a look after a reaction time. It
+//! compensates for its own reaction time by extrapolating the scene, its own inputs included. It
+//! does not expect network delay, so on an old scene it steers too late, and then too much. When
+//! the car does not do what the input asked for, it becomes cautious (its nerve drops) and steers
+//! more gently: that saves the car but costs hits.
 
 use std::collections::VecDeque;
 
@@ -16,26 +15,26 @@ use fairpath::vector::{Vec2, Vector};
 
 use super::config::{JetCarConfig, TICK_RATE};
 use super::input::Input;
-use super::scene::{Car, Obstruction, Scene};
+use super::scene::{Car, JetCarScene, Obstruction};
 
-/// A player who decides from a [`Scene`].
+/// A bot that decides from a [`JetCarScene`].
 #[derive(Clone, Debug)]
 pub struct Bot {
     skill: Skill,
     random: Random,
     look_at: SharedInstant,
     hands: Input,
-    /// Decided, but not yet in the hands; in the order of time, at most [`DECIDED_MAX`].
+    /// Decisions within the reaction time, in the order of time, at most [`DECIDED_MAX`].
     decided: VecDeque<(SharedInstant, Input)>,
-    /// Where it is going, across the field.
+    /// The target x coordinate.
     aim: Option<f64>,
-    /// 1 steers as briskly as it can, [`NERVE_MIN`] hardly at all.
+    /// How strongly it steers: from [`NERVE_MIN`] to 1.
     nerve: f64,
     /// The car at the last look, unless wind blew then.
     seen: Option<Car>,
-    /// How much the look before that surprised it.
+    /// The surprise of the look before that.
     surprise: f64,
-    /// What the hands have done since, as seconds of full stick, and until when that is counted.
+    /// The thrust since then, in seconds of full thrust, and until when it is counted.
     pushed: Vec2,
     pushed_until: SharedInstant,
 }
@@ -44,22 +43,19 @@ pub struct Bot {
 /// 2004's experienced player did, about 100 in two minutes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Skill {
-    /// How often it looks, in seconds on average; each time between half and one and a half of it.
-    /// Default 0.12.
+    /// The mean time between two looks, in seconds; each is 0.5 to 1.5 times as long. Default 0.12.
     pub look_secs: f64,
-    /// From the eye to the hand, in seconds. Default 0.2, what people need to react to something
-    /// seen.
+    /// The reaction time, in seconds. Default 0.2, like people.
     pub reaction_secs: f64,
-    /// How far off it sees things, in pixels (standard deviation). Default 6.
+    /// The standard deviation of seen positions, in pixels. Default 6.
     pub sight_noise: f64,
-    /// How many of the nearest obstructions it thinks of at once. Default 4; at one it flees from
-    /// one into the next.
+    /// The number of nearest obstructions that it considers. Default 4; with 1 it evades one into
+    /// the next.
     pub attention: usize,
-    /// How far ahead it thinks, in seconds. Default 1.2. Below half a second it cannot get out of
-    /// the way of anything.
+    /// How far ahead it plans, in seconds. Default 1.2. Below half a second it cannot evade.
     pub foresight_secs: f64,
-    /// How briskly it steers as long as nothing surprises it, up to 1. Default 1;
-    /// [`used_to`](Self::used_to) finds what suits a delay.
+    /// How strongly it steers without surprises, up to 1. Default 1; [`used_to`](Self::used_to)
+    /// returns the value for a delay.
     pub nerve: f64,
 }
 
@@ -77,52 +73,49 @@ impl Default for Skill {
 }
 
 impl Skill {
-    /// Somebody who has played enough on a screen that answers the hands so late to know how gently
-    /// to steer: as briskly as does not yet make the car swing from wall to wall. On a screen
-    /// that answers at once nobody needs that.
+    /// Returns the skill of a player that is used to a delay: it steers as strongly as possible
+    /// without oscillating between the walls. Without delay the skill is unchanged.
     #[must_use]
     pub fn used_to(self, delay: Span) -> Self {
-        /// The longest delay that brisk steering bears. With [`PULL`] and [`BRAKE`] an answer that
-        /// comes later than 0.2 s makes swings grow; half as brisk, one later than 0.4 s
-        /// does.
+        /// The longest delay at full strength. With [`PULL`] and [`BRAKE`] oscillations grow beyond
+        /// 0.2 s of delay; at half strength beyond 0.4 s.
         const BEARABLE_SECS: f64 = 0.2;
         let nerve = BEARABLE_SECS / delay.as_secs_f64().max(BEARABLE_SECS);
         Self { nerve: nerve.max(NERVE_MIN), ..self }
     }
 }
 
-/// How many decisions can be on their way from eye to hand; with usual skills it is two or three.
+/// The most decisions within the reaction time; with default skills there are two or three.
 const DECIDED_MAX: usize = 32;
-/// How many places across the field it considers.
+/// The number of target positions that it considers.
 const PLACES: u32 = 25;
-/// One step of its imagination, in seconds.
+/// The time step of its planning, in seconds.
 const IMAGINED_STEP: f64 = 0.04;
-/// How strongly it pulls towards where it wants to be, per second squared, and brakes, per second:
-/// it gets there without swinging past. At full stick (400 px/s²) that is from 44 px away.
+/// The gains of its position controller: pull per second squared, brake per second. They are
+/// critically damped. Full thrust (400 px/s²) begins 44 px away.
 const PULL: f64 = 9.0;
 const BRAKE: f64 = 6.0;
-/// The least nerve: a car parked in all but name, which the walls rarely get and obstructions
-/// often.
+/// The least nerve: a nearly parked car, which rarely hits walls and often obstructions.
 const NERVE_MIN: f64 = 0.05;
-/// What is left of its nerve after a crash, and at least after a surprise.
+/// The factor of its nerve after a crash, and the least factor after a surprise.
 const AFTER_CRASH: f64 = 0.25;
 const AFTER_SURPRISE_MIN: f64 = 0.5;
-/// It is surprised when the velocity changed otherwise than its hands would have it, by so many
-/// seconds of full stick; and each further second costs so much of its nerve.
+/// The difference between actual and expected change of velocity that surprises it, in seconds of
+/// full thrust; and the nerve that each further second costs.
 const SURPRISE_SECS: f64 = 0.03;
 const SURPRISE_COST: f64 = 2.5;
-/// How long it takes to regain a good part of it, in seconds.
+/// The time constant with which its nerve recovers, in seconds.
 const CALM_DOWN_SECS: f64 = 20.0;
-/// What it fears: a wall more than a hit, a hit sooner more than later, and moving about for
-/// nothing a little.
+/// The costs in its planning: a wall more than a hit, an early hit more than a late one, and a
+/// little for needless motion.
 const FEAR_OF_WALL: f64 = 12.0;
 const FEAR_OF_HIT: f64 = 4.0;
 const LAZINESS: f64 = 0.4;
-/// How much nearer than the real edges it takes danger to be, in pixels.
+/// The safety margin around obstacles, in pixels.
 const CAUTION: f64 = 6.0;
 
 impl Bot {
-    /// A player of this skill, with dice of its own.
+    /// Returns a bot of this skill that draws from `random`.
     pub fn new(skill: Skill, random: Random) -> Self {
         Self {
             skill,
@@ -139,14 +132,14 @@ impl Bot {
         }
     }
 
-    /// Whether it looks at its screen `now`, by its own clock.
+    /// Returns whether it looks `now`, by its own clock.
     pub fn is_looking(&self, now: SharedInstant) -> bool {
         self.look_at <= now
     }
 
-    /// Looks at what is shown, if it is time to, and says what the hands do. `now` is the player's
-    /// own time, which the scene may be behind or ahead of.
-    pub fn drive(&mut self, rules: &JetCarConfig, now: SharedInstant, scene: &Scene) -> Input {
+    /// Returns its input; decides anew from `scene` if it looks now. `now` is the player's own
+    /// time, which may differ from the scene's.
+    pub fn drive(&mut self, rules: &JetCarConfig, now: SharedInstant, scene: &JetCarScene) -> Input {
         if self.is_looking(now) {
             let look_secs = self.skill.look_secs * self.random.between(0.5, 1.5);
             self.look_at = now + Span::from_secs_f64(look_secs);
@@ -160,7 +153,7 @@ impl Bot {
         self.held(now)
     }
 
-    /// What the hands do at `now`.
+    /// Returns its input at `now`.
     pub fn held(&mut self, now: SharedInstant) -> Input {
         while let Some((at, decision)) = self.decided.pop_front_if(|(at, _)| *at <= now) {
             self.count_push(at);
@@ -176,16 +169,16 @@ impl Bot {
         self.pushed_until = until;
     }
 
-    /// Compares what the car did since the last look with what the hands did.
-    fn notice_surprises(&mut self, rules: &JetCarConfig, scene: &Scene) {
+    /// Compares the car's motion since the last look with the input, and updates the nerve.
+    fn notice_surprises(&mut self, rules: &JetCarConfig, scene: &JetCarScene) {
         let pushed = std::mem::replace(&mut self.pushed, Vec2::ZERO) * rules.acceleration();
-        // Wind explains everything.
+        // Wind explains every surprise.
         let car = Some(scene.car).filter(|_| scene.gust.is_none());
         self.nerve += (self.skill.nerve - self.nerve) * self.skill.look_secs / CALM_DOWN_SECS;
         if let (Some(car), Some(seen)) = (car, self.seen) {
             let changed = car.velocity.x - seen.velocity.x;
             let surprise = (changed - pushed.x).abs() / rules.acceleration().max(f64::MIN_POSITIVE);
-            // Once is chance, twice is not.
+            // Only a repeated surprise counts.
             let again = surprise.min(std::mem::replace(&mut self.surprise, surprise));
             self.nerve *= if car.life == seen.life {
                 (1.0 - SURPRISE_COST * (again - SURPRISE_SECS).max(0.0)).max(AFTER_SURPRISE_MIN)
@@ -197,7 +190,7 @@ impl Bot {
         self.seen = car;
     }
 
-    fn decide(&mut self, rules: &JetCarConfig, now: SharedInstant, scene: &Scene) -> Input {
+    fn decide(&mut self, rules: &JetCarConfig, now: SharedInstant, scene: &JetCarScene) -> Input {
         let imagined = self.imagine(rules, now, scene);
         let threats = self.threats(rules, &imagined);
         let wishes = (0..PLACES).map(|number| {
@@ -213,9 +206,9 @@ impl Bot {
         Input::new(push.x, push.y)
     }
 
-    /// The screen ahead by the reaction time, as far as its own hands and plain motion go; things
-    /// are not seen exactly.
-    fn imagine(&mut self, rules: &JetCarConfig, now: SharedInstant, scene: &Scene) -> Scene {
+    /// Returns the scene extrapolated by the reaction time with its own inputs, with noise on the
+    /// positions.
+    fn imagine(&mut self, rules: &JetCarConfig, now: SharedInstant, scene: &JetCarScene) -> JetCarScene {
         let mut imagined = scene.clone();
         let mut hands = self.decided.iter().copied().peekable();
         let mut held = self.hands;
@@ -235,8 +228,8 @@ impl Bot {
         imagined
     }
 
-    /// Those it has an eye on: the nearest that can still be met.
-    fn threats(&self, rules: &JetCarConfig, scene: &Scene) -> Vec<Obstruction> {
+    /// Returns the obstructions that it considers: the nearest that can still hit.
+    fn threats(&self, rules: &JetCarConfig, scene: &JetCarScene) -> Vec<Obstruction> {
         let car = scene.car.position;
         let until = |one: &Obstruction| (car.y - one.position.y) / one.speed(rules);
         let mut threats: Vec<Obstruction> = scene.obstructions.clone();
@@ -246,8 +239,8 @@ impl Bot {
         threats
     }
 
-    /// How bad it would be to go to `place` now.
-    fn fear(&self, rules: &JetCarConfig, scene: &Scene, threats: &[Obstruction], place: f64) -> f64 {
+    /// Returns the cost of going to `place` now.
+    fn fear(&self, rules: &JetCarConfig, scene: &JetCarScene, threats: &[Obstruction], place: f64) -> f64 {
         let target = Vec2::new(place, rules.start().y);
         let (mut position, mut velocity) = (scene.car.position, scene.car.velocity);
         let edge = 0.5 * rules.car_size + CAUTION;
@@ -276,7 +269,7 @@ impl Bot {
         fear
     }
 
-    /// How to push towards `target` and stop there: −1 … 1 per axis.
+    /// Returns the thrust to reach `target` and stop there: −1 … 1 per axis.
     fn steer(&self, rules: &JetCarConfig, position: Vec2, velocity: Vec2, target: Vec2) -> Vec2 {
         let pull = PULL * self.nerve * self.nerve;
         let wish = (target - position) * pull - velocity * (BRAKE * self.nerve);

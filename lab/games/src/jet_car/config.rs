@@ -7,54 +7,52 @@ use crate::shared::{Knob, OutOfRange, all_within};
 
 /// A hundred ticks per second, as in Buchheit 2004.
 pub const TICK_RATE: TickRate = TickRate::hz(100);
-/// For every obstruction that passes out of view.
+/// Points for every obstruction that leaves the field.
 pub const POINTS_AVOIDED: i32 = 1;
-/// For every obstruction that is hit.
+/// Points for every obstruction that is hit.
 pub const POINTS_HIT: i32 = -4;
 
 /// The rules of a run. Lengths are pixels, speeds pixels per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JetCarConfig {
-    /// From wall to wall. Default 480.
+    /// The width of the field. Default 480.
     pub width: f64,
-    /// From where things appear to where they pass out of view. Default 480: the fastest take 1.6
-    /// s.
+    /// The height of the field, from where obstructions appear to where they disappear. Default
+    /// 480: the fastest take 1.6 s.
     pub height: f64,
-    /// The car's width and length. Default 36. The wider, the more of the field it fills: parked in
-    /// the middle, a car of 36 meets a third of what comes down.
+    /// The car's width and length. Default 36. Parked in the middle, a car of 36 meets a third of
+    /// the obstructions.
     pub car_size: f64,
-    /// U at full stick: every tick adds a tenth of it to the velocity. Default 40, so 400 px/s². A
-    /// quarter of it and nobody gets out of the way of anything; four times as much and a short
-    /// press is a crash.
+    /// Full thrust, U: every tick adds a tenth of it to the velocity. Default 40, so 400 px/s².
+    /// With a quarter of it no player can evade; with four times as much a short press is a crash.
     pub thrust: f64,
-    /// How wide small, medium and large obstructions are; all are half as high. Default 50, 90 and
+    /// The widths of small, medium and large obstructions; all are half as high. Default 50, 90 and
     /// 140.
     pub widths: [f64; 3],
-    /// How fast slow, moderate and fast ones come down. Default 120, 200 and 300.
+    /// The speeds of slow, moderate and fast obstructions. Default 120, 200 and 300.
     pub speeds: [f64; 3],
-    /// How long until the next one appears, in seconds on average; each time between half and one
-    /// and a half of it. Default 0.55: 218 in two minutes. Below 0.3 there is no way through.
+    /// The mean time between two obstructions, in seconds; each is 0.5 to 1.5 times as long.
+    /// Default 0.55: 218 in two minutes. Below 0.3 there is no way through.
     pub spawn_secs: f64,
-    /// Random wind, if there is any. Default none.
+    /// Random wind. Default none.
     pub wind: Option<Gusts>,
-    /// How many cars there are to lose. Default 3; the run is over with the last.
+    /// The number of lives. Default 3; the run ends with the last.
     pub lives: u32,
-    /// How long a run is, in seconds. Default 120.
+    /// The length of a run, in seconds. Default 120.
     pub secs: u32,
 }
 
-/// What random wind is like: gusts in any direction, and calm between them.
+/// Random wind: gusts in any direction, and calm between them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gusts {
-    /// How long from one gust to the next, in seconds on average (exponential: nobody sees them
-    /// coming). Default 2.5.
+    /// The mean time between two gusts, in seconds (exponential, so unpredictable). Default 2.5.
     pub gap_secs: f64,
-    /// W of the strongest gust: what each tick adds to the velocity. Default 5, a little more than
-    /// the thrusters can do; gusts have from a third to all of it.
+    /// The push of the strongest gust, W: each tick adds it to the velocity. Default 5, a little
+    /// more than full thrust; gusts have from a third to all of it.
     pub push_max: f64,
     /// The longest gust, in seconds; gusts have from a third to all of it. Default 0.4: the
-    /// strongest and longest changes the velocity by 200 px/s, and without an answer the car is
-    /// in a wall a second later.
+    /// strongest and longest changes the velocity by 200 px/s, and a car that does not react hits a
+    /// wall a second later.
     pub secs_max: f64,
 }
 
@@ -82,22 +80,22 @@ impl Default for Gusts {
 }
 
 impl JetCarConfig {
-    /// The usual rules with the usual wind.
+    /// Returns the default rules with the default wind.
     pub fn windy() -> Self {
         Self { wind: Some(Gusts::default()), ..Self::default() }
     }
 
-    /// Where a new car begins: in the middle, four fifths of the way down.
+    /// Returns the start of a new car: in the middle, four fifths of the way down.
     pub fn start(&self) -> Vec2 {
         Vec2::new(0.5 * self.width, 0.8 * self.height)
     }
 
-    /// How many ticks a run has.
+    /// Returns the length of a run in ticks.
     pub fn ticks(&self) -> u64 {
         u64::from(self.secs) * u64::from(TICK_RATE.as_hz())
     }
 
-    /// What full thrust does to the velocity in one second.
+    /// Returns the acceleration of full thrust, px/s².
     pub fn acceleration(&self) -> f64 {
         self.thrust / 10.0 * f64::from(TICK_RATE.as_hz())
     }
@@ -115,7 +113,7 @@ impl JetCarConfig {
             ("widths[0]", small, 10.0..=narrowest),
             ("widths[1]", medium, 10.0..=narrowest),
             ("widths[2]", large, 10.0..=narrowest),
-            // At most ten pixels per tick: nothing passes through anything unseen.
+            // At most ten pixels per tick: no obstruction passes through the car between two ticks.
             ("speeds[0]", slow, 1.0..=1_000.0),
             ("speeds[1]", moderate, 1.0..=1_000.0),
             ("speeds[2]", fast, 1.0..=1_000.0),
@@ -123,7 +121,7 @@ impl JetCarConfig {
             ("wind.gap_secs", gusts.gap_secs, 0.1..=3600.0),
             ("wind.push_max", gusts.push_max, 0.0..=20.0),
             ("wind.secs_max", gusts.secs_max, 0.01..=10.0),
-            // A day is beyond any run.
+            // At most a day.
             ("secs", f64::from(self.secs), 1.0..=86_400.0),
         ];
         all_within(&knobs)?;

@@ -1,16 +1,16 @@
-//! What the server alone decides: what comes down next, and when wind blows. No client ever sees
-//! this.
+//! The random events of a run: obstructions and gusts. Only the server knows them; no client is
+//! sent this.
 
 use fairpath::random::Random;
 use fairpath::vector::{Vec2, Vector};
 use fairpath_sim::Digest;
 
 use super::config::{Gusts, JetCarConfig, TICK_RATE};
-use super::scene::{Gust, OBSTRUCTIONS_MAX, Obstruction, Pace, Scene, Size};
+use super::scene::{Gust, JetCarScene, OBSTRUCTIONS_MAX, Obstruction, Pace, Size};
 use crate::shared::add_random;
 
-/// The dice of a run. Obstructions and wind have streams of their own: with wind and without, the
-/// same things come down at the same time.
+/// The random generators of a run. Obstructions and wind have separate streams, so the same
+/// obstructions appear with and without wind.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Dice {
     spawns: Random,
@@ -29,8 +29,8 @@ impl Dice {
         new
     }
 
-    /// Adds to the scene what appears in the tick about to be played.
-    pub(super) fn throw(&mut self, rules: &JetCarConfig, scene: &mut Scene) {
+    /// Adds the obstruction and gust that appear in the next tick.
+    pub(super) fn throw(&mut self, rules: &JetCarConfig, scene: &mut JetCarScene) {
         if scene.tick >= self.spawn_at {
             let obstruction = self.spawn(rules);
             if scene.obstructions.len() < OBSTRUCTIONS_MAX {
@@ -76,7 +76,7 @@ impl Dice {
     }
 }
 
-/// So many seconds in whole ticks, at least one.
+/// Returns `secs` in whole ticks, at least one.
 fn ticks(secs: f64) -> u64 {
     ((secs * f64::from(TICK_RATE.as_hz())).round() as u64).max(1)
 }

@@ -1,10 +1,10 @@
-//! What a player's hands do.
+//! A player's input.
 
 use fairpath::vector::Vec2;
 
-use crate::shared::{Hands, axis};
+use crate::shared::{PlayerInput, axis};
 
-/// What a player's hands do during one tick: a person's or a bot's.
+/// A player's input for one tick, from a person or a bot.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Input {
     /// −1 full thrust to the left, 1 to the right.
@@ -17,7 +17,7 @@ impl Input {
     /// All thrusters off.
     pub const IDLE: Self = Self { right: 0.0, down: 0.0 };
 
-    /// These thrusters.
+    /// Returns the input with this thrust.
     pub const fn new(right: f64, down: f64) -> Self {
         Self { right, down }
     }
@@ -27,7 +27,7 @@ impl Input {
     }
 }
 
-impl Hands for Input {
+impl PlayerInput for Input {
     fn limited(self) -> Self {
         Self { right: axis(self.right, -1.0), down: axis(self.down, -1.0) }
     }
@@ -36,7 +36,7 @@ impl Hands for Input {
         [self.right, self.down, 0.0, 0.0]
     }
 
-    fn from_axes([right, down, ..]: [f64; 4]) -> Self {
+    fn from_axes([right, down, ..]: [f64; 4], _: u32) -> Self {
         Self { right, down }
     }
 }

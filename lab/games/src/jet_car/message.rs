@@ -1,9 +1,9 @@
-//! A scene as bytes.
+//! The byte encoding of a scene.
 
-use super::scene::{Car, Gust, OBSTRUCTIONS_MAX, Obstruction, Pace, Scene, Size};
-use crate::online::{BadMessage, Portable, Reader, Writer};
+use super::scene::{Car, Gust, JetCarScene, OBSTRUCTIONS_MAX, Obstruction, Pace, Size};
+use crate::online::{BadMessage, Reader, WireState, Writer};
 
-impl Portable for Scene {
+impl WireState for JetCarScene {
     fn write(&self, out: &mut Writer) {
         let Self { tick, car, obstructions, gust, score, lives } = self;
         out.u64(*tick).u32(score.cast_unsigned()).u32(*lives);

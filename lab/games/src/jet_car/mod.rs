@@ -1,45 +1,45 @@
-//! Jet car: a car with thrusters and no brakes, in a field of things that come down. After Buchheit
+//! Jet car: a car with thrusters and no brakes among falling obstructions. Modelled on Buchheit
 //! 2004's prototype.
 //!
-//! Whatever passes by is a point, whatever is hit costs four, and the side walls destroy the car.
-//! Nothing slows the car but its own thrusters, so steering needs feedback, and that is what a long
-//! way to the server takes away.
+//! Every obstruction avoided is a point, every one hit costs four points, and the side walls
+//! destroy the car. Only its own thrusters slow the car down, so steering needs quick feedback,
+//! which a long round trip to the server takes away.
 //!
 //! ```text
-//! Scene ──▶ Bot / a person ──▶ Input ──▶ JetCar::step ──▶ Scene, events
-//!  ▲                                      Dice: what comes down, when wind blows
-//!  └─── what this player's screen shows: the truth, an old one, or an extrapolated one
+//! JetCarScene ──▶ Bot / a person ──▶ Input ──▶ JetCar::step ──▶ JetCarScene, events
+//!  ▲                                            Dice: obstructions and gusts
+//!  └─── what this player's client shows: the truth, an old scene, or an extrapolated one
 //! ```
 //!
-//! - [`JetCar`] is the run as the server plays it: a [`Scene`] and its dice
-//! - [`Scene`] is all that a client is sent, draws, and can play on by itself with [`Scene::step`]
-//! - [`Bot`] plays like a practised person: it looks a few times per second, and its hands follow
-//!   later
-//! - [`Run`] is a run with its player; [`InputLog`](crate::shared::InputLog) keeps it, and its
-//!   replay gives the same bits
+//! - [`JetCar`] is the run as the server plays it: a [`JetCarScene`] and random generators
+//! - [`JetCarScene`] is the state that a client is sent, draws, and can extrapolate with
+//!   [`JetCarScene::step`]
+//! - [`Bot`] plays like a practised person: it looks a few times per second and reacts with a delay
+//! - [`JetCarRun`] is a run with its driver; [`InputLog`](crate::shared::InputLog) stores it, and
+//!   its replay gives the same bits
 //!
 //! ## What a client can predict
 //!
-//! | part | who decides | a client with the scene and the inputs |
+//! | part | decided by | a client with the scene and the inputs |
 //! | --- | --- | --- |
 //! | the car | the player's thrusters | knows it to the bit, while no new gust begins |
-//! | obstructions on the field | nobody, they just come down | knows them to the bit |
-//! | the gust that blows | the server, when it began | knows it to the bit: a gust carries its own end |
-//! | hits, walls, score, lives | follow from the above | knows them as long as it knows the above |
-//! | new obstructions, new gusts | the server's dice, unseen | cannot know |
+//! | obstructions on the field | their constant speed | knows them to the bit |
+//! | the current gust | the server, when it began | knows it to the bit: the scene contains its end |
+//! | hits, walls, score, lives | all of the above | knows them as long as it knows the above |
+//! | new obstructions, new gusts | the server's random generators | cannot know |
 //!
 //! ## Scale
 //!
 //! Lengths are pixels, y grows downwards as on a screen, and a tick is 10 ms. Buchheit 2004 gives
-//! the equations, the points, the two minutes and three lives; the sizes follow from what it
-//! reports. A parked car is hit by 30 to 40 % and ends at −165: that takes some 220 obstructions in
-//! two minutes, and a third of the field's width covered. At 1600 ms the fast ones seem to begin at
-//! the bottom: they take that long for the whole way, at 300 px/s.
+//! the equations, the points, the two minutes and three lives; the sizes follow from its results. A
+//! parked car is hit by 30 to 40 % of the obstructions and ends at −165 points: that takes some 220
+//! obstructions in two minutes, and a third of the field's width covered. At 1600 ms of delay the
+//! fast ones seem to begin at the bottom: they need that long for the whole field, at 300 px/s.
 //!
 //! ## Not as in Buchheit 2004
 //!
-//! Its polygons are rectangles here: nothing turns. Where the field ends above and below is not
-//! written down; here the car stops there, unharmed.
+//! Its polygons are rectangles here, and nothing rotates. Buchheit 2004 does not say what happens
+//! at the top and bottom of the field; here the car stops there, unharmed.
 
 mod bot;
 mod config;
@@ -54,6 +54,6 @@ mod world;
 pub use bot::{Bot, Skill};
 pub use config::{Gusts, JetCarConfig, POINTS_AVOIDED, POINTS_HIT, TICK_RATE};
 pub use input::Input;
-pub use run::{Driver, REFERENCE_DIGEST, Run, reference_digest};
-pub use scene::{Car, Event, Gust, OBSTRUCTIONS_MAX, Obstruction, Pace, Scene, Size};
+pub use run::{Driver, JetCarRun, REFERENCE_DIGEST, reference_digest};
+pub use scene::{Car, Event, Gust, JetCarScene, OBSTRUCTIONS_MAX, Obstruction, Pace, Size};
 pub use world::JetCar;

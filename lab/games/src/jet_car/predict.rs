@@ -1,32 +1,33 @@
-//! The jet car as [`fairpath_compensate`] plays it on.
+//! The jet car as [`fairpath_compensate`] predicts it.
 
 use fairpath::vector::Vec2;
 use fairpath_compensate::{PositionOffset, Simulate};
 
 use super::config::{JetCarConfig, TICK_RATE};
 use super::input::Input;
-use super::scene::Scene;
-use crate::shared::Hands;
+use super::scene::JetCarScene;
+use crate::shared::PlayerInput;
 
-/// The rules move a scene on as the server does, but for its dice.
+/// Advances a scene as the server does, without random events.
 impl Simulate for JetCarConfig {
-    type State = Scene;
+    type State = JetCarScene;
     type Input = Input;
 
-    fn step(&self, scene: &mut Scene, input: &Input, ticks: u32) {
+    fn step(&self, scene: &mut JetCarScene, input: &Input, ticks: u32) {
         scene.step(self, *input, ticks);
     }
 }
 
-/// Buchheit 2004's prototype: thrust as an offset of the place, as if there were no walls.
+/// Buchheit 2004's prototype: thrust as an offset of the position, as if there were no walls.
 impl PositionOffset for JetCarConfig {
     fn idle(&self) -> Input {
         Input::IDLE
     }
 
-    fn shift(&self, scene: &mut Scene, input: &Input, ago: u32, ticks: u32) {
+    fn shift(&self, scene: &mut JetCarScene, input: &Input, ago: u32, ticks: u32) {
         let per_tick = input.limited().stick() * (self.thrust / 10.0);
-        // A tick moves first: thrust in the tick that began n ticks ago has moved the car in n − 1 ticks.
+        // A tick moves the car before it accelerates: thrust in the tick that began n ticks ago has
+        // moved the car in n − 1 ticks.
         let moved_ticks: u64 = (0..ticks.min(ago)).map(|tick| u64::from(ago - tick - 1)).sum();
         scene.car.position += per_tick * (moved_ticks as f64 * TICK_RATE.step_secs());
         let half = 0.5 * self.car_size;

@@ -1,4 +1,5 @@
-//! All that a client is sent, draws, and can play on by itself: the part of the game without dice.
+//! The state that a client is sent, draws and can extrapolate: the game without its random
+//! generators.
 
 use fairpath::State;
 use fairpath::time::SharedInstant;
@@ -7,60 +8,60 @@ use fairpath_sim::Digest;
 
 use super::config::{JetCarConfig, POINTS_AVOIDED, POINTS_HIT, TICK_RATE};
 use super::input::Input;
-use crate::shared::{Hands, add_vector};
+use crate::shared::{PlayerInput, add_vector};
 
-/// The field at one instant.
+/// The state of the field at one instant.
 ///
-/// [`step`](Self::step) is the whole of the game's physics, and pure: a server that free-runs calls
-/// it with what its dice added, and a client that replays the inputs its server has not seen yet
-/// calls it on the server's scene. What neither adds, the next scene does not have.
+/// [`step`](Self::step) is all of the game's physics, and pure: the server calls it after it adds
+/// random events, and a client calls it on the server's scene to replay inputs that the server has
+/// not seen yet.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Scene {
-    /// How many ticks have been played.
+pub struct JetCarScene {
+    /// The number of ticks played.
     pub tick: u64,
-    /// The player's own: nobody else pushes it but wind.
+    /// The player's car: only its thrusters and wind move it.
     pub car: Car,
-    /// What comes down, in the order of appearance; at most [`OBSTRUCTIONS_MAX`].
+    /// The obstructions, in the order of appearance; at most [`OBSTRUCTIONS_MAX`].
     pub obstructions: Vec<Obstruction>,
-    /// The gust that blows, if one does.
+    /// The current gust.
     pub gust: Option<Gust>,
     /// The points so far.
     pub score: i32,
-    /// How many cars are left, the one that flies included.
+    /// The number of cars left, the current one included.
     pub lives: u32,
 }
 
-/// What can be on the field at once. With the usual rules it is some five; the bound only matters
-/// to odd rules, under which nothing more appears until something has gone.
+/// The most obstructions at once. With the default rules there are about five. Beyond the bound no
+/// obstruction appears until one is gone.
 pub const OBSTRUCTIONS_MAX: usize = 256;
 
 /// The player's car.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Car {
-    /// Its middle.
+    /// The centre.
     pub position: Vec2,
-    /// Where it goes, per second.
+    /// The velocity, px/s.
     pub velocity: Vec2,
-    /// How many cars were there before it.
+    /// The number of cars before it.
     pub life: u16,
-    /// Whether it was put here in the last tick.
+    /// Whether it was placed in the last tick.
     pub is_new: bool,
 }
 
-/// Something that comes down.
+/// An obstruction that moves down.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Obstruction {
-    /// Which one: they are numbered in the order of appearance, from one.
+    /// Its number, in the order of appearance, from one.
     pub number: u32,
-    /// How large.
+    /// Its size.
     pub size: Size,
-    /// How fast.
+    /// Its speed.
     pub pace: Pace,
-    /// Its middle.
+    /// The centre.
     pub position: Vec2,
 }
 
-/// How large an obstruction is.
+/// The size of an obstruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Size {
@@ -69,7 +70,7 @@ pub enum Size {
     Large,
 }
 
-/// How fast an obstruction is.
+/// The speed of an obstruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Pace {
@@ -78,42 +79,42 @@ pub enum Pace {
     Fast,
 }
 
-/// Wind for a while.
+/// A gust of wind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gust {
-    /// W: what each tick adds to the velocity.
+    /// The push, W: each tick adds it to the velocity.
     pub push: Vec2,
-    /// For how many more ticks.
+    /// The remaining ticks.
     pub ticks_left: u32,
 }
 
-/// Something that happened during a tick.
+/// An event of a tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
-    /// An obstruction passed out of view.
+    /// An obstruction left the field.
     Avoided {
-        /// Which one.
+        /// The obstruction's number.
         number: u32,
     },
-    /// The car flew into an obstruction, and it is gone.
+    /// The car hit an obstruction, which is removed.
     Hit {
-        /// Which one.
+        /// The obstruction's number.
         number: u32,
-        /// Where the explosion is.
+        /// The position of the explosion.
         at: Vec2,
     },
-    /// The car flew into a wall and is no more; the next one begins at the start, if there is one.
+    /// The car hit a wall and is destroyed; the next one begins at the start, if any is left.
     Destroyed {
-        /// Where the explosion is.
+        /// The position of the explosion.
         at: Vec2,
     },
     /// The time is up, or no car is left.
     Over,
 }
 
-impl Scene {
-    /// A field about to be entered.
+impl JetCarScene {
+    /// Returns the scene at tick zero.
     pub fn new(rules: &JetCarConfig) -> Self {
         Self {
             tick: 0,
@@ -125,14 +126,14 @@ impl Scene {
         }
     }
 
-    /// Plays `ticks` ticks in which the hands do `input` and no dice are thrown.
+    /// Plays `ticks` ticks with `input`, without random events.
     pub fn step(&mut self, rules: &JetCarConfig, input: Input, ticks: u32) {
         for _ in 0..ticks {
             self.step_noting(rules, input, &mut Vec::new());
         }
     }
 
-    /// Plays one tick, and notes what happened.
+    /// Plays one tick and adds its events.
     pub(super) fn step_noting(&mut self, rules: &JetCarConfig, input: Input, events: &mut Vec<Event>) {
         let was_over = self.is_over(rules);
         self.tick += 1;
@@ -151,7 +152,7 @@ impl Scene {
         }
     }
 
-    /// The wind in this tick.
+    /// Returns the wind in this tick, and counts it down.
     fn blow(&mut self) -> Vec2 {
         let Some(gust) = &mut self.gust else { return Vec2::ZERO };
         let push = gust.push;
@@ -191,12 +192,12 @@ impl Scene {
         self.car = Car::at_start(rules, self.car.life.saturating_add(1));
     }
 
-    /// Whether the time is up or no car is left.
+    /// Returns whether the time is up or no car is left.
     pub fn is_over(&self, rules: &JetCarConfig) -> bool {
         self.lives == 0 || self.tick >= rules.ticks()
     }
 
-    /// The time since the start.
+    /// Returns the time since the start.
     pub fn now(&self) -> SharedInstant {
         SharedInstant::ZERO + TICK_RATE.begin(self.tick.cast_signed())
     }
@@ -224,8 +225,8 @@ impl Car {
         Self { position: rules.start(), velocity: Vec2::ZERO, life, is_new: true }
     }
 
-    /// One tick: P += V·Δt, then V += U/10 + W. Where the field ends above and below, the car
-    /// stops.
+    /// Moves the car for one tick: P += V·Δt, then V += U/10 + W. At the top and bottom of the
+    /// field the car stops.
     pub fn fly(&mut self, rules: &JetCarConfig, input: Input, wind: Vec2) {
         self.is_new = false;
         self.position += self.velocity * TICK_RATE.step_secs();
@@ -238,48 +239,48 @@ impl Car {
         }
     }
 
-    /// The same in the library's words.
+    /// Returns the motion as a [`State`].
     pub fn state(&self) -> State<Vec2> {
         State::moving(self.position, self.velocity)
     }
 }
 
 impl Obstruction {
-    /// How wide it is, in pixels, and how high.
+    /// Returns its width and height, in pixels.
     pub fn extent(&self, rules: &JetCarConfig) -> Vec2 {
         let width = rules.widths[self.size as usize];
         Vec2::new(width, 0.5 * width)
     }
 
-    /// How fast it comes down, in pixels per second.
+    /// Returns its speed, in pixels per second.
     pub fn speed(&self, rules: &JetCarConfig) -> f64 {
         rules.speeds[self.pace as usize]
     }
 
-    /// Whether a car there would be in it.
+    /// Returns whether it overlaps a car at this position.
     pub fn touches(&self, rules: &JetCarConfig, car: Vec2) -> bool {
         let reach = (self.extent(rules) + Vec2::new(rules.car_size, rules.car_size)) * 0.5;
         let apart = self.position - car;
         apart.x.abs() < reach.x && apart.y.abs() < reach.y
     }
 
-    /// Whether it is out of view below.
+    /// Returns whether it has left the field at the bottom.
     fn has_passed(&self, rules: &JetCarConfig) -> bool {
         self.position.y - 0.5 * self.extent(rules).y > rules.height
     }
 
-    /// The same in the library's words.
+    /// Returns the motion as a [`State`].
     pub fn state(&self, rules: &JetCarConfig) -> State<Vec2> {
         State::moving(self.position, Vec2::new(0.0, self.speed(rules)))
     }
 }
 
 impl Size {
-    /// From small to large.
+    /// All sizes, from small to large.
     pub const ALL: [Self; 3] = [Self::Small, Self::Medium, Self::Large];
 }
 
 impl Pace {
-    /// From slow to fast.
+    /// All speeds, from slow to fast.
     pub const ALL: [Self; 3] = [Self::Slow, Self::Moderate, Self::Fast];
 }

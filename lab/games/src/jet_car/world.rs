@@ -8,15 +8,15 @@ use fairpath_sim::Digest;
 use super::config::{JetCarConfig, TICK_RATE};
 use super::dice::Dice;
 use super::input::Input;
-use super::scene::{Event, Scene};
+use super::scene::{Event, JetCarScene};
 use crate::shared::{Game, Moving, OutOfRange};
 
-/// A run: the whole state, and nothing outside it.
+/// The whole state of a run.
 ///
 /// [`step`](Self::step) plays on. The same rules, seed and inputs give the same bits. Between steps
-/// [`scene`](Self::scene) shows the field as it is, which is what clients are sent;
-/// [`events`](Self::events) tells what happened on the way there. A run that is over stays as it
-/// was, and only its ticks go on.
+/// [`scene`](Self::scene) is the state that clients are sent;
+/// [`events`](Self::events) lists what happened in the last step. A run that is over does not
+/// change any more; only its ticks count on.
 ///
 /// ```
 /// use fairpath_games::jet_car::{Input, JetCar, JetCarConfig};
@@ -26,7 +26,7 @@ use crate::shared::{Game, Moving, OutOfRange};
 /// game.step(Input::new(1.0, 0.0), 10); // a tenth of a second to the right
 /// let sent = game.scene().clone();     // what a client gets to see
 ///
-/// // The client has pressed the left thruster in the meantime, and need not wait for the server to see what that does.
+/// // The client has pressed the left thruster meanwhile and predicts the effect itself.
 /// let mut predicted = sent;
 /// predicted.step(game.config(), Input::new(-1.0, 0.0), 5);
 /// game.step(Input::new(-1.0, 0.0), 5);
@@ -37,19 +37,24 @@ use crate::shared::{Game, Moving, OutOfRange};
 #[derive(Clone, Debug, PartialEq)]
 pub struct JetCar {
     config: JetCarConfig,
-    scene: Scene,
+    scene: JetCarScene,
     dice: Dice,
     events: Vec<Event>,
 }
 
 impl JetCar {
-    /// A run about to begin.
+    /// Returns a run at tick zero.
     pub fn new(config: JetCarConfig, seed: u64) -> Result<Self, OutOfRange> {
         config.check()?;
-        Ok(Self { scene: Scene::new(&config), dice: Dice::new(&config, seed), events: Vec::new(), config })
+        Ok(Self {
+            scene: JetCarScene::new(&config),
+            dice: Dice::new(&config, seed),
+            events: Vec::new(),
+            config,
+        })
     }
 
-    /// Plays `ticks` ticks in which the hands do `input`.
+    /// Plays `ticks` ticks with `input`.
     pub fn step(&mut self, input: Input, ticks: u32) {
         self.events.clear();
         for _ in 0..ticks {
@@ -60,27 +65,27 @@ impl JetCar {
         }
     }
 
-    /// The rules.
+    /// Returns the rules.
     pub fn config(&self) -> &JetCarConfig {
         &self.config
     }
 
-    /// The field as it is.
-    pub fn scene(&self) -> &Scene {
+    /// Returns the scene.
+    pub fn scene(&self) -> &JetCarScene {
         &self.scene
     }
 
-    /// What happened during the last step.
+    /// Returns the events of the last step.
     pub fn events(&self) -> &[Event] {
         &self.events
     }
 
-    /// Whether the time is up or no car is left.
+    /// Returns whether the time is up or no car is left.
     pub fn is_over(&self) -> bool {
         self.scene.is_over(&self.config)
     }
 
-    /// 64 bits that stand for the whole state, dice included.
+    /// Returns a digest of the whole state, random generators included.
     pub fn digest(&self) -> u64 {
         let mut digest = Digest::new();
         self.scene.digest(&mut digest);
@@ -113,9 +118,9 @@ impl Game for JetCar {
         self.scene.tick
     }
 
-    /// The car is entity 0, obstruction n is entity n.
+    /// Returns the car is entity 0, obstruction n is entity n.
     fn moving(&self) -> impl Iterator<Item = Moving> {
-        let Scene { car, obstructions, .. } = &self.scene;
+        let JetCarScene { car, obstructions, .. } = &self.scene;
         let player = Moving { id: EntityId(0), life: car.life, has_jumped: car.is_new, state: car.state() };
         let others = obstructions.iter().map(|obstruction| Moving {
             id: EntityId(obstruction.number),

@@ -1,4 +1,4 @@
-//! What the server's ledger says about one player, among all.
+//! The server's ledger of one client's error, compared with all clients.
 
 use fairpath::session::{ClientId, Delivery, Server};
 use fairpath::vector::Vec2;
@@ -6,24 +6,24 @@ use fairpath::vector::Vec2;
 use super::FAIRNESS;
 use super::message::{BadMessage, Reader, Writer};
 
-/// How wrong one screen has been by the server's ledger, and the others': errors of everything that
-/// is dead-reckoned, added up, on average over time.
+/// How wrong one client's view has been by the server's ledger, and how wrong the others' have
+/// been: the errors of all dead-reckoned entities added up, averaged over time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Fairness {
-    /// This player's.
+pub struct FairnessReport {
+    /// This client's error.
     pub own: f64,
-    /// Everybody's, on average.
+    /// The mean error of all clients.
     pub mean: f64,
-    /// How unequal they are: the standard deviation.
+    /// The standard deviation of the clients' errors.
     pub spread: f64,
-    /// How many players that are.
+    /// The number of clients.
     pub players: u32,
 }
 
-impl Fairness {
-    /// Tells everybody how they stand. A word that is lost is no loss: the next one says it all
-    /// again.
-    pub fn tell_all(session: &mut Server<Vec2>) {
+impl FairnessReport {
+    /// Sends every connected client its report. The calls are unreliable, because the next report
+    /// replaces a lost one.
+    pub fn send_to_all(session: &mut Server<Vec2>) {
         let of = |client: ClientId| Some((client, session.statistics(client)?.error_per_sec));
         let errors: Vec<(ClientId, f64)> =
             session.clients().filter(|client| session.is_connected(*client)).filter_map(of).collect();
@@ -37,14 +37,14 @@ impl Fairness {
         }
     }
 
-    /// As bytes.
+    /// Encodes the report.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Writer::default();
         out.f64(self.own).f64(self.mean).f64(self.spread).u32(self.players);
         out.into_bytes()
     }
 
-    /// From bytes.
+    /// Decodes a report.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, BadMessage> {
         let mut from = Reader::new(bytes);
         let fairness =
@@ -60,11 +60,11 @@ mod tests {
 
     #[test]
     fn it_travels_and_refuses_what_it_is_not() {
-        let fairness = Fairness { own: 1.5, mean: 2.0, spread: 0.5, players: 3 };
+        let fairness = FairnessReport { own: 1.5, mean: 2.0, spread: 0.5, players: 3 };
         let bytes = fairness.to_bytes();
-        assert_eq!(Fairness::from_bytes(&bytes), Ok(fairness));
-        assert_eq!(Fairness::from_bytes(&bytes[1..]), Err(BadMessage::Truncated));
-        let infinite = Fairness { own: f64::INFINITY, ..fairness }.to_bytes();
-        assert_eq!(Fairness::from_bytes(&infinite), Err(BadMessage::NotFinite));
+        assert_eq!(FairnessReport::from_bytes(&bytes), Ok(fairness));
+        assert_eq!(FairnessReport::from_bytes(&bytes[1..]), Err(BadMessage::Truncated));
+        let infinite = FairnessReport { own: f64::INFINITY, ..fairness }.to_bytes();
+        assert_eq!(FairnessReport::from_bytes(&infinite), Err(BadMessage::NotFinite));
     }
 }

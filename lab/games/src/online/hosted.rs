@@ -8,58 +8,58 @@ use fairpath::time::TickRate;
 use fairpath::vector::Vec2;
 use fairpath_compensate::Simulate;
 
-use super::message::Portable;
+use super::message::WireState;
 use crate::jet_car::{self, JetCar, JetCarConfig};
-use crate::race::{self, Cars, Heat, RaceConfig, Seat, Track, Wheel};
-use crate::sailing::{self, Agent, Helm, Sailing, SailingConfig, Trim, Wind};
-use crate::shared::{Hands, OutOfRange};
+use crate::race::{self, Driver, Heat, RaceConfig, RacePredictor, RaceScene, Track};
+use crate::sailing::{self, Agent, Sailing, SailingConfig, SailingPredictor, Trim, Wind};
+use crate::shared::{OutOfRange, PlayerInput};
 
-/// A game that one guest plays with a server.
-pub trait Hosted {
-    /// What tells the games apart in a greeting.
+/// A game that one client plays at a server.
+pub trait HostedGame {
+    /// The game's number in a [`WELCOME`](super::WELCOME) call.
     const NUMBER: u8;
-    /// As people call it.
+    /// The game's name.
     const NAME: &'static str;
-    /// How often it is played.
+    /// Ticks per second.
     const TICK_RATE: TickRate;
-    /// What a client needs to play on.
+    /// The prediction that a client runs.
     type Rules: Simulate<State = Self::Scene, Input = Self::Input>;
-    /// All that a player may see.
-    type Scene: Portable + Clone;
-    /// What hands do.
-    type Input: Hands;
-    /// A run as the server has it, dice and all.
+    /// The state that a client is sent.
+    type Scene: WireState + Clone;
+    /// A player's input.
+    type Input: PlayerInput;
+    /// The full state at the server, random generators included.
     type Run;
 
-    /// A new run.
+    /// Begins a run.
     fn begin(&self, seed: u64) -> Result<Self::Run, OutOfRange>;
-    /// One tick of it.
+    /// Plays one tick.
     fn step(&self, run: &mut Self::Run, input: &Self::Input);
-    /// What of it can be seen.
+    /// Returns the state that the client is sent.
     fn scene(run: &Self::Run) -> &Self::Scene;
-    /// What the hands do before they are heard of.
+    /// Returns the input before the first one arrives.
     fn idle() -> Self::Input;
-    /// The player's own part of a scene.
+    /// Returns the player's own entity in a scene.
     fn own(scene: &Self::Scene) -> State<Vec2>;
-    /// Whether a scene that came over a network has what this game's has.
+    /// Returns whether a decoded scene has the number of entities that this game has.
     fn is_sound(_: &Self::Scene) -> bool {
         true
     }
 }
 
-/// A run of the jet car.
+/// The jet car, hosted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HostedJetCar {
-    /// Its rules.
+    /// The rules.
     pub rules: JetCarConfig,
 }
 
-impl Hosted for HostedJetCar {
+impl HostedGame for HostedJetCar {
     const NUMBER: u8 = 1;
     const NAME: &'static str = "jet-car";
     const TICK_RATE: TickRate = jet_car::TICK_RATE;
     type Rules = JetCarConfig;
-    type Scene = jet_car::Scene;
+    type Scene = jet_car::JetCarScene;
     type Input = jet_car::Input;
     type Run = JetCar;
 
@@ -71,7 +71,7 @@ impl Hosted for HostedJetCar {
         run.step(*input, 1);
     }
 
-    fn scene(run: &JetCar) -> &jet_car::Scene {
+    fn scene(run: &JetCar) -> &jet_car::JetCarScene {
         run.scene()
     }
 
@@ -79,22 +79,22 @@ impl Hosted for HostedJetCar {
         jet_car::Input::IDLE
     }
 
-    fn own(scene: &jet_car::Scene) -> State<Vec2> {
+    fn own(scene: &jet_car::JetCarScene) -> State<Vec2> {
         scene.car.state()
     }
 }
 
-/// A race against somebody whom the server sails.
+/// A sailing race against one boat that the server sails.
 #[derive(Clone, Debug)]
 pub struct HostedSailing {
-    /// Its rules.
+    /// The rules.
     pub rules: SailingConfig,
     /// How the opponent trims its sail.
     pub opponent: Trim,
 }
 
-/// The guest's seat, and the opponent's.
-pub const GUEST: usize = 0;
+/// The seat of the client.
+pub const CLIENT_SEAT: usize = 0;
 const OPPONENT: usize = 1;
 
 impl HostedSailing {
@@ -104,18 +104,18 @@ impl HostedSailing {
         Self { rules: SailingConfig { boats: 2, wind, ..SailingConfig::default() }, opponent: Trim::Optimal }
     }
 
-    /// What the guest needs to play on.
-    pub fn helm(&self) -> Helm {
-        Helm { rules: self.rules.clone(), seat: GUEST }
+    /// Returns the prediction that the client runs.
+    pub fn helm(&self) -> SailingPredictor {
+        SailingPredictor { rules: self.rules.clone(), seat: CLIENT_SEAT }
     }
 }
 
-impl Hosted for HostedSailing {
+impl HostedGame for HostedSailing {
     const NUMBER: u8 = 2;
     const NAME: &'static str = "sailing";
     const TICK_RATE: TickRate = sailing::TICK_RATE;
-    type Rules = Helm;
-    type Scene = sailing::Scene;
+    type Rules = SailingPredictor;
+    type Scene = sailing::SailingScene;
     type Input = sailing::Input;
     type Run = (Sailing, Agent);
 
@@ -129,7 +129,7 @@ impl Hosted for HostedSailing {
         race.step(&[*input, other], 1);
     }
 
-    fn scene((race, _): &Self::Run) -> &sailing::Scene {
+    fn scene((race, _): &Self::Run) -> &sailing::SailingScene {
         race.scene()
     }
 
@@ -137,16 +137,16 @@ impl Hosted for HostedSailing {
         sailing::Input::new(0.5, 0.0)
     }
 
-    fn own(scene: &sailing::Scene) -> State<Vec2> {
-        scene.boats.get(GUEST).map(sailing::Boat::state).unwrap_or_default()
+    fn own(scene: &sailing::SailingScene) -> State<Vec2> {
+        scene.boats.get(CLIENT_SEAT).map(sailing::Boat::state).unwrap_or_default()
     }
 
-    fn is_sound(scene: &sailing::Scene) -> bool {
+    fn is_sound(scene: &sailing::SailingScene) -> bool {
         scene.boats.len() == OPPONENT + 1
     }
 }
 
-/// A race against three whom the server drives, on a road that both ends know.
+/// A race against three cars that the server drives, on a road that both ends generate from a seed.
 #[derive(Clone, Debug)]
 pub struct HostedRace {
     track: Arc<Track>,
@@ -154,43 +154,46 @@ pub struct HostedRace {
 }
 
 impl HostedRace {
-    /// A race without an end on the road that follows from a seed.
+    /// Returns an endless race on the road that follows from a seed.
     pub fn on_road_of(seed: u64) -> Self {
         let rules = RaceConfig { laps: None, ..RaceConfig::default() };
         Self { track: Arc::new(Track::generated(seed)), rules }
     }
 
-    /// What the guest needs to play on.
-    pub fn wheel(&self) -> Wheel {
-        Wheel { track: Arc::clone(&self.track), config: self.rules, car: EntityId(GUEST as u32) }
+    /// Returns the prediction that the client runs.
+    pub fn wheel(&self) -> RacePredictor {
+        RacePredictor {
+            track: Arc::clone(&self.track),
+            config: self.rules,
+            car: EntityId(CLIENT_SEAT as u32),
+        }
     }
 }
 
-impl Hosted for HostedRace {
+impl HostedGame for HostedRace {
     const NUMBER: u8 = 3;
     const NAME: &'static str = "race";
     const TICK_RATE: TickRate = race::TICK_RATE;
-    type Rules = Wheel;
-    type Scene = Cars;
+    type Rules = RacePredictor;
+    type Scene = RaceScene;
     type Input = race::Input;
-    /// The race, and what of it can be seen.
-    type Run = (Heat, Cars);
+    /// The race, and the scene that the client is sent.
+    type Run = (Heat, RaceScene);
 
     fn begin(&self, seed: u64) -> Result<Self::Run, OutOfRange> {
-        let heat = Heat::of_bots(Arc::clone(&self.track), self.rules, seed);
-        let mut heat = heat.expect("the usual rules are sound");
-        heat.seat(EntityId(GUEST as u32), Seat::Hands(race::Input::IDLE));
-        let cars = Cars::of(heat.race());
+        let mut heat = Heat::of_bots(Arc::clone(&self.track), self.rules, seed)?;
+        heat.seat(EntityId(CLIENT_SEAT as u32), Driver::Hands(race::Input::IDLE));
+        let cars = RaceScene::of(heat.race());
         Ok((heat, cars))
     }
 
     fn step(&self, (heat, cars): &mut Self::Run, input: &race::Input) {
-        heat.seat(EntityId(GUEST as u32), Seat::Hands(*input));
+        heat.seat(EntityId(CLIENT_SEAT as u32), Driver::Hands(*input));
         heat.step();
-        *cars = Cars::of(heat.race());
+        *cars = RaceScene::of(heat.race());
     }
 
-    fn scene((_, cars): &Self::Run) -> &Cars {
+    fn scene((_, cars): &Self::Run) -> &RaceScene {
         cars
     }
 
@@ -198,11 +201,11 @@ impl Hosted for HostedRace {
         race::Input::IDLE
     }
 
-    fn own(cars: &Cars) -> State<Vec2> {
-        cars.cars.get(GUEST).map(race::Car::state).unwrap_or_default()
+    fn own(cars: &RaceScene) -> State<Vec2> {
+        cars.cars.get(CLIENT_SEAT).map(race::Car::state).unwrap_or_default()
     }
 
-    fn is_sound(cars: &Cars) -> bool {
+    fn is_sound(cars: &RaceScene) -> bool {
         cars.cars.len() == RaceConfig::default().cars as usize
     }
 }

@@ -1,7 +1,7 @@
-//! What both ends tell each other, as bytes.
+//! The byte encoding of inputs and replies.
 //!
-//! Numbers keep all their bits, or the two ends would not play the same physics. Whatever comes is
-//! from a stranger: it is read with its bounds, and refused with a reason.
+//! Numbers keep all their bits, or the two ends would not compute the same physics. Received bytes
+//! are untrusted: the reader checks every bound and returns an error for what it refuses.
 
 use std::fmt;
 
@@ -9,73 +9,73 @@ use fairpath::time::{LocalInstant, Span};
 use fairpath::vector::Vec2;
 use fairpath_compensate::{Epoch, Reply};
 
-use crate::shared::Hands;
+use crate::shared::PlayerInput;
 
-/// A state that can travel.
-pub trait Portable: Sized {
-    /// Appends it.
+/// A state with a byte encoding.
+pub trait WireState: Sized {
+    /// Appends the state to `out`.
     fn write(&self, out: &mut Writer);
 
-    /// Takes it off the front.
+    /// Reads a state from the front of `from`.
     fn read(from: &mut Reader<'_>) -> Result<Self, BadMessage>;
 }
 
-/// Bytes that are being written.
+/// Writes values as bytes.
 #[derive(Clone, Debug, Default)]
 pub struct Writer(Vec<u8>);
 
-/// Bytes that are being read.
+/// Reads values from bytes.
 #[derive(Clone, Debug)]
 pub struct Reader<'a>(&'a [u8]);
 
-/// Why bytes are not a message.
+/// The reason why bytes are not a valid message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BadMessage {
-    /// It ends too early.
+    /// The message ends too early.
     Truncated,
-    /// It goes on after its end.
+    /// Bytes are left after the end of the message.
     TooLong,
-    /// A number is not one, or is beyond everything.
+    /// A number is NaN or exceeds ±1e9.
     NotFinite,
-    /// A kind, a count or a flag that there is none of.
+    /// A kind, count or flag has an unknown value.
     Unknown(u8),
 }
 
-/// No number in a game is beyond this: what is larger is a mistake or a lie, and physics would make
-/// infinities of it.
+/// The largest number that a game uses. The reader refuses larger ones, because the physics could
+/// turn them into infinities.
 const NUMBER_MAX: f64 = 1e9;
 
 impl Writer {
-    /// One byte.
+    /// Writes one byte.
     pub fn u8(&mut self, value: u8) -> &mut Self {
         self.0.push(value);
         self
     }
 
-    /// Four bytes.
+    /// Writes four bytes, little-endian.
     pub fn u32(&mut self, value: u32) -> &mut Self {
         self.0.extend(value.to_le_bytes());
         self
     }
 
-    /// Eight bytes.
+    /// Writes eight bytes, little-endian.
     pub fn u64(&mut self, value: u64) -> &mut Self {
         self.0.extend(value.to_le_bytes());
         self
     }
 
-    /// All bits of a number.
+    /// Writes all bits of a number.
     pub fn f64(&mut self, value: f64) -> &mut Self {
         self.u64(value.to_bits())
     }
 
-    /// A vector.
+    /// Reads a vector.
     pub fn vector(&mut self, value: Vec2) -> &mut Self {
         self.f64(value.x).f64(value.y)
     }
 
-    /// A value that may be missing.
+    /// Reads a presence flag, then the value if there is one.
     pub fn option<T>(&mut self, value: Option<T>, write: impl FnOnce(&mut Self, T)) -> &mut Self {
         self.u8(value.is_some().into());
         if let Some(value) = value {
@@ -84,14 +84,14 @@ impl Writer {
         self
     }
 
-    /// What was written.
+    /// Returns the bytes.
     pub fn into_bytes(self) -> Vec<u8> {
         self.0
     }
 }
 
 impl<'a> Reader<'a> {
-    /// Begins to read.
+    /// Returns a reader at the beginning of `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
@@ -102,33 +102,33 @@ impl<'a> Reader<'a> {
         Ok(*first)
     }
 
-    /// One byte.
+    /// Reads one byte.
     pub fn u8(&mut self) -> Result<u8, BadMessage> {
         self.take::<1>().map(|[byte]| byte)
     }
 
-    /// Four bytes.
+    /// Reads four bytes, little-endian.
     pub fn u32(&mut self) -> Result<u32, BadMessage> {
         self.take().map(u32::from_le_bytes)
     }
 
-    /// Eight bytes.
+    /// Reads eight bytes, little-endian.
     pub fn u64(&mut self) -> Result<u64, BadMessage> {
         self.take().map(u64::from_le_bytes)
     }
 
-    /// A number that a game can have.
+    /// Reads a number of at most ±1e9.
     pub fn f64(&mut self) -> Result<f64, BadMessage> {
         let value = f64::from_bits(self.u64()?);
         if value.abs() <= NUMBER_MAX { Ok(value) } else { Err(BadMessage::NotFinite) }
     }
 
-    /// A vector.
+    /// Writes a vector.
     pub fn vector(&mut self) -> Result<Vec2, BadMessage> {
         Ok(Vec2::new(self.f64()?, self.f64()?))
     }
 
-    /// Yes or no.
+    /// Reads a flag: 0 or 1.
     pub fn flag(&mut self) -> Result<bool, BadMessage> {
         match self.u8()? {
             0 => Ok(false),
@@ -137,7 +137,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A value that may be missing.
+    /// Writes a presence flag, then the value if there is one.
     pub fn option<T>(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<T, BadMessage>,
@@ -145,14 +145,14 @@ impl<'a> Reader<'a> {
         if self.flag()? { read(self).map(Some) } else { Ok(None) }
     }
 
-    /// Ends reading: nothing may be left.
+    /// Checks that no bytes are left.
     pub fn end(self) -> Result<(), BadMessage> {
         if self.0.is_empty() { Ok(()) } else { Err(BadMessage::TooLong) }
     }
 }
 
-/// What the hands do, and since when by their own clock.
-pub fn write_input<I: Hands>(stamp: LocalInstant, input: I) -> Vec<u8> {
+/// Encodes an input and its time stamp by the client's clock.
+pub fn write_input<I: PlayerInput>(stamp: LocalInstant, input: I) -> Vec<u8> {
     let mut out = Writer::default();
     out.u64(stamp.as_micros().cast_unsigned());
     for axis in input.axes() {
@@ -161,17 +161,17 @@ pub fn write_input<I: Hands>(stamp: LocalInstant, input: I) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// What [`write_input`] wrote, within what hands can do.
-pub fn read_input<I: Hands>(bytes: &[u8]) -> Result<(LocalInstant, I), BadMessage> {
+/// Decodes what [`write_input`] encoded. The input is clamped by [`PlayerInput::limited`].
+pub fn read_input<I: PlayerInput>(bytes: &[u8]) -> Result<(LocalInstant, I), BadMessage> {
     let mut from = Reader::new(bytes);
     let stamp = LocalInstant::from_micros(from.u64()?.cast_signed());
     let axes = [from.f64()?, from.f64()?, from.f64()?, from.f64()?];
     from.end()?;
-    Ok((stamp, I::from_axes(axes).limited()))
+    Ok((stamp, I::from_axes(axes, 0).limited()))
 }
 
-/// A server's answer.
-pub fn write_reply<S: Portable>(reply: &Reply<S>) -> Vec<u8> {
+/// Encodes a server's reply.
+pub fn write_reply<S: WireState>(reply: &Reply<S>) -> Vec<u8> {
     let mut out = Writer::default();
     out.u32(reply.epoch.0).u64(reply.tick);
     out.option(reply.acknowledged, |out, stamp| {
@@ -182,8 +182,8 @@ pub fn write_reply<S: Portable>(reply: &Reply<S>) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// What [`write_reply`] wrote.
-pub fn read_reply<S: Portable>(bytes: &[u8]) -> Result<Reply<S>, BadMessage> {
+/// Decodes what [`write_reply`] encoded.
+pub fn read_reply<S: WireState>(bytes: &[u8]) -> Result<Reply<S>, BadMessage> {
     let mut from = Reader::new(bytes);
     let reply = Reply {
         epoch: Epoch(from.u32()?),
@@ -199,10 +199,10 @@ pub fn read_reply<S: Portable>(bytes: &[u8]) -> Result<Reply<S>, BadMessage> {
 impl fmt::Display for BadMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Truncated => write!(f, "it ends too early"),
-            Self::TooLong => write!(f, "it goes on after its end"),
-            Self::NotFinite => write!(f, "a number is beyond everything"),
-            Self::Unknown(what) => write!(f, "{what} means nothing here"),
+            Self::Truncated => write!(f, "the message ends too early"),
+            Self::TooLong => write!(f, "bytes are left after the end of the message"),
+            Self::NotFinite => write!(f, "a number is not finite or exceeds 1e9"),
+            Self::Unknown(what) => write!(f, "unknown value {what}"),
         }
     }
 }

@@ -1,59 +1,63 @@
-//! A game whose player sits far from its server: both ends, with no socket between them yet.
+//! Client and server of games played over a network, without sockets.
 //!
 //! ```text
-//!  player                                                       server
-//!  hands ──▶ Screen::act ── stamp, input ───── link ──────────▶ Host::hear ──▶ Host::play ──▶ the game's tick
-//!  eyes  ◀── Screen::show ◀── Screen::hear ◀── link ── Reply ── Host::answer ◀────────────────┘
+//!  client                                                       server
+//!  input ──▶ ClientDisplay::act ──── input ── link ───────────▶ ClientSlot::receive, play ──▶ tick
+//!  frame ◀── ClientDisplay::show ◀── receive ◀ link ── Reply ── ClientSlot::answer ◀───────────┘
 //! ```
 //!
-//! - [`Host`] is one seat at a free-running server: it holds the newest input, answers each with a
-//!   state, keeps talking to somebody who is silent, and gives the seat up in the end
-//! - [`Screen`] is what a player looks at: [`Heard`] as it arrives, [`Extrapolated`] by the
-//!   player's own hands, or [`Prototyped`] as Buchheit 2004 did it first
-//! - [`Way`] is both ends and simulated links between them, for experiments and for play in one
-//!   process
-//! - [`Hosted`] is a game for one guest, [`Room`] a server's room with a run for each, [`Hall`] a
-//!   room for each game, and [`Guest`] the player's end: on a session, whoever carries its bytes
-//! - [`Crew`] is tanks that somebody here drives, told to a session
-//! - [`Fairness`] is what a server's ledger says about a player
-//! - [`Portable`] is a state that can travel as bytes, with every bit it has
+//! - [`ClientSlot`] is one client at a free-running server: it holds the newest input, replies with
+//!   a state, sends keep-alives to a silent client, and frees the slot after
+//!   [`SEAT_SILENCE`](fairpath_compensate::SEAT_SILENCE)
+//! - [`ClientDisplay`] decides what a player sees: [`Uncompensated`] shows states as they arrive,
+//!   [`Extrapolated`] replays the player's own inputs on them, [`Prototyped`] offsets the position
+//!   as Buchheit 2004's first game did
+//! - [`Loopback`] connects both ends with simulated links in one process, for experiments and local
+//!   play
+//! - [`HostedGame`] is a game for one client, [`Room`] runs one game per client at a server,
+//!   [`GameRooms`] has a room for each game, and [`HostedClient`] is the client's end. All of them
+//!   exchange calls of a session
+//! - [`TankPublisher`] plays local tanks and publishes them to a session
+//! - [`FairnessReport`] is the server's ledger of one client's error, compared with all clients
+//! - [`WireState`] is a state with a bit-exact byte encoding
 //!
-//! Whoever has real sockets takes the ends and carries their words.
+//! A program with real sockets owns the sessions and carries their datagrams.
 
-mod crew;
+mod client;
+mod display;
 mod fairness;
-mod guest;
-mod hall;
-mod host;
 mod hosted;
+mod loopback;
 mod message;
+mod publisher;
 mod room;
-mod screen;
-mod way;
+mod rooms;
+mod slot;
 
-pub use crew::{ALIVE, At, Crew, SHOT, Session, TANK, show};
-pub use fairness::Fairness;
-pub use guest::Guest;
-pub use hall::Hall;
-pub use host::{Host, PADDING};
-pub use hosted::{GUEST, Hosted, HostedJetCar, HostedRace, HostedSailing};
-pub use message::{BadMessage, Portable, Reader, Writer, read_input, read_reply, write_input, write_reply};
+pub use client::HostedClient;
+pub use display::{ClientDisplay, Extrapolated, Prototyped, Uncompensated};
+pub use fairness::FairnessReport;
+pub use hosted::{CLIENT_SEAT, HostedGame, HostedJetCar, HostedRace, HostedSailing};
+pub use loopback::Loopback;
+pub use message::{BadMessage, Reader, WireState, Writer, read_input, read_reply, write_input, write_reply};
+pub use publisher::{ALIVE, EntitySink, SHOT, SessionAt, TANK, TankPublisher, show};
 pub use room::{Room, RoomStatistics};
-pub use screen::{Extrapolated, Heard, Prototyped, Screen};
-pub use way::Way;
+pub use rooms::GameRooms;
+pub use slot::{ClientSlot, PADDING};
 
-// What the ends of a hosted game say to each other, as calls of a session: inputs and states
-// unreliable (a later one says all that an earlier one did), greetings and wishes reliable.
+// Method numbers of the session calls between the ends of a hosted game. Inputs and states are
+// unreliable, because a later one replaces an earlier one. The rest is reliable.
 
-/// The player's hands, at the server: [`write_input`].
+/// Client to server: the player's input, as [`write_input`] encodes it.
 pub const INPUT: u32 = 1;
-/// The server's answer, at the player: [`write_reply`].
+/// Server to client: a state, as [`write_reply`] encodes it.
 pub const STATE: u32 = 2;
-/// Which game this is, at the player: its number.
+/// Server to client: the number of the game that this room plays.
 pub const WELCOME: u32 = 3;
-/// The player wants another run, at the server.
-pub const AGAIN: u32 = 4;
-/// The player wants a seat in the game of this number, at a server with a [`Hall`]; 0 is in none.
-pub const SIT: u32 = 5;
-/// How the server's ledger stands, at the player: see [`Fairness`].
+/// Client to server: end this run and begin another.
+pub const RESTART: u32 = 4;
+/// Client to server: join the room of the game with this number at a server with [`GameRooms`]; 0
+/// leaves all rooms.
+pub const JOIN: u32 = 5;
+/// Server to client: a [`FairnessReport`].
 pub const FAIRNESS: u32 = 6;

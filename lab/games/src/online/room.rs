@@ -1,4 +1,4 @@
-//! The server's end: a run for each guest, on elapsed time.
+//! The server's end of a hosted game: a run for each client.
 
 use std::collections::BTreeMap;
 
@@ -7,75 +7,77 @@ use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::Vec2;
 use fairpath_compensate::Epoch;
 
-use super::host::Host;
-use super::hosted::Hosted;
+use super::hosted::HostedGame;
 use super::message::{read_input, write_reply};
-use super::{AGAIN, INPUT, STATE, WELCOME};
+use super::slot::ClientSlot;
+use super::{INPUT, RESTART, STATE, WELCOME};
 
-/// A room with a seat for every guest, each with a run of its own.
+/// Runs one game for every client in it.
 ///
-/// It is asked often and plays what time has passed, in whole ticks. A seat is taken with the first
-/// input and free again after four seconds of silence; a guest who comes back later begins anew.
-pub struct Room<H: Hosted> {
+/// Each call of [`play`](Self::play) plays the whole ticks that have passed. A client's run begins
+/// with its first input and ends after four seconds without one; a client that returns later begins
+/// a new run.
+pub struct Room<H: HostedGame> {
     game: H,
-    /// The first run's; each further one has the next.
+    /// The seed of the first run. Each further run uses the next number.
     seed: u64,
     runs: u32,
-    seats: BTreeMap<ClientId, Seat<H>>,
+    seats: BTreeMap<ClientId, ClientRun<H>>,
     statistics: RoomStatistics,
 }
 
-struct Seat<H: Hosted> {
-    host: Host<H::Input>,
+struct ClientRun<H: HostedGame> {
+    host: ClientSlot<H::Input>,
     run: H::Run,
-    /// When it would have begun, had it never been held up.
+    /// When the run began, moved later by every stall that was not caught up.
     began: SharedInstant,
     played: i64,
 }
 
-/// What happened in a room.
+/// Counters of a room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RoomStatistics {
-    /// Runs that were begun.
+    /// Runs begun.
     pub runs: u32,
-    /// Seats that were given up for silence.
+    /// Runs ended because no input arrived.
     pub freed: u32,
-    /// Inputs that arrived.
+    /// Inputs received.
     pub inputs: u64,
-    /// States that were sent.
+    /// States sent.
     pub answers: u64,
-    /// Messages that were none; who sends them is sent away.
+    /// Calls that could not be decoded. The room dismisses the client that sends one.
     pub bad_messages: u32,
 }
 
-/// The longest stretch that is caught up with; after a longer one the game goes on where it was.
+/// The longest stall that is caught up with. After a longer one the run continues where it stopped.
 const CATCH_UP_MAX: Span = Span::from_millis(500);
 
-impl<H: Hosted> Room<H> {
-    /// With nobody in it; the first run follows from this seed, and each further one from the next.
+impl<H: HostedGame> Room<H> {
+    /// Returns an empty room. The first run uses this seed, each further one the next number.
     pub fn new(game: H, seed: u64) -> Self {
         Self { game, seed, runs: 0, seats: BTreeMap::new(), statistics: RoomStatistics::default() }
     }
 
-    /// Hears everybody, plays what is due, and answers.
+    /// Handles all session events, plays the ticks that are due, and sends the states.
     pub fn frame(&mut self, session: &mut Server<Vec2>, now: SharedInstant) {
         while let Some(event) = session.poll_event() {
             if let ServerEvent::Joined(client) = event {
                 self.greet(session, client);
             }
-            self.hear(session, event, now);
+            self.handle_event(session, event, now);
         }
         self.play(session, now);
     }
 
-    /// Plays what is due, and answers.
+    /// Plays the ticks that are due and sends the states.
     pub fn play(&mut self, session: &mut Server<Vec2>, now: SharedInstant) {
         for (client, seat) in &mut self.seats {
             seat.play(&self.game, now);
-            // Of ticks that were caught up with only the last is news.
+            // If several ticks are caught up, only the last state is sent.
             let reply = seat.host.answer(|| H::scene(&seat.run).clone());
             if let Some(reply) = reply {
-                // Somebody who is gone is not told; somebody who is slow misses this one.
+                // The call fails for a client that is gone or whose queue is full; the next state
+                // replaces this one.
                 let sent = session.call_client(*client, STATE, &write_reply(&reply), Delivery::Unreliable);
                 self.statistics.answers += u64::from(sent.is_ok());
             }
@@ -85,19 +87,19 @@ impl<H: Hosted> Room<H> {
         self.statistics.freed += (before - self.seats.len()) as u32;
     }
 
-    /// Says to somebody which game is played here.
+    /// Sends a client the number of this room's game.
     pub fn greet(&self, session: &mut Server<Vec2>, client: ClientId) {
-        // Whoever has just come has room for a greeting; if not, the session ends and says why.
+        // A new session has room for this call; if not, the session ends with an error of its own.
         let _ = session.call_client(client, WELCOME, &[H::NUMBER], Delivery::ReliableOrdered);
     }
 
-    /// Somebody gets up.
+    /// Ends a client's run.
     pub fn leave(&mut self, client: ClientId) {
         self.seats.remove(&client);
     }
 
-    /// Hears what happened to a session.
-    pub fn hear(&mut self, session: &mut Server<Vec2>, event: ServerEvent, now: SharedInstant) {
+    /// Handles one session event.
+    pub fn handle_event(&mut self, session: &mut Server<Vec2>, event: ServerEvent, now: SharedInstant) {
         match event {
             ServerEvent::SessionLost { client, .. } => {
                 self.seats.remove(&client);
@@ -106,12 +108,12 @@ impl<H: Hosted> Room<H> {
                 Ok((stamp, input)) => {
                     self.statistics.inputs += 1;
                     if let Some(seat) = self.seat(from, now) {
-                        seat.host.hear(stamp, input);
+                        seat.host.receive(stamp, input);
                     }
                 }
                 Err(_) => self.send_away(session, from, now),
             },
-            ServerEvent::Called { from, method: AGAIN, .. } => {
+            ServerEvent::Called { from, method: RESTART, .. } => {
                 self.seats.remove(&from);
             }
             ServerEvent::Called { from, .. } => self.send_away(session, from, now),
@@ -119,14 +121,14 @@ impl<H: Hosted> Room<H> {
         }
     }
 
-    /// The seat of a guest; a new run if there is none.
-    fn seat(&mut self, client: ClientId, now: SharedInstant) -> Option<&mut Seat<H>> {
+    /// Returns the run of a client; begins one if it has none.
+    fn seat(&mut self, client: ClientId, now: SharedInstant) -> Option<&mut ClientRun<H>> {
         if !self.seats.contains_key(&client) {
             let run = self.game.begin(self.seed.wrapping_add(self.runs.into())).ok()?;
             self.runs = self.runs.wrapping_add(1);
             self.statistics.runs = self.statistics.runs.saturating_add(1);
-            let host = Host::new(Epoch(self.runs), H::TICK_RATE, H::idle());
-            self.seats.insert(client, Seat { host, run, began: now, played: 0 });
+            let host = ClientSlot::new(Epoch(self.runs), H::TICK_RATE, H::idle());
+            self.seats.insert(client, ClientRun { host, run, began: now, played: 0 });
         }
         self.seats.get_mut(&client)
     }
@@ -137,14 +139,14 @@ impl<H: Hosted> Room<H> {
         session.dismiss(client, now);
     }
 
-    /// What happened so far.
+    /// Returns the counters.
     pub fn statistics(&self) -> RoomStatistics {
         self.statistics
     }
 }
 
-impl<H: Hosted> Seat<H> {
-    /// Plays the ticks that have passed.
+impl<H: HostedGame> ClientRun<H> {
+    /// Plays the whole ticks that have passed.
     fn play(&mut self, game: &H, now: SharedInstant) {
         let behind = (now - self.began) - H::TICK_RATE.begin(self.played);
         if behind > CATCH_UP_MAX {

@@ -1,81 +1,79 @@
-//! What a car can do, and how it moves within a tick.
+//! The physics of a car.
 //!
-//! Seen from above, a car is four tyres that can push by so much and no more. Along the car they
-//! push with the engine or the brakes, across it they make the car go where it points. Where both
-//! together ask for more than there is, each gets its share, and the car slides: wide if it came
-//! too fast, sideways if it brakes in a bend. That limit is what makes a car predictable for a
-//! moment and a bend predictable for longer, so it is the part that has to be right: whatever the
-//! driver does, the tyres never push by more than [`CarModel::grip_at`].
+//! A car has four tyres with limited grip. Along the car they push with the engine or the brakes;
+//! across it they turn the velocity to where the car points. If both together exceed the grip, each
+//! gets its share and the car slides: wide if it was too fast, sideways if it brakes in a bend.
+//! This limit makes a car predictable, so it must be exact: whatever the input, the tyres never
+//! push by more than [`CarModel::grip_at`].
 
 use fairpath::State;
 use fairpath::rotation::wrap_angle;
 use fairpath::vector::{Vec2, Vector};
 
-use super::config::ConfigError;
 use super::input::Input;
+use crate::shared::{OutOfRange, POSITIVE, PlayerInput, all_within, positive_up_to};
 
-/// What a car can do. Metres and seconds; forces are given per mass, as accelerations.
+/// The parameters of a car, in metres and seconds. Forces are per mass, as accelerations.
 ///
-/// The defaults are those of a quick road car with some downforce: 0 to 100 km/h in 4.2 s, 225 km/h
+/// The defaults are a fast road car with some downforce: 0 to 100 km/h in 4.2 s, 225 km/h
 /// at most.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CarModel {
-    /// Where drag takes all the power, m/s. Default 63, at most [`TOP_SPEED_LIMIT`].
+    /// The speed at which drag takes all the power, m/s. Default 63, at most [`TOP_SPEED_LIMIT`].
     pub top_speed: f64,
-    /// Power per mass, W/kg. Default 230. Half of it and cars hardly brake on a twisty track; far
-    /// more and speed between bends is limited by the tyres alone.
+    /// Power per mass, W/kg. Default 230. With half of it cars hardly brake on a twisty track; with
+    /// far more only the tyres limit the speed between bends.
     pub power: f64,
-    /// How hard the driven wheels can push, m/s². Default 8.
+    /// The largest acceleration of the driven wheels, m/s². Default 8.
     pub traction: f64,
-    /// How hard the brakes can, m/s². Default 11.
+    /// The largest deceleration of the brakes, m/s². Default 11.
     pub braking: f64,
-    /// How hard the tyres can push in any direction at walking pace, m/s². Default 11, a little
-    /// over 1 g. Half of it is rain.
+    /// The grip of the tyres in any direction at low speed, m/s². Default 11, a little over 1 g.
+    /// Half of it is like rain.
     pub grip: f64,
-    /// What speed adds to the grip, m/s² per (m/s)². Default 0.0015: 2.4 m/s² at 40 m/s. Zero is no
-    /// wings.
+    /// The grip that speed adds, m/s² per (m/s)². Default 0.0015: 2.4 m/s² at 40 m/s. Zero is a car
+    /// without wings.
     pub downforce: f64,
-    /// From axle to axle, m. Default 2.6.
+    /// The distance between the axles, m. Default 2.6.
     pub wheelbase: f64,
-    /// How far the front wheels turn, rad. Default 0.55: a turning circle of 8.5 m.
+    /// The largest angle of the front wheels, rad. Default 0.55: a turning circle of 8.5 m.
     pub steer_angle: f64,
-    /// How long the wheels take from straight to full lock, s. Default 0.3. Below 0.1 the path has
-    /// corners; above 0.6 nobody catches a slide.
+    /// The time from straight to full lock, s. Default 0.3. Below 0.1 paths have corners; above 0.6
+    /// no driver catches a slide.
     pub steer_secs: f64,
-    /// How fast it goes in reverse, m/s. Default 6.
+    /// The top speed in reverse, m/s. Default 6.
     pub reverse_speed: f64,
 }
 
-/// The fastest car allowed, in m/s: it moves less than its own width per tick, so it meets
-/// everything on its way.
+/// The fastest car allowed, in m/s: it moves less than its own width per tick, so it cannot pass
+/// through another car.
 pub const TOP_SPEED_LIMIT: f64 = 100.0;
-/// Towards walls and other cars a car is a disc of this radius, in metres: a little more than half
-/// its width.
+/// The radius of a car in collisions, in metres: a little more than half its width.
 pub const CAR_RADIUS: f64 = 1.1;
 const _: () = assert!(TOP_SPEED_LIMIT / 60.0 < 2.0 * CAR_RADIUS);
 const _: () = assert!(CAR_RADIUS < super::WIDTH_MIN);
 
-/// Resistance of rolling wheels, m/s²: a car out of gear comes to rest some day.
+/// Rolling resistance, m/s²: a coasting car comes to rest.
 const ROLLING: f64 = 0.2;
-/// Full lock asks for this many times the bend that the tyres can hold at this speed. A little more
-/// than they can, so that a driver can overdo it; much more, and at speed a finger's width on the
-/// wheel is a spin.
+/// Full lock asks for this multiple of the curvature that the tyres can hold at this speed. A
+/// little more than 1, so that a driver can overdo it; much more, and small inputs at high speed
+/// cause a spin.
 const STEER_REACH: f64 = 1.15;
 
-/// A car in motion.
+/// The motion of a car.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CarMotion {
-    /// The middle of the car.
+    /// The centre of the car.
     pub position: Vec2,
-    /// Where it really goes.
+    /// The velocity, m/s.
     pub velocity: Vec2,
-    /// How that changed in the last tick, m/s².
+    /// The acceleration in the last tick, m/s².
     pub acceleration: Vec2,
-    /// Where it points, in radians from +x towards +y.
+    /// The heading, in radians from +x towards +y.
     pub heading: f64,
-    /// How fast that turns, rad/s.
+    /// The turn rate, rad/s.
     pub turn_rate: f64,
-    /// How far the wheels have followed the driver's hands, −1 full right to 1 full left.
+    /// The angle of the wheels, −1 full right to 1 full left. It follows the input.
     pub steer: f64,
 }
 
@@ -97,24 +95,24 @@ impl Default for CarModel {
 }
 
 impl CarModel {
-    /// How hard the tyres can push in any direction at this speed, m/s².
+    /// Returns the grip in any direction at this speed, m/s².
     pub fn grip_at(&self, speed: f64) -> f64 {
         self.grip + self.downforce * speed * speed
     }
 
-    /// The bend that full lock asks for at this speed, 1/m.
+    /// Returns the curvature of full lock at this speed, 1/m.
     pub fn curvature_max(&self, speed: f64) -> f64 {
         let by_wheels = libm::tan(self.steer_angle) / self.wheelbase;
         by_wheels.min(STEER_REACH * self.grip_at(speed) / (speed * speed).max(1e-6))
     }
 
-    /// What drag takes at this speed, m/s²: all the power at top speed.
+    /// Returns the deceleration by drag at this speed, m/s²: all the power at top speed.
     pub fn drag_at(&self, speed: f64) -> f64 {
         let share = speed / self.top_speed;
         self.power / self.top_speed * share * share
     }
 
-    /// Where a car is after `secs` in which its driver does `input`, if nothing is in the way.
+    /// Returns the motion after `secs` of `input`, without collisions.
     ///
     /// This is the whole of the car's physics. A client that predicts its own car, and a predictor
     /// that extrapolates inputs, call it too.
@@ -130,11 +128,11 @@ impl CarModel {
         let heading = wrap_angle(car.heading + turn_rate * secs);
         let ahead = Vec2::from_heading(heading);
 
-        // Air and bearings only ever slow it down.
+        // Resistance only slows the car down.
         let resistance = (self.drag_at(speed) + ROLLING).min(speed / secs);
         let slowed = car.velocity - car.velocity.normalize_or_zero() * (resistance * secs);
         let along = self.pedals(input, slowed.dot(ahead), secs);
-        // What would make the car go exactly where it now points.
+        // The acceleration that would turn the velocity to the heading.
         let across = -slowed.dot(ahead.perpendicular()) / secs;
         let tyres = (ahead * along + ahead.perpendicular() * across).clamp_length(self.grip_at(speed));
         let velocity = (slowed + tyres * secs).clamp_length(self.top_speed);
@@ -149,9 +147,9 @@ impl CarModel {
         }
     }
 
-    /// How hard engine and brakes push along the car, m/s².
+    /// Returns the acceleration of engine and brakes along the car, m/s².
     fn pedals(&self, input: Input, rolling: f64, secs: f64) -> f64 {
-        // Brakes stop the car and do not push it the other way.
+        // Brakes stop the car and do not reverse it.
         let brake = (input.brake * self.braking).min(rolling.abs() / secs);
         let engine = if input.throttle >= 0.0 {
             let full = self.traction.min(self.power / rolling.max(1.0));
@@ -164,35 +162,29 @@ impl CarModel {
         engine - brake * rolling.signum()
     }
 
-    pub(super) fn check(&self) -> Result<(), ConfigError> {
-        let knobs = [
-            ("top_speed", self.top_speed),
-            ("power", self.power),
-            ("traction", self.traction),
-            ("braking", self.braking),
-            ("grip", self.grip),
-            ("wheelbase", self.wheelbase),
-            ("steer_angle", self.steer_angle),
-            ("steer_secs", self.steer_secs),
-            ("reverse_speed", self.reverse_speed),
-            // Zero is allowed for this one, and only for this one.
-            ("downforce", self.downforce + f64::MIN_POSITIVE),
-        ];
-        match knobs.iter().find(|(_, value)| !(value.is_finite() && *value > 0.0)) {
-            Some(&(knob, _)) => Err(ConfigError::NotPositive { knob }),
-            None if self.top_speed > TOP_SPEED_LIMIT => Err(ConfigError::TooFast),
-            None => Ok(()),
-        }
+    pub(super) fn check(&self) -> Result<(), OutOfRange> {
+        all_within(&[
+            ("top_speed", self.top_speed, positive_up_to(TOP_SPEED_LIMIT)),
+            ("power", self.power, POSITIVE),
+            ("traction", self.traction, POSITIVE),
+            ("braking", self.braking, POSITIVE),
+            ("grip", self.grip, POSITIVE),
+            ("wheelbase", self.wheelbase, POSITIVE),
+            ("steer_angle", self.steer_angle, POSITIVE),
+            ("steer_secs", self.steer_secs, POSITIVE),
+            ("reverse_speed", self.reverse_speed, POSITIVE),
+            ("downforce", self.downforce, 0.0..=f64::MAX),
+        ])
     }
 }
 
 impl CarMotion {
-    /// A car at rest.
+    /// Returns a car at rest.
     pub fn at_rest(position: Vec2, heading: f64) -> Self {
         Self { position, heading, ..Self::default() }
     }
 
-    /// The same in the library's words.
+    /// Returns the motion as a [`State`].
     pub fn state(&self) -> State<Vec2> {
         State::moving(self.position, self.velocity)
             .with_acceleration(self.acceleration)

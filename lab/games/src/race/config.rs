@@ -1,29 +1,30 @@
 //! The rules of a race.
 
-use std::fmt;
+use std::sync::Arc;
 
 use fairpath::time::TickRate;
 
 use super::car::CarModel;
+use super::track::Track;
+use crate::shared::{OutOfRange, all_within, count_from};
 
 /// Sixty ticks per second; tick k begins at ⌊k·10⁶/60⌋ µs.
 pub const TICK_RATE: TickRate = TickRate::hz(60);
-/// Cars in one race. Collisions look at every pair, so this bounds a tick's cost; the grid behind
-/// the line of a stage has room for so many.
+/// The most cars in one race. Collision checks visit every pair, so this bounds a tick's cost; the
+/// grid of a stage has room for this many.
 pub const CARS_MAX: u32 = 16;
 
 /// The rules of a race.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RaceConfig {
-    /// How many cars. Default 4, at most [`CARS_MAX`].
+    /// The number of cars. Default 4, at most [`CARS_MAX`].
     pub cars: u32,
-    /// How many laps to the finish; `None` goes on for ever, for practice. Default 3. A stage is
-    /// one run, whatever is asked for here.
+    /// The number of laps; `None` is an endless practice run. Default 3. A stage is always one run.
     pub laps: Option<u32>,
-    /// Whether cars push each other. Default yes. If not, they drive through each other like
-    /// ghosts, and nobody disturbs anybody's line: laps as if each had the road alone.
+    /// Whether cars collide. Default yes. If not, they drive through each other, and each drives
+    /// its laps undisturbed.
     pub cars_bump: bool,
-    /// What all the cars can do.
+    /// The physics of all cars.
     pub car: CarModel,
 }
 
@@ -34,46 +35,20 @@ impl Default for RaceConfig {
 }
 
 impl RaceConfig {
-    pub(super) fn check(&self) -> Result<(), ConfigError> {
-        if self.cars > CARS_MAX {
-            return Err(ConfigError::TooManyCars { asked: self.cars });
-        }
-        if self.laps == Some(0) {
-            return Err(ConfigError::NoLaps);
-        }
+    pub(super) fn check(&self) -> Result<(), OutOfRange> {
+        all_within(&[
+            ("cars", self.cars.into(), 0.0..=CARS_MAX.into()),
+            count_from("laps", self.laps.unwrap_or(1), 1),
+        ])?;
         self.car.check()
     }
 }
 
-/// Why a race cannot start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ConfigError {
-    /// More than [`CARS_MAX`].
-    TooManyCars {
-        /// How many were asked for.
-        asked: u32,
-    },
-    /// A race over no lap at all.
-    NoLaps,
-    /// This knob must be a positive number.
-    NotPositive {
-        /// Which one.
-        knob: &'static str,
-    },
-    /// Faster than [`TOP_SPEED_LIMIT`](super::TOP_SPEED_LIMIT).
-    TooFast,
+/// A track and the rules of a race on it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Course {
+    /// The track.
+    pub track: Arc<Track>,
+    /// The rules.
+    pub config: RaceConfig,
 }
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooManyCars { asked } => write!(f, "{asked} cars are too many, {CARS_MAX} fit"),
-            Self::NoLaps => write!(f, "a race has at least one lap"),
-            Self::NotPositive { knob } => write!(f, "{knob} must be a positive number"),
-            Self::TooFast => write!(f, "top_speed is at most {} m/s", super::TOP_SPEED_LIMIT),
-        }
-    }
-}
-
-impl std::error::Error for ConfigError {}

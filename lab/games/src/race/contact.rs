@@ -1,8 +1,8 @@
-//! What happens when a car meets a wall or another car.
+//! Collisions of a car with walls and other cars.
 //!
-//! A wall takes what leads into it and a share of what leads along it: the car slides on, slower.
-//! Two cars push each other apart and share what they brought. Walls have the last word, so a car
-//! is always on the road.
+//! A wall removes the speed into it and a share of the speed along it: the car slides on, slower.
+//! Two cars push each other apart and exchange momentum. Walls are applied last, so a car is always
+//! on the track.
 
 use fairpath::rotation::wrap_angle;
 use fairpath::vector::{Vec2, Vector};
@@ -10,20 +10,21 @@ use fairpath::vector::{Vec2, Vector};
 use super::car::{CAR_RADIUS, CarModel, CarMotion};
 use super::track::{Place, Track};
 
-/// How much speed along the wall is lost per speed into it: concrete and tyres.
+/// The speed lost along a wall per speed into it.
 const SCRAPE: f64 = 0.35;
-/// How much speed into the wall comes back out of it.
+/// The share of the speed into a wall that bounces back.
 const WALL_BOUNCE: f64 = 0.1;
-/// How far the nose is turned along the wall, in radians per m/s into it: the front meets it first.
+/// How far a hit turns the car along the wall, in radians per m/s into it, because the front hits
+/// first.
 const NOSE_TURN: f64 = 0.03;
-/// How much of the speed at which two cars meet comes back.
+/// The share of the closing speed that bounces back between cars.
 const CAR_BOUNCE: f64 = 0.3;
-/// Cars farther apart along the road do not meet, in metres: one of them is on a bridge.
+/// Cars farther apart along the track do not collide, in metres: one of them is on a bridge.
 const MEETING: f64 = 8.0;
 const _: () = assert!(MEETING > 2.0 * CAR_RADIUS + super::TOP_SPEED_LIMIT / 30.0);
 
-/// Puts a car that was about `near` along the road back between the walls. Answers its place, and
-/// how fast it went into a wall if it did.
+/// Puts a car that was about `near` along the track back between the walls. Returns its place, and
+/// its speed into a wall if it hit one.
 pub(super) fn hold_on_road(track: &Track, car: &mut CarMotion, near: f64) -> (Place, Option<f64>) {
     let place = track.project(car.position, near);
     let room = if place.offset >= 0.0 { track.left_at(place.along) } else { track.right_at(place.along) };
@@ -31,7 +32,7 @@ pub(super) fn hold_on_road(track: &Track, car: &mut CarMotion, near: f64) -> (Pl
     if beyond <= 0.0 {
         return (place, None);
     }
-    // Straight back towards the nearest point of the centre line, which stays the nearest on the way.
+    // Move straight towards the nearest point of the centre line, which stays the nearest.
     let outward = (car.position - track.position_at(place.along)).normalize_or_zero();
     car.position += outward * -beyond;
     let held = Place { offset: place.offset - beyond * place.offset.signum(), ..place };
@@ -46,11 +47,11 @@ pub(super) fn hold_on_road(track: &Track, car: &mut CarMotion, near: f64) -> (Pl
     (held, Some(impact))
 }
 
-/// Turns the car's nose towards the direction in which it slides on.
+/// Turns the car towards the direction in which it slides.
 fn turn_nose(car: &mut CarMotion, along_wall: Vec2, impact: f64) {
     if along_wall.length() > 0.0 {
         let turn = wrap_angle(along_wall.heading() - car.heading);
-        // Whoever hits the wall with the tail keeps facing the other way.
+        // A car that hits the wall with its tail keeps its direction.
         if turn.abs() < std::f64::consts::FRAC_PI_2 {
             let most = NOSE_TURN * impact;
             car.heading = wrap_angle(car.heading + turn.clamp(-most, most));
@@ -58,7 +59,7 @@ fn turn_nose(car: &mut CarMotion, along_wall: Vec2, impact: f64) {
     }
 }
 
-/// Pushes two overlapping cars apart. Answers how fast they met if they did.
+/// Pushes two overlapping cars apart. Returns their closing speed if they collided.
 pub(super) fn push_apart(
     track: &Track,
     model: &CarModel,
@@ -71,7 +72,7 @@ pub(super) fn push_apart(
     if overlap <= 0.0 || track.way(one_along, other_along).abs() > MEETING {
         return None;
     }
-    // Two cars in the same point have no line between them: they part along the road.
+    // Two cars at the same point have no axis between them: separate them along the track.
     let axis = if between.length() > 0.0 { between.normalize_or_zero() } else { track.tangent_at(one_along) };
     one.position += axis * (-0.5 * overlap);
     other.position += axis * (0.5 * overlap);

@@ -1,4 +1,4 @@
-//! A race with its drivers in their seats.
+//! A race with a driver for each car.
 
 use std::sync::Arc;
 
@@ -6,24 +6,25 @@ use fairpath::number::EntityId;
 use fairpath::random::Random;
 use fairpath::time::SharedInstant;
 
-use super::bot::{Bot, Plan, Style};
-use super::config::{ConfigError, RaceConfig};
-use super::input::{Input, InputLog};
+use super::bot::{Bot, DrivingPlan, Style};
+use super::config::{Course, RaceConfig};
+use super::input::Input;
 use super::track::{Preset, Track};
 use super::view::View;
 use super::world::Race;
+use crate::shared::{InputLog, OutOfRange};
 
-/// Who drives one car.
+/// The driver of one car.
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "at most sixteen of them, and the usual one is the large one")]
-pub enum Seat {
-    /// Somebody who decides from what is shown.
+pub enum Driver {
+    /// A bot that decides from its [`View`].
     Bot(Bot),
-    /// A person, or whoever sets the input between steps.
+    /// A fixed input, set by the caller between steps: a person's, for example.
     Hands(Input),
 }
 
-impl Seat {
+impl Driver {
     fn is_looking(&self, now: SharedInstant) -> bool {
         matches!(self, Self::Bot(bot) if bot.is_looking(now))
     }
@@ -43,19 +44,19 @@ impl Seat {
     }
 }
 
-/// A race with its drivers in their seats.
+/// A race with a driver for each car.
 ///
 /// ```
 /// use std::sync::Arc;
 ///
 /// use fairpath::number::EntityId;
-/// use fairpath_games::race::{Heat, Input, Preset, RaceConfig, Seat, Track};
+/// use fairpath_games::race::{Driver, Heat, Input, Preset, RaceConfig, Track};
 ///
-/// # fn main() -> Result<(), fairpath_games::race::ConfigError> {
+/// # fn main() -> Result<(), fairpath_games::shared::OutOfRange> {
 /// // A person takes over car 0: full throttle, a little to the left.
 /// let track = Arc::new(Track::preset(Preset::Oval));
 /// let mut heat = Heat::of_bots(track, RaceConfig::default(), 1)?;
-/// heat.seat(EntityId(0), Seat::Hands(Input { throttle: 1.0, brake: 0.0, steer: 0.1 }));
+/// heat.seat(EntityId(0), Driver::Hands(Input { throttle: 1.0, brake: 0.0, steer: 0.1 }));
 /// for _ in 0..60 {
 ///     heat.step();
 /// }
@@ -66,65 +67,68 @@ impl Seat {
 #[derive(Clone, Debug)]
 pub struct Heat {
     race: Race,
-    seats: Vec<Seat>,
+    drivers: Vec<Driver>,
     inputs: Vec<Input>,
-    log: Option<InputLog>,
+    log: Option<InputLog<Race>>,
 }
 
 impl Heat {
-    /// Every car driven by a bot, their styles in turn from the front of the grid.
-    pub fn of_bots(track: Arc<Track>, config: RaceConfig, seed: u64) -> Result<Self, ConfigError> {
-        let plans = Style::ALL.map(|style| Arc::new(Plan::new(&track, &config.car, style)));
+    /// Returns a race of bots. They take the styles in turn, from the front of the grid.
+    pub fn of_bots(track: Arc<Track>, config: RaceConfig, seed: u64) -> Result<Self, OutOfRange> {
+        let plans = Style::ALL.map(|style| Arc::new(DrivingPlan::new(&track, &config.car, style)));
         let dice = Random::from_seed(seed);
         Self::new(track, config, |id| {
             let plan = Arc::clone(&plans[id.0 as usize % plans.len()]);
-            Seat::Bot(Bot::new(plan, config.car, dice.fork(id.0.into())))
+            Driver::Bot(Bot::new(plan, config.car, dice.fork(id.0.into())))
         })
     }
 
-    /// Asks `seat` for a driver per car.
+    /// Returns a race whose drivers `driver` returns.
     pub fn new(
         track: Arc<Track>,
         config: RaceConfig,
-        seat: impl FnMut(EntityId) -> Seat,
-    ) -> Result<Self, ConfigError> {
+        driver: impl FnMut(EntityId) -> Driver,
+    ) -> Result<Self, OutOfRange> {
         let race = Race::new(track, config)?;
-        let seats: Vec<Seat> = race.cars().iter().map(super::Car::id).map(seat).collect();
-        let inputs = vec![Input::IDLE; seats.len()];
-        Ok(Self { race, seats, inputs, log: None })
+        let drivers: Vec<Driver> = race.cars().iter().map(super::Car::id).map(driver).collect();
+        let inputs = vec![Input::IDLE; drivers.len()];
+        Ok(Self { race, drivers, inputs, log: None })
     }
 
-    /// The same, keeping a log from here on. Only from the start is it the whole race.
+    /// Starts an input log. Only a log started at tick zero replays the race.
     #[must_use]
     pub fn with_log(mut self) -> Self {
-        self.log = Some(InputLog::new(Arc::clone(self.race.track()), *self.race.config()));
+        let course = Course { track: Arc::clone(self.race.track()), config: *self.race.config() };
+        // A race draws no random numbers, so it has no seed; bots have seeds of their own.
+        self.log = Some(InputLog::new(course, 0));
         self
     }
 
-    /// Puts somebody into a car, for whoever sat there; nothing happens if there is no such car.
-    pub fn seat(&mut self, car: EntityId, seat: Seat) {
-        if let Some(taken) = self.seats.get_mut(car.0 as usize) {
-            *taken = seat;
+    /// Replaces the driver of a car. Does nothing if there is no such car.
+    pub fn seat(&mut self, car: EntityId, driver: Driver) {
+        if let Some(taken) = self.drivers.get_mut(car.0 as usize) {
+            *taken = driver;
         }
     }
 
-    /// Lets everybody look and decide, then plays one tick.
+    /// Asks every driver for its input, then plays one tick.
     pub fn step(&mut self) {
         self.step_showing(|_| ());
     }
 
-    /// The same, but `screen` may first change what a driver is shown: other cars where dead
-    /// reckoning places them, for example. It is called only for drivers who look in this tick.
+    /// Plays one tick like [`step`](Self::step), but `screen` may first change what a bot is shown:
+    /// for example, other cars where dead reckoning places them. It is called only for bots that
+    /// look in this tick.
     pub fn step_showing(&mut self, mut screen: impl FnMut(&mut View)) {
         let now = self.race.now();
-        for ((id, seat), input) in (0..).map(EntityId).zip(&mut self.seats).zip(&mut self.inputs) {
-            let view = seat.is_looking(now).then(|| self.race.look(id)).flatten();
+        for ((id, driver), input) in (0..).map(EntityId).zip(&mut self.drivers).zip(&mut self.inputs) {
+            let view = driver.is_looking(now).then(|| self.race.look(id)).flatten();
             *input = match view {
                 Some(mut view) => {
                     screen(&mut view);
-                    seat.drive(self.race.track(), &view)
+                    driver.drive(self.race.track(), &view)
                 }
-                None => seat.held(now),
+                None => driver.held(now),
             };
         }
         if let Some(log) = &mut self.log {
@@ -133,33 +137,33 @@ impl Heat {
         self.race.step(&self.inputs);
     }
 
-    /// The race as it stands.
+    /// Returns the race.
     pub fn race(&self) -> &Race {
         &self.race
     }
 
-    /// Who drives, in the order of cars.
-    pub fn seats(&self) -> &[Seat] {
-        &self.seats
+    /// Returns the drivers, in the order of cars.
+    pub fn drivers(&self) -> &[Driver] {
+        &self.drivers
     }
 
-    /// What everybody did in the last tick, in the order of cars.
+    /// Returns the inputs of the last tick, in the order of cars.
     pub fn inputs(&self) -> &[Input] {
         &self.inputs
     }
 
-    /// The log, if one is kept.
-    pub fn log(&self) -> Option<&InputLog> {
+    /// Returns the input log, if [`with_log`](Self::with_log) started one.
+    pub fn log(&self) -> Option<&InputLog<Race>> {
         self.log.as_ref()
     }
 }
 
-/// What [`reference_digest`] must answer, on every platform.
+/// The result of [`reference_digest`] on every platform.
 pub const REFERENCE_DIGEST: u64 = 0x2113_F0DC_642D_E558;
 
-/// Drives a minute on a generated track and a minute on the stage and answers one digest of both.
-/// Natively and in WebAssembly this must be [`REFERENCE_DIGEST`]: every rule and every driver had a
-/// hand in it.
+/// Drives a minute on a generated track and a minute on the stage, and returns one digest of both.
+/// Natively and in WebAssembly it must be [`REFERENCE_DIGEST`]. The race exercises every rule and
+/// every style.
 pub fn reference_digest() -> u64 {
     const TICKS: u32 = 60 * 60;
     let tracks = [Track::generated(0x5EED), Track::preset(Preset::Ridge)];

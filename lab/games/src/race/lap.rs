@@ -1,4 +1,4 @@
-//! Laps, recorded: what a trend line is made of, and what it is judged by.
+//! Recorded laps: the training and evaluation data of a trend line.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -8,43 +8,44 @@ use fairpath::random::Random;
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::Vec2;
 
-use super::bot::{Bot, Plan, Style};
-use super::config::{ConfigError, RaceConfig};
-use super::heat::{Heat, Seat};
+use super::bot::{Bot, DrivingPlan, Style};
+use super::config::RaceConfig;
+use super::heat::{Driver, Heat};
 use super::track::{Shape, Track};
 use super::world::{Race, RaceEvent};
+use crate::shared::OutOfRange;
 
 /// One lap of one car, from line to line; on a stage one run from start to finish.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lap {
-    /// Which car.
+    /// The car.
     pub car: EntityId,
-    /// Who drove, where a bot did.
+    /// The style of the bot that drove; `None` if no bot did.
     pub style: Option<Style>,
-    /// Which of the car's laps, counted from one. The first one begins slowly, from the grid.
+    /// The number of the car's lap, counted from one. The first one begins slowly, from the grid.
     pub number: u32,
-    /// How long it took, from line to line, between ticks.
+    /// The lap time, interpolated between ticks.
     pub time: Span,
-    /// Where the car was, at every tick between the lines.
+    /// The car's position at every tick of the lap.
     pub samples: Vec<LapSample>,
-    /// How many times the car hit a wall or another car. Sliding along a wall counts every tick.
+    /// The number of collisions. Sliding along a wall counts in every tick.
     pub hits: u32,
 }
 
-/// Where a car was at some time of its lap.
+/// A car's position at one time of its lap.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LapSample {
-    /// Since the car crossed the line.
+    /// The time since the car crossed the line.
     pub at: Span,
-    /// In metres.
+    /// The position, in metres.
     pub position: Vec2,
 }
 
-/// The longest lap that is kept, in samples: ten minutes. Whoever takes longer is not on a lap, and
-/// would fill the memory.
+/// The longest lap that is stored, in samples: ten minutes. A longer one is not a real lap and
+/// would only use memory.
 pub const LAP_SAMPLES_MAX: usize = 10 * 60 * 60;
 
-/// Watches a race and keeps every complete lap.
+/// Observes a race and stores every complete lap.
 #[derive(Clone, Debug, Default)]
 pub struct LapRecorder {
     begun: Vec<Option<BegunLap>>,
@@ -65,12 +66,12 @@ impl BegunLap {
 }
 
 impl LapRecorder {
-    /// Nothing yet.
+    /// Returns a recorder without laps.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Notes what the last step did; to be called after every step.
+    /// Adds the last tick. Call it after every tick.
     pub fn observe(&mut self, race: &Race) {
         self.begun.resize_with(race.cars().len(), || None);
         for event in race.events() {
@@ -115,24 +116,24 @@ impl LapRecorder {
         }
     }
 
-    /// The complete laps, in the order in which they were completed.
+    /// Returns the complete laps, in the order of completion.
     pub fn laps(&self) -> &[Lap] {
         &self.laps
     }
 
-    /// The same, for keeps.
+    /// Returns the complete laps by value.
     pub fn into_laps(self) -> Vec<Lap> {
         self.laps
     }
 }
 
-/// Which dice recorded drivers use. The two kinds never share any, whatever the numbers: a trend
-/// line must not be judged by the laps it was made of.
+/// The random stream of recorded drivers. The two kinds never share a stream, whatever their seeds:
+/// a trend line must not be evaluated on its training laps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LapDice {
-    /// For the laps a trend line is made of.
+    /// The seed of training laps.
     Learning(u64),
-    /// For the laps it is judged by.
+    /// The seed of evaluation laps.
     Judging(u64),
 }
 
@@ -145,25 +146,25 @@ impl LapDice {
     }
 }
 
-/// Laps between two starts: now and then everybody begins again from the grid, so that the quick
-/// ones do not meet the slow ones all the time.
+/// Laps per heat. All cars restart from the grid after a heat, so that fast cars do not lap slow
+/// ones all the time.
 const HEAT_LAPS: u32 = 5;
-/// How long a lap may take on average, in seconds per metre, before a heat is called off: 2 m/s.
+/// The slowest average before a heat is stopped, in seconds per metre: 2 m/s.
 const SECS_PER_METRE_MAX: f64 = 0.5;
 
-/// `laps_each` laps of each of the four [`Style`]s on one road, in heats of a few laps; the grid's
-/// order is drawn anew for every heat. In Jawad 2017's words, fifty runs of four drivers are
-/// `record_laps(track, config, 50, …)`.
+/// Records `laps_each` laps of each of the four [`Style`]s on one track, in heats of a few laps
+/// with a random grid order. Jawad 2017's fifty runs of four drivers are `record_laps(track,
+/// config, 50, …)`.
 ///
-/// Cars and rules are those of `config`; how many cars and laps it asks for does not matter.
-/// Answers the laps by style, each in the order in which they were driven.
+/// The numbers of cars and laps in `config` are ignored. Returns the laps sorted by style, each
+/// style's in the order of driving.
 pub fn record_laps(
     track: &Arc<Track>,
     config: RaceConfig,
     laps_each: u32,
     dice: LapDice,
-) -> Result<Vec<Lap>, ConfigError> {
-    let plans = Style::ALL.map(|style| Arc::new(Plan::new(track, &config.car, style)));
+) -> Result<Vec<Lap>, OutOfRange> {
+    let plans = Style::ALL.map(|style| Arc::new(DrivingPlan::new(track, &config.car, style)));
     let dice = dice.random();
     let mut laps = Vec::new();
     let mut missing = laps_each;
@@ -175,7 +176,7 @@ pub fn record_laps(
         missing -= heat_laps;
         heat_number += 1;
     }
-    // Stable: each driver's laps stay in their order.
+    // A stable sort keeps each driver's laps in order.
     laps.sort_by_key(|lap| lap.style);
     Ok(laps)
 }
@@ -183,15 +184,15 @@ pub fn record_laps(
 fn record_heat(
     track: &Arc<Track>,
     config: RaceConfig,
-    plans: &[Arc<Plan>],
+    plans: &[Arc<DrivingPlan>],
     mut dice: Random,
-) -> Result<Vec<Lap>, ConfigError> {
-    let mut grid: Vec<&Arc<Plan>> = plans.iter().collect();
+) -> Result<Vec<Lap>, OutOfRange> {
+    let mut grid: Vec<&Arc<DrivingPlan>> = plans.iter().collect();
     for place in (1..grid.len()).rev() {
         grid.swap(place, dice.below(place as u64 + 1) as usize);
     }
     let mut heat = Heat::new(Arc::clone(track), config, |id| {
-        Seat::Bot(Bot::new(Arc::clone(grid[id.0 as usize]), config.car, dice.fork(id.0.into())))
+        Driver::Bot(Bot::new(Arc::clone(grid[id.0 as usize]), config.car, dice.fork(id.0.into())))
     })?;
     let laps = f64::from(config.laps.unwrap_or(1));
     let patience = Span::from_secs_f64(60.0 + SECS_PER_METRE_MAX * track.length() * laps);
@@ -204,8 +205,8 @@ fn record_heat(
     Ok(recorder.into_laps().into_iter().map(named).collect())
 }
 
-/// Laps as a table `lap,t,x,y`: numbered from one in the order given, seconds since the line,
-/// metres. Numbers are written so that they come back bit for bit.
+/// Returns laps as a CSV table `lap,t,x,y`: the lap's number in the order given, from one, seconds
+/// since the line, metres. Numbers are restored bit for bit.
 pub fn laps_to_csv(laps: &[Lap]) -> String {
     let mut text = String::from("lap,t,x,y\n");
     for (number, lap) in (1u32..).zip(laps) {

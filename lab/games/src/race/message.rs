@@ -1,4 +1,4 @@
-//! A race as bytes, and how somebody far away plays it on.
+//! The byte encoding of a race, and a client's prediction of it.
 
 use std::sync::Arc;
 
@@ -11,58 +11,57 @@ use super::config::{CARS_MAX, RaceConfig};
 use super::input::Input;
 use super::track::{Place, Track};
 use super::world::{Car, Condition, Race};
-use crate::online::{BadMessage, Portable, Reader, Writer};
-use crate::shared::Hands;
+use crate::online::{BadMessage, Reader, WireState, Writer};
+use crate::shared::PlayerInput;
 
-/// All that a race has and its road has not: what travels, since both ends have the road.
+/// The state of a race that a client is sent: everything but the track, which both ends have.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Cars {
-    /// How many ticks have been played.
+pub struct RaceScene {
+    /// The number of ticks played.
     pub tick: u64,
     /// The cars, in the order of their numbers.
     pub cars: Vec<Car>,
 }
 
-/// What a driver needs to play on alone: the road, the rules, and which car it is. Everybody else
-/// keeps hands and feet as they were last.
+/// A client's prediction of a race. Other cars keep their last inputs.
 #[derive(Clone, Debug)]
-pub struct Wheel {
-    /// The road.
+pub struct RacePredictor {
+    /// The track.
     pub track: Arc<Track>,
     /// The rules.
     pub config: RaceConfig,
-    /// The own car.
+    /// The client's own car.
     pub car: EntityId,
 }
 
-impl Cars {
-    /// What there is of a race.
+impl RaceScene {
+    /// Returns the scene of a race.
     pub fn of(race: &Race) -> Self {
         Self { tick: race.tick(), cars: race.cars().to_vec() }
     }
 
-    /// The race that goes on from here.
+    /// Returns the race that continues from this scene.
     pub fn resume(&self, track: &Arc<Track>, config: RaceConfig) -> Race {
         Race::resumed(Arc::clone(track), config, self.tick, self.cars.clone())
     }
 }
 
-impl Simulate for Wheel {
-    type State = Cars;
+impl Simulate for RacePredictor {
+    type State = RaceScene;
     type Input = Input;
 
-    fn step(&self, grid: &mut Cars, input: &Input, ticks: u32) {
+    fn step(&self, grid: &mut RaceScene, input: &Input, ticks: u32) {
         let mut inputs: Vec<Input> = grid.cars.iter().map(Car::input).collect();
         if let Some(own) = inputs.get_mut(self.car.0 as usize) {
             *own = *input;
         }
         let mut race = grid.resume(&self.track, self.config);
         (0..ticks).for_each(|_| race.step(&inputs));
-        *grid = Cars::of(&race);
+        *grid = RaceScene::of(&race);
     }
 }
 
-impl Portable for Cars {
+impl WireState for RaceScene {
     fn write(&self, out: &mut Writer) {
         out.u64(self.tick).u8(self.cars.len() as u8);
         self.cars.iter().for_each(|car| write_car(car, out));
@@ -78,10 +77,10 @@ impl Portable for Cars {
     }
 }
 
-/// No race is that old: three years. What is older is a mistake or a lie, and instants would
-/// overflow.
+/// The most ticks of a received race: three years. Larger values are invalid and would overflow
+/// instants.
 const TICKS_MAX: u64 = 60 * 100_000_000;
-/// No car is that many rounds ahead, for the same reason.
+/// The most rounds of a received car.
 const ROUNDS_MAX: u32 = 1 << 20;
 
 fn write_car(car: &Car, out: &mut Writer) {
@@ -133,7 +132,7 @@ fn read_car(number: u32, from: &mut Reader<'_>) -> Result<Car, BadMessage> {
         2 => Condition::Finished { at: read_instant(from)?.ok_or(BadMessage::Truncated)? },
         other => return Err(BadMessage::Unknown(other)),
     };
-    let input = Input::from_axes(axes).limited();
+    let input = Input::from_axes(axes, 0).limited();
     let id = EntityId(number);
     Ok(Car { id, motion, place, rounds, input, laps_begun, lap_began_at, last_lap, best_lap, condition })
 }
@@ -144,7 +143,7 @@ fn write_instant(at: Option<SharedInstant>, out: &mut Writer) {
     });
 }
 
-/// An instant within any race.
+/// Reads an instant within the longest race.
 fn read_instant(from: &mut Reader<'_>) -> Result<Option<SharedInstant>, BadMessage> {
     const MICROS_MAX: u64 = TICKS_MAX / 60 * 1_000_000;
     from.option(|from| match from.u64()? {
@@ -165,12 +164,12 @@ mod tests {
         Heat::of_bots(track, config, 3).expect("sound rules")
     }
 
-    fn through_bytes(grid: &Cars) -> Cars {
+    fn through_bytes(grid: &RaceScene) -> RaceScene {
         let mut out = Writer::default();
         grid.write(&mut out);
         let bytes = out.into_bytes();
         let mut from = Reader::new(&bytes);
-        let read = Cars::read(&mut from).expect("what was written");
+        let read = RaceScene::read(&mut from).expect("what was written");
         from.end().expect("all of it");
         read
     }
@@ -180,7 +179,7 @@ mod tests {
         let mut heat = heat();
         // Past the line: there are laps to remember.
         (0..60 * 60).for_each(|_| heat.step());
-        let grid = through_bytes(&Cars::of(heat.race()));
+        let grid = through_bytes(&RaceScene::of(heat.race()));
         let config = *heat.race().config();
         let mut resumed = grid.resume(heat.race().track(), config);
         assert_eq!(resumed.digest(), heat.race().digest());
@@ -193,18 +192,21 @@ mod tests {
     }
 
     #[test]
-    fn somebody_at_the_wheel_plays_on_with_the_races_own_step() {
+    fn a_client_predicts_with_the_races_own_step() {
         let mut heat = heat();
         (0..600).for_each(|_| heat.step());
-        let wheel =
-            Wheel { track: Arc::clone(heat.race().track()), config: *heat.race().config(), car: EntityId(0) };
-        let mut grid = Cars::of(heat.race());
+        let wheel = RacePredictor {
+            track: Arc::clone(heat.race().track()),
+            config: *heat.race().config(),
+            car: EntityId(0),
+        };
+        let mut grid = RaceScene::of(heat.race());
         let mut race = heat.race().clone();
         let mut inputs: Vec<Input> = race.cars().iter().map(Car::input).collect();
         inputs[0] = Input { throttle: 1.0, brake: 0.0, steer: 0.3 };
         wheel.step(&mut grid, &inputs[0], 30);
         (0..30).for_each(|_| race.step(&inputs));
-        assert_eq!(grid, Cars::of(&race));
+        assert_eq!(grid, RaceScene::of(&race));
     }
 
     #[test]
@@ -212,10 +214,13 @@ mod tests {
         let mut heat = heat();
         (0..120).for_each(|_| heat.step());
         let mut out = Writer::default();
-        Cars::of(heat.race()).write(&mut out);
+        RaceScene::of(heat.race()).write(&mut out);
         let bytes = out.into_bytes();
-        let wheel =
-            Wheel { track: Arc::clone(heat.race().track()), config: *heat.race().config(), car: EntityId(0) };
+        let wheel = RacePredictor {
+            track: Arc::clone(heat.race().track()),
+            config: *heat.race().config(),
+            car: EntityId(0),
+        };
         let mut random = Random::from_seed(9);
         for _ in 0..2_000 {
             let mut forged = bytes.clone();
@@ -224,7 +229,7 @@ mod tests {
                 forged[at] = random.bits() as u8;
             }
             forged.truncate(forged.len() - random.below(2) as usize);
-            if let Ok(mut grid) = Cars::read(&mut Reader::new(&forged)) {
+            if let Ok(mut grid) = RaceScene::read(&mut Reader::new(&forged)) {
                 wheel.step(&mut grid, &Input::IDLE, 2);
             }
         }

@@ -1,8 +1,8 @@
-//! What one driver is shown. A bot decides from this and from nothing else.
+//! What one driver is shown. A bot decides from this view only.
 //!
-//! [`Race::look`] fills it with the truth. On a real screen the others are where dead reckoning
-//! places them: put those positions into the view, and the bot overtakes what it sees, and bumps
-//! into what was elsewhere.
+//! [`Race::look`] fills it with the truth. On a real client, other cars are where dead reckoning
+//! places them. Put those positions into the view, and the bot overtakes what it sees and hits cars
+//! that were elsewhere.
 
 use fairpath::State;
 use fairpath::number::EntityId;
@@ -14,28 +14,28 @@ use super::world::Race;
 /// What one driver is shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct View {
-    /// The time on this driver's screen.
+    /// The time on this driver's client.
     pub now: SharedInstant,
-    /// Which car is the driver's own.
+    /// The driver's own car.
     pub me: EntityId,
-    /// The own car: its owner knows the truth.
+    /// The own car's true state: its owner knows it.
     pub own: State<Vec2>,
-    /// The others that are in the way; none where cars do not bump.
+    /// The other cars that it can collide with; empty if cars do not collide.
     pub others: Vec<SeenCar>,
 }
 
-/// Another car, as it is shown.
+/// Another car, as the client shows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SeenCar {
-    /// Which car.
+    /// The car.
     pub id: EntityId,
-    /// Where it is shown, and how it is shown to move.
+    /// Its shown position and motion.
     pub state: State<Vec2>,
 }
 
 impl Race {
-    /// The truth, as the driver of car `me` would see it on a screen without delay. Nothing if
-    /// there is no such car.
+    /// Returns the truth, as a client without delay would show it to the driver of car `me`.
+    /// Returns `None` if there is no such car.
     pub fn look(&self, me: EntityId) -> Option<View> {
         let own = self.car(me)?;
         let are_solid = self.config().cars_bump;

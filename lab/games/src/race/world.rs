@@ -1,24 +1,24 @@
-//! The race itself: what happens in one tick.
+//! The state of a race, and one tick of it.
 
 use std::sync::Arc;
 
 use fairpath::number::EntityId;
-use fairpath::time::{SharedInstant, Span};
+use fairpath::time::{SharedInstant, Span, TickRate};
 use fairpath::{Observation, State, vector::Vec2};
 use fairpath_sim::Digest;
 
 use super::car::CarMotion;
-use super::config::{CARS_MAX, ConfigError, RaceConfig, TICK_RATE};
+use super::config::{CARS_MAX, Course, RaceConfig, TICK_RATE};
 use super::contact::{hold_on_road, push_apart};
 use super::input::Input;
 use super::track::{Place, Shape, Track};
+use crate::shared::{Game, Moving, OutOfRange, PlayerInput, add_vector};
 
-/// A race: the whole state, and nothing outside it. There are no dice in it; drivers have their
-/// own.
+/// The whole state of a race. It draws no random numbers; drivers have their own generators.
 ///
 /// [`step`](Self::step) plays one tick. The same track, rules and inputs give the same bits.
 /// Between steps every accessor shows the world as it is at [`now`](Self::now);
-/// [`events`](Self::events) tells what happened on the way there. A clone is cheap: it shares the
+/// [`events`](Self::events) lists what happened in the last tick. A clone is cheap: it shares the
 /// track.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Race {
@@ -30,17 +30,16 @@ pub struct Race {
     events: Vec<RaceEvent>,
 }
 
-/// A car and its record.
+/// A car and its lap times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Car {
     pub(super) id: EntityId,
     pub(super) motion: CarMotion,
     pub(super) place: Place,
-    /// How many rounds it is ahead of where `place` alone would put it.
+    /// The rounds to add to `place`.
     pub(super) rounds: i32,
     pub(super) input: Input,
-    /// How many laps it has begun: the next line it has to cross is that many laps away from the
-    /// start line.
+    /// The number of laps begun: the next line to cross is that many laps after the start line.
     pub(super) laps_begun: u32,
     pub(super) lap_began_at: Option<SharedInstant>,
     pub(super) last_lap: Option<Span>,
@@ -48,93 +47,93 @@ pub struct Car {
     pub(super) condition: Condition,
 }
 
-/// Whether a car is in the race.
+/// Whether a car is on the grid, racing or finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// It was put on the grid, and nobody has moved yet.
+    /// It is on the grid, before the first tick.
     OnGrid,
-    /// It drives.
+    /// It is racing.
     Racing,
-    /// It crossed the line for the last time at that instant. It stands where it is and in nobody's
-    /// way.
+    /// It crossed the line for the last time at that instant. It stands still and does not collide.
     Finished {
-        /// When.
+        /// The instant.
         at: SharedInstant,
     },
 }
 
-/// Something that happened during the last tick.
+/// An event of the last tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum RaceEvent {
     /// A car crossed the start line for the first time: its first lap begins.
     Started {
-        /// Which car.
+        /// The car.
         car: EntityId,
-        /// When, between two ticks.
+        /// The instant, interpolated between ticks.
         at: SharedInstant,
     },
     /// A car completed a lap, and on a circuit begins the next one.
     LapDone {
-        /// Which car.
+        /// The car.
         car: EntityId,
-        /// Which of its laps, counted from one.
+        /// The number of the lap, counted from one.
         lap: u32,
-        /// How long it took.
+        /// The lap time.
         time: Span,
-        /// When, between two ticks.
+        /// The instant, interpolated between ticks.
         at: SharedInstant,
     },
     /// A car completed its last lap.
     Finished {
-        /// Which car.
+        /// The car.
         car: EntityId,
-        /// How it did: 1 is the winner.
+        /// Its rank: 1 is the winner.
         rank: u32,
     },
-    /// A car drove into a wall. Sliding along one, a car does that again and again, gently.
+    /// A car hit a wall. A car that slides along a wall hits it in every tick.
     HitWall {
-        /// Which car.
+        /// The car.
         car: EntityId,
-        /// How fast it went into the wall, m/s.
+        /// The speed into the wall, m/s.
         speed: f64,
     },
-    /// Two cars ran into each other.
+    /// Two cars collided.
     Bumped {
-        /// The one with the lower number.
+        /// The car with the lower number.
         one: EntityId,
-        /// The other one.
+        /// The other car.
         other: EntityId,
-        /// How fast they met, m/s.
+        /// Their closing speed, m/s.
         speed: f64,
     },
 }
 
-/// How far behind the line the first car of the grid stands, in metres, and how far behind it the
-/// next.
+/// The distance from the line to the first car of the grid, and from each car to the next, in
+/// metres.
 const GRID_GAP: f64 = 5.0;
-/// How far from the centre line the grid's columns are, in metres, where the road is wide enough.
+/// The distance of the grid's columns from the centre line, in metres, where the track is wide
+/// enough.
 const GRID_COLUMN: f64 = 2.2;
 const _: () = assert!(GRID_GAP * (CARS_MAX as f64 + 1.0) < super::track::STAGE_START);
 
 impl Race {
-    /// A race about to begin: the cars on the grid, car 0 in front, the time zero.
-    pub fn new(track: Arc<Track>, config: RaceConfig) -> Result<Self, ConfigError> {
+    /// Returns a race at tick zero: the cars on the grid, car 0 in front.
+    pub fn new(track: Arc<Track>, config: RaceConfig) -> Result<Self, OutOfRange> {
         config.check()?;
         let cars = (0..config.cars).map(|number| Car::on_grid(&track, number)).collect();
         Ok(Self { track, config, tick: 0, cars, finishers: Vec::new(), events: Vec::new() })
     }
 
-    /// A race that was under way already, with these cars after so many ticks. Who has finished
-    /// stays so; in which order is forgotten.
+    /// Returns a race that continues with these cars after `tick` ticks. Finished cars stay
+    /// finished; their order is lost.
     pub(super) fn resumed(track: Arc<Track>, config: RaceConfig, tick: u64, cars: Vec<Car>) -> Self {
         let has_finished = |car: &&Car| matches!(car.condition, Condition::Finished { .. });
         let finishers = cars.iter().filter(has_finished).map(|car| car.id).collect();
         Self { track, config, tick, cars, finishers, events: Vec::new() }
     }
 
-    /// Plays one tick. `inputs` are in the order of cars; whoever has none takes hands and feet
-    /// off.
+    /// Plays one tick. `inputs` are in the order of cars; a missing input counts as
+    /// [`Input::IDLE`].
     pub fn step(&mut self, inputs: &[Input]) {
         self.events.clear();
         let mut before = [0.0; CARS_MAX as usize];
@@ -184,7 +183,8 @@ impl Race {
     fn hold_on_road(&mut self) {
         for car in self.cars.iter_mut().filter(|car| car.is_racing()) {
             let (place, impact) = hold_on_road(&self.track, &mut car.motion, car.place.along);
-            // The way from the old place to the new is short: if the numbers are far apart, they wrapped.
+            // A car moves a short distance per tick: if the two places are far apart, `along`
+            // wrapped.
             let jump = place.along - car.place.along - self.track.way(car.place.along, place.along);
             car.rounds -= (jump / self.track.length()).round() as i32;
             car.place = place;
@@ -192,14 +192,14 @@ impl Race {
         }
     }
 
-    /// Finds out who crossed a line during this tick, in the order in which they did.
+    /// Finds the cars that crossed a line in this tick, in the order of crossing.
     fn watch_the_line(&mut self, before: &[f64]) {
         let lap = self.track.lap_length();
         let mut crossings: Vec<(SharedInstant, usize)> = Vec::new();
         for (number, car) in self.cars.iter().enumerate() {
             let line = f64::from(car.laps_begun) * lap;
             let (from, to) = (before[number], self.distance_of(car));
-            // A line that was crossed once is not crossed again: what counts is the next one.
+            // Each line counts once: only the next one is checked.
             if car.is_racing() && to >= line && from < to {
                 let share = ((line - from) / (to - from)).clamp(0.0, 1.0);
                 crossings.push((self.begin_of_tick() + self.tick_span().scaled(share), number));
@@ -245,76 +245,75 @@ impl Race {
         self.now() - self.begin_of_tick()
     }
 
-    /// How far a car has come since the start line.
+    /// Returns a car's distance from the start line.
     fn distance_of(&self, car: &Car) -> f64 {
         f64::from(car.rounds) * self.track.length() + car.place.along - self.track.start_line()
     }
 
-    /// Where the race is.
+    /// Returns the track.
     pub fn track(&self) -> &Arc<Track> {
         &self.track
     }
 
-    /// The rules.
+    /// Returns the rules.
     pub fn config(&self) -> &RaceConfig {
         &self.config
     }
 
-    /// How many ticks have been played.
+    /// Returns the number of ticks played.
     pub fn tick(&self) -> u64 {
         self.tick
     }
 
-    /// The time since the start.
+    /// Returns the time since the start.
     pub fn now(&self) -> SharedInstant {
         SharedInstant::ZERO + TICK_RATE.begin(self.tick as i64)
     }
 
-    /// The cars, in the order of their numbers.
+    /// Returns the cars, in the order of their numbers.
     pub fn cars(&self) -> &[Car] {
         &self.cars
     }
 
-    /// The car of that name.
+    /// Returns the car with that id.
     pub fn car(&self, id: EntityId) -> Option<&Car> {
         self.cars.get(id.0 as usize)
     }
 
-    /// How far a car has come along the centre line since the start line, in metres: negative on
-    /// the grid, and less again for whoever goes back.
+    /// Returns a car's distance from the start line along the centre line, in metres; negative on
+    /// the grid. It decreases for a car that goes back.
     pub fn distance(&self, id: EntityId) -> Option<f64> {
         self.car(id).map(|car| self.distance_of(car))
     }
 
-    /// Who has finished, the winner first.
+    /// Returns the cars that have finished, the winner first.
     pub fn finishers(&self) -> &[EntityId] {
         &self.finishers
     }
 
-    /// Who crossed the finish first, as soon as somebody has.
+    /// Returns the winner, once a car has finished.
     pub fn winner(&self) -> Option<EntityId> {
         self.finishers.first().copied()
     }
 
-    /// Whether everybody has finished.
+    /// Returns whether every car has finished.
     pub fn is_over(&self) -> bool {
         self.finishers.len() == self.cars.len()
     }
 
-    /// Everybody, the leader first: finishers in their order, then the others by how far they have
-    /// come.
+    /// Returns all cars, the leader first: finishers in their order, then the others by distance.
     pub fn standings(&self) -> Vec<EntityId> {
         let mut driving: Vec<&Car> = self.cars.iter().filter(|car| car.is_racing()).collect();
         driving.sort_by(|one, other| self.distance_of(other).total_cmp(&self.distance_of(one)));
         self.finishers.iter().copied().chain(driving.iter().map(|car| car.id)).collect()
     }
 
-    /// What happened during the last tick.
+    /// Returns the events of the last tick.
     pub fn events(&self) -> &[RaceEvent] {
         &self.events
     }
 
-    /// One number for everything that has a future: equal races have equal ones.
+    /// Returns a digest of everything that affects the future: equal races have equal digests.
     pub fn digest(&self) -> u64 {
         let mut digest = Digest::new();
         digest.u64(self.tick);
@@ -325,6 +324,50 @@ impl Race {
             digest.u32(id.0);
         }
         digest.value()
+    }
+}
+
+/// The seed is not used: a race draws no random numbers.
+impl Game for Race {
+    type Config = Course;
+    type Input = Input;
+    type ConfigError = OutOfRange;
+
+    const NAME: &'static str = "race";
+    const TICK_RATE: TickRate = TICK_RATE;
+
+    fn begin(course: &Course, _seed: u64) -> Result<Self, OutOfRange> {
+        Self::new(Arc::clone(&course.track), course.config)
+    }
+
+    fn seats(course: &Course) -> u32 {
+        course.config.cars.min(CARS_MAX)
+    }
+
+    fn advance(&mut self, inputs: &[Input]) {
+        self.step(inputs);
+    }
+
+    fn tick(&self) -> u64 {
+        self.tick
+    }
+
+    fn moving(&self) -> impl Iterator<Item = Moving> {
+        self.cars.iter().map(|car| Moving {
+            id: car.id,
+            life: 0,
+            has_jumped: car.condition == Condition::OnGrid,
+            state: car.state(),
+        })
+    }
+
+    fn corners(&self) -> (Vec2, Vec2) {
+        let walls = self.track.left_wall().chain(self.track.right_wall());
+        let start = self.track.position_at(0.0);
+        walls.fold((start, start), |(low, high), point| {
+            let low = Vec2::new(low.x.min(point.x), low.y.min(point.y));
+            (low, Vec2::new(high.x.max(point.x), high.y.max(point.y)))
+        })
     }
 }
 
@@ -351,22 +394,22 @@ impl Car {
         }
     }
 
-    /// Its name in a session; cars are numbered from zero.
+    /// Returns its entity id; cars are numbered from zero.
     pub fn id(&self) -> EntityId {
         self.id
     }
 
-    /// Where it is and how it moves, at the end of the last tick.
+    /// Returns position and motion at the end of the last tick.
     pub fn motion(&self) -> &CarMotion {
         &self.motion
     }
 
-    /// The same in the library's words.
+    /// Returns the motion as a [`State`].
     pub fn state(&self) -> State<Vec2> {
         self.motion.state()
     }
 
-    /// The same as its owner would report it.
+    /// Returns the state as an observation for its owner's session.
     pub fn observation(&self) -> Observation<Vec2> {
         match self.condition {
             Condition::OnGrid => Observation::Jumped(self.state()),
@@ -374,42 +417,42 @@ impl Car {
         }
     }
 
-    /// Where on the road it is.
+    /// Returns its place on the track.
     pub fn place(&self) -> Place {
         self.place
     }
 
-    /// What its driver did in the last tick.
+    /// Returns its driver's input in the last tick.
     pub fn input(&self) -> Input {
         self.input
     }
 
-    /// Whether it is in the race.
+    /// Returns whether it is on the grid, racing or finished.
     pub fn condition(&self) -> Condition {
         self.condition
     }
 
-    /// Whether it is on the grid or drives.
+    /// Returns whether it has not finished.
     pub fn is_racing(&self) -> bool {
         !matches!(self.condition, Condition::Finished { .. })
     }
 
-    /// How many laps it has completed.
+    /// Returns the number of completed laps.
     pub fn laps_done(&self) -> u32 {
         self.laps_begun.saturating_sub(1)
     }
 
-    /// When it began its lap.
+    /// Returns when its current lap began.
     pub fn lap_began_at(&self) -> Option<SharedInstant> {
         self.lap_began_at
     }
 
-    /// How long its last complete lap took.
+    /// Returns the time of its last complete lap.
     pub fn last_lap(&self) -> Option<Span> {
         self.last_lap
     }
 
-    /// How long its best lap took.
+    /// Returns the time of its best lap.
     pub fn best_lap(&self) -> Option<Span> {
         self.best_lap
     }
@@ -418,7 +461,7 @@ impl Car {
         let CarMotion { position, velocity, acceleration, heading, turn_rate, steer } = self.motion;
         digest.u32(self.id.0);
         for vector in [position, velocity, acceleration] {
-            digest.f64(vector.x).f64(vector.y);
+            add_vector(vector, digest);
         }
         digest.f64(heading).f64(turn_rate).f64(steer);
         digest.f64(self.place.along).f64(self.place.offset).i64(self.rounds.into());

@@ -1,6 +1,7 @@
-//! Synthetic sailors, as in Buchheit 2004: one that tries, one that knows. Both steer for the buoy.
+//! Bots that sail, as in Buchheit 2004: one trims by trial and error, one computes the best trim.
+//! Both steer for the buoy.
 //!
-//! They decide in every tick from what they are shown and take it for the present.
+//! They decide in every tick and take the shown scene for the present.
 
 use std::f64::consts::FRAC_PI_2;
 
@@ -11,14 +12,14 @@ use fairpath::vector::{Vec2, Vector};
 use super::boat::Boat;
 use super::config::SailingConfig;
 use super::input::Input;
-use super::scene::Scene;
+use super::scene::SailingScene;
 
-/// A sailor who decides from a [`Scene`].
+/// A bot that decides from a [`SailingScene`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Agent {
     trim: Trim,
     sheet: f64,
-    /// Which way the simple one is trying: 1 lets out, −1 hauls in.
+    /// The direction of the current trial: 1 lets the sheet out, −1 hauls it in.
     way: f64,
     speed_before: f64,
     judge_at: SharedInstant,
@@ -27,35 +28,41 @@ pub struct Agent {
 /// How an agent trims its sail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trim {
-    /// Changes the sheet a little, looks whether that made the boat faster, goes on if it did and
-    /// back if it did not; hauls in a sail that flaps, as everybody would.
+    /// Changes the sheet a little, continues if the boat got faster, and turns back if not. Hauls
+    /// in a sail that flaps.
     Simple,
-    /// Sets the sail to half the angle between bow and apparent wind, which drives hardest.
+    /// Sets the sail to half the angle between bow and apparent wind, which gives the largest
+    /// force.
     Optimal,
 }
 
-/// How often the simple one judges, and by how much it changes the sheet each time (of all of it;
-/// 4.5°).
+/// The interval of trials, and the change of the sheet per trial (as a share of its range; 4.5°).
 const TRIAL: Span = Span::from_millis(400);
 const TRIAL_STEP: f64 = 0.05;
-/// How much rudder for how much off the buoy's bearing, rad/rad. At 2 and 10 ft/s the boat comes
-/// round in about a second; an answer that comes later than that makes it swing.
+/// Rudder per heading error, rad/rad. At 2 and 10 ft/s the boat comes round in about a second; with
+/// more delay it oscillates.
 const RUDDER_GAIN: f64 = 2.0;
 
 impl Agent {
-    /// A sailor of this kind.
+    /// Returns an agent with this trim.
     pub fn new(trim: Trim) -> Self {
         Self { trim, sheet: 0.5, way: 1.0, speed_before: 0.0, judge_at: SharedInstant::ZERO }
     }
 
-    /// How it trims.
+    /// Returns how it trims its sail.
     pub fn trim(&self) -> Trim {
         self.trim
     }
 
-    /// Looks at what is shown, and says what the hands in this seat want. `now` is the sailor's own
-    /// time, which the scene may be behind or ahead of.
-    pub fn sail(&mut self, rules: &SailingConfig, now: SharedInstant, scene: &Scene, seat: usize) -> Input {
+    /// Returns the input for the boat in this seat. `now` is the player's own time, which may
+    /// differ from the scene's.
+    pub fn sail(
+        &mut self,
+        rules: &SailingConfig,
+        now: SharedInstant,
+        scene: &SailingScene,
+        seat: usize,
+    ) -> Input {
         let Some(boat) = scene.boats.get(seat) else { return Input::IDLE };
         match self.trim {
             Trim::Simple => self.try_sheets(now, boat),
@@ -70,8 +77,8 @@ impl Agent {
         }
         self.judge_at = now + TRIAL;
         if self.sheet <= 0.0 {
-            // Nothing is left to haul in: a sail along the boat never draws, and only looks like one that
-            // flaps.
+            // The sheet is fully in: a sail along the boat has no force and only looks as if it
+            // flapped.
             self.way = 1.0;
         } else if !boat.is_tight {
             self.way = -1.0;
@@ -83,7 +90,7 @@ impl Agent {
     }
 }
 
-/// Rudder by how far the bow is off the buoy.
+/// Returns the rudder from the angle between bow and buoy.
 fn rudder_for(rules: &SailingConfig, boat: &Boat) -> f64 {
     let way: Vec2 = rules.buoy - boat.position;
     if way.length() == 0.0 {

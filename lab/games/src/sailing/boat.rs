@@ -1,4 +1,4 @@
-//! What a boat can do, and how it moves within a tick.
+//! The physics of a boat.
 
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 
@@ -9,56 +9,57 @@ use fairpath_sim::Digest;
 
 use super::config::SHEET_MAX;
 use super::input::Input;
-use crate::shared::{Hands, OutOfRange, add_vector, all_within};
+use crate::shared::{OutOfRange, PlayerInput, add_vector, all_within};
 
-/// What a boat can do. Feet, seconds, radians; forces in units that make Buchheit 2004's drag ½·v².
+/// The parameters of a boat. Feet, seconds, radians; forces in units that make Buchheit 2004's drag
+/// ½·v².
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BoatModel {
-    /// C0: how hard the air pushes a sail square to it, per (ft/s)². Default 0.113, so that 20
-    /// knots from abeam drive the boat at 10 ft/s (6 knots). At most 0.4: below 0.5 drag bounds
-    /// the speed in any wind, however the sail stands.
+    /// C0: the force on a sail square to the wind, per (ft/s)². Default 0.113, so that 20
+    /// knots from abeam drive the boat at 10 ft/s (6 knots). At most 0.4: below 0.5 drag bounds the
+    /// speed in any wind, at any angle of the sail.
     pub sail_force: f64,
-    /// C1: how far the boat turns per foot it sails, in radians, at a rudder of 90°. Default 0.06:
+    /// C1: the turn per foot, in radians, at a rudder of 90°. Default 0.06:
     /// at full rudder (45°) a circle of 24 ft, in 15 s at 10 ft/s.
     pub turn: f64,
-    /// Default 25: from rest to three quarters of its speed in five seconds. Heavier and a trim
-    /// shows its worth later.
+    /// The mass. Default 25: from rest to three quarters of its speed in five seconds. With more
+    /// mass a trim takes longer to show its effect.
     pub mass: f64,
-    /// How fast the sheet is hauled in or let out, rad/s. Default π/4: two seconds for all of it.
+    /// The speed of the sheet, rad/s. Default π/4: two seconds for its full range.
     pub sheet_rate: f64,
-    /// How fast the wind swings the sail across, rad/s. Default π: a second from one side to the
-    /// other when it is let out all the way.
+    /// The speed at which the wind swings the sail, rad/s. Default π: a second from one side to the
+    /// other with the sheet fully out.
     pub swing_rate: f64,
-    /// How fast the rudder turns, rad/s. Default π/2: half a second from straight to full.
+    /// The speed of the rudder, rad/s. Default π/2: half a second from straight to full.
     pub rudder_rate: f64,
-    /// How far the rudder turns, rad. Default π/4.
+    /// The largest angle of the rudder, rad. Default π/4.
     pub rudder_max: f64,
 }
 
-/// A boat under way.
+/// The state of a boat.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Boat {
-    /// Its middle.
+    /// The centre.
     pub position: Vec2,
-    /// Where it points, in radians from east towards north.
+    /// The heading, in radians from east towards north.
     pub heading: f64,
-    /// Through the water, ahead, in ft/s. Never astern: a sail only ever pushes ahead, and drag
+    /// The speed through the water, in ft/s. Never negative: a sail only pushes ahead, and drag
     /// only slows.
     pub speed: f64,
-    /// How far the sheet lets the sail out, in radians, 0 to π/2.
+    /// The largest angle that the sheet allows the sail, in radians, 0 to π/2.
     pub sheet: f64,
-    /// Where the sail is, in radians from straight astern; positive is out to starboard. Never
+    /// The angle of the sail, in radians from straight astern; positive is to starboard. Never
     /// beyond the sheet.
     pub sail: f64,
-    /// Where the rudder is, in radians; positive turns the boat to port.
+    /// The angle of the rudder, in radians; positive turns the boat to port.
     pub rudder: f64,
-    /// Whether wind stretches the sail against its sheet; otherwise it flaps and does nothing.
+    /// Whether the wind holds the sail against its sheet; otherwise it flaps without force.
     pub is_tight: bool,
-    /// How fast it turned in the last tick, in rad/s.
+    /// The turn rate in the last tick, in rad/s.
     pub turn_rate: f64,
-    /// Where it really went in the last tick, current included.
+    /// The velocity in the last tick, current included.
     pub velocity: Vec2,
-    /// When it was at the buoy, in ticks. From then on it lies there.
+    /// The tick at which it reached the buoy. It stays there.
     pub finished_at: Option<u64>,
 }
 
@@ -77,15 +78,14 @@ impl Default for BoatModel {
 }
 
 impl BoatModel {
-    /// Where a boat is after `secs` in which its sailor wants `input`, in this wind and current.
-    /// Without an input, sheet and rudder stay as they are.
+    /// Returns the boat after `secs` of `input` in this wind and current. Without an input, sheet
+    /// and rudder do not move.
     ///
-    /// This is the whole of a boat's physics. A client that predicts its own boat, or guesses at
-    /// another, calls it too.
+    /// This is all of a boat's physics. Clients call it too, to predict their own boat and others.
     #[must_use]
     pub fn sail(&self, boat: &Boat, input: Option<Input>, wind: Vec2, current: Vec2, secs: f64) -> Boat {
         let mut boat = *boat;
-        if let Some(input) = input.map(Hands::limited) {
+        if let Some(input) = input.map(PlayerInput::limited) {
             let sheet_step = self.sheet_rate * secs;
             boat.sheet += (input.sheet * SHEET_MAX - boat.sheet).clamp(-sheet_step, sheet_step);
             let rudder_step = self.rudder_rate * secs;
@@ -102,18 +102,17 @@ impl BoatModel {
         boat
     }
 
-    /// The sail goes where the wind lets it: towards lying along the air, as far as its sheet
-    /// allows.
+    /// Swings the sail downwind, as far as its sheet allows.
     fn swing(&self, boat: &mut Boat, apparent: Vec2, secs: f64) {
         let pushed = wrap_angle(boat.downwind(apparent) - boat.sail);
         let swing = pushed.clamp(-self.swing_rate * secs, self.swing_rate * secs);
         let free = boat.sail + swing;
         boat.sail = free.clamp(-boat.sheet, boat.sheet);
-        // Tight where the sheet, and not the wind, ended its way outwards.
+        // Tight if the sheet stopped its motion outwards.
         boat.is_tight = free.abs() > boat.sheet && pushed * boat.sail > 0.0;
     }
 
-    /// How hard a tight sail drives the boat ahead: F·sin θ of F = C0·sin α·V².
+    /// Returns the forward force of a tight sail: F·sin θ of F = C0·sin α·V².
     fn drive(&self, boat: &Boat, apparent: Vec2) -> f64 {
         let to_wind = wrap_angle(boat.downwind(apparent) - boat.sail).abs();
         let force = self.sail_force * libm::sin(to_wind) * apparent.length_squared();
@@ -124,7 +123,7 @@ impl BoatModel {
         all_within(&[
             ("sail_force", self.sail_force, 0.0..=0.4),
             ("turn", self.turn, 0.0..=1.0),
-            // Light enough to be nervous, heavy enough that no tick overshoots.
+            // The lower bound keeps a tick from overshooting.
             ("mass", self.mass, 5.0..=1e6),
             ("sheet_rate", self.sheet_rate, 0.0..=100.0),
             ("swing_rate", self.swing_rate, 0.0..=100.0),
@@ -135,7 +134,7 @@ impl BoatModel {
 }
 
 impl Boat {
-    /// At rest, with the sheet half out.
+    /// Returns a boat at rest, with the sheet half out.
     pub fn at_rest(position: Vec2, heading: f64) -> Self {
         Self {
             position,
@@ -151,24 +150,26 @@ impl Boat {
         }
     }
 
-    /// The wind as it is felt on board, moving with it.
+    /// Returns the wind relative to the moving boat.
     pub fn apparent_wind(&self, wind: Vec2, current: Vec2) -> Vec2 {
         wind - (Vec2::from_heading(self.heading) * self.speed + current)
     }
 
-    /// The angle between the bow and where the apparent wind comes from, 0 to π: Buchheit 2004's ρ.
+    /// Returns the angle between the bow and where the apparent wind comes from, 0 to π: Buchheit
+    /// 2004's ρ.
     pub fn wind_angle(&self, wind: Vec2, current: Vec2) -> f64 {
         self.downwind(self.apparent_wind(wind, current)).abs()
     }
 
-    /// Where a sail that hangs freely would point, from straight astern; positive is to starboard.
+    /// Returns the angle of a free sail, from straight astern; positive is to starboard.
     fn downwind(&self, apparent: Vec2) -> f64 {
         let ahead = Vec2::from_heading(self.heading);
-        // Astern and starboard as axes: exact where wind and boat are in line, and the same to both sides.
+        // With astern and starboard as axes the result is exact where wind and boat are in line,
+        // and symmetric.
         libm::atan2(-apparent.dot(ahead.perpendicular()), -apparent.dot(ahead))
     }
 
-    /// The same in the library's words.
+    /// Returns the motion as a [`State`].
     pub fn state(&self) -> State<Vec2> {
         State::moving(self.position, self.velocity).with_heading(self.heading, self.turn_rate)
     }

@@ -12,80 +12,80 @@ use crate::shared::{Knob, OutOfRange, all_within};
 pub const TICK_RATE: TickRate = TickRate::hz(50);
 /// One knot, in feet per second: a nautical mile is 1852 m, a foot 0.3048 m.
 pub const KNOT: f64 = 1852.0 / 0.3048 / 3600.0;
-/// Boats in one race.
+/// The most boats in one race.
 pub const BOATS_MAX: u32 = 16;
-/// Shifts in one pattern.
+/// The most shifts in one pattern.
 pub const PATTERN_LEN_MAX: usize = 64;
 
 /// The rules of a race.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SailingConfig {
-    /// How many boats. Default 2, the player and an opponent; at most [`BOATS_MAX`]. They begin at
-    /// the origin, heading for the buoy, and pass through each other.
+    /// The number of boats. Default 2, the player and an opponent; at most [`BOATS_MAX`]. They
+    /// start at the origin, heading for the buoy, and do not collide.
     pub boats: u32,
-    /// What all the boats can do.
+    /// The physics of all boats.
     pub boat: BoatModel,
     /// The wind. Default 20 knots from the west, steady.
     pub wind: Wind,
     /// The current. Default none.
     pub current: Current,
-    /// Where the race ends. Default 1000 ft to the east: before the wind when it blows from the
-    /// west, across it when it blows from the south.
+    /// The finish. Default 1000 ft to the east: downwind with wind from the west, across the wind
+    /// with wind from the south.
     pub buoy: Vec2,
-    /// How near is there, in feet. Default 20, about a boat's length.
+    /// The radius of the finish, in feet. Default 20, about a boat's length.
     pub buoy_radius: f64,
 }
 
-/// What the wind does. A wind is given by the velocity of the air, in feet per second: see
+/// The wind. A wind is the velocity of the air, in feet per second: see
 /// [`from_west`], [`from_south`] and [`blowing_from`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Wind {
-    /// It blows so and never otherwise.
+    /// Constant wind.
     Constant(Vec2),
-    /// It shifts at random.
+    /// Wind that shifts at random.
     Random {
-        /// Where it comes from in the middle, in radians.
+        /// The mean direction that it comes from, in radians.
         from: f64,
-        /// By how much it may come from further left or right, in radians.
+        /// The largest deviation from that direction, in radians.
         spread: f64,
-        /// Its least and greatest speed, in knots.
+        /// The least and the greatest speed, in knots.
         knots: [f64; 2],
-        /// The least and the greatest time to its next shift, in seconds.
+        /// The least and the greatest time between shifts, in seconds.
         secs: [f64; 2],
     },
-    /// It shifts by a fixed pattern, over and over; no shift at all is calm. At most
-    /// [`PATTERN_LEN_MAX`].
+    /// Wind that repeats a fixed pattern of at most [`PATTERN_LEN_MAX`] shifts; an empty pattern is
+    /// calm.
     Pattern(Vec<Shift>),
-    /// God mode: it begins so, and the hands in seat 0 turn and strengthen it.
+    /// God mode: it begins with this wind, and the player in seat 0 turns and strengthens it.
     God(Vec2),
 }
 
-/// One piece of a pattern.
+/// One part of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shift {
-    /// How the air moves, in feet per second.
+    /// The wind, in feet per second.
     pub wind: Vec2,
-    /// For how long, in seconds.
+    /// Its duration, in seconds.
     pub secs: f64,
 }
 
-/// What the current does.
+/// The current.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Current {
-    /// The water stands still.
+    /// No current.
     None,
-    /// It flows so, in feet per second.
+    /// A constant current, in feet per second.
     Constant(Vec2),
-    /// It flows the same way throughout a race, but which way is drawn at the beginning.
+    /// A constant current that is drawn at the start of the race.
     Drawn {
-        /// Its greatest speed, in knots.
+        /// The greatest speed, in knots.
         knots_max: f64,
     },
-    /// It shifts at random.
+    /// A current that shifts at random.
     Shifting {
-        /// Its greatest speed, in knots.
+        /// The greatest speed, in knots.
         knots_max: f64,
-        /// The least and the greatest time to its next shift, in seconds.
+        /// The least and the greatest time between shifts, in seconds.
         secs: [f64; 2],
     },
 }
@@ -104,42 +104,43 @@ impl Default for SailingConfig {
 }
 
 impl Wind {
-    /// Buchheit 2004's tests: 20 knots from the west, after `secs` from the south, and back again.
+    /// Returns the wind of Buchheit 2004's tests: 20 knots, alternately from the west and the
+    /// south, `secs` each.
     pub fn west_and_south(secs: f64) -> Self {
         Self::Pattern(vec![Shift { wind: from_west(20.0), secs }, Shift { wind: from_south(20.0), secs }])
     }
 
-    /// 10 to 25 knots from anywhere between south-south-east and west-north-west, another one every
-    /// 5 to 20 s.
+    /// Returns 10 to 25 knots from between south-south-east and west-north-west that shift every 5
+    /// to 20 s.
     pub fn random() -> Self {
         Self::Random { from: -0.75 * PI, spread: 0.375 * PI, knots: [10.0, 25.0], secs: [5.0, 20.0] }
     }
 }
 
 impl Current {
-    /// Up to 2 knots, another one every 10 to 30 s.
+    /// Returns up to 2 knots that shift every 10 to 30 s.
     pub fn shifting() -> Self {
         Self::Shifting { knots_max: 2.0, secs: [10.0, 30.0] }
     }
 }
 
-/// Air or water that comes from the west at so many knots, in feet per second.
+/// Returns the velocity of wind from the west, in feet per second.
 pub fn from_west(knots: f64) -> Vec2 {
     Vec2::new(knots * KNOT, 0.0)
 }
 
-/// Air or water that comes from the south at so many knots, in feet per second.
+/// Returns the velocity of wind from the south, in feet per second.
 pub fn from_south(knots: f64) -> Vec2 {
     Vec2::new(0.0, knots * KNOT)
 }
 
-/// Air or water that comes from there (in radians from east towards north) at so many knots, in
+/// Returns the velocity of wind that comes from `from` (in radians from east towards north), in
 /// feet per second.
 pub fn blowing_from(from: f64, knots: f64) -> Vec2 {
     Vec2::from_heading(from) * (-knots * KNOT)
 }
 
-/// No storm that anybody sails in: 100 knots, in feet per second.
+/// The strongest wind: 100 knots, in feet per second.
 pub(super) const WIND_MAX: f64 = 100.0 * KNOT;
 const CURRENT_KNOTS_MAX: f64 = 20.0;
 const SHIFT_SECS: std::ops::RangeInclusive<f64> = 0.1..=86_400.0;
@@ -198,7 +199,7 @@ impl Current {
     }
 }
 
-/// The furthest a sail swings out: square to the boat.
+/// The largest angle of the sail: square to the boat.
 pub(super) const SHEET_MAX: f64 = FRAC_PI_2;
 
 #[cfg(test)]

@@ -1,15 +1,14 @@
-//! What a sailor's hands do.
+//! A player's input.
 
-use crate::shared::{Hands, axis};
+use crate::shared::{PlayerInput, axis};
 
-/// What a sailor's hands want during one tick: a person's or an agent's. Sheet and rudder follow as
-/// fast as they can.
+/// A player's input for one tick, from a person or an agent. Sheet and rudder follow at their own
+/// speed.
 ///
-/// It says where things should be and not how to move them, so a lost input costs nothing that the
-/// next one does not mend.
+/// It contains target positions, not movements, so the next input fully replaces a lost one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Input {
-    /// How far the sheet lets the sail out: 0 hauled in along the boat, 1 square to it.
+    /// The target of the sheet: 0 fully in, 1 fully out (sail square to the boat).
     pub sheet: f64,
     /// −1 full to starboard (the boat turns right), 0 straight, 1 full to port.
     pub rudder: f64,
@@ -23,13 +22,13 @@ impl Input {
     /// Sail hauled in, rudder straight.
     pub const IDLE: Self = Self { sheet: 0.0, rudder: 0.0, wind_turn: 0.0, wind_rise: 0.0 };
 
-    /// This sheet and this rudder.
+    /// Returns the input with this sheet and this rudder.
     pub const fn new(sheet: f64, rudder: f64) -> Self {
         Self { sheet, rudder, ..Self::IDLE }
     }
 }
 
-impl Hands for Input {
+impl PlayerInput for Input {
     fn limited(self) -> Self {
         Self {
             sheet: axis(self.sheet, 0.0),
@@ -43,7 +42,7 @@ impl Hands for Input {
         [self.sheet, self.rudder, self.wind_turn, self.wind_rise]
     }
 
-    fn from_axes([sheet, rudder, wind_turn, wind_rise]: [f64; 4]) -> Self {
+    fn from_axes([sheet, rudder, wind_turn, wind_rise]: [f64; 4], _: u32) -> Self {
         Self { sheet, rudder, wind_turn, wind_rise }
     }
 }

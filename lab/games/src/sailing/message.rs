@@ -1,11 +1,11 @@
-//! A scene as bytes.
+//! The byte encoding of a scene.
 
 use super::boat::Boat;
 use super::config::BOATS_MAX;
-use super::scene::Scene;
-use crate::online::{BadMessage, Portable, Reader, Writer};
+use super::scene::SailingScene;
+use crate::online::{BadMessage, Reader, WireState, Writer};
 
-impl Portable for Scene {
+impl WireState for SailingScene {
     fn write(&self, out: &mut Writer) {
         let Self { tick, wind, current, boats } = self;
         out.u64(*tick).vector(*wind).vector(*current).u8(boats.len() as u8);

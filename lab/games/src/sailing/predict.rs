@@ -1,26 +1,26 @@
-//! Sailing as [`fairpath_compensate`] plays it on.
+//! Sailing as [`fairpath_compensate`] predicts it.
 
 use fairpath_compensate::Simulate;
 
 use super::config::SailingConfig;
 use super::input::Input;
-use super::scene::Scene;
+use super::scene::SailingScene;
 
-/// The hands of one seat under these rules: all that a client knows. Other boats keep sheet and
-/// rudder as they are, wind and current hold.
+/// A client's prediction of a race. Other boats keep sheet and rudder, wind and current do not
+/// change.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Helm {
+pub struct SailingPredictor {
     /// The rules.
     pub rules: SailingConfig,
-    /// Whose hands.
+    /// The client's seat.
     pub seat: usize,
 }
 
-impl Simulate for Helm {
-    type State = Scene;
+impl Simulate for SailingPredictor {
+    type State = SailingScene;
     type Input = Input;
 
-    fn step(&self, scene: &mut Scene, input: &Input, ticks: u32) {
+    fn step(&self, scene: &mut SailingScene, input: &Input, ticks: u32) {
         scene.step(&self.rules, |seat| (seat == self.seat).then_some(*input), ticks);
     }
 }

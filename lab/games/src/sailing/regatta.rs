@@ -1,4 +1,4 @@
-//! A race with its crews.
+//! A race with a driver for each boat.
 
 use fairpath::time::SharedInstant;
 use fairpath_sim::Digest;
@@ -6,22 +6,28 @@ use fairpath_sim::Digest;
 use super::agent::{Agent, Trim};
 use super::config::{Current, SailingConfig, Wind};
 use super::input::Input;
-use super::scene::Scene;
+use super::scene::SailingScene;
 use super::world::Sailing;
 use crate::shared::{InputLog, OutOfRange};
 
-/// Who sails one boat.
+/// The driver of one boat.
 #[derive(Clone, Debug)]
-pub enum Crew {
-    /// Somebody who decides from what is shown.
+pub enum Driver {
+    /// A bot that decides from what it is shown.
     Agent(Agent),
-    /// A person, or whoever sets the input between steps.
+    /// A fixed input, set by the caller between steps: a person's, for example.
     Hands(Input),
 }
 
-impl Crew {
-    /// What the hands in this seat want at `now`, with this on the screen.
-    pub fn sail(&mut self, rules: &SailingConfig, now: SharedInstant, shown: &Scene, seat: usize) -> Input {
+impl Driver {
+    /// Returns the input at `now` for the shown scene and this seat.
+    pub fn sail(
+        &mut self,
+        rules: &SailingConfig,
+        now: SharedInstant,
+        shown: &SailingScene,
+        seat: usize,
+    ) -> Input {
         match self {
             Self::Agent(agent) => agent.sail(rules, now, shown, seat),
             Self::Hands(input) => *input,
@@ -29,16 +35,15 @@ impl Crew {
     }
 }
 
-/// A race with its crews, all on screens without delay: the server's own, and whoever sits beside
-/// it.
+/// A race with a driver for each boat, without delay.
 ///
 /// ```
-/// use fairpath_games::sailing::{Crew, Input, Regatta, SailingConfig, Trim};
+/// use fairpath_games::sailing::{Driver, Input, Regatta, SailingConfig, Trim};
 ///
 /// # fn main() -> Result<(), fairpath_games::shared::OutOfRange> {
 /// // A person in seat 0, and an opponent that the server sails.
 /// let mut regatta = Regatta::of_agents(SailingConfig::default(), 1, Trim::Optimal)?;
-/// regatta.seat(0, Crew::Hands(Input::new(0.3, 0.0)));
+/// regatta.seat(0, Driver::Hands(Input::new(0.3, 0.0)));
 /// while regatta.race().scene().boats[1].finished_at.is_none() {
 ///     regatta.step();
 /// }
@@ -49,37 +54,37 @@ impl Crew {
 #[derive(Clone, Debug)]
 pub struct Regatta {
     race: Sailing,
-    crews: Vec<Crew>,
+    crews: Vec<Driver>,
     inputs: Vec<Input>,
     log: InputLog<Sailing>,
 }
 
 impl Regatta {
-    /// Every boat sailed by the same kind of agent.
+    /// Returns a race in which the same kind of agent sails every boat.
     pub fn of_agents(config: SailingConfig, seed: u64, trim: Trim) -> Result<Self, OutOfRange> {
-        Self::new(config, seed, |_| Crew::Agent(Agent::new(trim)))
+        Self::new(config, seed, |_| Driver::Agent(Agent::new(trim)))
     }
 
-    /// Asks `crew` for a crew per boat.
+    /// Returns a race whose drivers `crew` returns.
     pub fn new(
         config: SailingConfig,
         seed: u64,
-        crew: impl FnMut(usize) -> Crew,
+        crew: impl FnMut(usize) -> Driver,
     ) -> Result<Self, OutOfRange> {
         let race = Sailing::new(config.clone(), seed)?;
-        let crews: Vec<Crew> = (0..race.scene().boats.len()).map(crew).collect();
+        let crews: Vec<Driver> = (0..race.scene().boats.len()).map(crew).collect();
         let inputs = vec![Input::IDLE; crews.len()];
         Ok(Self { race, crews, inputs, log: InputLog::new(config, seed) })
     }
 
-    /// Puts a crew into a boat, for whoever sat there; nothing happens if there is no such boat.
-    pub fn seat(&mut self, seat: usize, crew: Crew) {
+    /// Replaces the driver of a boat. Does nothing if there is no such boat.
+    pub fn seat(&mut self, seat: usize, crew: Driver) {
         if let Some(taken) = self.crews.get_mut(seat) {
             *taken = crew;
         }
     }
 
-    /// Lets everybody look and decide, then plays one tick.
+    /// Asks every driver for its input, then plays one tick.
     pub fn step(&mut self) {
         let scene = self.race.scene();
         for (seat, (crew, input)) in self.crews.iter_mut().zip(&mut self.inputs).enumerate() {
@@ -89,27 +94,27 @@ impl Regatta {
         self.race.step(&self.inputs, 1);
     }
 
-    /// The race as it stands.
+    /// Returns the race.
     pub fn race(&self) -> &Sailing {
         &self.race
     }
 
-    /// What everybody wanted in the last tick, in the order of seats.
+    /// Returns the inputs of the last tick, in the order of seats.
     pub fn inputs(&self) -> &[Input] {
         &self.inputs
     }
 
-    /// All that is needed to see it again.
+    /// Returns the input log, from which the race can be replayed.
     pub fn log(&self) -> &InputLog<Sailing> {
         &self.log
     }
 }
 
-/// What [`reference_digest`] must answer, on every platform.
+/// The result of [`reference_digest`] on every platform.
 pub const REFERENCE_DIGEST: u64 = 0x7567_F70A_9711_8077;
 
-/// Sails two minutes in each of four kinds of weather and answers one digest of all. Natively and
-/// in WebAssembly this must be [`REFERENCE_DIGEST`]: every rule and both agents had a hand in it.
+/// Sails two minutes in each of four kinds of weather, and returns one digest of all. Natively and
+/// in WebAssembly it must be [`REFERENCE_DIGEST`]. The races exercise every rule and both agents.
 pub fn reference_digest() -> u64 {
     const TICKS: u32 = 120 * 50;
     let weathers = [
@@ -121,7 +126,7 @@ pub fn reference_digest() -> u64 {
     let mut digest = Digest::new();
     for (wind, current) in weathers {
         let config = SailingConfig { wind, current, ..SailingConfig::default() };
-        let crew = |seat| Crew::Agent(Agent::new(if seat == 0 { Trim::Simple } else { Trim::Optimal }));
+        let crew = |seat| Driver::Agent(Agent::new(if seat == 0 { Trim::Simple } else { Trim::Optimal }));
         let Ok(mut regatta) = Regatta::new(config, 0x5EED, crew) else {
             unreachable!("these rules are sound")
         };

@@ -1,4 +1,5 @@
-//! All that a client is sent, draws, and can play on by itself: the part of the race without dice.
+//! The state that a client is sent, draws and can extrapolate: the race without its random
+//! generators.
 
 use std::f64::consts::FRAC_PI_4;
 
@@ -10,36 +11,36 @@ use fairpath_sim::Digest;
 use super::boat::Boat;
 use super::config::{KNOT, SailingConfig, TICK_RATE, WIND_MAX, Wind};
 use super::input::Input;
-use crate::shared::{Hands, add_vector};
+use crate::shared::{PlayerInput, add_vector};
 
-/// The sea at one instant.
+/// The state of a race at one instant.
 ///
-/// [`step`](Self::step) is pure: a server that free-runs calls it under the wind its weather gave,
-/// and a client that replays the inputs its server has not seen yet calls it on the server's scene,
-/// as if wind and current would hold.
+/// [`step`](Self::step) is pure: the server calls it after it updates wind and current, and a
+/// client calls it on the server's scene to replay inputs that the server has not seen yet, with
+/// unchanged wind and current.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Scene {
-    /// How many ticks have been played.
+pub struct SailingScene {
+    /// The number of ticks played.
     pub tick: u64,
-    /// How the air moves, in ft/s.
+    /// The wind, in ft/s.
     pub wind: Vec2,
-    /// How the water moves, in ft/s.
+    /// The current, in ft/s.
     pub current: Vec2,
     /// The boats, in the order of seats.
     pub boats: Vec<Boat>,
 }
 
-/// Something that happened during a tick.
+/// An event of a tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
-    /// The wind blows otherwise now.
+    /// The wind changed.
     WindShifted,
-    /// The current flows otherwise now.
+    /// The current changed.
     CurrentShifted,
     /// A boat reached the buoy.
     Finished {
-        /// Whose.
+        /// The boat's seat.
         seat: u32,
     },
 }
@@ -47,26 +48,26 @@ pub enum Event {
 /// In god mode, how fast the wind turns, rad/s, and how fast it rises, ft/s².
 const GOD_TURN: f64 = FRAC_PI_4;
 const GOD_RISE: f64 = 4.0 * KNOT;
-/// Below this, in ft/s, the wind would forget where it came from.
+/// The least wind in god mode, in ft/s: at zero its direction would be lost.
 const GOD_WIND_MIN: f64 = 0.1;
 
-impl Scene {
-    /// The start of a race: everybody at rest at the origin, heading for the buoy, in calm air
-    /// until the weather says otherwise.
+impl SailingScene {
+    /// Returns the scene at tick zero: every boat at rest at the origin, heading for the buoy,
+    /// without wind or current.
     pub fn new(rules: &SailingConfig) -> Self {
         let boat = Boat::at_rest(Vec2::ZERO, rules.buoy.heading());
         Self { tick: 0, wind: Vec2::ZERO, current: Vec2::ZERO, boats: vec![boat; rules.boats as usize] }
     }
 
-    /// Plays `ticks` ticks without any weather. `hands` says what the sailor in a seat wants; where
-    /// it says nothing, sheet and rudder stay as they are.
+    /// Plays `ticks` ticks without changes of wind or current. `hands` returns the input of a seat;
+    /// for `None`, sheet and rudder do not move.
     pub fn step(&mut self, rules: &SailingConfig, hands: impl Fn(usize) -> Option<Input>, ticks: u32) {
         for _ in 0..ticks {
             self.step_noting(rules, &hands, &mut Vec::new());
         }
     }
 
-    /// Plays one tick, and notes what happened.
+    /// Plays one tick and adds its events.
     pub(super) fn step_noting(
         &mut self,
         rules: &SailingConfig,
@@ -92,7 +93,7 @@ impl Scene {
         }
     }
 
-    /// The wind does what the hands in god mode say.
+    /// Changes the wind as the input in god mode asks.
     fn obey(&mut self, input: Input) {
         let secs = TICK_RATE.step_secs();
         let turned = wrap_angle(self.wind.heading() + input.wind_turn * GOD_TURN * secs);
@@ -102,12 +103,12 @@ impl Scene {
         }
     }
 
-    /// Whether every boat is at the buoy.
+    /// Returns whether every boat is at the buoy.
     pub fn is_over(&self) -> bool {
         self.boats.iter().all(|boat| boat.finished_at.is_some())
     }
 
-    /// The time since the start.
+    /// Returns the time since the start.
     pub fn now(&self) -> SharedInstant {
         SharedInstant::ZERO + TICK_RATE.begin(self.tick.cast_signed())
     }

@@ -1,51 +1,50 @@
-//! The sea as one sailor's screen shows it: the own boat in the middle, and everything else around
-//! it.
+//! A scene as one client draws it, centred on the own boat.
 
 use fairpath::number::EntityId;
 use fairpath::vector::{Vec2, Vector};
 
 use super::boat::Boat;
 use super::config::SailingConfig;
-use super::scene::Scene;
+use super::scene::SailingScene;
 
-/// The sea around one boat. Positions are in feet from that boat, east and north: it stays in the
-/// middle and turns there, and the [grid](Self::grid_lines) shows how it moves.
+/// A scene relative to one boat. Positions are in feet from that boat, east and north. The boat
+/// stays in the centre; the moving [grid](Self::grid_lines) shows its motion.
 #[derive(Clone, Debug, PartialEq)]
 pub struct View {
-    /// The own boat; its position is where the middle of the screen is in the world.
+    /// The own boat, with its position in the world.
     pub own: Boat,
-    /// Where the buoy is.
+    /// The position of the buoy.
     pub buoy: Vec2,
     /// The other boats.
     pub others: Vec<SeenBoat>,
-    /// How the air moves, in ft/s.
+    /// The wind, in ft/s.
     pub wind: Vec2,
-    /// How it moves as it is felt on board.
+    /// The wind relative to the own boat, in ft/s.
     pub apparent_wind: Vec2,
-    /// How the water moves.
+    /// The current, in ft/s.
     pub current: Vec2,
 }
 
-/// Another boat, as it is shown.
+/// Another boat, as the client shows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SeenBoat {
-    /// Which one.
+    /// The boat.
     pub id: EntityId,
-    /// Where it is.
+    /// Its position.
     pub position: Vec2,
-    /// Where it points.
+    /// Its heading.
     pub heading: f64,
 }
 
-/// How far the grid's lines are apart, in feet.
+/// The distance between grid lines, in feet.
 pub const GRID: f64 = 50.0;
 
-/// The least that the mini-map reaches, in feet.
+/// The least range of the mini-map, in feet.
 const MINI_MAP_MIN: f64 = 125.0;
 
 impl View {
-    /// What the sailor in this seat sees of a scene. Nothing if there is no such seat.
-    pub fn of(scene: &Scene, rules: &SailingConfig, seat: usize) -> Option<Self> {
+    /// Returns the view of the player in this seat; `None` if there is no such seat.
+    pub fn of(scene: &SailingScene, rules: &SailingConfig, seat: usize) -> Option<Self> {
         let own = *scene.boats.get(seat)?;
         let others = (0..).map(EntityId).zip(&scene.boats).filter(|(id, _)| id.0 as usize != seat);
         let seen = |(id, boat): (EntityId, &Boat)| SeenBoat {
@@ -63,9 +62,9 @@ impl View {
         })
     }
 
-    /// Where the grid's lines cross an axis through the boat, up to `reach` feet to either side:
-    /// those that run north cross the axis to the east, and those that run east the one to the
-    /// north.
+    /// Returns where grid lines cross the axes through the boat, up to `reach` feet to either side:
+    /// first the x coordinates of lines that run north, then the y coordinates of lines that run
+    /// east.
     pub fn grid_lines(&self, reach: Vec2) -> [Vec<f64>; 2] {
         let along = |position: f64, reach: f64| {
             let first = ((position - reach) / GRID).ceil() as i64;
@@ -75,8 +74,8 @@ impl View {
         [along(self.own.position.x, reach.x), along(self.own.position.y, reach.y)]
     }
 
-    /// How far the mini-map reaches, in feet: far enough for the buoy, in doublings, so that nobody
-    /// ever sails out of its sight and the map does not creep.
+    /// Returns the range of the mini-map, in feet: the least power-of-two multiple that contains
+    /// the buoy, so the scale changes rarely.
     pub fn mini_map_reach(&self) -> f64 {
         let distance = self.buoy.length();
         let mut reach = MINI_MAP_MIN;
@@ -93,7 +92,7 @@ mod tests {
 
     fn at(position: Vec2) -> View {
         let rules = SailingConfig::default();
-        let mut scene = Scene::new(&rules);
+        let mut scene = SailingScene::new(&rules);
         scene.boats[0].position = position;
         View::of(&scene, &rules, 0).expect("there is a seat 0")
     }
@@ -122,6 +121,9 @@ mod tests {
         assert_eq!(view.buoy, Vec2::new(990.0, -20.0));
         assert_eq!(view.others.len(), 1);
         assert_eq!(view.others[0].position, Vec2::new(-10.0, -20.0));
-        assert_eq!(View::of(&Scene::new(&SailingConfig::default()), &SailingConfig::default(), 2), None);
+        assert_eq!(
+            View::of(&SailingScene::new(&SailingConfig::default()), &SailingConfig::default(), 2),
+            None
+        );
     }
 }

@@ -1,5 +1,4 @@
-//! What the server alone decides: where wind and current shift to, and when. No client ever sees
-//! this.
+//! The random shifts of wind and current. Only the server knows them; no client is sent this.
 
 use std::f64::consts::TAU;
 
@@ -8,10 +7,10 @@ use fairpath::vector::{Vec2, Vector};
 use fairpath_sim::Digest;
 
 use super::config::{Current, KNOT, SailingConfig, Shift, TICK_RATE, Wind, blowing_from};
-use super::scene::{Event, Scene};
+use super::scene::{Event, SailingScene};
 use crate::shared::add_random;
 
-/// The weather of a race. Wind and current have streams of their own.
+/// The weather of a race. Wind and current have separate random streams.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Weather {
     wind: Random,
@@ -21,7 +20,7 @@ pub(super) struct Weather {
     current_shift_at: u64,
 }
 
-/// What blows or flows from now on, and for how many ticks; none is for ever.
+/// The next wind or current, and its duration in ticks; `None` is for ever.
 struct Next {
     velocity: Vec2,
     ticks: Option<u64>,
@@ -39,8 +38,13 @@ impl Weather {
         }
     }
 
-    /// Puts into the scene what blows and flows in the tick about to be played.
-    pub(super) fn pass_over(&mut self, rules: &SailingConfig, scene: &mut Scene, events: &mut Vec<Event>) {
+    /// Sets wind and current of the next tick.
+    pub(super) fn pass_over(
+        &mut self,
+        rules: &SailingConfig,
+        scene: &mut SailingScene,
+        events: &mut Vec<Event>,
+    ) {
         if scene.tick >= self.wind_shift_at {
             let Next { velocity, ticks } = self.next_wind(&rules.wind);
             self.wind_shifts += 1;
@@ -101,7 +105,7 @@ fn until(tick: u64, ticks: Option<u64>) -> u64 {
     ticks.map_or(u64::MAX, |ticks| tick + ticks)
 }
 
-/// So many seconds in whole ticks, at least one.
+/// Returns `secs` in whole ticks, at least one.
 fn ticks(secs: f64) -> u64 {
     ((secs * f64::from(TICK_RATE.as_hz())).round() as u64).max(1)
 }

@@ -7,15 +7,15 @@ use fairpath_sim::Digest;
 
 use super::config::{SailingConfig, TICK_RATE};
 use super::input::Input;
-use super::scene::{Event, Scene};
+use super::scene::{Event, SailingScene};
 use super::weather::Weather;
 use crate::shared::{Game, Moving, OutOfRange};
 
-/// A race: the whole state, and nothing outside it.
+/// The whole state of a race.
 ///
 /// [`step`](Self::step) plays on. The same rules, seed and inputs give the same bits. Between steps
-/// [`scene`](Self::scene) shows the sea as it is, which is what clients are sent;
-/// [`events`](Self::events) tells what happened on the way there.
+/// [`scene`](Self::scene) is the state that clients are sent;
+/// [`events`](Self::events) lists what happened in the last step.
 ///
 /// ```
 /// use fairpath_games::sailing::{Input, Sailing, SailingConfig};
@@ -39,24 +39,24 @@ use crate::shared::{Game, Moving, OutOfRange};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sailing {
     config: SailingConfig,
-    scene: Scene,
+    scene: SailingScene,
     weather: Weather,
     events: Vec<Event>,
 }
 
 impl Sailing {
-    /// A race about to begin.
+    /// Returns a race at tick zero.
     pub fn new(config: SailingConfig, seed: u64) -> Result<Self, OutOfRange> {
         config.check()?;
-        let mut scene = Scene::new(&config);
+        let mut scene = SailingScene::new(&config);
         let mut weather = Weather::new(seed);
-        // It blows already before the first tick, so that the first look shows it.
+        // Wind and current are set before the first tick, so that the first scene shows them.
         weather.pass_over(&config, &mut scene, &mut Vec::new());
         Ok(Self { config, scene, weather, events: Vec::new() })
     }
 
-    /// Plays `ticks` ticks. `inputs` are in the order of seats; where there is none, sheet and
-    /// rudder stay as they are.
+    /// Plays `ticks` ticks. `inputs` are in the order of seats; without an input, sheet and rudder
+    /// do not move.
     pub fn step(&mut self, inputs: &[Input], ticks: u32) {
         self.events.clear();
         for _ in 0..ticks {
@@ -65,27 +65,27 @@ impl Sailing {
         }
     }
 
-    /// The rules.
+    /// Returns the rules.
     pub fn config(&self) -> &SailingConfig {
         &self.config
     }
 
-    /// The sea as it is.
-    pub fn scene(&self) -> &Scene {
+    /// Returns the scene.
+    pub fn scene(&self) -> &SailingScene {
         &self.scene
     }
 
-    /// What happened during the last step.
+    /// Returns the events of the last step.
     pub fn events(&self) -> &[Event] {
         &self.events
     }
 
-    /// Whether every boat is at the buoy.
+    /// Returns whether every boat is at the buoy.
     pub fn is_over(&self) -> bool {
         self.scene.is_over()
     }
 
-    /// 64 bits that stand for the whole state, weather included.
+    /// Returns a digest of the whole state, weather included.
     pub fn digest(&self) -> u64 {
         let mut digest = Digest::new();
         self.scene.digest(&mut digest);
@@ -128,7 +128,7 @@ impl Game for Sailing {
         })
     }
 
-    /// The corners of start and buoy: the sea has none.
+    /// Returns the corners of the rectangle from start to buoy: the sea has no bounds.
     fn corners(&self) -> (Vec2, Vec2) {
         let buoy = self.config.buoy;
         (Vec2::new(buoy.x.min(0.0), buoy.y.min(0.0)), Vec2::new(buoy.x.max(0.0), buoy.y.max(0.0)))

@@ -1,67 +1,77 @@
-//! What a game must say about itself to be logged, replayed and recorded.
+//! What a game implements to be logged, replayed and recorded.
 
 use fairpath::State;
 use fairpath::number::EntityId;
 use fairpath::time::TickRate;
 use fairpath::vector::Vec2;
 
-/// A world that is stepped by its players' hands: the same rules, seed and hands give the same
-/// bits.
+/// A deterministic game: the same rules, seed and inputs give the same bits.
 pub trait Game: Clone + Sized {
     /// The rules.
     type Config: Clone + PartialEq + std::fmt::Debug;
-    /// What a player's hands do.
-    type Input: Hands;
-    /// Why a run cannot begin.
+    /// One player's input for one tick.
+    type Input: PlayerInput;
+    /// The reason why [`begin`](Self::begin) refuses a configuration.
     type ConfigError: std::error::Error;
 
-    /// The game's name, as a trace is titled.
+    /// The game's name.
     const NAME: &'static str;
-    /// How many ticks make a second.
+    /// Ticks per second.
     const TICK_RATE: TickRate;
 
-    /// A run about to begin.
+    /// Returns a game at tick zero.
     fn begin(config: &Self::Config, seed: u64) -> Result<Self, Self::ConfigError>;
 
-    /// How many players such a run has.
+    /// Returns the number of players.
     fn seats(config: &Self::Config) -> u32;
 
-    /// Plays one tick. `inputs` are in the order of seats; whoever has none takes the hands off.
+    /// Plays one tick. `inputs` are in the order of seats; a missing input counts as
+    /// [`Default::default`].
     fn advance(&mut self, inputs: &[Self::Input]);
 
-    /// How many ticks have been played.
+    /// Returns the number of ticks played.
     fn tick(&self) -> u64;
 
-    /// Everything that moves, where it is now.
+    /// Returns every moving entity with its current state. Players come first.
     fn moving(&self) -> impl Iterator<Item = Moving>;
 
-    /// The lowest and the highest corner of the world, where it has any.
+    /// Returns the lowest and the highest corner of the world.
     fn corners(&self) -> (Vec2, Vec2);
+
+    /// Returns the title of a trace of this game. Default: [`NAME`](Self::NAME).
+    fn title(_config: &Self::Config) -> String {
+        Self::NAME.to_owned()
+    }
 }
 
-/// What a player's hands do during one tick.
-pub trait Hands: Copy + Default + PartialEq + std::fmt::Debug {
-    /// The same as real hands could have done it: within range, and numbers. Every input passes
-    /// through here on its way in; passing twice changes nothing.
+/// One player's input for one tick. The default is hands off.
+pub trait PlayerInput: Copy + Default + PartialEq + std::fmt::Debug {
+    /// Returns the input clamped to what a real device can send: numbers, within range. Games apply
+    /// this to every input they take in. It is idempotent.
     #[must_use]
     fn limited(self) -> Self;
 
-    /// As the axes of a trace or a packet.
+    /// Returns the analog axes, as a trace row or a datagram stores them.
     fn axes(self) -> [f64; 4];
 
-    /// From the axes again.
-    fn from_axes(axes: [f64; 4]) -> Self;
+    /// Returns the buttons as bits. Default: none.
+    fn buttons(self) -> u32 {
+        0
+    }
+
+    /// Returns the input with these [`axes`](Self::axes) and [`buttons`](Self::buttons).
+    fn from_axes(axes: [f64; 4], buttons: u32) -> Self;
 }
 
-/// Something that moves, at one instant.
+/// One moving entity at one instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moving {
-    /// Its name in a session; players come first.
+    /// Its entity id. Players have the lowest ids.
     pub id: EntityId,
     /// Which of its lives, counted from zero.
     pub life: u16,
-    /// Whether it was put here and did not get here by itself.
+    /// Whether the game placed it here in this tick, so that it did not move here.
     pub has_jumped: bool,
-    /// Where it is, and how it moves.
+    /// Position, velocity, acceleration, heading and turn rate.
     pub state: State<Vec2>,
 }

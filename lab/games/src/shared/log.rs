@@ -1,9 +1,10 @@
-//! What everybody's hands did, as changes, and the run again from them.
+//! The inputs of a run, stored as changes, and the run replayed from them.
 
-use super::game::{Game, Hands};
+use super::game::{Game, PlayerInput};
 
-/// Rules, seed and inputs of a run: all that is needed to see it again, bit for bit. Only changes
-/// are kept.
+/// Rules, seed and inputs of a run: enough to replay it bit for bit.
+///
+/// Only changes of inputs are stored, so a minute of ten bots takes some tens of kilobytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InputLog<G: Game> {
     config: G::Config,
@@ -13,25 +14,25 @@ pub struct InputLog<G: Game> {
     held: Vec<G::Input>,
 }
 
-/// From this tick on, this player's hands do this.
+/// A change of one player's input.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct InputChange<I> {
-    /// The step, counted from zero, that the input is first used in.
+    /// The first tick, counted from zero, that uses the input.
     pub tick: u64,
-    /// Whose hands: seats are counted from zero.
+    /// The player's seat, counted from zero.
     pub seat: u32,
-    /// What they do from then on.
+    /// The input from this tick on.
     pub input: I,
 }
 
 impl<G: Game> InputLog<G> {
-    /// An empty log of a run with these rules and this seed.
+    /// Returns an empty log of a run with these rules and this seed.
     pub fn new(config: G::Config, seed: u64) -> Self {
         let held = (0..G::seats(&config)).map(|_| G::Input::default()).collect();
         Self { config, seed, ticks: 0, changes: Vec::new(), held }
     }
 
-    /// A log read back from its parts; changes must be in the order of their ticks.
+    /// Returns the log with these parts. Changes must be in the order of their ticks.
     pub fn from_changes(
         config: G::Config,
         seed: u64,
@@ -45,7 +46,7 @@ impl<G: Game> InputLog<G> {
         Self { ticks, changes, ..log }
     }
 
-    /// Notes the inputs of one step.
+    /// Adds the inputs of one tick.
     pub fn record(&mut self, inputs: &[G::Input]) {
         for (seat, held) in (0..).zip(&mut self.held) {
             let input = inputs.get(seat as usize).copied().unwrap_or_default().limited();
@@ -57,27 +58,27 @@ impl<G: Game> InputLog<G> {
         self.ticks += 1;
     }
 
-    /// The rules of the run.
+    /// Returns the rules of the run.
     pub fn config(&self) -> &G::Config {
         &self.config
     }
 
-    /// The seed of the run.
+    /// Returns the seed of the run.
     pub fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// How many steps it covers.
+    /// Returns the number of ticks in the log.
     pub fn ticks(&self) -> u64 {
         self.ticks
     }
 
-    /// Every change, in the order of ticks.
+    /// Returns every change, in the order of ticks.
     pub fn changes(&self) -> &[InputChange<G::Input>] {
         &self.changes
     }
 
-    /// The run from its beginning, to be stepped through.
+    /// Returns a replay that stands at tick zero.
     pub fn replay(&self) -> Result<Replay<'_, G>, G::ConfigError> {
         let game = G::begin(&self.config, self.seed)?;
         let held = self.held.iter().map(|_| G::Input::default()).collect();
@@ -85,7 +86,7 @@ impl<G: Game> InputLog<G> {
     }
 }
 
-/// A logged run, seen again.
+/// A replay of a logged run, tick by tick.
 #[derive(Clone, Debug)]
 pub struct Replay<'a, G: Game> {
     log: &'a InputLog<G>,
@@ -95,7 +96,7 @@ pub struct Replay<'a, G: Game> {
 }
 
 impl<G: Game> Replay<'_, G> {
-    /// Plays one more tick; `false` at the end of the log.
+    /// Plays the next tick. Returns `false` at the end of the log.
     pub fn step(&mut self) -> bool {
         let tick = self.game.tick();
         if tick >= self.log.ticks {
@@ -109,19 +110,24 @@ impl<G: Game> Replay<'_, G> {
         true
     }
 
-    /// The run as it stands.
+    /// Returns the game after the last tick played.
     pub fn game(&self) -> &G {
         &self.game
     }
 
-    /// Plays to the end.
+    /// Returns the inputs of the last tick played, in the order of seats.
+    pub fn inputs(&self) -> &[G::Input] {
+        &self.held
+    }
+
+    /// Plays to the end of the log and returns the game.
     pub fn finish(mut self) -> G {
         while self.step() {}
         self.game
     }
 }
 
-/// Takes over a change; one of a seat that nobody has is passed over.
+/// Applies a change. A change for a seat that does not exist is ignored.
 fn hold<I: Copy>(held: &mut [I], change: &InputChange<I>) {
     if let Some(held) = held.get_mut(change.seat as usize) {
         *held = change.input;

@@ -1,38 +1,86 @@
-//! A run as a trace that any tool can read, and its log back from the trace.
-//!
-//! A log replays to the bit, so nothing has to be written down while a run is played:
-//! [`InputLog::to_trace`] plays it once more and writes then.
+//! A run as a trace that any tool can read, and the input log back from the trace.
 
 use fairpath::time::SharedInstant;
 use fairpath::vector::Planar;
 use fairpath_sim::trace::{InputRow, LengthUnit, Metadata, StateKind, StateRow, Trace};
 
-use super::game::{Game, Hands};
+use super::game::{Game, PlayerInput};
 use super::log::{InputChange, InputLog};
 
-impl<G: Game> InputLog<G> {
-    /// The run as a trace. The states are the truth about everything that moves, tick by tick;
-    /// whatever was put where it is and did not get there by itself begins with a break. The
-    /// inputs are the changes of everyone's hands, each at the beginning of the tick it is
-    /// first used in.
-    pub fn to_trace(&self) -> Result<Trace, G::ConfigError> {
-        let mut replay = self.replay()?;
-        let mut trace = Trace::new(self.metadata(replay.game()));
-        trace.states.extend(state_rows(replay.game()));
-        while replay.step() {
-            trace.states.extend(state_rows(replay.game()));
-        }
-        let mut sequences = vec![0; G::seats(self.config()) as usize];
-        for change in self.changes() {
-            let Some(sequence) = sequences.get_mut(change.seat as usize) else { continue };
-            trace.inputs.push(input_row::<G>(change, *sequence));
-            *sequence += 1;
-        }
-        Ok(trace)
+/// Records a run as a [`Trace`]: call [`record`](Self::record) after every tick, then
+/// [`finish`](Self::finish).
+///
+/// The states are the truth about every moving entity, tick by tick. An entity that the game placed
+/// instead of moving it begins with a break. Entities that are not players have ids above the
+/// players' (see [`Metadata::players`]). The inputs are the changes of every player's input, each
+/// at the beginning of the first tick that uses it.
+///
+/// ```
+/// use fairpath_games::shared::InputLog;
+/// use fairpath_games::tanks::{Match, Tanks, TanksConfig};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut game = Match::of_bots(TanksConfig::default(), 7)?;
+/// let mut recorder = game.recorder();
+/// for _ in 0..120 {
+///     game.step();
+///     recorder.record(game.tanks(), game.inputs());
+/// }
+/// let trace = recorder.finish();
+///
+/// let log = InputLog::<Tanks>::from_trace(TanksConfig::default(), &trace)?;
+/// assert_eq!(log.replay()?.finish().digest(), game.tanks().digest());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Recorder<G: Game> {
+    trace: Trace,
+    log: InputLog<G>,
+    first_tick: u64,
+}
+
+impl<G: Game> Recorder<G> {
+    /// Begins with the current state of `game`. Only a recording that begins at tick zero can be
+    /// replayed from its inputs.
+    pub fn new(game: &G, config: G::Config, seed: u64) -> Self {
+        let mut trace = Trace::new(metadata(game, &config, seed));
+        trace.states.extend(state_rows(game));
+        Self { trace, log: InputLog::new(config, seed), first_tick: game.tick() }
     }
 
-    /// The log of a run that was recorded from its beginning, with the rules it was played by: a
-    /// trace knows the seed, but not the rules. It reaches as far as the trace's states do.
+    /// Adds the tick that was just played with these inputs.
+    pub fn record(&mut self, game: &G, inputs: &[G::Input]) {
+        self.log.record(inputs);
+        self.trace.states.extend(state_rows(game));
+    }
+
+    /// Returns the trace.
+    pub fn finish(mut self) -> Trace {
+        let mut sequences = vec![0; G::seats(self.log.config()) as usize];
+        for change in self.log.changes() {
+            let sequence = &mut sequences[change.seat as usize];
+            self.trace.inputs.push(input_row::<G>(change, self.first_tick, *sequence));
+            *sequence += 1;
+        }
+        self.trace
+    }
+}
+
+impl<G: Game> InputLog<G> {
+    /// Returns the run as a trace. Replays the whole run; to record while playing, use
+    /// [`Recorder`].
+    pub fn to_trace(&self) -> Result<Trace, G::ConfigError> {
+        let mut replay = self.replay()?;
+        let mut recorder = Recorder::new(replay.game(), self.config().clone(), self.seed());
+        while replay.step() {
+            recorder.record(replay.game(), replay.inputs());
+        }
+        Ok(recorder.finish())
+    }
+
+    /// Returns the log of a trace that was recorded from tick zero, up to its last state. A trace
+    /// stores the seed but not the rules, so `config` must be the rules of that run.
     pub fn from_trace(config: G::Config, trace: &Trace) -> Result<Self, NotReplayable> {
         let first = trace.states.first().map_or(0, |state| state.t_us);
         if first != 0 {
@@ -43,20 +91,10 @@ impl<G: Game> InputLog<G> {
         let last = trace.states.iter().map(|state| state.t_us).max().unwrap_or(0);
         Ok(Self::from_changes(config, trace.metadata.seed, tick_at::<G>(last)?, changes))
     }
-
-    fn metadata(&self, game: &G) -> Metadata {
-        let (low, high) = game.corners();
-        Metadata {
-            length_unit: LengthUnit::GameUnits,
-            tick_rate_hz: Some(G::TICK_RATE.as_hz()),
-            players: Some(G::seats(self.config())),
-            ..Metadata::new(G::NAME, self.seed())
-        }
-        .with_world(low.to_3d(), high.to_3d())
-    }
 }
 
-fn state_rows<G: Game>(game: &G) -> impl Iterator<Item = StateRow> {
+/// Returns the current state of every moving entity as trace rows.
+pub fn state_rows<G: Game>(game: &G) -> impl Iterator<Item = StateRow> {
     let now = SharedInstant::ZERO + G::TICK_RATE.begin(game.tick().cast_signed());
     game.moving().map(move |moving| StateRow {
         life: moving.life,
@@ -65,23 +103,35 @@ fn state_rows<G: Game>(game: &G) -> impl Iterator<Item = StateRow> {
     })
 }
 
-fn input_row<G: Game>(change: &InputChange<G::Input>, sequence: u64) -> InputRow {
+fn metadata<G: Game>(game: &G, config: &G::Config, seed: u64) -> Metadata {
+    let (low, high) = game.corners();
+    Metadata {
+        length_unit: LengthUnit::GameUnits,
+        tick_rate_hz: Some(G::TICK_RATE.as_hz()),
+        players: Some(G::seats(config)),
+        ..Metadata::new(&G::title(config), seed)
+    }
+    .with_world(low.to_3d(), high.to_3d())
+}
+
+fn input_row<G: Game>(change: &InputChange<G::Input>, first_tick: u64, sequence: u64) -> InputRow {
     let [axis_0, axis_1, axis_2, axis_3] = change.input.axes();
     InputRow {
-        t_us: G::TICK_RATE.begin(change.tick.cast_signed()).as_micros(),
+        t_us: G::TICK_RATE.begin((first_tick + change.tick).cast_signed()).as_micros(),
         player: change.seat,
         entity: change.seat,
         sequence,
+        buttons: change.input.buttons(),
         axis_0,
         axis_1,
         axis_2,
         axis_3,
-        ..InputRow::default()
     }
 }
 
 fn change<G: Game>(row: &InputRow) -> Result<InputChange<G::Input>, NotReplayable> {
-    let input = G::Input::from_axes([row.axis_0, row.axis_1, row.axis_2, row.axis_3]).limited();
+    let axes = [row.axis_0, row.axis_1, row.axis_2, row.axis_3];
+    let input = G::Input::from_axes(axes, row.buttons).limited();
     Ok(InputChange { tick: tick_at::<G>(row.t_us)?, seat: row.entity, input })
 }
 
@@ -92,18 +142,18 @@ fn tick_at<G: Game>(t_us: i64) -> Result<u64, NotReplayable> {
     u64::try_from(tick).ok().filter(|_| begins_there).ok_or(NotReplayable::OffTick { t_us })
 }
 
-/// Why a trace does not say enough to see its run again.
+/// The reason why a trace cannot be replayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NotReplayable {
-    /// Its first state is not the run's first.
+    /// The first state is later than tick zero.
     BeginsLate {
-        /// When it begins.
+        /// The time of the first state.
         t_us: i64,
     },
-    /// A state or an input at an instant at which no tick begins.
+    /// A state or an input is not at the beginning of a tick.
     OffTick {
-        /// That instant.
+        /// The time of that row.
         t_us: i64,
     },
 }
@@ -113,8 +163,12 @@ impl std::error::Error for NotReplayable {}
 impl std::fmt::Display for NotReplayable {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::BeginsLate { t_us } => write!(out, "the trace begins {t_us} µs after its run"),
-            Self::OffTick { t_us } => write!(out, "no tick begins at {t_us} µs"),
+            Self::BeginsLate { t_us } => {
+                write!(out, "the trace begins at {t_us} µs; only a trace from 0 µs can be replayed")
+            }
+            Self::OffTick { t_us } => {
+                write!(out, "a row at {t_us} µs is not at the beginning of a tick; check the tick rate")
+            }
         }
     }
 }

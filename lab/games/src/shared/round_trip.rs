@@ -1,4 +1,4 @@
-//! A server in this process, and the way to it and back.
+//! A client and a server in one process with simulated links between them.
 
 use fairpath::State;
 use fairpath::converge::{Algorithm, Convergence, Drawn};
@@ -8,12 +8,12 @@ use fairpath::vector::Vec2;
 use fairpath_compensate::{Epoch, FreeRunning, HeldInput, Reply, Simulate};
 use fairpath_sim::{Link, LinkConfig};
 
-/// Two links with half the round trip each, and what a client makes of what arrives.
+/// Two links with half the round trip each, and the client's prediction from what arrives.
 ///
-/// The server free-runs: each tick it plays the newest input that has arrived, and answers with its
-/// scene. With compensation the client plays that scene on with what the server has not seen yet,
-/// and draws its own car or boat so that the eye can follow when the server knew better: a gust
-/// moves it by a round trip of wind at once.
+/// The server free-runs: each tick it plays the newest input that has arrived and replies with its
+/// scene. With compensation the client replays the inputs that the server has not seen yet on top
+/// of that scene. It draws its own car or boat with a [`Convergence`], because a gust can correct
+/// the predicted position by a whole round trip at once.
 #[derive(Debug)]
 pub struct RoundTrip<G: Simulate> {
     up: Link<(LocalInstant, G::Input)>,
@@ -29,15 +29,14 @@ pub struct RoundTrip<G: Simulate> {
     drawn_own: State<Vec2>,
 }
 
-/// How corrections of the jet car and of boats are drawn. It snaps beyond less than the way from a
-/// wall to where the next car begins, and from a gust to where it is felt.
+/// How corrections of the jet car and of boats are drawn. `snap_beyond` is less than the distance
+/// from a wall to the start position of the next car, so a respawn is not blended.
 pub const CONVERGENCE: Convergence =
     Convergence { algorithm: Algorithm::Cubic, blend: Span::from_millis(200), snap_beyond: 150.0 };
 
 impl<G: Simulate> RoundTrip<G> {
-    /// A way with this round trip, on which `input` and `scene` have arrived before. `own` is the
-    /// player's part of a scene. With compensation what is shown is played on by what the
-    /// server has not seen yet.
+    /// Returns links with this round trip. `input` and `scene` count as already received. `own`
+    /// returns the player's part of a scene.
     pub fn new(
         round_trip: Span,
         compensates: bool,
@@ -47,7 +46,7 @@ impl<G: Simulate> RoundTrip<G> {
         own: fn(&G::State) -> State<Vec2>,
     ) -> Self {
         let config = half_of(round_trip);
-        // Without jitter or loss there is nothing to draw.
+        // Without jitter or loss the links draw no random numbers.
         let dice = Random::from_seed(0);
         Self {
             up: Link::new(config.clone(), dice.fork(0)),
@@ -64,31 +63,31 @@ impl<G: Simulate> RoundTrip<G> {
         }
     }
 
-    /// Another round trip from now on; what is under way keeps its own. No longer than the one it
-    /// began with, or inputs would be forgotten before they are acknowledged.
+    /// Changes the round trip. Packets already in flight keep theirs. It must not exceed the one
+    /// passed to [`new`](Self::new): the client would drop inputs before they are acknowledged.
     pub fn set_round_trip(&mut self, round_trip: Span) {
         self.up.model_mut().reconfigure(half_of(round_trip));
         self.down.model_mut().reconfigure(half_of(round_trip));
     }
 
-    /// Whether what is shown is played on.
+    /// Turns compensation on or off.
     pub fn set_compensates(&mut self, compensates: bool) {
         self.compensates = compensates;
     }
 
-    /// What the player's screen shows: the newest scene that has arrived, played on if there is
-    /// compensation.
+    /// Returns the scene that the player's screen shows: the newest that has arrived, extrapolated
+    /// if compensation is on.
     pub fn shown(&self) -> &G::State {
         &self.shown
     }
 
-    /// The player's own part of it as it is drawn: corrections bend this, and nothing else.
+    /// Returns the player's own entity as it is drawn. Only this is smoothed.
     pub fn drawn_own(&self) -> &State<Vec2> {
         &self.drawn_own
     }
 
-    /// One tick: the input leaves, the server plays the newest that has arrived, and its scene
-    /// leaves.
+    /// Plays one tick: the client sends `input`, the server plays the newest input that has arrived
+    /// and sends its scene.
     pub fn tick(
         &mut self,
         rules: &G,
@@ -96,7 +95,7 @@ impl<G: Simulate> RoundTrip<G> {
         input: G::Input,
         server: impl FnOnce(&G::Input) -> G::State,
     ) {
-        // Nothing here is large enough to wait in a queue.
+        // The links have no rate limit, so sizes do not matter.
         const SIZE_BYTES: u32 = 0;
         let local = LocalInstant::from_micros(now.as_micros());
         self.up.send(now, SIZE_BYTES, (self.client.input(local, input.clone()), input));
@@ -110,7 +109,7 @@ impl<G: Simulate> RoundTrip<G> {
         let (acknowledged, applied) = self.hands.acknowledged();
         let reply = Reply { epoch: Epoch(1), tick: self.ticks, state, acknowledged, applied };
         self.down.send(now, SIZE_BYTES, reply);
-        // To the end of the tick that was just played, as the server has it.
+        // Predict to the end of the tick that was just played, as the server has it.
         let end = Now { local: local + tick, shared: now };
         while let Some(arrival) = self.down.poll(now) {
             self.client.accept_bending(rules, arrival.payload, end, &mut self.drawn, self.own);
@@ -125,14 +124,14 @@ impl<G: Simulate> RoundTrip<G> {
     }
 }
 
-/// One direction of a round trip.
+/// Returns the link of one direction.
 fn half_of(round_trip: Span) -> LinkConfig {
     LinkConfig::default().delay(round_trip.scaled(0.5))
 }
 
-/// How many inputs may be unacknowledged at once.
+/// Returns how many inputs can be unacknowledged at once.
 fn entries(round_trip: Span, tick_rate: TickRate) -> usize {
-    /// Beyond the round trip, for what is sent while an answer is on its way through this process.
+    /// Spare entries for inputs sent while a reply passes through this process.
     const SPARE_ENTRIES: usize = 16;
     SPARE_ENTRIES + tick_rate.running_at(round_trip).unsigned_abs() as usize
 }
@@ -153,7 +152,7 @@ mod tests {
         }
     }
 
-    /// What is shown after each tick, if tick n has input n.
+    /// Returns what is shown after each tick, if tick n has input n.
     fn shown(lag_ms: i64, compensates: bool) -> Vec<i64> {
         let round_trip = Span::from_millis(lag_ms);
         let mut way = RoundTrip::<Sum>::new(round_trip, compensates, TICK_RATE, 0, 0, |_| State::default());

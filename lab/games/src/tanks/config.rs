@@ -4,40 +4,41 @@ use std::f64::consts::FRAC_PI_4;
 
 use fairpath::time::{Span, TickRate};
 
-use super::map::{Map, MapError};
+use super::map::Map;
+use crate::shared::{OutOfRange, POSITIVE, all_within, positive_up_to};
 
 /// Sixty ticks per second; tick k begins at ⌊k·10⁶/60⌋ µs and lasts until the next one begins, to
 /// the microsecond.
 pub const TICK_RATE: TickRate = TickRate::hz(60);
-/// Tanks on both sides together. Collisions look at every pair, so this bounds a tick's cost.
+/// The most tanks of both teams together. Collision checks visit every pair, so this bounds a
+/// tick's cost.
 pub const TANKS_MAX: u32 = 64;
 /// Length of a tank, in units.
 pub const TANK_LENGTH: f64 = 6.0;
 /// Width of a tank, in units.
 pub const TANK_WIDTH: f64 = 2.8;
-/// How near to a tank's middle something round counts as touching it: 0.72 of its length, as in
-/// BZFlag.
+/// The radius of a tank against flags: 0.72 of its length, as in BZFlag.
 pub const TANK_RADIUS: f64 = 0.72 * TANK_LENGTH;
-/// How far in front of the middle a shot leaves the barrel: just outside the radius, as in BZFlag.
+/// The distance from a tank's centre at which a shot starts: just outside the radius, as in BZFlag.
 pub const MUZZLE_FRONT: f64 = TANK_RADIUS + 0.1;
 /// Half the thickness of a shot, as in BZFlag.
 pub const SHOT_RADIUS: f64 = 0.5;
-/// How near a flag is picked up, beyond the tank's own radius; BZFlag's flag radius.
+/// The radius of a flag, as in BZFlag. A tank picks a flag up when the two radii touch.
 pub const FLAG_RADIUS: f64 = 2.5;
 
 /// The rules of a match. Lengths are in units (a tank is 6 long), speeds in units per second.
 ///
-/// The defaults are BZFlag's, with its instant response: speed and turn rate follow the hands
+/// The defaults are BZFlag's, with its instant response: speed and turn rate follow the input
 /// within a tick.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TanksConfig {
-    /// How many tanks drive for red and for blue. Default 5 and 5, at most [`TANKS_MAX`] together.
-    /// One and none is a lone tank for scripted motion.
+    /// The number of tanks of red and of blue. Default 5 and 5, at most [`TANKS_MAX`] together.
+    /// `[1, 0]` is a single tank for scripted motion.
     pub tanks: [u32; 2],
-    /// Where they drive. Default: a generated map with up to 24 boxes.
+    /// The map. Default: generated with up to 24 boxes.
     pub ground: Ground,
-    /// Top speed ahead. Default 25. Much lower and shots cannot be dodged; above 60 a tank jumps
-    /// more than a third of its width per tick, and contacts get rough.
+    /// Top speed ahead. Default 25. Much lower, and tanks cannot dodge shots. At most 60: there a
+    /// tank moves more than a third of its width per tick, and collisions get coarse.
     pub speed_max: f64,
     /// Top speed in reverse. Default 12.5.
     pub reverse_speed_max: f64,
@@ -45,38 +46,39 @@ pub struct TanksConfig {
     /// units.
     pub turn_rate_max: f64,
     /// How fast the speed may change, units per second squared. Default infinite: at once. At 25 a
-    /// tank takes a second to full speed, stopping takes 12.5 units, and dead reckoning gets
-    /// easier. Zero never starts.
+    /// tank reaches full speed in a second, stops within 12.5 units, and dead reckoning gets
+    /// easier. With zero a tank never moves.
     pub acceleration_max: f64,
     /// How fast the turn rate may change, radians per second squared. Default infinite: at once.
-    /// Below about 2 a tank swings past where it wants to point.
+    /// Below about 2 a tank overshoots the direction it turns to.
     pub turn_acceleration_max: f64,
-    /// How fast shots fly. Default 100; a shot does not inherit its tank's speed.
+    /// The speed of shots. Default 100; a shot does not inherit its tank's speed.
     pub shot_speed: f64,
-    /// How far shots fly. Default 350: with the default speed that takes 3.5 s.
+    /// The range of shots. Default 350: 3.5 s of flight at the default speed.
     pub shot_range: f64,
-    /// How long after one shot the next can be fired. Default 3.5 s. Shorter than a quarter of a
+    /// The time from one shot to the next. Default 3.5 s. If it is shorter than a quarter of a
     /// shot's flight, a tank also has to wait for one of its four [shot
     /// slots](super::SHOT_SLOTS).
     pub reload: Span,
-    /// How long a destroyed tank stays away. Default 5 s, BZFlag's time to explode.
+    /// The time until a destroyed tank respawns. Default 5 s, BZFlag's time to explode.
     pub respawn_after: Span,
-    /// How long a dropped flag lies before it goes home by itself. Default 30 s. Much shorter, and
-    /// dropping it costs nothing.
+    /// The time until a dropped flag returns to its base. Default 30 s. Much shorter, and dropping
+    /// a flag costs nothing.
     pub flag_return_after: Span,
-    /// Whether shots hit their own team. Default no. Never their own tank.
+    /// Whether shots hit tanks of their own team. Default no. A shot never hits the tank that fired
+    /// it.
     pub friendly_fire: bool,
 }
 
 /// Which map to play on.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ground {
-    /// The usual field with up to this many boxes, from the match's seed.
+    /// The default field with up to this many boxes, generated from the match's seed.
     Generated {
-        /// How many; odd numbers round down, because boxes come in pairs.
+        /// The number of boxes. Odd numbers round down, because boxes come in pairs.
         boxes: usize,
     },
-    /// This one.
+    /// This map.
     Given(Map),
 }
 
@@ -101,39 +103,26 @@ impl Default for TanksConfig {
 }
 
 impl TanksConfig {
-    /// One tank on an [open field](Map::open), for [scripts](super::Script).
+    /// Returns a single tank on an [open field](Map::open), for [scripts](super::Script).
     pub fn lone_tank() -> Self {
         Self { tanks: [1, 0], ground: Ground::Given(Map::open()), ..Self::default() }
     }
 
-    pub(super) fn check(&self) -> Result<(), ConfigError> {
-        let tanks = self.tanks[0].saturating_add(self.tanks[1]);
-        if tanks > TANKS_MAX {
-            return Err(ConfigError::TooManyTanks { asked: tanks });
-        }
-        let finite = [
-            ("speed_max", self.speed_max),
-            ("reverse_speed_max", self.reverse_speed_max),
-            ("turn_rate_max", self.turn_rate_max),
-            ("shot_speed", self.shot_speed),
-            ("shot_range", self.shot_range),
-            ("reload", self.reload.as_secs_f64()),
-            ("respawn_after", self.respawn_after.as_secs_f64()),
-            ("flag_return_after", self.flag_return_after.as_secs_f64()),
-        ];
-        let limits = [
-            ("acceleration_max", self.acceleration_max),
-            ("turn_acceleration_max", self.turn_acceleration_max),
-        ];
-        let bad_finite = finite.iter().find(|(_, value)| !(value.is_finite() && *value > 0.0));
-        let bad_limit = limits.iter().find(|(_, value)| value.is_nan() || *value < 0.0);
-        match bad_finite.or(bad_limit) {
-            Some(&(knob, _)) => Err(ConfigError::NotPositive { knob }),
-            None if self.speed_max > SPEED_LIMIT || self.reverse_speed_max > self.speed_max => {
-                Err(ConfigError::TooFast)
-            }
-            None => Ok(()),
-        }
+    pub(super) fn check(&self) -> Result<(), OutOfRange> {
+        let any_limit = 0.0..=f64::INFINITY;
+        all_within(&[
+            ("tanks", f64::from(self.tanks[0]) + f64::from(self.tanks[1]), 0.0..=TANKS_MAX.into()),
+            ("speed_max", self.speed_max, positive_up_to(SPEED_LIMIT)),
+            ("reverse_speed_max", self.reverse_speed_max, positive_up_to(self.speed_max)),
+            ("turn_rate_max", self.turn_rate_max, POSITIVE),
+            ("shot_speed", self.shot_speed, POSITIVE),
+            ("shot_range", self.shot_range, POSITIVE),
+            ("reload", self.reload.as_secs_f64(), POSITIVE),
+            ("respawn_after", self.respawn_after.as_secs_f64(), POSITIVE),
+            ("flag_return_after", self.flag_return_after.as_secs_f64(), POSITIVE),
+            ("acceleration_max", self.acceleration_max, any_limit.clone()),
+            ("turn_acceleration_max", self.turn_acceleration_max, any_limit),
+        ])
     }
 
     pub(super) fn shot_life(&self) -> Span {
@@ -141,48 +130,32 @@ impl TanksConfig {
     }
 }
 
-/// Above this a tank moves more than half its width per tick and could get past a thin box unseen.
+/// Above this a tank moves more than half its width per tick and could pass a thin box between two
+/// ticks.
 const SPEED_LIMIT: f64 = 60.0;
 const _: () = assert!(SPEED_LIMIT / 60.0 < 0.5 * TANK_WIDTH);
 
-/// Why a match cannot start.
+/// The reason why a match cannot start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// More than [`TANKS_MAX`].
-    TooManyTanks {
-        /// How many were asked for.
-        asked: u32,
-    },
-    /// A knob that must be positive (and finite, unless it is a limit) is not.
-    NotPositive {
-        /// Its name.
-        knob: &'static str,
-    },
-    /// Ahead faster than 60 units per second, or reversing faster than ahead.
-    TooFast,
-    /// The bases are too crowded for all tanks to start.
+    /// A value of [`TanksConfig`] is out of range.
+    OutOfRange(OutOfRange),
+    /// The bases have no room for all tanks.
     NoRoom,
-    /// The map given cannot be played on.
-    Map(MapError),
 }
 
-impl From<MapError> for ConfigError {
-    fn from(error: MapError) -> Self {
-        Self::Map(error)
+impl From<OutOfRange> for ConfigError {
+    fn from(error: OutOfRange) -> Self {
+        Self::OutOfRange(error)
     }
 }
 
 impl std::fmt::Display for ConfigError {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::TooManyTanks { asked } => write!(out, "{asked} tanks are too many: at most {TANKS_MAX}"),
-            Self::NotPositive { knob } => write!(out, "{knob} must be positive"),
-            Self::TooFast => {
-                write!(out, "speed_max must be at most {SPEED_LIMIT} and reverse_speed_max at most speed_max")
-            }
-            Self::NoRoom => write!(out, "the bases have no room for all tanks"),
-            Self::Map(error) => error.fmt(out),
+            Self::OutOfRange(error) => error.fmt(out),
+            Self::NoRoom => write!(out, "the bases have no room for all tanks; lower `tanks`"),
         }
     }
 }
@@ -198,16 +171,15 @@ mod tests {
         let broken = |change: fn(&mut TanksConfig)| {
             let mut config = TanksConfig::default();
             change(&mut config);
-            config.check()
+            config.check().map_err(|error| error.knob)
         };
         assert_eq!(broken(|_| ()), Ok(()));
-        assert_eq!(broken(|c| c.tanks = [60, 5]), Err(ConfigError::TooManyTanks { asked: 65 }));
-        assert_eq!(broken(|c| c.shot_speed = f64::NAN), Err(ConfigError::NotPositive { knob: "shot_speed" }));
-        assert_eq!(broken(|c| c.reload = Span::ZERO), Err(ConfigError::NotPositive { knob: "reload" }));
-        assert_eq!(broken(|c| c.speed_max = 61.0), Err(ConfigError::TooFast));
-        assert_eq!(
-            broken(|c| c.acceleration_max = f64::NAN),
-            Err(ConfigError::NotPositive { knob: "acceleration_max" })
-        );
+        assert_eq!(broken(|c| c.tanks = [60, 5]), Err("tanks"));
+        assert_eq!(broken(|c| c.tanks = [u32::MAX, 5]), Err("tanks"));
+        assert_eq!(broken(|c| c.shot_speed = f64::NAN), Err("shot_speed"));
+        assert_eq!(broken(|c| c.reload = Span::ZERO), Err("reload"));
+        assert_eq!(broken(|c| c.speed_max = 61.0), Err("speed_max"));
+        assert_eq!(broken(|c| c.reverse_speed_max = 25.1), Err("reverse_speed_max"));
+        assert_eq!(broken(|c| c.acceleration_max = f64::NAN), Err("acceleration_max"));
     }
 }

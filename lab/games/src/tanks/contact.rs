@@ -1,9 +1,8 @@
-//! What happens when a tank meets a wall, a box or another tank: it slides where it can and stops
-//! where it cannot, and it is never inside anything.
+//! Collisions of a tank with walls, boxes and other tanks: the tank slides where it can, stops
+//! where it cannot, and never overlaps anything.
 //!
-//! The last part needs no cleverness: the tank was clear before the tick, so where nothing better
-//! is found to be clear, it stays. Every place that is accepted has been tested against everything
-//! around.
+//! The last part holds by construction: the tank was clear before the tick, so it stays where it is
+//! if no other place is clear. Every accepted place is tested against all obstacles.
 
 use fairpath::State;
 use fairpath::motion::Circular;
@@ -14,20 +13,21 @@ use super::geometry::Rectangle;
 use super::map::Map;
 use super::tank::{at_rest, led_by, shape_of};
 
-/// Everything one tank could run into.
+/// The obstacles around one tank.
 pub(super) struct Surroundings<'a> {
     map: &'a Map,
     others: &'a [Rectangle],
 }
 
-/// How far from a surface a push leaves the tank, in units. Far above rounding (1e-13 at 400
-/// units), so that a tank at rest against a wall is clear of it; far below anything that can be
-/// seen.
+/// The distance at which a push leaves the tank from a surface, in units. Far above rounding errors
+/// (1e-13 at 400 units), so that a tank at rest against a wall is clear of it; far below anything
+/// visible.
 const SKIN: f64 = 1e-6;
-/// Pushes per attempt: a corner takes two or three, a gap that is too narrow would take for ever.
+/// The most pushes per attempt. A corner takes two or three; a gap that is too narrow never
+/// converges.
 const PUSHES_MAX: usize = 6;
-/// What scraping leaves of the motion when the push out of a swinging corner would otherwise make
-/// the tank faster than tanks can be.
+/// The share of the motion that is tried when a push out of an obstacle would exceed the speed
+/// limit.
 const SCRAPING: f64 = 0.9;
 
 impl<'a> Surroundings<'a> {
@@ -35,10 +35,10 @@ impl<'a> Surroundings<'a> {
         Self { map, others }
     }
 
-    /// Where a tank in `from` ends up that wishes to move like `wished` for `secs`.
+    /// Returns the state after `secs` of a tank in `from` that asks to move like `wished`.
     ///
-    /// In order of preference: the wish itself, exactly; the turn with a slide; the slide without
-    /// the turn; no motion at all.
+    /// In order of preference: exactly as asked; the turn with a slide; the slide without the turn;
+    /// no motion.
     pub(super) fn allow(
         &self,
         from: &State<Vec2>,
@@ -57,13 +57,13 @@ impl<'a> Surroundings<'a> {
             .unwrap_or_else(|| at_rest(from.position, from.orientation))
     }
 
-    /// Whether a tank of this shape touches nothing.
+    /// Returns whether the shape overlaps no obstacle.
     pub(super) fn is_clear(&self, shape: &Rectangle) -> bool {
         self.map.is_clear(shape) && self.others.iter().all(|other| !shape.overlaps(other))
     }
 
-    /// The motion to `wish` with what leads into obstacles taken away, if that is possible without
-    /// becoming faster than a tank may be.
+    /// Returns the motion to `wish` without its part into obstacles, if that does not exceed the
+    /// speed limit.
     fn slide(
         &self,
         from: &State<Vec2>,
@@ -89,7 +89,7 @@ impl<'a> Surroundings<'a> {
         })
     }
 
-    /// The nearest place to `shape` that is clear, as far as a few pushes find it.
+    /// Returns a clear place near `shape`, if a few pushes find one.
     fn push_out(&self, mut shape: Rectangle) -> Option<Vec2> {
         for _ in 0..PUSHES_MAX {
             shape = self.inside_walls(shape);
@@ -109,7 +109,8 @@ impl<'a> Surroundings<'a> {
         let extent = shape.extent();
         let inside = |position: f64, extent: f64| {
             let limit = self.map.half_side() - extent;
-            // Only what is outside moves: a tank beside the wall must not creep by a skin per tick.
+            // Only a tank outside is moved: a tank beside the wall must not creep by a skin per
+            // tick.
             if position.abs() > limit { (limit - SKIN) * position.signum() } else { position }
         };
         shape.at(Vec2::new(inside(shape.centre.x, extent.x), inside(shape.centre.y, extent.y)))

@@ -1,14 +1,13 @@
-//! The two flags: at home, on a tank, or lying where a tank lost it.
+//! The two flags: at home, carried by a tank, or on the ground.
 
 use fairpath::number::EntityId;
 use fairpath::time::SharedInstant;
 use fairpath::vector::Vec2;
 use fairpath_sim::Digest;
 
-use super::digest;
-use super::tank::Team;
+use crate::shared::{Team, add_vector};
 
-/// One team's flag. The other team wants it.
+/// One team's flag.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Flag {
     pub(super) team: Team,
@@ -16,39 +15,39 @@ pub struct Flag {
     pub(super) position: Vec2,
 }
 
-/// How a flag is where it is.
+/// Whether a flag is at home, carried or dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlagPlace {
-    /// In the middle of its own base.
+    /// At the centre of its own base.
     Home,
-    /// On this tank, of the other team.
+    /// Carried by this tank of the other team.
     Carried(EntityId),
-    /// On the ground, until somebody touches it or it goes home by itself.
+    /// On the ground, until a tank touches it or its time is up.
     Dropped {
-        /// When it goes home by itself.
+        /// When it returns to its base.
         until: SharedInstant,
     },
 }
 
 impl Flag {
-    /// Whose flag it is: who loses a point if it is captured.
+    /// Returns the team that the flag belongs to.
     pub fn team(&self) -> Team {
         self.team
     }
 
-    /// How it is where it is.
+    /// Returns whether it is at home, carried or dropped.
     pub fn place(&self) -> FlagPlace {
         self.place
     }
 
-    /// Where it is.
+    /// Returns its position.
     pub fn position(&self) -> Vec2 {
         self.position
     }
 
     pub(super) fn add_to(&self, digest: &mut Digest) {
         digest.u8(self.team as u8);
-        digest::add_vector(self.position, digest);
+        add_vector(self.position, digest);
         match self.place {
             FlagPlace::Home => digest.u8(0),
             FlagPlace::Carried(tank) => digest.u8(1).u32(tank.0),

@@ -1,31 +1,33 @@
-//! A match with its drivers in their seats.
+//! A match with a driver for each tank.
 
 use fairpath::number::EntityId;
 use fairpath::random::Random;
 use fairpath::time::SharedInstant;
+use fairpath_sim::trace::Trace;
 
 use super::bot::{Bot, Temperament};
 use super::config::{ConfigError, TanksConfig};
-use super::input::{Input, InputLog};
+use super::input::Input;
 use super::map::Map;
 use super::script::Script;
 use super::view::View;
 use super::world::Tanks;
+use crate::shared::{InputLog, Recorder};
 
-/// Who drives one tank.
+/// The driver of one tank.
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "a match has a few dozen drivers, and most of them are bots")]
 pub enum Driver {
-    /// Somebody who decides from what is shown.
+    /// A bot that decides from its [`View`].
     Bot(Bot),
     /// Fixed motion for experiments.
     Script(Script),
-    /// A person, or whoever sets the input between steps.
+    /// A fixed input, set by the caller between steps: a person's, for example.
     Hands(Input),
 }
 
 impl Driver {
-    /// Whether a view shown now would be looked at; what is not looked at need not be drawn.
+    /// Returns whether the driver uses a view in this tick; otherwise none is built.
     fn is_looking(&self, now: SharedInstant) -> bool {
         match self {
             Self::Bot(bot) => bot.is_looking(now),
@@ -51,7 +53,7 @@ impl Driver {
     }
 }
 
-/// A match with its drivers in their seats.
+/// A match with a driver for each tank.
 ///
 /// ```
 /// use fairpath::number::EntityId;
@@ -71,12 +73,12 @@ pub struct Match {
     tanks: Tanks,
     drivers: Vec<Driver>,
     inputs: Vec<Input>,
-    log: Option<InputLog>,
+    log: Option<InputLog<Tanks>>,
     seed: u64,
 }
 
 impl Match {
-    /// Every tank driven by a bot, their temperaments in turn on both sides.
+    /// Returns a match of bots. Each team's bots take the temperaments in turn.
     pub fn of_bots(config: TanksConfig, seed: u64) -> Result<Self, ConfigError> {
         let mut turn = [0; 2];
         Self::new(config, seed, |tanks, id, random| {
@@ -88,19 +90,20 @@ impl Match {
         })
     }
 
-    /// Every tank driven by the same script, each with its own dice.
+    /// Returns a match in which the same script drives every tank, each with a random generator of
+    /// its own.
     pub fn of_scripts(config: TanksConfig, script: &Script, seed: u64) -> Result<Self, ConfigError> {
         Self::new(config, seed, |_, _, random| Driver::Script(script.clone().with_dice(random)))
     }
 
-    /// Asks `seat` for a driver per tank, and hands it the dice that are this driver's own.
+    /// Returns a match whose drivers `seat` returns. `seat` gets a random generator for each tank.
     pub fn new(
         config: TanksConfig,
         seed: u64,
         mut seat: impl FnMut(&Tanks, EntityId, Random) -> Driver,
     ) -> Result<Self, ConfigError> {
-        /// Keeps drivers' dice apart from the world's, which forks the same seed with small
-        /// numbers.
+        /// Keeps the drivers' random streams apart from the world's, which forks the same seed with
+        /// small numbers.
         const DRIVERS: u64 = 1 << 32;
         let tanks = Tanks::new(config, seed)?;
         let dice = Random::from_seed(seed);
@@ -113,28 +116,28 @@ impl Match {
         Ok(Self { tanks, drivers, inputs, log: None, seed })
     }
 
-    /// The same, keeping a log from here on. Only from the start is it the whole match.
+    /// Starts an input log. Only a log started at tick zero replays the match.
     #[must_use]
     pub fn with_log(mut self) -> Self {
         self.log = Some(InputLog::new(self.tanks.config().clone(), self.seed));
         self
     }
 
-    /// Puts `driver` into a tank, for whoever sat there; nothing happens if there is no such tank.
+    /// Replaces the driver of a tank. Does nothing if there is no such tank.
     pub fn seat(&mut self, tank: EntityId, driver: Driver) {
         if let Some(seat) = self.drivers.get_mut(tank.0 as usize) {
             *seat = driver;
         }
     }
 
-    /// Lets everybody look and decide, then plays one tick.
+    /// Asks every driver for its input, then plays one tick.
     pub fn step(&mut self) {
         self.step_showing(|_| ());
     }
 
-    /// The same, but `screen` may first change what a driver is shown: other tanks and shots where
-    /// dead reckoning places them, for example. It is called only for drivers who look in this
-    /// tick.
+    /// Plays one tick like [`step`](Self::step), but `screen` may first change what a driver is
+    /// shown: for example, other tanks and shots where dead reckoning places them. It is called
+    /// only for drivers that use a view in this tick.
     pub fn step_showing(&mut self, mut screen: impl FnMut(&mut View)) {
         let now = self.tanks.now();
         let map = self.tanks.map();
@@ -154,37 +157,53 @@ impl Match {
         self.tanks.step(&self.inputs);
     }
 
-    /// The match as it stands.
+    /// Returns the match.
     pub fn tanks(&self) -> &Tanks {
         &self.tanks
     }
 
-    /// What the match was made from.
+    /// Returns the seed of the match.
     pub fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// Who drives, in the order of tanks.
+    /// Returns the drivers, in the order of tanks.
     pub fn drivers(&self) -> &[Driver] {
         &self.drivers
     }
 
-    /// What everybody did in the last tick, in the order of tanks.
+    /// Returns the inputs of the last tick, in the order of tanks.
     pub fn inputs(&self) -> &[Input] {
         &self.inputs
     }
 
-    /// The log, if one is kept.
-    pub fn log(&self) -> Option<&InputLog> {
+    /// Returns the input log, if [`with_log`](Self::with_log) started one.
+    pub fn log(&self) -> Option<&InputLog<Tanks>> {
         self.log.as_ref()
+    }
+
+    /// Returns a recorder that begins with the current state.
+    pub fn recorder(&self) -> Recorder<Tanks> {
+        Recorder::new(&self.tanks, self.tanks.config().clone(), self.seed)
+    }
+
+    /// Plays `ticks` ticks and returns them as a trace.
+    pub fn record(&mut self, ticks: u64) -> Trace {
+        let mut recorder = self.recorder();
+        for _ in 0..ticks {
+            self.step();
+            recorder.record(&self.tanks, &self.inputs);
+        }
+        recorder.finish()
     }
 }
 
-/// What the [`reference_match`]'s digest must be, on every platform.
+/// The digest of [`reference_match`] on every platform.
 pub const REFERENCE_DIGEST: u64 = 0x0571_C6D5_718F_17CB;
 
-/// Three minutes of five against five, played to the end. Natively and in WebAssembly its
-/// [digest](Tanks::digest) must be [`REFERENCE_DIGEST`]: every rule and every kind of bot had a hand in it.
+/// Plays three minutes of five against five and returns the match. Natively and in WebAssembly its
+/// [digest](Tanks::digest) must be [`REFERENCE_DIGEST`]. The match exercises every rule and every
+/// kind of bot.
 pub fn reference_match() -> Match {
     const TICKS: u32 = 3 * 60 * 60;
     let Ok(mut game) = Match::of_bots(TanksConfig::default(), REFERENCE_SEED) else {

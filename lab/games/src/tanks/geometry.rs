@@ -1,34 +1,34 @@
-//! Rectangles that may stand at an angle: the shape of tanks, boxes and bases.
+//! Rectangles at any angle: the shape of tanks, boxes and bases.
 
 use fairpath::vector::{Vec2, Vector};
 
 /// A rectangle at any angle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rectangle {
-    /// Its middle.
+    /// The centre.
     pub centre: Vec2,
     /// The unit vector along its length.
     along: Vec2,
     /// Half its length and half its width.
     half: Vec2,
-    /// Half its diagonal: whatever is farther from the middle than this is outside.
+    /// Half the diagonal. Points farther from the centre are outside.
     reach: f64,
 }
 
 impl Rectangle {
-    /// A rectangle `length` long in the direction of `heading` and `width` wide.
+    /// Returns a rectangle `length` long in the direction of `heading` and `width` wide.
     pub fn new(centre: Vec2, heading: f64, length: f64, width: f64) -> Self {
         let half = Vec2::new(0.5 * length, 0.5 * width);
         Self { centre, along: Vec2::from_heading(heading), half, reach: half.length() }
     }
 
-    /// The same shape somewhere else.
+    /// Returns the rectangle moved to another centre.
     #[must_use]
     pub fn at(self, centre: Vec2) -> Self {
         Self { centre, ..self }
     }
 
-    /// The same rectangle with `margin` more on every side.
+    /// Returns the rectangle grown by `margin` on every side.
     #[must_use]
     pub fn inflated(self, margin: f64) -> Self {
         let half = self.half + Vec2::new(margin, margin);
@@ -40,7 +40,7 @@ impl Rectangle {
         self.half * 2.0
     }
 
-    /// Which way its length points, radians from +x towards +y.
+    /// Returns the direction of its length, in radians from +x towards +y.
     pub fn heading(&self) -> f64 {
         self.along.heading()
     }
@@ -50,46 +50,46 @@ impl Rectangle {
         self.reach
     }
 
-    /// Its corners, in order around it.
+    /// Returns the corners, in order around the rectangle.
     pub fn corners(&self) -> [Vec2; 4] {
         let ahead = self.along * self.half.x;
         let aside = self.along.perpendicular() * self.half.y;
         [ahead + aside, aside - ahead, -ahead - aside, ahead - aside].map(|corner| self.centre + corner)
     }
 
-    /// How far it reaches from its middle along +x and along +y.
+    /// Returns its half extents along x and y.
     pub fn extent(&self) -> Vec2 {
         let (x, y) = (self.along.x.abs(), self.along.y.abs());
         Vec2::new(x * self.half.x + y * self.half.y, y * self.half.x + x * self.half.y)
     }
 
-    /// `point` as seen from the middle, length along x.
+    /// Returns `point` in the rectangle's frame: origin at the centre, length along x.
     pub fn to_local(&self, point: Vec2) -> Vec2 {
         let offset = point - self.centre;
         Vec2::new(offset.dot(self.along), offset.dot(self.along.perpendicular()))
     }
 
-    /// Whether `point` is inside.
+    /// Returns whether `point` is inside.
     pub fn contains(&self, point: Vec2) -> bool {
         let local = self.to_local(point);
         local.x.abs() < self.half.x && local.y.abs() < self.half.y
     }
 
-    /// How much larger on every side it would have to be to reach `point`; negative inside.
+    /// Returns by how much the rectangle must grow on every side to reach `point`; negative inside.
     pub fn distance_outside(&self, point: Vec2) -> f64 {
         let local = self.to_local(point);
         (local.x.abs() - self.half.x).max(local.y.abs() - self.half.y)
     }
 
-    /// Whether the two share any area; touching is not sharing.
+    /// Returns whether the two overlap. Touching is not overlapping.
     pub fn overlaps(&self, other: &Self) -> bool {
         self.way_out_of(other).is_some()
     }
 
-    /// The shortest move that takes this out of `other`, if they share area.
+    /// Returns the shortest translation that separates this from `other`, if they overlap.
     ///
-    /// Separating axes: two convex shapes are apart exactly if they are apart along a side's
-    /// normal, and the normal along which they overlap least is the shortest way out.
+    /// Separating axis theorem: two convex shapes are apart exactly if they are apart along some
+    /// side's normal. The normal with the least overlap gives the shortest translation.
     pub fn way_out_of(&self, other: &Self) -> Option<Vec2> {
         let apart = self.centre - other.centre;
         let reach = self.reach + other.reach;
@@ -115,8 +115,8 @@ impl Rectangle {
             + self.along.perpendicular().dot(normal).abs() * self.half.y
     }
 
-    /// Where the way from `start` to `end` first enters, as a share of the way; 0 if it starts
-    /// inside.
+    /// Returns where the segment first enters the rectangle, as a share of its length; 0 if it
+    /// starts inside.
     pub fn first_hit(&self, start: Vec2, end: Vec2) -> Option<f64> {
         if self.is_far_from_segment(start, end) {
             return None;
@@ -124,8 +124,8 @@ impl Rectangle {
         self.first_hit_local(self.to_local(start), self.to_local(end))
     }
 
-    /// The same with both points already [seen from the middle](Self::to_local). They may come from
-    /// two poses of the rectangle: that makes the sweep relative to a rectangle that moves.
+    /// Returns the same for points [in the rectangle's frame](Self::to_local). The two points may
+    /// come from two poses of the rectangle, which sweeps relative to a moving rectangle.
     pub fn first_hit_local(&self, start: Vec2, end: Vec2) -> Option<f64> {
         let (mut enter, mut leave) = (0.0_f64, 1.0_f64);
         for axis in 0..Vec2::DIMENSIONS {

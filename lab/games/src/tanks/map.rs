@@ -1,7 +1,7 @@
-//! The ground a match is played on: a walled square field, boxes, and a base per team.
+//! The map of a match: a walled square field, boxes, and a base per team.
 //!
-//! Generated maps are symmetric under a half turn about the middle: what one team finds on its way,
-//! the other finds too.
+//! Generated maps are symmetric under a half turn about the middle: both teams meet the same
+//! obstacles.
 
 use std::f64::consts::PI;
 
@@ -12,7 +12,7 @@ use super::Team;
 use super::geometry::Rectangle;
 use super::roads::{CLEARANCE, Roads, is_free};
 
-/// Walls, boxes and bases. It does not change during a match.
+/// Walls, boxes and bases. A map does not change during a match.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Map {
     half_side: f64,
@@ -21,20 +21,20 @@ pub struct Map {
     roads: Roads,
 }
 
-/// Half the side of the usual field: 800 × 800 units around the origin, BZFlag's default world.
+/// Half the side of the default field: 800 × 800 units around the origin, BZFlag's default world.
 pub const HALF_SIDE: f64 = 400.0;
-/// How many boxes one map may have. Every tick looks at all of them, and finding the ways round
-/// them looks at all pairs of corners: 128 take a fraction of a second, once.
+/// The most boxes of one map. Every tick visits all of them, and building the routes round them
+/// visits all pairs of corners: 128 take a fraction of a second, once.
 pub const BOXES_MAX: usize = 128;
 /// Side of a base, as in BZFlag.
 pub const BASE_SIDE: f64 = 60.0;
-/// Room that a generated map leaves between boxes, and between a box and a wall or base: two tanks
-/// side by side pass, and a bot that keeps its distance from one box does not run into the next.
+/// The gap that a generated map leaves between boxes, and between a box and a wall or base. Two
+/// tanks pass side by side, and a bot that avoids one box does not hit the next.
 pub const GAP: f64 = 24.0;
 
 impl Map {
-    /// A square field from −`half_side` to `half_side` with these boxes, and the middles of both
-    /// bases.
+    /// Returns a square field from −`half_side` to `half_side` with these boxes and these centres
+    /// of both bases.
     pub fn new(half_side: f64, boxes: Vec<Rectangle>, bases: [Vec2; 2]) -> Result<Self, MapError> {
         if !(half_side.is_finite() && half_side >= BASE_SIDE) {
             return Err(MapError::FieldTooSmall);
@@ -58,14 +58,14 @@ impl Map {
         Ok(map)
     }
 
-    /// No boxes, walls far away and both bases 100 units from the middle: for scripted motion,
-    /// where walls should not matter. A side of 200 km takes a tank more than an hour to leave.
+    /// Returns a map for scripted motion: no boxes, both bases 100 units from the centre, and walls
+    /// so far away that a tank needs more than an hour to reach them.
     pub fn open() -> Self {
         let bases = [Vec2::new(-100.0, 0.0), Vec2::new(100.0, 0.0)].map(base_at);
         Self { half_side: 100_000.0, boxes: Vec::new(), bases, roads: Roads::default() }
     }
 
-    /// The usual field with up to `boxes` boxes; fewer where no room is found.
+    /// Returns the default field with up to `boxes` boxes; fewer if there is no room.
     pub fn generate(boxes: usize, random: &mut Random) -> Self {
         let bases = [-1.0, 1.0].map(|side| base_at(Vec2::new(side * (HALF_SIDE - BASE_SIDE), 0.0)));
         let roads = Roads::default();
@@ -79,14 +79,13 @@ impl Map {
 
     /// Adds one box and its image under the half turn.
     fn place_pair(&mut self, random: &mut Random) {
-        /// A field this empty finds room in a few tries; one that is full should not search for
-        /// ever.
+        /// A nearly empty field needs a few attempts; the limit ends the search on a full one.
         const TRIES_MAX: u32 = 64;
         for _ in 0..TRIES_MAX {
             let side = HALF_SIDE - GAP;
             let centre = Vec2::new(random.between(-side, side), random.between(-side, side));
             let heading = random.between(0.0, PI);
-            // Between a little longer than a tank and a little more than BZFlag's 60-unit boxes.
+            // From a little longer than a tank to a little longer than BZFlag's 60-unit boxes.
             let candidate =
                 Rectangle::new(centre, heading, random.between(16.0, 72.0), random.between(10.0, 36.0));
             let image = candidate.at(-centre);
@@ -99,24 +98,24 @@ impl Map {
         }
     }
 
-    /// The points to pass on a short way round the boxes that a tank can drive, the last one first;
-    /// none if the straight way is free.
+    /// Returns the waypoints of a short route round the boxes, the last one first. Empty if the
+    /// straight line is free.
     pub(super) fn way(&self, from: Vec2, to: Vec2) -> Vec<Vec2> {
         self.roads.way(&self.boxes, from, to)
     }
 
-    /// Whether the straight way from one point to the other keeps `clearance` from every box, or as
-    /// much as it has where it begins or ends beside one.
+    /// Returns whether the straight line keeps `clearance` from every box. Beside a box at either
+    /// end, the clearance at that end suffices.
     pub(super) fn is_free_way(&self, from: Vec2, to: Vec2, clearance: f64) -> bool {
         is_free(&self.boxes, from, to, clearance)
     }
 
-    /// Whether a tank can stand at `point` and turn.
+    /// Returns whether a tank has room to turn at `point`.
     pub(super) fn is_roomy(&self, point: Vec2) -> bool {
         self.boxes.iter().all(|each| !each.inflated(CLEARANCE).contains(point))
     }
 
-    /// The nearest point that leaves a tank room to the walls.
+    /// Returns the nearest point at which a tank has room to the walls.
     pub(super) fn inside(&self, point: Vec2) -> Vec2 {
         let limit = self.half_side - CLEARANCE;
         Vec2::new(point.x.clamp(-limit, limit), point.y.clamp(-limit, limit))
@@ -127,33 +126,33 @@ impl Map {
         self.half_side
     }
 
-    /// All boxes.
+    /// Returns all boxes.
     pub fn boxes(&self) -> &[Rectangle] {
         &self.boxes
     }
 
-    /// Where `team` starts and brings the other team's flag.
+    /// Returns the base of `team`: its tanks start there, and bring the other team's flag there.
     pub fn base(&self, team: Team) -> &Rectangle {
         &self.bases[team.index()]
     }
 
-    /// Whether all of `shape` is inside the field and outside every box.
+    /// Returns whether all of `shape` is inside the field and outside every box.
     pub fn is_clear(&self, shape: &Rectangle) -> bool {
         self.is_inside(shape) && self.boxes.iter().all(|each| !shape.overlaps(each))
     }
 
-    /// Whether all of `shape` is inside the walls.
+    /// Returns whether all of `shape` is inside the walls.
     pub fn is_inside(&self, shape: &Rectangle) -> bool {
         let extent = shape.extent();
         shape.centre.x.abs() + extent.x <= self.half_side && shape.centre.y.abs() + extent.y <= self.half_side
     }
 
-    /// Whether nothing stands between two points.
+    /// Returns whether no box is between two points.
     pub fn sees(&self, from: Vec2, to: Vec2) -> bool {
         self.boxes.iter().all(|each| each.first_hit(from, to).is_none())
     }
 
-    /// What the way from `start` to `end` meets first, and after which share of the way.
+    /// Returns the first obstacle from `start` to `end`, and the share of the distance before it.
     pub fn first_hit(&self, start: Vec2, end: Vec2) -> Option<(f64, Barrier)> {
         let wall = self.wall_hit(start, end).map(|share| (share, Barrier::Wall));
         let hits = self.boxes.iter().filter_map(|each| each.first_hit(start, end));
@@ -172,7 +171,7 @@ impl Map {
     }
 }
 
-/// What stops a shot that hits no tank.
+/// An obstacle that stops a shot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Barrier {
     /// The edge of the field.
@@ -181,23 +180,22 @@ pub enum Barrier {
     Box,
 }
 
-/// Why a map cannot be played on.
+/// The reason why a map is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MapError {
     /// The half side is not a finite number of at least one [base](BASE_SIDE).
     FieldTooSmall,
-    /// More than [`BOXES_MAX`].
+    /// There are more than [`BOXES_MAX`] boxes.
     TooManyBoxes,
-    /// Box `number` is not finite, or thinner than a shot flies in a tick, so that tanks could slip
-    /// through.
+    /// Box `number` is not finite, or so thin that a tank could pass it between two ticks.
     BadBox {
         /// Counted from zero.
         number: usize,
     },
-    /// A base is not a free piece of the field.
+    /// A base overlaps a box or lies outside the field.
     BaseBlocked {
-        /// Whose base.
+        /// The base's team.
         team: Team,
     },
 }
@@ -219,11 +217,11 @@ impl std::fmt::Display for MapError {
 
 impl std::error::Error for MapError {}
 
-/// A tank drives 0.4 units per tick: far below this, it could never be seen inside a box it drove
-/// through.
+/// The least thickness of a box. A tank drives 0.4 units per tick, so it cannot pass a box this
+/// thick between two ticks.
 const THICKNESS_MIN: f64 = 2.0;
 
-/// Whether [`GAP`] lies between the two.
+/// Returns whether the two are at least [`GAP`] apart.
 fn are_apart(one: &Rectangle, other: &Rectangle) -> bool {
     !one.inflated(0.5 * GAP).overlaps(&other.inflated(0.5 * GAP))
 }

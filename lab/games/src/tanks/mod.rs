@@ -1,40 +1,38 @@
-//! Tanks: two teams on a field with boxes, each after the other's flag. After BZFlag.
+//! Tanks: two teams on a field with boxes play capture the flag. Modelled on BZFlag.
 //!
-//! A tank is a rectangle that drives on circles: its driver chooses speed and turn rate, anew in
-//! every tick if need be, and between two ticks it moves exactly as
-//! [`Circular`](fairpath::motion::Circular) says. Shots fly straight. So linear and circular DR
-//! vectors fit this game, and what they miss is what the drivers decide.
+//! A tank is a rectangle that drives on circles: its driver chooses speed and turn rate in every
+//! tick, and between two ticks the tank moves exactly as [`Circular`](fairpath::motion::Circular)
+//! says. Shots fly straight. So linear and circular DR vectors fit this game, and prediction errors
+//! come only from the drivers' decisions.
 //!
 //! ```text
 //! View ──▶ Bot / Script / a person ──▶ Input ──▶ Tanks::step ──▶ tanks, shots, flags, events
 //!  ▲                                                                      │
-//!  └────────── what this player's screen shows (the truth, or not) ◀──────┘
+//!  └────────── what this player's client shows (the truth, or not) ◀──────┘
 //! ```
 //!
-//! - [`Tanks`] is the match; [`Match`] is the match with its drivers in their seats
-//! - [`Bot`] drives like a person: it decides a few times per second, from a [`View`] of what *it*
-//!   is shown
+//! - [`Tanks`] is the match; [`Match`] is the match with a driver for each tank
+//! - [`Bot`] drives like a person: it decides a few times per second, from the [`View`] that its
+//!   client shows
 //! - [`Script`] drives lines, circles and random motion for experiments
-//! - [`InputLog`] keeps a match; its [`Replay`] gives the same bits
-//! - [`Recorder`] writes a match down as a trace, for files and other tools
+//! - [`InputLog`](crate::shared::InputLog) stores a match; its replay gives the same bits
+//! - [`Match::record`] returns a match as a trace, for files and other tools
 //!
-//! Angles are radians from +x towards +y, lengths are units, a tank is 6 of them long.
+//! Angles are radians from +x towards +y. Lengths are in units; a tank is 6 units long.
 //!
 //! ## Not as in BZFlag
 //!
 //! Tanks do not jump and do not drive through each other; shots do not inherit their tank's speed;
-//! a capture costs nobody's life; a flag's own team sends it home by touching it.
+//! a capture destroys no tank; a tank sends its own team's flag home by touching it.
 
 mod bot;
 mod config;
 mod contact;
-mod digest;
 mod flag;
 mod game;
 mod geometry;
 mod input;
 mod map;
-mod record;
 mod roads;
 mod script;
 mod shot;
@@ -50,11 +48,12 @@ pub use config::{
 pub use flag::{Flag, FlagPlace};
 pub use game::{Driver, Match, REFERENCE_DIGEST, reference_match};
 pub use geometry::Rectangle;
-pub use input::{Input, InputChange, InputLog, Replay};
+pub use input::{FIRE_BUTTON, Input};
 pub use map::{BASE_SIDE, BOXES_MAX, Barrier, GAP, HALF_SIDE, Map, MapError};
-pub use record::{FIRE_BUTTON, NotReplayable, Recorder, record, state_rows};
 pub use script::{RandomScript, Script};
 pub use shot::{SHOT_SLOTS, Shot, ShotEnd};
-pub use tank::{Condition, Tank, Team};
+pub use tank::{Condition, Tank};
 pub use view::{SeenFlag, SeenShot, SeenTank, View};
-pub use world::{Event, Moving, MovingKind, Score, Tanks};
+pub use world::{Event, MovingKind, Score, Tanks};
+
+pub use crate::shared::Team;

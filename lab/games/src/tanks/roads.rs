@@ -1,28 +1,27 @@
-//! Ways round the boxes: which corners can be reached from which in a straight line, found once per
-//! map.
+//! Routes round the boxes: a visibility graph of box corners, built once per map.
 //!
-//! A shortest way among convex obstacles bends only at their corners. So the roads are the straight
-//! lines between corners, each a little away from its box, and a way is a shortest path over them
-//! (Dijkstra).
+//! A shortest path among convex obstacles bends only at their corners. So the edges of the graph
+//! are the free straight lines between corners, each corner moved a little away from its box. A
+//! route is a shortest path over them (Dijkstra).
 
 use fairpath::vector::{Vec2, Vector};
 
 use super::config::TANK_RADIUS;
 use super::geometry::Rectangle;
 
-/// How far from a box's sides the ways round it lead: a tank's radius and a little.
+/// The distance that routes keep from a box: a tank's radius and a margin.
 pub(super) const CLEARANCE: f64 = TANK_RADIUS + 2.5;
 
 /// The corners of a map's boxes and the free lines between them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Roads {
     corners: Vec<Vec2>,
-    /// For each corner, whom it reaches and how far that is.
+    /// For each corner, the corners it reaches and their distances.
     links: Vec<Vec<(usize, f64)>>,
 }
 
 impl Roads {
-    /// The roads round these boxes, in a field that reaches to `half_side`.
+    /// Returns the graph of these boxes, in a field that reaches to `half_side`.
     pub(super) fn around(boxes: &[Rectangle], half_side: f64) -> Self {
         let limit = half_side - TANK_RADIUS;
         let is_open = |corner: &Vec2| {
@@ -35,13 +34,13 @@ impl Roads {
         Self { corners, links }
     }
 
-    /// The corners to pass on the shortest way, the last one first; none if the way is free, or if
-    /// there is no way at all.
+    /// Returns the corners of the shortest route, the last one first. Empty if the straight line is
+    /// free, or if there is no route.
     pub(super) fn way(&self, boxes: &[Rectangle], from: Vec2, to: Vec2) -> Vec<Vec2> {
         if is_free(boxes, from, to, CLEARANCE) {
             return Vec::new();
         }
-        // Searched from the goal, so that following the links back from the start gives the order of
+        // The search starts at the goal, so following the links from the start gives the order of
         // travel.
         let mut search = Search::new(self.corners.len());
         for (corner, distance) in reachable(boxes, to, &self.corners) {
@@ -66,7 +65,7 @@ impl Roads {
     }
 }
 
-/// Whether the straight way from one point to the other keeps `clearance` from every box.
+/// Returns whether the straight line keeps `clearance` from every box.
 pub(super) fn is_free(boxes: &[Rectangle], from: Vec2, to: Vec2, clearance: f64) -> bool {
     boxes.iter().all(|each| {
         let kept_clear = each.inflated(clearance.min(room_beside(each, from, to)));
@@ -74,11 +73,11 @@ pub(super) fn is_free(boxes: &[Rectangle], from: Vec2, to: Vec2, clearance: f64)
     })
 }
 
-/// How far this way can keep from a box at most: one that begins or ends beside the box may not
-/// come nearer than it is there. No step in it, or a driver on the edge of a step would change
-/// plans with every look.
+/// Returns the clearance that a line from `from` to `to` can keep from a box: at most the distance
+/// at its ends. The result is continuous, or a driver at a discontinuity would change its route
+/// with every look.
 fn room_beside(each: &Rectangle, from: Vec2, to: Vec2) -> f64 {
-    /// A little less than the distance itself, or the way would begin with a hit.
+    /// A little less than the distance itself, or the line would begin with a hit.
     const SHARE: f64 = 0.98;
     let beside = each.distance_outside(from).min(each.distance_outside(to));
     (SHARE * beside).max(0.0)
@@ -91,7 +90,7 @@ fn reachable(boxes: &[Rectangle], from: Vec2, corners: &[Vec2]) -> Vec<(usize, f
         .collect()
 }
 
-/// Dijkstra's tables. Maps are small: the nearest open corner is found by looking at all.
+/// Dijkstra's tables. Maps are small, so a linear scan finds the nearest open corner.
 struct Search {
     distance: Vec<f64>,
     next: Vec<Option<usize>>,

@@ -1,7 +1,7 @@
-//! Drivers for experiments: a line, a circle, and random motion with stops.
+//! Scripted drivers for experiments: a line, a circle, and random motion with stops.
 //!
-//! Meant for an [open field](super::Map::open), where they never meet a wall. On a small one they
-//! turn round in time, so that a wall never shapes the motion, only the way.
+//! Scripts are meant for an [open field](super::Map::open), where they never meet a wall. On a
+//! smaller field they turn round before a wall, so they never slide along it.
 
 use fairpath::State;
 use fairpath::random::Random;
@@ -12,23 +12,23 @@ use fairpath::vector::{Vec2, Vector};
 use super::input::Input;
 use super::map::Map;
 
-/// How a tank is driven without looking at anybody.
+/// A driver that ignores other tanks.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Script {
-    /// Straight ahead, for ever.
+    /// Straight ahead.
     Straight {
-        /// How fast, −1 to 1.
+        /// The throttle, −1 to 1.
         throttle: f64,
     },
-    /// Round and round.
+    /// On a circle.
     Circle {
-        /// How fast, −1 to 1.
+        /// The throttle, −1 to 1.
         throttle: f64,
-        /// How tight, −1 (right) to 1 (left). At full throttle and full turn the radius is 31.8
+        /// The turn, −1 (right) to 1 (left). At full throttle and full turn the radius is 31.8
         /// units.
         turn: f64,
     },
-    /// Other speeds and turns at random times, stops among them.
+    /// Random speeds and turns that change at random times, with stops.
     Random(RandomScript),
 }
 
@@ -40,28 +40,29 @@ pub struct RandomScript {
     change_at: SharedInstant,
 }
 
-/// How long random motion keeps to one choice, on average. A second: a few changes within the
-/// longest delay that is asked about (0.8 s) now and then, none most of the time.
+/// The mean time between two changes, in seconds. At 1 s, most spans of the longest delay in the
+/// experiments (0.8 s) contain no change, and some contain a few.
 const KEPT_SECS_MEAN: f64 = 1.0;
-/// One choice in six is to stop.
+/// The chance that a choice is to stop.
 const STOP_CHANCE: f64 = 1.0 / 6.0;
-/// One in eight to reverse.
+/// The chance that a choice is to reverse.
 const REVERSE_CHANCE: f64 = 1.0 / 8.0;
-/// Scripts turn round this far from a wall: a full-speed circle has a diameter of 64 units.
+/// The distance from a wall at which scripts turn round: a full-speed circle has a diameter of 64
+/// units.
 const TURN_ROUND_WITHIN: f64 = 80.0;
 
 impl Script {
-    /// Straight on at full speed.
+    /// Straight ahead at full speed.
     pub const STRAIGHT: Self = Self::Straight { throttle: 1.0 };
     /// The tightest circle at full speed, to the left.
     pub const CIRCLE: Self = Self::Circle { throttle: 1.0, turn: 1.0 };
 
-    /// Random motion with these dice.
+    /// Returns random motion that draws from `random`.
     pub fn random(random: Random) -> Self {
         Self::Random(RandomScript { random, held: Input::IDLE, change_at: SharedInstant::ZERO })
     }
 
-    /// The same with other dice, where it has any.
+    /// Returns the script with another random generator. Scripts without one are unchanged.
     #[must_use]
     pub fn with_dice(self, random: Random) -> Self {
         match self {
@@ -70,7 +71,7 @@ impl Script {
         }
     }
 
-    /// What the hands do at `now`, driving a tank in state `own` on `map`.
+    /// Returns the input at `now` for a tank in state `own` on `map`.
     pub fn drive(&mut self, map: &Map, now: SharedInstant, own: &State<Vec2>) -> Input {
         let wish = match self {
             Self::Straight { throttle } => Input::drive(*throttle, 0.0),
@@ -97,7 +98,7 @@ impl RandomScript {
         } else if dice < STOP_CHANCE + REVERSE_CHANCE {
             -1.0
         } else {
-            // Mostly flat out, as players drive.
+            // Mostly full throttle, as players drive.
             (2.0 * self.random.unit()).clamp(0.3, 1.0)
         };
         let turn = (2.0 * self.random.normal()).clamp(-1.0, 1.0);
@@ -106,7 +107,7 @@ impl RandomScript {
     }
 }
 
-/// Whether the tank is near a wall and on its way there.
+/// Returns whether the tank is near a wall and moves towards it.
 fn is_leaving(map: &Map, own: &State<Vec2>, wish: Input) -> bool {
     let limit = map.half_side() - TURN_ROUND_WITHIN;
     let way = Vec2::from_heading(own.orientation) * wish.throttle;
@@ -114,7 +115,7 @@ fn is_leaving(map: &Map, own: &State<Vec2>, wish: Input) -> bool {
     leaves(own.position.x, way.x) || leaves(own.position.y, way.y)
 }
 
-/// The same speed, turning the shorter way to the middle of the field.
+/// Returns the same speed with a full turn towards the centre of the field.
 fn turned_round(own: &State<Vec2>, wish: Input) -> Input {
     let home = (Vec2::ZERO - own.position * wish.throttle.signum()).heading();
     let to_the_left = wrap_angle(home - own.orientation) >= 0.0;

@@ -1,4 +1,4 @@
-//! Shots: points that fly straight until they meet something or have flown far enough.
+//! Shots: points that fly straight until they hit an obstacle or reach their range.
 
 use fairpath::State;
 use fairpath::motion::Linear;
@@ -8,12 +8,12 @@ use fairpath::vector::{Vec2, Vector};
 use fairpath_sim::Digest;
 
 use super::config::{SHOT_RADIUS, TANKS_MAX};
-use super::digest;
 use super::map::Barrier;
-use super::tank::{Team, shape_of};
+use super::tank::shape_of;
+use crate::shared::{Team, add_state, add_vector};
 
-/// How many shots of one tank can be in the air: entity numbers stay small and reused, as the wire
-/// likes them. With the default rules one shot has just landed when the next is loaded.
+/// The most shots of one tank in the air. Shot ids are reused, so they stay small on the wire. With
+/// the default rules one shot ends just when the next is loaded.
 pub const SHOT_SLOTS: u32 = 4;
 
 /// A shot in the air.
@@ -33,79 +33,79 @@ pub struct Shot {
 /// What ended a shot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShotEnd {
-    /// It had flown as far as shots fly.
+    /// It reached its range.
     Spent,
-    /// It hit the ground's own.
+    /// It hit a wall or a box.
     Barrier(Barrier),
     /// It destroyed this tank.
     Tank(EntityId),
 }
 
 impl Shot {
-    /// The name of shot number `slot` of a tank: after all tanks, [`SHOT_SLOTS`] for each.
+    /// Returns the entity id of a tank's shot in `slot`: after all tanks, [`SHOT_SLOTS`] for each.
     pub(super) fn id_of(shooter: EntityId, slot: u32) -> EntityId {
         EntityId(TANKS_MAX + shooter.0 * SHOT_SLOTS + slot)
     }
 
-    /// Its name in a session. Names are reused; [`life`](Self::life) tells one use from the next.
+    /// Returns its entity id. Ids are reused; [`life`](Self::life) tells one use from the next.
     pub fn id(&self) -> EntityId {
         self.id
     }
 
-    /// Which shot of its name this is, counted from zero.
+    /// Returns which use of its id this is, counted from zero.
     pub fn life(&self) -> u16 {
         self.life
     }
 
-    /// Who fired it.
+    /// Returns the tank that fired it.
     pub fn shooter(&self) -> EntityId {
         self.shooter
     }
 
-    /// The shooter's team.
+    /// Returns the shooter's team.
     pub fn team(&self) -> Team {
         self.team
     }
 
-    /// When it left the barrel.
+    /// Returns when it left the barrel.
     pub fn fired_at(&self) -> SharedInstant {
         self.fired_at
     }
 
-    /// Where it is and how it flies, at the end of the last tick.
+    /// Returns position and motion at the end of the last tick.
     pub fn state(&self) -> State<Vec2> {
         self.state
     }
 
-    /// Whether it was fired in the tick that just ended: its name means another shot than before.
+    /// Returns whether it was fired in the tick that just ended.
     pub fn is_new(&self) -> bool {
         self.is_new
     }
 
-    /// Where it is `now`: always computed from the barrel, so that a linear DR vector and the shot
-    /// agree.
+    /// Returns the position at `now`, always computed from the muzzle, so that a linear DR vector
+    /// and the shot agree.
     pub(super) fn position_at(&self, now: SharedInstant) -> Vec2 {
         self.motion.position + self.motion.velocity * (now - self.fired_at).as_secs_f64()
     }
 
     pub(super) fn add_to(&self, digest: &mut Digest) {
         digest.u32(self.id.0).u16(self.life).u32(self.shooter.0).u8(self.team as u8);
-        digest::add_vector(self.motion.position, digest);
-        digest::add_vector(self.motion.velocity, digest);
+        add_vector(self.motion.position, digest);
+        add_vector(self.motion.velocity, digest);
         digest.i64(self.fired_at.as_micros()).i64(self.ends_at.as_micros());
-        digest::add_state(&self.state, digest);
+        add_state(&self.state, digest);
         digest.bool(self.is_new);
     }
 }
 
-/// After which share of the tick a shot that flies from `start` to `end` hits a tank that drives
-/// from `before` to `after`.
+/// Returns the share of the tick after which a shot that flies from `start` to `end` hits a tank
+/// that drives from `before` to `after`.
 ///
-/// Both ends are seen from the tank as it is at that end, so a shot cannot pass between two ticks
-/// of a moving tank. The tank counts as larger by the shot's radius.
+/// Both end points are taken relative to the tank's pose at that end, so a shot cannot pass a
+/// moving tank between two ticks. The tank counts as larger by the shot's radius.
 pub(super) fn hits_tank(start: Vec2, end: Vec2, before: &State<Vec2>, after: &State<Vec2>) -> Option<f64> {
     let shape = shape_of(after).inflated(SHOT_RADIUS);
-    // A tank moves less than a unit per tick: whoever is this far away is not hit.
+    // A tank moves less than a unit per tick, so a tank this far away is not hit.
     let reach = shape.reach() + 1.0 + start.distance(end);
     if start.distance(shape.centre) > reach {
         return None;

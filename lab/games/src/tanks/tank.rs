@@ -9,39 +9,11 @@ use fairpath_sim::Digest;
 
 use super::config::{TANK_LENGTH, TANK_WIDTH, TanksConfig};
 use super::contact::Surroundings;
-use super::digest;
 use super::geometry::Rectangle;
 use super::input::Input;
+use crate::shared::{Team, add_state};
 
-/// One of the two sides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Team {
-    /// Starts at negative x.
-    Red,
-    /// Starts at positive x.
-    Blue,
-}
-
-impl Team {
-    /// Both, in order.
-    pub const BOTH: [Self; 2] = [Self::Red, Self::Blue];
-
-    /// The other side.
-    #[must_use]
-    pub const fn other(self) -> Self {
-        match self {
-            Self::Red => Self::Blue,
-            Self::Blue => Self::Red,
-        }
-    }
-
-    /// 0 or 1.
-    pub const fn index(self) -> usize {
-        self as usize
-    }
-}
-
-/// A tank and its driver's record.
+/// A tank and its score.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tank {
     pub(super) id: EntityId,
@@ -49,7 +21,8 @@ pub struct Tank {
     pub(super) life: u16,
     pub(super) state: State<Vec2>,
     pub(super) input: Input,
-    /// Speed along the heading at the end of the last tick, from which acceleration limits count.
+    /// Speed along the heading at the end of the last tick. Acceleration limits apply to changes of
+    /// it.
     pub(super) speed: f64,
     pub(super) condition: Condition,
     pub(super) reloaded_at: SharedInstant,
@@ -60,19 +33,19 @@ pub struct Tank {
 /// Whether a tank is in play.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// It was put where it is in the tick that just ended: a new life begins.
+    /// The game placed it in the tick that just ended: a new life begins.
     Spawned,
     /// It drives.
     Driving,
-    /// It is destroyed, stands in nobody's way, and comes back at that instant or soon after.
+    /// It is destroyed, does not collide, and respawns at that instant or soon after.
     Wrecked {
-        /// When it may come back.
+        /// The earliest respawn.
         until: SharedInstant,
     },
 }
 
 impl Tank {
-    /// A wreck that is due to be put on the field.
+    /// Returns a wreck that is due to be put on the field.
     pub(super) fn waiting(id: EntityId, team: Team) -> Self {
         Self {
             id,
@@ -88,33 +61,32 @@ impl Tank {
         }
     }
 
-    /// Its name in a session; tanks are numbered from zero.
+    /// Returns its entity id; tanks are numbered from zero.
     pub fn id(&self) -> EntityId {
         self.id
     }
 
-    /// Whom it drives for.
+    /// Returns its team.
     pub fn team(&self) -> Team {
         self.team
     }
 
-    /// Which of its lives this is, counted from zero; it changes when the tank is put back on the
-    /// field.
+    /// Returns which of its lives this is, counted from zero. It increases at every respawn.
     pub fn life(&self) -> u16 {
         self.life
     }
 
-    /// Where it is and how it moves, at the end of the last tick. A wreck stays where it was hit.
+    /// Returns position and motion at the end of the last tick. A wreck stays where it was hit.
     ///
-    /// Velocity, turn rate and acceleration are those of the input that led here: driving freely,
-    /// they are the tank's circular motion, and as long as the hands stay still, a circular DR
-    /// vector cut from this state follows the tank exactly. While it scrapes along something,
-    /// the velocity is the slide's.
+    /// Velocity, turn rate and acceleration follow from the last input. While the tank drives
+    /// freely they are its circular motion, and as long as the input does not change, a circular DR
+    /// vector of this state follows the tank exactly. While the tank slides along an obstacle, the
+    /// velocity is that of the slide.
     pub fn state(&self) -> State<Vec2> {
         self.state
     }
 
-    /// The same as its owner would report it; nothing for a wreck.
+    /// Returns the state as an observation for its owner's session; `None` for a wreck.
     pub fn observation(&self) -> Option<Observation<Vec2>> {
         match self.condition {
             Condition::Spawned => Some(Observation::Jumped(self.state)),
@@ -123,42 +95,42 @@ impl Tank {
         }
     }
 
-    /// Whether it is in play.
+    /// Returns whether the tank has just spawned, drives or is a wreck.
     pub fn condition(&self) -> Condition {
         self.condition
     }
 
-    /// Whether it is on the field.
+    /// Returns whether it is on the field.
     pub fn is_alive(&self) -> bool {
         !matches!(self.condition, Condition::Wrecked { .. })
     }
 
-    /// What its driver did in the last tick.
+    /// Returns its driver's input in the last tick.
     pub fn input(&self) -> Input {
         self.input
     }
 
-    /// When its next shot is loaded.
+    /// Returns when its next shot is loaded.
     pub fn reloaded_at(&self) -> SharedInstant {
         self.reloaded_at
     }
 
-    /// How many tanks of the other team it destroyed.
+    /// Returns how many tanks of the other team it destroyed.
     pub fn kills(&self) -> u32 {
         self.kills
     }
 
-    /// How often it was destroyed.
+    /// Returns how often it was destroyed.
     pub fn deaths(&self) -> u32 {
         self.deaths
     }
 
-    /// The ground it covers.
+    /// Returns its rectangle on the ground.
     pub fn shape(&self) -> Rectangle {
         shape_of(&self.state)
     }
 
-    /// Moves for one tick as its input says and its surroundings allow.
+    /// Moves the tank for one tick: as its input asks, as far as its surroundings allow.
     pub(super) fn drive(&mut self, config: &TanksConfig, surroundings: &Surroundings<'_>, secs: f64) {
         let wished = self.wished_motion(config, secs);
         self.state = surroundings.allow(&self.state, &wished, config.speed_max, secs);
@@ -166,7 +138,8 @@ impl Tank {
         self.condition = Condition::Driving;
     }
 
-    /// The circular motion the driver asks for, within the limits of speed and acceleration.
+    /// Returns the circular motion that the input asks for, within the limits of speed and
+    /// acceleration.
     fn wished_motion(&self, config: &TanksConfig, secs: f64) -> Circular<Vec2> {
         let speed_max = if self.input.throttle < 0.0 { config.reverse_speed_max } else { config.speed_max };
         let speed = self.input.throttle * speed_max;
@@ -183,7 +156,7 @@ impl Tank {
 
     pub(super) fn add_to(&self, digest: &mut Digest) {
         digest.u32(self.id.0).u8(self.team as u8).u16(self.life);
-        digest::add_state(&self.state, digest);
+        add_state(&self.state, digest);
         digest.f64(self.speed).f64(self.input.throttle).f64(self.input.turn).bool(self.input.fire);
         match self.condition {
             Condition::Spawned => digest.u8(0),
@@ -194,22 +167,22 @@ impl Tank {
     }
 }
 
-/// The ground a tank in `state` covers.
+/// Returns the rectangle of a tank in `state`.
 pub(super) fn shape_of(state: &State<Vec2>) -> Rectangle {
     Rectangle::new(state.position, state.orientation, TANK_LENGTH, TANK_WIDTH)
 }
 
-/// Where `motion` leads after `secs`.
+/// Returns the state after `secs` of `motion`.
 pub(super) fn led_by(motion: &Circular<Vec2>, secs: f64) -> State<Vec2> {
     Motion::Circular(*motion).state_at(secs)
 }
 
-/// A tank at rest.
+/// Returns a tank at rest.
 pub(super) fn at_rest(position: Vec2, heading: f64) -> State<Vec2> {
     State { position, ..State::default() }.with_heading(heading, 0.0)
 }
 
-/// As near to `wish` as `change_max` away from `from` allows.
+/// Moves `from` towards `wish` by at most `change_max`.
 fn towards(from: f64, wish: f64, change_max: f64) -> f64 {
     // An infinite limit must give the wish itself, not the wish as rounded by a sum.
     if (wish - from).abs() <= change_max { wish } else { from + change_max * (wish - from).signum() }

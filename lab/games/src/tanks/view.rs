@@ -1,8 +1,8 @@
-//! What one player is shown. A bot decides from this and from nothing else.
+//! What one player is shown. A bot decides from this view only.
 //!
-//! [`Tanks::look`] fills it with the truth. On a real screen the others are where dead reckoning
-//! places them: put those positions into the view, and the bot aims at what it sees, and misses
-//! what was elsewhere.
+//! [`Tanks::look`] fills it with the truth. On a real client, other tanks are where dead reckoning
+//! places them. Put those positions into the view, and the bot aims at them and misses tanks that
+//! were elsewhere.
 
 use fairpath::State;
 use fairpath::number::EntityId;
@@ -10,27 +10,27 @@ use fairpath::time::SharedInstant;
 use fairpath::vector::Vec2;
 
 use super::flag::FlagPlace;
-use super::tank::Team;
 use super::world::Tanks;
+use crate::shared::Team;
 
-/// What one player is shown. Like BZFlag's radar it shows the whole field.
+/// What one player is shown: the whole field, like BZFlag's radar.
 #[derive(Clone, Debug, PartialEq)]
 pub struct View {
-    /// The time on this player's screen.
+    /// The time on this player's client.
     pub now: SharedInstant,
-    /// Which tank is the player's own.
+    /// The player's own tank.
     pub me: EntityId,
-    /// Whom the player drives for.
+    /// The player's team.
     pub team: Team,
-    /// Which of its lives the own tank lives.
+    /// The life of the own tank.
     pub life: u16,
     /// Whether the own tank is on the field.
     pub is_alive: bool,
-    /// The own tank: its owner knows the truth.
+    /// The own tank's true state: its owner knows it.
     pub own: State<Vec2>,
     /// When the next shot is loaded.
     pub reloaded_at: SharedInstant,
-    /// The living others.
+    /// The other living tanks.
     pub tanks: Vec<SeenTank>,
     /// The shots in the air.
     pub shots: Vec<SeenShot>,
@@ -38,66 +38,66 @@ pub struct View {
     pub flags: [SeenFlag; 2],
 }
 
-/// Another tank, as it is shown.
+/// Another tank, as the client shows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SeenTank {
-    /// Which tank.
+    /// The tank.
     pub id: EntityId,
-    /// Whom it drives for.
+    /// Its team.
     pub team: Team,
-    /// Where it is shown, and how it is shown to move.
+    /// Its shown position and motion.
     pub state: State<Vec2>,
 }
 
-/// A shot, as it is shown.
+/// A shot, as the client shows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SeenShot {
-    /// The shot's name.
+    /// The shot's entity id.
     pub id: EntityId,
-    /// Who fired it.
+    /// The tank that fired it.
     pub shooter: EntityId,
     /// The shooter's team.
     pub team: Team,
-    /// When it was first in the air.
+    /// When it was fired.
     pub fired_at: SharedInstant,
-    /// Where it is shown, and how it is shown to fly.
+    /// Its shown position and motion.
     pub state: State<Vec2>,
 }
 
-/// A flag, as it is shown.
+/// A flag, as the client shows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SeenFlag {
-    /// How it is where it is.
+    /// Whether it is at home, carried or dropped.
     pub place: FlagPlace,
-    /// Where it is shown.
+    /// Its shown position.
     pub position: Vec2,
 }
 
 impl View {
-    /// Whether the player's tank carries the other team's flag.
+    /// Returns whether the player's tank carries the other team's flag.
     pub fn is_carrying(&self) -> bool {
         self.flag(self.team.other()).place == FlagPlace::Carried(self.me)
     }
 
-    /// A team's flag.
+    /// Returns the flag of `team`.
     pub fn flag(&self, team: Team) -> &SeenFlag {
         &self.flags[team.index()]
     }
 
-    /// The tank of that name, if it is shown.
+    /// Returns the other tank with that id, if it is shown.
     pub fn tank(&self, id: EntityId) -> Option<&SeenTank> {
         self.tanks.iter().find(|tank| tank.id == id)
     }
 
-    /// The tanks of the other team.
+    /// Returns the tanks of the other team.
     pub fn foes(&self) -> impl Iterator<Item = &SeenTank> {
         self.tanks.iter().filter(|tank| tank.team != self.team)
     }
 }
 
 impl Tanks {
-    /// The truth, as the driver of tank `me` would see it on a screen without delay. Nothing if
-    /// there is no such tank.
+    /// Returns the truth, as a client without delay would show it to the driver of tank `me`.
+    /// Returns `None` if there is no such tank.
     pub fn look(&self, me: EntityId) -> Option<View> {
         let own = self.tank(me)?;
         let others = self.tanks().iter().filter(|tank| tank.id() != me && tank.is_alive());

@@ -1,4 +1,4 @@
-//! The match itself: what happens in one tick.
+//! The state of a match, and one tick of it.
 
 use std::f64::consts::FRAC_PI_2;
 
@@ -6,26 +6,28 @@ use fairpath::State;
 use fairpath::motion::Linear;
 use fairpath::number::EntityId;
 use fairpath::random::Random;
-use fairpath::time::SharedInstant;
+use fairpath::time::{SharedInstant, TickRate};
 use fairpath::vector::{Vec2, Vector};
 use fairpath_sim::Digest;
 
-use super::config::{ConfigError, FLAG_RADIUS, Ground, MUZZLE_FRONT, TANK_RADIUS, TICK_RATE, TanksConfig};
+use super::config::{
+    ConfigError, FLAG_RADIUS, Ground, MUZZLE_FRONT, TANK_RADIUS, TANKS_MAX, TICK_RATE, TanksConfig,
+};
 use super::contact::Surroundings;
-use super::digest;
 use super::flag::{Flag, FlagPlace};
 use super::geometry::Rectangle;
 use super::input::Input;
 use super::map::{BASE_SIDE, Map};
 use super::shot::{SHOT_SLOTS, Shot, ShotEnd, hits_tank};
-use super::tank::{Condition, Tank, Team, at_rest, shape_of};
+use super::tank::{Condition, Tank, at_rest, shape_of};
+use crate::shared::{Game, Moving, PlayerInput, Team, add_random};
 
-/// A match: the whole state, and nothing outside it.
+/// The whole state of a match.
 ///
 /// [`step`](Self::step) plays one tick. The same rules, seed and inputs give the same bits. Between
 /// steps every accessor shows the world as it is at [`now`](Self::now); [`events`](Self::events)
-/// tells what happened on the way there.
-#[derive(Clone, Debug)]
+/// lists what happened in the last tick.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Tanks {
     config: TanksConfig,
     map: Map,
@@ -33,50 +35,49 @@ pub struct Tanks {
     tick: u64,
     tanks: Vec<Tank>,
     shots: Vec<Shot>,
-    /// The life of the last shot of each name, in the order of names; before the first, the one
-    /// before zero.
+    /// The life of the last shot of each shot id, in the order of ids. `u16::MAX` before the first.
     shot_lives: Vec<u16>,
     flags: [Flag; 2],
     scores: [Score; 2],
     events: Vec<Event>,
 }
 
-/// What a team has achieved.
+/// A team's score.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Score {
-    /// How often it brought home the other team's flag.
+    /// Captures of the other team's flag.
     pub captures: u32,
-    /// How many of the other team's tanks it destroyed.
+    /// Tanks of the other team destroyed.
     pub kills: u32,
 }
 
-/// Something that happened during the last tick.
+/// An event of the last tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
-    /// A tank was put on the field and begins this life.
+    /// A tank spawned.
     Spawned {
-        /// Which tank.
+        /// The tank.
         tank: EntityId,
         /// Which of its lives.
         life: u16,
     },
     /// A shot left a barrel, at the beginning of the tick.
     Fired {
-        /// Who fired.
+        /// The tank that fired.
         tank: EntityId,
-        /// The shot's name.
+        /// The shot's entity id.
         shot: EntityId,
-        /// Which use of that name.
+        /// The shot's life: which use of that id.
         life: u16,
     },
-    /// A shot is over.
+    /// A shot ended.
     ShotEnded {
-        /// The shot's name.
+        /// The shot's entity id.
         shot: EntityId,
-        /// Which use of that name.
+        /// The shot's life: which use of that id.
         life: u16,
-        /// Where.
+        /// Where it ended.
         position: Vec2,
         /// What ended it.
         end: ShotEnd,
@@ -85,41 +86,41 @@ pub enum Event {
     Killed {
         /// Which tank.
         tank: EntityId,
-        /// Whose shot it was.
+        /// The tank that fired the shot.
         by: EntityId,
     },
     /// A tank took the other team's flag.
     FlagTaken {
-        /// Whose flag.
+        /// The flag's team.
         flag: Team,
-        /// Who took it.
+        /// The tank that took it.
         by: EntityId,
     },
     /// A flag fell to the ground.
     FlagDropped {
-        /// Whose flag.
+        /// The flag's team.
         flag: Team,
         /// Where it lies.
         position: Vec2,
     },
     /// A flag is home again without having been captured.
     FlagReturned {
-        /// Whose flag.
+        /// The flag's team.
         flag: Team,
-        /// Who touched it; nobody if it had lain long enough.
+        /// The tank that touched it; `None` if the flag returned after its time on the ground.
         by: Option<EntityId>,
     },
     /// A tank brought the other team's flag to its own base; the flag is home again.
     Captured {
-        /// Whose flag.
+        /// The flag's team.
         flag: Team,
-        /// Who brought it.
+        /// The tank that brought it.
         by: EntityId,
     },
 }
 
 impl Tanks {
-    /// A match about to begin: every tank on its base, both flags at home, the time zero.
+    /// Returns a match at tick zero: every tank on its base, both flags at home.
     pub fn new(config: TanksConfig, seed: u64) -> Result<Self, ConfigError> {
         config.check()?;
         let seeded = Random::from_seed(seed);
@@ -127,10 +128,10 @@ impl Tanks {
             Ground::Generated { boxes } => Map::generate(*boxes, &mut seeded.fork(0)),
             Ground::Given(map) => map.clone(),
         };
-        let teams = [(Team::Red, config.tanks[0]), (Team::Blue, config.tanks[1])];
-        let drivers = teams.into_iter().flat_map(|(team, tanks)| (0..tanks).map(move |_| team));
-        let tanks: Vec<Tank> =
-            (0..).zip(drivers).map(|(number, team)| Tank::waiting(EntityId(number), team)).collect();
+        let tanks: Vec<Tank> = (0..)
+            .zip(Team::of_players(config.tanks))
+            .map(|(number, team)| Tank::waiting(EntityId(number), team))
+            .collect();
         let flags =
             Team::BOTH.map(|team| Flag { team, place: FlagPlace::Home, position: map.base(team).centre });
         let mut game = Self {
@@ -149,7 +150,8 @@ impl Tanks {
         Ok(game)
     }
 
-    /// Plays one tick. `inputs` are in the order of tanks; whoever has none takes the hands off.
+    /// Plays one tick. `inputs` are in the order of tanks; a missing input counts as
+    /// [`Input::IDLE`].
     pub fn step(&mut self, inputs: &[Input]) {
         let begin = self.now();
         let end = at_tick(self.tick + 1);
@@ -164,80 +166,79 @@ impl Tanks {
         self.tick += 1;
     }
 
-    /// How many ticks have been played.
+    /// Returns the number of ticks played.
     pub fn tick(&self) -> u64 {
         self.tick
     }
 
-    /// The instant that everything is shown at.
+    /// Returns the time at the end of the last tick.
     pub fn now(&self) -> SharedInstant {
         at_tick(self.tick)
     }
 
-    /// The rules.
+    /// Returns the rules.
     pub fn config(&self) -> &TanksConfig {
         &self.config
     }
 
-    /// The ground.
+    /// Returns the map.
     pub fn map(&self) -> &Map {
         &self.map
     }
 
-    /// All tanks, wrecks too, in the order of their names: tank n is [`EntityId`]`(n)`, red first.
+    /// Returns all tanks, wrecks included, in the order of their ids: tank n is [`EntityId`]`(n)`,
+    /// red first.
     pub fn tanks(&self) -> &[Tank] {
         &self.tanks
     }
 
-    /// The tank of that name.
+    /// Returns the tank with that id.
     pub fn tank(&self, id: EntityId) -> Option<&Tank> {
         self.tanks.get(id.0 as usize)
     }
 
-    /// All shots in the air, in the order they were fired.
+    /// Returns all shots in the air, in the order they were fired.
     pub fn shots(&self) -> &[Shot] {
         &self.shots
     }
 
-    /// A team's flag.
+    /// Returns a team's flag.
     pub fn flag(&self, team: Team) -> &Flag {
         &self.flags[team.index()]
     }
 
-    /// What a team has achieved.
+    /// Returns a team's score.
     pub fn score(&self, team: Team) -> Score {
         self.scores[team.index()]
     }
 
-    /// What happened during the last tick, in order.
+    /// Returns the events of the last tick, in order.
     pub fn events(&self) -> &[Event] {
         &self.events
     }
 
-    /// Everything that moves, for a recorder: living tanks, then shots.
-    pub fn moving(&self) -> impl Iterator<Item = Moving> {
+    /// Returns every moving entity and its kind: living tanks, then shots.
+    pub fn moving(&self) -> impl Iterator<Item = (MovingKind, Moving)> {
         let tanks = self.tanks.iter().filter(|tank| tank.is_alive()).map(|tank| Moving {
             id: tank.id,
             life: tank.life,
-            kind: MovingKind::Tank,
             has_jumped: tank.condition == Condition::Spawned,
             state: tank.state,
         });
         let shots = self.shots.iter().map(|shot| Moving {
             id: shot.id,
             life: shot.life,
-            kind: MovingKind::Shot,
             has_jumped: shot.is_new,
             state: shot.state,
         });
-        tanks.chain(shots)
+        tanks.map(|tank| (MovingKind::Tank, tank)).chain(shots.map(|shot| (MovingKind::Shot, shot)))
     }
 
-    /// One number for the whole state: equal after equal runs, on every platform.
+    /// Returns a digest of the whole state: equal after equal runs, on every platform.
     pub fn digest(&self) -> u64 {
         let mut digest = Digest::new();
         digest.u64(self.tick);
-        digest::add_random(&self.random, &mut digest);
+        add_random(&self.random, &mut digest);
         digest.u64(self.tanks.len() as u64);
         self.tanks.iter().for_each(|tank| tank.add_to(&mut digest));
         digest.u64(self.shots.len() as u64);
@@ -253,7 +254,8 @@ impl Tanks {
     }
 
     fn line_up(&mut self) -> Result<(), ConfigError> {
-        /// Tries per tank: a base has room for some sixty tanks, of which each covers a small part.
+        /// Attempts per tank. A base has room for some sixty tanks, and each covers a small part of
+        /// it.
         const TRIES_MAX: u32 = 4_096;
         for number in 0..self.tanks.len() {
             let has_room = (0..TRIES_MAX).any(|_| {
@@ -286,7 +288,8 @@ impl Tanks {
             let life = &mut self.shot_lives[(id.0 - Shot::id_of(EntityId(0), 0).0) as usize];
             *life = life.wrapping_add(1);
             let ahead = Vec2::from_heading(tank.state.orientation);
-            // A barrel that pokes into a box must not shoot from inside it: start at the box's side.
+            // A shot must not start inside a box that the barrel reaches into: start it at the
+            // box's side.
             let barrel = ahead * MUZZLE_FRONT;
             let muzzle = self.map.first_hit(tank.state.position, tank.state.position + barrel);
             let position = tank.state.position + barrel * muzzle.map_or(1.0, |(share, _)| share);
@@ -306,8 +309,8 @@ impl Tanks {
         }
     }
 
-    /// One after the other, each against where the others are by then: no two can end up in one
-    /// place.
+    /// Moves the tanks one after the other, each against the current positions of the others, so no
+    /// two overlap.
     fn drive(&mut self, secs: f64) {
         let mut others = Vec::with_capacity(self.tanks.len());
         for number in 0..self.tanks.len() {
@@ -321,8 +324,7 @@ impl Tanks {
         }
     }
 
-    /// The ground covered by all living tanks but one, as far as they are near enough to matter in
-    /// a tick.
+    /// Returns the rectangles of the other living tanks that are near enough to matter in one tick.
     fn shapes_but(&self, number: usize) -> impl Iterator<Item = Rectangle> {
         let position = self.tanks[number].state.position;
         let others = self.tanks.iter().enumerate().filter(move |(other, _)| *other != number);
@@ -353,7 +355,7 @@ impl Tanks {
         self.shots = shots;
     }
 
-    /// Where and why a shot ends during this tick, if it does.
+    /// Returns where and why a shot ends in this tick, if it does.
     fn first_on_its_way(
         &self,
         shot: &Shot,
@@ -440,7 +442,7 @@ impl Tanks {
         }
     }
 
-    /// The first living tank of `team` that touches `flag`.
+    /// Returns the first living tank of `team` that touches `flag`.
     fn first_touching(&self, flag: Team, team: Team) -> Option<EntityId> {
         let position = self.flags[flag.index()].position;
         let touches = |tank: &&Tank| {
@@ -461,7 +463,7 @@ impl Tanks {
     }
 
     fn respawn(&mut self, now: SharedInstant) {
-        /// Tries per tank and tick; who finds no room tries again in the next one.
+        /// Attempts per tank and tick. A tank that finds no room tries again in the next tick.
         const TRIES_MAX: u32 = 8;
         for number in 0..self.tanks.len() {
             let Condition::Wrecked { until } = self.tanks[number].condition else { continue };
@@ -481,7 +483,7 @@ impl Tanks {
         }
     }
 
-    /// Puts a tank there if it is clear.
+    /// Places a tank if there is room. Returns whether there was.
     fn put(&mut self, number: usize, spot: State<Vec2>) -> bool {
         let others: Vec<Rectangle> =
             self.tanks.iter().filter(|tank| tank.is_alive()).map(Tank::shape).collect();
@@ -501,8 +503,8 @@ impl Tanks {
         self.facing_the_foe(team, self.map.base(team).centre + offset)
     }
 
-    /// Anywhere nearer to the own base than to the other one. At most as far from the own base as
-    /// the other base is: on a field far larger than the game, that keeps the game together.
+    /// Draws a place nearer to the own base than to the other one, and at most as far from the own
+    /// base as the other base is. On a very large field that keeps the tanks together.
     fn spot_in_own_half(&mut self, team: Team) -> State<Vec2> {
         let (own, other) = (self.map.base(team).centre, self.map.base(team.other()).centre);
         let reach = own.distance(other).min(self.map.half_side());
@@ -519,7 +521,7 @@ impl Tanks {
         at_rest(position, heading)
     }
 
-    /// Whether no living foe is so near that it could not miss.
+    /// Returns whether no living foe is within [`SAFE_DISTANCE`].
     fn is_safe(&self, number: usize, position: Vec2) -> bool {
         let team = self.tanks[number].team;
         let mut foes = self.tanks.iter().filter(|tank| tank.is_alive() && tank.team != team);
@@ -527,33 +529,59 @@ impl Tanks {
     }
 }
 
-/// Room around a tank that is put on the field: it can turn at once.
+/// Free space around a tank that spawns, so that it can turn at once.
 const ELBOW_ROOM: f64 = 1.5;
-/// How far from a foe a tank comes back: a shot takes half a second to get there.
+/// The least distance from a foe at which a tank respawns: a shot takes half a second for it.
 const SAFE_DISTANCE: f64 = 50.0;
 
-/// One moving thing at the end of a tick, as a recorder writes it down.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Moving {
-    /// Its name.
-    pub id: EntityId,
-    /// Which of its lives.
-    pub life: u16,
-    /// What it is.
-    pub kind: MovingKind,
-    /// Whether it was put where it is, and did not get there by moving: this life began in this
-    /// tick.
-    pub has_jumped: bool,
-    /// Position, velocity, acceleration, heading and turn rate.
-    pub state: State<Vec2>,
+impl Game for Tanks {
+    type Config = TanksConfig;
+    type Input = Input;
+    type ConfigError = ConfigError;
+
+    const NAME: &'static str = "tanks";
+    const TICK_RATE: TickRate = TICK_RATE;
+
+    fn begin(config: &TanksConfig, seed: u64) -> Result<Self, ConfigError> {
+        Self::new(config.clone(), seed)
+    }
+
+    fn seats(config: &TanksConfig) -> u32 {
+        config.tanks[0].saturating_add(config.tanks[1]).min(TANKS_MAX)
+    }
+
+    fn advance(&mut self, inputs: &[Input]) {
+        self.step(inputs);
+    }
+
+    fn tick(&self) -> u64 {
+        self.tick
+    }
+
+    fn moving(&self) -> impl Iterator<Item = Moving> {
+        self.moving().map(|(_, moving)| moving)
+    }
+
+    fn corners(&self) -> (Vec2, Vec2) {
+        let corner = Vec2::new(self.map.half_side(), self.map.half_side());
+        (-corner, corner)
+    }
+
+    fn title(config: &TanksConfig) -> String {
+        let [red, blue] = config.tanks;
+        match config.ground {
+            Ground::Generated { boxes } => format!("tanks: {red} against {blue} on up to {boxes} boxes"),
+            Ground::Given(_) => format!("tanks: {red} against {blue} on a given map"),
+        }
+    }
 }
 
-/// What a moving thing is.
+/// The kind of a moving entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MovingKind {
-    /// A tank: best dead-reckoned on a circle.
+    /// A tank: circular motion predicts it best.
     Tank,
-    /// A shot: flies straight.
+    /// A shot: it moves in a straight line.
     Shot,
 }
 

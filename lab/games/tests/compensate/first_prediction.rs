@@ -1,4 +1,4 @@
-//! Goal: in fixed ticks, with inputs sent redundantly and nobody else meddling, the state first
+//! Goal: in fixed ticks, with inputs sent redundantly and no other influence, the state first
 //! predicted for a tick is the server's state of that tick, bit for bit, whenever the inputs it
 //! rests on arrived in time. Method: whole sessions over links of any delay, jitter, loss up to 30
 //! % and reordering; every first prediction is kept and compared.
@@ -109,9 +109,9 @@ fn a_meddler_is_noticed() {
         calls: std::cell::Cell<u64>,
     }
     impl Simulate for Windy {
-        type State = jet_car::Scene;
+        type State = jet_car::JetCarScene;
         type Input = jet_car::Input;
-        fn step(&self, scene: &mut jet_car::Scene, input: &jet_car::Input, ticks: u32) {
+        fn step(&self, scene: &mut jet_car::JetCarScene, input: &jet_car::Input, ticks: u32) {
             scene.step(&self.rules, *input, ticks);
             self.calls.set(self.calls.get() + 1);
             if self.calls.get().is_multiple_of(97) {

@@ -15,7 +15,7 @@ use fairpath::random::Random;
 use fairpath::time::{LocalInstant, SharedInstant, Span};
 use fairpath::vector::Vector;
 use fairpath_compensate::{ENTRIES_DEFAULT, Epoch, FreeRunning, HeldInput, Prototype, Reply};
-use fairpath_games::jet_car::{Input, JetCarConfig, Scene, TICK_RATE};
+use fairpath_games::jet_car::{Input, JetCarConfig, JetCarScene, TICK_RATE};
 use fairpath_sim::{Link, LinkConfig};
 
 const TICK: Span = Span::from_millis(10);
@@ -24,9 +24,9 @@ const HELD_TICKS: u64 = 30;
 
 /// What was predicted, by the instant it was predicted for, and what the server had then.
 struct Run {
-    predicted: BTreeMap<SharedInstant, Scene>,
-    prototype: BTreeMap<SharedInstant, Scene>,
-    truth: BTreeMap<SharedInstant, Scene>,
+    predicted: BTreeMap<SharedInstant, JetCarScene>,
+    prototype: BTreeMap<SharedInstant, JetCarScene>,
+    truth: BTreeMap<SharedInstant, JetCarScene>,
     replayed_max: u64,
 }
 
@@ -37,9 +37,9 @@ fn run(one_way: Span, jitter: Span, seed: u64) -> Run {
     let config = LinkConfig::default().delay(one_way).jitter_uniform(jitter);
     let dice = Random::from_seed(seed);
     let mut up: Link<(LocalInstant, Input)> = Link::new(config.clone(), dice.fork(0));
-    let mut down: Link<Reply<Scene>> = Link::new(config, dice.fork(1));
+    let mut down: Link<Reply<JetCarScene>> = Link::new(config, dice.fork(1));
     let mut choice = dice.fork(2);
-    let mut server = Scene::new(&rules);
+    let mut server = JetCarScene::new(&rules);
     let mut seat = HeldInput::new(Input::IDLE);
     let mut client = FreeRunning::<JetCarConfig>::new(server.clone(), TICK_RATE, ENTRIES_DEFAULT);
     let mut first = Prototype::<JetCarConfig>::new(server.clone(), TICK_RATE, ENTRIES_DEFAULT);
@@ -87,7 +87,7 @@ fn run(one_way: Span, jitter: Span, seed: u64) -> Run {
 impl Run {
     /// How far off places and velocities were, at worst and on average, once the first answers were
     /// there.
-    fn errors(&self, predicted: &BTreeMap<SharedInstant, Scene>) -> [Vec<f64>; 2] {
+    fn errors(&self, predicted: &BTreeMap<SharedInstant, JetCarScene>) -> [Vec<f64>; 2] {
         let settled = predicted.range(SharedInstant::from_millis(4_000)..);
         let both = settled.filter_map(|(at, predicted)| Some((predicted.car, self.truth.get(at)?.car)));
         let (places, speeds) = both

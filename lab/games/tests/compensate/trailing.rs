@@ -6,7 +6,7 @@ use fairpath::random::Random;
 use fairpath::time::{SharedInstant, Span};
 use fairpath_compensate::TrailingStates;
 use fairpath_games::sailing::{Input, Sailing, SailingConfig, TICK_RATE, Wind};
-use fairpath_games::shared::{Game, Seats};
+use fairpath_games::shared::{Game, WholeGame};
 use fairpath_sim::{Link, LinkConfig};
 
 use super::steer;
@@ -14,14 +14,14 @@ use super::steer;
 #[test]
 fn two_machines_agree_on_the_whole_race() {
     let config = SailingConfig { wind: Wind::random(), ..SailingConfig::default() };
-    let seats = Seats::<Sailing>::of(&config);
+    let seats = WholeGame::<Sailing>::of(&config);
     let start = Sailing::begin(&config, 3).expect("sound rules");
     let link = LinkConfig::default().delay(Span::from_millis(100)).jitter_uniform(Span::from_millis(90));
     let dice = Random::from_seed(8);
     // Each commands a seat of its own, at once at home and late on the other machine.
     let mut machines: Vec<_> = (0..2u32)
         .map(|seat| {
-            let trails = TrailingStates::<Seats<Sailing>, Input>::new(start.clone(), &[0, 5, 20]);
+            let trails = TrailingStates::<WholeGame<Sailing>, Input>::new(start.clone(), &[0, 5, 20]);
             let way: Link<(u64, Input)> = Link::new(link.clone(), dice.fork(u64::from(seat)));
             (trails, way, dice.fork(10 + u64::from(seat)), Input::IDLE)
         })

@@ -1,11 +1,11 @@
 //! Goal: bots play like people, each temperament in its own way. Method: whole matches over several
-//! seeds, counted from outside, from what anybody could see.
+//! seeds, counted from outside, from observable events.
 
 use fairpath::number::EntityId;
 use fairpath::random::Random;
 use fairpath::vector::{Vec2, Vector};
 use fairpath_games::ethereal::{
-    Bot, EtherealConfig, Event, Ground, Input, Keys, Map, Match, PlayStatistics, PlayerFrame, Seat,
+    Bot, Driver, EtherealConfig, Event, Ground, Input, Keys, Map, Match, PlayStatistics, PlayerFrame,
     Temperament,
 };
 
@@ -56,7 +56,7 @@ fn no_bot_stays_in_one_place() {
     }
 }
 
-/// What one temperament did, as anybody could see it.
+/// The observable actions of one temperament.
 #[derive(Clone, Copy, Debug, Default)]
 struct Habits {
     alive: f64,
@@ -76,13 +76,13 @@ fn habits() -> [Habits; 4] {
         for _ in 0..60 * 180 {
             game.step();
             let frames: Vec<PlayerFrame> = game.ethereal().frames().collect();
-            for (frame, seat) in frames.iter().zip(game.seats()) {
+            for (frame, seat) in frames.iter().zip(game.drivers()) {
                 let kind = seat.temperament().expect("all bots");
                 habits[kind as usize].watch(frame, &frames, game.ethereal().map());
             }
             for event in game.ethereal().events() {
                 if let Event::PickedUp { player, .. } = event {
-                    let kind = game.seats()[player.0 as usize].temperament().expect("all bots");
+                    let kind = game.drivers()[player.0 as usize].temperament().expect("all bots");
                     habits[kind as usize].picked_up += 1.0;
                 }
             }
@@ -172,8 +172,8 @@ fn a_bot_aims_at_what_it_is_shown() {
     for seed in 0..10 {
         let config = EtherealConfig { players: [1, 1], ground: ground.clone(), ..EtherealConfig::default() };
         let mut game = Match::new(config, seed, |_, id, dice| match id {
-            EntityId(0) => Seat::bot(Bot::new(Temperament::Raider, Random::from_seed(0), dice)),
-            _ => Seat::Hands(Input::IDLE),
+            EntityId(0) => Driver::bot(Bot::new(Temperament::Raider, Random::from_seed(0), dice)),
+            _ => Driver::Hands(Input::IDLE),
         })
         .expect("sound rules");
         for _ in 0..60 * 10 {
@@ -226,7 +226,7 @@ fn hands_are_still_between_looks() {
 #[test]
 fn a_person_can_take_over() {
     let mut game = bots(1);
-    game.seat(EntityId(2), Seat::Hands(Input::new(Keys::DOWN, Vec2::ZERO)));
+    game.seat(EntityId(2), Driver::Hands(Input::new(Keys::DOWN, Vec2::ZERO)));
     for _ in 0..6 {
         game.step();
     }

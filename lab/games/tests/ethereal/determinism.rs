@@ -57,7 +57,7 @@ fn any_number_can_play() {
 #[test]
 fn all_temperaments_are_at_the_table_and_have_their_own_dice() {
     let mut game = bots(2);
-    let seated: Vec<_> = game.seats().iter().filter_map(|seat| seat.temperament()).collect();
+    let seated: Vec<_> = game.drivers().iter().filter_map(|seat| seat.temperament()).collect();
     assert!(Temperament::ALL.iter().all(|each| seated.iter().filter(|seat| *seat == each).count() == 2));
     for _ in 0..120 {
         game.step();

@@ -1,5 +1,5 @@
 //! Goal: keys move players as the rules say, and walls stop them. Method: single players, then
-//! anybody's hands.
+//! any input.
 
 use fairpath::random::Random;
 use fairpath::vector::{Vec2, Vector};
@@ -93,7 +93,7 @@ fn anybodys_hands_keep_the_rules() {
     });
 }
 
-/// A predictor that knows the keys needs nothing else: nobody blocks anybody.
+/// A predictor that knows the keys needs nothing else: players do not collide.
 #[test]
 fn the_game_moves_players_as_the_body_alone_says() {
     let mut game = super::bots(9);

@@ -1,5 +1,5 @@
-//! Goal: whoever knows the keys knows the way. Method: bots play; from any tick on, keys that stay
-//! as they are lead a prediction where the game itself leads the player, walls and all.
+//! Goal: a predictor that knows the keys knows the path. Method: bots play; from any tick on, keys
+//! that stay as they are lead a prediction where the game itself leads the player, walls and all.
 
 use fairpath::random::Random;
 use fairpath::vector::{Vec2, Vector};

@@ -5,8 +5,8 @@ use fairpath::number::EntityId;
 use fairpath::random::Random;
 use fairpath::vector::{Vec2, Vector};
 use fairpath_games::ethereal::{
-    Difference, Ethereal, EtherealConfig, Ground, Input, Keys, Map, Match, PlayerFrame, Recording,
-    ReplayError, SNAPSHOT_TICKS, Seat, Team, XmlProblem,
+    Difference, Driver, Ethereal, EtherealConfig, Ground, Input, Keys, Map, Match, PlayerFrame, Recording,
+    ReplayError, SNAPSHOT_TICKS, Team, XmlProblem,
 };
 use fairpath_laws::{law, proptest::prelude::*};
 
@@ -55,13 +55,13 @@ fn everybody_is_looked_at_every_five_seconds() {
 fn any_hands_survive_the_trip() {
     law!((any::<u64>(), 1u32..400), |(seed, ticks)| {
         let config = EtherealConfig { players: [2, 1], ..EtherealConfig::default() };
-        let mut game = Match::new(config, seed, |_, _, _| Seat::Hands(Input::IDLE)).expect("sound rules");
+        let mut game = Match::new(config, seed, |_, _, _| Driver::Hands(Input::IDLE)).expect("sound rules");
         game = game.with_recording();
         let (mut random, mut inputs) = (Random::from_seed(seed), Vec::new());
         for _ in 0..ticks {
             random_inputs(game.ethereal(), &mut random, &mut inputs);
             for (number, input) in (0..).zip(&inputs) {
-                game.seat(EntityId(number), Seat::Hands(*input));
+                game.seat(EntityId(number), Driver::Hands(*input));
             }
             game.step();
         }
@@ -92,7 +92,7 @@ fn frames_are_those_of_the_match() {
         .expect("as recorded");
     assert_eq!(ticks, 1_501);
 
-    // Keys, births and deaths alone give the same motion, because nobody blocks anybody.
+    // Keys, births and deaths alone give the same motion, because players do not collide.
     let map = game.ethereal().map();
     recording.retrace(map, |tick, frames| {
         for (frame, played) in frames.iter().zip(&played[tick as usize]) {
@@ -123,7 +123,7 @@ fn a_recording_that_was_tampered_with_is_found_out() {
     let is = |error: Option<ReplayError>, what: Difference| matches!(error, Some(ReplayError::Desync(desync)) if desync.difference == what);
     assert!(is(desync_of(&xml.replacen("<Seed>3<", "<Seed>4<", 1)), Difference::Birth));
     assert!(is(desync_of(&xml.replacen("<H>100<", "<H>99<", 1)), Difference::Snapshot));
-    let death = xml.find("<De>").expect("somebody died");
+    let death = xml.find("<De>").expect("a player died");
     let later = format!(
         "{}<De>59999</De>{}",
         &xml[..death],
@@ -214,32 +214,35 @@ fn complaints_name_the_line_and_the_trouble() {
         assert_ne!(text, FOREIGN, "{from} is there");
         Recording::from_xml(text.as_bytes()).expect_err("broken").to_string()
     };
-    assert_eq!(complaint("<Ui>7</Ui>", "<Ui>seven</Ui>"), "line 4: Ui is not a number that fits");
-    assert_eq!(complaint("<X> -256</X>", "<X> NaN</X>"), "line 8: X is not a number that fits");
-    assert_eq!(complaint("<Alignment>1<", "<Alignment>2<"), "line 13: Alignment is not a number that fits");
-    assert_eq!(complaint("<Sy>4</Sy>\n", ""), "line 12: <Alignment> where Sy should come");
-    assert_eq!(complaint("<T>3757</T>", "<T>37</T>"), "line 28: T is earlier than the one before");
-    assert_eq!(complaint("<T>3774</T>", "<T>99999999999999</T>"), "line 32: T is not a number that fits");
+    assert_eq!(complaint("<Ui>7</Ui>", "<Ui>seven</Ui>"), "line 4: Ui is not a number in its range");
+    assert_eq!(complaint("<X> -256</X>", "<X> NaN</X>"), "line 8: X is not a number in its range");
+    assert_eq!(
+        complaint("<Alignment>1<", "<Alignment>2<"),
+        "line 13: Alignment is not a number in its range"
+    );
+    assert_eq!(complaint("<Sy>4</Sy>\n", ""), "line 12: found <Alignment>, expected Sy");
+    assert_eq!(complaint("<T>3757</T>", "<T>37</T>"), "line 28: T is earlier than the time before it");
+    assert_eq!(complaint("<T>3774</T>", "<T>99999999999999</T>"), "line 32: T is not a number in its range");
     assert_eq!(
         complaint("<Is>", "<Is lag=\"1\">"),
-        "line 16: attributes, CDATA and document types are not read"
+        "line 16: attributes, CDATA and document types are not supported; remove them"
     );
-    assert_eq!(complaint("</Us>\n", ""), "line 37: the file ends where Us should come");
-    assert_eq!(complaint("</Us>", "</Us><Us/>"), "line 37: <Us/> where the end of the file should come");
+    assert_eq!(complaint("</Us>\n", ""), "line 37: the file ends, expected Us");
+    assert_eq!(complaint("</Us>", "</Us><Us/>"), "line 37: found <Us/>, expected the end of the file");
     let longer = FOREIGN.replace("Unnamed", &"x".repeat(100));
     assert_eq!(
         Recording::from_xml(longer.as_bytes()).expect_err("long").to_string(),
-        "line 5: N is too long"
+        "line 5: N is longer than 64 bytes"
     );
     assert_eq!(
         Recording::from_xml(b"<Map>\xff</Map>").expect_err("bytes").to_string(),
-        "line 1: not UTF-8 text"
+        "line 1: the file is not UTF-8 text"
     );
 
     let (recording, _) = recorded(bots(1), 1);
     let rules = recording.to_xml().replacen("<Damage>7<", "<Damage>0<", 1);
     let error = Recording::from_xml(rules.as_bytes()).expect_err("harmless shots").to_string();
-    assert!(error.ends_with("damage must be positive"), "{error}");
+    assert!(error.ends_with("damage must be at least 1"), "{error}");
 }
 
 #[test]

@@ -49,7 +49,7 @@ fn a_pack_helps_whoever_needs_it_and_comes_back() {
     }
     assert!(game.players()[0].body().position.x > pack.x, "it walked over it");
 
-    // An ammunition pack, and somebody who has fired.
+    // An ammunition pack, and a player that has fired.
     let mut game = on_map(&["ra.b"], [1, 0]);
     for _ in 0..60 {
         game.step(&[Input::new(Keys::FIRE, Vec2::new(0.0, 900.0))]);
@@ -92,7 +92,7 @@ fn the_first_team_at_the_limit_wins_and_all_start_again() {
             match event {
                 Event::Died { player, by, .. } => {
                     let team = |id: &EntityId| ethereal.player(*id).expect("plays").team();
-                    assert_ne!(team(player), team(by), "nobody shoots friends");
+                    assert_ne!(team(player), team(by), "shots never hit friends");
                     points[team(by).index()] += 1;
                 }
                 Event::RoundWon { team } => is_won = Some(*team),

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use fairpath::random::Random;
 use fairpath::time::Span;
-use fairpath_games::jet_car::{Bot, Input, JetCarConfig, Scene, Skill};
+use fairpath_games::jet_car::{Bot, Input, JetCarConfig, JetCarScene, Skill};
 
 use super::game;
 
@@ -13,7 +13,7 @@ const SEEDS: std::ops::Range<u64> = 100..108;
 
 /// How a run ends with this round trip: the bot sees what the server was half of it ago, and is
 /// obeyed the other half later.
-fn play(config: JetCarConfig, skill: Skill, seed: u64, rtt_ms: usize) -> Scene {
+fn play(config: JetCarConfig, skill: Skill, seed: u64, rtt_ms: usize) -> JetCarScene {
     let mut server = game(config, seed);
     let mut bot = Bot::new(skill, Random::from_seed(seed).fork(1 << 32));
     let mut up = VecDeque::from(vec![Input::IDLE; rtt_ms / 20]);

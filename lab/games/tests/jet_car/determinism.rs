@@ -2,7 +2,7 @@
 //! trace and back, pin a golden digest.
 
 use fairpath::random::Random;
-use fairpath_games::jet_car::{Input, JetCar, JetCarConfig, REFERENCE_DIGEST, Run, reference_digest};
+use fairpath_games::jet_car::{Input, JetCar, JetCarConfig, JetCarRun, REFERENCE_DIGEST, reference_digest};
 use fairpath_games::shared::{InputLog, NotReplayable};
 use fairpath_laws::{law, proptest::prelude::*};
 
@@ -18,7 +18,7 @@ fn the_reference_runs_are_pinned() {
 #[test]
 fn two_runs_of_one_seed_agree_and_others_do_not() {
     let play = |seed: u64| {
-        let mut run = Run::of_bot(JetCarConfig::windy(), seed).expect("sound rules");
+        let mut run = JetCarRun::of_bot(JetCarConfig::windy(), seed).expect("sound rules");
         for _ in 0..2_000 {
             run.step();
         }
@@ -30,7 +30,7 @@ fn two_runs_of_one_seed_agree_and_others_do_not() {
 
 #[test]
 fn a_log_replays_to_the_same_bits_even_through_a_trace() {
-    let mut run = Run::of_bot(JetCarConfig::windy(), 3).expect("sound rules");
+    let mut run = JetCarRun::of_bot(JetCarConfig::windy(), 3).expect("sound rules");
     for _ in 0..3_000 {
         run.step();
     }

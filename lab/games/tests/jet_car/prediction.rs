@@ -1,4 +1,4 @@
-//! Goal: whoever has the scene and the inputs has the future, but for the server's dice. Method:
+//! Goal: scene and inputs determine the future, except for the server's random events. Method:
 //! play the scene beside the game, from random moments, with random hands.
 
 use fairpath::random::Random;

@@ -4,9 +4,9 @@
 use fairpath::random::Random;
 use fairpath::vector::{Vec2, Vector};
 use fairpath_games::jet_car::{
-    Event, Gust, Input, JetCarConfig, OBSTRUCTIONS_MAX, Obstruction, Pace, Scene, Size,
+    Event, Gust, Input, JetCarConfig, JetCarScene, OBSTRUCTIONS_MAX, Obstruction, Pace, Size,
 };
-use fairpath_games::shared::Hands;
+use fairpath_games::shared::PlayerInput;
 use fairpath_laws::{law, proptest::prelude::*};
 
 use super::{game, random_input};
@@ -16,7 +16,7 @@ const RULES: fn() -> JetCarConfig = JetCarConfig::default;
 #[test]
 fn a_tick_moves_first_and_then_changes_the_velocity() {
     let rules = RULES();
-    let mut scene = Scene::new(&rules);
+    let mut scene = JetCarScene::new(&rules);
     let start = rules.start();
     scene.step(&rules, Input::new(1.0, 0.0), 1);
     // V += U/10 with U = 40, after P += V·Δt with V = 0.
@@ -30,9 +30,9 @@ fn a_tick_moves_first_and_then_changes_the_velocity() {
     assert_eq!(scene.gust, None);
 }
 
-fn with_one(above: f64) -> (JetCarConfig, Scene) {
+fn with_one(above: f64) -> (JetCarConfig, JetCarScene) {
     let rules = RULES();
-    let mut scene = Scene::new(&rules);
+    let mut scene = JetCarScene::new(&rules);
     let position = rules.start() - Vec2::new(0.0, above);
     scene.obstructions.push(Obstruction { number: 1, size: Size::Small, pace: Pace::Fast, position });
     (rules, scene)
@@ -70,7 +70,7 @@ fn walls_destroy_the_car_and_the_third_time_is_the_last() {
         assert_eq!((destroyed, run.scene().lives), (3, 0));
         let over = run.scene().clone();
         run.step(Input::new(direction, 0.0), 500);
-        assert_eq!(Scene { tick: over.tick, ..run.scene().clone() }, over, "over is over");
+        assert_eq!(JetCarScene { tick: over.tick, ..run.scene().clone() }, over, "over is over");
     }
 }
 
@@ -123,7 +123,7 @@ fn hands_are_limited_once_and_for_all() {
         let input = Input::new(right, down).limited();
         prop_assert!(input.right.abs() <= 1.0 && input.down.abs() <= 1.0);
         prop_assert_eq!(input.limited(), input);
-        prop_assert_eq!(Input::from_axes(input.axes()), input);
+        prop_assert_eq!(Input::from_axes(input.axes(), 0), input);
         Ok(())
     });
 }

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use fairpath::random::Random;
-use fairpath_games::race::{InputLog, Preset, REFERENCE_DIGEST, Race, RaceConfig, Track, reference_digest};
+use fairpath_games::race::{Course, Preset, REFERENCE_DIGEST, Race, RaceConfig, Track, reference_digest};
+use fairpath_games::shared::InputLog;
 use fairpath_laws::{law, proptest::prelude::*};
 
 use super::{bots, random_inputs, tracks};
@@ -41,8 +42,9 @@ fn a_log_replays_to_the_same_bits() {
     let log = heat.log().expect("asked for");
     assert_eq!(&log.replay().expect("sound rules").finish(), heat.race());
 
-    // And from its parts, as somebody who read it from a file would have it.
-    let read = InputLog::from_changes(Arc::clone(&track), *log.config(), log.ticks(), log.changes().to_vec());
+    // And from its parts, as read from a file.
+    let changes = log.changes().to_vec();
+    let read = InputLog::<Race>::from_changes(log.config().clone(), log.seed(), log.ticks(), changes);
     assert_eq!(&read, log);
     assert_eq!(read.replay().expect("sound rules").finish().digest(), heat.race().digest());
 }
@@ -66,7 +68,8 @@ fn any_hands_replay() {
     let track = Arc::new(Track::preset(Preset::Harbour));
     law!((any::<u64>(), 1u32..400), |(seed, ticks)| {
         let mut race = Race::new(Arc::clone(&track), RaceConfig::default()).expect("sound rules");
-        let mut log = InputLog::new(Arc::clone(&track), RaceConfig::default());
+        let course = Course { track: Arc::clone(&track), config: RaceConfig::default() };
+        let mut log = InputLog::<Race>::new(course, 0);
         let mut random = Random::from_seed(seed);
         let mut inputs = Vec::new();
         for _ in 0..ticks {

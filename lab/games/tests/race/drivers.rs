@@ -1,4 +1,4 @@
-//! Goal: everybody gets round everywhere, each in their own way. Method: heats on many roads, and
+//! Goal: every bot completes every track in its own style. Method: heats on many roads, and
 //! measured lines.
 
 use std::sync::Arc;
@@ -7,8 +7,8 @@ use fairpath::number::EntityId;
 use fairpath::random::Random;
 use fairpath::vector::Vector;
 use fairpath_games::race::{
-    CAR_RADIUS, CarModel, Heat, Input, Lap, LapDice, Plan, Preset, RaceConfig, RaceEvent, Seat, Shape, Style,
-    Track, record_laps,
+    CAR_RADIUS, CarModel, Driver, DrivingPlan, Heat, Input, Lap, LapDice, Preset, RaceConfig, RaceEvent,
+    Shape, Style, Track, record_laps,
 };
 
 use super::{bots, random_inputs, tracks};
@@ -56,17 +56,17 @@ fn a_bot_gets_going_from_anywhere() {
         for style in Style::ALL {
             let config = RaceConfig { cars: 1, laps: None, ..RaceConfig::default() };
             let mut heat =
-                Heat::new(Arc::clone(&track), config, |_| Seat::Hands(Input::IDLE)).expect("sound rules");
+                Heat::new(Arc::clone(&track), config, |_| Driver::Hands(Input::IDLE)).expect("sound rules");
             let mut random = Random::from_seed(seed);
             let mut hands = Vec::new();
             for _ in 0..60 * 12 {
                 random_inputs(1, &mut random, &mut hands);
-                heat.seat(EntityId(0), Seat::Hands(hands[0]));
+                heat.seat(EntityId(0), Driver::Hands(hands[0]));
                 heat.step();
             }
-            let plan = Arc::new(Plan::new(&track, &config.car, style));
+            let plan = Arc::new(DrivingPlan::new(&track, &config.car, style));
             let bot = fairpath_games::race::Bot::new(plan, config.car, random);
-            heat.seat(EntityId(0), Seat::Bot(bot));
+            heat.seat(EntityId(0), Driver::Bot(bot));
             let distance = |heat: &Heat| heat.race().distance(EntityId(0)).expect("car 0");
             let wanted = distance(&heat) + 300.0;
             let begun = heat.race().tick();
@@ -155,9 +155,9 @@ fn mistakes_are_made_and_survived() {
         }
     }
     let [smooth, _, careful, hasty] = crashes;
-    assert!(crashes.iter().sum::<u32>() > 3, "nobody ever errs: {crashes:?}");
+    assert!(crashes.iter().sum::<u32>() > 3, "bots make no mistakes: {crashes:?}");
     assert!(hasty > smooth && hasty > careful, "{crashes:?}");
-    assert!(crashes.iter().all(|crashes| *crashes < 100), "nobody drives by wall: {crashes:?}");
+    assert!(crashes.iter().all(|crashes| *crashes < 100), "bots crash too often: {crashes:?}");
     let laps: Vec<u32> = heat.race().cars().iter().map(fairpath_games::race::Car::laps_done).collect();
     assert!(laps.iter().all(|laps| *laps >= 10), "{laps:?} laps in ten minutes");
 }
@@ -167,7 +167,7 @@ fn plans_keep_to_the_road_and_to_the_tyres() {
     let car = CarModel::default();
     for track in tracks(8) {
         for style in Style::ALL {
-            let plan = Plan::new(&track, &car, style);
+            let plan = DrivingPlan::new(&track, &car, style);
             assert_eq!(plan.style(), style);
             for place in plan.places() {
                 let limited = track.limited(place, CAR_RADIUS);
@@ -185,7 +185,7 @@ fn plans_keep_to_the_road_and_to_the_tyres() {
     }
 }
 
-/// Who is shown a car where it is not avoids it there: what is on the screen matters.
+/// A bot avoids a car where it is shown, not where it is.
 #[test]
 fn drivers_believe_their_screens() {
     let track = Arc::new(Track::preset(Preset::Oval));

@@ -63,17 +63,17 @@ fn mistakes_are_named_with_row_and_column() {
     let cases: [(&str, &str); 14] = [
         ("", "row 1: a track needs at least four different points"),
         ("x,y,w_right,w_left\n", "row 2: a track needs at least four different points"),
-        ("x,y,w_left,w_right\n", "row 1, column w_right: the header does not name this column here"),
-        ("x,y\n", "row 1, column w_right: the header does not name this column here"),
+        ("x,y,w_left,w_right\n", "row 1, column w_right: the header must be x,y,w_right,w_left"),
+        ("x,y\n", "row 1, column w_right: the header must be x,y,w_right,w_left"),
         ("x,y,w_right,w_left,z\n", "row 1: more cells than columns"),
         ("# note\n1,2\n", "row 2, column w_right: the cell is missing"),
         ("0,0,5,5\n1,2,3,4,5\n", "row 2: more cells than columns"),
         ("0,0,5,5\n\n1,two,5,5\n", "row 3, column y: not a number"),
         ("0,0,5,5\n1,,5,5\n", "row 2, column y: not a number"),
-        ("0,0,5,5\nNaN,0,5,5\n", "row 2, column x: not within 10 000 km of the origin"),
-        ("0,0,5,5\n0,inf,5,5\n", "row 2, column y: not within 10 000 km of the origin"),
-        ("0,0,5,5\n1,0,-5,5\n", "row 2, column w_right: not a width a track can have"),
-        ("0,0,5,5\n1,0,5,0.1\n", "row 2, column w_left: not a width a track can have"),
+        ("0,0,5,5\nNaN,0,5,5\n", "row 2, column x: the coordinate is not within 10 000 km of the origin"),
+        ("0,0,5,5\n0,inf,5,5\n", "row 2, column y: the coordinate is not within 10 000 km of the origin"),
+        ("0,0,5,5\n1,0,-5,5\n", "row 2, column w_right: the width is not between 1.5 and 100 m"),
+        ("0,0,5,5\n1,0,5,0.1\n", "row 2, column w_left: the width is not between 1.5 and 100 m"),
         ("0,0,5,5\n1,0,5,5\n1,1,5,5\n0,1,5,5\n", "row 5: a track is at least 150 m long"),
     ];
     for (text, expected) in cases {
@@ -135,7 +135,7 @@ fn the_ugliest_road_has_answers() {
     });
 }
 
-/// Nobody has to win there, but nothing may break.
+/// Bots need not finish there, but nothing may break.
 #[test]
 fn the_ugliest_road_can_be_driven_on() {
     law!((any_points(), any::<u64>()), |(points, seed)| {

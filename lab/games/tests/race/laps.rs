@@ -78,7 +78,7 @@ fn a_recorder_keeps_whole_laps_only() {
     assert_eq!(recorder.laps().len() as u32, done);
     for lap in recorder.laps() {
         assert!((1..=3).contains(&lap.number));
-        assert_eq!(lap.style, None, "the race does not know who drives");
+        assert_eq!(lap.style, None, "the race does not know its drivers");
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use fairpath::number::EntityId;
 use fairpath::time::Span;
 use fairpath_games::race::{
-    Bot, Condition, Heat, Input, Plan, Preset, Race, RaceConfig, RaceEvent, Seat, Style, Track,
+    Bot, Condition, Driver, DrivingPlan, Heat, Input, Preset, Race, RaceConfig, RaceEvent, Style, Track,
 };
 
 use super::{bots, tracks};
@@ -54,7 +54,7 @@ fn backing_over_the_line_after_a_lap_is_no_second_lap() {
     let track = Arc::new(Track::preset(Preset::Oval));
     let config = RaceConfig { cars: 1, laps: None, ..RaceConfig::default() };
     let mut heat = Heat::of_bots(Arc::clone(&track), config, 4).expect("sound rules");
-    let driver = heat.seats()[0].clone();
+    let driver = heat.drivers()[0].clone();
     let run = |heat: &mut Heat, until: &dyn Fn(&Race) -> bool| {
         let ticks = (0..60 * 240).take_while(|_| {
             heat.step();
@@ -64,9 +64,9 @@ fn backing_over_the_line_after_a_lap_is_no_second_lap() {
     };
     run(&mut heat, &|race| race.cars()[0].laps_done() == 1);
     let lap = track.lap_length();
-    heat.seat(ME, Seat::Hands(Input { brake: 1.0, ..Input::IDLE }));
+    heat.seat(ME, Driver::Hands(Input { brake: 1.0, ..Input::IDLE }));
     run(&mut heat, &|race| race.cars()[0].state().signed_speed() < 0.1);
-    heat.seat(ME, Seat::Hands(BACK));
+    heat.seat(ME, Driver::Hands(BACK));
     run(&mut heat, &|race| race.distance(ME).is_some_and(|distance| distance < lap - 3.0));
     heat.seat(ME, driver);
     run(&mut heat, &|race| race.distance(ME).is_some_and(|distance| distance > lap + 30.0));
@@ -139,7 +139,7 @@ fn times_add_up_and_the_first_over_the_line_wins() {
                 }
             }
         }
-        assert!(heat.race().is_over(), "everybody finishes on {}", track.name());
+        assert!(heat.race().is_over(), "every car finishes on {}", track.name());
         assert_eq!(heat.race().finishers(), finished);
         assert_eq!(heat.race().standings(), finished);
         assert_eq!(heat.race().winner(), Some(finished[0]));
@@ -159,16 +159,16 @@ fn times_add_up_and_the_first_over_the_line_wins() {
 fn a_stage_is_one_run_whatever_the_rules_ask_for() {
     let track = Arc::new(Track::preset(Preset::Ridge));
     let config = RaceConfig { cars: 1, laps: Some(7), ..RaceConfig::default() };
-    let plan = Arc::new(Plan::new(&track, &config.car, Style::Smooth));
+    let plan = Arc::new(DrivingPlan::new(&track, &config.car, Style::Smooth));
     let dice = fairpath::random::Random::from_seed(1);
-    let bot = |_| Seat::Bot(Bot::new(Arc::clone(&plan), config.car, dice.clone()));
+    let bot = |_| Driver::Bot(Bot::new(Arc::clone(&plan), config.car, dice.clone()));
     let mut heat = Heat::new(Arc::clone(&track), config, bot).expect("sound rules");
     while !heat.race().is_over() {
         heat.step();
         assert!(heat.race().tick() < 60 * 200, "it takes a minute");
     }
     assert_eq!(heat.race().cars()[0].laps_done(), 1);
-    // Whoever has finished stays.
+    // A car that has finished stays.
     let place = heat.race().cars()[0].place();
     heat.step();
     assert_eq!(heat.race().cars()[0].place(), place);

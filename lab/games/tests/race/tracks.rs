@@ -34,7 +34,8 @@ fn a_place_beside_it_is_where_it_is_too() {
         let offset = side * if side > 0.0 { track.left_at(along) } else { track.right_at(along) };
         let point = track.position_of(Place { along, offset });
         let found = track.project(point, along);
-        // A node every metre: on the inside of a bend, half a node's turn times the way to its middle.
+        // A node every metre: on the inside of a bend, half a node's turn times the way to its
+        // middle.
         let stretch = 1.0 / (1.0 - 0.85 * side.abs());
         prop_assert!((found.offset - offset).abs() < 0.1, "{offset} became {}", found.offset);
         prop_assert!(track.way(along, found.along).abs() < stretch, "{along} became {}", found.along);

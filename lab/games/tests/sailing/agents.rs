@@ -2,18 +2,18 @@
 //! the one that tries. Method: whole races in every kind of weather, over seeds.
 
 use fairpath_games::sailing::{
-    Agent, Crew, Current, Event, Input, Regatta, SailingConfig, TICK_RATE, Trim, Wind, blowing_from,
+    Agent, Current, Driver, Event, Input, Regatta, SailingConfig, TICK_RATE, Trim, Wind, blowing_from,
     from_south, from_west,
 };
 use fairpath_laws::{law, proptest::prelude::*};
 
 use super::in_wind;
 
-/// How long the two agents take to the buoy, in seconds; who is not there after ten minutes never
-/// will be.
+/// How long the two agents take to the buoy, in seconds; an agent that needs more than ten minutes
+/// never will be.
 fn secs(config: SailingConfig, seed: u64, trims: [Trim; 2]) -> [Option<f64>; 2] {
     let mut regatta =
-        Regatta::new(config, seed, |seat| Crew::Agent(Agent::new(trims[seat]))).expect("sound rules");
+        Regatta::new(config, seed, |seat| Driver::Agent(Agent::new(trims[seat]))).expect("sound rules");
     for _ in 0..600 * TICK_RATE.as_hz() {
         if regatta.race().is_over() {
             break;
@@ -70,8 +70,8 @@ fn equal_agents_sail_equal_races() {
 #[test]
 fn a_person_can_take_over_and_lose() {
     let mut regatta = Regatta::of_agents(SailingConfig::default(), 1, Trim::Optimal).expect("sound rules");
-    regatta.seat(0, Crew::Hands(Input::new(0.2, 0.0)));
-    regatta.seat(7, Crew::Hands(Input::IDLE));
+    regatta.seat(0, Driver::Hands(Input::new(0.2, 0.0)));
+    regatta.seat(7, Driver::Hands(Input::IDLE));
     let mut finished = Vec::new();
     while finished.is_empty() {
         regatta.step();

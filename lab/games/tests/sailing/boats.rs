@@ -37,7 +37,7 @@ fn twenty_knots_drive_a_boat_at_eight_to_twelve_feet_per_second() {
         assert!((8.0..12.0).contains(&speed), "{degrees}°: {speed} ft/s");
     }
     let into_the_wind = settled_speed(0.0, 20.0, 0.5);
-    assert!(into_the_wind < 0.01, "nobody sails into the wind: {into_the_wind}");
+    assert!(into_the_wind < 0.01, "boats do not sail into the wind: {into_the_wind}");
     assert!(
         settled_speed(0.7, 20.0, 0.5) < settled_speed(2.0, 20.0, 0.5),
         "a broad reach is faster than a beat"
@@ -154,7 +154,8 @@ fn no_hands_break_anything_and_nothing_outruns_its_wind() {
         let mut sea = race(config.clone(), seed);
         let mut random = Random::from_seed(seed);
         let mut held = [Input::IDLE; 2];
-        // Even a sail that always stood square to the apparent wind: v = k·(wind + v) with k² = 2·C0.
+        // Even a sail that always stood square to the apparent wind: v = k·(wind + v) with k² =
+        // 2·C0.
         let k = (2.0 * sail_force).sqrt();
         let speed_max = k * 100.0 * KNOT / (1.0 - k);
         for _ in 0..1_000 {

@@ -71,7 +71,7 @@ fn bots_drive_shoot_and_score() {
         assert!(watched.kills >= 4, "seed {seed}: {} kills", watched.kills);
         captures += watched.captures;
     }
-    assert!(captures >= 1, "somebody brings a flag home once in twelve minutes");
+    assert!(captures >= 1, "a bot captures a flag at least once in twelve minutes");
 }
 
 #[test]

@@ -2,7 +2,8 @@
 //! digest.
 
 use fairpath::random::Random;
-use fairpath_games::tanks::{InputLog, Match, REFERENCE_DIGEST, Tanks, TanksConfig, Team, reference_match};
+use fairpath_games::shared::InputLog;
+use fairpath_games::tanks::{Match, REFERENCE_DIGEST, Tanks, TanksConfig, Team, reference_match};
 use fairpath_laws::{law, proptest::prelude::*};
 
 use super::{bots, random_inputs};
@@ -42,8 +43,13 @@ fn a_log_replays_to_the_same_bits() {
     let log = game.log().expect("asked for");
     assert_eq!(log.replay().expect("sound rules").finish().digest(), game.tanks().digest());
 
-    // And from its parts, as somebody who read it from a file would have it.
-    let read = InputLog::from_changes(log.config().clone(), log.seed(), log.ticks(), log.changes().to_vec());
+    // And from its parts, as read from a file.
+    let read = InputLog::<Tanks>::from_changes(
+        log.config().clone(),
+        log.seed(),
+        log.ticks(),
+        log.changes().to_vec(),
+    );
     assert_eq!(&read, log);
     assert_eq!(read.replay().expect("sound rules").finish().digest(), game.tanks().digest());
 }
@@ -67,7 +73,7 @@ fn any_hands_replay() {
     law!((any::<u64>(), 1u32..200), |(seed, ticks)| {
         let config = TanksConfig { tanks: [2, 2], ..TanksConfig::default() };
         let mut tanks = Tanks::new(config.clone(), seed).expect("sound rules");
-        let mut log = InputLog::new(config, seed);
+        let mut log = InputLog::<Tanks>::new(config, seed);
         let mut random = Random::from_seed(seed);
         let mut inputs = Vec::new();
         for _ in 0..ticks {

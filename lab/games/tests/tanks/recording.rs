@@ -3,16 +3,14 @@
 
 use fairpath::number::EntityId;
 use fairpath::random::Random;
-use fairpath_games::tanks::{
-    Driver, Ground, HALF_SIDE, Input, InputLog, Match, NotReplayable, Recorder, TanksConfig, record,
-    state_rows,
-};
+use fairpath_games::shared::{InputLog, NotReplayable, state_rows};
+use fairpath_games::tanks::{Driver, Ground, HALF_SIDE, Input, Match, Tanks, TanksConfig};
 use fairpath_laws::{law, proptest::prelude::*};
 use fairpath_sim::trace::{InputRow, LengthUnit, Metadata, StateKind, StateRow, Trace};
 
 use super::{bots, random_inputs};
 
-/// The trace as somebody has it who got it as text.
+/// The trace after a round trip through text.
 fn by_text(trace: &Trace) -> Trace {
     let text = |table: Result<String, _>| table.expect("everything is finite").into_bytes();
     Trace {
@@ -25,11 +23,11 @@ fn by_text(trace: &Trace) -> Trace {
 
 /// Plays the recorded inputs from the recorded seed: every tick must be as it was recorded.
 fn assert_replays(config: TanksConfig, trace: &Trace) {
-    let log = InputLog::from_trace(config, trace).expect("recorded from the start");
+    let log = InputLog::<Tanks>::from_trace(config, trace).expect("recorded from the start");
     let mut replay = log.replay().expect("sound rules");
-    let mut states: Vec<StateRow> = state_rows(replay.tanks()).collect();
+    let mut states: Vec<StateRow> = state_rows(replay.game()).collect();
     while replay.step() {
-        states.extend(state_rows(replay.tanks()));
+        states.extend(state_rows(replay.game()));
     }
     // As text, because equality takes −0 for 0.
     assert_eq!(StateRow::to_csv(&states), StateRow::to_csv(&trace.states));
@@ -38,18 +36,18 @@ fn assert_replays(config: TanksConfig, trace: &Trace) {
 #[test]
 fn the_recorded_inputs_give_the_recorded_states_bit_for_bit() {
     let mut game = bots(5);
-    let trace = by_text(&record(&mut game, 900));
+    let trace = by_text(&game.record(900));
     assert_replays(TanksConfig::default(), &trace);
-    assert!(trace.states.iter().any(|row| row.life > 0 && row.is_break), "somebody came back from the dead");
-    assert!(trace.inputs.iter().any(|row| row.buttons == 1), "somebody fired");
-    let log = InputLog::from_trace(TanksConfig::default(), &trace).expect("recorded from the start");
+    assert!(trace.states.iter().any(|row| row.life > 0 && row.is_break), "a tank respawned");
+    assert!(trace.inputs.iter().any(|row| row.buttons == 1), "a tank fired");
+    let log = InputLog::<Tanks>::from_trace(TanksConfig::default(), &trace).expect("recorded from the start");
     assert_eq!(log.replay().expect("sound rules").finish().digest(), game.tanks().digest());
 }
 
 #[test]
 fn the_log_from_a_trace_is_the_log() {
     let mut game = bots(3).with_log();
-    let trace = record(&mut game, 300);
+    let trace = game.record(300);
     assert_eq!(
         InputLog::from_trace(TanksConfig::default(), &trace).as_ref(),
         Ok(game.log().expect("asked for"))
@@ -66,7 +64,7 @@ fn any_hands_are_recorded_and_replay() {
         let ground = Ground::Generated { boxes: 4 };
         let config = TanksConfig { tanks: [2, 1], ground, ..TanksConfig::default() };
         let mut game = Match::new(config.clone(), seed, |_, _, _| Driver::Hands(Input::IDLE)).expect("sound");
-        let mut recorder = Recorder::new(&game);
+        let mut recorder = game.recorder();
         let (mut random, mut inputs) = (Random::from_seed(seed), Vec::new());
         for _ in 0..ticks {
             random_inputs(3, &mut random, &mut inputs);
@@ -74,7 +72,7 @@ fn any_hands_are_recorded_and_replay() {
                 game.seat(tank, Driver::Hands(*input));
             }
             game.step();
-            recorder.note(&game);
+            recorder.record(game.tanks(), game.inputs());
         }
         assert_replays(config, &by_text(&recorder.finish()));
         Ok(())
@@ -84,7 +82,7 @@ fn any_hands_are_recorded_and_replay() {
 #[test]
 fn the_metadata_says_what_a_reader_needs() {
     let mut game = bots(9);
-    let trace = record(&mut game, 600);
+    let trace = game.record(600);
     let about = &trace.metadata;
     assert_eq!(about.title, "tanks: 5 against 5 on up to 24 boxes");
     assert_eq!((about.seed, about.tick_rate_hz, about.players), (9, Some(60), Some(10)));
@@ -99,11 +97,12 @@ fn the_metadata_says_what_a_reader_needs() {
 fn what_cannot_be_replayed_says_why() {
     let mut game = bots(1);
     game.step();
-    let late = record(&mut game, 10);
+    let late = game.record(10);
     let config = TanksConfig::default;
-    assert_eq!(InputLog::from_trace(config(), &late), Err(NotReplayable::BeginsLate { t_us: 16_666 }));
+    let log = |trace: &Trace| InputLog::<Tanks>::from_trace(config(), trace);
+    assert_eq!(log(&late), Err(NotReplayable::BeginsLate { t_us: 16_666 }));
     assert_eq!(late.inputs.first().map(|row| row.t_us), Some(16_666), "it knows when it began");
-    let mut crooked = record(&mut bots(1), 10);
+    let mut crooked = bots(1).record(10);
     crooked.inputs[0].t_us = 5;
-    assert_eq!(InputLog::from_trace(config(), &crooked), Err(NotReplayable::OffTick { t_us: 5 }));
+    assert_eq!(log(&crooked), Err(NotReplayable::OffTick { t_us: 5 }));
 }

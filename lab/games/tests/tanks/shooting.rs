@@ -1,4 +1,4 @@
-//! Goal: shots keep the rules. Method: one who shoots, one who is shot at, and a box.
+//! Goal: shots keep the rules. Method: a shooter, a target, and a box.
 
 use fairpath::Observation;
 use fairpath::motion::MotionKind;
@@ -147,7 +147,7 @@ fn a_hit_destroys_and_a_new_life_begins() {
     assert_eq!(tanks.tanks()[0].kills(), 1);
     assert_eq!(tanks.score(fairpath_games::tanks::Team::Red).kills, 1);
     assert!(tanks.shots().is_empty(), "the shot is used up");
-    assert_eq!(tanks.moving().filter(|moving| moving.kind == MovingKind::Tank).count(), 1);
+    assert_eq!(tanks.moving().filter(|(kind, _)| *kind == MovingKind::Tank).count(), 1);
 
     let died_at = tanks.now();
     let born = until(

@@ -7,16 +7,16 @@ use fairpath::converge::Convergence;
 use fairpath::session::{Client, ClientEvent};
 use fairpath::time::{LocalInstant, SharedInstant};
 use fairpath::vector::{Vec2, Vector};
-use fairpath_games::online::{Guest, Hosted};
+use fairpath_games::online::{HostedClient, HostedGame};
 
 use super::OnlineGame;
 use crate::play::{Hands, PlayedGame};
 
 /// A player of a hosted game. `game` turns input into commands and draws.
-pub(super) struct HostedPlayer<G, H: Hosted> {
+pub(super) struct HostedPlayer<G, H: HostedGame> {
     game: G,
     rules: H::Rules,
-    guest: Guest<H>,
+    guest: HostedClient<H>,
     is_seated: bool,
     scene: H::Scene,
     own: State<Vec2>,
@@ -38,14 +38,14 @@ const SHOWN_MAX: usize = 600;
 
 impl<G, H> HostedPlayer<G, H>
 where
-    H: Hosted,
+    H: HostedGame,
     G: PlayedGame<Rules = H::Rules>,
 {
     /// Creates a player. `scene` is shown until the server sends a state.
     pub(super) fn new(scene: H::Scene, game: G) -> Self {
         Self {
             rules: game.rules(),
-            guest: Guest::new(scene.clone(), Convergence::default()),
+            guest: HostedClient::new(scene.clone(), Convergence::default()),
             is_seated: false,
             own: H::own(&scene),
             scene,
@@ -80,17 +80,17 @@ where
 
 impl<G, H> OnlineGame for HostedPlayer<G, H>
 where
-    H: Hosted,
+    H: HostedGame,
     G: PlayedGame<Rules = H::Rules>,
 {
     fn begin(&mut self, session: &mut Client<Vec2>) {
-        self.guest.sit(session);
+        self.guest.join(session);
         self.is_seated = true;
         self.shown.clear();
     }
 
     fn hear(&mut self, event: &ClientEvent) {
-        self.guest.hear(event);
+        self.guest.handle_event(event);
     }
 
     fn play(&mut self, session: &mut Client<Vec2>, hands: Hands, is_compensated: bool, now: LocalInstant) {
@@ -133,7 +133,7 @@ where
     }
 
     fn again(&mut self, session: &mut Client<Vec2>) {
-        self.guest.again(session);
+        self.guest.restart(session);
     }
 
     fn ground(&self) -> Vec<Vec<Vec2>> {

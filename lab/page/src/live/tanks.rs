@@ -7,7 +7,7 @@ use fairpath::random::Random;
 use fairpath::session::{Client, ClientEvent, Party};
 use fairpath::time::LocalInstant;
 use fairpath::vector::Vec2;
-use fairpath_games::online::{ALIVE, At, Crew, SHOT, show};
+use fairpath_games::online::{ALIVE, SHOT, SessionAt, TankPublisher, show};
 use fairpath_games::tanks::{
     Bot, ConfigError, Driver, Ground, Input, Match, Tanks, TanksConfig, Temperament,
 };
@@ -18,7 +18,7 @@ use crate::play::{Hands, Sprite, Thing, field};
 /// The player's own tank and shots are simulated here and replicated to the server. All others come
 /// from the server.
 pub(super) struct LiveTank {
-    crew: Crew,
+    crew: TankPublisher,
     bot: Bot,
 }
 
@@ -33,7 +33,7 @@ impl LiveTank {
         let config = TanksConfig { tanks: [1, 0], ground: Ground::Given(map), ..TanksConfig::default() };
         let game = Match::new(config, dice, |_, _, _| Driver::Hands(Input::IDLE))?;
         let bot = Bot::new(Temperament::Hunter, Random::from_seed(dice));
-        Ok(Self { crew: Crew::new(game), bot })
+        Ok(Self { crew: TankPublisher::new(game), bot })
     }
 
     /// Returns the own tank's state now, or its start before the clock is synchronised.
@@ -47,12 +47,12 @@ impl LiveTank {
 
 impl OnlineGame for LiveTank {
     fn begin(&mut self, _session: &mut Client<Vec2>) {
-        self.crew.forget_told();
+        self.crew.forget_session();
     }
 
     fn hear(&mut self, event: &ClientEvent) {
         if matches!(event, ClientEvent::SessionLost { .. }) {
-            self.crew.forget_told();
+            self.crew.forget_session();
         }
     }
 
@@ -65,10 +65,10 @@ impl OnlineGame for LiveTank {
         };
         self.crew.seat(OWN, driver);
         self.crew.play(clock.shared, |view| show(view, session, now));
-        if session.is_connected() && self.crew.tell(&mut At(session, now), clock.shared).is_err() {
+        if session.is_connected() && self.crew.publish(&mut SessionAt(session, now), clock.shared).is_err() {
             // A session without room returns an error, and gets everything again with the next
             // frame.
-            self.crew.forget_told();
+            self.crew.forget_session();
         }
     }
 

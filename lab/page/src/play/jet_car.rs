@@ -2,7 +2,7 @@ use fairpath::State;
 use fairpath::random::Random;
 use fairpath::time::{SharedInstant, TickRate};
 use fairpath::vector::{Vec2, Vector};
-use fairpath_games::jet_car::{Bot, Input, JetCar as Server, JetCarConfig, Scene, Skill, TICK_RATE};
+use fairpath_games::jet_car::{Bot, Input, JetCar as Server, JetCarConfig, JetCarScene, Skill, TICK_RATE};
 
 use super::{Hands, PlayedGame, Sprite, Thing};
 
@@ -39,7 +39,7 @@ impl PlayedGame for JetCarGame {
         Input::IDLE
     }
 
-    fn truth(&self) -> Scene {
+    fn truth(&self) -> JetCarScene {
         self.server.scene().clone()
     }
 
@@ -47,22 +47,22 @@ impl PlayedGame for JetCarGame {
         self.server.step(*input, 1);
     }
 
-    fn decide(&mut self, hands: Hands, now: SharedInstant, shown: &Scene) -> Input {
+    fn decide(&mut self, hands: Hands, now: SharedInstant, shown: &JetCarScene) -> Input {
         if hands.is_bot {
             return self.bot.drive(&self.rules, now, shown);
         }
         Input::new(hands.right, -hands.ahead)
     }
 
-    fn own(scene: &Scene) -> State<Vec2> {
+    fn own(scene: &JetCarScene) -> State<Vec2> {
         scene.car.state()
     }
 
-    fn others(&self, scene: &Scene) -> Vec<(u32, Vec2)> {
+    fn others(&self, scene: &JetCarScene) -> Vec<(u32, Vec2)> {
         scene.obstructions.iter().map(|one| (one.number, one.position)).collect()
     }
 
-    fn things(&self, shown: &Scene, own: &State<Vec2>) -> Vec<Thing> {
+    fn things(&self, shown: &JetCarScene, own: &State<Vec2>) -> Vec<Thing> {
         let obstruction = |one: &fairpath_games::jet_car::Obstruction| {
             let extent = one.extent(&self.rules);
             Thing {
@@ -86,13 +86,13 @@ impl PlayedGame for JetCarGame {
     }
 
     /// Score, cars left, seconds left, and whether it is over.
-    fn status(&self, shown: &Scene) -> [f64; 4] {
+    fn status(&self, shown: &JetCarScene) -> [f64; 4] {
         let left = f64::from(self.rules.secs) - shown.now().as_secs_f64();
         let is_over = f64::from(u8::from(shown.is_over(&self.rules)));
         [f64::from(shown.score), shown.lives.into(), left.max(0.0), is_over]
     }
 
-    fn wind(&self, shown: &Scene) -> Vec2 {
+    fn wind(&self, shown: &JetCarScene) -> Vec2 {
         shown.gust.map_or(Vec2::ZERO, |gust| Vec2::new(gust.push.x, -gust.push.y))
     }
 

@@ -6,7 +6,8 @@ use fairpath::random::Random;
 use fairpath::time::{SharedInstant, TickRate};
 use fairpath::vector::Vec2;
 use fairpath_games::race::{
-    Bot, Car, Cars, Heat, Input, Plan, Race as World, RaceConfig, Seat, Style, TICK_RATE, Track, Wheel,
+    Bot, Car, Driver, DrivingPlan, Heat, Input, Race as World, RaceConfig, RacePredictor, RaceScene, Style,
+    TICK_RATE, Track,
 };
 
 use super::{Hands, PlayedGame, Sprite, Thing};
@@ -24,40 +25,40 @@ impl RaceGame {
         let track = Arc::new(Track::generated(seed));
         let config = RaceConfig { laps: None, ..RaceConfig::default() };
         let mut heat = Heat::of_bots(Arc::clone(&track), config, seed).expect("the default rules are valid");
-        heat.seat(OWN, Seat::Hands(Input::IDLE));
-        let plan = Arc::new(Plan::new(&track, &config.car, Style::ALL[0]));
+        heat.seat(OWN, Driver::Hands(Input::IDLE));
+        let plan = Arc::new(DrivingPlan::new(&track, &config.car, Style::ALL[0]));
         Self { heat, bot: Bot::new(plan, config.car, Random::from_seed(seed).fork(u64::MAX)) }
     }
 
     /// Returns the race that a screen shows.
-    fn resumed(&self, shown: &Cars) -> World {
+    fn resumed(&self, shown: &RaceScene) -> World {
         shown.resume(self.heat.race().track(), *self.heat.race().config())
     }
 }
 
 impl PlayedGame for RaceGame {
-    type Rules = Wheel;
+    type Rules = RacePredictor;
     const TICK_RATE: TickRate = TICK_RATE;
 
-    fn rules(&self) -> Wheel {
+    fn rules(&self) -> RacePredictor {
         let race = self.heat.race();
-        Wheel { track: Arc::clone(race.track()), config: *race.config(), car: OWN }
+        RacePredictor { track: Arc::clone(race.track()), config: *race.config(), car: OWN }
     }
 
     fn idle(&self) -> Input {
         Input::IDLE
     }
 
-    fn truth(&self) -> Cars {
-        Cars::of(self.heat.race())
+    fn truth(&self) -> RaceScene {
+        RaceScene::of(self.heat.race())
     }
 
     fn serve(&mut self, input: &Input) {
-        self.heat.seat(OWN, Seat::Hands(*input));
+        self.heat.seat(OWN, Driver::Hands(*input));
         self.heat.step();
     }
 
-    fn decide(&mut self, hands: Hands, now: SharedInstant, shown: &Cars) -> Input {
+    fn decide(&mut self, hands: Hands, now: SharedInstant, shown: &RaceScene) -> Input {
         if !hands.is_bot {
             let [throttle, brake] = [hands.ahead, -hands.ahead].map(|foot| foot.max(0.0));
             return Input { throttle, brake, steer: -hands.right };
@@ -72,16 +73,16 @@ impl PlayedGame for RaceGame {
         }
     }
 
-    fn own(shown: &Cars) -> State<Vec2> {
+    fn own(shown: &RaceScene) -> State<Vec2> {
         shown.cars[OWN.0 as usize].state()
     }
 
-    fn others(&self, shown: &Cars) -> Vec<(u32, Vec2)> {
+    fn others(&self, shown: &RaceScene) -> Vec<(u32, Vec2)> {
         let others = shown.cars.iter().filter(|car| car.id() != OWN);
         others.map(|car| (car.id().0, car.state().position)).collect()
     }
 
-    fn things(&self, shown: &Cars, own: &State<Vec2>) -> Vec<Thing> {
+    fn things(&self, shown: &RaceScene, own: &State<Vec2>) -> Vec<Thing> {
         let thing = |car: &Car| {
             let is_own = car.id() == OWN;
             let state = if is_own { *own } else { car.state() };
@@ -95,7 +96,7 @@ impl PlayedGame for RaceGame {
     }
 
     /// Laps done, place, the last lap in seconds or 0, and the speed.
-    fn status(&self, shown: &Cars) -> [f64; 4] {
+    fn status(&self, shown: &RaceScene) -> [f64; 4] {
         let shown = self.resumed(shown);
         let own = &shown.cars()[OWN.0 as usize];
         let place = shown.standings().iter().position(|id| *id == OWN).map_or(0, |index| index + 1);

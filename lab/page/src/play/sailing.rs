@@ -2,7 +2,7 @@ use fairpath::State;
 use fairpath::time::{SharedInstant, TickRate};
 use fairpath::vector::{Vec2, Vector};
 use fairpath_games::sailing::{
-    Agent, Helm, Input, Sailing as Server, SailingConfig, Scene, TICK_RATE, Trim, Wind,
+    Agent, Input, Sailing as Server, SailingConfig, SailingPredictor, SailingScene, TICK_RATE, Trim, Wind,
 };
 
 use super::{Hands, PlayedGame, Sprite, Thing};
@@ -29,18 +29,18 @@ impl SailingGame {
 }
 
 impl PlayedGame for SailingGame {
-    type Rules = Helm;
+    type Rules = SailingPredictor;
     const TICK_RATE: TickRate = TICK_RATE;
 
-    fn rules(&self) -> Helm {
-        Helm { rules: self.rules.clone(), seat: OWN }
+    fn rules(&self) -> SailingPredictor {
+        SailingPredictor { rules: self.rules.clone(), seat: OWN }
     }
 
     fn idle(&self) -> Input {
         Input::new(self.sheet, 0.0)
     }
 
-    fn truth(&self) -> Scene {
+    fn truth(&self) -> SailingScene {
         self.server.scene().clone()
     }
 
@@ -50,7 +50,7 @@ impl PlayedGame for SailingGame {
         self.server.step(&[*input, rival], 1);
     }
 
-    fn decide(&mut self, hands: Hands, now: SharedInstant, shown: &Scene) -> Input {
+    fn decide(&mut self, hands: Hands, now: SharedInstant, shown: &SailingScene) -> Input {
         if hands.is_bot {
             return self.bot.sail(&self.rules, now, shown, OWN);
         }
@@ -58,15 +58,15 @@ impl PlayedGame for SailingGame {
         Input::new(self.sheet, -hands.right)
     }
 
-    fn own(scene: &Scene) -> State<Vec2> {
+    fn own(scene: &SailingScene) -> State<Vec2> {
         scene.boats[OWN].state()
     }
 
-    fn others(&self, scene: &Scene) -> Vec<(u32, Vec2)> {
+    fn others(&self, scene: &SailingScene) -> Vec<(u32, Vec2)> {
         (0..).zip(&scene.boats).skip(OWN + 1).map(|(number, boat)| (number, boat.position)).collect()
     }
 
-    fn things(&self, shown: &Scene, own: &State<Vec2>) -> Vec<Thing> {
+    fn things(&self, shown: &SailingScene, own: &State<Vec2>) -> Vec<Thing> {
         let buoy =
             Thing { sizes: [self.rules.buoy_radius; 2], ..Thing::new(Sprite::Buoy, self.rules.buoy, 0.0) };
         let boat = |(seat, boat): (usize, &fairpath_games::sailing::Boat)| {
@@ -89,7 +89,7 @@ impl PlayedGame for SailingGame {
     }
 
     /// Seconds, feet to the buoy, the opponent's, and how far the sheet is out.
-    fn status(&self, shown: &Scene) -> [f64; 4] {
+    fn status(&self, shown: &SailingScene) -> [f64; 4] {
         let left = |seat: usize| shown.boats[seat].position.distance(self.rules.buoy);
         [
             shown.now().as_secs_f64(),
@@ -99,7 +99,7 @@ impl PlayedGame for SailingGame {
         ]
     }
 
-    fn wind(&self, shown: &Scene) -> Vec2 {
+    fn wind(&self, shown: &SailingScene) -> Vec2 {
         shown.wind
     }
 }

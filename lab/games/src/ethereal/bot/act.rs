@@ -1,4 +1,4 @@
-//! How to do it: which way to go, which keys that takes, where to aim.
+//! Direction, keys and aim.
 
 use std::f64::consts::PI;
 
@@ -10,7 +10,7 @@ use crate::ethereal::map::Map;
 use crate::ethereal::view::{SeenPlayer, View};
 
 impl Bot {
-    /// The way it would like to go, of whatever length; zero is to stand.
+    /// Returns the direction to go, of any length; zero is to stand.
     pub(super) fn way_to_go(&mut self, map: &Map, view: &View) -> Vec2 {
         if let Some(manoeuvre) = self.manoeuvre.filter(|manoeuvre| view.tick < manoeuvre.until) {
             return manoeuvre.way;
@@ -41,14 +41,14 @@ impl Bot {
                 None => Vec2::ZERO,
             },
             Errand::Fetch(item) => match view.items.get(item) {
-                // Straight on: an item is small.
+                // No sway: an item is small.
                 Some(item) => self.route.next_stop(map, view.own.position, item.position) - view.own.position,
                 None => Vec2::ZERO,
             },
         }
     }
 
-    /// Goes to `goal`, swaying.
+    /// Returns the direction to `goal`, with sway.
     fn travel(&mut self, map: &Map, view: &View, goal: Vec2) -> Vec2 {
         let random = &mut self.random;
         let sway = self.sway.or_anew(view.tick, || {
@@ -60,13 +60,13 @@ impl Bot {
         if is_far { way + way.perpendicular() * sway } else { way }
     }
 
-    /// Beside a friend: catches up when far, goes along when near, mills about when the friend
-    /// stands.
+    /// Returns the direction to stay beside a friend: catch up when far, move along when near,
+    /// wander when the friend stands.
     fn accompany(&mut self, map: &Map, view: &View, friend: &SeenPlayer) -> Vec2 {
-        /// Farther than this from its place it runs there, nearer than the other it is there.
+        /// Farther than `BEHIND` from its place it runs there; nearer than `THERE` it has arrived.
         const BEHIND: f64 = 140.0;
         const THERE: f64 = 50.0;
-        /// A friend this fast is going somewhere, in pixels per second.
+        /// A friend faster than this is travelling, in pixels per second.
         const GOING: f64 = 150.0;
         let here = view.own.position;
         let random = &mut self.random;
@@ -74,7 +74,7 @@ impl Bot {
             let side = Vec2::from_heading(random.between(-PI, PI)) * random.between(70.0, 220.0);
             (side, ticks(1.0 + 2.5 * random.exponential()))
         });
-        // Where the friend will be by the time one has turned there.
+        // Lead by 0.3 s, about the time to turn there.
         let place = friend.body.position + friend.body.velocity * 0.3 + station;
         let place = if map.is_clear(place) { place } else { friend.body.position };
         let distance = place.distance(here);
@@ -91,7 +91,8 @@ impl Bot {
         }
     }
 
-    /// Comes to the distance it likes, circles there, and stays in touch with its friends.
+    /// Returns the direction in a fight: keep the preferred distance, circle the enemy, stay near
+    /// friends.
     fn fight(&mut self, map: &Map, view: &View, foe: &SeenPlayer) -> Vec2 {
         let offset = foe.body.position - view.own.position;
         let distance = offset.length();
@@ -101,7 +102,7 @@ impl Bot {
         }
         let random = &mut self.random;
         let strafe = self.strafe.or_anew(view.tick, || {
-            // To either side, and once in seven not at all.
+            // To either side, and in one of seven draws to neither.
             let way = [-1.0, 1.0, 0.0][(random.below(7) / 3) as usize];
             (way, ticks(0.15 + 0.35 * random.exponential()))
         });
@@ -111,7 +112,7 @@ impl Bot {
         way + self.pull_of_friends(view) * 0.7
     }
 
-    /// Towards the nearest friend if that is a long way.
+    /// Returns the direction to the nearest friend if it is far.
     fn pull_of_friends(&self, view: &View) -> Vec2 {
         const LONG_WAY: f64 = 240.0;
         let here = view.own.position;
@@ -123,7 +124,7 @@ impl Bot {
         }
     }
 
-    /// To the refuge; whoever is there already keeps moving, away from the nearest enemy.
+    /// Returns the direction to the refuge; once there, away from the nearest enemy.
     fn flee(&mut self, map: &Map, view: &View, place: Vec2) -> Vec2 {
         if place.distance(view.own.position) > 120.0 {
             return self.travel(map, view, place);
@@ -133,10 +134,11 @@ impl Bot {
         away.normalize_or_zero() + self.any_way() * 0.7
     }
 
-    /// The keys for a way: the nearest of eight, the ones held already if they are nearly as good,
-    /// and none that lead into a wall if others nearby do not.
+    /// Returns the keys for a direction: the nearest of eight. It keeps the held keys if they are
+    /// nearly as good, and avoids keys that lead into a wall.
     pub(super) fn press(&mut self, map: &Map, view: &View, way: Vec2) -> Keys {
-        /// The cosine of 28°: half of the 45° between two ways, and a little more out of laziness.
+        /// The cosine of 28°: half of the 45° between two directions, and a little more, because
+        /// people change keys reluctantly.
         const GOOD_ENOUGH: f64 = 0.88;
         let way = way.normalize_or_zero();
         if way == Vec2::ZERO {
@@ -152,10 +154,10 @@ impl Bot {
         ways.into_iter().take(5).find(|keys| is_clear(*keys)).unwrap_or(ways[0])
     }
 
-    /// Where the cursor goes, and whether to hold the button.
+    /// Returns the aim, and whether to fire.
     pub(super) fn aim(&mut self, map: &Map, view: &View, keys: Keys) -> (Vec2, bool) {
-        /// How much of its error the hand keeps from look to look: it drifts rather than jumps
-        /// about.
+        /// The share of the aiming error that is kept from look to look, so that it drifts instead
+        /// of jumping.
         const KEPT: f64 = 0.6;
         let target = match self.stance {
             Stance::Fight(foe) => view.player(foe),
@@ -172,7 +174,7 @@ impl Bot {
         let aim = view.own.position + offset + offset.perpendicular() * self.aim_error;
         let is_in_reach = offset.length() < 0.95 * view.shot_range;
         let flees = matches!(self.stance, Stance::Flee(_));
-        // Whoever runs looks where it goes, half of the time.
+        // A retreating bot fires half as often.
         let trigger = self.character.trigger * if flees { 0.5 } else { 1.0 };
         let fires = is_in_reach
             && view.ammo > 0
@@ -181,7 +183,7 @@ impl Bot {
         (aim, fires)
     }
 
-    /// Nobody to aim at: a little ahead, moved only when the way changes.
+    /// Returns the aim without a target: a little ahead, moved only when the direction changes.
     fn idle_aim(&mut self, view: &View, keys: Keys) -> Vec2 {
         if keys == self.hands.keys.without_fire() || keys == Keys::NONE {
             return self.hands.aim;
@@ -191,7 +193,7 @@ impl Bot {
     }
 }
 
-/// How far ahead of it a player feels for walls: a tenth of a second's way.
+/// How far ahead a bot checks for walls: a tenth of a second at top speed.
 const FEELER: f64 = 36.0;
-/// How far ahead of an enemy it aims: half a look, and the time a shot takes to leave.
+/// The lead of its aim: half a look, and the local lag of a shot.
 const AIM_LEAD_SECS: f64 = 0.10;

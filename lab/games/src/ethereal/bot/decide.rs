@@ -1,4 +1,4 @@
-//! What to do: fight, run, or which errand to run.
+//! Decides whether to fight or retreat, and which errand to run.
 
 use fairpath::number::EntityId;
 use fairpath::vector::{Vec2, Vector};
@@ -10,7 +10,7 @@ use crate::ethereal::map::Map;
 use crate::ethereal::view::{SeenPlayer, View};
 
 impl Bot {
-    /// Fight, flight, or nothing of the kind.
+    /// Chooses whether to fight, retreat or run errands.
     pub(super) fn choose_stance(&mut self, map: &Map, view: &View) {
         let Some(foe) = self.foe_to_deal_with(view) else {
             if self.stance != Stance::Calm && self.stance_until <= view.tick {
@@ -35,11 +35,10 @@ impl Bot {
         self.stance_until = view.tick + self.ticks_around(STANCE_SECS);
     }
 
-    /// The enemy that matters: the nearest, or the one it is fighting already if that is hardly
-    /// farther.
+    /// Returns the enemy to react to: the nearest, or the current target if it is hardly farther.
     fn foe_to_deal_with(&self, view: &View) -> Option<EntityId> {
         let distance = |foe: &SeenPlayer| foe.body.position.distance(view.own.position);
-        // A fight that is on is not given up at the first step back.
+        // A running fight is kept up to a larger distance.
         let is_calm = self.stance == Stance::Calm;
         let within = self.character.engage_within * if is_calm { 1.0 } else { 1.25 };
         let noticed = || self.memory.noticed(view, self.character.reaction_ticks);
@@ -52,10 +51,10 @@ impl Bot {
         Some(keeps.unwrap_or(nearest).id)
     }
 
-    /// Hurt, out of ammunition, or too few.
+    /// Returns whether to retreat: hurt, out of ammunition, or outnumbered.
     fn wants_to_run(&mut self, view: &View) -> bool {
         let is_running = matches!(self.stance, Stance::Flee(_));
-        // Who runs does not turn round because of a scratch less.
+        // A retreating bot needs more health to turn round than to stay in a fight.
         let nerve = self.character.nerve + if is_running { 0.15 } else { 0.0 };
         let health = f64::from(view.health) / f64::from(view.health_max);
         if view.ammo == 0 || health < nerve + 0.07 * self.random.normal() {
@@ -69,7 +68,7 @@ impl Bot {
         odds > self.character.odds + 0.5 * self.random.normal()
     }
 
-    /// To a friend, to what helps, or home: whatever is near, and far from those it runs from.
+    /// Chooses a friend, a needed item or a start: near to the bot and far from enemies.
     fn choose_refuge(&mut self, map: &Map, view: &View) -> Refuge {
         let needed = if view.ammo == 0 { ItemKind::Ammo } else { ItemKind::Health };
         let friends = view.friends().map(|friend| (Refuge::Friend(friend.id), friend.body.position));
@@ -89,7 +88,7 @@ impl Bot {
         best.0
     }
 
-    /// Takes up another errand when this one is done, has lost its point, or has gone on for long
+    /// Chooses another errand when this one is done, has no target any more, or has lasted long
     /// enough.
     pub(super) fn rethink(&mut self, map: &Map, view: &View) {
         if self.stance != Stance::Calm || (view.tick < self.rethink_at && !self.is_done(view)) {
@@ -110,7 +109,7 @@ impl Bot {
     }
 
     fn is_done(&self, view: &View) -> bool {
-        /// Near enough: going somewhere is not parking there.
+        /// The distance at which a place counts as reached.
         const THERE: f64 = 110.0;
         let is_there = |place: Vec2| view.own.position.distance(place) < THERE;
         match self.errand {
@@ -167,7 +166,7 @@ impl Bot {
         view.friends().all(|friend| friend.body.position.distance(view.own.position) > LONELY_BEYOND)
     }
 
-    /// A friend to go with: the nearer the likelier, and rather one that is going somewhere.
+    /// Returns a random friend to join: nearer and moving friends are likelier.
     fn choose_friend(&mut self, view: &View) -> Option<EntityId> {
         let weight = |friend: &SeenPlayer| {
             let distance = 100.0 + friend.body.position.distance(view.own.position);
@@ -183,7 +182,7 @@ impl Bot {
         chosen.or_else(|| view.friends().last()).map(|friend| friend.id)
     }
 
-    /// The item that is least out of the way, as far as it knows.
+    /// Returns a near item, at a randomised distance.
     fn choose_item(&mut self, view: &View, kind: Option<ItemKind>) -> Option<usize> {
         let mut best: Option<(usize, f64)> = None;
         for (number, item) in view.items.iter().enumerate() {
@@ -199,8 +198,8 @@ impl Bot {
         best.map(|(number, _)| number)
     }
 
-    /// Where the team said to meet. They agree on another place every so often, now and then in the
-    /// middle; each makes something else of it by a few steps.
+    /// Returns the team's meeting place with a random offset. The place changes every
+    /// [`CALL_TICKS`]; half of the places are near the centre.
     fn called_place(&mut self, map: &Map, view: &View) -> Vec2 {
         let mut call = self.talk.fork(view.tick / CALL_TICKS);
         let middle = Vec2::new(call.between(-400.0, 400.0), call.between(-700.0, 700.0));
@@ -222,17 +221,17 @@ impl Bot {
     }
 }
 
-/// How long a decision to fight or to run is kept, more or less.
+/// About how long a decision to fight or to retreat is kept.
 const STANCE_SECS: f64 = 0.9;
-/// Who counts when it is about being too few.
+/// The radius in which players count for being outnumbered.
 const COUNTED_WITHIN: f64 = 620.0;
-/// Enemies farther than this from a refuge do not make it worse.
+/// Enemies farther than this from a refuge do not count.
 const DANGER_WITHIN: f64 = 900.0;
-/// Nobody of the team nearer than this: alone.
+/// A bot without a friend within this distance is alone.
 const LONELY_BEYOND: f64 = 420.0;
-/// One change of mind in three begins with standing still.
+/// The chance that a change of errand begins with standing still.
 const HESITATION_CHANCE: f64 = 0.33;
-/// How long a team's word holds.
+/// How long a team keeps a meeting place.
 const CALL_TICKS: u64 = 12 * TICKS_PER_SECOND as u64;
 
 fn has_use(view: &View, kind: ItemKind) -> bool {

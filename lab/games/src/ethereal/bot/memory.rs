@@ -1,4 +1,4 @@
-//! Whom a bot has seen, since when, and where last.
+//! The enemies that a bot has seen, since when, and where last.
 
 use fairpath::number::EntityId;
 use fairpath::vector::{Vec2, Vector};
@@ -7,7 +7,7 @@ use crate::ethereal::config::{TICKS_PER_SECOND, TOP_SPEED};
 use crate::ethereal::player::Body;
 use crate::ethereal::view::{SeenPlayer, View};
 
-/// The enemies a bot knows of.
+/// The enemies that a bot remembers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memory {
     sightings: Vec<Sighting>,
@@ -21,13 +21,13 @@ struct Sighting {
     body: Body,
 }
 
-/// Whoever was out of sight for half a second has to be noticed anew.
+/// An enemy that was out of sight for half a second has to be noticed again.
 const LOST_AFTER: u64 = 30;
-/// After ten seconds they may be anywhere.
+/// After ten seconds a sighting is forgotten.
 const FORGOTTEN_AFTER: u64 = 600;
 
 impl Memory {
-    /// Takes in what is shown now.
+    /// Adds the enemies of this view.
     pub(super) fn update(&mut self, view: &View) {
         self.sightings.retain(|seen| view.tick - seen.last < FORGOTTEN_AFTER);
         for foe in view.foes() {
@@ -47,7 +47,7 @@ impl Memory {
         }
     }
 
-    /// Everything that is in sight and has been for `reaction_ticks`.
+    /// Returns the enemies that have been in sight for `reaction_ticks`.
     pub(super) fn noticed<'a>(
         &'a self,
         view: &'a View,
@@ -59,13 +59,13 @@ impl Memory {
         })
     }
 
-    /// Where an enemy is, or was when it was last seen.
+    /// Returns the position and velocity at which an enemy was last seen.
     pub(super) fn body_of(&self, id: EntityId) -> Option<Body> {
         self.sightings.iter().find(|seen| seen.id == id).map(|seen| seen.body)
     }
 
-    /// Whose trail to follow from `here`: fresh and near is best. A second that passed weighs as
-    /// much as the way that can be gone in it.
+    /// Returns the best enemy to follow from `here`: recent and near. A second since the sighting
+    /// counts as much as the distance at top speed in a second.
     pub(super) fn best_trail(&self, tick: u64, here: Vec2) -> Option<EntityId> {
         let cost = |seen: &Sighting| {
             let secs = (tick - seen.last) as f64 / f64::from(TICKS_PER_SECOND);
@@ -75,12 +75,12 @@ impl Memory {
         best.map(|seen| seen.id)
     }
 
-    /// The place is searched: nobody was there.
+    /// Forgets an enemy that was not where the bot looked for it.
     pub(super) fn forget(&mut self, id: EntityId) {
         self.sightings.retain(|seen| seen.id != id);
     }
 
-    /// A new life: everybody has moved on.
+    /// Forgets all enemies, for a new life.
     pub(super) fn clear(&mut self) {
         self.sightings.clear();
     }

@@ -1,21 +1,21 @@
-//! Players that play like people: not perfectly.
+//! Bots that play like people, imperfectly.
 //!
-//! A bot looks a few times per second, decides from what it is *shown*, and keeps its hands still
-//! until it looks again. While nothing happens it runs errands: goes where its team said to meet,
-//! joins a friend, follows the trail of an enemy, fetches things. Whoever it notices near enough
-//! turns that into a fight or a flight. It has only keys, eight ways to go; it weaves, hesitates,
-//! changes its mind and misses.
+//! A bot looks a few times per second, decides from what it is *shown*, and keeps its input until
+//! it looks again. Without enemies nearby it runs errands: it goes to its team's meeting place,
+//! joins a friend, follows an enemy, fetches items. When it notices an enemy nearby it fights or
+//! retreats. It has only keys, so eight directions; it weaves, hesitates, changes its errand and
+//! misses.
 //!
-//! | room | what is in it |
+//! | module | contents |
 //! | --- | --- |
-//! | `temperament` | what kinds of players there are |
-//! | `decide` | fight, run, or which errand to run |
-//! | `act` | which way to go, which keys that takes, where to aim |
-//! | `memory` | whom it has seen, and where |
-//! | `route` | the way round walls |
+//! | `temperament` | the kinds of bots |
+//! | `decide` | whether to fight or retreat, and which errand to run |
+//! | `act` | direction, keys and aim |
+//! | `memory` | the enemies it has seen, and where |
+//! | `route` | routes round walls |
 //!
-//! These bots are one half of an experiment whose other half are the predictors, so the two share
-//! nothing: no code, no formula, no number.
+//! Experiments use these bots to test the predictors, so the two share no code, no formula and no
+//! constant.
 
 mod act;
 mod decide;
@@ -37,13 +37,13 @@ use memory::Memory;
 use route::Route;
 use temperament::Character;
 
-/// A player who decides from a [`View`].
+/// A bot that decides from a [`View`].
 #[derive(Clone, Debug)]
 pub struct Bot {
     temperament: Temperament,
     character: Character,
     random: Random,
-    /// What the team says; all its bots draw the same from it.
+    /// The team's random generator; all its bots draw the same meeting places from it.
     talk: Random,
     hands: Input,
     look_at: u64,
@@ -55,18 +55,18 @@ pub struct Bot {
     rethink_at: u64,
     manoeuvre: Option<Manoeuvre>,
     route: Route,
-    /// Where beside a friend it likes to be.
+    /// Its preferred offset from a friend.
     station: Habit<Vec2>,
-    /// How far off its way it heads, as the tangent of the angle.
+    /// The deviation from its route, as the tangent of the angle.
     sway: Habit<f64>,
-    /// Which way it circles an enemy: −1, 0 or 1.
+    /// The direction in which it circles an enemy: −1, 0 or 1.
     strafe: Habit<f64>,
-    /// How far off it aims just now, in radians.
+    /// The current aiming error, in radians.
     aim_error: f64,
     stuck_since: Option<u64>,
 }
 
-/// Whether there is an enemy to deal with, and how.
+/// Whether the bot fights, retreats or runs errands.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Stance {
     Calm,
@@ -74,34 +74,34 @@ enum Stance {
     Flee(Refuge),
 }
 
-/// Where to be safer.
+/// A place to retreat to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Refuge {
     Place(Vec2),
     Friend(EntityId),
 }
 
-/// What a bot is about while it is calm.
+/// What a bot does while it is calm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Errand {
-    /// To where the team said.
+    /// Goes to the team's meeting place.
     Rally(Vec2),
-    /// With this friend.
+    /// Accompanies this friend.
     Join(EntityId),
-    /// To where this enemy is, or was.
+    /// Goes to the last known position of this enemy.
     Hunt(EntityId),
-    /// To this item.
+    /// Fetches this item.
     Fetch(usize),
 }
 
-/// A short thing that comes before everything else.
+/// A short action that takes precedence over the errand.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Manoeuvre {
     way: Vec2,
     until: u64,
 }
 
-/// Something that is kept for a while, then drawn anew.
+/// A random value that is kept for a while and then drawn again.
 #[derive(Clone, Copy, Debug, Default)]
 struct Habit<T> {
     value: T,
@@ -119,8 +119,8 @@ impl<T: Copy> Habit<T> {
 }
 
 impl Bot {
-    /// A bot of this temperament with its own dice. Bots that are handed equal `talk` dice agree
-    /// where to go.
+    /// Returns a bot of this temperament that draws from `random`. Bots with equal `talk`
+    /// generators agree on meeting places.
     pub fn new(temperament: Temperament, talk: Random, random: Random) -> Self {
         Self {
             temperament,
@@ -145,17 +145,17 @@ impl Bot {
         }
     }
 
-    /// What kind of player it is.
+    /// Returns its temperament.
     pub fn temperament(&self) -> Temperament {
         self.temperament
     }
 
-    /// Whether it looks at its screen at this tick; in between, its hands do as they did.
+    /// Returns whether it looks at its view at this tick. Between looks it keeps its input.
     pub fn is_looking(&self, tick: u64) -> bool {
         self.look_at <= tick
     }
 
-    /// Looks at what is shown, if it is time to, and says what the hands do.
+    /// Returns its input; decides anew from `view` if it looks now.
     pub fn play(&mut self, map: &Map, view: &View) -> Input {
         if !self.is_looking(view.tick) {
             return self.hands;
@@ -177,7 +177,7 @@ impl Bot {
         self.hands
     }
 
-    /// People do not look in rhythm.
+    /// Schedules the next look, at an irregular interval like a person's.
     fn look_again_soon(&mut self, tick: u64) {
         let ticks = self.character.look_ticks * self.random.between(0.5, 1.5);
         self.look_at = tick + (ticks.round() as u64).max(1);
@@ -195,7 +195,7 @@ impl Bot {
         }
     }
 
-    /// Whoever pushes without getting anywhere tries another way.
+    /// Tries a random direction if it pushes without moving.
     fn notice_being_stuck(&mut self, view: &View) {
         const CRAWL: f64 = 60.0;
         const PATIENCE_TICKS: u64 = 20;
@@ -224,7 +224,7 @@ impl Bot {
         Keys::WAYS[self.random.below(8) as usize].direction()
     }
 
-    /// About so many seconds.
+    /// Returns 0.5 to 1.5 times `secs`, in ticks.
     fn ticks_around(&mut self, secs: f64) -> u64 {
         ticks(secs * self.random.between(0.5, 1.5))
     }

@@ -1,4 +1,4 @@
-//! The way there: straight if nothing stands between, else from cell to cell round the walls.
+//! Routes: straight if no wall is in between, otherwise from cell to cell round the walls.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -8,19 +8,19 @@ use fairpath::vector::{Vec2, Vector};
 use crate::ethereal::map::{GridCell, Map};
 use crate::ethereal::player::PLAYER_RADIUS;
 
-/// A way to somewhere, planned once and followed until it no longer fits.
+/// A route to a goal, planned once and followed until it no longer fits.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Route {
     goal: Vec2,
-    /// The points still to pass, the last one first.
+    /// The remaining waypoints, the last one first.
     stops: Vec<Vec2>,
     search: Search,
 }
 
 impl Route {
-    /// The point to head for on the way to `goal`.
+    /// Returns the next waypoint on the route to `goal`.
     pub(super) fn next_stop(&mut self, map: &Map, from: Vec2, goal: Vec2) -> Vec2 {
-        /// A goal that moves this far is another goal.
+        /// A goal that has moved this far needs a new route.
         const ANOTHER_GOAL: f64 = 160.0;
         if is_free_way(map, from, goal) {
             self.stops.clear();
@@ -37,22 +37,22 @@ impl Route {
         self.stops.last().copied().unwrap_or(goal)
     }
 
-    /// Plans anew at the next occasion.
+    /// Drops the route; the next call plans a new one.
     pub(super) fn forget(&mut self) {
         self.stops.clear();
     }
 }
 
-/// Whether a player can go straight from one point to the other: both its flanks have a free way.
-/// Walls are wider than players, so none hides between the flanks.
+/// Returns whether a player can go straight from one point to the other: both its sides pass. Walls
+/// are wider than players, so none fits between the sides.
 pub(super) fn is_free_way(map: &Map, from: Vec2, to: Vec2) -> bool {
-    /// Whoever brushes along a wall is not in it.
+    /// A little less than the radius, so that touching a wall is free.
     const FLANK: f64 = PLAYER_RADIUS - 2.0;
     let flank = (to - from).normalize_or_zero().perpendicular() * FLANK;
     map.sees(from + flank, to + flank) && map.sees(from - flank, to - flank)
 }
 
-/// A* over the cells of a map, with tables that are kept for the next time.
+/// A* over the cells of a map, with reused tables.
 #[derive(Clone, Debug, Default)]
 struct Search {
     cost: Vec<u32>,
@@ -61,15 +61,15 @@ struct Search {
 }
 
 const UNSEEN: u32 = u32::MAX;
-/// A cell straight or across, in tenths of a cell.
+/// The cost of a straight and of a diagonal step, in tenths of a cell.
 const STRAIGHT: u32 = 10;
 const DIAGONAL: u32 = 14;
-/// People keep off walls where it costs them little.
+/// The extra cost of a cell beside a wall.
 const BESIDE_WALL: u32 = 4;
 
 impl Search {
-    /// Fills `stops` with the middles of the cells to pass, the last one first. If there is no way
-    /// they stay empty.
+    /// Fills `stops` with the centres of the cells to pass, the last one first. Empty if there is
+    /// no route.
     fn find(&mut self, map: &Map, from: Vec2, goal: Vec2, stops: &mut Vec<Vec2>) {
         stops.clear();
         let cells = (map.cell_at(from), map.cell_at(goal));
@@ -106,7 +106,7 @@ impl Search {
         };
         let ways = [(1, 0), (0, 1), (-1, 0), (0, -1), (1, 1), (-1, 1), (-1, -1), (1, -1)];
         for (column, row) in ways {
-            // Nobody squeezes past a corner.
+            // A diagonal step must not cut a corner.
             if !(is_free(column, row) && is_free(column, 0) && is_free(0, row)) {
                 continue;
             }
@@ -130,7 +130,7 @@ fn is_beside_wall(map: &Map, cell: GridCell) -> bool {
         .any(|(column, row)| map.is_wall(GridCell { column: cell.column + column, row: cell.row + row }))
 }
 
-/// What the way costs at least: as if there were no walls.
+/// Returns the least cost of the route, as if there were no walls.
 fn least_cost(from: GridCell, to: GridCell) -> u32 {
     let (columns, rows) = (from.column.abs_diff(to.column), from.row.abs_diff(to.row));
     let across = columns.min(rows);

@@ -1,26 +1,26 @@
-//! What kinds of players there are.
+//! The kinds of bots.
 
-/// What kind of player a bot is.
+/// The kind of a bot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Temperament {
-    /// Goes where the others are, comes close, and hardly ever runs.
+    /// Seeks enemies, comes close, and rarely retreats.
     Raider,
-    /// Stays with a friend and does as the friend does.
+    /// Stays with a friend and does what the friend does.
     Companion,
-    /// Fights from afar, and is gone before it gets dangerous.
+    /// Fights from a distance and retreats early.
     Skirmisher,
-    /// Knows where things lie, and likes to be full of them.
+    /// Knows where items lie and keeps its health and ammunition full.
     Forager,
 }
 
 impl Temperament {
-    /// All of them, in the order in which a team's seats are filled.
+    /// All temperaments, in the order in which a team's players get them.
     pub const ALL: [Self; 4] = [Self::Raider, Self::Companion, Self::Skirmisher, Self::Forager];
 
-    /// The numbers behind the name. Chosen for variety around what people do (some 0.2 s to react,
-    /// a look every tenth of a second or so). One thing was brought near a measurement, how
-    /// restless all of them are: a straight line goes wrong here about as fast as it did with
-    /// Shi 2014's players (`examples/ethereal_statistics`).
+    /// Returns the parameters of this temperament. They are chosen for variety around human values
+    /// (about 0.2 s to react, about ten looks a second). Only one property is fitted to a
+    /// measurement, how often the bots change direction: a constant-velocity prediction goes wrong
+    /// here about as fast as with Shi 2014's players (`examples/ethereal_statistics`).
     pub(super) fn character(self) -> Character {
         match self {
             Self::Raider => Character {
@@ -83,36 +83,36 @@ impl Temperament {
     }
 }
 
-/// What makes one player different from another.
+/// The parameters that differ between temperaments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Character {
-    /// Between two looks, on average; each is half to one and a half times as long.
+    /// The mean time between two looks; each is 0.5 to 1.5 times as long.
     pub(super) look_ticks: f64,
-    /// How long an enemy is in sight before it is noticed.
+    /// How long an enemy is in sight before the bot notices it.
     pub(super) reaction_ticks: u64,
-    /// Between two changes of mind, on average.
+    /// The mean time between two changes of errand.
     pub(super) mind_secs: f64,
-    /// How near an enemy must be to be more interesting than anything else, in pixels.
+    /// The distance at which an enemy takes precedence over the errand, in pixels.
     pub(super) engage_within: f64,
-    /// How far from its enemy it likes to fight, in pixels.
+    /// The distance to an enemy that it prefers in a fight, in pixels.
     pub(super) keeps_distance: f64,
-    /// Below which share of its health it runs.
+    /// The share of its health below which it retreats.
     pub(super) nerve: f64,
-    /// How many more they may be before it runs.
+    /// By how many the enemies may outnumber its side before it retreats.
     pub(super) odds: f64,
-    /// How likely it is to look after itself when it lacks something.
+    /// The chance to fetch an item that it needs.
     pub(super) care: f64,
-    /// How likely it is to look for friends when it finds itself alone.
+    /// The chance to join a friend when it is alone.
     pub(super) sociability: f64,
-    /// How likely it is to shoot when it could.
+    /// The chance to fire when it could.
     pub(super) trigger: f64,
-    /// Standard deviation of the aim.
+    /// The standard deviation of its aim.
     pub(super) aim_error_rad: f64,
-    /// What it likes to do while nothing happens.
+    /// The weights of its errands.
     pub(super) errands: Errands,
 }
 
-/// How often each errand is chosen, as weights.
+/// The weights with which errands are chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Errands {
     pub(super) rally: f64,

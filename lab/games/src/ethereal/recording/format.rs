@@ -5,24 +5,28 @@ use std::fmt::Write;
 use fairpath::number::EntityId;
 use fairpath::vector::{Vec2, Vector};
 
-use super::xml::{Reader, XmlError, XmlProblem, escaped};
-use super::{InputChange, LifeRecord, Origin, PlayerRecord, RECORDING_TICKS_MAX, Recording, Snapshot};
+use super::xml::{XmlError, XmlProblem, XmlReader, escaped};
+use super::{
+    LifeRecord, Origin, PlayerRecord, PlayerSnapshot, RECORDING_TICKS_MAX, RecordedInput, Recording,
+};
 use crate::ethereal::config::{EtherealConfig, Ground, PLAYERS_MAX, TICKS_PER_SECOND};
 use crate::ethereal::input::{Input, Keys};
 use crate::ethereal::map::Map;
-use crate::ethereal::player::{Body, Team};
+use crate::ethereal::player::Body;
+use crate::shared::{PlayerInput, Team};
 
-/// The longest file that is read. An hour of eight bots takes 8 MB.
+/// The longest file that is read, in bytes. An hour of eight bots takes 8 MB.
 pub const XML_BYTES_MAX: usize = 1 << 28;
 
 impl Recording {
-    /// As XML text: Shi 2014's replay format (its Box 1), with what it takes to be exact.
+    /// Returns the recording as XML: Shi 2014's replay format (its Box 1), with additions that make
+    /// it exact.
     ///
     /// | element | holds | from |
     /// | --- | --- | --- |
     /// | `Session` | everything; files without it are read too | ours |
     /// | `Map` | name of the map | Shi 2014 |
-    /// | `Seed`, `Ticks` | what chance is drawn from, length in ticks | ours |
+    /// | `Seed`, `Ticks` | the seed, the length in ticks | ours |
     /// | `Rules` | one element per knob of [`EtherealConfig`], in its order | ours |
     /// | `World` | the [`Map`] itself, a `Row` of letters per row of cells | ours |
     /// | `Us`, `U` | all users, one user | Shi 2014 |
@@ -39,9 +43,9 @@ impl Recording {
     ///
     /// `Seed`, `Ticks`, `Rules` and `World` come together or not at all; without them a recording
     /// can be [retraced](Self::retrace), not replayed. Shi 2014 has an input for every tick, we
-    /// write changes only, and both are read. Times are whole milliseconds, rounded down; the
-    /// tick is the first that begins then or later, so ours come back exactly. Numbers are
-    /// written with as many digits as it takes to come back exactly.
+    /// write only changes, and the reader accepts both. Times are whole milliseconds, rounded down;
+    /// reading takes the first tick that begins then or later, which restores our ticks exactly.
+    /// Numbers have enough digits to be restored exactly.
     pub fn to_xml(&self) -> String {
         let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Session>\n");
         put(&mut out, "Map", &escaped(&self.map_name));
@@ -59,9 +63,10 @@ impl Recording {
         out
     }
 
-    /// From XML text: ours, or Shi 2014's. Never panics, whatever the bytes.
+    /// Reads a recording from XML: ours, or Shi 2014's. Returns an error for any invalid input;
+    /// never panics.
     pub fn from_xml(bytes: &[u8]) -> Result<Self, XmlError> {
-        let mut reader = Reader::new(bytes, XML_BYTES_MAX)?;
+        let mut reader = XmlReader::new(bytes, XML_BYTES_MAX)?;
         let has_root = reader.enters("Session")?;
         let map_name = reader.name("Map")?;
         let (origin, ticks) = match read_origin(&mut reader)? {
@@ -83,7 +88,7 @@ fn put(out: &mut String, element: &str, value: &impl std::fmt::Display) {
     let _ = writeln!(out, "<{element}>{value}</{element}>");
 }
 
-/// The same without a line of its own.
+/// Writes an element without a line break.
 fn put_inline(out: &mut String, element: &str, value: &impl std::fmt::Display) {
     let _ = write!(out, "<{element}>{value}</{element}>");
 }
@@ -147,7 +152,7 @@ fn write_player(out: &mut String, player: &PlayerRecord) {
     out.push_str("</Ss>\n</U>\n");
 }
 
-fn write_input(out: &mut String, change: &InputChange, aim: &mut Vec2) {
+fn write_input(out: &mut String, change: &RecordedInput, aim: &mut Vec2) {
     out.push_str("<I>");
     put_inline(out, "T", &millis_of(change.tick));
     put_inline(out, "B", &change.input.keys.bits());
@@ -162,7 +167,7 @@ fn write_input(out: &mut String, change: &InputChange, aim: &mut Vec2) {
     out.push_str("</I>\n");
 }
 
-fn write_snapshot(out: &mut String, snapshot: &Snapshot) {
+fn write_snapshot(out: &mut String, snapshot: &PlayerSnapshot) {
     out.push_str("<S>");
     put_inline(out, "T", &millis_of(snapshot.tick));
     put_inline(out, "L", &u8::from(snapshot.is_alive));
@@ -175,7 +180,7 @@ fn write_snapshot(out: &mut String, snapshot: &Snapshot) {
     out.push_str("</S>\n");
 }
 
-fn read_origin(reader: &mut Reader<'_>) -> Result<Option<(Origin, u64)>, XmlError> {
+fn read_origin(reader: &mut XmlReader<'_>) -> Result<Option<(Origin, u64)>, XmlError> {
     if reader.peek()? != Some("Seed") {
         return Ok(None);
     }
@@ -190,7 +195,7 @@ fn read_origin(reader: &mut Reader<'_>) -> Result<Option<(Origin, u64)>, XmlErro
     Ok(Some((Origin { seed, config }, ticks)))
 }
 
-fn read_rules(reader: &mut Reader<'_>) -> Result<EtherealConfig, XmlError> {
+fn read_rules(reader: &mut XmlReader<'_>) -> Result<EtherealConfig, XmlError> {
     reader.enter("Rules")?;
     let config = EtherealConfig {
         players: [reader.whole("Red")?, reader.whole("Blue")?],
@@ -212,7 +217,7 @@ fn read_rules(reader: &mut Reader<'_>) -> Result<EtherealConfig, XmlError> {
     Ok(config)
 }
 
-fn read_world(reader: &mut Reader<'_>) -> Result<Map, XmlError> {
+fn read_world(reader: &mut XmlReader<'_>) -> Result<Map, XmlError> {
     reader.enter("World")?;
     let mut rows = Vec::new();
     while reader.peek()? == Some("Row") {
@@ -223,7 +228,7 @@ fn read_world(reader: &mut Reader<'_>) -> Result<Map, XmlError> {
     Ok(map)
 }
 
-fn read_players(reader: &mut Reader<'_>) -> Result<Vec<PlayerRecord>, XmlError> {
+fn read_players(reader: &mut XmlReader<'_>) -> Result<Vec<PlayerRecord>, XmlError> {
     let mut players: Vec<PlayerRecord> = Vec::new();
     reader.enter("Us")?;
     while reader.enters("U")? {
@@ -241,7 +246,7 @@ fn read_players(reader: &mut Reader<'_>) -> Result<Vec<PlayerRecord>, XmlError> 
     Ok(players)
 }
 
-fn read_player(reader: &mut Reader<'_>) -> Result<PlayerRecord, XmlError> {
+fn read_player(reader: &mut XmlReader<'_>) -> Result<PlayerRecord, XmlError> {
     let id = EntityId(reader.whole("Ui")?);
     let name = reader.name("N")?;
     let mut lives = Vec::new();
@@ -267,7 +272,7 @@ fn read_player(reader: &mut Reader<'_>) -> Result<PlayerRecord, XmlError> {
     Ok(PlayerRecord { id, name, team, lives, inputs, snapshots })
 }
 
-fn read_life(reader: &mut Reader<'_>, last: &mut u64) -> Result<(LifeRecord, Team), XmlError> {
+fn read_life(reader: &mut XmlReader<'_>, last: &mut u64) -> Result<(LifeRecord, Team), XmlError> {
     reader.enter("Pos")?;
     let position = Vec2::new(reader.number("X")?, reader.number("Y")?);
     reader.leave("Pos")?;
@@ -284,7 +289,7 @@ fn read_life(reader: &mut Reader<'_>, last: &mut u64) -> Result<(LifeRecord, Tea
     Ok((LifeRecord { born_tick, position, kind, died_tick }, team))
 }
 
-fn read_input(reader: &mut Reader<'_>, inputs: &mut Vec<InputChange>) -> Result<(), XmlError> {
+fn read_input(reader: &mut XmlReader<'_>, inputs: &mut Vec<RecordedInput>) -> Result<(), XmlError> {
     let (mut last, held) = inputs.last().map_or((0, Input::IDLE), |change| (change.tick, change.input));
     let tick = read_tick(reader, "T", &mut last)?;
     let keys = Keys::from_bits(reader.whole("B")?);
@@ -294,21 +299,22 @@ fn read_input(reader: &mut Reader<'_>, inputs: &mut Vec<InputChange>) -> Result<
     }
     let seen_ticks_ago = if reader.peek()? == Some("W") { reader.whole("W")? } else { 0 };
     let input = Input { keys, aim, seen_ticks_ago }.limited();
-    // Of two within one tick the later counts, and what does not change anything is no change.
+    // Of two inputs within one tick the later counts. An input equal to the previous one is
+    // dropped.
     if inputs.last().is_some_and(|change| change.tick == tick) {
         inputs.pop();
     }
     if inputs.last().map_or(Input::IDLE, |change| change.input) != input {
-        inputs.push(InputChange { tick, input });
+        inputs.push(RecordedInput { tick, input });
     }
     Ok(())
 }
 
-fn read_snapshots(reader: &mut Reader<'_>) -> Result<Vec<Snapshot>, XmlError> {
+fn read_snapshots(reader: &mut XmlReader<'_>) -> Result<Vec<PlayerSnapshot>, XmlError> {
     let mut snapshots = Vec::new();
     let mut last = 0;
     while reader.enters("S")? {
-        snapshots.push(Snapshot {
+        snapshots.push(PlayerSnapshot {
             tick: read_tick(reader, "T", &mut last)?,
             is_alive: reader.whole::<u8>("L")? != 0,
             body: Body {
@@ -324,8 +330,8 @@ fn read_snapshots(reader: &mut Reader<'_>) -> Result<Vec<Snapshot>, XmlError> {
     Ok(snapshots)
 }
 
-/// A time that is not before `last`, as a tick.
-fn read_tick(reader: &mut Reader<'_>, element: &'static str, last: &mut u64) -> Result<u64, XmlError> {
+/// Reads a time that is not before `last`, as a tick.
+fn read_tick(reader: &mut XmlReader<'_>, element: &'static str, last: &mut u64) -> Result<u64, XmlError> {
     let millis: u64 = reader.whole(element)?;
     let tick = tick_of(millis).ok_or_else(|| reader.error(XmlProblem::NotANumber { element }))?;
     if tick < *last {
@@ -339,13 +345,14 @@ fn millis_of(tick: u64) -> u64 {
     tick * 1_000 / u64::from(TICKS_PER_SECOND)
 }
 
-/// The first tick that begins at `millis` or later.
+/// Returns the first tick that begins at `millis` or later.
 fn tick_of(millis: u64) -> Option<u64> {
     let tick = millis.checked_mul(u64::from(TICKS_PER_SECOND))?.div_ceil(1_000);
     (tick <= RECORDING_TICKS_MAX).then_some(tick)
 }
 
-/// How long a recording is that does not say: until nothing more is known to happen.
+/// Returns the length of a recording without `Ticks`: up to its last birth, death, input or
+/// snapshot.
 fn last_tick(players: &[PlayerRecord]) -> u64 {
     let of_player = |player: &PlayerRecord| {
         let births = player.lives.iter().map(|life| life.died_tick.unwrap_or(life.born_tick));

@@ -1,16 +1,15 @@
-//! A match on record: births, deaths, inputs, and a look at everybody every five seconds.
+//! A recorded match: births, deaths, inputs, and a snapshot of every player every five seconds.
 //!
-//! Rules, seed and inputs are all that is needed to see a match again, bit for bit; the rest is
-//! there to be checked on the way, and for readers who do not have the game. [`Recording::to_xml`]
-//! writes Shi 2014's replay format with additions, [`Recording::from_xml`] reads it with or without
-//! them.
+//! Rules, seed and inputs suffice to replay a match bit for bit. The rest is checked during a
+//! replay, and serves readers without the game. [`Recording::to_xml`] writes Shi 2014's replay
+//! format with additions, [`Recording::from_xml`] reads it with or without them.
 
 mod format;
 mod replay;
 mod xml;
 
 pub use format::XML_BYTES_MAX;
-pub use replay::{Desync, Difference, Replay, ReplayError};
+pub use replay::{CheckedReplay, Desync, Difference, ReplayError};
 pub use xml::{XmlError, XmlProblem};
 
 use fairpath::number::EntityId;
@@ -19,15 +18,16 @@ use fairpath::vector::Vec2;
 use super::bot::Temperament;
 use super::config::{EtherealConfig, Ground, TICKS_PER_SECOND};
 use super::input::Input;
-use super::player::{Body, Condition, Player, Team};
+use super::player::{Body, Condition, Player};
 use super::world::{Ethereal, Event};
+use crate::shared::Team;
 
-/// From one snapshot to the next: 5 s, as in Shi 2014.
+/// Ticks between two snapshots: 5 s, as in Shi 2014.
 pub const SNAPSHOT_TICKS: u64 = 5 * TICKS_PER_SECOND as u64;
-/// The longest recording: a day. What is longer is more likely a broken time stamp.
+/// The longest recording: a day. A longer one is more likely a broken time stamp.
 pub const RECORDING_TICKS_MAX: u64 = 24 * 3_600 * TICKS_PER_SECOND as u64;
 
-/// A match on record.
+/// A recorded match.
 ///
 /// ```
 /// use fairpath_games::ethereal::{EtherealConfig, Match, Recording};
@@ -53,71 +53,72 @@ pub struct Recording {
     players: Vec<PlayerRecord>,
 }
 
-/// What a match can be played again from. Recordings of other games have none.
+/// Rules and seed. Recordings of other games have none.
 #[derive(Clone, Debug, PartialEq)]
 struct Origin {
     seed: u64,
     config: EtherealConfig,
 }
 
-/// One player on record.
+/// One recorded player.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlayerRecord {
-    /// Its number in the session.
+    /// Its id in the recording.
     pub id: EntityId,
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// Whom it plays for.
+    /// Its team.
     pub team: Team,
     /// Its lives, in order.
     pub lives: Vec<LifeRecord>,
-    /// What its hands did, in order: only changes.
-    pub inputs: Vec<InputChange>,
-    /// How it was every [`SNAPSHOT_TICKS`].
-    pub snapshots: Vec<Snapshot>,
+    /// The changes of its input, in order.
+    pub inputs: Vec<RecordedInput>,
+    /// Its snapshots, one every [`SNAPSHOT_TICKS`].
+    pub snapshots: Vec<PlayerSnapshot>,
 }
 
-/// From birth to death.
+/// One life of a player.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LifeRecord {
-    /// The first tick of it.
+    /// Its first tick.
     pub born_tick: u64,
-    /// Where.
+    /// Where the player spawned.
     pub position: Vec2,
-    /// As what: in our recordings the place of the bot's temperament in [`Temperament::ALL`], 4 for
-    /// a person; in others whatever their game calls its characters.
+    /// The character. In our recordings the index of the bot's temperament in [`Temperament::ALL`],
+    /// 4 for a person; in others the number that their game uses.
     pub kind: u32,
-    /// The first tick after it, if it ended by dying: a round's end, or the recording's, is not a
-    /// death.
+    /// The first tick after it, if it ended by death. The end of a round or of the recording is not
+    /// a death.
     pub died_tick: Option<u64>,
 }
 
-/// From this tick on, a player's hands do this.
+/// A change of a player's input.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct InputChange {
-    /// The step, counted from zero, that the input is first used in.
+pub struct RecordedInput {
+    /// The first tick, counted from zero, that uses the input.
     pub tick: u64,
-    /// What the hands do from then on.
+    /// The input from this tick on.
     pub input: Input,
 }
 
-/// How a player was at one tick.
+/// A player at one tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Snapshot {
-    /// When.
+pub struct PlayerSnapshot {
+    /// The tick.
     pub tick: u64,
     /// Whether it was on the map.
     pub is_alive: bool,
-    /// Where it was, and how it moved.
+    /// Its position and velocity.
     pub body: Body,
-    /// What was left of its health.
+    /// Its health.
     pub health: u32,
-    /// What was left of its ammunition.
+    /// Its ammunition.
     pub ammo: u32,
 }
 
 impl Recording {
-    /// A recording of a match that has just begun. `kinds` says who plays, in the order of players.
+    /// Starts a recording of a match. `kinds` are the players' temperaments, in the order of
+    /// players; `None` is a person.
     pub fn begin(ethereal: &Ethereal, kinds: &[Option<Temperament>]) -> Self {
         let ground = Ground::Given(ethereal.map().clone());
         let config = EtherealConfig { ground, ..ethereal.config().clone() };
@@ -142,7 +143,7 @@ impl Recording {
         }
     }
 
-    /// Notes the tick that was just played.
+    /// Adds the tick that was just played.
     pub fn note(&mut self, ethereal: &Ethereal) {
         let begun = self.ticks;
         self.ticks = ethereal.tick();
@@ -166,27 +167,27 @@ impl Recording {
         }
     }
 
-    /// What the map is called.
+    /// Returns the map's name.
     pub fn map_name(&self) -> &str {
         &self.map_name
     }
 
-    /// The rules and the map, if this is a recording of this game.
+    /// Returns the rules and the map; `None` for a recording of another game.
     pub fn config(&self) -> Option<&EtherealConfig> {
         self.origin.as_ref().map(|origin| &origin.config)
     }
 
-    /// What chance was drawn from, if this is a recording of this game.
+    /// Returns the seed; `None` for a recording of another game.
     pub fn seed(&self) -> Option<u64> {
         self.origin.as_ref().map(|origin| origin.seed)
     }
 
-    /// How many ticks it covers.
+    /// Returns its length in ticks.
     pub fn ticks(&self) -> u64 {
         self.ticks
     }
 
-    /// Everybody, in the order of the file.
+    /// Returns the players, in the order of the file.
     pub fn players(&self) -> &[PlayerRecord] {
         &self.players
     }
@@ -208,7 +209,7 @@ impl PlayerRecord {
     fn note_input(&mut self, tick: u64, input: Input) {
         let held = self.inputs.last().map_or(Input::IDLE, |change| change.input);
         if input != held {
-            self.inputs.push(InputChange { tick, input });
+            self.inputs.push(RecordedInput { tick, input });
         }
     }
 
@@ -218,16 +219,16 @@ impl PlayerRecord {
     }
 
     fn note_snapshot(&mut self, tick: u64, player: &Player) {
-        self.snapshots.push(Snapshot::of(tick, player));
+        self.snapshots.push(PlayerSnapshot::of(tick, player));
     }
 }
 
-/// The number that stands for who plays: see [`LifeRecord::kind`].
+/// Returns the number of a character: see [`LifeRecord::kind`].
 fn kind_of(temperament: Option<Temperament>) -> u32 {
     temperament.map_or(Temperament::ALL.len() as u32, |temperament| temperament as u32)
 }
 
-impl Snapshot {
+impl PlayerSnapshot {
     fn of(tick: u64, player: &Player) -> Self {
         Self {
             tick,

@@ -1,20 +1,20 @@
-//! A recording, seen again.
+//! Replays of recordings.
 
 use fairpath::number::EntityId;
 use fairpath::vector::{Vec2, Vector};
 
-use super::{PlayerRecord, Recording, Snapshot};
-use crate::ethereal::config::ConfigError;
+use super::{PlayerRecord, PlayerSnapshot, Recording};
 use crate::ethereal::frame::PlayerFrame;
 use crate::ethereal::input::Input;
 use crate::ethereal::map::Map;
 use crate::ethereal::player::{Body, Condition, Player};
 use crate::ethereal::world::{Ethereal, Event};
+use crate::shared::OutOfRange;
 
 impl Recording {
-    /// The match from its beginning, to be stepped through, with every birth, death and snapshot
-    /// checked on the way. Only recordings of this game can be replayed.
-    pub fn replay(&self) -> Result<Replay<'_>, ReplayError> {
+    /// Returns a replay at tick zero. It compares every birth, death and snapshot with the
+    /// recording. Only recordings of this game can be replayed.
+    pub fn replay(&self) -> Result<CheckedReplay<'_>, ReplayError> {
         let origin = self.origin.as_ref().ok_or(ReplayError::NoOrigin)?;
         let ethereal = Ethereal::new(origin.config.clone(), origin.seed)?;
         let is_same = |(player, record): (&Player, &PlayerRecord)| {
@@ -24,7 +24,7 @@ impl Recording {
         if count != self.players.len() || !ethereal.players().iter().zip(&self.players).all(is_same) {
             return Err(ReplayError::OtherPlayers);
         }
-        let mut replay = Replay {
+        let mut replay = CheckedReplay {
             recording: self,
             ethereal,
             inputs: vec![Input::IDLE; count],
@@ -34,7 +34,7 @@ impl Recording {
         Ok(replay)
     }
 
-    /// Everybody at every tick, played again: `each` is handed the tick and all players.
+    /// Replays the recording and calls `each` with every tick and all players.
     pub fn for_each_frame(&self, mut each: impl FnMut(u64, &[PlayerFrame])) -> Result<(), ReplayError> {
         let mut replay = self.replay()?;
         let mut frames = Vec::new();
@@ -48,12 +48,12 @@ impl Recording {
         }
     }
 
-    /// The same for a recording that cannot be replayed because it comes from elsewhere: everybody
-    /// is put where they were born, moves as the keys say among the walls of `map`, is put
-    /// right by every snapshot, and goes at the recorded death. It is as good as the other game
-    /// moves like this one.
+    /// Reconstructs the players of a recording that comes from another game, and calls `each` like
+    /// [`for_each_frame`](Self::for_each_frame). Every player spawns where recorded, moves by its
+    /// keys among the walls of `map`, is corrected by every snapshot, and dies when recorded. The
+    /// result is as good as the other game's motion resembles this one's.
     pub fn retrace(&self, map: &Map, mut each: impl FnMut(u64, &[PlayerFrame])) {
-        let mut tracks: Vec<Track<'_>> = self.players.iter().map(Track::new).collect();
+        let mut tracks: Vec<RetracedPlayer<'_>> = self.players.iter().map(RetracedPlayer::new).collect();
         let mut frames = Vec::new();
         for tick in 0..=self.ticks {
             frames.clear();
@@ -63,16 +63,16 @@ impl Recording {
     }
 }
 
-/// A recording, seen again.
+/// A replay that compares every tick with its recording.
 #[derive(Clone, Debug)]
-pub struct Replay<'a> {
+pub struct CheckedReplay<'a> {
     recording: &'a Recording,
     ethereal: Ethereal,
     inputs: Vec<Input>,
     cursors: Vec<Cursor>,
 }
 
-/// How much of a player's record has been used.
+/// The positions in a player's record.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cursor {
     inputs: usize,
@@ -80,8 +80,8 @@ struct Cursor {
     snapshots: usize,
 }
 
-impl Replay<'_> {
-    /// Plays one more tick and compares; `false` at the end of the recording.
+impl CheckedReplay<'_> {
+    /// Plays the next tick and compares it. Returns `false` at the end of the recording.
     pub fn step(&mut self) -> Result<bool, Desync> {
         let tick = self.ethereal.tick();
         if tick >= self.recording.ticks {
@@ -100,18 +100,18 @@ impl Replay<'_> {
         Ok(true)
     }
 
-    /// The match as it stands.
+    /// Returns the match after the last tick played.
     pub fn ethereal(&self) -> &Ethereal {
         &self.ethereal
     }
 
-    /// Plays to the end.
+    /// Plays to the end and returns the match.
     pub fn finish(mut self) -> Result<Ethereal, Desync> {
         while self.step()? {}
         Ok(self.ethereal)
     }
 
-    /// Compares this tick with the recording.
+    /// Compares the current tick with the recording.
     fn check(&mut self) -> Result<(), Desync> {
         let tick = self.ethereal.tick();
         let events = self.ethereal.events();
@@ -135,7 +135,7 @@ impl Replay<'_> {
             cursor.lives += usize::from(next.is_some());
             if let Some(snapshot) = record.snapshots.get(cursor.snapshots).filter(|each| each.tick <= tick) {
                 cursor.snapshots += 1;
-                if *snapshot != Snapshot::of(tick, player) {
+                if *snapshot != PlayerSnapshot::of(tick, player) {
                     return desync(Difference::Snapshot);
                 }
             }
@@ -144,18 +144,18 @@ impl Replay<'_> {
     }
 }
 
-/// A replay that does not go as recorded.
+/// A difference between a replay and its recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Desync {
-    /// When.
+    /// The tick.
     pub tick: u64,
-    /// Whose record it is.
+    /// The player.
     pub player: EntityId,
-    /// What is not as recorded.
+    /// What differs.
     pub difference: Difference,
 }
 
-/// What is not as recorded.
+/// What differs between a replay and its recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Difference {
@@ -167,23 +167,23 @@ pub enum Difference {
     Snapshot,
 }
 
-/// Why a recording cannot be replayed.
+/// The reason why a recording cannot be replayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReplayError {
-    /// It has no rules and no seed: it comes from elsewhere, and can only be
+    /// It has no rules and no seed, because it comes from another game. It can only be
     /// [retraced](Recording::retrace).
     NoOrigin,
-    /// Its players are not those its rules ask for.
+    /// Its players do not match its rules.
     OtherPlayers,
-    /// Its rules cannot be played by.
-    Config(ConfigError),
-    /// It does not go as recorded.
+    /// Its rules are invalid.
+    Config(OutOfRange),
+    /// The replay differs from the recording.
     Desync(Desync),
 }
 
-impl From<ConfigError> for ReplayError {
-    fn from(error: ConfigError) -> Self {
+impl From<OutOfRange> for ReplayError {
+    fn from(error: OutOfRange) -> Self {
         Self::Config(error)
     }
 }
@@ -201,7 +201,7 @@ impl std::fmt::Display for Desync {
             Difference::Death => "a death",
             Difference::Snapshot => "a snapshot",
         };
-        write!(out, "tick {}: {what} of player {} is not as recorded", self.tick, self.player.0)
+        write!(out, "tick {}: {what} of player {} differs from the recording", self.tick, self.player.0)
     }
 }
 
@@ -210,8 +210,11 @@ impl std::error::Error for Desync {}
 impl std::fmt::Display for ReplayError {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::NoOrigin => write!(out, "the recording has no rules and no seed"),
-            Self::OtherPlayers => write!(out, "the recording's players are not those its rules ask for"),
+            Self::NoOrigin => write!(
+                out,
+                "the recording has no rules and no seed; only recordings of this game can be replayed"
+            ),
+            Self::OtherPlayers => write!(out, "the recording's players do not match its rules"),
             Self::Config(error) => error.fmt(out),
             Self::Desync(desync) => desync.fmt(out),
         }
@@ -220,8 +223,8 @@ impl std::fmt::Display for ReplayError {
 
 impl std::error::Error for ReplayError {}
 
-/// One player of a recording that is being retraced.
-struct Track<'a> {
+/// One player of a recording that is retraced.
+struct RetracedPlayer<'a> {
     record: &'a PlayerRecord,
     cursor: Cursor,
     input: Input,
@@ -231,7 +234,7 @@ struct Track<'a> {
     ammo: u32,
 }
 
-impl<'a> Track<'a> {
+impl<'a> RetracedPlayer<'a> {
     fn new(record: &'a PlayerRecord) -> Self {
         Self {
             record,
@@ -244,7 +247,7 @@ impl<'a> Track<'a> {
         }
     }
 
-    /// Moves on by one tick, to `tick`.
+    /// Advances by one tick, to `tick`.
     fn frame_at(&mut self, tick: u64, map: &Map) -> PlayerFrame {
         while let Some(change) =
             self.record.inputs.get(self.cursor.inputs).filter(|change| change.tick < tick)
@@ -252,7 +255,7 @@ impl<'a> Track<'a> {
             self.input = change.input;
             self.cursor.inputs += 1;
         }
-        // Shots come before steps: who dies in a tick does not move in it.
+        // Shots come before moves: a player that dies in a tick does not move in it.
         let life = self.cursor.lives.checked_sub(1).map(|life| &self.record.lives[life]);
         if life.is_some_and(|life| life.died_tick.is_some_and(|died| died <= tick)) {
             self.is_alive = false;

@@ -1,19 +1,19 @@
-//! Drivers that drive like people: each with a line of their own, and never twice the same.
+//! Bots that drive like people: each with its own line, and never twice the same.
 //!
-//! A bot looks about ten times per second, decides from what it is *shown*, and keeps hands and
-//! feet still until it looks again. It has a [`Plan`] of line and pace, wanders about both, passes
-//! who is slower, makes mistakes (brakes too late, is a metre or two off its line, does not look at
-//! all for a while), and gets going again from wherever that ended.
+//! A bot looks about ten times per second, decides from what it is *shown*, and keeps its input
+//! until it looks again. It has a [`DrivingPlan`] of line and speeds, deviates randomly from both,
+//! overtakes slower cars, makes mistakes (brakes too late, leaves its line by a metre or two, does
+//! not look for a while), and recovers from them.
 //!
-//! | room | what is in it |
+//! | module | contents |
 //! | --- | --- |
-//! | `style` | what kinds of drivers there are |
-//! | `plan` | a line and a pace for a road |
+//! | `style` | the driving styles |
+//! | `plan` | a line and speeds for a track |
 
 mod plan;
 mod style;
 
-pub use plan::Plan;
+pub use plan::DrivingPlan;
 pub use style::Style;
 
 use std::f64::consts::FRAC_PI_3;
@@ -30,21 +30,21 @@ use super::track::{Place, Track};
 use super::view::{SeenCar, View};
 use style::Character;
 
-/// A driver who decides from a [`View`].
+/// A bot that decides from a [`View`].
 #[derive(Clone, Debug)]
 pub struct Bot {
     character: Character,
-    plan: Arc<Plan>,
+    plan: Arc<DrivingPlan>,
     car: CarModel,
     random: Random,
-    /// About where on the road the car was at the last look.
+    /// Where along the track the car was at the last look.
     along: Option<f64>,
     look_at: SharedInstant,
     looked_at: SharedInstant,
     hands: Input,
-    /// When a steering key that was meant for a short turn is let go.
+    /// When a steering key pressed for a short turn is released.
     release_at: SharedInstant,
-    /// How far it is off its own line just now, in metres, and off its own pace, as a share.
+    /// The current deviation from its line, in metres, and from its speed, as a share.
     wander: f64,
     pace_wander: f64,
     mistake: Option<Mistake>,
@@ -52,12 +52,12 @@ pub struct Bot {
     /// Since when the car has hardly moved.
     stuck_since: Option<SharedInstant>,
     backing_until: SharedInstant,
-    /// Until when it takes it easy after hitting something.
+    /// Until when it drives more slowly after a collision.
     shaken_until: SharedInstant,
     speed: f64,
 }
 
-/// Something it does wrong, for a while.
+/// A mistake that lasts for a while.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Mistake {
     error: Error,
@@ -66,37 +66,38 @@ struct Mistake {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Error {
-    /// Faster than planned by this factor.
+    /// Drives faster than planned by this factor.
     TooFast(f64),
-    /// This many metres beside the planned line.
+    /// Drives this many metres beside the planned line.
     OffLine(f64),
-    /// Looks somewhere else.
+    /// Does not look.
     Distracted,
 }
 
-/// What it wants at the moment of a look.
+/// The target of a look.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Wish {
-    /// Where to aim: to the left of the centre line, in metres.
+    /// The offset to aim at, to the left of the centre line, in metres.
     offset: f64,
     speed: f64,
 }
 
-/// Slower than this, in m/s, for longer than this, a car is stuck.
+/// A car slower than this speed, in m/s, for longer than this time is stuck.
 const STUCK_SPEED: f64 = 1.0;
 const STUCK_AFTER: Span = Span::from_millis(900);
 /// How far ahead it aims at a standstill, in metres.
 const SIGHT_MIN: f64 = 5.0;
-/// How far along the road it looks for others, in metres.
+/// How far along the track it looks for other cars, in metres.
 const SIGHT_MAX: f64 = 45.0;
-/// How far it looks for its own car, in metres: twice what it can have driven since the last look.
+/// The search range for its own place, in metres: twice the distance it can drive between two
+/// looks.
 const MYSELF: f64 = 25.0;
-/// Room it leaves between its own car and one that it passes, in metres.
+/// The lateral gap to a car that it overtakes, in metres.
 const PASSING_ROOM: f64 = 0.7;
 
 impl Bot {
-    /// A driver with a plan and dice of its own.
-    pub fn new(plan: Arc<Plan>, car: CarModel, mut random: Random) -> Self {
+    /// Returns a bot with this plan that draws from `random`.
+    pub fn new(plan: Arc<DrivingPlan>, car: CarModel, mut random: Random) -> Self {
         let character = plan.style().character();
         let first_mistake = Span::from_secs_f64(character.mistake_secs * random.exponential());
         Self {
@@ -120,24 +121,24 @@ impl Bot {
         }
     }
 
-    /// What kind of driver it is.
+    /// Returns its driving style.
     pub fn style(&self) -> Style {
         self.plan.style()
     }
 
-    /// Whether it looks at its screen `now`; in between, its hands do as they did.
+    /// Returns whether it looks at its view `now`. Between looks it keeps its input.
     pub fn is_looking(&self, now: SharedInstant) -> bool {
         self.look_at <= now
     }
 
-    /// What hands and feet do at `now` if it does not look: what they did, but a key that was meant
-    /// for a short turn is let go in time.
+    /// Returns its input at `now` without a look: the previous one, but a key pressed for a short
+    /// turn is released in time.
     pub fn held(&self, now: SharedInstant) -> Input {
         let steer = if self.character.has_wheel || now < self.release_at { self.hands.steer } else { 0.0 };
         Input { steer, ..self.hands }
     }
 
-    /// Looks at what is shown, if it is time to, and says what hands and feet do.
+    /// Returns its input; decides anew from `view` if it looks now.
     pub fn drive(&mut self, track: &Track, view: &View) -> Input {
         if !self.is_looking(view.now) {
             return self.held(view.now);
@@ -167,7 +168,8 @@ impl Bot {
         self.look_at = now + Span::from_secs_f64(secs);
     }
 
-    /// A speed that the brakes do not explain is gone after a hit, and some of the courage with it.
+    /// Detects a collision by a loss of speed that braking does not explain, and drives more slowly
+    /// for a while.
     fn notice_hits(&mut self, view: &View) {
         let speed = view.own.velocity.length();
         let explained = 1.3 * self.car.grip_at(self.speed) * (view.now - self.looked_at).as_secs_f64();
@@ -189,8 +191,7 @@ impl Bot {
         }
     }
 
-    /// Drifts about its line and its pace: steps that are forgotten after a while
-    /// (Ornstein–Uhlenbeck).
+    /// Updates the random deviations from line and speed (Ornstein–Uhlenbeck processes).
     fn wander_on(&mut self, now: SharedInstant) {
         let Character { wander, wander_secs, pace_wander, .. } = self.character;
         let kept = libm::exp(-(now - self.looked_at).as_secs_f64() / wander_secs);
@@ -223,21 +224,21 @@ impl Bot {
 
     fn find_myself(&mut self, track: &Track, view: &View) -> Place {
         let near = self.along.map(|along| track.project_within(view.own.position, along, MYSELF));
-        // Off the road it knows, it has been put somewhere else.
+        // Far off the track, the car has been moved elsewhere.
         let is_lost = |place: &Place| place.offset.abs() > MYSELF;
         let place = near.filter(|place| !is_lost(place)).unwrap_or_else(|| track.find(view.own.position));
         self.along = Some(place.along);
         place
     }
 
-    /// Line and pace as planned, as well as it can.
+    /// Returns the planned line and speed with the current deviations.
     fn own_wish(&self, track: &Track, place: Place) -> Wish {
         let target = track.wrap(place.along + self.sight());
         let slip = if let Some(Error::OffLine(metres)) = self.error() { metres } else { 0.0 };
         let offset = self.plan.offset_at(target) + self.wander + slip;
         let haste = if let Some(Error::TooFast(factor)) = self.error() { factor } else { 1.0 };
         let courage = if self.looked_at < self.shaken_until { 0.85 } else { 1.0 };
-        // What it sees now reaches the car about a look later.
+        // The input takes effect about a look later.
         let soon = place.along + self.speed * self.character.look_secs;
         let speed = self.plan.speed_at(soon) * (1.0 + self.pace_wander) * haste * courage;
         Wish { offset: track.limited(Place { along: target, offset }, CAR_RADIUS + 0.3).offset, speed }
@@ -247,7 +248,7 @@ impl Bot {
         SIGHT_MIN + self.character.sight_secs * self.speed
     }
 
-    /// Passes who is slower where there is room, else stays behind.
+    /// Overtakes slower cars where there is room, otherwise stays behind.
     fn among_others(&self, track: &Track, view: &View, place: Place, wish: Wish) -> Wish {
         let is_in_sight = |other: &&SeenCar| other.state.position.distance(view.own.position) < SIGHT_MAX;
         let others = view.others.iter().filter(is_in_sight);
@@ -276,16 +277,16 @@ impl Bot {
         }
     }
 
-    /// How far the car has to turn to face the point of the road it aims at, in radians.
+    /// Returns the angle to the point of the track that it aims at, in radians.
     fn turn_towards(&self, track: &Track, view: &View, place: Place, offset: f64) -> f64 {
         let aim = track.position_of(Place { along: place.along + self.sight(), offset });
-        // A car goes where it slides to; at walking pace, where it points to.
+        // At speed the velocity counts, at low speed the heading.
         let heading =
             if view.own.signed_speed() > 3.0 { view.own.velocity.heading() } else { view.own.orientation };
         wrap_angle((aim - view.own.position).heading() - heading)
     }
 
-    /// Steers on the circle that leads to the point it aims at, and keeps its pace.
+    /// Returns the input to steer on the circle to the point it aims at, at the wished speed.
     fn steer_and_pace(&self, view: &View, wish: Wish, turn: f64) -> Input {
         let bend = 2.0 * libm::sin(turn) / self.sight();
         let is_facing_away = turn.abs() > FRAC_PI_3;
@@ -301,8 +302,8 @@ impl Bot {
         }
     }
 
-    /// As this driver's hands can do it: a wheel turns by any amount, keys are down or up, but for
-    /// as short as need be.
+    /// Returns the input as its device can give it: a wheel turns by any amount, keys are up or
+    /// down, for as short as needed.
     fn by_hand(&mut self, now: SharedInstant) -> Input {
         if !self.character.has_wheel {
             let steer = self.hands.steer;
@@ -320,8 +321,8 @@ impl Bot {
     }
 }
 
-/// Back and with the nose towards where it wants to go: in reverse the wheels turn it the other
-/// way.
+/// Returns the input to reverse while turning the front towards the goal: in reverse the wheels
+/// turn the car the other way.
 fn back_out(turn: f64) -> Input {
     Input { throttle: -1.0, brake: 0.0, steer: -turn.signum() }
 }

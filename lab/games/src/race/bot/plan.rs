@@ -1,9 +1,9 @@
-//! How a driver means to take a road: a line, and a speed for every point of it.
+//! The planned line of a driver on a track, and a speed for every point of it.
 //!
-//! The line is the one that bends least between the walls (the sum of squared second differences of
-//! its points is smallest), found from coarse to fine; then each style makes its own of it. The
-//! speed is what the planned share of the grip can hold in every bend, brought down before it by
-//! the planned share of the brakes.
+//! The line bends least between the walls (it minimises the sum of squared second differences of
+//! its points), found from coarse to fine; then each style modifies it. The speed in every bend
+//! uses the planned share of the grip; the speed before it follows from the planned share of the
+//! brakes.
 
 use fairpath::vector::{Vec2, Vector};
 
@@ -11,11 +11,11 @@ use super::style::{Character, Style};
 use crate::race::car::{CAR_RADIUS, CarModel};
 use crate::race::track::{Place, Shape, Track};
 
-/// A line and a pace: how one style of driver means to take one road.
+/// The line and the speeds of one style on one track.
 ///
-/// It takes some milliseconds to make. The same plan serves any number of drivers of that style.
+/// Planning takes some milliseconds. Any number of drivers of that style can share a plan.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Plan {
+pub struct DrivingPlan {
     style: Style,
     shape: Shape,
     spacing: f64,
@@ -23,16 +23,16 @@ pub struct Plan {
     speeds: Vec<f64>,
 }
 
-/// Metres between the points of a plan, about.
+/// The approximate distance between the points of a plan, in metres.
 const SPACING: f64 = 3.0;
-/// Coarsest spacing that the line is first found on is this many times the finest.
+/// The coarsest spacing is this multiple of the finest.
 const COARSEST: usize = 16;
-/// Rounds of improvement on every level. The next finer level starts from a good guess, so a few
-/// dozen do.
+/// Iterations on every level. The next finer level starts from a good guess, so a few dozen
+/// suffice.
 const SWEEPS: u32 = 40;
 
-impl Plan {
-    /// How a driver of this style takes this road with this car.
+impl DrivingPlan {
+    /// Returns the plan of a style for a track and a car.
     pub fn new(track: &Track, car: &CarModel, style: Style) -> Self {
         let character = style.character();
         let (spacing, ideal) = ideal_line(track, CAR_RADIUS + character.wall_room);
@@ -43,22 +43,22 @@ impl Plan {
         plan
     }
 
-    /// Whose plan it is.
+    /// Returns the style.
     pub fn style(&self) -> Style {
         self.style
     }
 
-    /// How far to the left of the centre line it wants to be at `along`.
+    /// Returns the planned offset to the left of the centre line at `along`, in metres.
     pub fn offset_at(&self, along: f64) -> f64 {
         self.interpolated(&self.offsets, along)
     }
 
-    /// How fast it wants to be there.
+    /// Returns the planned speed at `along`.
     pub fn speed_at(&self, along: f64) -> f64 {
         self.interpolated(&self.speeds, along)
     }
 
-    /// Its line, point by point.
+    /// Returns the points of the line.
     pub fn places(&self) -> impl Iterator<Item = Place> {
         (0u32..)
             .zip(&self.offsets)
@@ -86,8 +86,8 @@ impl Plan {
     }
 }
 
-/// Offsets of the line that bends least while it keeps `room` to either wall, and the metres
-/// between them.
+/// Returns the spacing in metres, and the offsets of the line that bends least while it keeps
+/// `room` from both walls.
 fn ideal_line(track: &Track, room: f64) -> (f64, Vec<f64>) {
     let mut offsets: Vec<f64> = Vec::new();
     let mut spacing = track.length();
@@ -105,7 +105,7 @@ fn ideal_line(track: &Track, room: f64) -> (f64, Vec<f64>) {
     (spacing, offsets)
 }
 
-/// The value between two of a coarser level; zero before there is one.
+/// Returns a value interpolated from the coarser level; zero without one.
 fn resampled(track: &Track, offsets: &[f64], position: f64) -> f64 {
     if offsets.is_empty() {
         return 0.0;
@@ -118,7 +118,7 @@ fn resampled(track: &Track, offsets: &[f64], position: f64) -> f64 {
     offsets[here] + (offsets[next] - offsets[here]) * (position - here as f64)
 }
 
-/// The road as cross sections: where a line's points may be.
+/// Cross sections of the track: the range of a line's points.
 struct Band {
     shape: Shape,
     centres: Vec<Vec2>,
@@ -145,7 +145,7 @@ impl Band {
         let count = offsets.len();
         let inner = match self.shape {
             Shape::Circuit => 0..count,
-            // Both ends of a stage stay where they are.
+            // Both ends of a stage are fixed.
             Shape::Stage => 2..count.saturating_sub(2),
         };
         for _ in 0..SWEEPS {
@@ -154,7 +154,7 @@ impl Band {
                     let other = (number + count - back + ahead) % count;
                     self.centres[other] + self.normals[other] * offsets[other]
                 };
-                // The point that makes the three second differences it is part of smallest.
+                // The point that minimises the three second differences that contain it.
                 let near = point(1, 0) + point(0, 1);
                 let far = point(2, 0) + point(0, 2);
                 let best = near * (4.0 / 6.0) - far * (1.0 / 6.0);
@@ -165,7 +165,7 @@ impl Band {
     }
 }
 
-/// A speed for every point of a line.
+/// Returns the speed at every point of a line.
 fn pace(shape: Shape, points: &[Vec2], car: &CarModel, character: &Character) -> Vec<f64> {
     let count = points.len();
     let around = |number: usize| match shape {
@@ -178,7 +178,7 @@ fn pace(shape: Shape, points: &[Vec2], car: &CarModel, character: &Character) ->
     let bends: Vec<f64> = (0..count).map(|number| around(number).map_or(0.0, bend)).collect();
     let mut speeds: Vec<f64> =
         bends.iter().map(|bend| corner_speed(*bend, car, character.corner_share)).collect();
-    // Twice around, so that what comes after the line is known before it.
+    // Two rounds, so that speeds after the start line affect those before it.
     for number in (0..2 * count).rev().map(|number| number % count) {
         if shape == Shape::Stage && number + 1 == count {
             continue;
@@ -195,15 +195,15 @@ fn pace(shape: Shape, points: &[Vec2], car: &CarModel, character: &Character) ->
     speeds
 }
 
-/// How much a line bends at the middle one of three points: one over the radius of the circle
-/// through them.
+/// Returns the curvature at the middle of three points: one over the radius of the circle through
+/// them.
 fn bend((before, here, after): (Vec2, Vec2, Vec2)) -> f64 {
     let sides = before.distance(here) * here.distance(after) * after.distance(before);
     if sides > 0.0 { 2.0 * (here - before).cross_length(after - here) / sides } else { 0.0 }
 }
 
-/// The speed at which a share of the grip just holds the bend. Grip grows with speed, so on the
-/// widest bends any speed holds.
+/// Returns the speed at which a share of the grip just holds the bend. Grip grows with speed, so
+/// wide bends allow any speed.
 fn corner_speed(bend: f64, car: &CarModel, share: f64) -> f64 {
     let left = bend - share * car.downforce;
     if left > 0.0 { (share * car.grip / left).sqrt().min(car.top_speed) } else { car.top_speed }

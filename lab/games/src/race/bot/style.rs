@@ -1,23 +1,23 @@
-//! What kinds of drivers there are.
+//! The driving styles of bots.
 
-/// What kind of driver a bot is.
+/// The driving style of a bot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Style {
-    /// Drives the whole width, brakes in good time, hardly errs.
+    /// Uses the whole width, brakes in time, rarely errs.
     Smooth,
-    /// Brakes at the last moment, turns in late, and now and then too late.
+    /// Brakes at the last moment and turns in late, sometimes too late.
     Late,
-    /// Keeps to the middle and well inside every limit.
+    /// Keeps to the middle of the track and far from every limit.
     Careful,
-    /// Has keys instead of a steering wheel, dives for the inside early, gets ragged.
+    /// Steers with keys, turns in early, drives unevenly.
     Hasty,
 }
 
 impl Style {
-    /// All of them, in the order in which seats are filled.
+    /// All styles, in the order in which cars get them.
     pub const ALL: [Self; 4] = [Self::Smooth, Self::Late, Self::Careful, Self::Hasty];
 
-    /// What it is called.
+    /// Returns the name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Smooth => "smooth",
@@ -27,8 +27,8 @@ impl Style {
         }
     }
 
-    /// The numbers behind the name. Chosen for variety around what people do (a look every tenth of
-    /// a second or so, four fifths of the grip by feel), not fitted to anything.
+    /// Returns the parameters of this style. They are chosen for variety around human values (about
+    /// ten looks a second, four fifths of the grip), not fitted to data.
     pub(super) fn character(self) -> Character {
         match self {
             Self::Smooth => Character {
@@ -91,30 +91,33 @@ impl Style {
     }
 }
 
-/// What makes one driver different from another.
+/// The parameters that differ between styles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Character {
-    /// How much of the way from the middle of the road to the ideal line it dares, 0 to 1.
+    /// The share of the distance from the middle of the track to the ideal line that it uses, 0 to
+    /// 1.
     pub(super) commitment: f64,
-    /// How much later than ideal it is at the inside of a bend, in metres; negative is earlier.
+    /// How much later than the ideal line it reaches the inside of a bend, in metres; negative is
+    /// earlier.
     pub(super) apex_shift: f64,
-    /// Room it leaves between car and wall, in metres.
+    /// The distance that it keeps from walls, in metres.
     pub(super) wall_room: f64,
-    /// Share of the grip it plans to use in bends.
+    /// The share of the grip that it plans to use in bends.
     pub(super) corner_share: f64,
-    /// Share of the brakes it plans to use.
+    /// The share of the brakes that it plans to use.
     pub(super) brake_share: f64,
-    /// Whether it has a wheel and pedals, to be moved by any amount, or keys: fully or not at all.
+    /// Whether it has a wheel and pedals (any amount) or keys (fully or not at all).
     pub(super) has_wheel: bool,
-    /// Between two looks, on average; each is half to one and a half times as long.
+    /// The mean time between two looks; each is 0.5 to 1.5 times as long.
     pub(super) look_secs: f64,
     /// How far ahead it aims, in seconds of driving.
     pub(super) sight_secs: f64,
-    /// Standard deviation of how far it is off its own line, in metres, and how long it stays so.
+    /// The standard deviation of its distance from its line, in metres, and its correlation time in
+    /// seconds.
     pub(super) wander: f64,
     pub(super) wander_secs: f64,
-    /// Standard deviation of its pace, as a share of the speed.
+    /// The standard deviation of its speed, as a share.
     pub(super) pace_wander: f64,
-    /// Between two mistakes, on average, in seconds.
+    /// The mean time between two mistakes, in seconds.
     pub(super) mistake_secs: f64,
 }

@@ -1,4 +1,4 @@
-//! Roads out of a file: a centre line with widths, `x,y,w_right,w_left` in metres, one point per
+//! Tracks from a file: a centre line with widths, `x,y,w_right,w_left` in metres, one point per
 //! line.
 
 use std::fmt;
@@ -8,7 +8,7 @@ use fairpath::vector::{Vec2, Vector};
 use super::survey::{LENGTH_MAX, SECTIONS_MAX, Section, TrackError, is_position, is_width};
 use super::{Shape, Track};
 
-/// What is wrong with a track's file, and where.
+/// An error in a track's file, and its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TrackCsvError {
@@ -16,11 +16,11 @@ pub struct TrackCsvError {
     pub row: u64,
     /// The column, where one can be named.
     pub column: Option<&'static str>,
-    /// What is wrong there.
+    /// What is wrong.
     pub problem: TrackCsvProblem,
 }
 
-/// What can be wrong with a track's file.
+/// The kinds of errors in a track's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TrackCsvProblem {
@@ -32,30 +32,31 @@ pub enum TrackCsvProblem {
     MissingCell,
     /// The line goes on after its last column.
     ExtraCell,
-    /// Not a number.
+    /// The cell is not a number.
     NotANumber,
-    /// Not within 10 000 km of the origin.
+    /// The coordinate is not within 10 000 km of the origin.
     BadPosition,
-    /// Not a width between [`WIDTH_MIN`](super::WIDTH_MIN) and [`WIDTH_MAX`](super::WIDTH_MAX).
+    /// The width is not between [`WIDTH_MIN`](super::WIDTH_MIN) and
+    /// [`WIDTH_MAX`](super::WIDTH_MAX).
     BadWidth,
-    /// All points are fine, and yet there is no road through them.
+    /// Every line is valid, but there is no track through the points.
     NoTrack(TrackError),
 }
 
 const COLUMNS: [&str; 4] = ["x", "y", "w_right", "w_left"];
-/// What spreadsheets like to put before UTF-8.
+/// Spreadsheets often put a byte order mark before UTF-8 text.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-/// A circuit's last point is as far from its first as from the one before, give or take: this many
-/// times the longest step between neighbours still closes it.
+/// A track is a circuit if its last point is within this multiple of the longest step from its
+/// first.
 const CLOSING_STEPS: f64 = 1.5;
 
 impl Track {
-    /// The road in a file `x,y,w_right,w_left`: points of the centre line in the direction of
-    /// driving, and how far the walls are to the right and to the left, in metres.
+    /// Reads a track from a file `x,y,w_right,w_left`: points of the centre line in the direction
+    /// of driving, and the distances of the right and left wall, in metres.
     ///
-    /// The header may be missing, blank lines and lines that begin with `#` are passed over. It is
-    /// a circuit if the end is about as near to the beginning as points are to each other, else
-    /// a stage.
+    /// The header is optional; blank lines and lines that begin with `#` are skipped. The track is
+    /// a circuit if its end is about as near to its beginning as points are to each other,
+    /// otherwise a stage.
     ///
     /// ```
     /// use fairpath_games::race::{Shape, Track};
@@ -103,7 +104,8 @@ struct Cells<'a> {
 }
 
 impl Cells<'_> {
-    /// Whether this line names the columns, and rightly. A line that begins with a number does not.
+    /// Returns whether this line is a header. A line that begins with a number is not one; a wrong
+    /// header is an error.
     fn are_a_header(&self) -> Result<bool, TrackCsvError> {
         let names: Vec<&str> = self.text.split(',').map(str::trim).take(COLUMNS.len() + 1).collect();
         if names[0].parse::<f64>().is_ok() {
@@ -168,12 +170,12 @@ impl fmt::Display for TrackCsvProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotText => f.write_str("not UTF-8 text"),
-            Self::WrongHeader => f.write_str("the header does not name this column here"),
+            Self::WrongHeader => f.write_str("the header must be x,y,w_right,w_left"),
             Self::MissingCell => f.write_str("the cell is missing"),
             Self::ExtraCell => f.write_str("more cells than columns"),
             Self::NotANumber => f.write_str("not a number"),
-            Self::BadPosition => f.write_str("not within 10 000 km of the origin"),
-            Self::BadWidth => f.write_str("not a width a track can have"),
+            Self::BadPosition => f.write_str("the coordinate is not within 10 000 km of the origin"),
+            Self::BadWidth => f.write_str("the width is not between 1.5 and 100 m"),
             Self::NoTrack(error) => write!(f, "{error}"),
         }
     }

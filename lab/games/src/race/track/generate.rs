@@ -1,4 +1,4 @@
-//! Roads out of a seed: straights between random corners, rounded, and checked.
+//! Tracks from a seed: straights between random corners, rounded, and checked.
 
 use std::f64::consts::TAU;
 
@@ -8,19 +8,18 @@ use fairpath::vector::{Vec2, Vector};
 use super::survey::Section;
 use super::{Shape, Track};
 
-/// Room between different parts of a generated road, beyond their widths, in metres.
+/// The gap between different parts of a generated track, in metres.
 const GAP: f64 = 4.0;
-/// How often a road that would touch itself is drawn anew, each time a little rounder; the last one
-/// is a circle, so there always is one. Of a thousand seeds three quarters need one, none more than
-/// five.
+/// The most attempts for a track that does not touch itself, each a little rounder; the last one is
+/// a circle, so one always succeeds. Of a thousand seeds three quarters need one attempt, none more
+/// than five.
 const TRIES: u32 = 24;
-/// Metres between the points that are rounded.
+/// The distance between the points before rounding, in metres.
 const STEP: f64 = 4.0;
 
 impl Track {
-    /// The circuit that belongs to `seed`: 0.6 to 1.6 km of straights, bends and hairpins, 9 to 14
-    /// m wide, clear of itself, with the start line on a straight, to be driven either way
-    /// round.
+    /// Returns the circuit of `seed`: 0.6 to 1.6 km of straights, bends and hairpins, 9 to 14 m
+    /// wide, clear of itself, with the start line on a straight, clockwise or anticlockwise.
     pub fn generated(seed: u64) -> Self {
         let dice = Random::from_seed(seed);
         let drawn = (0..TRIES).map(|number| {
@@ -33,7 +32,7 @@ impl Track {
     }
 }
 
-/// A closed road that may touch itself. `roundness` 0 is wild, 1 is a circle.
+/// Returns a closed track that may touch itself. `roundness` 0 is wild, 1 is a circle.
 fn sketch(roundness: f64, random: &mut Random) -> Vec<Section> {
     let corners = 7 + random.below(7);
     let radius = random.between(190.0, 300.0);
@@ -42,7 +41,7 @@ fn sketch(roundness: f64, random: &mut Random) -> Vec<Section> {
     let corner = |number: u64| {
         let turn = TAU * direction / corners as f64;
         let angle = turn * (number as f64 + 0.35 * wildness * random.between(-1.0, 1.0));
-        // Towards the middle is where hairpins come from.
+        // Corners near the centre become hairpins.
         let depth = 0.65 * wildness * random.unit();
         Vec2::from_heading(angle) * (radius * (1.0 - depth))
     };
@@ -58,18 +57,17 @@ fn sketch(roundness: f64, random: &mut Random) -> Vec<Section> {
     line.into_iter().enumerate().map(section).collect()
 }
 
-/// A width that swells and shrinks once or a few times around.
+/// Returns a width that varies as a sine, one to three periods around the track.
 fn wave(random: &mut Random) -> impl Fn(f64) -> f64 + Copy + use<> {
     let (middle, swing) = (random.between(5.2, 6.2), random.between(0.0, 0.8));
     let (waves, phase) = ((1 + random.below(3)) as f64, random.between(0.0, TAU));
     move |share: f64| middle + swing * libm::sin(TAU * waves * share + phase)
 }
 
-/// Points on straight lines from corner to corner, with the corners rounded off over about
-/// `softness` metres to either side: a right angle then has a radius a little below `softness`.
+/// Returns points on straight lines from corner to corner, with the corners rounded over about
+/// `softness` metres to either side: a right angle gets a radius a little below `softness`.
 ///
-/// Three moving averages, one after the other, give a curve whose curvature rises and falls
-/// steadily, as a car at the limit of its steering would like it.
+/// Three successive moving averages give a curve with continuous curvature.
 pub(super) fn rounded(shape: Shape, corners: &[Vec2], softness: f64) -> Vec<Vec2> {
     let mut line = Vec::new();
     let last = corners.len() - usize::from(shape == Shape::Stage);
@@ -88,8 +86,8 @@ pub(super) fn rounded(shape: Shape, corners: &[Vec2], softness: f64) -> Vec<Vec2
     line
 }
 
-/// Every point's average with its `reach` neighbours to either side; fewer, equally many, near an
-/// end.
+/// Returns the average of every point with its `reach` neighbours to either side; equally many, but
+/// fewer, near an end.
 fn averaged(shape: Shape, line: &[Vec2], reach: usize) -> Vec<Vec2> {
     let count = line.len();
     let average = |number: usize| {
@@ -103,8 +101,8 @@ fn averaged(shape: Shape, line: &[Vec2], reach: usize) -> Vec<Vec2> {
     (0..count).map(average).collect()
 }
 
-/// Rotates a closed line so that it begins two thirds down its longest straight: room for a grid
-/// behind the line, and some to get going after it.
+/// Rotates a closed line so that it begins two thirds along its longest straight: room for a grid
+/// before the line, and some straight after it.
 fn begin_on_a_straight(line: &mut [Vec2]) {
     /// Turning less than this per step of about four metres counts as straight, in radians: a
     /// radius of 400 m.

@@ -1,15 +1,15 @@
-//! The road: a centre line with a width to either side, and walls where the width ends.
+//! The track: a centre line with a width to either side, and walls where the width ends.
 //!
-//! Everything on a road has a [`Place`]: how far along the centre line, and how far to the left of
-//! it. The centre line is kept as nodes about a metre apart, so a place is looked up without
-//! searching, and searched for only among the nodes around where one already was.
+//! Everything on a track has a [`Place`]: the distance along the centre line, and the offset to the
+//! left of it. The centre line is stored as nodes about a metre apart, so a place is looked up by
+//! index, and a point is projected by searching only the nodes near its last place.
 //!
-//! | room | what is in it |
+//! | module | contents |
 //! | --- | --- |
 //! | `survey` | from a few points with widths to evenly spaced nodes |
-//! | `generate` | roads out of a seed |
-//! | `preset` | roads with names |
-//! | `csv` | roads out of a file |
+//! | `generate` | tracks from a seed |
+//! | `preset` | named tracks |
+//! | `csv` | tracks from a file |
 
 mod csv;
 mod generate;
@@ -24,7 +24,7 @@ use fairpath::vector::{Vec2, Vector};
 
 use survey::Node;
 
-/// A walled road, closed or from a start to a finish.
+/// A walled track, closed or from a start to a finish.
 ///
 /// ```
 /// use fairpath_games::race::{Preset, Track};
@@ -42,19 +42,19 @@ pub struct Track {
     nodes: Vec<Node>,
 }
 
-/// Whether a road leads back to where it began.
+/// Whether a track is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// It does: one lap after the other, start and finish on the same line.
+    /// Closed: one lap after the other, start and finish on the same line.
     Circuit,
-    /// It does not: one run from the start line to the finish line, as in Jawad 2017.
+    /// Open: one run from the start line to the finish line, as in Jawad 2017.
     Stage,
 }
 
-/// Where something is on a road.
+/// A position on a track.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Place {
-    /// Metres along the centre line. On a circuit from 0 up to the length, which is 0 again.
+    /// Metres along the centre line. On a circuit from 0 up to the length, exclusive.
     pub along: f64,
     /// Metres to the left of the centre line, negative to the right.
     pub offset: f64,
@@ -63,37 +63,36 @@ pub struct Place {
 /// How far around its last place [`Track::project`] looks, in metres. A car moves about one metre
 /// per tick; on the inside of the tightest bend that is a few metres along the centre line.
 pub const REACH: f64 = 12.0;
-/// Where the start line of a stage is, metres after the road's beginning: behind it is room for the
-/// grid.
+/// The start line of a stage, in metres from the beginning of the track: room for the grid.
 pub(super) const STAGE_START: f64 = 90.0;
-/// Where the finish line of a stage is, metres before the road's end. A car moves 1.2 m per tick at
-/// most, so it is over the line before it could meet the end.
+/// The finish line of a stage, in metres before the end of the track. A car moves at most 1.2 m per
+/// tick, so it crosses the line before it reaches the end.
 const STAGE_RUN_OUT: f64 = 12.0;
 
 impl Track {
-    /// A road through these points of its centre line, smoothly. On a circuit the last one leads to
-    /// the first.
+    /// Returns a smooth track through these points of its centre line. On a circuit the last one is
+    /// connected to the first.
     pub fn new(name: &str, shape: Shape, sections: &[Section]) -> Result<Self, TrackError> {
         let (spacing, nodes) = survey::nodes(shape, sections)?;
         Ok(Self { name: name.to_owned(), shape, spacing, nodes })
     }
 
-    /// What it is called.
+    /// Returns the name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether it leads back to where it began.
+    /// Returns whether it is closed.
     pub fn shape(&self) -> Shape {
         self.shape
     }
 
-    /// Length of the centre line in metres: of one whole round, or from end to end.
+    /// Returns the length of the centre line in metres: of one round, or from end to end.
     pub fn length(&self) -> f64 {
         self.spacing * self.segments() as f64
     }
 
-    /// Where along the road the start line is.
+    /// Returns the start line's distance along the track.
     pub fn start_line(&self) -> f64 {
         match self.shape {
             Shape::Circuit => 0.0,
@@ -101,7 +100,7 @@ impl Track {
         }
     }
 
-    /// How far it is from the start line to the finish line.
+    /// Returns the distance from the start line to the finish line.
     pub fn lap_length(&self) -> f64 {
         match self.shape {
             Shape::Circuit => self.length(),
@@ -109,47 +108,48 @@ impl Track {
         }
     }
 
-    /// The point of the centre line at `along`; beyond the ends of a stage its ends.
+    /// Returns the point of the centre line at `along`; beyond the ends of a stage, its end.
     pub fn position_at(&self, along: f64) -> Vec2 {
         let (here, next, share) = self.between(along);
         mix(here.position, next.position, share)
     }
 
-    /// Which way the road goes at `along`, as a unit vector.
+    /// Returns the direction of the track at `along`, as a unit vector.
     pub fn tangent_at(&self, along: f64) -> Vec2 {
         let (here, next, share) = self.between(along);
         mix(here.tangent, next.tangent, share).normalize_or_zero()
     }
 
-    /// The unit vector to the left of the road at `along`.
+    /// Returns the unit vector to the left of the track at `along`.
     pub fn normal_at(&self, along: f64) -> Vec2 {
         self.tangent_at(along).perpendicular()
     }
 
-    /// How the road bends at `along`, in 1/metre, positive to the left, averaged over some metres.
+    /// Returns the curvature at `along`, in 1/metre, positive to the left, averaged over some
+    /// metres.
     pub fn curvature_at(&self, along: f64) -> f64 {
         let (here, next, share) = self.between(along);
         here.curvature + (next.curvature - here.curvature) * share
     }
 
-    /// How far the left wall is from the centre line at `along`, in metres.
+    /// Returns the distance of the left wall from the centre line at `along`, in metres.
     pub fn left_at(&self, along: f64) -> f64 {
         let (here, next, share) = self.between(along);
         here.left + (next.left - here.left) * share
     }
 
-    /// How far the right wall is from the centre line at `along`, in metres.
+    /// Returns the distance of the right wall from the centre line at `along`, in metres.
     pub fn right_at(&self, along: f64) -> f64 {
         let (here, next, share) = self.between(along);
         here.right + (next.right - here.right) * share
     }
 
-    /// Where in the plane a place is.
+    /// Returns the point of a place.
     pub fn position_of(&self, place: Place) -> Vec2 {
         self.position_at(place.along) + self.normal_at(place.along) * place.offset
     }
 
-    /// `place` moved sideways, if need be, until it is at least `room` metres from either wall.
+    /// Returns `place` moved sideways until it is at least `room` metres from both walls.
     #[must_use]
     pub fn limited(&self, place: Place, room: f64) -> Place {
         let left = (self.left_at(place.along) - room).max(0.0);
@@ -157,16 +157,15 @@ impl Track {
         Place { offset: place.offset.clamp(-right, left), ..place }
     }
 
-    /// The place of `point`, which is about `near` along the road: the nearest one within
-    /// [`REACH`].
+    /// Returns the place of `point` that is nearest within [`REACH`] of `near` along the track.
     pub fn project(&self, point: Vec2, near: f64) -> Place {
         self.project_within(point, near, REACH)
     }
 
-    /// The place of `point`: the nearest one among those up to `reach` metres along the road from
-    /// `near`.
+    /// Returns the place of `point` that is nearest within `reach` metres of `near` along the
+    /// track.
     ///
-    /// Where a road passes over itself, this stays on the bridge or under it.
+    /// Where a track crosses itself, the result stays on its own part.
     pub fn project_within(&self, point: Vec2, near: f64, reach: f64) -> Place {
         let segments = self.segments() as i64;
         let (near, reach) = (self.wrap(near), reach.min(self.length()));
@@ -182,12 +181,12 @@ impl Track {
         }
     }
 
-    /// The place of `point`, wherever on the road that is. Looks at every node.
+    /// Returns the nearest place of `point` on the whole track. Visits every node.
     pub fn find(&self, point: Vec2) -> Place {
         self.nearest(point, 0..self.segments() as i64)
     }
 
-    /// The same distance, within one round of a circuit or between the ends of a stage.
+    /// Returns `along` wrapped into one round of a circuit, or clamped to the ends of a stage.
     pub fn wrap(&self, along: f64) -> f64 {
         match self.shape {
             Shape::Circuit => {
@@ -199,8 +198,8 @@ impl Track {
         }
     }
 
-    /// How far it is from one place to another along the road, the shorter way round; negative is
-    /// back.
+    /// Returns the distance from one place to another along the track, the shorter way round;
+    /// negative is backwards.
     pub fn way(&self, from: f64, to: f64) -> f64 {
         let way = to - from;
         match self.shape {
@@ -209,31 +208,32 @@ impl Track {
         }
     }
 
-    /// The left wall, for a picture: one point per node. A circuit's last point is followed by its
+    /// Returns the left wall, one point per node. On a circuit the last point connects to the
     /// first.
     pub fn left_wall(&self) -> impl Iterator<Item = Vec2> {
         self.nodes.iter().map(|node| node.position + node.tangent.perpendicular() * node.left)
     }
 
-    /// The right wall, for a picture: one point per node. A circuit's last point is followed by its
+    /// Returns the right wall, one point per node. On a circuit the last point connects to the
     /// first.
     pub fn right_wall(&self) -> impl Iterator<Item = Vec2> {
         self.nodes.iter().map(|node| node.position + node.tangent.perpendicular() * -node.right)
     }
 
-    /// The centre line, one point per node. A circuit's last point is followed by its first.
+    /// Returns the centre line, one point per node. On a circuit the last point connects to the
+    /// first.
     pub fn centre_line(&self) -> impl Iterator<Item = Vec2> {
         self.nodes.iter().map(|node| node.position)
     }
 
-    /// Whether every bend is wide enough for its inner wall, and different parts of the road are at
-    /// least `gap` metres apart. Some real roads are not: those cross over a bridge.
+    /// Returns whether every bend is wide enough for its inner wall, and different parts of the
+    /// track are at least `gap` metres apart. Some real tracks are not: they cross over a bridge.
     ///
-    /// Nodes count as different parts if the way between them along the road is longer than the
-    /// half circle that just keeps the gap: every bend that is wide enough passes, every two
-    /// parts that are not neighbours are measured.
+    /// Two nodes belong to different parts if the distance between them along the track is longer
+    /// than the half circle that just keeps the gap. So every bend that is wide enough passes, and
+    /// all parts that are not neighbours are compared.
     pub fn is_clear_of_itself(&self, gap: f64) -> bool {
-        /// How much of a bend's radius its inner half of the road may take.
+        /// The share of a bend's radius that the inner half of the track may take.
         const FOLD: f64 = 0.85;
         let folds = |node: &Node| {
             let inner = if node.curvature > 0.0 { node.left } else { node.right };
@@ -264,7 +264,8 @@ impl Track {
         }
     }
 
-    /// The nodes before and after `along`, and how far between them it is, 0 to 1.
+    /// Returns the nodes before and after `along`, and the share of the distance between them, 0 to
+    /// 1.
     fn between(&self, along: f64) -> (&Node, &Node, f64) {
         let scaled = self.wrap(along) / self.spacing;
         // NaN becomes zero; the end of a stage belongs to its last segment.
@@ -273,7 +274,7 @@ impl Track {
         (&self.nodes[here], &self.nodes[next], (scaled - here as f64).clamp(0.0, 1.0))
     }
 
-    /// The nearest place among some segments, given by numbers that may lie rounds ahead or behind.
+    /// Returns the nearest place among some segments. Their numbers may be rounds ahead or behind.
     fn nearest(&self, point: Vec2, segments: std::ops::Range<i64>) -> Place {
         let count = self.segments();
         let mut here = segments.start.rem_euclid(count as i64) as usize;

@@ -1,4 +1,4 @@
-//! Roads with names, drawn by hand.
+//! Named tracks, drawn by hand.
 
 use fairpath::vector::Vec2;
 
@@ -6,24 +6,24 @@ use super::generate::rounded;
 use super::survey::Section;
 use super::{Shape, Track};
 
-/// A road with a name.
+/// A named track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
-    /// Two long straights, two wide bends; 1.1 km. Where speed matters.
+    /// Two long straights, two wide bends; 1.1 km. Tests speed.
     Oval,
-    /// A bean: one long bend, one the other way; 1.2 km. Where the line matters.
+    /// A bean: one long bend, one the other way; 1.2 km. Tests the line.
     Bean,
-    /// Narrow, back and forth between tight corners; 1.4 km. Where braking matters.
+    /// Narrow, back and forth between tight corners; 1.4 km. Tests braking.
     Harbour,
     /// Up a hill from a start to a finish, bend after bend; 1.7 km. The only stage.
     Ridge,
 }
 
 impl Preset {
-    /// All of them.
+    /// All presets.
     pub const ALL: [Self; 4] = [Self::Oval, Self::Bean, Self::Harbour, Self::Ridge];
 
-    /// What it is called.
+    /// Returns the name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Oval => "oval",
@@ -33,20 +33,20 @@ impl Preset {
         }
     }
 
-    /// The one of this name.
+    /// Returns the preset with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|preset| preset.name() == name)
     }
 
-    fn plan(self) -> Plan {
+    fn plan(self) -> PresetShape {
         match self {
-            Self::Oval => Plan {
+            Self::Oval => PresetShape {
                 shape: Shape::Circuit,
                 corners: &[(20.0, -75.0), (230.0, -75.0), (230.0, 75.0), (-230.0, 75.0), (-230.0, -75.0)],
                 softness: 72.0,
                 half_width: 7.0,
             },
-            Self::Bean => Plan {
+            Self::Bean => PresetShape {
                 shape: Shape::Circuit,
                 corners: &[
                     (-190.0, 10.0),
@@ -63,7 +63,7 @@ impl Preset {
                 softness: 48.0,
                 half_width: 6.0,
             },
-            Self::Harbour => Plan {
+            Self::Harbour => PresetShape {
                 shape: Shape::Circuit,
                 corners: &[
                     (60.0, -90.0),
@@ -84,7 +84,7 @@ impl Preset {
                 softness: 26.0,
                 half_width: 4.6,
             },
-            Self::Ridge => Plan {
+            Self::Ridge => PresetShape {
                 shape: Shape::Stage,
                 corners: &[
                     (-420.0, -160.0),
@@ -108,7 +108,7 @@ impl Preset {
     }
 }
 
-struct Plan {
+struct PresetShape {
     shape: Shape,
     corners: &'static [(f64, f64)],
     softness: f64,
@@ -116,9 +116,9 @@ struct Plan {
 }
 
 impl Track {
-    /// A road with a name.
+    /// Returns a named track.
     pub fn preset(preset: Preset) -> Self {
-        let Plan { shape, corners, softness, half_width } = preset.plan();
+        let PresetShape { shape, corners, softness, half_width } = preset.plan();
         let corners: Vec<Vec2> = corners.iter().map(|(x, y)| Vec2::new(*x, *y)).collect();
         let sections: Vec<Section> = rounded(shape, &corners, softness)
             .into_iter()

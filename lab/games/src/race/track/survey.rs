@@ -6,42 +6,43 @@ use fairpath::vector::{Vec2, Vector};
 
 use super::Shape;
 
-/// One surveyed point of a road: a point of the centre line, and how far the walls are from there.
+/// One surveyed point: a point of the centre line, and its distances to the walls.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Section {
-    /// On the centre line, in metres.
+    /// The point of the centre line, in metres.
     pub position: Vec2,
-    /// To the left wall, in metres.
+    /// The distance to the left wall, in metres.
     pub left: f64,
-    /// To the right wall, in metres.
+    /// The distance to the right wall, in metres.
     pub right: f64,
 }
 
-/// How near a wall may be to the centre line, in metres: a car on the centre line always has room.
+/// The least distance of a wall from the centre line, in metres: a car on the centre line always
+/// has room.
 pub const WIDTH_MIN: f64 = 1.5;
-/// How far a wall may be from the centre line, in metres. No race track is wider; a typing error
-/// is.
+/// The largest distance of a wall from the centre line, in metres. No race track is wider.
 pub const WIDTH_MAX: f64 = 100.0;
-/// The shortest road, in metres: several times what a look around takes.
+/// The shortest track, in metres: several times [`REACH`](super::REACH).
 pub const LENGTH_MIN: f64 = 150.0;
-/// The longest road, in metres. The Nordschleife takes 21 km; 50 km take a few megabytes.
+/// The longest track, in metres. The Nordschleife has 21 km; 50 km take a few megabytes.
 pub const LENGTH_MAX: f64 = 50_000.0;
-/// How many points a road may be given by: one every quarter of a metre of the longest.
+/// The most points of a track: one every quarter of a metre of the longest.
 pub const SECTIONS_MAX: usize = 200_000;
 const _: () = assert!(LENGTH_MIN > 8.0 * super::REACH);
 const _: () = assert!(LENGTH_MIN > super::STAGE_START + super::STAGE_RUN_OUT);
 
-/// How far from the origin a road may lie, in metres: map coordinates fit, and squares of distances
-/// stay exact to a fraction of a millimetre.
+/// The largest coordinate, in metres: map coordinates fit, and squares of distances stay exact to a
+/// fraction of a millimetre.
 const COORDINATE_MAX: f64 = 1e7;
-/// Metres between nodes, about. A chord this long leaves a bend of 10 m radius by 1.3 cm.
+/// The approximate distance between nodes, in metres. A chord this long deviates from a bend of 10
+/// m radius by 1.3 cm.
 const SPACING: f64 = 1.0;
-/// Metres between the points that arc length is measured with.
+/// The distance between the points that measure arc length, in metres.
 const FINE_SPACING: f64 = 0.25;
-/// Nodes to either side over which curvature is averaged: surveyed points are only good to
+/// Nodes to either side over which curvature is averaged: surveyed points are accurate to
 /// centimetres, and over one metre a centimetre is a bend.
 const CURVATURE_NODES: usize = 3;
-/// Points of the centre line nearer than this are one point, in metres.
+/// Points of the centre line nearer than this count as one point, in metres.
 const SAME_POINT: f64 = 0.01;
 
 /// One node of the centre line.
@@ -56,29 +57,29 @@ pub(super) struct Node {
     pub(super) right: f64,
 }
 
-/// Why there is no road through some points.
+/// The reason why there is no track through some points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TrackError {
-    /// Fewer than four different points.
+    /// There are fewer than four different points.
     TooFewPoints,
-    /// More than [`SECTIONS_MAX`].
+    /// There are more than [`SECTIONS_MAX`] points.
     TooManyPoints,
     /// The point of this number, counted from zero, is not a finite one within 10 000 km of the
     /// origin.
     BadPosition {
-        /// Which point.
+        /// The point.
         point: usize,
     },
     /// At the point of this number, counted from zero, a wall is nearer than [`WIDTH_MIN`] or
     /// farther than [`WIDTH_MAX`].
     BadWidth {
-        /// Which point.
+        /// The point.
         point: usize,
     },
-    /// Shorter than [`LENGTH_MIN`].
+    /// The track is shorter than [`LENGTH_MIN`].
     TooShort,
-    /// Longer than [`LENGTH_MAX`].
+    /// The track is longer than [`LENGTH_MAX`].
     TooLong,
 }
 
@@ -87,7 +88,7 @@ impl fmt::Display for TrackError {
         match self {
             Self::TooFewPoints => write!(f, "a track needs at least four different points"),
             Self::TooManyPoints => write!(f, "a track has at most {SECTIONS_MAX} points"),
-            Self::BadPosition { point } => write!(f, "point {point} is nowhere"),
+            Self::BadPosition { point } => write!(f, "point {point} is not within 10 000 km of the origin"),
             Self::BadWidth { point } => {
                 write!(
                     f,
@@ -110,7 +111,7 @@ pub(super) fn is_width(width: f64) -> bool {
     (WIDTH_MIN..=WIDTH_MAX).contains(&width)
 }
 
-/// The road through some sections: metres between nodes, and the nodes.
+/// Returns the track through some sections: the distance between nodes in metres, and the nodes.
 pub(super) fn nodes(shape: Shape, sections: &[Section]) -> Result<(f64, Vec<Node>), TrackError> {
     check(sections)?;
     let knots = distinct(shape, sections);
@@ -150,7 +151,8 @@ fn check(sections: &[Section]) -> Result<(), TrackError> {
     Ok(())
 }
 
-/// Without points that repeat the one before, or on a circuit the first one at the end.
+/// Returns the sections without repeated points, and on a circuit without a repeated first point at
+/// the end.
 fn distinct(shape: Shape, sections: &[Section]) -> Vec<Section> {
     let is_same = |one: &Section, other: &Section| one.position.distance(other.position) < SAME_POINT;
     let mut knots: Vec<Section> = Vec::with_capacity(sections.len());
@@ -165,15 +167,15 @@ fn distinct(shape: Shape, sections: &[Section]) -> Vec<Section> {
     knots
 }
 
-/// Every knot with the one after it.
+/// Returns every knot with the next one.
 fn spans(shape: Shape, knots: &[Section]) -> impl Iterator<Item = (&Section, &Section)> {
     let closing = (shape == Shape::Circuit).then(|| (&knots[knots.len() - 1], &knots[0]));
     knots.windows(2).map(|pair| (&pair[0], &pair[1])).chain(closing)
 }
 
-/// Points close to each other on a smooth curve through the knots: cubic pieces by chord length,
-/// whose slope at a knot is that of the parabola through it and its neighbours. On a circuit the
-/// first point comes again at the end.
+/// Returns closely spaced points on a smooth curve through the knots: cubic pieces by chord length,
+/// with the slope at a knot of the parabola through it and its neighbours. On a circuit the first
+/// point is repeated at the end.
 fn refine(shape: Shape, knots: &[Section]) -> Vec<Section> {
     let count = knots.len();
     let slope = |number: usize| {
@@ -212,7 +214,7 @@ fn hermite(from: Vec2, leaving: Vec2, to: Vec2, arriving: Vec2, share: f64) -> V
         + arriving * (-share * share * rest)
 }
 
-/// `count` points, `spacing` apart along the fine ones.
+/// Returns `count` points, `spacing` apart along the fine ones.
 fn evenly(fine: &[Section], spacing: f64, count: usize) -> Vec<Section> {
     let mut evened = Vec::with_capacity(count);
     let (mut travelled, mut piece) = (0.0, 0);
@@ -243,7 +245,7 @@ fn with_bends(shape: Shape, spacing: f64, sections: &[Section]) -> Vec<Node> {
     };
     let tangent = |number: usize| {
         let ahead = sections[neighbour(number, 0, 1)].position - sections[neighbour(number, 1, 0)].position;
-        // A hairpin folded onto itself has no direction; any will do.
+        // A hairpin folded onto itself has no direction; use any.
         if ahead.length() > 0.0 { ahead.normalize_or_zero() } else { Vec2::new(1.0, 0.0) }
     };
     let tangents: Vec<Vec2> = (0..count).map(tangent).collect();

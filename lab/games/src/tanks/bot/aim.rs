@@ -1,4 +1,4 @@
-//! Where to shoot, and what is coming.
+//! Aiming, and dodging shots.
 
 use fairpath::State;
 use fairpath::motion::MotionKind;
@@ -14,21 +14,21 @@ use crate::tanks::map::Map;
 use crate::tanks::tank::led_by;
 use crate::tanks::view::{SeenShot, SeenTank, View};
 
-/// A driver knows how fast shots fly and how far; the usual rules are close enough for a feeling.
+/// The bot's estimate of the shot speed: that of the default rules.
 const SHOT_SPEED: f64 = 100.0;
-/// Shots that fly for more than two and a half seconds are a waste.
+/// A bot does not fire at targets beyond two and a half seconds of flight.
 const FIRING_DISTANCE: f64 = 250.0;
 
-/// How far the barrel is off where a shot fired now would meet `foe`, in radians; positive is to
-/// the left.
+/// Returns the angle from the barrel to where a shot fired now would meet `foe`, in radians;
+/// positive is to the left.
 pub(super) fn off_target(view: &View, foe: &SeenTank) -> f64 {
     let meeting = meeting_point(&view.own, &foe.state);
     wrap_angle((meeting - view.own.position).heading() - view.own.orientation)
 }
 
-/// Where a shot and a foe who drives on as it is shown meet.
+/// Returns where a shot meets a foe that keeps its shown motion.
 fn meeting_point(own: &State<Vec2>, foe: &State<Vec2>) -> Vec2 {
-    /// Each round is wrong by a quarter of the one before, the ratio of the speeds: three leave a
+    /// Each iteration reduces the error to a quarter, the ratio of the speeds: three leave about a
     /// hundredth.
     const ROUNDS: usize = 3;
     let motion = MotionKind::Circular.from_state(foe);
@@ -40,31 +40,33 @@ fn meeting_point(own: &State<Vec2>, foe: &State<Vec2>) -> Vec2 {
     meeting
 }
 
-/// Whether a shot fired now would meet `foe`, as this driver judges it.
+/// Returns whether a shot fired now would meet `foe`, given the bot's aiming error.
 pub(super) fn is_on_target(map: &Map, view: &View, foe: &SeenTank, error: f64) -> bool {
     let distance = foe.state.position.distance(view.own.position);
-    // A broadside tank shows its length, one that comes or goes its width: half of the mean of both.
+    // A tank seen from the side shows its length, one seen from the front its width: take half of
+    // the mean of both.
     let apparent = 0.25 * (TANK_LENGTH + TANK_WIDTH) / distance.max(TANK_LENGTH);
     distance < FIRING_DISTANCE
         && (off_target(view, foe) + error).abs() < apparent
         && map.sees(view.own.position, meeting_point(&view.own, &foe.state))
 }
 
-/// A shot that is going to hit.
+/// A shot that would hit the bot.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Threat {
     position: Vec2,
     velocity: Vec2,
-    /// When it will be past.
+    /// When the shot passes the bot.
     pub(super) passes_at: SharedInstant,
 }
 
-/// How far ahead a driver worries.
+/// How far ahead a bot considers shots.
 const WORRY_SECS: f64 = 1.6;
-/// A shot this near to the middle hits a tank, or might.
+/// A shot that passes this near to the centre of the tank counts as a hit.
 const TOO_NEAR: f64 = 5.0;
 
-/// The first foe's shot, seen before `seen`, that comes too near if the hands go on as they do.
+/// Returns the first foe's shot, fired before `seen`, that comes too near if the input does not
+/// change.
 pub(super) fn nearest_threat(view: &View, hands: Input, seen: SharedInstant) -> Option<Threat> {
     let foes_shots = view.shots.iter().filter(|shot| shot.team != view.team && shot.fired_at <= seen);
     let threats = foes_shots.filter_map(|shot| threat_of(view, hands, shot));
@@ -81,7 +83,7 @@ fn threat_of(view: &View, hands: Input, shot: &SeenShot) -> Option<Threat> {
     (miss_distance(view, &threat, hands) < TOO_NEAR).then_some(threat)
 }
 
-/// Of all that the hands could do at once, what takes the tank farthest from the shot's line.
+/// Returns the input that moves the tank farthest from the shot's line.
 pub(super) fn best_dodge(view: &View, threat: &Threat) -> Input {
     const WAYS: [(f64, f64); 6] =
         [(1.0, 0.0), (-1.0, 0.0), (1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)];
@@ -90,7 +92,7 @@ pub(super) fn best_dodge(view: &View, threat: &Threat) -> Input {
     ways.into_iter().max_by(|one, other| miss(one).total_cmp(&miss(other))).unwrap_or_default()
 }
 
-/// How far the shot passes from the own tank's middle if the hands do this.
+/// Returns the distance at which the shot passes the tank's centre under this input.
 fn miss_distance(view: &View, threat: &Threat, hands: Input) -> f64 {
     let secs = (threat.passes_at - view.now).as_secs_f64();
     let me = led_by(&steer::motion_of(&view.own, hands), secs).position;
@@ -98,7 +100,7 @@ fn miss_distance(view: &View, threat: &Threat, hands: Input) -> f64 {
     line.to_local(me).y.abs()
 }
 
-/// When something that flies by at `velocity` is nearest to a point `offset` away.
+/// Returns when an object that moves at `velocity` is nearest to a point `offset` away.
 fn secs_to_pass(offset: Vec2, velocity: Vec2) -> f64 {
     let squared = velocity.length_squared();
     if squared > 0.0 { offset.dot(velocity) / squared } else { -1.0 }

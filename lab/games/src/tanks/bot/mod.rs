@@ -1,15 +1,16 @@
-//! Drivers that play like people: not perfectly.
+//! Bots that drive like people, imperfectly.
 //!
-//! A bot looks a few times per second, decides from what it is *shown*, and keeps its hands still
-//! until it looks again. It has an errand (wander, hunt, fetch the flag, guard) that it gives up at
-//! random times for another, and short manoeuvres that come before the errand: dodge a shot, back
-//! out of a corner, weave while reloading, hesitate. It aims with lead, and misses a little.
+//! A bot looks a few times per second, decides from what it is *shown*, and keeps its input until
+//! it looks again. It has an errand (wander, hunt, fetch the flag, guard) that it exchanges for
+//! another at random times. Short manoeuvres take precedence over the errand: dodge a shot, back
+//! out of a corner, weave while reloading, hesitate. It leads its target when it aims, and misses a
+//! little.
 //!
-//! | room | what is in it |
+//! | module | contents |
 //! | --- | --- |
-//! | `temperament` | what kinds of players there are |
-//! | `steer` | the way round boxes, driving to a point, keeping clear |
-//! | `aim` | lead, lines of fire, shots that are coming |
+//! | `temperament` | the kinds of bots |
+//! | `steer` | routes round boxes, driving to a point, collision avoidance |
+//! | `aim` | lead, lines of fire, dodging shots |
 
 mod aim;
 mod steer;
@@ -31,7 +32,7 @@ use super::view::{SeenTank, View};
 use steer::Route;
 use temperament::Character;
 
-/// A driver who decides from a [`View`].
+/// A bot that decides from a [`View`].
 #[derive(Clone, Debug)]
 pub struct Bot {
     temperament: Temperament,
@@ -42,43 +43,43 @@ pub struct Bot {
     look_at: SharedInstant,
     manoeuvre: Option<Manoeuvre>,
     hands: Input,
-    /// When the turn ends even if nothing new is seen.
+    /// When a short turn ends, even before the next look.
     release_at: SharedInstant,
     route: Route,
-    /// How far off the next shot is aimed, in radians.
+    /// The aiming error of the next shot, in radians.
     aim_error: f64,
-    /// How far off its way it heads just now, in radians: who drives straight is easily hit.
+    /// The current deviation from its route, in radians: a tank that drives straight is easily hit.
     sway: f64,
     sway_until: SharedInstant,
-    /// Since when the tank has hardly moved although it should.
+    /// Since when the tank has hardly moved although it pushes.
     stuck_since: Option<SharedInstant>,
     life: u16,
 }
 
-/// What a bot is about.
+/// What a bot does while no manoeuvre takes precedence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Errand {
-    /// To this place, because why not.
+    /// Drives to this random place.
     Wander(Vec2),
-    /// After this tank.
+    /// Chases this tank.
     Hunt(EntityId),
-    /// To the other team's flag.
+    /// Drives to the other team's flag.
     Fetch,
-    /// To this place near the own flag.
+    /// Drives to this place near its own flag.
     Guard(Vec2),
 }
 
-/// A short thing that comes before the errand.
+/// A short action that takes precedence over the errand.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Manoeuvre {
     input: Input,
     until: SharedInstant,
-    /// Whether it is kept up even if it leads into something: to back out of a corner, say.
+    /// Whether it continues even if it leads into an obstacle, for example to back out of a corner.
     is_stubborn: bool,
 }
 
 impl Bot {
-    /// A bot of this temperament with its own dice.
+    /// Returns a bot of this temperament that draws from `random`.
     pub fn new(temperament: Temperament, random: Random) -> Self {
         Self {
             temperament,
@@ -99,24 +100,24 @@ impl Bot {
         }
     }
 
-    /// What kind of player it is.
+    /// Returns its temperament.
     pub fn temperament(&self) -> Temperament {
         self.temperament
     }
 
-    /// Whether it looks at its screen `now`; in between, its hands do as they did.
+    /// Returns whether it looks at its view `now`. Between looks it keeps its input.
     pub fn is_looking(&self, now: SharedInstant) -> bool {
         self.look_at <= now
     }
 
-    /// What its hands do at `now` if it does not look: what they did, but the trigger is pressed
-    /// only while looking, and a key that was meant for a short turn is let go in time.
+    /// Returns its input at `now` without a look: the previous one, but it fires only while
+    /// looking, and a short turn ends in time.
     pub fn held(&self, now: SharedInstant) -> Input {
         let turn = if now < self.release_at { self.hands.turn } else { 0.0 };
         Input { turn, fire: false, ..self.hands }
     }
 
-    /// Looks at what is shown, if it is time to, and says what the hands do.
+    /// Returns its input; decides anew from `view` if it looks now.
     pub fn drive(&mut self, map: &Map, view: &View) -> Input {
         if !self.is_looking(view.now) {
             return self.held(view.now);
@@ -135,8 +136,8 @@ impl Bot {
         self.hands
     }
 
-    /// The wish as this player's hands can do it: a mouse turns by any amount, keys turn fully or
-    /// not at all, but for as short as need be.
+    /// Returns the input as its device can give it: a mouse turns by any amount, keys turn fully or
+    /// not at all, for as short as needed.
     fn by_hand(&mut self, now: SharedInstant, wish: Input) -> Input {
         self.release_at = SharedInstant::from_micros(i64::MAX);
         if self.character.has_mouse || wish.turn.abs() >= 1.0 {
@@ -146,7 +147,7 @@ impl Bot {
         Input { turn: if wish.turn == 0.0 { 0.0 } else { wish.turn.signum() }, ..wish }
     }
 
-    /// People do not look in rhythm.
+    /// Schedules the next look, at an irregular interval like a person's.
     fn look_again_soon(&mut self, now: SharedInstant) {
         self.look_at = now + self.around(self.character.look_secs);
     }
@@ -160,9 +161,9 @@ impl Bot {
         }
     }
 
-    /// Whoever pushes without getting anywhere backs out, turning to whichever side.
+    /// Backs out, turning to a random side, if it pushes without moving.
     fn notice_being_stuck(&mut self, view: &View) {
-        /// A fifth of reverse speed: scraping along a wall is still getting somewhere.
+        /// A fifth of reverse speed: a tank that slides along a wall is faster.
         const CRAWL: f64 = 2.5;
         const PATIENCE: Span = Span::from_millis(400);
         let pushes = self.hands.throttle.abs() > 0.2;
@@ -180,7 +181,7 @@ impl Bot {
         self.manoeuvre = Some(Manoeuvre { input, until, is_stubborn: true });
     }
 
-    /// Gets out of the way of a shot it has had time to see.
+    /// Dodges a shot that has been visible for the reaction time.
     fn notice_shots(&mut self, view: &View) {
         let seen = view.now - Span::from_secs_f64(self.character.reaction_secs);
         let Some(threat) = aim::nearest_threat(view, self.hands, seen) else { return };
@@ -191,7 +192,7 @@ impl Bot {
         self.manoeuvre = Some(Manoeuvre { input, until: threat.passes_at, is_stubborn: false });
     }
 
-    /// Takes up another errand when this one is done, has lost its point, or has gone on for long
+    /// Chooses another errand when this one is done, has no target any more, or has lasted long
     /// enough.
     fn rethink(&mut self, map: &Map, view: &View) {
         if let Some(foe) = self.distraction(map, view) {
@@ -204,7 +205,7 @@ impl Bot {
         }
     }
 
-    /// A foe in sight that is more interesting than the errand.
+    /// Returns a foe in sight that distracts it from the errand.
     fn distraction(&mut self, map: &Map, view: &View) -> Option<EntityId> {
         let has_better_to_do = matches!(self.errand, Errand::Hunt(_)) || view.is_carrying();
         let chance = self.character.boldness_per_sec * self.character.look_secs;
@@ -219,7 +220,7 @@ impl Bot {
     }
 
     fn is_done(&self, view: &View) -> bool {
-        /// Near enough: wandering is not parking.
+        /// The distance at which a place counts as reached.
         const THERE: f64 = 15.0;
         match self.errand {
             Errand::Wander(place) | Errand::Guard(place) => view.own.position.distance(place) < THERE,
@@ -249,7 +250,7 @@ impl Bot {
         Errand::Wander(self.place_near(map, Vec2::ZERO, map.half_side()))
     }
 
-    /// Now and then a person stops to think.
+    /// Sometimes stops for a moment, as people do.
     fn hesitate(&mut self, view: &View) {
         if self.random.chance(HESITATION_CHANCE) {
             self.keep_on(view, Input::IDLE, 0.2, 0.8);
@@ -268,8 +269,9 @@ impl Bot {
         }
     }
 
-    /// The wish, or what comes near to it without leading into something. Who has to go the other
-    /// way for it does so for a while: back and forth with every look would get nowhere.
+    /// Returns the input, or a similar one that leads into no obstacle. If that reverses the
+    /// direction, the bot keeps it for a while: changing direction with every look would get
+    /// nowhere.
     fn avoid_trouble(&mut self, map: &Map, view: &View, wish: Input) -> Input {
         let input = steer::clear_of_trouble(map, view, wish);
         if input.throttle * wish.throttle < 0.0 {
@@ -278,7 +280,7 @@ impl Bot {
         input
     }
 
-    /// Goes on like this for a while that is between so many seconds.
+    /// Keeps this input for a random time between `secs_min` and `secs_max`.
     fn keep_on(&mut self, view: &View, input: Input, secs_min: f64, secs_max: f64) {
         let until = view.now + Span::from_secs_f64(self.random.between(secs_min, secs_max));
         self.manoeuvre = Some(Manoeuvre { input, until, is_stubborn: false });
@@ -304,8 +306,8 @@ impl Bot {
         }
     }
 
-    /// Drives to `goal`, swaying. Who sets back does so for a while, or would dither where a foe
-    /// comes in and out of sight.
+    /// Drives to `goal`, swaying. If it reverses, it does so for a while, or it would oscillate
+    /// where a foe appears and disappears.
     fn travel(&mut self, map: &Map, view: &View, goal: Vec2) -> Input {
         if self.sway_until <= view.now {
             let goes_straight = self.random.chance(STRAIGHT_CHANCE);
@@ -319,8 +321,7 @@ impl Bot {
         input
     }
 
-    /// Comes near, turns the barrel where the foe will be, keeps its distance, and weaves while it
-    /// reloads.
+    /// Approaches, aims with lead, keeps its distance, and weaves while it reloads.
     fn fight(&mut self, map: &Map, view: &View, foe: &SeenTank) -> Input {
         let distance = foe.state.position.distance(view.own.position);
         if distance > self.character.fighting_distance || !map.sees(view.own.position, foe.state.position) {
@@ -330,12 +331,12 @@ impl Bot {
             return self.weave(view, distance);
         }
         let turn = steer::turn_for(aim::off_target(view, foe) + self.aim_error);
-        // Facing a near foe, the way to keep one's distance is backwards.
+        // It faces the foe, so it keeps its distance by reversing.
         let throttle = if distance < KEEP_AWAY { -1.0 } else { 1.0 };
         Input::drive(throttle, turn)
     }
 
-    /// Hard to hit for as long as it cannot hit anybody itself.
+    /// Moves erratically while it cannot fire.
     fn weave(&mut self, view: &View, distance: f64) -> Input {
         let backs_off = self.random.chance(if distance < KEEP_AWAY { 0.8 } else { 0.35 });
         let throttle = if backs_off { -1.0 } else { 1.0 };
@@ -346,24 +347,24 @@ impl Bot {
         input
     }
 
-    /// Whether to press the trigger: loaded, and a foe is where the shot will be.
+    /// Returns whether to fire: a shot is loaded and would meet a foe.
     fn fires(&mut self, map: &Map, view: &View) -> bool {
         if view.now < view.reloaded_at {
             return false;
         }
         let is_on_target = view.foes().any(|foe| aim::is_on_target(map, view, foe, self.aim_error));
         if is_on_target {
-            // The next shot errs in its own way.
+            // The next shot has an error of its own.
             self.aim_error = self.character.aim_error_rad * self.random.normal();
         }
         is_on_target
     }
 
-    /// A random place within `radius` of `centre`, in the field and beside the boxes.
+    /// Returns a random place within `radius` of `centre`, in the field and outside the boxes.
     fn place_near(&mut self, map: &Map, centre: Vec2, radius: f64) -> Vec2 {
-        /// A map that is mostly boxes is no reason to search for ever.
+        /// Bounds the search on a map that is mostly boxes.
         const TRIES_MAX: u32 = 16;
-        // On a huge open field a wanderer need not drive for an hour.
+        // On a huge open field a wanderer would drive for an hour.
         let radius = radius.min(WANDER_RADIUS_MAX);
         let mut place = centre;
         for _ in 0..TRIES_MAX {
@@ -377,37 +378,35 @@ impl Bot {
         place
     }
 
-    /// An instant so many seconds ahead on average, and as likely as not to be any moment: people's
-    /// minds have no timetable.
+    /// Returns an instant `secs_mean` ahead on average, exponentially distributed.
     fn some_time_from(&mut self, now: SharedInstant, secs_mean: f64) -> SharedInstant {
         now + Span::from_secs_f64(secs_mean * self.random.exponential())
     }
 
-    /// About so many seconds.
+    /// Returns 0.5 to 1.5 times `secs`.
     fn around(&mut self, secs: f64) -> Span {
         Span::from_secs_f64(secs * self.random.between(0.5, 1.5))
     }
 }
 
-/// How far from the flag a guard strolls: within a shot's range of it.
+/// The radius in which a guard moves around the flag: within a shot's range.
 const GUARD_RADIUS: f64 = 150.0;
-/// Wandering covers the usual field to its corners.
+/// The largest wandering radius: it covers the default field to its corners.
 const WANDER_RADIUS_MAX: f64 = 560.0;
-/// Whoever is this near to the own flag on the ground picks it up, whatever the errand.
+/// A bot this near to its own dropped flag returns it, whatever its errand.
 const RESCUE_DISTANCE: f64 = 120.0;
-/// Nearer than this, a fighter backs off: the foe's shot takes 0.6 s, time enough to see it and
-/// move.
+/// Nearer than this, a bot backs off: a foe's shot takes 0.6 s for it, long enough to react.
 const KEEP_AWAY: f64 = 60.0;
-/// How far people swing to either side of their way, as a standard deviation, and how long they
-/// stay on a side, on average. At full speed and 200 units away that is a few tank widths to either
-/// side: what it takes to be missed. Much more, and they would hardly get anywhere.
+/// The standard deviation of the sway, and its mean duration. At full speed and 200 units away that
+/// is a few tank widths to either side, enough to be missed. Much more, and a bot would hardly make
+/// progress.
 const SWAY_RAD: f64 = 0.15;
 const SWAY_SECS: f64 = 0.3;
-/// How often they drive straight on instead.
+/// The chance to drive straight instead.
 const STRAIGHT_CHANCE: f64 = 0.5;
-/// How long a foe in sight holds their attention, on average.
+/// The mean time for which a foe in sight distracts a bot.
 const DISTRACTED_SECS: f64 = 6.0;
-/// One change of mind in eight begins with standing still.
+/// The chance that a change of errand begins with standing still.
 const HESITATION_CHANCE: f64 = 0.125;
 
 fn nearest_foe(view: &View) -> Option<&SeenTank> {

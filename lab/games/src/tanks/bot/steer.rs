@@ -1,4 +1,4 @@
-//! Getting somewhere: round boxes, at a speed the turn allows, without running into things.
+//! Driving to a point: round boxes, at a speed that the turn allows, without collisions.
 
 use std::f64::consts::{FRAC_PI_4, PI};
 
@@ -14,31 +14,30 @@ use crate::tanks::roads::CLEARANCE;
 use crate::tanks::tank::{led_by, shape_of};
 use crate::tanks::view::View;
 
-/// A driver knows how fast a tank is; the usual rules are close enough for a feeling.
+/// The bot's estimate of a tank's speed: that of the default rules.
 const SPEED: f64 = 25.0;
 const REVERSE_SPEED: f64 = 12.5;
 const TURN_RATE: f64 = FRAC_PI_4;
-/// Full turn from this much off, proportionally less below: what the turn rate covers in about two
-/// looks, so a turn ends without swinging past.
+/// The angle from which a bot turns fully; below it turns proportionally less. The turn rate covers
+/// it in about two looks, so a turn ends without overshooting.
 const FULL_TURN_FROM: f64 = TURN_RATE * FULL_TURN_SECS;
-/// How long a full turn takes to make that up.
+/// How long a full turn takes for that angle.
 pub(super) const FULL_TURN_SECS: f64 = 0.2;
-/// Nearer than this, it takes aiming to get there.
+/// Nearer to its goal than this, a bot does not sway.
 const SWAY_BEYOND: f64 = 50.0;
-/// Nearly straight is straight.
+/// Below this angle, in radians, a bot does not turn.
 const STRAIGHT_ENOUGH: f64 = 0.02;
 
-/// A way to somewhere, planned once and followed until it no longer fits.
+/// A route to a goal, planned once and followed until it no longer fits.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Route {
     goal: Vec2,
-    /// The points still to pass, the last one first.
+    /// The remaining waypoints, the last one first.
     stops: Vec<Vec2>,
 }
 
 impl Route {
-    /// What the hands do to get to `goal`, round what stands between, heading off by `sway` while
-    /// it is far.
+    /// Returns the input to drive to `goal` round obstacles, deviating by `sway` while it is far.
     pub(super) fn drive(&mut self, map: &Map, own: &State<Vec2>, goal: Vec2, sway: f64) -> Input {
         let next = self.next_stop(map, own.position, goal);
         let is_far = own.position.distance(next) > SWAY_BEYOND;
@@ -46,12 +45,13 @@ impl Route {
     }
 
     fn next_stop(&mut self, map: &Map, from: Vec2, goal: Vec2) -> Vec2 {
-        /// A goal that moves this far is another goal.
+        /// A goal that has moved this far needs a new route.
         const ANOTHER_GOAL: f64 = 20.0;
-        /// Near enough: a tank that insisted on the point itself would circle around it.
+        /// The distance at which a waypoint counts as passed; a smaller one would make the tank
+        /// circle around it.
         const PASSED: f64 = 8.0;
         let next = self.stops.last().copied().unwrap_or(goal);
-        // Planned with room to spare, given up only when a box is plainly in the way.
+        // Routes are planned with clearance and given up only when a box is in the way.
         let is_lost = !map.is_free_way(from, next, 0.0);
         if goal.distance(self.goal) > ANOTHER_GOAL || is_lost {
             self.goal = goal;
@@ -67,23 +67,23 @@ impl Route {
         self.stops.last().copied().unwrap_or(goal)
     }
 
-    /// The stop after the next one, or the goal.
+    /// Returns the waypoint after the next one, or the goal.
     fn after_next(&self, goal: Vec2) -> Vec2 {
         self.stops.iter().rev().nth(1).copied().unwrap_or(goal)
     }
 }
 
-/// How hard to turn to make up for being `off` radians off: positive is to the left.
+/// Returns the turn input for a heading error of `off` radians; positive is to the left.
 pub(super) fn turn_for(off: f64) -> f64 {
     if off.abs() < STRAIGHT_ENOUGH { 0.0 } else { (off / FULL_TURN_FROM).clamp(-1.0, 1.0) }
 }
 
-/// Straight to a point nothing stands before: on an arc as fast as its curvature allows, backwards
-/// if that is clearly shorter.
+/// Returns the input to drive to a visible point: on an arc as fast as its curvature allows, in
+/// reverse if that is clearly shorter.
 fn drive_to(own: &State<Vec2>, point: Vec2, sway: f64) -> Input {
-    /// Farther away than this it is quicker to turn round than to reverse all the way.
+    /// Farther away than this, turning round is quicker than reversing.
     const REVERSE_WITHIN: f64 = 60.0;
-    /// Below a third of full speed a bot looks asleep.
+    /// The least throttle: slower bots do not look like players.
     const THROTTLE_MIN: f64 = 0.35;
     let way = point - own.position;
     let off = wrap_angle(way.heading() + sway - own.orientation);
@@ -91,21 +91,20 @@ fn drive_to(own: &State<Vec2>, point: Vec2, sway: f64) -> Input {
     if off.abs() > 0.7 * PI && distance < REVERSE_WITHIN {
         return Input::drive(-1.0, turn_for(wrap_angle(off - PI)));
     }
-    // The circle that leaves along the heading and meets the point has this radius.
+    // The radius of the circle that starts along the heading and passes through the point.
     let radius = distance / (2.0 * libm::sin(off).abs().max(1e-3));
     let throttle = if off.abs() < STRAIGHT_ENOUGH { 1.0 } else { radius * TURN_RATE / SPEED };
     Input::drive(throttle.clamp(THROTTLE_MIN, 1.0), turn_for(off))
 }
 
-/// The wish, or the first of its milder relatives that does not lead into something within a
-/// second.
+/// Returns the input, or the first milder variant that leads into no obstacle within a second.
 pub(super) fn clear_of_trouble(map: &Map, view: &View, wish: Input) -> Input {
     let Input { throttle, turn, .. } = wish;
     let side = if turn < 0.0 { -1.0 } else { 1.0 };
     let ways = [
         (throttle, turn),
         (0.5 * throttle, turn),
-        // At a crawl a tank turns within its own length.
+        // At very low speed a tank turns within its own length.
         (0.15 * throttle, turn),
         (throttle, side),
         (throttle, -side),
@@ -119,7 +118,7 @@ pub(super) fn clear_of_trouble(map: &Map, view: &View, wish: Input) -> Input {
     Input::drive(throttle, turn)
 }
 
-/// Whether driving like this meets nothing for as long as it takes to do something else.
+/// Returns whether driving like this meets no obstacle for 0.9 s, long enough to react.
 fn is_free(map: &Map, view: &View, throttle: f64, turn: f64) -> bool {
     const AHEAD_SECS: [f64; 3] = [0.3, 0.6, 0.9];
     let motion = motion_of(&view.own, Input::drive(throttle, turn));
@@ -134,7 +133,7 @@ fn is_free(map: &Map, view: &View, throttle: f64, turn: f64) -> bool {
     })
 }
 
-/// How the own tank will move under this input.
+/// Returns the own tank's motion under this input.
 pub(super) fn motion_of(own: &State<Vec2>, input: Input) -> Circular<Vec2> {
     let speed = if input.throttle < 0.0 { REVERSE_SPEED } else { SPEED };
     Circular {

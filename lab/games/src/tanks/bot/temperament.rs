@@ -1,24 +1,24 @@
-//! What kinds of players there are.
+//! The kinds of bots.
 
-/// What kind of player a bot is.
+/// The kind of a bot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Temperament {
-    /// Goes where the others are and shoots first.
+    /// Seeks enemies and shoots first.
     Hunter,
-    /// Wants the flag, and little else.
+    /// Goes for the flag.
     Runner,
-    /// Stays around the own base.
+    /// Stays near its own base.
     Guardian,
-    /// Drives about, shoots at what turns up.
+    /// Drives about and shoots at enemies that turn up.
     Rambler,
 }
 
 impl Temperament {
-    /// All of them, in the order in which a team's seats are filled.
+    /// All temperaments, in the order in which a team's tanks get them.
     pub const ALL: [Self; 4] = [Self::Hunter, Self::Runner, Self::Guardian, Self::Rambler];
 
-    /// The numbers behind the name. Chosen for variety around what people do (0.2 to 0.3 s to
-    /// react, a look every tenth of a second or so), not fitted to anything.
+    /// Returns the parameters of this temperament. They are chosen for variety around human values
+    /// (0.2 to 0.3 s to react, about ten looks a second), not fitted to data.
     pub(super) fn character(self) -> Character {
         match self {
             Self::Hunter => Character {
@@ -69,30 +69,30 @@ impl Temperament {
     }
 }
 
-/// What makes one player different from another.
+/// The parameters that differ between temperaments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Character {
-    /// Whether it steers with a mouse, by any amount, or with keys, fully or not at all.
+    /// Whether it steers with a mouse (by any amount) or with keys (fully or not at all).
     pub(super) has_mouse: bool,
-    /// Between two looks, on average; each is half to one and a half times as long.
+    /// The mean time between two looks; each is 0.5 to 1.5 times as long.
     pub(super) look_secs: f64,
-    /// From seeing a shot to moving out of its way.
+    /// The time from seeing a shot to dodging it.
     pub(super) reaction_secs: f64,
-    /// Between two changes of mind, on average.
+    /// The mean time between two changes of errand.
     pub(super) mind_secs: f64,
-    /// Chance per look to notice a shot that would hit.
+    /// The chance per look to notice a shot that would hit.
     pub(super) alertness: f64,
-    /// How often a foe in sight makes it leave its errand, per second.
+    /// The rate at which a foe in sight makes it leave its errand, per second.
     pub(super) boldness_per_sec: f64,
-    /// How far away a foe in sight is worth a fight, in units.
+    /// The largest distance to a foe that it fights, in units.
     pub(super) fighting_distance: f64,
-    /// Standard deviation of the aim.
+    /// The standard deviation of its aim.
     pub(super) aim_error_rad: f64,
-    /// What it likes to do.
+    /// The weights of its errands.
     pub(super) errands: Errands,
 }
 
-/// How often each errand is chosen, as weights.
+/// The weights with which errands are chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Errands {
     pub(super) wander: f64,

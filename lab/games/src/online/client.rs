@@ -1,4 +1,4 @@
-//! The player's end of a game that a server hosts.
+//! The client's end of a hosted game.
 
 use fairpath::State;
 use fairpath::converge::Convergence;
@@ -7,27 +7,26 @@ use fairpath::time::{LocalInstant, Now, SharedInstant};
 use fairpath::vector::Vec2;
 use fairpath_compensate::{Mailbox, MailboxItem, Reply};
 
-use super::hosted::Hosted;
+use super::display::{ClientDisplay, Extrapolated};
+use super::hosted::HostedGame;
 use super::message::{read_reply, write_input};
-use super::screen::{Extrapolated, Screen};
-use super::{AGAIN, INPUT, SIT, STATE, WELCOME};
+use super::{INPUT, JOIN, RESTART, STATE, WELCOME};
 
-/// A player somewhere, and the run at a server; whoever has the socket carries the session's bytes.
+/// The client's end of a game that a server hosts, on top of a session.
 ///
-/// Each frame: [`receive`](Self::receive), look at what is [`shown`](Self::shown), and
-/// [`act`](Self::act).
-pub struct Guest<H: Hosted> {
+/// Each frame: [`receive`](Self::receive), draw [`shown`](Self::shown), then [`act`](Self::act).
+pub struct HostedClient<H: HostedGame> {
     screen: Extrapolated<H::Rules>,
     mailbox: Mailbox<Reply<H::Scene>>,
     epoch: Option<u32>,
-    /// The game that the server says it plays.
+    /// The number of the game that the server plays.
     welcome: Option<u8>,
     heard: u64,
     acknowledged: Option<LocalInstant>,
 }
 
-impl<H: Hosted> Guest<H> {
-    /// Nothing has been heard yet: `scene` is shown until something is.
+impl<H: HostedGame> HostedClient<H> {
+    /// Returns a client that shows `scene` until the first state arrives.
     pub fn new(scene: H::Scene, convergence: Convergence) -> Self {
         Self {
             screen: Extrapolated::new(scene, H::TICK_RATE, convergence, H::own),
@@ -39,13 +38,13 @@ impl<H: Hosted> Guest<H> {
         }
     }
 
-    /// Hears one thing that the session says.
-    pub fn hear(&mut self, event: &ClientEvent) {
+    /// Handles one session event.
+    pub fn handle_event(&mut self, event: &ClientEvent) {
         let ClientEvent::Called { method, bytes, .. } = event else { return };
         match *method {
             WELCOME => self.welcome = bytes.first().copied(),
             STATE => {
-                // What is no state is passed over: the next one is on its way.
+                // A state that cannot be decoded is ignored; the next one replaces it.
                 let reply = read_reply(bytes).ok().filter(|reply| H::is_sound(&reply.state));
                 let Some(reply) = reply else { return };
                 self.heard += 1;
@@ -58,36 +57,36 @@ impl<H: Hosted> Guest<H> {
         }
     }
 
-    /// Takes in what was heard.
+    /// Applies the states that have arrived.
     pub fn receive(&mut self, rules: &H::Rules, now: LocalInstant) {
         while let Some(letter) = self.mailbox.read() {
             let (MailboxItem::State(reply) | MailboxItem::Persistent(reply)) = letter;
             self.acknowledged = reply.acknowledged;
-            self.screen.hear(rules, reply, at(now));
+            self.screen.receive(rules, reply, at(now));
         }
     }
 
-    /// The hands do this from now on, and the server is told. Answers with the stamp under which it
-    /// is.
+    /// Applies the player's input and sends it to the server. Returns its time stamp.
     pub fn act(&mut self, session: &mut Client<Vec2>, input: H::Input, now: LocalInstant) -> LocalInstant {
         let stamp = self.screen.act(now, &input);
-        // Before there is a session, and while the way is full, hands are not heard. The next frame's say
-        // it all again.
+        // Without a session, or with a full queue, the call is dropped. The next frame sends the
+        // input again.
         let _ = session.call_server(INPUT, &write_input(stamp, input), Delivery::Unreliable);
         stamp
     }
 
-    /// Takes a seat, at a server that hosts several games.
-    pub fn sit(&self, session: &mut Client<Vec2>) {
-        let _ = session.call_server(SIT, &[H::NUMBER], Delivery::ReliableOrdered);
+    /// Joins this game's room at a server with [`GameRooms`](super::GameRooms).
+    pub fn join(&self, session: &mut Client<Vec2>) {
+        let _ = session.call_server(JOIN, &[H::NUMBER], Delivery::ReliableOrdered);
     }
 
-    /// Asks for another run.
-    pub fn again(&self, session: &mut Client<Vec2>) {
-        let _ = session.call_server(AGAIN, &[], Delivery::ReliableOrdered);
+    /// Asks the server to end this run and begin another.
+    pub fn restart(&self, session: &mut Client<Vec2>) {
+        let _ = session.call_server(RESTART, &[], Delivery::ReliableOrdered);
     }
 
-    /// What is shown: played on by the player's own hands, or as it arrived.
+    /// Returns the scene to show: extrapolated by the player's own inputs if `is_compensated`,
+    /// otherwise as it arrived.
     pub fn shown(&self, rules: &H::Rules, now: LocalInstant, is_compensated: bool) -> H::Scene {
         if is_compensated {
             self.screen.show(rules, at(now))
@@ -96,33 +95,33 @@ impl<H: Hosted> Guest<H> {
         }
     }
 
-    /// The player's own part of what is shown with compensation, as it is drawn.
+    /// Returns the player's own entity as it is drawn with compensation.
     pub fn drawn(&self, now: LocalInstant, shown: &H::Scene) -> State<Vec2> {
         self.screen.drawn(at(now), shown)
     }
 
-    /// The newest that has come from the server.
+    /// Returns the newest scene that has arrived from the server.
     pub fn newest(&self) -> &H::Scene {
         self.screen.client().newest_state()
     }
 
-    /// The stamp of the newest input that [the newest state](Self::newest) contains.
+    /// Returns the stamp of the newest input that [the newest state](Self::newest) contains.
     pub fn acknowledged(&self) -> Option<LocalInstant> {
         self.acknowledged
     }
 
-    /// How many states have been heard.
+    /// Returns how many states have arrived.
     pub fn heard(&self) -> u64 {
         self.heard
     }
 
-    /// Which game the server says it plays, once it has.
+    /// Returns the number of the game that the server plays, once it has sent it.
     pub fn welcome(&self) -> Option<u8> {
         self.welcome
     }
 }
 
-/// The player's own clock is the only one here.
+/// The client uses only its own clock.
 fn at(local: LocalInstant) -> Now {
     Now { local, shared: SharedInstant::from_micros(local.as_micros()) }
 }

@@ -1,4 +1,4 @@
-//! Tanks that somebody here drives, told to a session.
+//! Local tanks, published to a session.
 
 use std::collections::BTreeMap;
 
@@ -10,67 +10,67 @@ use fairpath::{EntityId, Observation, State};
 
 use crate::tanks::{Driver, Match, MovingKind, SeenShot, SeenTank, TICK_RATE, Tank, Team, View};
 
-/// What tanks are called in a session.
+/// The session class of tanks.
 pub const TANK: ClassId = ClassId(0);
-/// And what they fire.
+/// The session class of shots.
 pub const SHOT: ClassId = ClassId(1);
-/// The state group of a tank that says whether it is on the field.
+/// The state group of a tank: 1 while it is on the field, 0 while it is a wreck.
 pub const ALIVE: u8 = 0;
 
-/// A match that is played one tick ahead of the clock.
+/// A match played one tick ahead of the clock and published to a session.
 ///
-/// A tick's input is known before the tick is over, so where a tank is in between is known too: on
-/// the circle that ends where the tick does. Running ahead costs a player one tick of reaction and
-/// makes the truth exact at any instant, not at ticks only.
+/// A tick's input is known before the tick ends, so the position within the tick is known too: on
+/// the circle that ends where the tick ends. Running ahead costs a player one tick of reaction and
+/// makes the truth exact at any instant, not only at ticks.
 #[derive(Debug)]
-pub struct Crew {
+pub struct TankPublisher {
     game: Match,
-    /// When tick zero was; set by the first look at the clock.
+    /// When tick zero was; set by the first call of [`play`](Self::play).
     began: Option<SharedInstant>,
-    told: BTreeMap<EntityId, Told>,
+    published: BTreeMap<EntityId, PublishedEntity>,
 }
 
-/// What the session was told of one thing here.
+/// What was last published about one entity.
 #[derive(Clone, Copy, Debug)]
-struct Told {
+struct PublishedEntity {
     object: EntityId,
     life: u16,
     is_alive: bool,
 }
 
-/// Whoever takes what a crew tells: a server or a client, at some instant.
-pub trait Session {
-    /// Something new.
+/// The receiving end of a [`TankPublisher`]: a server or a client session, at an instant.
+pub trait EntitySink {
+    /// Creates an object.
     fn create(&mut self, class: ClassId, creation: &[u8]) -> Result<EntityId, ObjectError>;
-    /// It is gone.
+    /// Destroys an object.
     fn destroy(&mut self, object: EntityId) -> Result<(), ObjectError>;
-    /// How it moves.
+    /// Reports an object's motion.
     fn observe(&mut self, object: EntityId, observation: Observation<Vec2>) -> Result<(), ObjectError>;
-    /// What else is known of it.
+    /// Sets a state group of an object.
     fn set_state(&mut self, object: EntityId, group: u8, bytes: &[u8]) -> Result<(), ObjectError>;
 }
 
-/// Ticks played at once at most: after a longer stall of the machine the match goes on from there,
-/// later.
+/// The most ticks played at once. After a longer stall of the machine the match continues where it
+/// stopped.
 const TICKS_AT_ONCE_MAX: i64 = 60;
 
-impl Crew {
-    /// A match of which nobody has been told yet.
+impl TankPublisher {
+    /// Returns a publisher of a match that no session knows yet.
     pub fn new(game: Match) -> Self {
-        Self { game, began: None, told: BTreeMap::new() }
+        Self { game, began: None, published: BTreeMap::new() }
     }
 
-    /// The match.
+    /// Returns the match.
     pub fn game(&self) -> &Match {
         &self.game
     }
 
-    /// Puts somebody into a tank.
+    /// Gives a tank a driver.
     pub fn seat(&mut self, tank: EntityId, driver: Driver) {
         self.game.seat(tank, driver);
     }
 
-    /// Plays up to `now` and the rest of that tick. `screen` may change what drivers are shown.
+    /// Plays up to `now` and to the end of that tick. `screen` may change what drivers are shown.
     pub fn play(&mut self, now: SharedInstant, mut screen: impl FnMut(&mut View)) {
         let tick = TICK_RATE.begin(1);
         let played = self.game.tanks().now().since_zero();
@@ -84,57 +84,58 @@ impl Crew {
         }
     }
 
-    /// Tells a session where everything of this crew is.
-    pub fn tell(&mut self, session: &mut impl Session, now: SharedInstant) -> Result<(), ObjectError> {
-        let mut gone = std::mem::take(&mut self.told);
-        for thing in self.game.tanks().moving() {
-            let state = self.back_to(now, thing.kind, &thing.state);
+    /// Publishes the state of every tank and shot at `now`.
+    pub fn publish(&mut self, session: &mut impl EntitySink, now: SharedInstant) -> Result<(), ObjectError> {
+        let mut gone = std::mem::take(&mut self.published);
+        for (kind, thing) in self.game.tanks().moving() {
+            let state = self.back_to(now, kind, &thing.state);
             let known = gone.remove(&thing.id);
-            let is_same = known.filter(|told| thing.kind == MovingKind::Tank || told.life == thing.life);
-            if let (Some(told), None) = (known, is_same) {
-                session.destroy(told.object)?;
+            let is_same = known.filter(|known| kind == MovingKind::Tank || known.life == thing.life);
+            if let (Some(known), None) = (known, is_same) {
+                session.destroy(known.object)?;
             }
             let object = match is_same {
-                Some(told) => told.object,
-                None => self.create(session, thing.kind, thing.id)?,
+                Some(known) => known.object,
+                None => self.create(session, kind, thing.id)?,
             };
-            let has_jumped = is_same.is_none_or(|told| told.life != thing.life || !told.is_alive);
+            let has_jumped = is_same.is_none_or(|known| known.life != thing.life || !known.is_alive);
             let observed = if has_jumped { Observation::Jumped(state) } else { Observation::Moved(state) };
             session.observe(object, observed)?;
-            if thing.kind == MovingKind::Tank {
+            if kind == MovingKind::Tank {
                 session.set_state(object, ALIVE, &[1])?;
             }
-            self.told.insert(thing.id, Told { object, life: thing.life, is_alive: true });
+            self.published.insert(thing.id, PublishedEntity { object, life: thing.life, is_alive: true });
         }
-        // Wrecks stay, and are not driven; what else is gone is gone.
-        for (id, told) in gone {
+        // Wrecks stay as objects that are not alive; other entities that are gone are destroyed.
+        for (id, known) in gone {
             if self.game.tanks().tank(id).is_some() {
-                session.set_state(told.object, ALIVE, &[0])?;
-                self.told.insert(id, Told { is_alive: false, ..told });
+                session.set_state(known.object, ALIVE, &[0])?;
+                self.published.insert(id, PublishedEntity { is_alive: false, ..known });
             } else {
-                session.destroy(told.object)?;
+                session.destroy(known.object)?;
             }
         }
         Ok(())
     }
 
-    /// The session is another one: it knows nothing.
-    pub fn forget_told(&mut self) {
-        self.told.clear();
+    /// Forgets what was published, for a new session.
+    pub fn forget_session(&mut self) {
+        self.published.clear();
     }
 
-    /// The tanks on the field that a session knows: what it calls them, which life it is, and where
-    /// they are.
+    /// Returns the published tanks on the field: object id, life and state at `now`.
     pub fn truths(&self, now: SharedInstant) -> impl Iterator<Item = (EntityId, u16, State<Vec2>)> + '_ {
-        self.game.tanks().moving().filter(|thing| thing.kind == MovingKind::Tank).filter_map(move |thing| {
-            let told = self.told.get(&thing.id)?;
-            Some((told.object, thing.life, self.back_to(now, thing.kind, &thing.state)))
-        })
+        self.game.tanks().moving().filter(|(kind, _)| *kind == MovingKind::Tank).filter_map(
+            move |(kind, thing)| {
+                let known = self.published.get(&thing.id)?;
+                Some((known.object, thing.life, self.back_to(now, kind, &thing.state)))
+            },
+        )
     }
 
     fn create(
         &self,
-        session: &mut impl Session,
+        session: &mut impl EntitySink,
         kind: MovingKind,
         id: EntityId,
     ) -> Result<EntityId, ObjectError> {
@@ -152,12 +153,12 @@ impl Crew {
         }
     }
 
-    /// When the tick that was played last is over.
+    /// Returns when the last played tick ends.
     pub fn time_of_last_tick(&self) -> SharedInstant {
         self.began.unwrap_or(SharedInstant::ZERO) + self.game.tanks().now().since_zero()
     }
 
-    /// Where something was `now`, that will be in this state at the end of the tick.
+    /// Returns the state at `now` of an entity that is in `state` at the end of the tick.
     fn back_to(&self, now: SharedInstant, kind: MovingKind, state: &State<Vec2>) -> State<Vec2> {
         let model = match kind {
             MovingKind::Tank => MotionKind::Circular,
@@ -172,7 +173,7 @@ impl Crew {
     }
 }
 
-/// Puts what a client sees into the view of its driver.
+/// Adds what a client session shows of other clients' tanks and shots to a driver's view.
 pub fn show(view: &mut View, session: &mut Client<Vec2>, now: LocalInstant) {
     let others: Vec<EntityId> = session.objects().collect();
     for object in others {
@@ -199,42 +200,35 @@ pub fn show(view: &mut View, session: &mut Client<Vec2>, now: LocalInstant) {
     }
 }
 
-/// A server or a client, at some instant.
+/// A server or client session at an instant.
 #[derive(Debug)]
-pub struct At<'a, S, T>(pub &'a mut S, pub T);
+pub struct SessionAt<'a, S, T>(pub &'a mut S, pub T);
 
-impl Session for At<'_, Server<Vec2>, SharedInstant> {
-    fn create(&mut self, class: ClassId, creation: &[u8]) -> Result<EntityId, ObjectError> {
-        self.0.create(class, creation, self.1)
-    }
+macro_rules! entity_sink {
+    ($session:ty, $instant:ty) => {
+        impl EntitySink for SessionAt<'_, $session, $instant> {
+            fn create(&mut self, class: ClassId, creation: &[u8]) -> Result<EntityId, ObjectError> {
+                self.0.create(class, creation, self.1)
+            }
 
-    fn destroy(&mut self, object: EntityId) -> Result<(), ObjectError> {
-        self.0.destroy(object)
-    }
+            fn destroy(&mut self, object: EntityId) -> Result<(), ObjectError> {
+                self.0.destroy(object)
+            }
 
-    fn observe(&mut self, object: EntityId, observation: Observation<Vec2>) -> Result<(), ObjectError> {
-        self.0.observe(object, observation, self.1)
-    }
+            fn observe(
+                &mut self,
+                object: EntityId,
+                observation: Observation<Vec2>,
+            ) -> Result<(), ObjectError> {
+                self.0.observe(object, observation, self.1)
+            }
 
-    fn set_state(&mut self, object: EntityId, group: u8, bytes: &[u8]) -> Result<(), ObjectError> {
-        self.0.set_state(object, group, bytes)
-    }
+            fn set_state(&mut self, object: EntityId, group: u8, bytes: &[u8]) -> Result<(), ObjectError> {
+                self.0.set_state(object, group, bytes)
+            }
+        }
+    };
 }
 
-impl Session for At<'_, Client<Vec2>, LocalInstant> {
-    fn create(&mut self, class: ClassId, creation: &[u8]) -> Result<EntityId, ObjectError> {
-        self.0.create(class, creation, self.1)
-    }
-
-    fn destroy(&mut self, object: EntityId) -> Result<(), ObjectError> {
-        self.0.destroy(object)
-    }
-
-    fn observe(&mut self, object: EntityId, observation: Observation<Vec2>) -> Result<(), ObjectError> {
-        self.0.observe(object, observation, self.1)
-    }
-
-    fn set_state(&mut self, object: EntityId, group: u8, bytes: &[u8]) -> Result<(), ObjectError> {
-        self.0.set_state(object, group, bytes)
-    }
-}
+entity_sink!(Server<Vec2>, SharedInstant);
+entity_sink!(Client<Vec2>, LocalInstant);

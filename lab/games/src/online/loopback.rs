@@ -1,57 +1,57 @@
-//! Both ends in one process, and simulated links between them.
+//! Client and server in one process with simulated links between them.
 
 use fairpath::random::Random;
 use fairpath::time::{LocalInstant, Now, SharedInstant, TickRate};
 use fairpath_compensate::{Epoch, Reply, Simulate};
 use fairpath_sim::{Link, LinkConfig};
 
-use super::host::Host;
-use super::screen::Screen;
+use super::display::ClientDisplay;
+use super::slot::ClientSlot;
 
-/// A seat at a server, a screen in front of a player, and the links between them.
+/// A server's slot, a client's display, and the links between them.
 ///
-/// Time is whoever's runs this: call [`frame`](Self::frame) when the player's screen is drawn and
-/// [`tick`](Self::tick) when the server plays, in the order of time. The two need not be in step,
-/// as they are not in life.
-pub struct Way<G: Simulate, S> {
+/// The caller supplies the time: call [`frame`](Self::frame) when the client draws and
+/// [`tick`](Self::tick) when the server plays, in the order of time. The two rates may differ.
+pub struct Loopback<G: Simulate, S> {
     up: Link<(LocalInstant, G::Input)>,
     down: Link<Reply<G::State>>,
-    host: Host<G::Input>,
+    host: ClientSlot<G::Input>,
     screen: S,
 }
 
-/// Nothing here is large enough to wait in a queue.
+/// The links have no rate limit by default, so sizes do not matter.
 const SIZE_BYTES: u32 = 0;
 
-impl<G: Simulate, S: Screen<G>> Way<G, S> {
-    /// Links like this one both ways, for hands that do `idle` until they are heard of.
+impl<G: Simulate, S: ClientDisplay<G>> Loopback<G, S> {
+    /// Returns a loopback with this link in both directions. The input is `idle` until the first
+    /// one arrives.
     pub fn new(link: &LinkConfig, dice: &Random, rate: TickRate, idle: G::Input, screen: S) -> Self {
         Self {
             up: Link::new(link.clone(), dice.fork(0)),
             down: Link::new(link.clone(), dice.fork(1)),
-            host: Host::new(Epoch(1), rate, idle),
+            host: ClientSlot::new(Epoch(1), rate, idle),
             screen,
         }
     }
 
-    /// The player's frame: what has arrived is heard, `play` may look at the screen, and what it
-    /// says the hands do leaves.
+    /// Runs the client's frame: takes in the replies that have arrived, asks `play` for an input,
+    /// and sends it.
     pub fn frame(&mut self, rules: &G, now: SharedInstant, play: impl FnOnce(&S, Now) -> G::Input) {
         let now = Now { local: LocalInstant::from_micros(now.as_micros()), shared: now };
         while let Some(arrival) = self.down.poll(now.shared) {
-            self.screen.hear(rules, arrival.payload, now);
+            self.screen.receive(rules, arrival.payload, now);
         }
         let input = play(&self.screen, now);
         let stamp = self.screen.act(now.local, &input);
         self.up.send(now.shared, SIZE_BYTES, (stamp, input));
     }
 
-    /// The server's tick, which ends `now`: `play` plays it with the newest input that has arrived,
-    /// and its state leaves as an answer.
+    /// Runs the server's tick, which ends `now`: `play` plays it with the newest input that has
+    /// arrived, and the server replies with its state.
     pub fn tick(&mut self, now: SharedInstant, play: impl FnOnce(&G::Input) -> G::State) {
         while let Some(arrival) = self.up.poll(now) {
             let (stamp, input) = arrival.payload;
-            self.host.hear(stamp, input);
+            self.host.receive(stamp, input);
         }
         let state = play(self.host.play());
         if let Some(reply) = self.host.answer(|| state) {
@@ -59,7 +59,7 @@ impl<G: Simulate, S: Screen<G>> Way<G, S> {
         }
     }
 
-    /// What the player looks at.
+    /// Returns the client's display.
     pub fn screen(&self) -> &S {
         &self.screen
     }
@@ -71,7 +71,7 @@ mod tests {
     use fairpath::converge::Convergence;
     use fairpath::time::Span;
 
-    use super::super::{Extrapolated, Heard};
+    use super::super::{Extrapolated, Uncompensated};
     use super::*;
 
     const RATE: TickRate = TickRate::hz(100);
@@ -86,10 +86,10 @@ mod tests {
         }
     }
 
-    /// What is shown at each frame, if frame n gives input n.
-    fn shown<S: Screen<Sum>>(one_way_ms: i64, screen: S) -> Vec<i64> {
+    /// Returns what is shown at each frame, if frame n gives input n.
+    fn shown<S: ClientDisplay<Sum>>(one_way_ms: i64, screen: S) -> Vec<i64> {
         let link = LinkConfig::default().delay(Span::from_millis(one_way_ms));
-        let mut way = Way::new(&link, &Random::from_seed(1), RATE, 0, screen);
+        let mut way = Loopback::new(&link, &Random::from_seed(1), RATE, 0, screen);
         let (mut sum, mut shows) = (0, Vec::new());
         for n in 1..=40 {
             let now = SharedInstant::from_millis(10 * n);
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn an_input_shows_after_a_round_trip_or_at_once() {
-        let heard = shown(50, Heard::new(0, RATE));
+        let heard = shown(50, Uncompensated::new(0, RATE));
         assert!(heard.iter().zip(1..).skip(12).all(|(shown, n)| *shown == sum_to(n - 10)), "{heard:?}");
         for one_way in [0, 50, 100] {
             let screen = Extrapolated::new(0, RATE, Convergence::default(), |_| State::default());

@@ -6,21 +6,21 @@ use fairpath::session::{ClientId, Server, ServerEvent};
 use fairpath::time::SharedInstant;
 use fairpath::vector::Vec2;
 
-use super::SIT;
-use super::hosted::{Hosted, HostedJetCar, HostedRace, HostedSailing};
+use super::JOIN;
+use super::hosted::{HostedGame, HostedJetCar, HostedRace, HostedSailing};
 use super::room::Room;
 
-/// A room for each game, beside whatever else the server does: a guest takes a seat in one of them
-/// by its number.
-pub struct Hall {
+/// A [`Room`] for each game. A client joins one of them by the game's number.
+pub struct GameRooms {
     jet_car: Room<HostedJetCar>,
     sailing: Room<HostedSailing>,
     race: Room<HostedRace>,
     seated: BTreeMap<ClientId, u8>,
 }
 
-impl Hall {
-    /// The games as the page plays them; courses, winds and the road follow from the seed.
+impl GameRooms {
+    /// Returns rooms for the games as the page plays them. Obstructions, winds and the road follow
+    /// from the seed.
     pub fn new(seed: u64) -> Self {
         Self {
             jet_car: Room::new(HostedJetCar::default(), seed),
@@ -30,20 +30,20 @@ impl Hall {
         }
     }
 
-    /// Hears what happened to a session; calls that are none of a game's are passed over.
-    pub fn hear(&mut self, session: &mut Server<Vec2>, event: &ServerEvent, now: SharedInstant) {
+    /// Handles one session event. Events of clients that are in no room are ignored.
+    pub fn handle_event(&mut self, session: &mut Server<Vec2>, event: &ServerEvent, now: SharedInstant) {
         let from = match event {
-            ServerEvent::Called { from, method: SIT, bytes, .. } => {
-                return self.sit(session, *from, bytes.first().copied().unwrap_or(0));
+            ServerEvent::Called { from, method: JOIN, bytes, .. } => {
+                return self.join(session, *from, bytes.first().copied().unwrap_or(0));
             }
             ServerEvent::Called { from, .. } => *from,
             ServerEvent::SessionLost { client, .. } => *client,
             _ => return,
         };
         match self.seated.get(&from) {
-            Some(&HostedJetCar::NUMBER) => self.jet_car.hear(session, event.clone(), now),
-            Some(&HostedSailing::NUMBER) => self.sailing.hear(session, event.clone(), now),
-            Some(&HostedRace::NUMBER) => self.race.hear(session, event.clone(), now),
+            Some(&HostedJetCar::NUMBER) => self.jet_car.handle_event(session, event.clone(), now),
+            Some(&HostedSailing::NUMBER) => self.sailing.handle_event(session, event.clone(), now),
+            Some(&HostedRace::NUMBER) => self.race.handle_event(session, event.clone(), now),
             _ => {}
         }
         if matches!(event, ServerEvent::SessionLost { .. }) {
@@ -51,15 +51,15 @@ impl Hall {
         }
     }
 
-    /// Plays what is due in every room.
+    /// Plays the ticks that are due in every room and sends the states.
     pub fn play(&mut self, session: &mut Server<Vec2>, now: SharedInstant) {
         self.jet_car.play(session, now);
         self.sailing.play(session, now);
         self.race.play(session, now);
     }
 
-    /// Somebody wants to play this game, and no other any more; 0 is none.
-    fn sit(&mut self, session: &mut Server<Vec2>, client: ClientId, game: u8) {
+    /// Moves a client into the room of this game. Unknown numbers, such as 0, leave it in no room.
+    fn join(&mut self, session: &mut Server<Vec2>, client: ClientId, game: u8) {
         self.jet_car.leave(client);
         self.sailing.leave(client);
         self.race.leave(client);

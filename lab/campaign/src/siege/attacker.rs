@@ -1,4 +1,4 @@
-//! A client without manners.
+//! A hostile client.
 
 use std::collections::VecDeque;
 
@@ -12,47 +12,45 @@ use fairpath::vector::Vec2;
 use fairpath::wire::{Header, Precision, decode_updates, encode_updates};
 use fairpath::{DrVector, Observation, State};
 
-use crate::witness::with_later_receipts;
+use crate::events::with_later_receipts;
 
-/// How somebody misbehaves. Whatever it is, they do it sixty times a second for as long as they are
-/// let.
+/// A kind of attack. The attacker repeats it sixty times a second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Attack {
-    /// Not at all: what the others are compared with.
+    /// No attack: the baseline.
     None,
     /// Random bytes, as datagrams, on the stream and in unordered messages.
     Garbage,
-    /// Its own sound words, with a bit turned over.
+    /// Its own valid messages with a flipped bit.
     Mutations,
-    /// Its own datagrams again, from just now and from long ago.
+    /// Replays of its own recent and old datagrams.
     Replays,
-    /// Connections that never say anything.
+    /// Connections that never send anything.
     HalfOpen,
-    /// Hears nothing: what is sent to it is never read. It goes on asking for the time, or its
-    /// silence would be noticed.
+    /// Never reads. It keeps sending clock requests, or its silence would be noticed.
     NeverReads,
-    /// As many calls and datagrams as it can.
+    /// As many calls and datagrams as possible.
     Floods,
-    /// Claims, moves, changes and destroys what is others'.
+    /// Claims, moves, changes and destroys other clients' objects.
     Thief,
-    /// Motion with a number that is none.
+    /// Motion with NaN.
     NotNumbers,
-    /// Motion with the greatest numbers there are, of things of its own.
+    /// Motion of its own objects with huge numbers.
     Absurdities,
-    /// Packet, call and state numbers from far away.
+    /// Packet, call and state numbers far out of sequence.
     SequenceJumps,
-    /// Send and generation times from far away.
+    /// Send and generation times far in the past or future.
     TimeJumps,
-    /// Receipts that say that everything came later.
+    /// Receipts with later arrival times.
     LateReceipts,
     /// No receipts at all.
     NoReceipts,
-    /// Makes and destroys as many objects as it can, and moves each of them wildly.
+    /// Creates and destroys as many objects as possible, and moves them erratically.
     ObjectStorm,
 }
 
 impl Attack {
-    /// All of them.
+    /// All attacks.
     pub const ALL: [Self; 15] = [
         Self::None,
         Self::Garbage,
@@ -72,48 +70,47 @@ impl Attack {
     ];
 }
 
-/// Something that an intruder does to its transport.
+/// One action of an attacker on its transport.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Shot {
+pub enum AttackStep {
     /// Writes to the ordered stream.
     Stream(Vec<u8>),
     /// Sends an independent message.
     Unordered(Vec<u8>),
     /// Sends a datagram.
     Datagram(Vec<u8>),
-    /// Opens another connection and leaves it at that.
+    /// Opens another connection and sends nothing on it.
     OpenSilently,
 }
 
-/// A real client, and what it does beside its words. Drive it like a transport would.
+/// A real client that attacks. The caller drives it like a transport.
 #[derive(Debug)]
-pub struct Intruder {
+pub struct Attacker {
     attack: Attack,
     client: Client<Vec2>,
     class: ClassId,
     random: Random,
     own: Vec<EntityId>,
     kept: VecDeque<Vec<u8>>,
-    /// Whether anything was heard on this transport; before that nobody can lie.
+    /// Whether the server has sent anything on this transport.
     is_welcome: bool,
     gave_up: bool,
 }
 
-/// How wide the intruder's world is, in units: where the others are as well.
+/// The half width of the attacker's area, in units; honest clients are in it too.
 pub const WITHIN: f64 = 100.0;
 
-/// Datagrams kept to be replayed: a second of them.
+/// Datagrams stored for replays: a second of them.
 const KEPT_MAX: usize = 64;
-/// What it says beside its own words in one turn: three thousand a second.
+/// Extra messages per turn: three thousand a second.
 const EXTRA: usize = 50;
-/// What a storm makes in a turn.
+/// Objects created per turn by [`Attack::ObjectStorm`].
 const STORM: usize = 8;
-/// By how much receipts are said to be later.
+/// The delay added to receipts.
 const LATER: Span = Span::from_millis(400);
 
-impl Intruder {
-    /// Somebody who misbehaves like this, in a game of these classes; objects of its own are of
-    /// `class`.
+impl Attacker {
+    /// Returns an attacker in a game of these classes; its own objects are of `class`.
     pub fn new(
         attack: Attack,
         classes: impl IntoIterator<Item = (ClassId, Class)>,
@@ -133,18 +130,18 @@ impl Intruder {
         }
     }
 
-    /// There is a transport.
+    /// Takes in a new transport.
     pub fn on_connected(&mut self, now: LocalInstant) {
         self.client.handle_connected(now);
         (self.is_welcome, self.gave_up) = (false, false);
     }
 
-    /// It was thrown out, or wants to be.
+    /// Takes in a closed transport.
     pub fn on_disconnected(&mut self, now: LocalInstant) {
         self.client.handle_disconnected(None, now);
     }
 
-    /// Bytes came on the ordered stream. Who never reads hears only that it is welcome.
+    /// Takes in bytes of the ordered stream. [`Attack::NeverReads`] reads only the greeting.
     pub fn on_stream(&mut self, bytes: &[u8], now: LocalInstant) {
         if self.attack != Attack::NeverReads || !self.is_welcome {
             self.client.handle_stream(bytes, now);
@@ -152,35 +149,34 @@ impl Intruder {
         }
     }
 
-    /// An independent message came.
+    /// Takes in an unordered message.
     pub fn on_unordered(&mut self, bytes: &[u8], now: LocalInstant) {
         if self.attack != Attack::NeverReads {
             self.client.handle_unordered(bytes, now);
         }
     }
 
-    /// A datagram came. Without an answer to what the time is there is no session, so even who
-    /// never reads looks there.
+    /// Takes in a datagram. Without a clock reply there is no session, so even
+    /// [`Attack::NeverReads`] reads datagrams until it is connected.
     pub fn on_datagram(&mut self, bytes: &[u8], now: LocalInstant) {
         if self.attack != Attack::NeverReads || !self.client.is_connected() {
             self.client.handle_datagram(bytes, now);
         }
     }
 
-    /// Whether it reads what is sent to it: a transport without room for more holds the other end
-    /// up.
+    /// Returns whether it reads from its transport. If not, the transport's flow control blocks the
+    /// server.
     pub fn reads(&self) -> bool {
         self.attack != Attack::NeverReads || !self.is_welcome
     }
 
-    /// Whether the client in it wants another connection: what it said beside its words has
-    /// confused even itself.
+    /// Returns whether its client has closed the connection because of its own extra messages.
     pub fn gave_up(&self) -> bool {
         self.gave_up
     }
 
-    /// All that it does in a sixtieth of a second.
-    pub fn turn(&mut self, now: LocalInstant) -> Vec<Shot> {
+    /// Returns its actions of one turn, a sixtieth of a second.
+    pub fn turn(&mut self, now: LocalInstant) -> Vec<AttackStep> {
         self.client.handle_timeout(now);
         let shared = self.client.clock_now(now).map(|now| now.shared).filter(|_| self.client.is_connected());
         if let Some(shared) = shared {
@@ -204,13 +200,13 @@ impl Intruder {
         shots
     }
 
-    /// What a player does: it flies something.
+    /// Moves its object, like a player.
     fn play(&mut self, now: LocalInstant, shared: SharedInstant) {
         if self.attack == Attack::ObjectStorm {
             return self.storm(now);
         }
         if self.own.is_empty() {
-            self.own.extend(self.client.create(self.class, b"intruder", now));
+            self.own.extend(self.client.create(self.class, b"attacker", now));
         }
         let secs = (shared.as_micros() % 1_000_000_000) as f64 / 1e6;
         let ahead = Vec2::from_heading(0.7 * secs);
@@ -225,7 +221,7 @@ impl Intruder {
         }
     }
 
-    /// Makes some, destroys some, and throws all about.
+    /// Creates and destroys objects, and moves all of them randomly.
     fn storm(&mut self, now: LocalInstant) {
         for _ in 0..STORM {
             self.own.extend(self.client.create(self.class, &[7; 64], now));
@@ -243,20 +239,22 @@ impl Intruder {
         }
     }
 
-    /// What the client in it wants to say.
-    fn words(&mut self, now: LocalInstant) -> Vec<Shot> {
+    /// Returns the messages of its client.
+    fn words(&mut self, now: LocalInstant) -> Vec<AttackStep> {
         let client = &mut self.client;
-        let mut shots: Vec<Shot> = std::iter::from_fn(|| client.poll_stream(now)).map(Shot::Stream).collect();
-        shots.extend(std::iter::from_fn(|| client.poll_unordered()).map(Shot::Unordered));
-        shots.extend(std::iter::from_fn(|| client.poll_datagram(now, 1_150)).map(Shot::Datagram));
+        let mut shots: Vec<AttackStep> =
+            std::iter::from_fn(|| client.poll_stream(now)).map(AttackStep::Stream).collect();
+        shots.extend(std::iter::from_fn(|| client.poll_unordered()).map(AttackStep::Unordered));
+        shots.extend(std::iter::from_fn(|| client.poll_datagram(now, 1_150)).map(AttackStep::Datagram));
         shots
     }
 
-    /// Twists its words.
-    fn twist(&mut self, shots: &mut [Shot], now: SharedInstant) {
+    /// Modifies the messages of its client.
+    fn twist(&mut self, shots: &mut [AttackStep], now: SharedInstant) {
         for shot in shots {
-            let Shot::Datagram(datagram) = shot else {
-                if let (Attack::Mutations, Shot::Stream(bytes) | Shot::Unordered(bytes)) = (self.attack, shot)
+            let AttackStep::Datagram(datagram) = shot else {
+                if let (Attack::Mutations, AttackStep::Stream(bytes) | AttackStep::Unordered(bytes)) =
+                    (self.attack, shot)
                     && self.random.chance(0.2)
                 {
                     turn_a_bit(bytes, &mut self.random);
@@ -271,7 +269,7 @@ impl Intruder {
                 }
                 Attack::Replays => {
                     self.kept.push_back(datagram.clone());
-                    // Some stay for good, and are very old in the end.
+                    // Some stay for good and become very old.
                     if self.kept.len() > KEPT_MAX {
                         self.kept.remove(KEPT_MAX / 2);
                     }
@@ -292,13 +290,14 @@ impl Intruder {
         }
     }
 
-    /// Says more than its client would.
-    fn add(&mut self, shots: &mut Vec<Shot>, now: SharedInstant) {
+    /// Adds messages that a real client would not send.
+    fn add(&mut self, shots: &mut Vec<AttackStep>, now: SharedInstant) {
         match self.attack {
-            // Not at once: first it is to be believed to be somebody.
+            // Not at once: the session must be established first.
             Attack::Garbage if self.random.chance(0.1) => {
                 let garbage = self.garbage();
-                let way_in = [Shot::Stream, Shot::Unordered, Shot::Datagram][self.random.below(3) as usize];
+                let way_in = [AttackStep::Stream, AttackStep::Unordered, AttackStep::Datagram]
+                    [self.random.below(3) as usize];
                 shots.push(way_in(garbage));
             }
             Attack::Replays => {
@@ -306,15 +305,15 @@ impl Intruder {
                     let at = self.random.below(self.kept.len().max(1) as u64) as usize;
                     self.kept.get(at).cloned()
                 });
-                shots.extend(again.map(Shot::Datagram));
+                shots.extend(again.map(AttackStep::Datagram));
             }
-            Attack::HalfOpen => shots.push(Shot::OpenSilently),
+            Attack::HalfOpen => shots.push(AttackStep::OpenSilently),
             Attack::NeverReads => self.ask_for_answers(shots),
             Attack::Floods => self.flood(shots, now),
             Attack::Thief => self.steal(shots),
             Attack::NotNumbers if self.random.chance(0.2) => {
                 let datagram = self.not_numbers(now);
-                shots.extend(datagram.map(Shot::Datagram));
+                shots.extend(datagram.map(AttackStep::Datagram));
             }
             _ => {}
         }
@@ -325,23 +324,23 @@ impl Intruder {
         (0..length).map(|_| self.random.bits() as u8).collect()
     }
 
-    /// Whatever has to be answered on the stream.
-    fn ask_for_answers(&mut self, shots: &mut Vec<Shot>) {
+    /// Sends messages that the server must answer on the stream.
+    fn ask_for_answers(&mut self, shots: &mut Vec<AttackStep>) {
         for _ in 0..4 {
             let mut bytes = Vec::new();
             Message::Claim(EntityId(self.random.bits() as u32), 0).frame(&mut bytes);
-            shots.push(Shot::Stream(bytes));
+            shots.push(AttackStep::Stream(bytes));
         }
     }
 
-    fn flood(&mut self, shots: &mut Vec<Shot>, now: SharedInstant) {
+    fn flood(&mut self, shots: &mut Vec<AttackStep>, now: SharedInstant) {
         for number in 0..EXTRA {
             let delivery =
                 [Delivery::ReliableOrdered, Delivery::ReliableUnordered, Delivery::Unreliable][number % 3];
             let _ = self.client.call_server(1, &[0; 200], delivery);
         }
         let Some(datagram) = shots.iter().find_map(|shot| match shot {
-            Shot::Datagram(datagram) => Some(datagram.clone()),
+            AttackStep::Datagram(datagram) => Some(datagram.clone()),
             _ => None,
         }) else {
             return;
@@ -352,11 +351,11 @@ impl Intruder {
                 header.packet = WirePacketNumber(header.packet.0.wrapping_add(1 + ahead as u16));
                 parts.push(Part::Unreliable(call.clone()));
             });
-            shots.extend(more.map(Shot::Datagram));
+            shots.extend(more.map(AttackStep::Datagram));
         }
     }
 
-    fn steal(&mut self, shots: &mut Vec<Shot>) {
+    fn steal(&mut self, shots: &mut Vec<AttackStep>) {
         let victims: Vec<EntityId> =
             self.client.objects().filter(|object| !self.own.contains(object)).collect();
         for victim in victims.into_iter().take(EXTRA) {
@@ -370,12 +369,12 @@ impl Intruder {
             ] {
                 let mut bytes = Vec::new();
                 message.frame(&mut bytes);
-                shots.push(Shot::Stream(bytes));
+                shots.push(AttackStep::Stream(bytes));
             }
         }
     }
 
-    /// The same datagram, which says where others' objects are too, and what state they are in.
+    /// Returns the datagram with updates and states of other clients' objects added.
     fn with_victims(&mut self, datagram: &[u8], now: SharedInstant) -> Option<Vec<u8>> {
         let victims: Vec<EntityId> =
             self.client.objects().filter(|object| !self.own.contains(object)).collect();
@@ -447,7 +446,7 @@ fn turn_a_bit(bytes: &mut [u8], random: &mut Random) {
     }
 }
 
-/// The same datagram after somebody had a hand in it; nothing if it cannot be spelt any more.
+/// Returns the datagram after `change`; `None` if it cannot be encoded any more.
 fn rewritten(
     datagram: &[u8],
     now: SharedInstant,

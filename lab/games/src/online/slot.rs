@@ -1,22 +1,22 @@
-//! One seat at a free-running server.
+//! One client at a free-running server.
 
 use fairpath::time::{LocalInstant, Span, TickRate};
 use fairpath_compensate::{Epoch, HeldInput, Reply, SEAT_SILENCE};
 
-/// One seat at a server that runs on by its own clock, in whole ticks.
+/// One client at a server that runs on its own clock, in whole ticks.
 ///
-/// [`hear`](Self::hear) every input that arrives, [`play`](Self::play) once per tick, and send what
-/// [`answer`](Self::answer) says after it. Inputs are answered at the end of the tick they were
-/// first played in, so that the answer contains them.
+/// Call [`receive`](Self::receive) for every input that arrives and [`play`](Self::play) once per
+/// tick, then send what [`answer`](Self::answer) returns. A reply is sent at the end of the first
+/// tick that played the input, so its state contains the input.
 ///
 /// ```
 /// use fairpath_compensate::Epoch;
 /// use fairpath::time::{LocalInstant, TickRate};
-/// use fairpath_games::online::Host;
+/// use fairpath_games::online::ClientSlot;
 ///
 /// let mut cell = 0;
-/// let mut seat = Host::new(Epoch(1), TickRate::hz(100), 0);
-/// seat.hear(LocalInstant::from_millis(5), 3);
+/// let mut seat = ClientSlot::new(Epoch(1), TickRate::hz(100), 0);
+/// seat.receive(LocalInstant::from_millis(5), 3);
 /// cell += *seat.play();
 /// let reply = seat.answer(|| cell).expect("an input came");
 /// assert_eq!((reply.state, reply.acknowledged), (3, Some(LocalInstant::from_millis(5))));
@@ -24,7 +24,7 @@ use fairpath_compensate::{Epoch, HeldInput, Reply, SEAT_SILENCE};
 /// assert_eq!(seat.answer(|| cell), None, "nothing new came, and the last word is 10 ms old");
 /// ```
 #[derive(Clone, Debug)]
-pub struct Host<I> {
+pub struct ClientSlot<I> {
     epoch: Epoch,
     tick: Span,
     ticks: u64,
@@ -34,29 +34,29 @@ pub struct Host<I> {
     since_answer: Span,
 }
 
-/// How long a server says nothing to somebody who says nothing. 100 ms: ten words a second show
-/// that it is there, and let a screen go on; more often costs for nothing, less often and a screen
-/// that lost its way up seems frozen.
+/// Interval of keep-alive states to a client whose inputs do not arrive. 100 ms: ten states a
+/// second keep its display moving. More often costs bytes for nothing; less often, a client whose
+/// uplink is lost appears frozen.
 pub const PADDING: Span = Span::from_millis(100);
 
 const _: () = assert!(PADDING.as_micros() < SEAT_SILENCE.as_micros());
 
-impl<I: Clone> Host<I> {
-    /// A seat in this run of the server, for hands that do `idle` until they are heard of, and
-    /// again when they are gone.
+impl<I: Clone> ClientSlot<I> {
+    /// Returns a slot for one run. The input is `idle` before the first input arrives and after the
+    /// slot is freed.
     pub fn new(epoch: Epoch, rate: TickRate, idle: I) -> Self {
         let hands = HeldInput::new(idle.clone());
         Self { epoch, tick: rate.begin(1), ticks: 0, hands, idle, owes_answer: false, since_answer: PADDING }
     }
 
-    /// An input arrived; `false` if a newer one is held.
-    pub fn hear(&mut self, stamp: LocalInstant, input: I) -> bool {
+    /// Takes in an input. Returns `false` if the slot already holds a newer one.
+    pub fn receive(&mut self, stamp: LocalInstant, input: I) -> bool {
         self.owes_answer = true;
         self.hands.receive(stamp, input)
     }
 
-    /// What the hands do in the next tick: the newest that arrived, or nothing once the seat is
-    /// given up.
+    /// Plays one tick and returns its input: the newest that arrived, or the idle input once the
+    /// slot is free.
     pub fn play(&mut self) -> &I {
         self.ticks += 1;
         self.since_answer += self.tick;
@@ -64,8 +64,8 @@ impl<I: Clone> Host<I> {
         if self.is_free() { &self.idle } else { self.hands.input() }
     }
 
-    /// What to send after the tick, if anything: an answer to what arrived, or a word to somebody
-    /// who is silent.
+    /// Returns the reply to send after the tick: if an input arrived, or as a keep-alive every
+    /// [`PADDING`].
     pub fn answer<S>(&mut self, state: impl FnOnce() -> S) -> Option<Reply<S>> {
         if !self.owes_answer && self.since_answer < PADDING {
             return None;
@@ -76,7 +76,8 @@ impl<I: Clone> Host<I> {
         Some(Reply { epoch: self.epoch, tick: self.ticks, state: state(), acknowledged, applied })
     }
 
-    /// Whether nothing has been heard for [`SEAT_SILENCE`]: somebody else may have the seat.
+    /// Returns whether no input has arrived for [`SEAT_SILENCE`]; another client may then have the
+    /// slot.
     pub fn is_free(&self) -> bool {
         self.hands.silent() > SEAT_SILENCE
     }
@@ -88,14 +89,14 @@ mod tests {
 
     const RATE: TickRate = TickRate::hz(50);
 
-    fn seat() -> Host<char> {
-        Host::new(Epoch(1), RATE, '-')
+    fn seat() -> ClientSlot<char> {
+        ClientSlot::new(Epoch(1), RATE, '-')
     }
 
     #[test]
     fn silence_is_padded_and_after_four_seconds_the_seat_is_free() {
         let mut seat = seat();
-        seat.hear(LocalInstant::ZERO, 'x');
+        seat.receive(LocalInstant::ZERO, 'x');
         let mut answers = 0;
         for tick in 1..=200 {
             assert_eq!(*seat.play(), 'x', "held for 4 s");
@@ -105,8 +106,8 @@ mod tests {
         assert!(!seat.is_free());
         assert_eq!(*seat.play(), '-');
         assert!(seat.is_free());
-        seat.hear(LocalInstant::from_millis(1), 'y');
-        assert!(!seat.is_free(), "who comes back in time to find it free has it again");
+        seat.receive(LocalInstant::from_millis(1), 'y');
+        assert!(!seat.is_free(), "a client that returns gets its slot again");
         assert_eq!(*seat.play(), 'y');
     }
 
@@ -114,7 +115,7 @@ mod tests {
     fn every_input_is_answered_with_its_stamp_and_how_long_it_was_played() {
         let mut seat = seat();
         for tick in 0..10 {
-            seat.hear(LocalInstant::from_millis(20 * tick), 'a');
+            seat.receive(LocalInstant::from_millis(20 * tick), 'a');
             seat.play();
             let reply = seat.answer(|| ()).expect("an input came");
             assert_eq!(reply.acknowledged, Some(LocalInstant::from_millis(20 * tick)));

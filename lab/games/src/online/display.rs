@@ -1,4 +1,4 @@
-//! What a player looks at.
+//! What a client shows.
 
 use fairpath::State;
 use fairpath::converge::{Convergence, Drawn};
@@ -6,26 +6,27 @@ use fairpath::time::{LocalInstant, Now, TickRate};
 use fairpath::vector::Vec2;
 use fairpath_compensate::{ENTRIES_DEFAULT, FreeRunning, PositionOffset, Prototype, Reply, Simulate};
 
-/// A player's screen: hears the server, knows the player's hands, and shows.
-pub trait Screen<G: Simulate> {
-    /// The hands do this from now on; answers with the stamp to send with it.
+/// Decides what a client shows from the server's replies and the player's inputs.
+pub trait ClientDisplay<G: Simulate> {
+    /// Applies the player's input. Returns the time stamp to send with it.
     fn act(&mut self, now: LocalInstant, input: &G::Input) -> LocalInstant;
 
-    /// A word of the server arrived.
-    fn hear(&mut self, rules: &G, reply: Reply<G::State>, now: Now);
+    /// Takes in a reply of the server.
+    fn receive(&mut self, rules: &G, reply: Reply<G::State>, now: Now);
 
-    /// What is shown now.
+    /// Returns the state to show now.
     fn show(&self, rules: &G, now: Now) -> G::State;
 }
 
-/// Shows the newest state as it arrived: no compensation at all.
+/// Shows the newest state as it arrived, without compensation.
 #[derive(Clone)]
-pub struct Heard<G: Simulate>(FreeRunning<G>);
+pub struct Uncompensated<G: Simulate>(FreeRunning<G>);
 
-/// Plays on what the server has not seen of the player's hands: Buchheit 2004's final game.
+/// Replays the inputs that the server has not seen yet on the newest state, as Buchheit 2004's
+/// final game does.
 ///
-/// The own part of what is shown can be bent by a [`Convergence`], so that the eye can follow what
-/// nobody could know.
+/// A [`Convergence`] smooths the drawn position of the player's own entity when a correction
+/// arrives.
 #[derive(Clone)]
 pub struct Extrapolated<G: Simulate> {
     client: FreeRunning<G>,
@@ -33,24 +34,24 @@ pub struct Extrapolated<G: Simulate> {
     drawn: Drawn<Vec2>,
 }
 
-/// Everything a round trip ahead, and the hands as an offset of the place: Buchheit 2004's first
-/// game.
+/// Extrapolates every entity by a round trip and applies the player's inputs as an offset of the
+/// position, as Buchheit 2004's first game does.
 #[derive(Clone)]
 pub struct Prototyped<G: PositionOffset>(Prototype<G>);
 
-impl<G: Simulate> Heard<G> {
-    /// A screen that shows `state` until something arrives.
+impl<G: Simulate> Uncompensated<G> {
+    /// Returns a display that shows `state` until a reply arrives.
     pub fn new(state: G::State, rate: TickRate) -> Self {
         Self(FreeRunning::new(state, rate, ENTRIES_DEFAULT))
     }
 }
 
-impl<G: Simulate> Screen<G> for Heard<G> {
+impl<G: Simulate> ClientDisplay<G> for Uncompensated<G> {
     fn act(&mut self, now: LocalInstant, input: &G::Input) -> LocalInstant {
         self.0.input(now, input.clone())
     }
 
-    fn hear(&mut self, _: &G, reply: Reply<G::State>, _: Now) {
+    fn receive(&mut self, _: &G, reply: Reply<G::State>, _: Now) {
         self.0.accept(reply);
     }
 
@@ -60,8 +61,8 @@ impl<G: Simulate> Screen<G> for Heard<G> {
 }
 
 impl<G: Simulate> Extrapolated<G> {
-    /// A screen that begins with `state`. `own` is the player's own part of it, and bent by
-    /// `convergence` when it is drawn.
+    /// Returns a display that begins with `state`. `own` returns the player's own entity, which
+    /// `convergence` smooths.
     pub fn new(
         state: G::State,
         rate: TickRate,
@@ -72,23 +73,23 @@ impl<G: Simulate> Extrapolated<G> {
         Self { client, own, drawn: Drawn::new(convergence) }
     }
 
-    /// The player's own part as it is drawn: corrections bend this, and nothing else.
+    /// Returns the player's own entity as it is drawn. Only this is smoothed.
     pub fn drawn(&self, now: Now, shown: &G::State) -> State<Vec2> {
         self.drawn.at(now, &(self.own)(shown))
     }
 
-    /// What the client behind it knows.
+    /// Returns the prediction behind the display.
     pub fn client(&self) -> &FreeRunning<G> {
         &self.client
     }
 }
 
-impl<G: Simulate> Screen<G> for Extrapolated<G> {
+impl<G: Simulate> ClientDisplay<G> for Extrapolated<G> {
     fn act(&mut self, now: LocalInstant, input: &G::Input) -> LocalInstant {
         self.client.input(now, input.clone())
     }
 
-    fn hear(&mut self, rules: &G, reply: Reply<G::State>, now: Now) {
+    fn receive(&mut self, rules: &G, reply: Reply<G::State>, now: Now) {
         self.client.accept_bending(rules, reply, now, &mut self.drawn, self.own);
     }
 
@@ -98,20 +99,20 @@ impl<G: Simulate> Screen<G> for Extrapolated<G> {
 }
 
 impl<G: PositionOffset> Prototyped<G> {
-    /// A screen that begins with `state`.
+    /// Returns a display that begins with `state`.
     pub fn new(state: G::State, rate: TickRate) -> Self {
         Self(Prototype::new(state, rate, ENTRIES_DEFAULT))
     }
 }
 
-impl<G: PositionOffset> Screen<G> for Prototyped<G> {
+impl<G: PositionOffset> ClientDisplay<G> for Prototyped<G> {
     fn act(&mut self, now: LocalInstant, input: &G::Input) -> LocalInstant {
         self.0.input(now, input.clone());
         now
     }
 
-    fn hear(&mut self, _: &G, reply: Reply<G::State>, now: Now) {
-        // What comes back with its stamp was a ping.
+    fn receive(&mut self, _: &G, reply: Reply<G::State>, now: Now) {
+        // A reply that returns a time stamp measures the round trip.
         if let Some(sent) = reply.acknowledged {
             self.0.pong(sent + reply.applied, now.local);
         }

@@ -1,9 +1,9 @@
-//! What really happened, as somebody sees it who stands outside: every DR vector as it is
-//! generated, every copy as it leaves, every datagram as it is heard.
+//! What really happened, as an outside observer sees it: every DR vector when it is generated,
+//! every copy when it leaves, every datagram when it is received.
 //!
-//! Nothing of it comes from the books that are checked. The scheduler is a stranger's code by
-//! design, so [`Witness`] wraps the real one and writes down what it is told; [`Listener`] sits on
-//! the links.
+//! None of it comes from the ledgers that are checked. Schedulers are plug-ins, so
+//! [`RecordingScheduler`] wraps the real one and records its calls; [`RecordingTap`] records the
+//! links.
 
 use std::sync::{Arc, Mutex};
 
@@ -18,11 +18,10 @@ use fairpath::vector::Vec2;
 use fairpath::wire::{Precision, decode_feedback, decode_updates, encode_feedback};
 use fairpath_sim::{DatagramRoute, Tap};
 
-/// Something that happened, with the true time.
+/// An event, with the true time.
 #[derive(Clone, Debug)]
-pub(crate) enum Witnessed {
-    /// The server's dispatcher was given a DR vector, at which time it brought the entity's books
-    /// up to `now`.
+pub(crate) enum WorldEvent {
+    /// The server's dispatcher got a DR vector and brought the entity's ledger up to `now`.
     Generated {
         vector: DrVector<Vec2>,
         now: SharedInstant,
@@ -30,17 +29,17 @@ pub(crate) enum Witnessed {
         claimed: usize,
         new: usize,
     },
-    /// The scheduler asked to look again: the entity's books were brought up to `now`.
+    /// The scheduler's deadline passed: the entity's ledger was brought up to `now`.
     Looked { entity: EntityId, now: SharedInstant },
     /// A copy left the server.
     Departed { entity: EntityId, receiver: ReceiverId, at: SharedInstant },
-    /// A page was opened.
+    /// A receiver was added to an entity's ledger.
     Joined { entity: EntityId, receiver: ReceiverId },
-    /// Pages were closed.
+    /// Receivers or entities were removed.
     Removed(Removed),
-    /// Somebody sent a datagram.
+    /// A client or the server sent a datagram.
     Sent { way: DatagramRoute, at: SharedInstant, bytes: usize },
-    /// A client took in a datagram with these DR vectors, and follows those now.
+    /// A client processed a datagram with these DR vectors and now follows `followed`.
     Received {
         client: usize,
         session: u32,
@@ -51,29 +50,29 @@ pub(crate) enum Witnessed {
     },
 }
 
-/// Where everything is written down.
+/// A shared list of events.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Log(Arc<Mutex<Vec<Witnessed>>>);
+pub(crate) struct EventLog(Arc<Mutex<Vec<WorldEvent>>>);
 
-impl Log {
-    fn note(&self, seen: Witnessed) {
-        self.0.lock().expect("nobody panics while noting").push(seen);
+impl EventLog {
+    fn note(&self, seen: WorldEvent) {
+        self.0.lock().expect("no thread panics while it holds the lock").push(seen);
     }
 
-    /// All that happened since the last time, in order.
-    pub(crate) fn drain(&self) -> Vec<Witnessed> {
-        std::mem::take(&mut *self.0.lock().expect("nobody panics while noting"))
+    /// Returns and removes all events, in order.
+    pub(crate) fn drain(&self) -> Vec<WorldEvent> {
+        std::mem::take(&mut *self.0.lock().expect("no thread panics while it holds the lock"))
     }
 }
 
-/// A scheduler that writes down what it is told, and otherwise does what the real one does.
+/// A scheduler that records its calls and forwards them to the real one.
 #[derive(Debug)]
-pub(crate) struct Witness {
+pub(crate) struct RecordingScheduler {
     pub(crate) inner: Box<dyn Scheduler<Vec2>>,
-    pub(crate) log: Log,
+    pub(crate) log: EventLog,
 }
 
-impl Scheduler<Vec2> for Witness {
+impl Scheduler<Vec2> for RecordingScheduler {
     fn on_trigger(&mut self, scene: &DecisionContext<'_, Vec2>, random: &mut Random, claims: &mut Claims) {
         let waits = |claims: &Claims| {
             scene.candidates.iter().map(|it| claims.is_waiting(scene.entity, it.receiver)).collect::<Vec<_>>()
@@ -81,7 +80,7 @@ impl Scheduler<Vec2> for Witness {
         let before = waits(claims);
         self.inner.on_trigger(scene, random, claims);
         let claimed = before.iter().zip(waits(claims)).filter(|(before, after)| !**before && *after).count();
-        self.log.note(Witnessed::Generated {
+        self.log.note(WorldEvent::Generated {
             vector: *scene.vector,
             now: scene.now,
             receivers: scene.candidates.iter().map(|candidate| candidate.receiver).collect(),
@@ -91,7 +90,7 @@ impl Scheduler<Vec2> for Witness {
     }
 
     fn on_deadline(&mut self, scene: &DecisionContext<'_, Vec2>, random: &mut Random, claims: &mut Claims) {
-        self.log.note(Witnessed::Looked { entity: scene.entity, now: scene.now });
+        self.log.note(WorldEvent::Looked { entity: scene.entity, now: scene.now });
         self.inner.on_deadline(scene, random, claims);
     }
 
@@ -100,46 +99,46 @@ impl Scheduler<Vec2> for Witness {
     }
 
     fn on_departed(&mut self, entity: EntityId, receiver: ReceiverId, at: SharedInstant, cost: f64) {
-        self.log.note(Witnessed::Departed { entity, receiver, at });
+        self.log.note(WorldEvent::Departed { entity, receiver, at });
         self.inner.on_departed(entity, receiver, at, cost);
     }
 
     fn on_joined(&mut self, entity: EntityId, receiver: ReceiverId, now: SharedInstant) {
-        self.log.note(Witnessed::Joined { entity, receiver });
+        self.log.note(WorldEvent::Joined { entity, receiver });
         self.inner.on_joined(entity, receiver, now);
     }
 
     fn on_removed(&mut self, left: Removed) {
-        self.log.note(Witnessed::Removed(left));
+        self.log.note(WorldEvent::Removed(left));
         self.inner.on_removed(left);
     }
 }
 
-/// Listens on all links, and speaks for those clients that lie.
+/// Records all links, and falsifies the receipts of lying clients.
 #[derive(Debug)]
-pub(crate) struct Listener {
-    pub(crate) log: Log,
-    /// By how much each client says that datagrams came later than they did.
+pub(crate) struct RecordingTap {
+    pub(crate) log: EventLog,
+    /// By how much each client reports later arrivals.
     pub(crate) lies: Vec<Option<Span>>,
-    /// What each client had taken in so far.
-    pub(crate) intakes: Vec<Intake>,
+    /// The datagram counter of each client.
+    pub(crate) intakes: Vec<SessionCounter>,
 }
 
-/// What a client has taken in.
+/// Counts the datagrams that a client has processed.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Intake {
-    /// How many datagrams, in its session.
+pub(crate) struct SessionCounter {
+    /// Datagrams in its session.
     count: u64,
-    /// How many sessions came before.
+    /// The number of earlier sessions.
     session: u32,
     connection: u64,
 }
 
-impl Intake {
-    /// A client that now counts so many datagrams has dealt with one. Says whether it looked at it:
-    /// repeated ones, and those before its clock is known, it does not look at.
+impl SessionCounter {
+    /// Takes the client's counter after a datagram. Returns whether the client processed it: it
+    /// ignores repeated datagrams, and those before its clock is known.
     fn on_heard(&mut self, count: u64, connection: u64) -> bool {
-        // A new session counts from the beginning. The first datagram of a transport is never a repeated
+        // A new session counts from zero. The first datagram of a transport is never a repeated
         // one.
         let is_first = std::mem::replace(&mut self.connection, connection) != connection;
         if count < self.count || is_first && count == self.count {
@@ -149,9 +148,9 @@ impl Intake {
     }
 }
 
-impl Tap<Vec2> for Listener {
+impl Tap<Vec2> for RecordingTap {
     fn on_sends(&mut self, way: DatagramRoute, now: SharedInstant, datagram: &mut Vec<u8>) {
-        self.log.note(Witnessed::Sent { way, at: now, bytes: datagram.len() });
+        self.log.note(WorldEvent::Sent { way, at: now, bytes: datagram.len() });
         if let Some(by) = self.lies[way.client].filter(|_| way.is_up)
             && let Some(lie) = with_later_receipts(datagram, now, by)
         {
@@ -167,7 +166,7 @@ impl Tap<Vec2> for Listener {
         client: &mut Client<Vec2>,
     ) {
         if !client.is_connected() {
-            // It came before the greeting, or before the clock was known.
+            // The datagram came before the greeting, or before the clock was known.
             return;
         }
         let index = way.client;
@@ -184,7 +183,7 @@ impl Tap<Vec2> for Listener {
                 updates.vectors.iter().filter_map(|vector| client.followed(vector.entity).copied());
             let followed = followed.collect();
             let vectors = updates.vectors;
-            self.log.note(Witnessed::Received {
+            self.log.note(WorldEvent::Received {
                 client: index,
                 session,
                 receiver,
@@ -196,12 +195,12 @@ impl Tap<Vec2> for Listener {
     }
 }
 
-/// The same datagram, but all receipts in it say that what they are about came later.
+/// Returns the datagram with later arrival times in all its receipts.
 pub(crate) fn with_later_receipts(datagram: &[u8], now: SharedInstant, by: Span) -> Option<Vec<u8>> {
     let mut taken_apart = Datagram::decode(datagram).ok()?;
     for part in &mut taken_apart.parts {
         let Part::Feedback(bytes) = part else { continue };
-        // No world sends so many datagrams that their numbers wrap.
+        // No run sends so many datagrams that their numbers wrap.
         let mut feedback = decode_feedback(now, PacketNumber(0), bytes).ok()?;
         for receipt in &mut feedback.receipts {
             let later = (receipt.received_at + by).min(feedback.header.sent_at);

@@ -1,5 +1,5 @@
-//! A siege in virtual time: some honest players, one who is not, and how wrong the honest ones are
-//! about each other.
+//! An attack in virtual time: six honest clients and an attacker, and the error of the honest
+//! clients about each other.
 
 use fairpath::random::Random;
 use fairpath::session::{
@@ -11,57 +11,55 @@ use fairpath::vector::{Vec2, Vector};
 use fairpath::{EntityId, Observation, State, Trigger};
 use fairpath_sim::{LinkConfig, PeerId, SessionWorld};
 
-use super::intruder::{Attack, Intruder, Shot};
-use crate::check::{Bounds, Findings, Violation};
+use super::attacker::{Attack, AttackStep, Attacker};
+use crate::check::{BoundCheck, Findings, Violation};
 use crate::plan::SchedulerPlan;
 
-/// How a server is set up against it.
+/// The configuration of the attacked server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Defence {
-    /// Who is told, and when.
+    /// The scheduler.
     pub scheduler: SchedulerPlan,
-    /// How many objects one client may own.
+    /// The most objects of one client.
     pub objects_max: usize,
-    /// Whether speeds and jumps are checked.
+    /// Whether the server checks speeds and jumps.
     pub checks: bool,
 }
 
-/// What a siege did.
+/// The effect of an attack.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Damage {
-    /// How far from the truth honest players place each other, on average over all of them and all
-    /// the time, in units.
+pub struct AttackDamage {
+    /// The mean placement error of honest clients about each other, in units.
     pub error: f64,
-    /// How often an honest player did not see another one at all.
+    /// How often an honest client did not see another one.
     pub unseen: u64,
-    /// How often an honest player lost its connection.
+    /// How often an honest client lost its connection.
     pub honest_closed: u64,
-    /// How often the intruder was thrown out.
+    /// How often the server closed the attacker's connection.
     pub thrown_out: u64,
-    /// How often something was refused to it, as far as the server says so.
+    /// How often the server reported a refusal.
     pub refused: u64,
-    /// The first bound that was not kept.
+    /// The first bound that was exceeded.
     pub violation: Option<Violation>,
-    /// The most bytes that waited for somebody at once.
+    /// The most bytes that were queued for one client.
     pub outbox_bytes: usize,
-    /// The most objects there were at once.
+    /// The most objects at once.
     pub objects: usize,
 }
 
 const SHIP: ClassId = ClassId(1);
-/// What the fastest of the honest ones fly, and a bit.
+/// A little more than the largest speed of honest clients.
 const SPEED_MAX: f64 = 40.0;
-/// One way, for each honest player, in milliseconds.
+/// The one-way delay of each honest client, in milliseconds.
 const DELAYS: [i64; 6] = [10, 30, 60, 100, 150, 200];
-/// Nobody is looked at before everybody is in and believes the clock.
+/// Measurements begin after all clients are connected and their clocks have settled.
 const WARMS_UP: Span = Span::from_secs(4);
 const LASTS: Span = Span::from_secs(10);
-/// Whoever is not let in, or was thrown out, comes again after this long: live, the doorkeeper sees
-/// to it.
+/// The delay of the attacker's reconnects. On real sockets the connection limiter enforces one.
 const PATIENCE: Span = Span::from_secs(1);
 
-/// Lets an intruder loose on a server with six honest players, for ten seconds.
-pub fn besiege(attack: Attack, defence: Defence, seed: u64) -> Damage {
+/// Runs an attacker against a server with six honest clients, for ten seconds.
+pub fn besiege(attack: Attack, defence: Defence, seed: u64) -> AttackDamage {
     let mut random = Random::from_seed(seed);
     let classes = [(SHIP, Class::new(Trigger::within(0.3)).at_most(defence.objects_max))];
     let mut fork = |index| Random::from_seed(random.bits()).fork(index);
@@ -78,14 +76,14 @@ pub fn besiege(attack: Attack, defence: Defence, seed: u64) -> Damage {
         world.network.connect(PeerId(0), PeerId(index as u32 + 1), link);
     }
     world.connect_all();
-    let intruder = Intruder::new(attack, classes, SHIP, fork(2));
-    let mut siege = Siege::new(intruder, world.now());
+    let attacker = Attacker::new(attack, classes, SHIP, fork(2));
+    let mut siege = AttackRun::new(attacker, world.now());
     world.run_for(WARMS_UP + LASTS, |world, now| siege.frame(world, now));
     siege.damage()
 }
 
-struct Siege {
-    intruder: Intruder,
+struct AttackRun {
+    attacker: Attacker,
     connection: Option<ConnectionId>,
     connected_at: SharedInstant,
     tokens: u8,
@@ -94,13 +92,13 @@ struct Siege {
     frame: u64,
     errors: (f64, u64),
     findings: Findings,
-    damage: Damage,
+    damage: AttackDamage,
 }
 
-impl Siege {
-    fn new(intruder: Intruder, now: SharedInstant) -> Self {
+impl AttackRun {
+    fn new(attacker: Attacker, now: SharedInstant) -> Self {
         Self {
-            intruder,
+            attacker,
             connection: None,
             connected_at: now,
             tokens: 100,
@@ -109,7 +107,7 @@ impl Siege {
             frame: 0,
             errors: (0.0, 0),
             findings: Findings::default(),
-            damage: Damage {
+            damage: AttackDamage {
                 error: 0.0,
                 unseen: 0,
                 honest_closed: 0,
@@ -122,9 +120,9 @@ impl Siege {
         }
     }
 
-    fn damage(self) -> Damage {
+    fn damage(self) -> AttackDamage {
         let (sum, count) = self.errors;
-        Damage { error: sum / count as f64, violation: self.findings.violation, ..self.damage }
+        AttackDamage { error: sum / count as f64, violation: self.findings.violation, ..self.damage }
     }
 
     fn frame(&mut self, world: &mut SessionWorld<Vec2>, now: SharedInstant) {
@@ -135,7 +133,7 @@ impl Siege {
         self.look(world, now);
     }
 
-    /// What the honest ones do, and the server's game.
+    /// Plays the honest clients and the server.
     fn fly(&mut self, world: &mut SessionWorld<Vec2>, now: SharedInstant) {
         for (index, ship) in self.ships.iter_mut().enumerate() {
             let (client, local) = world.client_now(index);
@@ -167,49 +165,49 @@ impl Siege {
         }
     }
 
-    /// The intruder's turn, over a transport that loses nothing and takes no time.
+    /// Plays the attacker's turn, over a transport without loss or delay.
     fn attack(&mut self, server: &mut Server<Vec2>, now: SharedInstant) {
         let local = LocalInstant::ZERO + now.since_zero();
         self.stay_connected(server, now, local);
         let Some(id) = self.connection else { return };
-        if self.intruder.reads() {
+        if self.attacker.reads() {
             while let Some(bytes) = server.poll_stream(id, now) {
-                self.intruder.on_stream(&bytes, local);
+                self.attacker.on_stream(&bytes, local);
             }
             while let Some(bytes) = server.poll_unordered(id) {
-                self.intruder.on_unordered(&bytes, local);
+                self.attacker.on_unordered(&bytes, local);
             }
         }
         while let Some(bytes) = server.poll_datagram(id, now, 1_150) {
-            self.intruder.on_datagram(&bytes, local);
+            self.attacker.on_datagram(&bytes, local);
         }
-        for shot in self.intruder.turn(local) {
+        for shot in self.attacker.turn(local) {
             match shot {
-                Shot::Stream(bytes) => server.handle_stream(id, &bytes, now),
-                Shot::Unordered(bytes) => server.handle_unordered(id, &bytes, now),
-                Shot::Datagram(bytes) => {
+                AttackStep::Stream(bytes) => server.handle_stream(id, &bytes, now),
+                AttackStep::Unordered(bytes) => server.handle_unordered(id, &bytes, now),
+                AttackStep::Datagram(bytes) => {
                     server.handle_datagram(id, &bytes, now);
                 }
-                Shot::OpenSilently => drop(server.handle_connected(self.token(), now)),
+                AttackStep::OpenSilently => drop(server.handle_connected(self.token(), now)),
             }
         }
     }
 
-    /// Whoever is thrown out, or has enough, comes again as soon as it may.
+    /// Reconnects the attacker after its connection is closed, as soon as it may.
     fn stay_connected(&mut self, server: &mut Server<Vec2>, now: SharedInstant, local: LocalInstant) {
         let is_in = |id| server.clients().any(|client| server.connection(client) == Some(id));
-        let plays_on = self.connection.is_some_and(is_in) && !self.intruder.gave_up();
+        let plays_on = self.connection.is_some_and(is_in) && !self.attacker.gave_up();
         if plays_on || self.connection.is_some() && now - self.connected_at < PATIENCE {
             return;
         }
         if let Some(id) = self.connection {
             server.handle_disconnected(id, None, now);
         }
-        self.intruder.on_disconnected(local);
+        self.attacker.on_disconnected(local);
         self.connection = server.handle_connected(self.token(), now);
         self.connected_at = now;
         if self.connection.is_some() {
-            self.intruder.on_connected(local);
+            self.attacker.on_connected(local);
         }
     }
 
@@ -222,7 +220,7 @@ impl Siege {
         for client in world.server.clients().collect::<Vec<_>>() {
             let queues = world.server.queues(client).expect("it has a session");
             self.damage.outbox_bytes = self.damage.outbox_bytes.max(queues.outbox_bytes);
-            Bounds.on_queues(
+            BoundCheck.on_queues(
                 &format!("the server for client {}", client.0),
                 &queues,
                 now,
@@ -249,7 +247,8 @@ impl Siege {
     }
 }
 
-/// Swings to and fro on both axes at speeds of their own, at up to 30 units per second.
+/// Returns the state of an honest client's ship: it oscillates on both axes, at up to 30 units per
+/// second.
 fn flight(index: usize, now: SharedInstant) -> State<Vec2> {
     let secs = now.as_secs_f64() + 7.0 * index as f64;
     let [(slow, wide), (quick, narrow)] = [(0.5, 50.0), (0.9, 20.0)];

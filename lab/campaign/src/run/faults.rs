@@ -1,0 +1,179 @@
+//! Faults and actions of the plan: when they begin, and when temporary ones end.
+
+use fairpath::number::EntityId;
+use fairpath::session::Delivery;
+use fairpath::time::SharedInstant;
+use fairpath_games::tanks::{Driver, Input};
+use fairpath_sim::{Fault, LinkConfig, PeerId, Rate};
+
+use super::{ClientPlayer, FaultEnd, MOVES_ON, RunPhase, World, WorldRun, peer};
+use crate::plan::Incident;
+
+impl WorldRun<'_> {
+    pub(super) fn change_phase(&mut self, world: &mut World, now: SharedInstant) {
+        match self.phase {
+            RunPhase::Broken if now >= self.plan.heals_at => {
+                self.phase = RunPhase::Healed;
+                self.heal(world, now);
+            }
+            RunPhase::Healed if now >= self.plan.heals_at + MOVES_ON => {
+                self.phase = RunPhase::AtRest;
+                for tank in 0..self.plan.clients as u32 {
+                    self.game.seat(EntityId(tank), Driver::Hands(Input::IDLE));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn heal(&mut self, world: &mut World, now: SharedInstant) {
+        world.network.inject(Fault::Heal);
+        for index in 0..self.plan.clients {
+            for (from, to) in [(peer(index), PeerId(0)), (PeerId(0), peer(index))] {
+                let good = LinkConfig { rate: None, ..world.network.link(from, to).config().healed() };
+                world.network.inject(Fault::Reconfigure(from, to, Box::new(good)));
+            }
+            world.arrive(index);
+            self.wake(world, index, now);
+            if std::mem::take(&mut self.seats[index].drifts) {
+                world.network.inject(Fault::DriftClock(peer(index), 20.0));
+                self.clocks.on_step(index, now);
+            }
+        }
+        self.endings.clear();
+    }
+
+    pub(super) fn inject_faults(&mut self, world: &mut World, now: SharedInstant) {
+        while let Some((_, incident)) =
+            self.plan.incidents.get(self.next_incident).filter(|(at, _)| *at <= now)
+        {
+            self.next_incident += 1;
+            self.apply(world, *incident, now);
+        }
+    }
+
+    fn apply(&mut self, world: &mut World, incident: Incident, now: SharedInstant) {
+        match incident {
+            Incident::Partition(who, span) => {
+                world.network.inject(Fault::Isolate(peer(who)));
+                self.endings.push((now + span, FaultEnd::Partition(who)));
+            }
+            Incident::Cut(who) => world.cut(who),
+            Incident::Crash(who) => self.crash(world, who, now),
+            Incident::Leave(who) => {
+                let (client, local) = world.client_now(who);
+                client.leave(local);
+            }
+            Incident::Absent(who, span) => {
+                world.absent(who);
+                self.endings.push((now + span, FaultEnd::Absence(who)));
+            }
+            Incident::Stall(who, span) => {
+                world.stall(who);
+                self.endings.push((now + span, FaultEnd::Stall(who)));
+            }
+            Incident::Step(who, by) => {
+                world.network.inject(Fault::StepClock(peer(who), by));
+                self.clocks.on_step(who, now);
+                self.budgets.on_step(who);
+            }
+            Incident::Drift(who, ppm) => {
+                world.network.inject(Fault::DriftClock(peer(who), ppm));
+                self.seats[who].drifts = true;
+                self.clocks.on_drift(who);
+            }
+            Incident::Restart => self.restart(world, now),
+            Incident::Narrow(who, bytes_per_sec, span) => {
+                let rate = Some(Rate { bytes_per_sec, queue_bytes_max: 6_000 });
+                let narrow = LinkConfig { rate, ..self.plan.links[who][1].clone() };
+                world.network.inject(Fault::Reconfigure(PeerId(0), peer(who), Box::new(narrow)));
+                self.endings.push((now + span, FaultEnd::Narrow(who)));
+            }
+            Incident::Claim(who, ball) => {
+                // The claim fails if the client does not see the ball or has no session.
+                let _ = world.client(who).claim(self.balls[ball]);
+            }
+            Incident::Release(who) => {
+                for ball in self.balls.clone() {
+                    let _ = world.client(who).release(ball);
+                }
+            }
+            Incident::Rebuild(who) => {
+                let seat = &mut self.seats[who];
+                if let Some(tank) = seat.tank
+                    && world.client(who).destroy(tank).is_ok()
+                {
+                    seat.tank = None;
+                    seat.groups.clear();
+                    self.placed.on_removed(who, tank);
+                    self.calls.excuse(&format!("~o{}@{}", tank.0, self.epoch));
+                }
+            }
+            Incident::Chatter(who, count, bytes) => {
+                for _ in 0..count {
+                    self.call_server(world, who, Delivery::ReliableOrdered, bytes);
+                }
+            }
+            Incident::Dismiss(who) => {
+                if let Some(id) = self.seats[who].id {
+                    world.server.dismiss(id, now);
+                }
+            }
+        }
+    }
+
+    pub(super) fn end_faults(&mut self, world: &mut World, now: SharedInstant) {
+        let over: Vec<FaultEnd> =
+            self.endings.extract_if(.., |(at, _)| *at <= now).map(|(_, it)| it).collect();
+        for ending in over {
+            match ending {
+                FaultEnd::Partition(who) => world.network.inject(Fault::Rejoin(peer(who))),
+                FaultEnd::Absence(who) => world.arrive(who),
+                FaultEnd::Stall(who) => self.wake(world, who, now),
+                FaultEnd::Narrow(who) => {
+                    let link = self.plan.links[who][1].clone();
+                    world.network.inject(Fault::Reconfigure(PeerId(0), peer(who), Box::new(link)));
+                }
+            }
+        }
+    }
+
+    /// Wakes a stalled client and handles its events before its player acts: its session may have
+    /// changed.
+    fn wake(&mut self, world: &mut World, who: usize, now: SharedInstant) {
+        world.wake(who);
+        self.handle_events(world, now);
+    }
+
+    /// Crashes and restarts a client. Its pending events are handled first; its unsent calls are no
+    /// longer owed.
+    fn crash(&mut self, world: &mut World, who: usize, now: SharedInstant) {
+        self.handle_events(world, now);
+        let session = self.seats[who].session;
+        self.calls.excuse(&format!("c{who}.{session}>"));
+        self.calls.excuse(&format!("c{who}.{session}~"));
+        if let Some(id) = world.client(who).id() {
+            self.calls.excuse(&format!("s{}.{}>", self.epoch, id.0));
+        }
+        if let Some(tank) = self.seats[who].tank {
+            self.calls.excuse(&format!("~o{}@{}", tank.0, self.epoch));
+        }
+        let ClientPlayer { starts, drifts, session, .. } = self.seats[who];
+        self.seats[who] = ClientPlayer { starts, drifts, session, ..ClientPlayer::default() };
+        let client = self.client(who);
+        world.restart_client(who, client);
+    }
+
+    fn restart(&mut self, world: &mut World, now: SharedInstant) {
+        self.handle_events(world, now);
+        self.calls.excuse(&format!("s{}.", self.epoch));
+        self.calls.excuse(&format!("@{}", self.epoch));
+        let server = self.server(now);
+        world.restart_server(server);
+        // Events of the old server do not count.
+        self.log.drain();
+        self.placed.on_restarted();
+        self.ledgers.on_restarted();
+        self.budgets.on_restarted();
+    }
+}
