@@ -20,8 +20,7 @@ pub fn updates_are_canonical<V: Planar>(bytes: &[u8]) {
     let Ok(updates) = decode_updates::<V>(&precision, SharedInstant::ZERO, bytes) else { return };
     assert!(updates.vectors.capacity() <= bytes.len(), "allocates no more than it was sent");
     let mut again = Vec::new();
-    encode_updates(&precision, &updates.header, &updates.vectors, &mut again)
-        .expect("decoded messages encode");
+    encode_updates(&precision, &updates.header, &updates.vectors, &mut again).expect("it was decoded");
     assert_eq!(again, bytes);
 }
 
@@ -31,7 +30,7 @@ pub fn feedback_is_canonical(bytes: &[u8]) {
     let Ok(feedback) = decode_feedback(SharedInstant::ZERO, newest_sent, bytes) else { return };
     assert!(feedback.receipts.capacity() <= 8 * bytes.len(), "allocates no more than it was sent");
     let mut again = Vec::new();
-    encode_feedback(&feedback, &mut again).expect("decoded messages encode");
+    encode_feedback(&feedback, &mut again).expect("it was decoded");
     assert_eq!(again, bytes);
 }
 
@@ -97,16 +96,12 @@ pub fn server_keeps_its_bounds(server: &Server<Vec2>, now: SharedInstant) {
         assert!(rate >= 0.0, "the error account is {rate}");
     }
     for object in server.objects() {
-        assert!(
-            server.place(object, now).is_none_or(|state| state.is_finite()),
-            "{object:?} is not at a finite place"
-        );
+        assert!(server.place(object, now).is_none_or(|state| state.is_finite()), "{object:?} is not finite");
     }
     let _ = server.poll_deadline(now);
 }
 
-/// Checks that the client keeps its bounds, whatever the server has sent. `shown` is the last
-/// reading of the shared clock in this session.
+/// Checks that the client keeps its bounds. `shown` is the last reading of the shared clock.
 pub fn client_keeps_its_bounds(
     client: &mut Client<Vec2>,
     now: LocalInstant,
@@ -125,7 +120,7 @@ pub fn client_keeps_its_bounds(
         let shared = client.clock_now(now).map(|now| now.shared);
         assert!(
             shown.is_none_or(|before| Some(before) <= shared),
-            "the shared clock ran backwards from {shown:?} to {shared:?}"
+            "the clock ran back: {shown:?}, {shared:?}"
         );
         *shown = shared;
     }
@@ -155,9 +150,9 @@ fn keeps_bounds(queues: &Queues) {
 }
 
 /// Numbers from bytes; zeros after the last byte.
-pub struct ByteSource<'a>(pub &'a [u8]);
+pub struct Entropy<'a>(pub &'a [u8]);
 
-impl ByteSource<'_> {
+impl Entropy<'_> {
     /// Returns the next `bytes` bytes as a number.
     pub fn take(&mut self, bytes: usize) -> u64 {
         let (head, rest) = self.0.split_at(bytes.min(self.0.len()));

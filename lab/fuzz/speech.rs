@@ -18,17 +18,17 @@ use fairpath::wire::{
 };
 use fairpath::{Attitude, DrVector, Observation, State};
 
-use crate::ByteSource;
+use crate::Entropy;
 
 /// The epoch of the server.
 pub const EPOCH: u64 = 1;
 
 /// Returns whether the next value may be anything: one in eight.
-fn is_wild(source: &mut ByteSource<'_>) -> bool {
+fn is_wild(source: &mut Entropy<'_>) -> bool {
     source.take(1).is_multiple_of(8)
 }
 
-impl ByteSource<'_> {
+impl Entropy<'_> {
     /// Returns a number below `count`, which is at most 256.
     pub fn below(&mut self, count: u64) -> u64 {
         self.take(1) % count
@@ -85,7 +85,7 @@ impl ByteSource<'_> {
 }
 
 /// Returns a greeting: a valid one, one that resumes, or a wrong one.
-pub fn hello(source: &mut ByteSource<'_>) -> Message {
+pub fn hello(source: &mut Entropy<'_>) -> Message {
     let resume = (source.below(3) == 0).then(|| Resume {
         token: Token([source.below(4) as u8; 16]),
         epoch: if is_wild(source) { source.take(8) } else { EPOCH },
@@ -103,7 +103,7 @@ pub fn hello(source: &mut ByteSource<'_>) -> Message {
 }
 
 /// Returns the answer to a greeting.
-pub fn welcome(source: &mut ByteSource<'_>, now: SharedInstant) -> Message {
+pub fn welcome(source: &mut Entropy<'_>, now: SharedInstant) -> Message {
     let outcome = if source.below(3) == 0 {
         Outcome::Resumed(received(source))
     } else {
@@ -121,7 +121,7 @@ pub fn welcome(source: &mut ByteSource<'_>, now: SharedInstant) -> Message {
 }
 
 /// Returns any message of the ordered stream.
-pub fn message(source: &mut ByteSource<'_>, now: SharedInstant) -> Message {
+pub fn message(source: &mut Entropy<'_>, now: SharedInstant) -> Message {
     match source.below(16) {
         0 => hello(source),
         1 => welcome(source, now),
@@ -145,14 +145,14 @@ pub fn message(source: &mut ByteSource<'_>, now: SharedInstant) -> Message {
 }
 
 /// Returns the bytes of an unordered message.
-pub fn unordered(source: &mut ByteSource<'_>) -> Vec<u8> {
+pub fn unordered(source: &mut Entropy<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
     UnorderedMessage { number: source.count(), call: call(source) }.encode(&mut bytes);
     bytes
 }
 
 /// Returns the bytes of a datagram: the sender's next one, or one before or after it.
-pub fn datagram(source: &mut ByteSource<'_>, packet: &mut u64, now: SharedInstant) -> Vec<u8> {
+pub fn datagram(source: &mut Entropy<'_>, packet: &mut u64, now: SharedInstant) -> Vec<u8> {
     let precision = Precision::default();
     let number = match source.take(1) {
         0..16 => source.take(2),
@@ -179,7 +179,7 @@ pub fn datagram(source: &mut ByteSource<'_>, packet: &mut u64, now: SharedInstan
 }
 
 /// Returns the bytes with one changed, the end cut off, or a piece repeated.
-pub fn mutated(source: &mut ByteSource<'_>, mut bytes: Vec<u8>) -> Vec<u8> {
+pub fn mutated(source: &mut Entropy<'_>, mut bytes: Vec<u8>) -> Vec<u8> {
     let at = source.take(2) as usize % bytes.len().max(1);
     match source.below(4) {
         0 if !bytes.is_empty() => bytes[at] ^= 1 << source.below(8),
@@ -191,7 +191,7 @@ pub fn mutated(source: &mut ByteSource<'_>, mut bytes: Vec<u8>) -> Vec<u8> {
 }
 
 /// Returns a DR vector, which the encoder may refuse.
-pub fn dr_vector<V: Planar>(source: &mut ByteSource<'_>, sent_at: SharedInstant) -> DrVector<V> {
+pub fn dr_vector<V: Planar>(source: &mut Entropy<'_>, sent_at: SharedInstant) -> DrVector<V> {
     let entity = source.entity();
     DrVector {
         entity,
@@ -207,7 +207,7 @@ pub fn dr_vector<V: Planar>(source: &mut ByteSource<'_>, sent_at: SharedInstant)
 }
 
 /// Returns any motion with any numbers.
-pub fn motion<V: Planar>(source: &mut ByteSource<'_>) -> Motion<V> {
+pub fn motion<V: Planar>(source: &mut Entropy<'_>) -> Motion<V> {
     let model = source.below(6);
     let position = V::from_3d(vector(source));
     match model {
@@ -245,16 +245,16 @@ pub fn motion<V: Planar>(source: &mut ByteSource<'_>) -> Motion<V> {
 }
 
 /// Returns any three numbers.
-pub fn vector(source: &mut ByteSource<'_>) -> Vec3 {
+pub fn vector(source: &mut Entropy<'_>) -> Vec3 {
     Vec3::new(source.number(), source.number(), source.number())
 }
 
 /// Returns any four numbers, which seldom have length one.
-pub fn orientation(source: &mut ByteSource<'_>) -> Quat {
+pub fn orientation(source: &mut Entropy<'_>) -> Quat {
     Quat { w: source.number(), v: vector(source) }
 }
 
-fn header(source: &mut ByteSource<'_>, packet: WirePacketNumber, now: SharedInstant) -> Header {
+fn header(source: &mut Entropy<'_>, packet: WirePacketNumber, now: SharedInstant) -> Header {
     Header {
         packet,
         sent_at: source.instant(now),
@@ -263,7 +263,7 @@ fn header(source: &mut ByteSource<'_>, packet: WirePacketNumber, now: SharedInst
     }
 }
 
-fn part(source: &mut ByteSource<'_>, now: SharedInstant) -> Part {
+fn part(source: &mut Entropy<'_>, now: SharedInstant) -> Part {
     match source.below(7) {
         0 => Part::ClockRequest(Request { id: source.count() as u32 }),
         1 => Part::ClockReply(reply(source, now)),
@@ -277,7 +277,7 @@ fn part(source: &mut ByteSource<'_>, now: SharedInstant) -> Part {
 
 /// Returns receipts for some packets that the peer may have sent. The proof is a guess, right one
 /// time in 256 at best.
-fn feedback(source: &mut ByteSource<'_>, now: SharedInstant) -> Vec<u8> {
+fn feedback(source: &mut Entropy<'_>, now: SharedInstant) -> Vec<u8> {
     let packet = PacketNumber(source.count()).on_wire();
     let header = header(source, packet, now);
     let mut number = source.below(16);
@@ -302,13 +302,13 @@ fn feedback(source: &mut ByteSource<'_>, now: SharedInstant) -> Vec<u8> {
     bytes
 }
 
-fn reply(source: &mut ByteSource<'_>, now: SharedInstant) -> Reply {
+fn reply(source: &mut Entropy<'_>, now: SharedInstant) -> Reply {
     let id = source.below(16) as u32;
     let received = source.instant(now);
     Reply { id, received, sent: if is_wild(source) { source.instant(now) } else { received } }
 }
 
-fn received(source: &mut ByteSource<'_>) -> Received {
+fn received(source: &mut Entropy<'_>) -> Received {
     let unordered = source.count() >> 1;
     let beyond = (0..source.below(3)).scan(unordered, |before, _| {
         *before += 1 + source.below(8);
@@ -318,7 +318,7 @@ fn received(source: &mut ByteSource<'_>) -> Received {
     Received { ordered: source.count(), unordered, beyond }
 }
 
-fn announcement(source: &mut ByteSource<'_>) -> Announcement {
+fn announcement(source: &mut Entropy<'_>) -> Announcement {
     let mut groups: Vec<Group> = (0..source.below(4)).map(|_| group(source)).collect();
     groups.sort_by_key(|group| group.group);
     groups.dedup_by_key(|group| group.group);
@@ -334,13 +334,13 @@ fn announcement(source: &mut ByteSource<'_>) -> Announcement {
     }
 }
 
-fn group(source: &mut ByteSource<'_>) -> Group {
+fn group(source: &mut Entropy<'_>) -> Group {
     let mut bytes = source.bytes();
     bytes.truncate(900);
     Group { group: source.below(32) as u8, number: source.count(), bytes }
 }
 
-fn call(source: &mut ByteSource<'_>) -> Call {
+fn call(source: &mut Entropy<'_>) -> Call {
     let target = match source.below(3) {
         0 => Target::Connection,
         1 => Target::Owner(source.entity()),
@@ -354,14 +354,14 @@ fn short(mut call: Call, bytes_max: usize) -> Call {
     call
 }
 
-fn party(source: &mut ByteSource<'_>) -> Party {
+fn party(source: &mut Entropy<'_>) -> Party {
     match source.below(4) {
         0 => Party::Server,
         client => Party::Client(ClientId(client as u32 - 1)),
     }
 }
 
-fn ids(source: &mut ByteSource<'_>) -> (u32, u32) {
+fn ids(source: &mut Entropy<'_>) -> (u32, u32) {
     if is_wild(source) {
         (source.take(4) as u32, source.take(2) as u32)
     } else {

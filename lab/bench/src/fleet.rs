@@ -36,8 +36,7 @@ struct Ship {
 
 impl Fleet {
     pub(crate) fn new(ships: usize, edit: impl FnOnce(&mut NetServerConfig)) -> Self {
-        let mut config =
-            NetServerConfig::new(any_port(), Identity::local(&[]).expect("a certificate is generated"));
+        let mut config = NetServerConfig::new(any_port(), Identity::local(&[]).expect("a certificate"));
         edit(&mut config);
         let session = Server::new(ServerConfig::new(classes(), 1), Box::new(Broadcast), unguessable_random());
         let server = NetServer::bind(config, session).expect("the loopback has a free port");
@@ -48,9 +47,8 @@ impl Fleet {
 
     pub(crate) fn launch(&mut self, count: usize) {
         for _ in 0..count {
-            let (object, now) = self
-                .server
-                .frame(|session, now| (session.create(SHIP, b"", now).expect("the class has room"), now));
+            let (object, now) =
+                self.server.frame(|session, now| (session.create(SHIP, b"", now).expect("room"), now));
             self.ships.push(Ship { object, state: State::default(), at: now, turn_at: now });
         }
     }
@@ -66,9 +64,7 @@ impl Fleet {
                 } else {
                     (ship.at, ship.state.velocity) = (now, Vec2::ZERO);
                 }
-                session
-                    .observe(ship.object, Observation::Moved(ship.state), now)
-                    .expect("the server owns its ships");
+                session.observe(ship.object, Observation::Moved(ship.state), now).expect("its own ship");
             }
         });
         std::thread::sleep(FRAME);

@@ -13,7 +13,8 @@ use serde::de::DeserializeOwned;
 #[derive(Debug)]
 pub struct Helper {
     child: Child,
-    reports: BufReader<ChildStdout>,
+    /// Opened with the first report: a process that reports nothing needs no buffer.
+    reports: Option<BufReader<ChildStdout>>,
 }
 
 impl Helper {
@@ -22,22 +23,16 @@ impl Helper {
         let program = std::env::current_exe().expect("the path of this program is known");
         let child =
             Command::new(program).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
-        let mut child = child.expect("this program can be started again");
-        let reports = BufReader::new(child.stdout.take().expect("stdout is piped"));
-        Self { child, reports }
+        Self { child: child.expect("this program can be started again"), reports: None }
     }
 
-    /// Returns the next report.
-    ///
-    ///  # Panics
-    ///
-    ///  Panics if the helper ended without a report. The reason is on its stderr.
+    /// Returns the next report. Panics if the helper ended without one; its stderr says why.
     pub fn next_report<T: DeserializeOwned>(&mut self) -> T {
         let mut line = String::new();
-        let read = self.reports.read_line(&mut line).expect("a pipe can be read");
+        let stdout = || BufReader::new(self.child.stdout.take().expect("stdout is piped"));
+        let read = self.reports.get_or_insert_with(stdout).read_line(&mut line).expect("a pipe can be read");
         assert!(read > 0, "a helper process ended before it reported; its stderr says why");
-        serde_json::from_str(&line)
-            .unwrap_or_else(|error| panic!("cannot read a helper's report {line:?}: {error}"))
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("a helper's report {line:?}: {error}"))
     }
 
     /// Closes the helper's stdin and returns its last report.

@@ -69,17 +69,17 @@ impl AttackRow {
 }
 
 fn run_attack(attack: Attack) -> AttackRow {
-    let identity = Identity::local(&[]).expect("a certificate is generated");
+    let identity = Identity::local(&[]).expect("a certificate");
     let trust = trust(&identity);
-    let Trust::Certificates(certificates) = &trust else { unreachable!("loaded trust holds certificates") };
+    let Trust::Certificates(certificates) = &trust else { unreachable!("certificates were loaded") };
     let server = serve(identity);
     let pin = server.fingerprint();
-    let mut players: Vec<HonestPlayer> = (0..PLAYERS)
-        .map(|_| HonestPlayer { client: client(server.address(), pin, Congestion::default()), ship: None })
+    let mut players: Vec<Pilot> = (0..PLAYERS)
+        .map(|_| Pilot { client: client(server.address(), pin, Congestion::default()), ship: None })
         .collect();
     let before = allocator::live_bytes();
     let assault = Assault::begin(attack, classes(), SHIP, server.address(), certificates);
-    let mut watch = AttackWatch::default();
+    let mut watch = Effects::default();
     watch.play(&server, &mut players, WARMS_UP, false);
     let cpu = server_cpu();
     watch.play(&server, &mut players, LASTS, true);
@@ -120,27 +120,21 @@ fn trust(identity: &Identity) -> Trust {
     trust
 }
 
-struct HonestPlayer {
+struct Pilot {
     client: NetClient<Vec2>,
     ship: Option<EntityId>,
 }
 
 #[derive(Default)]
-struct AttackWatch {
+struct Effects {
     error: f64,
     looks: u64,
     outbox_bytes: usize,
     allocated: i64,
 }
 
-impl AttackWatch {
-    fn play(
-        &mut self,
-        server: &NetServer<Vec2>,
-        players: &mut [HonestPlayer],
-        span: Duration,
-        is_measured: bool,
-    ) {
+impl Effects {
+    fn play(&mut self, server: &NetServer<Vec2>, players: &mut [Pilot], span: Duration, is_measured: bool) {
         let started = Instant::now();
         while started.elapsed() < span {
             server.frame(|session, _| {
@@ -162,7 +156,7 @@ impl AttackWatch {
         }
     }
 
-    fn look(&mut self, player: &HonestPlayer, index: usize, ships: &[Option<EntityId>]) {
+    fn look(&mut self, player: &Pilot, index: usize, ships: &[Option<EntityId>]) {
         player.client.frame(|session, now| {
             let Some(shared) = session.clock_now(now).map(|now| now.shared) else { return };
             for (other, ship) in ships.iter().enumerate().filter(|(other, _)| *other != index) {
@@ -175,7 +169,7 @@ impl AttackWatch {
     }
 }
 
-impl HonestPlayer {
+impl Pilot {
     fn fly(&mut self, index: usize) {
         let Self { client, ship } = self;
         client.frame(|session, now| {

@@ -1,7 +1,7 @@
 //! Shared by the measurements over real sockets: reproducible motion, the machine's clock, the
 //! error of the shown positions, and processes that are measured apart.
 //!
-//! * [`TankRecording`]: tanks driven by bots, from a seed; the truth at any instant
+//! * [`TankPaths`]: tanks driven by bots, from a seed; the truth at any instant
 //! * [`ErrorHistogram`]: distances between shown positions and the truth
 //! * [`machine`]: one clock for all processes, and the processor time of this process
 //! * [`assault`]: hostile clients over QUIC
@@ -12,8 +12,8 @@ pub mod assault;
 mod error_histogram;
 mod helper;
 pub mod machine;
-mod tank_recording;
+mod tank_paths;
 
 pub use error_histogram::ErrorHistogram;
 pub use helper::{Helper, report, until_stdin_ends};
-pub use tank_recording::{FIELD, TankRecording};
+pub use tank_paths::{FIELD, TankPaths};

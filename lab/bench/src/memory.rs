@@ -2,11 +2,11 @@
 //!
 //! The clients are another process, so that only the server's memory is counted here.
 
-use std::io::Read;
 use std::net::SocketAddr;
-use std::process::{Child, Command, Stdio};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use fairpath_bench::{Helper, machine, until_stdin_ends};
 use fairpath_net::{Congestion, Fingerprint};
 
 use crate::allocator;
@@ -26,8 +26,7 @@ pub(crate) fn bench() -> BenchTable {
     let empty = settled(&mut fleet);
     fleet.launch(ENTITIES);
     let unseen = sailed_and_settled(&mut fleet);
-    let clients = Clients::start(&fleet);
-    clients.wait_for(&mut fleet, CLIENTS);
+    let clients = connect_clients(&mut fleet);
     let seen = sailed_and_settled(&mut fleet);
     drop(clients);
     clients_gone(&mut fleet);
@@ -55,13 +54,12 @@ pub(crate) fn bench() -> BenchTable {
 }
 
 /// Returns the bytes per idle client, and the resident memory that the system reports.
-fn idle_clients() -> (f64, String) {
+fn idle_clients() -> (f64, u64) {
     let mut fleet = Fleet::new(0, |_| {});
     let empty = settled(&mut fleet);
-    let clients = Clients::start(&fleet);
-    clients.wait_for(&mut fleet, CLIENTS);
+    let clients = connect_clients(&mut fleet);
     let idle = settled(&mut fleet);
-    let resident = resident();
+    let resident = machine::resident_bytes();
     drop(clients);
     clients_gone(&mut fleet);
     ((idle - empty) / CLIENTS as f64, resident)
@@ -84,33 +82,14 @@ fn settled(fleet: &mut Fleet) -> f64 {
     allocator::live_bytes() as f64
 }
 
-/// Clients that only receive, in a separate process that ends when its stdin is closed.
-struct Clients(Child);
-
-impl Clients {
-    fn start(fleet: &Fleet) -> Self {
-        let program = std::env::current_exe().expect("the path of this program is known");
-        let arguments = [
-            AS_CLIENTS.to_owned(),
-            fleet.server.address().to_string(),
-            fleet.server.fingerprint().to_string(),
-        ];
-        let child = Command::new(program).args(arguments).stdin(Stdio::piped()).spawn();
-        Self(child.expect("this program starts a second time"))
+/// Starts clients that only receive, in a separate process, and waits until they are connected.
+fn connect_clients(fleet: &mut Fleet) -> Helper {
+    let (address, pin) = (fleet.server.address().to_string(), fleet.server.fingerprint().to_string());
+    let helper = Helper::start([AS_CLIENTS, &address, &pin]);
+    while fleet.server.frame(|session, _| session.clients().count()) < CLIENTS {
+        fleet.frame();
     }
-
-    fn wait_for(&self, fleet: &mut Fleet, count: usize) {
-        while fleet.server.frame(|session, _| session.clients().count()) < count {
-            fleet.frame();
-        }
-    }
-}
-
-impl Drop for Clients {
-    fn drop(&mut self) {
-        drop(self.0.stdin.take());
-        let _ = self.0.wait();
-    }
+    helper
 }
 
 fn clients_gone(fleet: &mut Fleet) {
@@ -124,21 +103,11 @@ pub(crate) fn run_clients(arguments: &[String]) {
     let address: SocketAddr = arguments[0].parse().expect("an address");
     let pin: Fingerprint = arguments[1].parse().expect("a fingerprint");
     let clients: Vec<_> = (0..CLIENTS).map(|_| client(address, pin, Congestion::Steady)).collect();
-    let (sender, ended) = std::sync::mpsc::channel();
-    std::thread::spawn(move || {
-        let _ = std::io::stdin().read_to_end(&mut Vec::new());
-        let _ = sender.send(());
-    });
-    while ended.try_recv().is_err() {
+    let has_ended = until_stdin_ends();
+    while !has_ended.load(Ordering::Relaxed) {
         for client in &clients {
             client.frame(|session, _| while session.poll_event().is_some() {});
         }
         std::thread::sleep(Duration::from_millis(100));
     }
-}
-
-fn resident() -> String {
-    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    let pages = statm.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok());
-    pages.map_or_else(|| "unknown".into(), |pages| (pages * 4096).to_string())
 }

@@ -11,7 +11,7 @@ use fairpath::schedule::{
 use fairpath::vector::Vec2;
 
 use crate::measure::{BenchTable, Contender};
-use crate::workload::{DispatchWorkload, WorkloadSize};
+use crate::workload::{LoadSize, Workload};
 
 /// A scheduler's name, and how to make it for so many receivers.
 type Entry = (&'static str, fn(usize) -> Box<dyn Scheduler<Vec2>>);
@@ -41,12 +41,9 @@ const WARM_UP: usize = 30;
 const WARM_UP_TICKS: usize = 120;
 
 /// Senders of many tanks: a match, and a large world of which each receiver sees a small part.
-const SERVERS: [(&str, WorkloadSize); 2] = [
-    ("64 tanks, 64 receivers", WorkloadSize { tanks: 64, receivers: 64, in_scope: 64 }),
-    (
-        "1000 tanks, 1000 receivers, 32 in scope",
-        WorkloadSize { tanks: 1_000, receivers: 1_000, in_scope: 32 },
-    ),
+const SERVERS: [(&str, LoadSize); 2] = [
+    ("64 tanks, 64 receivers", LoadSize { tanks: 64, receivers: 64, in_scope: 64 }),
+    ("1000 tanks, 1000 receivers, 32 in scope", LoadSize { tanks: 1_000, receivers: 1_000, in_scope: 32 }),
 ];
 
 pub(crate) fn bench_linear() -> BenchTable {
@@ -81,9 +78,9 @@ fn bench(kind: MotionKind, goal_ns: u32) -> BenchTable {
             })
         }));
     }
-    let mut table =
-        BenchTable::measure(&format!("One trigger, per receiver: {kind:?} DR vectors"), contenders)
-            .note(format!("goal: below {goal_ns} ns, and below 2 from 100 to 10 000 receivers"));
+    let title = format!("One trigger, per receiver: {kind:?} DR vectors");
+    let mut table = BenchTable::measure(&title, contenders)
+        .note(format!("goal: below {goal_ns} ns, and below 2 from 100 to 10 000 receivers"));
     for &(name, _) in SCHEDULERS {
         let growth = table.ratio(&row(name, 10_000), &row(name, 100));
         table = table.note(format!("{name}: {growth:.2} from 100 to 10 000 receivers"));
@@ -99,8 +96,7 @@ pub(crate) fn bench_server() -> BenchTable {
     for (name, size) in SERVERS {
         for &(scheduler_name, scheduler) in SCHEDULERS {
             let scheduler = scheduler(size.receivers.min(size.in_scope));
-            let mut game =
-                DispatchWorkload::new(MotionKind::Linear, size, DispatcherConfig::default(), scheduler);
+            let mut game = Workload::new(MotionKind::Linear, size, DispatcherConfig::default(), scheduler);
             for _ in 0..WARM_UP_TICKS {
                 let departures = game.tick();
                 game.send(departures);
@@ -119,13 +115,9 @@ pub(crate) fn bench_server() -> BenchTable {
 
 /// Creates a workload and lets it settle. In the first moments no receiver has a guess and triggers
 /// are cheap; with ten thousand receivers all rounds would end there.
-fn crowd(kind: MotionKind, receivers: usize, scheduler: Box<dyn Scheduler<Vec2>>) -> DispatchWorkload {
-    let mut game = DispatchWorkload::new(
-        kind,
-        WorkloadSize::crowd(receivers),
-        DispatcherConfig::as_in_the_papers(),
-        scheduler,
-    );
+fn crowd(kind: MotionKind, receivers: usize, scheduler: Box<dyn Scheduler<Vec2>>) -> Workload {
+    let mut game =
+        Workload::new(kind, LoadSize::crowd(receivers), DispatcherConfig::as_in_the_papers(), scheduler);
     for _ in 0..WARM_UP {
         game.drive_on();
         let departures = game.trigger();

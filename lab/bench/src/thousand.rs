@@ -14,7 +14,7 @@ use fairpath::time::Span;
 use fairpath::vector::{Vec2, Vec3, Vector};
 use fairpath::wire::{Precision, PrecisionSettings};
 use fairpath::{EntityId, MotionKind, Observation, State, Trigger};
-use fairpath_bench::{ErrorHistogram, Helper, TankRecording, machine, report, until_stdin_ends};
+use fairpath_bench::{ErrorHistogram, Helper, TankPaths, machine, report, until_stdin_ends};
 use fairpath_net::{
     ClientThread, Identity, NetClient, NetClientConfig, NetServer, NetServerConfig, Trust, unguessable_random,
 };
@@ -207,7 +207,7 @@ impl CrowdRun {
 
 /// As finely as it takes to stay far below the threshold, in a world of many fields.
 fn precision(clients: usize) -> Precision {
-    let corner = TankRecording::reach(clients);
+    let corner = TankPaths::reach(clients);
     let settings = PrecisionSettings {
         position_step: 0.05,
         world_min: Vec3::new(-corner, -corner, 0.0),
@@ -278,7 +278,7 @@ pub(crate) fn run_server(arguments: &[String]) {
         udp_dropped: udp_dropped() - dropped,
         bytes: more_bytes - bytes,
         vectors: more_vectors - vectors,
-        resident: resident(),
+        resident: machine::resident_bytes(),
     });
     let has_ended = until_stdin_ends();
     while !has_ended.load(Ordering::Relaxed) {
@@ -327,12 +327,6 @@ fn udp_dropped() -> u64 {
     errors.filter_map(|(_, value)| value.parse::<u64>().ok()).sum()
 }
 
-fn resident() -> u64 {
-    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    let pages = statm.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok());
-    pages.unwrap_or(0) * 4096
-}
-
 // ── the bots
 // ────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -341,7 +335,7 @@ pub(crate) fn run_bots(arguments: &[String]) {
     let address: SocketAddr = arguments[1].parse().expect("an address");
     let trust = Trust::Pinned(vec![arguments[2].parse().expect("a fingerprint")]);
     let lasting = SETTLE + MEASURE + AFTER_ALL;
-    let truth = TankRecording::record(count, lasting, SEED);
+    let truth = TankPaths::record(count, lasting, SEED);
     let has_ended = until_stdin_ends();
 
     let thread = ClientThread::start().expect("a thread starts");
@@ -400,7 +394,7 @@ impl CrowdBot {
     }
 
     /// Drives the own tank and records the errors of the others.
-    fn frame(&mut self, truth: &TankRecording, began: Option<Duration>, errors: Option<&mut ErrorHistogram>) {
+    fn frame(&mut self, truth: &TankPaths, began: Option<Duration>, errors: Option<&mut ErrorHistogram>) {
         let Self { tank, client, own, looked_at } = self;
         client.frame(|session, local| {
             while session.poll_event().is_some() {}
@@ -430,7 +424,7 @@ impl CrowdBot {
 }
 
 /// Until the start every tank stands at its first position.
-fn drive(truth: &TankRecording, tank: usize, before: Duration, now: Option<Duration>) -> Observation<Vec2> {
+fn drive(truth: &TankPaths, tank: usize, before: Duration, now: Option<Duration>) -> Observation<Vec2> {
     let Some(now) = now else {
         return Observation::Moved(State::moving(truth.truth(tank, Duration::ZERO).position, Vec2::ZERO));
     };

@@ -19,7 +19,7 @@ const RECEIPTS_AFTER: Span = Span::from_millis(840);
 const RATE: TickRate = TickRate::hz(60);
 
 /// One sender with its tanks, and the copies that are under way to its receivers.
-pub(crate) struct DispatchWorkload {
+pub(crate) struct Workload {
     dispatcher: Dispatcher<Vec2>,
     random: Random,
     now: SharedInstant,
@@ -40,14 +40,14 @@ struct InFlightCopy {
 
 /// The size of a workload.
 #[derive(Clone, Copy)]
-pub(crate) struct WorkloadSize {
+pub(crate) struct LoadSize {
     pub(crate) tanks: usize,
     pub(crate) receivers: usize,
     /// Tanks that each receiver sees.
     pub(crate) in_scope: usize,
 }
 
-impl WorkloadSize {
+impl LoadSize {
     /// One tank that every receiver sees.
     pub(crate) fn crowd(receivers: usize) -> Self {
         Self { tanks: 1, receivers, in_scope: 1 }
@@ -65,10 +65,10 @@ impl WorkloadSize {
     }
 }
 
-impl DispatchWorkload {
+impl Workload {
     pub(crate) fn new(
         kind: MotionKind,
-        size: WorkloadSize,
+        size: LoadSize,
         config: DispatcherConfig,
         scheduler: Box<dyn Scheduler<Vec2>>,
     ) -> Self {
@@ -133,15 +133,9 @@ impl DispatchWorkload {
     pub(crate) fn send(&mut self, departures: Vec<Departure>) {
         for departure in departures {
             let (entity, receiver) = (departure.claim.entity, departure.claim.receiver);
-            let received_at = self.now + self.delays[receiver.0 as usize];
+            let (sent_at, received_at) = (self.now, self.now + self.delays[receiver.0 as usize]);
             if let Some(id) = self.dispatcher.on_departed(&departure.claim, self.now, 1.0) {
-                self.under_way.push_back(InFlightCopy {
-                    entity,
-                    receiver,
-                    id,
-                    sent_at: self.now,
-                    received_at,
-                });
+                self.under_way.push_back(InFlightCopy { entity, receiver, id, sent_at, received_at });
             }
         }
     }

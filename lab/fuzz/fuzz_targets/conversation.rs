@@ -14,10 +14,10 @@ use fairpath::session::{
 use fairpath::time::{LocalInstant, SharedInstant, Span};
 use fairpath::vector::Vec2;
 use fairpath_fuzz::speech::{self, EPOCH};
-use fairpath_fuzz::{ByteSource, classes, client_keeps_its_bounds, server_keeps_its_bounds, take_events};
+use fairpath_fuzz::{Entropy, classes, client_keeps_its_bounds, server_keeps_its_bounds, take_events};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    let mut source = ByteSource(bytes);
+    let mut source = Entropy(bytes);
     let mut conversation = Conversation::new(source.take(1));
     while !source.is_empty() {
         conversation.step(&mut source);
@@ -84,7 +84,7 @@ impl Conversation {
         conversation
     }
 
-    fn step(&mut self, source: &mut ByteSource<'_>) {
+    fn step(&mut self, source: &mut Entropy<'_>) {
         let choice = source.take(1);
         let index = (choice >> 7) as usize;
         match choice % 16 {
@@ -160,7 +160,7 @@ impl Conversation {
     }
 
     /// Does what networks do to datagrams and to unordered messages.
-    fn disturb(&mut self, index: usize, source: &mut ByteSource<'_>) {
+    fn disturb(&mut self, index: usize, source: &mut Entropy<'_>) {
         self.drain(index);
         let seat = &mut self.seats[index];
         let direction = if source.below(2) == 0 { &mut seat.up } else { &mut seat.down };
@@ -178,7 +178,7 @@ impl Conversation {
         }
     }
 
-    fn corrupt(&mut self, index: usize, source: &mut ByteSource<'_>) {
+    fn corrupt(&mut self, index: usize, source: &mut Entropy<'_>) {
         self.drain(index);
         let seat = &mut self.seats[index];
         let direction = if source.below(2) == 0 { &mut seat.up } else { &mut seat.down };
@@ -224,7 +224,7 @@ impl Conversation {
         }
     }
 
-    fn act_as_client(&mut self, index: usize, source: &mut ByteSource<'_>) {
+    fn act_as_client(&mut self, index: usize, source: &mut Entropy<'_>) {
         let now = self.local();
         let client = &mut self.seats[index].client;
         let object = source.entity();
@@ -246,7 +246,7 @@ impl Conversation {
         }
     }
 
-    fn act_as_server(&mut self, source: &mut ByteSource<'_>) {
+    fn act_as_server(&mut self, source: &mut Entropy<'_>) {
         let (server, now) = (&mut self.server, self.now);
         let object = source.entity();
         let client = server.clients().nth(source.below(2) as usize);

@@ -6,15 +6,15 @@ use fairpath::vector::{Planar, Vec2, Vec3};
 use fairpath::wire::{Header, Nonce, Precision, VECTORS_MAX};
 use fairpath::{Attitude, DrVector};
 use fairpath_fuzz::speech::{motion, orientation, vector};
-use fairpath_fuzz::{ByteSource, decodes_as_predicted};
+use fairpath_fuzz::{Entropy, decodes_as_predicted};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    let mut source = ByteSource(bytes);
+    let mut source = Entropy(bytes);
     if source.take(1) % 2 == 0 { run::<Vec2>(source) } else { run::<Vec3>(source) }
 });
 
-fn run<V: Planar>(mut source: ByteSource<'_>) {
+fn run<V: Planar>(mut source: Entropy<'_>) {
     let header = Header {
         packet: WirePacketNumber(source.take(2) as u16),
         sent_at: SharedInstant::from_micros(source.take(8) as i64),

@@ -13,10 +13,10 @@ use fairpath::session::{ClassId, Client, ClientConfig, ClientId, CloseReason, To
 use fairpath::time::{LocalInstant, SharedInstant, Span};
 use fairpath::vector::Vec2;
 use fairpath_fuzz::speech::{self, EPOCH};
-use fairpath_fuzz::{ByteSource, classes, client_keeps_its_bounds, take_events};
+use fairpath_fuzz::{Entropy, classes, client_keeps_its_bounds, take_events};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    let mut source = ByteSource(bytes);
+    let mut source = Entropy(bytes);
     let mut harness = ClientHarness::new(source.take(1));
     while !source.is_empty() {
         harness.step(&mut source);
@@ -66,7 +66,7 @@ impl ClientHarness {
         self.client.handle_stream(&bytes, self.now);
     }
 
-    fn step(&mut self, source: &mut ByteSource<'_>) {
+    fn step(&mut self, source: &mut Entropy<'_>) {
         let choice = source.take(1);
         let shared = self.shared();
         match choice % 16 {
@@ -81,7 +81,7 @@ impl ClientHarness {
         client_keeps_its_bounds(&mut self.client, self.now, &mut self.shown);
     }
 
-    fn carry(&mut self, source: &mut ByteSource<'_>, shared: SharedInstant) {
+    fn carry(&mut self, source: &mut Entropy<'_>, shared: SharedInstant) {
         match source.below(8) {
             0..=4 => {
                 let bytes = speech::datagram(source, &mut self.packet, shared);
@@ -103,7 +103,7 @@ impl ClientHarness {
         }
     }
 
-    fn reconnect(&mut self, source: &mut ByteSource<'_>, shared: SharedInstant) {
+    fn reconnect(&mut self, source: &mut Entropy<'_>, shared: SharedInstant) {
         if source.below(2) == 0 {
             let reason = CloseReason::from_code(source.take(1) as u8);
             self.client.handle_disconnected(reason, self.now);
@@ -115,7 +115,7 @@ impl ClientHarness {
     }
 
     /// What the player does. Errors are valid results.
-    fn act(&mut self, source: &mut ByteSource<'_>) {
+    fn act(&mut self, source: &mut Entropy<'_>) {
         let (client, now) = (&mut self.client, self.now);
         let object: EntityId = source.entity();
         match source.below(10) {

@@ -13,10 +13,10 @@ use fairpath::session::{
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::Vec2;
 use fairpath_fuzz::speech::{self, EPOCH};
-use fairpath_fuzz::{ByteSource, classes, server_keeps_its_bounds};
+use fairpath_fuzz::{Entropy, classes, server_keeps_its_bounds};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    let mut source = ByteSource(bytes);
+    let mut source = Entropy(bytes);
     let mut harness = ServerHarness::new(source.take(1));
     while !source.is_empty() {
         harness.step(&mut source);
@@ -49,8 +49,8 @@ impl ServerHarness {
             now: SharedInstant::from_millis(7_000),
         };
         if how & 4 == 0 {
-            harness.connect(0, &speech::hello(&mut ByteSource(&[1, 1, 1, 1])));
-            harness.connect(1, &speech::hello(&mut ByteSource(&[1, 1, 1, 1])));
+            harness.connect(0, &speech::hello(&mut Entropy(&[1, 1, 1, 1])));
+            harness.connect(1, &speech::hello(&mut Entropy(&[1, 1, 1, 1])));
         }
         harness
     }
@@ -70,7 +70,7 @@ impl ServerHarness {
         }
     }
 
-    fn step(&mut self, source: &mut ByteSource<'_>) {
+    fn step(&mut self, source: &mut Entropy<'_>) {
         let choice = source.take(1);
         let index = (choice >> 7) as usize;
         match choice % 16 {
@@ -86,7 +86,7 @@ impl ServerHarness {
     }
 
     /// Delivers bytes that are not on the stream, or not valid.
-    fn carry(&mut self, index: usize, source: &mut ByteSource<'_>) {
+    fn carry(&mut self, index: usize, source: &mut Entropy<'_>) {
         let Some(id) = self.connections[index] else { return };
         match source.below(8) {
             0..=3 => {
@@ -110,7 +110,7 @@ impl ServerHarness {
         }
     }
 
-    fn reconnect(&mut self, index: usize, source: &mut ByteSource<'_>) {
+    fn reconnect(&mut self, index: usize, source: &mut Entropy<'_>) {
         if let Some(id) = self.connections[index]
             && source.below(2) == 0
         {
@@ -121,7 +121,7 @@ impl ServerHarness {
     }
 
     /// What the application does. Errors are valid results.
-    fn act(&mut self, source: &mut ByteSource<'_>) {
+    fn act(&mut self, source: &mut Entropy<'_>) {
         let (server, now) = (&mut self.server, self.now);
         let class = fairpath::session::ClassId(source.below(4) as u32);
         let object = source.entity();

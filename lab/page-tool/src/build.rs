@@ -70,11 +70,7 @@ fn compile() -> Done {
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
         .stdin(Stdio::null())
         .status()?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(Failed("the page's library does not compile; the errors are above".into()))
-    }
+    if status.success() { Ok(()) } else { Err(Failed("the page's library does not compile".into())) }
 }
 
 /// Generates the JavaScript bindings and returns the folder that holds them and the module.
@@ -120,9 +116,7 @@ fn report_size(module: &Path) -> Done {
         WASM_BYTES_MAX / 1000
     );
     if bytes > WASM_BYTES_MAX {
-        return Err(Failed(format!(
-            "the WebAssembly file has {bytes} bytes; make it smaller than {WASM_BYTES_MAX}"
-        )));
+        return Err(Failed(format!("{bytes} bytes of WebAssembly are more than {WASM_BYTES_MAX}")));
     }
     Ok(())
 }

@@ -27,7 +27,7 @@ pub(crate) struct Chromium {
     from: Receiver<Value>,
     asked: u64,
     /// Errors and warnings of the pages.
-    complaints: Vec<String>,
+    pub(crate) complaints: Vec<String>,
     _profile: TempDir,
 }
 
@@ -222,9 +222,13 @@ impl Chromium {
             .ok_or_else(|| Failed("Chromium sent a screenshot that is not base64".into()))
     }
 
-    /// Returns the errors and warnings of all pages since the last call.
-    pub(crate) fn complaints(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.complaints)
+    /// Fails if a page has logged an error or a warning since the last check.
+    pub(crate) fn expect_no_complaints(&mut self, what: &str) -> Done {
+        let complaints = std::mem::take(&mut self.complaints);
+        if complaints.is_empty() {
+            return Ok(());
+        }
+        Err(Failed(format!("{what} logs errors: {}", complaints.join("\n"))))
     }
 
     fn ask(&mut self, tab: Option<&Tab>, method: &str, parameters: Value) -> Done<Value> {

@@ -65,7 +65,7 @@ pub(crate) fn run(browser: &mut Chromium, folder: &Path) -> Done {
     browser.wait_for(&tab, &says("By the server's ledger"))?;
     eprintln!("    the server was killed and restarted, and the page reported it and reconnected");
     // The browser logs every failed connection. Here they are expected.
-    browser.complaints();
+    browser.complaints.clear();
     browser.close(tab)?;
     play_hosted_games(browser, &server)?;
     drop(server);
@@ -94,10 +94,7 @@ fn play_hosted_games(browser: &mut Chromium, server: &ServerProcess) -> Done {
         let has_moved = format!("{PLACE}.some((place, axis) => Math.abs(place - before[axis]) > 3)");
         browser.wait_for(&tab, &has_moved)?;
         browser.key(&tab, "KeyW", false)?;
-        let complaints = browser.complaints();
-        if !complaints.is_empty() {
-            return Err(Failed(format!("the {name} at the server logs errors: {}", complaints.join("\n"))));
-        }
+        browser.expect_no_complaints(&format!("the {name} at the server"))?;
         browser.close(tab)?;
         eprintln!("    the {name} was driven at the server");
     }

@@ -107,10 +107,7 @@ fn try_scene(browser: &mut Chromium, page: &str, name: &str) -> Done {
         it_pauses(browser, &tab)?;
         it_fits(browser, &tab)?;
         it_answers_to_its_controls(browser, &tab, name)?;
-        let complaints = browser.complaints();
-        if !complaints.is_empty() {
-            return Err(Failed(format!("scene {name} logs errors: {}", complaints.join("\n"))));
-        }
+        browser.expect_no_complaints(&format!("scene {name}"))?;
         browser.close(tab)?;
     }
     Ok(())
@@ -183,10 +180,7 @@ fn try_guess(browser: &mut Chromium, page: &str) -> Done {
     }
     browser.evaluate(&tab, "fairpath.show.view.readFiles([new File(['t,entity,team,x,y\\n0,ann,1,zero,0\\n'], 'bad.csv')]).then(() => true)")?;
     browser.wait_for(&tab, "document.querySelector('.says').textContent.startsWith('bad.csv: row 2, column x: `zero` is not a number')")?;
-    let complaints = browser.complaints();
-    if !complaints.is_empty() {
-        return Err(Failed(format!("scene guess logs errors: {}", complaints.join("\n"))));
-    }
+    browser.expect_no_complaints("scene guess")?;
     browser.close(tab)
 }
 
@@ -247,10 +241,7 @@ fn try_report(browser: &mut Chromium, page: &str) -> Done {
         let says = format!("document.querySelector('.wrong').textContent.startsWith({})", json!(wrong));
         browser.wait_for(&tab, &says)?;
     }
-    let complaints = browser.complaints();
-    if !complaints.is_empty() {
-        return Err(Failed(format!("the report logs errors: {}", complaints.join("\n"))));
-    }
+    browser.expect_no_complaints("the report")?;
     browser.close(tab)
 }
 

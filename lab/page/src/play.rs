@@ -190,15 +190,20 @@ impl<G: PlayedGame> LaggedGame<G> {
         while let Some(shown) = self.shown.pop_front_if(|shown| shown.counts_at <= now) {
             let truth = self.game.truth();
             let there = self.game.others(&truth);
-            let off = |(number, place): &(u32, Vec2)| {
-                let (_, there) = there.iter().find(|(other, _)| other == number)?;
-                Some(place.distance(*there))
-            };
-            let off: Vec<f64> = shown.others.iter().filter_map(off).collect();
-            let mean = off.iter().sum::<f64>() / off.len().max(1) as f64;
+            let mean = mean_distance(&shown.others, &there);
             self.apart = (shown.own.distance(G::own(&truth).position), mean);
         }
     }
+}
+
+/// Returns the mean distance of things with the same number, or 0 if there are none.
+pub(crate) fn mean_distance(shown: &[(u32, Vec2)], there: &[(u32, Vec2)]) -> f64 {
+    let distance = |(number, place): &(u32, Vec2)| {
+        let (_, there) = there.iter().find(|(other, _)| other == number)?;
+        Some(place.distance(*there))
+    };
+    let all: Vec<f64> = shown.iter().filter_map(distance).collect();
+    all.iter().sum::<f64>() / all.len().max(1) as f64
 }
 
 impl<G: PlayedGame> AnyLaggedGame for LaggedGame<G> {

@@ -5,11 +5,11 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use fairpath_bench::{ErrorHistogram, Helper, TankRecording, machine};
+use fairpath_bench::{ErrorHistogram, Helper, TankPaths, machine};
 use fairpath_net::middleman::{Bounds, Middleman, MiddlemanConfig};
 use fairpath_sim::{LinkConfig, Loss};
 
-use crate::roles::{AS_RECEIVERS, AS_SERVER, ConnectInfo, RunTerms, Used};
+use crate::roles::{AS_RECEIVERS, AS_SERVER, ConnectInfo, Terms, Used};
 use crate::table::FanOutTable;
 use crate::ways::{METHODS, Method};
 
@@ -66,15 +66,13 @@ pub(crate) fn fan_out(chosen: &[&str]) -> ExitCode {
 fn compare(methods: &[&Method], receivers: usize) -> FanOutTable {
     let full = |method: &&Method| run(method, TANKS, receivers, FULL_HZ, method.title.to_owned());
     let mut outcomes: Vec<MethodResult> = methods.iter().map(full).collect();
-    let ours =
-        outcomes.iter().zip(methods).find(|(_, method)| method.name == "fairpath").map(|(ours, _)| ours.rms);
+    let ours = outcomes.iter().zip(methods).find(|(_, one)| one.name == "fairpath").map(|(ours, _)| ours.rms);
     if let Some(hz) = ours.map(rate_with_error) {
-        let slower = methods.iter().filter(|method| method.sends_every_state && method.name != "raw-each");
-        outcomes.extend(
-            slower.map(|method| run(method, TANKS, receivers, hz, format!("{}, {hz:.1} Hz", method.title))),
-        );
+        let slower = methods.iter().filter(|one| one.sends_every_state && one.name != "raw-each");
+        outcomes
+            .extend(slower.map(|one| run(one, TANKS, receivers, hz, format!("{}, {hz:.1} Hz", one.title))));
     }
-    let share_moving = TankRecording::record(TANKS, LOOK_AT, crate::roles::SEED).share_moving();
+    let share_moving = TankPaths::record(TANKS, LOOK_AT, crate::roles::SEED).share_moving();
     FanOutTable { tanks: TANKS, receivers, share_moving, outcomes }
 }
 
@@ -82,16 +80,16 @@ fn compare(methods: &[&Method], receivers: usize) -> FanOutTable {
 /// state linearly. Found by bisection, without a network.
 fn rate_with_error(rms: f64) -> f64 {
     let lasting = LOOK_AT;
-    let recording = TankRecording::record(TANKS, lasting, crate::roles::SEED);
+    let paths = TankPaths::record(TANKS, lasting, crate::roles::SEED);
     let error_at = |hz: f64| {
         let mut errors = ErrorHistogram::default();
         for look in 0..2_000_u32 {
             let at = lasting * look / 2_000;
             let sent = Duration::from_secs_f64((at.as_secs_f64() * hz).floor() / hz);
             for tank in 0..TANKS {
-                let state = recording.truth(tank, sent);
+                let state = paths.truth(tank, sent);
                 let shown = state.position + state.velocity * (at.as_secs_f64() - sent.as_secs_f64());
-                errors.record(Some(shown), recording.truth(tank, at).position);
+                errors.record(Some(shown), paths.truth(tank, at).position);
             }
         }
         errors.rms()
@@ -107,7 +105,7 @@ fn rate_with_error(rms: f64) -> f64 {
 /// Runs one method.
 fn run(method: &Method, tanks: usize, receivers: usize, hz: f64, title: String) -> MethodResult {
     eprintln!("   {title}: {tanks} entities, {receivers} receivers");
-    let terms = RunTerms { method: method.name.to_owned(), tanks, receivers, hz, secs: MEASURE_SECS };
+    let terms = Terms { method: method.name.to_owned(), tanks, receivers, hz, secs: MEASURE_SECS };
     let played = play(&terms, LinkConfig::default());
     let share = (tanks * receivers) as f64 * played.secs * FULL_HZ;
     let nanos = played.used.processor_secs * 1e9;
@@ -139,7 +137,7 @@ pub(crate) struct RunResult {
 /// counts it and is the same for all methods: on the loopback the sender pays for waking up the
 /// receiver, which no server in a network does, and methods differ in how many threads their
 /// receivers have.
-pub(crate) fn play(terms: &RunTerms, link: LinkConfig) -> RunResult {
+pub(crate) fn play(terms: &Terms, link: LinkConfig) -> RunResult {
     let terms_text = serde_json::to_string(terms).expect("run terms serialize to JSON");
     let mut server = Helper::start([AS_SERVER, &terms_text]);
     let mut info: ConnectInfo = server.next_report();

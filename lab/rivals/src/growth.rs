@@ -7,7 +7,7 @@ use fairpath_sim::LinkConfig;
 
 use crate::chart::{AxisScale, ChartAxis, ChartLine, GrowthChart};
 use crate::contest::{lossy, play};
-use crate::roles::RunTerms;
+use crate::roles::Terms;
 use crate::ways::Method;
 
 /// The values that stay the same while one other varies.
@@ -74,8 +74,8 @@ fn lines(sizes: &[usize], cost: impl Fn(&Method, usize) -> f64) -> Vec<ChartLine
     DRAWN.iter().map(line).collect()
 }
 
-fn terms(method: &Method, tanks: usize, receivers: usize) -> RunTerms {
-    RunTerms { method: method.name.to_owned(), tanks, receivers, hz: HZ, secs: SECS }
+fn terms(method: &Method, tanks: usize, receivers: usize) -> Terms {
+    Terms { method: method.name.to_owned(), tanks, receivers, hz: HZ, secs: SECS }
 }
 
 /// Returns the processor time of the server, in per cent of a core.

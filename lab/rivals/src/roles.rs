@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use fairpath_bench::{ErrorHistogram, TankRecording, machine, report, until_stdin_ends};
+use fairpath_bench::{ErrorHistogram, TankPaths, machine, report, until_stdin_ends};
 use serde::{Deserialize, Serialize};
 
 use crate::ways::Method;
@@ -16,7 +16,7 @@ pub(crate) const AS_RECEIVERS: &str = "--as-receivers";
 
 /// The terms that both processes share.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct RunTerms {
+pub(crate) struct Terms {
     pub(crate) method: String,
     pub(crate) tanks: usize,
     pub(crate) receivers: usize,
@@ -46,7 +46,7 @@ pub(crate) struct Used {
     pub(crate) late: u32,
 }
 
-/// The seed of the recording, the same in all processes.
+/// The seed of the paths, the same in all processes.
 pub(crate) const SEED: u64 = 7;
 /// The length of the recording: longer than any process lives.
 const RECORDING_SPAN: Duration = Duration::from_secs(60);
@@ -58,7 +58,7 @@ const FRAMES_HZ: f64 = 60.0;
 /// Longest wait for all receivers to connect.
 const GATHER_WITHIN: Duration = Duration::from_secs(30);
 
-impl RunTerms {
+impl Terms {
     fn from_words(words: &[&str]) -> Self {
         serde_json::from_str(words[0]).expect("this program started the process")
     }
@@ -69,8 +69,8 @@ impl RunTerms {
 }
 
 pub(crate) fn serve(words: &[&str]) {
-    let terms = RunTerms::from_words(words);
-    let recording = TankRecording::record(terms.tanks, RECORDING_SPAN, SEED);
+    let terms = Terms::from_words(words);
+    let paths = TankPaths::record(terms.tanks, RECORDING_SPAN, SEED);
     let mut server = (terms.method().server)(&terms);
     let (address, proof) = server.connect_info();
     let began = machine::now();
@@ -84,7 +84,7 @@ pub(crate) fn serve(words: &[&str]) {
     let (mut gathered, mut late, mut start) = (None, 0, (Duration::ZERO, None));
     for tick in 0_u32.. {
         let at = machine::now() - began;
-        server.tick(&recording, before, at);
+        server.tick(&paths, before, at);
         before = at;
         if gathered.is_none() && server.receivers() >= terms.receivers {
             gathered = Some(tick);
@@ -118,9 +118,9 @@ pub(crate) fn serve(words: &[&str]) {
 }
 
 pub(crate) fn receive(words: &[&str]) {
-    let terms = RunTerms::from_words(words);
+    let terms = Terms::from_words(words);
     let info: ConnectInfo = serde_json::from_str(words[1]).expect("this program started the process");
-    let recording = TankRecording::record(terms.tanks, RECORDING_SPAN, SEED);
+    let paths = TankPaths::record(terms.tanks, RECORDING_SPAN, SEED);
     let mut receivers: Vec<_> =
         (0..terms.receivers).map(|nth| (terms.method().receiver)(&terms, &info, nth as u64)).collect();
     let has_ended = until_stdin_ends();
@@ -134,7 +134,7 @@ pub(crate) fn receive(words: &[&str]) {
             let now = receiver.frame(info.began, &mut shown);
             let errors = seconds.entry((info.began + now).as_secs()).or_default();
             for (tank, shown) in shown.iter().enumerate() {
-                errors.record(*shown, recording.truth(tank, now).position);
+                errors.record(*shown, paths.truth(tank, now).position);
             }
         }
     }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use fairpath::vector::Vec2;
-use fairpath_bench::TankRecording;
+use fairpath_bench::TankPaths;
 
 /// A state takes 18 bytes: the tank's number in two, position and velocity as four `f32`. With its
 /// instant (four bytes, in microseconds) 64 of them fit into one packet of 1200 bytes.
@@ -12,21 +12,21 @@ const STATE_BYTES: usize = 18;
 const HEAD_BYTES: usize = 4;
 
 /// Returns position and velocity of a tank, in the precision that games send.
-pub(crate) fn spell(recording: &TankRecording, tank: usize, at: Duration) -> [f32; 4] {
-    let truth = recording.truth(tank, at);
+pub(crate) fn spell(paths: &TankPaths, tank: usize, at: Duration) -> [f32; 4] {
+    let truth = paths.truth(tank, at);
     [truth.position.x, truth.position.y, truth.velocity.x, truth.velocity.y].map(|number| number as f32)
 }
 
 /// Packs the states of all tanks into packets of at most `bytes_max` bytes.
-pub(crate) fn pack(recording: &TankRecording, at: Duration, bytes_max: usize) -> Vec<Vec<u8>> {
+pub(crate) fn pack(paths: &TankPaths, at: Duration, bytes_max: usize) -> Vec<Vec<u8>> {
     let states_max = (bytes_max - HEAD_BYTES) / STATE_BYTES;
-    let tanks: Vec<usize> = (0..recording.len()).collect();
+    let tanks: Vec<usize> = (0..paths.len()).collect();
     let packet = |tanks: &[usize]| {
         let mut packet = Vec::with_capacity(HEAD_BYTES + tanks.len() * STATE_BYTES);
         packet.extend((at.as_micros() as u32).to_le_bytes());
         for tank in tanks {
             packet.extend((*tank as u16).to_le_bytes());
-            packet.extend(spell(recording, *tank, at).iter().flat_map(|number| number.to_le_bytes()));
+            packet.extend(spell(paths, *tank, at).iter().flat_map(|number| number.to_le_bytes()));
         }
         packet
     };
@@ -37,7 +37,7 @@ pub(crate) fn pack(recording: &TankRecording, at: Duration, bytes_max: usize) ->
 /// The clock is the machine's own, which favours methods that would have to synchronise clocks
 /// first.
 #[derive(Clone, Debug)]
-pub(crate) struct ReceivedStates {
+pub(crate) struct TankStates {
     known: Vec<Option<KnownState>>,
 }
 
@@ -47,7 +47,7 @@ struct KnownState {
     numbers: [f32; 4],
 }
 
-impl ReceivedStates {
+impl TankStates {
     pub(crate) fn of(tanks: usize) -> Self {
         Self { known: vec![None; tanks] }
     }

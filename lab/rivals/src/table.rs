@@ -20,10 +20,7 @@ impl fmt::Display for FanOutTable {
         let moving = share_moving * 100.0;
         writeln!(f, "{tanks} entities × {receivers} receivers, {moving:.0} % of the tanks moving;")?;
         writeln!(f, "per entity, receiver and tick of 30 Hz\n")?;
-        writeln!(
-            f,
-            "| | server CPU, ns | ratio to the first | bytes | datagrams | error, RMS | error, p99 |"
-        )?;
+        writeln!(f, "| | server CPU, ns | ratio to first | bytes | datagrams | error, RMS | error, p99 |")?;
         writeln!(f, "| --- | --- | --- | --- | --- | --- | --- |")?;
         for outcome in outcomes {
             let MethodResult { title, nanos, bytes, datagrams, rms, p99, .. } = outcome;
@@ -46,11 +43,7 @@ impl fmt::Display for FanOutTable {
                 writeln!(f, "{}: {} samples of tanks without an update yet", outcome.title, outcome.unseen)?;
             }
             if outcome.late > 0 {
-                writeln!(
-                    f,
-                    "{}: {} ticks were late because the machine was busy",
-                    outcome.title, outcome.late
-                )?;
+                writeln!(f, "{}: {} ticks late: the machine was busy", outcome.title, outcome.late)?;
             }
         }
         Ok(())

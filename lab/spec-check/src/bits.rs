@@ -2,7 +2,7 @@
 
 /// The reason why a message was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DecodeRefused(pub &'static str);
+pub struct Rejected(pub &'static str);
 
 /// A message, read bit by bit.
 pub struct Bits {
@@ -29,32 +29,32 @@ impl Bits {
         self.bits.len() - self.at
     }
 
-    pub(crate) fn finish(&mut self) -> Result<(), DecodeRefused> {
+    pub(crate) fn finish(&mut self) -> Result<(), Rejected> {
         if self.left() >= 8 {
-            return Err(DecodeRefused("a byte too many"));
+            return Err(Rejected("a byte too many"));
         }
         let start = self.at;
         while self.left() > 0 {
             if self.one()? {
-                return Err(DecodeRefused("fill bit"));
+                return Err(Rejected("fill bit"));
             }
         }
         self.tell(start, "fill", "");
         Ok(())
     }
 
-    pub(crate) fn flag(&mut self, name: &str) -> Result<bool, DecodeRefused> {
+    pub(crate) fn flag(&mut self, name: &str) -> Result<bool, Rejected> {
         Ok(self.bits(name, 1)? == 1)
     }
 
-    pub(crate) fn bits(&mut self, name: &str, width: u32) -> Result<u64, DecodeRefused> {
+    pub(crate) fn bits(&mut self, name: &str, width: u32) -> Result<u64, Rejected> {
         let start = self.at;
         let number = self.take(width)?;
         self.tell(start, name, number);
         Ok(number)
     }
 
-    pub(crate) fn below(&mut self, name: &str, n: u64) -> Result<u64, DecodeRefused> {
+    pub(crate) fn below(&mut self, name: &str, n: u64) -> Result<u64, Rejected> {
         let start = self.at;
         let mut width = 0;
         while 1u64 << width < n {
@@ -72,13 +72,13 @@ impl Bits {
         Ok(number)
     }
 
-    pub(crate) fn golomb(&mut self, name: &str, order: u32) -> Result<u64, DecodeRefused> {
+    pub(crate) fn golomb(&mut self, name: &str, order: u32) -> Result<u64, Rejected> {
         let start = self.at;
         let mut zeros = 0;
         while !self.one()? {
             zeros += 1;
             if zeros > 48 - order {
-                return Err(DecodeRefused("golomb code too long"));
+                return Err(Rejected("golomb code too long"));
             }
         }
         let above = (1 << zeros) + self.take(zeros)?;
@@ -87,17 +87,11 @@ impl Bits {
         Ok(number)
     }
 
-    pub(crate) fn signed_golomb(&mut self, name: &str, order: u32) -> Result<i128, DecodeRefused> {
+    pub(crate) fn signed_golomb(&mut self, name: &str, order: u32) -> Result<i128, Rejected> {
         Ok(unzigzag(self.golomb(name, order)?))
     }
 
-    pub(crate) fn ascending(
-        &mut self,
-        name: &str,
-        m: u64,
-        low: u64,
-        end: u64,
-    ) -> Result<Vec<u64>, DecodeRefused> {
+    pub(crate) fn ascending(&mut self, name: &str, m: u64, low: u64, end: u64) -> Result<Vec<u64>, Rejected> {
         if m == 0 {
             return Ok(Vec::new());
         }
@@ -109,7 +103,7 @@ impl Bits {
         Ok(numbers)
     }
 
-    fn take(&mut self, width: u32) -> Result<u64, DecodeRefused> {
+    fn take(&mut self, width: u32) -> Result<u64, Rejected> {
         let mut number = 0;
         for _ in 0..width {
             number = number << 1 | u64::from(self.one()?);
@@ -117,8 +111,8 @@ impl Bits {
         Ok(number)
     }
 
-    fn one(&mut self) -> Result<bool, DecodeRefused> {
-        let bit = *self.bits.get(self.at).ok_or(DecodeRefused("ends too early"))?;
+    fn one(&mut self) -> Result<bool, Rejected> {
+        let bit = *self.bits.get(self.at).ok_or(Rejected("ends too early"))?;
         self.at += 1;
         Ok(bit)
     }

@@ -2,21 +2,16 @@
 
 use std::fmt::Write as _;
 
-use crate::bits::{Bits, DecodeRefused};
+use crate::bits::{Bits, Rejected};
 use crate::precision::Given;
 use crate::{in_time, nearest};
 
-pub(crate) fn decode(
-    bits: &mut Bits,
-    given: &Given,
-    sent: i128,
-    text: &mut String,
-) -> Result<(), DecodeRefused> {
+pub(crate) fn decode(bits: &mut Bits, given: &Given, sent: i128, text: &mut String) -> Result<(), Rejected> {
     let complete = if bits.flag("complete")? { "yes" } else { "no" };
     writeln!(text, "complete {complete}").expect("a string");
     let n = bits.bits("count", 8)? as usize;
     if n > bits.left() {
-        return Err(DecodeRefused("more receipts than bits"));
+        return Err(Rejected("more receipts than bits"));
     }
     if n == 0 {
         return Ok(());
@@ -38,7 +33,7 @@ pub(crate) fn decode(
     Ok(())
 }
 
-fn packets(bits: &mut Bits, given: &Given, n: u64) -> Result<Vec<i128>, DecodeRefused> {
+fn packets(bits: &mut Bits, given: &Given, n: u64) -> Result<Vec<i128>, Rejected> {
     let low = bits.bits("newest", 16)?;
     let mut newest = nearest(low, 16, given.newest_sent);
     if newest < 0 {
@@ -49,7 +44,7 @@ fn packets(bits: &mut Bits, given: &Given, n: u64) -> Result<Vec<i128>, DecodeRe
     }
     let span = bits.golomb("span", 0)? + (n - 1);
     if span >= 1 << 15 || i128::from(span) > newest {
-        return Err(DecodeRefused("packets too far apart"));
+        return Err(Rejected("packets too far apart"));
     }
     let mut offsets = vec![0];
     offsets.extend(bits.ascending("packet", n - 2, 1, span)?);
@@ -57,7 +52,7 @@ fn packets(bits: &mut Bits, given: &Given, n: u64) -> Result<Vec<i128>, DecodeRe
     Ok(offsets.into_iter().map(|offset| newest - i128::from(span) + i128::from(offset)).collect())
 }
 
-fn column(bits: &mut Bits, name: &str, n: usize) -> Result<Vec<i128>, DecodeRefused> {
+fn column(bits: &mut Bits, name: &str, n: usize) -> Result<Vec<i128>, Rejected> {
     let least = bits.signed_golomb("least", 14)?;
     let order = bits.bits("order", 5)?;
     let mut above = vec![0; n];
@@ -68,10 +63,10 @@ fn column(bits: &mut Bits, name: &str, n: usize) -> Result<Vec<i128>, DecodeRefu
     }
     let numbers: Vec<i128> = above.iter().map(|above| least + above).collect();
     if numbers.iter().any(|number| number.abs() > 1 << 45) {
-        return Err(DecodeRefused("a number beyond its column's limit"));
+        return Err(Rejected("a number beyond its column's limit"));
     }
     if !above.contains(&0) || order != order_of(&above) {
-        return Err(DecodeRefused("a column that is not canonical"));
+        return Err(Rejected("a column that is not canonical"));
     }
     Ok(numbers)
 }
@@ -85,13 +80,13 @@ fn order_of(above: &[i128]) -> u64 {
     (0..=30).rev().find(|order| 1i128 << order <= mean).expect("one is a power of two")
 }
 
-fn stale(bits: &mut Bits) -> Result<String, DecodeRefused> {
+fn stale(bits: &mut Bits) -> Result<String, Rejected> {
     if !bits.flag("any stale")? {
         return Ok(String::new());
     }
     let last = bits.bits("last stale", 8)?;
     if last > 254 {
-        return Err(DecodeRefused("an index beyond the largest datagram"));
+        return Err(Rejected("an index beyond the largest datagram"));
     }
     let mut text = String::new();
     for place in 0..last {

@@ -12,40 +12,39 @@ mod precision;
 mod session;
 mod updates;
 
-pub use bits::{Bits, DecodeRefused};
+pub use bits::{Bits, Rejected};
 pub use precision::Given;
 pub use session::decode_session;
 
 /// Returns the message as text, one fact per line.
-pub fn decode(bits: &mut Bits, given: &Given) -> Result<String, DecodeRefused> {
+pub fn decode(bits: &mut Bits, given: &Given) -> Result<String, Rejected> {
     let (kind, sent, mut text) = header(bits, given)?;
     match kind {
         0 => updates::decode(bits, given, 2, sent, &mut text)?,
         1 => updates::decode(bits, given, 3, sent, &mut text)?,
         2 => feedback::decode(bits, given, sent, &mut text)?,
-        _ => return Err(DecodeRefused("unknown kind")),
+        _ => return Err(Rejected("unknown kind")),
     }
     bits.finish()?;
     Ok(text)
 }
 
 /// Decodes the header: section 3.
-fn header(bits: &mut Bits, given: &Given) -> Result<(u64, i128, String), DecodeRefused> {
+fn header(bits: &mut Bits, given: &Given) -> Result<(u64, i128, String), Rejected> {
     if bits.bits("version", 3)? != 2 {
-        return Err(DecodeRefused("unknown version"));
+        return Err(Rejected("unknown version"));
     }
     let kind = bits.bits("kind", 3)?;
     let confirms = bits.flag("confirms")?;
     if bits.flag("reserved")? {
-        return Err(DecodeRefused("reserved bit"));
+        return Err(Rejected("reserved bit"));
     }
     let packet = bits.bits("packet", 16)?;
     let sent = nearest(bits.bits("sent", 28)?, 28, given.near);
     in_time(sent)?;
     let nonce = bits.bits("nonce", 8)?;
     let confirmed = if confirms { bits.bits("confirmed", 16)?.to_string() } else { "none".to_owned() };
-    let name =
-        ["updates 2d", "updates 3d", "feedback"].get(kind as usize).ok_or(DecodeRefused("unknown kind"))?;
+    let name = ["updates 2d", "updates 3d", "feedback"].get(kind as usize).ok_or(Rejected("unknown kind"))?;
     Ok((kind, sent, format!("{name}\npacket {packet}\nsent {sent}\nnonce {nonce}\nconfirmed {confirmed}\n")))
 }
 
@@ -56,6 +55,6 @@ fn nearest(low: u64, width: u32, near: i128) -> i128 {
     if ahead <= whole / 2 { near + ahead } else { near + ahead - whole }
 }
 
-fn in_time(micros: i128) -> Result<i128, DecodeRefused> {
-    if micros.abs() <= 1 << 60 { Ok(micros) } else { Err(DecodeRefused("beyond the ends of time")) }
+fn in_time(micros: i128) -> Result<i128, Rejected> {
+    if micros.abs() <= 1 << 60 { Ok(micros) } else { Err(Rejected("beyond the ends of time")) }
 }

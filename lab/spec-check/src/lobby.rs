@@ -1,11 +1,11 @@
 //! Section 16: the lobby.
 
-use crate::DecodeRefused;
+use crate::Rejected;
 use crate::session::{MessageReader, hex_of};
 
 impl MessageReader<'_> {
     /// Decodes a message to or from a lobby.
-    pub(crate) fn lobby(&mut self) -> Result<(), DecodeRefused> {
+    pub(crate) fn lobby(&mut self) -> Result<(), Rejected> {
         match self.u8()? {
             0 => {
                 self.say("announce\n");
@@ -45,16 +45,16 @@ impl MessageReader<'_> {
             21 => {
                 let reason = self.u8()?;
                 if reason > 6 {
-                    return Err(DecodeRefused("no such reason"));
+                    return Err(Rejected("no such reason"));
                 }
                 self.say(format!("refused reason {reason}\n"));
             }
-            _ => return Err(DecodeRefused("unknown kind")),
+            _ => return Err(Rejected("unknown kind")),
         }
         Ok(())
     }
 
-    fn find(&mut self) -> Result<(), DecodeRefused> {
+    fn find(&mut self) -> Result<(), Rejected> {
         let game = self.counted(64)?;
         let game = if game.is_empty() { "any".to_owned() } else { format!("{:?}", text_of(game)?) };
         let free = self.small()?;
@@ -65,7 +65,7 @@ impl MessageReader<'_> {
         Ok(())
     }
 
-    fn offer(&mut self) -> Result<(), DecodeRefused> {
+    fn offer(&mut self) -> Result<(), Rejected> {
         let (game, name) = (self.words()?, self.words()?);
         let (protocol, players, seats, wants) = (self.u8()?, self.small()?, self.small()?, self.flag()?);
         self.say(format!(
@@ -74,16 +74,16 @@ impl MessageReader<'_> {
         self.attributes()
     }
 
-    fn attributes(&mut self) -> Result<(), DecodeRefused> {
+    fn attributes(&mut self) -> Result<(), Rejected> {
         let count = self.u8()?;
         if count > 16 {
-            return Err(DecodeRefused("too many attributes"));
+            return Err(Rejected("too many attributes"));
         }
         let mut last = String::new();
         for _ in 0..count {
             let (key, value) = (self.words()?, self.words()?);
             if key <= last {
-                return Err(DecodeRefused("keys must ascend"));
+                return Err(Rejected("keys must ascend"));
             }
             self.say(format!("attribute {key:?} {value:?}\n"));
             last = key;
@@ -91,34 +91,34 @@ impl MessageReader<'_> {
         Ok(())
     }
 
-    fn words(&mut self) -> Result<String, DecodeRefused> {
+    fn words(&mut self) -> Result<String, Rejected> {
         text_of(self.counted(64)?)
     }
 
-    fn print(&mut self) -> Result<String, DecodeRefused> {
+    fn print(&mut self) -> Result<String, Rejected> {
         Ok(hex_of(self.take(32)?))
     }
 
-    fn address(&mut self) -> Result<String, DecodeRefused> {
+    fn address(&mut self) -> Result<String, Rejected> {
         let length = match self.u8()? {
             4 => 4,
             6 => 16,
-            _ => return Err(DecodeRefused("no such family")),
+            _ => return Err(Rejected("no such family")),
         };
         let address = self.take(length)?;
         if length == 16 && address[..12] == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF] {
-            return Err(DecodeRefused("an IPv4 address spelt as IPv6"));
+            return Err(Rejected("an IPv4 address spelt as IPv6"));
         }
         let address = hex_of(address);
         Ok(format!("{address} port {}", self.le(2)?))
     }
 }
 
-fn text_of(bytes: &[u8]) -> Result<String, DecodeRefused> {
-    let text = std::str::from_utf8(bytes).map_err(|_| DecodeRefused("no UTF-8"))?;
+fn text_of(bytes: &[u8]) -> Result<String, Rejected> {
+    let text = std::str::from_utf8(bytes).map_err(|_| Rejected("no UTF-8"))?;
     let speaks = |c: char| matches!(c, '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}');
     if text.is_empty() || text.contains(speaks) {
-        return Err(DecodeRefused("an empty text, or control characters"));
+        return Err(Rejected("an empty text, or control characters"));
     }
     Ok(text.to_owned())
 }

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use spec_check::{Bits, DecodeRefused, Given, decode, decode_session};
+use spec_check::{Bits, Given, Rejected, decode, decode_session};
 
 fn main() -> ExitCode {
     let Some(path) = std::env::args().nth(1) else {
@@ -26,7 +26,7 @@ fn main() -> ExitCode {
     if let Some((room @ ("stream" | "message" | "datagram" | "lobby"), _)) = given.split_once("\n\n") {
         match decode_session(room, &hex) {
             Ok(text) => println!("{text}"),
-            Err(DecodeRefused(reason)) => println!("refused: {reason}"),
+            Err(Rejected(reason)) => println!("refused: {reason}"),
         }
         return ExitCode::SUCCESS;
     }
@@ -35,7 +35,7 @@ fn main() -> ExitCode {
     bits.story().iter().for_each(|line| println!("{line}"));
     match answer {
         Ok(text) => println!("\n{text}"),
-        Err(DecodeRefused(reason)) => println!("\nrefused: {reason}"),
+        Err(Rejected(reason)) => println!("\nrefused: {reason}"),
     }
     ExitCode::SUCCESS
 }

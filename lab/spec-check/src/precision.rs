@@ -2,17 +2,17 @@
 
 use std::f64::consts::{PI, SQRT_2};
 
-use crate::bits::{Bits, DecodeRefused, unzigzag};
+use crate::bits::{Bits, Rejected, unzigzag};
 
 /// What a reader must know before it reads.
 pub struct Given {
     pub(crate) near: i128,
     pub(crate) newest_sent: i128,
-    pub(crate) position: [NumberGrid; 3],
-    pub(crate) velocity: NumberGrid,
-    pub(crate) acceleration: NumberGrid,
-    pub(crate) turn_rate: NumberGrid,
-    pub(crate) duration: NumberGrid,
+    pub(crate) position: [Raster; 3],
+    pub(crate) velocity: Raster,
+    pub(crate) acceleration: Raster,
+    pub(crate) turn_rate: Raster,
+    pub(crate) duration: Raster,
     pub(crate) angle_steps: u64,
     pub(crate) time_step: i128,
 }
@@ -28,11 +28,11 @@ impl Given {
         let real = |name: &str, at: usize| -> f64 { all(name)[at].parse().expect("a number") };
         let whole = |name: &str| -> i128 { all(name)[0].parse().expect("a whole number") };
         let axis = |at: usize| {
-            NumberGrid::between(real("position_step", 0), real("world_min", at), real("world_max", at))
+            Raster::between(real("position_step", 0), real("world_min", at), real("world_max", at))
         };
         let around_zero = |name: &str| {
             let limit = real(&format!("{name}_limit"), 0);
-            NumberGrid::between(real(&format!("{name}_step"), 0), -limit, limit)
+            Raster::between(real(&format!("{name}_step"), 0), -limit, limit)
         };
         let time_step = whole("time_step");
         Self {
@@ -42,7 +42,7 @@ impl Given {
             velocity: around_zero("velocity"),
             acceleration: around_zero("acceleration"),
             turn_rate: around_zero("turn_rate"),
-            duration: NumberGrid { step: time_step as f64 * 1e-6, lo: 1, hi: 4096 },
+            duration: Raster { step: time_step as f64 * 1e-6, lo: 1, hi: 4096 },
             angle_steps: whole("angle_steps") as u64,
             time_step,
         }
@@ -65,7 +65,7 @@ impl Given {
         hash
     }
 
-    pub(crate) fn angle(&self, bits: &mut Bits, name: &str) -> Result<f64, DecodeRefused> {
+    pub(crate) fn angle(&self, bits: &mut Bits, name: &str) -> Result<f64, Rejected> {
         let steps = self.angle_steps;
         let code = bits.below(name, steps)?;
         let signed = if code < steps / 2 { code as f64 } else { code as f64 - steps as f64 };
@@ -73,7 +73,7 @@ impl Given {
     }
 
     /// Decodes a quaternion: w, x, y, z.
-    pub(crate) fn quaternion(&self, bits: &mut Bits) -> Result<[f64; 4], DecodeRefused> {
+    pub(crate) fn quaternion(&self, bits: &mut Bits) -> Result<[f64; 4], Rejected> {
         let m = self.angle_steps / 2;
         let largest = bits.bits("largest", 2)? as usize;
         let mut three = [0i128; 3];
@@ -82,7 +82,7 @@ impl Given {
         }
         let squared = 2 * i128::from(m) * i128::from(m) - three.iter().map(|k| k * k).sum::<i128>();
         if three.iter().any(|k| k * k >= squared) {
-            return Err(DecodeRefused("a tie in a quaternion"));
+            return Err(Rejected("a tie in a quaternion"));
         }
         let unit = m as f64 * SQRT_2;
         let mut all: Vec<f64> = three.iter().map(|&k| k as f64 / unit).collect();
@@ -91,18 +91,18 @@ impl Given {
     }
 }
 
-pub(crate) struct NumberGrid {
+pub(crate) struct Raster {
     step: f64,
     lo: i128,
     hi: i128,
 }
 
-impl NumberGrid {
+impl Raster {
     fn between(step: f64, low: f64, high: f64) -> Self {
         Self { step, lo: (low / step).round() as i128, hi: (high / step).round() as i128 }
     }
 
-    pub(crate) fn number(&self, bits: &mut Bits, name: &str) -> Result<f64, DecodeRefused> {
+    pub(crate) fn number(&self, bits: &mut Bits, name: &str) -> Result<f64, Rejected> {
         let n = (self.hi - self.lo + 1) as u64;
         let code = bits.below(name, n + 1)?;
         if code < n {
@@ -112,16 +112,16 @@ impl NumberGrid {
         if !bits.flag("exact")? {
             let steps = i128::from(bits.bits("steps", 24)?) - (1 << 23);
             if steps == -(1 << 23) || (self.lo..=self.hi).contains(&steps) {
-                return Err(DecodeRefused("an escape that was not needed"));
+                return Err(Rejected("an escape that was not needed"));
             }
             return Ok(steps as f64 * self.step);
         }
         let number = f64::from_bits(bits.bits("as it is", 64)?);
         if !number.is_finite() {
-            return Err(DecodeRefused("not finite"));
+            return Err(Rejected("not finite"));
         }
         if number.abs() < (f64::from(1 << 23) - 0.5) * self.step {
-            return Err(DecodeRefused("an escape that was not needed"));
+            return Err(Rejected("an escape that was not needed"));
         }
         Ok(number)
     }

@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use crate::DecodeRefused;
+use crate::Rejected;
 
 /// Returns a session message as text, one fact per line. `room` is the channel: `stream`, `message`
 /// or `datagram` of a session, or `lobby`.
-pub fn decode_session(room: &str, hex: &str) -> Result<String, DecodeRefused> {
+pub fn decode_session(room: &str, hex: &str) -> Result<String, Rejected> {
     let digits: Vec<u32> = hex.chars().filter_map(|c| c.to_digit(16)).collect();
     let bytes: Vec<u8> = digits.chunks(2).map(|pair| (pair[0] * 16 + pair[1]) as u8).collect();
     let mut reader = MessageReader { bytes: &bytes, text: String::new() };
@@ -25,9 +25,9 @@ pub fn decode_session(room: &str, hex: &str) -> Result<String, DecodeRefused> {
             }
         }
         "lobby" => reader.lobby()?,
-        _ => return Err(DecodeRefused("no such room")),
+        _ => return Err(Rejected("no such room")),
     }
-    if reader.bytes.is_empty() { Ok(reader.text) } else { Err(DecodeRefused("a byte too many")) }
+    if reader.bytes.is_empty() { Ok(reader.text) } else { Err(Rejected("a byte too many")) }
 }
 
 pub(crate) struct MessageReader<'a> {
@@ -42,34 +42,34 @@ impl<'a> MessageReader<'a> {
 
     // ── section 11 ──
 
-    pub(crate) fn take(&mut self, count: usize) -> Result<&'a [u8], DecodeRefused> {
+    pub(crate) fn take(&mut self, count: usize) -> Result<&'a [u8], Rejected> {
         if count > self.bytes.len() {
-            return Err(DecodeRefused("ends too early"));
+            return Err(Rejected("ends too early"));
         }
         let (taken, rest) = self.bytes.split_at(count);
         self.bytes = rest;
         Ok(taken)
     }
 
-    pub(crate) fn u8(&mut self) -> Result<u8, DecodeRefused> {
+    pub(crate) fn u8(&mut self) -> Result<u8, Rejected> {
         Ok(self.take(1)?[0])
     }
 
-    pub(crate) fn le(&mut self, count: usize) -> Result<u64, DecodeRefused> {
+    pub(crate) fn le(&mut self, count: usize) -> Result<u64, Rejected> {
         Ok(self.take(count)?.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }
 
-    pub(crate) fn varint(&mut self) -> Result<u64, DecodeRefused> {
+    pub(crate) fn varint(&mut self) -> Result<u64, Rejected> {
         let mut number: u128 = 0;
         for group in 0.. {
             let byte = self.u8()?;
             number |= u128::from(byte & 127) << (7 * group);
             if number > u128::from(u64::MAX) || group > 9 {
-                return Err(DecodeRefused("varint too large"));
+                return Err(Rejected("varint too large"));
             }
             if byte < 128 {
                 if byte == 0 && group > 0 {
-                    return Err(DecodeRefused("varint longer than it need be"));
+                    return Err(Rejected("varint longer than it need be"));
                 }
                 break;
             }
@@ -77,72 +77,72 @@ impl<'a> MessageReader<'a> {
         Ok(number as u64)
     }
 
-    pub(crate) fn small(&mut self) -> Result<u64, DecodeRefused> {
+    pub(crate) fn small(&mut self) -> Result<u64, Rejected> {
         let number = self.varint()?;
-        if number < 1 << 32 { Ok(number) } else { Err(DecodeRefused("not below 2^32")) }
+        if number < 1 << 32 { Ok(number) } else { Err(Rejected("not below 2^32")) }
     }
 
-    fn signed(&mut self) -> Result<i128, DecodeRefused> {
+    fn signed(&mut self) -> Result<i128, Rejected> {
         let code = i128::from(self.varint()?);
         Ok(if code % 2 == 0 { code / 2 } else { -(code + 1) / 2 })
     }
 
-    pub(crate) fn counted(&mut self, most: usize) -> Result<&'a [u8], DecodeRefused> {
+    pub(crate) fn counted(&mut self, most: usize) -> Result<&'a [u8], Rejected> {
         let length = self.varint()?;
         if length > most as u64 {
-            return Err(DecodeRefused("too long"));
+            return Err(Rejected("too long"));
         }
         self.take(length as usize)
     }
 
-    pub(crate) fn flag(&mut self) -> Result<bool, DecodeRefused> {
+    pub(crate) fn flag(&mut self) -> Result<bool, Rejected> {
         match self.u8()? {
             0 => Ok(false),
             1 => Ok(true),
-            _ => Err(DecodeRefused("neither 0 nor 1")),
+            _ => Err(Rejected("neither 0 nor 1")),
         }
     }
 
-    fn party(&mut self) -> Result<String, DecodeRefused> {
+    fn party(&mut self) -> Result<String, Rejected> {
         match self.varint()? {
             0 => Ok("server".to_owned()),
             client if client <= 1 << 32 => Ok(format!("client {}", client - 1)),
-            _ => Err(DecodeRefused("no such client")),
+            _ => Err(Rejected("no such client")),
         }
     }
 
-    fn reply(&mut self) -> Result<(), DecodeRefused> {
+    fn reply(&mut self) -> Result<(), Rejected> {
         let (number, received, held) = (self.small()?, self.signed()?, self.varint()?);
         let sent = received + i128::from(held);
         if held > i64::MAX as u64 || sent > i128::from(i64::MAX) {
-            return Err(DecodeRefused("beyond the ends of time"));
+            return Err(Rejected("beyond the ends of time"));
         }
         self.say(format!("clock reply {number} received {received} sent {sent}\n"));
         Ok(())
     }
 
-    fn received(&mut self) -> Result<(), DecodeRefused> {
+    fn received(&mut self) -> Result<(), Rejected> {
         let (ordered, unordered, count) = (self.varint()?, self.varint()?, self.varint()?);
         if count > 256 {
-            return Err(DecodeRefused("too many beyond"));
+            return Err(Rejected("too many beyond"));
         }
         self.say(format!("received ordered {ordered} unordered {unordered} beyond"));
         let mut last = unordered;
         for _ in 0..count {
             let next = u128::from(last) + u128::from(self.varint()?) + 1;
-            last = u64::try_from(next).map_err(|_| DecodeRefused("beyond what there is"))?;
+            last = u64::try_from(next).map_err(|_| Rejected("beyond what there is"))?;
             self.say(format!(" {last}"));
         }
         self.say("\n");
         Ok(())
     }
 
-    fn call(&mut self, most: usize) -> Result<(), DecodeRefused> {
+    fn call(&mut self, most: usize) -> Result<(), Rejected> {
         let target = match self.u8()? {
             0 => "connection".to_owned(),
             1 => format!("owner {}", self.small()?),
             2 => format!("viewers {}", self.small()?),
-            _ => return Err(DecodeRefused("no such target")),
+            _ => return Err(Rejected("no such target")),
         };
         let (from, method) = (self.party()?, self.small()?);
         let bytes = hex_of(self.counted(most)?);
@@ -150,10 +150,10 @@ impl<'a> MessageReader<'a> {
         Ok(())
     }
 
-    fn group(&mut self) -> Result<u8, DecodeRefused> {
+    fn group(&mut self) -> Result<u8, Rejected> {
         let (group, number) = (self.u8()?, self.varint()?);
         if group > 31 {
-            return Err(DecodeRefused("no such group"));
+            return Err(Rejected("no such group"));
         }
         let bytes = hex_of(self.counted(900)?);
         self.say(format!("group {group} number {number} bytes {bytes}\n"));
@@ -162,7 +162,7 @@ impl<'a> MessageReader<'a> {
 
     // ── section 12 ──
 
-    fn part(&mut self) -> Result<(), DecodeRefused> {
+    fn part(&mut self) -> Result<(), Rejected> {
         match self.u8()? {
             0 => {
                 let number = self.small()?;
@@ -186,11 +186,11 @@ impl<'a> MessageReader<'a> {
                 self.group().map(drop)
             }
             6 => self.numbered("newest", 900),
-            _ => Err(DecodeRefused("no such part")),
+            _ => Err(Rejected("no such part")),
         }
     }
 
-    fn numbered(&mut self, name: &str, most: usize) -> Result<(), DecodeRefused> {
+    fn numbered(&mut self, name: &str, most: usize) -> Result<(), Rejected> {
         let number = self.varint()?;
         self.say(format!("{name} {number} "));
         self.call(most)
@@ -198,7 +198,7 @@ impl<'a> MessageReader<'a> {
 
     // ── section 13 ──
 
-    fn message(&mut self) -> Result<(), DecodeRefused> {
+    fn message(&mut self) -> Result<(), Rejected> {
         match self.u8()? {
             0 => self.hello(),
             1 => self.welcome(),
@@ -226,16 +226,16 @@ impl<'a> MessageReader<'a> {
             20 => {
                 let (object, reason) = (self.small()?, self.u8()?);
                 if reason > 12 {
-                    return Err(DecodeRefused("no such reason"));
+                    return Err(Rejected("no such reason"));
                 }
                 self.say(format!("refused object {object} reason {reason}\n"));
                 Ok(())
             }
-            _ => Err(DecodeRefused("no such message")),
+            _ => Err(Rejected("no such message")),
         }
     }
 
-    fn numbers(&mut self, name: &str, fields: &[&str]) -> Result<(), DecodeRefused> {
+    fn numbers(&mut self, name: &str, fields: &[&str]) -> Result<(), Rejected> {
         self.say(name);
         for field in fields {
             let number = if *field == "object" { self.small()? } else { self.varint()? };
@@ -245,16 +245,16 @@ impl<'a> MessageReader<'a> {
         Ok(())
     }
 
-    fn ids(&mut self, name: &str) -> Result<(), DecodeRefused> {
+    fn ids(&mut self, name: &str) -> Result<(), Rejected> {
         let (first, count) = (self.small()?, self.small()?);
         if first + count >= 1 << 32 {
-            return Err(DecodeRefused("ids beyond 2^32"));
+            return Err(Rejected("ids beyond 2^32"));
         }
         self.say(format!("{name} {first} {count}\n"));
         Ok(())
     }
 
-    fn hello(&mut self) -> Result<(), DecodeRefused> {
+    fn hello(&mut self) -> Result<(), Rejected> {
         let (version, dimensions, fingerprint) = (self.u8()?, self.u8()?, self.le(4)?);
         let authentication = hex_of(self.counted(1024)?);
         let clock = self.small()?;
@@ -271,13 +271,13 @@ impl<'a> MessageReader<'a> {
         self.received()
     }
 
-    fn welcome(&mut self) -> Result<(), DecodeRefused> {
+    fn welcome(&mut self) -> Result<(), Rejected> {
         let (client, token, epoch) = (self.small()?, hex_of(self.take(16)?), self.le(8)?);
         let placement = match self.u8()? {
             0 => "local",
             1 => "global",
             2 => "hop",
-            _ => return Err(DecodeRefused("no such placement")),
+            _ => return Err(Rejected("no such placement")),
         };
         self.say(format!("welcome client {client} token {token} epoch {epoch} placement {placement}\n"));
         self.reply()?;
@@ -289,7 +289,7 @@ impl<'a> MessageReader<'a> {
         }
     }
 
-    fn announcement(&mut self, name: &str) -> Result<(), DecodeRefused> {
+    fn announcement(&mut self, name: &str) -> Result<(), Rejected> {
         let (object, class, owner, term) = (self.small()?, self.small()?, self.party()?, self.varint()?);
         let creation = hex_of(self.counted(1024)?);
         self.say(format!(
@@ -297,13 +297,13 @@ impl<'a> MessageReader<'a> {
         ));
         let count = self.u8()?;
         if count > 32 {
-            return Err(DecodeRefused("too many groups"));
+            return Err(Rejected("too many groups"));
         }
         let mut last = None;
         for _ in 0..count {
             let group = Some(self.group()?);
             if group <= last {
-                return Err(DecodeRefused("groups must ascend"));
+                return Err(Rejected("groups must ascend"));
             }
             last = group;
         }

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use crate::bits::{Bits, DecodeRefused};
+use crate::bits::{Bits, Rejected};
 use crate::in_time;
-use crate::precision::{Given, NumberGrid};
+use crate::precision::{Given, Raster};
 
 pub(crate) fn decode(
     bits: &mut Bits,
@@ -13,10 +13,10 @@ pub(crate) fn decode(
     dimensions: usize,
     sent: i128,
     text: &mut String,
-) -> Result<(), DecodeRefused> {
+) -> Result<(), Rejected> {
     let n = bits.bits("count", 8)?;
     if n as usize * 8 > bits.left() {
-        return Err(DecodeRefused("more DR vectors than bytes"));
+        return Err(Rejected("more DR vectors than bytes"));
     }
     if n == 0 {
         return Ok(());
@@ -46,15 +46,15 @@ pub(crate) fn decode(
         }
     }
     if used.len() != ages.len() + lives.len() + shapes.len() {
-        return Err(DecodeRefused("an unused table entry"));
+        return Err(Rejected("an unused table entry"));
     }
     Ok(())
 }
 
-fn ages(bits: &mut Bits, n: u64) -> Result<Vec<u64>, DecodeRefused> {
+fn ages(bits: &mut Bits, n: u64) -> Result<Vec<u64>, Rejected> {
     let r = bits.golomb("ages", 0)?;
     if r >= n {
-        return Err(DecodeRefused("more ages than DR vectors"));
+        return Err(Rejected("more ages than DR vectors"));
     }
     let mut ages = vec![0];
     if r > 0 {
@@ -65,16 +65,16 @@ fn ages(bits: &mut Bits, n: u64) -> Result<Vec<u64>, DecodeRefused> {
     Ok(ages)
 }
 
-fn small_set(bits: &mut Bits, name: &str, end: u64) -> Result<Vec<u64>, DecodeRefused> {
+fn small_set(bits: &mut Bits, name: &str, end: u64) -> Result<Vec<u64>, Rejected> {
     let r = bits.golomb(name, 0)?;
     if r >= end {
-        return Err(DecodeRefused("a set with too many elements"));
+        return Err(Rejected("a set with too many elements"));
     }
     bits.ascending(name, r + 1, 0, end)
 }
 
-fn at_most_32_bits(number: u64) -> Result<u64, DecodeRefused> {
-    if number < 1 << 32 { Ok(number) } else { Err(DecodeRefused("more than 32 bits")) }
+fn at_most_32_bits(number: u64) -> Result<u64, Rejected> {
+    if number < 1 << 32 { Ok(number) } else { Err(Rejected("more than 32 bits")) }
 }
 
 struct VectorReader<'a> {
@@ -84,7 +84,7 @@ struct VectorReader<'a> {
 }
 
 impl VectorReader<'_> {
-    fn motion(&mut self, model: u64) -> Result<String, DecodeRefused> {
+    fn motion(&mut self, model: u64) -> Result<String, Rejected> {
         let given = self.given;
         Ok(match model {
             0 => format!("static position {} orientation {}", self.position()?, self.orientation()?),
@@ -98,11 +98,11 @@ impl VectorReader<'_> {
             3 => self.circular()?,
             4 => self.hermite()?,
             5 => self.dis()?,
-            _ => return Err(DecodeRefused("unknown model")),
+            _ => return Err(Rejected("unknown model")),
         })
     }
 
-    fn circular(&mut self) -> Result<String, DecodeRefused> {
+    fn circular(&mut self) -> Result<String, Rejected> {
         let position = self.position()?;
         let heading = self.given.angle(self.bits, "heading")?;
         let speed = self.given.velocity.number(self.bits, "speed")?;
@@ -118,24 +118,23 @@ impl VectorReader<'_> {
         Ok(text)
     }
 
-    fn hermite(&mut self) -> Result<String, DecodeRefused> {
+    fn hermite(&mut self) -> Result<String, Rejected> {
         let given = self.given;
         let [start, start_velocity] = [self.position()?, self.vector(&given.velocity)?];
         let [end, end_velocity] = [self.position()?, self.vector(&given.velocity)?];
         let secs = given.duration.number(self.bits, "duration")?;
         if secs <= 0.0 {
-            return Err(DecodeRefused("a curve without a duration"));
+            return Err(Rejected("a curve without a duration"));
         }
         Ok(format!(
             "hermite start {start} start_velocity {start_velocity} end {end} end_velocity {end_velocity} secs {secs:?}"
         ))
     }
 
-    fn dis(&mut self) -> Result<String, DecodeRefused> {
+    fn dis(&mut self) -> Result<String, Rejected> {
         let given = self.given;
         let code = self.bits.bits("DIS model", 8)?;
-        let name =
-            DIS_MODELS.iter().find(|(number, _)| *number == code).ok_or(DecodeRefused("unknown reading"))?.1;
+        let name = DIS_MODELS.iter().find(|(one, _)| *one == code).ok_or(Rejected("unknown reading"))?.1;
         let mut in_space = VectorReader { bits: self.bits, given, dimensions: 3 };
         let position = in_space.position()?;
         let velocity = in_space.unless_zero(&given.velocity)?;
@@ -148,7 +147,7 @@ impl VectorReader<'_> {
         ))
     }
 
-    fn attitude(&mut self) -> Result<String, DecodeRefused> {
+    fn attitude(&mut self) -> Result<String, Rejected> {
         let orientation = self.orientation()?;
         let spin = if self.dimensions == 2 {
             format!("{:?}", self.given.turn_rate.number(self.bits, "spin")?)
@@ -158,7 +157,7 @@ impl VectorReader<'_> {
         Ok(format!("attitude orientation {orientation} spin {spin}"))
     }
 
-    fn position(&mut self) -> Result<String, DecodeRefused> {
+    fn position(&mut self) -> Result<String, Rejected> {
         let mut numbers = Vec::new();
         for axis in 0..self.dimensions {
             numbers.push(self.given.position[axis].number(self.bits, ["x", "y", "z"][axis])?);
@@ -166,29 +165,29 @@ impl VectorReader<'_> {
         Ok(spaced(&numbers))
     }
 
-    fn vector(&mut self, grid: &NumberGrid) -> Result<String, DecodeRefused> {
+    fn vector(&mut self, grid: &Raster) -> Result<String, Rejected> {
         Ok(spaced(&self.numbers(grid)?))
     }
 
-    fn numbers(&mut self, grid: &NumberGrid) -> Result<Vec<f64>, DecodeRefused> {
+    fn numbers(&mut self, grid: &Raster) -> Result<Vec<f64>, Rejected> {
         ["rate x", "rate y", "rate z"][..self.dimensions]
             .iter()
             .map(|name| grid.number(self.bits, name))
             .collect()
     }
 
-    fn unless_zero(&mut self, grid: &NumberGrid) -> Result<String, DecodeRefused> {
+    fn unless_zero(&mut self, grid: &Raster) -> Result<String, Rejected> {
         if !self.bits.flag("not zero")? {
             return Ok(spaced(&[0.0; 3]));
         }
         let numbers = self.numbers(grid)?;
         if numbers.iter().all(|number| *number == 0.0) {
-            return Err(DecodeRefused("zero said to be not zero"));
+            return Err(Rejected("zero said to be not zero"));
         }
         Ok(spaced(&numbers))
     }
 
-    fn orientation(&mut self) -> Result<String, DecodeRefused> {
+    fn orientation(&mut self) -> Result<String, Rejected> {
         if self.dimensions == 2 {
             return Ok(format!("{:?}", self.given.angle(self.bits, "orientation")?));
         }

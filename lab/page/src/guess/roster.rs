@@ -7,8 +7,7 @@ use crate::chart::Stroke;
 /// The number of predictors.
 pub(crate) const COUNT: usize = 18;
 
-/// The predictors that are selected at first: those of Shi 2014, the best learning one, and the
-/// straight line as the baseline.
+/// The predictors selected at first: those of Shi 2014, the best learning one, and the baseline.
 const USUAL: [&str; 6] = ["line", "tdm", "hm", "ekb", "oaekb", "adaptive"];
 
 /// One predictor on the page.
@@ -48,13 +47,8 @@ pub(crate) const ROSTER: [RosterEntry; COUNT] = {
         of("constant-velocity", "the line, as the input schemes define it", 0, Dashed),
         of("constant-acceleration", "tdm, as the input schemes define it", 1, Dashed),
         of("constant-input-position", "keeps the same keys pressed, by the game's own rules", 0, Dotted),
-        of(
-            "constant-input-velocity",
-            "keeps changing its input at the same rate, by the game's own rules",
-            1,
-            Dotted,
-        ),
-        of("constant-input-acceleration", "keeps changing that rate, too", 2, Dotted),
+        of("constant-input-velocity", "keeps changing its input, by the game's own rules", 1, Dotted),
+        of("constant-input-acceleration", "keeps changing the rate of that, too", 2, Dotted),
         of("fading-0.3", "slows down: the velocity fades with a time constant of 0.3 s", 3, Dotted),
         of("fading-1", "slows down: the velocity fades with a time constant of 1 s", 4, Dotted),
         learner(of("ridge", "regression on the last second, learned during this match", 5, Dashed)),

@@ -10,7 +10,7 @@ use fairpath::vector::{Vec2, Vector};
 use fairpath_games::online::{HostedClient, HostedGame};
 
 use super::OnlineGame;
-use crate::play::{Hands, PlayedGame};
+use crate::play::{Hands, PlayedGame, mean_distance};
 
 /// A player of a hosted game. `game` turns input into commands and draws.
 pub(super) struct HostedPlayer<G, H: HostedGame> {
@@ -64,13 +64,7 @@ where
         }
         let Some(shown) = self.shown.pop_front_if(|shown| shown.stamp == stamp) else { return };
         let truth = self.guest.newest();
-        let there = self.game.others(truth);
-        let off = |(number, place): &(u32, Vec2)| {
-            let (_, there) = there.iter().find(|(other, _)| other == number)?;
-            Some(place.distance(*there))
-        };
-        let off: Vec<f64> = shown.others.iter().filter_map(off).collect();
-        let others = off.iter().sum::<f64>() / off.len().max(1) as f64;
+        let others = mean_distance(&shown.others, &self.game.others(truth));
         if self.apart.len() == SHOWN_MAX {
             self.apart.pop_front();
         }
@@ -107,11 +101,8 @@ where
         if self.shown.len() == SHOWN_MAX {
             self.shown.pop_front();
         }
-        self.shown.push_back(PendingAnswer {
-            stamp,
-            own: self.own.position,
-            others: self.game.others(&self.scene),
-        });
+        let others = self.game.others(&self.scene);
+        self.shown.push_back(PendingAnswer { stamp, own: self.own.position, others });
     }
 
     fn frame(&mut self, _: &mut Client<Vec2>, now: LocalInstant, out: &mut Vec<f64>) {

@@ -15,8 +15,7 @@ use fairpath_games::tanks::{
 use super::OnlineGame;
 use crate::play::{Hands, Sprite, Thing, field};
 
-/// The player's own tank and shots are simulated here and replicated to the server. All others come
-/// from the server.
+/// The own tank and shots are simulated here and replicated to the server. All others come from it.
 pub(super) struct LiveTank {
     crew: TankPublisher,
     bot: Bot,
@@ -75,8 +74,7 @@ impl OnlineGame for LiveTank {
     fn frame(&mut self, session: &mut Client<Vec2>, now: LocalInstant, out: &mut Vec<f64>) {
         let own = self.own(session, now);
         let others = others(session, now);
-        let count =
-            |kind: Sprite| others.iter().filter(|thing| thing.kind as u8 == kind as u8).count() as f64;
+        let count = |kind: Sprite| others.iter().filter(|one| one.kind as u8 == kind as u8).count() as f64;
         let tanks = self.crew.game().tanks();
         out.extend([tanks.now().as_secs_f64(), 0.0, own.position.x, own.position.y, SCREEN]);
         out.extend([own.position.x, own.position.y, own.orientation, 0.0, 0.0, 0.0, 0.0]);

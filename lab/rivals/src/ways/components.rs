@@ -1,5 +1,4 @@
-//! The components that bevy_replicon and lightyear replicate: one entity for each tank, and one for
-//! the time of the tick.
+//! What bevy_replicon and lightyear replicate: an entity for each tank, and one for the tick's time.
 
 use std::time::Duration;
 
@@ -9,10 +8,10 @@ use bevy::ecs::component::Component;
 use bevy::ecs::entity::Entity;
 use bevy::ecs::query::QueryState;
 use bevy::ecs::world::World;
-use fairpath_bench::{TankRecording, machine};
+use fairpath_bench::{TankPaths, machine};
 use serde::{Deserialize, Serialize};
 
-use crate::snapshot::{ReceivedStates, spell};
+use crate::snapshot::{TankStates, spell};
 
 /// The number of a tank. It never changes.
 #[derive(Clone, Copy, Debug, PartialEq, Component, Serialize, Deserialize)]
@@ -43,13 +42,12 @@ impl ServerEntities {
     }
 
     /// Sets all components to the states at `at`.
-    pub(super) fn update(&self, world: &mut World, recording: &TankRecording, at: Duration) {
+    pub(super) fn update(&self, world: &mut World, paths: &TankPaths, at: Duration) {
         for (tank, entity) in self.tanks.iter().enumerate() {
-            let mut motion = world.get_mut::<TankMotion>(*entity).expect("tanks are never despawned");
-            motion.0 = spell(recording, tank, at);
+            let mut motion = world.get_mut::<TankMotion>(*entity).expect("never despawned");
+            motion.0 = spell(paths, tank, at);
         }
-        let mut time = world.get_mut::<TickTime>(self.time).expect("the time is never despawned");
-        time.0 = at.as_micros() as u32;
+        world.get_mut::<TickTime>(self.time).expect("never despawned").0 = at.as_micros() as u32;
     }
 }
 
@@ -57,12 +55,12 @@ impl ServerEntities {
 pub(super) struct ClientEntities {
     tanks: QueryState<(&'static TankId, &'static TankMotion)>,
     time: QueryState<&'static TickTime>,
-    states: ReceivedStates,
+    states: TankStates,
 }
 
 impl ClientEntities {
     pub(super) fn new(world: &mut World, tanks: usize) -> Self {
-        Self { tanks: world.query(), time: world.query(), states: ReceivedStates::of(tanks) }
+        Self { tanks: world.query(), time: world.query(), states: TankStates::of(tanks) }
     }
 
     /// Reads the components, extrapolates every tank, and returns the instant after `began`.

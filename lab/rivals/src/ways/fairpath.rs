@@ -9,13 +9,13 @@ use ::fairpath::time::Span;
 use ::fairpath::vector::{Vec2, Vec3};
 use ::fairpath::wire::{Precision, PrecisionSettings};
 use ::fairpath::{EntityId, MotionKind, Trigger};
-use fairpath_bench::{TankRecording, machine};
+use fairpath_bench::{TankPaths, machine};
 use fairpath_net::{
     Identity, NetClient, NetClientConfig, NetServer, NetServerConfig, Trust, new_epoch, unguessable_random,
 };
 
 use super::{ReceiverSide, ServerSide, any_port};
-use crate::roles::{ConnectInfo, RunTerms};
+use crate::roles::{ConnectInfo, Terms};
 
 const TANK: ClassId = ClassId(0);
 /// Tanks drive straight or in circles.
@@ -35,7 +35,7 @@ pub(super) const BUNDLE: Span = Span::from_millis(95);
 
 /// A precision far below the threshold, in a world that has room for this many tanks.
 pub(super) fn precision(tanks: usize) -> Precision {
-    let corner = TankRecording::reach(tanks);
+    let corner = TankPaths::reach(tanks);
     let settings = PrecisionSettings {
         position_step: 0.05,
         world_min: Vec3::new(-corner, -corner, 0.0),
@@ -61,21 +61,21 @@ pub(super) struct FairpathServer {
 
 impl FairpathServer {
     /// Sends every due DR vector to every receiver.
-    pub(super) fn broadcast(terms: &RunTerms) -> Self {
+    pub(super) fn broadcast(terms: &Terms) -> Self {
         Self::new(terms, Span::ZERO, Box::new(Broadcast))
     }
 
     /// The same, in every third tick.
-    pub(super) fn bundled(terms: &RunTerms) -> Self {
+    pub(super) fn bundled(terms: &Terms) -> Self {
         Self::new(terms, BUNDLE, Box::new(Broadcast))
     }
 
     /// Fairpath's error-index scheduler, with a budget that suffices for every receiver.
-    pub(super) fn error_index(terms: &RunTerms) -> Self {
+    pub(super) fn error_index(terms: &Terms) -> Self {
         Self::new(terms, Span::ZERO, Box::new(ErrorIndex::new(ErrorIndexConfig::new(terms.receivers as f64))))
     }
 
-    fn new(terms: &RunTerms, datagram_every: Span, scheduler: Box<dyn Scheduler<Vec2>>) -> Self {
+    fn new(terms: &Terms, datagram_every: Span, scheduler: Box<dyn Scheduler<Vec2>>) -> Self {
         let config = ServerConfig {
             clients_max: terms.receivers,
             precision: precision(terms.tanks),
@@ -83,8 +83,7 @@ impl FairpathServer {
             ..ServerConfig::new([(TANK, class())], new_epoch())
         };
         let session = ::fairpath::session::Server::new(config, scheduler, unguessable_random());
-        let mut net =
-            NetServerConfig::new(any_port(), Identity::local(&[]).expect("a certificate is generated"));
+        let mut net = NetServerConfig::new(any_port(), Identity::local(&[]).expect("a certificate"));
         // All receivers come from one address, and at once.
         net.limits.per_address_max = terms.receivers;
         net.limits.per_address_burst = 2 * terms.receivers as u32;
@@ -109,13 +108,11 @@ impl ServerSide for FairpathServer {
         self.server.frame(|session, _| session.clients().count())
     }
 
-    fn tick(&mut self, recording: &TankRecording, before: Duration, at: Duration) {
+    fn tick(&mut self, paths: &TankPaths, before: Duration, at: Duration) {
         self.server.frame(|session, now| {
             while session.poll_event().is_some() {}
             for (tank, object) in self.objects.iter().enumerate() {
-                session
-                    .observe(*object, recording.observe(tank, before, at), now)
-                    .expect("the server owns its tanks");
+                session.observe(*object, paths.observe(tank, before, at), now).expect("its own tank");
             }
         });
     }
@@ -131,7 +128,7 @@ struct FairpathReceiver {
     objects: Vec<Option<EntityId>>,
 }
 
-pub(super) fn receiver(terms: &RunTerms, info: &ConnectInfo, _: u64) -> Box<dyn ReceiverSide> {
+pub(super) fn receiver(terms: &Terms, info: &ConnectInfo, _: u64) -> Box<dyn ReceiverSide> {
     let pin = info.proof.parse().expect("a fingerprint");
     let config = ClientConfig { precision: precision(terms.tanks), ..ClientConfig::new([(TANK, class())]) };
     let session = Client::new(config, unguessable_random());

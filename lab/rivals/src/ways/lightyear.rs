@@ -20,11 +20,11 @@ use bevy::ecs::query::With;
 use bevy::ecs::system::Commands;
 use bevy::state::app::StatesPlugin;
 use bevy::time::TimeUpdateStrategy;
-use fairpath_bench::TankRecording;
+use fairpath_bench::TankPaths;
 
 use super::components::{ClientEntities, ServerEntities, TankId, TankMotion, TickTime};
 use super::{ReceiverSide, ServerSide, any_port};
-use crate::roles::{ConnectInfo, RunTerms};
+use crate::roles::{ConnectInfo, Terms};
 
 fn protocol(app: &mut App) {
     app.component::<TankId>().replicate();
@@ -39,7 +39,7 @@ pub(super) struct LightyearServer {
 }
 
 impl LightyearServer {
-    pub(super) fn new(terms: &RunTerms) -> Self {
+    pub(super) fn new(terms: &Terms) -> Self {
         let mut app = App::new();
         let tick_duration = Duration::from_secs_f64(1.0 / terms.hz);
         app.add_plugins((MinimalPlugins, StatesPlugin, ServerPlugins { tick_duration }));
@@ -74,8 +74,8 @@ impl ServerSide for LightyearServer {
         world.query_filtered::<(), (With<LinkOf>, With<Connected>)>().iter(world).count()
     }
 
-    fn tick(&mut self, recording: &TankRecording, _: Duration, at: Duration) {
-        self.entities.update(self.app.world_mut(), recording, at);
+    fn tick(&mut self, paths: &TankPaths, _: Duration, at: Duration) {
+        self.entities.update(self.app.world_mut(), paths, at);
         self.app.update();
     }
 }
@@ -85,7 +85,7 @@ struct LightyearReceiver {
     entities: ClientEntities,
 }
 
-pub(super) fn receiver(terms: &RunTerms, info: &ConnectInfo, nth: u64) -> Box<dyn ReceiverSide> {
+pub(super) fn receiver(terms: &Terms, info: &ConnectInfo, nth: u64) -> Box<dyn ReceiverSide> {
     let mut app = App::new();
     let tick_duration = Duration::from_secs_f64(1.0 / terms.hz);
     app.add_plugins((MinimalPlugins, StatesPlugin, ClientPlugins { tick_duration }));

@@ -12,9 +12,9 @@ use std::net::SocketAddr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ::fairpath::vector::Vec2;
-use fairpath_bench::{TankRecording, machine};
+use fairpath_bench::{TankPaths, machine};
 
-use crate::roles::{ConnectInfo, RunTerms};
+use crate::roles::{ConnectInfo, Terms};
 
 /// The server side of a method.
 pub(crate) trait ServerSide {
@@ -25,7 +25,7 @@ pub(crate) trait ServerSide {
     fn receivers(&mut self) -> usize;
 
     /// Plays one tick: sends the recording's states at `at`. The last tick was at `before`.
-    fn tick(&mut self, recording: &TankRecording, before: Duration, at: Duration);
+    fn tick(&mut self, paths: &TankPaths, before: Duration, at: Duration);
 
     /// Waits until the next tick. A method that must read its sockets meanwhile overrides this.
     fn wait_until(&mut self, next: Duration) {
@@ -56,8 +56,8 @@ pub(crate) struct Method {
     pub(crate) title: &'static str,
     /// Whether it sends every state at every tick, and could do so less often.
     pub(crate) sends_every_state: bool,
-    pub(crate) server: fn(&RunTerms) -> Box<dyn ServerSide>,
-    pub(crate) receiver: fn(&RunTerms, &ConnectInfo, u64) -> Box<dyn ReceiverSide>,
+    pub(crate) server: fn(&Terms) -> Box<dyn ServerSide>,
+    pub(crate) receiver: fn(&Terms, &ConnectInfo, u64) -> Box<dyn ReceiverSide>,
 }
 
 /// All methods. The first is the baseline.

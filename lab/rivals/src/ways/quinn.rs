@@ -12,15 +12,15 @@ use ::fairpath::wire::{Header, Precision, decode_updates, encode_updates};
 use ::fairpath::{DrVector, EntityId, Owner};
 use ::quinn::{ClientConfig, Connection, Endpoint, ServerConfig};
 use bytes::Bytes;
-use fairpath_bench::{TankRecording, machine};
+use fairpath_bench::{TankPaths, machine};
 use rustls::RootCertStore;
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use tokio::runtime::{Handle, Runtime};
 
 use super::fairpath::{MODEL, precision, trigger};
 use super::{ReceiverSide, ServerSide, any_port};
-use crate::roles::{ConnectInfo, RunTerms};
-use crate::snapshot::{ReceivedStates, pack};
+use crate::roles::{ConnectInfo, Terms};
+use crate::snapshot::{TankStates, pack};
 
 /// Sends the same datagrams on every connection. One thread runs everything, between ticks too.
 pub(super) struct QuinnServer {
@@ -57,7 +57,7 @@ impl QuinnServer {
     }
 
     /// Sends one datagram per `ticks_each` ticks.
-    pub(super) fn of_vectors(terms: &RunTerms, ticks_each: u32) -> Self {
+    pub(super) fn of_vectors(terms: &Terms, ticks_each: u32) -> Self {
         let owner = |tank| {
             Owner::new(EntityId(tank), trigger()).with_model(MODEL).with_precision(precision(terms.tanks))
         };
@@ -113,14 +113,14 @@ impl ServerSide for QuinnServer {
         self.connections.lock().expect("no thread panicked").len()
     }
 
-    fn tick(&mut self, recording: &TankRecording, before: Duration, at: Duration) {
+    fn tick(&mut self, paths: &TankPaths, before: Duration, at: Duration) {
         let connections = self.connections.lock().expect("no thread panicked");
         let sizes = connections.iter().filter_map(Connection::max_datagram_size);
         let Some(bytes_max) = sizes.min() else { return };
         let packets = match &mut self.payload {
-            Payload::States => pack(recording, at, bytes_max),
+            Payload::States => pack(paths, at, bytes_max),
             Payload::Vectors(vectors) => {
-                vectors.pack(recording, before, at, connections.len() as u64).into_iter().collect()
+                vectors.pack(paths, before, at, connections.len() as u64).into_iter().collect()
             }
         };
         for packet in packets.into_iter().map(Bytes::from) {
@@ -147,16 +147,10 @@ impl ServerSide for QuinnServer {
 
 impl Vectors {
     /// Returns the due DR vectors, if there are any and this is a tick that sends.
-    fn pack(
-        &mut self,
-        recording: &TankRecording,
-        before: Duration,
-        at: Duration,
-        receivers: u64,
-    ) -> Option<Vec<u8>> {
+    fn pack(&mut self, paths: &TankPaths, before: Duration, at: Duration, receivers: u64) -> Option<Vec<u8>> {
         let now = instant(at);
         let observed = self.owners.iter_mut().enumerate().map(|(tank, owner)| {
-            owner.observe(recording.observe(tank, before, at), now).expect("recorded states are finite")
+            owner.observe(paths.observe(tank, before, at), now).expect("recorded states are finite")
         });
         self.due.extend(observed.flatten().map(|export| (export.vector.entity, export.vector)));
         self.ticks += 1;
@@ -189,15 +183,15 @@ struct QuinnReceiver {
 }
 
 enum ReceivedData {
-    States(ReceivedStates),
+    States(TankStates),
     Vectors(Vec<Option<DrVector<Vec2>>>),
 }
 
-pub(super) fn receiver_of_states(terms: &RunTerms, info: &ConnectInfo, _: u64) -> Box<dyn ReceiverSide> {
-    Box::new(QuinnReceiver::connect(info, ReceivedData::States(ReceivedStates::of(terms.tanks))))
+pub(super) fn receiver_of_states(terms: &Terms, info: &ConnectInfo, _: u64) -> Box<dyn ReceiverSide> {
+    Box::new(QuinnReceiver::connect(info, ReceivedData::States(TankStates::of(terms.tanks))))
 }
 
-pub(super) fn receiver_of_vectors(terms: &RunTerms, info: &ConnectInfo, _: u64) -> Box<dyn ReceiverSide> {
+pub(super) fn receiver_of_vectors(terms: &Terms, info: &ConnectInfo, _: u64) -> Box<dyn ReceiverSide> {
     Box::new(QuinnReceiver::connect(info, ReceivedData::Vectors(vec![None; terms.tanks])))
 }
 

@@ -6,21 +6,20 @@ use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 use ::fairpath::vector::Vec2;
-use fairpath_bench::{TankRecording, machine};
+use fairpath_bench::{TankPaths, machine};
 use nix::cmsg_space;
 use nix::sys::socket::{ControlMessage, MsgFlags, MultiHeaders, SockaddrStorage, sendmmsg};
 
 use super::{ReceiverSide, ServerSide, any_port};
-use crate::roles::{ConnectInfo, RunTerms};
-use crate::snapshot::{ReceivedStates, pack};
+use crate::roles::{ConnectInfo, Terms};
+use crate::snapshot::{TankStates, pack};
 
 /// The largest datagram: an Ethernet frame without IP and UDP headers.
 const DATAGRAM_BYTES_MAX: usize = 1472;
 /// The most datagrams that the kernel cuts out of one buffer.
 const SEGMENTS_MAX: usize = 64;
 
-/// The sending loop: no connection, no encryption, no receipts, and the same bytes for every
-/// receiver.
+/// The sending loop: no connection, no encryption, no receipts, the same bytes for all receivers.
 pub(super) struct RawServer {
     socket: UdpSocket,
     receivers: Vec<Option<SockaddrStorage>>,
@@ -30,16 +29,16 @@ pub(super) struct RawServer {
 
 impl RawServer {
     /// Sends all states in as few datagrams as possible.
-    pub(super) fn together(terms: &RunTerms) -> Self {
+    pub(super) fn together(terms: &Terms) -> Self {
         Self::new(terms, true)
     }
 
     /// Sends a datagram for each state. The kernel cuts them out of one buffer.
-    pub(super) fn one_by_one(terms: &RunTerms) -> Self {
+    pub(super) fn one_by_one(terms: &Terms) -> Self {
         Self::new(terms, false)
     }
 
-    fn new(terms: &RunTerms, is_together: bool) -> Self {
+    fn new(terms: &Terms, is_together: bool) -> Self {
         let socket = UdpSocket::bind(any_port()).expect("the loopback has a free port");
         socket.set_nonblocking(true).expect("UDP sockets can be non-blocking");
         let room = (!is_together).then(|| cmsg_space!(u16));
@@ -62,8 +61,7 @@ impl RawServer {
         }
     }
 
-    /// Sends the same bytes to every receiver, cut into datagrams of `segment` bytes if that is
-    /// given.
+    /// Sends the same bytes to every receiver, cut into datagrams of `segment` bytes if given.
     fn send(&mut self, bytes: &[u8], segment: Option<u16>) {
         let slices = [IoSlice::new(bytes)];
         let all = std::iter::repeat_n(&slices, self.receivers.len());
@@ -91,16 +89,16 @@ impl ServerSide for RawServer {
         self.receivers.len()
     }
 
-    fn tick(&mut self, recording: &TankRecording, _: Duration, at: Duration) {
+    fn tick(&mut self, paths: &TankPaths, _: Duration, at: Duration) {
         if self.receivers.is_empty() {
             return;
         }
         if self.is_together {
-            for packet in pack(recording, at, DATAGRAM_BYTES_MAX) {
+            for packet in pack(paths, at, DATAGRAM_BYTES_MAX) {
                 self.send(&packet, None);
             }
         } else {
-            let each = pack(recording, at, 22);
+            let each = pack(paths, at, 22);
             let segment = each[0].len() as u16;
             for some in each.chunks(SEGMENTS_MAX) {
                 self.send(&some.concat(), Some(segment));
@@ -112,16 +110,16 @@ impl ServerSide for RawServer {
 /// A socket, and the states received on it.
 struct RawReceiver {
     socket: UdpSocket,
-    snapshot: ReceivedStates,
+    snapshot: TankStates,
     buffer: Vec<u8>,
     has_heard: bool,
 }
 
-pub(super) fn receiver(terms: &RunTerms, info: &ConnectInfo, _: u64) -> Box<dyn ReceiverSide> {
+pub(super) fn receiver(terms: &Terms, info: &ConnectInfo, _: u64) -> Box<dyn ReceiverSide> {
     let socket = UdpSocket::bind(any_port()).expect("the loopback has a free port");
     socket.set_nonblocking(true).expect("UDP sockets can be non-blocking");
     socket.connect(info.address).expect("the loopback has the server's port");
-    let snapshot = ReceivedStates::of(terms.tanks);
+    let snapshot = TankStates::of(terms.tanks);
     Box::new(RawReceiver { socket, snapshot, buffer: vec![0; 65_536], has_heard: false })
 }
 

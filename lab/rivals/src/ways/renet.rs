@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use ::fairpath::vector::Vec2;
 use ::renet::{ConnectionConfig, DefaultChannel, RenetClient, RenetServer};
-use fairpath_bench::{TankRecording, machine};
+use fairpath_bench::{TankPaths, machine};
 use renet_netcode::{
     ClientAuthentication, NetcodeClientTransport, NetcodeServerTransport, ServerAuthentication, ServerConfig,
 };
 
 use super::{ReceiverSide, ServerSide, any_port, since_1970};
-use crate::roles::{ConnectInfo, RunTerms};
-use crate::snapshot::{ReceivedStates, pack};
+use crate::roles::{ConnectInfo, Terms};
+use crate::snapshot::{TankStates, pack};
 
 const PROTOCOL: u64 = 7;
 /// The bytes that renet puts into one packet.
@@ -26,7 +26,7 @@ pub(super) struct RenetSnapshotServer {
 }
 
 impl RenetSnapshotServer {
-    pub(super) fn new(terms: &RunTerms) -> Self {
+    pub(super) fn new(terms: &Terms) -> Self {
         let socket = UdpSocket::bind(any_port()).expect("the loopback has a free port");
         let address = socket.local_addr().expect("the socket is bound");
         let config = ServerConfig {
@@ -54,13 +54,13 @@ impl ServerSide for RenetSnapshotServer {
         self.server.connected_clients()
     }
 
-    fn tick(&mut self, recording: &TankRecording, _: Duration, at: Duration) {
+    fn tick(&mut self, paths: &TankPaths, _: Duration, at: Duration) {
         let elapsed = machine::now() - self.updated_at;
         self.updated_at += elapsed;
         self.server.update(elapsed);
         self.transport.update(elapsed, &mut self.server).expect("the loopback accepts datagrams");
         while self.server.get_event().is_some() {}
-        for packet in pack(recording, at, MESSAGE_BYTES_MAX) {
+        for packet in pack(paths, at, MESSAGE_BYTES_MAX) {
             self.server.broadcast_message(DefaultChannel::Unreliable, packet);
         }
         self.transport.send_packets(&mut self.server);
@@ -70,11 +70,11 @@ impl ServerSide for RenetSnapshotServer {
 struct RenetReceiver {
     client: RenetClient,
     transport: NetcodeClientTransport,
-    snapshot: ReceivedStates,
+    snapshot: TankStates,
     updated_at: Duration,
 }
 
-pub(super) fn receiver(terms: &RunTerms, info: &ConnectInfo, nth: u64) -> Box<dyn ReceiverSide> {
+pub(super) fn receiver(terms: &Terms, info: &ConnectInfo, nth: u64) -> Box<dyn ReceiverSide> {
     let socket = UdpSocket::bind(any_port()).expect("the loopback has a free port");
     let authentication = ClientAuthentication::Unsecure {
         protocol_id: PROTOCOL,
@@ -86,7 +86,7 @@ pub(super) fn receiver(terms: &RunTerms, info: &ConnectInfo, nth: u64) -> Box<dy
     Box::new(RenetReceiver {
         client: RenetClient::new(ConnectionConfig::default()),
         transport: transport.expect("a valid token"),
-        snapshot: ReceivedStates::of(terms.tanks),
+        snapshot: TankStates::of(terms.tanks),
         updated_at: machine::now(),
     })
 }

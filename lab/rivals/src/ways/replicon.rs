@@ -15,11 +15,11 @@ use bevy_replicon_renet::netcode::{
 };
 use bevy_replicon_renet::renet::ConnectionConfig;
 use bevy_replicon_renet::{RenetChannelsExt, RenetClient, RenetServer, RepliconRenetPlugins};
-use fairpath_bench::TankRecording;
+use fairpath_bench::TankPaths;
 
 use super::components::{ClientEntities, ServerEntities, TankId, TankMotion, TickTime};
 use super::{ReceiverSide, ServerSide, any_port, since_1970};
-use crate::roles::{ConnectInfo, RunTerms};
+use crate::roles::{ConnectInfo, Terms};
 
 const PROTOCOL: u64 = 7;
 
@@ -54,7 +54,7 @@ pub(super) struct RepliconServer {
 }
 
 impl RepliconServer {
-    pub(super) fn new(terms: &RunTerms) -> Self {
+    pub(super) fn new(terms: &Terms) -> Self {
         let mut app = app();
         let socket = UdpSocket::bind(any_port()).expect("the loopback has a free port");
         let address = socket.local_addr().expect("the socket is bound");
@@ -85,8 +85,8 @@ impl ServerSide for RepliconServer {
         world.query::<&AuthorizedClient>().iter(world).count()
     }
 
-    fn tick(&mut self, recording: &TankRecording, _: Duration, at: Duration) {
-        self.entities.update(self.app.world_mut(), recording, at);
+    fn tick(&mut self, paths: &TankPaths, _: Duration, at: Duration) {
+        self.entities.update(self.app.world_mut(), paths, at);
         self.app.update();
     }
 }
@@ -96,7 +96,7 @@ struct RepliconReceiver {
     entities: ClientEntities,
 }
 
-pub(super) fn receiver(terms: &RunTerms, info: &ConnectInfo, nth: u64) -> Box<dyn ReceiverSide> {
+pub(super) fn receiver(terms: &Terms, info: &ConnectInfo, nth: u64) -> Box<dyn ReceiverSide> {
     let mut app = app();
     let socket = UdpSocket::bind(any_port()).expect("the loopback has a free port");
     let authentication = ClientAuthentication::Unsecure {

@@ -11,7 +11,7 @@ use fairpath_games::tanks::{HALF_SIDE, Match, TANKS_MAX, TICK_RATE, TanksConfig}
 ///
 /// Each field of up to 64 tanks is a match of its own. Fields lie side by side.
 #[derive(Clone, Debug)]
-pub struct TankRecording {
+pub struct TankPaths {
     tanks: Vec<Vec<TankSample>>,
 }
 
@@ -37,7 +37,7 @@ const SHOT_RANGE: f64 = 1.0;
 /// Below this speed a tank counts as standing, in units per second.
 const STANDING: f64 = 0.5;
 
-impl TankRecording {
+impl TankPaths {
     /// Records `tanks` tanks for this long.
     pub fn record(tanks: usize, lasting: Duration, seed: u64) -> Self {
         let (fields, side) = fields(tanks);
@@ -160,24 +160,24 @@ mod tests {
 
     #[test]
     fn the_same_seed_gives_the_same_motion_and_most_of_it_moves() {
-        let recording = TankRecording::record(64, LASTING, 7);
-        let again = TankRecording::record(64, LASTING, 7);
+        let paths = TankPaths::record(64, LASTING, 7);
+        let again = TankPaths::record(64, LASTING, 7);
         let at = Duration::from_millis(4_321);
-        for tank in 0..recording.len() {
-            assert_eq!(recording.truth(tank, at), again.truth(tank, at));
+        for tank in 0..paths.len() {
+            assert_eq!(paths.truth(tank, at), again.truth(tank, at));
         }
-        assert!(recording.share_moving() >= 0.9, "only {} move", recording.share_moving());
+        assert!(paths.share_moving() >= 0.9, "only {} move", paths.share_moving());
     }
 
     #[test]
     fn what_moves_does_not_leap_between_ticks_and_what_leaps_says_so() {
-        let recording = TankRecording::record(16, LASTING, 7);
+        let paths = TankPaths::record(16, LASTING, 7);
         let step = Duration::from_millis(5);
-        for tank in 0..recording.len() {
-            let mut before = recording.truth(tank, Duration::ZERO);
+        for tank in 0..paths.len() {
+            let mut before = paths.truth(tank, Duration::ZERO);
             for look in 1..3_000 {
                 let at = step * look;
-                let observed = recording.observe(tank, at - step, at);
+                let observed = paths.observe(tank, at - step, at);
                 let far = before.position.distance(observed.state().position);
                 let is_far = far > 2.0 * 25.0 * step.as_secs_f64() + 1e-3;
                 let has_jumped = matches!(observed, Observation::Jumped(_));
