@@ -23,6 +23,7 @@ mod answers;
 mod bag;
 mod broadcast;
 mod budget;
+mod choice;
 mod claims;
 mod deterministic_budget;
 mod dispatcher;
@@ -42,6 +43,7 @@ mod trust;
 
 pub use account::Account;
 pub use broadcast::Broadcast;
+pub use choice::{SchedulerChoice, UnknownScheduler};
 pub use claims::{Claim, Claims};
 pub use deterministic_budget::DeterministicBudget;
 pub use dispatcher::{Departure, Dispatcher, DispatcherConfig, Liveness};
