@@ -30,6 +30,7 @@
 //! both ends must agree.
 
 mod adaptive;
+mod choice;
 mod constant_acceleration;
 mod constant_input_acceleration;
 mod constant_input_position;
@@ -59,6 +60,7 @@ mod tdm;
 mod trend_line;
 
 pub use adaptive::{Adaptive, AdaptiveConfig, KNOTS, LESSON_TICKS, LastingMotion, Objective, SUBJECTS_MAX};
+pub use choice::{PredictorChoice, UnknownPredictor};
 pub use constant_acceleration::ConstantAcceleration;
 pub use constant_input_acceleration::ConstantInputAcceleration;
 pub use constant_input_position::ConstantInputPosition;

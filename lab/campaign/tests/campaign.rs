@@ -49,13 +49,13 @@ fn a_plan_is_one_line() {
     assert!(line.starts_with("seed 12: ") && !line.contains('\n'), "{line}");
 }
 
-/// What a plan holds, by name: `Debug` says `Stall(3, …)`, `SchedulingOne { … }`.
+/// What a plan holds, by name: `Debug` says `Stall(3, …)`, `SchedulingSend { … }`.
 fn names(plan: &Plan) -> Vec<String> {
     let name = |debug: String| debug.chars().take_while(|letter| letter.is_alphabetic()).collect::<String>();
     let any_link = |holds: fn(&fairpath_sim::LinkConfig) -> bool| plan.links.iter().flatten().any(holds);
     let mut names: Vec<String> =
         plan.incidents.iter().map(|(_, incident)| name(format!("{incident:?}"))).collect();
-    names.extend([name(format!("{:?}", plan.scheduler)), name(format!("{:?}", plan.placement))]);
+    names.extend([name(format!("{:?}", plan.scheduler.choice)), name(format!("{:?}", plan.placement))]);
     let faults = [
         ("loss", any_link(|link| link.loss.mean_ratio() > 0.01)),
         ("bursts", any_link(|link| link.loss.good_to_bad > 0.0)),

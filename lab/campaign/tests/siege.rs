@@ -2,9 +2,19 @@
 //! Method: the same scene with a player who behaves and with every kind that does not, in virtual
 //! time, so that the comparison is exact.
 
+use fairpath::schedule::{SchedulerChoice, Weighting};
 use fairpath_campaign::SchedulerPlan;
 use fairpath_campaign::siege::{Attack, Damage, Defence, besiege};
 use rayon::prelude::*;
+
+const BROADCAST: SchedulerPlan = with(SchedulerChoice::Broadcast);
+const DETERMINISTIC: SchedulerPlan =
+    with(SchedulerChoice::DeterministicBudget { weighting: Weighting::ACCUMULATED });
+const ERROR_INDEX: SchedulerPlan = with(SchedulerChoice::ErrorIndex { fairness: 1.0 });
+
+const fn with(choice: SchedulerChoice) -> SchedulerPlan {
+    SchedulerPlan { choice, budget: 2.0 }
+}
 
 /// What a sound server has: speeds and jumps are checked, and nobody owns more than a handful.
 fn sound(scheduler: SchedulerPlan) -> Defence {
@@ -45,24 +55,24 @@ fn assert_harmless(defence: Defence, ratio_max: f64) {
 
 #[test]
 fn others_do_not_suffer_where_everybody_is_told_everything() {
-    assert_harmless(sound(SchedulerPlan::Broadcast), 1.01);
+    assert_harmless(sound(BROADCAST), 1.01);
 }
 
 #[test]
 fn others_do_not_suffer_where_copies_are_shared_in_turns() {
-    assert_harmless(sound(SchedulerPlan::DeterministicBudget(2.0, 0)), 1.10);
+    assert_harmless(sound(DETERMINISTIC), 1.10);
 }
 
 /// Whoever never confirms anything, or comes again and again, looks worse off than everybody, and
 /// the error-index serves the worst off first: unless they are told in turn.
 #[test]
 fn others_do_not_suffer_where_errors_are_made_equal() {
-    assert_harmless(sound(SchedulerPlan::ErrorIndex(2.0)), 1.10);
+    assert_harmless(sound(ERROR_INDEX), 1.10);
 }
 
 #[test]
 fn attacks_are_noticed() {
-    let damages = all_attacks(sound(SchedulerPlan::Broadcast), 1);
+    let damages = all_attacks(sound(BROADCAST), 1);
     let is_noticed = |damage: &Damage| damage.thrown_out + damage.refused > 0;
     let unnoticed: Vec<Attack> =
         damages.iter().filter(|(_, damage, _)| !is_noticed(damage)).map(|(attack, ..)| *attack).collect();
@@ -74,7 +84,7 @@ fn attacks_are_noticed() {
 
 #[test]
 fn without_checks_bytes_are_all_that_an_absurd_player_can_take() {
-    let defence = Defence { scheduler: SchedulerPlan::Broadcast, objects_max: 256, checks: false };
+    let defence = Defence { scheduler: BROADCAST, objects_max: 256, checks: false };
     let in_peace = besiege(Attack::None, defence, 1).error;
     for attack in [Attack::Absurdities, Attack::ObjectStorm] {
         let damage = besiege(attack, defence, 1);

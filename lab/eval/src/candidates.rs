@@ -1,14 +1,9 @@
-//! The predictors there are, by name. Adding one is one line in [`all`].
+//! The predictors of [`PredictorChoice`], with what they are told about a match.
 
 use std::sync::Arc;
 
-use fairpath::vector::Vec2;
 use fairpath_games::ethereal::TOP_SPEED;
-use fairpath_predict::{
-    Adaptive, ConstantAcceleration, ConstantInputAcceleration, ConstantInputPosition, ConstantInputVelocity,
-    ConstantVelocity, Ekb, EkbConfig, Fading, Hm, HybridEkb, HybridOaekb, Is, IsConfig, Known, Linear,
-    Missing, Oaekb, Objective, Predictor, Ridge, Step, Tdm,
-};
+use fairpath_predict::{Predictor, PredictorChoice, Step, UnknownPredictor};
 
 use crate::play::Play;
 
@@ -42,125 +37,54 @@ impl Stage {
     pub fn hit_radius(&self) -> f64 {
         45.0 * self.scale()
     }
-
-    fn ekb(&self) -> EkbConfig {
-        EkbConfig::default().for_top_speed(self.top_speed)
-    }
-
-    fn interests(&self) -> IsConfig {
-        IsConfig::default().scaled(self.scale())
-    }
-
-    /// A predictor that runs the game, or one that says what it would need.
-    fn with_game<P: Predictor + 'static>(&self, make: impl FnOnce(Game) -> P) -> Box<dyn Predictor> {
-        match &self.game {
-            Some(game) => Box::new(make(game.clone())),
-            None => Box::new(Lacking(Missing::Input)),
-        }
-    }
 }
 
 /// A predictor that can be asked for by name.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate {
-    /// Lower case, for the command line and for tables.
+    /// The predictor's name on the command line and in tables.
     pub name: &'static str,
-    /// What it does, in a few words.
+    /// What the predictor does, in one line.
     pub about: &'static str,
-    make: fn(&Stage) -> Box<dyn Predictor>,
+    choice: PredictorChoice,
 }
 
 impl Candidate {
-    /// A new one, which has learned nothing yet.
-    pub fn make(&self, stage: &Stage) -> Box<dyn Predictor> {
-        (self.make)(stage)
+    const fn of(choice: PredictorChoice) -> Self {
+        Self { name: choice.name(), about: choice.explanation(), choice }
     }
 
-    /// Those in a list of names, or all of them for `all`; a name that is none is the error.
-    pub fn by_names(names: &str) -> Result<Vec<Self>, NoSuchCandidate> {
+    /// Builds the predictor, which has learned nothing yet.
+    pub fn make(&self, stage: &Stage) -> Box<dyn Predictor> {
+        self.choice.build(stage.top_speed, stage.game.clone())
+    }
+
+    /// Returns the candidates in a list of names, or all of them for `all`.
+    pub fn by_names(names: &str) -> Result<Vec<Self>, UnknownPredictor> {
         if names.trim().eq_ignore_ascii_case("all") {
             return Ok(all().to_vec());
         }
         let mut chosen: Vec<Self> = Vec::new();
-        for name in names.split(',').map(str::trim) {
-            let found = all().iter().find(|each| each.name.eq_ignore_ascii_case(name));
-            let found = found.ok_or_else(|| NoSuchCandidate(name.into()))?;
-            if chosen.iter().all(|each| each.name != found.name) {
-                chosen.push(*found);
+        for name in names.split(',') {
+            let candidate = Self::of(name.trim().parse()?);
+            if chosen.iter().all(|each| each.name != candidate.name) {
+                chosen.push(candidate);
             }
         }
         Ok(chosen)
     }
 }
 
-/// Everybody. The line is always first: the others are compared with it.
+/// Returns every predictor. The straight line comes first: the others are compared with it.
 pub fn all() -> &'static [Candidate] {
-    const fn of(
-        name: &'static str,
-        about: &'static str,
-        make: fn(&Stage) -> Box<dyn Predictor>,
-    ) -> Candidate {
-        Candidate { name, about, make }
-    }
-    const ALL: &[Candidate] = &[
-        of("line", "keeps the velocity", |_| Box::new(Linear)),
-        of("tdm", "keeps the acceleration", |_| Box::new(Tdm)),
-        of("is", "is drawn to some players and flees others", |stage| Box::new(Is::new(stage.interests()))),
-        of("hm", "tdm for 300 ms, then is", |stage| Box::new(Hm::new(stage.interests(), Hm::TDM_TICKS))),
-        of("ekb", "follows friends and fights as strength allows", |stage| Box::new(Ekb::new(stage.ekb()))),
-        of("oaekb", "ekb around walls", |stage| Box::new(Oaekb::new(stage.ekb()))),
-        of("hybrid-ekb", "ekb, but tdm on a straight course", |stage| Box::new(HybridEkb::new(stage.ekb()))),
-        of("hybrid-oaekb", "oaekb, but tdm on a straight course", |stage| {
-            Box::new(HybridOaekb::new(stage.ekb()))
-        }),
-        of("constant-velocity", "the line, as an input scheme", |_| Box::new(ConstantVelocity)),
-        of("constant-acceleration", "tdm, as an input scheme", |_| Box::new(ConstantAcceleration)),
-        of("constant-input-position", "keeps pressing the same", |stage| {
-            stage.with_game(ConstantInputPosition::new)
-        }),
-        of("constant-input-velocity", "goes on changing what is pressed", |stage| {
-            stage.with_game(ConstantInputVelocity::new)
-        }),
-        of("constant-input-acceleration", "goes on changing that, too", |stage| {
-            stage.with_game(ConstantInputAcceleration::new)
-        }),
-        of("fading-0.3", "a velocity that fades in 0.3 s", |_| Box::new(Fading::new(0.3))),
-        of("fading-1", "a velocity that fades in 1 s", |_| Box::new(Fading::new(1.0))),
-        of("ridge", "regression on the last second, learned on the way", |_| Box::new(Ridge::default())),
-        of("adaptive", "whatever fits this player, for the least mean error", |stage| {
-            Box::new(Adaptive::new(stage.top_speed, Objective::Mean))
-        }),
-        of("adaptive-hits", "whatever fits this player, for the most hits", |stage| {
-            Box::new(Adaptive::new(stage.top_speed, Objective::Hits { radius: stage.hit_radius() }))
-        }),
-    ];
-    ALL
-}
-
-/// Whoever lacks something, whatever is asked.
-#[derive(Debug)]
-struct Lacking(Missing);
-
-impl Predictor for Lacking {
-    fn name(&self) -> &str {
-        "lacking"
-    }
-
-    fn predict(&mut self, _: usize, _: &Known<'_>, _: &[u32], _: &mut [Vec2]) -> Result<(), Missing> {
-        Err(self.0)
-    }
-}
-
-/// Nobody is called so.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NoSuchCandidate(pub String);
-
-impl std::error::Error for NoSuchCandidate {}
-
-impl std::fmt::Display for NoSuchCandidate {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let names: Vec<&str> = all().iter().map(|candidate| candidate.name).collect();
-        let shown: String = self.0.chars().filter(|c| !c.is_control()).take(60).collect();
-        write!(f, "there is no predictor {shown:?}: choose all, or some of {}", names.join(","))
-    }
+    const ALL: [Candidate; PredictorChoice::ALL.len()] = {
+        let mut all = [Candidate::of(PredictorChoice::Line); PredictorChoice::ALL.len()];
+        let mut index = 0;
+        while index < all.len() {
+            all[index] = Candidate::of(PredictorChoice::ALL[index]);
+            index += 1;
+        }
+        all
+    };
+    &ALL
 }

@@ -13,6 +13,7 @@
 //! - [`sailing`]: a boat, a sail on a rope, a rudder, shifting winds, and a buoy to reach before
 //!   the opponent
 //! - [`online`]: both ends of a game whose player is far from its server
+//! - [`GameChoice`]: the list of games by name
 //! - [`shared`]: what games have in common: logs, replays and traces
 //!
 //! Ten seconds of two against two:
@@ -40,6 +41,7 @@
 //! gives.
 #![forbid(unsafe_code)]
 
+mod choice;
 pub mod ethereal;
 pub mod jet_car;
 pub mod online;
@@ -47,3 +49,5 @@ pub mod race;
 pub mod sailing;
 pub mod shared;
 pub mod tanks;
+
+pub use choice::{GameChoice, UnknownGame};

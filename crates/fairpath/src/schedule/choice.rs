@@ -112,8 +112,12 @@ impl SchedulerChoice {
         match self {
             Self::Broadcast => "every receiver, every time",
             Self::EveryNth { .. } => "every receiver, every n-th time",
-            Self::SchedulingDiscard { .. } => "levels errors by waiting; a new DR vector cancels waiting ones",
-            Self::SchedulingSend { .. } => "levels errors by waiting; a new DR vector sends waiting ones first",
+            Self::SchedulingDiscard { .. } => {
+                "levels errors by waiting; a new DR vector cancels waiting ones"
+            }
+            Self::SchedulingSend { .. } => {
+                "levels errors by waiting; a new DR vector sends waiting ones first"
+            }
             Self::RelativeError => "levels errors at reception, corrected by receipts",
             Self::ProbabilisticBudget { .. } => "a budget shared by error, drawn at random",
             Self::PickOne { .. } => "one receiver at a time, drawn at random by error",
@@ -174,9 +178,7 @@ impl SchedulerChoice {
             || Some(Weighting::ALL[WEIGHTINGS.iter().position(|name| name.eq_ignore_ascii_case(text))?]);
         Some(match self {
             Self::Broadcast | Self::RelativeError => return None,
-            Self::EveryNth { .. } => {
-                Self::EveryNth { n: Some(text.parse().ok().filter(|n: &u64| *n > 0)?) }
-            }
+            Self::EveryNth { .. } => Self::EveryNth { n: Some(text.parse().ok().filter(|n: &u64| *n > 0)?) },
             Self::SchedulingDiscard { .. } => Self::SchedulingDiscard { at_reception: is_at_reception()? },
             Self::SchedulingSend { .. } => Self::SchedulingSend { at_reception: is_at_reception()? },
             Self::ProbabilisticBudget { .. } => Self::ProbabilisticBudget { weighting: weighting()? },
@@ -207,7 +209,8 @@ impl FromStr for SchedulerChoice {
 
     /// Parses `NAME` or `NAME:PARAMETER`, in upper or lower case.
     fn from_str(text: &str) -> Result<Self, UnknownScheduler> {
-        let (name, parameter) = text.trim().split_once(':').map_or((text.trim(), None), |(a, b)| (a, Some(b)));
+        let (name, parameter) =
+            text.trim().split_once(':').map_or((text.trim(), None), |(a, b)| (a, Some(b)));
         let named = Self::ALL.into_iter().find(|choice| choice.name().eq_ignore_ascii_case(name));
         let chosen = match parameter {
             None => named,
@@ -242,7 +245,8 @@ mod tests {
 
     #[test]
     fn every_choice_is_parsed_from_what_it_displays() {
-        let parameters = ["every-nth:4", "pick-one:silence", "scheduling-send:at-reception", "error-index:0.5"];
+        let parameters =
+            ["every-nth:4", "pick-one:silence", "scheduling-send:at-reception", "error-index:0.5"];
         let others = ["fixed-probability:0.25", "probabilistic-budget:halves", "deterministic-budget:thirds"];
         for text in parameters.into_iter().chain(others) {
             assert_eq!(text.parse::<SchedulerChoice>().map(|choice| choice.to_string()), Ok(text.into()));
@@ -255,7 +259,9 @@ mod tests {
 
     #[test]
     fn unknown_names_and_parameters_list_the_known_names() {
-        for text in ["nobody", "broadcast:2", "error-index:x", "every-nth:0", "fixed-probability:2", "pick-one:"] {
+        for text in
+            ["nobody", "broadcast:2", "error-index:x", "every-nth:0", "fixed-probability:2", "pick-one:"]
+        {
             let error = text.parse::<SchedulerChoice>().unwrap_err().to_string();
             assert!(error.contains(text) && error.contains("relative-error"), "{error}");
         }

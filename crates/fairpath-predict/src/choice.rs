@@ -1,0 +1,199 @@
+//! The list of predictors, each with a name that a command line can take.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use fairpath::vector::Vec2;
+
+use crate::{
+    Adaptive, ConstantAcceleration, ConstantInputAcceleration, ConstantInputPosition, ConstantInputVelocity,
+    ConstantVelocity, Ekb, EkbConfig, Fading, Hm, HybridEkb, HybridOaekb, Is, IsConfig, Known, Linear,
+    Missing, Oaekb, Objective, Predictor, Ridge, Step, Tdm,
+};
+
+/// A predictor by name. [`Display`](fmt::Display) and [`FromStr`] use the same names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "`explanation` says what each does")]
+pub enum PredictorChoice {
+    Line,
+    Tdm,
+    Is,
+    Hm,
+    Ekb,
+    Oaekb,
+    HybridEkb,
+    HybridOaekb,
+    ConstantVelocity,
+    ConstantAcceleration,
+    ConstantInputPosition,
+    ConstantInputVelocity,
+    ConstantInputAcceleration,
+    FadingFast,
+    FadingSlow,
+    Ridge,
+    Adaptive,
+    AdaptiveHits,
+}
+
+/// Shi 2014's hit radius in pixels of the game Ethereal.
+const HIT_RADIUS_PX: f64 = 45.0;
+
+impl PredictorChoice {
+    /// Every predictor. The straight line comes first: the others are compared with it.
+    pub const ALL: [Self; 18] = [
+        Self::Line,
+        Self::Tdm,
+        Self::Is,
+        Self::Hm,
+        Self::Ekb,
+        Self::Oaekb,
+        Self::HybridEkb,
+        Self::HybridOaekb,
+        Self::ConstantVelocity,
+        Self::ConstantAcceleration,
+        Self::ConstantInputPosition,
+        Self::ConstantInputVelocity,
+        Self::ConstantInputAcceleration,
+        Self::FadingFast,
+        Self::FadingSlow,
+        Self::Ridge,
+        Self::Adaptive,
+        Self::AdaptiveHits,
+    ];
+
+    /// The predictor's name: lower case, words joined by hyphens.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Line => "line",
+            Self::Tdm => "tdm",
+            Self::Is => "is",
+            Self::Hm => "hm",
+            Self::Ekb => "ekb",
+            Self::Oaekb => "oaekb",
+            Self::HybridEkb => "hybrid-ekb",
+            Self::HybridOaekb => "hybrid-oaekb",
+            Self::ConstantVelocity => "constant-velocity",
+            Self::ConstantAcceleration => "constant-acceleration",
+            Self::ConstantInputPosition => "constant-input-position",
+            Self::ConstantInputVelocity => "constant-input-velocity",
+            Self::ConstantInputAcceleration => "constant-input-acceleration",
+            Self::FadingFast => "fading-0.3",
+            Self::FadingSlow => "fading-1",
+            Self::Ridge => "ridge",
+            Self::Adaptive => "adaptive",
+            Self::AdaptiveHits => "adaptive-hits",
+        }
+    }
+
+    /// What the predictor does, in one line for people.
+    pub const fn explanation(self) -> &'static str {
+        match self {
+            Self::Line => "keeps the velocity",
+            Self::Tdm => "keeps the acceleration",
+            Self::Is => "is drawn to some players and flees others",
+            Self::Hm => "keeps the acceleration for 300 ms, then does as `is`",
+            Self::Ekb => "follows friends and fights as strength allows",
+            Self::Oaekb => "as `ekb`, around walls",
+            Self::HybridEkb => "as `ekb`, but as `tdm` on a straight course",
+            Self::HybridOaekb => "as `oaekb`, but as `tdm` on a straight course",
+            Self::ConstantVelocity => "keeps the velocity, as an input scheme",
+            Self::ConstantAcceleration => "keeps the acceleration, as an input scheme",
+            Self::ConstantInputPosition => "keeps what the player presses and runs the game",
+            Self::ConstantInputVelocity => "keeps how what the player presses changes, and runs the game",
+            Self::ConstantInputAcceleration => "keeps how that change changes, and runs the game",
+            Self::FadingFast => "a velocity that fades in 0.3 s",
+            Self::FadingSlow => "a velocity that fades in 1 s",
+            Self::Ridge => "linear regression on the last second, learned during the match",
+            Self::Adaptive => "learns which guess fits which player, for the least mean error",
+            Self::AdaptiveHits => "learns which guess fits which player, for the most hits",
+        }
+    }
+
+    /// Builds the predictor, which has learned nothing yet.
+    ///
+    /// `top_speed` is the players' top speed in the data's unit of length per second; it scales all
+    /// lengths that Shi 2014 gives in pixels. `game` is the game's own step function. Predictors
+    /// that run the game answer [`Missing::Input`] without it.
+    pub fn build(self, top_speed: f64, game: Option<Arc<dyn Step + Sync>>) -> Box<dyn Predictor> {
+        let scale = top_speed / EkbConfig::default().top_speed;
+        let ekb = EkbConfig::default().for_top_speed(top_speed);
+        let interests = IsConfig::default().scaled(scale);
+        match self {
+            Self::Line => Box::new(Linear),
+            Self::Tdm => Box::new(Tdm),
+            Self::Is => Box::new(Is::new(interests)),
+            Self::Hm => Box::new(Hm::new(interests, Hm::TDM_TICKS)),
+            Self::Ekb => Box::new(Ekb::new(ekb)),
+            Self::Oaekb => Box::new(Oaekb::new(ekb)),
+            Self::HybridEkb => Box::new(HybridEkb::new(ekb)),
+            Self::HybridOaekb => Box::new(HybridOaekb::new(ekb)),
+            Self::ConstantVelocity => Box::new(ConstantVelocity),
+            Self::ConstantAcceleration => Box::new(ConstantAcceleration),
+            Self::ConstantInputPosition => running(game, ConstantInputPosition::new),
+            Self::ConstantInputVelocity => running(game, ConstantInputVelocity::new),
+            Self::ConstantInputAcceleration => running(game, ConstantInputAcceleration::new),
+            Self::FadingFast => Box::new(Fading::new(0.3)),
+            Self::FadingSlow => Box::new(Fading::new(1.0)),
+            Self::Ridge => Box::new(Ridge::default()),
+            Self::Adaptive => Box::new(Adaptive::new(top_speed, Objective::Mean)),
+            Self::AdaptiveHits => {
+                Box::new(Adaptive::new(top_speed, Objective::Hits { radius: HIT_RADIUS_PX * scale }))
+            }
+        }
+    }
+}
+
+/// A predictor that runs the game, or one that reports that the game is missing.
+fn running<P: Predictor + 'static>(
+    game: Option<Arc<dyn Step + Sync>>,
+    new: impl FnOnce(Arc<dyn Step + Sync>) -> P,
+) -> Box<dyn Predictor> {
+    match game {
+        Some(game) => Box::new(new(game)),
+        None => Box::new(WithoutGame),
+    }
+}
+
+#[derive(Debug)]
+struct WithoutGame;
+
+impl Predictor for WithoutGame {
+    fn name(&self) -> &str {
+        "without game"
+    }
+
+    fn predict(&mut self, _: usize, _: &Known<'_>, _: &[u32], _: &mut [Vec2]) -> Result<(), Missing> {
+        Err(Missing::Input)
+    }
+}
+
+impl fmt::Display for PredictorChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for PredictorChoice {
+    type Err = UnknownPredictor;
+
+    /// Parses a name in upper or lower case.
+    fn from_str(text: &str) -> Result<Self, UnknownPredictor> {
+        let found = Self::ALL.into_iter().find(|choice| choice.name().eq_ignore_ascii_case(text.trim()));
+        found.ok_or_else(|| UnknownPredictor(text.into()))
+    }
+}
+
+/// A name that is not in the list of predictors. The text lists the names there are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownPredictor(pub String);
+
+impl std::error::Error for UnknownPredictor {}
+
+impl fmt::Display for UnknownPredictor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown: String = self.0.chars().filter(|c| !c.is_control()).take(60).collect();
+        let names = PredictorChoice::ALL.map(PredictorChoice::name).join(", ");
+        write!(f, "no predictor is called {shown:?}; choose one of {names}")
+    }
+}
