@@ -7,12 +7,13 @@ use clap::Args;
 use fairpath::time::Span;
 use fairpath_experiments::experiment::Settings;
 use fairpath_experiments::fairness::exploration::Exploration;
-use fairpath_experiments::fairness::{Contender, Jitter, Model, Receiver, Trial};
+use fairpath_experiments::fairness::{Jitter, LabScheduler, Model, Receiver, Trial};
 use fairpath_experiments::files::open_rtt_trace;
 
 use crate::BadInput;
-use crate::lab::{self, Told, delay};
+use crate::lab::{self, Output, delay};
 use crate::motion::MotionOptions;
+use crate::options::{ModelChoice, NamedList, scheduler_help, schedulers};
 use crate::print::quoted;
 
 /// Play schedulers against each other: who is told of a DR vector, and is that fair?
@@ -42,18 +43,24 @@ pub(crate) struct Fairness {
     /// Jitter is normal, with --jitter as its standard deviation
     #[arg(long)]
     normal: bool,
-    /// Who plays: all, or names
-    #[arg(long, value_name = "NAME,…", default_value = "all")]
-    schedulers: String,
+    /// The schedulers to compare: all, or names
+    #[arg(
+        long,
+        value_name = "NAME,…",
+        default_value = "all",
+        value_parser = schedulers,
+        long_help = scheduler_help("The schedulers to compare: all, or names separated by commas")
+    )]
+    schedulers: NamedList<LabScheduler>,
     /// DR vectors per trigger [default: a third of the receivers]
     #[arg(long, value_name = "B", allow_hyphen_values = true)]
     budget: Option<String>,
     /// How far receivers may be off before a DR vector is cut, in units of length
     #[arg(long, value_name = "E", default_value = "0.3", allow_hyphen_values = true)]
     threshold: String,
-    /// What DR vectors predict with: linear or circular
-    #[arg(long, default_value = "linear")]
-    model: String,
+    /// What DR vectors extrapolate with
+    #[arg(long, value_enum, default_value_t = ModelChoice::Linear)]
+    model: ModelChoice,
     /// Every random choice follows from it
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -62,7 +69,7 @@ pub(crate) struct Fairness {
     #[arg(long, value_name = "K", allow_hyphen_values = true)]
     seeds: Option<String>,
     #[command(flatten)]
-    told: Told,
+    output: Output,
 }
 
 const EXAMPLES: &str = "\
@@ -104,16 +111,19 @@ const SEEDS_MAX: u64 = 1000;
 impl Fairness {
     pub(crate) fn execute(self) -> Result<ExitCode, BadInput> {
         let exploration = Exploration {
-            contenders: contenders(&self.schedulers)?,
+            schedulers: self.schedulers.chosen.clone(),
             receivers: self.receivers()?,
             budget: self.budget.as_deref().map(budget).transpose()?,
             threshold: threshold(&self.threshold)?,
-            model: model(&self.model)?,
+            model: match self.model {
+                ModelChoice::Linear => Model::Linear,
+                ModelChoice::Circular => Model::Circular,
+            },
             games: self.seeds()?,
         };
         let settings = Settings { seed: self.seed, motion: self.motion.open()?, ..Settings::default() };
-        let out = self.told.out_or(Path::new("fairpath-out").join("fairness"));
-        lab::run_one(&exploration, &settings, &self.command_line(), &out, &self.told)?;
+        let out = self.output.out_or(Path::new("fairpath-out").join("fairness"));
+        lab::run_one(&exploration, &settings, &self.command_line(), &out, &self.output)?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -146,12 +156,12 @@ impl Fairness {
             let files: Vec<_> = self.rtt.iter().map(|path| path.to_string_lossy()).collect();
             add("--rtt", &files.join(","));
         }
-        add("--schedulers", &self.schedulers);
+        add("--schedulers", &self.schedulers.text);
         if let Some(budget) = &self.budget {
             add("--budget", budget);
         }
         add("--threshold", &self.threshold);
-        add("--model", &self.model);
+        add("--model", self.model.name());
         if let Some(seeds) = &self.seeds {
             add("--seeds", seeds);
         }
@@ -162,13 +172,6 @@ impl Fairness {
         }
         line
     }
-}
-
-fn contenders(text: &str) -> Result<Vec<Contender>, BadInput> {
-    if text.trim().eq_ignore_ascii_case("all") {
-        return Ok(Contender::MAIN.to_vec());
-    }
-    text.split(',').map(|name| Contender::by_name(name.trim()).map_err(BadInput::from)).collect()
 }
 
 /// `800,500,200`, or `32:20-400`: spaced evenly, or drawn if there is a seed to draw with.
@@ -222,11 +225,4 @@ fn threshold(text: &str) -> Result<f64, BadInput> {
     let given = text.trim().parse::<f64>().ok().filter(|threshold| threshold.is_finite() && *threshold > 0.0);
     let fix = format!("give a length above 0, such as {}", Trial::THRESHOLD);
     given.ok_or_else(|| BadInput::of("--threshold", text, &fix))
-}
-
-fn model(text: &str) -> Result<Model, BadInput> {
-    [Model::Linear, Model::Circular]
-        .into_iter()
-        .find(|model| model.name().eq_ignore_ascii_case(text.trim()))
-        .ok_or_else(|| BadInput::of("--model", text, "give linear or circular"))
 }

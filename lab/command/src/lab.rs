@@ -3,24 +3,26 @@
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::OnceLock;
 use std::time::Duration;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use fairpath::time::Span;
-use fairpath_experiments::experiment::{Experiment, Progress, Settings, Silent};
-use fairpath_experiments::experiments::{X9, X15};
+use fairpath_experiments::experiment::{Experiment, ExperimentGroup, Progress, RunOption, Settings};
 use fairpath_experiments::index::{self, Entry};
 use fairpath_experiments::record::TanksMatch;
 use fairpath_experiments::run::RunError;
 use fairpath_experiments::{experiments, run};
+use fairpath_games::GameChoice;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::BadInput;
 use crate::fairness::Fairness;
 use crate::laps::{Laps, open_all};
-use crate::live::stage::Processes;
+use crate::live::End;
 use crate::motion::MotionOptions;
-use crate::online;
+use crate::options::games;
 use crate::prediction::{CountPackets, Eval, Tune};
 use crate::print;
 
@@ -57,35 +59,34 @@ pub(crate) enum Command {
     after_long_help = LONG_HELP
 )]
 pub(crate) struct Run {
-    /// Which one: see `fairpath lab list`; or all of them
+    /// The experiment's name or alias, or all
+    #[arg(value_name = "EXPERIMENT", value_parser = experiment_names())]
     experiment: String,
     /// Every random choice follows from it
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     #[command(flatten)]
     motion: MotionOptions,
-    /// One-way delays to try, in ms, instead of the experiment's own
+    /// One-way delays in ms, instead of the experiment's own
     #[arg(long, value_name = "MS,…", value_delimiter = ',', value_parser = delay)]
     delays: Option<Vec<Span>>,
     /// Delays vary evenly by up to this many ms to either side
     #[arg(long, value_name = "MS", value_parser = delay)]
     jitter: Option<Span>,
-    /// How many tanks drive in the experiments on fairness (X2 to X8, X17, EI, H), instead of their
-    /// own number: the more, the less is chance
+    /// How many tanks drive in the experiments on fairness: the more, the smaller the part of chance
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     tanks: Option<u64>,
-    /// Recorded laps that X15 is to be judged on beside its own: CSV, plain or gzipped
+    /// Recorded laps to judge trend-line on, beside its own: CSV, plain or gzipped
     #[arg(long, value_name = "FILE", num_args = 1..)]
     laps: Vec<PathBuf>,
-    /// How long X9 plays, in real time [default: 130]
+    /// How long live-objects plays, in seconds of real time [default: 130]
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u32).range(15..=3600))]
     seconds: Option<u32>,
-    /// Over real sockets through a middleman, in real time, instead of in virtual time: X13, X14
-    /// and X16
+    /// Run over real sockets and a middleman in real time, instead of in virtual time
     #[arg(long)]
     live: bool,
     #[command(flatten)]
-    told: Told,
+    output: Output,
     /// Exit with 1 if a claim does not hold
     #[arg(long)]
     strict: bool,
@@ -93,9 +94,8 @@ pub(crate) struct Run {
 
 /// Where results go.
 #[derive(Args)]
-pub(crate) struct Told {
-    /// Directory for results.json, plots and report.html [default: fairpath-out/ and the
-    /// experiment]
+pub(crate) struct Output {
+    /// Directory for results.json, plots and report.html [default: fairpath-out/NAME]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print results.json to stdout instead of the tables
@@ -103,7 +103,7 @@ pub(crate) struct Told {
     json: bool,
 }
 
-impl Told {
+impl Output {
     pub(crate) fn out_or(&self, usual: PathBuf) -> PathBuf {
         self.out.clone().unwrap_or(usual)
     }
@@ -120,9 +120,10 @@ impl Told {
         (NAME.metadata.csv; Parquet has it inside).\n\n\
         Exit code: 0 done, 2 bad input.")]
 pub(crate) struct Record {
-    /// Which game; so far: tanks
-    game: String,
-    /// Map, bots and dice follow from it
+    /// The game
+    #[arg(value_parser = games(&GameChoice::ALL))]
+    game: GameChoice,
+    /// Map, bots and random numbers follow from it
     #[arg(long, value_name = "N", default_value_t = TanksMatch::default().seed)]
     seed: u64,
     /// How long the match lasts
@@ -171,7 +172,7 @@ pub(crate) fn execute(command: Command) -> Result<ExitCode, BadInput> {
         Command::Tune(tune) => tune.execute(),
         Command::Laps(laps) => laps.execute(),
         Command::List => {
-            print::to_stdout(&print::list(experiments::all()))?;
+            print::to_stdout(&print::list(&ExperimentGroup::ALL))?;
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -182,61 +183,66 @@ const ALL: &str = "all";
 
 impl Run {
     fn execute(self) -> Result<ExitCode, BadInput> {
-        if !self.laps.is_empty() && !self.experiment.eq_ignore_ascii_case("X15") {
-            return Err("only X15 takes --laps: run it, or leave them out".into());
-        }
-        if self.seconds.is_some() && !self.experiment.eq_ignore_ascii_case("X9") {
-            return Err("only X9 takes --seconds: run it, or leave them out".into());
-        }
         let settings = Settings {
             seed: self.seed,
             motion: self.motion.open()?,
             delays: self.delays.clone(),
             jitter: self.jitter,
             tanks: self.tanks,
+            laps: open_all(&self.laps)?,
+            length: self.seconds.map(|seconds| Span::from_secs(seconds.into())),
+            executable: None,
         };
-        let any_refuted = if self.live {
-            let experiment = online::trials::find(&self.experiment)
-                .ok_or_else(|| BadInput::of("--live", &self.experiment, "choose one of X13, X14, X16"))?;
-            let usual = Path::new("fairpath-out").join(format!("{}-live", experiment.id()));
-            let command = format!("{} --live", self.command_line(experiment.id()));
-            run_one(experiment, &settings, &command, &self.told.out_or(usual), &self.told)?
-        } else if self.experiment.eq_ignore_ascii_case(ALL) {
-            self.run_all(&settings)?
-        } else {
-            let recordings = open_all(&self.laps)?;
-            let with_laps = X15 { recordings: &recordings };
-            let experiment = if self.laps.is_empty() { find(&self.experiment)? } else { &with_laps };
-            let live = X9 { stage: &Processes, length: self.seconds.map_or(X9::LENGTH, seconds) };
-            let experiment = if experiment.id() == live.id() { &live } else { experiment };
-            let out = self.told.out_or(Path::new("fairpath-out").join(experiment.id()));
-            run_one(experiment, &settings, &self.command_line(experiment.id()), &out, &self.told)?
+        let any_refuted = match experiments::find(&self.experiment) {
+            None => self.run_all(&settings)?,
+            Some(experiment) => self.run_single(experiment, settings)?,
         };
         Ok(if self.strict && any_refuted { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 
-    /// Runs every experiment into a folder of its own, and says whether a claim did not hold. One
-    /// that cannot work with these settings is passed over, with its reason.
+    fn run_single(&self, experiment: &dyn Experiment, settings: Settings) -> Result<bool, BadInput> {
+        let declaration = experiment.declaration();
+        let name = declaration.name;
+        let settings = Settings { executable: Some(std::env::current_exe()?), ..settings };
+        let Some(live) = declaration.live.filter(|_| self.live) else {
+            if self.live {
+                declaration.check_option(RunOption::Live)?;
+            }
+            let out = self.output.out_or(Path::new("fairpath-out").join(name));
+            return run_one(experiment, &settings, &self.command_line(name), &out, &self.output);
+        };
+        let out = self.output.out_or(Path::new("fairpath-out").join(format!("{name}-live")));
+        run_one(live, &settings, &format!("{} --live", self.command_line(name)), &out, &self.output)
+    }
+
+    /// Runs every experiment into a folder of its own, and returns whether a claim did not hold. An
+    /// experiment that cannot work with these settings is not run; its entry says why.
     fn run_all(&self, settings: &Settings) -> Result<bool, BadInput> {
-        let out = self.told.out_or("fairpath-out".into());
+        if self.live {
+            let named = experiments::taking(RunOption::Live).join(", ");
+            return Err(format!("--live takes one experiment at a time; run one of {named}").into());
+        }
+        let out = self.output.out_or("fairpath-out".into());
         let mut entries = Vec::new();
         for experiment in experiments::all() {
-            let command = self.command_line(experiment.id());
-            let into = out.join(experiment.id());
-            let entry = match with_bar(experiment.id(), |progress| {
-                run::run(*experiment, settings, &command, &into, progress)
-            }) {
-                Ok(finished) => Entry::Finished(Box::new(finished.results)),
-                Err(RunError::CannotRun(reason)) => Entry::passed_over(*experiment, &reason),
-                Err(error) => return Err(error.into()),
-            };
-            if !self.told.json {
+            let declaration = experiment.declaration();
+            let command = self.command_line(declaration.name);
+            let into = out.join(declaration.name);
+            let settings = settings.clone().limited_to(declaration);
+            let entry =
+                match run::run(*experiment, &settings, &command, &into, &ProgressLine::new(declaration.name))
+                {
+                    Ok(finished) => Entry::Finished(Box::new(finished.results)),
+                    Err(RunError::CannotRun(reason)) => Entry::passed_over(*experiment, &reason),
+                    Err(error) => return Err(error.into()),
+                };
+            if !self.output.json {
                 print::to_stdout(&print::entry(&entry))?;
             }
             entries.push(entry);
         }
         let page = index::write(&entries, &self.command_line(ALL), &out)?;
-        if self.told.json {
+        if self.output.json {
             print::to_stdout(&index::to_json(&entries))?;
         } else {
             print::to_stdout(&format!("\nindex: {}\n", page.display()))?;
@@ -270,28 +276,29 @@ impl Run {
 
 impl Record {
     fn execute(self) -> Result<ExitCode, BadInput> {
-        if self.game != "tanks" {
-            return Err(format!("there is no game {:?}: choose one of tanks", self.game).into());
+        if self.game != GameChoice::Tanks {
+            return Err(format!("{} cannot be recorded yet; record tanks", self.game).into());
         }
         let Self { seed, seconds: secs, players, boxes, .. } = self;
         let recorded = TanksMatch { seed, secs, players, boxes };
-        let written = with_bar("tanks", |progress| recorded.record(&self.out, progress))?;
+        let written = recorded.record(&self.out, &ProgressLine::new("tanks"))?;
         print::to_stdout(&print::recorded(&written))?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Runs an experiment, prints what was found, and says whether a claim did not hold.
+/// Runs an experiment, prints its results, and returns whether a claim did not hold.
 pub(crate) fn run_one(
     experiment: &dyn Experiment,
     settings: &Settings,
     command: &str,
     out: &Path,
-    told: &Told,
+    output: &Output,
 ) -> Result<bool, BadInput> {
-    let finished =
-        with_bar(experiment.id(), |progress| run::run(experiment, settings, command, out, progress))?;
-    if told.json {
+    let progress = ProgressLine::new(experiment.declaration().name);
+    let finished = run::run(experiment, settings, command, out, &progress)?;
+    drop(progress);
+    if output.json {
         print::to_stdout(&finished.results.to_json())?;
     } else {
         print::to_stdout(&print::results(&finished))?;
@@ -299,27 +306,14 @@ pub(crate) fn run_one(
     Ok(finished.results.any_refuted())
 }
 
-/// Shows how far some work is, where somebody watches.
-fn with_bar<T>(id: &'static str, work: impl FnOnce(&dyn Progress) -> T) -> T {
-    match Bar::new(id) {
-        Some(bar) => work(&bar),
-        None => work(&Silent),
-    }
+/// Parses `all`, or the name or alias of an experiment.
+fn experiment_names() -> impl TypedValueParser<Value = String> {
+    let declarations = experiments::all().iter().map(|experiment| experiment.declaration());
+    let named = declarations.map(|it| PossibleValue::new(it.name).alias(it.alias).help(it.title));
+    PossibleValuesParser::new([PossibleValue::new(ALL).help("Every experiment")].into_iter().chain(named))
 }
 
-fn find(id: &str) -> Result<&'static dyn Experiment, BadInput> {
-    experiments::find(id).ok_or_else(|| {
-        let known: Vec<&str> = experiments::all().iter().map(|experiment| experiment.id()).collect();
-        BadInput::from(format!("there is no experiment {id:?}: choose one of {}", known.join(", ")))
-    })
-}
-
-fn seconds(seconds: u32) -> Span {
-    Span::from_secs(seconds.into())
-}
-
-/// The longest delay that can be asked for. A minute: to the Moon and back 20 times; more is a slip
-/// of the unit.
+/// The longest delay: a minute. More is a mistake in the unit.
 const DELAY_MS_MAX: f64 = 60_000.0;
 
 pub(crate) fn delay(text: &str) -> Result<Span, String> {
@@ -329,40 +323,51 @@ pub(crate) fn delay(text: &str) -> Result<Span, String> {
     }
 }
 
-/// Progress as a bar on stderr. There is none where nobody watches: nothing is to be mixed into a
-/// log.
-struct Bar {
-    id: &'static str,
-    bar: ProgressBar,
+/// Progress as a bar on stderr, if stderr is a terminal; and Ctrl-C for experiments that ask.
+struct ProgressLine {
+    name: &'static str,
+    bar: Option<ProgressBar>,
+    /// Begun when an experiment first asks: until then Ctrl-C ends the process at once.
+    end: OnceLock<Option<End>>,
 }
 
-impl Bar {
-    fn new(id: &'static str) -> Option<Self> {
-        if !std::io::stderr().is_terminal() {
-            return None;
-        }
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-        let style = ProgressStyle::with_template("{msg:<24} {bar:32} {pos}/{len}  {eta} left");
-        bar.set_style(style.expect("the template is ours"));
-        bar.enable_steady_tick(Duration::from_millis(200));
-        Some(Self { id, bar })
+impl ProgressLine {
+    fn new(name: &'static str) -> Self {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+            let style = ProgressStyle::with_template("{msg:<32} {bar:32} {pos}/{len}  {eta} left");
+            bar.set_style(style.expect("the template is a constant"));
+            bar.enable_steady_tick(Duration::from_millis(200));
+            bar
+        });
+        Self { name, bar, end: OnceLock::new() }
     }
 }
 
-impl Progress for Bar {
+impl Progress for ProgressLine {
     fn begin(&self, what: &str, steps: u64) {
-        self.bar.reset();
-        self.bar.set_message(format!("{}: {what}", self.id));
-        self.bar.set_length(steps);
+        if let Some(bar) = &self.bar {
+            bar.reset();
+            bar.set_message(format!("{}: {what}", self.name));
+            bar.set_length(steps);
+        }
     }
 
     fn step(&self) {
-        self.bar.inc(1);
+        if let Some(bar) = &self.bar {
+            bar.inc(1);
+        }
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.end.get_or_init(|| End::new(None).ok()).as_ref().is_some_and(End::is_here)
     }
 }
 
-impl Drop for Bar {
+impl Drop for ProgressLine {
     fn drop(&mut self) {
-        self.bar.finish_and_clear();
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
     }
 }

@@ -8,7 +8,7 @@ use fairpath_experiments::experiment::Settings;
 use fairpath_experiments::laps::{HORIZONS_MS, LapFile, LapTrial, open_laps};
 
 use crate::BadInput;
-use crate::lab::{self, Told};
+use crate::lab::{self, Output};
 use crate::print::all_quoted;
 
 /// Predict recorded laps, each by a line that the others have worn into the track
@@ -34,7 +34,7 @@ pub(crate) struct Laps {
     #[arg(long, value_name = "HZ", allow_hyphen_values = true)]
     rate: Option<String>,
     #[command(flatten)]
-    told: Told,
+    output: Output,
 }
 
 impl Laps {
@@ -44,8 +44,8 @@ impl Laps {
             horizons_ms: self.horizons.as_deref().map_or_else(|| Ok(HORIZONS_MS.to_vec()), horizons)?,
             rate_max: self.rate.as_deref().map(rate).transpose()?,
         };
-        let out = self.told.out_or(Path::new("fairpath-out").join("laps"));
-        lab::run_one(&trial, &Settings::default(), &self.command_line(), &out, &self.told)?;
+        let out = self.output.out_or(Path::new("fairpath-out").join("laps"));
+        lab::run_one(&trial, &Settings::default(), &self.command_line(), &out, &self.output)?;
         Ok(ExitCode::SUCCESS)
     }
 

@@ -19,7 +19,7 @@ mod laps;
 mod live;
 mod middleman;
 mod motion;
-mod online;
+mod options;
 mod play;
 mod prediction;
 mod print;

@@ -10,7 +10,8 @@ use fairpath_experiments::prediction::{
 };
 
 use crate::BadInput;
-use crate::lab::{self, Told};
+use crate::lab::{self, Output};
+use crate::options::{NamedList, predictor_help, predictors};
 use crate::print::quoted;
 
 /// Score predictors on recordings: where will they be in 0.3 to 2.1 s?
@@ -31,9 +32,15 @@ pub(crate) struct Eval {
     /// Recordings to score on
     #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
     trace: Vec<PathBuf>,
-    /// Who predicts: all, or names
-    #[arg(long, value_name = "NAME,…", default_value = "all")]
-    predictors: String,
+    /// The predictors to score: all, or names
+    #[arg(
+        long,
+        value_name = "NAME,…",
+        default_value = "all",
+        value_parser = predictors,
+        long_help = predictor_help("The predictors to score: all, or names separated by commas")
+    )]
+    predictors: NamedList<Candidate>,
     /// How far ahead, in ms [default: 300,600,…,2100]
     #[arg(long, value_name = "MS,…", allow_hyphen_values = true)]
     horizons: Option<String>,
@@ -55,7 +62,7 @@ pub(crate) struct Eval {
     #[arg(long, conflicts_with_all = ["predictors", "picture"])]
     claims: bool,
     #[command(flatten)]
-    told: Told,
+    output: Output,
 }
 
 /// Count the packets that keep receivers within a threshold, beside the fewest there could be
@@ -72,7 +79,7 @@ pub(crate) struct CountPackets {
     #[arg(long, value_name = "G", allow_hyphen_values = true)]
     threshold: Option<String>,
     #[command(flatten)]
-    told: Told,
+    output: Output,
 }
 
 /// Choose the adaptive predictor's numbers, leaving each recording out in turn
@@ -87,12 +94,12 @@ pub(crate) struct Tune {
     #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
     trace: Vec<PathBuf>,
     #[command(flatten)]
-    told: Told,
+    output: Output,
 }
 
 impl Eval {
     pub(crate) fn execute(self) -> Result<ExitCode, BadInput> {
-        let candidates = Candidate::by_names(&self.predictors)?;
+        let candidates = self.predictors.chosen.clone();
         let horizons_ms = self.horizons.as_deref().map_or_else(|| Ok(HORIZONS_MS.to_vec()), horizons)?;
         let hit_radius = self.hit_radius.as_deref().map(|text| length("--hit-radius", text)).transpose()?;
         let threshold = self.threshold.as_deref().map(|text| length("--threshold", text)).transpose()?;
@@ -100,12 +107,12 @@ impl Eval {
         let evaluation =
             Evaluation { watched, candidates, horizons_ms, hit_radius, threshold, pictures: self.picture };
         let command = self.command_line();
-        let out = |name: &str| self.told.out_or(Path::new("fairpath-out").join(name));
+        let out = |name: &str| self.output.out_or(Path::new("fairpath-out").join(name));
         if self.claims {
             let claims = AdaptiveClaims { evaluation };
-            lab::run_one(&claims, &Settings::default(), &command, &out("claims"), &self.told)?;
+            lab::run_one(&claims, &Settings::default(), &command, &out("claims"), &self.output)?;
         } else {
-            lab::run_one(&evaluation, &Settings::default(), &command, &out("eval"), &self.told)?;
+            lab::run_one(&evaluation, &Settings::default(), &command, &out("eval"), &self.output)?;
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -115,7 +122,7 @@ impl Eval {
         let mut line = format!("fairpath lab eval --trace {}", traces(&self.trace));
         let mut add = |option: &str, value: &str| line += &format!(" {option} {}", quoted(value));
         if !self.claims {
-            add("--predictors", &self.predictors);
+            add("--predictors", &self.predictors.text);
         }
         let options = [
             ("--horizons", &self.horizons),
@@ -144,8 +151,8 @@ impl CountPackets {
     pub(crate) fn execute(self) -> Result<ExitCode, BadInput> {
         let threshold = self.threshold.as_deref().map(|text| length("--threshold", text)).transpose()?;
         let packets = Packets { watched: open_all(&self.trace, None)?, threshold };
-        let out = self.told.out_or(Path::new("fairpath-out").join("packets"));
-        lab::run_one(&packets, &Settings::default(), &self.command_line(), &out, &self.told)?;
+        let out = self.output.out_or(Path::new("fairpath-out").join("packets"));
+        lab::run_one(&packets, &Settings::default(), &self.command_line(), &out, &self.output)?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -160,8 +167,8 @@ impl Tune {
     pub(crate) fn execute(self) -> Result<ExitCode, BadInput> {
         let tuning = Tuning { watched: open_all(&self.trace, None)? };
         let command = format!("fairpath lab tune --trace {}", traces(&self.trace));
-        let out = self.told.out_or(Path::new("fairpath-out").join("tune"));
-        lab::run_one(&tuning, &Settings::default(), &command, &out, &self.told)?;
+        let out = self.output.out_or(Path::new("fairpath-out").join("tune"));
+        lab::run_one(&tuning, &Settings::default(), &command, &out, &self.output)?;
         Ok(ExitCode::SUCCESS)
     }
 }

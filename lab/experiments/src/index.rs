@@ -24,8 +24,10 @@ pub enum Entry {
     Finished(Box<Results>),
     /// It cannot work with these settings.
     PassedOver {
-        /// Its id.
+        /// Its alias.
         experiment: &'static str,
+        /// Its name.
+        name: &'static str,
         /// What it is about.
         title: &'static str,
         /// Why, in one line.
@@ -38,8 +40,9 @@ impl Entry {
     /// An experiment that cannot work with these settings.
     pub fn passed_over(experiment: &dyn Experiment, reason: &CannotRun) -> Self {
         Self::PassedOver {
-            experiment: experiment.id(),
-            title: experiment.title(),
+            experiment: experiment.declaration().alias,
+            name: experiment.declaration().name,
+            title: experiment.declaration().title,
             reason: reason.to_string(),
         }
     }
@@ -52,16 +55,16 @@ impl Entry {
     fn row(&self) -> String {
         match self {
             Self::Finished(results) => {
-                let id = escaped(results.experiment);
+                let name = escaped(results.name);
                 format!(
-                    "<tr><td><a href=\"{id}/{REPORT_FILE}\">{id}</a></td><td>{}</td><td>{}</td></tr>\n",
+                    "<tr><td><a href=\"{name}/{REPORT_FILE}\">{name}</a></td><td>{}</td><td>{}</td></tr>\n",
                     escaped(results.title),
                     tally(results)
                 )
             }
-            Self::PassedOver { experiment, title, reason } => format!(
-                "<tr><td>{}</td><td>{}</td><td>passed over: {}</td></tr>\n",
-                escaped(experiment),
+            Self::PassedOver { name, title, reason, .. } => format!(
+                "<tr><td>{}</td><td>{}</td><td>not run: {}</td></tr>\n",
+                escaped(name),
                 escaped(title),
                 escaped(reason)
             ),

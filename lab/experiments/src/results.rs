@@ -5,7 +5,8 @@
 //! | field | meaning |
 //! | --- | --- |
 //! | `schema` | 1; grows when a field changes its meaning. New fields may come without that |
-//! | `experiment` | its id, such as `X1` |
+//! | `experiment` | its alias, such as `X1`: the ids of its claims begin with it |
+//! | `name` | its name, such as `placement` |
 //! | `title`, `source` | what it is about, and where its claims come from |
 //! | `seed` | every random choice follows from it |
 //! | `version` | of fairpath |
@@ -37,8 +38,10 @@ pub const SCHEMA: u32 = 1;
 pub struct Results {
     /// [`SCHEMA`].
     pub schema: u32,
-    /// The experiment's id.
+    /// The experiment's alias, which its claims' ids begin with.
     pub experiment: &'static str,
+    /// The experiment's name.
+    pub name: &'static str,
     /// What it is about.
     pub title: &'static str,
     /// Where its claims come from.
@@ -86,11 +89,13 @@ pub struct MotionSummary {
 impl Results {
     /// Puts an outcome and its circumstances together.
     pub fn new(experiment: &dyn Experiment, settings: &Settings, command: &str, outcome: &Outcome) -> Self {
+        let declaration = experiment.declaration();
         Self {
             schema: SCHEMA,
-            experiment: experiment.id(),
-            title: experiment.title(),
-            source: experiment.source(),
+            experiment: declaration.alias,
+            name: declaration.name,
+            title: declaration.title,
+            source: declaration.source,
             seed: settings.seed,
             version: env!("CARGO_PKG_VERSION"),
             command: command.into(),

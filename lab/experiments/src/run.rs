@@ -46,6 +46,7 @@ pub fn run(
     out: &Path,
     progress: &dyn Progress,
 ) -> Result<Finished, RunError> {
+    experiment.declaration().check(settings)?;
     check_writable(out)?;
     let outcome = experiment.run(settings, progress)?;
     let results = Results::new(experiment, settings, command, &outcome);
@@ -56,7 +57,8 @@ pub fn run(
 /// The report comes last: where it is, everything it speaks of is there too.
 fn output_files(experiment: &dyn Experiment, results: &Results, outcome: &Outcome) -> Vec<OutputFile> {
     let drawings: Vec<String> = outcome.figures.iter().map(draw).collect();
-    let report = Report { experiment, results, outcome, drawings: &drawings }.to_html();
+    let declaration = experiment.declaration();
+    let report = Report { declaration, results, outcome, drawings: &drawings }.to_html();
     let figures = outcome.figures.iter().zip(drawings).map(|(figure, svg)| file(&figure.file_name(), svg));
     let mut files: Vec<OutputFile> = figures.collect();
     files.push(file(RESULTS_FILE, results.to_json()));

@@ -11,8 +11,8 @@ pub(crate) mod lobby;
 mod page;
 pub(crate) mod record;
 pub(crate) mod serve;
+mod serve_game;
 pub(crate) mod servers;
-pub(crate) mod stage;
 
 use std::io::{IsTerminal, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -33,6 +33,7 @@ use fairpath_net::{Fingerprint, Trust};
 use serde_json::{Value, json};
 
 use crate::BadInput;
+use crate::options::ModelChoice;
 
 /// How often everybody acts: once for each tick of the game.
 const FRAME: Duration = Duration::from_micros(16_667);
@@ -43,16 +44,16 @@ struct Telling {
     /// How wrong others may be about a tank before its owner says so, in units; a tank is 6 long
     #[arg(long, value_name = "UNITS", default_value_t = 0.3)]
     threshold: f64,
-    /// What others take a tank to do meanwhile: linear or circular
-    #[arg(long, value_name = "MODEL", default_value = "circular")]
-    model: String,
+    /// How receivers extrapolate a tank between DR vectors
+    #[arg(long, value_enum, default_value_t = ModelChoice::Circular)]
+    model: ModelChoice,
     /// Tell only what is off and what the scheduler wants told: no heartbeats, no promises, and
     /// nobody freezes
     #[arg(long)]
     as_in_the_papers: bool,
 }
 
-/// Longer than anything lasts.
+/// Longer than any run.
 const NEVER: Span = Span::from_secs(1_000_000);
 
 impl Telling {
@@ -60,10 +61,9 @@ impl Telling {
         if !(self.threshold.is_finite() && self.threshold > 0.0) {
             return Err(BadInput::of("--threshold", &self.threshold.to_string(), "give a length above zero"));
         }
-        let model = match self.model.as_str() {
-            "linear" => MotionKind::Linear,
-            "circular" => MotionKind::Circular,
-            other => return Err(BadInput::of("--model", other, "choose linear or circular")),
+        let model = match self.model {
+            ModelChoice::Linear => MotionKind::Linear,
+            ModelChoice::Circular => MotionKind::Circular,
         };
         let class = || {
             if self.as_in_the_papers {
@@ -151,13 +151,13 @@ impl Reporting {
 }
 
 /// The end, by time or by hand.
-struct End {
+pub(crate) struct End {
     at: Option<Instant>,
     is_interrupted: Arc<AtomicBool>,
 }
 
 impl End {
-    fn new(lasting: Option<Span>) -> Result<Self, BadInput> {
+    pub(crate) fn new(lasting: Option<Span>) -> Result<Self, BadInput> {
         let is_interrupted = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&is_interrupted);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -173,7 +173,7 @@ impl End {
         Ok(Self { at, is_interrupted })
     }
 
-    fn is_here(&self) -> bool {
+    pub(crate) fn is_here(&self) -> bool {
         self.is_interrupted.load(Ordering::Relaxed) || self.at.is_some_and(|at| at <= Instant::now())
     }
 }

@@ -6,14 +6,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use fairpath::place::Placement;
 use fairpath::session::{
     Budget, ClientId, CloseReason, Refusal, Server, ServerConfig, ServerEvent, SpeedCheck, TeleportCheck,
 };
 use fairpath::time::{Now, SharedInstant, Span};
 use fairpath::vector::Vec2;
-use fairpath_experiments::fairness::Contender;
+use fairpath_experiments::fairness::LabScheduler;
+use fairpath_games::GameChoice;
 use fairpath_games::online::{At, Crew, Fairness, Hall, TANK};
 use fairpath_net::{
     Clock, Identity, NetServer, NetServerConfig, PeerStatus, Transport, new_epoch, unguessable_random,
@@ -24,19 +25,21 @@ use super::crew::bots;
 use super::journal::{Journal, Recording};
 use super::lobby::{Announcing, Presence};
 use super::page::Page;
+use super::serve_game;
 use super::{
     Pace, Reporting, STATISTICS_HEAD, Screen, Telling, address, statistics_as_cells, statistics_as_json,
 };
-use crate::{BadInput, online, print};
+use crate::options::{games, scheduler_help};
+use crate::{BadInput, print};
 
 /// Run a server: tanks for bots, browsers and `record`, or a game for `play --connect`
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// What to play: tanks, or one of the games for one with a run for each guest (jet-car,
-    /// jet-car-wind, sailing, sailing-shifts)
-    #[arg(long, value_name = "GAME", default_value = "tanks")]
-    game: String,
+    /// The game: tanks for all clients together, or a game for one player, with a run of its own for
+    /// each client
+    #[arg(long, value_name = "GAME", default_value = "tanks", value_parser = games(&SERVED))]
+    game: GameChoice,
     /// Where to listen; port 0 lets the system choose
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7777")]
     listen: String,
@@ -55,18 +58,23 @@ pub(crate) struct Arguments {
     /// The field follows from it; the same for everybody
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Who decides who is told when; an unknown name lists all
-    #[arg(long, value_name = "NAME", default_value = "broadcast")]
-    scheduler: String,
+    /// The scheduler: which receiver is sent what, and when
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "broadcast",
+        long_help = scheduler_help("The scheduler: which receiver is sent what, and when")
+    )]
+    scheduler: LabScheduler,
     /// DR vectors per trigger, for schedulers that have a budget
     #[arg(long, value_name = "N", default_value_t = 1.0)]
     budget: f64,
     /// How many receivers are expected, for schedulers that must know
     #[arg(long, value_name = "N", default_value_t = 3)]
     receivers: usize,
-    /// How updates are placed: local, hop or global
-    #[arg(long, value_name = "WAY", default_value = "global")]
-    placement: String,
+    /// How receivers place DR vectors
+    #[arg(long, value_enum, default_value_t = PlacementChoice::Global)]
+    placement: PlacementChoice,
     /// Bytes a second to each client at most
     #[arg(long, value_name = "N", default_value_t = Budget::default().bytes_per_sec)]
     bytes_per_sec: u32,
@@ -83,6 +91,26 @@ pub(crate) struct Arguments {
     page: Page,
     #[command(flatten)]
     announcing: Announcing,
+}
+
+/// The games that can be served.
+const SERVED: [GameChoice; 5] = [
+    GameChoice::Tanks,
+    GameChoice::JetCar { has_wind: false },
+    GameChoice::JetCar { has_wind: true },
+    GameChoice::Sailing { wind_shifts: false },
+    GameChoice::Sailing { wind_shifts: true },
+];
+
+/// How receivers place DR vectors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum PlacementChoice {
+    /// From the moment a DR vector arrives
+    Local,
+    /// From its arrival less an estimated one-way time
+    Hop,
+    /// From its time stamp on the shared clock
+    Global,
 }
 
 const EXAMPLES: &str = "\
@@ -108,12 +136,12 @@ const SHUTDOWN_WITHIN: Duration = Duration::from_secs(2);
 
 impl Arguments {
     pub(crate) fn execute(self) -> Result<ExitCode, BadInput> {
-        if self.game != "tanks" {
+        if self.game != GameChoice::Tanks {
             return self.execute_online();
         }
         let mut crew = if self.tanks == 0 { None } else { Some(bots(self.tanks, self.seed)?) };
         let mut journal = self.recording.begin("tanks-server", self.seed)?;
-        let notice = self.announcing.notice(&self.game)?;
+        let notice = self.announcing.notice(self.game.name())?;
         let server = self.bind()?;
         let end = self.reporting.end()?;
         eprintln!("listening on {}, fingerprint {}", server.address(), server.fingerprint());
@@ -124,7 +152,7 @@ impl Arguments {
             "address": server.address().to_string(),
             "fingerprint": server.fingerprint().to_string(),
             "threshold": self.telling.threshold,
-            "model": self.telling.model,
+            "model": self.telling.model.name(),
             "seed": self.seed,
         }))?;
         let mut guests = page.is_some().then(|| Guests::new(self.seed));
@@ -155,16 +183,16 @@ impl Arguments {
     /// to them.
     fn execute_online(self) -> Result<ExitCode, BadInput> {
         let end = self.reporting.end()?;
-        let request = online::serve::Request {
+        let options = serve_game::GameServerOptions {
             listen: address("--listen", &self.listen)?,
             identity: self.identity()?,
-            notice: self.announcing.notice(&self.game)?,
+            notice: self.announcing.notice(self.game.name())?,
             seed: self.seed,
             clients_max: self.clients_max,
             is_over: &|| end.is_here(),
             prints_json: self.reporting.json,
         };
-        online::serve::serve(&self.game, request)
+        serve_game::serve(self.game, options)
     }
 
     fn identity(&self) -> Result<Identity, BadInput> {
@@ -180,16 +208,15 @@ impl Arguments {
 
     fn bind(&self) -> Result<NetServer<Vec2>, BadInput> {
         let budget = Budget { bytes_per_sec: self.bytes_per_sec, ..Budget::default() };
-        let placement = match self.placement.as_str() {
-            "local" => Placement::Local,
-            "hop" => Placement::Hop,
-            "global" => Placement::Global,
-            other => return Err(BadInput::of("--placement", other, "choose local, hop or global")),
+        let placement = match self.placement {
+            PlacementChoice::Local => Placement::Local,
+            PlacementChoice::Hop => Placement::Hop,
+            PlacementChoice::Global => Placement::Global,
         };
         if !(self.budget.is_finite() && self.budget > 0.0) || self.receivers == 0 {
             return Err(BadInput("--budget and --receivers must be above zero".into()));
         }
-        let scheduler = Contender::by_name(&self.scheduler)?.build(self.receivers, self.budget);
+        let scheduler = self.scheduler.build(self.receivers, self.budget);
         let config = ServerConfig {
             placement,
             budget,

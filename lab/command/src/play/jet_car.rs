@@ -132,7 +132,7 @@ impl Playable for Player {
 
     fn draw(&self, canvas: &mut Canvas) {
         let scene = self.link.shown();
-        draw_status(canvas, &self.rules, scene, &self.common.lag_in_words(self.link.standing()));
+        draw_status(canvas, &self.rules, scene, &self.common.lag_in_words(self.link.status()));
         draw_field(canvas, &self.rules, scene, self.link.drawn_own().position);
         if scene.is_over(&self.rules) {
             let row = canvas.height() / 2;
@@ -142,7 +142,7 @@ impl Playable for Player {
     }
 
     fn farewell(&self) -> String {
-        let scene = if self.link.standing().is_some() { self.link.shown() } else { self.server.scene() };
+        let scene = if self.link.status().is_some() { self.link.shown() } else { self.server.scene() };
         let Scene { score, lives, .. } = scene;
         let secs = scene.now().as_secs_f64().min(f64::from(self.rules.secs));
         format!("jet car: {score} points and {lives} cars left after {secs:.0} s")

@@ -17,11 +17,11 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand, ValueEnum};
 use fairpath::time::{SharedInstant, Span, TickRate};
+use fairpath_experiments::online::{PlayerStatus, RemoteGame, RemotePlayer};
 use fairpath_games::shared::CONVERGENCE;
 use fairpath_net::{Fingerprint, Trust};
 
 use crate::BadInput;
-use crate::online::remote::{FarEnd, Remote, Standing};
 use canvas::Canvas;
 use fairpath_games::online::Hosted;
 use terminal::{Key, Terminal};
@@ -78,14 +78,14 @@ impl Online {
     fn far_end<H: Hosted + 'static>(
         &self,
         scene: &H::Scene,
-    ) -> Result<Option<Box<dyn FarEnd<H::Rules>>>, BadInput> {
+    ) -> Result<Option<Box<dyn RemoteGame<H::Rules>>>, BadInput> {
         let (Some(connect), Some(pin)) = (&self.connect, &self.pin) else { return Ok(None) };
         let pin: Fingerprint = pin
             .parse()
             .map_err(|error: fairpath_net::NotAFingerprint| BadInput::of("--pin", pin, &error.to_string()))?;
         let server = crate::live::address("--connect", connect)?;
         let trust = Trust::Pinned(vec![pin]);
-        let far = Remote::<H>::connect(server, trust, scene.clone(), CONVERGENCE)?;
+        let far = RemotePlayer::<H>::connect(server, trust, scene.clone(), CONVERGENCE)?;
         Ok(Some(Box::new(far)))
     }
 }
@@ -107,15 +107,15 @@ impl Common {
     }
 
     /// The delay in a few words, for the status line.
-    fn lag_in_words(&self, standing: Option<Standing>) -> String {
+    fn lag_in_words(&self, status: Option<PlayerStatus>) -> String {
         let compensated = if self.compensate == Switch::On { ", compensated" } else { "" };
-        match standing {
+        match status {
             None => format!("lag {} ms{compensated}", self.lag),
-            Some(Standing::Playing(None)) => format!("connected{compensated}"),
-            Some(Standing::Playing(Some(rtt))) => {
+            Some(PlayerStatus::Playing(None)) => format!("connected{compensated}"),
+            Some(PlayerStatus::Playing(Some(rtt))) => {
                 format!("round trip {:.0} ms{compensated}", rtt.as_millis_f64())
             }
-            Some(Standing::Waiting(words) | Standing::Over(words)) => words,
+            Some(PlayerStatus::Waiting(words) | PlayerStatus::Over(words)) => words,
         }
     }
 }

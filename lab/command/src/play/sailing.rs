@@ -233,7 +233,7 @@ impl Playable for Player {
         let Some(view) = View::of(scene, &self.rules, OWN) else { return };
         draw_sea(canvas, &view);
         draw_mini_map(canvas, &view);
-        draw_status(canvas, &view, scene, &self.common.lag_in_words(self.link.standing()));
+        draw_status(canvas, &view, scene, &self.common.lag_in_words(self.link.status()));
         if let Some(tick) = view.own.finished_at {
             let secs = tick as f64 * TICK_RATE.step_secs();
             let row = canvas.height() / 2 - 3;
@@ -247,7 +247,7 @@ impl Playable for Player {
     }
 
     fn farewell(&self) -> String {
-        let scene = if self.link.standing().is_some() { self.link.shown() } else { self.server.scene() };
+        let scene = if self.link.status().is_some() { self.link.shown() } else { self.server.scene() };
         let boat = &scene.boats[OWN];
         match boat.finished_at {
             Some(tick) => {

@@ -4,7 +4,7 @@ use fairpath::time::Span;
 use fairpath::trigger::Trigger;
 use fairpath::vector::Planar;
 
-use super::contender::Contender;
+use super::lab_scheduler::LabScheduler;
 use super::motion::{Model, Motion, Truths};
 use super::receiver::Receiver;
 use super::run::{Run, Setup, run};
@@ -18,7 +18,7 @@ pub struct Trial {
     /// What to call it.
     pub label: String,
     /// Who decides.
-    pub contender: Contender,
+    pub scheduler: LabScheduler,
     /// Everybody who is told.
     pub receivers: Vec<Receiver>,
     /// DR vectors per trigger, on average, for those who have a budget.
@@ -44,10 +44,10 @@ impl Trial {
 
     /// A trial as the papers have it: a third of the receivers as budget, threshold 0.3, linear DR
     /// vectors.
-    pub fn new(contender: Contender, receivers: Vec<Receiver>) -> Self {
+    pub fn new(scheduler: LabScheduler, receivers: Vec<Receiver>) -> Self {
         Self {
-            label: contender.shown_name(),
-            contender,
+            label: scheduler.to_string(),
+            scheduler,
             budget: receivers.len() as f64 / 3.0,
             receivers,
             threshold: Self::THRESHOLD,
@@ -160,7 +160,7 @@ impl Arena<'_> {
         for (receiver, index) in setup.receivers.iter_mut().zip(0..) {
             receiver.begin_anywhere(&mut random.fork(index).fork(LINKS));
         }
-        let scheduler = trial.contender.build(trial.receivers.len(), trial.budget);
+        let scheduler = trial.scheduler.build(trial.receivers.len(), trial.budget);
         run(truth, &setup, scheduler, &random, &mut ())
     }
 }

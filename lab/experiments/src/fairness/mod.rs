@@ -4,7 +4,7 @@
 //! In the order data takes:
 //! - [`Motion`] is what really moves: tanks of our own, or a recording
 //! - [`Receiver`] is how far away somebody is
-//! - [`Contender`] is a scheduler with everything it needs to be built
+//! - [`LabScheduler`] is a scheduler with everything it needs to be built
 //! - [`run`](run::run) plays one truth in virtual time: owner, dispatcher, links, replicas,
 //!   feedback
 //! - [`observer`] knows every true arrival and integrates every receiver's error exactly
@@ -23,9 +23,10 @@ mod arena;
 mod base_index;
 pub(crate) mod bench;
 mod bootstrap;
-mod contender;
+
 pub mod exploration;
 pub(crate) mod figures;
+mod lab_scheduler;
 mod lie;
 mod motion;
 pub mod observer;
@@ -36,7 +37,7 @@ mod score;
 pub use arena::{Arena, Trial};
 pub use base_index::BaseIndex;
 pub use bootstrap::{Measure, Ratio, ratio};
-pub use contender::{Contender, Factor, UnknownContender};
+pub use lab_scheduler::LabScheduler;
 pub use lie::{Lie, Report};
 pub use motion::{Model, Motion, STRETCH_MIN};
 pub use receiver::{Jitter, Receiver};

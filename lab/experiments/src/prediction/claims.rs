@@ -4,7 +4,9 @@ use fairpath_eval::live::{self, Live};
 use fairpath_predict::{Missing, TICK_SECS};
 
 use super::{Evaluation, Watched, scale_note, stage};
-use crate::experiment::{CannotRun, Experiment, Progress, Settings, map_in_order};
+use crate::experiment::{
+    CannotRun, Declaration, Experiment, ExperimentGroup, Progress, Settings, map_in_order,
+};
 use crate::figure::{Axis, Figure, Line, Plot};
 use crate::judge;
 use crate::outcome::{Claim, Column, Outcome, Rows};
@@ -35,25 +37,23 @@ const POINTS: f64 = 1.0;
 const LIVE_GOAL: f64 = 0.8;
 
 impl Experiment for AdaptiveClaims {
-    fn id(&self) -> &'static str {
-        "AP"
-    }
-
-    fn title(&self) -> &'static str {
-        "The adaptive predictor against all that is known"
-    }
-
-    fn source(&self) -> &'static str {
-        "ours"
-    }
-
-    fn about(&self) -> &'static str {
-        "One predictor is to be best or tied with the best on mean error at every horizon (within 2 %; the field: all of Shi 2014's predictors, \
-         the input schemes where inputs are known, the line, velocities that fade in 0.3 and 1 s, ridge regression), not below the best of the papers' \
-         predictors on hits (within 1 point), and not above the cheapest of the field on packets (within 2 %), on every recording. \
-         It has two modes, one that aims at the mean error and one that aims at hits. Packets are counted as in `lab eval`: the \
-         predictor starts again whenever it is off by more than the threshold. Live packets are counted as in `lab packets`: what \
-         receivers place follows from one DR vector."
+    fn declaration(&self) -> &Declaration {
+        &Declaration {
+            group: ExperimentGroup::Prediction,
+            name: "claims",
+            alias: "AP",
+            title: "The adaptive predictor against the other predictors",
+            source: "ours",
+            about: "One predictor is to be best or tied with the best on mean error at every horizon (within \
+                    2 %; the field: all of Shi 2014's predictors, the input schemes where inputs are known, \
+                    the line, velocities that fade in 0.3 and 1 s, ridge regression), not below the best of \
+                    the papers' predictors on hits (within 1 point), and not above the cheapest of the field \
+                    on packets (within 2 %), on every recording. It has two modes, one that aims at the mean \
+                    error and one that aims at hits. Packets are counted as in `lab eval`: the predictor \
+                    starts again whenever it is off by more than the threshold. Live packets are counted as \
+                    in `lab packets`: what receivers place follows from one DR vector.",
+            ..Declaration::EMPTY
+        }
     }
 
     fn run(&self, _: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRun> {

@@ -4,7 +4,9 @@ use fairpath_predict::{Missing, TICK_RATE, TICKS_AHEAD_MAX};
 
 use super::claims::TWINS;
 use super::{Watched, Window, picture, scale_note, stage};
-use crate::experiment::{CannotRun, Experiment, Progress, Settings, map_in_order};
+use crate::experiment::{
+    CannotRun, Declaration, Experiment, ExperimentGroup, Progress, Settings, map_in_order,
+};
 use crate::figure::{Axis, Bars, Figure, Line, Plot};
 use crate::outcome::{Cell, Column, Outcome, Rows};
 use crate::{cells, show};
@@ -31,24 +33,22 @@ pub struct Evaluation {
 }
 
 impl Experiment for Evaluation {
-    fn id(&self) -> &'static str {
-        "eval"
-    }
-
-    fn title(&self) -> &'static str {
-        "Where will they be?"
-    }
-
-    fn source(&self) -> &'static str {
-        "Shi 2014 3–5"
-    }
-
-    fn about(&self) -> &'static str {
-        "Every predictor is asked at every tick of every player where that player will be, from what was known at that tick, and is \
-         scored where the player really was; never across a respawn, a teleport or a gap, and never with a look ahead. All see \
-         the same causal estimates of velocity and acceleration. Hits are predictions within the hit radius, and their total is the \
-         mean over the horizons. Packets are counted without lag: the predictor starts again whenever it is off by more than the \
-         threshold, and after five seconds. Intervals are 95 %, Student's t over players."
+    fn declaration(&self) -> &Declaration {
+        &Declaration {
+            group: ExperimentGroup::Prediction,
+            name: "eval",
+            alias: "eval",
+            title: "Where will players be?",
+            source: "Shi 2014 3–5",
+            about: "Every predictor is asked at every tick of every player where that player will be, from \
+                    what was known at that tick, and is scored where the player really was; never across a \
+                    respawn, a teleport or a gap, and never with a look ahead. All see the same causal \
+                    estimates of velocity and acceleration. Hits are predictions within the hit radius, and \
+                    their total is the mean over the horizons. Packets are counted without lag: the \
+                    predictor starts again whenever it is off by more than the threshold, and after five \
+                    seconds. Intervals are 95 %, Student's t over players.",
+            ..Declaration::EMPTY
+        }
     }
 
     fn run(&self, _: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRun> {

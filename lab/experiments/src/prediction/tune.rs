@@ -7,7 +7,9 @@ use fairpath_predict::{Adaptive, AdaptiveConfig, Objective};
 use super::claims::{self, Contest};
 use super::evaluation::HORIZONS_MS;
 use super::{Evaluation, Watched, scale_note, stage};
-use crate::experiment::{CannotRun, Experiment, Progress, Settings, map_in_order};
+use crate::experiment::{
+    CannotRun, Declaration, Experiment, ExperimentGroup, Progress, Settings, map_in_order,
+};
 use crate::outcome::{Cell, Column, Outcome, Rows};
 
 /// Chooses the adaptive predictor's numbers without the recording they are then judged on.
@@ -49,23 +51,22 @@ const KNOBS: [Knob; 9] = [
 type Choice = [usize; KNOBS.len()];
 
 impl Experiment for Tuning {
-    fn id(&self) -> &'static str {
-        "tune"
-    }
-
-    fn title(&self) -> &'static str {
-        "The adaptive predictor on recordings that had no part in choosing its numbers"
-    }
-
-    fn source(&self) -> &'static str {
-        "ours"
-    }
-
-    fn about(&self) -> &'static str {
-        "Each recording is left out in turn. On the others, the numbers of the adaptive predictor are chosen one after the other from three \
-         values each, beginning with the least of all: whichever loses least, where the loss is the mean of mean error, misses and packets, each as a \
-         multiple of the line's, over horizons, both modes and recordings. With what was chosen, the recording that was left out is \
-         judged as in `lab eval --claims`. The last row of the choices leaves nothing out. Live packets are those of the shipped numbers."
+    fn declaration(&self) -> &Declaration {
+        &Declaration {
+            group: ExperimentGroup::Prediction,
+            name: "tune",
+            alias: "tune",
+            title: "Choose the adaptive predictor's parameters, judged on recordings left out",
+            source: "ours",
+            about: "Each recording is left out in turn. On the others, the parameters of the adaptive \
+                    predictor are chosen one after the other from three values each, beginning with the \
+                    least of all: the value with the least loss, where the loss is the mean of mean error, \
+                    misses and packets, each as a multiple of the line's, over horizons, both modes and \
+                    recordings. With the chosen parameters, the recording that was left out is judged as in \
+                    `lab eval --claims`. The last row of the choices leaves nothing out. Live packets are \
+                    those of the shipped parameters.",
+            ..Declaration::EMPTY
+        }
     }
 
     fn run(&self, _: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRun> {

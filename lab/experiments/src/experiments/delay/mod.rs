@@ -1,0 +1,7 @@
+//! How can a game be played in spite of delay?
+
+pub(super) mod aiming;
+pub(super) mod hidden_delay;
+pub(super) mod jet_car;
+mod live;
+pub(super) mod sailing;
