@@ -12,6 +12,8 @@ use crate::{
     Missing, Oaekb, Objective, Predictor, Ridge, Step, Tdm,
 };
 
+use PredictorChoice as P;
+
 /// A predictor by name. [`Display`](fmt::Display) and [`FromStr`] use the same names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "`explanation` says what each does")]
@@ -39,75 +41,56 @@ pub enum PredictorChoice {
 /// Shi 2014's hit radius in pixels of the game Ethereal.
 const HIT_RADIUS_PX: f64 = 45.0;
 
+/// Every predictor in the order of the enum, with its name and explanation.
+const TABLE: [(P, &str, &str); 18] = [
+    (P::Line, "line", "keeps the velocity"),
+    (P::Tdm, "tdm", "keeps the acceleration"),
+    (P::Is, "is", "is drawn to some players and flees others"),
+    (P::Hm, "hm", "keeps the acceleration for 300 ms, then does as `is`"),
+    (P::Ekb, "ekb", "follows friends and fights as strength allows"),
+    (P::Oaekb, "oaekb", "as `ekb`, around walls"),
+    (P::HybridEkb, "hybrid-ekb", "as `ekb`, but as `tdm` on a straight course"),
+    (P::HybridOaekb, "hybrid-oaekb", "as `oaekb`, but as `tdm` on a straight course"),
+    (P::ConstantVelocity, "constant-velocity", "keeps the velocity, as an input scheme"),
+    (P::ConstantAcceleration, "constant-acceleration", "keeps the acceleration, as an input scheme"),
+    (P::ConstantInputPosition, "constant-input-position", "keeps what the player presses and runs the game"),
+    (
+        P::ConstantInputVelocity,
+        "constant-input-velocity",
+        "keeps how what the player presses changes, and runs the game",
+    ),
+    (
+        P::ConstantInputAcceleration,
+        "constant-input-acceleration",
+        "keeps how that change changes, and runs the game",
+    ),
+    (P::FadingFast, "fading-0.3", "a velocity that fades in 0.3 s"),
+    (P::FadingSlow, "fading-1", "a velocity that fades in 1 s"),
+    (P::Ridge, "ridge", "linear regression on the last second, learned during the match"),
+    (P::Adaptive, "adaptive", "learns which guess fits which player, for the least mean error"),
+    (P::AdaptiveHits, "adaptive-hits", "learns which guess fits which player, for the most hits"),
+];
+
 impl PredictorChoice {
     /// Every predictor. The straight line comes first: the others are compared with it.
-    pub const ALL: [Self; 18] = [
-        Self::Line,
-        Self::Tdm,
-        Self::Is,
-        Self::Hm,
-        Self::Ekb,
-        Self::Oaekb,
-        Self::HybridEkb,
-        Self::HybridOaekb,
-        Self::ConstantVelocity,
-        Self::ConstantAcceleration,
-        Self::ConstantInputPosition,
-        Self::ConstantInputVelocity,
-        Self::ConstantInputAcceleration,
-        Self::FadingFast,
-        Self::FadingSlow,
-        Self::Ridge,
-        Self::Adaptive,
-        Self::AdaptiveHits,
-    ];
+    pub const ALL: [Self; TABLE.len()] = {
+        let mut all = [Self::Line; TABLE.len()];
+        let mut index = 0;
+        while index < all.len() {
+            all[index] = TABLE[index].0;
+            index += 1;
+        }
+        all
+    };
 
     /// The predictor's name: lower case, words joined by hyphens.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Line => "line",
-            Self::Tdm => "tdm",
-            Self::Is => "is",
-            Self::Hm => "hm",
-            Self::Ekb => "ekb",
-            Self::Oaekb => "oaekb",
-            Self::HybridEkb => "hybrid-ekb",
-            Self::HybridOaekb => "hybrid-oaekb",
-            Self::ConstantVelocity => "constant-velocity",
-            Self::ConstantAcceleration => "constant-acceleration",
-            Self::ConstantInputPosition => "constant-input-position",
-            Self::ConstantInputVelocity => "constant-input-velocity",
-            Self::ConstantInputAcceleration => "constant-input-acceleration",
-            Self::FadingFast => "fading-0.3",
-            Self::FadingSlow => "fading-1",
-            Self::Ridge => "ridge",
-            Self::Adaptive => "adaptive",
-            Self::AdaptiveHits => "adaptive-hits",
-        }
+        TABLE[self as usize].1
     }
 
     /// What the predictor does, in one line for people.
     pub const fn explanation(self) -> &'static str {
-        match self {
-            Self::Line => "keeps the velocity",
-            Self::Tdm => "keeps the acceleration",
-            Self::Is => "is drawn to some players and flees others",
-            Self::Hm => "keeps the acceleration for 300 ms, then does as `is`",
-            Self::Ekb => "follows friends and fights as strength allows",
-            Self::Oaekb => "as `ekb`, around walls",
-            Self::HybridEkb => "as `ekb`, but as `tdm` on a straight course",
-            Self::HybridOaekb => "as `oaekb`, but as `tdm` on a straight course",
-            Self::ConstantVelocity => "keeps the velocity, as an input scheme",
-            Self::ConstantAcceleration => "keeps the acceleration, as an input scheme",
-            Self::ConstantInputPosition => "keeps what the player presses and runs the game",
-            Self::ConstantInputVelocity => "keeps how what the player presses changes, and runs the game",
-            Self::ConstantInputAcceleration => "keeps how that change changes, and runs the game",
-            Self::FadingFast => "a velocity that fades in 0.3 s",
-            Self::FadingSlow => "a velocity that fades in 1 s",
-            Self::Ridge => "linear regression on the last second, learned during the match",
-            Self::Adaptive => "learns which guess fits which player, for the least mean error",
-            Self::AdaptiveHits => "learns which guess fits which player, for the most hits",
-        }
+        TABLE[self as usize].2
     }
 
     /// Builds the predictor, which has learned nothing yet.
@@ -195,5 +178,20 @@ impl fmt::Display for UnknownPredictor {
         let shown: String = self.0.chars().filter(|c| !c.is_control()).take(60).collect();
         let names = PredictorChoice::ALL.map(PredictorChoice::name).join(", ");
         write!(f, "no predictor is called {shown:?}; choose one of {names}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_follows_the_enum_and_every_name_is_parsed() {
+        for (index, choice) in PredictorChoice::ALL.into_iter().enumerate() {
+            assert_eq!(choice as usize, index);
+            assert_eq!(choice.name().to_uppercase().parse(), Ok(choice));
+        }
+        let error = "wizard".parse::<PredictorChoice>().unwrap_err().to_string();
+        assert!(error.contains("\"wizard\"") && error.contains("line, tdm"), "{error}");
     }
 }

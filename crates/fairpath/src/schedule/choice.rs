@@ -107,6 +107,15 @@ impl SchedulerChoice {
         }
     }
 
+    /// The name that is also parsed: without `-budget`, and as Banavar 2005 numbers its schedulers.
+    fn short_name(self) -> &'static str {
+        match self {
+            Self::SchedulingDiscard { .. } => "scheduling-1",
+            Self::SchedulingSend { .. } => "scheduling-2",
+            _ => self.name().trim_end_matches("-budget"),
+        }
+    }
+
     /// What the scheduler does, in one line for people.
     pub fn explanation(self) -> &'static str {
         match self {
@@ -207,11 +216,14 @@ impl fmt::Display for SchedulerChoice {
 impl FromStr for SchedulerChoice {
     type Err = UnknownScheduler;
 
-    /// Parses `NAME` or `NAME:PARAMETER`, in upper or lower case.
+    /// Parses `NAME` or `NAME:PARAMETER`, in upper or lower case. `deterministic` is short for
+    /// `deterministic-budget`, `scheduling-1` for `scheduling-discard`.
     fn from_str(text: &str) -> Result<Self, UnknownScheduler> {
-        let (name, parameter) =
-            text.trim().split_once(':').map_or((text.trim(), None), |(a, b)| (a, Some(b)));
-        let named = Self::ALL.into_iter().find(|choice| choice.name().eq_ignore_ascii_case(name));
+        let text = text.trim();
+        let (name, parameter) = text.split_once(':').map_or((text, None), |(name, rest)| (name, Some(rest)));
+        let named = Self::ALL.into_iter().find(|choice| {
+            [choice.name(), choice.short_name()].iter().any(|known| known.eq_ignore_ascii_case(name))
+        });
         let chosen = match parameter {
             None => named,
             Some(parameter) => named.and_then(|choice| choice.with_parameter(parameter)),
@@ -254,6 +266,7 @@ mod tests {
         for choice in SchedulerChoice::ALL {
             assert_eq!(choice.to_string(), choice.name());
             assert_eq!(choice.name().to_uppercase().parse(), Ok(choice));
+            assert_eq!(choice.short_name().parse(), Ok(choice));
         }
     }
 
