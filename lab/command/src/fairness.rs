@@ -16,19 +16,19 @@ use crate::motion::MotionOptions;
 use crate::options::{ModelChoice, NamedList, scheduler_help, schedulers};
 use crate::print::quoted;
 
-/// Play schedulers against each other: who is told of a DR vector, and is that fair?
+/// Compare schedulers: accuracy, fairness and cost
 #[derive(Args)]
 #[command(after_help = EXAMPLES, after_long_help = LONG_HELP)]
-pub(crate) struct Fairness {
+pub(crate) struct FairnessArguments {
     #[command(flatten)]
     motion: MotionOptions,
-    /// One-way delays in ms, or n:low-high for n of them spaced evenly
+    /// The receivers' one-way delays in ms, or n:low-high for n delays spaced evenly
     #[arg(long, value_name = "MS,…", default_value = "800,500,200", allow_hyphen_values = true)]
     receivers: String,
     /// Draw the n delays of n:low-high at random instead
     #[arg(long, conflicts_with = "rtt")]
     drawn: bool,
-    /// Receivers behind recorded round trips instead (columns t,rtt_ms), one for each file
+    /// Files of recorded round trips (columns t,rtt_ms), one receiver for each
     #[arg(
         long,
         visible_alias = "rtt-trace",
@@ -40,7 +40,7 @@ pub(crate) struct Fairness {
     /// Delays vary evenly by up to this many ms to either side
     #[arg(long, value_name = "MS", default_value = "0", allow_hyphen_values = true)]
     jitter: String,
-    /// Jitter is normal, with --jitter as its standard deviation
+    /// Draw jitter from a normal distribution with --jitter as its standard deviation
     #[arg(long)]
     normal: bool,
     /// The schedulers to compare: all, or names
@@ -55,7 +55,7 @@ pub(crate) struct Fairness {
     /// DR vectors per trigger [default: a third of the receivers]
     #[arg(long, value_name = "B", allow_hyphen_values = true)]
     budget: Option<String>,
-    /// How far receivers may be off before a DR vector is cut, in units of length
+    /// The owner generates a DR vector when receivers are off by more than this length
     #[arg(long, value_name = "E", default_value = "0.3", allow_hyphen_values = true)]
     threshold: String,
     /// What DR vectors extrapolate with
@@ -64,8 +64,8 @@ pub(crate) struct Fairness {
     /// Every random choice follows from it
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// How many tanks, or how often a recording is played with other dice [default: 5 tanks, 1
-    /// recording]
+    /// How many tanks, or how often a recording is played with other random numbers [default: 5
+    /// tanks, 1 recording]
     #[arg(long, value_name = "K", allow_hyphen_values = true)]
     seeds: Option<String>,
     #[command(flatten)]
@@ -75,9 +75,9 @@ pub(crate) struct Fairness {
 const EXAMPLES: &str = "\
 Examples:
   fairpath lab fairness
-  fairpath lab fairness --motion match.csv.gz --jitter 100 --schedulers every-nth,deterministic,error-index
-  fairpath lab fairness --receivers 32:20-400 --budget 8 --seeds 10 --json | jq '.rows[] | {scheduler, spread, mean}'
-  fairpath lab fairness --receivers 128:20-400 --drawn --schedulers deterministic,error-index
+  fairpath lab fairness --motion match.csv.gz --jitter 100 --schedulers every-nth,error-index
+  fairpath lab fairness --receivers 32:20-400 --budget 8 --seeds 10 --json | jq '.rows[] | {mean}'
+  fairpath lab fairness --receivers 128:20-400 --drawn --schedulers deterministic-budget,error-index
   fairpath lab fairness --rtt home.csv,train.csv.gz,satellite.csv
 
 Exit code: 0 done, 2 bad input.";
@@ -85,30 +85,35 @@ Exit code: 0 done, 2 bad input.";
 const LONG_HELP: &str = "\
 Examples:
   fairpath lab fairness
-  fairpath lab fairness --motion match.csv.gz --jitter 100 --schedulers every-nth,deterministic,error-index
-  fairpath lab fairness --receivers 32:20-400 --budget 8 --seeds 10 --json | jq '.rows[] | {scheduler, spread, mean}'
-  fairpath lab fairness --receivers 128:20-400 --drawn --schedulers deterministic,error-index
+  fairpath lab fairness --motion match.csv.gz --jitter 100 --schedulers every-nth,error-index
+  fairpath lab fairness --receivers 32:20-400 --budget 8 --seeds 10 --json | jq '.rows[] | {mean}'
+  fairpath lab fairness --receivers 128:20-400 --drawn --schedulers deterministic-budget,error-index
   fairpath lab fairness --rtt home.csv,train.csv.gz,satellite.csv
 
 results.json and --json have one row per scheduler:
-  mean, spread, spread_over_time, worst   accumulated error (length × s): mean and standard deviation over the receivers at the
-                                          end, the latter averaged over time, and the worst receiver's
-  jain, dr_vectors, bytes                 Jain's index, and what it cost
-  spread_ratio, mean_ratio, dr_vectors_ratio   to every-nth (the papers' 1/3 base) at the same budget; …_low and …_high are the
-                                          ends of a 95 % interval, from a paired bootstrap over tanks or stretches
-  distance                                mean distance between the real and the placed entity
-  estimate_error, estimated_share         how far the sender's ledger was off at the triggers, as a mean over triggers and
-                                          receivers, and how often it was an estimate for want of receipts
-  settled_error_max, unsettled_copies     the farthest it was off where all receipts were in, and how many copies were given
-                                          up on without one
+  mean, spread         accumulated error (length × s) at the end: mean and standard deviation over
+                       the receivers
+  spread_over_time     the standard deviation averaged over time
+  worst                the accumulated error of the worst receiver
+  jain                 Jain's fairness index
+  dr_vectors, bytes    the cost
+  spread_ratio, mean_ratio, dr_vectors_ratio
+                       to every-nth (1/3 base in the papers) at the same budget; …_low and …_high are
+                       a 95 % interval from a paired bootstrap over tanks or stretches
+  distance             mean distance between the real and the placed entity
+  estimate_error       how far the sender's ledger was off at the triggers, as a mean over triggers
+                       and receivers
+  estimated_share      how often the ledger estimated because receipts were missing
+  settled_error_max    how far the ledger was off at most where all receipts were in
+  unsettled_copies     copies that were given up without a receipt
 
 Exit code: 0 done, 2 bad input.";
 
-/// Beyond this a plot has no room and a run no end.
+/// More do not fit into a plot, and take too long.
 const RECEIVERS_MAX: usize = 1024;
 const SEEDS_MAX: u64 = 1000;
 
-impl Fairness {
+impl FairnessArguments {
     pub(crate) fn execute(self) -> Result<ExitCode, BadInput> {
         let exploration = Exploration {
             schedulers: self.schedulers.chosen.clone(),
@@ -145,7 +150,7 @@ impl Fairness {
         }
     }
 
-    /// The line that repeats this run: what decides the numbers, not where they go.
+    /// The command line that repeats this run: the options that decide the numbers.
     fn command_line(&self) -> String {
         let mut line = format!("fairpath lab fairness --seed {}{}", self.seed, self.motion.words());
         let mut add = |option: &str, value: &str| line += &format!(" {option} {}", quoted(value));

@@ -10,7 +10,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use fairpath::time::Span;
 use fairpath_experiments::experiment::{Experiment, ExperimentGroup, Progress, RunOption, Settings};
-use fairpath_experiments::index::{self, Entry};
+use fairpath_experiments::index::{self, IndexEntry};
 use fairpath_experiments::record::TanksMatch;
 use fairpath_experiments::run::RunError;
 use fairpath_experiments::{experiments, run};
@@ -18,9 +18,9 @@ use fairpath_games::GameChoice;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::BadInput;
-use crate::fairness::Fairness;
+use crate::fairness::FairnessArguments;
 use crate::laps::{Laps, open_all};
-use crate::live::End;
+use crate::live::EndCondition;
 use crate::motion::MotionOptions;
 use crate::options::games;
 use crate::prediction::{CountPackets, Eval, Tune};
@@ -29,20 +29,20 @@ use crate::print;
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Run an experiment; write its numbers, plots and report
-    Run(Box<Run>),
+    Run(Box<RunArguments>),
     /// Play a match of bots and write it to a file that `lab run --motion` reads
-    Record(Record),
-    /// Play schedulers against each other: who is told of a DR vector, and is that fair?
-    Fairness(Box<Fairness>),
-    /// Score predictors on recordings: where will they be in 0.3 to 2.1 s?
+    Record(RecordArguments),
+    /// Compare schedulers: accuracy, fairness and cost
+    Fairness(Box<FairnessArguments>),
+    /// Score predictors on recordings: where will players be in 0.3 to 2.1 s?
     Eval(Box<Eval>),
-    /// Count the packets that keep receivers within a threshold, beside the fewest there could be
+    /// Count the packets that keep receivers within a threshold, beside the fewest possible
     Packets(CountPackets),
-    /// Choose the adaptive predictor's numbers, leaving each recording out in turn
+    /// Choose the adaptive predictor's parameters, leaving each recording out in turn
     Tune(Tune),
-    /// Predict recorded laps, each by a line that the others have worn into the track
+    /// Predict recorded laps, each by the mean line of the others
     Laps(Laps),
-    /// List the experiments there are
+    /// List the experiments
     #[command(after_help = "Example:\n  fairpath lab list")]
     List,
 }
@@ -51,16 +51,16 @@ pub(crate) enum Command {
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  \
-        fairpath lab run X1\n  \
+        fairpath lab run placement\n  \
         fairpath lab run all --seed 7 --out everything\n  \
-        fairpath lab run X1 --motion match.csv.gz --delays 100,300,800 --jitter 20 --out my-match\n  \
-        fairpath lab run X1 --json | jq '.claims[] | {id, held, measured}'\n\n\
+        fairpath lab run placement --motion match.csv.gz --delays 100,300,800 --jitter 20\n  \
+        fairpath lab run X6 --json | jq '.claims[] | {id, held, measured}'\n\n\
         Exit code: 0 done, 1 a claim does not hold (only with --strict), 2 bad input.",
     after_long_help = LONG_HELP
 )]
-pub(crate) struct Run {
+pub(crate) struct RunArguments {
     /// The experiment's name or alias, or all
-    #[arg(value_name = "EXPERIMENT", value_parser = experiment_names())]
+    #[arg(value_name = "EXPERIMENT", value_parser = experiment_names(), ignore_case = true)]
     experiment: String,
     /// Every random choice follows from it
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -73,7 +73,8 @@ pub(crate) struct Run {
     /// Delays vary evenly by up to this many ms to either side
     #[arg(long, value_name = "MS", value_parser = delay)]
     jitter: Option<Span>,
-    /// How many tanks drive in the experiments on fairness: the more, the smaller the part of chance
+    /// How many tanks drive in the experiments on fairness: the more, the smaller the part of
+    /// chance
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     tanks: Option<u64>,
     /// Recorded laps to judge trend-line on, beside its own: CSV, plain or gzipped
@@ -114,51 +115,57 @@ impl Output {
 #[command(after_help = "Examples:\n  \
         fairpath lab record tanks\n  \
         fairpath lab record tanks --seed 7 --seconds 300 --players 20 --out my-match.csv\n  \
-        fairpath lab run X1 --motion fairpath-out/tanks.parquet\n\n\
-        Writes one file per table, with the columns of a trace: where every tank and shot was at every tick\n\
-        (NAME.parquet or NAME.csv), what the drivers did (NAME.inputs.…) and, beside CSV, what the run was\n\
-        (NAME.metadata.csv; Parquet has it inside).\n\n\
+        fairpath lab run placement --motion fairpath-out/tanks.parquet\n\n\
+        Writes one file per table: the position of every tank and shot at every tick (NAME.parquet or NAME.csv), \
+        the drivers' inputs (NAME.inputs.…) and, beside CSV, the settings of the match (NAME.metadata.csv; a \
+        Parquet file contains them).\n\n\
         Exit code: 0 done, 2 bad input.")]
-pub(crate) struct Record {
+pub(crate) struct RecordArguments {
     /// The game
-    #[arg(value_parser = games(&GameChoice::ALL))]
+    #[arg(value_parser = games(&GameChoice::ALL), ignore_case = true)]
     game: GameChoice,
     /// Map, bots and random numbers follow from it
     #[arg(long, value_name = "N", default_value_t = TanksMatch::default().seed)]
     seed: u64,
-    /// How long the match lasts
+    /// The length of the match in seconds
     #[arg(long, value_name = "S", default_value_t = TanksMatch::default().secs)]
     seconds: u32,
-    /// How many tanks there are on both sides together
+    /// The number of tanks, both teams together
     #[arg(long, value_name = "N", default_value_t = TanksMatch::default().players)]
     players: u32,
-    /// How many boxes stand in their way, at most
+    /// The greatest number of boxes on the field
     #[arg(long, value_name = "N", default_value_t = TanksMatch::default().boxes)]
     boxes: usize,
-    /// Where to: a name that ends in .parquet or .csv
+    /// The file to write; its name ends in .parquet or .csv
     #[arg(long, value_name = "FILE", default_value = "fairpath-out/tanks.parquet")]
     out: PathBuf,
 }
 
 const LONG_HELP: &str = "\
 Examples:
-  fairpath lab run X1
+  fairpath lab run placement
   fairpath lab run all --seed 7 --out everything
-  fairpath lab run X1 --motion match.csv.gz --delays 100,300,800 --jitter 20 --out my-match
-  fairpath lab run X1 --json | jq '.claims[] | {id, held, measured}'
-  fairpath lab run X13 --live
+  fairpath lab run placement --motion match.csv.gz --delays 100,300,800 --jitter 20
+  fairpath lab run X6 --json | jq '.claims[] | {id, held, measured}'
+  fairpath lab run jet-car --live
 
-A recording has the header `t,entity,team,x,y` (s, m; NAME.breaks.csv.gz beside NAME.csv.gz with `t,entity,reason` is
-used as well) or BZFlag's `t_ms,player,team,…,x,y,z,vx,vy,vz,azimuth,angvel,life,forced,…`, or it is what
-`fairpath lab record` wrote, as Parquet or CSV.
+A recording is one of:
+  CSV with the header `t,entity,team,x,y` in seconds and metres; NAME.breaks.csv.gz beside NAME.csv.gz
+  with `t,entity,reason` is read too
+  BZFlag's `t_ms,player,team,…,x,y,z,vx,vy,vz,azimuth,angvel,life,forced,…`
+  a file that `fairpath lab record` wrote, as Parquet or CSV
 
 results.json and --json have:
-  experiment, seed, version, command, motion, delays_ms, jitter_ms   what was run, and how to repeat it
+  experiment, name, seed, version, command, motion, delays_ms, jitter_ms
+             what was run, and how to repeat it
   rows[]     one object per row of the table, the same keys in each; a key ends in its unit
-  claims[]   id, text, held (true, false, or null where it does not apply), measured, unit, expected, paper, remark
+  claims[]   id, text, held (true, false, or null where it does not apply), measured, unit, expected,
+             paper, remark
   figures[], notes[]
-With `all` there is a folder for each experiment, an index.html that leads to them, and --json prints a list; X9, which is
-played by processes in real time, is passed over.
+
+`all` writes a folder for each experiment and an index.html that links to them; with --json it prints
+a list. An option applies to the experiments that take it. With --motion, experiments that take no
+recording are not run; nor is live-objects, which plays in real time.
 
 Exit code: 0 done, 1 a claim does not hold (only with --strict), 2 bad input.";
 
@@ -178,10 +185,10 @@ pub(crate) fn execute(command: Command) -> Result<ExitCode, BadInput> {
     }
 }
 
-/// What `lab run` takes for every experiment there is.
+/// The word for every experiment.
 const ALL: &str = "all";
 
-impl Run {
+impl RunArguments {
     fn execute(self) -> Result<ExitCode, BadInput> {
         let settings = Settings {
             seed: self.seed,
@@ -232,8 +239,8 @@ impl Run {
             let entry =
                 match run::run(*experiment, &settings, &command, &into, &ProgressLine::new(declaration.name))
                 {
-                    Ok(finished) => Entry::Finished(Box::new(finished.results)),
-                    Err(RunError::CannotRun(reason)) => Entry::passed_over(*experiment, &reason),
+                    Ok(finished) => IndexEntry::Finished(Box::new(finished.results)),
+                    Err(RunError::CannotRun(reason)) => IndexEntry::passed_over(*experiment, &reason),
                     Err(error) => return Err(error.into()),
                 };
             if !self.output.json {
@@ -247,10 +254,10 @@ impl Run {
         } else {
             print::to_stdout(&format!("\nindex: {}\n", page.display()))?;
         }
-        Ok(entries.iter().any(Entry::any_refuted))
+        Ok(entries.iter().any(IndexEntry::any_refuted))
     }
 
-    /// The line that repeats this run: what decides the numbers, not where they go.
+    /// The command line that repeats this run: the options that decide the numbers.
     fn command_line(&self, experiment: &str) -> String {
         let mut line = format!("fairpath lab run {experiment} --seed {}", self.seed);
         line += &self.motion.words();
@@ -274,7 +281,7 @@ impl Run {
     }
 }
 
-impl Record {
+impl RecordArguments {
     fn execute(self) -> Result<ExitCode, BadInput> {
         if self.game != GameChoice::Tanks {
             return Err(format!("{} cannot be recorded yet; record tanks", self.game).into());
@@ -328,7 +335,7 @@ struct ProgressLine {
     name: &'static str,
     bar: Option<ProgressBar>,
     /// Begun when an experiment first asks: until then Ctrl-C ends the process at once.
-    end: OnceLock<Option<End>>,
+    end: OnceLock<Option<EndCondition>>,
 }
 
 impl ProgressLine {
@@ -360,7 +367,7 @@ impl Progress for ProgressLine {
     }
 
     fn is_cancelled(&self) -> bool {
-        self.end.get_or_init(|| End::new(None).ok()).as_ref().is_some_and(End::is_here)
+        self.end.get_or_init(|| EndCondition::new(None).ok()).as_ref().is_some_and(EndCondition::is_here)
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use fairpath_experiments::experiment::ExperimentGroup;
 use fairpath_experiments::experiments;
-use fairpath_experiments::index::Entry;
+use fairpath_experiments::index::IndexEntry;
 use fairpath_experiments::judge::Verdict;
 use fairpath_experiments::outcome::{Claim, Column, Rows};
 use fairpath_experiments::record::Written;
@@ -76,13 +76,13 @@ pub(crate) fn recorded(written: &Written) -> String {
 }
 
 /// One experiment among all: its heading and its claims.
-pub(crate) fn entry(entry: &Entry) -> String {
+pub(crate) fn entry(entry: &IndexEntry) -> String {
     match entry {
-        Entry::Finished(results) => {
+        IndexEntry::Finished(results) => {
             let claims: String = results.claims.iter().map(claim).collect();
             format!("{} ({}): {}\n{claims}", results.name, results.experiment, results.title)
         }
-        Entry::PassedOver { name, experiment, reason, .. } => {
+        IndexEntry::PassedOver { name, experiment, reason, .. } => {
             format!("{name} ({experiment}): not run: {reason}\n")
         }
     }
@@ -92,7 +92,7 @@ pub(crate) fn entry(entry: &Entry) -> String {
 pub(crate) fn list(groups: &[ExperimentGroup]) -> String {
     let mut text = String::new();
     for group in groups {
-        let _ = writeln!(text, "{}: {}", group.name(), group.question());
+        let _ = writeln!(text, "{}", group.heading());
         let declarations = experiments::all().iter().map(|experiment| experiment.declaration());
         for each in declarations.filter(|declaration| declaration.group == *group) {
             let _ = writeln!(text, "  {:<21} {:<6} {}", each.name, each.alias, each.title);

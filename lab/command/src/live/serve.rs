@@ -22,40 +22,41 @@ use fairpath_net::{
 use serde_json::{Value, json};
 
 use super::crew::bots;
-use super::journal::{Journal, Recording};
-use super::lobby::{Announcing, Presence};
-use super::page::Page;
+use super::journal::{RecordingOptions, TraceRecorder};
+use super::lobby::{AnnouncedServer, LobbyOptions};
+use super::page::PageOptions;
 use super::serve_game;
 use super::{
-    Pace, Reporting, STATISTICS_HEAD, Screen, Telling, address, statistics_as_cells, statistics_as_json,
+    FramePacer, STATISTICS_HEAD, StatusScreen, SummaryOptions, TankOptions, address, statistics_as_cells,
+    statistics_as_json,
 };
 use crate::options::{games, scheduler_help};
 use crate::{BadInput, print};
 
-/// Run a server: tanks for bots, browsers and `record`, or a game for `play --connect`
+/// Run a game server
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// The game: tanks for all clients together, or a game for one player, with a run of its own for
-    /// each client
+    /// The game: tanks for all clients together, or a game for one player, with a run of its own
+    /// for each client
     #[arg(long, value_name = "GAME", default_value = "tanks", value_parser = games(&SERVED))]
     game: GameChoice,
-    /// Where to listen; port 0 lets the system choose
+    /// The address to listen on; port 0 lets the system choose
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7777")]
     listen: String,
-    /// A PEM file with a certificate of your own; otherwise one is made for this machine
+    /// A PEM file with the server's certificate [default: a new one for this machine]
     #[arg(long, value_name = "FILE", requires = "key")]
     certificate: Option<PathBuf>,
-    /// A PEM file with its key
+    /// A PEM file with the certificate's private key
     #[arg(long, value_name = "FILE", requires = "certificate")]
     key: Option<PathBuf>,
     /// Write the certificate to this PEM file, for clients to trust
     #[arg(long, value_name = "FILE")]
     save_certificate: Option<PathBuf>,
-    /// So many tanks are driven by the server itself
+    /// The number of tanks that the server drives itself
     #[arg(long, value_name = "N", default_value_t = 0)]
     tanks: u32,
-    /// The field follows from it; the same for everybody
+    /// The field follows from it; clients need the same number
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// The scheduler: which receiver is sent what, and when
@@ -69,28 +70,28 @@ pub(crate) struct Arguments {
     /// DR vectors per trigger, for schedulers that have a budget
     #[arg(long, value_name = "N", default_value_t = 1.0)]
     budget: f64,
-    /// How many receivers are expected, for schedulers that must know
+    /// The expected number of receivers, for schedulers that need it
     #[arg(long, value_name = "N", default_value_t = 3)]
     receivers: usize,
     /// How receivers place DR vectors
     #[arg(long, value_enum, default_value_t = PlacementChoice::Global)]
     placement: PlacementChoice,
-    /// Bytes a second to each client at most
+    /// The greatest number of bytes per second to each client
     #[arg(long, value_name = "N", default_value_t = Budget::default().bytes_per_sec)]
     bytes_per_sec: u32,
-    /// How many clients may have a session
+    /// The greatest number of clients
     #[arg(long, value_name = "N", default_value_t = 64)]
     clients_max: usize,
     #[command(flatten)]
-    telling: Telling,
+    telling: TankOptions,
     #[command(flatten)]
-    recording: Recording,
+    recording: RecordingOptions,
     #[command(flatten)]
-    reporting: Reporting,
+    reporting: SummaryOptions,
     #[command(flatten)]
-    page: Page,
+    page: PageOptions,
     #[command(flatten)]
-    announcing: Announcing,
+    announcing: LobbyOptions,
 }
 
 /// The games that can be served.
@@ -120,13 +121,14 @@ Examples:
   fairpath serve --tanks 6 --page --open
   fairpath serve --scheduler error-index --budget 1 --receivers 3 --for 60s --json
   fairpath serve --listen 0.0.0.0:7777 --certificate chain.pem --key key.pem
-  fairpath serve --lobby 127.0.0.1:7700 --lobby-pin 5f…e1 --name 'Ann and friends' --attribute map=dunes
+  fairpath serve --lobby 127.0.0.1:7700 --lobby-pin 5f…e1 --name 'Ann and friends'
 
-Native clients and browsers come on the same port. It prints its fingerprint: give it to `fairpath bots --pin`.
-A recording (--out) has the truth of the server's own tanks, and where the server has everybody's.
+Native clients and browsers use the same port. The server prints its fingerprint for `fairpath bots --pin` and
+`fairpath play --pin`. A recording (--out) has the truth of the server's own tanks, and where the server places all
+tanks.
 Exit code: 0 done, 2 bad input.";
 
-/// What tanks can do, with room for rounding: faster is refused.
+/// The top speed of a tank, with room for rounding. Faster updates are refused.
 const SPEED_MAX: f64 = 110.0;
 /// How far a tank may be from where it was said to go: an update that was lost, and the delay of
 /// the next.
@@ -147,7 +149,7 @@ impl Arguments {
         eprintln!("listening on {}, fingerprint {}", server.address(), server.fingerprint());
         eprintln!("  fairpath bots --connect {} --pin {}", server.address(), server.fingerprint());
         let mut presence = notice.map(|notice| notice.post(&server)).transpose()?;
-        // Until the end of this function: whoever drops it ends it.
+        // Lives until the end of this function: dropping it ends the page.
         let page = self.page.serve(&json!({
             "address": server.address().to_string(),
             "fingerprint": server.fingerprint().to_string(),
@@ -155,13 +157,13 @@ impl Arguments {
             "model": self.telling.model.name(),
             "seed": self.seed,
         }))?;
-        let mut guests = page.is_some().then(|| Guests::new(self.seed));
-        let mut tally = Tally::new();
-        let (mut pace, mut screen) = (Pace::new(), Screen::new());
+        let mut guests = page.is_some().then(|| PageGames::new(self.seed));
+        let mut tally = ServerTally::new();
+        let (mut pace, mut screen) = (FramePacer::new(), StatusScreen::new());
         while !end.is_here() {
             frame(&server, crew.as_mut(), guests.as_mut(), journal.as_mut(), &mut tally)?;
             tally.look(&server);
-            presence.iter_mut().for_each(Presence::look);
+            presence.iter_mut().for_each(AnnouncedServer::look);
             screen.draw(|| tally.as_screen(&server));
             pace.wait();
         }
@@ -179,8 +181,8 @@ impl Arguments {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// The games of `play`, which are not dead-reckoned: only what everybody listens with matters
-    /// to them.
+    /// Serves a game of `play`. These are not dead-reckoned: only the options about listening
+    /// apply.
     fn execute_online(self) -> Result<ExitCode, BadInput> {
         let end = self.reporting.end()?;
         let options = serve_game::GameServerOptions {
@@ -214,7 +216,7 @@ impl Arguments {
             PlacementChoice::Global => Placement::Global,
         };
         if !(self.budget.is_finite() && self.budget > 0.0) || self.receivers == 0 {
-            return Err(BadInput("--budget and --receivers must be above zero".into()));
+            return Err(BadInput("--budget and --receivers must be above zero; pass larger numbers".into()));
         }
         let scheduler = self.scheduler.build(self.receivers, self.budget);
         let config = ServerConfig {
@@ -237,16 +239,16 @@ impl Arguments {
 }
 
 /// What the page's players get beside tanks: the other games, and how the ledger stands.
-struct Guests {
+struct PageGames {
     hall: Hall,
     told_at: Option<SharedInstant>,
 }
 
-/// How often everybody is told how the ledger stands: twice a second, as often as a person reads a
-/// number.
+/// How often every client is sent the state of the ledger: twice a second, as often as a person
+/// reads a number.
 const FAIRNESS_EVERY: Span = Span::from_millis(500);
 
-impl Guests {
+impl PageGames {
     fn new(seed: u64) -> Self {
         Self { hall: Hall::new(seed), told_at: None }
     }
@@ -264,9 +266,9 @@ impl Guests {
 fn frame(
     server: &NetServer<Vec2>,
     crew: Option<&mut Crew>,
-    mut guests: Option<&mut Guests>,
-    journal: Option<&mut Journal>,
-    tally: &mut Tally,
+    mut guests: Option<&mut PageGames>,
+    journal: Option<&mut TraceRecorder>,
+    tally: &mut ServerTally,
 ) -> Result<(), BadInput> {
     server.frame(|session, now| {
         while let Some(event) = session.poll_event() {
@@ -301,7 +303,7 @@ fn frame(
 }
 
 /// What happened so far.
-struct Tally {
+struct ServerTally {
     began: Instant,
     joined: u64,
     resumed: u64,
@@ -310,17 +312,17 @@ struct Tally {
     lost: u64,
     refused: Vec<(Refusal, u64)>,
     closed: Vec<(CloseReason, u64)>,
-    /// How everybody's connection was when it was last looked at, those who have gone too.
+    /// The last known state of every connection, closed ones too.
     seen: BTreeMap<ClientId, PeerStatus>,
     seen_at: Instant,
 }
 
 /// Clients that are remembered after they have gone; the oldest are forgotten first.
 const SEEN_MAX: usize = 1024;
-/// How often everybody is looked at.
+/// How often all connections are looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-impl Tally {
+impl ServerTally {
     fn new() -> Self {
         let began = Instant::now();
         Self {
@@ -336,7 +338,7 @@ impl Tally {
         }
     }
 
-    /// Remembers how everybody is, now and then.
+    /// Remembers the state of all connections, now and then.
     fn look(&mut self, server: &NetServer<Vec2>) {
         if self.seen_at.elapsed() < LOOK_EVERY {
             return;

@@ -12,7 +12,7 @@ use fairpath_games::sailing::{SailingConfig, Trim, Wind};
 use fairpath_net::Identity;
 use serde_json::json;
 
-use super::lobby::{Notice, Presence};
+use super::lobby::{AnnouncedServer, LobbyAnnouncement};
 use crate::{BadInput, print};
 
 /// The options of a server for these games.
@@ -20,7 +20,7 @@ pub(super) struct GameServerOptions<'a> {
     pub(super) listen: SocketAddr,
     pub(super) identity: Identity,
     /// The lobby to announce the server to, if any.
-    pub(super) notice: Option<Notice>,
+    pub(super) notice: Option<LobbyAnnouncement>,
     pub(super) seed: u64,
     pub(super) clients_max: usize,
     /// Whether the server is to end.
@@ -57,7 +57,7 @@ fn host<H: Hosted>(game: H, options: GameServerOptions<'_>) -> Result<ExitCode, 
     let mut presence = options.notice.map(|notice| notice.post(&server)).transpose()?;
     let mut room = Room::new(game, options.seed);
     while !(options.is_over)() {
-        presence.iter_mut().for_each(Presence::look);
+        presence.iter_mut().for_each(AnnouncedServer::look);
         server.frame(|session, now| room.frame(session, now));
         std::thread::sleep(LOOK_EVERY);
     }

@@ -8,7 +8,7 @@ use fairpath_experiments::online::{PlayerStatus, RemoteGame};
 use fairpath_games::shared::RoundTrip;
 
 /// Where the server is, and what the player's screen shows of it.
-pub(super) enum Link<G: Simulate> {
+pub(super) enum GameLink<G: Simulate> {
     /// In this process, at the end of a simulated way.
     Here(Box<RoundTrip<G>>),
     /// Elsewhere.
@@ -21,7 +21,7 @@ pub(super) enum Link<G: Simulate> {
     },
 }
 
-impl<G: Simulate> Link<G> {
+impl<G: Simulate> GameLink<G> {
     /// Over this way, unless the server is elsewhere.
     pub(super) fn new(way: RoundTrip<G>, far: Option<Box<dyn RemoteGame<G>>>, compensates: bool) -> Self {
         match far {
